@@ -1,0 +1,98 @@
+// The document field reader: what it takes, and the exact words of what it refuses.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "base/json.hpp"
+
+namespace json = corewise::json;
+
+namespace {
+
+boost::json::value parsed(const std::string& text) {
+  auto result = json::parse(text, "t.json");
+  EXPECT_TRUE(result.ok()) << result.status().message();
+  return result.ok() ? std::move(result).value() : boost::json::value();
+}
+
+}  // namespace
+
+TEST(Json, ParseErrorNamesSourceLineAndColumn) {
+  const auto bad = json::parse("{\n  \"a\": x\n}", "t.json");
+  ASSERT_FALSE(bad.ok());
+  EXPECT_EQ(bad.status().message().rfind("t.json:2:", 0), 0U) << bad.status().message();
+  EXPECT_FALSE(json::parse("", "t.json").ok());
+  EXPECT_FALSE(json::parse("{\"a\": 1", "t.json").ok());
+  const auto twice = json::parse("{} {}", "t.json");
+  ASSERT_FALSE(twice.ok());
+  EXPECT_EQ(twice.status().message(), "t.json:1:4: not JSON: text after the end of the document");
+}
+
+TEST(Json, FieldsTakeWhatTheyAskFor) {
+  const auto v = parsed(R"({"format": "f", "version": 1, "n": 7, "x": 2.5, "s": "abc", "b": true, "l": [1, 2]})");
+  json::Fields in(v, "t.json");
+  EXPECT_EQ(in.header("f", 1), 1);
+  EXPECT_EQ(in.integer("n", 0, 10), 7);
+  EXPECT_DOUBLE_EQ(in.number("x"), 2.5);
+  EXPECT_DOUBLE_EQ(in.number_or("absent", 1.5), 1.5);
+  EXPECT_EQ(in.text("s"), "abc");
+  EXPECT_EQ(in.text_or("none", "fallback"), "fallback");
+  EXPECT_TRUE(in.boolean_or("b", false));
+  EXPECT_EQ(in.array("l").size(), 2U);
+  EXPECT_TRUE(in.array_or_empty("m").empty());
+  EXPECT_TRUE(in.finish().ok()) << in.status().message();
+}
+
+TEST(Json, FirstFailureStays) {
+  const auto v = parsed(R"({"n": 11, "s": 3})");
+  json::Fields in(v, "t.json", "units[2]");
+  in.integer("n", 0, 10);
+  in.text("s");
+  EXPECT_EQ(in.finish().message(), "t.json: field 'units[2].n': found number 11, allowed: an integer from 0 to 10");
+}
+
+TEST(Json, MissingUnknownAndWrongKind) {
+  const auto v = parsed(R"({"known": 1, "other": 2})");
+  json::Fields missing(v, "t.json");
+  missing.text("name");
+  EXPECT_EQ(missing.finish().message(), "t.json: field 'name': found nothing, allowed: a string");
+  json::Fields unknown(v, "t.json");
+  unknown.integer("known", 0, 10);
+  EXPECT_EQ(unknown.finish().message(), "t.json: field 'other': found an unknown field, allowed: known");
+  const auto list = parsed("[1, 2]");
+  json::Fields wrong(list, "t.json");
+  EXPECT_EQ(wrong.finish().message(), "t.json: field '(document)': found array of 2, allowed: an object");
+}
+
+TEST(Json, HeaderRefusesOtherFormatsAndNewerVersions) {
+  const auto other = parsed(R"({"format": "g", "version": 1})");
+  json::Fields a(other, "t.json");
+  EXPECT_EQ(a.header("f", 1), 0);
+  EXPECT_EQ(a.finish().message(), "t.json: field 'format': found \"g\", allowed: \"f\"");
+  const auto newer = parsed(R"({"format": "f", "version": 2})");
+  json::Fields b(newer, "t.json");
+  EXPECT_EQ(b.header("f", 1), 0);
+  EXPECT_EQ(b.finish().message(), "t.json: field 'version': found number 2, allowed: an integer from 1 to 1");
+}
+
+TEST(Json, UnsignedKeepsSixtyFourBits) {
+  const auto v = parsed("[18446744073709551615, -1, 1.0, 18446744073709551616]");
+  const auto& list = v.get_array();
+  EXPECT_EQ(json::as_unsigned(list[0], "t", "a").value(), 18446744073709551615ULL);
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_FALSE(json::as_unsigned(list[i], "t", "a").ok()) << i;
+}
+
+TEST(Json, PrettyTextReadsBack) {
+  const auto v = parsed(R"({"a": {"b": [[1, 2], [3]], "c": "q\"uote"}, "e": {}, "n": null})");
+  const std::string text = json::pretty(v);
+  EXPECT_EQ(text,
+            "{\n  \"a\": {\n    \"b\": [\n      [1, 2],\n      [3]\n    ],\n    \"c\": \"q\\\"uote\"\n  },\n"
+            "  \"e\": {},\n  \"n\": null\n}\n");
+  EXPECT_EQ(parsed(text), v);
+}
+
+TEST(Json, MissingFileIsAnIoError) {
+  const auto none = json::read_file("no/such/file.json");
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.status().code(), corewise::Code::io);
+  EXPECT_EQ(none.status().message(), "no/such/file.json: cannot be read");
+}
