@@ -1,0 +1,79 @@
+// Machine: a node as its communication sees it. Units (where a rank can run) sit at stops; directed links join
+// stops; a route is a list of links. Everything here is plain data that readers (JSON document, hwloc,
+// synthetic text) fill and `check()` verifies; it knows no pattern, no placement search, no simulator.
+//
+// Ties are kept as ties: where two routes are equally short and the hardware may take either (an exactly
+// half-way transfer on a ring), both are listed and traffic is split evenly between them.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace corewise::machine {
+
+using StopId = int;
+using LinkId = int;
+using UnitId = int;
+
+/// A directed resource that transfers share.
+struct Link {
+  std::string name;  ///< unique, e.g. "cw0:SPE1>SPE3", "mesh:x+(2,3)", "l3-1:up"
+  StopId from = 0;
+  StopId to = 0;
+  double bandwidth_gb_per_s = 0;  ///< 1e9 bytes per second = bytes per nanosecond
+  double latency_ns = 0;          ///< time of one hop
+};
+
+/// A place where one rank can run.
+struct Unit {
+  std::string name;                  ///< unique, e.g. "SPE0", "core3"
+  StopId stop = 0;
+  int os_index = -1;                 ///< operating-system PU index, -1 where the machine is not this host's
+  int logical_core = -1;             ///< hwloc logical core index, -1 where unknown
+  std::vector<std::string> domains;  ///< enclosing domains, outermost first: {"package0", "l3-1"}
+};
+
+/// One path; the links in order. Empty when both ends share a stop.
+struct Route {
+  std::vector<LinkId> links;
+};
+
+struct Machine {
+  std::string name;
+  std::string description;
+  std::string kind;  ///< "ring", "mesh", "tree", "flat", or "composite" (parts joined by bridges)
+  std::vector<std::string> stops;
+  std::vector<Unit> units;
+  std::vector<Link> links;
+  /// Alternatives from unit u to unit v at [u * units.size() + v]: equally short, never empty; u == v holds one
+  /// empty Route.
+  std::vector<std::vector<Route>> route_table;
+
+  [[nodiscard]] std::span<const Route> routes(UnitId from, UnitId to) const {
+    return route_table[static_cast<std::size_t>(from) * units.size() + static_cast<std::size_t>(to)];
+  }
+  [[nodiscard]] int hops(UnitId from, UnitId to) const {
+    return static_cast<int>(routes(from, to).front().links.size());
+  }
+};
+
+/// Verifies every index, name uniqueness, positive bandwidths, that each route is connected from its first to its
+/// last stop and that alternatives are equally long.
+Status check(const Machine& machine);
+
+/// Reads a machine document (docs/formats/machine.md). `source` names it in errors. Unknown fields are errors.
+Result<Machine> from_json(std::string_view document, std::string_view source);
+
+/// Short text in the manner of hwloc's synthetic topologies, e.g. "ring:8", "mesh:6x4 core:2",
+/// "pack:2 l3:4 core:8", "flat:16".
+Result<Machine> from_synthetic(std::string_view text);
+
+/// This host, or an hwloc XML file when `xml_path` is not empty.
+Result<Machine> from_hwloc(const std::string& xml_path = {});
+
+}  // namespace corewise::machine

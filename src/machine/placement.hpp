@@ -1,0 +1,21 @@
+// Placement: rank -> unit, and nothing else. The launchers' own formats are written elsewhere (docs/formats).
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include "machine/machine.hpp"
+
+namespace corewise::machine {
+
+struct Placement {
+  std::vector<UnitId> unit_of_rank;
+};
+
+/// Every rank on an existing unit, no unit used twice.
+Status check(const Placement& placement, const Machine& machine);
+
+/// Rank r on unit r. Fails when there are more ranks than units.
+Result<Placement> identity_placement(int ranks, const Machine& machine);
+
+}  // namespace corewise::machine

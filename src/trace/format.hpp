@@ -1,0 +1,206 @@
+// The trace file: what one rank leaves behind, byte for byte. docs/formats/trace.md is this file in prose.
+//
+// Owns the layout of records, blocks and the file header; writer (recorder, preload) and reader share it.
+// Invariants, which together make a trace readable after SIGKILL at any instruction:
+//   * a record is valid once its first word (`start`) is non-zero; that word is stored last;
+//   * records live in one of two halves of a thread block, which is mapped MAP_SHARED, and a half is zeroed
+//     before it is written again;
+//   * a full half is appended as a chunk block, then `ThreadHeader::drained` is advanced: a chunk beyond
+//     `drained` is not valid yet and its records are still in a half;
+//   * a block that is written with one call ends in `kCommit`; a block without it is skipped, never trusted.
+// All integers are little-endian. The file is a header, the site table, then blocks aligned to kBlockAlign with
+// runs of zeros between them.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace corewise::trace {
+
+inline constexpr char kMagic[8] = {'C', 'W', 'T', 'R', 'A', 'C', 'E', '\0'};
+inline constexpr std::uint32_t kVersion = 1;
+
+// ---- records ---------------------------------------------------------------------------------------------
+
+/// What a record says about its call. The role is part of `CallRecord::call`.
+enum class Role : std::uint16_t {
+  plain = 0,         ///< a call, nothing about messages (16 bytes; all others 32)
+  send = 1,          ///< a message left: peer, tag, bytes. Starts of persistent and partitioned sends included
+  receive = 2,       ///< a blocking receive: peer, tag and bytes are those of the message that arrived
+  post_receive = 3,  ///< a non-blocking receive posted: peer and tag as asked (may be wildcards), bytes of capacity
+  arrival = 4,       ///< a message arrived for an earlier post: start is the post's start, duration until the
+                     ///< call that completed it returned. Its time is not the time of a call
+  collective = 5,    ///< bytes as docs/formats/trace.md defines per collective, peer the root or kNoPeer
+  collective_part = 6,  ///< one peer's share of the preceding collective record of this thread
+  miss = 7,          ///< failed tests or probes from one site, merged: bytes counts them, duration spans them
+  cancel = 8,        ///< the operation posted at `start` was cancelled and moved nothing
+  probe = 9,         ///< a probe found a message: peer, tag, bytes
+  rma_put = 10,      ///< one-sided data to peer (put, accumulate)
+  rma_get = 11,      ///< one-sided data from peer
+};
+
+inline constexpr std::uint16_t kLongRecord = 0x8000;  ///< set in `call` of 32-byte records
+inline constexpr int kRoleShift = 10;
+inline constexpr std::uint16_t kCallMask = (1U << kRoleShift) - 1;
+inline constexpr std::uint16_t kRoleMask = 0x1f;
+
+/// Any call. `duration` is packed (pack_duration), `site` indexes the site table plus one, 0 when unknown.
+struct CallRecord {
+  std::uint64_t start;  ///< clock ticks; never 0 in a valid record
+  std::uint32_t duration;
+  std::uint16_t call;  ///< kLongRecord | role << kRoleShift | procedure number in the NAMES block
+  std::uint16_t site;
+};
+
+/// A call that moved or would move data. `volume` is bytes (48 bits) and communicator index (upper 16).
+struct MessageRecord {
+  CallRecord head;
+  std::uint64_t volume;
+  std::int32_t peer;  ///< rank in the world, or one of the values below
+  std::int32_t tag;
+};
+static_assert(sizeof(CallRecord) == 16 && sizeof(MessageRecord) == 32);
+
+inline constexpr std::int32_t kNoPeer = -1;       ///< the call has no peer
+inline constexpr std::int32_t kProcNull = -2;     ///< MPI_PROC_NULL: not a message
+inline constexpr std::int32_t kAnySource = -3;    ///< a wildcard receive was posted
+inline constexpr std::int32_t kOutside = -4;      ///< a process outside this world (spawned, connected)
+inline constexpr std::int32_t kAnyTag = -1;       ///< tag of a wildcard post
+inline constexpr std::uint16_t kUnknownComm = 0xffff;
+inline constexpr std::uint64_t kVolumeMask = (std::uint64_t{1} << 48) - 1;
+
+constexpr std::uint16_t call_word(std::uint16_t procedure, Role role) {
+  const auto base = static_cast<std::uint16_t>(procedure | (static_cast<unsigned>(role) << kRoleShift));
+  return role == Role::plain ? base : static_cast<std::uint16_t>(base | kLongRecord);
+}
+constexpr std::uint16_t procedure_of(std::uint16_t call) { return call & kCallMask; }
+constexpr Role role_of(std::uint16_t call) { return static_cast<Role>((call >> kRoleShift) & kRoleMask); }
+constexpr std::uint32_t record_bytes(std::uint16_t call) { return (call & kLongRecord) != 0 ? 32 : 16; }
+constexpr std::uint64_t volume_word(std::uint64_t bytes, std::uint16_t comm) {
+  return (bytes < kVolumeMask ? bytes : kVolumeMask) | (std::uint64_t{comm} << 48);
+}
+constexpr std::uint64_t volume_bytes(std::uint64_t volume) { return volume & kVolumeMask; }
+constexpr std::uint16_t volume_comm(std::uint64_t volume) { return static_cast<std::uint16_t>(volume >> 48); }
+
+/// Durations keep 27 significant bits and a 5-bit exponent: exact below 2^27 ticks (67 ms at 2 GHz), within
+/// 2^-26 beyond.
+constexpr std::uint32_t pack_duration(std::uint64_t ticks) {
+  std::uint32_t exponent = 0;
+  while (ticks >= (std::uint64_t{1} << 27)) {
+    ticks >>= 1;
+    ++exponent;
+  }
+  return static_cast<std::uint32_t>(ticks) | (exponent << 27);
+}
+constexpr std::uint64_t unpack_duration(std::uint32_t packed) {
+  return std::uint64_t{packed & ((1U << 27) - 1)} << (packed >> 27);
+}
+
+// ---- file ------------------------------------------------------------------------------------------------
+
+inline constexpr std::uint32_t kHeaderBytes = 4096;
+inline constexpr std::uint32_t kSiteCapacity = 4096;  ///< entries of 8 bytes right after the header
+inline constexpr std::uint32_t kFirstBlock = kHeaderBytes + kSiteCapacity * 8;
+inline constexpr std::uint32_t kBlockAlign = 64;
+inline constexpr std::uint32_t kThreadAlign = 4096;
+inline constexpr std::uint64_t kCommit = 0x54494d4d4f435743;  // "CWCOMMIT"
+
+enum class State : std::uint32_t { running = 0, finalized = 1, aborted = 2 };
+enum class Clock : std::uint32_t { tsc = 0, monotonic_raw_ns = 1 };
+enum class Mode : std::uint32_t { drain = 0, flight_recorder = 1 };
+
+/// At offset 0, mapped MAP_SHARED while the rank lives; fields below `tail` change during the run.
+struct FileHeader {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t header_bytes;
+  std::int32_t rank;        ///< in the world
+  std::int32_t world_size;
+  std::uint32_t pid;
+  std::uint32_t spawned;    ///< 1 where this world was started by MPI_Comm_spawn
+  Clock clock;
+  Mode mode;
+  std::uint32_t half_bytes;
+  std::uint32_t thread_level;      ///< 0 single .. 3 multiple
+  std::uint64_t start_ticks;       ///< calibration pair taken before MPI_Init
+  std::int64_t start_ns;           ///< CLOCK_MONOTONIC_RAW at start_ticks
+  std::int64_t start_realtime_ns;  ///< CLOCK_REALTIME at start_ticks
+  std::uint64_t tail;              ///< offset of the next free byte
+  std::uint64_t latest_ticks;      ///< calibration pair, renewed at every drain and at the end
+  std::int64_t latest_ns;
+  State state;
+  std::int32_t abort_code;
+  std::uint64_t lost_bytes;     ///< of records that could not be kept (file system full)
+  std::uint64_t lost_sites;     ///< calls whose site did not fit in the table
+  std::uint64_t lost_requests;  ///< requests that did not fit in the bounded table: their arrival is unknown
+  std::uint64_t lost_comms;     ///< communicators beyond the 16-bit index
+  std::uint64_t lost_nested;    ///< events dropped because a signal handler interrupted the recorder
+  char host[64];
+  char library[256];            ///< MPI_Get_library_version, cut
+  std::uint8_t cpus_start[128];  ///< affinity mask after MPI_Init, bit n = OS PU n
+  std::uint8_t cpus_end[128];    ///< the same at MPI_Finalize, all zero before
+};
+static_assert(sizeof(FileHeader) <= kHeaderBytes);
+
+enum class BlockKind : std::uint32_t {
+  thread = 0x44524854,  // "THRD": mapped buffers of one thread slot
+  chunk = 0x4b4e4843,   // "CHNK": a drained half
+  names = 0x454d414e,   // "NAME": procedure names, NUL-terminated, in order of their number
+  comm = 0x4d4d4f43,    // "COMM": a communicator
+  maps = 0x5350414d,    // "MAPS": executable mappings in the text of /proc/self/maps
+};
+
+/// Starts every block. `block_bytes` counts this header and everything up to the end of the block.
+struct BlockHeader {
+  BlockKind kind;
+  std::uint32_t index;  ///< thread slot, or communicator index
+  std::uint64_t block_bytes;
+};
+
+/// A thread slot's block: this header, then half 0 and half 1 of FileHeader::half_bytes each, at kThreadAlign.
+/// Slots are handed on when a thread ends, so a slot's stream may hold several threads one after the other.
+struct ThreadHeader {
+  BlockHeader block;
+  std::uint64_t drained;        ///< bytes of this slot's stream that valid chunks hold (or, in flight-recorder
+                                ///< mode, that were overwritten)
+  std::uint64_t half_first[2];  ///< stream offset of the first record of each half
+  std::uint64_t reserved[3];
+};
+static_assert(sizeof(ThreadHeader) == 64);
+
+/// A drained half: `payload_bytes` of records follow, the first at stream offset `first`. Valid if and only if
+/// first + payload_bytes <= ThreadHeader::drained of the slot `block.index`.
+struct ChunkHeader {
+  BlockHeader block;
+  std::uint64_t first;
+  std::uint32_t payload_bytes;
+  std::uint32_t encoding;  ///< 0: records as they are
+  std::uint64_t reserved[4];
+};
+static_assert(sizeof(ChunkHeader) == 64);
+
+/// A communicator: this header, the name (name_bytes, padded to 8), `size` world ranks as int32 (none when
+/// `identity`: rank r is world rank r), then `remote_size` world ranks of the remote group, padding to 8, kCommit.
+struct CommHeader {
+  BlockHeader block;
+  std::int32_t size;
+  std::int32_t remote_size;  ///< 0 for an intracommunicator
+  std::int32_t my_rank;
+  std::uint32_t identity;
+  std::uint32_t name_bytes;
+  std::uint16_t created_by;  ///< procedure number
+  std::uint16_t parent;      ///< communicator index or kUnknownComm
+  std::uint64_t created_ticks;
+  std::uint64_t reserved[2];
+};
+static_assert(sizeof(CommHeader) == 64);
+
+/// NAMES and MAPS: this header, `payload_bytes` of text, padding to 8, kCommit.
+struct TextHeader {
+  BlockHeader block;
+  std::uint64_t payload_bytes;
+  std::uint64_t reserved[5];
+};
+static_assert(sizeof(TextHeader) == 64);
+
+}  // namespace corewise::trace
