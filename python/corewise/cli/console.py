@@ -1,0 +1,88 @@
+"""The one place that prints.
+
+Commands hand over Rich renderables, JSON rows or an error; nothing else in the package writes to the terminal.
+Invariants: with ``--json`` standard output carries exactly one JSON object; errors and progress go to standard
+error; an error is one line.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from corewise import __version__
+
+# A pipe has no width; tables would be cut at Rich's 80 columns, and scripts that grep them would miss cells.
+_PIPE_WIDTH = 200
+
+
+def _console(stderr: bool) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
+    return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def show(*renderables: RenderableType) -> None:
+    """Prints renderables to standard output, one below the other."""
+    console = _console(stderr=False)
+    for renderable in renderables:
+        console.print(renderable)
+
+
+def show_json(
+    name: str, machine: str | None, rows: Sequence[Mapping[str, object]], **more: object
+) -> None:
+    """Prints the one JSON object of a ``--json`` command.
+
+    Parameters
+    ----------
+    name : str
+        The command, e.g. ``place``.
+    machine : str or None
+        The machine the rows are about, None where there is none.
+    rows : sequence of mappings
+        The result, one mapping per row.
+    **more : object
+        Further top-level fields.
+    """
+    document = {"name": name, "version": __version__, "machine": machine, **more, "rows": list(rows)}
+    sys.stdout.write(json.dumps(document, indent=1, allow_nan=False) + "\n")
+
+
+def show_text(text: str) -> None:
+    """Prints text that programs read (a rank file, a binding list) exactly as it is."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def note(message: str) -> None:
+    """One line to standard error: something to know that is not an error."""
+    _console(stderr=True).print(message, style="dim", soft_wrap=True)
+
+
+def fail(message: str) -> None:
+    """The error, on one line of standard error."""
+    sys.stderr.write(f"corewise: {' '.join(message.split())}\n")
+
+
+@contextmanager
+def progress(title: str) -> Iterator[None]:
+    """A bar on standard error while something of unknown length runs; silent where nobody watches."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=_console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    with bar:
+        bar.add_task(title, total=None)
+        yield

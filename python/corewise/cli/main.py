@@ -1,0 +1,76 @@
+"""The `corewise` command: a table of command modules and the one place that turns an error into an exit status.
+
+Exit status 0: done; 1: the run failed; 2: the user's input is wrong. A user never sees a traceback for either.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from corewise import CorewiseError, __version__
+from corewise.cli import console, machines, patterns, place
+
+COMMANDS = (machines, patterns, place)
+"""Modules that add their command; each has ``register(app)``. The order is the order of ``corewise --help``."""
+
+# Typer carries its own copy of Click in some releases: its public BadParameter leads to the base class in either.
+_USAGE_ERROR: type[Exception] = typer.BadParameter.mro()[1]
+
+
+def build_app() -> typer.Typer:
+    """The application with every command of the table."""
+    app = typer.Typer(
+        name="corewise",
+        help="Makes message passing inside a multicore node visible, predictable and fast.",
+        no_args_is_help=False,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    for module in COMMANDS:
+        module.register(app)
+    return app
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        console.show_text(f"corewise {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """Makes message passing inside a multicore node visible, predictable and fast."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs one command and returns its exit status."""
+    try:
+        status = build_app()(args=list(arguments) or ["--help"], prog_name="corewise", standalone_mode=False)
+    except CorewiseError as error:
+        console.fail(str(error))
+        return error.exit_status
+    except _USAGE_ERROR as error:
+        console.fail(f"{getattr(error, 'format_message', lambda: str(error))()} (see --help)")
+        return 2
+    except typer.Abort:
+        console.fail("interrupted")
+        return 1
+    return status if isinstance(status, int) else 0
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Placements in the launchers' own words.
+
+Owns the four forms that bind ranks as asked: Open MPI rankfile and ordered pe-list, MPICH/Hydra user binding, Slurm
+map_cpu. Each gives the complete launcher arguments. The numberings differ and are kept apart here: Open MPI counts
+hwloc *logical cores*, Hydra and Slurm count *operating-system processing units*. Invariant: a machine whose units
+carry no such index (it is not a host that hwloc described) is refused, never guessed.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from corewise._core import Machine
+from corewise.data.placement import Placement
+from corewise.errors import InputError
+
+
+@dataclass(frozen=True)
+class Export:
+    """A placement for one launcher.
+
+    Attributes
+    ----------
+    form : str
+        Which form, e.g. ``openmpi-rankfile``.
+    program : str
+        The launcher the arguments are for: ``mpiexec`` or ``srun``.
+    arguments : tuple of str
+        Everything that goes between the launcher and the user's program.
+    text : str
+        What to keep: the rank file's content, or the binding list.
+    needs_file : bool
+        True when `text` must lie in the file that `arguments` name.
+    """
+
+    form: str
+    program: str
+    arguments: tuple[str, ...]
+    text: str
+    needs_file: bool = False
+
+
+def openmpi_rankfile(cores: Sequence[int], file: str) -> Export:
+    """Open MPI 5: rank r on hwloc logical core ``cores[r]``, by a rank file that lies at `file`.
+
+    A core may be named more than once; the arguments then allow oversubscription, which binds as written.
+    """
+    lines = [f"rank {rank}=localhost slot={core}\n" for rank, core in enumerate(cores)]
+    mapping = f"rankfile:file={file}"
+    return Export(
+        "openmpi-rankfile", "mpiexec", _openmpi_arguments(cores, mapping), "".join(lines), needs_file=True
+    )
+
+
+def openmpi_pe_list(cores: Sequence[int]) -> Export:
+    """Open MPI 5: rank r on hwloc logical core ``cores[r]``, on the command line alone (one node)."""
+    text = f"pe-list={_comma(cores)}:ordered"
+    return Export("openmpi-pelist", "mpiexec", _openmpi_arguments(cores, text), text)
+
+
+def mpich_user(processing_units: Sequence[int]) -> Export:
+    """MPICH (Hydra): rank r on the processing unit with OS index ``processing_units[r]``.
+
+    Hydra leaves ranks beyond the list unbound without a word, so the number of ranks is part of the arguments.
+    """
+    text = f"user:{_comma(processing_units)}"
+    return Export("mpich", "mpiexec", ("-n", str(len(processing_units)), "-bind-to", text), text)
+
+
+def slurm_map_cpu(processing_units: Sequence[int]) -> Export:
+    """Slurm: task r on the processing unit with OS index ``processing_units[r]`` of one node.
+
+    Slurm honours a map only where job and step hold the whole node: the job step asks for it with ``--whole``, the
+    job must have been allocated with ``--exclusive``. (``srun --exclusive`` outside a job means something else for
+    the step and is refused together with ``--whole``.)
+    """
+    text = f"map_cpu:{_comma(processing_units)}"
+    arguments = ["--nodes=1", "--whole", f"--ntasks={len(processing_units)}"]
+    if _repeats(processing_units):
+        arguments.append("--overcommit")
+    return Export("slurm", "srun", (*arguments, f"--cpu-bind={text}"), text)
+
+
+def _openmpi_arguments(cores: Sequence[int], mapping: str) -> tuple[str, ...]:
+    count = ("-n", str(len(cores)))
+    if not _repeats(cores):
+        return (*count, "--map-by", mapping)
+    # A bare --oversubscribe leaves every rank unbound; these two qualifiers together bind as written.
+    return (*count, "--map-by", f"{mapping}:oversubscribe", "--bind-to", "core:overload-allowed")
+
+
+def _comma(values: Sequence[int]) -> str:
+    return ",".join(str(value) for value in values)
+
+
+def _repeats(values: Sequence[int]) -> bool:
+    return len(set(values)) < len(values)
+
+
+_Writer = Callable[[Machine, Placement, str], Export]
+
+FORMS: Mapping[str, _Writer] = MappingProxyType(
+    {
+        "openmpi-rankfile": lambda machine, placement, file: openmpi_rankfile(
+            logical_cores(machine, placement, "openmpi-rankfile"), file
+        ),
+        "openmpi-pelist": lambda machine, placement, file: openmpi_pe_list(
+            logical_cores(machine, placement, "openmpi-pelist")
+        ),
+        "mpich": lambda machine, placement, file: mpich_user(os_indexes(machine, placement, "mpich")),
+        "slurm": lambda machine, placement, file: slurm_map_cpu(os_indexes(machine, placement, "slurm")),
+    }
+)
+"""Every form by the name that the command line takes."""
+
+
+def export_placement(form: str, machine: Machine, placement: Placement, file: str = "rankfile") -> Export:
+    """Writes a placement in one of `FORMS`.
+
+    Parameters
+    ----------
+    form : str
+        A key of `FORMS`.
+    machine : Machine
+        The machine that the placement's units belong to; its units need the index that the launcher counts in.
+    placement : Placement
+        Rank to unit.
+    file : str
+        Where a rank file will lie; only ``openmpi-rankfile`` uses it.
+    """
+    if form not in FORMS:
+        raise InputError(f"export '{form}' is unknown, allowed: {', '.join(FORMS)}")
+    return FORMS[form](machine, placement, file)
+
+
+def logical_cores(machine: Machine, placement: Placement, form: str) -> list[int]:
+    """The hwloc logical core of every rank."""
+    units = [machine.units[unit] for unit in placement.unit_of_rank]
+    return _indexes(machine, form, "hwloc logical core", [(unit.name, unit.logical_core) for unit in units])
+
+
+def os_indexes(machine: Machine, placement: Placement, form: str) -> list[int]:
+    """The OS index of every rank's processing unit."""
+    units = [machine.units[unit] for unit in placement.unit_of_rank]
+    return _indexes(machine, form, "operating-system", [(unit.name, unit.os_index) for unit in units])
+
+
+def _indexes(machine: Machine, form: str, kind: str, found: Sequence[tuple[str, int]]) -> list[int]:
+    for name, index in found:
+        if index < 0:
+            raise InputError(
+                f"export '{form}': unit '{name}' of machine '{machine.name}' has no {kind} index, "
+                "allowed: machines read from hwloc (host, or an hwloc .xml file)"
+            )
+    return [index for _, index in found]

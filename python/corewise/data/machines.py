@@ -1,0 +1,124 @@
+"""Finds and reads machines: bundled names, files, this host, hwloc XML, short synthetic texts.
+
+Owns the rule by which a machine reference on the command line is understood. TOML is parsed here and handed as a
+JSON document to the machine room, which alone validates it. Invariant: `load_machine` returns a checked machine or
+raises an `InputError` that names what was asked for.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from corewise._core import Machine
+from corewise.data.files import read_text
+from corewise.errors import InputError, RunError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+HOST = "host"
+"""The reference that means this host, read through hwloc."""
+
+
+def machine_directory() -> Path:
+    """Where the bundled machine files lie: inside the installed package, or at the top of a source tree."""
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "machines", package.parent.parent / "machines"):
+        if folder.is_dir():
+            return folder
+    raise RunError(f"{package / 'machines'}: the bundled machine files are missing from this installation")
+
+
+def bundled_machines() -> list[str]:
+    """Names of the machines that come with corewise, sorted."""
+    return sorted(path.stem for path in machine_directory().glob("*.toml"))
+
+
+def load_machine(reference: str) -> Machine:
+    """Reads the machine that `reference` names.
+
+    Parameters
+    ----------
+    reference : str
+        A bundled name (``cell-be``), a path to a ``.toml``, ``.json`` or hwloc ``.xml`` file, ``host``, or a
+        synthetic text such as ``"pack:2 l3:4 core:8"``.
+
+    Returns
+    -------
+    Machine
+        Checked: every index, name, bandwidth and route.
+    """
+    if reference == HOST:
+        return Machine.from_hwloc(libraries=hwloc_libraries())
+    if reference in bundled_machines():
+        return load_machine_file(machine_directory() / f"{reference}.toml")
+    if _looks_like_file(reference):
+        return load_machine_file(Path(reference))
+    if ":" in reference:
+        return Machine.from_synthetic(reference)
+    raise InputError(f"machine '{reference}' is unknown, allowed: {_allowed()}")
+
+
+def load_machine_file(path: Path) -> Machine:
+    """Reads a machine file; its suffix says how: ``.toml``, ``.json`` or ``.xml`` (hwloc)."""
+    suffix = path.suffix.lower()
+    if suffix == ".toml":
+        return Machine.from_json(_toml_as_json(path), str(path))
+    if suffix == ".json":
+        return Machine.from_json(read_text(path), str(path))
+    if suffix == ".xml":
+        read_text(path)  # an unreadable file is named here; hwloc would only say that it failed
+        return Machine.from_hwloc(str(path), hwloc_libraries())
+    raise InputError(f"{path}: found suffix '{path.suffix}', allowed for a machine: .toml, .json, .xml (hwloc)")
+
+
+def hwloc_libraries() -> list[str]:
+    """Shared libraries to try for hwloc, best first; the machine room opens the first that loads.
+
+    The copy inside an Open MPI wheel needs nothing but libc, the cmeel wheel's wants libpciaccess, so both are
+    offered before the system's.
+    """
+    found: list[str] = []
+    for folder in _library_folders():
+        found.extend(str(path) for path in sorted(folder.glob("libhwloc.so*")))
+    return [*found, "libhwloc.so.15", "libhwloc.so"]
+
+
+def _library_folders() -> list[Path]:
+    folders = [Path(entry) / "cmeel.prefix" / "lib" for entry in sys.path if entry]
+    prefixes = [Path(sys.prefix)]
+    for launcher in (shutil.which("mpiexec"), shutil.which("prterun")):
+        if launcher:
+            prefixes.append(Path(launcher).resolve().parent.parent)
+    folders.extend(prefix / "lib" / "openmpi" for prefix in prefixes)
+    return folders
+
+
+def _toml_as_json(path: Path) -> str:
+    try:
+        document: dict[str, Any] = tomllib.loads(read_text(path))
+        return json.dumps(document, default=str, allow_nan=False)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not TOML: {error}") from None
+    except ValueError:
+        raise InputError(f"{path}: found nan or inf, allowed: finite numbers") from None
+
+
+def _looks_like_file(reference: str) -> bool:
+    suffix = Path(reference).suffix.lower()
+    return suffix in (".toml", ".json", ".xml") or "/" in reference or Path(reference).is_file()
+
+
+def _allowed() -> str:
+    return (
+        f"{', '.join(bundled_machines())}, host, a .toml, .json or hwloc .xml file, "
+        'or a synthetic text like "pack:2 l3:4 core:8"'
+    )
