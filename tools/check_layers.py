@@ -43,7 +43,9 @@ UNIT_SUFFIXES = (".c", ".cc", ".cpp", ".cxx")
 
 _INCLUDE = re.compile(r'^\s*#\s*include(?:_next)?\s*(?P<form>["<])(?P<path>[^">]+)[">]')
 _IF_ZERO = re.compile(r"^\s*#\s*if\s+(?:0|false)\b")
-_POSIX = re.compile(r"^(?:unistd\.h|fcntl\.h|dirent\.h|poll\.h|pthread\.h|sched\.h|dlfcn\.h|semaphore\.h|sys/.+)$")
+_POSIX = re.compile(
+    r"^(?:unistd\.h|fcntl\.h|dirent\.h|poll\.h|pthread\.h|sched\.h|dlfcn\.h|semaphore\.h|sys/.+)$"
+)
 _MPI = re.compile(r"^(?:mpi\.h|mpi_abi\.h|mpi-ext\.h)$")
 _PYTHON = re.compile(r"^(?:nanobind/.+|Python\.h|pybind11/.+|numpy/.+)$")
 _HWLOC = re.compile(r"^hwloc(?:\.h|/.+)$")
@@ -72,9 +74,13 @@ class ForeignRule:
 
 
 FOREIGN_RULES = (
-    ForeignRule(_MPI, frozenset({"preload", "overlap"}), "only preload, overlap and apps include an MPI header"),
+    ForeignRule(
+        _MPI, frozenset({"preload", "overlap"}), "only preload, overlap and apps include an MPI header"
+    ),
     ForeignRule(_PYTHON, frozenset({"bind"}), "only bind includes Python or nanobind"),
-    ForeignRule(_HWLOC, frozenset(FLOORS) - {"preload"}, "preload must not use hwloc (the MPI brings its own)"),
+    ForeignRule(
+        _HWLOC, frozenset(FLOORS) - {"preload"}, "preload must not use hwloc (the MPI brings its own)"
+    ),
 )
 
 
@@ -157,7 +163,9 @@ def _room_of(source: Path, path: Path, header: str) -> str | None:
 def main(arguments: list[str] | None = None) -> int:
     """Check a tree and print what it breaks; the exit status is 1 when anything is broken."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("source", nargs="?", type=Path, default=Path(__file__).resolve().parent.parent / "src")
+    parser.add_argument(
+        "source", nargs="?", type=Path, default=Path(__file__).resolve().parent.parent / "src"
+    )
     source: Path = parser.parse_args(arguments).source
     if not source.is_dir():
         print(f"{source}: no such folder", file=sys.stderr)

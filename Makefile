@@ -1,0 +1,113 @@
+# The front door: everything that is built lies under .venv/ and build/, nothing needs root.
+#
+#   make         the tool (.venv/bin/corewise), both MPIs (build/mpi/), the C++ rooms and tests (build/release/)
+#   make demo    profile a real MPI program, name its pattern, find its best placement
+#   make test    every test; results in build/results/
+#   make format  rewrite sources in the house's format
+#   make lint    format, lint, types, layers, inventory (make -k lint shows all that is wrong at once)
+#   make clean   remove build/;  make distclean removes .venv/ too
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+PYTHON ?= python3
+JOBS ?= 2
+GTEST_FLAGS ?=
+
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+STAMPS := build/stamps
+MPI_STAMPS := $(STAMPS)/mpi-openmpi $(STAMPS)/mpi-mpich
+CPP_FILES := $(shell find src apps bench tests -name '*.[ch]pp' -o -name '*.[ch]' 2>/dev/null)
+PACKAGE_FILES := pyproject.toml CMakeLists.txt $(shell find cmake src python machines apps -type f \
+	-not -name '*.pyc' -not -name '*.md' 2>/dev/null)
+PYTHON_FOLDERS := $(wildcard python tools tests bench)
+
+export PATH := $(BIN):$(PATH)
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export CC CXX
+# A Python that the caller uses for something else must not leak into ours.
+unexport PYTHONHOME PYTHONPATH
+
+.DELETE_ON_ERROR:
+.PHONY: all build package mpi cpp demo test format lint clean distclean \
+	lint-python lint-types lint-imports lint-cpp lint-layers lint-inventory
+
+all: build
+build: package mpi cpp
+package: $(VENV)/.stamp-package
+mpi: $(MPI_STAMPS)
+
+# --- set-up -------------------------------------------------------------------------------------------
+
+$(VENV)/bin/python:
+	@$(PYTHON) tools/check_host.py --compiler "$(CXX)"
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.stamp-tools: tools/requirements-dev.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet -r tools/requirements-dev.txt
+	@touch $@
+
+$(VENV)/.stamp-package: $(PACKAGE_FILES) $(VENV)/.stamp-tools
+	$(BIN)/python -m pip install --quiet --no-build-isolation .
+	@touch $@
+
+# Each MPI lies in its own prefix: in one, the second would overwrite the first one's mpiexec.
+$(STAMPS)/mpi-%: tools/requirements-mpi.txt | $(VENV)/bin/python
+	@mkdir -p $(STAMPS) build/mpi
+	rm -rf build/mpi/$*
+	$(BIN)/python -m pip install --quiet --no-deps --ignore-installed --no-warn-script-location \
+		--prefix build/mpi/$* "$$(grep '^$*==' tools/requirements-mpi.txt)"
+	@touch $@
+
+build/gtest/location: tools/fetch_googletest.py | $(VENV)/.stamp-tools
+	$(BIN)/python tools/fetch_googletest.py --cmake $(BIN)/cmake --unearth $(BIN)/unearth $(GTEST_FLAGS) build/gtest
+
+# --- C++ ----------------------------------------------------------------------------------------------
+
+# Any preset: make cpp-asan-ubsan, cpp-tsan, cpp-dev.
+cpp: cpp-release
+cpp-%: build/gtest/location
+	$(BIN)/cmake --preset $* -DPython_EXECUTABLE=$(BIN)/python \
+		-DCOREWISE_GTEST_SOURCE="$$(cat build/gtest/location)" > /dev/null
+	$(BIN)/cmake --build --preset $*
+
+# --- what one does with it ----------------------------------------------------------------------------
+
+demo: package mpi
+	tools/demo.sh
+
+test: build
+	tools/run_tests.sh
+
+format: $(VENV)/.stamp-tools
+	$(BIN)/ruff check --quiet --fix-only $(PYTHON_FOLDERS)
+	$(BIN)/ruff format --quiet $(PYTHON_FOLDERS)
+	$(BIN)/clang-format -i $(CPP_FILES)
+
+lint: lint-python lint-types lint-imports lint-cpp lint-layers lint-inventory
+
+lint-python: $(VENV)/.stamp-tools
+	$(BIN)/ruff check $(PYTHON_FOLDERS)
+	$(BIN)/ruff format --check $(PYTHON_FOLDERS)
+
+lint-types: $(VENV)/.stamp-package
+	$(BIN)/mypy
+
+lint-imports: $(VENV)/.stamp-package
+	cd python && $(BIN)/lint-imports --config ../pyproject.toml --no-cache
+
+lint-cpp: $(VENV)/.stamp-tools
+	$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
+
+lint-layers: $(VENV)/bin/python
+	$(BIN)/python tools/check_layers.py
+
+lint-inventory: $(VENV)/.stamp-tools
+	$(BIN)/python tools/check_inventory.py
+
+clean:
+	rm -rf build
+
+distclean: clean
+	rm -rf $(VENV)
