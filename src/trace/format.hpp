@@ -7,7 +7,10 @@
 //     before it is written again;
 //   * a full half is appended as a chunk block, then `ThreadHeader::drained` is advanced: a chunk beyond
 //     `drained` is not valid yet and its records are still in a half;
-//   * a block that is written with one call ends in `kCommit`; a block without it is skipped, never trusted.
+//   * COMM, NAMES and MAPS blocks are written with one call and hold kCommit in the last 8 bytes of the block;
+//     a block without it is skipped, never trusted;
+//   * records of one slot that follow each other with equal `start` and procedure belong to one call: only the
+//     first counts as a call (MPI_Startall, both halves of MPI_Sendrecv).
 // All integers are little-endian. The file is a header, the site table, then blocks aligned to kBlockAlign with
 // runs of zeros between them.
 // SPDX-License-Identifier: BSD-3-Clause
@@ -179,8 +182,9 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 64);
 
-/// A communicator: this header, the name (name_bytes, padded to 8), `size` world ranks as int32 (none when
-/// `identity`: rank r is world rank r), then `remote_size` world ranks of the remote group, padding to 8, kCommit.
+/// A communicator: this header, the name (name_bytes, zero-padded to a multiple of 8), `size` world ranks as int32 (none when
+/// `identity`: rank r is world rank r), then `remote_size` world ranks of the remote group (int32, kOutside where
+/// there is no world rank), zeros, kCommit in the last 8 bytes of the block.
 struct CommHeader {
   BlockHeader block;
   std::int32_t size;
@@ -195,7 +199,7 @@ struct CommHeader {
 };
 static_assert(sizeof(CommHeader) == 64);
 
-/// NAMES and MAPS: this header, `payload_bytes` of text, padding to 8, kCommit.
+/// NAMES and MAPS: this header, `payload_bytes` of text, zeros, kCommit in the last 8 bytes of the block.
 struct TextHeader {
   BlockHeader block;
   std::uint64_t payload_bytes;

@@ -1,0 +1,378 @@
+// The reader: mapping a rank's file, walking its blocks, and putting every slot's records in order.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trace/reader.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace corewise::trace {
+namespace {
+
+constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t step) {
+  return (value + step - 1) / step * step;
+}
+
+std::string until_nul(const char* text, std::size_t size) {
+  return {text, strnlen(text, size)};
+}
+
+Status io_error(const std::string& path, const char* what) {
+  return {Code::io, path + ": cannot " + what + ": " + std::strerror(errno)};
+}
+
+/// A record's first word, the one that its writer stores last.
+std::uint64_t start_word(const std::byte* record) {
+  return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(record), __ATOMIC_ACQUIRE);
+}
+
+void decode_message(const std::byte* at, Record& record) {
+  MessageRecord message;
+  std::memcpy(&message, at, sizeof message);
+  record.bytes = volume_bytes(message.volume);
+  record.comm = volume_comm(message.volume);
+  record.peer = message.peer;
+  record.tag = message.tag;
+}
+
+Record decode(const CallRecord& head, const std::byte* at) {
+  Record record;
+  record.start_ticks = head.start;
+  record.duration_ticks = unpack_duration(head.duration);
+  record.procedure = procedure_of(head.call);
+  record.site = head.site;
+  record.role = role_of(head.call);
+  if (record_bytes(head.call) == sizeof(MessageRecord)) decode_message(at, record);
+  return record;
+}
+
+bool known_kind(BlockKind kind) {
+  return kind == BlockKind::thread || kind == BlockKind::chunk || kind == BlockKind::names ||
+         kind == BlockKind::comm || kind == BlockKind::maps;
+}
+
+std::vector<std::string> split_names(const std::string& text) {
+  std::vector<std::string> names;
+  std::size_t at = 0;
+  while (at < text.size() && names.size() <= kCallMask) {
+    const std::size_t end = std::min(text.find('\0', at), text.size());
+    names.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return names;
+}
+
+Communicator describe(const CommHeader& header) {
+  Communicator comm;
+  comm.index = header.block.index;
+  comm.size = header.size;
+  comm.remote_size = header.remote_size;
+  comm.my_rank = header.my_rank;
+  comm.identity = header.identity != 0;
+  comm.created_by = header.created_by;
+  comm.parent = header.parent;
+  comm.created_ticks = header.created_ticks;
+  return comm;
+}
+
+/// Copies `count` ranks from `at` and returns what follows.
+const std::byte* copy_ranks(const std::byte* at, std::uint64_t count, std::vector<std::int32_t>& ranks) {
+  ranks.resize(count);
+  if (count > 0) std::memcpy(ranks.data(), at, count * sizeof(std::int32_t));
+  return at + count * sizeof(std::int32_t);
+}
+
+/// Unmaps when the last owner goes.
+std::shared_ptr<const void> own_mapping(void* address, std::size_t bytes) {
+  return {address, [bytes](const void* at) { ::munmap(const_cast<void*>(at), bytes); }};
+}
+
+}  // namespace
+
+double Calibration::time_ns(std::uint64_t ticks) const {
+  return ticks >= start_ticks ? duration_ns(ticks - start_ticks) : -duration_ns(start_ticks - ticks);
+}
+
+Calibration calibrate(const FileHeader& header) {
+  Calibration result;
+  result.start_ticks = header.start_ticks;
+  if (header.clock == Clock::monotonic_raw_ns) {
+    result.known = result.precise = true;
+    return result;
+  }
+  if (header.latest_ticks <= header.start_ticks || header.latest_ns <= header.start_ns) return result;
+  // Unsigned on purpose: a damaged header must not overflow a signed subtraction.
+  const auto span = static_cast<std::uint64_t>(header.latest_ns) - static_cast<std::uint64_t>(header.start_ns);
+  const double rate = static_cast<double>(span) / static_cast<double>(header.latest_ticks - header.start_ticks);
+  if (rate < 0.01 || rate > 100) return result;  // no processor counts outside 10 MHz to 100 GHz
+  result.ns_per_tick = rate;
+  result.span_ns = static_cast<std::int64_t>(std::min(span, std::uint64_t{INT64_MAX}));
+  result.known = true;
+  result.precise = result.span_ns >= Calibration::kPreciseSpan_ns;
+  return result;
+}
+
+// ---- one slot's stream -----------------------------------------------------------------------------------
+
+bool RecordStream::next(Record& record) {
+  for (; index_ < segments_.size(); ++index_, at_ = 0) {
+    if (next_in_segment(segments_[index_], record)) return true;
+  }
+  return false;
+}
+
+bool RecordStream::next_in_segment(const Segment& segment, Record& record) {
+  const std::uint64_t floor = std::max(segment.floor, position_);
+  while (segment.bytes - at_ >= sizeof(CallRecord)) {
+    const std::byte* at = segment.data + at_;
+    CallRecord head;
+    head.start = start_word(at);
+    if (head.start == 0) return false;
+    std::memcpy(reinterpret_cast<std::byte*>(&head) + 8, at + 8, 8);
+    const std::uint32_t size = record_bytes(head.call);
+    if (segment.bytes - at_ < size) return false;
+    const std::uint64_t offset = segment.first + at_;
+    at_ += size;
+    if (offset < floor) continue;
+    position_ = offset + size;
+    record = decode(head, at);
+    return true;
+  }
+  return false;
+}
+
+// ---- the file --------------------------------------------------------------------------------------------
+
+struct Reader::Chunk {
+  std::uint32_t slot;
+  std::uint32_t bytes;
+  std::uint64_t first;
+  std::uint64_t offset;  ///< of the payload in the file
+};
+
+struct Reader::ThreadBlock {
+  ThreadHeader header;
+  std::uint64_t offset;  ///< of half 0 in the file
+};
+
+struct Reader::Index {
+  std::map<std::uint32_t, ThreadBlock> threads;
+  std::map<std::uint32_t, std::vector<Chunk>> chunks;
+  bool in_garbage = false;
+};
+
+template <class T>
+T Reader::load(std::uint64_t offset) const {
+  T value;
+  std::memcpy(&value, file_.data() + offset, sizeof value);
+  return value;
+}
+
+Result<Reader> Reader::open(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return io_error(path, "open");
+  struct stat about{};
+  const bool known = ::fstat(file, &about) == 0;
+  const auto bytes = static_cast<std::size_t>(known ? about.st_size : 0);
+  if (!known || !S_ISREG(about.st_mode) || bytes == 0) {
+    ::close(file);
+    return invalid_input(path +
+                         ": not a trace file: " + (known && bytes == 0 ? "it is empty" : "not a regular file"));
+  }
+  void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
+  const int mapped_errno = errno;
+  ::close(file);
+  errno = mapped_errno;
+  if (address == MAP_FAILED) return io_error(path, "map");
+  Reader reader;
+  reader.mapping_ = own_mapping(address, bytes);
+  reader.file_ = {static_cast<const std::byte*>(address), bytes};
+  if (Status status = reader.read(path); !status.ok()) return status;
+  return reader;
+}
+
+Result<Reader> Reader::from_memory(std::span<const std::byte> file, const std::string& source) {
+  Reader reader;
+  reader.file_ = file;
+  if (Status status = reader.read(source); !status.ok()) return status;
+  return reader;
+}
+
+Status Reader::read(const std::string& source) {
+  if (Status status = read_header(source); !status.ok()) return status;
+  clock_ = calibrate(header_);
+  walk();
+  return {};
+}
+
+Status Reader::read_header(const std::string& source) {
+  if (file_.size() < sizeof kMagic || std::memcmp(file_.data(), kMagic, sizeof kMagic) != 0)
+    return invalid_input(source + ": not a corewise trace (it does not start with CWTRACE)");
+  if (file_.size() < kFirstBlock)
+    return invalid_input(source + ": truncated: " + std::to_string(file_.size()) + " bytes, a trace has at least " +
+                         std::to_string(kFirstBlock));
+  header_ = load<FileHeader>(0);
+  if (header_.version != kVersion)
+    return bad_field(source, "version", std::to_string(header_.version), std::to_string(kVersion));
+  if (header_.header_bytes != kHeaderBytes)
+    return bad_field(source, "header_bytes", std::to_string(header_.header_bytes), std::to_string(kHeaderBytes));
+  if (header_.half_bytes < sizeof(MessageRecord) || header_.half_bytes % sizeof(CallRecord) != 0)
+    return bad_field(source, "half_bytes", std::to_string(header_.half_bytes), "a multiple of 16 from 32");
+  return {};
+}
+
+void Reader::walk() {
+  Index index;
+  for (std::uint64_t offset = kFirstBlock; offset + sizeof(BlockHeader) <= file_.size();)
+    offset = take_block(offset, index);
+  for (const auto& [slot, thread] : index.threads) build_slot(thread, index.chunks[slot]);
+  for (const auto& [slot, chunks] : index.chunks)
+    if (!index.threads.contains(slot)) damage_.blocks += chunks.size();
+}
+
+/// Returns where the next block may start.
+std::uint64_t Reader::take_block(std::uint64_t offset, Index& index) {
+  const auto block = load<BlockHeader>(offset);
+  if (static_cast<std::uint32_t>(block.kind) == 0) return offset + kBlockAlign;
+  if (!known_kind(block.kind) || block.block_bytes < sizeof(ThreadHeader) ||
+      block.block_bytes > file_.size() - offset) {
+    // Its end is unknown: cut short by a kill when it is the last, damaged otherwise. The search goes on behind.
+    if (!index.in_garbage) ++damage_.uncommitted;
+    index.in_garbage = true;
+    return offset + kBlockAlign;
+  }
+  index.in_garbage = false;
+  if (!take_known(block, offset, index)) ++damage_.blocks;
+  return align_up(offset + block.block_bytes, kBlockAlign);
+}
+
+/// False for a block whose content is impossible.
+bool Reader::take_known(const BlockHeader& block, std::uint64_t offset, Index& index) {
+  if (block.kind == BlockKind::thread) return take_thread(block, offset, index);
+  if (block.kind == BlockKind::chunk) return take_chunk(block, offset, index);
+  if (!committed(block, offset)) {
+    ++damage_.uncommitted;
+    return true;
+  }
+  return block.kind == BlockKind::comm ? take_comm(block, offset) : take_text(block, offset);
+}
+
+bool Reader::committed(const BlockHeader& block, std::uint64_t offset) const {
+  return block.block_bytes >= sizeof(TextHeader) + 8 &&
+         load<std::uint64_t>(offset + block.block_bytes - 8) == kCommit;
+}
+
+bool Reader::take_thread(const BlockHeader& block, std::uint64_t offset, Index& index) {
+  if (block.block_bytes - sizeof(ThreadHeader) < std::uint64_t{header_.half_bytes} * 2) return false;
+  return index.threads.emplace(block.index, ThreadBlock{load<ThreadHeader>(offset), offset + sizeof(ThreadHeader)})
+      .second;
+}
+
+bool Reader::take_chunk(const BlockHeader& block, std::uint64_t offset, Index& index) {
+  const auto chunk = load<ChunkHeader>(offset);
+  if (chunk.payload_bytes > block.block_bytes - sizeof(ChunkHeader)) return false;
+  if (chunk.encoding != 0 || chunk.payload_bytes == 0) return false;
+  index.chunks[block.index].push_back(
+      {block.index, chunk.payload_bytes, chunk.first, offset + sizeof(ChunkHeader)});
+  return true;
+}
+
+bool Reader::take_text(const BlockHeader& block, std::uint64_t offset) {
+  const auto header = load<TextHeader>(offset);
+  if (header.payload_bytes > block.block_bytes - sizeof(TextHeader) - 8) return false;
+  std::string text(reinterpret_cast<const char*>(file_.data() + offset + sizeof(TextHeader)), header.payload_bytes);
+  if (block.kind == BlockKind::names)
+    names_ = split_names(text);
+  else
+    maps_.append(text);
+  return true;
+}
+
+bool Reader::take_comm(const BlockHeader& block, std::uint64_t offset) {
+  const auto header = load<CommHeader>(offset);
+  const std::uint64_t room = block.block_bytes - sizeof(CommHeader) - 8;
+  if (header.size < 0 || header.remote_size < 0 || header.name_bytes > room) return false;
+  const std::uint64_t name_bytes = align_up(header.name_bytes, 8);
+  const auto local = header.identity != 0 ? 0 : static_cast<std::uint64_t>(header.size);
+  const auto remote = static_cast<std::uint64_t>(header.remote_size);
+  if (name_bytes + (local + remote) * sizeof(std::int32_t) > room) return false;
+  Communicator comm = describe(header);
+  const std::byte* at = file_.data() + offset + sizeof(CommHeader);
+  comm.name = until_nul(reinterpret_cast<const char*>(at), header.name_bytes);
+  at = copy_ranks(at + name_bytes, local, comm.ranks);
+  copy_ranks(at, remote, comm.remote_ranks);
+  communicators_[block.index] = std::move(comm);
+  return true;
+}
+
+void Reader::build_slot(const ThreadBlock& thread, std::vector<Chunk>& chunks) {
+  Slot slot;
+  slot.index = thread.header.block.index;
+  if (header_.mode == Mode::drain)
+    add_chunks(slot, thread.header.drained, chunks);
+  else
+    slot.overwritten_bytes = thread.header.drained;
+  add_halves(slot, thread);
+  slots_.push_back(std::move(slot));
+}
+
+void Reader::add_chunks(Slot& slot, std::uint64_t drained, std::vector<Chunk>& chunks) {
+  std::sort(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
+    return std::pair(a.first, a.offset) < std::pair(b.first, b.offset);
+  });
+  std::uint64_t end = 0;
+  for (const Chunk& chunk : chunks) {
+    // Beyond `drained`: the rank ended between writing the chunk and publishing it; a half still has the records.
+    if (chunk.first > drained || chunk.bytes > drained - chunk.first) continue;
+    if (chunk.first < end) {
+      ++damage_.blocks;
+      continue;
+    }
+    damage_.missing_bytes += chunk.first - end;
+    end = chunk.first + chunk.bytes;
+    slot.segments.push_back({file_.data() + chunk.offset, chunk.bytes, chunk.first, 0});
+  }
+  damage_.missing_bytes += drained - end;
+}
+
+void Reader::add_halves(Slot& slot, const ThreadBlock& thread) {
+  std::uint32_t order[2] = {0, 1};
+  if (thread.header.half_first[1] < thread.header.half_first[0]) std::swap(order[0], order[1]);
+  for (const std::uint32_t half : order) {
+    const std::uint64_t first = thread.header.half_first[half];
+    if (first > UINT64_MAX - header_.half_bytes) {
+      ++damage_.blocks;
+      continue;
+    }
+    const std::uint64_t offset = thread.offset + std::uint64_t{half} * header_.half_bytes;
+    slot.segments.push_back({file_.data() + offset, header_.half_bytes, first, thread.header.drained});
+  }
+}
+
+// ---- what a user asks for --------------------------------------------------------------------------------
+
+std::string Reader::host() const {
+  return until_nul(header_.host, sizeof header_.host);
+}
+
+std::string Reader::library() const {
+  return until_nul(header_.library, sizeof header_.library);
+}
+
+std::string Reader::procedure_name(std::uint16_t procedure) const {
+  if (procedure < names_.size() && !names_[procedure].empty()) return names_[procedure];
+  return "procedure " + std::to_string(procedure);
+}
+
+std::uint64_t Reader::site_address(std::uint16_t site) const {
+  if (site == 0 || site > kSiteCapacity) return 0;
+  return load<std::uint64_t>(kHeaderBytes + (std::uint64_t{site} - 1) * 8);
+}
+
+}  // namespace corewise::trace

@@ -1,0 +1,188 @@
+// A rank's trace file written the way a preload writes it: header and thread blocks mapped MAP_SHARED, chunks and
+// text by pwrite, space handed out by advancing `tail`. Shared by the tests of trace and profile; it is written
+// from format.hpp alone and knows no reader.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <list>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "trace/recorder.hpp"
+
+namespace corewise::testing {
+
+/// A folder that goes away with its owner.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    char name[] = "/tmp/corewise-test-XXXXXX";
+    if (::mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp");
+    path_ = name;
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    if (std::system(("rm -r '" + path_ + "'").c_str()) != 0) std::abort();
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+struct CommSpec {
+  std::uint32_t index = 0;
+  std::vector<std::int32_t> ranks;  ///< empty with `size` set: identity
+  std::int32_t size = 0;
+  std::vector<std::int32_t> remote;
+  std::string name;
+  std::int32_t my_rank = 0;
+};
+
+class RankFile {
+ public:
+  RankFile(std::string path, int rank, int world_size, std::uint32_t half_bytes,
+           trace::Mode mode = trace::Mode::drain)
+      : path_(std::move(path)), mode_(mode) {
+    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (file_ < 0 || ::ftruncate(file_, trace::kFirstBlock) != 0) throw std::runtime_error("create " + path_);
+    header_ = static_cast<trace::FileHeader*>(map(0, trace::kFirstBlock));
+    std::memcpy(header_->magic, trace::kMagic, sizeof header_->magic);
+    header_->version = trace::kVersion;
+    header_->header_bytes = trace::kHeaderBytes;
+    header_->rank = rank;
+    header_->world_size = world_size;
+    header_->mode = mode;
+    header_->half_bytes = half_bytes;
+    header_->tail = trace::kFirstBlock;
+    header_->clock = trace::Clock::monotonic_raw_ns;
+    header_->start_ticks = 1'000;
+    header_->latest_ticks = 1'000;
+    std::strcpy(header_->host, "testhost");
+  }
+  RankFile(const RankFile&) = delete;
+  RankFile& operator=(const RankFile&) = delete;
+  ~RankFile() {
+    for (const auto& [address, bytes] : mappings_) ::munmap(address, bytes);
+    ::close(file_);
+  }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  trace::FileHeader& header() { return *header_; }
+
+  trace::ThreadRecorder& add_thread(std::uint32_t slot) {
+    const std::uint64_t bytes = sizeof(trace::ThreadHeader) + 2ULL * header_->half_bytes;
+    const std::uint64_t at = take(bytes, trace::kThreadAlign);
+    if (::ftruncate(file_, static_cast<off_t>(at + bytes)) != 0) throw std::runtime_error("extend");
+    auto* block = static_cast<trace::ThreadHeader*>(map(at, bytes));
+    block->block = {trace::BlockKind::thread, slot, bytes};
+    trace::ThreadRecorder& recorder = threads_.emplace_back();
+    trace::attach(recorder, block, header_, header_->half_bytes,
+                  mode_ == trace::Mode::drain ? &RankFile::drain : nullptr, this);
+    return recorder;
+  }
+
+  /// What the drain shall do next; the stages at which a kill is simulated.
+  enum class Fault { none, refuse, write_chunk_then_refuse };
+  Fault fault = Fault::none;
+
+  void add_text(trace::BlockKind kind, const std::string& text, bool commit = true) {
+    const std::size_t padded = (text.size() + 7) / 8 * 8;
+    std::vector<char> bytes(sizeof(trace::TextHeader) + padded + 8);
+    trace::TextHeader header{};
+    header.block = {kind, 0, bytes.size()};
+    header.payload_bytes = text.size();
+    std::memcpy(bytes.data(), &header, sizeof header);
+    std::memcpy(bytes.data() + sizeof header, text.data(), text.size());
+    if (commit) std::memcpy(bytes.data() + bytes.size() - 8, &trace::kCommit, 8);
+    append(bytes);
+  }
+
+  void add_names(std::initializer_list<const char*> names) {
+    std::string text;
+    for (const char* name : names) text.append(name).push_back('\0');
+    add_text(trace::BlockKind::names, text);
+  }
+
+  void add_comm(const CommSpec& spec) {
+    const std::size_t name_bytes = (spec.name.size() + 7) / 8 * 8;
+    const std::size_t ranks = (spec.ranks.size() + spec.remote.size()) * 4;
+    std::vector<char> bytes(sizeof(trace::CommHeader) + name_bytes + (ranks + 7) / 8 * 8 + 8);
+    trace::CommHeader header{};
+    header.block = {trace::BlockKind::comm, spec.index, bytes.size()};
+    header.identity = spec.ranks.empty() ? 1 : 0;
+    header.size = spec.ranks.empty() ? spec.size : static_cast<std::int32_t>(spec.ranks.size());
+    header.remote_size = static_cast<std::int32_t>(spec.remote.size());
+    header.my_rank = spec.my_rank;
+    header.name_bytes = static_cast<std::uint32_t>(spec.name.size());
+    header.parent = trace::kUnknownComm;
+    char* at = bytes.data();
+    std::memcpy(at, &header, sizeof header);
+    std::memcpy(at += sizeof header, spec.name.data(), spec.name.size());
+    at += name_bytes;
+    if (!spec.ranks.empty()) std::memcpy(at, spec.ranks.data(), spec.ranks.size() * 4);
+    if (!spec.remote.empty()) std::memcpy(at + spec.ranks.size() * 4, spec.remote.data(), spec.remote.size() * 4);
+    std::memcpy(bytes.data() + bytes.size() - 8, &trace::kCommit, 8);
+    append(bytes);
+  }
+
+  void set_site(std::uint16_t site, std::uint64_t address) {
+    std::memcpy(reinterpret_cast<char*>(header_) + trace::kHeaderBytes + (site - 1) * 8, &address, 8);
+  }
+
+  void append(const std::vector<char>& bytes) {
+    const std::uint64_t at = take(bytes.size(), trace::kBlockAlign);
+    if (!write_at(at, bytes.data(), bytes.size())) throw std::runtime_error("append");
+  }
+
+ private:
+  static bool drain(void* sink, std::uint32_t slot, std::uint64_t first, const std::byte* records,
+                    std::uint32_t bytes) {
+    auto& self = *static_cast<RankFile*>(sink);
+    if (self.fault == Fault::refuse) return false;
+    std::vector<char> block(sizeof(trace::ChunkHeader) + bytes);
+    trace::ChunkHeader header{};
+    header.block = {trace::BlockKind::chunk, slot, block.size()};
+    header.first = first;
+    header.payload_bytes = bytes;
+    std::memcpy(block.data(), &header, sizeof header);
+    std::memcpy(block.data() + sizeof header, records, bytes);
+    self.append(block);
+    return self.fault == Fault::none;
+  }
+
+  std::uint64_t take(std::uint64_t bytes, std::uint64_t align) {
+    const std::uint64_t at = (header_->tail + align - 1) / align * align;
+    header_->tail = at + bytes;
+    return at;
+  }
+
+  bool write_at(std::uint64_t at, const char* bytes, std::size_t size) const {
+    return ::pwrite(file_, bytes, size, static_cast<off_t>(at)) == static_cast<ssize_t>(size);
+  }
+
+  void* map(std::uint64_t at, std::uint64_t bytes) {
+    void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, static_cast<off_t>(at));
+    if (address == MAP_FAILED) throw std::runtime_error("mmap");
+    mappings_.emplace_back(address, bytes);
+    return address;
+  }
+
+  std::string path_;
+  trace::Mode mode_;
+  int file_ = -1;
+  trace::FileHeader* header_ = nullptr;
+  std::vector<std::pair<void*, std::uint64_t>> mappings_;
+  std::list<trace::ThreadRecorder> threads_;
+};
+
+}  // namespace corewise::testing

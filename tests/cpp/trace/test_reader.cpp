@@ -1,0 +1,162 @@
+// The reader alone: headers it refuses, text blocks, communicators, sites, calibration, blocks it must not trust.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "rank_file.hpp"
+#include "trace/reader.hpp"
+
+namespace corewise::trace {
+namespace {
+
+using corewise::testing::RankFile;
+using corewise::testing::TemporaryFolder;
+
+std::string refusal(const std::string& path) {
+  Result<Reader> reader = Reader::open(path);
+  return reader.ok() ? "opened" : reader.status().message();
+}
+
+void expect_refused(const std::string& path, const std::string& because) {
+  const std::string message = refusal(path);
+  EXPECT_NE(message.find(path), std::string::npos) << message;
+  EXPECT_NE(message.find(because), std::string::npos) << message;
+}
+
+TEST(Reader, RefusesWhatIsNoTraceAndNamesTheFile) {
+  TemporaryFolder folder;
+  const std::string path = folder.path() + "/rank.cwt";
+  expect_refused(path, "cannot open: No such file");
+  expect_refused(folder.path(), "not a regular file");
+  std::ofstream(path).flush();
+  expect_refused(path, "it is empty");
+  std::ofstream(path) << "ELF, perhaps" << std::string(100'000, 'x');
+  expect_refused(path, "does not start with CWTRACE");
+  {
+    RankFile file(path, 0, 1, 4096);
+  }
+  ASSERT_EQ(::truncate(path.c_str(), kFirstBlock - 1), 0);
+  expect_refused(path, "truncated: 36863 bytes");
+}
+
+TEST(Reader, RefusesHeadersOfAnotherVersionOrShape) {
+  TemporaryFolder folder;
+  const std::string path = folder.path() + "/rank.cwt";
+  RankFile file(path, 0, 1, 4096);
+  EXPECT_EQ(refusal(path), "opened");
+  file.header().version = 2;
+  expect_refused(path, "field 'version': found 2, allowed: 1");
+  file.header().version = kVersion;
+  file.header().header_bytes = 8192;
+  expect_refused(path, "field 'header_bytes': found 8192, allowed: 4096");
+  file.header().header_bytes = kHeaderBytes;
+  for (std::uint32_t bad : {0U, 16U, 4097U}) {
+    file.header().half_bytes = bad;
+    expect_refused(path, "field 'half_bytes'");
+  }
+}
+
+TEST(Reader, GivesNamesCommunicatorsSitesAndMaps) {
+  TemporaryFolder folder;
+  RankFile file(folder.path() + "/rank.cwt", 1, 4, 4096);
+  file.add_names({"MPI_Send", "", "MPI_Bcast"});
+  file.add_comm({.index = 0, .ranks = {}, .size = 4, .remote = {}, .name = "MPI_COMM_WORLD", .my_rank = 1});
+  file.add_comm({.index = 3, .ranks = {1, 3}, .size = 0, .remote = {0, 2, -4}, .name = "half", .my_rank = 0});
+  file.add_text(BlockKind::maps, "first\n");
+  file.add_text(BlockKind::maps, "second\n");
+  file.set_site(1, 0x1234);
+  file.set_site(kSiteCapacity, 0x5678);
+  Result<Reader> reader = Reader::open(file.path());
+  ASSERT_TRUE(reader.ok());
+  const Reader& trace = reader.value();
+  EXPECT_EQ(trace.procedure_name(0), "MPI_Send");
+  EXPECT_EQ(trace.procedure_name(1), "procedure 1");
+  EXPECT_EQ(trace.procedure_name(2), "MPI_Bcast");
+  EXPECT_EQ(trace.procedure_name(3), "procedure 3");
+  ASSERT_EQ(trace.communicators().size(), 2U);
+  EXPECT_TRUE(trace.communicators().at(0).identity);
+  EXPECT_EQ(trace.communicators().at(0).name, "MPI_COMM_WORLD");
+  const Communicator& half = trace.communicators().at(3);
+  EXPECT_EQ(half.ranks, (std::vector<std::int32_t>{1, 3}));
+  EXPECT_EQ(half.remote_ranks, (std::vector<std::int32_t>{0, 2, -4}));
+  EXPECT_EQ(half.name, "half");
+  EXPECT_EQ(trace.maps(), "first\nsecond\n");
+  EXPECT_EQ(trace.site_address(0), 0U);
+  EXPECT_EQ(trace.site_address(1), 0x1234U);
+  EXPECT_EQ(trace.site_address(2), 0U);
+  EXPECT_EQ(trace.site_address(kSiteCapacity), 0x5678U);
+  EXPECT_EQ(trace.site_address(kSiteCapacity + 1), 0U);
+  EXPECT_EQ(trace.host(), "testhost");
+  EXPECT_EQ(trace.damage().blocks + trace.damage().uncommitted, 0U);
+}
+
+TEST(Reader, SkipsWhatIsNotCommitted) {
+  TemporaryFolder folder;
+  RankFile file(folder.path() + "/rank.cwt", 0, 1, 4096);
+  file.add_text(BlockKind::maps, "half written", /*commit=*/false);
+  file.add_names({"MPI_Send"});
+  // A chunk whose write was cut short by the kill: announced longer than the file is.
+  std::vector<char> cut(128, '\0');
+  ChunkHeader header{};
+  header.block = {BlockKind::chunk, 0, 10'000};
+  header.payload_bytes = 9'936;
+  std::memcpy(cut.data(), &header, sizeof header);
+  file.append(cut);
+  Result<Reader> reader = Reader::open(file.path());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(reader.value().maps(), "");
+  EXPECT_EQ(reader.value().procedure_name(0), "MPI_Send");
+  EXPECT_EQ(reader.value().damage().uncommitted, 2U);
+  EXPECT_EQ(reader.value().damage().blocks, 0U);
+}
+
+TEST(Reader, SaysHowMuchOfADrainedStreamIsMissing) {
+  TemporaryFolder folder;
+  RankFile file(folder.path() + "/rank.cwt", 0, 1, 4096);
+  ThreadRecorder& recorder = file.add_thread(0);
+  for (std::uint64_t n = 0; n < 256 * 3 + 10; ++n) put_call(recorder, 1 + n, 0, 0, 0);
+  // Cut the file behind its first chunk: two drained halves are gone, the ten newest records are still there.
+  const std::uint64_t second = file.header().tail - 2 * (64 + 4096);
+  ASSERT_EQ(::truncate(file.path().c_str(), static_cast<off_t>(second)), 0);
+  Result<Reader> reader = Reader::open(file.path());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(reader.value().damage().missing_bytes, 2U * 4096);
+  RecordStream stream = reader.value().records(reader.value().slots()[0]);
+  std::vector<std::uint64_t> starts;
+  for (Record record; stream.next(record);) starts.push_back(record.start_ticks);
+  ASSERT_EQ(starts.size(), 266U);
+  EXPECT_EQ(starts[255], 256U);
+  EXPECT_EQ(starts[256], 769U);
+}
+
+TEST(Reader, TurnsTicksIntoNanoseconds) {
+  FileHeader header{};
+  header.clock = Clock::tsc;
+  header.start_ticks = 1'000'000;
+  header.start_ns = 500;
+  header.latest_ticks = 1'000'000 + 42'000'000;  // 2.1 GHz for 20 ms
+  header.latest_ns = 500 + 20'000'000;
+  Calibration clock = calibrate(header);
+  EXPECT_TRUE(clock.known && clock.precise);
+  EXPECT_EQ(clock.span_ns, 20'000'000);
+  EXPECT_DOUBLE_EQ(clock.duration_ns(2'100), 1'000);
+  EXPECT_DOUBLE_EQ(clock.time_ns(1'000'000 + 21'000), 10'000);
+  EXPECT_DOUBLE_EQ(clock.time_ns(1'000'000 - 2'100), -1'000);
+  header.latest_ns = 500 + 9'000'000;
+  header.latest_ticks = 1'000'000 + 18'900'000;
+  clock = calibrate(header);
+  EXPECT_TRUE(clock.known);
+  EXPECT_FALSE(clock.precise);
+  for (std::uint64_t bad : {std::uint64_t{0}, std::uint64_t{1'000'000}, std::uint64_t{1'000'001}, UINT64_MAX}) {
+    header.latest_ticks = bad;
+    EXPECT_FALSE(calibrate(header).known) << bad;
+  }
+  header.clock = Clock::monotonic_raw_ns;
+  clock = calibrate(header);
+  EXPECT_TRUE(clock.known && clock.precise);
+  EXPECT_DOUBLE_EQ(clock.duration_ns(7), 7);
+}
+
+}  // namespace
+}  // namespace corewise::trace
