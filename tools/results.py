@@ -61,7 +61,7 @@ def read_outcomes(paths: Iterable[Path]) -> list[Outcome]:
 
 
 def counted(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """Return the outcomes that count as one test each: a program only where its cases do not tell the same."""
+    """Return what counts as one test each: a program only where its cases do not tell the same."""
     everything = list(outcomes)
     cases = [outcome for outcome in everything if not outcome.is_program]
     told: dict[tuple[Path, str], set[State]] = {}

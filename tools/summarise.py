@@ -37,7 +37,7 @@ def closing_line(outcomes: Iterable[Outcome]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the summary; the exit status is 1 when a test failed, none ran, or a skip is not excused in CI."""
+    """Print the summary; exit status 1: a test failed, none ran, or a skip is not excused in CI."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("junit", type=Path, nargs="+", help="JUnit files, or folders of them")
     try:
