@@ -1,0 +1,167 @@
+"""`corewise machines`: list, show and check machines.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from corewise._core import Link, Machine, Unit
+from corewise.cli import console
+from corewise.data.machines import bundled_machines, load_machine, load_machine_file
+from corewise.plots.machines import drawing
+
+_LIST_HELP = """Lists the machines that come with corewise; `show` draws one, `check` verifies a file.
+
+Example: `corewise machines` lists them, `corewise machines show cell-be` draws the Cell's ring with its twelve stops,
+`corewise machines show "pack:2 l3:4 core:8"` an invented node.
+"""
+_SHOW_HELP = """Shows a machine: its drawing, its units and its links.
+
+A machine is a bundled name, a .toml, .json or hwloc .xml file, `host`, or a text like "pack:2 l3:4 core:8".
+
+Example: `corewise machines show mesh-6x4 --links`
+"""
+_CHECK_HELP = """Verifies a machine file: fields, names, bandwidths, routes.
+
+Exit status 0 where it is right; 2, and one line saying what is wrong, where it is not.
+
+Example: `corewise machines check mynode.toml`
+"""
+_AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
+_WITH_LINKS = typer.Option(False, "--links", help="List the links too.")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `machines` with its subcommands."""
+    group = typer.Typer(help=_LIST_HELP, invoke_without_command=True, rich_markup_mode=None)
+    group.callback()(list_machines)
+    group.command("show", help=_SHOW_HELP)(show_machine)
+    group.command("check", help=_CHECK_HELP)(check_machine)
+    app.add_typer(group, name="machines")
+
+
+def list_machines(context: typer.Context, as_json: bool = _AS_JSON) -> None:
+    """Lists the bundled machines."""
+    if context.invoked_subcommand is not None:
+        return
+    machines = [load_machine(name) for name in bundled_machines()]
+    if as_json:
+        console.show_json("machines", None, [_summary(machine) for machine in machines])
+        return
+    table = Table("machine", "kind", "units", "links", "what it is")
+    for machine in machines:
+        table.add_row(
+            machine.name,
+            machine.kind,
+            str(len(machine.units)),
+            str(len(machine.links)),
+            machine.description,
+        )
+    console.show(table)
+
+
+def show_machine(
+    reference: str = typer.Argument(..., metavar="MACHINE", help="Name, file, `host`, or synthetic text."),
+    with_links: bool = _WITH_LINKS,
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Shows one machine."""
+    machine = load_machine(reference)
+    if as_json:
+        units = [_unit_row(machine, unit) for unit in machine.units]
+        links = [_link_row(machine, link) for link in machine.links]
+        summary = {**_summary(machine), "stop_names": list(machine.stops)}
+        console.show_json("machines show", machine.name, units, summary=summary, links=links)
+        return
+    console.show(_heading(machine), drawing(machine), "", _unit_table(machine))
+    if with_links:
+        console.show(_link_table(machine))
+
+
+def check_machine(
+    file: Path = typer.Argument(..., metavar="FILE", help="A .toml, .json or hwloc .xml file."),
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Verifies one machine file."""
+    machine = load_machine_file(file)
+    if as_json:
+        row = {"file": str(file), "ok": True, **_summary(machine)}
+        console.show_json("machines check", machine.name, [row])
+        return
+    console.show(f"{file}: ok: '{machine.name}', {_counts(machine)}")
+
+
+def _counts(machine: Machine) -> str:
+    return f"{machine.kind}, {len(machine.units)} units at {len(machine.stops)} stops, {len(machine.links)} links"
+
+
+def _heading(machine: Machine) -> Text:
+    heading = Text(machine.name, style="bold")
+    heading.append(f": {_counts(machine)}", style="none")
+    if machine.description:
+        heading.append(f"\n{machine.description}", style="none")
+    return heading
+
+
+def _summary(machine: Machine) -> dict[str, object]:
+    return {
+        "name": machine.name,
+        "kind": machine.kind,
+        "description": machine.description,
+        "units": len(machine.units),
+        "stops": len(machine.stops),
+        "links": len(machine.links),
+    }
+
+
+def _unit_row(machine: Machine, unit: Unit) -> dict[str, object]:
+    return {
+        "unit": unit.name,
+        "stop": machine.stops[unit.stop],
+        "domains": list(unit.domains),
+        "os_index": None if unit.os_index < 0 else unit.os_index,
+        "logical_core": None if unit.logical_core < 0 else unit.logical_core,
+    }
+
+
+def _link_row(machine: Machine, link: Link) -> dict[str, object]:
+    return {
+        "link": link.name,
+        "from": machine.stops[link.source],
+        "to": machine.stops[link.target],
+        "bandwidth_gb_per_s": link.bandwidth_gb_per_s,
+        "latency_ns": link.latency_ns,
+    }
+
+
+def _unit_table(machine: Machine) -> Table:
+    table = Table("unit", "stop", "in", "OS index", "logical core")
+    for index, unit in enumerate(machine.units):
+        row = _unit_row(machine, unit)
+        table.add_row(
+            f"{index}: {unit.name}",
+            str(row["stop"]),
+            " / ".join(unit.domains),
+            "" if row["os_index"] is None else str(row["os_index"]),
+            "" if row["logical_core"] is None else str(row["logical_core"]),
+        )
+    return table
+
+
+def _link_table(machine: Machine) -> Table:
+    table = Table("link", "from", "to", "GB/s", "hop ns")
+    for link in machine.links:
+        table.add_row(
+            link.name,
+            machine.stops[link.source],
+            machine.stops[link.target],
+            f"{link.bandwidth_gb_per_s:g}",
+            f"{link.latency_ns:g}",
+        )
+    return table

@@ -1,0 +1,25 @@
+// Failures: a Status that is not ok becomes a Python exception. Every bound function passes its Result through
+// `unwrap`, so that Python sees one class per exit status and the core's own one-line message.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <utility>
+
+#include "base/status.hpp"
+
+namespace corewise::bind {
+
+/// Throws corewise.InputError for invalid input, corewise.RunError for everything else. Needs the GIL.
+[[noreturn]] void raise(const Status& status);
+
+inline void require(const Status& status) {
+  if (!status.ok()) raise(status);
+}
+
+template <class T>
+T unwrap(Result<T> result) {
+  if (!result.ok()) raise(result.status());
+  return std::move(result).value();
+}
+
+}  // namespace corewise::bind

@@ -1,0 +1,12 @@
+// The module corewise._core: calls every room's binder. Order matters only where a signature names another room's
+// class: machine and pattern come before place.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bind/rooms.hpp"
+
+NB_MODULE(_core, module) {
+  module.doc() = "The C++ core of corewise: machines, patterns and placement searches.";
+  module.attr("__version__") = COREWISE_VERSION;
+  corewise::bind::bind_machine(module);
+  corewise::bind::bind_pattern(module);
+  corewise::bind::bind_place(module);
+}

@@ -1,0 +1,13 @@
+// One binder per room; each adds its classes and functions to the module.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace corewise::bind {
+
+void bind_machine(nanobind::module_& module);
+void bind_pattern(nanobind::module_& module);
+void bind_place(nanobind::module_& module);
+
+}  // namespace corewise::bind

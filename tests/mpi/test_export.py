@@ -1,0 +1,350 @@
+"""Exported placements bind exactly as asked.
+
+On this host every form is really launched and the affinity is read back inside each rank. For machines that are not
+here, the launchers' dry runs say where they would bind; those machines number their processing units unlike hwloc
+does, so that a mixed-up numbering shows. Slurm runs on a controller and one node daemon of the test's own.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import Mpi
+
+from corewise._core import Machine
+from corewise.data.export import (
+    Export,
+    export_placement,
+    mpich_user,
+    openmpi_pe_list,
+    openmpi_rankfile,
+    slurm_map_cpu,
+)
+from corewise.data.machines import hwloc_libraries
+from corewise.data.placement import make_placement
+
+AFFINITY_C = r"""
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+
+int main(int argc, char** argv) {
+  int rank, used = 0;
+  char line[16384];
+  cpu_set_t set;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  sched_getaffinity(0, sizeof set, &set);
+  used += sprintf(line + used, "rank %d cpus", rank);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) used += sprintf(line + used, " %d", cpu);
+  puts(line);
+  MPI_Finalize();
+  return 0;
+}
+"""
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+@pytest.fixture(scope="session")
+def affinity(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program whose ranks print their own affinity, built for this MPI."""
+    folder = tmp_path_factory.mktemp(f"affinity-{mpi.name}")
+    source = folder / "affinity.c"
+    source.write_text(AFFINITY_C)
+    return mpi.build(folder / "affinity", source)
+
+
+def launch(
+    command: Sequence[str | Path], env: dict[str, str] | None = None, cwd: Path | None = None
+) -> str:
+    """Runs to the end and returns standard output; a failure fails the test with everything that was said."""
+    full = {**os.environ, **(env or {})}
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, timeout=120, env=full, cwd=cwd, check=False
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def root_env(mpi: Mpi) -> dict[str, str]:
+    """The library's environment without its mapping policy: the exported arguments must do without."""
+    return {key: value for key, value in mpi.env.items() if "mapping_policy" not in key}
+
+
+def bound_cpus(mpi: Mpi, export: Export, program: Path, cwd: Path) -> dict[int, list[int]]:
+    """Launches exactly the exported arguments and reads every rank's affinity back."""
+    if export.needs_file:
+        (cwd / "rankfile").write_text(export.text)
+    out = launch([mpi.mpiexec, *export.arguments, program], root_env(mpi) | dict(mpi.yield_env), cwd)
+    found = re.findall(r"rank (\d+) cpus((?: \d+)+)", out)
+    return {int(rank): [int(cpu) for cpu in cpus.split()] for rank, cpus in found}
+
+
+def host_cores() -> list[int]:
+    """OS index of the only processing unit of every logical core, in logical order."""
+    host = Machine.from_hwloc(libraries=hwloc_libraries())
+    return [unit.os_index for unit in sorted(host.units, key=lambda unit: unit.logical_core)]
+
+
+@pytest.mark.parametrize("order", ["reversed", "same", "twice"])
+def test_openmpi_binds_as_exported(mpi: Mpi, affinity: Path, order: str, tmp_path: Path) -> None:
+    """Rank file and ordered pe-list, permuted and with more ranks than cores."""
+    if mpi.name != "openmpi":
+        return
+    cores = {"reversed": [1, 0], "same": [0, 1], "twice": [1, 0, 0, 1]}[order]
+    pus = host_cores()
+    for export in (openmpi_rankfile(cores, "rankfile"), openmpi_pe_list(cores)):
+        bound = bound_cpus(mpi, export, affinity, tmp_path)
+        assert {rank: cpus[0] for rank, cpus in bound.items()} == {r: pus[c] for r, c in enumerate(cores)}
+        assert all(set(cpus).isdisjoint(set(pus) - {cpus[0]}) for cpus in bound.values())
+
+
+@pytest.mark.parametrize("pick", [[1, 0], [0, 1], [1, 0, 0, 1]])
+def test_mpich_binds_as_exported(mpi: Mpi, affinity: Path, pick: list[int], tmp_path: Path) -> None:
+    """Hydra user binding in OS indexes; every rank bound, also those that share a core."""
+    if mpi.name != "mpich":
+        return
+    cpus = [CPUS[index] for index in pick]
+    bound = bound_cpus(mpi, mpich_user(cpus), affinity, tmp_path)
+    assert bound == {rank: [cpu] for rank, cpu in enumerate(cpus)}
+
+
+def test_host_placement_binds_as_exported(mpi: Mpi, affinity: Path, tmp_path: Path) -> None:
+    """The whole way: this host through hwloc, a placement, an export, a launch, the affinity."""
+    host = Machine.from_hwloc(libraries=hwloc_libraries())
+    placement = make_placement(host, [1, 0])
+    wanted = {rank: host.units[unit].os_index for rank, unit in enumerate(placement.unit_of_rank)}
+    for form in {"openmpi": ["openmpi-rankfile", "openmpi-pelist"], "mpich": ["mpich"]}[mpi.name]:
+        bound = bound_cpus(mpi, export_placement(form, host, placement), affinity, tmp_path)
+        assert {rank: cpus[0] for rank, cpus in bound.items()} == wanted
+
+
+@dataclass(frozen=True)
+class Invented:
+    """A machine that is not here: its synthetic text without numbering, and the OS numbering of its units."""
+
+    levels: str
+    per_core: int
+    indexes: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        numbering = ",".join(map(str, self.indexes))
+        return f"{self.levels} pu:{self.per_core}(indexes={numbering})"
+
+    def os_index(self, core: int) -> int:
+        """OS index of a logical core's first processing unit."""
+        return self.indexes[core * self.per_core]
+
+    @property
+    def cores(self) -> int:
+        return len(self.indexes) // self.per_core
+
+
+INVENTED = {
+    "two packages, interleaved": Invented("pack:2 core:2", 1, (0, 2, 1, 3)),
+    "four chiplets, odd and even": Invented("pack:2 l3:2 core:4", 1, (*range(0, 16, 2), *range(1, 16, 2))),
+    "threads": Invented(
+        "pack:2 core:4", 2, tuple(cpu for core in (0, 2, 4, 6, 1, 3, 5, 7) for cpu in (core, core + 8))
+    ),
+    "two sockets of 32": Invented("pack:2 l3:4 core:8", 1, tuple(a + 8 * b for a in range(8) for b in range(8))),
+}
+
+
+def write_hwloc_xml(text: str, path: Path, libraries: Sequence[str]) -> None:
+    """Describes an invented machine in hwloc's XML, with hwloc itself."""
+    for library in libraries:
+        try:
+            hwloc = ctypes.CDLL(library)
+            break
+        except OSError:
+            continue
+    else:
+        pytest.fail(f"no libhwloc could be opened among {', '.join(libraries)}")
+    topology = ctypes.c_void_p()
+    assert hwloc.hwloc_topology_init(ctypes.byref(topology)) == 0
+    assert hwloc.hwloc_topology_set_synthetic(topology, text.encode()) == 0, text
+    assert hwloc.hwloc_topology_load(topology) == 0
+    export = hwloc.hwloc_topology_export_xml
+    export.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_ulong)
+    assert export(topology, str(path).encode(), 0) == 0
+    hwloc.hwloc_topology_destroy(topology)
+
+
+def dry_openmpi(mpi: Mpi, export: Export, xml: Path, cores: int, cwd: Path) -> list[int]:
+    """Per rank the number that Open MPI's map prints after ``core:L``.
+
+    Release 5 prints the unit's OS index there where a core has one unit, the logical core where it has several.
+    """
+    if export.needs_file:
+        (cwd / "rankfile").write_text(export.text)
+    command = [
+        mpi.mpiexec, *export.arguments, "--host", f"localhost:{cores}", "--prtemca", "hwloc_use_topo_file", xml,
+        "--runtime-options", "donotlaunch", "--display", "map", "true",
+    ]  # fmt: skip
+    out = launch(command, root_env(mpi), cwd)
+    found = re.findall(r"Data for proc: \[\S+,(\d+)\].*?core:L(\d+)\]", out, re.DOTALL)
+    assert [int(rank) for rank, _ in found] == list(range(len(found))), out
+    return [int(label) for _, label in found]
+
+
+def dry_mpich(mpi: Mpi, export: Export, text: str) -> list[int]:
+    """Per rank the one OS index that Hydra would bind it to."""
+    env = {"HWLOC_SYNTHETIC": text, "HWLOC_THISSYSTEM": "0", "HYDRA_TOPO_DEBUG": "1"}
+    out = launch([mpi.mpiexec, *export.arguments, "true"], env)
+    masks = dict(re.findall(r"process (\d+) binding: ([01]+)", out))
+    assert all(mask.count("1") == 1 for mask in masks.values()), out
+    return [masks[str(rank)].index("1") for rank in range(len(masks))]
+
+
+@pytest.mark.parametrize("name", INVENTED)
+def test_dry_run_on_invented_machine(mpi: Mpi, name: str, tmp_path: Path) -> None:
+    """hwloc XML -> machine -> placement -> export -> the launcher's own map."""
+    invented = INVENTED[name]
+    xml = tmp_path / "machine.xml"
+    write_hwloc_xml(invented.text, xml, hwloc_of(mpi))
+    machine = Machine.from_hwloc(str(xml), hwloc_libraries())
+    assert [unit.logical_core for unit in machine.units] == list(range(invented.cores))
+    cores = random.Random(name).sample(range(invented.cores), invented.cores)
+    placement = make_placement(machine, cores)
+    if mpi.name == "mpich":
+        asked = [invented.os_index(core) for core in cores]
+        assert dry_mpich(mpi, export_placement("mpich", machine, placement), invented.text) == asked
+        return
+    labels = [core if invented.per_core > 1 else invented.os_index(core) for core in cores]
+    for form in ("openmpi-rankfile", "openmpi-pelist"):
+        export = export_placement(form, machine, placement)
+        assert dry_openmpi(mpi, export, xml, invented.cores, tmp_path) == labels, form
+
+
+def hwloc_of(mpi: Mpi) -> list[str]:
+    """The MPI's own hwloc first, then the usual ones."""
+    own = sorted((mpi.prefix / "lib" / "openmpi").glob("libhwloc.so*"))
+    return [*map(str, own), *hwloc_libraries()]
+
+
+SLURM_PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "salloc")
+AFFINITY_PY = "import os; print(os.environ['SLURM_PROCID'], *sorted(os.sched_getaffinity(0)), flush=True)"
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on now."""
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def slurm_conf(folder: Path) -> str:
+    """One controller and one node on this host, with task affinity, as the current user."""
+    host = socket.gethostname()
+    user = "root" if os.geteuid() == 0 else os.environ["USER"]
+    controller, daemon = free_ports(2)
+    lines = {
+        "ClusterName": "corewise",
+        "SlurmctldHost": f"{host}(127.0.0.1)",
+        "SlurmctldPort": controller,
+        "SlurmdPort": daemon,
+        "SlurmUser": user,
+        "SlurmdUser": user,
+        "AuthType": "auth/munge",
+        "AuthInfo": f"socket={folder}/munge.socket",
+        "CredType": "cred/munge",
+        "StateSaveLocation": folder / "state",
+        "SlurmdSpoolDir": folder / "spool",
+        "SlurmctldPidFile": folder / "slurmctld.pid",
+        "SlurmdPidFile": folder / "slurmd.pid",
+        "SlurmctldLogFile": folder / "slurmctld.log",
+        "SlurmdLogFile": folder / "slurmd.log",
+        "ProctrackType": "proctrack/pgid",
+        "TaskPlugin": "task/affinity",
+        "SelectType": "select/cons_tres",
+        "SelectTypeParameters": "CR_CPU",
+        "MpiDefault": "none",
+        "ReturnToService": 2,
+        "NodeName": f"{host} NodeAddr=127.0.0.1 CPUs={os.cpu_count()} State=UNKNOWN",
+        "PartitionName": "all Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
+    }
+    return "".join(f"{key}={value}\n" for key, value in lines.items())
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of a running one-node Slurm; skips where none can be started."""
+    path = f"{os.environ['PATH']}:/usr/sbin"
+    missing = [name for name in SLURM_PROGRAMS if not shutil.which(name, path=path)]
+    if missing:
+        pytest.skip(f"capability: Slurm is not installed ({', '.join(missing)} not found)")
+    if os.geteuid() != 0:
+        pytest.skip("capability: slurmd binds tasks only as root")
+    folder = tmp_path_factory.mktemp("slurm")
+    folder.chmod(0o700)
+    for name in ("state", "spool"):
+        (folder / name).mkdir()
+    key = folder / "key"
+    key.write_bytes(os.urandom(1024))
+    key.chmod(0o400)
+    (folder / "slurm.conf").write_text(slurm_conf(folder))
+    env = {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": path}
+    daemons: list[subprocess.Popen[bytes]] = []
+    try:
+        start_slurm(folder, env, daemons)
+        yield env
+    finally:
+        for process in reversed(daemons):
+            process.terminate()
+        for process in reversed(daemons):
+            process.wait(timeout=30)
+
+
+def start_slurm(folder: Path, env: dict[str, str], daemons: list[subprocess.Popen[bytes]]) -> None:
+    """Starts the three daemons and waits until the node is idle."""
+    commands = [
+        ["munged", "--foreground", "--force", f"--socket={folder}/munge.socket", f"--key-file={folder}/key",
+         f"--pid-file={folder}/munged.pid", f"--log-file={folder}/munged.log", f"--seed-file={folder}/munged.seed"],
+        ["slurmctld", "-D", "-c"],
+        ["slurmd", "-D", "-c"],
+    ]  # fmt: skip
+    full = {**os.environ, **env}
+    for command in commands:
+        log = (folder / f"{command[0]}.out").open("wb")
+        program = shutil.which(command[0], path=env["PATH"]) or command[0]
+        daemons.append(subprocess.Popen([program, *command[1:]], env=full, stdout=log, stderr=log))
+        time.sleep(0.5)
+    for _ in range(60):
+        done = subprocess.run(["sinfo", "-h", "-o", "%t"], env=full, capture_output=True, text=True, check=False)
+        if done.stdout.strip() == "idle":
+            return
+        time.sleep(0.5)
+    logs = "".join(path.read_text(errors="replace")[-2000:] for path in sorted(folder.glob("*.log")))
+    pytest.skip(f"capability: Slurm's daemons did not come up on this host: {logs}")
+
+
+@pytest.mark.parametrize("pick", [[1, 0], [0, 1], [1], [1, 0, 0, 1]])
+def test_slurm_binds_as_exported(slurm: dict[str, str], pick: list[int]) -> None:
+    """map_cpu in a job that holds the node, read back in every task."""
+    cpus = [CPUS[index] for index in pick]
+    export = slurm_map_cpu(cpus)
+    command = ["salloc", "--nodes=1", "--exclusive", "--quiet", "srun", *export.arguments, sys.executable, "-c"]
+    out = launch([*command, AFFINITY_PY], slurm)
+    bound = {int(line.split()[0]): [int(cpu) for cpu in line.split()[1:]] for line in out.splitlines()}
+    assert bound == {rank: [cpu] for rank, cpu in enumerate(cpus)}
