@@ -1,0 +1,417 @@
+"""The tools that judge this repository must be able to say no.
+
+Every kind of violation is planted in a temporary tree and has to be found; then the real tree has to pass.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import check_clean
+import check_inventory
+import check_layers
+import results
+import summarise
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+# --- floors of the C++ rooms ------------------------------------------------------------------------------
+
+
+def plant(folder: Path, files: Mapping[str, str]) -> Path:
+    """Write a source tree whose rooms have their READMEs; returns its src folder."""
+    source = folder / "src"
+    for name, text in files.items():
+        path = source / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        (source / name.split("/")[0] / "README.md").write_text("a room\n", encoding="utf-8")
+    return source
+
+
+def found_in(source: Path) -> list[str]:
+    return [str(violation).removeprefix(f"{source}/") for violation in check_layers.check_tree(source)]
+
+
+VIOLATIONS = {
+    "upward": ("base/a.hpp", '#include "machine/machine.hpp"\n', "may not see room 'machine'"),
+    "sideways": ("pattern/a.hpp", '#include "machine/machine.hpp"\n', "may not see room 'machine'"),
+    "upward-angle": ("sim/a.hpp", "#include <cell/cell.hpp>\n", "may not see room 'cell'"),
+    "upward-indented": ("sim/a.hpp", '  #  include "lab/lab.hpp"\n', "may not see room 'lab'"),
+    "mpi": ("profile/a.cpp", "#include <mpi.h>\n", "only preload, overlap and apps"),
+    "mpi-quoted": ("place/a.cpp", '#include "mpi.h"\n', "only preload, overlap and apps"),
+    "nanobind": ("place/a.cpp", "#include <nanobind/nanobind.h>\n", "only bind"),
+    "python": ("preload/a.c", "#include <Python.h>\n", "only bind"),
+    "recorder-unistd": ("trace/recorder.cpp", "#include <unistd.h>\n", "free of POSIX"),
+    "recorder-sys": ("trace/recorder_buffers.hpp", "#include <sys/mman.h>\n", "free of POSIX"),
+    "recorder-fcntl": ("trace/recorder/drain.hpp", "#include <fcntl.h>\n", "free of POSIX"),
+    "preload-hwloc": ("preload/a.c", "#include <hwloc.h>\n", "must not use hwloc"),
+    "source-in-source": ("base/a.cpp", '#include "base/b.cpp"\n', "a source includes a source"),
+    "if-zero": ("base/a.cpp", "#if 0\n", "no '#if 0'"),
+    "unknown-room": ("attic/a.hpp", "", "has no floor"),
+    "no-room": ("stray.hpp", "", "outside every room"),
+}
+
+
+@pytest.mark.parametrize("name", VIOLATIONS)
+def test_layer_violation_is_caught(tmp_path: Path, name: str) -> None:
+    file, text, message = VIOLATIONS[name]
+    source = tmp_path / "src"
+    if "/" in file:
+        plant(tmp_path, {file: text})
+    else:
+        source.mkdir()
+        (source / file).write_text(text, encoding="utf-8")
+    found = found_in(source)
+    assert len(found) == 1, found
+    assert message in found[0]
+    assert check_layers.main([str(source)]) == 1
+
+
+def test_layer_violation_names_file_and_line(tmp_path: Path) -> None:
+    source = plant(tmp_path, {"base/a.hpp": '#pragma once\n\n#include "sim/sim.hpp"\n'})
+    assert found_in(source)[0].startswith("base/a.hpp:3: ")
+
+
+def test_relative_include_does_not_dodge_the_floors(tmp_path: Path) -> None:
+    source = plant(tmp_path, {"base/a.hpp": '#include "../sim/sim.hpp"\n', "sim/sim.hpp": ""})
+    assert ["may not see room 'sim'" in message for message in found_in(source)] == [True]
+
+
+def test_room_without_readme_is_caught(tmp_path: Path) -> None:
+    source = plant(tmp_path, {"base/a.hpp": ""})
+    (source / "base" / "README.md").unlink()
+    assert found_in(source) == ["base/README.md:1: every room has a README.md"]
+
+
+def test_what_is_allowed_passes(tmp_path: Path) -> None:
+    source = plant(
+        tmp_path,
+        {
+            "base/status.hpp": "#include <string>\n",
+            "machine/a.cpp": '#include "machine/b.hpp"\n#include "base/status.hpp"\n#include <hwloc.h>\n',
+            "trace/reader.cpp": "#include <sys/mman.h>\n#include <unistd.h>\n",
+            "trace/recorder.cpp": '#include "trace/record.hpp"\n#include <atomic>\n',
+            "preload/a.c": '#include <mpi.h>\n#include <unistd.h>\n#include "trace/recorder.hpp"\n',
+            "bind/a.cpp": '#include <nanobind/nanobind.h>\n#include "place/place.hpp"\n',
+        },
+    )
+    assert found_in(source) == []
+    assert check_layers.main([str(source)]) == 0
+
+
+def test_real_tree_keeps_its_floors() -> None:
+    assert [str(violation) for violation in check_layers.check_tree(ROOT / "src")] == []
+
+
+# --- floors of the Python package -------------------------------------------------------------------------
+
+
+def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
+    linter = Path(sys.executable).with_name("lint-imports")
+    command = [str(linter), "--config", "../pyproject.toml", "--no-cache", "--no-logo"]
+
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "120"}
+    return subprocess.run(
+        command, cwd=folder / "python", check=False, capture_output=True, text=True, env=environment
+    )
+
+
+def copy_package(folder: Path) -> Path:
+    shutil.copytree(ROOT / "python" / "corewise", folder / "python" / "corewise")
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder / "python" / "corewise"
+
+
+def test_import_linter_passes_the_real_package(tmp_path: Path) -> None:
+    copy_package(tmp_path)
+    done = lint_imports(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [("data", "analysis"), ("mpi", "report"), ("analysis", "report"), ("report", "cli"), ("data", "mpi")],
+)
+def test_import_linter_catches_a_violation(tmp_path: Path, lower: str, upper: str) -> None:
+    package = copy_package(tmp_path)
+    (package / lower / "intruder.py").write_text(f"import corewise.{upper}\n", encoding="utf-8")
+    done = lint_imports(tmp_path)
+    assert done.returncode != 0
+    assert f"corewise.{lower}.intruder -> corewise.{upper}" in done.stdout
+
+
+# --- inventory --------------------------------------------------------------------------------------------
+
+GOOD_ROW = """\
+[[item]]
+id = "thing"
+what = "a thing"
+where = "issue 2"
+level = "must"
+command = "corewise thing"
+test = "tests/python/test_thing.py::test_it"
+real_mpi = false
+state = "here"
+"""
+
+
+def inventory(folder: Path, text: str) -> Path:
+    path = folder / "inventory.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def junit(folder: Path, body: str, name: str = "pytest-python.xml") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"<testsuites><testsuite>{body}</testsuite></testsuites>", encoding="utf-8")
+    return path
+
+
+def case(state: str = "", name: str = "test_it", group: str = "tests.python.test_thing") -> str:
+    return f'<testcase classname="{group}" name="{name}">{state}</testcase>'
+
+
+FAILURE = '<failure message="no"/>'
+SKIPPED = '<skipped message="capability: none here"/>'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("real_mpi = false", 'real_mpi = false\ncolour = "red"', "unknown field 'colour'"),
+        ('what = "a thing"\n', "", "field 'what' is missing"),
+        ('what = "a thing"', 'what = ""', "field 'what' is empty"),
+        ('what = "a thing"', "what = 3", "must be a text"),
+        ('level = "must"', 'level = "should"', "allowed: must, aim"),
+        ('state = "here"', 'state = "soon"', "allowed: here, later"),
+        ('state = "here"', 'state = "later"', "a later row names its issue"),
+        ('state = "here"', 'state = "later"\nissue = "someday"', '"roadmap N"'),
+        ("real_mpi = false", 'real_mpi = "no"', "allowed: true, false"),
+        ('id = "thing"', 'id = "A Thing"', "must be a slug"),
+        ("tests/python/test_thing.py::test_it", "test_it", "allowed: tests/FILE.py::NAME"),
+    ],
+)
+def test_inventory_mistake_is_caught(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, message: str
+) -> None:
+    assert old in GOOD_ROW
+    path = inventory(tmp_path, GOOD_ROW.replace(old, new))
+    assert check_inventory.main(["--inventory", str(path)]) == 1
+    assert message in capsys.readouterr().out
+
+
+def test_inventory_duplicate_id_is_caught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = inventory(tmp_path, GOOD_ROW + GOOD_ROW)
+    assert check_inventory.main(["--inventory", str(path)]) == 1
+    assert "thing: this id is taken" in capsys.readouterr().out
+
+
+def test_inventory_that_cannot_be_read_is_the_users_error(tmp_path: Path) -> None:
+    assert check_inventory.main(["--inventory", str(tmp_path / "nowhere.toml")]) == 2
+    assert check_inventory.main(["--inventory", str(inventory(tmp_path, "x = 1"))]) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (case(), 0),
+        (case(name="test_it[openmpi]") + case(name="test_it[mpich]"), 0),
+        (case(name="test_it[openmpi]") + case(FAILURE, name="test_it[mpich]"), 1),
+        (case(FAILURE), 1),
+        (case(SKIPPED), 1),
+        (case(name="test_other"), 1),
+        (case(group="tests.mpi.test_thing"), 1),
+    ],
+)
+def test_inventory_must_row_without_a_pass_fails(tmp_path: Path, body: str, status: int) -> None:
+    path = inventory(tmp_path, GOOD_ROW)
+    arguments = ["--inventory", str(path), "--junit", str(junit(tmp_path, body))]
+    assert check_inventory.main(arguments) == status
+
+
+@pytest.mark.parametrize(("field", "value"), [("command", "corewise thing"), ("test", "test_it")])
+def test_inventory_must_row_needs_command_and_test(tmp_path: Path, field: str, value: str) -> None:
+    lines = [f'{field} = ""' if line.startswith(f"{field} =") else line for line in GOOD_ROW.splitlines()]
+    path = inventory(tmp_path, "\n".join(lines))
+    assert value in GOOD_ROW
+    assert check_inventory.main(["--inventory", str(path), "--junit", str(junit(tmp_path, case()))]) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [('level = "must"', 'level = "aim"'), ('state = "here"', 'state = "later"\nissue = 3')]
+)
+def test_inventory_aims_and_later_rows_are_not_owed(tmp_path: Path, old: str, new: str) -> None:
+    path = inventory(tmp_path, GOOD_ROW.replace(old, new))
+    report = junit(tmp_path, case(FAILURE))
+    assert check_inventory.main(["--inventory", str(path), "--junit", str(report)]) == 0
+
+
+def test_inventory_reads_cpp_results(tmp_path: Path) -> None:
+    junit(tmp_path, '<testcase name="machine" classname="machine"/>', "r/ctest.xml")
+    junit(tmp_path, '<testcase name="Order" classname="Ring"/>', "r/cpp/test_machine.xml")
+    for test, status in [("cpp:machine", 0), ("cpp:machine/Ring.Order", 0), ("cpp:place", 1)]:
+        row = GOOD_ROW.replace("tests/python/test_thing.py::test_it", test)
+        arguments = ["--inventory", str(inventory(tmp_path, row)), "--junit", str(tmp_path / "r")]
+        assert check_inventory.main(arguments) == status, test
+
+
+def test_real_inventory_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check_inventory.main([]) == 0
+    assert "inventory: " in capsys.readouterr().out
+
+
+def test_real_inventory_covers_every_issue_and_paper() -> None:
+    rows = check_inventory.load(ROOT / "tests" / "inventory.toml")
+    issues = {row.get("issue") for row in rows if row["state"] == "later"}
+    assert {3, 4, 5, 6, 7, "roadmap 1", "roadmap 2", "roadmap 3", "roadmap 4"} <= issues
+    ids = {str(row["id"]) for row in rows}
+    for prefix, least in [("p000-", 20), ("p001-", 10), ("p002-", 10), ("p003-", 15), ("p004-", 15)]:
+        assert sum(name.startswith(prefix) for name in ids) >= least, prefix
+
+
+# --- the closing line -------------------------------------------------------------------------------------
+
+
+def write_mixed_results(folder: Path) -> None:
+    junit(folder, case() + case(FAILURE, "test_bad") + case(SKIPPED, "test_off"))
+    junit(folder, '<testcase name="m"/><testcase name="crash"><failure/></testcase>', "ctest.xml")
+    two = '<testcase name="A" classname="S"/><testcase name="B" classname="S"/>'
+    junit(folder, two, "cpp/test_m.xml")
+
+
+def test_closing_line_counts_every_case_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_mixed_results(tmp_path)
+    assert summarise.main([str(tmp_path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    # pytest 1 + 1 + 1; program m counts by its two cases; program crash left no cases and counts itself.
+    assert lines[-1] == "3 passed, 2 failed, 1 skipped"
+    assert "skipped: tests/python/test_thing.py::test_off: capability: none here" in lines
+
+
+def test_program_that_failed_with_passing_cases_stays_red(tmp_path: Path) -> None:
+    junit(tmp_path, '<testcase name="m"><failure message="leak"/></testcase>', "ctest.xml")
+    junit(tmp_path, '<testcase name="A" classname="S"/>', "cpp/test_m.xml")
+    states = [outcome.state for outcome in results.counted(results.read_outcomes([tmp_path]))]
+    assert sorted(states) == ["failed", "passed"]
+
+
+@pytest.mark.parametrize(
+    ("ci", "reason", "status"),
+    [("true", "capability: x", 0), ("true", "tired", 1), ("", "tired", 0)],
+)
+def test_skip_needs_a_capability_in_ci(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ci: str, reason: str, status: int
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    junit(tmp_path, case() + case(f'<skipped message="{reason}"/>', "test_off"))
+    assert summarise.main([str(tmp_path)]) == status
+
+
+def test_no_results_are_no_success(tmp_path: Path) -> None:
+    assert summarise.main([str(tmp_path)]) == 1
+
+
+def test_results_of_the_real_runner_are_understood(tmp_path: Path) -> None:
+    """The names and reasons that this very pytest writes are those that the readers expect."""
+    folder = tmp_path / "tests" / "python"
+    folder.mkdir(parents=True)
+    text = (
+        "import pytest\n"
+        "def test_good(): pass\n"
+        "def test_off(): pytest.skip('capability: no browser')\n"
+        "class TestGroup:\n"
+        "    @pytest.mark.parametrize('x', ['a.b'])\n"
+        "    def test_in(self, x): assert False\n"
+    )
+    (folder / "test_small.py").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "--rootdir", ".", "--junitxml", "out.xml", "tests"]
+    subprocess.run(command, cwd=tmp_path, check=False, capture_output=True)
+    outcomes = {outcome.test: outcome for outcome in results.read_outcomes([tmp_path / "out.xml"])}
+    assert outcomes["tests/python/test_small.py::test_good"].state == "passed"
+    assert summarise.is_excused(outcomes["tests/python/test_small.py::test_off"])
+    assert outcomes["tests/python/test_small.py::TestGroup::test_in[a.b]"].state == "failed"
+
+
+# --- cleanliness ------------------------------------------------------------------------------------------
+
+
+def repository(folder: Path, text: str, message: str) -> Path:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    (folder / "file.txt").write_text(text, encoding="utf-8")
+    for command in (["init", "-q"], ["add", "file.txt"], [*identity, "commit", "-q", "-m", message]):
+        subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "status"),
+    [
+        ("src/work/x and ~/root/ are fine\n", "adds a file", 0),
+        ("see /" + "work/main/x\n", "adds a file", 1),
+        ("HOME=/" + "root/.cache\n", "adds a file", 1),
+        ("from https://files.python" + "hosted.org/x\n", "adds a file", 1),
+        ("clean\n", "built in /" + "work/main", 1),
+    ],
+)
+def test_machine_traces_are_caught(tmp_path: Path, text: str, message: str, status: int) -> None:
+    assert check_clean.main([str(repository(tmp_path, text, message))]) == status
+
+
+# --- the front door ---------------------------------------------------------------------------------------
+
+
+def test_makefile_has_the_promised_targets() -> None:
+    for target in ("all", "demo", "test", "format", "lint", "clean"):
+        done = subprocess.run(["make", "-n", target], cwd=ROOT, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert "tools/run_tests.sh" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_requirements_are_pinned_where_it_matters() -> None:
+    tools = (ROOT / "tools" / "requirements-dev.txt").read_text(encoding="utf-8").splitlines()
+    for name in ("pympistandard", "ruff", "mypy", "clang-format", "import-linter"):
+        assert any(line.startswith(f"{name}==") for line in tools), name
+    mpis = (ROOT / "tools" / "requirements-mpi.txt").read_text(encoding="utf-8")
+    assert "openmpi==" in mpis
+    assert "mpich==" in mpis
+
+
+def test_ci_calls_every_check() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    for call in (
+        "make test",
+        "make -k lint",
+        "asan-ubsan",
+        "tsan",
+        "check_inventory.py --junit",
+        "check_clean",
+    ):
+        assert call in script, call
+    lint = subprocess.run(["make", "-n", "lint"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for call in ("ruff check", "ruff format --check", "mypy", "lint-imports", "clang-format", "check_layers"):
+        assert call in lint, call
+
+
+def test_presets_exist() -> None:
+    presets = json.loads((ROOT / "CMakePresets.json").read_text(encoding="utf-8"))
+    for kind in ("configurePresets", "buildPresets", "testPresets"):
+        assert {"dev", "release", "asan-ubsan", "tsan"} <= {preset["name"] for preset in presets[kind]}, kind
+
+
+def test_documents_exist() -> None:
+    for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "README.md"):
+        assert (ROOT / name).is_file(), name
+    assert "BSD 3-Clause" in (ROOT / "LICENSE").read_text(encoding="utf-8")
