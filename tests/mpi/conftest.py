@@ -76,7 +76,7 @@ class Mpi:
         launcher_args: Sequence[str] = (),
         cwd: Path | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Run ``program`` on ``n`` ranks and return its status and output; fail the test at ``timeout`` (s)."""
+        """Run ``program`` on ``n`` ranks to its end; at ``timeout`` (seconds) end it and fail the test."""
         command = [str(self.mpiexec), *launcher_args, "-n", str(n), str(program), *map(str, args)]
         yielding = self.yield_env if n > CORES else {}
         full_env = {**os.environ, **self.env, **yielding, **(env or {})}
