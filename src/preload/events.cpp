@@ -1,0 +1,167 @@
+// The parts of Event that are no templates; see events.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "preload/events.hpp"
+
+#include <cstdlib>
+
+namespace corewise::preload {
+namespace {
+
+CollectiveParts* keep_parts(const std::vector<CollectivePart>& parts) {
+  if (parts.empty()) return nullptr;
+  const std::size_t bytes = sizeof(CollectiveParts) + sizeof(CollectivePart) * (parts.size() - 1);
+  auto* kept = static_cast<CollectiveParts*>(std::malloc(bytes));
+  if (kept == nullptr) return nullptr;
+  kept->count = static_cast<int>(parts.size());
+  std::memcpy(kept->part, parts.data(), sizeof(CollectivePart) * parts.size());
+  return kept;
+}
+
+std::vector<int> cart_destinations(MPI_Comm comm) {
+  int dimensions = 0;
+  PMPI_Cartdim_get(comm, &dimensions);
+  std::vector<int> ranks;
+  for (int axis = 0; axis < dimensions; ++axis) {
+    int below = MPI_PROC_NULL;
+    int above = MPI_PROC_NULL;
+    PMPI_Cart_shift(comm, axis, 1, &below, &above);
+    ranks.push_back(below);
+    ranks.push_back(above);
+  }
+  return ranks;
+}
+
+std::vector<int> graph_destinations(MPI_Comm comm) {
+  int me = 0;
+  int count = 0;
+  PMPI_Comm_rank(comm, &me);
+  PMPI_Graph_neighbors_count(comm, me, &count);
+  std::vector<int> ranks(static_cast<std::size_t>(count));
+  PMPI_Graph_neighbors(comm, me, count, ranks.data());
+  return ranks;
+}
+
+std::vector<int> dist_graph_destinations(MPI_Comm comm) {
+  int in = 0;
+  int out = 0;
+  int weighted = 0;
+  PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+  std::vector<int> sources(static_cast<std::size_t>(in) + 1), source_weights(sources.size());
+  std::vector<int> ranks(static_cast<std::size_t>(out)), weights(ranks.size() + 1);
+  PMPI_Dist_graph_neighbors(comm, in, sources.data(), source_weights.data(), out, ranks.data(), weights.data());
+  return ranks;
+}
+
+}  // namespace
+
+std::vector<int> topology_destinations(MPI_Comm comm) {
+  int topology = MPI_UNDEFINED;
+  PMPI_Topo_test(comm, &topology);
+  if (topology == MPI_CART) return cart_destinations(comm);
+  if (topology == MPI_GRAPH) return graph_destinations(comm);
+  if (topology == MPI_DIST_GRAPH) return dist_graph_destinations(comm);
+  return {};
+}
+
+Operation Event::operation(OperationKind kind, int rank, int tag, std::uint64_t bytes, MPI_Comm comm) {
+  Communicator* on = communicator_of(thread, comm);
+  Operation made;
+  made.kind = kind;
+  made.procedure = procedure;
+  made.site = site;
+  made.peer = world_peer(*on, rank);
+  made.tag = tag == MPI_ANY_TAG ? trace::kAnyTag : tag;
+  made.bytes = bytes;
+  made.comm = on;
+  return made;
+}
+
+void Event::start_operation(const Operation& posted, MPI_Request request) {
+  Operation entry = posted;
+  started(entry);
+  if (request == MPI_REQUEST_NULL) return;
+  retain(entry.comm);
+  put_operation(handle_key(request), entry);
+}
+
+void Event::init_operation(const Operation& posted, MPI_Request request) {
+  plain();
+  Operation entry = posted;
+  entry.persistent = true;
+  retain(entry.comm);
+  put_operation(handle_key(request), entry);
+}
+
+void Event::started(Operation& entry) {
+  entry.start = start;
+  entry.active = true;
+  const bool sends = entry.kind == OperationKind::send;
+  if (entry.kind != OperationKind::collective)
+    return message(sends ? trace::Role::send : trace::Role::post_receive, entry.peer, entry.tag, entry.bytes,
+                   entry.comm->index);
+  if (entry.persistent) {
+    // The start is one call, the collective under its own name a part of it.
+    plain();
+    counted = true;
+    procedure = entry.procedure;
+  }
+  message(trace::Role::collective, entry.peer, 0, entry.bytes, entry.comm->index);
+  for (int i = 0; entry.parts != nullptr && i < entry.parts->count; ++i)
+    message(trace::Role::collective_part, entry.parts->part[i].peer, 0, entry.parts->part[i].bytes,
+            entry.comm->index);
+}
+
+void Event::start_all(int count, const MPI_Request* requests) {
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t key = handle_key(requests[i]);
+    Operation entry = take_operation(key);
+    if (entry.kind == OperationKind::none) continue;
+    entry.cancelled = false;
+    started(entry);
+    put_operation(key, entry);
+  }
+  if (!counted) plain();
+}
+
+void Event::completed(const Operation& entry, const MPI_Status& status) {
+  int cancelled = 0;
+  if (entry.cancelled) PMPI_Test_cancelled(&status, &cancelled);
+  const std::uint64_t took = start + ticks - entry.start;
+  if (cancelled != 0) {
+    trace::put_message(thread.recorder, {entry.start, took, entry.bytes, entry.peer, entry.tag, entry.procedure,
+                                         entry.site, entry.comm->index, trace::Role::cancel});
+  } else if (entry.kind == OperationKind::receive) {
+    trace::put_message(thread.recorder,
+                       {entry.start, took, status_bytes(status), world_peer(*entry.comm, status.MPI_SOURCE),
+                        status.MPI_TAG, entry.procedure, entry.site, entry.comm->index, trace::Role::arrival});
+  }
+}
+
+void Event::collective(MPI_Comm comm, int root, std::uint64_t bytes, const MPI_Request* init,
+                       const std::vector<CollectivePart>& parts) {
+  Communicator* on = communicator_of(thread, comm);
+  const std::int32_t peer = world_root(*on, root);
+  if (init != nullptr) {
+    Operation posted;
+    posted.kind = OperationKind::collective;
+    posted.procedure = procedure;
+    posted.site = site;
+    posted.peer = peer;
+    posted.bytes = bytes;
+    posted.comm = on;
+    posted.parts = keep_parts(parts);
+    return init_operation(posted, *init);
+  }
+  message(trace::Role::collective, peer, 0, bytes, on->index);
+  for (const CollectivePart& part : parts)
+    message(trace::Role::collective_part, part.peer, 0, part.bytes, on->index);
+}
+
+std::vector<int> Event::peers_of(MPI_Comm comm) {
+  const Communicator& on = *communicator_of(thread, comm);
+  std::vector<int> ranks(static_cast<std::size_t>(on.is_inter ? on.remote_size : on.size));
+  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<int>(i);
+  return ranks;
+}
+
+}  // namespace corewise::preload

@@ -1,0 +1,380 @@
+// The rank's process: trace file, threads, clock, fork. The only POSIX code of the recording path.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "preload/process.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "base/knobs.hpp"
+
+namespace corewise::preload {
+namespace {
+
+constexpr Knob kTraceDir{"trace_dir", KnobType::text, "", "a directory", "where trace files go; empty: record nothing"};
+constexpr Knob kTraceBuffer{"trace_buffer", KnobType::size_bytes, "32 KiB", "4096..67108864",
+                            "size of each of a thread's two buffers"};
+constexpr Knob kTraceMode{"trace_mode", KnobType::choice, "drain", "drain|flight",
+                          "drain full buffers to the file, or keep only the newest records"};
+constexpr Knob kTraceClock{"trace_clock", KnobType::choice, "auto", "auto|tsc|os", "the clock of time stamps"};
+
+/// File state that only slow paths touch.
+struct TraceFile {
+  int fd = -1;
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::uint64_t size_limit = 0;  ///< RLIMIT_FSIZE: beyond it a write would raise SIGXFSZ in the program
+  pid_t owner = 0;
+  pthread_key_t thread_exit{};
+};
+TraceFile trace_file;
+
+/// Recorders of threads that ended, for threads to come: a program may start threads without end.
+struct Parked {
+  trace::ThreadRecorder recorder;
+  Parked* next;
+};
+std::mutex parked_lock;
+Parked* parked = nullptr;
+std::uint32_t next_slot = 0;
+
+std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+
+std::int64_t clock_ns(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return std::int64_t{time.tv_sec} * 1000000000 + time.tv_nsec;
+}
+
+/// True when the cycle counter runs at one rate through sleep states and frequency changes.
+bool counter_is_invariant() {
+#if defined(__x86_64__)
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(0x80000007U, &eax, &ebx, &ecx, &edx) != 0 && (edx & (1U << 8)) != 0;
+#elif defined(__aarch64__)
+  return true;
+#else
+  return false;
+#endif
+}
+
+/// A program may close descriptors that it does not know; what has taken our number must not be written to.
+bool file_is_ours() {
+  struct stat found{};
+  return trace_file.fd >= 0 && fstat(trace_file.fd, &found) == 0 && found.st_dev == trace_file.device &&
+         found.st_ino == trace_file.inode;
+}
+
+std::uint64_t claim(std::uint64_t bytes) {
+  return __atomic_fetch_add(&process.file->tail, bytes, __ATOMIC_RELAXED);
+}
+
+bool write_at(const iovec* parts, int count, std::uint64_t offset, std::uint64_t bytes) {
+  if (offset + bytes > trace_file.size_limit || !file_is_ours()) return false;
+  ssize_t written = -1;
+  do {
+    written = pwritev(trace_file.fd, parts, count, static_cast<off_t>(offset));
+  } while (written < 0 && errno == EINTR);
+  return written == static_cast<ssize_t>(bytes);
+}
+
+void note_latest_time() {
+  process.file->latest_ticks = now();
+  process.file->latest_ns = clock_ns(CLOCK_MONOTONIC_RAW);
+}
+
+/// The recorder's drain: appends one chunk. errno is the program's.
+bool drain_half(void* /*sink*/, std::uint32_t slot, std::uint64_t first, const std::byte* records,
+                std::uint32_t bytes) {
+  const int saved_errno = errno;
+  trace::ChunkHeader header{};
+  header.block = {trace::BlockKind::chunk, slot, align_up(sizeof header + bytes, trace::kBlockAlign)};
+  header.first = first;
+  header.payload_bytes = bytes;
+  iovec parts[2] = {{&header, sizeof header}, {const_cast<std::byte*>(records), bytes}};
+  const bool safe = write_at(parts, 2, claim(header.block.block_bytes), sizeof header + bytes);
+  note_latest_time();
+  errno = saved_errno;
+  return safe;
+}
+
+/// Maps `bytes` at `offset`, their disk blocks reserved first: a store to a mapped hole on a full disk is SIGBUS.
+void* map_reserved(std::uint64_t offset, std::uint64_t bytes) {
+  if (offset + bytes > trace_file.size_limit || !file_is_ours()) return nullptr;
+  if (posix_fallocate(trace_file.fd, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) return nullptr;
+  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, trace_file.fd, static_cast<off_t>(offset));
+  return address == MAP_FAILED ? nullptr : address;
+}
+
+bool new_slot(trace::ThreadRecorder& recorder) {
+  const std::uint32_t half_bytes = process.file->half_bytes;
+  const std::uint64_t bytes = align_up(sizeof(trace::ThreadHeader) + 2ULL * half_bytes, trace::kThreadAlign);
+  const std::uint64_t start = align_up(claim(bytes + trace::kThreadAlign), trace::kThreadAlign);
+  auto* header = static_cast<trace::ThreadHeader*>(map_reserved(start, bytes));
+  if (header == nullptr) return false;
+  const std::uint32_t slot = __atomic_fetch_add(&next_slot, 1, __ATOMIC_RELAXED);
+  const bool drains = process.file->mode == trace::Mode::drain;
+  trace::attach(recorder, header, process.file, half_bytes, drains ? drain_half : nullptr, nullptr);
+  header->block.index = slot;
+  header->block.block_bytes = bytes;
+  __atomic_store_n(&header->block.kind, trace::BlockKind::thread, __ATOMIC_RELEASE);
+  return true;
+}
+
+bool take_parked(trace::ThreadRecorder& recorder) {
+  const std::lock_guard lock(parked_lock);
+  Parked* node = parked;
+  if (node == nullptr) return false;
+  parked = node->next;
+  recorder = node->recorder;
+  delete node;
+  return true;
+}
+
+/// pthread key destructor: the thread's recorder outlives it.
+void park_thread(void* state) {
+  auto* thread = static_cast<Thread*>(state);
+  if (!thread->attached || getpid() != trace_file.owner) return;
+  thread->attached = false;
+  std::free(thread->scratch);
+  thread->depth = 1 << 20;  // whatever runs after this destructor is not recorded
+  const std::lock_guard lock(parked_lock);
+  parked = new Parked{thread->recorder, parked};
+}
+
+/// In a forked child: the buffers belong to the parent.
+void become_idle() {
+  process.recording = false;
+  this_thread.attached = false;
+  if (trace_file.fd >= 0) close(trace_file.fd);
+  trace_file.fd = -1;
+}
+
+bool choose_clock() {
+  int choice = 0;
+  if (!read_choice(kTraceClock, choice).ok()) choice = 0;
+  return choice == 1 || (choice == 0 && counter_is_invariant());
+}
+
+/// A high number: programs close and reuse the low ones.
+int move_up(int fd) {
+  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, 512);
+  if (moved < 0) return fd;
+  close(fd);
+  return moved;
+}
+
+int open_new(const std::string& path) {
+  return open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+}
+
+int create_file(const std::string& directory, const WorldFacts& world) {
+  char name[64];
+  if (world.spawned)
+    std::snprintf(name, sizeof name, "spawn%d-rank-%05d", static_cast<int>(getppid()), world.rank);
+  else
+    std::snprintf(name, sizeof name, "rank-%05d", world.rank);
+  const std::string base = directory + "/" + name;
+  int fd = open_new(base + ".cwt");
+  // An exec'd MPI program inside a rank starts as another rank 0.
+  if (fd < 0 && errno == EEXIST) fd = open_new(base + ".pid" + std::to_string(getpid()) + ".cwt");
+  return fd < 0 ? fd : move_up(fd);
+}
+
+bool adopt_file(int fd) {
+  struct stat found{};
+  rlimit limit{};
+  if (fd < 0 || fstat(fd, &found) != 0) return false;
+  trace_file.fd = fd;
+  trace_file.device = found.st_dev;
+  trace_file.inode = found.st_ino;
+  trace_file.owner = getpid();
+  const bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  trace_file.size_limit = limited ? limit.rlim_cur : UINT64_MAX;
+  auto* base = static_cast<std::byte*>(map_reserved(0, trace::kFirstBlock));
+  if (base == nullptr) return false;
+  process.file = reinterpret_cast<trace::FileHeader*>(base);
+  process.sites = reinterpret_cast<std::uint64_t*>(base + trace::kHeaderBytes);
+  return true;
+}
+
+void copy_text(char* target, std::size_t bytes, const char* source) {
+  std::snprintf(target, bytes, "%s", source);
+}
+
+void read_affinity(std::uint8_t* bits, std::size_t bytes) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return;
+  for (std::size_t cpu = 0; cpu < bytes * 8 && cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) bits[cpu / 8] = static_cast<std::uint8_t>(bits[cpu / 8] | (1U << (cpu % 8)));
+}
+
+void fill_header(const StartTime& start, const WorldFacts& world) {
+  trace::FileHeader& file = *process.file;
+  std::uint64_t half_bytes = 0;
+  int mode = 0;
+  if (!read_size(kTraceBuffer, half_bytes).ok()) half_bytes = 32768;
+  if (!read_choice(kTraceMode, mode).ok()) mode = 0;
+  file.version = trace::kVersion;
+  file.header_bytes = trace::kHeaderBytes;
+  file.rank = world.rank;
+  file.world_size = world.size;
+  file.pid = static_cast<std::uint32_t>(getpid());
+  file.spawned = world.spawned ? 1 : 0;
+  file.clock = process.use_tsc ? trace::Clock::tsc : trace::Clock::monotonic_raw_ns;
+  file.mode = static_cast<trace::Mode>(mode);
+  file.half_bytes = static_cast<std::uint32_t>(half_bytes & ~std::uint64_t{31});
+  file.thread_level = static_cast<std::uint32_t>(world.thread_level);
+  file.start_ticks = start.ticks;
+  file.start_ns = start.monotonic_ns;
+  file.start_realtime_ns = start.realtime_ns;
+  file.tail = trace::kFirstBlock;
+  gethostname(file.host, sizeof file.host - 1);
+  copy_text(file.library, sizeof file.library, world.library);
+  read_affinity(file.cpus_start, sizeof file.cpus_start);
+  note_latest_time();
+  std::memcpy(file.magic, trace::kMagic, sizeof trace::kMagic);
+}
+
+void append_text(trace::BlockKind kind, const std::string& text) {
+  trace::TextHeader header{};
+  header.block.kind = kind;
+  header.payload_bytes = text.size();
+  const Part part{text.data(), text.size()};
+  append_block(header.block, sizeof header, &part, 1);
+}
+
+/// Executable mappings only: enough to turn return addresses into names after the run.
+void append_maps() {
+  std::FILE* maps = std::fopen("/proc/self/maps", "re");
+  if (maps == nullptr) return;
+  std::string text;
+  char line[4608];
+  while (std::fgets(line, sizeof line, maps) != nullptr)
+    if (std::strstr(line, " r-xp ") != nullptr) text += line;
+  std::fclose(maps);
+  append_text(trace::BlockKind::maps, text);
+}
+
+void append_names(const char* const* procedure_names, int procedures) {
+  std::string text;
+  for (int i = 0; i < procedures; ++i) text.append(procedure_names[i]).push_back('\0');
+  append_text(trace::BlockKind::names, text);
+}
+
+}  // namespace
+
+Process process;
+thread_local Thread this_thread __attribute__((tls_model("initial-exec")));
+
+std::uint64_t read_os_clock() { return static_cast<std::uint64_t>(clock_ns(CLOCK_MONOTONIC_RAW)); }
+
+StartTime read_start_time() {
+  process.use_tsc = choose_clock();
+  return {now(), clock_ns(CLOCK_MONOTONIC_RAW), clock_ns(CLOCK_REALTIME)};
+}
+
+bool attach_thread(Thread& thread) {
+  const int saved_errno = errno;
+  thread.attached = take_parked(thread.recorder) || new_slot(thread.recorder);
+  if (thread.attached)
+    pthread_setspecific(trace_file.thread_exit, &thread);
+  else
+    __atomic_fetch_add(&process.file->lost_bytes, sizeof(trace::CallRecord), __ATOMIC_RELAXED);
+  errno = saved_errno;
+  return thread.attached;
+}
+
+std::uint16_t insert_site(std::uint64_t address) {
+  const std::uint64_t home = (address * 0x9e3779b97f4a7c15ULL) >> 52;
+  for (std::uint64_t probe = 0; probe < trace::kSiteCapacity; ++probe) {
+    const std::uint64_t slot = (home + probe) % trace::kSiteCapacity;
+    std::uint64_t found = __atomic_load_n(&process.sites[slot], __ATOMIC_RELAXED);
+    if (found == 0 && __atomic_compare_exchange_n(&process.sites[slot], &found, address, false, __ATOMIC_RELAXED,
+                                                  __ATOMIC_RELAXED))
+      found = address;
+    if (found == address) return static_cast<std::uint16_t>(slot + 1);
+  }
+  __atomic_fetch_add(&process.file->lost_sites, 1, __ATOMIC_RELAXED);
+  return 0;
+}
+
+void start_recording(const StartTime& start, const WorldFacts& world, const char* const* procedure_names,
+                     int procedures) {
+  if (process.file != nullptr) return mark_running();
+  const std::string directory(knob_text(kTraceDir));
+  if (directory.empty()) return;
+  const int saved_errno = errno;
+  if (adopt_file(create_file(directory, world)) && pthread_key_create(&trace_file.thread_exit, park_thread) == 0) {
+    fill_header(start, world);
+    append_names(procedure_names, procedures);
+    append_maps();
+    pthread_atfork(nullptr, nullptr, become_idle);
+    process.multiple = world.thread_level == 3;
+    process.recording = true;
+  }
+  errno = saved_errno;
+}
+
+void note_end_of_run() {
+  if (!process.recording) return;
+  append_maps();
+  std::memset(process.file->cpus_end, 0, sizeof process.file->cpus_end);
+  read_affinity(process.file->cpus_end, sizeof process.file->cpus_end);
+}
+
+void mark_finalized(bool for_good) {
+  if (!process.recording) return;
+  note_latest_time();
+  process.file->state = trace::State::finalized;
+  if (for_good) process.recording = false;
+}
+
+void mark_running() {
+  if (process.recording) process.file->state = trace::State::running;
+}
+
+void mark_aborted(int code) {
+  if (!process.recording) return;
+  note_latest_time();
+  process.file->abort_code = code;
+  process.file->state = trace::State::aborted;
+}
+
+bool append_block(trace::BlockHeader& header, std::uint32_t header_bytes, const Part* parts, int count) {
+  static const std::uint64_t zeros[trace::kBlockAlign / 8] = {};
+  iovec pieces[8];
+  std::uint64_t bytes = header_bytes;
+  pieces[0] = {&header, header_bytes};
+  for (int i = 0; i < count; ++i) {
+    pieces[i + 1] = {const_cast<void*>(parts[i].data), parts[i].bytes};
+    bytes += parts[i].bytes;
+  }
+  header.block_bytes = align_up(bytes + sizeof trace::kCommit, trace::kBlockAlign);
+  std::uint64_t commit_word = trace::kCommit;
+  pieces[count + 1] = {const_cast<std::uint64_t*>(zeros), header.block_bytes - bytes - sizeof commit_word};
+  pieces[count + 2] = {&commit_word, sizeof commit_word};
+  return write_at(pieces, count + 3, claim(header.block_bytes), header.block_bytes);
+}
+
+}  // namespace corewise::preload

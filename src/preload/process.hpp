@@ -1,0 +1,122 @@
+// Process: what the preload knows about the rank it lives in. Owns the trace file, the switch that says whether
+// calls are recorded, and each thread's recorder.
+//
+// Life: idle (every call passes straight through) -> recording (MPI_Init, MPI_Init_thread or the first
+// MPI_Session_init returned and COREWISE_TRACE_DIR names a directory) -> finished. A forked child is idle for good.
+// Invariant: nothing here ever prints, exits, or changes what a call returns; what cannot be recorded is counted.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "trace/recorder.hpp"
+
+namespace corewise::preload {
+
+struct Communicator;
+
+/// Per-thread state. Lives in static TLS of the preloaded library: one instruction away.
+struct Thread {
+  trace::ThreadRecorder recorder;
+  int depth = 0;          ///< above 0 inside an intercepted call: what MPI calls on its own is not the program's
+  bool attached = false;
+  std::uint64_t comm_generation = 0;
+  static constexpr int kCachedComms = 8;
+  std::uint64_t comm_keys[kCachedComms] = {};
+  Communicator* comms[kCachedComms] = {};
+  void* scratch = nullptr;  ///< for completion calls on many requests
+  std::size_t scratch_bytes = 0;
+};
+
+/// Shared by all threads of the rank.
+struct Process {
+  bool recording = false;  ///< written before other threads can call MPI, and at the end
+  bool use_tsc = true;
+  bool multiple = false;   ///< MPI_THREAD_MULTIPLE: tables lock
+  trace::FileHeader* file = nullptr;
+  std::uint64_t* sites = nullptr;
+};
+
+extern Process process;
+extern thread_local Thread this_thread __attribute__((tls_model("initial-exec")));
+
+std::uint64_t read_os_clock();
+
+inline std::uint64_t now() {
+#if defined(__x86_64__)
+  if (process.use_tsc) [[likely]]
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  if (process.use_tsc) [[likely]] {
+    std::uint64_t ticks;
+    asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+  }
+#endif
+  return read_os_clock();
+}
+
+/// Gives this thread a recorder. False when the file has no room for one (counted).
+bool attach_thread(Thread& thread);
+
+/// The calling thread's state if this call is to be recorded, else nullptr.
+inline Thread* recording_thread() {
+  if (!process.recording) return nullptr;
+  Thread& thread = this_thread;
+  if (thread.depth != 0) return nullptr;
+  if (!thread.attached && !attach_thread(thread)) [[unlikely]]
+    return nullptr;
+  return &thread;
+}
+
+std::uint16_t insert_site(std::uint64_t address);
+
+/// Index of a return address in the shared site table, plus one; 0 when the table is full.
+inline std::uint16_t site_index(const void* return_address) {
+  const auto address = reinterpret_cast<std::uint64_t>(return_address);
+  const std::uint64_t slot = (address * 0x9e3779b97f4a7c15ULL) >> 52;
+  static_assert(trace::kSiteCapacity == 4096);
+  if (__atomic_load_n(&process.sites[slot], __ATOMIC_RELAXED) == address) [[likely]]
+    return static_cast<std::uint16_t>(slot + 1);
+  return insert_site(address);
+}
+
+// ---- life cycle, called by the hand-written wrappers ------------------------------------------------------
+
+/// A calibration pair taken before MPI starts.
+struct StartTime {
+  std::uint64_t ticks;
+  std::int64_t monotonic_ns;
+  std::int64_t realtime_ns;
+};
+StartTime read_start_time();
+
+struct WorldFacts {
+  int rank;
+  int size;
+  int thread_level;
+  bool spawned;
+  const char* library;
+};
+
+/// Opens the trace file and switches recording on. Quietly stays idle where no directory is asked for or it cannot
+/// be written.
+void start_recording(const StartTime& start, const WorldFacts& world, const char* const* procedure_names,
+                     int procedures);
+
+/// Before MPI_Finalize: affinity and mappings as they are now.
+void note_end_of_run();
+
+/// After the last MPI_Finalize / MPI_Session_finalize: the file says finalized. Recording stops if `for_good`.
+void mark_finalized(bool for_good);
+void mark_running();
+void mark_aborted(int code);
+
+/// Appends a block to the file: `header` first, `parts` after it, then kCommit. Fills in block_bytes.
+struct Part {
+  const void* data;
+  std::uint64_t bytes;
+};
+bool append_block(trace::BlockHeader& header, std::uint32_t header_bytes, const Part* parts, int count);
+
+}  // namespace corewise::preload
