@@ -40,9 +40,10 @@ struct Outcome {
   double reference_error = 0;  ///< rank 0 only, with --check
 };
 
-int report_usage_error(int rank, const std::string& error) {
+/// Says it once; returns `status` for the caller to leave with.
+int report_error(int rank, int status, const std::string& error) {
   if (rank == 0) std::fprintf(stderr, "lbm: %s\n", error.c_str());
-  return arguments::kStatusUsage;
+  return status;
 }
 
 double largest_seconds(MPI_Comm communicator, double seconds) {
@@ -139,22 +140,27 @@ int run(std::span<char* const> words) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   Options options;
-  if (const auto error = parse(words, options)) return report_usage_error(rank, *error);
+  if (const auto error = parse(words, options)) return report_error(rank, arguments::kStatusUsage, *error);
   if (options.help) {
     if (rank == 0) std::fputs(usage().c_str(), stdout);
     return 0;
   }
   const Vector dims = options.dims == Vector{} ? choose_dims(ranks, options.size) : options.dims;
-  if (const auto error = misfit(ranks, dims, options.size)) return report_usage_error(rank, *error);
+  if (const auto error = misfit(ranks, dims, options.size))
+    return report_error(rank, arguments::kStatusUsage, *error);
   Traffic traffic(options.count_file);
-  if (!traffic.good()) return report_usage_error(rank, "--count-file: cannot create '" + options.count_file + "'");
+  if (!traffic.good())
+    return report_error(rank, arguments::kStatusUsage, "--count-file: cannot create '" + options.count_file + "'");
 
   const Decomposition decomposition(dims, options.size);
   const Outcome outcome = simulate(decomposition, options, traffic);
   traffic.write();
   const bool right = agree(decomposition, is_right(outcome, options));
   if (decomposition.rank() == 0) print_summary(decomposition, options, outcome, right);
-  return (options.check && !right) || !traffic.good() ? arguments::kStatusFailed : 0;
+  if (!traffic.good()) {
+    return report_error(rank, arguments::kStatusFailed, "--count-file: cannot write '" + options.count_file + "'");
+  }
+  return options.check && !right ? arguments::kStatusFailed : 0;
 }
 
 }  // namespace

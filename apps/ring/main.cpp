@@ -158,9 +158,10 @@ void print_report(const Options& options, const std::vector<double>& microsecond
       text_of(options.permutation).c_str(), sum / static_cast<double>(microseconds.size()), wrong);
 }
 
-int report_usage_error(int rank, const std::string& error) {
+/// Says it once; returns `status` for the caller to leave with.
+int report_error(int rank, int status, const std::string& error) {
   if (rank == 0) std::fprintf(stderr, "ring: %s\n", error.c_str());
-  return arguments::kStatusUsage;
+  return status;
 }
 
 /// Collective: measures, verifies, reports; the exit status.
@@ -176,7 +177,10 @@ int benchmark(int rank, const Options& options, const Place& place, Traffic& tra
   int wrong = 0;
   MPI_Allreduce(&own_wrong, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) print_report(options, microseconds, wrong);
-  return wrong == 0 && traffic.good() ? 0 : arguments::kStatusFailed;
+  if (!traffic.good()) {
+    return report_error(rank, arguments::kStatusFailed, "--count-file: cannot write '" + options.count_file + "'");
+  }
+  return wrong == 0 ? 0 : arguments::kStatusFailed;
 }
 
 int run(std::span<char* const> words) {
@@ -185,7 +189,8 @@ int run(std::span<char* const> words) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   Options options;
-  if (const auto error = arguments::parse(table(options), words)) return report_usage_error(rank, *error);
+  if (const auto error = arguments::parse(table(options), words))
+    return report_error(rank, arguments::kStatusUsage, *error);
   if (options.help) {
     if (rank == 0) std::fputs(arguments::usage("mpiexec -n RANKS ring", table(options)).c_str(), stdout);
     return 0;
@@ -196,11 +201,13 @@ int run(std::span<char* const> words) {
   }
   const auto rank_of = invert(options.permutation, ranks);
   if (!rank_of) {
-    return report_usage_error(rank, "--permutation: found '" + text_of(options.permutation) +
-                                        "'; allowed: each of 0 to " + std::to_string(ranks - 1) + " once");
+    return report_error(rank, arguments::kStatusUsage,
+                        "--permutation: found '" + text_of(options.permutation) + "'; allowed: each of 0 to " +
+                            std::to_string(ranks - 1) + " once");
   }
   Traffic traffic(options.count_file);
-  if (!traffic.good()) return report_usage_error(rank, "--count-file: cannot create '" + options.count_file + "'");
+  if (!traffic.good())
+    return report_error(rank, arguments::kStatusUsage, "--count-file: cannot create '" + options.count_file + "'");
   return benchmark(rank, options, find_place(rank, options.permutation, *rank_of), traffic);
 }
 

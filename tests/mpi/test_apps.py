@@ -259,6 +259,16 @@ def test_a_count_file_that_cannot_be_created_is_refused_before_the_run(
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize("program", ["lbm", "ring"])
+def test_a_count_file_that_cannot_be_written_fails_the_run(
+    mpi: Mpi, programs: dict[str, Path], program: str
+) -> None:
+    small = {"lbm": ["--size", "4x4x4"], "ring": ["--rounds", "4"]}[program]
+    done = mpi.run(2, programs[program], [*small, "--count-file", "/dev/full"], timeout=20)
+    assert done.returncode == 1
+    assert f"{program}: --count-file: cannot write '/dev/full'" in done.stderr
+
+
 def test_programs_build_and_run_on_the_standard_abi(mpi_abi: Mpi, tmp_path: Path) -> None:
     programs = build_all(mpi_abi, tmp_path)
     counts = tmp_path / "counts.csv"
