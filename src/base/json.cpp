@@ -167,8 +167,12 @@ Fields::Fields(const value& v, std::string source, std::string path)
   }
 }
 
+void Fields::ask(std::string_view name) {
+  if (std::find(asked_.begin(), asked_.end(), name) == asked_.end()) asked_.emplace_back(name);
+}
+
 const value* Fields::find(std::string_view name) {
-  asked_.emplace_back(name);
+  ask(name);
   return object_ != nullptr ? object_->if_contains(name) : nullptr;
 }
 
@@ -235,7 +239,7 @@ const boost::json::array& Fields::array(std::string_view name) {
 const boost::json::array& Fields::array_or_empty(std::string_view name) {
   const bool present = object_ != nullptr && object_->contains(name);
   if (present) return array(name);
-  asked_.emplace_back(name);
+  ask(name);
   return no_elements;
 }
 

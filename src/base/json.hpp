@@ -75,6 +75,7 @@ class Fields {
   Status finish();
 
  private:
+  void ask(std::string_view name);
   const boost::json::value* required(std::string_view name, std::string_view kind);
   template <class T>
   T take(const Result<T>& result, T fallback);

@@ -20,9 +20,12 @@ using StopId = int;
 using LinkId = int;
 using UnitId = int;
 
+/// The most units a machine may have: the route table grows with their square.
+inline constexpr int kMaxUnits = 1024;
+
 /// A directed resource that transfers share.
 struct Link {
-  std::string name;  ///< unique, e.g. "cw0:SPE1>SPE3", "mesh:x+(2,3)", "l3-1:up"
+  std::string name;  ///< unique, e.g. "cw:SPE1>SPE3", "x+(2,3)", "l3-1:up"
   StopId from = 0;
   StopId to = 0;
   double bandwidth_gb_per_s = 0;  ///< 1e9 bytes per second = bytes per nanosecond
@@ -31,9 +34,9 @@ struct Link {
 
 /// A place where one rank can run.
 struct Unit {
-  std::string name;                  ///< unique, e.g. "SPE0", "core3"
+  std::string name;  ///< unique, e.g. "SPE0", "core3"
   StopId stop = 0;
-  int os_index = -1;                 ///< operating-system PU index, -1 where the machine is not this host's
+  int os_index = -1;                 ///< operating-system index of its first PU, -1 where unknown
   int logical_core = -1;             ///< hwloc logical core index, -1 where unknown
   std::vector<std::string> domains;  ///< enclosing domains, outermost first: {"package0", "l3-1"}
 };
@@ -63,17 +66,27 @@ struct Machine {
 };
 
 /// Verifies every index, name uniqueness, positive bandwidths, that each route is connected from its first to its
-/// last stop and that alternatives are equally long.
+/// last stop and that alternatives are equally long and different.
 Status check(const Machine& machine);
 
 /// Reads a machine document (docs/formats/machine.md). `source` names it in errors. Unknown fields are errors.
 Result<Machine> from_json(std::string_view document, std::string_view source);
 
-/// Short text in the manner of hwloc's synthetic topologies, e.g. "ring:8", "mesh:6x4 core:2",
-/// "pack:2 l3:4 core:8", "flat:16".
+/// Short text in the manner of hwloc's synthetic topologies, e.g. "ring:8", "mesh:6x4 core:2", "torus:4x4",
+/// "pack:2 l3:4 core:8", "flat:16". Bandwidths and latencies are nominal (docs/formats/machine.md).
 Result<Machine> from_synthetic(std::string_view text);
 
-/// This host, or an hwloc XML file when `xml_path` is not empty.
+struct HostOptions {
+  std::string xml_path;  ///< an hwloc XML file instead of this host
+  /// Shared libraries to try before the system's libhwloc.so.15 and libhwloc.so, best first.
+  std::vector<std::string> library_candidates;
+};
+
+/// This host (or an hwloc XML file) as a tree: package, die or NUMA node, L3, core. Units are cores, or PUs where
+/// hwloc sees no cores; disallowed ones are absent, as in hwloc's and Open MPI's own numbering. hwloc is loaded at
+/// run time: Code::unsupported, with the libraries tried and why each failed, when none of them is an hwloc 2.
+/// Bandwidths and latencies are nominal, not measured.
+Result<Machine> from_hwloc(const HostOptions& options);
 Result<Machine> from_hwloc(const std::string& xml_path = {});
 
 }  // namespace corewise::machine

@@ -1,0 +1,395 @@
+// Machines from documents: the JSON form of a machine file (docs/formats/machine.md; people write it as TOML). Owns
+// the format's fields and every word of its errors; what the fields mean is built by ring, mesh, tree, flat and
+// composite. The table of kinds is at the bottom.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/json.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "base/units.hpp"
+#include "machine/fabric.hpp"
+
+namespace corewise::machine {
+namespace {
+
+using json::Fields;
+
+constexpr std::string_view kFormat = "corewise-machine";
+constexpr int kVersion = 1;
+constexpr std::string_view kDefaultUnitName = "core";
+
+using ParseQuantity = Result<double> (*)(std::string_view, std::string_view, std::string_view);
+
+/// A quantity of more than zero; 1 after a failure, so that what is built from it stays harmless.
+double quantity(Fields& fields, std::string_view name, ParseQuantity parse, std::string_view allowed) {
+  const boost::json::value* found = fields.find(name);
+  if (found == nullptr || !found->is_string()) {
+    fields.fail(name, found == nullptr ? "nothing" : json::describe(*found), allowed);
+    return 1;
+  }
+  const auto value = parse(found->get_string(), fields.source(), fields.path_of(name));
+  fields.fail(value.status());
+  if (value.ok() && value.value() <= 0) fields.fail(name, json::describe(*found), "more than zero");
+  return value.ok() && value.value() > 0 ? value.value() : 1;
+}
+
+double bandwidth(Fields& fields, std::string_view name) {
+  return quantity(fields, name, parse_bandwidth_gb_per_s,
+                  "a string, a bandwidth with its unit such as \"25.6 GB/s\"");
+}
+
+double hop_latency(Fields& fields) {
+  return quantity(fields, "hop_latency", parse_time_ns, "a string, a time with its unit such as \"100 ns\"");
+}
+
+LinkSpeed link_speed(Fields& fields, std::string_view bandwidth_name) {
+  const double bandwidth_gb_per_s = bandwidth(fields, bandwidth_name);
+  return {bandwidth_gb_per_s, hop_latency(fields)};
+}
+
+int count(Fields& fields, std::string_view name) {
+  return static_cast<int>(fields.integer(name, 1, kMaxUnits));
+}
+
+/// A name that is not empty.
+std::string name_field(Fields& fields, std::string_view field) {
+  const std::string name = fields.text(field);
+  if (name.empty()) fields.fail(field, "an empty string", "a name");
+  return name;
+}
+
+std::string unit_name(Fields& fields) {
+  const std::string name = fields.text_or("unit_name", std::string(kDefaultUnitName));
+  if (name.empty()) fields.fail("unit_name", "an empty string", "a name");
+  return name;
+}
+
+Ties ties(Fields& fields) {
+  static constexpr std::pair<std::string_view, Ties> rules[] = {
+      {"split", Ties::split}, {"clockwise", Ties::clockwise}, {"counterclockwise", Ties::counterclockwise}};
+  const std::string found = fields.text_or("ties", "split");
+  for (const auto& [name, rule] : rules) {
+    if (found == name) return rule;
+  }
+  fields.fail("ties", "'" + found + "'", "split, clockwise, counterclockwise");
+  return Ties::split;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
+int index_of(const std::vector<std::string>& names, std::string_view name) {
+  const auto at = std::find(names.begin(), names.end(), name);
+  return at == names.end() ? -1 : static_cast<int>(at - names.begin());
+}
+
+/// Fails when the product of counts is more than a machine may have; the counts themselves are within kMaxUnits.
+void limit_units(Fields& fields, std::string_view name, const std::vector<int>& counts) {
+  std::int64_t product = 1;
+  for (const int factor : counts) {
+    product *= factor;
+    if (product <= kMaxUnits) continue;
+    fields.fail(name, "more than " + std::to_string(kMaxUnits) + " units", "at most " + std::to_string(kMaxUnits));
+    return;
+  }
+}
+
+// ---- ring ----
+
+std::vector<std::string> read_stops(Fields& fields) {
+  const auto& found = fields.array("stops");
+  std::vector<std::string> stops;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::string field = json::join("stops", i);
+    const auto name = json::as_text(found[i], fields.source(), fields.path_of(field));
+    fields.fail(name.status());
+    if (!name.ok()) break;
+    if (name.value().empty()) fields.fail(field, "an empty string", "a name");
+    if (index_of(stops, name.value()) >= 0)
+      fields.fail(field, "'" + name.value() + "' a second time", "unique names");
+    stops.push_back(name.value());
+  }
+  if (stops.size() < 2) fields.fail("stops", std::to_string(stops.size()) + " stops", "at least 2");
+  return stops;
+}
+
+/// An entry of `units`: a string (the unit and its stop have one name) or a table {name, stop}.
+Unit read_ring_unit(Fields& fields, const boost::json::value& found, const std::string& field,
+                    const std::vector<std::string>& stops) {
+  Unit unit;
+  std::string stop;
+  std::string stop_field = field;
+  if (found.is_string()) {
+    unit.name = stop = found.get_string();
+  } else if (found.is_object()) {
+    Fields entry(found, fields.source(), fields.path_of(field));
+    unit.name = name_field(entry, "name");
+    stop = entry.text("stop");
+    fields.fail(entry.finish());
+    stop_field += ".stop";
+  } else {
+    fields.fail(field, json::describe(found), "a stop's name or a table {name, stop}");
+  }
+  unit.stop = index_of(stops, stop);
+  if (unit.stop < 0) fields.fail(stop_field, "'" + stop + "'", "one of the stops: " + listed(stops));
+  return unit;
+}
+
+std::vector<Unit> read_ring_units(Fields& fields, const std::vector<std::string>& stops) {
+  const auto& found = fields.array("units");
+  if (found.empty()) fields.fail("units", "an empty array", "at least one unit");
+  std::vector<Unit> units;
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::string field = json::join("units", i);
+    units.push_back(read_ring_unit(fields, found[i], field, stops));
+    const std::string& name = units.back().name;
+    if (!names.insert(name).second) fields.fail(field, "'" + name + "' a second time", "unique names");
+  }
+  return units;
+}
+
+Fabric read_ring(Fields& fields) {
+  RingSpec spec;
+  spec.stops = read_stops(fields);
+  spec.units = read_ring_units(fields, spec.stops);
+  const auto rings = static_cast<double>(count(fields, "rings_per_direction"));
+  spec.link = link_speed(fields, "ring_bandwidth");
+  spec.link.bandwidth_gb_per_s *= rings;
+  spec.ties = ties(fields);
+  return fields.status().ok() ? build_ring(std::move(spec)) : Fabric{};
+}
+
+// ---- mesh ----
+
+std::vector<int> read_dims(Fields& fields) {
+  const auto& found = fields.array("dims");
+  std::vector<int> dims;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::string path = fields.path_of(json::join("dims", i));
+    const auto size = json::as_integer(found[i], fields.source(), path, 1, kMaxUnits);
+    fields.fail(size.status());
+    dims.push_back(size.ok() ? static_cast<int>(size.value()) : 1);
+  }
+  if (dims.empty() || dims.size() > 3) {
+    fields.fail("dims", std::to_string(dims.size()) + " dimensions", "1 to 3 of them");
+  }
+  return dims;
+}
+
+std::vector<bool> read_torus(Fields& fields, std::size_t dimensions) {
+  const auto& found = fields.array_or_empty("torus");
+  std::vector<bool> torus(dimensions, false);
+  const bool given = fields.find("torus") != nullptr;
+  if (given && found.size() != dimensions) {
+    fields.fail("torus", std::to_string(found.size()) + " entries", "one per dimension");
+    return torus;
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i].is_bool()) {
+      fields.fail(json::join("torus", i), json::describe(found[i]), "true or false");
+    } else {
+      torus[i] = found[i].get_bool();
+    }
+  }
+  return torus;
+}
+
+Fabric read_mesh(Fields& fields) {
+  MeshSpec spec;
+  spec.dims = read_dims(fields);
+  spec.torus = read_torus(fields, spec.dims.size());
+  spec.units_per_tile = static_cast<int>(fields.integer_or("units_per_tile", 1, 1, kMaxUnits));
+  spec.unit_name = unit_name(fields);
+  spec.link = link_speed(fields, "link_bandwidth");
+  spec.ties = ties(fields);
+  std::vector<int> counts = spec.dims;
+  counts.push_back(spec.units_per_tile);
+  limit_units(fields, "dims", counts);
+  return fields.status().ok() ? build_mesh(spec) : Fabric{};
+}
+
+// ---- tree ----
+
+TreeLevel read_level(Fields& fields, const boost::json::value& found, std::size_t index) {
+  Fields entry(found, fields.source(), fields.path_of(json::join("level", index)));
+  TreeLevel level;
+  level.name = name_field(entry, "name");
+  level.count = count(entry, "count");
+  level.up.bandwidth_gb_per_s = bandwidth(entry, "up_bandwidth");
+  level.down.bandwidth_gb_per_s = bandwidth(entry, "down_bandwidth");
+  level.up.latency_ns = level.down.latency_ns = hop_latency(entry);
+  fields.fail(entry.finish());
+  return level;
+}
+
+Fabric read_tree(Fields& fields) {
+  const auto& found = fields.array("level");
+  if (found.empty()) fields.fail("level", "no level", "at least one [[level]] table, outermost first");
+  std::vector<TreeLevel> levels;
+  std::set<std::string> names;
+  std::vector<int> counts;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    levels.push_back(read_level(fields, found[i], i));
+    counts.push_back(levels.back().count);
+    if (names.insert(levels.back().name).second) continue;
+    fields.fail(json::join("level", i) + ".name", "'" + levels.back().name + "' a second time", "unique names");
+  }
+  limit_units(fields, "level", counts);
+  return fields.status().ok() ? build_tree(regular_tree(levels)) : Fabric{};
+}
+
+// ---- flat ----
+
+Fabric read_flat(Fields& fields) {
+  FlatSpec spec;
+  spec.count = count(fields, "count");
+  spec.unit_name = unit_name(fields);
+  spec.port = link_speed(fields, "port_bandwidth");
+  return fields.status().ok() ? build_flat(spec) : Fabric{};
+}
+
+/// The kind's own reader, by the table at the bottom.
+Fabric read_kind(Fields& fields);
+
+// ---- composite ----
+
+Part read_part(Fields& fields, const boost::json::value& found, std::size_t index) {
+  Fields entry(found, fields.source(), json::join("part", index));
+  Part part;
+  part.name = name_field(entry, "name");
+  part.fabric = read_kind(entry);
+  fields.fail(entry.finish());
+  return part;
+}
+
+std::vector<Part> read_parts(Fields& fields) {
+  const auto& found = fields.array("part");
+  std::vector<Part> parts;
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < found.size() && fields.status().ok(); ++i) {
+    parts.push_back(read_part(fields, found[i], i));
+    if (names.insert(parts.back().name).second) continue;
+    fields.fail(json::join("part", i) + ".name", "'" + parts.back().name + "' a second time", "unique names");
+  }
+  if (found.size() < 2) fields.fail("part", std::to_string(found.size()) + " parts", "at least 2");
+  return parts;
+}
+
+/// Resolves "PART.STOP" into one end of a bridge.
+void read_end(Fields& entry, const boost::json::value& found, std::size_t end, const std::vector<Part>& parts,
+              Bridge& bridge) {
+  const std::string field = json::join("between", end);
+  const auto name = json::as_text(found, entry.source(), entry.path_of(field));
+  entry.fail(name.status());
+  for (std::size_t p = 0; name.ok() && p < parts.size(); ++p) {
+    const std::string prefix = parts[p].name + ".";
+    if (!name.value().starts_with(prefix)) continue;
+    const int stop = index_of(parts[p].fabric.stops, name.value().substr(prefix.size()));
+    if (stop < 0) continue;
+    bridge.parts[end] = static_cast<int>(p);
+    bridge.stops[end] = stop;
+    return;
+  }
+  entry.fail(field, json::describe(found), "a stop as \"PART.STOP\"");
+}
+
+Bridge read_bridge(Fields& fields, const boost::json::value& found, std::size_t index,
+                   const std::vector<Part>& parts) {
+  Fields entry(found, fields.source(), json::join("bridge", index));
+  Bridge bridge;
+  const auto& ends = entry.array("between");
+  if (ends.size() != 2) entry.fail("between", std::to_string(ends.size()) + " stops", "exactly 2");
+  for (std::size_t end = 0; end < 2 && end < ends.size(); ++end) read_end(entry, ends[end], end, parts, bridge);
+  if (bridge.parts[0] == bridge.parts[1]) {
+    entry.fail("between", "two stops of one part", "stops of two different parts");
+  }
+  bridge.link = link_speed(entry, "link_bandwidth");
+  fields.fail(entry.finish());
+  return bridge;
+}
+
+/// Both ends of a bridge in one order, to find the same bridge given twice.
+std::set<std::pair<int, int>> ends_of(const Bridge& bridge) {
+  return {{bridge.parts[0], bridge.stops[0]}, {bridge.parts[1], bridge.stops[1]}};
+}
+
+std::vector<Bridge> read_bridges(Fields& fields, const std::vector<Part>& parts) {
+  const auto& found = fields.array("bridge");
+  std::vector<Bridge> bridges;
+  std::set<std::set<std::pair<int, int>>> seen;
+  for (std::size_t i = 0; i < found.size() && fields.status().ok(); ++i) {
+    bridges.push_back(read_bridge(fields, found[i], i, parts));
+    if (seen.insert(ends_of(bridges.back())).second) continue;
+    fields.fail(json::join("bridge", i) + ".between", "the same two stops a second time", "one bridge per pair");
+  }
+  return bridges;
+}
+
+Fabric read_composite(Fields& fields) {
+  std::vector<Part> parts = read_parts(fields);
+  const std::vector<Bridge> bridges = read_bridges(fields, parts);
+  if (!fields.status().ok()) return {};
+  const int lost = unreached_part(static_cast<int>(parts.size()), bridges);
+  if (lost >= 0) {
+    fields.fail(json::join("part", static_cast<std::size_t>(lost)), "no bridge from '" + parts[lost].name + "'",
+                "bridges that join every part to '" + parts[0].name + "'");
+    return {};
+  }
+  return build_composite(std::move(parts), bridges);
+}
+
+Fabric read_interconnect(Fields& fields) {
+  const bool parts = fields.find("part") != nullptr;
+  const bool bridges = fields.find("bridge") != nullptr;
+  if (parts || bridges) return read_composite(fields);
+  const boost::json::value* table = fields.find("interconnect");
+  if (table == nullptr) {
+    fields.fail("interconnect", "nothing", "one table [interconnect], or several [[part]] joined by [[bridge]]");
+    return {};
+  }
+  Fields entry(*table, fields.source(), "interconnect");
+  Fabric fabric = read_kind(entry);
+  fields.fail(entry.finish());
+  return fabric;
+}
+
+struct Kind {
+  std::string_view name;
+  Fabric (*read)(Fields&);
+};
+
+constexpr Kind kKinds[] = {{"ring", read_ring}, {"mesh", read_mesh}, {"tree", read_tree}, {"flat", read_flat}};
+
+Fabric read_kind(Fields& fields) {
+  const std::string found = fields.text("kind");
+  std::string allowed;
+  for (const Kind& kind : kKinds) {
+    if (found == kind.name) return kind.read(fields);
+    allowed.append(allowed.empty() ? "" : ", ").append(kind.name);
+  }
+  fields.fail("kind", "'" + found + "'", allowed);
+  return {};
+}
+
+}  // namespace
+
+Result<Machine> from_json(std::string_view document, std::string_view source) {
+  const auto parsed = json::parse(document, source);
+  if (!parsed.ok()) return parsed.status();
+  Fields fields(parsed.value(), std::string(source));
+  fields.header(kFormat, kVersion);
+  std::string name = name_field(fields, "name");
+  std::string description = fields.text_or("description", "");
+  Fabric fabric = read_interconnect(fields);
+  if (Status status = fields.finish(); !status.ok()) return status;
+  return finish(std::move(name), std::move(description), std::move(fabric), source);
+}
+
+}  // namespace corewise::machine
