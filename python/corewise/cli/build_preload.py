@@ -1,0 +1,45 @@
+"""`corewise build-preload`: the recording library for an MPI, built ahead of the first run.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import typer
+
+from corewise.cli import console
+from corewise.mpi import build, find
+
+_HELP = """Build the preload library for an MPI and print where it is.
+
+`corewise run` does this by itself the first time it meets an MPI; use this to build ahead, e.g. on a login node, or
+to preload the library by hand.
+
+\b
+Example:
+  corewise build-preload --mpi mpich
+  mpiexec -genv LD_PRELOAD $(corewise build-preload --mpi mpich) \\
+          -genv COREWISE_TRACE_DIR /tmp/run.cw -n 4 ./program
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("build-preload", help=_HELP)(_build)
+
+
+def _build(
+    mpi: str | None = typer.Option(None, "--mpi", help="openmpi, mpich, abi, a prefix or a launcher; default: all found"),
+    force: bool = typer.Option(False, "--force", help="build even when the cache has it"),
+    as_json: bool = typer.Option(False, "--json", help="print one JSON object"),
+) -> None:
+    wanted = [find.find(mpi)] if mpi is not None else find.find_all() or [find.find()]
+    rows = []
+    for library in wanted:
+        with console.progress(f"building for {library.name} {library.version}"):
+            path = build.build_preload(library, force=force)
+        rows.append({"mpi": library.name, "version": library.version, "prefix": str(library.prefix), "library": str(path)})
+    if as_json:
+        console.show_json("build-preload", None, rows)
+    else:
+        console.show_text("\n".join(row["library"] for row in rows))

@@ -1,0 +1,91 @@
+"""`corewise run`: an MPI program, unchanged, with its communication recorded.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from corewise.cli import console
+from corewise.errors import InputError
+from corewise.mpi import build, launch
+
+_HELP = """Run an MPI program and record who talks to whom.
+
+The program is not rebuilt. What comes out is a profile directory, NAME.cw, for `corewise report` and
+`corewise place`. The exit status is the launcher's own.
+
+\b
+Example:
+  corewise run -n 8 -- ./lbm --size 32x32x32 --steps 100
+  corewise report lbm.cw
+or with your own launcher line:
+  corewise run -o flow.cw -- mpiexec -n 8 --bind-to core ./lbm
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("run", help=_HELP, context_settings={"allow_interspersed_args": False})(_run)
+
+
+def _run(
+    command: list[str] = typer.Argument(..., help="program and arguments, or a whole mpiexec command line"),
+    ranks: int | None = typer.Option(None, "-n", "--ranks", help="number of ranks"),
+    output: Path | None = typer.Option(None, "-o", "--output", help="profile directory (default: PROGRAM.cw)"),
+    mpi: str | None = typer.Option(None, "--mpi", help="openmpi, mpich, abi, a prefix or a launcher"),
+    buffer: str = typer.Option("", "--buffer", help="size of each of a thread's two buffers, e.g. '16 KiB'"),
+    flight: bool = typer.Option(False, "--flight-recorder", help="keep only the newest records, write nothing else"),
+    clock: str = typer.Option("", "--clock", help="auto, tsc or os"),
+    as_json: bool = typer.Option(False, "--json", help="print one JSON object when the program has ended"),
+) -> int:
+    options = launch.RecordOptions(buffer=_checked_buffer(buffer), mode="flight" if flight else "", clock=_checked_clock(clock))
+    decided = launch.plan(command, ranks=ranks, mpi=mpi)
+    directory = output if output is not None else _fresh_name(decided.command)
+    with console.progress(f"building the preload for {decided.mpi.name} {decided.mpi.version}"):
+        build.build_preload(decided.mpi)
+    outcome = launch.record(decided, directory, options)
+    traces = sorted(directory.glob("*.cwt"))
+    if not traces:
+        console.note(
+            f"corewise: {directory}: 0 events seen: no rank called MPI_Init of {decided.mpi.name} through the preload. "
+            "Not an MPI program, linked statically, or linked to another MPI (corewise doctor)."
+        )
+    if as_json:
+        row = {"profile": str(directory), "ranks_seen": len(traces), "exit_status": outcome.exit_status, "wall_s": outcome.wall_s}
+        console.show_json("run", None, [row])
+    elif traces:
+        console.note(f"corewise: {len(traces)} ranks recorded in {directory}; next: corewise report {directory}")
+    return outcome.exit_status
+
+
+def _fresh_name(command: tuple[str, ...]) -> Path:
+    """PROGRAM.cw in the working directory, with a number when that is taken: a profile is never overwritten."""
+    program = next((w for w in command[1:] if not w.startswith("-") and Path(w).is_file()), command[0])
+    stem = Path(program).stem or "profile"
+    candidate = Path(f"{stem}.cw")
+    number = 2
+    while candidate.exists():
+        candidate = Path(f"{stem}-{number}.cw")
+        number += 1
+    return candidate
+
+
+def _checked_buffer(text: str) -> str:
+    if not text:
+        return ""
+    from corewise import _core
+
+    size = _core.parse_size_bytes(text, "command line", "--buffer")
+    if not 4096 <= size <= 64 << 20:
+        raise InputError(f"--buffer: found '{text}', allowed: 4 KiB to 64 MiB")
+    return text
+
+
+def _checked_clock(text: str) -> str:
+    if text not in ("", "auto", "tsc", "os"):
+        raise InputError(f"--clock: found '{text}', allowed: auto, tsc, os")
+    return text

@@ -1,0 +1,267 @@
+"""Launches a program under an MPI, with or without the preload.
+
+Owns how a launcher is told to pass environment variables to the ranks (and only to them), the profile directory's
+``meta.json``, and the rule that the launcher's own exit status is what `corewise run` returns.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corewise import __version__
+from corewise.errors import InputError, RunError
+from corewise.mpi import elf, find
+from corewise.mpi.build import build_preload
+from corewise.mpi.find import MpiLibrary
+
+LAUNCHERS = ("mpiexec", "mpirun", "mpiexec.hydra", "prterun", "mpiexec.openmpi", "mpirun.openmpi", "mpiexec.mpich", "mpirun.mpich")
+META = "meta.json"
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """A launch that is decided but not started.
+
+    Attributes
+    ----------
+    mpi : whose launcher runs it and whose preload is used.
+    command : the whole command line, launcher included, as it is executed without the preload.
+    launcher_words : how many leading words of `command` are the launcher itself.
+    ranks : as asked with -n, None where the user wrote the launcher's command line.
+    """
+
+    mpi: MpiLibrary
+    command: tuple[str, ...]
+    launcher_words: int
+    ranks: int | None
+
+    def with_environment(self, variables: Mapping[str, str]) -> list[str]:
+        """`command` with options that give `variables` to every rank.
+
+        Parameters
+        ----------
+        variables : name -> value.
+        """
+        words = list(self.command)
+        options: list[str] = []
+        for name, value in variables.items():
+            options += ["-x", f"{name}={value}"] if self.mpi.family == "openmpi" else ["-genv", name, value]
+        return words[: self.launcher_words] + options + words[self.launcher_words :]
+
+
+@dataclass
+class RunOutcome:
+    """What came of a launch.
+
+    Attributes
+    ----------
+    exit_status : the launcher's, or 128 + signal number when it was killed.
+    wall_s : seconds from launch to its end.
+    """
+
+    exit_status: int
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    """Knobs of the recorder, as environment values; empty means the default."""
+
+    buffer: str = ""
+    mode: str = ""
+    clock: str = ""
+
+    def environment(self) -> dict[str, str]:
+        """The variables to set."""
+        values = {"COREWISE_TRACE_BUFFER": self.buffer, "COREWISE_TRACE_MODE": self.mode, "COREWISE_TRACE_CLOCK": self.clock}
+        return {name: value for name, value in values.items() if value}
+
+
+def is_launcher(word: str) -> bool:
+    """Whether a command's first word is an MPI launcher."""
+    return Path(word).name in LAUNCHERS
+
+
+def plan(command: Sequence[str], *, ranks: int | None = None, mpi: str | None = None, options: Sequence[str] = ()) -> LaunchPlan:
+    """Decides which MPI runs `command` and how.
+
+    Parameters
+    ----------
+    command : the program and its arguments, or a whole launcher command line.
+    ranks : number of ranks; needed unless `command` starts with a launcher.
+    mpi : see `corewise.mpi.find.find`.
+    options : further launcher options, before the program (binding, host files).
+
+    Raises
+    ------
+    InputError
+        No program, no MPI, or a program that belongs to another MPI than the one asked for.
+    """
+    if not command:
+        raise InputError("no program to run: corewise run -n 4 -- ./program, or corewise run -- mpiexec -n 4 ./program")
+    if is_launcher(command[0]):
+        return _plan_launcher(command, ranks, mpi, options)
+    program = _find_program(command[0])
+    chosen = _choose(program, mpi)
+    if ranks is None or ranks < 1:
+        raise InputError(f"-n: found {ranks}, allowed: the number of ranks, 1 or more (corewise run -n 4 -- {command[0]})")
+    words = [str(chosen.launcher), "-n", str(ranks), *_comfort(chosen), *options, program, *command[1:]]
+    return LaunchPlan(chosen, tuple(words), 1, ranks)
+
+
+def _plan_launcher(command: Sequence[str], ranks: int | None, mpi: str | None, options: Sequence[str]) -> LaunchPlan:
+    if ranks is not None:
+        raise InputError(f"-n {ranks}: the command starts with the launcher {command[0]}: give the number of ranks there")
+    chosen = find.from_launcher(command[0])
+    if mpi is not None and mpi not in (chosen.name, "abi"):
+        raise InputError(f"--mpi {mpi}: {command[0]} belongs to {chosen.name} {chosen.version}")
+    programs = [word for word in command[1:] if os.access(word, os.X_OK) and elf.is_elf(Path(word))]
+    wanted = _linked_mpi(programs[0]) if programs else None
+    if wanted not in (None, chosen.name, "abi"):
+        raise InputError(f"{programs[0]}: is linked to {wanted}, but {command[0]} belongs to {chosen.name}")
+    if mpi == "abi" or wanted == "abi":
+        chosen = find.from_launcher(command[0], abi=True)
+    return LaunchPlan(chosen, (str(chosen.launcher), *options, *command[1:]), 1, None)
+
+
+def _find_program(name: str) -> str:
+    found = shutil.which(name)
+    if found is None and Path(name).exists():
+        raise InputError(f"{name}: not executable (chmod +x, or run its interpreter: python3 {name})")
+    if found is None:
+        raise InputError(f"{name}: no such program")
+    return found if os.sep not in name else name
+
+
+def _linked_mpi(program: str) -> str | None:
+    """"openmpi", "mpich", "abi", or None where the program's file names no MPI (a script, or linked statically)."""
+    for library in elf.needed_libraries(Path(program)):
+        if library.startswith("libmpi_abi.so"):
+            return "abi"
+        if library.startswith("libmpi.so.40"):
+            return "openmpi"
+        if library.startswith(("libmpi.so.12", "libmpich.so")):
+            return "mpich"
+    return None
+
+
+def _choose(program: str, wanted: str | None) -> MpiLibrary:
+    linked = _linked_mpi(program)
+    chosen = find.find(wanted or linked)
+    if linked is None or linked == chosen.name:
+        return chosen
+    if linked == "abi" and wanted is not None:
+        return find.from_prefix(chosen.prefix, abi=True)
+    raise InputError(f"{program}: is linked to {linked}, but --mpi {wanted} is {chosen.name} {chosen.version}")
+
+
+def _comfort(mpi: MpiLibrary) -> list[str]:
+    """Options that let more ranks than cores run, also as root, for launches whose command line we write."""
+    if mpi.family == "mpich":
+        return []
+    return ["--oversubscribe"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
+
+
+def environment(mpi: MpiLibrary) -> dict[str, str]:
+    """This process's environment, fit for `mpi`'s launcher: its libraries found, waiting ranks yielding."""
+    variables = dict(os.environ)
+    if mpi.family == "openmpi":
+        variables.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
+    return variables
+
+
+def record(decided: LaunchPlan, directory: Path, options: RecordOptions) -> RunOutcome:
+    """Runs the program with the preload in every rank; its records go to `directory`.
+
+    Parameters
+    ----------
+    decided : from `plan`.
+    directory : a new profile directory.
+    options : the recorder's knobs.
+
+    Raises
+    ------
+    InputError
+        `directory` exists and is not empty, or cannot be made.
+    RunError
+        The preload could not be built.
+    """
+    library = build_preload(decided.mpi)
+    _make_directory(directory)
+    preload = ":".join(filter(None, [str(library), os.environ.get("LD_PRELOAD", "")]))
+    variables = {"LD_PRELOAD": preload, "COREWISE_TRACE_DIR": str(directory.resolve()), **options.environment()}
+    command = decided.with_environment(variables)
+    meta = _meta(decided)
+    _write_meta(directory, meta)
+    outcome = execute(command, environment(decided.mpi))
+    meta |= {"exit_status": outcome.exit_status, "wall_s": round(outcome.wall_s, 6)}
+    _write_meta(directory, meta)
+    return outcome
+
+
+def execute(command: Sequence[str], variables: Mapping[str, str], *, quiet: bool = False) -> RunOutcome:
+    """Runs a command to its end; an interrupt reaches it, not us.
+
+    Parameters
+    ----------
+    command : what to run.
+    variables : its environment.
+    quiet : drop its standard output.
+    """
+    begin = time.monotonic()
+    try:
+        child = subprocess.Popen(list(command), env=dict(variables), stdout=subprocess.DEVNULL if quiet else None)
+    except OSError as error:
+        raise RunError(f"{command[0]}: cannot be started: {error.strerror}") from error
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        status = child.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return RunOutcome(status if status >= 0 else 128 - status, time.monotonic() - begin)
+
+
+def _make_directory(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        if any(directory.iterdir()):
+            raise InputError(f"{directory}: exists and is not empty: name another profile with -o")
+    except OSError as error:
+        raise InputError(f"{directory}: cannot be made: {error.strerror}") from error
+
+
+def _meta(decided: LaunchPlan) -> dict[str, object]:
+    return {
+        "format": "corewise-profile",
+        "version": 1,
+        "corewise_version": __version__,
+        "command": list(decided.command),
+        "mpi": {"name": decided.mpi.name, "version": decided.mpi.version, "prefix": str(decided.mpi.prefix)},
+        "ranks": decided.ranks,
+        "host": socket.gethostname(),
+        "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "exit_status": None,
+        "wall_s": None,
+    }
+
+
+def _write_meta(directory: Path, meta: dict[str, object]) -> None:
+    """Replaces meta.json in one step: a reader never meets half of it."""
+    staged = directory / f"{META}.tmp"
+    try:
+        staged.write_text(json.dumps(meta, indent=2) + "\n")
+        staged.replace(directory / META)
+    except OSError as error:
+        raise RunError(f"{directory / META}: cannot be written: {error.strerror}") from error
