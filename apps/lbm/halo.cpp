@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "halo.hpp"
 
+#include "../common/traffic.hpp"
+
 namespace lbm {
 
 namespace {

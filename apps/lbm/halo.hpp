@@ -11,9 +11,10 @@
 
 #include <vector>
 
-#include "../common/traffic.hpp"
 #include "decomposition.hpp"
 #include "populations.hpp"
+
+class Traffic;  // of common/
 
 namespace lbm {
 
