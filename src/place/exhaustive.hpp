@@ -1,0 +1,69 @@
+// Exhaustive search: the best placement with a proof, by evaluating one placement of every symmetry orbit.
+// Owns the enumeration and its accounting.
+//
+// Contract: the best placement is least by (primary score, secondary score, lexicographic order of unit_of_rank)
+// among all placements, not only among the representatives; the same holds for the worst (greatest scores, then
+// first in lexicographic order). Without `find_worst`, starts whose load so far already exceeds the best known
+// are left out and counted in `excluded`; evaluated + excluded is always the number of representatives. Single
+// threaded, no allocation per placement.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "machine/placement.hpp"
+#include "place/cost.hpp"
+#include "place/objective.hpp"
+#include "place/symmetry.hpp"
+
+namespace corewise::place {
+
+struct ExhaustiveOptions {
+  bool find_worst = true;         ///< evaluates every representative
+  std::size_t keep_optimal = 16;  ///< how many optimal representatives to return
+};
+
+struct ExhaustiveResult {
+  machine::Placement best;
+  Score best_score;
+  std::vector<machine::Placement> optimal;  ///< up to keep_optimal, one per orbit, ascending, `best` first
+  std::uint64_t optimal_count = 0;          ///< placements with the best score among all that are covered
+  std::optional<machine::Placement> worst;
+  Score worst_score;
+  std::uint64_t evaluated = 0;  ///< representatives evaluated whole
+  std::uint64_t excluded = 0;   ///< representatives left out because part of their load exceeds the best
+  std::uint64_t covered = 0;    ///< all placements
+  std::uint64_t group_order = 1;
+};
+
+/// "optimal: 2520 placements evaluated covering all 40320 by a group of 16", and what was excluded.
+std::string proof_statement(const ExhaustiveResult& result);
+
+/// Link loads; requires check_fits(shares, work) and representatives of the same machine and number of ranks.
+/// Without `find_worst` ranks are placed in the order of their traffic with those already placed, so that
+/// hopeless starts show early.
+class LinkLoadEnumeration {
+ public:
+  /// Prepares a machine once for many patterns.
+  LinkLoadEnumeration(const RoutedShares& shares, const Symmetry& symmetry, Representatives representatives);
+
+  [[nodiscard]] ExhaustiveResult run(const Workload& work, const ExhaustiveOptions& options = {}) const;
+
+ private:
+  struct Prepared;
+  std::shared_ptr<const Prepared> prepared_;
+};
+
+/// Any other cost. It must be unchanged by the symmetries that the representatives were made with; where that is
+/// unknown, make them with the trivial group (`all_placements`).
+ExhaustiveResult exhaustive(const CostFunction& cost, const Representatives& representatives,
+                            std::uint64_t group_order, const ExhaustiveOptions& options = {});
+
+/// Every placement stands for itself. Requires 1 <= ranks <= units and a number that 64 bits hold.
+Representatives all_placements(int units, int ranks);
+
+}  // namespace corewise::place
