@@ -151,7 +151,7 @@ class RankFile {
     if (self.fault == Fault::refuse) return false;
     std::vector<char> block(sizeof(trace::ChunkHeader) + bytes);
     trace::ChunkHeader header{};
-    header.block = {trace::BlockKind::chunk, slot, block.size()};
+    header.block = {trace::BlockKind::chunk, slot, (block.size() + 63) / 64 * 64};  // the padding is not written
     header.first = first;
     header.payload_bytes = bytes;
     std::memcpy(block.data(), &header, sizeof header);

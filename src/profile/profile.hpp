@@ -1,0 +1,178 @@
+// Profile: what the trace files of one run say together. Plain data, filled by read_directory and never changed.
+//
+// Contract: times are nanoseconds (double), volumes bytes. A profile may hold several worlds (a program that
+// spawned, or several programs started in one run); within a world a rank appears at most once, and `ranks` lists
+// only those that left a readable file, in order. Observed traffic (sent, received, put, get) and modelled traffic
+// (collectives) are kept apart throughout. What is wrong with single files stands in `problems`, one sentence each.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "pattern/pattern.hpp"
+
+namespace corewise::profile {
+
+/// Who saw the bytes. `collective` holds only the pairs that a collective names itself (roots, vector shares);
+/// what goes to everyone is kept as a Spread.
+enum class Traffic : std::uint8_t { sent, received, collective, put, get };
+inline constexpr int kTrafficKinds = 5;
+
+inline constexpr int kNoComm = -1;
+
+/// Bytes from rank to rank through one communicator, summed. For `received` this is what the receiver saw arrive.
+struct Flow {
+  Traffic kind = Traffic::sent;
+  int comm = kNoComm;  ///< index into World::communicators
+  int from = 0;
+  int to = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+};
+
+/// What one rank's collectives on one communicator moved between it and everyone else (docs/formats/trace.md).
+struct Spread {
+  int comm = kNoComm;
+  int rank = 0;
+  std::uint64_t to_each_bytes = 0;  ///< goes to every other member
+  std::uint64_t to_each_count = 0;
+  std::uint64_t from_each_bytes = 0;  ///< comes from every other member
+  std::uint64_t from_each_count = 0;
+  std::uint64_t reduced_bytes = 0;  ///< contributed to reductions whose result everyone gets
+  std::uint64_t reduced_count = 0;
+};
+
+struct Communicator {
+  std::string name;
+  std::string created_by;  ///< procedure, empty for predefined ones
+  int size = 0;
+  int remote_size = 0;  ///< 0 for an intracommunicator
+  /// World ranks; empty for the whole world (identity) and for the communicators of size 1, which are one entry.
+  std::vector<std::int32_t> ranks;
+  std::vector<std::int32_t> remote_ranks;
+  bool identity = false;
+};
+
+/// Of one procedure on one rank.
+struct ProcedureTotals {
+  std::uint64_t calls = 0;   ///< failed tests and probes included
+  std::uint64_t misses = 0;  ///< failed tests and probes
+  std::uint64_t bytes = 0;   ///< sent, received, contributed: as the records of this procedure say
+  double time_ns = 0;        ///< inside the calls, without `polling_ns`
+  double polling_ns = 0;     ///< spans of merged misses: an upper bound, it includes what the program did between
+  double longest_ns = 0;
+};
+
+struct CallSite {
+  std::string object;             ///< file that the code was mapped from, empty when unknown
+  std::uint64_t file_offset = 0;  ///< of the return address in `object`; the bare address without one
+  int procedure = 0;              ///< index into World::procedures
+  int ranks = 0;                  ///< that called from here
+  std::uint64_t calls = 0;
+  std::uint64_t bytes = 0;
+  double time_ns = 0;
+  double polling_ns = 0;
+};
+
+/// Sizes by powers of two: bin 0 counts empty messages, bin b sizes from 2^(b-1) to 2^b - 1.
+inline constexpr int kSizeBins = 49;
+struct Histogram {
+  std::array<std::uint64_t, kSizeBins> count{};
+  std::array<std::uint64_t, kSizeBins> bytes{};
+};
+
+enum class Ending : std::uint8_t { running, finalized, aborted };
+
+/// What a rank's file could not keep or no longer has.
+struct Losses {
+  std::uint64_t record_bytes = 0;  ///< file system full
+  std::uint64_t sites = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t communicators = 0;
+  std::uint64_t nested = 0;
+  std::uint64_t overwritten_bytes = 0;  ///< flight recorder: given up on purpose
+  std::uint64_t missing_bytes = 0;      ///< drained, but the file was cut
+  std::uint64_t damaged_blocks = 0;
+  std::uint64_t bad_peers = 0;  ///< records whose peer is no rank of the world
+};
+
+struct Rank {
+  int rank = 0;
+  std::string file;
+  std::string host;
+  std::uint32_t pid = 0;
+  Ending ending = Ending::running;
+  int abort_code = 0;
+  int thread_level = 0;
+  int threads = 0;  ///< recorders in use: threads that called MPI at one time
+  bool flight_recorder = false;
+  std::int64_t started_realtime_ns = 0;
+  double wall_ns = 0;     ///< from before MPI_Init to the end, or to the newest sign of life
+  double mpi_ns = 0;      ///< in MPI calls, all threads
+  double polling_ns = 0;  ///< spans of merged misses, all threads
+  std::uint64_t records = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t probes = 0;  ///< that found a message
+  std::uint64_t cancelled = 0;
+  std::uint64_t outside_sent_bytes = 0;  ///< to processes of other worlds
+  std::uint64_t outside_received_bytes = 0;
+  std::uint64_t unmodelled_bytes = 0;  ///< of collectives whose communicator or kind is unknown
+  bool clock_known = false;            ///< false: times of this rank are clock ticks
+  bool clock_precise = false;          ///< false: the rate was measured over less than 10 ms
+  std::vector<int> cpus_start;         ///< processing units it might run on after MPI_Init
+  std::vector<int> cpus_end;           ///< the same at MPI_Finalize; empty before
+  Losses losses;
+};
+
+struct World {
+  std::string name;  ///< "world", or "spawn4711" for one that MPI_Comm_spawn started
+  bool spawned = false;
+  int size = 0;
+  std::string library;
+  std::vector<Rank> ranks;
+  std::vector<std::string> procedures;  ///< those that were called, sorted by name
+  std::vector<ProcedureTotals> totals;  ///< ranks.size() rows of procedures.size()
+  std::vector<CallSite> sites;          ///< sorted by object, offset, procedure
+  std::vector<Communicator> communicators;
+  std::vector<Flow> flows;      ///< sorted by kind, communicator, from, to
+  std::vector<Spread> spreads;  ///< sorted by communicator, rank
+  Histogram sent_sizes;
+  Histogram received_sizes;
+  Histogram collective_sizes;
+};
+
+struct Profile {
+  std::vector<World> worlds;  ///< the main one first
+  std::vector<std::string> problems;
+};
+
+/// Reads every `*.cwt` of a profile's folder. Fails when the folder cannot be read, when it holds no such file, and
+/// when not one of them is readable (with the first one's error).
+Result<Profile> read_directory(const std::string& directory);
+
+/// All of one kind of traffic summed over communicators, or over one of them. For `collective` the spreads are laid
+/// out over the pairs. Sorted by (from, to), one entry per pair.
+pattern::Matrix matrix(const World& world, Traffic kind, int comm = kNoComm);
+
+/// The point-to-point messages as sent, in one phase.
+pattern::Pattern to_pattern(const World& world, std::string name);
+
+/// A pair for which sender and receiver do not say the same.
+struct PairDifference {
+  int from = 0;
+  int to = 0;
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t sent_count = 0;
+  std::uint64_t received_bytes = 0;
+  std::uint64_t received_count = 0;
+};
+
+/// Empty when every byte that was sent also arrived.
+std::vector<PairDifference> compare_sent_and_received(const World& world);
+
+}  // namespace corewise::profile
