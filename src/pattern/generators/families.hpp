@@ -1,0 +1,54 @@
+// The families' rows, one function per family, and the few pieces they share. Private to this room: users go
+// through pattern/generate.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "pattern/generate.hpp"
+#include "pattern/grid.hpp"
+#include "pattern/schedule.hpp"
+
+namespace corewise::pattern::generators {
+
+Family ring();
+Family halo_1d();
+Family halo_2d();
+Family halo_3d();
+Family wavefront();
+Family binomial_tree();
+Family recursive_doubling();
+Family dissemination();
+Family bruck();
+Family pairwise_exchange();
+Family ring_all_gather();
+Family all_to_all();
+Family transpose();
+Family matrix_transpose();
+Family random();
+Family file();
+
+/// Limits that keep a generated pattern within a few GB: of a family whose ranks have a bounded number of peers,
+/// and of one in which that number grows with the ranks.
+inline constexpr std::int64_t most_sparse_ranks = 1 << 20;
+inline constexpr std::int64_t most_dense_ranks = 1 << 13;
+inline constexpr ParameterInfo ranks_parameter{"ranks", ParameterKind::integer, "8", "number of ranks", {},
+                                               1,       most_sparse_ranks};
+inline constexpr ParameterInfo dense_ranks_parameter{"ranks", ParameterKind::integer, "8", "number of ranks", {},
+                                                     1,       most_dense_ranks};
+
+/// The grid of a family: `dims` filled in for `ranks`, with exactly `axes` axes.
+Result<Grid> grid_of(const Values& values, std::size_t axes, std::string_view family);
+
+/// Appends a message unless it would be a self message or the peer is nobody.
+inline void add(Phase& phase, int from, int to, std::uint64_t bytes, std::uint64_t count = 1) {
+  if (from != to && to != schedule::nobody) phase.messages.push_back({from, to, bytes, count});
+}
+
+/// "NAME K", e.g. "step 3".
+inline std::string numbered(std::string_view name, int number) {
+  return std::string(name) + " " + std::to_string(number);
+}
+
+}  // namespace corewise::pattern::generators

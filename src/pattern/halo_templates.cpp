@@ -1,0 +1,179 @@
+// Halo templates. There are thousands (every factorisation of the ranks, each axis open or periodic, three
+// stencils), so they are not compared one by one: one walk over a grid's neighbours sorts the pairs by how many
+// axes they move on and which axes they wrap around, and every template of that grid is a sum of those cells.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "pattern/grid.hpp"
+#include "pattern/templates.hpp"
+
+namespace corewise::pattern {
+namespace {
+
+constexpr std::size_t most_axes = 3;
+constexpr int halo_preference = 30;
+// As for other neighbour exchanges of applications: uneven subdomains differ by less than this.
+constexpr double tolerance = 2.0;
+
+using Masks = unsigned;  ///< a bit per axis
+
+struct Neighbour {
+  int rank;
+  Masks moved;    ///< axes on which it lies one further
+  Masks wrapped;  ///< axes on which it lies beyond the rim
+};
+
+/// Calls visit(rank, Neighbour) for every neighbour on the grid, as if all axes of three ranks or more were
+/// periodic. An axis of two ranks gives one neighbour that counts as not wrapped.
+template <class Visit>
+void for_each_neighbour(const std::vector<int>& dims, Visit visit) {
+  const Grid grid{dims};
+  for (int rank = 0; rank < grid.ranks(); ++rank) {
+    std::vector<Neighbour> found{{0, 0, 0}};
+    const auto at = grid.coordinates(rank);
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      std::vector<Neighbour> longer;
+      for (const Neighbour& head : found) {
+        for (int move = -1; move <= 1; ++move) {
+          const int to = at[axis] + move;
+          const bool outside = to < 0 || to >= dims[axis];
+          if (outside && dims[axis] == 2) continue;
+          const Masks bit = 1U << axis;
+          longer.push_back({head.rank * dims[axis] + (to + dims[axis]) % dims[axis],
+                            head.moved | (move != 0 ? bit : 0), head.wrapped | (outside ? bit : 0)});
+        }
+      }
+      found = std::move(longer);
+    }
+    for (const Neighbour& neighbour : found) {
+      if (neighbour.moved != 0) visit(rank, neighbour);
+    }
+  }
+}
+
+/// A halo on a grid: which axes wrap (of those with three ranks or more) and on how many axes a neighbour may move.
+struct Shape {
+  std::vector<int> dims;
+  Masks wrapping = 0;
+  int reach = 1;
+
+  [[nodiscard]] bool has(const Neighbour& neighbour) const {
+    return std::popcount(neighbour.moved) <= reach && (neighbour.wrapped & ~wrapping) == 0;
+  }
+};
+
+struct Candidate {
+  Shape shape;
+  double degree = 0;
+};
+
+Masks axes_that_can_wrap(const std::vector<int>& dims) {
+  Masks axes = 0;
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) axes |= dims[axis] > 2 ? 1U << axis : 0U;
+  return axes;
+}
+
+/// All shapes of one grid with their degrees.
+void add_candidates(const std::vector<int>& dims, const Observed& observed, std::vector<Candidate>& candidates) {
+  std::array<std::array<Tally, 1U << most_axes>, most_axes + 1> cells{};  // [axes moved on][axes wrapped around]
+  for_each_neighbour(dims, [&](int rank, const Neighbour& neighbour) {
+    const std::uint64_t bytes = observed.bytes(rank, neighbour.rank);
+    Tally& cell = cells[static_cast<std::size_t>(std::popcount(neighbour.moved))][neighbour.wrapped];
+    cell.add({bytes, bytes > 0 ? 1U : 0U, 1U});
+  });
+  const Masks can_wrap = axes_that_can_wrap(dims);
+  for (Masks wrapping = 0; wrapping < 1U << dims.size(); ++wrapping) {
+    if ((wrapping & ~can_wrap) != 0) continue;
+    Tally tally;
+    for (std::size_t reach = 1; reach <= dims.size(); ++reach) {
+      for (Masks wrapped = 0; wrapped < 1U << dims.size(); ++wrapped) {
+        if ((wrapped & ~wrapping) == 0) tally.add(cells[reach][wrapped]);
+      }
+      candidates.push_back({{dims, wrapping, static_cast<int>(reach)}, degree_of(tally, observed)});
+    }
+  }
+}
+
+std::vector<Wrap> wraps(const Shape& shape) {
+  std::vector<Wrap> result;
+  for (std::size_t axis = 0; axis < shape.dims.size(); ++axis) {
+    const bool wrapping = ((shape.wrapping >> axis) & 1U) != 0;
+    result.push_back(shape.dims[axis] == 2 ? Wrap::either : wrapping ? Wrap::periodic : Wrap::open);
+  }
+  return result;
+}
+
+/// "periodic", "open", or per axis; an axis that may be either goes with the others.
+std::string wraps_text(const std::vector<Wrap>& wraps) {
+  const bool some_open = std::count(wraps.begin(), wraps.end(), Wrap::open) > 0;
+  const bool some_periodic = std::count(wraps.begin(), wraps.end(), Wrap::periodic) > 0;
+  if (!some_open && !some_periodic) return "periodic or open";
+  if (!some_open) return "periodic";
+  if (!some_periodic) return "open";
+  std::string axes;
+  for (std::size_t axis = 0; axis < wraps.size(); ++axis) {
+    if (wraps[axis] == Wrap::periodic) axes.append(axes.empty() ? "" : ",").append(std::to_string(axis));
+  }
+  return "periodic on axis " + axes + " only";
+}
+
+std::string stencil_of(const Shape& shape) {
+  if (shape.dims.size() == 1) return {};
+  return shape.reach == 1 ? "faces" : shape.reach == 2 ? "faces+edges" : "faces+edges+corners";
+}
+
+Match described(const Shape& shape) {
+  Match match;
+  const std::string axes = std::to_string(shape.dims.size());
+  match.family = "halo_" + axes + "d";
+  match.dims = shape.dims;
+  match.periodic = wraps(shape);
+  match.stencil = stencil_of(shape);
+  match.label = axes + "D halo " + dims_text(shape.dims) + ", " + wraps_text(match.periodic);
+  if (!match.stencil.empty()) match.label += ", " + match.stencil;
+  std::string flags;
+  for (const Wrap wrap : match.periodic) {
+    flags.append(flags.empty() ? "" : ",").append(wrap == Wrap::open ? "no" : "yes");
+  }
+  match.parameters = {
+      {"ranks", std::to_string(Grid{shape.dims}.ranks())}, {"dims", dims_text(shape.dims)}, {"periodic", flags}};
+  if (!match.stencil.empty()) match.parameters.push_back({"stencil", match.stencil});
+  return match;
+}
+
+/// Pairs that move on the same axes are expected to carry like bytes.
+Template as_template(const Shape& shape) {
+  Template pattern;
+  pattern.about = described(shape);
+  pattern.preference = halo_preference + static_cast<int>(shape.dims.size()) - 1;
+  pattern.tolerance = tolerance;
+  for_each_neighbour(shape.dims, [&](int rank, const Neighbour& neighbour) {
+    if (shape.has(neighbour)) {
+      pattern.pairs.push_back({rank, neighbour.rank, static_cast<int>(neighbour.moved), 1});
+    }
+  });
+  return pattern;
+}
+
+}  // namespace
+
+std::vector<Template> halo_templates(const Observed& observed) {
+  std::vector<Template> templates;
+  for (std::size_t axes = 1; axes <= most_axes; ++axes) {
+    std::vector<Candidate> candidates;
+    for (const auto& dims : ordered_factorisations(observed.ranks(), static_cast<int>(axes))) {
+      add_candidates(dims, observed, candidates);
+    }
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.degree > b.degree; });
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (i > 0 && candidates[i].degree < 1) break;
+      templates.push_back(as_template(candidates[i].shape));
+    }
+  }
+  return templates;
+}
+
+}  // namespace corewise::pattern
