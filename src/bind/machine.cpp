@@ -22,8 +22,8 @@ namespace {
 
 using machine::Link;
 using machine::Machine;
-using machine::UnitId;
 using machine::Unit;
+using machine::UnitId;
 
 void require_unit(const Machine& node, UnitId unit) {
   const auto count = static_cast<UnitId>(node.units.size());
@@ -38,12 +38,14 @@ Machine from_json(const std::string& document, const std::string& source) {
   }());
 }
 
-Machine from_synthetic(const std::string& text) { return unwrap(machine::from_synthetic(text)); }
+Machine from_synthetic(const std::string& text) {
+  return unwrap(machine::from_synthetic(text));
+}
 
 Machine from_hwloc(const std::string& xml_path, const std::vector<std::string>& libraries) {
   return unwrap([&] {
     const nb::gil_scoped_release release;
-    return machine::from_hwloc(xml_path, libraries);
+    return machine::from_hwloc(machine::HostOptions{xml_path, libraries});
   }());
 }
 

@@ -10,6 +10,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -83,23 +84,24 @@ def load_machine_file(path: Path) -> Machine:
 def hwloc_libraries() -> list[str]:
     """Shared libraries to try for hwloc, best first; the machine room opens the first that loads.
 
-    The copy inside an Open MPI wheel needs nothing but libc, the cmeel wheel's wants libpciaccess, so both are
-    offered before the system's.
+    The cmeel wheel's copy wants libpciaccess, which a bare host lacks; the one inside an Open MPI wheel needs nothing
+    but libc. The system's own are tried by the machine room after all of these.
     """
-    found: list[str] = []
-    for folder in _library_folders():
-        found.extend(str(path) for path in sorted(folder.glob("libhwloc.so*")))
-    return [*found, "libhwloc.so.15", "libhwloc.so"]
-
-
-def _library_folders() -> list[Path]:
     folders = [Path(entry) / "cmeel.prefix" / "lib" for entry in sys.path if entry]
-    prefixes = [Path(sys.prefix)]
-    for launcher in (shutil.which("mpiexec"), shutil.which("prterun")):
-        if launcher:
-            prefixes.append(Path(launcher).resolve().parent.parent)
-    folders.extend(prefix / "lib" / "openmpi" for prefix in prefixes)
-    return folders
+    folders += [prefix / "lib" / "openmpi" for prefix in _openmpi_prefixes()]
+    return [str(path) for folder in folders for path in sorted(folder.glob("libhwloc.so*"))]
+
+
+def _openmpi_prefixes() -> list[Path]:
+    """Where an Open MPI may lie: named by the user, on the path, in this environment, or where `make` puts it."""
+    prefixes = [Path(sys.prefix), Path(sys.prefix).parent / "build" / "mpi" / "openmpi"]
+    named = os.environ.get("COREWISE_OPENMPI_PREFIX")
+    if named:
+        prefixes.insert(0, Path(named))
+    launcher = shutil.which("mpiexec")
+    if launcher:
+        prefixes.insert(0, Path(launcher).resolve().parent.parent)
+    return prefixes
 
 
 def _toml_as_json(path: Path) -> str:

@@ -1,0 +1,48 @@
+"""Patterns as files, and patterns from anything on the command line that holds one.
+
+The C++ room reads and writes the texts of all three formats; this module owns files, suffixes, and the rule by which
+a reference is a file or a profile directory.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from corewise._core import Pattern
+from corewise.data.files import read_text, write_text
+from corewise.errors import InputError
+
+PROFILE_SUFFIX = ".cw"
+
+_WRITERS: Mapping[str, Callable[[Pattern], str]] = MappingProxyType(
+    {".json": Pattern.to_json, ".csv": Pattern.to_csv, ".mtx": Pattern.to_matrix_market}
+)
+
+
+def load_pattern(path: str | Path) -> Pattern:
+    """Reads a pattern file: JSON, CSV or Matrix Market, told apart by how the text begins."""
+    return Pattern.from_text(read_text(Path(path)), str(path))
+
+
+def save_pattern(pattern: Pattern, path: str | Path) -> None:
+    """Writes a pattern file; the suffix says how. Only JSON keeps everything."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _WRITERS:
+        raise InputError(f"{path}: found suffix '{suffix}', allowed for a pattern: {', '.join(_WRITERS)}")
+    write_text(Path(path), _WRITERS[suffix](pattern))
+
+
+def load_pattern_or_profile(reference: str | Path) -> Pattern:
+    """The pattern of a file, or of a profile directory ``NAME.cw``."""
+    path = Path(reference)
+    if path.suffix != PROFILE_SUFFIX and not path.is_dir():
+        return load_pattern(path)
+    # Only a profile needs the trace reader; pattern files stay quick to read without it.
+    profile = importlib.import_module("corewise.data.profile")
+    pattern: Pattern = profile.load_profile(path).pattern()
+    return pattern
