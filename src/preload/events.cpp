@@ -54,6 +54,29 @@ std::vector<int> dist_graph_destinations(MPI_Comm comm) {
 
 }  // namespace
 
+PredefinedTypes predefined_types;
+
+void learn_predefined_types() {
+  const MPI_Datatype types[] = {
+      MPI_BYTE,          MPI_CHAR,           MPI_SIGNED_CHAR,       MPI_UNSIGNED_CHAR, MPI_SHORT,
+      MPI_UNSIGNED_SHORT, MPI_INT,           MPI_UNSIGNED,          MPI_LONG,          MPI_UNSIGNED_LONG,
+      MPI_LONG_LONG,     MPI_UNSIGNED_LONG_LONG, MPI_FLOAT,         MPI_DOUBLE,        MPI_LONG_DOUBLE,
+      MPI_WCHAR,         MPI_C_BOOL,         MPI_INT8_T,            MPI_INT16_T,       MPI_INT32_T,
+      MPI_INT64_T,       MPI_UINT8_T,        MPI_UINT16_T,          MPI_UINT32_T,      MPI_UINT64_T,
+      MPI_AINT,          MPI_OFFSET,         MPI_COUNT,             MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX,
+      MPI_FLOAT_INT,     MPI_DOUBLE_INT,     MPI_2INT,              MPI_PACKED,        MPI_INTEGER,
+      MPI_REAL,          MPI_DOUBLE_PRECISION, MPI_COMPLEX,         MPI_DOUBLE_COMPLEX, MPI_CHARACTER,
+      MPI_LOGICAL};
+  for (const MPI_Datatype type : types) {
+    int size = MPI_UNDEFINED;
+    const std::size_t slot = PredefinedTypes::home(handle_key(type));
+    // A type that the library was built without has no size to learn.
+    if (type == MPI_DATATYPE_NULL || PMPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0) continue;
+    predefined_types.keys[slot] = handle_key(type);
+    predefined_types.sizes[slot] = static_cast<std::uint64_t>(size);
+  }
+}
+
 std::vector<int> topology_destinations(MPI_Comm comm) {
   int topology = MPI_UNDEFINED;
   PMPI_Topo_test(comm, &topology);

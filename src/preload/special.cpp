@@ -47,6 +47,7 @@ void begin_world(const StartTime& start) {
   world_facts.spawned = spawned() != 0;
   start_recording(start, world_facts, kProcedureNames, kProcedures);
   if (!process.recording) return;
+  learn_predefined_types();
   PMPI_Comm_group(MPI_COMM_WORLD, &world);
   start_communicators(world);
   if (Thread* thread = recording_thread()) {
@@ -294,7 +295,10 @@ CW_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Ses
     PMPI_Group_size(world, &size);
     WorldFacts world_facts{rank, size, 3, false, library};
     start_recording(start, world_facts, kProcedureNames, kProcedures);
-    if (process.recording) start_communicators(world);
+    if (process.recording) {
+      learn_predefined_types();
+      start_communicators(world);
+    }
   }
   if (Thread* thread = recording_thread())
     Event{*thread, start.ticks, now() - start.ticks, kMPI_Session_init, site_index(CW_CALLER)}.plain();

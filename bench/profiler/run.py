@@ -1,0 +1,109 @@
+"""How much does recording add to a call? Contestants interleaved, round by round, in one run.
+
+Per round and MPI: the floor (floor.c), the program without a tool, under the preload, and under the preload as a
+flight recorder. Added cost = with - without, in the same round; ratio = floor / added (over 1: cheaper than the
+floor; the demand is at least 0.5, the aim 0.67).
+
+Usage: .venv/bin/python bench/profiler/run.py [--rounds N] [--json]
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from corewise import __version__
+from corewise.mpi import build, find, launch
+
+HERE = Path(__file__).resolve().parent
+
+
+def compile_c(source: str, output: Path, *flags: str) -> Path:
+    """One benchmark program, optimised."""
+    subprocess.run(["gcc", "-O2", str(HERE / source), "-o", str(output), *flags], check=True)
+    return output
+
+
+def measure(command: list[str], environment: dict[str, str]) -> float:
+    """Nanoseconds per call that one run prints."""
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[-1])
+
+
+def round_of(mpi: find.MpiLibrary, program: Path, floor: Path, folder: Path) -> dict[str, float]:
+    """One measurement of every contestant, one after the other."""
+    plan = launch.plan([str(program)], ranks=1, mpi=str(mpi.prefix))
+    environment = launch.environment(plan)
+    recorded = {"LD_PRELOAD": str(build.build_preload(mpi))}
+    result = {"floor": measure([str(floor)], environment), "none": measure(list(plan.command), environment)}
+    for name, mode in (("corewise", "drain"), ("flight", "flight")):
+        with tempfile.TemporaryDirectory(dir=folder) as traces:
+            variables = {**recorded, "COREWISE_TRACE_DIR": traces, "COREWISE_TRACE_MODE": mode}
+            result[name] = measure(plan.with_environment(variables), environment)
+    return result
+
+
+def quartiles(values: list[float]) -> float:
+    """Spread: the distance between the quartiles."""
+    cuts = statistics.quantiles(values, n=4)
+    return cuts[2] - cuts[0]
+
+
+def row(mpi: find.MpiLibrary, name: str, rounds: list[dict[str, float]]) -> dict[str, object]:
+    """One line of the result."""
+    added = [r[name] - r["none"] for r in rounds]
+    ratios = [r["floor"] / (r[name] - r["none"]) for r in rounds]
+    return {
+        "id": f"profiler-{mpi.name}-{name}",
+        "what": f"added CPU time per recorded MPI_Send(PROC_NULL), {mpi.name} {mpi.version}, {name}",
+        "unit": "ns",
+        "ours": round(statistics.median(added), 2),
+        "rival": "no tool",
+        "theirs": round(statistics.median(r["none"] for r in rounds), 2),
+        "floor": round(statistics.median(r["floor"] for r in rounds), 2),
+        "ratio": round(statistics.median(ratios), 3),
+        "spread": round(quartiles(added), 2),
+        "n": len(rounds),
+    }
+
+
+def main() -> int:
+    """Runs and prints."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    rows: list[dict[str, object]] = []
+    with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
+        folder = Path(name)
+        floor = compile_c("floor.c", folder / "floor")
+        for mpi in (library for library in find.find_all() if library.name != "abi"):
+            program = compile_c("send_null.c", folder / f"send_null.{mpi.name}", *mpi.compile_flags, *mpi.link_flags)
+            rounds = [round_of(mpi, program, floor, folder) for _ in range(arguments.rounds)]
+            rows += [row(mpi, contestant, rounds) for contestant in ("corewise", "flight")]
+    if arguments.json:
+        print(json.dumps({"name": "profiler", "version": __version__, "commit": commit(), "machine": "host", "rows": rows}))
+        return 0
+    for line in rows:
+        print(
+            f"{line['what']}: {line['ours']} ns (quartile distance {line['spread']}, n={line['n']}); "
+            f"no tool {line['theirs']} ns, floor {line['floor']} ns, floor/added {line['ratio']}"
+        )
+    return 0
+
+
+def commit() -> str | None:
+    """The checkout's commit, None outside one."""
+    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
