@@ -1,8 +1,8 @@
 """How much does recording add to a call? Contestants interleaved, round by round, in one run.
 
-Per round and MPI: the floor (floor.c), the program without a tool, under the preload, and under the preload as a
-flight recorder. Added cost = with - without, in the same round; ratio = floor / added (over 1: cheaper than the
-floor; the demand is at least 0.5, the aim 0.67).
+Per round and MPI: the floor (floor.c), the program without a tool, under the preload, and under the preload
+as a flight recorder. Added cost = with - without, in the same round; ratio = floor / added (over 1: cheaper
+than the floor; the demand is at least 0.5, the aim 0.67).
 
 Usage: .venv/bin/python bench/profiler/run.py [--rounds N] [--json]
 
@@ -76,7 +76,9 @@ def row(mpi: find.MpiLibrary, name: str, rounds: list[dict[str, float]]) -> dict
 
 def main() -> int:
     """Runs and prints."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -85,11 +87,23 @@ def main() -> int:
         folder = Path(name)
         floor = compile_c("floor.c", folder / "floor")
         for mpi in (library for library in find.find_all() if library.name != "abi"):
-            program = compile_c("send_null.c", folder / f"send_null.{mpi.name}", *mpi.compile_flags, *mpi.link_flags)
+            program = compile_c(
+                "send_null.c", folder / f"send_null.{mpi.name}", *mpi.compile_flags, *mpi.link_flags
+            )
             rounds = [round_of(mpi, program, floor, folder) for _ in range(arguments.rounds)]
             rows += [row(mpi, contestant, rounds) for contestant in ("corewise", "flight")]
     if arguments.json:
-        print(json.dumps({"name": "profiler", "version": __version__, "commit": commit(), "machine": "host", "rows": rows}))
+        print(
+            json.dumps(
+                {
+                    "name": "profiler",
+                    "version": __version__,
+                    "commit": commit(),
+                    "machine": "host",
+                    "rows": rows,
+                }
+            )
+        )
         return 0
     for line in rows:
         print(
@@ -101,7 +115,9 @@ def main() -> int:
 
 def commit() -> str | None:
     """The checkout's commit, None outside one."""
-    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False
+    )
     return done.stdout.strip() or None
 
 

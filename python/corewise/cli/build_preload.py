@@ -12,8 +12,8 @@ from corewise.mpi import build, find
 
 _HELP = """Build the preload library for an MPI and print where it is.
 
-`corewise run` does this by itself the first time it meets an MPI; use this to build ahead, e.g. on a login node, or
-to preload the library by hand.
+`corewise run` does this by itself the first time it meets an MPI; use this to build ahead, e.g. on a login
+node, or to preload the library by hand.
 
 \b
 Example:
@@ -29,7 +29,9 @@ def register(app: typer.Typer) -> None:
 
 
 def _build(
-    mpi: str | None = typer.Option(None, "--mpi", help="openmpi, mpich, abi, a prefix or a launcher; default: all found"),
+    mpi: str | None = typer.Option(
+        None, "--mpi", help="openmpi, mpich, abi, a prefix or a launcher; default: all found"
+    ),
     force: bool = typer.Option(False, "--force", help="build even when the cache has it"),
     as_json: bool = typer.Option(False, "--json", help="print one JSON object"),
 ) -> None:
@@ -38,7 +40,14 @@ def _build(
     for library in wanted:
         with console.progress(f"building for {library.name} {library.version}"):
             path = build.build_preload(library, force=force)
-        rows.append({"mpi": library.name, "version": library.version, "prefix": str(library.prefix), "library": str(path)})
+        rows.append(
+            {
+                "mpi": library.name,
+                "version": library.version,
+                "prefix": str(library.prefix),
+                "library": str(path),
+            }
+        )
     if as_json:
         console.show_json("build-preload", None, rows)
     else:

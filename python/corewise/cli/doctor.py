@@ -34,5 +34,7 @@ def _doctor(as_json: bool = typer.Option(False, "--json", help="print one JSON o
     for column in ("what", "found", "therefore"):
         table.add_column(column, overflow="fold")
     for finding in findings:
-        table.add_row(finding.what, f"{'yes' if finding.present else 'NO'}: {finding.found}", finding.therefore)
+        table.add_row(
+            finding.what, f"{'yes' if finding.present else 'NO'}: {finding.found}", finding.therefore
+        )
     console.show(table)

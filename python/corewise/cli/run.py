@@ -5,11 +5,16 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import typer
 
+from corewise import _core
 from corewise.cli import console
+from corewise.data.export import export_placement
+from corewise.data.machines import load_machine
+from corewise.data.placement import load_placement
 from corewise.errors import InputError
 from corewise.mpi import build, launch
 
@@ -35,35 +40,71 @@ def register(app: typer.Typer) -> None:
 def _run(
     command: list[str] = typer.Argument(..., help="program and arguments, or a whole mpiexec command line"),
     ranks: int | None = typer.Option(None, "-n", "--ranks", help="number of ranks"),
-    output: Path | None = typer.Option(None, "-o", "--output", help="profile directory (default: PROGRAM.cw)"),
+    output: Path | None = typer.Option(
+        None, "-o", "--output", help="profile directory (default: PROGRAM.cw)"
+    ),
     mpi: str | None = typer.Option(None, "--mpi", help="openmpi, mpich, abi, a prefix or a launcher"),
     buffer: str = typer.Option("", "--buffer", help="size of each of a thread's two buffers, e.g. '16 KiB'"),
-    flight: bool = typer.Option(False, "--flight-recorder", help="keep only the newest records, write nothing else"),
+    flight: bool = typer.Option(
+        False, "--flight-recorder", help="keep only the newest records, write nothing else"
+    ),
     clock: str = typer.Option("", "--clock", help="auto, tsc or os"),
+    placement: Path | None = typer.Option(
+        None, "--placement", help="bind ranks as this file of corewise place says"
+    ),
     as_json: bool = typer.Option(False, "--json", help="print one JSON object when the program has ended"),
 ) -> int:
-    options = launch.RecordOptions(buffer=_checked_buffer(buffer), mode="flight" if flight else "", clock=_checked_clock(clock))
+    options = launch.RecordOptions(
+        buffer=_checked_buffer(buffer), mode="flight" if flight else "", clock=_checked_clock(clock)
+    )
     decided = launch.plan(command, ranks=ranks, mpi=mpi)
     directory = output if output is not None else _fresh_name(decided.command)
+    if placement is not None:
+        with tempfile.TemporaryDirectory(prefix="corewise-bind-") as folder:
+            binding = _binding(decided.mpi.family, placement, ranks, Path(folder))
+            return _record(
+                launch.plan(command, ranks=ranks, mpi=mpi, binding=binding), directory, options, as_json
+            )
+    return _record(decided, directory, options, as_json)
+
+
+def _binding(family: str, file: Path, ranks: int | None, folder: Path) -> tuple[str, ...]:
+    """Launcher arguments that put each rank where the placement file says, on this host."""
+    machine = load_machine("host")
+    placement = load_placement(file, machine)
+    if ranks != len(placement.unit_of_rank):
+        raise InputError(f"{file}: places {len(placement.unit_of_rank)} ranks, but -n is {ranks}")
+    form = "openmpi-pelist" if family == "openmpi" else "mpich"
+    return export_placement(form, machine, placement, str(folder / "rankfile")).arguments
+
+
+def _record(decided: launch.LaunchPlan, directory: Path, options: launch.RecordOptions, as_json: bool) -> int:
     with console.progress(f"building the preload for {decided.mpi.name} {decided.mpi.version}"):
         build.build_preload(decided.mpi)
     outcome = launch.record(decided, directory, options)
     traces = sorted(directory.glob("*.cwt"))
     if not traces:
         console.note(
-            f"corewise: {directory}: 0 events seen: no rank called MPI_Init of {decided.mpi.name} through the preload. "
-            "Not an MPI program, linked statically, or linked to another MPI (corewise doctor)."
+            f"corewise: {directory}: 0 events seen: no rank called MPI_Init of {decided.mpi.name} through the "
+            "preload. Not an MPI program, linked statically, or linked to another MPI (corewise doctor)."
         )
     if as_json:
-        row = {"profile": str(directory), "ranks_seen": len(traces), "exit_status": outcome.exit_status, "wall_s": outcome.wall_s}
+        row = {
+            "profile": str(directory),
+            "ranks_seen": len(traces),
+            "exit_status": outcome.exit_status,
+            "wall_s": outcome.wall_s,
+        }
         console.show_json("run", None, [row])
     elif traces:
-        console.note(f"corewise: {len(traces)} ranks recorded in {directory}; next: corewise report {directory}")
+        console.note(
+            f"corewise: {len(traces)} ranks recorded in {directory}; next: corewise report {directory}"
+        )
     return outcome.exit_status
 
 
 def _fresh_name(command: tuple[str, ...]) -> Path:
-    """PROGRAM.cw in the working directory, with a number when that is taken: a profile is never overwritten."""
+    """PROGRAM.cw in the working directory, numbered when that is taken: a profile is never overwritten."""
     program = next((w for w in command[1:] if not w.startswith("-") and Path(w).is_file()), command[0])
     stem = Path(program).stem or "profile"
     candidate = Path(f"{stem}.cw")
@@ -77,8 +118,6 @@ def _fresh_name(command: tuple[str, ...]) -> Path:
 def _checked_buffer(text: str) -> str:
     if not text:
         return ""
-    from corewise import _core
-
     size = _core.parse_size_bytes(text, "command line", "--buffer")
     if not 4096 <= size <= 64 << 20:
         raise InputError(f"--buffer: found '{text}', allowed: 4 KiB to 64 MiB")

@@ -1,7 +1,7 @@
 """Builds the preload library for one MPI and keeps it in a cache.
 
-One source (``src/preload`` and the rooms below it), generated wrappers, one compiler call. The result is keyed by
-everything it was made from, so it is rebuilt when corewise, the MPI or the compiler changes, and only then.
+One source (``src/preload`` and the rooms below it), generated wrappers, one compiler call. The result is keyed
+by everything it was made from, so it is rebuilt when corewise, the MPI or the compiler changes, and only then.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -31,9 +31,21 @@ SOURCES = (
     "preload/special.cpp",
 )
 FLAGS = (
-    "-std=c++20 -O2 -fPIC -shared -fvisibility=hidden -fno-semantic-interposition -fno-plt -static-libstdc++ -Wl,--exclude-libs,ALL "
-    "-Wall -Wextra -Wno-deprecated-declarations -Wno-cast-function-type"
-).split()
+    "-std=c++20",
+    "-O2",
+    "-fPIC",
+    "-shared",
+    "-fvisibility=hidden",
+    "-fno-semantic-interposition",
+    "-fno-plt",
+    "-static-libstdc++",
+    "-Wl,--exclude-libs,ALL",
+    "-Wall",
+    "-Wextra",
+    "-Wno-deprecated-declarations",
+    "-Wno-cast-function-type",
+)
+
 
 def source_root() -> Path:
     """Where the C++ rooms are: beside the installed package, or in the checkout."""
@@ -53,9 +65,8 @@ def compiler() -> str:
 
 
 def cache_root() -> Path:
-    """``$XDG_CACHE_HOME/corewise`` or ``~/.cache/corewise``; a private temporary folder when neither can be written."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    root = Path(base) / "corewise"
+    """``$XDG_CACHE_HOME/corewise`` or ``~/.cache/corewise``; a private temporary folder if neither is writable."""
+    root = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "corewise"
     try:
         root.mkdir(parents=True, exist_ok=True)
         if os.access(root, os.W_OK):
@@ -85,7 +96,9 @@ def build_preload(mpi: MpiLibrary, *, force: bool = False) -> Path:
     RunError
         No compiler, or it failed; the message carries its output.
     """
-    target = cache_root() / "preload" / f"{mpi.name}-{mpi.version}-{_fingerprint(mpi)}" / "libcorewise-preload.so"
+    target = (
+        cache_root() / "preload" / f"{mpi.name}-{mpi.version}-{_fingerprint(mpi)}" / "libcorewise-preload.so"
+    )
     if target.is_file() and not force:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +121,9 @@ def library_procedures(mpi: MpiLibrary) -> list[wrappers.Procedure]:
         text = _run(command, f"{mpi.prefix}: preprocessing mpi.h failed")
     declared = wrappers.declared_procedures(text, wrappers.standard_procedures())
     if not declared:
-        raise InputError(f"{mpi.prefix}: mpi.h declares no PMPI_ procedures: not an MPI with a profiling interface")
+        raise InputError(
+            f"{mpi.prefix}: mpi.h declares no PMPI_ procedures: not an MPI with a profiling interface"
+        )
     return declared
 
 
@@ -120,7 +135,14 @@ def _fingerprint(mpi: MpiLibrary) -> str:
             digest.update(path.name.encode() + path.read_bytes())
     digest.update(Path(wrappers.__file__).read_bytes())
     library = mpi.library.resolve()
-    facts = (str(library), str(library.stat().st_mtime_ns), *mpi.compile_flags, *mpi.link_flags, compiler(), *FLAGS)
+    facts = (
+        str(library),
+        str(library.stat().st_mtime_ns),
+        *mpi.compile_flags,
+        *mpi.link_flags,
+        compiler(),
+        *FLAGS,
+    )
     digest.update("\0".join(facts).encode())
     return digest.hexdigest()[:16]
 
@@ -137,12 +159,16 @@ def _compile(mpi: MpiLibrary, work: Path) -> Path:
     output = work / "libcorewise-preload.so"
     sources = [str(root / name) for name in SOURCES] + [str(work / "wrappers.cpp")]
     command = [compiler(), *FLAGS, f"-I{root}", f"-I{work}", *mpi.compile_flags, *sources, "-o", str(output)]
-    _run([*command, *mpi.link_flags, "-lpthread"], f"building the preload for {mpi.name} {mpi.version} failed")
+    _run(
+        [*command, *mpi.link_flags, "-lpthread"], f"building the preload for {mpi.name} {mpi.version} failed"
+    )
     return output
 
 
 def _run(command: list[str], failure: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise RunError(f"{failure} (exit status {done.returncode}):\n{' '.join(command)}\n{done.stderr.strip()}")
+        raise RunError(
+            f"{failure} (exit status {done.returncode}):\n{' '.join(command)}\n{done.stderr.strip()}"
+        )
     return done.stdout

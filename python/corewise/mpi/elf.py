@@ -38,6 +38,11 @@ def needed_libraries(path: Path) -> list[str]:
     try:
         with path.open("rb") as file:
             sections = [s for s in ELFFile(file).iter_sections() if isinstance(s, DynamicSection)]
-            return [tag.needed for section in sections for tag in section.iter_tags() if tag.entry.d_tag == "DT_NEEDED"]
+            return [
+                tag.needed
+                for section in sections
+                for tag in section.iter_tags()
+                if tag.entry.d_tag == "DT_NEEDED"
+            ]
     except (OSError, ELFError):
         return []

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +48,7 @@ class MpiLibrary:
 
     @property
     def launcher_kind(self) -> str:
-        """"openmpi" or "mpich", by what the launcher says of itself."""
+        """Open MPI's or MPICH's kind, by what the launcher says of itself."""
         return launcher_facts(self.launcher)[0]
 
 
@@ -68,7 +69,9 @@ def launcher_facts(launcher: Path) -> tuple[str, str]:
         It cannot be run, or is no launcher that corewise knows.
     """
     try:
-        done = subprocess.run([str(launcher), "--version"], capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(
+            [str(launcher), "--version"], capture_output=True, text=True, check=False, timeout=60
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError(f"{launcher}: cannot be run as an MPI launcher: {error}") from error
     text = done.stdout + done.stderr
@@ -103,8 +106,10 @@ def from_launcher(launcher: str | Path, *, abi: bool = False) -> MpiLibrary:
     """The MPI that a launcher belongs to: its own prefix, or the system's compiler wrapper beside it."""
     found = shutil.which(str(launcher))
     if found is None:
-        raise InputError(f"{launcher}: no such program: name an MPI launcher (mpiexec, mpirun) or --mpi PREFIX")
-    path = Path(os.path.abspath(found))
+        raise InputError(
+            f"{launcher}: no such program: name an MPI launcher (mpiexec, mpirun) or --mpi PREFIX"
+        )
+    path = Path(found).absolute()
     return _assemble(path.parent.parent, path, abi)
 
 
@@ -115,7 +120,9 @@ def _assemble(prefix: Path, launcher: Path, abi: bool) -> MpiLibrary:
     if include is None or library is None:
         include, library = _from_wrapper(launcher, header, abi)
     if include is None:
-        raise InputError(f"{prefix}: no MPI to build for: {header} is missing (is the development package installed?)")
+        raise InputError(
+            f"{prefix}: no MPI to build for: {header} is missing (is the development package installed?)"
+        )
     if library is None:
         raise InputError(f"{prefix}: no MPI to build for: lib{'mpi_abi' if abi else 'mpi'}.so is missing")
     folder = library.parent
@@ -143,7 +150,9 @@ def _from_wrapper(launcher: Path, header: str, abi: bool) -> tuple[Path | None, 
     """Include and library folders that the compiler wrapper next to the launcher names."""
     resolved = launcher.resolve()
     suffix = "".join(re.findall(r"\.(?:openmpi|mpich)$", resolved.name))
-    wrapper = shutil.which(f"mpicc{suffix}", path=str(launcher.parent)) or shutil.which("mpicc", path=str(launcher.parent))
+    wrapper = shutil.which(f"mpicc{suffix}", path=str(launcher.parent)) or shutil.which(
+        "mpicc", path=str(launcher.parent)
+    )
     if wrapper is None:
         return None, None
     shown = subprocess.run([wrapper, "-show"], capture_output=True, text=True, check=False, timeout=60).stdout
@@ -164,9 +173,7 @@ def search_places() -> list[Path]:
     places = [Path(p) for p in os.environ.get("COREWISE_MPI_PREFIXES", "").split(":") if p]
     for name in ("mpiexec", "mpirun", "mpiexec.openmpi", "mpiexec.mpich"):
         if found := shutil.which(name):
-            places.append(Path(os.path.abspath(found)).parent.parent)
-    import sys
-
+            places.append(Path(found).absolute().parent.parent)
     places.append(Path(sys.prefix))
     for parent in Path(sys.prefix).resolve().parents:
         if (parent / "build" / "mpi").is_dir():

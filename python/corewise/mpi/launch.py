@@ -1,7 +1,7 @@
 """Launches a program under an MPI, with or without the preload.
 
-Owns how a launcher is told to pass environment variables to the ranks (and only to them), the profile directory's
-``meta.json``, and the rule that the launcher's own exit status is what `corewise run` returns.
+Owns how a launcher is told to pass environment variables to the ranks (and only to them), the profile
+directory's ``meta.json``, and the rule that the launcher's own exit status is what `corewise run` returns.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -26,7 +26,16 @@ from corewise.mpi import elf, find
 from corewise.mpi.build import build_preload
 from corewise.mpi.find import MpiLibrary
 
-LAUNCHERS = ("mpiexec", "mpirun", "mpiexec.hydra", "prterun", "mpiexec.openmpi", "mpirun.openmpi", "mpiexec.mpich", "mpirun.mpich")
+LAUNCHERS = (
+    "mpiexec",
+    "mpirun",
+    "mpiexec.hydra",
+    "prterun",
+    "mpiexec.openmpi",
+    "mpirun.openmpi",
+    "mpiexec.mpich",
+    "mpirun.mpich",
+)
 META = "meta.json"
 
 
@@ -40,12 +49,14 @@ class LaunchPlan:
     command : the whole command line, launcher included, as it is executed without the preload.
     launcher_words : how many leading words of `command` are the launcher itself.
     ranks : as asked with -n, None where the user wrote the launcher's command line.
+    program : the program and its arguments, None where the user wrote the launcher's command line.
     """
 
     mpi: MpiLibrary
     command: tuple[str, ...]
     launcher_words: int
     ranks: int | None
+    program: tuple[str, ...] | None
 
     def with_environment(self, variables: Mapping[str, str]) -> list[str]:
         """`command` with options that give `variables` to every rank.
@@ -85,7 +96,11 @@ class RecordOptions:
 
     def environment(self) -> dict[str, str]:
         """The variables to set."""
-        values = {"COREWISE_TRACE_BUFFER": self.buffer, "COREWISE_TRACE_MODE": self.mode, "COREWISE_TRACE_CLOCK": self.clock}
+        values = {
+            "COREWISE_TRACE_BUFFER": self.buffer,
+            "COREWISE_TRACE_MODE": self.mode,
+            "COREWISE_TRACE_CLOCK": self.clock,
+        }
         return {name: value for name, value in values.items() if value}
 
 
@@ -94,7 +109,9 @@ def is_launcher(word: str) -> bool:
     return Path(word).name in LAUNCHERS
 
 
-def plan(command: Sequence[str], *, ranks: int | None = None, mpi: str | None = None, options: Sequence[str] = ()) -> LaunchPlan:
+def plan(
+    command: Sequence[str], *, ranks: int | None = None, mpi: str | None = None, binding: Sequence[str] = ()
+) -> LaunchPlan:
     """Decides which MPI runs `command` and how.
 
     Parameters
@@ -102,7 +119,8 @@ def plan(command: Sequence[str], *, ranks: int | None = None, mpi: str | None = 
     command : the program and its arguments, or a whole launcher command line.
     ranks : number of ranks; needed unless `command` starts with a launcher.
     mpi : see `corewise.mpi.find.find`.
-    options : further launcher options, before the program (binding, host files).
+    binding : launcher arguments that say how many ranks run and on which cores (`corewise.data.export`); they
+        stand in for the ones that corewise would choose.
 
     Raises
     ------
@@ -110,20 +128,34 @@ def plan(command: Sequence[str], *, ranks: int | None = None, mpi: str | None = 
         No program, no MPI, or a program that belongs to another MPI than the one asked for.
     """
     if not command:
-        raise InputError("no program to run: corewise run -n 4 -- ./program, or corewise run -- mpiexec -n 4 ./program")
+        raise InputError(
+            "no program to run: corewise run -n 4 -- ./program, or corewise run -- mpiexec -n 4 ./program"
+        )
     if is_launcher(command[0]):
-        return _plan_launcher(command, ranks, mpi, options)
+        return _plan_launcher(command, ranks, mpi, binding)
     program = _find_program(command[0])
     chosen = _choose(program, mpi)
     if ranks is None or ranks < 1:
-        raise InputError(f"-n: found {ranks}, allowed: the number of ranks, 1 or more (corewise run -n 4 -- {command[0]})")
-    words = [str(chosen.launcher), "-n", str(ranks), *_comfort(chosen), *options, program, *command[1:]]
-    return LaunchPlan(chosen, tuple(words), 1, ranks)
+        raise InputError(
+            f"-n: found {ranks}, allowed: the number of ranks, 1 or more (corewise run -n 4 -- {command[0]})"
+        )
+    placed = [*_as_root(chosen), *binding] if binding else ["-n", str(ranks), *_comfort(chosen)]
+    words = [str(chosen.launcher), *placed, program, *command[1:]]
+    return LaunchPlan(chosen, tuple(words), 1, ranks, (program, *command[1:]))
 
 
-def _plan_launcher(command: Sequence[str], ranks: int | None, mpi: str | None, options: Sequence[str]) -> LaunchPlan:
+def _plan_launcher(
+    command: Sequence[str], ranks: int | None, mpi: str | None, binding: Sequence[str]
+) -> LaunchPlan:
     if ranks is not None:
-        raise InputError(f"-n {ranks}: the command starts with the launcher {command[0]}: give the number of ranks there")
+        raise InputError(
+            f"-n {ranks}: the command starts with the launcher {command[0]}: give the number of ranks there"
+        )
+    if binding:
+        raise InputError(
+            f"--placement: the command starts with the launcher {command[0]}: bind there "
+            "(corewise place --export)"
+        )
     chosen = find.from_launcher(command[0])
     if mpi is not None and mpi not in (chosen.name, "abi"):
         raise InputError(f"--mpi {mpi}: {command[0]} belongs to {chosen.name} {chosen.version}")
@@ -133,7 +165,7 @@ def _plan_launcher(command: Sequence[str], ranks: int | None, mpi: str | None, o
         raise InputError(f"{programs[0]}: is linked to {wanted}, but {command[0]} belongs to {chosen.name}")
     if mpi == "abi" or wanted == "abi":
         chosen = find.from_launcher(command[0], abi=True)
-    return LaunchPlan(chosen, (str(chosen.launcher), *options, *command[1:]), 1, None)
+    return LaunchPlan(chosen, (str(chosen.launcher), *command[1:]), 1, None, None)
 
 
 def _find_program(name: str) -> str:
@@ -146,7 +178,7 @@ def _find_program(name: str) -> str:
 
 
 def _linked_mpi(program: str) -> str | None:
-    """"openmpi", "mpich", "abi", or None where the program's file names no MPI (a script, or linked statically)."""
+    """The MPI that a program's file names; None for a script or a program linked statically."""
     for library in elf.needed_libraries(Path(program)):
         if library.startswith("libmpi_abi.so"):
             return "abi"
@@ -164,19 +196,25 @@ def _choose(program: str, wanted: str | None) -> MpiLibrary:
         return chosen
     if linked == "abi" and wanted is not None:
         return find.from_prefix(chosen.prefix, abi=True)
-    raise InputError(f"{program}: is linked to {linked}, but --mpi {wanted} is {chosen.name} {chosen.version}")
+    raise InputError(
+        f"{program}: is linked to {linked}, but --mpi {wanted} is {chosen.name} {chosen.version}"
+    )
 
 
 def _comfort(mpi: MpiLibrary) -> list[str]:
     """Options that let more ranks than cores run, also as root, for launches whose command line we write."""
     if mpi.family == "mpich":
         return []
-    return ["--oversubscribe"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
+    return ["--oversubscribe", *_as_root(mpi)]
+
+
+def _as_root(mpi: MpiLibrary) -> list[str]:
+    return ["--allow-run-as-root"] if mpi.family == "openmpi" and os.geteuid() == 0 else []
 
 
 _YIELDING = {
     "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
-    # Measured with 8 ranks on 2 cores: a barrier of MPICH takes 16 ms when idle ranks spin, 50 us when they yield.
+    # 8 ranks on 2 cores: a barrier of MPICH takes 16 ms when idle ranks spin, 50 us when they yield.
     "mpich": {
         "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
         "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
@@ -185,7 +223,7 @@ _YIELDING = {
 
 
 def environment(decided: LaunchPlan) -> dict[str, str]:
-    """This process's environment; with more ranks than cores, waiting ranks are told to yield.
+    """The environment of this process; with more ranks than cores, waiting ranks are told to yield.
 
     What the user has set stays as it is.
     """
@@ -212,7 +250,11 @@ def record(decided: LaunchPlan, directory: Path, options: RecordOptions) -> RunO
     library = build_preload(decided.mpi)
     _make_directory(directory)
     preload = ":".join(filter(None, [str(library), os.environ.get("LD_PRELOAD", "")]))
-    variables = {"LD_PRELOAD": preload, "COREWISE_TRACE_DIR": str(directory.resolve()), **options.environment()}
+    variables = {
+        "LD_PRELOAD": preload,
+        "COREWISE_TRACE_DIR": str(directory.resolve()),
+        **options.environment(),
+    }
     command = decided.with_environment(variables)
     meta = _meta(decided)
     _write_meta(directory, meta)
@@ -233,7 +275,9 @@ def execute(command: Sequence[str], variables: Mapping[str, str], *, quiet: bool
     """
     begin = time.monotonic()
     try:
-        child = subprocess.Popen(list(command), env=dict(variables), stdout=subprocess.DEVNULL if quiet else None)
+        child = subprocess.Popen(
+            list(command), env=dict(variables), stdout=subprocess.DEVNULL if quiet else None
+        )
     except OSError as error:
         raise RunError(f"{command[0]}: cannot be started: {error.strerror}") from error
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -259,6 +303,7 @@ def _meta(decided: LaunchPlan) -> dict[str, object]:
         "version": 1,
         "corewise_version": __version__,
         "command": list(decided.command),
+        "program": list(decided.program) if decided.program is not None else None,
         "mpi": {"name": decided.mpi.name, "version": decided.mpi.version, "prefix": str(decided.mpi.prefix)},
         "ranks": decided.ranks,
         "host": socket.gethostname(),

@@ -1,8 +1,8 @@
 """Generates the preload's C wrappers, one for every MPI procedure, from the standard's machine-readable API.
 
-Owns the table of recipes: which description (a method of ``Event`` in ``src/preload/events.hpp``) belongs to which
-procedure. A procedure without a recipe is forwarded and recorded as a plain call; the names in ``BY_HAND`` are
-written in ``src/preload/special.cpp``. Only procedures that the library at hand declares as functions with a
+Owns the table of recipes: which description (a method of ``Event`` in ``src/preload/events.hpp``) belongs to
+which procedure. A procedure without a recipe is forwarded and recorded as a plain call; those in ``BY_HAND``
+are written in ``src/preload/special.cpp``. Only procedures that the library at hand declares as functions with a
 ``PMPI_`` twin are wrapped, so one generator serves every MPI.
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -17,9 +17,27 @@ from typing import Any
 import pympistandard
 
 BY_HAND = frozenset(
-    "MPI_Init MPI_Init_thread MPI_Finalize MPI_Abort MPI_Pcontrol MPI_Session_init MPI_Session_finalize "
-    "MPI_Wait MPI_Test MPI_Waitany MPI_Testany MPI_Waitall MPI_Testall MPI_Waitsome MPI_Testsome "
-    "MPI_Request_free MPI_Cancel MPI_Start MPI_Startall".split()
+    {
+        "MPI_Init",
+        "MPI_Init_thread",
+        "MPI_Finalize",
+        "MPI_Abort",
+        "MPI_Pcontrol",
+        "MPI_Session_init",
+        "MPI_Session_finalize",
+        "MPI_Wait",
+        "MPI_Test",
+        "MPI_Waitany",
+        "MPI_Testany",
+        "MPI_Waitall",
+        "MPI_Testall",
+        "MPI_Waitsome",
+        "MPI_Testsome",
+        "MPI_Request_free",
+        "MPI_Cancel",
+        "MPI_Start",
+        "MPI_Startall",
+    }
 )
 
 
@@ -205,14 +223,18 @@ def _parse(text: str) -> Procedure | None:
     return Procedure(match["name"], match["returns"], named)
 
 
-_QUALIFIERS = frozenset("const volatile struct enum unsigned signed long restrict __restrict".split())
-_PROTOTYPE = re.compile(r"([A-Za-z_][\w \t\n*]*?)\bP(MPI_[A-Z]\w*)\s*\(([^;{}]*)\)\s*(?:__attribute__[^;]*)?;")
+_QUALIFIERS = frozenset(
+    {"const", "volatile", "struct", "enum", "unsigned", "signed", "long", "restrict", "__restrict"}
+)
+_PROTOTYPE = re.compile(
+    r"([A-Za-z_][\w \t\n*]*?)\bP(MPI_[A-Z]\w*)\s*\(([^;{}]*)\)\s*(?:__attribute__[^;]*)?;"
+)
 
 
 def declared_procedures(header: str, standard: list[Procedure]) -> list[Procedure]:
     """What a library declares of the standard: its own types, the standard's parameter names.
 
-    Libraries differ from the standard in a ``const`` here and a ``[]`` there, and a wrapper must match the library.
+    Libraries differ from the standard in a ``const`` here and a ``[]`` there; a wrapper must match the library.
 
     Parameters
     ----------
@@ -238,7 +260,9 @@ def _named(parameters: str, ours: Procedure) -> tuple[tuple[str, str], ...]:
     pieces = [piece.strip() for piece in parameters.split(",")]
     if "..." in pieces or len(pieces) != len(ours.parameters):
         return ours.parameters
-    return tuple((_rename(piece, name), name) for piece, (_, name) in zip(pieces, ours.parameters, strict=True))
+    return tuple(
+        (_rename(piece, name), name) for piece, (_, name) in zip(pieces, ours.parameters, strict=True)
+    )
 
 
 def _rename(declaration: str, name: str) -> str:
@@ -271,7 +295,8 @@ def numbered(procedures: list[Procedure]) -> str:
         "#pragma once\n#include <cstdint>\n"
         f"namespace corewise::preload {{\nenum Procedure : std::uint16_t {{\n{numbers}}};\n"
         f"inline constexpr int kProcedures = {len(procedures)};\n"
-        f"inline constexpr const char* kProcedureNames[] = {{\n{names}}};\n}}  // namespace corewise::preload\n"
+        f"inline constexpr const char* kProcedureNames[] = {{\n{names}}};\n"
+        "}  // namespace corewise::preload\n"
     )
 
 
@@ -315,10 +340,13 @@ def _wrapper(procedure: Procedure, recipe: Recipe | None) -> str:
     before = f"  {recipe.before}\n" if recipe and recipe.before else ""
     head = (
         f"#undef {procedure.name}\n"
-        f'__attribute__((visibility("default"))) {procedure.returns} {procedure.name}({declared}) {{\n{before}'
+        f'__attribute__((visibility("default"))) {procedure.returns} {procedure.name}({declared}) {{\n'
+        f"{before}"
     )
     if procedure.returns != "int" or _returns_a_value(procedure.name):
-        return head + f"  return traced_value(k{procedure.name}, __builtin_return_address(0), {invoke});\n}}\n"
+        return (
+            head + f"  return traced_value(k{procedure.name}, __builtin_return_address(0), {invoke});\n}}\n"
+        )
     note = recipe.note if recipe else "event.plain();"
     return head + (
         f"  return traced(k{procedure.name}, __builtin_return_address(0),\n      {invoke},\n"
