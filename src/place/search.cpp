@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "place/search.hpp"
 
+#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "place/hop_bytes_cost.hpp"
 #include "place/link_load_cost.hpp"
 
 namespace corewise::place {
@@ -19,14 +21,30 @@ machine::Placement identity(int ranks) {
   return placement;
 }
 
-WorstReference worst_locally(const RoutedShares& shares, const Workload& work, const SearchOptions& options) {
-  LinkLoadCost cost(shares, work);
+std::unique_ptr<IncrementalCost> make_cost(Objective objective, const RoutedShares& shares, const Workload& work) {
+  if (objective == Objective::hop_bytes) return std::make_unique<HopBytesCost>(shares, work);
+  return std::make_unique<LinkLoadCost>(shares, work);
+}
+
+WorstReference worst_locally(IncrementalCost& cost, const Workload& work, const SearchOptions& options) {
   LocalSearchOptions local;
   local.seed = options.seed;
   local.budget_evaluations = options.local_evaluations;
   local.direction = Direction::maximise;
   LocalSearchResult found = local_search(cost, {identity(work.ranks)}, local);
   return {std::move(found.best), found.score, false};
+}
+
+SearchResult proven(ExhaustiveResult found) {
+  SearchResult result;
+  result.placement = found.best;
+  result.method = Method::exhaustive;
+  result.proven_optimal = true;
+  result.statement = proof_statement(found);
+  result.evaluated = found.evaluated;
+  if (found.worst) result.worst = WorstReference{*found.worst, found.worst_score, true};
+  result.enumeration = std::move(found);
+  return result;
 }
 
 }  // namespace
@@ -55,44 +73,45 @@ const LinkLoadEnumeration* Searcher::enumeration(int ranks, std::uint64_t limit)
   return known->second ? &*known->second : nullptr;
 }
 
-SearchResult Searcher::search_all(const LinkLoadEnumeration& enumeration, const Workload& work,
-                                  const SearchOptions& options) const {
-  ExhaustiveOptions exhaustive_options;
-  exhaustive_options.find_worst = options.find_worst;
-  ExhaustiveResult found = enumeration.run(work, exhaustive_options);
-  SearchResult result;
-  result.placement = found.best;
-  result.method = Method::exhaustive;
-  result.proven_optimal = true;
-  result.statement = proof_statement(found);
-  result.evaluated = found.evaluated;
-  if (found.worst) result.worst = WorstReference{*found.worst, found.worst_score, true};
-  result.enumeration = std::move(found);
-  return result;
+/// Nothing where there are too many placements to look at every one.
+std::optional<ExhaustiveResult> Searcher::enumerate(const Workload& work, const SearchOptions& options) {
+  if (work.ranks > options.exhaustive_ranks) return std::nullopt;
+  ExhaustiveOptions how;
+  how.find_worst = options.find_worst;
+  if (options.objective == Objective::bottleneck) {
+    const LinkLoadEnumeration* complete = enumeration(work.ranks, options.exhaustive_evaluations);
+    return complete != nullptr ? std::optional(complete->run(work, how)) : std::nullopt;
+  }
+  // A symmetry keeps hops and link loads, so the same representatives serve.
+  const auto chosen = representatives(symmetry(), work.ranks, options.exhaustive_evaluations);
+  if (!chosen) return std::nullopt;
+  HopBytesCost cost(shares_, work);
+  const auto score = [&cost](Assignment unit_of_rank) {
+    cost.assign(unit_of_rank);
+    return cost.score();
+  };
+  return exhaustive(score, *chosen, symmetry().order(), how);
 }
 
 SearchResult Searcher::search_locally(const Workload& work, const SearchOptions& options) const {
-  LinkLoadCost cost(shares_, work);
+  const auto cost = make_cost(options.objective, shares_, work);
   LocalSearchOptions local;
   local.seed = options.seed;
   local.budget_evaluations = options.local_evaluations;
-  LocalSearchResult found = local_search(cost, {identity(work.ranks), greedy_placement(shares_, work)}, local);
+  LocalSearchResult found = local_search(*cost, {identity(work.ranks), greedy_placement(shares_, work)}, local);
   SearchResult result;
   result.placement = std::move(found.best);
   result.evaluated = found.evaluated;
   result.statement = "not proven: best of " + std::to_string(found.evaluated) + " placements of a local search";
-  if (options.find_worst) result.worst = worst_locally(shares_, work, options);
+  if (options.find_worst) result.worst = worst_locally(*cost, work, options);
   return result;
 }
 
 Result<SearchResult> Searcher::search(const Result<Workload>& work, const SearchOptions& options) {
   if (!work.ok()) return work.status();
   if (Status status = check_fits(shares_, work.value()); !status.ok()) return status;
-  const int ranks = work.value().ranks;
-  const LinkLoadEnumeration* complete =
-      ranks <= options.exhaustive_ranks ? enumeration(ranks, options.exhaustive_evaluations) : nullptr;
-  SearchResult result =
-      complete ? search_all(*complete, work.value(), options) : search_locally(work.value(), options);
+  std::optional<ExhaustiveResult> all = enumerate(work.value(), options);
+  SearchResult result = all ? proven(std::move(*all)) : search_locally(work.value(), options);
   result.evaluation = evaluate(shares_, work.value(), result.placement.unit_of_rank);
   return result;
 }

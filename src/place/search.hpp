@@ -20,7 +20,11 @@
 
 namespace corewise::place {
 
+/// What is minimised; the other one chooses among equals.
+enum class Objective { bottleneck, hop_bytes };
+
 struct SearchOptions {
+  Objective objective = Objective::bottleneck;
   std::uint64_t seed = 1;
   int exhaustive_ranks = 8;                          ///< enumerate up to so many ranks
   std::uint64_t exhaustive_evaluations = 2'000'000;  ///< and up to so many representatives
@@ -57,8 +61,7 @@ class Searcher {
   explicit Searcher(RoutedShares shares) : shares_(std::move(shares)) {}
   Result<SearchResult> search(const Result<Workload>& work, const SearchOptions& options);
   const LinkLoadEnumeration* enumeration(int ranks, std::uint64_t limit);
-  SearchResult search_all(const LinkLoadEnumeration& enumeration, const Workload& work,
-                          const SearchOptions& options) const;
+  std::optional<ExhaustiveResult> enumerate(const Workload& work, const SearchOptions& options);
   SearchResult search_locally(const Workload& work, const SearchOptions& options) const;
 
   RoutedShares shares_;
