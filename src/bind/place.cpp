@@ -58,9 +58,16 @@ Evaluation evaluate(const Ready& ready, const Pattern& pattern, std::vector<Unit
   return place::evaluate(ready.searcher.shares(), work, placement.unit_of_rank);
 }
 
-SearchResult search(Ready& ready, const Pattern& pattern, std::uint64_t seed, int exhaustive_ranks,
-                    std::uint64_t local_evaluations, bool find_worst) {
+place::Objective to_objective(const std::string& name) {
+  if (name == "bottleneck") return place::Objective::bottleneck;
+  if (name == "hop-bytes") return place::Objective::hop_bytes;
+  raise(bad_field("", "objective", "'" + name + "'", "bottleneck, hop-bytes"));
+}
+
+SearchResult search(Ready& ready, const Pattern& pattern, const std::string& objective, std::uint64_t seed,
+                    int exhaustive_ranks, std::uint64_t local_evaluations, bool find_worst) {
   SearchOptions options;
+  options.objective = to_objective(objective);
   options.seed = seed;
   options.exhaustive_ranks = exhaustive_ranks;
   options.local_evaluations = local_evaluations;
@@ -139,10 +146,11 @@ void bind_place(nb::module_& module) {
       .def("__init__", &make_ready, "machine"_a)
       .def("evaluate", &evaluate, "pattern"_a, "unit_of_rank"_a,
            "Costs of a placement. Traffic is split evenly over tied routes; phases run one after another.")
-      .def("search", &search, "pattern"_a, "seed"_a = 1, "exhaustive_ranks"_a = 8, "local_evaluations"_a = 200'000,
-           "find_worst"_a = false,
-           "The placement with the least bottleneck (then hop-bytes): by enumeration with proof up to\n"
-           "`exhaustive_ranks` ranks, else by local search. The same input gives the same result.")
+      .def("search", &search, "pattern"_a, "objective"_a = "bottleneck", "seed"_a = 1, "exhaustive_ranks"_a = 8,
+           "local_evaluations"_a = 200'000, "find_worst"_a = false,
+           "The placement with the least ``bottleneck`` or ``hop-bytes`` (the other one chooses among equals): by\n"
+           "enumeration with proof up to `exhaustive_ranks` ranks, else by local search. The same input gives the "
+           "same result.")
       .def("random_placements", &random_placements, "ranks"_a, "samples"_a, "seed"_a = 1,
            "Placements drawn uniformly: ndarray of int32, shape (samples, ranks).")
       .def_prop_ro(
