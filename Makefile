@@ -1,6 +1,7 @@
 # The front door: everything that is built lies under .venv/ and build/, nothing needs root.
 #
 #   make         the tool (.venv/bin/corewise), both MPIs (build/mpi/), the C++ rooms and tests (build/release/)
+#   make apps    the bundled MPI programs, for each MPI (build/apps/MPI/PROGRAM)
 #   make demo    profile a real MPI program, name its pattern, find its best placement
 #   make test    every test; results in build/results/
 #   make format  rewrite sources in the house's format
@@ -20,6 +21,8 @@ MPI_STAMPS := $(STAMPS)/mpi-openmpi $(STAMPS)/mpi-mpich
 CPP_FILES := $(shell find src apps bench tests -name '*.[ch]pp' -o -name '*.[ch]' 2>/dev/null)
 PACKAGE_FILES := pyproject.toml CMakeLists.txt $(shell find cmake src python machines apps -type f \
 	-not -name '*.pyc' -not -name '*.md' 2>/dev/null)
+APPS := $(foreach mpi,openmpi mpich,$(foreach app,lbm ring,build/apps/$(mpi)/$(app)))
+APP_FILES := $(shell find apps -name '*.[ch]pp' 2>/dev/null)
 PYTHON_FOLDERS := $(wildcard python tools tests bench)
 
 export PATH := $(BIN):$(PATH)
@@ -30,10 +33,10 @@ export CC CXX
 unexport PYTHONHOME PYTHONPATH
 
 .DELETE_ON_ERROR:
-.PHONY: all build package mpi cpp demo test format lint clean distclean \
+.PHONY: all build package mpi cpp apps demo test format lint clean distclean \
 	lint-python lint-types lint-imports lint-cpp lint-layers lint-inventory
 
-all: build
+all: build apps
 build: package mpi cpp
 package: $(VENV)/.stamp-package
 mpi: $(MPI_STAMPS)
@@ -72,9 +75,14 @@ cpp-%: build/gtest/location
 		-DCOREWISE_GTEST_SOURCE="$$(cat build/gtest/location)" > /dev/null
 	$(BIN)/cmake --build --preset $*
 
+apps: $(APPS)
+$(APPS): build/apps/%: $(APP_FILES) | $(MPI_STAMPS)
+	@mkdir -p $(@D)
+	build/mpi/$(*D)/bin/mpicxx -O2 -std=c++20 apps/$(*F)/*.cpp -o $@
+
 # --- what one does with it ----------------------------------------------------------------------------
 
-demo: package mpi
+demo: package build/apps/openmpi/lbm build/apps/openmpi/ring
 	tools/demo.sh
 
 test: build
