@@ -85,7 +85,7 @@ def _record(decided: launch.LaunchPlan, directory: Path, options: launch.RecordO
     traces = sorted(directory.glob("*.cwt"))
     if not traces:
         console.note(
-            f"corewise: {directory}: 0 events seen: no rank called MPI_Init of {decided.mpi.name} through the "
+            f"corewise: {directory}: 0 events seen: no rank called {decided.mpi.name}'s MPI_Init through the "
             "preload. Not an MPI program, linked statically, or linked to another MPI (corewise doctor)."
         )
     if as_json:

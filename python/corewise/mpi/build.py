@@ -1,7 +1,7 @@
 """Builds the preload library for one MPI and keeps it in a cache.
 
-One source (``src/preload`` and the rooms below it), generated wrappers, one compiler call. The result is keyed
-by everything it was made from, so it is rebuilt when corewise, the MPI or the compiler changes, and only then.
+One source (``src/preload`` and the rooms below it), generated wrappers, one compiler call. The result is
+keyed by everything it was made from: it is rebuilt when corewise, the MPI or the compiler changes, only then.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -65,7 +65,7 @@ def compiler() -> str:
 
 
 def cache_root() -> Path:
-    """``$XDG_CACHE_HOME/corewise`` or ``~/.cache/corewise``; a private temporary folder if neither is writable."""
+    """``$XDG_CACHE_HOME/corewise`` or ``~/.cache/corewise``, else a private temporary folder."""
     root = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "corewise"
     try:
         root.mkdir(parents=True, exist_ok=True)

@@ -39,7 +39,7 @@ def needed_libraries(path: Path) -> list[str]:
         with path.open("rb") as file:
             sections = [s for s in ELFFile(file).iter_sections() if isinstance(s, DynamicSection)]
             return [
-                tag.needed
+                str(getattr(tag, "needed"))  # noqa: B009 - pyelftools adds it to tags of this kind only
                 for section in sections
                 for tag in section.iter_tags()
                 if tag.entry.d_tag == "DT_NEEDED"

@@ -2,8 +2,8 @@
 
 Owns the table of recipes: which description (a method of ``Event`` in ``src/preload/events.hpp``) belongs to
 which procedure. A procedure without a recipe is forwarded and recorded as a plain call; those in ``BY_HAND``
-are written in ``src/preload/special.cpp``. Only procedures that the library at hand declares as functions with a
-``PMPI_`` twin are wrapped, so one generator serves every MPI.
+are written in ``src/preload/special.cpp``. Only procedures that the library at hand declares with a ``PMPI_``
+twin are wrapped, so one generator serves every MPI.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -234,7 +234,7 @@ _PROTOTYPE = re.compile(
 def declared_procedures(header: str, standard: list[Procedure]) -> list[Procedure]:
     """What a library declares of the standard: its own types, the standard's parameter names.
 
-    Libraries differ from the standard in a ``const`` here and a ``[]`` there; a wrapper must match the library.
+    Libraries differ from the standard in a ``const`` here or a ``[]`` there; a wrapper matches the library.
 
     Parameters
     ----------
