@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 #include "pattern/grid.hpp"
 #include "pattern/templates.hpp"
@@ -13,6 +14,7 @@ namespace corewise::pattern {
 namespace {
 
 constexpr std::size_t most_axes = 3;
+constexpr std::size_t most_neighbours = 27;
 constexpr int halo_preference = 30;
 // As for other neighbour exchanges of applications: uneven subdomains differ by less than this.
 constexpr double tolerance = 2.0;
@@ -25,30 +27,41 @@ struct Neighbour {
   Masks wrapped;  ///< axes on which it lies beyond the rim
 };
 
+/// The neighbours of one position, itself included; returns how many. Extends every neighbour on the axes so far by
+/// the two or three moves on the next.
+std::size_t neighbours(const std::vector<int>& dims, const std::vector<int>& at,
+                       std::array<Neighbour, most_neighbours>& found) {
+  std::array<Neighbour, most_neighbours> heads{};
+  std::size_t count = 1;
+  found[0] = {0, 0, 0};
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    std::copy_n(found.begin(), count, heads.begin());
+    const std::size_t head_count = std::exchange(count, 0);
+    for (int move = -1; move <= 1; ++move) {
+      const int to = at[axis] + move;
+      const bool outside = to < 0 || to >= dims[axis];
+      if (outside && dims[axis] == 2) continue;
+      const int wrapped_to = !outside ? to : to < 0 ? dims[axis] - 1 : 0;
+      const Masks bit = 1U << axis;
+      for (std::size_t i = 0; i < head_count; ++i) {
+        found[count++] = {heads[i].rank * dims[axis] + wrapped_to, heads[i].moved | (move != 0 ? bit : 0),
+                          heads[i].wrapped | (outside ? bit : 0)};
+      }
+    }
+  }
+  return count;
+}
+
 /// Calls visit(rank, Neighbour) for every neighbour on the grid, as if all axes of three ranks or more were
 /// periodic. An axis of two ranks gives one neighbour that counts as not wrapped.
 template <class Visit>
 void for_each_neighbour(const std::vector<int>& dims, Visit visit) {
   const Grid grid{dims};
+  std::array<Neighbour, most_neighbours> found{};
   for (int rank = 0; rank < grid.ranks(); ++rank) {
-    std::vector<Neighbour> found{{0, 0, 0}};
-    const auto at = grid.coordinates(rank);
-    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-      std::vector<Neighbour> longer;
-      for (const Neighbour& head : found) {
-        for (int move = -1; move <= 1; ++move) {
-          const int to = at[axis] + move;
-          const bool outside = to < 0 || to >= dims[axis];
-          if (outside && dims[axis] == 2) continue;
-          const Masks bit = 1U << axis;
-          longer.push_back({head.rank * dims[axis] + (to + dims[axis]) % dims[axis],
-                            head.moved | (move != 0 ? bit : 0), head.wrapped | (outside ? bit : 0)});
-        }
-      }
-      found = std::move(longer);
-    }
-    for (const Neighbour& neighbour : found) {
-      if (neighbour.moved != 0) visit(rank, neighbour);
+    const std::size_t count = neighbours(dims, grid.coordinates(rank), found);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (found[i].moved != 0) visit(rank, found[i]);
     }
   }
 }

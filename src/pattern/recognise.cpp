@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <set>
 
 #include "pattern/templates.hpp"
@@ -18,17 +17,20 @@ namespace {
 class Volumes {
  public:
   void add(int group, double volume) {
-    auto& range = ranges_.try_emplace(group, volume, volume).first->second;
-    range.first = std::min(range.first, volume);
-    range.second = std::max(range.second, volume);
+    const auto index = static_cast<std::size_t>(group);
+    if (index >= ranges_.size()) ranges_.resize(index + 1, nothing_seen);
+    ranges_[index].first = std::min(ranges_[index].first, volume);
+    ranges_[index].second = std::max(ranges_[index].second, volume);
   }
   [[nodiscard]] bool fit(double tolerance) const {
     return std::all_of(ranges_.begin(), ranges_.end(),
-                       [&](const auto& entry) { return entry.second.second <= tolerance * entry.second.first; });
+                       [&](const auto& range) { return range.second <= tolerance * range.first; });
   }
 
  private:
-  std::map<int, std::pair<double, double>> ranges_;
+  // A group of which nothing was seen fits: its largest is below its smallest.
+  static constexpr std::pair<double, double> nothing_seen{std::numeric_limits<double>::max(), 0.0};
+  std::vector<std::pair<double, double>> ranges_;
 };
 
 void visit_listed(const Template& pattern, const Observed& observed, Tally& tally, Volumes& volumes) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 
@@ -24,8 +25,8 @@ void expect_matched(int ranks, int steps, const PeersOf& peers) {
       const auto [to, from] = peers(rank, step);
       ASSERT_TRUE(to == cs::nobody || (to >= 0 && to < ranks && to != rank)) << to;
       ASSERT_TRUE(from == cs::nobody || (from >= 0 && from < ranks && from != rank)) << from;
-      if (to != cs::nobody) ASSERT_EQ(peers(to, step).from, rank);
-      if (from != cs::nobody) ASSERT_EQ(peers(from, step).to, rank);
+      ASSERT_TRUE(to == cs::nobody || peers(to, step).from == rank);
+      ASSERT_TRUE(from == cs::nobody || peers(from, step).to == rank);
     }
   }
 }
@@ -39,17 +40,19 @@ Blocks own_blocks(int ranks) {
 /// One step: every rank sends blocks that it must hold. `repeats` allows blocks that the receiver already has.
 void deliver(Blocks& held, const PeersOf& peers, int step, const std::function<std::vector<int>(int)>& sent,
              bool repeats = false) {
-  Blocks after = held;
+  std::vector<std::pair<int, int>> arrivals;  // (rank, block): what comes in this step cannot be sent in it
   for (int rank = 0; rank < static_cast<int>(held.size()); ++rank) {
     const int to = peers(rank, step).to;
     if (to == cs::nobody) continue;
     for (const int block : sent(rank)) {
       ASSERT_TRUE(held[static_cast<std::size_t>(rank)].contains(block)) << "rank " << rank << " lacks " << block;
-      const bool fresh = after[static_cast<std::size_t>(to)].insert(block).second;
-      ASSERT_TRUE(fresh || repeats) << "rank " << to << " gets block " << block << " again";
+      arrivals.emplace_back(to, block);
     }
   }
-  held = after;
+  for (const auto& [rank, block] : arrivals) {
+    const bool fresh = held[static_cast<std::size_t>(rank)].insert(block).second;
+    ASSERT_TRUE(fresh || repeats) << "rank " << rank << " gets block " << block << " again";
+  }
 }
 
 void expect_everything_everywhere(const Blocks& held) {
@@ -207,12 +210,19 @@ TEST(Schedule, BinomialTreeReachesEveryoneOnce) {
           return cs::binomial_tree_peers(p, root, rank, step, order);
         };
         expect_matched(p, cs::binomial_tree_steps(p), peers);
-        Blocks held(static_cast<std::size_t>(p));
-        held[static_cast<std::size_t>(root)] = {0};
+        std::vector<int> reached_at(static_cast<std::size_t>(p), cs::nobody);
+        reached_at[static_cast<std::size_t>(root)] = 0;
         for (int step = 0; step < cs::binomial_tree_steps(p); ++step) {
-          deliver(held, peers, step, [](int) { return std::vector<int>{0}; });
+          for (int rank = 0; rank < p; ++rank) {
+            const int to = peers(rank, step).to;
+            if (to == cs::nobody) continue;
+            const int since = reached_at[static_cast<std::size_t>(rank)];
+            EXPECT_TRUE(since != cs::nobody && since <= step) << p << " " << root << " " << rank;
+            EXPECT_EQ(reached_at[static_cast<std::size_t>(to)], cs::nobody) << p << " " << root << " " << to;
+            reached_at[static_cast<std::size_t>(to)] = step + 1;
+          }
         }
-        for (const auto& blocks : held) EXPECT_EQ(blocks.size(), 1U) << p << " " << root;
+        EXPECT_EQ(std::count(reached_at.begin(), reached_at.end(), cs::nobody), 0) << p << " " << root;
       }
     }
   }
