@@ -27,7 +27,7 @@ _HOSTS = (
     "crates" + ".io",
     "proxy.golang" + ".org",
 )
-# A path counts only where a path begins: "src/work/x" is somebody's folder, "/work/x" is a machine's.
+# A path counts only where a path begins: the same word inside a longer path is just a folder.
 PATTERN = re.compile(
     "|".join([r"(?<![\w.~-])" + re.escape(path) for path in _PATHS] + [re.escape(host) for host in _HOSTS])
 )
