@@ -1,5 +1,5 @@
 // The module corewise._core: calls every room's binder. Order matters only where a signature names another room's
-// class: machine and pattern come before place.
+// class: machine and pattern come before place and profile.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bind/rooms.hpp"
 
@@ -9,4 +9,5 @@ NB_MODULE(_core, module) {
   corewise::bind::bind_machine(module);
   corewise::bind::bind_pattern(module);
   corewise::bind::bind_place(module);
+  corewise::bind::bind_profile(module);
 }

@@ -9,5 +9,6 @@ namespace corewise::bind {
 void bind_machine(nanobind::module_& module);
 void bind_pattern(nanobind::module_& module);
 void bind_place(nanobind::module_& module);
+void bind_profile(nanobind::module_& module);
 
 }  // namespace corewise::bind
