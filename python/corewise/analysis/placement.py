@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corewise._core import Bottleneck, Evaluation, Machine, Pattern, Searcher
-from corewise.errors import InputError
+from corewise.errors import InputError, bad_field
 
 OBJECTIVES = ("bottleneck", "hop-bytes")
 RANDOM_SAMPLES = 999
@@ -73,7 +73,7 @@ class PlacementStudy:
 
 
 def study_placements(
-    pattern: Pattern, machine: Machine, objective: str = "bottleneck", seed: int = 1
+    pattern: Pattern, machine: Machine, objective: str = "bottleneck", seed: int = 1, source: str = ""
 ) -> PlacementStudy:
     """Searches the best placement and evaluates what it is compared with.
 
@@ -87,9 +87,14 @@ def study_placements(
         One of `OBJECTIVES`: the time of the busiest link, or bytes times hops.
     seed : int
         Of the local search and of the random placements.
+    source : str
+        Names the pattern's origin in errors.
     """
     if objective not in OBJECTIVES:
         raise InputError(f"objective '{objective}' is unknown, allowed: {', '.join(OBJECTIVES)}")
+    if pattern.ranks > len(machine.units):
+        allowed = f"at most {len(machine.units)}, the units of '{machine.name}'"
+        raise bad_field(source or pattern.name, "ranks", pattern.ranks, allowed)
     identity = machine.identity_placement(pattern.ranks)
     searcher = Searcher(machine)
     found = searcher.search(pattern, objective=objective, seed=seed, find_worst=True)

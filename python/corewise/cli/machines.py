@@ -18,20 +18,27 @@ from corewise.plots.machines import drawing
 
 _LIST_HELP = """Lists the machines that come with corewise; `show` draws one, `check` verifies a file.
 
-Example: `corewise machines` lists them, `corewise machines show cell-be` draws the Cell's ring with its twelve stops,
-`corewise machines show "pack:2 l3:4 core:8"` an invented node.
+\b
+Example:
+  corewise machines
+  corewise machines show cell-be
+  corewise machines show "pack:2 l3:4 core:8"
 """
 _SHOW_HELP = """Shows a machine: its drawing, its units and its links.
 
 A machine is a bundled name, a .toml, .json or hwloc .xml file, `host`, or a text like "pack:2 l3:4 core:8".
 
-Example: `corewise machines show mesh-6x4 --links`
+\b
+Example:
+  corewise machines show mesh-6x4 --links
 """
 _CHECK_HELP = """Verifies a machine file: fields, names, bandwidths, routes.
 
 Exit status 0 where it is right; 2, and one line saying what is wrong, where it is not.
 
-Example: `corewise machines check mynode.toml`
+\b
+Example:
+  corewise machines check mynode.toml
 """
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 _WITH_LINKS = typer.Option(False, "--links", help="List the links too.")

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import typer
 
 from corewise import CorewiseError, __version__
-from corewise.cli import console, machines, patterns, place
+from corewise.cli import build_preload, console, doctor, machines, patterns, place, run
 
-COMMANDS = (machines, patterns, place)
+COMMANDS = (run, place, machines, patterns, build_preload, doctor)
 """Modules that add their command; each has ``register(app)``. The order is the order of ``corewise --help``."""
 
 # Typer carries its own copy of Click in some releases: its public BadParameter leads to the base class in either.
@@ -51,7 +51,7 @@ def _options(
     """Makes message passing inside a multicore node visible, predictable and fast."""
 
 
-def run(arguments: Sequence[str]) -> int:
+def execute(arguments: Sequence[str]) -> int:
     """Runs one command and returns its exit status."""
     try:
         status = build_app()(args=list(arguments) or ["--help"], prog_name="corewise", standalone_mode=False)
@@ -69,7 +69,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Entry point of the console script."""
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(execute(sys.argv[1:]))
 
 
 if __name__ == "__main__":

@@ -20,18 +20,24 @@ from corewise.plots.heatmap import bytes_text, heat_map
 
 _LIST_HELP = """Lists the pattern generators with their parameters; `make` writes one to a file, `show` draws a file.
 
-Example: `corewise patterns make halo_3d dims=2x2x2 face_bytes="64 KiB" -o halo.json`, then
-`corewise patterns show halo.json`
+\b
+Example:
+  corewise patterns make halo_3d dims=2x2x2 face_bytes="64 KiB" -o halo.json
+  corewise patterns show halo.json
 """
 _MAKE_HELP = """Makes a pattern and writes it as JSON (everything), CSV, or Matrix Market (summed bytes).
 
 Parameters are given as NAME=VALUE; `corewise patterns` lists them. Without -o the pattern is shown.
 
-Example: `corewise patterns make ring ranks=8 bytes=4096 -o ring.json`
+\b
+Example:
+  corewise patterns make ring ranks=8 bytes=4096 -o ring.json
 """
 _SHOW_HELP = """Shows a pattern file or a profile NAME.cw: totals, the pattern's name, the matrix as a heat map.
 
-Example: `corewise patterns show ring.json`
+\b
+Example:
+  corewise patterns show ring.json
 """
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 _OUTPUT = typer.Option(None, "--output", "-o", metavar="FILE", help="Where to write: .json, .csv or .mtx.")

@@ -28,10 +28,12 @@ _HELP = """Finds the placement of ranks on a machine's units that communicates f
 Takes a pattern (.json, .csv, .mtx) or a profile NAME.cw. Compares the best placement with rank order (identity), the
 median of random ones, and the worst. Up to eight ranks the best is proven; beyond, it is what a search found.
 
-Example: `corewise patterns make ring ranks=8 -o ring.json`, then
-`corewise place ring.json --machine cell-be -o best.json`
-
-Bind an MPI program so: `corewise place ring.json --machine host --export mpich`
+\b
+Example:
+  corewise patterns make ring ranks=8 -o ring.json
+  corewise place ring.json --machine cell-be -o best.json
+or bind the ranks of an MPI program on this host:
+  corewise place ring.json --machine host --export mpich
 """
 _MACHINE = typer.Option(..., "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text.")
 _OBJECTIVE = typer.Option(OBJECTIVES[0], "--objective", help=f"What to minimise: {' or '.join(OBJECTIVES)}.")
@@ -67,7 +69,7 @@ def place(
     machine = load_machine(machine_reference)
     with console.progress("searching placements"):
         pattern = load_pattern_or_profile(source)
-        study = study_placements(_phases(pattern, summed), machine, objective, seed)
+        study = study_placements(_phases(pattern, summed), machine, objective, seed, str(source))
     export = _write(study, output, export_form, export_file)
     on_host = machine_reference == HOST
     if as_json:

@@ -36,7 +36,11 @@ def drawing(machine: Machine, rank_of_unit: Mapping[int, int] | None = None) -> 
     parts = _parts(machine)
     if len(parts) == 1:
         return _part(machine, parts[0], labels, rank_of_unit or {})
-    pictures = [_part(machine, stops, labels, rank_of_unit or {}) for stops in parts]
+    pictures: list[RenderableType] = []
+    for stops in parts:
+        prefix = _common_prefix([machine.stops[stop] for stop in stops])
+        short = [label.replace(prefix, "") for label in labels]
+        pictures += [Text(prefix.rstrip("."), style="dim"), _part(machine, stops, short, rank_of_unit or {})]
     return Group(*pictures, *_bridges(machine))
 
 
@@ -49,7 +53,14 @@ def _stop_labels(machine: Machine, rank_of_unit: Mapping[int, int]) -> list[str]
     on_stop: dict[int, list[str]] = defaultdict(list)
     for index, unit in enumerate(machine.units):
         on_stop[unit.stop].append(unit_label(unit.name, rank_of_unit.get(index)))
-    return [" ".join(on_stop[stop]) if on_stop[stop] else f"({name})" for stop, name in enumerate(machine.stops)]
+    return [_together(on_stop[stop]) if on_stop[stop] else f"({name})" for stop, name in enumerate(machine.stops)]
+
+
+def _together(labels: Sequence[str]) -> str:
+    """Several units of one stop; the name they share is written once: ``core0 1``."""
+    stem = labels[0].partition("=")[0].rstrip("0123456789")
+    same = all(re.fullmatch(re.escape(stem) + r"\d+(=r\d+)?", label) for label in labels)
+    return " ".join([labels[0], *(label[len(stem) :] if same else label for label in labels[1:])])
 
 
 def _parts(machine: Machine) -> list[list[int]]:
@@ -69,6 +80,12 @@ def _parts(machine: Machine) -> list[list[int]]:
     for stop in range(len(machine.stops)):
         parts[find(stop)].append(stop)
     return list(parts.values())
+
+
+def _common_prefix(names: Sequence[str]) -> str:
+    """The part's name and its dot, which every stop of the part opens with."""
+    part, dot, _ = names[0].partition(".")
+    return part + dot if dot and all(name.startswith(part + dot) for name in names) else ""
 
 
 def _part(
@@ -114,7 +131,7 @@ def _ring_row(labels: Sequence[str], widths: Sequence[int], left: str, right: st
         f" {label} ".center(width + 2, "─") if label else "─" * (width + 2)
         for label, width in zip(labels, widths, strict=True)
     ]
-    return Text(left + "──".join(cells) + right, no_wrap=True, overflow="fold")
+    return Text(left + "──".join(cells) + right, no_wrap=True, overflow="ellipsis")
 
 
 def _tile_positions(machine: Machine, stops: Sequence[int]) -> dict[tuple[int, ...], int]:
@@ -143,13 +160,13 @@ def _mesh(positions: Mapping[tuple[int, ...], int], labels: Sequence[str]) -> Re
 def _mesh_layer(cells: Mapping[tuple[int, ...], str], width: int) -> list[Text]:
     rows = sorted({position[0] for position in cells})
     columns = sorted({position[1] for position in cells})
-    bars = "     ".join("│".center(width) for _ in columns)
+    bars = "   ".join("│".center(width + 2) for _ in columns)
     lines: list[Text] = []
     for row in rows:
         if lines:
-            lines.append(Text(f" {bars}".rstrip(), style="dim"))
-        tiles = "─────"[1:4].join(f"[{cells[(row, column)].center(width)}]" for column in columns)
-        lines.append(Text(tiles, no_wrap=True, overflow="fold"))
+            lines.append(Text(bars.rstrip(), style="dim", no_wrap=True, overflow="ellipsis"))
+        tiles = "───".join(f"[{cells[(row, column)].center(width)}]" for column in columns)
+        lines.append(Text(tiles, no_wrap=True, overflow="ellipsis"))
     return lines
 
 
