@@ -172,10 +172,13 @@ Template as_template(const Shape& shape) {
 
 }  // namespace
 
-std::vector<Template> halo_templates(const Observed& observed) {
+std::vector<Template> halo_templates(const Observed& observed, double least_degree) {
   std::vector<Template> templates;
+  std::uint64_t most_peers = 0;  // 3^axes - 1
   for (std::size_t axes = 1; axes <= most_axes; ++axes) {
     std::vector<Candidate> candidates;
+    most_peers = 3 * most_peers + 2;
+    if (observed.most_degree(most_peers * static_cast<std::uint64_t>(observed.ranks())) < least_degree) continue;
     for (const auto& dims : ordered_factorisations(observed.ranks(), static_cast<int>(axes))) {
       add_candidates(dims, observed, candidates);
     }

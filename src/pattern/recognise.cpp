@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "pattern/templates.hpp"
@@ -92,6 +93,15 @@ Observed::Observed(const Matrix& matrix)
     first_[static_cast<std::size_t>(entry.from) + 1] = pairs_.size();
   }
   for (std::size_t rank = 1; rank < first_.size(); ++rank) first_[rank] = std::max(first_[rank], first_[rank - 1]);
+  for (const Message& pair : pairs_) heaviest_.push_back(pair.bytes);
+  std::sort(heaviest_.rbegin(), heaviest_.rend());
+  std::partial_sum(heaviest_.begin(), heaviest_.end(), heaviest_.begin());
+}
+
+double Observed::most_degree(std::uint64_t expected_pairs) const {
+  if (expected_pairs == 0) return 0;
+  if (expected_pairs >= heaviest_.size()) return 1;
+  return static_cast<double>(heaviest_[expected_pairs - 1]) / static_cast<double>(total_bytes_);
 }
 
 std::uint64_t Observed::bytes(int from, int to) const {
@@ -152,12 +162,14 @@ std::vector<Match> recognise(const Matrix& matrix, double least_degree) {
   std::vector<Ranked> ranked;
   const auto consider = [&](const std::vector<Template>& templates) {
     for (const Template& pattern : templates) {
+      const auto pairs = pattern.group_of ? pattern.expected_pairs : pattern.pairs.size();
+      if (observed.most_degree(pairs) < least_degree) continue;
       Match match = compare(pattern, observed);
       if (match.degree >= least_degree) ranked.push_back({std::move(match), pattern.preference});
     }
   };
   consider(plain_templates(observed));
-  consider(halo_templates(observed));
+  consider(halo_templates(observed, least_degree));
   std::stable_sort(ranked.begin(), ranked.end(), better);
   return without_repeats(std::move(ranked));
 }

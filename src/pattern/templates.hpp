@@ -22,11 +22,14 @@ class Observed {
   [[nodiscard]] std::uint64_t total_bytes() const { return total_bytes_; }
   /// 0 for a silent pair.
   [[nodiscard]] std::uint64_t bytes(int from, int to) const;
+  /// No template of that many pairs can have a higher degree: it explains at most what the heaviest pairs carry.
+  [[nodiscard]] double most_degree(std::uint64_t expected_pairs) const;
 
  private:
   int ranks_;
   std::vector<Message> pairs_;
   std::vector<std::size_t> first_;  ///< of each sender in pairs_, and the end
+  std::vector<std::uint64_t> heaviest_;  ///< bytes of the heaviest pair, of the two heaviest, ...
   std::uint64_t total_bytes_ = 0;
 };
 
@@ -68,6 +71,7 @@ Match compare(const Template& pattern, const Observed& observed);
 std::vector<Template> plain_templates(const Observed& observed);
 
 /// The halo templates that match best: for each number of axes, all that match exactly and the best of the others.
-std::vector<Template> halo_templates(const Observed& observed);
+/// Grids on which no halo can reach `least_degree` are not looked at.
+std::vector<Template> halo_templates(const Observed& observed, double least_degree);
 
 }  // namespace corewise::pattern

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cstdio>
+#include <ctime>
 
 #include "pattern/grid.hpp"
 #include "pattern/recognise.hpp"
@@ -87,7 +88,7 @@ TEST(Recognise, EdgesOfUnevenBoxesDoNotDisturb) {
 
 TEST(Recognise, HalosAreNamedWithDimsWrapsAndStencil) {
   const std::vector<std::string> stencils{"faces", "faces+edges", "faces+edges+corners"};
-  for (const int ranks : {4, 6, 8, 12, 18, 27, 36, 64}) {
+  for (const int ranks : {4, 6, 8, 12, 18, 27, 30, 48}) {
     for (int axes = 2; axes <= 3; ++axes) {
       for (const auto& dims : cp::ordered_factorisations(ranks, axes)) {
         for (unsigned mask = 0; mask < 1U << axes; ++mask) {
@@ -334,12 +335,11 @@ TEST(Recognise, FiveHundredRanksTakeWellUnderASecond) {
         matrix("halo_3d", {{"ranks", p}, {"stencil", "faces+edges+corners"}}), matrix("all_to_all", {{"ranks", p}}),
         matrix("random", {{"ranks", p}, {"degree", "20"}}), matrix("recursive_doubling", {{"ranks", p}})};
     for (const auto& m : matrices) {
-      const auto start = std::chrono::steady_clock::now();
+      const std::clock_t start = std::clock();  // processor time: a busy machine must not fail the test
       const auto matches = cp::recognise(m);
-      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-      EXPECT_LT(seconds.count(), 5.0) << "several times the usual, for slow and sanitized builds";
-      RecordProperty("seconds", std::to_string(seconds.count()).c_str());
-      printf("%d ranks, %s: %.3f s\n", ranks, cp::headline(matches).c_str(), seconds.count());
+      const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+      EXPECT_LT(seconds, 2.0) << "several times the usual, for slow and sanitized builds";
+      std::printf("%d ranks, %s: %.3f s\n", ranks, cp::headline(matches).c_str(), seconds);
     }
   }
 }

@@ -204,7 +204,8 @@ TEST(Schedule, BruckAllToAllDeliversEveryBlock) {
 
 TEST(Schedule, BinomialTreeReachesEveryoneOnce) {
   for (int p = 1; p <= largest; ++p) {
-    for (int root = 0; root < p; ++root) {
+    // The root only shifts the ranks: all of them for the smaller sizes, every eighth beyond.
+    for (int root = 0; root < p; root += p <= 24 ? 1 : 8) {
       for (const auto order : {cs::TreeOrder::halving, cs::TreeOrder::doubling}) {
         const PeersOf peers = [=](int rank, int step) {
           return cs::binomial_tree_peers(p, root, rank, step, order);
