@@ -1,0 +1,80 @@
+"""Placements that were run: times per placement, held against the default.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+DEFAULT = "default"
+"""The name under which the launcher's own binding runs."""
+
+
+@dataclass(frozen=True)
+class AppliedRow:
+    """What one placement took.
+
+    Attributes
+    ----------
+    which : the placement's name.
+    median_s : median wall time of the launches, in seconds.
+    spread_s : distance between the quartiles, in seconds.
+    ratio : the default's median over this one's; over 1 is faster than the default.
+    differs : whether the quartile ranges of this one and of the default lie apart.
+    n : number of launches.
+    """
+
+    which: str
+    median_s: float
+    spread_s: float
+    ratio: float
+    differs: bool
+    n: int
+
+    def row(self) -> dict[str, object]:
+        """As a JSON row."""
+        return {"id": f"applied-{self.which}", **asdict(self)}
+
+
+def summarise(times: Mapping[str, Sequence[float]]) -> list[AppliedRow]:
+    """One row per placement, in the order given; `DEFAULT` must be among them.
+
+    Parameters
+    ----------
+    times : name -> wall times in seconds, two or more each.
+    """
+    base = times[DEFAULT]
+    return [_row(which, values, base) for which, values in times.items()]
+
+
+def _row(which: str, values: Sequence[float], base: Sequence[float]) -> AppliedRow:
+    low, middle, high = quartiles(values)
+    base_low, base_middle, base_high = quartiles(base)
+    return AppliedRow(
+        which=which,
+        median_s=middle,
+        spread_s=high - low,
+        ratio=base_middle / middle,
+        differs=low > base_high or high < base_low,
+        n=len(values),
+    )
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """Lower quartile, median and upper quartile (inclusive method: the extremes are the sample's own)."""
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return low, middle, high
+
+
+def verdict(rows: Sequence[AppliedRow]) -> str:
+    """What the times say, in one sentence."""
+    different = [row for row in rows if row.which != DEFAULT and row.differs]
+    if not different:
+        return "no significant difference between the placements on this host"
+    best = max(different, key=lambda row: row.ratio)
+    if best.ratio <= 1:
+        return f"none is faster than the default; {best.which} is {1 / best.ratio:.2f} times slower"
+    return f"{best.which} is {best.ratio:.2f} times faster than the default"
