@@ -184,17 +184,25 @@ void bind_world(nb::module_& module) {
       .def_ro("communicators", &World::communicators)
       .def_prop_ro(
           "calls", [](const World& world) { return totals_matrix<std::uint64_t>(world, &ProcedureTotals::calls); },
-          "ndarray of uint64, shape (len(ranks), len(procedures)); the following alike.")
-      .def_prop_ro("misses",
-                   [](const World& world) { return totals_matrix<std::uint64_t>(world, &ProcedureTotals::misses); })
-      .def_prop_ro("bytes",
-                   [](const World& world) { return totals_matrix<std::uint64_t>(world, &ProcedureTotals::bytes); })
-      .def_prop_ro("time_ns",
-                   [](const World& world) { return totals_matrix<double>(world, &ProcedureTotals::time_ns); })
-      .def_prop_ro("polling_ns",
-                   [](const World& world) { return totals_matrix<double>(world, &ProcedureTotals::polling_ns); })
-      .def_prop_ro("longest_ns",
-                   [](const World& world) { return totals_matrix<double>(world, &ProcedureTotals::longest_ns); })
+          nb::rv_policy::move, "ndarray of uint64, shape (len(ranks), len(procedures)); the following alike.")
+      .def_prop_ro(
+          "misses",
+          [](const World& world) { return totals_matrix<std::uint64_t>(world, &ProcedureTotals::misses); },
+          nb::rv_policy::move)
+      .def_prop_ro(
+          "bytes", [](const World& world) { return totals_matrix<std::uint64_t>(world, &ProcedureTotals::bytes); },
+          nb::rv_policy::move)
+      .def_prop_ro(
+          "time_ns", [](const World& world) { return totals_matrix<double>(world, &ProcedureTotals::time_ns); },
+          nb::rv_policy::move)
+      .def_prop_ro(
+          "polling_ns",
+          [](const World& world) { return totals_matrix<double>(world, &ProcedureTotals::polling_ns); },
+          nb::rv_policy::move)
+      .def_prop_ro(
+          "longest_ns",
+          [](const World& world) { return totals_matrix<double>(world, &ProcedureTotals::longest_ns); },
+          nb::rv_policy::move)
       .def("coordinates", &coordinates, "kind"_a, "comm"_a = profile::kNoComm,
            "One kind of traffic ('sent', 'received', 'collective', 'put', 'get'), of one communicator or (-1) of "
            "all:\n\n"

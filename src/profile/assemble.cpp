@@ -163,7 +163,7 @@ class Assembler {
     Communicator out;
     out.name = comm.name;
     out.created_by = key.created_by;
-    out.identity = comm.identity;
+    out.identity = key.identity;
     out.ranks = key.group;
     out.remote_ranks = key.remote;
     out.size = comm.remote_size > 0 ? static_cast<int>(key.group.size()) : comm.size;

@@ -1,0 +1,541 @@
+"""A profile as tables: time per MPI call, call sites, ranks, sizes, communicators, and how the run ended.
+
+Pure functions from a `Profile` to frozen rows; prints nothing. Starting and stopping MPI (``MPI_Init`` and
+its kin) is kept apart from communication throughout: it dwarfs everything else in a short run and says
+nothing about the program. Times are nanoseconds, volumes bytes.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corewise._core import Pattern, RankSummary, World
+from corewise.analysis.pattern import PatternSummary, summarise_pattern
+from corewise.analysis.symbols import find_symbol
+from corewise.data.profile import Profile
+
+STARTUP = frozenset(
+    {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Session_init", "MPI_Session_finalize"}
+)
+"""Procedures that start and stop MPI."""
+
+
+@dataclass(frozen=True)
+class CallRow:
+    """One MPI procedure over all ranks.
+
+    Attributes
+    ----------
+    procedure : str
+        Its MPI name.
+    calls, misses : int
+        Calls, and how many of them were tests or probes that found nothing.
+    ranks : int
+        That called it.
+    time_ns, mean_ns, longest_ns : float
+        Total, per call, and longest, without polling.
+    polling_ns : float
+        Spans of repeated tests and probes that found nothing: an upper bound, the program's own work
+        included.
+    share : float or None
+        Of all time in MPI except start and stop; None for those themselves.
+    imbalance : float
+        The slowest rank's time over the mean of all ranks.
+    bytes : int
+        Sent, received or contributed.
+    """
+
+    procedure: str
+    calls: int
+    misses: int
+    ranks: int
+    time_ns: float
+    mean_ns: float
+    longest_ns: float
+    polling_ns: float
+    share: float | None
+    imbalance: float
+    bytes: int
+
+
+@dataclass(frozen=True)
+class SiteRow:
+    """One place in the program that calls MPI, over all ranks.
+
+    Attributes
+    ----------
+    where : str
+        ``function+0x1c``, or ``program+0x1234`` where the function is unknown.
+    object : str
+        Path of the program or library.
+    file_offset : int
+        Of the return address in it.
+    changed : bool
+        The file was modified after the run: the name may be wrong.
+    """
+
+    where: str
+    object: str
+    file_offset: int
+    changed: bool
+    procedure: str
+    ranks: int
+    calls: int
+    time_ns: float
+    polling_ns: float
+    bytes: int
+
+
+@dataclass(frozen=True)
+class RankRow:
+    """One rank.
+
+    Attributes
+    ----------
+    ending : str
+        ``finalized``, ``aborted``, ``running`` (never finished) or ``missing`` (left no readable file).
+    wall_ns : float
+        Between the end of MPI_Init and the start of MPI_Finalize, as far as those were recorded.
+    mpi_ns, share : float
+        In MPI calls except start and stop, and what part of `wall_ns` that is (over 1 with several threads).
+    startup_ns : float
+        In starting and stopping MPI.
+    cpus : str
+        Processing units it might run on, as ``0-3,8``; `moved` says that the list changed during the run.
+    """
+
+    rank: int
+    ending: str
+    abort_code: int
+    host: str
+    threads: int
+    wall_ns: float
+    mpi_ns: float
+    share: float
+    startup_ns: float
+    polling_ns: float
+    sent_bytes: int
+    received_bytes: int
+    records: int
+    cpus: str
+    moved: bool
+
+
+@dataclass(frozen=True)
+class SizeRow:
+    """Messages from `low_bytes` to `high_bytes`."""
+
+    low_bytes: int
+    high_bytes: int
+    messages: int
+    bytes: int
+    collective_calls: int
+    collective_bytes: int
+
+
+@dataclass(frozen=True)
+class CommRow:
+    """One communicator's traffic."""
+
+    name: str
+    size: int
+    remote_size: int
+    messages: int
+    bytes: int
+    collective_bytes: int
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the run ended.
+
+    Attributes
+    ----------
+    finished : bool
+        Every rank reached the end of MPI_Finalize.
+    statement : str
+        One sentence for people.
+    """
+
+    finished: bool
+    statement: str
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """Whether what was sent is what arrived.
+
+    Attributes
+    ----------
+    pairs : int
+        Pairs of ranks that exchanged messages.
+    differing : tuple
+        The `PairDifference` of every pair whose two ends disagree.
+    statement : str
+        One sentence for people.
+    """
+
+    pairs: int
+    differing: tuple[object, ...]
+    statement: str
+
+
+@dataclass(frozen=True)
+class ProfileAnalysis:
+    """Everything that a report shows of the main world."""
+
+    profile: Profile
+    world: World
+    pattern: Pattern
+    summary: PatternSummary
+    ending: Ending
+    records: int
+    wall_ns: float
+    startup_ns: float
+    calls: tuple[CallRow, ...]
+    sites: tuple[SiteRow, ...]
+    ranks: tuple[RankRow, ...]
+    sizes: tuple[SizeRow, ...]
+    communicators: tuple[CommRow, ...]
+    consistency: Consistency
+    collective_bytes: int
+    one_sided_bytes: int
+    imbalance: float
+    warnings: tuple[str, ...]
+
+    @property
+    def empty(self) -> bool:
+        """Ranks came, but nothing was recorded."""
+        return self.records == 0
+
+
+def analyse_profile(profile: Profile) -> ProfileAnalysis:
+    """Builds all tables of the main world."""
+    world = profile.world
+    pattern = profile.pattern()
+    ranks = _rank_rows(world)
+    present = [row for row in ranks if row.ending != "missing"]
+    return ProfileAnalysis(
+        profile=profile,
+        world=world,
+        pattern=pattern,
+        summary=summarise_pattern(pattern),
+        ending=_ending(world, ranks),
+        records=sum(row.records for row in ranks),
+        wall_ns=max((rank.wall_ns for rank in world.ranks), default=0.0),
+        startup_ns=_mean([row.startup_ns for row in present]),
+        calls=call_rows(world),
+        sites=_site_rows(world),
+        ranks=ranks,
+        sizes=_size_rows(world),
+        communicators=_comm_rows(world),
+        consistency=_consistency(world),
+        collective_bytes=int(world.coordinates("collective")[2].sum()),
+        one_sided_bytes=int(world.coordinates("put")[2].sum() + world.coordinates("get")[2].sum()),
+        imbalance=_ratio([row.mpi_ns for row in present]),
+        warnings=_warnings(profile, world),
+    )
+
+
+# ---- calls and sites -------------------------------------------------------------------------------------
+
+
+def call_rows(world: World) -> tuple[CallRow, ...]:
+    """Time per MPI procedure, longest total first, start and stop last."""
+    calls, misses, time_ns = world.calls, world.misses, world.time_ns
+    polling_ns, longest_ns, size_bytes = world.polling_ns, world.longest_ns, world.bytes
+    counted = [index for index, name in enumerate(world.procedures) if name not in STARTUP]
+    all_time = float(time_ns[:, counted].sum()) or 1.0
+    rows = []
+    for index, procedure in enumerate(world.procedures):
+        total = float(time_ns[:, index].sum())
+        timed = int(calls[:, index].sum() - misses[:, index].sum())
+        rows.append(
+            CallRow(
+                procedure=procedure,
+                calls=int(calls[:, index].sum()),
+                misses=int(misses[:, index].sum()),
+                ranks=int((calls[:, index] > 0).sum()),
+                time_ns=total,
+                mean_ns=total / timed if timed else 0.0,
+                longest_ns=float(longest_ns[:, index].max()),
+                polling_ns=float(polling_ns[:, index].sum()),
+                share=None if procedure in STARTUP else total / all_time,
+                imbalance=_ratio([float(value) for value in time_ns[:, index]]),
+                bytes=int(size_bytes[:, index].sum()),
+            )
+        )
+    rows.sort(key=lambda row: (row.share is None, -row.time_ns, row.procedure))
+    return tuple(rows)
+
+
+def _site_rows(world: World) -> tuple[SiteRow, ...]:
+    started = min((rank.started_realtime_ns for rank in world.ranks), default=0)
+    rows = []
+    for site in world.sites:
+        rows.append(
+            SiteRow(
+                where=_where(site.object, site.file_offset),
+                object=site.object,
+                file_offset=site.file_offset,
+                changed=_changed_after(site.object, started),
+                procedure=world.procedures[site.procedure],
+                ranks=site.ranks,
+                calls=site.calls,
+                time_ns=site.time_ns,
+                polling_ns=site.polling_ns,
+                bytes=site.bytes,
+            )
+        )
+    rows.sort(key=lambda row: (row.procedure in STARTUP, -row.time_ns, row.where))
+    return tuple(rows)
+
+
+def _where(path: str, file_offset: int) -> str:
+    if not path:
+        return f"0x{file_offset:x}" if file_offset else "unknown"
+    symbol = find_symbol(path, file_offset)
+    if symbol is None:
+        return f"{Path(path).name}+0x{file_offset:x}"
+    return f"{symbol.function}+0x{symbol.offset:x}"
+
+
+def _changed_after(path: str, time_ns: int) -> bool:
+    try:
+        return bool(path) and time_ns > 0 and Path(path).stat().st_mtime_ns > time_ns
+    except OSError:
+        return False
+
+
+# ---- ranks -----------------------------------------------------------------------------------------------
+
+
+def _rank_rows(world: World) -> tuple[RankRow, ...]:
+    sent, received = _per_rank_bytes(world)
+    startup = [index for index, name in enumerate(world.procedures) if name in STARTUP]
+    startup_ns = world.time_ns[:, startup].sum(axis=1)
+    found = {
+        rank.rank: _rank_row(rank, float(startup_ns[index]), sent, received)
+        for index, rank in enumerate(world.ranks)
+    }
+    return tuple(found.get(rank) or _missing(rank) for rank in range(world.size))
+
+
+def _per_rank_bytes(world: World) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Point-to-point bytes as each rank itself saw them leave and arrive."""
+    sent = np.zeros(world.size, dtype=np.uint64)
+    received = np.zeros(world.size, dtype=np.uint64)
+    senders, _, size_bytes, _ = world.coordinates("sent")
+    np.add.at(sent, senders, size_bytes)
+    _, receivers, size_bytes, _ = world.coordinates("received")
+    np.add.at(received, receivers, size_bytes)
+    return sent, received
+
+
+def _rank_row(
+    rank: RankSummary, startup_ns: float, sent: NDArray[np.uint64], received: NDArray[np.uint64]
+) -> RankRow:
+    wall_ns = max(0.0, rank.wall_ns - startup_ns)
+    mpi_ns = max(0.0, rank.mpi_ns - startup_ns)
+    return RankRow(
+        rank=rank.rank,
+        ending=rank.ending,
+        abort_code=rank.abort_code,
+        host=rank.host,
+        threads=rank.threads,
+        wall_ns=wall_ns,
+        mpi_ns=mpi_ns,
+        share=mpi_ns / wall_ns if wall_ns > 0 else 0.0,
+        startup_ns=startup_ns,
+        polling_ns=rank.polling_ns,
+        sent_bytes=int(sent[rank.rank]),
+        received_bytes=int(received[rank.rank]),
+        records=rank.records,
+        cpus=cpu_list(rank.cpus_start),
+        moved=bool(rank.cpus_end) and list(rank.cpus_end) != list(rank.cpus_start),
+    )
+
+
+def _missing(rank: int) -> RankRow:
+    return RankRow(rank, "missing", 0, "", 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0, "", False)
+
+
+def cpu_list(cpus: Sequence[int]) -> str:
+    """Processing units as ranges: ``0-3,8``."""
+    ranges: list[list[int]] = []
+    for cpu in cpus:
+        if ranges and ranges[-1][1] == cpu - 1:
+            ranges[-1][1] = cpu
+        else:
+            ranges.append([cpu, cpu])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+# ---- how it ended ----------------------------------------------------------------------------------------
+
+
+def _ending(world: World, ranks: Sequence[RankRow]) -> Ending:
+    unfinished = [row.rank for row in ranks if row.ending == "running"]
+    aborted = [row for row in ranks if row.ending == "aborted"]
+    missing = [row.rank for row in ranks if row.ending == "missing"]
+    if not unfinished and not aborted and not missing:
+        return Ending(True, f"finished: {_all(world.size)} reached the end of MPI_Finalize")
+    parts = []
+    if aborted:
+        codes = ", ".join(sorted({str(row.abort_code) for row in aborted}))
+        parts.append(f"{_ranks([row.rank for row in aborted])} called MPI_Abort (code {codes})")
+    if unfinished:
+        parts.append(_unfinished(world, unfinished))
+    if missing:
+        parts.append(f"{_ranks(missing)} left no readable trace")
+    kept = f"all {_count(sum(row.records for row in ranks))} records up to then are here"
+    if missing or any(_lost_bytes(rank) for rank in world.ranks):
+        kept = f"{_count(sum(row.records for row in ranks))} records are here"
+    return Ending(False, f"did not finish: {'; '.join(parts)}; {kept}")
+
+
+def _unfinished(world: World, unfinished: Sequence[int]) -> str:
+    """Ranks without an end were killed, or died with the one that was; the first to fall silent is the suspect."""
+    if len(unfinished) == 1:
+        return f"rank {unfinished[0]} was killed or is still running"
+    last_seen = {
+        rank.rank: rank.started_realtime_ns + rank.wall_ns
+        for rank in world.ranks
+        if rank.rank in set(unfinished)
+    }
+    first = min(last_seen, key=lambda rank: (last_seen[rank], rank))
+    return f"{_ranks(unfinished)} were killed or are still running (rank {first} fell silent first)"
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    text = cpu_list(sorted(ranks))
+    return f"rank {text}" if len(ranks) == 1 else f"ranks {text}"
+
+
+def _all(size: int) -> str:
+    return "the one rank" if size == 1 else f"all {size} ranks"
+
+
+def _count(value: int) -> str:
+    return f"{value:,}".replace(",", " ")
+
+
+def _lost_bytes(rank: RankSummary) -> int:
+    losses = rank.losses
+    return int(losses.record_bytes + losses.missing_bytes + losses.overwritten_bytes + losses.damaged_blocks)
+
+
+# ---- warnings --------------------------------------------------------------------------------------------
+
+_LOSSES = (
+    ("record_bytes", "bytes of records lost: the file system was full"),
+    ("missing_bytes", "bytes of records missing: the trace file was cut short"),
+    ("damaged_blocks", "damaged blocks in the trace file"),
+    ("overwritten_bytes", "bytes of older records given up (flight recorder)"),
+    ("requests", "requests did not fit in the table: their arrival is unknown"),
+    ("sites", "calls whose call site did not fit in the table"),
+    ("communicators", "communicators beyond the trace's index"),
+    ("nested", "events dropped because a signal handler interrupted the recorder"),
+    ("bad_peers", "records name a rank that does not exist"),
+)
+
+
+def _warnings(profile: Profile, world: World) -> tuple[str, ...]:
+    warnings = list(profile.problems)
+    for name, what in _LOSSES:
+        lost = {rank.rank: int(getattr(rank.losses, name)) for rank in world.ranks}
+        losers = [rank for rank, value in lost.items() if value]
+        if losers:
+            warnings.append(f"{_ranks(losers)}: {_count(sum(lost.values()))} {what}")
+    warnings.extend(_clock_warnings(world))
+    outside = sum(rank.outside_sent_bytes + rank.outside_received_bytes for rank in world.ranks)
+    if outside:
+        warnings.append(f"{_count(outside)} bytes to or from processes of other worlds are not in the matrix")
+    unmodelled = sum(rank.unmodelled_bytes for rank in world.ranks)
+    if unmodelled:
+        warnings.append(f"{_count(unmodelled)} bytes of collectives are not in the collective matrix")
+    if len(profile.worlds) > 1:
+        others = ", ".join(f"{other.name} ({other.size} ranks)" for other in profile.worlds[1:])
+        warnings.append(f"shown is the main world; this profile also holds {others}")
+    status = profile.meta.exit_status
+    if status:
+        warnings.append(f"the launcher ended with exit status {status}")
+    return tuple(warnings)
+
+
+def _clock_warnings(world: World) -> list[str]:
+    unknown = [rank.rank for rank in world.ranks if not rank.clock_known]
+    rough = [rank.rank for rank in world.ranks if rank.clock_known and not rank.clock_precise]
+    found = []
+    if unknown:
+        found.append(f"{_ranks(unknown)}: the clock was never calibrated: times are clock ticks")
+    if rough:
+        found.append(f"{_ranks(rough)}: the clock was calibrated over less than 10 ms: times are rough")
+    return found
+
+
+# ---- traffic ---------------------------------------------------------------------------------------------
+
+
+def _consistency(world: World) -> Consistency:
+    pairs = len(world.coordinates("sent")[0])
+    differing = tuple(world.differences())
+    if not differing:
+        statement = (
+            f"what was sent arrived: {pairs} pairs agree in bytes and messages" if pairs else "no messages"
+        )
+        return Consistency(pairs, differing, statement)
+    sent = sum(pair.sent_bytes for pair in differing)
+    received = sum(pair.received_bytes for pair in differing)
+    statement = (
+        f"{len(differing)} of {max(pairs, len(differing))} pairs differ: {_count(sent)} bytes sent, "
+        f"{_count(received)} received there"
+    )
+    return Consistency(pairs, differing, statement)
+
+
+def _size_rows(world: World) -> tuple[SizeRow, ...]:
+    counts, size_bytes = world.histogram("sent")
+    calls, call_bytes = world.histogram("collective")
+    used = np.flatnonzero((counts > 0) | (calls > 0))
+    return tuple(
+        SizeRow(
+            low_bytes=0 if bin_ == 0 else 1 << (int(bin_) - 1),
+            high_bytes=0 if bin_ == 0 else (1 << int(bin_)) - 1,
+            messages=int(counts[bin_]),
+            bytes=int(size_bytes[bin_]),
+            collective_calls=int(calls[bin_]),
+            collective_bytes=int(call_bytes[bin_]),
+        )
+        for bin_ in used
+    )
+
+
+def _comm_rows(world: World) -> tuple[CommRow, ...]:
+    rows = []
+    for index, comm in enumerate(world.communicators):
+        _, _, size_bytes, messages = world.coordinates("sent", index)
+        collective = int(world.coordinates("collective", index)[2].sum())
+        name = comm.name or f"from {comm.created_by or 'MPI'}"
+        rows.append(
+            CommRow(name, comm.size, comm.remote_size, int(messages.sum()), int(size_bytes.sum()), collective)
+        )
+    rows.sort(key=lambda row: -(row.bytes + row.collective_bytes))
+    return tuple(rows)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _ratio(values: Sequence[float]) -> float:
+    """The largest value over the mean; 1 where nothing is there to balance."""
+    mean = _mean(values)
+    return max(values) / mean if mean > 0 else 1.0

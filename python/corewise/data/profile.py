@@ -1,0 +1,174 @@
+"""Profiles: one folder ``NAME.cw`` with `meta.json` and a trace file per rank (docs/formats/trace.md).
+
+Owns what `meta.json` says and how a folder that is no profile is refused. Invariant: a profile whose
+launcher was killed (no `meta.json`, or one without an exit status) is read like any other; what is wrong
+with single rank files stands in `Profile.problems`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corewise._core import Pattern, World, read_profile
+from corewise.data.files import read_text
+from corewise.errors import InputError, bad_field
+
+FORMAT = "corewise-profile"
+VERSION = 1
+META = "meta.json"
+
+
+@dataclass(frozen=True)
+class RunMeta:
+    """What the launcher wrote down.
+
+    Attributes
+    ----------
+    command, program : tuple of str
+        The launcher's whole command line, and the program with its arguments (the same where unknown).
+    mpi_name, mpi_version : str
+        The MPI library.
+    ranks : int or None
+        As asked with -n.
+    host, started : str
+        Where and when (ISO time).
+    exit_status : int or None
+        The launcher's; None when it was killed itself.
+    wall_s : float or None
+        From launch to end.
+    """
+
+    command: tuple[str, ...] = ()
+    program: tuple[str, ...] = ()
+    mpi_name: str = ""
+    mpi_version: str = ""
+    ranks: int | None = None
+    host: str = ""
+    started: str = ""
+    exit_status: int | None = None
+    wall_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A run as recorded.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    meta : RunMeta
+        Empty fields where `meta.json` is missing.
+    has_meta : bool
+        Whether there was one.
+    worlds : tuple of World
+        The main one first; further ones were spawned or launched in the same run.
+    problems : tuple of str
+        Rank files that could not be read.
+    """
+
+    path: Path
+    meta: RunMeta
+    has_meta: bool
+    worlds: tuple[World, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def world(self) -> World:
+        """The main world."""
+        return self.worlds[0]
+
+    @property
+    def name(self) -> str:
+        """The folder's name without its suffix."""
+        return self.path.resolve().stem
+
+    def pattern(self) -> Pattern:
+        """The main world's point-to-point messages, as one phase."""
+        return self.world.pattern(self.name)
+
+
+def load_profile(path: str | Path) -> Profile:
+    """Reads a profile.
+
+    Raises
+    ------
+    InputError
+        The folder is missing, holds no rank file, holds none that can be read, or its `meta.json` is none
+        of ours.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        found = "a file" if folder.exists() else "nothing"
+        raise InputError(
+            f"{path}: found {found}, allowed: a profile folder NAME.cw (corewise run writes one)"
+        )
+    meta = _load_meta(folder / META)
+    if not any(folder.glob("*.cwt")):
+        raise InputError(_nothing_there(folder, meta))
+    read = read_profile(str(folder))
+    return Profile(folder, meta or RunMeta(), meta is not None, tuple(read.worlds), tuple(read.problems))
+
+
+def _nothing_there(folder: Path, meta: RunMeta | None) -> str:
+    if meta is None:
+        return f"{folder}: not a profile: it holds neither {META} nor rank files (*.cwt)"
+    return (
+        f"{folder}: 0 events seen: no rank of '{' '.join(meta.program)}' left a trace. It never called MPI_Init, is "
+        f"linked statically, or is linked to another MPI than {meta.mpi_name or 'the launcher'} (corewise doctor)"
+    )
+
+
+def _load_meta(path: Path) -> RunMeta | None:
+    if not path.exists():
+        return None
+    try:
+        document = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}: line {error.lineno}: not JSON: {error.msg}") from None
+    if not isinstance(document, dict):
+        raise InputError(f"{path}: found a {type(document).__name__}, allowed: a JSON object")
+    for field, wanted in (("format", FORMAT), ("version", VERSION)):
+        if document.get(field) != wanted:
+            raise bad_field(str(path), field, json.dumps(document.get(field)), json.dumps(wanted))
+    return _meta(document, str(path))
+
+
+def _meta(document: dict[str, Any], source: str) -> RunMeta:
+    mpi = _field(document, "mpi", dict, {}, source)
+    command = _words(document, "command", source)
+    return RunMeta(
+        command=command,
+        program=_words(document, "program", source) or command,
+        mpi_name=_field(mpi, "name", str, "", source),
+        mpi_version=_field(mpi, "version", str, "", source),
+        ranks=_field(document, "ranks", int, None, source),
+        host=_field(document, "host", str, "", source),
+        started=_field(document, "started", str, "", source),
+        exit_status=_field(document, "exit_status", int, None, source),
+        wall_s=_field(document, "wall_s", (int, float), None, source),
+    )
+
+
+def _field(
+    document: dict[str, Any], name: str, kind: type | tuple[type, ...], fallback: Any, source: str
+) -> Any:  # noqa: ANN401
+    value = document.get(name)
+    if value is None:
+        return fallback
+    if not isinstance(value, kind) or isinstance(value, bool):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        raise bad_field(source, name, json.dumps(value), " or ".join(each.__name__ for each in kinds))
+    return value
+
+
+def _words(document: dict[str, Any], name: str, source: str) -> tuple[str, ...]:
+    words = _field(document, name, list, [], source)
+    if not all(isinstance(word, str) for word in words):
+        raise bad_field(source, name, json.dumps(words), "a list of strings")
+    return tuple(words)
