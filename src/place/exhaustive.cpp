@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "place/exhaustive.hpp"
 
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -186,7 +187,8 @@ std::string proof_statement(const ExhaustiveResult& result) {
     text += " and " + std::to_string(result.excluded) + " excluded by a partial load above the optimum";
   }
   text += ", covering all " + std::to_string(result.covered) + " by a group of ";
-  return text + std::to_string(result.group_order);
+  const bool saturated = result.group_order == std::numeric_limits<std::uint64_t>::max();
+  return text + (saturated ? "2^64 or more" : std::to_string(result.group_order));
 }
 
 }  // namespace corewise::place

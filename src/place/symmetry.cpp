@@ -15,6 +15,9 @@ namespace corewise::place {
 
 namespace {
 
+/// Sets of fixed units whose orbits may be computed before enumeration counts as out of reach: bounds the time
+/// spent on machines with much local and little global symmetry.
+constexpr std::size_t most_fixed_sets = 3'000;
 constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
 
 std::size_t index(int value) {
@@ -77,6 +80,7 @@ class StartBuilder {
   bool grow(std::uint64_t orbit_size) {
     const int placed = static_cast<int>(start_.size());
     if (placed == made_.ranks) return emit(orbit_size);
+    if (known_.size() > most_fixed_sets) return false;
     const std::vector<int>& orbits = orbits_fixing_start();
     if (is_trivial(orbits)) return emit(orbit_size);
     for (int unit = 0; unit < made_.units; ++unit) {

@@ -74,7 +74,8 @@ struct Representatives {
   std::uint64_t covered = 0;  ///< placements in all: units! / (units - ranks)!
 };
 
-/// Nothing where there are more than `limit` representatives, or more placements than 64 bits count.
+/// Nothing where there are more than `limit` representatives, more placements than 64 bits count, or more than
+/// 3,000 sets of units to stabilise on the way.
 /// Requires 1 <= ranks <= units.
 std::optional<Representatives> representatives(const Symmetry& symmetry, int ranks, std::uint64_t limit);
 
