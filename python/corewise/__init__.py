@@ -1,7 +1,8 @@
 """corewise: makes message passing inside a multicore node visible, predictable and fast.
 
-This package's top level carries the error classes and the version only; the rooms are `corewise.data` (files in and
-out), `corewise.analysis` (numbers, no printing), `corewise.plots` (pictures of them) and `corewise.cli`.
+This package's top level carries the error classes and the version only; the rooms are `corewise.data`
+(files in and out), `corewise.analysis` (numbers, no printing), `corewise.plots` (pictures of them) and
+`corewise.cli`.
 
 SPDX-License-Identifier: BSD-3-Clause
 """

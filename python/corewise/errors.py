@@ -1,8 +1,8 @@
 """The exceptions a user of corewise meets, one class per exit status.
 
 The C++ rooms return a `Status`; `src/bind` raises it as one of these, and Python code raises them directly.
-Invariant: the message is one line that names the source, the field, what was found and what is allowed, so that
-the command line prints it as it is.
+Invariant: the message is one line that names the source, the field, what was found and what is allowed, so
+that the command line prints it as it is.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -23,7 +23,7 @@ class InputError(CorewiseError):
 
 
 class RunError(CorewiseError):
-    """The run failed although the input was right: the operating system or a missing capability (exit status 1)."""
+    """The run failed although the input was right, e.g. a capability is missing (exit status 1)."""
 
     exit_status = 1
 

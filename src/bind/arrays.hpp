@@ -20,6 +20,10 @@ using ArrayOut = nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>, nanobi
 template <class T>
 using MatrixOut = nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<2>, nanobind::c_contig>;
 
+/// Senders, receivers, bytes, messages: four arrays of equal length.
+using CoordinatesOut = nanobind::typed<nanobind::tuple, ArrayOut<std::int32_t>, ArrayOut<std::int32_t>,
+                                       ArrayOut<std::uint64_t>, ArrayOut<std::uint64_t>>;
+
 template <class T>
 nanobind::capsule owner(std::unique_ptr<std::vector<T>> data) {
   return nanobind::capsule(data.release(), [](void* held) noexcept { delete static_cast<std::vector<T>*>(held); });

@@ -108,7 +108,7 @@ ArrayOut<T> column(const std::vector<Message>& messages, T (*field)(const Messag
 }
 
 /// (senders int32, receivers int32, bytes uint64, messages uint64)
-nb::tuple coordinates(const std::vector<Message>& messages) {
+CoordinatesOut coordinates(const std::vector<Message>& messages) {
   return nb::make_tuple(column<std::int32_t>(messages, [](const Message& message) { return message.from; }),
                         column<std::int32_t>(messages, [](const Message& message) { return message.to; }),
                         column<std::uint64_t>(messages, [](const Message& message) { return message.bytes; }),

@@ -1,8 +1,9 @@
 """Exported placements bind exactly as asked.
 
-On this host every form is really launched and the affinity is read back inside each rank. For machines that are not
-here, the launchers' dry runs say where they would bind; those machines number their processing units unlike hwloc
-does, so that a mixed-up numbering shows. Slurm runs on a controller and one node daemon of the test's own.
+On this host every form is really launched and the affinity is read back inside each rank. For machines that
+are not here, the launchers' dry runs say where they would bind; those machines number their processing units
+unlike hwloc does, so that a mixed-up numbering shows. Slurm runs on a controller and one node daemon of the
+test's own.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -18,12 +19,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import Mpi
+from conftest import Mpi, find_mpi
 
 from corewise._core import Machine
 from corewise.data.export import (
@@ -61,18 +62,36 @@ int main(int argc, char** argv) {
 CPUS = sorted(os.sched_getaffinity(0))
 
 
-@pytest.fixture(scope="session")
-def affinity(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program whose ranks print their own affinity, built for this MPI."""
-    folder = tmp_path_factory.mktemp(f"affinity-{mpi.name}")
+@dataclass(frozen=True)
+class Launchable:
+    """An MPI and a program built for it whose ranks print their own affinity."""
+
+    mpi: Mpi
+    program: Path
+
+
+def launchable(name: str, folders: pytest.TempPathFactory) -> Launchable:
+    """Builds the affinity program for one MPI."""
+    mpi = find_mpi(name)
+    folder = folders.mktemp(f"affinity-{name}")
     source = folder / "affinity.c"
     source.write_text(AFFINITY_C)
-    return mpi.build(folder / "affinity", source)
+    return Launchable(mpi, mpi.build(folder / "affinity", source))
 
 
-def launch(
-    command: Sequence[str | Path], env: dict[str, str] | None = None, cwd: Path | None = None
-) -> str:
+@pytest.fixture(scope="session")
+def openmpi(tmp_path_factory: pytest.TempPathFactory) -> Launchable:
+    """Open MPI with the affinity program."""
+    return launchable("openmpi", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def mpich(tmp_path_factory: pytest.TempPathFactory) -> Launchable:
+    """MPICH with the affinity program."""
+    return launchable("mpich", tmp_path_factory)
+
+
+def launch(command: Sequence[str | Path], env: dict[str, str] | None = None, cwd: Path | None = None) -> str:
     """Runs to the end and returns standard output; a failure fails the test with everything that was said."""
     full = {**os.environ, **(env or {})}
     done = subprocess.run(
@@ -87,11 +106,12 @@ def root_env(mpi: Mpi) -> dict[str, str]:
     return {key: value for key, value in mpi.env.items() if "mapping_policy" not in key}
 
 
-def bound_cpus(mpi: Mpi, export: Export, program: Path, cwd: Path) -> dict[int, list[int]]:
+def bound_cpus(ready: Launchable, export: Export, cwd: Path) -> dict[int, list[int]]:
     """Launches exactly the exported arguments and reads every rank's affinity back."""
     if export.needs_file:
         (cwd / "rankfile").write_text(export.text)
-    out = launch([mpi.mpiexec, *export.arguments, program], root_env(mpi) | dict(mpi.yield_env), cwd)
+    env = root_env(ready.mpi) | dict(ready.mpi.yield_env)
+    out = launch([ready.mpi.mpiexec, *export.arguments, ready.program], env, cwd)
     found = re.findall(r"rank (\d+) cpus((?: \d+)+)", out)
     return {int(rank): [int(cpu) for cpu in cpus.split()] for rank, cpus in found}
 
@@ -102,37 +122,39 @@ def host_cores() -> list[int]:
     return [unit.os_index for unit in sorted(host.units, key=lambda unit: unit.logical_core)]
 
 
-@pytest.mark.parametrize("order", ["reversed", "same", "twice"])
-def test_openmpi_binds_as_exported(mpi: Mpi, affinity: Path, order: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cores", [[1, 0], [0, 1], [1, 0, 0, 1]])
+@pytest.mark.parametrize("write", [lambda cores: openmpi_rankfile(cores, "rankfile"), openmpi_pe_list])
+def test_openmpi_binds_as_exported(
+    openmpi: Launchable, write: Callable[[list[int]], Export], cores: list[int], tmp_path: Path
+) -> None:
     """Rank file and ordered pe-list, permuted and with more ranks than cores."""
-    if mpi.name != "openmpi":
-        return
-    cores = {"reversed": [1, 0], "same": [0, 1], "twice": [1, 0, 0, 1]}[order]
     pus = host_cores()
-    for export in (openmpi_rankfile(cores, "rankfile"), openmpi_pe_list(cores)):
-        bound = bound_cpus(mpi, export, affinity, tmp_path)
-        assert {rank: cpus[0] for rank, cpus in bound.items()} == {r: pus[c] for r, c in enumerate(cores)}
-        assert all(set(cpus).isdisjoint(set(pus) - {cpus[0]}) for cpus in bound.values())
+    bound = bound_cpus(openmpi, write(cores), tmp_path)
+    assert {rank: cpus[0] for rank, cpus in bound.items()} == {r: pus[core] for r, core in enumerate(cores)}
+    assert all(set(cpus).isdisjoint(set(pus) - {cpus[0]}) for cpus in bound.values())
 
 
 @pytest.mark.parametrize("pick", [[1, 0], [0, 1], [1, 0, 0, 1]])
-def test_mpich_binds_as_exported(mpi: Mpi, affinity: Path, pick: list[int], tmp_path: Path) -> None:
+def test_mpich_binds_as_exported(mpich: Launchable, pick: list[int], tmp_path: Path) -> None:
     """Hydra user binding in OS indexes; every rank bound, also those that share a core."""
-    if mpi.name != "mpich":
-        return
     cpus = [CPUS[index] for index in pick]
-    bound = bound_cpus(mpi, mpich_user(cpus), affinity, tmp_path)
+    bound = bound_cpus(mpich, mpich_user(cpus), tmp_path)
     assert bound == {rank: [cpu] for rank, cpu in enumerate(cpus)}
 
 
-def test_host_placement_binds_as_exported(mpi: Mpi, affinity: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "library, form", [("openmpi", "openmpi-rankfile"), ("openmpi", "openmpi-pelist"), ("mpich", "mpich")]
+)
+def test_host_placement_binds_as_exported(
+    library: str, form: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     """The whole way: this host through hwloc, a placement, an export, a launch, the affinity."""
     host = Machine.from_hwloc(libraries=hwloc_libraries())
     placement = make_placement(host, [1, 0])
     wanted = {rank: host.units[unit].os_index for rank, unit in enumerate(placement.unit_of_rank)}
-    for form in {"openmpi": ["openmpi-rankfile", "openmpi-pelist"], "mpich": ["mpich"]}[mpi.name]:
-        bound = bound_cpus(mpi, export_placement(form, host, placement), affinity, tmp_path)
-        assert {rank: cpus[0] for rank, cpus in bound.items()} == wanted
+    ready: Launchable = request.getfixturevalue(library)
+    bound = bound_cpus(ready, export_placement(form, host, placement), tmp_path)
+    assert {rank: cpus[0] for rank, cpus in bound.items()} == wanted
 
 
 @dataclass(frozen=True)
@@ -163,7 +185,9 @@ INVENTED = {
     "threads": Invented(
         "pack:2 core:4", 2, tuple(cpu for core in (0, 2, 4, 6, 1, 3, 5, 7) for cpu in (core, core + 8))
     ),
-    "two sockets of 32": Invented("pack:2 l3:4 core:8", 1, tuple(a + 8 * b for a in range(8) for b in range(8))),
+    "two sockets of 32": Invented(
+        "pack:2 l3:4 core:8", 1, tuple(a + 8 * b for a in range(8) for b in range(8))
+    ),
 }
 
 
@@ -190,15 +214,13 @@ def write_hwloc_xml(text: str, path: Path, libraries: Sequence[str]) -> None:
 def dry_openmpi(mpi: Mpi, export: Export, xml: Path, cores: int, cwd: Path) -> list[int]:
     """Per rank the number that Open MPI's map prints after ``core:L``.
 
-    Release 5 prints the unit's OS index there where a core has one unit, the logical core where it has several.
+    Release 5 prints the unit's OS index there where a core has one unit, else the logical core.
     """
     if export.needs_file:
         (cwd / "rankfile").write_text(export.text)
-    command = [
-        mpi.mpiexec, *export.arguments, "--host", f"localhost:{cores}", "--prtemca", "hwloc_use_topo_file", xml,
-        "--runtime-options", "donotlaunch", "--display", "map", "true",
-    ]  # fmt: skip
-    out = launch(command, root_env(mpi), cwd)
+    described = ["--host", f"localhost:{cores}", "--prtemca", "hwloc_use_topo_file", xml]
+    dry = ["--runtime-options", "donotlaunch", "--display", "map", "true"]
+    out = launch([mpi.mpiexec, *export.arguments, *described, *dry], root_env(mpi), cwd)
     found = re.findall(r"Data for proc: \[\S+,(\d+)\].*?core:L(\d+)\]", out, re.DOTALL)
     assert [int(rank) for rank, _ in found] == list(range(len(found))), out
     return [int(label) for _, label in found]
@@ -318,12 +340,19 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 def start_slurm(folder: Path, env: dict[str, str], daemons: list[subprocess.Popen[bytes]]) -> None:
     """Starts the three daemons and waits until the node is idle."""
+    files = {
+        "socket": "munge.socket",
+        "key-file": "key",
+        "pid-file": "pid",
+        "log-file": "log",
+        "seed-file": "seed",
+    }
+    munge = [f"--{option}={folder / name}" for option, name in files.items()]
     commands = [
-        ["munged", "--foreground", "--force", f"--socket={folder}/munge.socket", f"--key-file={folder}/key",
-         f"--pid-file={folder}/munged.pid", f"--log-file={folder}/munged.log", f"--seed-file={folder}/munged.seed"],
+        ["munged", "--foreground", "--force", *munge],
         ["slurmctld", "-D", "-c"],
         ["slurmd", "-D", "-c"],
-    ]  # fmt: skip
+    ]
     full = {**os.environ, **env}
     for command in commands:
         log = (folder / f"{command[0]}.out").open("wb")
@@ -331,7 +360,9 @@ def start_slurm(folder: Path, env: dict[str, str], daemons: list[subprocess.Pope
         daemons.append(subprocess.Popen([program, *command[1:]], env=full, stdout=log, stderr=log))
         time.sleep(0.5)
     for _ in range(60):
-        done = subprocess.run(["sinfo", "-h", "-o", "%t"], env=full, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["sinfo", "-h", "-o", "%t"], env=full, capture_output=True, text=True, check=False
+        )
         if done.stdout.strip() == "idle":
             return
         time.sleep(0.5)
@@ -344,7 +375,16 @@ def test_slurm_binds_as_exported(slurm: dict[str, str], pick: list[int]) -> None
     """map_cpu in a job that holds the node, read back in every task."""
     cpus = [CPUS[index] for index in pick]
     export = slurm_map_cpu(cpus)
-    command = ["salloc", "--nodes=1", "--exclusive", "--quiet", "srun", *export.arguments, sys.executable, "-c"]
+    command = [
+        "salloc",
+        "--nodes=1",
+        "--exclusive",
+        "--quiet",
+        "srun",
+        *export.arguments,
+        sys.executable,
+        "-c",
+    ]
     out = launch([*command, AFFINITY_PY], slurm)
     bound = {int(line.split()[0]): [int(cpu) for cpu in line.split()[1:]] for line in out.splitlines()}
     assert bound == {rank: [cpu] for rank, cpu in enumerate(cpus)}

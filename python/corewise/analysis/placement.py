@@ -1,7 +1,7 @@
 """What the placement of a pattern on a machine costs: the best, and what it is compared with.
 
-Owns the four reference rows (best, identity, random, worst) and which link and phase is named as the bottleneck.
-Deterministic: the same pattern, machine and seed give the same study. Prints nothing.
+Owns the four reference rows (best, identity, random, worst) and which link and phase is named as the
+bottleneck. Deterministic: the same pattern, machine and seed give the same study. Prints nothing.
 
 SPDX-License-Identifier: BSD-3-Clause
 """

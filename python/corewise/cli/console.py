@@ -1,8 +1,8 @@
 """The one place that prints.
 
-Commands hand over Rich renderables, JSON rows or an error; nothing else in the package writes to the terminal.
-Invariants: with ``--json`` standard output carries exactly one JSON object; errors and progress go to standard
-error; an error is one line.
+Commands hand over Rich renderables, JSON rows or an error; nothing else in the package writes to the
+terminal. Invariants: with ``--json`` standard output carries exactly one JSON object; errors and progress
+go to standard error; an error is one line.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -37,9 +37,7 @@ def show(*renderables: RenderableType) -> None:
         console.print(renderable)
 
 
-def show_json(
-    name: str, machine: str | None, rows: Sequence[Mapping[str, object]], **more: object
-) -> None:
+def show_json(name: str, machine: str | None, rows: Sequence[Mapping[str, object]], **more: object) -> None:
     """Prints the one JSON object of a ``--json`` command.
 
     Parameters

@@ -105,7 +105,8 @@ def check_machine(
 
 
 def _counts(machine: Machine) -> str:
-    return f"{machine.kind}, {len(machine.units)} units at {len(machine.stops)} stops, {len(machine.links)} links"
+    units, stops, links = len(machine.units), len(machine.stops), len(machine.links)
+    return f"{machine.kind}, {units} units at {stops} stops, {links} links"
 
 
 def _heading(machine: Machine) -> Text:

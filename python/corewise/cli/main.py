@@ -1,6 +1,7 @@
-"""The `corewise` command: a table of command modules and the one place that turns an error into an exit status.
+"""The `corewise` command: a table of command modules, and where an error becomes an exit status.
 
-Exit status 0: done; 1: the run failed; 2: the user's input is wrong. A user never sees a traceback for either.
+Exit status 0: done; 1: the run failed; 2: the user's input is wrong. Neither shows a
+traceback.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -16,9 +17,9 @@ from corewise import CorewiseError, __version__
 from corewise.cli import build_preload, console, doctor, machines, patterns, place, run
 
 COMMANDS = (run, place, machines, patterns, build_preload, doctor)
-"""Modules that add their command; each has ``register(app)``. The order is the order of ``corewise --help``."""
+"""Modules that add their command by ``register(app)``, in the order of ``corewise --help``."""
 
-# Typer carries its own copy of Click in some releases: its public BadParameter leads to the base class in either.
+# Typer carries its own copy of Click in some releases: its public BadParameter leads to the base class.
 _USAGE_ERROR: type[Exception] = typer.BadParameter.mro()[1]
 
 
@@ -46,7 +47,9 @@ def _version(wanted: bool) -> None:
 
 
 def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
 ) -> None:
     """Makes message passing inside a multicore node visible, predictable and fast."""
 
@@ -59,7 +62,8 @@ def execute(arguments: Sequence[str]) -> int:
         console.fail(str(error))
         return error.exit_status
     except _USAGE_ERROR as error:
-        console.fail(f"{getattr(error, 'format_message', lambda: str(error))()} (see --help)")
+        format_message = getattr(error, "format_message", error.__str__)
+        console.fail(f"{format_message()} (see --help)")
         return 2
     except typer.Abort:
         console.fail("interrupted")

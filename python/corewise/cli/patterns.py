@@ -18,7 +18,7 @@ from corewise.data.patterns import load_pattern_or_profile, save_pattern
 from corewise.errors import InputError
 from corewise.plots.heatmap import bytes_text, heat_map
 
-_LIST_HELP = """Lists the pattern generators with their parameters; `make` writes one to a file, `show` draws a file.
+_LIST_HELP = """Lists the pattern generators; `make` writes a pattern to a file, `show` draws a file.
 
 \b
 Example:
@@ -33,7 +33,7 @@ Parameters are given as NAME=VALUE; `corewise patterns` lists them. Without -o t
 Example:
   corewise patterns make ring ranks=8 bytes=4096 -o ring.json
 """
-_SHOW_HELP = """Shows a pattern file or a profile NAME.cw: totals, the pattern's name, the matrix as a heat map.
+_SHOW_HELP = """Shows a pattern file or a profile NAME.cw: totals, the pattern's name, a heat map.
 
 \b
 Example:
@@ -84,7 +84,9 @@ def make_pattern(
 
 
 def show_pattern(
-    file: Path = typer.Argument(..., metavar="FILE", help="A .json, .csv or .mtx file, or a profile NAME.cw."),
+    file: Path = typer.Argument(
+        ..., metavar="FILE", help="A .json, .csv or .mtx file, or a profile NAME.cw."
+    ),
     as_json: bool = _AS_JSON,
 ) -> None:
     """Shows a pattern."""

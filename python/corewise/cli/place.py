@@ -25,8 +25,9 @@ from corewise.plots.machines import drawing
 
 _HELP = """Finds the placement of ranks on a machine's units that communicates fastest.
 
-Takes a pattern (.json, .csv, .mtx) or a profile NAME.cw. Compares the best placement with rank order (identity), the
-median of random ones, and the worst. Up to eight ranks the best is proven; beyond, it is what a search found.
+Takes a pattern (.json, .csv, .mtx) or a profile NAME.cw. Compares the best placement with rank order
+(identity), the median of random ones, and the worst. Up to eight ranks the best is proven; beyond, it is
+what a search found.
 
 \b
 Example:
@@ -35,10 +36,14 @@ Example:
 or bind the ranks of an MPI program on this host:
   corewise place ring.json --machine host --export mpich
 """
-_MACHINE = typer.Option(..., "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text.")
+_MACHINE = typer.Option(
+    ..., "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text."
+)
 _OBJECTIVE = typer.Option(OBJECTIVES[0], "--objective", help=f"What to minimise: {' or '.join(OBJECTIVES)}.")
 _OUTPUT = typer.Option(None, "--output", "-o", metavar="FILE", help="Write the best placement as JSON.")
-_EXPORT = typer.Option(None, "--export", metavar="FORM", help=f"Print launcher arguments: {', '.join(FORMS)}.")
+_EXPORT = typer.Option(
+    None, "--export", metavar="FORM", help=f"Print launcher arguments: {', '.join(FORMS)}."
+)
 _EXPORT_FILE = typer.Option(
     "rankfile", "--export-file", metavar="FILE", help="Where openmpi-rankfile writes its file."
 )
@@ -53,7 +58,9 @@ def register(app: typer.Typer) -> None:
 
 
 def place(
-    source: Path = typer.Argument(..., metavar="PATTERN_OR_PROFILE", help="A pattern file or a NAME.cw directory."),
+    source: Path = typer.Argument(
+        ..., metavar="PATTERN_OR_PROFILE", help="A pattern file or a NAME.cw directory."
+    ),
     machine_reference: str = _MACHINE,
     objective: str = _OBJECTIVE,
     output: Path | None = _OUTPUT,
@@ -110,16 +117,22 @@ def _show(
 
 def _heading(study: PlacementStudy, on_host: bool) -> Text:
     text = Text(f"{study.pattern.name or 'pattern'} on {study.machine.name}", style="bold")
-    text.append(f": {study.pattern.ranks} ranks on {len(study.machine.units)} units, {_label(on_host)}", style="none")
+    text.append(
+        f": {study.pattern.ranks} ranks on {len(study.machine.units)} units, {_label(on_host)}", style="none"
+    )
     return text
 
 
 def _label(on_host: bool) -> str:
-    return "link loads of this host as described" if on_host else "prediction: this is not the machine at hand"
+    return (
+        "link loads of this host as described" if on_host else "prediction: this is not the machine at hand"
+    )
 
 
 def _table(study: PlacementStudy) -> Table:
-    table = Table("placement", "bottleneck ns", "load", "busiest link", "hop-bytes", "ratio", "unit of rank 0, 1, ...")
+    table = Table(
+        "placement", "bottleneck ns", "load", "busiest link", "hop-bytes", "ratio", "unit of rank 0, 1, ..."
+    )
     for row in study.rows:
         units = " ".join(study.machine.units[unit].name for unit in row.unit_of_rank)
         table.add_row(

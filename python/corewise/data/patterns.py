@@ -1,7 +1,7 @@
 """Patterns as files, and patterns from anything on the command line that holds one.
 
-The C++ room reads and writes the texts of all three formats; this module owns files, suffixes, and the rule by which
-a reference is a file or a profile directory.
+The C++ room reads and writes the texts of all three formats; this module owns files, suffixes, and the rule
+by which a reference is a file or a profile directory.
 
 SPDX-License-Identifier: BSD-3-Clause
 """

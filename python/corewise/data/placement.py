@@ -1,8 +1,8 @@
 """Placements as files: rank -> unit, in JSON (docs/formats/placement.md).
 
-The machine room reads and validates the format; this module owns the files and the record that Python passes around.
-A placement names its units as well as numbering them, so that it is never silently applied to a machine that numbers
-its units differently. The launchers' forms are in `export`.
+The machine room reads and validates the format; this module owns the files and the record that Python
+passes around. A placement names its units as well as numbering them, so that it is never silently applied
+to a machine that numbers its units differently. The launchers' forms are in `export`.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -20,7 +20,7 @@ from corewise.data.files import read_text, write_text
 
 @dataclass(frozen=True)
 class Placement:
-    """Rank r runs on unit ``unit_of_rank[r]`` of the machine named `machine`; `units` are those units' names."""
+    """Rank r runs on unit ``unit_of_rank[r]`` of `machine`; `units` are the names of those units."""
 
     machine: str
     unit_of_rank: tuple[int, ...]

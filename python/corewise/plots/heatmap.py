@@ -1,8 +1,9 @@
 """A communication matrix as a terminal heat map.
 
-Rows send, columns receive. Five shades, logarithmic between the smallest and the largest nonzero entry, because halo
-faces and corners differ by orders of magnitude and a linear scale would hide the corners. Shade characters carry the
-picture where colours do not reach (a pipe, a log file). Larger matrices are summed into blocks and say so.
+Rows send, columns receive. Five shades, logarithmic between the smallest and the largest nonzero entry,
+because halo faces and corners differ by orders of magnitude and a linear scale would hide the corners.
+Shade characters carry the picture where colours do not reach (a pipe, a log file). Larger matrices are
+summed into blocks and say so.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -38,7 +39,7 @@ def heat_map(matrix: NDArray[np.uint64], title: str = "bytes sent") -> Renderabl
 
 
 def in_blocks(matrix: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], int]:
-    """The matrix summed into the smallest square blocks that fit `MOST_CELLS`, and the block's side in ranks."""
+    """The matrix summed into the smallest blocks that fit `MOST_CELLS`, and a block's side in ranks."""
     ranks = matrix.shape[0]
     block = -(-ranks // MOST_CELLS)
     if block == 1:

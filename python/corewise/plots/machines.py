@@ -1,7 +1,7 @@
-"""A machine as a drawing in text: rings as two rows, meshes as grids, trees as trees, parts one below the other.
+"""A machine as a drawing in text: rings as two rows, meshes as grids, trees as trees.
 
-Reads only names, stops and links of a machine, never its routes. Ranks may be written on their units, which is how a
-placement is shown. Layouts come from the links, not from the machine's name.
+Reads only names, stops and links of a machine, never its routes. Ranks may be written on their units, which
+is how a placement is shown. Layouts come from the links, not from the machine's name.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -53,7 +53,9 @@ def _stop_labels(machine: Machine, rank_of_unit: Mapping[int, int]) -> list[str]
     on_stop: dict[int, list[str]] = defaultdict(list)
     for index, unit in enumerate(machine.units):
         on_stop[unit.stop].append(unit_label(unit.name, rank_of_unit.get(index)))
-    return [_together(on_stop[stop]) if on_stop[stop] else f"({name})" for stop, name in enumerate(machine.stops)]
+    return [
+        _together(on_stop[stop]) if on_stop[stop] else f"({name})" for stop, name in enumerate(machine.stops)
+    ]
 
 
 def _together(labels: Sequence[str]) -> str:
@@ -136,7 +138,7 @@ def _ring_row(labels: Sequence[str], widths: Sequence[int], left: str, right: st
 
 def _tile_positions(machine: Machine, stops: Sequence[int]) -> dict[tuple[int, ...], int]:
     """Stop of every position, from names like ``tile(2,3)``; empty where the stops are not tiles."""
-    found = {}
+    found: dict[tuple[int, ...], int] = {}
     for stop in stops:
         match = _TILE.search(machine.stops[stop])
         if not match:
@@ -153,7 +155,9 @@ def _mesh(positions: Mapping[tuple[int, ...], int], labels: Sequence[str]) -> Re
     for layer in layers:
         if len(layers) > 1:
             lines.append(Text(f"z = {layer}", style="dim"))
-        lines.extend(_mesh_layer({at[1:]: labels[stop] for at, stop in positions.items() if at[0] == layer}, width))
+        lines.extend(
+            _mesh_layer({at[1:]: labels[stop] for at, stop in positions.items() if at[0] == layer}, width)
+        )
     return Group(*lines)
 
 
@@ -188,11 +192,9 @@ def _tree(machine: Machine, stops: set[int], rank_of_unit: Mapping[int, int]) ->
 
 
 def _bridges(machine: Machine) -> list[Text]:
-    return [
-        Text(
-            f"{machine.stops[link.source]} ══ {link.bandwidth_gb_per_s:g} GB/s ══> {machine.stops[link.target]}",
-            style="dim",
-        )
-        for link in machine.links
-        if link.name.startswith("bridge:")
-    ]
+    lines = []
+    for link in machine.links:
+        if link.name.startswith("bridge:"):
+            ends = machine.stops[link.source], machine.stops[link.target]
+            lines.append(Text(f"{ends[0]} ══ {link.bandwidth_gb_per_s:g} GB/s ══> {ends[1]}", style="dim"))
+    return lines
