@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 import numpy
 from numpy.typing import NDArray
 
+def parse_size_bytes(text: str, source: str = "", field: str = "size") -> int: ...
+
 class Unit:
     @property
     def name(self) -> str: ...

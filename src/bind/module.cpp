@@ -6,6 +6,7 @@
 NB_MODULE(_core, module) {
   module.doc() = "The C++ core of corewise: machines, patterns and placement searches.";
   module.attr("__version__") = COREWISE_VERSION;
+  corewise::bind::bind_base(module);
   corewise::bind::bind_machine(module);
   corewise::bind::bind_pattern(module);
   corewise::bind::bind_place(module);

@@ -6,6 +6,7 @@
 
 namespace corewise::bind {
 
+void bind_base(nanobind::module_& module);
 void bind_machine(nanobind::module_& module);
 void bind_pattern(nanobind::module_& module);
 void bind_place(nanobind::module_& module);
