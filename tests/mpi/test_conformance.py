@@ -68,7 +68,7 @@ def read_program(source: Path) -> Program:
 
 
 PROGRAMS = {source.stem: read_program(source) for source in sorted(HERE.glob("*.c"))}
-# The standard ABI is the same library behind another header: the highest rank count of each program is enough.
+# The standard ABI is the same library behind another header: each program's highest rank count is enough.
 CASES = [
     (mpi_name, program.name, n)
     for mpi_name in MPI_NAMES
