@@ -12,6 +12,7 @@
 
 PYTHON ?= python3
 JOBS ?= 2
+DEMO_MPI ?= openmpi
 GTEST_FLAGS ?=
 
 VENV := .venv
@@ -28,7 +29,7 @@ PYTHON_FOLDERS := $(wildcard python tools tests bench)
 export PATH := $(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-export CC CXX
+export CC CXX DEMO_MPI
 # A Python that the caller uses for something else must not leak into ours.
 unexport PYTHONHOME PYTHONPATH
 
@@ -82,7 +83,7 @@ $(APPS): build/apps/%: $(APP_FILES) | $(MPI_STAMPS)
 
 # --- what one does with it ----------------------------------------------------------------------------
 
-demo: package build/apps/openmpi/lbm build/apps/openmpi/ring
+demo: package build/apps/$(DEMO_MPI)/lbm
 	tools/demo.sh
 
 test: build
