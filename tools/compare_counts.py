@@ -23,23 +23,30 @@ def counted(path: Path) -> Entries:
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     return {
-        (int(r["from"]), int(r["to"])): (int(r["bytes"]), int(r["count"])) for r in rows if int(r["count"]) > 0
+        (int(r["from"]), int(r["to"])): (int(r["bytes"]), int(r["count"]))
+        for r in rows
+        if int(r["count"]) > 0
     }
 
 
 def recorded(path: Path) -> Entries:
     """The same from a profile."""
-    source, target, size, count = load_profile(path).pattern().coordinates()[:4]
-    pairs = zip(source, target, size, count, strict=True)
-    return {(int(s), int(t)): (int(b), int(c)) for s, t, b, c in pairs}
+    summed = load_profile(path).pattern().summed()
+    columns = summed.phases[0].coordinates() if summed.phases else ((), (), (), ())
+    rows = zip(*columns, strict=True)
+    return {(int(sender), int(receiver)): (int(size), int(count)) for sender, receiver, size, count in rows}
 
 
 def main(profile: str, counts: str) -> int:
     """Compares and prints."""
     program, trace = counted(Path(counts)), recorded(Path(profile))
-    differences = [pair for pair in sorted(program.keys() | trace.keys()) if program.get(pair) != trace.get(pair)]
+    differences = [
+        pair for pair in sorted(program.keys() | trace.keys()) if program.get(pair) != trace.get(pair)
+    ]
     for pair in differences:
-        print(f"{pair[0]} -> {pair[1]}: program {program.get(pair)}, profile {trace.get(pair)} (bytes, messages)")
+        print(
+            f"{pair[0]} -> {pair[1]}: program {program.get(pair)}, profile {trace.get(pair)} (bytes, messages)"
+        )
     total = sum(size for size, _ in trace.values())
     if not differences:
         print(f"yes: {len(trace)} pairs of ranks, {total} bytes, every pair equal in bytes and messages")
