@@ -244,6 +244,33 @@ def analyse_profile(profile: Profile) -> ProfileAnalysis:
     )
 
 
+def matrix_blocks(world: World, kind: str, most_cells: int) -> tuple[NDArray[np.uint64], int]:
+    """One kind of traffic as a square table that is small enough to draw.
+
+    Parameters
+    ----------
+    world : World
+        Whose traffic.
+    kind : str
+        ``sent``, ``received``, ``collective``, ``put`` or ``get``.
+    most_cells : int
+        Of a side. More ranks are summed into blocks.
+
+    Returns
+    -------
+    cells : ndarray of uint64, shape (side, side)
+        Bytes from row to column.
+    block : int
+        Ranks per cell side.
+    """
+    block = max(1, -(-world.size // most_cells))
+    side = -(-world.size // block)
+    cells = np.zeros((side, side), dtype=np.uint64)
+    senders, receivers, size_bytes, _ = world.coordinates(kind)
+    np.add.at(cells, (senders // block, receivers // block), size_bytes)
+    return cells, block
+
+
 # ---- calls and sites -------------------------------------------------------------------------------------
 
 

@@ -157,7 +157,7 @@ def _meta(document: dict[str, Any], source: str) -> RunMeta:
 
 def _field(
     document: dict[str, Any], name: str, kind: type | tuple[type, ...], fallback: Any, source: str
-) -> Any:  # noqa: ANN401
+) -> Any:
     value = document.get(name)
     if value is None:
         return fallback

@@ -1,0 +1,78 @@
+"""`corewise report`: what a profile says, in the terminal, as JSON, or as a web page.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from corewise.analysis.placement import PlacementStudy, study_placements
+from corewise.analysis.profile import ProfileAnalysis, analyse_profile
+from corewise.cli import console
+from corewise.data.files import write_text
+from corewise.data.machines import load_machine
+from corewise.data.profile import load_profile
+from corewise.errors import InputError
+from corewise.plots.heatmap import heat_map
+from corewise.plots.machines import drawing
+from corewise.report import document, html, terminal
+
+_HELP = """Shows what a profile says: who talked to whom, in which pattern, where the time went.
+
+With a machine it also says which placement of the ranks would communicate fastest there.
+
+Example: `corewise run -n 8 -- ./lbm`, then
+`corewise report lbm.cw --machine cell-be --html report.html`
+"""
+_MACHINE = typer.Option(None, "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text.")
+_HTML = typer.Option(None, "--html", metavar="FILE", help="Also write one self-contained web page.")
+_TOP = typer.Option(12, "--top", help="Rows of the longer tables.")
+_AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `report`."""
+    app.command("report", help=_HELP)(report)
+
+
+def report(
+    source: Path = typer.Argument(..., metavar="PROFILE", help="A NAME.cw folder."),
+    machine_reference: str | None = _MACHINE,
+    html_file: Path | None = _HTML,
+    top: int = _TOP,
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Shows a profile."""
+    if top < 1:
+        raise InputError(f"--top: found {top}, allowed: 1 or more")
+    machine = load_machine(machine_reference) if machine_reference is not None else None
+    with console.progress("reading the profile"):
+        analysis = analyse_profile(load_profile(source))
+    study = None
+    if machine is not None:
+        with console.progress("searching placements"):
+            study = study_placements(analysis.pattern, machine)
+    if html_file is not None:
+        write_text(html_file, html.page(analysis, study))
+    if as_json:
+        name = machine.name if machine is not None else None
+        rows = document.call_rows(analysis, top)
+        console.show_json("report", name, rows, **document.fields(analysis, study, top))
+    else:
+        _show(analysis, study, top)
+    if analysis.empty:
+        console.note(f"corewise: {source}: 0 events seen: the ranks started, but no MPI call was recorded")
+    if html_file is not None:
+        console.note(f"corewise: written to {html_file}")
+
+
+def _show(analysis: ProfileAnalysis, study: PlacementStudy | None, top: int) -> None:
+    placement = []
+    if study is not None:
+        rank_of_unit = {unit: rank for rank, unit in enumerate(study.best.unit_of_rank)}
+        placement = terminal.placement_parts(study, drawing(study.machine, rank_of_unit))
+    picture = heat_map(analysis.world.matrix("sent"))
+    console.show(*terminal.render(analysis, top, picture, placement))

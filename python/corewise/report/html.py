@@ -1,0 +1,107 @@
+"""A report as one web page that needs nothing else: styles, script and pictures are inside, no request leaves it.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+
+from corewise import __version__
+from corewise.analysis.links import link_loads
+from corewise.analysis.placement import PlacementStudy
+from corewise.analysis.profile import ProfileAnalysis, matrix_blocks
+from corewise.report import svg
+from corewise.report.text import bytes_text, count_text, share_text, size_range_text, time_text
+
+MOST_CELLS = 64
+"""Of a heat map's side: 4096 cells with a tooltip each stay quick in any browser."""
+MOST_ROWS = 400
+"""Of a table: ranks beyond are left out and counted."""
+
+_KINDS = (
+    ("sent", "point-to-point", "bytes sent, as observed"),
+    ("collective", "collectives", "bytes of collectives, as modelled (not observed)"),
+    ("put", "one-sided put", "bytes put, as observed"),
+    ("get", "one-sided get", "bytes fetched, as observed"),
+)
+
+
+@dataclass(frozen=True)
+class _Heat:
+    kind: str
+    tab: str
+    caption: str
+    picture: Markup
+    least: str
+    most: str
+
+
+def page(analysis: ProfileAnalysis, study: PlacementStudy | None) -> str:
+    """The whole page as HTML text.
+
+    Parameters
+    ----------
+    analysis : ProfileAnalysis
+        What to show.
+    study : PlacementStudy or None
+        Placements on a machine, if one was given.
+    """
+    environment = Environment(
+        loader=PackageLoader("corewise.report"),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        size=bytes_text, time=time_text, count=count_text, share=share_text, sizerange=lambda row: size_range_text(*row)
+    )
+    return environment.get_template("report.html.j2").render(
+        a=analysis,
+        meta=analysis.profile.meta,
+        title=" ".join(analysis.profile.meta.program) or analysis.profile.name,
+        heats=_heats(analysis),
+        study=study,
+        machine=_machine(study),
+        ranks=analysis.ranks[:MOST_ROWS],
+        hidden_ranks=max(0, len(analysis.ranks) - MOST_ROWS),
+        most_messages=max((row.messages for row in analysis.sizes), default=0) or 1,
+        most_calls=max((row.collective_calls for row in analysis.sizes), default=0) or 1,
+        mean_share=_mean_share(analysis),
+        version=__version__,
+        written=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        levels=range(1, svg.LEVELS + 1),
+    )
+
+
+def _heats(analysis: ProfileAnalysis) -> list[_Heat]:
+    """A heat map per kind of traffic that happened; the point-to-point one always."""
+    found = []
+    for kind, tab, caption in _KINDS:
+        cells, block = matrix_blocks(analysis.world, kind, MOST_CELLS)
+        used = cells[cells > 0]
+        if kind != "sent" and used.size == 0:
+            continue
+        unit = "" if block == 1 else f"; one cell sums {block}x{block} ranks"
+        picture = svg.heat_map(cells, block, analysis.world.size, caption)
+        least, most = (int(used.min()), int(used.max())) if used.size else (0, 0)
+        found.append(
+            _Heat(kind, tab, caption + unit, Markup(picture), bytes_text(least), bytes_text(most))
+        )
+    return found
+
+
+def _machine(study: PlacementStudy | None) -> Markup:
+    if study is None:
+        return Markup("")
+    return Markup(svg.machine(study.machine, link_loads(study), study.best.which))
+
+
+def _mean_share(analysis: ProfileAnalysis) -> float:
+    shares = [row.share for row in analysis.ranks if row.ending != "missing"]
+    return sum(shares) / len(shares) if shares else 0.0

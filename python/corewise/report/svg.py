@@ -1,0 +1,314 @@
+"""Pictures of the page as SVG text: the matrix as a heat map, the machine with ranks and link loads on it.
+
+Colours are CSS classes (``v1`` to ``v9``, least to most), so that the page's theme decides them. Every mark has its
+numbers in ``data-tip`` for the page's script and in a ``<title>`` for a page without one. All text is escaped.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corewise._core import Machine
+from corewise.analysis.links import LinkLoads
+from corewise.report.text import bytes_text, time_text
+
+LEVELS = 9
+_SIDE = 560
+_TILE = re.compile(r"\(([\d,]+)\)$")
+_GAP = 3.2  # between the two directions of a pair of links
+_UNIT_WIDTH, _UNIT_HEIGHT = 62, 34
+
+
+# ---- heat map --------------------------------------------------------------------------------------------
+
+
+def heat_map(cells: NDArray[np.uint64], block: int, ranks: int, label: str) -> str:
+    """A square matrix, rows send, columns receive, colours logarithmic.
+
+    Parameters
+    ----------
+    cells : ndarray of uint64, shape (side, side)
+        Bytes.
+    block : int
+        Ranks per cell side.
+    ranks : int
+        Of the whole matrix.
+    label : str
+        What the picture shows, for screen readers.
+    """
+    side = cells.shape[0]
+    step = min(44.0, max(7.0, _SIDE / side))
+    extent = step * side
+    levels = log_levels(cells)
+    marks = [f'<rect class="ground" x="0" y="0" width="{extent:g}" height="{extent:g}"/>']
+    for row, column in zip(*(axis.tolist() for axis in np.nonzero(cells)), strict=True):
+        tip = f"{_ranks(row, block, ranks)} → {_ranks(column, block, ranks)}: {bytes_text(int(cells[row, column]))}"
+        marks.append(_cell(row, column, step, int(levels[row, column]), tip))
+    marks.append(_grid(side, step))
+    body = "".join(marks) + _ticks(side, step, block)
+    left, top = 46, 40
+    width, height = extent + left + 8, extent + top + 8
+    return (
+        f'<svg class="heat" role="img" aria-label="{escape(label)}" viewBox="{-left} {-top} {width:g} {height:g}" '
+        f'width="{width:g}" height="{height:g}"><text class="axis" x="{extent / 2:g}" y="{-26}" '
+        f'text-anchor="middle">receiving rank</text><text class="axis" transform="translate({-34} {extent / 2:g}) '
+        f'rotate(-90)" text-anchor="middle">sending rank</text>{body}</svg>'
+    )
+
+
+def log_levels(cells: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """0 where nothing was sent, else 1 to `LEVELS`, logarithmic between the least and the most."""
+    levels = np.zeros(cells.shape, dtype=np.int64)
+    used = cells > 0
+    if used.any():
+        logs = np.log2(cells[used].astype(np.float64))
+        low, high = float(logs.min()), float(logs.max())
+        levels[used] = LEVELS if high == low else 1 + np.rint((LEVELS - 1) * (logs - low) / (high - low))
+    return levels
+
+
+def _cell(row: int, column: int, step: float, level: int, tip: str) -> str:
+    text = escape(tip)
+    inset = 0.75 if step >= 10 else 0
+    return (
+        f'<rect class="v{level}" x="{column * step + inset:g}" y="{row * step + inset:g}" '
+        f'width="{step - 2 * inset:g}" height="{step - 2 * inset:g}" rx="{min(3.0, step / 6):g}" data-tip="{text}">'
+        f"<title>{text}</title></rect>"
+    )
+
+
+def _grid(side: int, step: float) -> str:
+    if side > 64 or step < 10:
+        return ""
+    lines = "".join(f"M0 {at * step:g}H{side * step:g}M{at * step:g} 0V{side * step:g}" for at in range(side + 1))
+    return f'<path class="grid" d="{lines}"/>'
+
+
+def _ticks(side: int, step: float, block: int) -> str:
+    every = next(each for each in (1, 2, 4, 8, 16, 32, 64) if each * step >= 22 or each >= side)
+    marks = []
+    for at in range(0, side, every):
+        middle = (at + 0.5) * step
+        marks.append(f'<text class="tick" x="{middle:g}" y="-8" text-anchor="middle">{at * block}</text>')
+        marks.append(f'<text class="tick" x="-8" y="{middle + 4:g}" text-anchor="end">{at * block}</text>')
+    return "".join(marks)
+
+
+def _ranks(index: int, block: int, ranks: int) -> str:
+    if block == 1:
+        return f"rank {index}"
+    return f"ranks {index * block}-{min(ranks, (index + 1) * block) - 1}"
+
+
+# ---- machine ---------------------------------------------------------------------------------------------
+
+
+def machine(drawn: Machine, loads: Sequence[LinkLoads], shown: str) -> str:
+    """The machine once per placement, all on one colour scale; the placement `shown` is visible at first."""
+    places, width, height = _layout(drawn)
+    most = max((busy for load in loads for busy in load.busy_ns), default=0.0)
+    groups = [_placement(drawn, places, load, most, load.which == shown) for load in loads]
+    return (
+        f'<svg class="machine" role="img" aria-label="{escape(drawn.name)} with ranks and link loads" '
+        f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}">{"".join(groups)}</svg>'
+    )
+
+
+_Point = tuple[float, float]
+
+
+def _layout(drawn: Machine) -> tuple[list[_Point], float, float]:
+    """Where every stop lies, and the picture's size."""
+    rings = _rings(drawn)
+    if rings:
+        return _ring_layout(drawn, rings)
+    tiles = [_TILE.search(name) for name in drawn.stops]
+    if all(tiles):
+        return _mesh_layout(drawn, [[int(part) for part in tile[1].split(",")] for tile in tiles if tile])
+    return _tree_layout(drawn)
+
+
+def _rings(drawn: Machine) -> list[list[int]]:
+    """Cycles of clockwise links, empty unless they hold all stops."""
+    after = {
+        link.source: link.target
+        for link in drawn.links
+        if link.name.startswith(("cw:", "cw0:")) or ".cw" in link.name.split(":", maxsplit=1)[0]
+    }
+    rings: list[list[int]] = []
+    seen: set[int] = set()
+    for start in range(len(drawn.stops)):
+        ring: list[int] = []
+        stop = start
+        while stop in after and stop not in seen:
+            seen.add(stop)
+            ring.append(stop)
+            stop = after[stop]
+        if ring and stop == start:
+            rings.append(ring)
+    return rings if sum(map(len, rings)) == len(drawn.stops) else []
+
+
+def _ring_layout(drawn: Machine, rings: list[list[int]]) -> tuple[list[_Point], float, float]:
+    places: list[_Point] = [(0.0, 0.0)] * len(drawn.stops)
+    left, height = 0.0, 0.0
+    for ring in rings:
+        radius = max(120.0, len(ring) * (_UNIT_WIDTH + 22) / (2 * math.pi))
+        centre = left + radius + 60
+        for index, stop in enumerate(ring):
+            angle = 2 * math.pi * index / len(ring) - math.pi / 2
+            places[stop] = (centre + radius * math.cos(angle), radius + 44 + radius * math.sin(angle))
+        left = centre + radius + 60
+        height = max(height, 2 * radius + 88)
+    return places, left, height
+
+
+def _mesh_layout(drawn: Machine, tiles: list[list[int]]) -> tuple[list[_Point], float, float]:
+    most = max(_units_at(drawn).values(), default=1)
+    step_x, step_y = _UNIT_WIDTH + 52.0, most * (_UNIT_HEIGHT + 4) + 50.0
+    depth = 1 + max(tile[2] if len(tile) > 2 else 0 for tile in tiles)
+    columns = 1 + max(tile[0] for tile in tiles)
+    rows = 1 + max(tile[1] if len(tile) > 1 else 0 for tile in tiles)
+    places = []
+    for tile in tiles:
+        x, y, z = ([*tile, 0, 0])[:3]
+        places.append((60 + (x + z * (columns + 0.6)) * step_x, 20 + step_y / 2 + y * step_y))
+    return places, 60 + step_x * (columns + 0.6) * depth, 40 + step_y * rows
+
+
+def _tree_layout(drawn: Machine) -> tuple[list[_Point], float, float]:
+    """Breadth-first levels from the first stop; leaves side by side, every parent above the middle of its children."""
+    children = _children(drawn)
+    places: list[_Point] = [(0.0, 0.0)] * len(drawn.stops)
+    next_x = 50.0
+    deepest = 0.0
+
+    def put(stop: int, depth: int) -> float:
+        nonlocal next_x, deepest
+        y = 40.0 + 92.0 * depth
+        deepest = max(deepest, y)
+        if children[stop]:
+            below = [put(child, depth + 1) for child in children[stop]]
+            x = (below[0] + below[-1]) / 2
+        else:
+            x = next_x
+            next_x += _UNIT_WIDTH + 12.0
+        places[stop] = (x, y)
+        return x
+
+    for root in _roots(children, len(drawn.stops)):
+        put(root, 0)
+    most = max(_units_at(drawn).values(), default=1)
+    return places, next_x, deepest + 24 + most * (_UNIT_HEIGHT + 4)
+
+
+def _children(drawn: Machine) -> dict[int, list[int]]:
+    near: dict[int, list[int]] = defaultdict(list)
+    for link in drawn.links:
+        near[link.source].append(link.target)
+        near[link.target].append(link.source)
+    children: dict[int, list[int]] = defaultdict(list)
+    seen: set[int] = set()
+    for start in range(len(drawn.stops)):
+        level = [start] if start not in seen else []
+        seen.update(level)
+        while level:
+            below = []
+            for stop in level:
+                for other in near[stop]:
+                    if other not in seen:
+                        seen.add(other)
+                        children[stop].append(other)
+                        below.append(other)
+            level = below
+    return children
+
+
+def _roots(children: dict[int, list[int]], stops: int) -> list[int]:
+    owned = {child for below in list(children.values()) for child in below}
+    return [stop for stop in range(stops) if stop not in owned]
+
+
+def _units_at(drawn: Machine) -> dict[int, int]:
+    count: dict[int, int] = defaultdict(int)
+    for unit in drawn.units:
+        count[unit.stop] += 1
+    return count
+
+
+def _placement(drawn: Machine, places: list[_Point], loads: LinkLoads, most: float, visible: bool) -> str:
+    links = _links(drawn, places, loads, most)
+    hidden = "" if visible else ' style="display:none"'
+    return f'<g data-placement="{escape(loads.which)}"{hidden}>{links}{_units(drawn, places, loads)}</g>'
+
+
+def _links(drawn: Machine, places: list[_Point], loads: LinkLoads, most: float) -> str:
+    """Idle links first, busy ones on top."""
+    order = sorted(range(len(drawn.links)), key=lambda index: (loads.busy_ns[index], index))
+    return "".join(_link(drawn, index, places, loads, most) for index in order)
+
+
+def _link(drawn: Machine, index: int, places: list[_Point], loads: LinkLoads, most: float) -> str:
+    link = drawn.links[index]
+    (x1, y1), (x2, y2) = places[link.source], places[link.target]
+    length = math.hypot(x2 - x1, y2 - y1)
+    if length == 0:
+        return ""
+    busy = loads.busy_ns[index]
+    level = 0 if busy <= 0 or most <= 0 else max(1, math.ceil(LEVELS * busy / most))
+    # Traffic keeps to the left of its direction, as on a road seen from above with y downwards.
+    shift_x, shift_y = _GAP * (y2 - y1) / length, -_GAP * (x2 - x1) / length
+    tip = escape(
+        f"{drawn.stops[link.source]} → {drawn.stops[link.target]}: {bytes_text(loads.load_bytes[index])}, "
+        f"busy {time_text(busy)} ({link.name})"
+    )
+    width = 1.4 if level == 0 else 2.2 + 2.6 * busy / most
+    return (
+        f'<line class="link s{level}" x1="{x1 + shift_x:.1f}" y1="{y1 + shift_y:.1f}" x2="{x2 + shift_x:.1f}" '
+        f'y2="{y2 + shift_y:.1f}" stroke-width="{width:.1f}" data-tip="{tip}"><title>{tip}</title></line>'
+    )
+
+
+def _units(drawn: Machine, places: list[_Point], loads: LinkLoads) -> str:
+    rank_of = {unit: rank for rank, unit in enumerate(loads.unit_of_rank)}
+    at_stop: dict[int, list[int]] = defaultdict(list)
+    for index, unit in enumerate(drawn.units):
+        at_stop[unit.stop].append(index)
+    marks = []
+    for stop, (x, y) in enumerate(places):
+        if not at_stop[stop]:
+            marks.append(_bare_stop(drawn.stops[stop], x, y))
+        top = y - len(at_stop[stop]) * (_UNIT_HEIGHT + 4) / 2
+        for row, unit in enumerate(at_stop[stop]):
+            marks.append(_unit(drawn.units[unit].name, rank_of.get(unit), x, top + row * (_UNIT_HEIGHT + 4)))
+    return "".join(marks)
+
+
+def _bare_stop(name: str, x: float, y: float) -> str:
+    text = escape(name)
+    width = max(34.0, 6.4 * len(name) + 12)
+    return (
+        f'<rect class="stop" x="{x - width / 2:.1f}" y="{y - 10:.1f}" width="{width:.1f}" height="20" rx="10"/>'
+        f'<text class="stopname" x="{x:.1f}" y="{y + 3.5:.1f}" text-anchor="middle">{text}</text>'
+    )
+
+
+def _unit(name: str, rank: int | None, x: float, y: float) -> str:
+    text = escape(name)
+    width = max(float(_UNIT_WIDTH), 6.4 * len(name) + 14)
+    kind = "unit" if rank is not None else "unit free"
+    label = f"rank {rank}" if rank is not None else "free"
+    return (
+        f'<rect class="{kind}" x="{x - width / 2:.1f}" y="{y:.1f}" width="{width:.1f}" height="{_UNIT_HEIGHT}" rx="7"/>'
+        f'<text class="rank" x="{x:.1f}" y="{y + 15:.1f}" text-anchor="middle">{label}</text>'
+        f'<text class="unitname" x="{x:.1f}" y="{y + 28:.1f}" text-anchor="middle">{text}</text>'
+    )
