@@ -95,6 +95,8 @@ def _legend(cells: NDArray[np.uint64]) -> Text:
     used = cells[cells > 0]
     if used.size == 0:
         return Text("      nothing was sent", style="dim")
+    if used.min() == used.max():
+        return Text("      ██", style=_COLOURS[4]).append(f" {bytes_text(int(used.max()))}", style="none")
     line = Text(f"      {bytes_text(int(used.min()))} ", style="dim")
     for level in range(1, len(SHADES)):
         line.append(SHADES[level] * 2, style=_COLOURS[level])
