@@ -67,7 +67,7 @@ def page(analysis: ProfileAnalysis, study: PlacementStudy | None) -> str:
         title=" ".join(analysis.profile.meta.program) or analysis.profile.name,
         heats=_heats(analysis),
         study=study,
-        machine=_machine(study),
+        machines=_machines(study),
         ranks=analysis.ranks[:MOST_ROWS],
         hidden_ranks=max(0, len(analysis.ranks) - MOST_ROWS),
         most_messages=max((row.messages for row in analysis.sizes), default=0) or 1,
@@ -96,10 +96,13 @@ def _heats(analysis: ProfileAnalysis) -> list[_Heat]:
     return found
 
 
-def _machine(study: PlacementStudy | None) -> Markup:
+def _machines(study: PlacementStudy | None) -> tuple[Markup, ...]:
+    """The machine with the best placement, and with what it is compared with, on one colour scale."""
     if study is None:
-        return Markup("")
-    return Markup(svg.machine(study.machine, link_loads(study), study.best.which))
+        return ()
+    loads = link_loads(study)
+    busiest_ns = max((busy for load in loads for busy in load.busy_ns), default=0.0)
+    return tuple(Markup(svg.machine(study.machine, part, busiest_ns)) for part in (loads[:1], loads[1:]))
 
 
 def _mean_share(analysis: ProfileAnalysis) -> float:

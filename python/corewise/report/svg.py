@@ -46,7 +46,7 @@ def heat_map(cells: NDArray[np.uint64], block: int, ranks: int, label: str) -> s
         What the picture shows, for screen readers.
     """
     side = cells.shape[0]
-    step = min(44.0, max(7.0, _SIDE / side))
+    step = min(66.0, max(7.0, _SIDE / side))
     extent = step * side
     levels = log_levels(cells)
     marks = [f'<rect class="ground" x="0" y="0" width="{extent:g}" height="{extent:g}"/>']
@@ -112,11 +112,20 @@ def _ranks(index: int, block: int, ranks: int) -> str:
 # ---- machine ---------------------------------------------------------------------------------------------
 
 
-def machine(drawn: Machine, loads: Sequence[LinkLoads], shown: str) -> str:
-    """The machine once per placement, all on one colour scale; the placement `shown` is visible at first."""
+def machine(drawn: Machine, loads: Sequence[LinkLoads], busiest_ns: float) -> str:
+    """The machine once per placement, on one colour scale; the first placement is visible at first.
+
+    Parameters
+    ----------
+    drawn : Machine
+        Rings become circles, tiles a grid, everything else a tree.
+    loads : sequence of LinkLoads
+        The placements.
+    busiest_ns : float
+        What the hottest colour stands for.
+    """
     places, width, height = _layout(drawn)
-    most = max((busy for load in loads for busy in load.busy_ns), default=0.0)
-    groups = [_placement(drawn, places, load, most, load.which == shown) for load in loads]
+    groups = [_placement(drawn, places, load, busiest_ns, load is loads[0]) for load in loads]
     return (
         f'<svg class="machine" role="img" aria-label="{escape(drawn.name)} with ranks and link loads" '
         f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}">{"".join(groups)}</svg>'

@@ -35,7 +35,9 @@ def count_text(count: int) -> str:
 
 def share_text(share: float | None) -> str:
     """A part of a whole: ``12.3 %``; empty where there is no whole."""
-    return "" if share is None else f"{100 * share:.1f} %"
+    if share is None:
+        return ""
+    return "< 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
 
 
 def size_range_text(low_bytes: int, high_bytes: int) -> str:

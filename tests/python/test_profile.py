@@ -1,0 +1,220 @@
+"""Profiles in Python: folders that are refused, tables against sums by hand, endings, call sites by name.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trace_writer as tw
+
+from corewise.analysis.profile import analyse_profile, cpu_list, matrix_blocks
+from corewise.analysis.symbols import demangled, find_symbol
+from corewise.data.profile import load_profile
+from corewise.errors import InputError
+
+
+def test_what_is_no_profile_is_refused(tmp_path: Path) -> None:
+    cases = {
+        "none": "found nothing, allowed: a profile folder",
+        "file": "found a file, allowed: a profile folder",
+        "empty": "not a profile: it holds neither meta.json nor rank files",
+        "silent": "0 events seen: no rank of './flow <x>' left a trace",
+        "foreign": 'field \'format\': found "other"',
+        "newer": "field 'version': found 2, allowed: 1",
+        "broken": "line 1: not JSON",
+        "typed": "field 'exit_status': found \"0\", allowed: int",
+    }
+    (tmp_path / "file").write_text("x")
+    for name in ("empty", "silent", "foreign", "newer", "broken", "typed"):
+        (tmp_path / name).mkdir()
+    tw.write_meta(tmp_path / "silent")
+    tw.write_meta(tmp_path / "foreign", format="other")
+    tw.write_meta(tmp_path / "newer", version=2)
+    tw.write_meta(tmp_path / "typed", exit_status="0")
+    (tmp_path / "broken" / "meta.json").write_text("{")
+    for name, message in cases.items():
+        with pytest.raises(InputError, match=re.escape(message)) as caught:
+            load_profile(tmp_path / name)
+        assert str(tmp_path / name) in str(caught.value)
+
+
+def test_a_ring_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    profile = load_profile(tw.ring_run(tmp_path / "ring.cw", size=4, rounds=3, message=1_000))
+    assert profile.meta.program == ("./flow <x>",)
+    expected = np.zeros((4, 4), dtype=np.uint64)
+    for rank in range(4):
+        expected[rank, (rank + 1) % 4] = 3_000
+    assert (profile.world.matrix("sent") == expected).all()
+    assert (profile.world.matrix("received") == expected).all()
+    assert (profile.pattern().matrix() == expected).all()
+    assert profile.pattern().name == "ring"
+    # An allreduce of 64 bytes over 4 ranks: 2/4 of it to each other rank.
+    collective = profile.world.matrix("collective")
+    assert (collective == np.where(np.eye(4, dtype=bool), 0, 32)).all()
+
+
+def test_records_beyond_the_first_half_are_read_from_chunks(tmp_path: Path) -> None:
+    profile = load_profile(tw.ring_run(tmp_path / "long.cw", size=2, rounds=1_000, message=7))
+    assert profile.world.matrix("sent").tolist() == [[0, 7_000], [7_000, 0]]
+    assert [rank.records for rank in profile.world.ranks] == [2_003, 2_003]
+
+
+def test_tables_against_sums_by_hand(tmp_path: Path) -> None:
+    analysis = analyse_profile(load_profile(tw.ring_run(tmp_path / "ring.cw", size=4, rounds=3)))
+    rows = {row.procedure: row for row in analysis.calls}
+    received = rows["MPI_Recv"]
+    assert (received.calls, received.ranks, received.bytes) == (12, 4, 12_000)
+    assert received.time_ns == pytest.approx(3 * 300 * (1 + 2 + 3 + 4))
+    assert received.mean_ns == pytest.approx(750)
+    assert received.longest_ns == pytest.approx(1_200)
+    assert received.imbalance == pytest.approx(4 / 2.5)
+    in_mpi = 9_000 + 12 * 100 + 4 * 500
+    assert received.share == pytest.approx(9_000 / in_mpi)
+    assert rows["MPI_Init"].share is None
+    assert analysis.calls[0].procedure == "MPI_Recv"
+    assert [row.procedure for row in analysis.calls[-2:]] == ["MPI_Init", "MPI_Finalize"]
+    first = analysis.ranks[0]
+    assert first.mpi_ns == pytest.approx(3 * 100 + 3 * 300 + 500)
+    assert first.startup_ns == pytest.approx(1_002_000)
+    assert first.wall_ns == pytest.approx(10_000_000 - 1_002_000)
+    assert (first.sent_bytes, first.received_bytes, first.cpus) == (3_000, 3_000, "0")
+    size = {row.low_bytes: row for row in analysis.sizes}
+    assert (size[512].messages, size[512].bytes, size[512].high_bytes) == (12, 12_000, 1_023)
+    assert (size[64].collective_calls, size[64].collective_bytes) == (4, 256)
+    assert analysis.communicators[0].name == "MPI_COMM_WORLD"
+    assert analysis.summary.best is not None
+    assert analysis.summary.best.family == "ring"
+    assert analysis.consistency.statement == "what was sent arrived: 4 pairs agree in bytes and messages"
+    assert analysis.warnings == ()
+
+
+def test_endings_are_told_apart(tmp_path: Path) -> None:
+    ranks = [tw.RankTrace(rank, 4) for rank in range(4)]
+    for rank in ranks:
+        rank.put(tw.SEND, "MPI_Send", 0, 8)
+    assert analyse_profile(load_profile(tw.write_run(tmp_path / "a.cw", ranks))).ending.finished
+    ranks[2].state = tw.RUNNING
+    ending = analyse_profile(load_profile(tw.write_run(tmp_path / "b.cw", ranks))).ending
+    assert not ending.finished
+    assert ending.statement == (
+        "did not finish: rank 2 was killed or is still running; all 4 records up to then are here"
+    )
+    ranks[1].state, ranks[1].end_ticks = tw.RUNNING, tw.START_TICKS + 500
+    ending = analyse_profile(load_profile(tw.write_run(tmp_path / "c.cw", ranks))).ending
+    assert "ranks 1-2 were killed or are still running (rank 1 fell silent first)" in ending.statement
+    ranks[0].state, ranks[0].abort_code = tw.ABORTED, 7
+    folder = tw.write_run(tmp_path / "d.cw", ranks)
+    (folder / "rank-00003.cwt").unlink()
+    analysis = analyse_profile(load_profile(folder))
+    assert analysis.ending.statement.startswith("did not finish: rank 0 called MPI_Abort (code 7); ranks 1-2 were")
+    assert analysis.ending.statement.endswith("rank 3 left no readable trace; 3 records are here")
+    assert analysis.ranks[3].ending == "missing"
+
+
+def test_losses_and_damage_are_said(tmp_path: Path) -> None:
+    ranks = [tw.RankTrace(rank, 2, lost_bytes=64 * rank) for rank in range(2)]
+    folder = tw.write_run(tmp_path / "lossy.cw", ranks)
+    (folder / "rank-00007.cwt").write_text("not a trace")
+    tw.write_meta(folder, exit_status=137)
+    warnings = analyse_profile(load_profile(folder)).warnings
+    assert any("rank-00007.cwt: not a corewise trace" in warning for warning in warnings)
+    assert "rank 1: 64 bytes of records lost: the file system was full" in warnings
+    assert "the launcher ended with exit status 137" in warnings
+
+
+def test_a_profile_without_meta_is_read(tmp_path: Path) -> None:
+    profile = load_profile(tw.ring_run(tmp_path / "ring.cw", meta=False))
+    assert not profile.has_meta
+    assert profile.meta.program == ()
+    tw.write_meta(tmp_path / "ring.cw", exit_status=None)
+    assert load_profile(tmp_path / "ring.cw").meta.exit_status is None
+
+
+def test_ranks_without_records_are_an_empty_profile(tmp_path: Path) -> None:
+    folder = tw.write_run(tmp_path / "idle.cw", [tw.RankTrace(0, 1)])
+    analysis = analyse_profile(load_profile(folder))
+    assert analysis.empty
+    assert analysis.calls == ()
+
+
+def test_large_matrices_are_summed_into_blocks(tmp_path: Path) -> None:
+    profile = load_profile(tw.ring_run(tmp_path / "ring.cw", size=10, rounds=1, message=5))
+    cells, block = matrix_blocks(profile.world, "sent", most_cells=4)
+    assert block == 3
+    # Ranks 0-2, 3-5, 6-8, 9: two messages stay inside each full block, one leaves each.
+    assert cells.tolist() == [[10, 5, 0, 0], [0, 10, 5, 0], [0, 0, 10, 5], [5, 0, 0, 0]]
+
+
+def test_an_unknown_kind_of_traffic_is_refused(tmp_path: Path) -> None:
+    profile = load_profile(tw.ring_run(tmp_path / "ring.cw"))
+    with pytest.raises(InputError, match="field 'kind': found 'bogus', allowed: sent, received"):
+        profile.world.matrix("bogus")
+
+
+@pytest.mark.parametrize(
+    ("cpus", "text"), [([], ""), ([3], "3"), ([0, 1, 2, 5, 7, 8], "0-2,5,7-8")], ids=["none", "one", "ranges"]
+)
+def test_cpu_lists(cpus: list[int], text: str) -> None:
+    assert cpu_list(cpus) == text
+
+
+# ---- call sites ------------------------------------------------------------------------------------------
+
+_PROGRAM = """
+#include <cstdio>
+#include <cstring>
+namespace halo { __attribute__((noinline)) void* exchange(int) { return __builtin_return_address(0); } }
+__attribute__((noinline)) extern "C" void* step() { void* at = halo::exchange(3); asm volatile(""); return at; }
+int main() {
+  void* at = step();
+  std::printf("%p\\n", at);
+  char line[4096];
+  std::FILE* maps = std::fopen("/proc/self/maps", "r");
+  while (std::fgets(line, sizeof line, maps)) if (std::strstr(line, " r-xp ")) std::fputs(line, stdout);
+}
+"""
+
+
+@pytest.mark.parametrize("flags", [["-fPIE", "-pie"], ["-no-pie", "-fno-pie"]], ids=["pie", "no-pie"])
+def test_call_sites_get_their_function(tmp_path: Path, flags: list[str]) -> None:
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.fail("g++ is needed to build a program with known functions")
+    source, program = tmp_path / "program.cpp", tmp_path / "program"
+    source.write_text(_PROGRAM)
+    subprocess.run([compiler, "-O1", *flags, str(source), "-o", str(program)], check=True)
+    address, _, maps = subprocess.run([program], check=True, capture_output=True, text=True).stdout.partition("\n")
+    trace = tw.RankTrace(0, 1, sites={9: int(address, 16), 10: 0x10}, maps=maps)
+    trace.put(tw.SEND, "MPI_Send", 0, 8, site=9)
+    trace.put(tw.SEND, "MPI_Send", 0, 8, ticks=5, site=10)
+    trace.put(tw.SEND, "MPI_Send", 0, 8, ticks=1)
+    sites = analyse_profile(load_profile(tw.write_run(tmp_path / "run.cw", [trace]))).sites
+    assert re.fullmatch(r"step\+0x[0-9a-f]+", sites[0].where)
+    assert sites[0].object == str(program)
+    assert sites[0].changed  # the made-up run is older than the program
+    assert [site.where for site in sites[1:]] == ["0x10", "unknown"]
+    program.write_bytes(b"no ELF file any more")
+    find_symbol.__globals__["_table"].cache_clear()
+    assert find_symbol(str(program), sites[0].file_offset) is None
+
+
+def test_names_are_demangled() -> None:
+    assert demangled("main") == "main"
+    assert demangled("__lattice_MOD_collide") == "lattice::collide"
+    assert demangled("_ZN3lbm4Halo5startEi") == "lbm::Halo::start"
+    assert demangled("_ZN12_GLOBAL__N_13runERKSt6vectorIiSaIiEE") == "(anonymous namespace)::run"
+    assert demangled("_Znot_a_name") == "_Znot_a_name"
+
+
+def test_numbers_survive_json(tmp_path: Path) -> None:
+    """Everything that the tables hold is a plain number or text, never a NumPy scalar."""
+    analysis = analyse_profile(load_profile(tw.ring_run(tmp_path / "ring.cw")))
+    json.dumps([vars(row) for row in (*analysis.calls, *analysis.ranks, *analysis.sizes, *analysis.communicators)])
