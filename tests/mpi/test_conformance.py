@@ -189,7 +189,10 @@ def test_preload(
     ranks_env = {"LD_PRELOAD": str(preload_library(mpi)), "COREWISE_TRACE_DIR": str(tmp_path)}
     recorded = launch(mpi, program, built(mpi, program), n, ranks_env)
     recorded.check(program)
-    assert recorded.lines() == plain.lines()
+    assert "corewise" not in (recorded.out + recorded.err).lower()
+    # Where a program fails on purpose, what the launcher says of it varies from run to run.
+    if program.exit_status == 0:
+        assert recorded.lines() == plain.lines()
     assert list(tmp_path.iterdir()), "nothing was recorded: the preload took no part in this run"
 
 

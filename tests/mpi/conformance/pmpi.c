@@ -68,8 +68,7 @@ static void looked_up(void) {
 }
 
 int main(void) {
-  OK(PMPI_Init(NULL, NULL));
-  know_world();
+  start();
   next = (rank + 1) % size;
   previous = (rank + size - 1) % size;
   requests();
