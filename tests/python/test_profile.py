@@ -27,7 +27,7 @@ def test_what_is_no_profile_is_refused(tmp_path: Path) -> None:
         "file": "found a file, allowed: a profile folder",
         "empty": "not a profile: it holds neither meta.json nor rank files",
         "silent": "0 events seen: no rank of './flow <x>' left a trace",
-        "foreign": 'field \'format\': found "other"',
+        "foreign": "field 'format': found \"other\"",
         "newer": "field 'version': found 2, allowed: 1",
         "broken": "line 1: not JSON",
         "typed": "field 'exit_status': found \"0\", allowed: int",
@@ -114,7 +114,9 @@ def test_endings_are_told_apart(tmp_path: Path) -> None:
     folder = tw.write_run(tmp_path / "d.cw", ranks)
     (folder / "rank-00003.cwt").unlink()
     analysis = analyse_profile(load_profile(folder))
-    assert analysis.ending.statement.startswith("did not finish: rank 0 called MPI_Abort (code 7); ranks 1-2 were")
+    assert analysis.ending.statement.startswith(
+        "did not finish: rank 0 called MPI_Abort (code 7); ranks 1-2 were"
+    )
     assert analysis.ending.statement.endswith("rank 3 left no readable trace; 3 records are here")
     assert analysis.ranks[3].ending == "missing"
 
@@ -172,7 +174,11 @@ _PROGRAM = """
 #include <cstdio>
 #include <cstring>
 namespace halo { __attribute__((noinline)) void* exchange(int) { return __builtin_return_address(0); } }
-__attribute__((noinline)) extern "C" void* step() { void* at = halo::exchange(3); asm volatile(""); return at; }
+__attribute__((noinline)) extern "C" void* step() {
+  void* at = halo::exchange(3);
+  asm volatile("");
+  return at;
+}
 int main() {
   void* at = step();
   std::printf("%p\\n", at);
@@ -191,7 +197,9 @@ def test_call_sites_get_their_function(tmp_path: Path, flags: list[str]) -> None
     source, program = tmp_path / "program.cpp", tmp_path / "program"
     source.write_text(_PROGRAM)
     subprocess.run([compiler, "-O1", *flags, str(source), "-o", str(program)], check=True)
-    address, _, maps = subprocess.run([program], check=True, capture_output=True, text=True).stdout.partition("\n")
+    address, _, maps = subprocess.run([program], check=True, capture_output=True, text=True).stdout.partition(
+        "\n"
+    )
     trace = tw.RankTrace(0, 1, sites={9: int(address, 16), 10: 0x10}, maps=maps)
     trace.put(tw.SEND, "MPI_Send", 0, 8, site=9)
     trace.put(tw.SEND, "MPI_Send", 0, 8, ticks=5, site=10)
@@ -217,4 +225,6 @@ def test_names_are_demangled() -> None:
 def test_numbers_survive_json(tmp_path: Path) -> None:
     """Everything that the tables hold is a plain number or text, never a NumPy scalar."""
     analysis = analyse_profile(load_profile(tw.ring_run(tmp_path / "ring.cw")))
-    json.dumps([vars(row) for row in (*analysis.calls, *analysis.ranks, *analysis.sizes, *analysis.communicators)])
+    json.dumps(
+        [vars(row) for row in (*analysis.calls, *analysis.ranks, *analysis.sizes, *analysis.communicators)]
+    )

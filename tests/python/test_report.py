@@ -63,7 +63,9 @@ def test_a_killed_run_is_reported_as_such(tmp_path: Path, capsys: pytest.Capture
     folder = tw.write_run(tmp_path / "killed.cw", ranks)
     status, out, _ = _out(["report", str(folder)], capsys)
     assert status == 0
-    assert "did not finish: rank 2 was killed or is still running; all 1 500 records up to then are here" in out
+    assert (
+        "did not finish: rank 2 was killed or is still running; all 1 500 records up to then are here" in out
+    )
 
 
 def test_an_empty_profile_is_said_loudly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +110,12 @@ def test_the_json_object_carries_everything(tmp_path: Path, capsys: pytest.Captu
     assert document["machine"] == Machine.from_synthetic("ring:8").name
     assert len(document["rows"]) == 3
     assert document["rows"][0]["procedure"] == "MPI_Recv"
-    assert (document["ranks"], document["finished"], document["bytes"], document["messages"]) == (4, True, 800, 8)
+    assert (document["ranks"], document["finished"], document["bytes"], document["messages"]) == (
+        4,
+        True,
+        800,
+        8,
+    )
     assert document["matrix"]["sent"][0] == {"from": 0, "to": 1, "bytes": 200, "messages": 2}
     assert document["pattern"]["degree"] == 1.0
     assert [row["which"] for row in document["placement"]["rows"]] == ["best", "identity", "random", "worst"]
@@ -212,4 +219,8 @@ def test_numbers_for_people() -> None:
     ]  # fmt: skip
     assert count_text(1_234_567) == "1 234 567"
     assert [share_text(value) for value in (None, 0.0, 0.0001, 0.5)] == ["", "0.0 %", "< 0.1 %", "50.0 %"]
-    assert [size_range_text(*bin_) for bin_ in ((0, 0), (1, 1), (4096, 8191))] == ["empty", "1 B", "4 KiB to 8 KiB"]
+    assert [size_range_text(*bin_) for bin_ in ((0, 0), (1, 1), (4096, 8191))] == [
+        "empty",
+        "1 B",
+        "4 KiB to 8 KiB",
+    ]

@@ -27,7 +27,8 @@ def _open(file: Path, folder: Path, *options: str) -> subprocess.CompletedProces
     assert CHROMIUM is not None
     command = [
         CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-        "--no-first-run", "--disable-sync", "--disable-dev-shm-usage", f"--user-data-dir={folder / 'browser'}",
+        "--no-first-run", "--disable-sync", "--disable-dev-shm-usage",
+        f"--user-data-dir={folder / 'browser'}",
         "--enable-logging=stderr", "--v=0", "--window-size=1280,2400", *options, file.as_uri(),
     ]  # fmt: skip
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
@@ -57,20 +58,24 @@ def test_it_opens_without_console_errors(report: Path, tmp_path: Path) -> None:
 def test_its_script_runs_to_its_end(report: Path, tmp_path: Path) -> None:
     dom = _open(report, tmp_path, "--dump-dom")
     assert _console(dom.stderr) == []
-    # The script removes the marks' titles, which are for pages without one, as its first deed; its last one is a
-    # listener, so a probe behind it shows that nothing was thrown before.
+    # The script removes the marks' titles, which are for pages without one, as its first deed.
     assert "<title>rank" not in dom.stdout
     assert dom.stdout.count("data-tip=") > 8
 
 
 def test_an_error_on_the_page_would_be_seen(report: Path, tmp_path: Path) -> None:
-    report.write_text(report.read_text(encoding="utf-8").replace("const tip =", "nothing.here(); const tip ="))
+    report.write_text(
+        report.read_text(encoding="utf-8").replace("const tip =", "nothing.here(); const tip =")
+    )
     assert _console(_open(report, tmp_path, "--dump-dom").stderr) != []
 
 
 def test_the_other_placements_are_shown_on_demand(report: Path, tmp_path: Path) -> None:
-    click = "<script>document.querySelector('[data-show=worst]').click(); document.getElementById('theme').click();</script>"
-    report.write_text(report.read_text(encoding="utf-8").replace("</body>", f"{click}</body>"), encoding="utf-8")
+    steps = "document.querySelector('[data-show=worst]').click(); document.getElementById('theme').click();"
+    click = f"<script>{steps}</script>"
+    report.write_text(
+        report.read_text(encoding="utf-8").replace("</body>", f"{click}</body>"), encoding="utf-8"
+    )
     dom = _open(report, tmp_path, "--dump-dom")
     assert _console(dom.stderr) == []
     assert '<g data-placement="identity" style="display: none;">' in dom.stdout

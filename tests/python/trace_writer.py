@@ -1,4 +1,4 @@
-"""Trace files written from docs/formats/trace.md alone, byte by byte: made-up runs for the tests of profile and report.
+"""Trace files written byte by byte from docs/formats/trace.md: made-up runs for tests of profile and report.
 
 Independent of the C++ recorder on purpose: if both agree with the reader, the format page is right.
 
@@ -18,7 +18,15 @@ COMMIT = 0x54494D4D4F435743
 PLAIN, SEND, RECEIVE, POST_RECEIVE, ARRIVAL, COLLECTIVE, PART, MISS, CANCEL, PROBE, PUT, GET = range(12)
 NO_PEER = -1
 RUNNING, FINALIZED, ABORTED = range(3)
-PROCEDURES = ("MPI_Init", "MPI_Finalize", "MPI_Send", "MPI_Recv", "MPI_Allreduce", "MPI_Barrier", "MPI_Iprobe")
+PROCEDURES = (
+    "MPI_Init",
+    "MPI_Finalize",
+    "MPI_Send",
+    "MPI_Recv",
+    "MPI_Allreduce",
+    "MPI_Barrier",
+    "MPI_Iprobe",
+)
 START_TICKS = 1_000
 
 
@@ -40,7 +48,14 @@ class RankTrace:
     now: int = START_TICKS + 100
 
     def put(
-        self, role: int, procedure: str, peer: int = NO_PEER, size: int = 0, ticks: int = 10, site: int = 0, tag: int = 0
+        self,
+        role: int,
+        procedure: str,
+        peer: int = NO_PEER,
+        size: int = 0,
+        ticks: int = 10,
+        site: int = 0,
+        tag: int = 0,
     ) -> None:
         """Appends a record; the next one starts where it ends."""
         number = PROCEDURES.index(procedure)
@@ -60,7 +75,9 @@ class RankTrace:
             body += block + bytes(-len(block) % 64)
         chunks, live, drained = self._halves()
         for first, payload in chunks:
-            block = struct.pack("<IIQQII32x", 0x4B4E4843, 0, 64 + len(payload), first, len(payload), 0) + payload
+            block = (
+                struct.pack("<IIQQII32x", 0x4B4E4843, 0, 64 + len(payload), first, len(payload), 0) + payload
+            )
             body += block + bytes(-len(block) % 64)
         body += bytes(-(position + len(body)) % 4096)
         thread = struct.pack("<IIQQQQ24x", 0x44524854, 0, 64 + 2 * HALF_BYTES, drained, drained, 0)
@@ -80,7 +97,9 @@ class RankTrace:
         return chunks, live, drained
 
     def _header(self, tail: int) -> bytes:
-        start = struct.pack("<8sIIiiIIIIII", b"CWTRACE\0", 1, 4096, self.rank, self.size, 4711, 0, 1, 0, HALF_BYTES, 0)
+        start = struct.pack(
+            "<8sIIiiIIIIII", b"CWTRACE\0", 1, 4096, self.rank, self.size, 4711, 0, 1, 0, HALF_BYTES, 0
+        )
         times = struct.pack("<QqqQQq", START_TICKS, 0, self.started_realtime_ns, tail, self.end_ticks, 0)
         ending = struct.pack("<IiQQQQQ", self.state, self.abort_code, self.lost_bytes, 0, 0, 0, 0)
         names = self.host.encode().ljust(64, b"\0") + b"Test MPI 1.0".ljust(256, b"\0")
@@ -99,13 +118,17 @@ class RankTrace:
     def _comm(self) -> bytes:
         name = b"MPI_COMM_WORLD\0\0"
         size = 64 + len(name) + 8
-        head = struct.pack("<IIQiiiIIHHQ16x", 0x4D4D4F43, 0, size, self.size, 0, self.rank, 1, 14, 0, 0xFFFF, 0)
+        head = struct.pack(
+            "<IIQiiiIIHHQ16x", 0x4D4D4F43, 0, size, self.size, 0, self.rank, 1, 14, 0, 0xFFFF, 0
+        )
         return head + name + struct.pack("<Q", COMMIT)
 
 
 def _text(kind: int, text: bytes) -> bytes:
     padded = text + bytes(-len(text) % 8)
-    return struct.pack("<IIQQ40x", kind, 0, 64 + len(padded) + 8, len(text)) + padded + struct.pack("<Q", COMMIT)
+    return (
+        struct.pack("<IIQQ40x", kind, 0, 64 + len(padded) + 8, len(text)) + padded + struct.pack("<Q", COMMIT)
+    )
 
 
 def write_meta(folder: Path, **changes: object) -> None:

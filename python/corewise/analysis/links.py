@@ -37,7 +37,9 @@ def link_loads(study: PlacementStudy) -> tuple[LinkLoads, ...]:
     bandwidths = [link.bandwidth_gb_per_s for link in study.machine.links]
     found = []
     for row in study.rows:
-        loads = [float(load) for load in searcher.evaluate(study.pattern, list(row.unit_of_rank)).load_bytes()]
+        loads = [
+            float(load) for load in searcher.evaluate(study.pattern, list(row.unit_of_rank)).load_bytes()
+        ]
         busy = tuple(load / bandwidth for load, bandwidth in zip(loads, bandwidths, strict=True))
         found.append(LinkLoads(row.which, row.unit_of_rank, tuple(loads), busy))
     return tuple(found)

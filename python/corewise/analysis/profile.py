@@ -429,7 +429,7 @@ def _ending(world: World, ranks: Sequence[RankRow]) -> Ending:
 
 
 def _unfinished(world: World, unfinished: Sequence[int]) -> str:
-    """Ranks without an end were killed, or died with the one that was; the first to fall silent is the suspect."""
+    """Ranks without an end were killed, or died with the one that was: the first to fall silent."""
     if len(unfinished) == 1:
         return f"rank {unfinished[0]} was killed or is still running"
     last_seen = {

@@ -75,7 +75,7 @@ def demangled(name: str) -> str:
 
 
 def _without_parameters(name: str) -> str:
-    """Cuts from the parenthesis that opens the parameter list: the last one at depth 0 that is not a name's part."""
+    """Cuts from the parenthesis that opens the parameter list: the last one at depth 0."""
     depth = 0
     for at in range(len(name) - 1, -1, -1):
         if name[at] == ")":

@@ -18,7 +18,8 @@ from corewise.data.profile import load_profile
 from corewise.errors import InputError
 from corewise.plots.heatmap import heat_map
 from corewise.plots.machines import drawing
-from corewise.report import document, html, terminal
+from corewise.report import document, terminal
+from corewise.report.html import page
 
 _HELP = """Shows what a profile says: who talked to whom, in which pattern, where the time went.
 
@@ -27,7 +28,9 @@ With a machine it also says which placement of the ranks would communicate faste
 Example: `corewise run -n 8 -- ./lbm`, then
 `corewise report lbm.cw --machine cell-be --html report.html`
 """
-_MACHINE = typer.Option(None, "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text.")
+_MACHINE = typer.Option(
+    None, "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text."
+)
 _HTML = typer.Option(None, "--html", metavar="FILE", help="Also write one self-contained web page.")
 _TOP = typer.Option(12, "--top", help="Rows of the longer tables.")
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
@@ -56,7 +59,7 @@ def report(
         with console.progress("searching placements"):
             study = study_placements(analysis.pattern, machine)
     if html_file is not None:
-        write_text(html_file, html.page(analysis, study))
+        write_text(html_file, page(analysis, study))
     if as_json:
         name = machine.name if machine is not None else None
         rows = document.call_rows(analysis, top)

@@ -119,8 +119,9 @@ def _nothing_there(folder: Path, meta: RunMeta | None) -> str:
     if meta is None:
         return f"{folder}: not a profile: it holds neither {META} nor rank files (*.cwt)"
     return (
-        f"{folder}: 0 events seen: no rank of '{' '.join(meta.program)}' left a trace. It never called MPI_Init, is "
-        f"linked statically, or is linked to another MPI than {meta.mpi_name or 'the launcher'} (corewise doctor)"
+        f"{folder}: 0 events seen: no rank of '{' '.join(meta.program)}' left a trace. It never called "
+        f"MPI_Init, is linked statically, or is linked to another MPI than {meta.mpi_name or 'the launcher'} "
+        "(corewise doctor)"
     )
 
 

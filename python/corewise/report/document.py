@@ -74,7 +74,9 @@ def _consistency(analysis: ProfileAnalysis) -> dict[str, object]:
     return {
         "statement": analysis.consistency.statement,
         "pairs": analysis.consistency.pairs,
-        "differing": [{name: getattr(pair, name) for name in names} for pair in analysis.consistency.differing],
+        "differing": [
+            {name: getattr(pair, name) for name in names} for pair in analysis.consistency.differing
+        ],
     }
 
 

@@ -1,4 +1,6 @@
-"""A report as one web page that needs nothing else: styles, script and pictures are inside, no request leaves it.
+"""A report as one web page that needs nothing else.
+
+Styles, script and pictures are inside; no request leaves it.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -59,7 +61,11 @@ def page(analysis: ProfileAnalysis, study: PlacementStudy | None) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        size=bytes_text, time=time_text, count=count_text, share=share_text, sizerange=lambda row: size_range_text(*row)
+        size=bytes_text,
+        time=time_text,
+        count=count_text,
+        share=share_text,
+        sizerange=lambda row: size_range_text(*row),
     )
     return environment.get_template("report.html.j2").render(
         a=analysis,
@@ -90,9 +96,7 @@ def _heats(analysis: ProfileAnalysis) -> list[_Heat]:
         unit = "" if block == 1 else f"; one cell sums {block}x{block} ranks"
         picture = svg.heat_map(cells, block, analysis.world.size, caption)
         least, most = (int(used.min()), int(used.max())) if used.size else (0, 0)
-        found.append(
-            _Heat(kind, tab, caption + unit, Markup(picture), bytes_text(least), bytes_text(most))
-        )
+        found.append(_Heat(kind, tab, caption + unit, Markup(picture), bytes_text(least), bytes_text(most)))
     return found
 
 

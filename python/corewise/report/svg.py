@@ -1,7 +1,8 @@
 """Pictures of the page as SVG text: the matrix as a heat map, the machine with ranks and link loads on it.
 
-Colours are CSS classes (``v1`` to ``v9``, least to most), so that the page's theme decides them. Every mark has its
-numbers in ``data-tip`` for the page's script and in a ``<title>`` for a page without one. All text is escaped.
+Colours are CSS classes (``v1`` to ``v9``, least to most), so that the page's theme decides them. Every mark
+has its numbers in ``data-tip`` for the page's script and in a ``<title>`` for a page without one. All text is
+escaped.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -51,16 +52,19 @@ def heat_map(cells: NDArray[np.uint64], block: int, ranks: int, label: str) -> s
     levels = log_levels(cells)
     marks = [f'<rect class="ground" x="0" y="0" width="{extent:g}" height="{extent:g}"/>']
     for row, column in zip(*(axis.tolist() for axis in np.nonzero(cells)), strict=True):
-        tip = f"{_ranks(row, block, ranks)} → {_ranks(column, block, ranks)}: {bytes_text(int(cells[row, column]))}"
+        ends = f"{_ranks(row, block, ranks)} → {_ranks(column, block, ranks)}"
+        tip = f"{ends}: {bytes_text(int(cells[row, column]))}"
         marks.append(_cell(row, column, step, int(levels[row, column]), tip))
     marks.append(_grid(side, step))
     body = "".join(marks) + _ticks(side, step, block)
     left, top = 46, 40
     width, height = extent + left + 8, extent + top + 8
     return (
-        f'<svg class="heat" role="img" aria-label="{escape(label)}" viewBox="{-left} {-top} {width:g} {height:g}" '
+        f'<svg class="heat" role="img" aria-label="{escape(label)}" '
+        f'viewBox="{-left} {-top} {width:g} {height:g}" '
         f'width="{width:g}" height="{height:g}"><text class="axis" x="{extent / 2:g}" y="{-26}" '
-        f'text-anchor="middle">receiving rank</text><text class="axis" transform="translate({-34} {extent / 2:g}) '
+        f'text-anchor="middle">receiving rank</text>'
+        f'<text class="axis" transform="translate({-34} {extent / 2:g}) '
         f'rotate(-90)" text-anchor="middle">sending rank</text>{body}</svg>'
     )
 
@@ -81,7 +85,8 @@ def _cell(row: int, column: int, step: float, level: int, tip: str) -> str:
     inset = 0.75 if step >= 10 else 0
     return (
         f'<rect class="v{level}" x="{column * step + inset:g}" y="{row * step + inset:g}" '
-        f'width="{step - 2 * inset:g}" height="{step - 2 * inset:g}" rx="{min(3.0, step / 6):g}" data-tip="{text}">'
+        f'width="{step - 2 * inset:g}" height="{step - 2 * inset:g}" rx="{min(3.0, step / 6):g}" '
+        f'data-tip="{text}">'
         f"<title>{text}</title></rect>"
     )
 
@@ -89,7 +94,9 @@ def _cell(row: int, column: int, step: float, level: int, tip: str) -> str:
 def _grid(side: int, step: float) -> str:
     if side > 64 or step < 10:
         return ""
-    lines = "".join(f"M0 {at * step:g}H{side * step:g}M{at * step:g} 0V{side * step:g}" for at in range(side + 1))
+    lines = "".join(
+        f"M0 {at * step:g}H{side * step:g}M{at * step:g} 0V{side * step:g}" for at in range(side + 1)
+    )
     return f'<path class="grid" d="{lines}"/>'
 
 
@@ -195,7 +202,7 @@ def _mesh_layout(drawn: Machine, tiles: list[list[int]]) -> tuple[list[_Point], 
 
 
 def _tree_layout(drawn: Machine) -> tuple[list[_Point], float, float]:
-    """Breadth-first levels from the first stop; leaves side by side, every parent above the middle of its children."""
+    """Levels from the first stop; leaves side by side, parents above the middle of their children."""
     children = _children(drawn)
     places: list[_Point] = [(0.0, 0.0)] * len(drawn.stops)
     next_x = 50.0
@@ -282,8 +289,9 @@ def _link(drawn: Machine, index: int, places: list[_Point], loads: LinkLoads, mo
     )
     width = 1.4 if level == 0 else 2.2 + 2.6 * busy / most
     return (
-        f'<line class="link s{level}" x1="{x1 + shift_x:.1f}" y1="{y1 + shift_y:.1f}" x2="{x2 + shift_x:.1f}" '
-        f'y2="{y2 + shift_y:.1f}" stroke-width="{width:.1f}" data-tip="{tip}"><title>{tip}</title></line>'
+        f'<line class="link s{level}" x1="{x1 + shift_x:.1f}" y1="{y1 + shift_y:.1f}" '
+        f'x2="{x2 + shift_x:.1f}" y2="{y2 + shift_y:.1f}" '
+        f'stroke-width="{width:.1f}" data-tip="{tip}"><title>{tip}</title></line>'
     )
 
 
@@ -297,8 +305,10 @@ def _units(drawn: Machine, places: list[_Point], loads: LinkLoads) -> str:
         if not at_stop[stop]:
             marks.append(_bare_stop(drawn.stops[stop], x, y))
         top = y - len(at_stop[stop]) * (_UNIT_HEIGHT + 4) / 2
-        for row, unit in enumerate(at_stop[stop]):
-            marks.append(_unit(drawn.units[unit].name, rank_of.get(unit), x, top + row * (_UNIT_HEIGHT + 4)))
+        for row, index in enumerate(at_stop[stop]):
+            marks.append(
+                _unit(drawn.units[index].name, rank_of.get(index), x, top + row * (_UNIT_HEIGHT + 4))
+            )
     return "".join(marks)
 
 
@@ -306,7 +316,8 @@ def _bare_stop(name: str, x: float, y: float) -> str:
     text = escape(name)
     width = max(34.0, 6.4 * len(name) + 12)
     return (
-        f'<rect class="stop" x="{x - width / 2:.1f}" y="{y - 10:.1f}" width="{width:.1f}" height="20" rx="10"/>'
+        f'<rect class="stop" x="{x - width / 2:.1f}" y="{y - 10:.1f}" width="{width:.1f}" '
+        f'height="20" rx="10"/>'
         f'<text class="stopname" x="{x:.1f}" y="{y + 3.5:.1f}" text-anchor="middle">{text}</text>'
     )
 
@@ -317,7 +328,8 @@ def _unit(name: str, rank: int | None, x: float, y: float) -> str:
     kind = "unit" if rank is not None else "unit free"
     label = f"rank {rank}" if rank is not None else "free"
     return (
-        f'<rect class="{kind}" x="{x - width / 2:.1f}" y="{y:.1f}" width="{width:.1f}" height="{_UNIT_HEIGHT}" rx="7"/>'
+        f'<rect class="{kind}" x="{x - width / 2:.1f}" y="{y:.1f}" width="{width:.1f}" '
+        f'height="{_UNIT_HEIGHT}" rx="7"/>'
         f'<text class="rank" x="{x:.1f}" y="{y + 15:.1f}" text-anchor="middle">{label}</text>'
         f'<text class="unitname" x="{x:.1f}" y="{y + 28:.1f}" text-anchor="middle">{text}</text>'
     )

@@ -1,5 +1,7 @@
-"""A report as Rich renderables, top to bottom as a user reads: what ran and how it ended, who talked to whom, in
-which pattern, where the time went, and what a better placement would give.
+"""A report as Rich renderables, in the order in which a user asks.
+
+What ran and how it ended, who talked to whom, in which pattern, where the time went, and what a better
+placement would give.
 
 Pictures (the heat map, the machine) are handed in: drawing them belongs to `corewise.plots`.
 
@@ -56,7 +58,9 @@ def placement_parts(study: PlacementStudy, drawing: RenderableType) -> list[Rend
     """The placement table and the machine with the best placement on it."""
     title = Text("placement", style="bold")
     title.append(f" on {study.machine.name}, a prediction from link loads: {study.statement}", style="none")
-    table = Table("placement", "busiest link ns", "load", "link", "hop-bytes", "ratio", "unit of rank 0, 1, ...")
+    table = Table(
+        "placement", "busiest link ns", "load", "link", "hop-bytes", "ratio", "unit of rank 0, 1, ..."
+    )
     for row in study.rows:
         table.add_row(
             row.which,
@@ -81,8 +85,8 @@ def _heading(analysis: ProfileAnalysis) -> Text:
     style = "green" if analysis.ending.finished else "bold red"
     text.append(f"\n{analysis.ending.statement}", style=style)
     text.append(
-        f"\nwall {time_text(analysis.wall_ns)}, of it {time_text(analysis.startup_ns)} starting and stopping MPI; "
-        f"{count_text(analysis.records)} records",
+        f"\nwall {time_text(analysis.wall_ns)}, of it {time_text(analysis.startup_ns)} starting and stopping "
+        f"MPI; {count_text(analysis.records)} records",
         style="none",
     )
     for warning in analysis.warnings:
@@ -99,7 +103,8 @@ def _pattern(analysis: ProfileAnalysis) -> Text:
     summary = analysis.summary
     text = Text("pattern", style="bold")
     text.append(
-        f"  {count_text(summary.messages)} messages, {bytes_text(summary.bytes)} between {summary.pairs} pairs",
+        f"  {count_text(summary.messages)} messages, {bytes_text(summary.bytes)} between "
+        f"{summary.pairs} pairs",
         style="none",
     )
     if summary.messages:
@@ -110,7 +115,9 @@ def _pattern(analysis: ProfileAnalysis) -> Text:
             names = "; ".join(f"{match.label} ({match.degree:.3f})" for match in others)
             text.append(f"\n         next: {names}", style="dim")
     if analysis.collective_bytes:
-        text.append(f"\n         collectives, as modelled: {bytes_text(analysis.collective_bytes)}", style="none")
+        text.append(
+            f"\n         collectives, as modelled: {bytes_text(analysis.collective_bytes)}", style="none"
+        )
     if analysis.one_sided_bytes:
         text.append(f"\n         one-sided: {bytes_text(analysis.one_sided_bytes)}", style="none")
     return text
