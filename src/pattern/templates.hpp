@@ -28,7 +28,7 @@ class Observed {
  private:
   int ranks_;
   std::vector<Message> pairs_;
-  std::vector<std::size_t> first_;  ///< of each sender in pairs_, and the end
+  std::vector<std::size_t> first_;       ///< of each sender in pairs_, and the end
   std::vector<std::uint64_t> heaviest_;  ///< bytes of the heaviest pair, of the two heaviest, ...
   std::uint64_t total_bytes_ = 0;
 };

@@ -88,7 +88,7 @@ TEST(Recognise, EdgesOfUnevenBoxesDoNotDisturb) {
 
 TEST(Recognise, HalosAreNamedWithDimsWrapsAndStencil) {
   const std::vector<std::string> stencils{"faces", "faces+edges", "faces+edges+corners"};
-  for (const int ranks : {4, 6, 8, 12, 18, 27, 30, 48}) {
+  for (const int ranks : {4, 6, 8, 12, 18, 27, 30}) {
     for (int axes = 2; axes <= 3; ++axes) {
       for (const auto& dims : cp::ordered_factorisations(ranks, axes)) {
         for (unsigned mask = 0; mask < 1U << axes; ++mask) {
@@ -329,6 +329,11 @@ TEST(Recognise, RandomSparseMatricesResembleNothing) {
 }
 
 TEST(Recognise, FiveHundredRanksTakeWellUnderASecond) {
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  const double most_seconds = 1.0;  // usual: 0.05 for 512 ranks, 0.3 for 720
+#else
+  const double most_seconds = 30.0;
+#endif
   for (const int ranks : {512, 720}) {
     const std::string p = std::to_string(ranks);
     const std::vector<cp::Matrix> matrices{
@@ -338,7 +343,7 @@ TEST(Recognise, FiveHundredRanksTakeWellUnderASecond) {
       const std::clock_t start = std::clock();  // processor time: a busy machine must not fail the test
       const auto matches = cp::recognise(m);
       const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-      EXPECT_LT(seconds, 2.0) << "several times the usual, for slow and sanitized builds";
+      EXPECT_LT(seconds, most_seconds) << cp::headline(matches);
       std::printf("%d ranks, %s: %.3f s\n", ranks, cp::headline(matches).c_str(), seconds);
     }
   }
