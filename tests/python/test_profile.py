@@ -115,7 +115,7 @@ def test_endings_are_told_apart(tmp_path: Path) -> None:
     (folder / "rank-00003.cwt").unlink()
     analysis = analyse_profile(load_profile(folder))
     assert analysis.ending.statement.startswith(
-        "did not finish: rank 0 called MPI_Abort (code 7); ranks 1-2 were"
+        "did not finish: rank 0 called MPI_Abort (code 7); ranks 1-2 ended with it; "
     )
     assert analysis.ending.statement.endswith("rank 3 left no readable trace; 3 records are here")
     assert analysis.ranks[3].ending == "missing"

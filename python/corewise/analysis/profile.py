@@ -419,7 +419,7 @@ def _ending(world: World, ranks: Sequence[RankRow]) -> Ending:
         codes = ", ".join(sorted({str(row.abort_code) for row in aborted}))
         parts.append(f"{_ranks([row.rank for row in aborted])} called MPI_Abort (code {codes})")
     if unfinished:
-        parts.append(_unfinished(world, unfinished))
+        parts.append(_unfinished(world, unfinished, explained=bool(aborted)))
     if missing:
         parts.append(f"{_ranks(missing)} left no readable trace")
     kept = f"all {_count(sum(row.records for row in ranks))} records up to then are here"
@@ -428,8 +428,10 @@ def _ending(world: World, ranks: Sequence[RankRow]) -> Ending:
     return Ending(False, f"did not finish: {'; '.join(parts)}; {kept}")
 
 
-def _unfinished(world: World, unfinished: Sequence[int]) -> str:
+def _unfinished(world: World, unfinished: Sequence[int], explained: bool) -> str:
     """Ranks without an end were killed, or died with the one that was: the first to fall silent."""
+    if explained:
+        return f"{_ranks(unfinished)} ended with it"
     if len(unfinished) == 1:
         return f"rank {unfinished[0]} was killed or is still running"
     last_seen = {
