@@ -27,7 +27,14 @@ MPI_NAMES = ("openmpi", "mpich", "mpich_abi")
 TIMEOUT_S = 90.0
 BUILDERS = 2
 # The last two are about Open MPI's MPI_UNWEIGHTED and about arguments that are garbage on purpose.
-FLAGS = ("-O1", "-g", "-Wno-deprecated-declarations", "-Wno-stringop-overread", "-Wno-stringop-overflow")
+FLAGS = (
+    "-D_GNU_SOURCE",
+    "-O1",
+    "-g",
+    "-Wno-deprecated-declarations",
+    "-Wno-stringop-overread",
+    "-Wno-stringop-overflow",
+)
 LIBRARIES = ("-lpthread", "-ldl")
 
 # Open MPI complains on stderr about a UCX device that no node needs.

@@ -1,4 +1,5 @@
 // MPI_Abort ends all ranks, those that wait included, with its code.
+//
 // ranks: 1 2 3
 // exit: 42
 // SPDX-License-Identifier: BSD-3-Clause

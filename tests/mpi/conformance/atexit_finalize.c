@@ -1,5 +1,6 @@
-// MPI_Finalize called by a function registered with atexit before MPI_Init, so that it runs after everything that was
-// registered later; messages are still exchanged there. Python programs end this way.
+// MPI_Finalize called by a function registered with atexit before MPI_Init, so that it runs after everything that
+// was registered later; messages are still exchanged there. Python programs end this way.
+//
 // ranks: 1 2
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -8,7 +9,8 @@ static void end(void) {
   int value = -1, flag = 0;
   OK(MPI_Finalized(&flag));
   EQ(0, flag);
-  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 2, &value, 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 2, &value, 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD,
+                  MPI_STATUS_IGNORE));
   EQ((rank + size - 1) % size, value);
   OK(MPI_Barrier(MPI_COMM_WORLD));
   // Said before, because under MPICH 5.0.2 one process in ten ends, with status 0, without coming back from here.

@@ -1,5 +1,6 @@
 // Blocking collectives against values computed by hand: every root, in place and not, varying counts with zeros and
 // gaps, derived types, arguments that only the root's call may read given as garbage elsewhere, short and long.
+//
 // ranks: 1 2 3 5
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -7,7 +8,7 @@
 enum { LONG = 40000 };
 static int out[8 * LONG], in[8 * LONG];
 
-static void clear(int *values, int count) {
+static void clear(int* values, int count) {
   for (int i = 0; i < count; ++i) values[i] = UNTOUCHED;
 }
 
@@ -15,8 +16,10 @@ static const int lengths[] = {1, 3, 1000, LONG};
 enum { LENGTHS = 4 };
 
 static void broadcast(int root, int n) {
-  if (rank == root) fill(out, n, root + 1);
-  else clear(out, n + 1);
+  if (rank == root)
+    fill(out, n, root + 1);
+  else
+    clear(out, n + 1);
   out[n] = UNTOUCHED;
   OK(MPI_Bcast(out, n, MPI_INT, root, MPI_COMM_WORLD));
   CHECK_FILL(out, n, root + 1);
@@ -26,13 +29,15 @@ static void broadcast(int root, int n) {
 static void gather_and_scatter(int root, int n) {
   fill(out, n, rank);
   if (rank == root) clear(in, size * n + 1);
-  OK(MPI_Gather(out, n, MPI_INT, rank == root ? in : GARBAGE, rank == root ? n : -7, rank == root ? MPI_INT : MPI_DATATYPE_NULL, root, MPI_COMM_WORLD));
+  OK(MPI_Gather(out, n, MPI_INT, rank == root ? in : GARBAGE, rank == root ? n : -7,
+                rank == root ? MPI_INT : MPI_DATATYPE_NULL, root, MPI_COMM_WORLD));
   if (rank == root) {
     for (int i = 0; i < size; ++i) CHECK_FILL(in + i * n, n, i);
     EQ(UNTOUCHED, in[size * n]);
   }
   clear(out, n + 1);
-  OK(MPI_Scatter(rank == root ? in : GARBAGE, rank == root ? n : -7, rank == root ? MPI_INT : MPI_DATATYPE_NULL, out, n, MPI_INT, root, MPI_COMM_WORLD));
+  OK(MPI_Scatter(rank == root ? in : GARBAGE, rank == root ? n : -7, rank == root ? MPI_INT : MPI_DATATYPE_NULL,
+                 out, n, MPI_INT, root, MPI_COMM_WORLD));
   CHECK_FILL(out, n, rank);
   EQ(UNTOUCHED, out[n]);
 }
@@ -66,7 +71,7 @@ static void prepare_varying(void) {
   }
 }
 
-static void check_varying(const int *values) {
+static void check_varying(const int* values) {
   for (int i = 0; i < size; ++i) {
     CHECK_FILL(values + places[i], counts[i], i);
     EQ(UNTOUCHED, values[places[i] + counts[i]]);
@@ -77,10 +82,12 @@ static void varying(int root) {
   int is_root = rank == root;
   fill(out, counts[rank], rank);
   clear(in, 200);
-  OK(MPI_Gatherv(out, counts[rank], MPI_INT, is_root ? in : GARBAGE, is_root ? counts : GARBAGE, is_root ? places : GARBAGE, is_root ? MPI_INT : MPI_DATATYPE_NULL, root, MPI_COMM_WORLD));
+  OK(MPI_Gatherv(out, counts[rank], MPI_INT, is_root ? in : GARBAGE, is_root ? counts : GARBAGE,
+                 is_root ? places : GARBAGE, is_root ? MPI_INT : MPI_DATATYPE_NULL, root, MPI_COMM_WORLD));
   if (is_root) check_varying(in);
   clear(out, 70);
-  OK(MPI_Scatterv(is_root ? in : GARBAGE, is_root ? counts : GARBAGE, is_root ? places : GARBAGE, is_root ? MPI_INT : MPI_DATATYPE_NULL, out, counts[rank], MPI_INT, root, MPI_COMM_WORLD));
+  OK(MPI_Scatterv(is_root ? in : GARBAGE, is_root ? counts : GARBAGE, is_root ? places : GARBAGE,
+                  is_root ? MPI_INT : MPI_DATATYPE_NULL, out, counts[rank], MPI_INT, root, MPI_COMM_WORLD));
   CHECK_FILL(out, counts[rank], rank);
   EQ(UNTOUCHED, out[counts[rank]]);
   clear(in, 200);
@@ -100,7 +107,8 @@ static void varying_in_place(int root) {
     OK(MPI_Scatterv(in, counts, places, MPI_INT, MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, root, MPI_COMM_WORLD));
   } else {
     OK(MPI_Gatherv(out, counts[rank], MPI_INT, GARBAGE, GARBAGE, GARBAGE, MPI_DATATYPE_NULL, root, MPI_COMM_WORLD));
-    OK(MPI_Scatterv(GARBAGE, GARBAGE, GARBAGE, MPI_DATATYPE_NULL, out, counts[rank], MPI_INT, root, MPI_COMM_WORLD));
+    OK(MPI_Scatterv(GARBAGE, GARBAGE, GARBAGE, MPI_DATATYPE_NULL, out, counts[rank], MPI_INT, root,
+                    MPI_COMM_WORLD));
     CHECK_FILL(out, counts[rank], rank);
   }
 }
@@ -151,7 +159,8 @@ static void all_to_all_varying(void) {
   OK(MPI_Alltoallw(out, amounts, byte_starts, integers, in, byte_amounts, byte_starts, bytes, MPI_COMM_WORLD));
   for (int i = 0; i < size; ++i) CHECK_FILL(in + starts[i], amounts[i], 10 * i + rank);
   memcpy(in, out, (size_t)total * sizeof(int));
-  OK(MPI_Alltoallv(MPI_IN_PLACE, GARBAGE, GARBAGE, MPI_DATATYPE_NULL, in, amounts, starts, MPI_INT, MPI_COMM_WORLD));
+  OK(MPI_Alltoallv(MPI_IN_PLACE, GARBAGE, GARBAGE, MPI_DATATYPE_NULL, in, amounts, starts, MPI_INT,
+                   MPI_COMM_WORLD));
   for (int i = 0; i < size; ++i) CHECK_FILL(in + starts[i], amounts[i], 10 * i + rank);
   memcpy(in, out, (size_t)total * sizeof(int));
   OK(MPI_Alltoallw(MPI_IN_PLACE, GARBAGE, GARBAGE, GARBAGE, in, amounts, byte_starts, integers, MPI_COMM_WORLD));
@@ -168,7 +177,8 @@ static void reductions(int root, int n) {
     for (int i = 0; i < n; ++i) EQ(triangle * i, in[i]);
   EQ(UNTOUCHED, in[n]);
   memcpy(in, out, (size_t)n * sizeof(int));
-  OK(MPI_Reduce(rank == root ? MPI_IN_PLACE : in, rank == root ? in : NULL, n, MPI_INT, MPI_MAX, root, MPI_COMM_WORLD));
+  OK(MPI_Reduce(rank == root ? MPI_IN_PLACE : in, rank == root ? in : NULL, n, MPI_INT, MPI_MAX, root,
+                MPI_COMM_WORLD));
   for (int i = 0; i < n; ++i) EQ(rank == root ? size * i : out[i], in[i]);
 }
 
@@ -241,7 +251,8 @@ static void derived_types(void) {
   }
   if (rank == 0)
     for (int i = 0; i < N; ++i) out[2 * i] = 7 * i;
-  if (rank == 0) OK(MPI_Bcast(out, 1, wide, 0, MPI_COMM_WORLD));
+  if (rank == 0)
+    OK(MPI_Bcast(out, 1, wide, 0, MPI_COMM_WORLD));
   else {
     OK(MPI_Bcast(in, N, MPI_INT, 0, MPI_COMM_WORLD));
     for (int i = 0; i < N; ++i) EQ(7 * i, in[i]);

@@ -1,12 +1,14 @@
-// Every way to make a communicator within a program, and what becomes of its handle: groups, ranks and context of the
-// new one, names, attributes and their callbacks, error handlers, comparison, free and reuse of the handle for another
-// set of members. Every communicator made is used for messages, so that wrong rank translation would be seen.
+// Every way to make a communicator within a program, and what becomes of its handle: groups, ranks and context of
+// the new one, names, attributes and their callbacks, error handlers, comparison, free and reuse of the handle for
+// another set of members. Every communicator made is used for messages, so that wrong rank translation would be
+// seen.
+//
 // ranks: 1 2 3 5
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
 
 // A ring message and a collective inside `comm`, whose member i is world rank `world[i]`.
-static void use(MPI_Comm comm, const int *world, int members) {
+static void use(MPI_Comm comm, const int* world, int members) {
   int me = -1, count = -1, value = -1, sum = 0, expected = 0;
   MPI_Status status;
   OK(MPI_Comm_rank(comm, &me));
@@ -14,7 +16,8 @@ static void use(MPI_Comm comm, const int *world, int members) {
   EQ(members, count);
   EQ(rank, world[me]);
   poison(&status);
-  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (me + 1) % count, 7, &value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &status));
+  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (me + 1) % count, 7, &value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm,
+                  &status));
   CHECK_STATUS(status, (me + count - 1) % count, 7, 1, MPI_INT);
   EQ(world[status.MPI_SOURCE], value);
   OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm));
@@ -28,8 +31,10 @@ static void prepare_members(void) {
   for (int i = 0; i < size; ++i) {
     in_order[i] = i;
     reversed[i] = size - 1 - i;
-    if (i % 2) odds[odd_count++] = i;
-    else evens[even_count++] = i;
+    if (i % 2)
+      odds[odd_count++] = i;
+    else
+      evens[even_count++] = i;
   }
 }
 
@@ -39,7 +44,7 @@ static int compare(MPI_Comm a, MPI_Comm b) {
   return result;
 }
 
-static void release(MPI_Comm *comm) {
+static void release(MPI_Comm* comm) {
   OK(MPI_Comm_free(comm));
   CHECK(*comm == MPI_COMM_NULL);
 }
@@ -84,7 +89,7 @@ static void several_idups_at_once(void) {
   for (int i = 0; i < N; ++i) release(&comms[i]);
 }
 
-static MPI_Group subgroup(const int *members, int count) {
+static MPI_Group subgroup(const int* members, int count) {
   MPI_Group all, part;
   OK(MPI_Comm_group(MPI_COMM_WORLD, &all));
   OK(MPI_Group_incl(all, count, members, &part));
@@ -125,7 +130,8 @@ static void splits(void) {
   use(turned, reversed, size);
   release(&turned);
   OK(MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? MPI_UNDEFINED : 0, 0, &turned));
-  if (rank == 0) CHECK(turned == MPI_COMM_NULL);
+  if (rank == 0)
+    CHECK(turned == MPI_COMM_NULL);
   else {
     use(turned, in_order + 1, size - 1);
     release(&turned);
@@ -192,21 +198,21 @@ static void freed_with_messages_in_flight(void) {
 
 static int copies, deletions;
 
-static int copy_attribute(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag) {
+static int copy_attribute(MPI_Comm comm, int key, void* extra, void* in, void* out, int* flag) {
   (void)key;
   CHECK(comm != MPI_COMM_NULL);
-  EQ(77, *(int *)extra);
+  EQ(77, *(int*)extra);
   ++copies;
-  *(void **)out = (char *)in + 1;
+  *(void**)out = (char*)in + 1;
   *flag = 1;
   return MPI_SUCCESS;
 }
 
-static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra) {
+static int delete_attribute(MPI_Comm comm, int key, void* value, void* extra) {
   (void)key;
   (void)value;
   CHECK(comm != MPI_COMM_NULL);
-  EQ(77, *(int *)extra);
+  EQ(77, *(int*)extra);
   ++deletions;
   return MPI_SUCCESS;
 }
@@ -214,7 +220,7 @@ static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra) {
 static void attributes(void) {
   static char room[4];
   int key = MPI_KEYVAL_INVALID, plain = MPI_KEYVAL_INVALID, duplicated = MPI_KEYVAL_INVALID, found = 0, extra = 77;
-  void *value = NULL;
+  void* value = NULL;
   MPI_Comm first, second, third;
   OK(MPI_Comm_create_keyval(copy_attribute, delete_attribute, &key, &extra));
   OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &plain, NULL));

@@ -1,10 +1,12 @@
-// Datatypes: what each constructor selects, sent and received, packed and unpacked; negative strides, absolute addresses
-// with MPI_BOTTOM, types of no size, types freed while a message that uses them is under way, and what MPI tells of them.
+// Datatypes: what each constructor selects, sent and received, packed and unpacked; negative strides, absolute
+// addresses with MPI_BOTTOM, types of no size, types freed while a message that uses them is under way, and what
+// MPI tells of them.
+//
 // ranks: 1 2
 // SPDX-License-Identifier: BSD-3-Clause
-#include "check.h"
-
 #include <stddef.h>
+
+#include "check.h"
 
 enum { N = 60 };
 static int next, previous;
@@ -15,14 +17,14 @@ static MPI_Datatype commit(MPI_Datatype type) {
   return type;
 }
 
-static void release(MPI_Datatype *type) {
+static void release(MPI_Datatype* type) {
   OK(MPI_Type_free(type));
   CHECK(*type == MPI_DATATYPE_NULL);
 }
 
-// Sends `count` of `type` starting at source[at] and expects target to change at `chosen` alone, in that very order;
-// then the same through pack and unpack.
-static void selects(MPI_Datatype type, int count, int at, const int *chosen, int n) {
+// Sends `count` of `type` starting at source[at] and expects target to change at `chosen` alone, in that very
+// order; then the same through pack and unpack.
+static void selects(MPI_Datatype type, int count, int at, const int* chosen, int n) {
   int packed[N], position = 0, bytes = UNTOUCHED, type_bytes = -1;
   MPI_Request request;
   for (int i = 0; i < N; ++i) {
@@ -45,7 +47,7 @@ static void selects(MPI_Datatype type, int count, int at, const int *chosen, int
   }
   OK(MPI_Pack_size(count, type, MPI_COMM_WORLD, &bytes));
   CHECK(bytes >= n * (int)sizeof(int));
-  char *room = malloc((size_t)bytes + 16);
+  char* room = malloc((size_t)bytes + 16);
   OK(MPI_Pack(source + at, count, type, room, bytes, &position, MPI_COMM_WORLD));
   CHECK(position >= n * (int)sizeof(int) && position <= bytes);
   int end = position;
@@ -105,11 +107,13 @@ static void indexed(void) {
 
 static void subarrays(void) {
   MPI_Datatype type, row, resized;
-  OK(MPI_Type_create_subarray(2, (const int[]){5, 8}, (const int[]){2, 3}, (const int[]){1, 4}, MPI_ORDER_C, MPI_INT, &type));
+  OK(MPI_Type_create_subarray(2, (const int[]){5, 8}, (const int[]){2, 3}, (const int[]){1, 4}, MPI_ORDER_C,
+                              MPI_INT, &type));
   selects(commit(type), 1, 0, (const int[]){12, 13, 14, 20, 21, 22}, 6);
   check_extent(type, 0, 40 * (MPI_Aint)sizeof(int));
   release(&type);
-  OK(MPI_Type_create_subarray(2, (const int[]){8, 5}, (const int[]){3, 2}, (const int[]){4, 1}, MPI_ORDER_FORTRAN, MPI_INT, &type));
+  OK(MPI_Type_create_subarray(2, (const int[]){8, 5}, (const int[]){3, 2}, (const int[]){4, 1}, MPI_ORDER_FORTRAN,
+                              MPI_INT, &type));
   selects(commit(type), 1, 0, (const int[]){12, 13, 14, 20, 21, 22}, 6);
   release(&type);
   // Columns of a 6 x 4 array, one after the other, thanks to the extent of one element.
@@ -119,7 +123,8 @@ static void subarrays(void) {
   selects(commit(resized), 2, 0, (const int[]){0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21}, 12);
   release(&resized);
   MPI_Datatype block;
-  OK(MPI_Type_create_darray(2, 0, 1, (const int[]){12}, (const int[]){MPI_DISTRIBUTE_CYCLIC}, (const int[]){2}, (const int[]){2}, MPI_ORDER_C, MPI_INT, &block));
+  OK(MPI_Type_create_darray(2, 0, 1, (const int[]){12}, (const int[]){MPI_DISTRIBUTE_CYCLIC}, (const int[]){2},
+                            (const int[]){2}, MPI_ORDER_C, MPI_INT, &block));
   selects(commit(block), 1, 0, (const int[]){0, 1, 4, 5, 8, 9}, 6);
   release(&block);
 }
@@ -159,7 +164,7 @@ static void structures(void) {
     EQ(i + 2, in[i].parts[2]);
   }
   EQ(0x7f, in[2].tag);
-  EQ(0x7f, *((char *)&in[0].tag + 1));
+  EQ(0x7f, *((char*)&in[0].tag + 1));
   release(&type);
 }
 
@@ -178,7 +183,7 @@ static void absolute_addresses(void) {
   OK(MPI_Get_address(&in, &there[0]));
   OK(MPI_Get_address(&also, &there[1]));
   OK(MPI_Get_address(&weight, &there[2]));
-  EQ((char *)&second - (char *)&first, MPI_Aint_diff(here[1], here[0]));
+  EQ((char*)&second - (char*)&first, MPI_Aint_diff(here[1], here[0]));
   EQ(here[1], MPI_Aint_add(here[0], MPI_Aint_diff(here[1], here[0])));
   OK(MPI_Type_create_struct(3, (const int[]){1, 1, 1}, here, types, &from));
   OK(MPI_Type_create_struct(3, (const int[]){1, 1, 1}, there, types, &to));
@@ -189,7 +194,8 @@ static void absolute_addresses(void) {
   EQ(previous, also);
   CHECK(weight == 2.5);
   in = also = -1;
-  if (rank == 0) OK(MPI_Bcast(MPI_BOTTOM, 1, from, 0, MPI_COMM_WORLD));
+  if (rank == 0)
+    OK(MPI_Bcast(MPI_BOTTOM, 1, from, 0, MPI_COMM_WORLD));
   else {
     OK(MPI_Bcast(MPI_BOTTOM, 1, to, 0, MPI_COMM_WORLD));
     EQ(0, also);
@@ -282,14 +288,14 @@ static void envelope_and_contents(void) {
 }
 
 static int copied, deleted;
-static int copy(MPI_Datatype type, int key, void *extra, void *in, void *out, int *flag) {
+static int copy(MPI_Datatype type, int key, void* extra, void* in, void* out, int* flag) {
   (void)type, (void)key, (void)extra;
   ++copied;
-  *(void **)out = in;
+  *(void**)out = in;
   *flag = 1;
   return MPI_SUCCESS;
 }
-static int delete_it(MPI_Datatype type, int key, void *value, void *extra) {
+static int delete_it(MPI_Datatype type, int key, void* value, void* extra) {
   (void)type, (void)key, (void)value, (void)extra;
   ++deleted;
   return MPI_SUCCESS;
@@ -299,7 +305,7 @@ static void names_and_attributes(void) {
   MPI_Datatype type, twin;
   char name[MPI_MAX_OBJECT_NAME];
   int length = 0, key, found = 0;
-  void *value = NULL;
+  void* value = NULL;
   OK(MPI_Type_get_name(MPI_INT, name, &length));
   SAME_TEXT("MPI_INT", name);
   OK(MPI_Type_contiguous(2, MPI_INT, &type));
@@ -333,7 +339,8 @@ static void external_and_packed_messages(void) {
   EQ(value, got);
   OK(MPI_Pack(&rank, 1, MPI_INT, room, sizeof room, &position, MPI_COMM_WORLD));
   OK(MPI_Pack(&weight, 1, MPI_DOUBLE, room, sizeof room, &position, MPI_COMM_WORLD));
-  OK(MPI_Sendrecv(room, position, MPI_PACKED, next, 1, other, sizeof other, MPI_PACKED, previous, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(room, position, MPI_PACKED, next, 1, other, sizeof other, MPI_PACKED, previous, 1, MPI_COMM_WORLD,
+                  MPI_STATUS_IGNORE));
   int end = position;
   position = 0;
   OK(MPI_Unpack(other, end, &position, &got, 1, MPI_INT, MPI_COMM_WORLD));

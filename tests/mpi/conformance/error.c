@@ -1,5 +1,6 @@
-// Errors: their classes, the handler that hears of them (once, of the right object), per-request codes in statuses, the
-// user's own classes. A call that failed must leave the communicator usable.
+// Errors: their classes, the handler that hears of them (once, of the right object), per-request codes in statuses,
+// the user's own classes. A call that failed must leave the communicator usable.
+//
 // ranks: 2 3
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -9,7 +10,7 @@ static MPI_Comm comm;
 static int heard, heard_code;
 static MPI_Comm heard_of;
 
-static void listen(MPI_Comm *where, int *code, ...) {
+static void listen(MPI_Comm* where, int* code, ...) {
   ++heard;
   heard_of = *where;
   heard_code = *code;
@@ -79,7 +80,8 @@ static void errors_in_statuses(void) {
   OK(MPI_Error_class(statuses[1].MPI_ERROR, &class));
   EQ(MPI_ERR_TRUNCATE, class);
   for (int i = 0; i < 3; i += 2) {
-    SEEN("request %d beside one that failed: %s", i, statuses[i].MPI_ERROR == MPI_ERR_PENDING ? "pending" : "complete");
+    SEEN("request %d beside one that failed: %s", i,
+         statuses[i].MPI_ERROR == MPI_ERR_PENDING ? "pending" : "complete");
     // The standard lets a call leave the others pending; then they must still be there to be waited for.
     if (statuses[i].MPI_ERROR == MPI_ERR_PENDING) {
       CHECK(receives[i] != MPI_REQUEST_NULL);
@@ -95,7 +97,9 @@ static void errors_in_statuses(void) {
 }
 
 // MPICH 5.0.2 returns MPI_SUCCESS from the call when a handler of the user has returned.
-static int after_handler(int class) { return library_is("MPICH") ? MPI_SUCCESS : class; }
+static int after_handler(int class) {
+  return library_is("MPICH") ? MPI_SUCCESS : class;
+}
 
 static void own_handler(void) {
   MPI_Errhandler handler, found;
@@ -170,7 +174,7 @@ static void own_classes(void) {
 }
 
 static int win_heard;
-static void listen_to_window(MPI_Win *where, int *code, ...) {
+static void listen_to_window(MPI_Win* where, int* code, ...) {
   (void)where;
   (void)code;
   ++win_heard;
@@ -188,7 +192,8 @@ static void windows_and_files(void) {
   OK(MPI_Win_call_errhandler(win, MPI_ERR_OTHER));
   EQ(1, win_heard);
   OK(MPI_Win_free(&win));
-  FAILS(MPI_ERR_NO_SUCH_FILE, MPI_File_open(MPI_COMM_SELF, "/nonexistent/of/conformance", MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+  FAILS(MPI_ERR_NO_SUCH_FILE,
+        MPI_File_open(MPI_COMM_SELF, "/nonexistent/of/conformance", MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
   OK(MPI_File_get_errhandler(MPI_FILE_NULL, &handler));
   CHECK(handler == MPI_ERRORS_RETURN);
 }

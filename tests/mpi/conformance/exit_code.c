@@ -1,4 +1,5 @@
 // The status that main returns after MPI_Finalize reaches the launcher.
+//
 // ranks: 1 2
 // exit: 7
 // SPDX-License-Identifier: BSD-3-Clause

@@ -1,16 +1,19 @@
-// Processes made by a rank, which are not ranks: they end at once, through exit() or _exit(), with their own status, and
-// neither hang nor disturb the parent, which goes on sending. A program started from a rank inherits its environment.
+// Processes made by a rank, which are not ranks: they end at once, through exit() or _exit(), with their own
+// status, and neither hang nor disturb the parent, which goes on sending. A program started from a rank inherits
+// its environment.
+//
 // ranks: 1 2
 // SPDX-License-Identifier: BSD-3-Clause
-#include "check.h"
-
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "check.h"
+
 static void exchange(void) {
   int value = -1, sum = 0;
-  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &value, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &value, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD,
+                  MPI_STATUS_IGNORE));
   EQ((rank + size - 1) % size, value);
   OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
   EQ(size * (size - 1) / 2, sum);
@@ -49,7 +52,7 @@ static void leaves(void) {
 static void works_before_it_leaves(void) {
   pid_t made = child();
   if (made == 0) {
-    char *room = malloc(1 << 20);
+    char* room = malloc(1 << 20);
     memset(room, 1, 1 << 20);
     free(room);
     exit(5);
@@ -58,16 +61,16 @@ static void works_before_it_leaves(void) {
   expect(made, 5);
 }
 
-static void runs_a_program(const char *self) {
+static void runs_a_program(const char* self) {
   pid_t made = child();
   if (made == 0) {
-    execl("/bin/true", "true", (char *)NULL);
+    execl("/bin/true", "true", (char*)NULL);
     _exit(127);
   }
   expect(made, 0);
   made = child();
   if (made == 0) {
-    execl(self, self, "not a rank", (char *)NULL);
+    execl(self, self, "not a rank", (char*)NULL);
     _exit(127);
   }
   exchange();
@@ -75,7 +78,7 @@ static void runs_a_program(const char *self) {
   EQ(0, system("exit 0"));
 }
 
-static void *from_a_thread(void *argument) {
+static void* from_a_thread(void* argument) {
   (void)argument;
   pid_t made = child();
   if (made == 0) exit(8);
@@ -89,7 +92,7 @@ static void before_init(void) {
   expect(made, 9);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   pthread_t thread;
   if (argc > 1) return 6;
   before_init();

@@ -1,4 +1,6 @@
-// Generalized requests: the three callbacks run when and as often as MPI-4.0, 13.2 says, and mix with other requests.
+// Generalized requests: the three callbacks run when and as often as MPI-4.0, 13.2 says, and mix with other
+// requests.
+//
 // ranks: 1 2
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -7,23 +9,23 @@ typedef struct {
   int queries, frees, cancels, complete_at_cancel;
 } calls;
 
-static int query(void *state, MPI_Status *status) {
-  ++((calls *)state)->queries;
+static int query(void* state, MPI_Status* status) {
+  ++((calls*)state)->queries;
   OK(MPI_Status_set_elements(status, MPI_DOUBLE, 5));
-  OK(MPI_Status_set_cancelled(status, ((calls *)state)->cancels > 0));
+  OK(MPI_Status_set_cancelled(status, ((calls*)state)->cancels > 0));
   status->MPI_SOURCE = 71;
   status->MPI_TAG = 72;
   return MPI_SUCCESS;
 }
 
-static int release(void *state) {
-  ++((calls *)state)->frees;
+static int release(void* state) {
+  ++((calls*)state)->frees;
   return MPI_SUCCESS;
 }
 
-static int cancel(void *state, int complete) {
-  ++((calls *)state)->cancels;
-  ((calls *)state)->complete_at_cancel = complete;
+static int cancel(void* state, int complete) {
+  ++((calls*)state)->cancels;
+  ((calls*)state)->complete_at_cancel = complete;
   return MPI_SUCCESS;
 }
 

@@ -1,4 +1,5 @@
 // Handles and small objects: conversion to and from Fortran, groups, infos, errors in words.
+//
 // ranks: 2 3
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -84,7 +85,7 @@ static void groups(void) {
   OK(MPI_Group_excl(all, 1, ranks, &back));
   OK(MPI_Group_compare(range, back, &result));
   EQ(MPI_IDENT, result);
-  MPI_Group *gone[] = {&all, &odd, &even, &both, &range, &back};
+  MPI_Group* gone[] = {&all, &odd, &even, &both, &range, &back};
   for (int i = 0; i < 6; ++i) {
     OK(MPI_Group_free(gone[i]));
     CHECK(*gone[i] == MPI_GROUP_NULL);
@@ -125,7 +126,8 @@ static void fortran_statuses(void) {
   MPI_Fint words[MPI_F_STATUS_SIZE];
   MPI_Status status, back;
   int value = -1;
-  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 5, &value, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &status));
+  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 5, &value, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD,
+                  &status));
   OK(MPI_Status_c2f(&status, words));
   OK(MPI_Status_f2c(words, &back));
   EQ(status.MPI_SOURCE, back.MPI_SOURCE);

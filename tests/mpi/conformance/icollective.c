@@ -1,5 +1,7 @@
-// Nonblocking and persistent collectives: several under way at once and mixed with messages and blocking collectives of
-// another communicator, completed out of order, statuses not disturbed, root-only arguments unread elsewhere.
+// Nonblocking and persistent collectives: several under way at once and mixed with messages and blocking
+// collectives of another communicator, completed out of order, statuses not disturbed, root-only arguments unread
+// elsewhere.
+//
 // ranks: 1 2 3 5
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -51,8 +53,10 @@ static void rooted(int root) {
   int gathered[64], piece = -1, sum = -1, is_root = rank == root, pieces[64];
   MPI_Request requests[3];
   for (int i = 0; i < size; ++i) pieces[i] = 50 + i;
-  OK(MPI_Igather(&rank, 1, MPI_INT, is_root ? gathered : GARBAGE, is_root ? 1 : -1, is_root ? MPI_INT : MPI_DATATYPE_NULL, root, MPI_COMM_WORLD, &requests[0]));
-  OK(MPI_Iscatter(is_root ? pieces : GARBAGE, is_root ? 1 : -1, is_root ? MPI_INT : MPI_DATATYPE_NULL, &piece, 1, MPI_INT, root, MPI_COMM_WORLD, &requests[1]));
+  OK(MPI_Igather(&rank, 1, MPI_INT, is_root ? gathered : GARBAGE, is_root ? 1 : -1,
+                 is_root ? MPI_INT : MPI_DATATYPE_NULL, root, MPI_COMM_WORLD, &requests[0]));
+  OK(MPI_Iscatter(is_root ? pieces : GARBAGE, is_root ? 1 : -1, is_root ? MPI_INT : MPI_DATATYPE_NULL, &piece, 1,
+                  MPI_INT, root, MPI_COMM_WORLD, &requests[1]));
   OK(MPI_Ireduce(&rank, is_root ? &sum : GARBAGE, 1, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD, &requests[2]));
   for (int i = 0; i < 3; ++i) {
     int index = -1;
@@ -69,12 +73,14 @@ static void rooted_varying(int root) {
   int mine[3], all[128], is_root = rank == root;
   MPI_Request requests[2];
   fill(mine, amounts[rank], rank);
-  OK(MPI_Igatherv(mine, amounts[rank], MPI_INT, is_root ? all : GARBAGE, is_root ? amounts : GARBAGE, is_root ? places : GARBAGE, MPI_INT, root, MPI_COMM_WORLD, &requests[0]));
+  OK(MPI_Igatherv(mine, amounts[rank], MPI_INT, is_root ? all : GARBAGE, is_root ? amounts : GARBAGE,
+                  is_root ? places : GARBAGE, MPI_INT, root, MPI_COMM_WORLD, &requests[0]));
   OK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
   if (is_root)
     for (int i = 0; i < size; ++i) CHECK_FILL(all + places[i], amounts[i], i);
   memset(mine, 0, sizeof mine);
-  OK(MPI_Iscatterv(is_root ? all : GARBAGE, is_root ? amounts : GARBAGE, is_root ? places : GARBAGE, MPI_INT, mine, amounts[rank], MPI_INT, root, MPI_COMM_WORLD, &requests[1]));
+  OK(MPI_Iscatterv(is_root ? all : GARBAGE, is_root ? amounts : GARBAGE, is_root ? places : GARBAGE, MPI_INT, mine,
+                   amounts[rank], MPI_INT, root, MPI_COMM_WORLD, &requests[1]));
   OK(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
   CHECK_FILL(mine, amounts[rank], rank);
 }
@@ -146,7 +152,8 @@ static void persistent(void) {
   for (barrier_round = 0; barrier_round < 10; ++barrier_round) {
     if (rank == 0) fill(b, M, barrier_round);
     for (int i = 0; i < M; ++i) out[i] = (rank + 1) * (i + barrier_round);
-    if (barrier_round % 2) OK(MPI_Startall(3, requests));
+    if (barrier_round % 2)
+      OK(MPI_Startall(3, requests));
     else
       for (int i = 0; i < 3; ++i) OK(MPI_Start(&requests[i]));
     OK(MPI_Waitall(3, requests, MPI_STATUSES_IGNORE));
@@ -164,9 +171,11 @@ static void more_persistent(void) {
   OK(MPI_Allgather_init(&mine, 1, MPI_INT, gathered, 1, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
   OK(MPI_Alltoall_init(out, 1, MPI_INT, in, 1, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]));
   OK(MPI_Exscan_init(&mine, &before, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[2]));
-  OK(MPI_Scatter_init(rank ? GARBAGE : out, 1, MPI_INT, &piece, 1, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[3]));
+  OK(MPI_Scatter_init(rank ? GARBAGE : out, 1, MPI_INT, &piece, 1, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                      &requests[3]));
   int sum = 0;
-  OK(MPI_Reduce_init(&mine, rank ? GARBAGE : &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[4]));
+  OK(MPI_Reduce_init(&mine, rank ? GARBAGE : &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                     &requests[4]));
   for (int round = 0; round < 5; ++round) {
     mine = rank + round;
     for (int i = 0; i < size; ++i) out[i] = 100 * round + 10 * rank + i;

@@ -1,11 +1,13 @@
-// MPI_Init_thread away from the program's first thread: the calling thread becomes MPI's main thread, and finalizes.
+// MPI_Init_thread away from the program's first thread: the calling thread becomes MPI's main thread, and
+// finalizes.
+//
 // ranks: 1 2
 // SPDX-License-Identifier: BSD-3-Clause
-#include "check.h"
-
 #include <pthread.h>
 
-static void *whole_life(void *argument) {
+#include "check.h"
+
+static void* whole_life(void* argument) {
   int provided = -1, flag = 0, value = -1;
   (void)argument;
   OK(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided));
@@ -13,7 +15,8 @@ static void *whole_life(void *argument) {
   know_world();
   OK(MPI_Is_thread_main(&flag));
   EQ(1, flag);
-  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &value, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &value, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD,
+                  MPI_STATUS_IGNORE));
   EQ((rank + size - 1) % size, value);
   OK(MPI_Barrier(MPI_COMM_WORLD));
   OK(MPI_Finalize());

@@ -1,15 +1,18 @@
-// Intercommunicators: ranks in calls and statuses are those of the remote group; collectives move data between the two
-// groups; creation, merging in both orders, duplication, split, and their handles after free.
+// Intercommunicators: ranks in calls and statuses are those of the remote group; collectives move data between the
+// two groups; creation, merging in both orders, duplication, split, and their handles after free.
+//
 // ranks: 2 3 5
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
 
-static int left;         // 1 in the group of even world ranks
+static int left;  // 1 in the group of even world ranks
 static int me, local, remote;
 static MPI_Comm side, inter;
 
 // World rank of member i of this or the other side. The odd side is in reversed order.
-static int world_of(int is_left, int i) { return is_left ? 2 * i : 2 * ((size / 2) - 1 - i) + 1; }
+static int world_of(int is_left, int i) {
+  return is_left ? 2 * i : 2 * ((size / 2) - 1 - i) + 1;
+}
 
 static void create(void) {
   left = rank % 2 == 0;
@@ -73,7 +76,8 @@ static void from_one_side(void) {
   int gathered[64], sum = UNTOUCHED;
   for (int i = 0; i < 64; ++i) gathered[i] = UNTOUCHED;
   int is_root = left && me == 0;
-  OK(MPI_Gather(left ? GARBAGE : &rank, left ? -1 : 1, MPI_INT, is_root ? gathered : GARBAGE, is_root ? 1 : -1, MPI_INT, root, inter));
+  OK(MPI_Gather(left ? GARBAGE : &rank, left ? -1 : 1, MPI_INT, is_root ? gathered : GARBAGE, is_root ? 1 : -1,
+                MPI_INT, root, inter));
   if (is_root)
     for (int i = 0; i < remote; ++i) EQ(world_of(0, i), gathered[i]);
   OK(MPI_Reduce(left ? GARBAGE : &rank, is_root ? &sum : GARBAGE, 1, MPI_INT, MPI_SUM, root, inter));
@@ -115,7 +119,8 @@ static void merged(int left_is_high) {
   EQ(size, count);
   int first = left != left_is_high;
   EQ((first ? 0 : remote) + me, inside);
-  OK(MPI_Sendrecv(&inside, 1, MPI_INT, (inside + 1) % size, 0, &value, 1, MPI_INT, MPI_ANY_SOURCE, 0, both, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&inside, 1, MPI_INT, (inside + 1) % size, 0, &value, 1, MPI_INT, MPI_ANY_SOURCE, 0, both,
+                  MPI_STATUS_IGNORE));
   EQ((inside + size - 1) % size, value);
   OK(MPI_Comm_free(&both));
 }
@@ -154,7 +159,7 @@ static void split(void) {
 
 int main(void) {
   static char room[1 << 16];
-  void *detached;
+  void* detached;
   int bytes;
   start();
   OK(MPI_Buffer_attach(room, sizeof room));

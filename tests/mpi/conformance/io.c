@@ -1,5 +1,7 @@
-// MPI-IO: written and read back through every kind of pointer, blocking, nonblocking, collective and split, with views;
-// the bytes in the file are compared with plain C reading. The file lies in a temporary directory and is deleted.
+// MPI-IO: written and read back through every kind of pointer, blocking, nonblocking, collective and split, with
+// views; the bytes in the file are compared with plain C reading. The file lies in a temporary directory and is
+// deleted.
+//
 // ranks: 1 2 3
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -23,7 +25,9 @@ static void remove_directory(void) {
   EQ(0, rmdir(path));
 }
 
-static MPI_Offset mine(void) { return (MPI_Offset)rank * N * (MPI_Offset)sizeof(int); }
+static MPI_Offset mine(void) {
+  return (MPI_Offset)rank * N * (MPI_Offset)sizeof(int);
+}
 
 // What others wrote is sure to be seen only after sync, barrier, sync.
 static void settle(void) {
@@ -91,7 +95,7 @@ static void interleaved_view(void) {
 
 static void plain_reading(void) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  FILE *stream = fopen(path, "rb");
+  FILE* stream = fopen(path, "rb");
   CHECK(stream != NULL);
   for (int i = 0; i < N * size; ++i) {
     int value = -1;

@@ -1,5 +1,6 @@
 // Counts beyond int: the _c functions where the library has them (with counts that also fit int, so that the memory
 // fits), and sizes, extents and statuses beyond two to the 31 in both.
+//
 // ranks: 2 3
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -21,7 +22,8 @@ static void large_types(void) {
   // No elements of a type of sixteen gigabytes are still an ordinary empty message.
   MPI_Status status;
   poison(&status);
-  OK(MPI_Sendrecv(NULL, 0, giant, (rank + 1) % size, 1, NULL, 0, giant, (rank + size - 1) % size, 1, MPI_COMM_WORLD, &status));
+  OK(MPI_Sendrecv(NULL, 0, giant, (rank + 1) % size, 1, NULL, 0, giant, (rank + size - 1) % size, 1, MPI_COMM_WORLD,
+                  &status));
   CHECK_STATUS(status, (rank + size - 1) % size, 1, 0, giant);
   OK(MPI_Type_free(&giant));
   OK(MPI_Type_free(&mega));
@@ -56,7 +58,8 @@ static void messages(void) {
   EQ(N, count);
   CHECK_FILL(in, N, previous);
   poison(&status);
-  OK(MPI_Sendrecv_c(out, 5, MPI_INT, next, 2, in, N, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+  OK(MPI_Sendrecv_c(out, 5, MPI_INT, next, 2, in, N, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+                    &status));
   CHECK_STATUS(status, previous, 2, 5, MPI_INT);
   if (rank == 0) OK(MPI_Send_c(out, N, MPI_INT, 1, 3, MPI_COMM_WORLD));
   if (rank == 1) OK(MPI_Recv_c(in, N, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));

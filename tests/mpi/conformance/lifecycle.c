@@ -1,12 +1,14 @@
-// Before MPI_Init, between and after MPI_Finalize: what may be asked, what must not change (arguments, directory, signal
-// handlers, file mode mask, descriptors), and the deletion of MPI_COMM_SELF's attributes at the start of MPI_Finalize.
+// Before MPI_Init, between and after MPI_Finalize: what may be asked, what must not change (arguments, directory,
+// signal handlers, file mode mask, descriptors), and the deletion of MPI_COMM_SELF's attributes at the start of
+// MPI_Finalize.
+//
 // ranks: 1 2
 // arguments: alpha beta
 // SPDX-License-Identifier: BSD-3-Clause
-#include "check.h"
-
 #include <signal.h>
 #include <sys/stat.h>
+
+#include "check.h"
 
 static void before(void) {
   int flag = UNTOUCHED, version = 0, minor = -1, length = 0, provided = -1;
@@ -30,7 +32,7 @@ static void before(void) {
 static int order, first_deleted, second_deleted;
 
 // MPI must still work here, and not yet be finalised.
-static int at_finalize(MPI_Comm comm, int key, void *value, void *extra) {
+static int at_finalize(MPI_Comm comm, int key, void* value, void* extra) {
   int flag = 1, me = -1, echo = -1;
   (void)key, (void)extra;
   CHECK(comm == MPI_COMM_SELF);
@@ -40,7 +42,7 @@ static int at_finalize(MPI_Comm comm, int key, void *value, void *extra) {
   EQ(rank, me);
   OK(MPI_Sendrecv(&me, 1, MPI_INT, 0, 1, &echo, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE));
   EQ(rank, echo);
-  *(int *)value = ++order;
+  *(int*)value = ++order;
   return MPI_SUCCESS;
 }
 
@@ -56,7 +58,9 @@ static void register_callbacks(void) {
 
 // Not SIGUSR1: MPICH keeps it for itself.
 static const int signals[] = {SIGUSR2, SIGALRM, SIGPROF, SIGVTALRM, SIGHUP, SIGINT, SIGPIPE};
-static void ignore_it(int number) { (void)number; }
+static void ignore_it(int number) {
+  (void)number;
+}
 
 static void install_handlers(void) {
   for (size_t i = 0; i < sizeof signals / sizeof *signals; ++i) signal(signals[i], ignore_it);
@@ -101,18 +105,19 @@ static void middle(void) {
   EQ(strlen(name), length);
   double then = MPI_Wtime();
   CHECK(MPI_Wtick() > 0 && MPI_Wtick() < 1);
-  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &value, 1, MPI_INT, (rank + size - 1) % size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &value, 1, MPI_INT, (rank + size - 1) % size, 1,
+                  MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   EQ((rank + size - 1) % size, value);
   CHECK(MPI_Wtime() >= then);
-  void *room = NULL;
+  void* room = NULL;
   OK(MPI_Alloc_mem(4096, MPI_INFO_NULL, &room));
   CHECK(room != NULL);
   memset(room, 1, 4096);
   OK(MPI_Free_mem(room));
 }
 
-int main(int argc, char **argv) {
-  char *words[3] = {argv[0], argv[1], argv[2]};
+int main(int argc, char** argv) {
+  char* words[3] = {argv[0], argv[1], argv[2]};
   int flag = 0;
   umask(027);
   install_handlers();

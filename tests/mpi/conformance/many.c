@@ -1,5 +1,6 @@
-// Ten thousand requests at once, more than a tool with bounded tables can follow, completed by every kind of call, in
-// the order and out of it; and statuses for all of them in one call.
+// Ten thousand requests at once, more than a tool with bounded tables can follow, completed by every kind of call,
+// in the order and out of it; and statuses for all of them in one call.
+//
 // ranks: 2
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"

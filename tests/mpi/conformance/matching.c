@@ -1,5 +1,6 @@
-// Which message a receive gets: order between two ranks, tags, wildcards, communicators. Messages of one sender, tag
-// and communicator never overtake each other, whatever their size and however they were sent.
+// Which message a receive gets: order between two ranks, tags, wildcards, communicators. Messages of one sender,
+// tag and communicator never overtake each other, whatever their size and however they were sent.
+//
 // ranks: 2 3 5
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -7,7 +8,9 @@
 enum { MESSAGES = 60, LARGE = 20000 };
 
 // Short and long messages alternate, so that an eager one could overtake one that waits for its receiver.
-static int length_of(int message) { return message % 3 == 2 ? LARGE : 1 + message; }
+static int length_of(int message) {
+  return message % 3 == 2 ? LARGE : 1 + message;
+}
 
 static void send_sequence(void) {
   static int data[MESSAGES][LARGE];
@@ -24,7 +27,8 @@ static void receive_sequence(void) {
   for (int i = 0; i < MESSAGES; ++i) {
     MPI_Status status;
     poison(&status);
-    OK(MPI_Recv(data, LARGE, MPI_INT, i % 2 ? MPI_ANY_SOURCE : 0, i % 4 > 1 ? MPI_ANY_TAG : 5, MPI_COMM_WORLD, &status));
+    OK(MPI_Recv(data, LARGE, MPI_INT, i % 2 ? MPI_ANY_SOURCE : 0, i % 4 > 1 ? MPI_ANY_TAG : 5, MPI_COMM_WORLD,
+                &status));
     CHECK_STATUS(status, 0, 5, length_of(i), MPI_INT);
     CHECK_FILL(data, length_of(i), i);
   }
@@ -41,7 +45,8 @@ static void posted_receives_match_in_order(void) {
   MPI_Request requests[N];
   if (rank == 1) {
     for (int i = 0; i < N; ++i)
-      OK(MPI_Irecv(&data[i], 1, MPI_INT, i % 2 ? 0 : MPI_ANY_SOURCE, i % 3 ? 6 : MPI_ANY_TAG, MPI_COMM_WORLD, &requests[i]));
+      OK(MPI_Irecv(&data[i], 1, MPI_INT, i % 2 ? 0 : MPI_ANY_SOURCE, i % 3 ? 6 : MPI_ANY_TAG, MPI_COMM_WORLD,
+                   &requests[i]));
     OK(MPI_Send(NULL, 0, MPI_INT, 0, 7, MPI_COMM_WORLD));
     OK(MPI_Waitall(N, requests, MPI_STATUSES_IGNORE));
     for (int i = 0; i < N; ++i) EQ(i, data[i]);
@@ -145,7 +150,8 @@ static void highest_tag(void) {
   CHECK(found);
   CHECK(*upper >= 32767);
   poison(&status);
-  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, *upper, &value, 1, MPI_INT, MPI_ANY_SOURCE, *upper, MPI_COMM_WORLD, &status));
+  OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, *upper, &value, 1, MPI_INT, MPI_ANY_SOURCE, *upper,
+                  MPI_COMM_WORLD, &status));
   CHECK_STATUS(status, (rank + size - 1) % size, *upper, 1, MPI_INT);
 }
 

@@ -1,5 +1,7 @@
-// The four send modes, blocking and not: a synchronous send ends only after its receive began, a buffered one at once,
-// a ready one where the receive waits. Attach and detach give back the very buffer, detach after delivery only.
+// The four send modes, blocking and not: a synchronous send ends only after its receive began, a buffered one at
+// once, a ready one where the receive waits. Attach and detach give back the very buffer, detach after delivery
+// only.
+//
 // ranks: 2 3
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -48,10 +50,10 @@ static void buffered_sends_need_no_receive(void) {
   enum { N = 100000, MESSAGES = 4 };
   static int out[N], in[N];
   int packed = 0, bytes = 0;
-  void *detached = NULL;
+  void* detached = NULL;
   OK(MPI_Pack_size(N, MPI_INT, MPI_COMM_WORLD, &packed));
   int needed = MESSAGES * (packed + MPI_BSEND_OVERHEAD);
-  char *room = malloc((size_t)needed);
+  char* room = malloc((size_t)needed);
   OK(MPI_Buffer_attach(room, needed));
   for (int i = 0; i < MESSAGES; ++i) {
     fill(out, N, rank + i);
@@ -72,7 +74,7 @@ static void detach_waits_for_delivery(void) {
   enum { N = 30000 };
   static int data[N];
   static char room[N * sizeof(int) + 1000 + MPI_BSEND_OVERHEAD];
-  void *detached = NULL;
+  void* detached = NULL;
   int bytes = 0;
   if (rank == 0) {
     OK(MPI_Buffer_attach(room, (int)sizeof room));
@@ -92,7 +94,7 @@ static void detach_waits_for_delivery(void) {
 
 int main(void) {
   static char room[1 << 16];
-  void *detached = NULL;
+  void* detached = NULL;
   int bytes = 0;
   start();
   OK(MPI_Buffer_attach(room, sizeof room));

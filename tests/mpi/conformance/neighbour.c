@@ -1,5 +1,6 @@
 // Neighbourhood collectives, blocking, nonblocking and persistent, on a periodic grid (where with two ranks both
 // neighbours are the same rank), on an open line and on a directed graph with unequal degrees.
+//
 // ranks: 1 2 3 5
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -54,7 +55,8 @@ static MPI_Comm ladder(void) {
   MPI_Comm comm;
   for (int i = 0; i < rank; ++i) lower[i] = i;
   for (int i = rank + 1; i < size; ++i) higher[i - rank - 1] = i;
-  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank, lower, MPI_UNWEIGHTED, size - 1 - rank, higher, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
+  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank, lower, MPI_UNWEIGHTED, size - 1 - rank, higher,
+                                    MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
   return comm;
 }
 
@@ -99,16 +101,21 @@ static void varying_exchange(MPI_Comm comm) {
   }
   for (int variant = 0; variant < 2; ++variant) {
     memset(in, 0, sizeof in);
-    if (variant == 0) OK(MPI_Neighbor_alltoallv(out, out_counts, out_places, MPI_INT, in, in_counts, in_places, MPI_INT, comm));
-    else OK(MPI_Neighbor_alltoallw(out, out_counts, out_bytes, out_types, in, in_byte_counts, in_bytes, in_types, comm));
+    if (variant == 0)
+      OK(MPI_Neighbor_alltoallv(out, out_counts, out_places, MPI_INT, in, in_counts, in_places, MPI_INT, comm));
+    else
+      OK(MPI_Neighbor_alltoallw(out, out_counts, out_bytes, out_types, in, in_byte_counts, in_bytes, in_types,
+                                comm));
     for (int source = 0; source < rank; ++source)
       for (int i = 0; i < in_counts[source]; ++i) EQ(1000 * source + 10 * rank + i, in[in_places[source] + i]);
   }
   MPI_Request requests[2];
   static int again[2080];
   memset(in, 0, sizeof in);
-  OK(MPI_Ineighbor_alltoallv(out, out_counts, out_places, MPI_INT, in, in_counts, in_places, MPI_INT, comm, &requests[0]));
-  OK(MPI_Ineighbor_alltoallw(out, out_counts, out_bytes, out_types, again, in_byte_counts, in_bytes, in_types, comm, &requests[1]));
+  OK(MPI_Ineighbor_alltoallv(out, out_counts, out_places, MPI_INT, in, in_counts, in_places, MPI_INT, comm,
+                             &requests[0]));
+  OK(MPI_Ineighbor_alltoallw(out, out_counts, out_bytes, out_types, again, in_byte_counts, in_bytes, in_types, comm,
+                             &requests[1]));
   OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
   for (int source = 0; source < rank; ++source)
     for (int i = 0; i < in_counts[source]; ++i) {

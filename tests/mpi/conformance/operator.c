@@ -1,5 +1,6 @@
-// Reduction operators: the predefined ones, pairs with location, and the user's own, where a non-commutative one must see
-// ranks in ascending order whatever the root. The function gets the type and count it is promised.
+// Reduction operators: the predefined ones, pairs with location, and the user's own, where a non-commutative one
+// must see ranks in ascending order whatever the root. The function gets the type and count it is promised.
+//
 // ranks: 1 2 3 5
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -14,11 +15,12 @@ static MPI_Datatype matrix_type;
 static int calls;
 
 static matrix product(matrix x, matrix y) {
-  matrix r = {(x.a * y.a + x.b * y.c) % PRIME, (x.a * y.b + x.b * y.d) % PRIME, (x.c * y.a + x.d * y.c) % PRIME, (x.c * y.b + x.d * y.d) % PRIME};
+  matrix r = {(x.a * y.a + x.b * y.c) % PRIME, (x.a * y.b + x.b * y.d) % PRIME, (x.c * y.a + x.d * y.c) % PRIME,
+              (x.c * y.b + x.d * y.d) % PRIME};
   return r;
 }
 
-static void multiply(void *in, void *inout, int *length, MPI_Datatype *type) {
+static void multiply(void* in, void* inout, int* length, MPI_Datatype* type) {
   matrix *left = in, *right = inout;
   CHECK(*type == matrix_type);
   CHECK(*length > 0 && *length <= N);
@@ -31,7 +33,7 @@ static matrix element(int owner, int i) {
   return m;
 }
 
-static void check_product(const matrix *found, int first, int last) {
+static void check_product(const matrix* found, int first, int last) {
   for (int i = 0; i < N; ++i) {
     matrix expected = element(first, i);
     for (int owner = first + 1; owner <= last; ++owner) expected = product(expected, element(owner, i));
@@ -67,9 +69,9 @@ static void own_operator(int commutes, MPI_Op op) {
   EQ(commutes, answer != 0);
 }
 
-static void add_modulo(void *in, void *inout, int *length, MPI_Datatype *type) {
+static void add_modulo(void* in, void* inout, int* length, MPI_Datatype* type) {
   CHECK(*type == MPI_INT);
-  for (int i = 0; i < *length; ++i) ((int *)inout)[i] = (((int *)in)[i] + ((int *)inout)[i]) % PRIME;
+  for (int i = 0; i < *length; ++i) ((int*)inout)[i] = (((int*)in)[i] + ((int*)inout)[i]) % PRIME;
 }
 
 static void commuting_operator(void) {
@@ -104,8 +106,16 @@ static void predefined(void) {
   const struct {
     MPI_Op op;
     int expected;
-  } cases[] = {{MPI_SUM, size * (size + 1) / 2}, {MPI_PROD, factorial}, {MPI_MAX, size},    {MPI_MIN, 1},       {MPI_BOR, all_or},
-               {MPI_BAND, all_and},              {MPI_BXOR, all_xor},   {MPI_LAND, 1},      {MPI_LOR, 1},       {MPI_LXOR, size % 2}};
+  } cases[] = {{MPI_SUM, size * (size + 1) / 2},
+               {MPI_PROD, factorial},
+               {MPI_MAX, size},
+               {MPI_MIN, 1},
+               {MPI_BOR, all_or},
+               {MPI_BAND, all_and},
+               {MPI_BXOR, all_xor},
+               {MPI_LAND, 1},
+               {MPI_LOR, 1},
+               {MPI_LXOR, size % 2}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     OK(MPI_Allreduce(&value, &result, 1, MPI_INT, cases[i].op, MPI_COMM_WORLD));
     EQ(cases[i].expected, result);

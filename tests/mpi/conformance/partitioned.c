@@ -1,5 +1,7 @@
-// Partitioned transfers: partitions made ready one by one, in ranges and in lists, out of order, over several rounds.
-// Only what both libraries do reliably: receives are started before sends, and completion is awaited, not polled.
+// Partitioned transfers: partitions made ready one by one, in ranges and in lists, out of order, over several
+// rounds. Only what both libraries do reliably: receives are started before sends, and completion is awaited, not
+// polled.
+//
 // ranks: 2
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"

@@ -1,5 +1,6 @@
-// Persistent requests: every mode, started alone and together, restarted hundreds of times with changed data, tested,
-// never started, freed inactive.
+// Persistent requests: every mode, started alone and together, restarted hundreds of times with changed data,
+// tested, never started, freed inactive.
+//
 // ranks: 1 2 3
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -7,7 +8,7 @@
 enum { ROUNDS = 300 };
 static int next, previous;
 
-typedef int (*init_function)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+typedef int (*init_function)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 
 static void one_mode(init_function init, int tag) {
   int out[3], in[3];
@@ -19,7 +20,8 @@ static void one_mode(init_function init, int tag) {
   for (int round = 0; round < ROUNDS; ++round) {
     MPI_Status statuses[2];
     fill(out, 3, round + rank);
-    if (round % 2) OK(MPI_Startall(2, pair));
+    if (round % 2)
+      OK(MPI_Startall(2, pair));
     else {
       OK(MPI_Start(&pair[0]));
       OK(MPI_Start(&pair[1]));
@@ -141,7 +143,7 @@ static void freed_while_active(void) {
   int flag;
   value = -1;
   token = rank;
-  OK(MPI_Recv_init((void *)(size_t)&value, 1, MPI_INT, previous, 31, MPI_COMM_WORLD, &receive));
+  OK(MPI_Recv_init((void*)(size_t)&value, 1, MPI_INT, previous, 31, MPI_COMM_WORLD, &receive));
   OK(MPI_Send_init(&token, 1, MPI_INT, next, 31, MPI_COMM_WORLD, &send));
   OK(MPI_Start(&receive));
   OK(MPI_Request_free(&receive));
@@ -153,7 +155,7 @@ static void freed_while_active(void) {
 
 int main(void) {
   static char room[1 << 20];
-  void *detached;
+  void* detached;
   int bytes;
   start();
   next = (rank + 1) % size;

@@ -1,10 +1,11 @@
-// Calls through PMPI_ names, function pointers and dlsym, mixed with ordinary ones: whoever watches the MPI_ names sees
-// half of each request's and communicator's life and must not be confused by handles that come back.
+// Calls through PMPI_ names, function pointers and dlsym, mixed with ordinary ones: whoever watches the MPI_ names
+// sees half of each request's and communicator's life and must not be confused by handles that come back.
+//
 // ranks: 2 3
 // SPDX-License-Identifier: BSD-3-Clause
-#include "check.h"
-
 #include <dlfcn.h>
+
+#include "check.h"
 
 static int next, previous;
 
@@ -42,23 +43,24 @@ static void communicators(void) {
   for (int i = 0; i < 40; ++i) {
     MPI_Comm comm;
     int me = -1, value = -1;
-    int (*split)(MPI_Comm, int, int, MPI_Comm *) = i % 2 ? MPI_Comm_split : PMPI_Comm_split;
+    int (*split)(MPI_Comm, int, int, MPI_Comm*) = i % 2 ? MPI_Comm_split : PMPI_Comm_split;
     OK(split(MPI_COMM_WORLD, 0, i % 3 ? -rank : rank, &comm));
     OK(MPI_Comm_rank(comm, &me));
     EQ(i % 3 ? size - 1 - rank : rank, me);
-    OK(MPI_Sendrecv(&me, 1, MPI_INT, (me + 1) % size, 1, &value, 1, MPI_INT, MPI_ANY_SOURCE, 1, comm, MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(&me, 1, MPI_INT, (me + 1) % size, 1, &value, 1, MPI_INT, MPI_ANY_SOURCE, 1, comm,
+                    MPI_STATUS_IGNORE));
     EQ((me + size - 1) % size, value);
     OK((i % 5 ? PMPI_Comm_free : MPI_Comm_free)(&comm));
   }
 }
 
-typedef int (*allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+typedef int (*allreduce)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
 
 static void looked_up(void) {
-  static const char *const names[] = {"MPI_Allreduce", "PMPI_Allreduce"};
+  static const char* const names[] = {"MPI_Allreduce", "PMPI_Allreduce"};
   for (int i = 0; i < 2; ++i) {
     int sum = 0;
-    void *address = dlsym(RTLD_DEFAULT, names[i]);
+    void* address = dlsym(RTLD_DEFAULT, names[i]);
     CHECK(address != NULL);
     allreduce call;
     memcpy(&call, &address, sizeof call);

@@ -1,12 +1,15 @@
-// Probing: a probe tells of the message that the same receive would take and leaves it there; a matched probe takes it
-// out of the queue. Rank 0 sends, rank 1 looks; further ranks only join the collective calls.
+// Probing: a probe tells of the message that the same receive would take and leaves it there; a matched probe takes
+// it out of the queue. Rank 0 sends, rank 1 looks; further ranks only join the collective calls.
+//
 // ranks: 2 3
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
 
 static const int numbers[] = {11, 22, 33, 44, 55, 66, 77, 88};
 
-static void send_numbers(int count, int tag) { OK(MPI_Send(numbers, count, MPI_INT, 1, tag, MPI_COMM_WORLD)); }
+static void send_numbers(int count, int tag) {
+  OK(MPI_Send(numbers, count, MPI_INT, 1, tag, MPI_COMM_WORLD));
+}
 
 static void probe_leaves_the_message(void) {
   if (rank == 0) send_numbers(3, 17);
@@ -26,7 +29,7 @@ static void probe_leaves_the_message(void) {
   EQ(33, data[2]);
 }
 
-static int iprobe_until(int source, int tag, MPI_Status *status) {
+static int iprobe_until(int source, int tag, MPI_Status* status) {
   int flag = 0, misses = -1;
   while (!flag) {
     OK(MPI_Iprobe(source, tag, MPI_COMM_WORLD, &flag, status));

@@ -1,5 +1,6 @@
 // The life of request handles: null after completion, persistent ones kept, every wait and test call with null and
 // inactive entries in its array, freeing while active, looking without completing, cancelling receives.
+//
 // ranks: 1 2 3
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -7,7 +8,7 @@
 static int next, previous;
 static int token;
 
-static MPI_Request receive(int *value, int tag) {
+static MPI_Request receive(int* value, int tag) {
   MPI_Request request = MPI_REQUEST_NULL;
   OK(MPI_Irecv(value, 1, MPI_INT, previous, tag, MPI_COMM_WORLD, &request));
   CHECK(request != MPI_REQUEST_NULL);
@@ -160,7 +161,7 @@ static void freeing_an_active_receive(void) {
   static volatile int value;
   value = UNTOUCHED;
   MPI_Request request;
-  OK(MPI_Irecv((void *)(size_t)&value, 1, MPI_INT, previous, 22, MPI_COMM_WORLD, &request));
+  OK(MPI_Irecv((void*)(size_t)&value, 1, MPI_INT, previous, 22, MPI_COMM_WORLD, &request));
   OK(MPI_Request_free(&request));
   CHECK(request == MPI_REQUEST_NULL);
   OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -233,9 +234,12 @@ static void handles_are_reused(void) {
     int value = -1, index = -1;
     MPI_Request request[1] = {receive(&value, 29)};
     post(29);
-    if (i % 3 == 0) OK(MPI_Wait(request, MPI_STATUS_IGNORE));
-    else if (i % 3 == 1) OK(MPI_Waitall(1, request, MPI_STATUSES_IGNORE));
-    else OK(MPI_Waitany(1, request, &index, MPI_STATUS_IGNORE));
+    if (i % 3 == 0)
+      OK(MPI_Wait(request, MPI_STATUS_IGNORE));
+    else if (i % 3 == 1)
+      OK(MPI_Waitall(1, request, MPI_STATUSES_IGNORE));
+    else
+      OK(MPI_Waitany(1, request, &index, MPI_STATUS_IGNORE));
     EQ(100 * previous + 29, value);
   }
 }
@@ -257,7 +261,7 @@ int main(void) {
   cancelled_among_many();
   completed_then_cancelled();
   handles_are_reused();
-  void *detached;
+  void* detached;
   int bytes;
   OK(MPI_Buffer_detach(&detached, &bytes));
   return finish("request");

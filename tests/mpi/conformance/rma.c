@@ -1,12 +1,14 @@
-// One-sided communication: windows of every flavour, the three kinds of synchronisation, atomic updates, request-based
-// calls, what a window tells of itself. Every value that arrives is checked on the rank that owns the memory.
+// One-sided communication: windows of every flavour, the three kinds of synchronisation, atomic updates,
+// request-based calls, what a window tells of itself. Every value that arrives is checked on the rank that owns the
+// memory.
+//
 // ranks: 2 3
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
 
 static int next, previous;
 
-static void fences(MPI_Win win, int *memory) {
+static void fences(MPI_Win win, int* memory) {
   int value = -1;
   for (int i = 0; i < 8; ++i) memory[i] = 100 * rank + i;
   OK(MPI_Win_fence(MPI_MODE_NOPRECEDE, win));
@@ -21,7 +23,7 @@ static void fences(MPI_Win win, int *memory) {
   OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
 }
 
-static void strided(MPI_Win win, int *memory) {
+static void strided(MPI_Win win, int* memory) {
   MPI_Datatype every_second;
   int in[4] = {-1, -1, -1, -1};
   OK(MPI_Type_vector(4, 1, 2, MPI_INT, &every_second));
@@ -34,7 +36,7 @@ static void strided(MPI_Win win, int *memory) {
   for (int i = 0; i < 4; ++i) EQ(10 * next + 2 * i, in[i]);
 }
 
-static void locks(MPI_Win win, int *memory) {
+static void locks(MPI_Win win, int* memory) {
   int before = -1, one = 1, expected = 5, swapped = -1, replacement = 6;
   memory[0] = 0;
   memory[1] = 5;
@@ -65,7 +67,7 @@ static void locks(MPI_Win win, int *memory) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-static void with_requests(MPI_Win win, int *memory) {
+static void with_requests(MPI_Win win, int* memory) {
   int out[2] = {rank, rank + 1}, in[2] = {-1, -1}, old[2] = {-1, -1};
   MPI_Request requests[3];
   OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
@@ -91,7 +93,7 @@ static void with_requests(MPI_Win win, int *memory) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-static void posts_and_starts(MPI_Win win, int *memory) {
+static void posts_and_starts(MPI_Win win, int* memory) {
   MPI_Group all, before, after;
   int flag = 0;
   memory[3] = -1;
@@ -114,9 +116,9 @@ static void posts_and_starts(MPI_Win win, int *memory) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-static void queries(MPI_Win win, void *memory, MPI_Aint bytes, int unit, int flavour) {
-  void *base = NULL;
-  MPI_Aint *found_bytes = NULL;
+static void queries(MPI_Win win, void* memory, MPI_Aint bytes, int unit, int flavour) {
+  void* base = NULL;
+  MPI_Aint* found_bytes = NULL;
   int *found_unit = NULL, *found_flavour = NULL, flag = 0, length = 0;
   char name[MPI_MAX_OBJECT_NAME];
   OK(MPI_Win_get_attr(win, MPI_WIN_BASE, &base, &flag));
@@ -132,7 +134,7 @@ static void queries(MPI_Win win, void *memory, MPI_Aint bytes, int unit, int fla
   SAME_TEXT("window", name);
 }
 
-static void whole(MPI_Win *win, int *memory, int flavour) {
+static void whole(MPI_Win* win, int* memory, int flavour) {
   queries(*win, memory, 8 * (MPI_Aint)sizeof(int), sizeof(int), flavour);
   fences(*win, memory);
   OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -185,7 +187,7 @@ static void dynamic(void) {
 
 int main(void) {
   static int memory[8];
-  int *allocated = NULL;
+  int* allocated = NULL;
   MPI_Win win;
   start();
   next = (rank + 1) % size;

@@ -1,4 +1,5 @@
 // Combined send and receive, messages to oneself, messages to and from nobody, messages of no length.
+//
 // ranks: 1 2 3
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -13,7 +14,8 @@ static void ring(void) {
     MPI_Status status;
     poison(&status);
     fill(out, lengths[i], rank + i);
-    OK(MPI_Sendrecv(out, lengths[i], MPI_INT, next, i, in, N, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+    OK(MPI_Sendrecv(out, lengths[i], MPI_INT, next, i, in, N, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+                    &status));
     CHECK_STATUS(status, previous, i, lengths[i], MPI_INT);
     CHECK_FILL(in, lengths[i], previous + i);
   }
@@ -22,7 +24,8 @@ static void ring(void) {
 static void different_types_and_tags(void) {
   int out[2] = {rank, rank + 1};
   char in[2 * sizeof(int)];
-  OK(MPI_Sendrecv(out, 2, MPI_INT, next, 10, in, (int)sizeof in, MPI_BYTE, previous, 10, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(out, 2, MPI_INT, next, 10, in, (int)sizeof in, MPI_BYTE, previous, 10, MPI_COMM_WORLD,
+                  MPI_STATUS_IGNORE));
   int values[2];
   memcpy(values, in, sizeof values);
   EQ(previous, values[0]);
@@ -56,7 +59,8 @@ static void replace_strided(void) {
 
 // A line instead of a ring: its ends talk to nobody.
 static void open_chain(void) {
-  int left = rank > 0 ? rank - 1 : MPI_PROC_NULL, right = rank < size - 1 ? rank + 1 : MPI_PROC_NULL, value = UNTOUCHED;
+  int left = rank > 0 ? rank - 1 : MPI_PROC_NULL, right = rank < size - 1 ? rank + 1 : MPI_PROC_NULL,
+      value = UNTOUCHED;
   MPI_Status status;
   poison(&status);
   OK(MPI_Sendrecv(&rank, 1, MPI_INT, right, 13, &value, 1, MPI_INT, left, 13, MPI_COMM_WORLD, &status));
@@ -127,13 +131,14 @@ static void nonblocking(void) {
   CHECK(requests[0] == MPI_REQUEST_NULL && requests[1] == MPI_REQUEST_NULL);
   EQ(previous, value);
   EQ(100 + previous, swapped);
-  SEEN("status of Isendrecv: source %s, tag %d", statuses[0].MPI_SOURCE == previous ? "of the receive" : "another", statuses[0].MPI_TAG);
+  SEEN("status of Isendrecv: source %s, tag %d", statuses[0].MPI_SOURCE == previous ? "of the receive" : "another",
+       statuses[0].MPI_TAG);
 }
 #endif
 
 int main(void) {
   static char room[1 << 14];
-  void *detached;
+  void* detached;
   int bytes;
   start();
   next = (rank + 1) % size;

@@ -1,5 +1,6 @@
-// A session beside MPI_COMM_WORLD: both see the same ranks, and their messages do not meet. The session may be the first
-// or the second to open, and outlives a communicator of the other.
+// A session beside MPI_COMM_WORLD: both see the same ranks, and their messages do not meet. The session may be the
+// first or the second to open, and outlives a communicator of the other.
+//
 // ranks: 1 2 3
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -12,12 +13,12 @@ static MPI_Session open_session(void) {
   return session;
 }
 
-static void close_session(MPI_Session *session) {
+static void close_session(MPI_Session* session) {
   OK(MPI_Session_finalize(session));
   CHECK(*session == MPI_SESSION_NULL);
 }
 
-static MPI_Comm communicator(MPI_Session session, const char *set, const char *tag) {
+static MPI_Comm communicator(MPI_Session session, const char* set, const char* tag) {
   MPI_Group group = MPI_GROUP_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
   OK(MPI_Group_from_session_pset(session, set, &group));
@@ -33,7 +34,8 @@ static void use(MPI_Comm comm, int shift) {
   OK(MPI_Comm_rank(comm, &me));
   OK(MPI_Comm_size(comm, &count));
   poison(&status);
-  OK(MPI_Sendrecv(&shift, 1, MPI_INT, (me + 1) % count, shift, &value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &status));
+  OK(MPI_Sendrecv(&shift, 1, MPI_INT, (me + 1) % count, shift, &value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG,
+                  comm, &status));
   CHECK_STATUS(status, (me + count - 1) % count, shift, 1, MPI_INT);
   EQ(shift, value);
   OK(MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, comm));

@@ -1,11 +1,12 @@
-// Signals that arrive by the hundred while messages travel: nothing is lost, nothing hangs, the handler stays installed;
-// and an interval timer of the program's own keeps its period.
+// Signals that arrive by the hundred while messages travel: nothing is lost, nothing hangs, the handler stays
+// installed; and an interval timer of the program's own keeps its period.
+//
 // ranks: 2 3
 // SPDX-License-Identifier: BSD-3-Clause
-#include "check.h"
-
 #include <signal.h>
 #include <sys/time.h>
+
+#include "check.h"
 
 static volatile sig_atomic_t ticks;
 static void tick(int number) {

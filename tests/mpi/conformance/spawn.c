@@ -1,6 +1,7 @@
 // Dynamic processes: the program starts two more of itself, talks to them across the intercommunicator, merges with
 // them, and starts more in one call of the multiple kind. The children check the same from their side.
 // MPICH 5.0.2 hangs now and then between its UCX layer and spawned processes; its OFI layer is asked for instead.
+//
 // ranks: 1 2
 // environment: MPIR_CVAR_CH4_NETMOD=ofi
 // SPDX-License-Identifier: BSD-3-Clause
@@ -30,7 +31,8 @@ static void talk(MPI_Comm inter, int is_child) {
   EQ((is_child ? remote : 0) + me, merged_rank);
   OK(MPI_Allreduce(&merged_rank, &sum, 1, MPI_INT, MPI_SUM, both));
   EQ(merged_size * (merged_size - 1) / 2, sum);
-  OK(MPI_Sendrecv(&merged_rank, 1, MPI_INT, (merged_rank + 1) % merged_size, 4, &value, 1, MPI_INT, MPI_ANY_SOURCE, 4, both, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&merged_rank, 1, MPI_INT, (merged_rank + 1) % merged_size, 4, &value, 1, MPI_INT, MPI_ANY_SOURCE,
+                  4, both, MPI_STATUS_IGNORE));
   EQ((merged_rank + merged_size - 1) % merged_size, value);
   OK(MPI_Comm_free(&both));
 }
@@ -46,7 +48,7 @@ static int be_a_child(MPI_Comm parent) {
   return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Comm parent = MPI_COMM_WORLD, children;
   int codes[CHILDREN] = {UNTOUCHED, UNTOUCHED};
   start();
@@ -56,13 +58,16 @@ int main(int argc, char **argv) {
     return be_a_child(parent);
   }
   EQ(1, argc);
-  OK(MPI_Comm_spawn(argv[0], (char *[]){"child", NULL}, CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, codes));
+  OK(MPI_Comm_spawn(argv[0], (char*[]){"child", NULL}, CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
+                    codes));
   for (int i = 0; i < CHILDREN; ++i) EQ(MPI_SUCCESS, codes[i]);
   talk(children, 0);
   OK(MPI_Comm_disconnect(&children));
   CHECK(children == MPI_COMM_NULL);
-  char **arguments[] = {(char *[]){"child", NULL}, (char *[]){"child", NULL}};
-  OK(MPI_Comm_spawn_multiple(2, (char *[]){argv[0], argv[0]}, arguments, (int[]){1, 1}, (MPI_Info[]){MPI_INFO_NULL, MPI_INFO_NULL}, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE));
+  char** arguments[] = {(char*[]){"child", NULL}, (char*[]){"child", NULL}};
+  OK(MPI_Comm_spawn_multiple(2, (char*[]){argv[0], argv[0]}, arguments, (int[]){1, 1},
+                             (MPI_Info[]){MPI_INFO_NULL, MPI_INFO_NULL}, 0, MPI_COMM_WORLD, &children,
+                             MPI_ERRCODES_IGNORE));
   talk(children, 0);
   OK(MPI_Comm_disconnect(&children));
   return finish("spawn");

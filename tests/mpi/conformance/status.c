@@ -1,5 +1,6 @@
-// What a status says after each kind of call, and which of its fields a call must leave alone. Only a call that returns
-// MPI_ERR_IN_STATUS writes MPI_ERROR (MPI-4.0, 3.2.5); an empty status has the values of 3.7.3.
+// What a status says after each kind of call, and which of its fields a call must leave alone. Only a call that
+// returns MPI_ERR_IN_STATUS writes MPI_ERROR (MPI-4.0, 3.2.5); an empty status has the values of 3.7.3.
+//
 // ranks: 1 2 3
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -61,13 +62,13 @@ static void test_calls(void) {
   OK(MPI_Wait(&sent, MPI_STATUS_IGNORE));
 }
 
-static const char *written(const MPI_Status *status) {
+static const char* written(const MPI_Status* status) {
   if (status->MPI_ERROR == UNTOUCHED) return "left alone";
   return status->MPI_ERROR == MPI_SUCCESS ? "set to MPI_SUCCESS" : "set to something else";
 }
 
-// Open MPI 5.0.11 and MPICH 5.0.2 store MPI_SUCCESS here, against 3.2.5. What happens is printed, not checked: a tool
-// must not change it either way.
+// Open MPI 5.0.11 and MPICH 5.0.2 store MPI_SUCCESS here, against 3.2.5. What happens is printed, not checked: a
+// tool must not change it either way.
 static void several_statuses(void) {
   enum { N = 4 };
   int data[N][6];
@@ -92,7 +93,8 @@ static void some_statuses(void) {
   enum { N = 5 };
   int data[N][6], indices[N], done = 0, seen[N] = {0};
   MPI_Request requests[N], sends[N];
-  for (int i = 0; i < N; ++i) OK(MPI_Irecv(data[i], 6, MPI_INT, MPI_ANY_SOURCE, 50 + i, MPI_COMM_WORLD, &requests[i]));
+  for (int i = 0; i < N; ++i)
+    OK(MPI_Irecv(data[i], 6, MPI_INT, MPI_ANY_SOURCE, 50 + i, MPI_COMM_WORLD, &requests[i]));
   for (int i = 0; i < N; ++i) sends[i] = send_to_next(i + 1, 50 + i);
   while (done < N) {
     int count = UNTOUCHED;
@@ -114,7 +116,7 @@ static void some_statuses(void) {
   OK(MPI_Waitall(N, sends, MPI_STATUSES_IGNORE));
 }
 
-static void check_empty(const char *file, int line, MPI_Status *status) {
+static void check_empty(const char* file, int line, MPI_Status* status) {
   int flag = UNTOUCHED, elements = UNTOUCHED;
   check_integer(file, line, "empty MPI_SOURCE", MPI_ANY_SOURCE, status->MPI_SOURCE);
   check_integer(file, line, "empty MPI_TAG", MPI_ANY_TAG, status->MPI_TAG);
@@ -199,7 +201,8 @@ static void nobody(void) {
   EQ(0, count_of(&status, MPI_INT));
   SEEN("MPI_ERROR after waiting for MPI_PROC_NULL: %s", written(&status));
   poison(&status);
-  OK(MPI_Sendrecv(payload, 1, MPI_INT, MPI_PROC_NULL, 1, &value, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &status));
+  OK(MPI_Sendrecv(payload, 1, MPI_INT, MPI_PROC_NULL, 1, &value, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD,
+                  &status));
   EQ(MPI_PROC_NULL, status.MPI_SOURCE);
   EQ(MPI_ANY_TAG, status.MPI_TAG);
   EQ(0, count_of(&status, MPI_INT));

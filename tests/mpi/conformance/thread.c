@@ -1,10 +1,11 @@
 // MPI_THREAD_MULTIPLE: threads with communicators or tags of their own, threads that start and end by the hundred,
 // requests completed by another thread than the one that made them, a thread with a small stack.
+//
 // ranks: 1 2 3
 // SPDX-License-Identifier: BSD-3-Clause
-#include "check.h"
-
 #include <pthread.h>
+
+#include "check.h"
 
 enum { THREADS = 4, ROUNDS = 300 };
 static int next, previous;
@@ -14,14 +15,14 @@ typedef struct {
   MPI_Comm comm;
 } job;
 
-static void run(void *(*body)(void *), job *jobs) {
+static void run(void* (*body)(void*), job* jobs) {
   pthread_t threads[THREADS];
   for (int i = 0; i < THREADS; ++i) EQ(0, pthread_create(&threads[i], NULL, body, &jobs[i]));
   for (int i = 0; i < THREADS; ++i) EQ(0, pthread_join(threads[i], NULL));
 }
 
-static void *ping_pong(void *argument) {
-  const job *mine = argument;
+static void* ping_pong(void* argument) {
+  const job* mine = argument;
   int flag = 1;
   OK(MPI_Is_thread_main(&flag));
   EQ(0, flag);
@@ -32,7 +33,8 @@ static void *ping_pong(void *argument) {
     poison(&status);
     OK(MPI_Irecv(in, 2, MPI_INT, previous, mine->id, mine->comm, &requests[0]));
     OK(MPI_Isend(out, 2, MPI_INT, next, mine->id, mine->comm, &requests[1]));
-    if (i % 2) OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    if (i % 2)
+      OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
     else {
       OK(MPI_Wait(&requests[0], &status));
       CHECK_STATUS(status, previous, mine->id, 2, MPI_INT);
@@ -44,8 +46,8 @@ static void *ping_pong(void *argument) {
   return NULL;
 }
 
-static void *collectives(void *argument) {
-  const job *mine = argument;
+static void* collectives(void* argument) {
+  const job* mine = argument;
   for (int i = 0; i < 30; ++i) {
     int value = rank + i * mine->id, sum = -1;
     OK(MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, mine->comm));
@@ -73,9 +75,10 @@ static void own_communicators(void) {
   for (int i = 0; i < THREADS; ++i) OK(MPI_Comm_free(&jobs[i].comm));
 }
 
-static void *one_message(void *argument) {
-  int value = -1, tag = *(int *)argument;
-  OK(MPI_Sendrecv(&rank, 1, MPI_INT, next, tag, &value, 1, MPI_INT, previous, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+static void* one_message(void* argument) {
+  int value = -1, tag = *(int*)argument;
+  OK(MPI_Sendrecv(&rank, 1, MPI_INT, next, tag, &value, 1, MPI_INT, previous, tag, MPI_COMM_WORLD,
+                  MPI_STATUS_IGNORE));
   EQ(previous, value);
   return NULL;
 }
@@ -91,7 +94,7 @@ static void threads_come_and_go(void) {
 static MPI_Request handed_over[2];
 static int received;
 
-static void *finish_it(void *argument) {
+static void* finish_it(void* argument) {
   (void)argument;
   OK(MPI_Waitall(2, handed_over, MPI_STATUSES_IGNORE));
   return NULL;
@@ -111,8 +114,8 @@ static void completed_by_another_thread(void) {
 }
 
 // Matched probes are how threads share one queue of messages.
-static void *take_some(void *argument) {
-  const job *mine = argument;
+static void* take_some(void* argument) {
+  const job* mine = argument;
   static int seen[THREADS * 50];
   for (int i = 0; i < 50; ++i) {
     MPI_Message message;
@@ -139,7 +142,7 @@ static void shared_queue(void) {
 }
 
 // Whoever copies request or status arrays to the stack would not fit.
-static void *many_requests(void *argument) {
+static void* many_requests(void* argument) {
   enum { N = 4000 };
   static MPI_Request requests[2 * N];
   static MPI_Status statuses[2 * N];

@@ -1,5 +1,6 @@
-// Process topologies: what is asked of a Cartesian, general or distributed graph communicator equals what it was made
-// from, on every rank; sub-grids; MPI_Dims_create; messages along shifts, with nobody at the open ends.
+// Process topologies: what is asked of a Cartesian, general or distributed graph communicator equals what it was
+// made from, on every rank; sub-grids; MPI_Dims_create; messages along shifts, with nobody at the open ends.
+//
 // ranks: 2 3 6
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check.h"
@@ -17,14 +18,15 @@ static void dims(void) {
   EQ(3, all[0]);
 }
 
-static void neighbours_of_a_shift(MPI_Comm grid, const int *shape, const int *periods, int dimension, int step) {
+static void neighbours_of_a_shift(MPI_Comm grid, const int* shape, const int* periods, int dimension, int step) {
   int source = UNTOUCHED, target = UNTOUCHED, me, coordinates[2], value = UNTOUCHED;
   MPI_Status status;
   OK(MPI_Comm_rank(grid, &me));
   OK(MPI_Cart_shift(grid, dimension, step, &source, &target));
   OK(MPI_Cart_coords(grid, me, 2, coordinates));
   int there = coordinates[dimension] + step, inside = there >= 0 && there < shape[dimension];
-  if (!periods[dimension] && !inside) EQ(MPI_PROC_NULL, target);
+  if (!periods[dimension] && !inside)
+    EQ(MPI_PROC_NULL, target);
   else {
     int expected = -1;
     coordinates[dimension] = ((there % shape[dimension]) + shape[dimension]) % shape[dimension];
@@ -119,7 +121,8 @@ static void check_distributed(MPI_Comm ring, int weighted_expected) {
   EQ(1, in);
   EQ(1, out);
   EQ(weighted_expected, weighted != 0);
-  OK(MPI_Dist_graph_neighbors(ring, 1, &source, weighted ? &in_weight : MPI_UNWEIGHTED, 1, &target, weighted ? &out_weight : MPI_UNWEIGHTED));
+  OK(MPI_Dist_graph_neighbors(ring, 1, &source, weighted ? &in_weight : MPI_UNWEIGHTED, 1, &target,
+                              weighted ? &out_weight : MPI_UNWEIGHTED));
   EQ((rank + size - 1) % size, source);
   EQ((rank + 1) % size, target);
   if (weighted) {
@@ -131,10 +134,12 @@ static void check_distributed(MPI_Comm ring, int weighted_expected) {
 static void distributed_graphs(void) {
   int next = (rank + 1) % size, previous = (rank + size - 1) % size, weight = 10 + rank, in_weight = 10 + previous;
   MPI_Comm ring;
-  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &previous, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring));
+  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &previous, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED,
+                                    MPI_INFO_NULL, 0, &ring));
   check_distributed(ring, 0);
   OK(MPI_Comm_free(&ring));
-  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &previous, &in_weight, 1, &next, &weight, MPI_INFO_NULL, 0, &ring));
+  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &previous, &in_weight, 1, &next, &weight, MPI_INFO_NULL, 0,
+                                    &ring));
   check_distributed(ring, 1);
   OK(MPI_Comm_free(&ring));
   // Rank 0 tells the whole graph, the others nothing.
@@ -145,10 +150,12 @@ static void distributed_graphs(void) {
     targets[i] = (i + 1) % size;
     weights[i] = 10 + i;
   }
-  OK(MPI_Dist_graph_create(MPI_COMM_WORLD, rank ? 0 : size, sources, degrees, targets, weights, MPI_INFO_NULL, 0, &ring));
+  OK(MPI_Dist_graph_create(MPI_COMM_WORLD, rank ? 0 : size, sources, degrees, targets, weights, MPI_INFO_NULL, 0,
+                           &ring));
   check_distributed(ring, 1);
   OK(MPI_Comm_free(&ring));
-  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, NULL, MPI_WEIGHTS_EMPTY, 0, NULL, MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, 0, &ring));
+  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, NULL, MPI_WEIGHTS_EMPTY, 0, NULL, MPI_WEIGHTS_EMPTY,
+                                    MPI_INFO_NULL, 0, &ring));
   int in, out, weighted;
   OK(MPI_Dist_graph_neighbors_count(ring, &in, &out, &weighted));
   EQ(0, in + out);
