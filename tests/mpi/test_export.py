@@ -331,11 +331,24 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     try:
         start_slurm(folder, env, daemons)
         yield env
+        # A job step that outlives its daemons keeps asking for them for minutes.
+        wait_until_idle(env)
     finally:
         for process in reversed(daemons):
             process.terminate()
         for process in reversed(daemons):
             process.wait(timeout=30)
+
+
+def wait_until_idle(env: dict[str, str]) -> bool:
+    """Whether the node is idle, or becomes so within half a minute."""
+    command = ["sinfo", "-h", "-o", "%t"]
+    for _ in range(60):
+        done = subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False)
+        if done.stdout.strip() == "idle":
+            return True
+        time.sleep(0.5)
+    return False
 
 
 def start_slurm(folder: Path, env: dict[str, str], daemons: list[subprocess.Popen[bytes]]) -> None:
@@ -359,13 +372,8 @@ def start_slurm(folder: Path, env: dict[str, str], daemons: list[subprocess.Pope
         program = shutil.which(command[0], path=env["PATH"]) or command[0]
         daemons.append(subprocess.Popen([program, *command[1:]], env=full, stdout=log, stderr=log))
         time.sleep(0.5)
-    for _ in range(60):
-        done = subprocess.run(
-            ["sinfo", "-h", "-o", "%t"], env=full, capture_output=True, text=True, check=False
-        )
-        if done.stdout.strip() == "idle":
-            return
-        time.sleep(0.5)
+    if wait_until_idle(env):
+        return
     logs = "".join(path.read_text(errors="replace")[-2000:] for path in sorted(folder.glob("*.log")))
     pytest.skip(f"capability: Slurm's daemons did not come up on this host: {logs}")
 
