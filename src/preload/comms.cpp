@@ -127,6 +127,10 @@ void cache(Thread& thread, MPI_Comm handle, Communicator* comm, std::uint64_t ge
 std::uint64_t comm_generation = 1;
 
 void start_communicators(MPI_Group world) {
+  if (keyval != MPI_KEYVAL_INVALID) {  // a session came first; its world is this one
+    PMPI_Group_free(&world);
+    return;
+  }
   world_group = world;
   if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, nullptr) != MPI_SUCCESS)
     keyval = MPI_KEYVAL_INVALID;
@@ -135,6 +139,8 @@ void start_communicators(MPI_Group world) {
 void stop_communicators() {
   if (world_group != MPI_GROUP_NULL) PMPI_Group_free(&world_group);
   if (keyval != MPI_KEYVAL_INVALID) PMPI_Comm_free_keyval(&keyval);
+  // What is described so far must not be found under a handle of MPI's next life.
+  __atomic_fetch_add(&comm_generation, 1, __ATOMIC_ACQ_REL);
   world_group = MPI_GROUP_NULL;
   keyval = MPI_KEYVAL_INVALID;
 }
@@ -149,11 +155,14 @@ Communicator* describe(Thread& thread, MPI_Comm comm) {
 
 void note_new_communicator(Thread& thread, MPI_Comm fresh, std::uint16_t created_by, MPI_Comm parent) {
   if (fresh == MPI_COMM_NULL || keyval == MPI_KEYVAL_INVALID) return;
-  const std::uint16_t above = parent == MPI_COMM_NULL ? trace::kUnknownComm : communicator_of(thread, parent)->index;
+  const std::uint16_t above =
+      parent == MPI_COMM_NULL ? trace::kUnknownComm : communicator_of(thread, parent)->index;
   find_or_register(fresh, created_by, above);
 }
 
-void retain(Communicator* comm) { __atomic_fetch_add(&comm->references, 1, __ATOMIC_RELAXED); }
+void retain(Communicator* comm) {
+  __atomic_fetch_add(&comm->references, 1, __ATOMIC_RELAXED);
+}
 
 void release(Communicator* comm) {
   if (comm == &unknown || __atomic_sub_fetch(&comm->references, 1, __ATOMIC_ACQ_REL) > 0) return;

@@ -57,16 +57,47 @@ std::vector<int> dist_graph_destinations(MPI_Comm comm) {
 PredefinedTypes predefined_types;
 
 void learn_predefined_types() {
-  const MPI_Datatype types[] = {
-      MPI_BYTE,          MPI_CHAR,           MPI_SIGNED_CHAR,       MPI_UNSIGNED_CHAR, MPI_SHORT,
-      MPI_UNSIGNED_SHORT, MPI_INT,           MPI_UNSIGNED,          MPI_LONG,          MPI_UNSIGNED_LONG,
-      MPI_LONG_LONG,     MPI_UNSIGNED_LONG_LONG, MPI_FLOAT,         MPI_DOUBLE,        MPI_LONG_DOUBLE,
-      MPI_WCHAR,         MPI_C_BOOL,         MPI_INT8_T,            MPI_INT16_T,       MPI_INT32_T,
-      MPI_INT64_T,       MPI_UINT8_T,        MPI_UINT16_T,          MPI_UINT32_T,      MPI_UINT64_T,
-      MPI_AINT,          MPI_OFFSET,         MPI_COUNT,             MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX,
-      MPI_FLOAT_INT,     MPI_DOUBLE_INT,     MPI_2INT,              MPI_PACKED,        MPI_INTEGER,
-      MPI_REAL,          MPI_DOUBLE_PRECISION, MPI_COMPLEX,         MPI_DOUBLE_COMPLEX, MPI_CHARACTER,
-      MPI_LOGICAL};
+  const MPI_Datatype types[] = {MPI_BYTE,
+                                MPI_CHAR,
+                                MPI_SIGNED_CHAR,
+                                MPI_UNSIGNED_CHAR,
+                                MPI_SHORT,
+                                MPI_UNSIGNED_SHORT,
+                                MPI_INT,
+                                MPI_UNSIGNED,
+                                MPI_LONG,
+                                MPI_UNSIGNED_LONG,
+                                MPI_LONG_LONG,
+                                MPI_UNSIGNED_LONG_LONG,
+                                MPI_FLOAT,
+                                MPI_DOUBLE,
+                                MPI_LONG_DOUBLE,
+                                MPI_WCHAR,
+                                MPI_C_BOOL,
+                                MPI_INT8_T,
+                                MPI_INT16_T,
+                                MPI_INT32_T,
+                                MPI_INT64_T,
+                                MPI_UINT8_T,
+                                MPI_UINT16_T,
+                                MPI_UINT32_T,
+                                MPI_UINT64_T,
+                                MPI_AINT,
+                                MPI_OFFSET,
+                                MPI_COUNT,
+                                MPI_C_FLOAT_COMPLEX,
+                                MPI_C_DOUBLE_COMPLEX,
+                                MPI_FLOAT_INT,
+                                MPI_DOUBLE_INT,
+                                MPI_2INT,
+                                MPI_PACKED,
+                                MPI_INTEGER,
+                                MPI_REAL,
+                                MPI_DOUBLE_PRECISION,
+                                MPI_COMPLEX,
+                                MPI_DOUBLE_COMPLEX,
+                                MPI_CHARACTER,
+                                MPI_LOGICAL};
   for (const MPI_Datatype type : types) {
     int size = MPI_UNDEFINED;
     const std::size_t slot = PredefinedTypes::home(handle_key(type));
@@ -93,7 +124,7 @@ Operation Event::operation(OperationKind kind, int rank, int tag, std::uint64_t 
   made.procedure = procedure;
   made.site = site;
   made.peer = world_peer(*on, rank);
-  made.tag = tag == MPI_ANY_TAG ? trace::kAnyTag : tag;
+  made.tag = recorded_tag(tag);
   made.bytes = bytes;
   made.comm = on;
   return made;
@@ -122,16 +153,16 @@ void Event::started(Operation& entry) {
   if (entry.kind != OperationKind::collective)
     return message(sends ? trace::Role::send : trace::Role::post_receive, entry.peer, entry.tag, entry.bytes,
                    entry.comm->index);
-  if (entry.persistent) {
-    // The start is one call, the collective under its own name a part of it.
-    plain();
-    counted = true;
-    procedure = entry.procedure;
-  }
-  message(trace::Role::collective, entry.peer, 0, entry.bytes, entry.comm->index);
+  // The start is one call, the collective under its own name a part of it.
+  if (!counted) plain();
+  Event part = *this;
+  part.counted = true;
+  part.procedure = entry.procedure;
+  part.message(trace::Role::collective, entry.peer, 0, entry.bytes, entry.comm->index);
   for (int i = 0; entry.parts != nullptr && i < entry.parts->count; ++i)
-    message(trace::Role::collective_part, entry.parts->part[i].peer, 0, entry.parts->part[i].bytes,
-            entry.comm->index);
+    part.message(trace::Role::collective_part, entry.parts->part[i].peer, 0, entry.parts->part[i].bytes,
+                 entry.comm->index);
+  counted = true;
 }
 
 void Event::start_all(int count, const MPI_Request* requests) {
@@ -146,6 +177,16 @@ void Event::start_all(int count, const MPI_Request* requests) {
   if (!counted) plain();
 }
 
+namespace {
+
+/// MPICH 5.0 leaves the status of MPI_Isendrecv unset: what contradicts the post is no news of the message.
+bool answers(const Operation& posted, std::int32_t peer, std::int32_t tag) {
+  return (posted.peer == peer || posted.peer == trace::kAnySource) &&
+         (posted.tag == tag || posted.tag == trace::kAnyTag || peer == trace::kProcNull);
+}
+
+}  // namespace
+
 void Event::completed(const Operation& entry, const MPI_Status& status) {
   int cancelled = 0;
   if (entry.cancelled) PMPI_Test_cancelled(&status, &cancelled);
@@ -154,9 +195,11 @@ void Event::completed(const Operation& entry, const MPI_Status& status) {
     trace::put_message(thread.recorder, {entry.start, took, entry.bytes, entry.peer, entry.tag, entry.procedure,
                                          entry.site, entry.comm->index, trace::Role::cancel});
   } else if (entry.kind == OperationKind::receive) {
-    trace::put_message(thread.recorder,
-                       {entry.start, took, status_bytes(status), world_peer(*entry.comm, status.MPI_SOURCE),
-                        status.MPI_TAG, entry.procedure, entry.site, entry.comm->index, trace::Role::arrival});
+    const std::int32_t peer = world_peer(*entry.comm, status.MPI_SOURCE);
+    const std::int32_t tag = recorded_tag(status.MPI_TAG);
+    if (!answers(entry, peer, tag)) return count_lost_request();
+    trace::put_message(thread.recorder, {entry.start, took, status_bytes(status), peer, tag, entry.procedure,
+                                         entry.site, entry.comm->index, trace::Role::arrival});
   }
 }
 

@@ -52,6 +52,11 @@ inline std::uint64_t status_bytes(const MPI_Status& status) {
   return large > 0 ? static_cast<std::uint64_t>(large) : 0;
 }
 
+/// Libraries differ in the value of MPI_ANY_TAG, which a receive from MPI_PROC_NULL returns.
+inline std::int32_t recorded_tag(int tag) {
+  return tag == MPI_ANY_TAG ? trace::kAnyTag : tag;
+}
+
 /// Stands in for a status that the program ignores: the sentinel itself is never written to.
 class OwnStatus {
  public:
@@ -118,28 +123,30 @@ struct Event {
   // ---- point to point ----
 
   template <class Count>
-  void send(int dest, int tag, Count count, MPI_Datatype type, MPI_Comm comm) {
+  [[gnu::always_inline]] inline void send(int dest, int tag, Count count, MPI_Datatype type, MPI_Comm comm) {
     const Communicator& on = *communicator_of(thread, comm);
     message(trace::Role::send, world_peer(on, dest), tag, data_bytes(count, type), on.index);
   }
 
   void receive(const MPI_Status& status, MPI_Comm comm) {
     const Communicator& on = *communicator_of(thread, comm);
-    message(trace::Role::receive, world_peer(on, status.MPI_SOURCE), status.MPI_TAG, status_bytes(status), on.index);
+    message(trace::Role::receive, world_peer(on, status.MPI_SOURCE), recorded_tag(status.MPI_TAG),
+            status_bytes(status), on.index);
   }
 
   /// The receiving half of MPI_Sendrecv.
   void receive_half(const MPI_Status& status, MPI_Comm comm) {
     const Communicator& on = *communicator_of(thread, comm);
     trace::put_message(thread.recorder,
-                       {start, ticks, status_bytes(status), world_peer(on, status.MPI_SOURCE), status.MPI_TAG,
-                        procedure, site, on.index, trace::Role::arrival});
+                       {start, ticks, status_bytes(status), world_peer(on, status.MPI_SOURCE),
+                        recorded_tag(status.MPI_TAG), procedure, site, on.index, trace::Role::arrival});
   }
 
   void receive_message(const MPI_Status& status, const TakenMessage& taken) {
     if (taken.comm() == nullptr) return plain();
     const Communicator& on = *taken.comm();
-    message(trace::Role::receive, world_peer(on, status.MPI_SOURCE), status.MPI_TAG, status_bytes(status), on.index);
+    message(trace::Role::receive, world_peer(on, status.MPI_SOURCE), recorded_tag(status.MPI_TAG),
+            status_bytes(status), on.index);
   }
 
   template <class Count>
@@ -186,7 +193,8 @@ struct Event {
 
   void probe(const MPI_Status& status, MPI_Comm comm) {
     const Communicator& on = *communicator_of(thread, comm);
-    message(trace::Role::probe, world_peer(on, status.MPI_SOURCE), status.MPI_TAG, status_bytes(status), on.index);
+    message(trace::Role::probe, world_peer(on, status.MPI_SOURCE), recorded_tag(status.MPI_TAG),
+            status_bytes(status), on.index);
   }
   void probe_message(const MPI_Status& status, MPI_Comm comm, MPI_Message found) {
     if (found != MPI_MESSAGE_NO_PROC) put_message_comm(handle_key(found), communicator_of(thread, comm));
@@ -236,18 +244,19 @@ struct Event {
     gather(recvbuf, count, type, root, comm, init);
   }
   template <class Count>
-  void allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, Count recvcount, MPI_Datatype recvtype,
-                 MPI_Comm comm, const MPI_Request* init = nullptr) {
+  void allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, Count recvcount,
+                 MPI_Datatype recvtype, MPI_Comm comm, const MPI_Request* init = nullptr) {
     const bool in_place = sendbuf == MPI_IN_PLACE;
-    collective(comm, MPI_PROC_NULL, in_place ? data_bytes(recvcount, recvtype) : data_bytes(sendcount, sendtype), init);
+    collective(comm, MPI_PROC_NULL, in_place ? data_bytes(recvcount, recvtype) : data_bytes(sendcount, sendtype),
+               init);
   }
   template <class Count>
   void allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, const Count* recvcounts,
                   MPI_Datatype recvtype, MPI_Comm comm, const MPI_Request* init = nullptr) {
     const int me = communicator_of(thread, comm)->my_rank;
     const bool in_place = sendbuf == MPI_IN_PLACE;
-    collective(comm, MPI_PROC_NULL, in_place ? data_bytes(recvcounts[me], recvtype) : data_bytes(sendcount, sendtype),
-               init);
+    collective(comm, MPI_PROC_NULL,
+               in_place ? data_bytes(recvcounts[me], recvtype) : data_bytes(sendcount, sendtype), init);
   }
   /// Bytes to each peer.
   template <class Count>
@@ -264,8 +273,9 @@ struct Event {
     shared_out(comm, peers_of(comm), init, [&](std::size_t i) { return data_bytes(counts[i], type); });
   }
   template <class Count>
-  void alltoallw(const void* sendbuf, const Count* sendcounts, const MPI_Datatype* sendtypes, const Count* recvcounts,
-                 const MPI_Datatype* recvtypes, MPI_Comm comm, const MPI_Request* init = nullptr) {
+  void alltoallw(const void* sendbuf, const Count* sendcounts, const MPI_Datatype* sendtypes,
+                 const Count* recvcounts, const MPI_Datatype* recvtypes, MPI_Comm comm,
+                 const MPI_Request* init = nullptr) {
     const bool in_place = sendbuf == MPI_IN_PLACE;
     const Count* counts = in_place ? recvcounts : sendcounts;
     const MPI_Datatype* types = in_place ? recvtypes : sendtypes;
@@ -273,7 +283,8 @@ struct Event {
   }
   /// Bytes that this rank receives; every other rank of the group sends it that much.
   template <class Count>
-  void reduce_scatter(const Count* recvcounts, MPI_Datatype type, MPI_Comm comm, const MPI_Request* init = nullptr) {
+  void reduce_scatter(const Count* recvcounts, MPI_Datatype type, MPI_Comm comm,
+                      const MPI_Request* init = nullptr) {
     rootless(recvcounts[communicator_of(thread, comm)->my_rank], type, comm, init);
   }
   template <class Count>
@@ -285,8 +296,10 @@ struct Event {
     shared_out(comm, topology_destinations(comm), init, [&](std::size_t i) { return data_bytes(counts[i], type); });
   }
   template <class Count>
-  void neighbor_w(const Count* counts, const MPI_Datatype* types, MPI_Comm comm, const MPI_Request* init = nullptr) {
-    shared_out(comm, topology_destinations(comm), init, [&](std::size_t i) { return data_bytes(counts[i], types[i]); });
+  void neighbor_w(const Count* counts, const MPI_Datatype* types, MPI_Comm comm,
+                  const MPI_Request* init = nullptr) {
+    shared_out(comm, topology_destinations(comm), init,
+               [&](std::size_t i) { return data_bytes(counts[i], types[i]); });
   }
 
   // ---- communicators ----
@@ -317,7 +330,8 @@ struct Event {
 
 /// Forwards one call and describes it. `invoke` returns an MPI error code.
 template <class Invoke, class Note>
-[[gnu::always_inline]] inline int traced(std::uint16_t procedure, const void* return_address, Invoke invoke, Note note) {
+[[gnu::always_inline]] inline int traced(std::uint16_t procedure, const void* return_address, Invoke invoke,
+                                         Note note) {
   Thread* thread = recording_thread();
   if (thread == nullptr) [[unlikely]]
     return invoke();
@@ -335,7 +349,8 @@ template <class Invoke, class Note>
 
 /// The same for procedures that return a value: MPI_Wtime, MPI_Aint_add, handle conversions.
 template <class Invoke>
-[[gnu::always_inline]] inline auto traced_value(std::uint16_t procedure, const void* return_address, Invoke invoke) {
+[[gnu::always_inline]] inline auto traced_value(std::uint16_t procedure, const void* return_address,
+                                                Invoke invoke) {
   Thread* thread = recording_thread();
   if (thread == nullptr) [[unlikely]]
     return invoke();

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -28,7 +29,8 @@
 namespace corewise::preload {
 namespace {
 
-constexpr Knob kTraceDir{"trace_dir", KnobType::text, "", "a directory", "where trace files go; empty: record nothing"};
+constexpr Knob kTraceDir{"trace_dir", KnobType::text, "", "a directory",
+                         "where trace files go; empty: record nothing"};
 constexpr Knob kTraceBuffer{"trace_buffer", KnobType::size_bytes, "32 KiB", "4096..67108864",
                             "size of each of a thread's two buffers"};
 constexpr Knob kTraceMode{"trace_mode", KnobType::choice, "drain", "drain|flight",
@@ -38,9 +40,9 @@ constexpr Knob kTraceClock{"trace_clock", KnobType::choice, "auto", "auto|tsc|os
 /// File state that only slow paths touch.
 struct TraceFile {
   int fd = -1;
+  char path[PATH_MAX] = {};
   dev_t device = 0;
   ino_t inode = 0;
-  std::uint64_t size_limit = 0;  ///< RLIMIT_FSIZE: beyond it a write would raise SIGXFSZ in the program
   pid_t owner = 0;
   pthread_key_t thread_exit{};
 };
@@ -54,6 +56,7 @@ struct Parked {
 std::mutex parked_lock;
 Parked* parked = nullptr;
 std::uint32_t next_slot = 0;
+bool out_of_room = false;  ///< a slot could not be mapped: not tried again, each try would claim room in the file
 
 std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
@@ -77,11 +80,36 @@ bool counter_is_invariant() {
 #endif
 }
 
-/// A program may close descriptors that it does not know; what has taken our number must not be written to.
-bool file_is_ours() {
+bool is_ours(int fd) {
   struct stat found{};
-  return trace_file.fd >= 0 && fstat(trace_file.fd, &found) == 0 && found.st_dev == trace_file.device &&
-         found.st_ino == trace_file.inode;
+  return fd >= 0 && fstat(fd, &found) == 0 && found.st_dev == trace_file.device && found.st_ino == trace_file.inode;
+}
+
+/// A high number: programs close and reuse the low ones.
+int move_up(int fd) {
+  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, 512);
+  if (moved < 0) return fd;
+  close(fd);
+  return moved;
+}
+
+/// A program may close descriptors that it does not know: what has taken our number must be neither written to nor
+/// closed, and the file is opened anew. Threads that find it closed at one time may leave a descriptor unused.
+bool file_is_ours() {
+  const int known = __atomic_load_n(&trace_file.fd, __ATOMIC_RELAXED);
+  if (is_ours(known)) return true;
+  if (known < 0) return false;
+  const int opened = open(trace_file.path, O_RDWR | O_CLOEXEC);
+  if (opened < 0) return false;
+  if (!is_ours(opened)) return close(opened), false;
+  __atomic_store_n(&trace_file.fd, move_up(opened), __ATOMIC_RELAXED);
+  return true;
+}
+
+/// Beyond RLIMIT_FSIZE a write would raise SIGXFSZ in the program, which may change the limit at any time.
+bool within_limit(std::uint64_t end) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
 }
 
 std::uint64_t claim(std::uint64_t bytes) {
@@ -89,7 +117,7 @@ std::uint64_t claim(std::uint64_t bytes) {
 }
 
 bool write_at(const iovec* parts, int count, std::uint64_t offset, std::uint64_t bytes) {
-  if (offset + bytes > trace_file.size_limit || !file_is_ours()) return false;
+  if (!within_limit(offset + bytes) || !file_is_ours()) return false;
   ssize_t written = -1;
   do {
     written = pwritev(trace_file.fd, parts, count, static_cast<off_t>(offset));
@@ -119,9 +147,10 @@ bool drain_half(void* /*sink*/, std::uint32_t slot, std::uint64_t first, const s
 
 /// Maps `bytes` at `offset`, their disk blocks reserved first: a store to a mapped hole on a full disk is SIGBUS.
 void* map_reserved(std::uint64_t offset, std::uint64_t bytes) {
-  if (offset + bytes > trace_file.size_limit || !file_is_ours()) return nullptr;
+  if (!within_limit(offset + bytes) || !file_is_ours()) return nullptr;
   if (posix_fallocate(trace_file.fd, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) return nullptr;
-  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, trace_file.fd, static_cast<off_t>(offset));
+  void* address =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, trace_file.fd, static_cast<off_t>(offset));
   return address == MAP_FAILED ? nullptr : address;
 }
 
@@ -175,16 +204,11 @@ bool choose_clock() {
   return choice == 1 || (choice == 0 && counter_is_invariant());
 }
 
-/// A high number: programs close and reuse the low ones.
-int move_up(int fd) {
-  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, 512);
-  if (moved < 0) return fd;
-  close(fd);
-  return moved;
-}
-
 int open_new(const std::string& path) {
-  return open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  // The program may change its working directory.
+  if (fd >= 0 && realpath(path.c_str(), trace_file.path) == nullptr) trace_file.path[0] = '\0';
+  return fd;
 }
 
 int create_file(const std::string& directory, const WorldFacts& world) {
@@ -202,14 +226,11 @@ int create_file(const std::string& directory, const WorldFacts& world) {
 
 bool adopt_file(int fd) {
   struct stat found{};
-  rlimit limit{};
   if (fd < 0 || fstat(fd, &found) != 0) return false;
   trace_file.fd = fd;
   trace_file.device = found.st_dev;
   trace_file.inode = found.st_ino;
   trace_file.owner = getpid();
-  const bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  trace_file.size_limit = limited ? limit.rlim_cur : UINT64_MAX;
   auto* base = static_cast<std::byte*>(map_reserved(0, trace::kFirstBlock));
   if (base == nullptr) return false;
   process.file = reinterpret_cast<trace::FileHeader*>(base);
@@ -287,7 +308,9 @@ void append_names(const char* const* procedure_names, int procedures) {
 Process process;
 thread_local Thread this_thread __attribute__((tls_model("initial-exec")));
 
-std::uint64_t read_os_clock() { return static_cast<std::uint64_t>(clock_ns(CLOCK_MONOTONIC_RAW)); }
+std::uint64_t read_os_clock() {
+  return static_cast<std::uint64_t>(clock_ns(CLOCK_MONOTONIC_RAW));
+}
 
 StartTime read_start_time() {
   process.use_tsc = choose_clock();
@@ -296,11 +319,13 @@ StartTime read_start_time() {
 
 bool attach_thread(Thread& thread) {
   const int saved_errno = errno;
-  thread.attached = take_parked(thread.recorder) || new_slot(thread.recorder);
-  if (thread.attached)
+  thread.attached = take_parked(thread.recorder) || (!out_of_room && new_slot(thread.recorder));
+  if (thread.attached) {
     pthread_setspecific(trace_file.thread_exit, &thread);
-  else
+  } else {
+    out_of_room = true;
     __atomic_fetch_add(&process.file->lost_bytes, sizeof(trace::CallRecord), __ATOMIC_RELAXED);
+  }
   errno = saved_errno;
   return thread.attached;
 }

@@ -18,7 +18,7 @@ struct Communicator;
 /// Per-thread state. Lives in static TLS of the preloaded library: one instruction away.
 struct Thread {
   trace::ThreadRecorder recorder;
-  int depth = 0;          ///< above 0 inside an intercepted call: what MPI calls on its own is not the program's
+  int depth = 0;  ///< above 0 inside an intercepted call: what MPI calls on its own is not the program's
   bool attached = false;
   std::uint64_t comm_generation = 0;
   static constexpr int kCachedComms = 8;
@@ -32,7 +32,7 @@ struct Thread {
 struct Process {
   bool recording = false;  ///< written before other threads can call MPI, and at the end
   bool use_tsc = true;
-  bool multiple = false;   ///< MPI_THREAD_MULTIPLE: tables lock
+  bool multiple = false;  ///< MPI_THREAD_MULTIPLE: tables lock
   trace::FileHeader* file = nullptr;
   std::uint64_t* sites = nullptr;
 };
@@ -60,10 +60,12 @@ inline std::uint64_t now() {
 bool attach_thread(Thread& thread);
 
 /// The calling thread's state if this call is to be recorded, else nullptr.
-inline Thread* recording_thread() {
-  if (!process.recording) return nullptr;
+[[gnu::always_inline]] inline Thread* recording_thread() {
+  if (!process.recording) [[unlikely]]
+    return nullptr;
   Thread& thread = this_thread;
-  if (thread.depth != 0) return nullptr;
+  if (thread.depth != 0) [[unlikely]]
+    return nullptr;
   if (!thread.attached && !attach_thread(thread)) [[unlikely]]
     return nullptr;
   return &thread;
@@ -72,7 +74,7 @@ inline Thread* recording_thread() {
 std::uint16_t insert_site(std::uint64_t address);
 
 /// Index of a return address in the shared site table, plus one; 0 when the table is full.
-inline std::uint16_t site_index(const void* return_address) {
+[[gnu::always_inline]] inline std::uint16_t site_index(const void* return_address) {
   const auto address = reinterpret_cast<std::uint64_t>(return_address);
   const std::uint64_t slot = (address * 0x9e3779b97f4a7c15ULL) >> 52;
   static_assert(trace::kSiteCapacity == 4096);

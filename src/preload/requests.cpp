@@ -87,13 +87,15 @@ class Table {
 constinit Table<Operation, 65536, 1024> operations;
 constinit Table<Communicator*, 1024, 64> messages;
 
-void count_lost() { __atomic_fetch_add(&process.file->lost_requests, 1, __ATOMIC_RELAXED); }
-
 }  // namespace
+
+void count_lost_request() {
+  __atomic_fetch_add(&process.file->lost_requests, 1, __ATOMIC_RELAXED);
+}
 
 void put_operation(std::uint64_t handle, const Operation& operation) {
   if (operations.put(handle, operation)) return;
-  count_lost();
+  count_lost_request();
   Operation lost = operation;
   drop_operation(lost);
 }
@@ -113,7 +115,7 @@ void drop_operation(Operation& operation) {
 void put_message_comm(std::uint64_t message, Communicator* comm) {
   retain(comm);
   if (messages.put(message, comm)) return;
-  count_lost();
+  count_lost_request();
   release(comm);
 }
 

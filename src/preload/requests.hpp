@@ -46,6 +46,9 @@ void put_operation(std::uint64_t handle, const Operation& operation);
 /// Takes the operation out of the table; kind none when the handle is unknown.
 Operation take_operation(std::uint64_t handle);
 
+/// One more request whose arrival stays unknown.
+void count_lost_request();
+
 /// Gives back what an operation holds.
 void drop_operation(Operation& operation);
 

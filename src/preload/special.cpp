@@ -13,7 +13,7 @@ namespace corewise::preload {
 namespace {
 
 bool world_is_up = false;
-int open_sessions = 0;
+int open_sessions = 0;  ///< atomic: sessions come and go in any thread
 
 std::int32_t spawned() {
   MPI_Comm parent = MPI_COMM_NULL;
@@ -62,26 +62,25 @@ template <class Invoke>
 int begin(Procedure procedure, const void* caller, Invoke invoke) {
   const StartTime start = read_start_time();
   const int code = invoke();
+  const std::uint64_t ticks = now() - start.ticks;
   if (code != MPI_SUCCESS) return code;
   begin_world(start);
   if (Thread* thread = recording_thread())
-    Event{*thread, start.ticks, now() - start.ticks, procedure, site_index(caller)}.plain();
+    Event{*thread, start.ticks, ticks, procedure, site_index(caller)}.plain();
   return code;
 }
 
 /// The last use of MPI ends inside `invoke`.
 template <class Invoke>
 int end(Procedure procedure, const void* caller, Invoke invoke) {
-  Thread* thread = recording_thread();
-  if (thread == nullptr) return invoke();
-  const DepthGuard guard(*thread);
+  if (!process.recording) return invoke();
   note_end_of_run();
   stop_communicators();
-  const std::uint64_t start = now();
-  const int code = invoke();
-  Event{*thread, start, now() - start, procedure, site_index(caller)}.plain();
-  trace::flush(thread->recorder);
-  mark_finalized(procedure == kMPI_Finalize && open_sessions == 0);
+  const int code = traced(procedure, caller, invoke, [](Event& event) {
+    event.plain();
+    trace::flush(event.thread.recorder);
+  });
+  mark_finalized(procedure == kMPI_Finalize && __atomic_load_n(&open_sessions, __ATOMIC_RELAXED) == 0);
   return code;
 }
 
@@ -93,7 +92,7 @@ class Batch {
  public:
   /// `own_statuses`: how many are needed when `given` is MPI_STATUSES_IGNORE.
   Batch(Thread& thread, int count, const MPI_Request* requests, MPI_Status* given, int own_statuses)
-      : count_(count > 0 ? static_cast<std::size_t>(count) : 0), statuses_(given) {
+      : count_(count > 0 ? static_cast<std::size_t>(count) : 0), requests_(requests), statuses_(given) {
     const std::size_t key_bytes = count_ * sizeof(std::uint64_t);
     const std::size_t taken_bytes = process.multiple ? count_ * sizeof(Operation) : 0;
     const bool own = given == MPI_STATUSES_IGNORE && own_statuses > 0;
@@ -120,10 +119,17 @@ class Batch {
     operation.persistent ? put_operation(keys_[i], operation) : drop_operation(operation);
   }
 
-  /// Everything that complete() was not called for is still under way.
-  void put_rest_back() {
-    for (std::size_t i = 0; taken_ != nullptr && i < count_; ++i)
-      if (taken_[i].kind != OperationKind::none) put_operation(keys_[i], taken_[i]);
+  /// Everything that complete() was not called for is still under way, unless the call failed and ended it: its
+  /// handle is gone then, and may come back as any other request.
+  void put_rest_back(int code) {
+    if (taken_ == nullptr && code == MPI_SUCCESS) return;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const bool ended = code != MPI_SUCCESS && handle_key(requests_[i]) != keys_[i];
+      if (taken_ == nullptr && !ended) continue;
+      Operation operation = take(i);
+      if (operation.kind == OperationKind::none) continue;
+      ended ? drop_operation(operation) : put_operation(keys_[i], operation);
+    }
   }
 
  private:
@@ -150,6 +156,7 @@ class Batch {
   }
 
   std::size_t count_;
+  const MPI_Request* requests_;
   MPI_Status* statuses_;
   std::uint64_t* keys_ = nullptr;
   Operation* taken_ = nullptr;
@@ -168,13 +175,14 @@ int complete_one(Procedure procedure, const void* caller, MPI_Request* request, 
   const std::uint64_t start = now();
   const int code = invoke(own.get());
   Event event{*thread, start, now() - start, procedure, site_index(caller)};
-  const bool done = flag == nullptr || *flag != 0;
-  done || code != MPI_SUCCESS ? event.plain() : event.miss();
+  const bool failed = code != MPI_SUCCESS;  // a flag that was not set must not be read
+  const bool done = flag == nullptr || (!failed && *flag != 0);
+  done || failed ? event.plain() : event.miss();
   if (operation.kind == OperationKind::none) return code;
   const bool alive = handle_key(*request) == key;
-  if (done && code == MPI_SUCCESS && operation.active) event.completed(operation, own.value());
-  if (done) operation.active = false;
-  alive && (operation.persistent || !done) ? put_operation(key, operation) : drop_operation(operation);
+  if (done && !failed && operation.active) event.completed(operation, own.value());
+  if (done && operation.persistent) operation.active = false;
+  alive ? put_operation(key, operation) : drop_operation(operation);
   return code;
 }
 
@@ -190,11 +198,15 @@ int complete_any(Procedure procedure, const void* caller, int count, MPI_Request
   const std::uint64_t start = now();
   const int code = invoke(own.get());
   Event event{*thread, start, now() - start, procedure, site_index(caller)};
-  const bool done = flag == nullptr || *flag != 0;
-  done || code != MPI_SUCCESS ? event.plain() : event.miss();
-  if (done && *index != MPI_UNDEFINED && *index >= 0 && *index < count)
-    batch.complete(event, *index, 0, code == MPI_SUCCESS);
-  batch.put_rest_back();
+  if (code != MPI_SUCCESS) {  // which request it was, and whether it is gone, is not said
+    event.plain();
+  } else if (flag != nullptr && *flag == 0) {
+    event.miss();
+  } else {
+    event.plain();
+    if (*index != MPI_UNDEFINED) batch.complete(event, *index, 0, true);
+  }
+  batch.put_rest_back(code);
   return code;
 }
 
@@ -218,12 +230,12 @@ int complete_all(Procedure procedure, const void* caller, int count, MPI_Request
   const std::uint64_t start = now();
   const int code = invoke(batch.statuses());
   Event event{*thread, start, now() - start, procedure, site_index(caller)};
-  const bool done = flag == nullptr || *flag != 0;
   const bool settled = code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS;
+  const bool done = flag == nullptr || code == MPI_ERR_IN_STATUS || (settled && *flag != 0);
   done || !settled ? event.plain() : event.miss();
   for (int i = 0; done && settled && batch.informed() && i < count; ++i)
     if (!pending(code, batch.statuses()[i])) batch.complete(event, i, i, delivered(code, batch.statuses()[i]));
-  batch.put_rest_back();
+  batch.put_rest_back(code);
   return code;
 }
 
@@ -239,10 +251,10 @@ int complete_some(Procedure procedure, const void* caller, int count, MPI_Reques
   const int code = invoke(batch.statuses());
   Event event{*thread, start, now() - start, procedure, site_index(caller)};
   const bool settled = code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS;
-  polls && code == MPI_SUCCESS && *outcount == 0 ? event.miss() : event.plain();
+  polls&& code == MPI_SUCCESS && *outcount == 0 ? event.miss() : event.plain();
   for (int k = 0; settled && batch.informed() && *outcount != MPI_UNDEFINED && k < *outcount; ++k)
     batch.complete(event, indices[k], k, delivered(code, batch.statuses()[k]));
-  batch.put_rest_back();
+  batch.put_rest_back(code);
   return code;
 }
 
@@ -269,23 +281,24 @@ CW_EXPORT int MPI_Finalize(void) {
 }
 
 CW_EXPORT int MPI_Abort(MPI_Comm comm, int errorcode) {
-  if (Thread* thread = recording_thread())
-    Event{*thread, now(), 0, kMPI_Abort, site_index(CW_CALLER)}.plain();
+  if (Thread* thread = recording_thread()) Event{*thread, now(), 0, kMPI_Abort, site_index(CW_CALLER)}.plain();
   mark_aborted(errorcode);
   return PMPI_Abort(comm, errorcode);
 }
 
 /// Variadic: further arguments are for tools that define them; the MPI's own version takes none.
 CW_EXPORT int MPI_Pcontrol(const int level, ...) {
-  return traced(kMPI_Pcontrol, CW_CALLER, [&] { return PMPI_Pcontrol(level); }, [](Event& event) { event.plain(); });
+  return traced(
+      kMPI_Pcontrol, CW_CALLER, [&] { return PMPI_Pcontrol(level); }, [](Event& event) { event.plain(); });
 }
 
 #ifdef CW_HAVE_MPI_Session_init
 CW_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   const StartTime start = read_start_time();
   const int code = PMPI_Session_init(info, errhandler, session);
+  const std::uint64_t ticks = now() - start.ticks;
   if (code != MPI_SUCCESS) return code;
-  const bool first = ++open_sessions == 1 && !world_is_up;
+  const bool first = __atomic_add_fetch(&open_sessions, 1, __ATOMIC_RELAXED) == 1 && !world_is_up;
   MPI_Group world = MPI_GROUP_NULL;
   if (first && PMPI_Group_from_session_pset(*session, "mpi://WORLD", &world) == MPI_SUCCESS) {
     char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
@@ -300,13 +313,14 @@ CW_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Ses
       start_communicators(world);
     }
   }
+  process.multiple = true;
   if (Thread* thread = recording_thread())
-    Event{*thread, start.ticks, now() - start.ticks, kMPI_Session_init, site_index(CW_CALLER)}.plain();
+    Event{*thread, start.ticks, ticks, kMPI_Session_init, site_index(CW_CALLER)}.plain();
   return code;
 }
 
 CW_EXPORT int MPI_Session_finalize(MPI_Session* session) {
-  if (--open_sessions == 0 && !world_is_up)
+  if (__atomic_sub_fetch(&open_sessions, 1, __ATOMIC_RELAXED) == 0 && !world_is_up)
     return end(kMPI_Session_finalize, CW_CALLER, [&] { return PMPI_Session_finalize(session); });
   return traced(
       kMPI_Session_finalize, CW_CALLER, [&] { return PMPI_Session_finalize(session); },
@@ -346,12 +360,14 @@ CW_EXPORT int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Stat
                       [&](MPI_Status* own) { return PMPI_Testall(count, requests, flag, own); });
 }
 
-CW_EXPORT int MPI_Waitsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status* statuses) {
+CW_EXPORT int MPI_Waitsome(int incount, MPI_Request requests[], int* outcount, int indices[],
+                           MPI_Status* statuses) {
   return complete_some(kMPI_Waitsome, CW_CALLER, incount, requests, outcount, indices, statuses, false,
                        [&](MPI_Status* own) { return PMPI_Waitsome(incount, requests, outcount, indices, own); });
 }
 
-CW_EXPORT int MPI_Testsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status* statuses) {
+CW_EXPORT int MPI_Testsome(int incount, MPI_Request requests[], int* outcount, int indices[],
+                           MPI_Status* statuses) {
   return complete_some(kMPI_Testsome, CW_CALLER, incount, requests, outcount, indices, statuses, true,
                        [&](MPI_Status* own) { return PMPI_Testsome(incount, requests, outcount, indices, own); });
 }
@@ -360,7 +376,8 @@ CW_EXPORT int MPI_Request_free(MPI_Request* request) {
   Operation operation;
   if (recording_thread() != nullptr) operation = take_operation(handle_key(*request));
   const int code = traced(
-      kMPI_Request_free, CW_CALLER, [&] { return PMPI_Request_free(request); }, [](Event& event) { event.plain(); });
+      kMPI_Request_free, CW_CALLER, [&] { return PMPI_Request_free(request); },
+      [](Event& event) { event.plain(); });
   if (operation.kind != OperationKind::none) drop_operation(operation);
   return code;
 }

@@ -45,6 +45,8 @@ FLAGS = (
     "-Wno-deprecated-declarations",
     "-Wno-cast-function-type",
 )
+# Nothing else may be visible: a template of the standard library that a preload exports would replace the program's.
+EXPORTS = "{ global: MPI_*; local: *; };\n"
 
 
 def source_root() -> Path:
@@ -69,7 +71,8 @@ def cache_root() -> Path:
     root = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "corewise"
     try:
         root.mkdir(parents=True, exist_ok=True)
-        if os.access(root, os.W_OK):
+        # The loader takes spaces and colons in LD_PRELOAD for separators.
+        if os.access(root, os.W_OK) and not set(" :") & set(str(root)):
             return root
     except OSError:
         pass
@@ -142,6 +145,7 @@ def _fingerprint(mpi: MpiLibrary) -> str:
         *mpi.link_flags,
         compiler(),
         *FLAGS,
+        EXPORTS,
     )
     digest.update("\0".join(facts).encode())
     return digest.hexdigest()[:16]
@@ -158,7 +162,9 @@ def _compile(mpi: MpiLibrary, work: Path) -> Path:
     root = source_root()
     output = work / "libcorewise-preload.so"
     sources = [str(root / name) for name in SOURCES] + [str(work / "wrappers.cpp")]
-    command = [compiler(), *FLAGS, f"-I{root}", f"-I{work}", *mpi.compile_flags, *sources, "-o", str(output)]
+    (work / "exports.map").write_text(EXPORTS)
+    flags = [*FLAGS, f"-Wl,--version-script={work / 'exports.map'}"]
+    command = [compiler(), *flags, f"-I{root}", f"-I{work}", *mpi.compile_flags, *sources, "-o", str(output)]
     _run(
         [*command, *mpi.link_flags, "-lpthread"], f"building the preload for {mpi.name} {mpi.version} failed"
     )

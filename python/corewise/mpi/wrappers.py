@@ -10,6 +10,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -183,6 +184,7 @@ class Procedure:
     parameters: tuple[tuple[str, str], ...]
 
 
+@functools.cache
 def standard_procedures() -> list[Procedure]:
     """Every C procedure of the standard, large-count variants included, sorted by name.
 

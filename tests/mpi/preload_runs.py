@@ -1,0 +1,122 @@
+"""Building the programs of tests/mpi/preload and running them with every rank recorded.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import trace_decoder
+from conftest import Mpi, find_mpi
+
+from corewise.mpi import build, find
+
+SOURCES = Path(__file__).resolve().parent / "preload"
+MPI_NAMES = ("openmpi", "mpich")
+ALL_NAMES = (*MPI_NAMES, "mpich_abi")
+# Call sites are return addresses: a tail call would name the caller's caller.
+FLAGS = (
+    "-O1",
+    "-Wall",
+    "-Wno-deprecated-declarations",
+    "-Wno-stringop-overread",  # Open MPI's MPI_UNWEIGHTED
+    "-fno-optimize-sibling-calls",
+)
+_pool = ThreadPoolExecutor(2)
+_folder = Path(tempfile.mkdtemp(prefix="corewise-preload-"))
+_built: dict[tuple[str, str], Future[Path]] = {}
+
+
+def end_session() -> None:
+    """Remove what was built."""
+    _pool.shutdown(cancel_futures=True)
+    shutil.rmtree(_folder, ignore_errors=True)
+
+
+@cache
+def library(name: str) -> Mpi:
+    """The MPI called ``name``; ``mpich_abi`` is MPICH through the standard ABI."""
+    family, _, suffix = name.partition("_")
+    return find_mpi(family, wrapper_suffix=f"_{suffix}" if suffix else "")
+
+
+@cache
+def described(name: str) -> find.MpiLibrary:
+    """The same MPI as corewise sees it."""
+    return find.from_prefix(library(name).prefix, abi=name.endswith("_abi"))
+
+
+@cache
+def preload(name: str) -> Path:
+    """The recording preload for an MPI."""
+    return build.build_preload(described(name))
+
+
+def _build(mpi: Mpi, stem: str) -> Path:
+    output = _folder / f"{stem}.{mpi.name}"
+    command = [str(mpi.mpicc), "-std=c11", *FLAGS, "-o", str(output), str(SOURCES / f"{stem}.c")]
+    done = subprocess.run([*command, "-lpthread", "-ldl"], check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{mpi.name}: {' '.join(command)}\n{done.stdout}{done.stderr}")
+    return output
+
+
+def program(name: str, stem: str) -> Path:
+    """The executable of ``preload/STEM.c``; the first question about an MPI starts building all."""
+    if (name, stem) not in _built:
+        for source in sorted(SOURCES.glob("*.c")):
+            _built[name, source.stem] = _pool.submit(_build, library(name), source.stem)
+    return _built[name, stem].result()
+
+
+@dataclass
+class Traced:
+    """A recorded run."""
+
+    status: int
+    out: str
+    err: str
+    folder: Path
+
+    @property
+    def ranks(self) -> dict[int, trace_decoder.Trace]:
+        """What each rank left, decoded."""
+        return trace_decoder.decode_folder(self.folder)
+
+    def succeeded(self) -> Traced:
+        """Itself, after looking at the exit status and the error stream."""
+        assert (self.status, self.err) == (0, ""), f"exit status {self.status}\n{self.out}\n{self.err}"
+        return self
+
+
+def launcher_options(mpi: Mpi, variables: Mapping[str, str]) -> list[str]:
+    """Options that give variables to the ranks and not to the launcher."""
+    options: list[str] = []
+    for key, value in variables.items():
+        options += ["-x", f"{key}={value}"] if mpi.name == "openmpi" else ["-genv", key, value]
+    return options
+
+
+def record(
+    name: str,
+    n: int,
+    command: Path | str,
+    folder: Path,
+    args: Sequence[object] = (),
+    knobs: Mapping[str, str] | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 60.0,
+) -> Traced:
+    """Run a program with its records going to ``folder``."""
+    mpi = library(name)
+    variables = {"LD_PRELOAD": str(preload(name)), "COREWISE_TRACE_DIR": str(folder), **(knobs or {})}
+    done = mpi.run(n, command, args, env=env, timeout=timeout, launcher_args=launcher_options(mpi, variables))
+    return Traced(done.returncode, done.stdout, done.stderr, folder)
