@@ -78,7 +78,8 @@ def _heading(analysis: ProfileAnalysis) -> Text:
     meta = analysis.profile.meta
     text = Text(" ".join(meta.program) or str(analysis.profile.path), style="bold")
     mpi = f"{meta.mpi_name} {meta.mpi_version}".strip() or analysis.world.library.split(",")[0] or "MPI"
-    facts = [f"{analysis.world.size} ranks", mpi, _hosts(analysis)]
+    ranks = "1 rank" if analysis.world.size == 1 else f"{analysis.world.size} ranks"
+    facts = [ranks, mpi, _hosts(analysis)]
     if meta.started:
         facts.append(meta.started)
     text.append(f"\n{', '.join(fact for fact in facts if fact)}", style="none")
