@@ -9,8 +9,13 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from scipy import stats
+
 DEFAULT = "default"
 """The name under which the launcher's own binding runs."""
+
+ERROR_RATE = 0.01
+"""How often all rows together may claim a difference where there is none."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,8 @@ class AppliedRow:
     median_s : median wall time of the launches, in seconds.
     spread_s : distance between the quartiles, in seconds.
     ratio : the default's median over this one's; over 1 is faster than the default.
-    differs : whether the quartile ranges of this one and of the default lie apart.
+    differs : whether the times differ from the default's beyond chance: two-sided Mann-Whitney test, its
+        threshold `ERROR_RATE` shared among the placements (Bonferroni).
     n : number of launches.
     """
 
@@ -47,18 +53,19 @@ def summarise(times: Mapping[str, Sequence[float]]) -> list[AppliedRow]:
     times : name -> wall times in seconds, two or more each.
     """
     base = times[DEFAULT]
-    return [_row(which, values, base) for which, values in times.items()]
+    threshold = ERROR_RATE / max(1, len(times) - 1)
+    return [_row(which, values, base, threshold) for which, values in times.items()]
 
 
-def _row(which: str, values: Sequence[float], base: Sequence[float]) -> AppliedRow:
+def _row(which: str, values: Sequence[float], base: Sequence[float], threshold: float) -> AppliedRow:
     low, middle, high = quartiles(values)
-    base_low, base_middle, base_high = quartiles(base)
+    probability = stats.mannwhitneyu(values, base, alternative="two-sided").pvalue
     return AppliedRow(
         which=which,
         median_s=middle,
         spread_s=high - low,
-        ratio=base_middle / middle,
-        differs=low > base_high or high < base_low,
+        ratio=statistics.median(base) / middle,
+        differs=which != DEFAULT and bool(probability < threshold),
         n=len(values),
     )
 
@@ -71,10 +78,23 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
 
 def verdict(rows: Sequence[AppliedRow]) -> str:
     """What the times say, in one sentence."""
-    different = [row for row in rows if row.which != DEFAULT and row.differs]
+    different = [row for row in rows if row.differs]
     if not different:
         return "no significant difference between the placements on this host"
     best = max(different, key=lambda row: row.ratio)
     if best.ratio <= 1:
         return f"none is faster than the default; {best.which} is {1 / best.ratio:.2f} times slower"
     return f"{best.which} is {best.ratio:.2f} times faster than the default"
+
+
+def merge_equal(placements: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
+    """Placements that are the same one under a joint name, e.g. ``best = identity``: each is run once.
+
+    Parameters
+    ----------
+    placements : name -> unit of rank r at [r].
+    """
+    names: dict[tuple[int, ...], list[str]] = {}
+    for name, units in placements.items():
+        names.setdefault(tuple(units), []).append(name)
+    return {" = ".join(same): units for units, same in names.items()}

@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -12,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corewise._core import Pattern
+from corewise.analysis import applied
 from corewise.analysis.placement import OBJECTIVES, PlacementRow, PlacementStudy, study_placements
 from corewise.cli import console
 from corewise.data.export import FORMS, Export, export_placement
@@ -20,6 +22,7 @@ from corewise.data.machines import HOST, load_machine
 from corewise.data.patterns import load_pattern_or_profile
 from corewise.data.placement import make_placement, save_placement
 from corewise.errors import InputError
+from corewise.mpi import apply as runs
 from corewise.plots.heatmap import bytes_text
 from corewise.plots.machines import drawing
 
@@ -49,6 +52,8 @@ _EXPORT_FILE = typer.Option(
 )
 _SUMMED = typer.Option(False, "--summed", help="Take all phases as one.")
 _SEED = typer.Option(1, "--seed", help="Of the search and of the random placements.")
+_APPLY = typer.Option(False, "--apply", help="Run the profiled program under each placement and time it.")
+_ROUNDS = typer.Option(9, "--rounds", min=2, help="With --apply: runs of each placement.")
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
 
@@ -68,6 +73,8 @@ def place(
     export_file: str = _EXPORT_FILE,
     summed: bool = _SUMMED,
     seed: int = _SEED,
+    apply: bool = _APPLY,
+    rounds: int = _ROUNDS,
     as_json: bool = _AS_JSON,
 ) -> None:
     """Finds the best placement."""
@@ -79,10 +86,52 @@ def place(
         study = study_placements(_phases(pattern, summed), machine, objective, seed, str(source))
     export = _write(study, output, export_form, export_file)
     on_host = machine_reference == HOST
+    times = _apply(study, source, on_host, rounds) if apply else []
     if as_json:
-        console.show_json("place", machine.name, _rows(study), **_more(study, on_host, export))
-    else:
-        _show(study, on_host, output, export, export_file)
+        measured = {"applied": [row.row() for row in times]} if apply else {}
+        console.show_json("place", machine.name, _rows(study), **_more(study, on_host, export), **measured)
+        return
+    _show(study, on_host, output, export, export_file)
+    if apply:
+        _show_times(times)
+
+
+def _apply(study: PlacementStudy, profile: Path, on_host: bool, rounds: int) -> list[applied.AppliedRow]:
+    """Runs the profiled program under every row of the study."""
+    if not on_host:
+        raise InputError(
+            f"--apply: found machine '{study.machine.name}', allowed: host (the machine at hand)"
+        )
+    program, ranks, mpi = runs.recorded_program(profile)
+    distinct = applied.merge_equal({row.which: row.unit_of_rank for row in study.rows})
+    bindings = {
+        applied.DEFAULT: _unbound,
+        **{name: _binding(study, units) for name, units in distinct.items()},
+    }
+    with console.progress(f"running {len(bindings)} placements {rounds} times"):
+        return applied.summarise(runs.time_placements(program, ranks, mpi, bindings, rounds))
+
+
+def _unbound(family: str, folder: Path) -> tuple[str, ...]:
+    return ()
+
+
+def _binding(study: PlacementStudy, unit_of_rank: Sequence[int]) -> runs.Binding:
+    placement = make_placement(study.machine, tuple(unit_of_rank))
+
+    def arguments(family: str, folder: Path) -> tuple[str, ...]:
+        form = "openmpi-pelist" if family == "openmpi" else "mpich"
+        return export_placement(form, study.machine, placement, str(folder / "rankfile")).arguments
+
+    return arguments
+
+
+def _show_times(rows: list[applied.AppliedRow]) -> None:
+    table = Table("placement", "median s", "spread s", "default / this", "runs")
+    for row in rows:
+        table.add_row(row.which, f"{row.median_s:.3f}", f"{row.spread_s:.3f}", f"{row.ratio:.3f}", str(row.n))
+    title = Text("measured on this host, wall time of the whole launch, interleaved", style="bold")
+    console.show("", title, table, applied.verdict(rows))
 
 
 def _phases(pattern: Pattern, summed: bool) -> Pattern:
