@@ -132,7 +132,8 @@ TEST(Communicators, EveryonesOwnOneConnectsNobody) {
   MadeUpRun run(2);
   // Rank 0 alone is world rank 0, so that its communicator of one is called identical to the world's order.
   run[0].file().add_comm({.index = 1, .ranks = {}, .size = 1, .remote = {}, .name = "MPI_COMM_SELF", .my_rank = 0});
-  run[1].file().add_comm({.index = 1, .ranks = {1}, .size = 0, .remote = {}, .name = "MPI_COMM_SELF", .my_rank = 0});
+  run[1].file().add_comm(
+      {.index = 1, .ranks = {1}, .size = 0, .remote = {}, .name = "MPI_COMM_SELF", .my_rank = 0});
   for (std::size_t rank = 0; rank < 2; ++rank) run[rank].put(Role::collective, kAllreduce, trace::kNoPeer, 100, 1);
   const World world = read(run);
   EXPECT_EQ(world.communicators.size(), 2U);
