@@ -49,7 +49,7 @@ def main(profile: str, counts: str) -> int:
         )
     total = sum(size for size, _ in trace.values())
     if not differences:
-        print(f"yes: {len(trace)} pairs of ranks, {total} bytes, every pair equal in bytes and messages")
+        print(f"yes: {len(trace)} pairs of ranks, {total} bytes, each equal in bytes and messages")
     return 1 if differences else 0
 
 
