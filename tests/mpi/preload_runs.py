@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import trace_decoder
@@ -86,7 +86,7 @@ class Traced:
     err: str
     folder: Path
 
-    @property
+    @cached_property
     def ranks(self) -> dict[int, trace_decoder.Trace]:
         """What each rank left, decoded."""
         return trace_decoder.decode_folder(self.folder)

@@ -79,6 +79,7 @@ class Trace:
     maps: list[str] = field(default_factory=list)
     slots: list[list[Record]] = field(default_factory=list)
     addresses: tuple[int, ...] = ()
+    functions: dict[int, str] = field(default_factory=dict)  # by site, as far as asked for
 
     @property
     def records(self) -> Iterator[Record]:
@@ -107,9 +108,14 @@ class Trace:
 
     def function(self, record: Record) -> str:
         """The function that holds a record's call site, "" where nothing is known."""
-        if record.site == 0:
+        if record.site not in self.functions:
+            self.functions[record.site] = self._function(record.site)
+        return self.functions[record.site]
+
+    def _function(self, site: int) -> str:
+        if site == 0:
             return ""
-        call = self.addresses[record.site - 1] - 1  # the return address may be the next function's first
+        call = self.addresses[site - 1] - 1  # the return address may be the next function's first
         for line in self.maps:
             extent, _, offset, _, _, *path = line.split(maxsplit=5)
             low, high = (int(end, 16) for end in extent.split("-"))
@@ -189,9 +195,8 @@ def blocks(data: bytes) -> Iterator[tuple[bytes, int, int, int]]:
             continue
         assert kind in (b"THRD", b"CHNK", b"NAME", b"COMM", b"MAPS"), (kind, at)
         assert size % BLOCK_ALIGN == 0 and size > 0, (kind, at, size)
-        if at + size > len(data):
-            assert kind == b"CHNK", (kind, at, size)  # the last chunk's padding may be missing
-            assert at + size - len(data) < BLOCK_ALIGN
+        # A full disk cuts the last chunk short; only `drained` can make it valid.
+        assert at + size <= len(data) or (kind == b"CHNK" and at + 64 <= len(data)), (kind, at, size)
         yield kind, index, at, size
         at += size
 
@@ -228,7 +233,7 @@ def thread_records(
     for first, payload, offset in sorted(chunks):
         if first + payload > drained:
             continue
-        assert first == position, (trace.path, first, position)
+        assert first == position and offset + payload <= len(data), (trace.path, first, position)
         yield from span_records(trace, data, offset, payload, first, 0)
         position += payload
     if trace.number("mode") == 0:

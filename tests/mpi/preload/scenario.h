@@ -25,6 +25,6 @@
     }                                                                             \
   } while (0)
 
-static int rank, size;
+__attribute__((unused)) static int rank, size;
 
 #endif
