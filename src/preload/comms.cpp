@@ -38,27 +38,27 @@ std::int32_t* translate(MPI_Group group, int size, bool may_be_identity) {
   return nullptr;
 }
 
-std::uint16_t claim_index() {
+std::uint32_t claim_index() {
   const std::uint32_t index = __atomic_fetch_add(&next_index, 1, __ATOMIC_RELAXED);
-  if (index < trace::kUnknownComm) return static_cast<std::uint16_t>(index);
+  if (index < trace::kUnknownComm) return index;
   __atomic_fetch_add(&process.file->lost_comms, 1, __ATOMIC_RELAXED);
   return trace::kUnknownComm;
 }
 
-void append_comm(const Communicator& comm, MPI_Comm handle, std::uint16_t created_by, std::uint16_t parent) {
+void append_comm(const Communicator& comm, MPI_Comm handle, std::uint64_t created_by, std::uint64_t parent) {
   static const std::uint64_t zero = 0;
   char name[MPI_MAX_OBJECT_NAME] = {};
   int length = 0;
   PMPI_Comm_get_name(handle, name, &length);
   trace::CommHeader header{};
-  header.block = {trace::BlockKind::comm, comm.index, 0};
+  header.block = {trace::BlockKind::comm, static_cast<std::uint32_t>(comm.index), 0};
   header.size = comm.size;
   header.remote_size = comm.remote_size;
   header.my_rank = comm.my_rank;
   header.identity = comm.world_ranks == nullptr ? 1 : 0;
   header.name_bytes = static_cast<std::uint32_t>(length);
-  header.created_by = created_by;
-  header.parent = parent;
+  header.created_by = static_cast<std::uint16_t>(created_by);
+  header.parent = static_cast<std::uint16_t>(parent);
   header.created_ticks = now();
   const std::uint64_t padding = (8 - header.name_bytes % 8) % 8;
   const std::uint64_t local_bytes = header.identity != 0 ? 0 : sizeof(std::int32_t) * comm.size;
@@ -86,7 +86,7 @@ void read_groups(Communicator& comm, MPI_Comm handle) {
   PMPI_Group_free(&group);
 }
 
-Communicator* register_comm(MPI_Comm handle, std::uint16_t created_by, std::uint16_t parent) {
+Communicator* register_comm(MPI_Comm handle, std::uint64_t created_by, std::uint64_t parent) {
   if (keyval == MPI_KEYVAL_INVALID) return &unknown;
   auto* comm = new Communicator;
   read_groups(*comm, handle);
@@ -105,7 +105,7 @@ Communicator* find_attribute(MPI_Comm handle) {
   return found != 0 ? static_cast<Communicator*>(value) : nullptr;
 }
 
-Communicator* find_or_register(MPI_Comm handle, std::uint16_t created_by, std::uint16_t parent) {
+Communicator* find_or_register(MPI_Comm handle, std::uint64_t created_by, std::uint64_t parent) {
   const std::lock_guard lock(registering);
   Communicator* found = find_attribute(handle);
   return found != nullptr ? found : register_comm(handle, created_by, parent);
@@ -153,9 +153,9 @@ Communicator* describe(Thread& thread, MPI_Comm comm) {
   return found;
 }
 
-void note_new_communicator(Thread& thread, MPI_Comm fresh, std::uint16_t created_by, MPI_Comm parent) {
+void note_new_communicator(Thread& thread, MPI_Comm fresh, std::uint64_t created_by, MPI_Comm parent) {
   if (fresh == MPI_COMM_NULL || keyval == MPI_KEYVAL_INVALID) return;
-  const std::uint16_t above =
+  const std::uint64_t above =
       parent == MPI_COMM_NULL ? trace::kUnknownComm : communicator_of(thread, parent)->index;
   find_or_register(fresh, created_by, above);
 }

@@ -12,7 +12,7 @@
 namespace corewise::preload {
 
 struct Communicator {
-  std::uint16_t index = trace::kUnknownComm;
+  std::uint64_t index = trace::kUnknownComm;
   bool is_inter = false;
   int size = 0;
   int remote_size = 0;
@@ -43,7 +43,7 @@ inline Communicator* communicator_of(Thread& thread, MPI_Comm comm) {
 }
 
 /// Registers a new communicator at once, with its origin. Null handles are ignored.
-void note_new_communicator(Thread& thread, MPI_Comm fresh, std::uint16_t created_by, MPI_Comm parent);
+void note_new_communicator(Thread& thread, MPI_Comm fresh, std::uint64_t created_by, MPI_Comm parent);
 
 void retain(Communicator* comm);
 void release(Communicator* comm);

@@ -105,8 +105,8 @@ struct Event {
   Thread& thread;
   std::uint64_t start;
   std::uint64_t ticks;
-  std::uint16_t procedure;
-  std::uint16_t site;
+  std::uint64_t procedure;
+  std::uint64_t site;
   bool counted = false;  ///< a record of this call is out: further ones carry no duration
 
   // ---- writing records ----
@@ -114,7 +114,7 @@ struct Event {
   void plain() { trace::put_call(thread.recorder, start, ticks, procedure, site); }
   void miss() { trace::put_miss(thread.recorder, start, ticks, procedure, site); }
 
-  void message(trace::Role role, std::int32_t peer, std::int32_t tag, std::uint64_t bytes, std::uint16_t comm) {
+  void message(trace::Role role, std::int32_t peer, std::int32_t tag, std::uint64_t bytes, std::uint64_t comm) {
     trace::put_message(thread.recorder,
                        {start, counted ? 0 : ticks, bytes, peer, tag, procedure, site, comm, role});
     counted = true;
@@ -330,7 +330,7 @@ struct Event {
 
 /// Forwards one call and describes it. `invoke` returns an MPI error code.
 template <class Invoke, class Note>
-[[gnu::always_inline]] inline int traced(std::uint16_t procedure, const void* return_address, Invoke invoke,
+[[gnu::always_inline]] inline int traced(std::uint64_t procedure, const void* return_address, Invoke invoke,
                                          Note note) {
   Thread* thread = recording_thread();
   if (thread == nullptr) [[unlikely]]
@@ -349,7 +349,7 @@ template <class Invoke, class Note>
 
 /// The same for procedures that return a value: MPI_Wtime, MPI_Aint_add, handle conversions.
 template <class Invoke>
-[[gnu::always_inline]] inline auto traced_value(std::uint16_t procedure, const void* return_address,
+[[gnu::always_inline]] inline auto traced_value(std::uint64_t procedure, const void* return_address,
                                                 Invoke invoke) {
   Thread* thread = recording_thread();
   if (thread == nullptr) [[unlikely]]

@@ -306,7 +306,7 @@ void append_names(const char* const* procedure_names, int procedures) {
 }  // namespace
 
 Process process;
-thread_local Thread this_thread __attribute__((tls_model("initial-exec")));
+constinit thread_local Thread this_thread __attribute__((tls_model("initial-exec")));
 
 std::uint64_t read_os_clock() {
   return static_cast<std::uint64_t>(clock_ns(CLOCK_MONOTONIC_RAW));
@@ -330,7 +330,7 @@ bool attach_thread(Thread& thread) {
   return thread.attached;
 }
 
-std::uint16_t insert_site(std::uint64_t address) {
+std::uint64_t insert_site(std::uint64_t address) {
   const std::uint64_t home = (address * 0x9e3779b97f4a7c15ULL) >> 52;
   for (std::uint64_t probe = 0; probe < trace::kSiteCapacity; ++probe) {
     const std::uint64_t slot = (home + probe) % trace::kSiteCapacity;
@@ -338,7 +338,7 @@ std::uint16_t insert_site(std::uint64_t address) {
     if (found == 0 && __atomic_compare_exchange_n(&process.sites[slot], &found, address, false, __ATOMIC_RELAXED,
                                                   __ATOMIC_RELAXED))
       found = address;
-    if (found == address) return static_cast<std::uint16_t>(slot + 1);
+    if (found == address) return slot + 1;
   }
   __atomic_fetch_add(&process.file->lost_sites, 1, __ATOMIC_RELAXED);
   return 0;

@@ -38,7 +38,7 @@ struct Process {
 };
 
 extern Process process;
-extern thread_local Thread this_thread __attribute__((tls_model("initial-exec")));
+extern constinit thread_local Thread this_thread __attribute__((tls_model("initial-exec")));
 
 std::uint64_t read_os_clock();
 
@@ -71,15 +71,15 @@ bool attach_thread(Thread& thread);
   return &thread;
 }
 
-std::uint16_t insert_site(std::uint64_t address);
+std::uint64_t insert_site(std::uint64_t address);
 
 /// Index of a return address in the shared site table, plus one; 0 when the table is full.
-[[gnu::always_inline]] inline std::uint16_t site_index(const void* return_address) {
+[[gnu::always_inline]] inline std::uint64_t site_index(const void* return_address) {
   const auto address = reinterpret_cast<std::uint64_t>(return_address);
   const std::uint64_t slot = (address * 0x9e3779b97f4a7c15ULL) >> 52;
   static_assert(trace::kSiteCapacity == 4096);
   if (__atomic_load_n(&process.sites[slot], __ATOMIC_RELAXED) == address) [[likely]]
-    return static_cast<std::uint16_t>(slot + 1);
+    return slot + 1;
   return insert_site(address);
 }
 

@@ -30,8 +30,8 @@ struct Operation {
   bool persistent = false;
   bool active = false;
   bool cancelled = false;  ///< MPI_Cancel was called
-  std::uint16_t procedure = 0;
-  std::uint16_t site = 0;
+  std::uint64_t procedure = 0;
+  std::uint64_t site = 0;
   std::int32_t peer = 0;  ///< world rank as posted
   std::int32_t tag = 0;
   std::uint64_t bytes = 0;

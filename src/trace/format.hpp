@@ -35,11 +35,11 @@ enum class Role : std::uint16_t {
                      ///< call that completed it returned. Its time is not the time of a call
   collective = 5,    ///< bytes as docs/formats/trace.md defines per collective, peer the root or kNoPeer
   collective_part = 6,  ///< one peer's share of the preceding collective record of this thread
-  miss = 7,          ///< failed tests or probes from one site, merged: bytes counts them, duration spans them
-  cancel = 8,        ///< the operation posted at `start` was cancelled and moved nothing
-  probe = 9,         ///< a probe found a message: peer, tag, bytes
-  rma_put = 10,      ///< one-sided data to peer (put, accumulate)
-  rma_get = 11,      ///< one-sided data from peer
+  miss = 7,             ///< failed tests or probes from one site, merged: bytes counts them, duration spans them
+  cancel = 8,           ///< the operation posted at `start` was cancelled and moved nothing
+  probe = 9,            ///< a probe found a message: peer, tag, bytes
+  rma_put = 10,         ///< one-sided data to peer (put, accumulate)
+  rma_get = 11,         ///< one-sided data from peer
 };
 
 inline constexpr std::uint16_t kLongRecord = 0x8000;  ///< set in `call` of 32-byte records
@@ -64,26 +64,36 @@ struct MessageRecord {
 };
 static_assert(sizeof(CallRecord) == 16 && sizeof(MessageRecord) == 32);
 
-inline constexpr std::int32_t kNoPeer = -1;       ///< the call has no peer
-inline constexpr std::int32_t kProcNull = -2;     ///< MPI_PROC_NULL: not a message
-inline constexpr std::int32_t kAnySource = -3;    ///< a wildcard receive was posted
-inline constexpr std::int32_t kOutside = -4;      ///< a process outside this world (spawned, connected)
-inline constexpr std::int32_t kAnyTag = -1;       ///< tag of a wildcard post
+inline constexpr std::int32_t kNoPeer = -1;     ///< the call has no peer
+inline constexpr std::int32_t kProcNull = -2;   ///< MPI_PROC_NULL: not a message
+inline constexpr std::int32_t kAnySource = -3;  ///< a wildcard receive was posted
+inline constexpr std::int32_t kOutside = -4;    ///< a process outside this world (spawned, connected)
+inline constexpr std::int32_t kAnyTag = -1;     ///< tag of a wildcard post
 inline constexpr std::uint16_t kUnknownComm = 0xffff;
 inline constexpr std::uint64_t kVolumeMask = (std::uint64_t{1} << 48) - 1;
 
-constexpr std::uint16_t call_word(std::uint16_t procedure, Role role) {
+constexpr std::uint16_t call_word(std::uint64_t procedure, Role role) {
   const auto base = static_cast<std::uint16_t>(procedure | (static_cast<unsigned>(role) << kRoleShift));
   return role == Role::plain ? base : static_cast<std::uint16_t>(base | kLongRecord);
 }
-constexpr std::uint16_t procedure_of(std::uint16_t call) { return call & kCallMask; }
-constexpr Role role_of(std::uint16_t call) { return static_cast<Role>((call >> kRoleShift) & kRoleMask); }
-constexpr std::uint32_t record_bytes(std::uint16_t call) { return (call & kLongRecord) != 0 ? 32 : 16; }
-constexpr std::uint64_t volume_word(std::uint64_t bytes, std::uint16_t comm) {
+constexpr std::uint16_t procedure_of(std::uint16_t call) {
+  return call & kCallMask;
+}
+constexpr Role role_of(std::uint16_t call) {
+  return static_cast<Role>((call >> kRoleShift) & kRoleMask);
+}
+constexpr std::uint32_t record_bytes(std::uint16_t call) {
+  return (call & kLongRecord) != 0 ? 32 : 16;
+}
+constexpr std::uint64_t volume_word(std::uint64_t bytes, std::uint64_t comm) {
   return (bytes < kVolumeMask ? bytes : kVolumeMask) | (std::uint64_t{comm} << 48);
 }
-constexpr std::uint64_t volume_bytes(std::uint64_t volume) { return volume & kVolumeMask; }
-constexpr std::uint16_t volume_comm(std::uint64_t volume) { return static_cast<std::uint16_t>(volume >> 48); }
+constexpr std::uint64_t volume_bytes(std::uint64_t volume) {
+  return volume & kVolumeMask;
+}
+constexpr std::uint16_t volume_comm(std::uint64_t volume) {
+  return static_cast<std::uint16_t>(volume >> 48);
+}
 
 /// Durations keep 27 significant bits and a 5-bit exponent: exact below 2^27 ticks (67 ms at 2 GHz), within
 /// 2^-26 beyond.
@@ -117,10 +127,10 @@ struct FileHeader {
   char magic[8];
   std::uint32_t version;
   std::uint32_t header_bytes;
-  std::int32_t rank;        ///< in the world
+  std::int32_t rank;  ///< in the world
   std::int32_t world_size;
   std::uint32_t pid;
-  std::uint32_t spawned;    ///< 1 where this world was started by MPI_Comm_spawn
+  std::uint32_t spawned;  ///< 1 where this world was started by MPI_Comm_spawn
   Clock clock;
   Mode mode;
   std::uint32_t half_bytes;
@@ -139,7 +149,7 @@ struct FileHeader {
   std::uint64_t lost_comms;     ///< communicators beyond the 16-bit index
   std::uint64_t lost_nested;    ///< events dropped because a signal handler interrupted the recorder
   char host[64];
-  char library[256];            ///< MPI_Get_library_version, cut
+  char library[256];             ///< MPI_Get_library_version, cut
   std::uint8_t cpus_start[128];  ///< affinity mask after MPI_Init, bit n = OS PU n
   std::uint8_t cpus_end[128];    ///< the same at MPI_Finalize, all zero before
 };
@@ -182,9 +192,9 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 64);
 
-/// A communicator: this header, the name (name_bytes, zero-padded to a multiple of 8), `size` world ranks as int32 (none when
-/// `identity`: rank r is world rank r), then `remote_size` world ranks of the remote group (int32, kOutside where
-/// there is no world rank), zeros, kCommit in the last 8 bytes of the block.
+/// A communicator: this header, the name (name_bytes, zero-padded to a multiple of 8), `size` world ranks as int32
+/// (none when `identity`: rank r is world rank r), then `remote_size` world ranks of the remote group (int32,
+/// kOutside where there is no world rank), zeros, kCommit in the last 8 bytes of the block.
 struct CommHeader {
   BlockHeader block;
   std::int32_t size;

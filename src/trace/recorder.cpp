@@ -35,7 +35,8 @@ bool retire_half(ThreadRecorder& recorder) {
     set_drained(*recorder.header, first);
     return true;
   }
-  if (!recorder.drain(recorder.sink, recorder.header->block.index, first, half_base(recorder, recorder.active), used))
+  if (!recorder.drain(recorder.sink, recorder.header->block.index, first, half_base(recorder, recorder.active),
+                      used))
     return false;
   set_drained(*recorder.header, first + used);
   return true;
@@ -71,8 +72,8 @@ bool flush(ThreadRecorder& recorder) {
   return swap_halves(recorder, 0) != nullptr;
 }
 
-void put_miss(ThreadRecorder& recorder, std::uint64_t start, std::uint64_t ticks, std::uint16_t procedure,
-              std::uint16_t site) {
+void put_miss(ThreadRecorder& recorder, std::uint64_t start, std::uint64_t ticks, std::uint64_t procedure,
+              std::uint64_t site) {
   MessageRecord* last = recorder.last_miss;
   if (last != nullptr && procedure_of(last->head.call) == procedure && last->head.site == site && !recorder.busy) {
     last->head.duration = pack_duration(start + ticks - last->head.start);
