@@ -9,8 +9,6 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from scipy import stats
-
 DEFAULT = "default"
 """The name under which the launcher's own binding runs."""
 
@@ -59,6 +57,9 @@ def summarise(times: Mapping[str, Sequence[float]]) -> list[AppliedRow]:
 
 def _row(which: str, values: Sequence[float], base: Sequence[float], threshold: float) -> AppliedRow:
     low, middle, high = quartiles(values)
+    # Loading it takes a second, which every other command would wait for.
+    from scipy import stats
+
     probability = stats.mannwhitneyu(values, base, alternative="two-sided").pvalue
     return AppliedRow(
         which=which,
