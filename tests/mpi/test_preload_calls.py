@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -215,7 +216,7 @@ def test_misses_are_merged(calls: Calls) -> None:
         event("Irecv", "arrival", 1, 0, 20),
     ]
     records = calls.records("misses", 0)
-    for earlier, later in zip(records, records[1:-1], strict=False):
+    for earlier, later in pairwise(records[:-1]):
         assert earlier.start + earlier.duration <= later.start
 
 

@@ -161,7 +161,7 @@ def test_spawned_processes_are_outside(name: str, tmp_path: Path) -> None:
     assert moved == [("MPI_Recv", "receive", -4), ("MPI_Send", "send", -4), ("MPI_Send", "send", -4)]
 
 
-# ---- hostile surroundings ------------------------------------------------------------------------------------
+# ---- hostile surroundings -----------------------------------------------------------------------------
 
 HOSTILE_CALLS = 20_000
 RECORD_BYTES = 32
@@ -260,10 +260,12 @@ def test_nothing_is_written_unless_asked(name: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-# ---- programs that are not MPI programs ----------------------------------------------------------------------
+# ---- programs that are not MPI programs ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["ls /", "bash -c 'echo $((6*7))'", "python3 -c 'print(6*7)'", "cat /dev/null"])
+@pytest.mark.parametrize(
+    "command", ["ls /", "bash -c 'echo $((6*7))'", "python3 -c 'print(6*7)'", "cat /dev/null"]
+)
 def test_other_programs_notice_nothing(name: str, command: str, tmp_path: Path) -> None:
     variables = {"LD_PRELOAD": str(preload(name)), "COREWISE_TRACE_DIR": str(tmp_path)}
     outcomes = [

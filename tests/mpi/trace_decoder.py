@@ -17,19 +17,55 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-ROLES = (
-    "plain send receive post_receive arrival collective collective_part miss cancel probe rma_put rma_get"
-).split()
+ROLES = [
+    "plain",
+    "send",
+    "receive",
+    "post_receive",
+    "arrival",
+    "collective",
+    "collective_part",
+    "miss",
+    "cancel",
+    "probe",
+    "rma_put",
+    "rma_get",
+]
 NO_PEER, PROC_NULL, ANY_SOURCE, OUTSIDE, ANY_TAG = -1, -2, -3, -4, -1
 UNKNOWN_COMM = 0xFFFF
 STATES = ("running", "finalized", "aborted")
 
 HEADER = struct.Struct("<8sIIiiIIIIIIQqqQQqIiQQQQQ64s256s128s128s")
-HEADER_FIELDS = (
-    "magic version header_bytes rank world_size pid spawned clock mode half_bytes thread_level start_ticks "
-    "start_ns start_realtime_ns tail latest_ticks latest_ns state abort_code lost_bytes lost_sites "
-    "lost_requests lost_comms lost_nested host library cpus_start cpus_end"
-).split()
+HEADER_FIELDS = [
+    "magic",
+    "version",
+    "header_bytes",
+    "rank",
+    "world_size",
+    "pid",
+    "spawned",
+    "clock",
+    "mode",
+    "half_bytes",
+    "thread_level",
+    "start_ticks",
+    "start_ns",
+    "start_realtime_ns",
+    "tail",
+    "latest_ticks",
+    "latest_ns",
+    "state",
+    "abort_code",
+    "lost_bytes",
+    "lost_sites",
+    "lost_requests",
+    "lost_comms",
+    "lost_nested",
+    "host",
+    "library",
+    "cpus_start",
+    "cpus_end",
+]
 HEADER_BYTES, SITES, BLOCK_ALIGN = 4096, 4096, 64
 FIRST_BLOCK = HEADER_BYTES + 8 * SITES
 COMMIT = 0x54494D4D4F435743

@@ -45,7 +45,7 @@ FLAGS = (
     "-Wno-deprecated-declarations",
     "-Wno-cast-function-type",
 )
-# Nothing else may be visible: a template of the standard library that a preload exports would replace the program's.
+# Nothing else may be visible: a program would take a preload's copy of a library template for its own.
 EXPORTS = "{ global: MPI_*; local: *; };\n"
 
 
@@ -133,9 +133,9 @@ def library_procedures(mpi: MpiLibrary) -> list[wrappers.Procedure]:
 def _fingerprint(mpi: MpiLibrary) -> str:
     digest = hashlib.sha256()
     root = source_root()
-    for room in ROOMS:
-        for path in sorted((root / room).glob("*.[ch]pp")):
-            digest.update(path.name.encode() + path.read_bytes())
+    headers = [path for room in ROOMS for path in (root / room).glob("*.hpp")]
+    for path in sorted([*headers, *(root / name for name in SOURCES)]):
+        digest.update(path.name.encode() + path.read_bytes())
     digest.update(Path(wrappers.__file__).read_bytes())
     library = mpi.library.resolve()
     facts = (

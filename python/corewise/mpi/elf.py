@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
@@ -46,3 +47,24 @@ def needed_libraries(path: Path) -> list[str]:
             ]
     except (OSError, ELFError):
         return []
+
+
+def loaded_libraries(path: Path) -> list[str]:
+    """Names of all shared libraries that an executable loads, as the loader lists them without running it.
+
+    Parameters
+    ----------
+    path : the file.
+
+    Returns
+    -------
+    list of str
+        Empty for what is no dynamic ELF file, and where there is no ``ldd``.
+    """
+    if not needed_libraries(path):
+        return []
+    try:
+        done = subprocess.run(["ldd", str(path)], capture_output=True, text=True, check=False, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return [line.split()[0] for line in done.stdout.splitlines() if "=>" in line]

@@ -65,11 +65,16 @@ class LaunchPlan:
         ----------
         variables : name -> value.
         """
-        words = list(self.command)
         options: list[str] = []
         for name, value in variables.items():
             options += ["-x", f"{name}={value}"] if self.mpi.family == "openmpi" else ["-genv", name, value]
-        return words[: self.launcher_words] + options + words[self.launcher_words :]
+        words = list(self.command[: self.launcher_words]) + options
+        for word in self.command[self.launcher_words :]:
+            words.append(word)
+            # Open MPI gives -x to one program of several, MPICH -genv to all.
+            if word == ":" and self.program is None and self.mpi.family == "openmpi":
+                words += options
+        return words
 
 
 @dataclass
@@ -179,7 +184,7 @@ def _find_program(name: str) -> str:
 
 def _linked_mpi(program: str) -> str | None:
     """The MPI that a program's file names; None for a script or a program linked statically."""
-    for library in elf.needed_libraries(Path(program)):
+    for library in [*elf.needed_libraries(Path(program)), *elf.loaded_libraries(Path(program))]:
         if library.startswith("libmpi_abi.so"):
             return "abi"
         if library.startswith("libmpi.so.40"):

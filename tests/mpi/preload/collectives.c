@@ -1,10 +1,10 @@
-// Every collective, blocking, non-blocking and persistent, with nonsense wherever the standard lets an argument mean
-// nothing; 4 ranks. test_preload_collectives.py has the records that each must leave.
-// SPDX-License-Identifier: BSD-3-Clause
+// Every collective, blocking, non-blocking and persistent, with nonsense wherever the standard lets an argument
+// mean nothing; 4 ranks. test_preload_collectives.py has the records that each must leave. SPDX-License-Identifier:
+// BSD-3-Clause
 #include "scenario.h"
 
 enum { kRoot = 2, kNonsense = -77, kRanks = 4 };
-#define NOWHERE ((void *)8)
+#define NOWHERE ((void*)8)
 #define NOTHING MPI_DATATYPE_NULL
 
 static int in[256], out[256];
@@ -22,8 +22,8 @@ SCENARIO(rooted) {
               MPI_COMM_WORLD);
   MPI_Gatherv(in, rank + 1, MPI_INT, AT_ROOT(out, NOWHERE), AT_ROOT(counts, NOWHERE), AT_ROOT(places, NOWHERE),
               AT_ROOT(MPI_INT, NOTHING), kRoot, MPI_COMM_WORLD);
-  MPI_Scatterv(AT_ROOT(in, NOWHERE), AT_ROOT(counts, NOWHERE), AT_ROOT(places, NOWHERE), AT_ROOT(MPI_INT, NOTHING), out,
-               rank + 1, MPI_INT, kRoot, MPI_COMM_WORLD);
+  MPI_Scatterv(AT_ROOT(in, NOWHERE), AT_ROOT(counts, NOWHERE), AT_ROOT(places, NOWHERE), AT_ROOT(MPI_INT, NOTHING),
+               out, rank + 1, MPI_INT, kRoot, MPI_COMM_WORLD);
 }
 
 SCENARIO(rooted_in_place) {
@@ -111,7 +111,8 @@ SCENARIO(persistent) {
   for (int i = 0; i < kRanks; ++i) take[i] = rank + 1;
   MPI_Bcast_init(in, 5, MPI_INT, kRoot, MPI_COMM_WORLD, MPI_INFO_NULL, &all[0]);
   MPI_Send_init(in, 2, MPI_INT, rank ^ 1, 1, MPI_COMM_WORLD, &all[1]);
-  MPI_Alltoallv_init(in, counts, places, MPI_INT, out, take, places, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &all[2]);
+  MPI_Alltoallv_init(in, counts, places, MPI_INT, out, take, places, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
+                     &all[2]);
   MPI_Recv_init(out + 128, 2, MPI_INT, rank ^ 1, 1, MPI_COMM_WORLD, &all[3]);
   memset(take, 0, sizeof take);
   MPI_Startall(4, all);
@@ -148,8 +149,8 @@ SCENARIO(neighbours_in_a_graph) {
   const int origins[2] = {(rank + 3) % kRanks, (rank + 2) % kRanks};
   int counts[2] = {1, 2}, places[2] = {0, 16};
   MPI_Comm graph;
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, origins, MPI_UNWEIGHTED, 2, targets, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                 &graph);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, origins, MPI_UNWEIGHTED, 2, targets, MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &graph);
   MPI_Neighbor_alltoallv(in, counts, places, MPI_INT, out, counts, places, MPI_INT, graph);
   MPI_Comm_free(&graph);
 }

@@ -1,9 +1,9 @@
-// Ways in which a run ends. Every rank makes 5000 known calls, then rank 1 (or the one rank) ends as its argument says.
-// SPDX-License-Identifier: BSD-3-Clause
-#include "scenario.h"
-
+// Ways in which a run ends. Every rank makes 5000 known calls, then rank 1 (or the one rank) ends as its argument
+// says. SPDX-License-Identifier: BSD-3-Clause
 #include <signal.h>
 #include <sys/wait.h>
+
+#include "scenario.h"
 
 enum { kCalls = 5000 };
 

@@ -1,8 +1,6 @@
 // Programs that do to their process what a tool does not expect: close, rename or cover the trace file, limit file
 // sizes or descriptors, interrupt at a kilohertz, watch errno. One rank; the output must not depend on a tool.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "scenario.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +8,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+
+#include "scenario.h"
 
 enum { kCalls = 20000 };
 

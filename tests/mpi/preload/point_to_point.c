@@ -333,10 +333,25 @@ SCENARIO(large_count) {
 }
 
 int main(int argc, char** argv) {
-  void (*const scenarios[])(void) = {
-      blocking,         sendrecv, isend_modes, completions, misses,           wildcards,
-      probes,           persistent, proc_null,   zero_size,   datatypes,        sub_communicator,
-      freed_communicators, intercommunicator, cancelled, freed_requests, failing, reuse, large_count};
+  void (*const scenarios[])(void) = {blocking,
+                                     sendrecv,
+                                     isend_modes,
+                                     completions,
+                                     misses,
+                                     wildcards,
+                                     probes,
+                                     persistent,
+                                     proc_null,
+                                     zero_size,
+                                     datatypes,
+                                     sub_communicator,
+                                     freed_communicators,
+                                     intercommunicator,
+                                     cancelled,
+                                     freed_requests,
+                                     failing,
+                                     reuse,
+                                     large_count};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

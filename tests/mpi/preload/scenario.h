@@ -17,12 +17,12 @@
 #endif
 
 #define SCENARIO(name) __attribute__((noinline)) static void name(void)
-#define REQUIRE(condition)                                                        \
-  do {                                                                            \
-    if (!(condition)) {                                                           \
+#define REQUIRE(condition)                                                           \
+  do {                                                                               \
+    if (!(condition)) {                                                              \
       fprintf(stderr, "%s:%d: rank %d: %s\n", __FILE__, __LINE__, rank, #condition); \
-      MPI_Abort(MPI_COMM_WORLD, 7);                                               \
-    }                                                                             \
+      MPI_Abort(MPI_COMM_WORLD, 7);                                                  \
+    }                                                                                \
   } while (0)
 
 __attribute__((unused)) static int rank, size;

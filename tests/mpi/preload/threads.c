@@ -1,8 +1,8 @@
 // MPI_THREAD_MULTIPLE: ping-pong by several threads of two ranks, and threads that come and go.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "scenario.h"
-
 #include <pthread.h>
+
+#include "scenario.h"
 
 enum { kThreads = 4, kRounds = 200, kVisitors = 1000 };
 

@@ -1,0 +1,278 @@
+"""`corewise run`: the program's own exit status and output, a profile that says what ran, and clear refusals.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from preload_runs import MPI_NAMES, described, library, preload, program
+from trace_decoder import decode_folder
+
+from corewise.errors import InputError
+from corewise.mpi import launch
+
+COREWISE = [
+    sys.executable,
+    "-c",
+    "import sys; from corewise.cli.main import execute; sys.exit(execute(sys.argv[1:]))",
+]
+
+
+@pytest.fixture(params=MPI_NAMES)
+def name(request: pytest.FixtureRequest) -> str:
+    """An MPI."""
+    return str(request.param)
+
+
+def corewise(
+    name: str, folder: Path, *arguments: object, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a folder, with only this MPI's quiet environment added."""
+    environment = {**os.environ, **library(name).env, **variables}
+    command = [*COREWISE, *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, cwd=folder, env=environment
+    )
+
+
+def run(name: str, folder: Path, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    """`corewise run` with one MPI."""
+    return corewise(name, folder, "run", "--mpi", library(name).prefix, *arguments, **variables)
+
+
+def refusal(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line that says what is wrong with the input."""
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+def test_a_run(name: str, tmp_path: Path) -> None:
+    done = run(name, tmp_path, "-n", 2, "-o", "it.cw", "--", program(name, "ends"), "fork")
+    assert (done.returncode, done.stdout) == (0, "ok ends\n")
+    assert "2 ranks recorded in it.cw" in done.stderr
+    meta = json.loads((tmp_path / "it.cw" / "meta.json").read_text())
+    assert (meta["format"], meta["version"]) == ("corewise-profile", 1)
+    assert meta["mpi"]["name"] == name
+    assert meta["mpi"]["version"] == described(name).version
+    assert (meta["ranks"], meta["exit_status"]) == (2, 0)
+    assert 0 < meta["wall_s"] < 60
+    assert meta["command"][0] == str(library(name).mpiexec)
+    assert meta["command"][-2:] == [str(program(name, "ends")), "fork"]
+    assert not any("LD_PRELOAD" in word for word in meta["command"])
+    traces = decode_folder(tmp_path / "it.cw")
+    assert [t.count("MPI_Send", "send") for t in traces.values()] == [5000, 5000]
+    assert sorted(p.name for p in (tmp_path / "it.cw").iterdir()) == [
+        "meta.json",
+        "rank-00000.cwt",
+        "rank-00001.cwt",
+    ]
+
+
+@pytest.mark.parametrize(("how", "status"), [("abort", 9), ("exit", 3)])
+def test_exit_status_is_the_launchers(name: str, how: str, status: int, tmp_path: Path) -> None:
+    arguments = ("-n", 1 if how == "exit" else 2, "--", program(name, "ends"), how)
+    done = run(name, tmp_path, *arguments)
+    assert done.returncode == status
+    folder = tmp_path / f"{program(name, 'ends').stem}.cw"
+    assert json.loads((folder / "meta.json").read_text())["exit_status"] == status
+    assert decode_folder(folder)
+
+
+def test_profiles_are_never_overwritten(name: str, tmp_path: Path) -> None:
+    (tmp_path / "old.cw").mkdir()
+    (tmp_path / "old.cw" / "precious").write_text("data")
+    done = run(name, tmp_path, "-n", 1, "-o", "old.cw", "--", program(name, "ends"), "fork")
+    assert "old.cw: exists and is not empty" in refusal(done)
+    assert [p.name for p in (tmp_path / "old.cw").iterdir()] == ["precious"]
+    stem = program(name, "ends").stem
+    for expected in (f"{stem}.cw", f"{stem}-2.cw"):
+        assert run(name, tmp_path, "-n", 1, "--", program(name, "ends"), "fork").returncode == 0
+        assert (tmp_path / expected / "meta.json").is_file()
+
+
+def test_profile_that_cannot_be_made(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run(name, tmp_path, "-n", 1, "-o", "file", "--", program(name, "ends"), "fork")
+    assert "file: cannot be made: File exists" in refusal(done)
+
+
+def test_program_without_mpi(name: str, tmp_path: Path) -> None:
+    done = run(name, tmp_path, "-n", 1, "-o", "none.cw", "--", "/bin/echo", "hello")
+    assert (done.returncode, done.stdout) == (0, "hello\n")
+    assert "none.cw: 0 events seen" in done.stderr
+    report = corewise(name, tmp_path, "report", "none.cw")
+    assert "0 events seen" in refusal(report)
+
+
+def test_program_of_the_other_mpi(name: str, tmp_path: Path) -> None:
+    other = next(each for each in MPI_NAMES if each != name)
+    done = run(name, tmp_path, "-n", 1, "--", program(other, "ends"), "fork")
+    assert f"is linked to {other}, but --mpi" in refusal(done)
+    done = corewise(
+        name, tmp_path, "run", "--", library(name).mpiexec, "-n", "1", program(other, "ends"), "fork"
+    )
+    assert f"is linked to {other}, but {library(name).mpiexec} belongs to {name}" in refusal(done)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_program_whose_library_uses_the_other_mpi(name: str, tmp_path: Path) -> None:
+    """A solver library stands between the program and MPI."""
+    other = next(each for each in MPI_NAMES if each != name)
+    (tmp_path / "solver.c").write_text(
+        "#include <mpi.h>\nint solve(void) { int n; return MPI_Initialized(&n); }\n"
+    )
+    (tmp_path / "main.c").write_text("int solve(void);\nint main(void) { return solve(); }\n")
+    solver, main = tmp_path / "libsolver.so", tmp_path / "main"
+    library(other).build(solver, tmp_path / "solver.c", flags=["-shared", "-fPIC"])
+    subprocess.run(
+        ["gcc", "-o", str(main), str(tmp_path / "main.c"), str(solver), "-Wl,--allow-shlib-undefined"],
+        check=True,
+    )
+    with pytest.raises(InputError, match=f"is linked to {other}"):
+        launch.plan([str(main)], ranks=1, mpi=str(library(name).prefix))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-n", "2", "--", "./no-such-program"], "no such program"),
+        (["-n", "0", "--", "/bin/echo"], "-n: found 0"),
+        (["--", "/bin/echo"], "-n: found None"),
+        (["-n", "1", "--mpi", "/nowhere", "--", "/bin/echo"], "no MPI here"),
+        (["-n", "1", "--mpi", "otherpi", "--", "/bin/echo"], "no such MPI found"),
+        (["-n", "1", "--buffer", "12", "--", "/bin/echo"], "--buffer"),
+        (["-n", "1", "--buffer", "1 KiB", "--", "/bin/echo"], "--buffer: found '1 KiB'"),
+        (["-n", "1", "--clock", "sun", "--", "/bin/echo"], "--clock: found 'sun'"),
+    ],
+)
+def test_wrong_input(arguments: list[str], message: str, tmp_path: Path) -> None:
+    assert message in refusal(corewise("mpich", tmp_path, "run", *arguments))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_script_that_is_not_executable(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("print()")
+    assert "not executable" in refusal(corewise("mpich", tmp_path, "run", "-n", 1, "--", "./program.py"))
+
+
+def test_the_users_own_launcher_line(name: str, tmp_path: Path) -> None:
+    """Two programs on one line: every rank is recorded."""
+    ends = program(name, "ends")
+    line = [library(name).mpiexec, "-n", 1, ends, "fork", ":", "-n", 2, ends, "fork"]
+    done = corewise(name, tmp_path, "run", "-o", "own.cw", "--", *line)
+    assert (done.returncode, done.stdout) == (0, "ok ends\n"), done.stderr
+    assert sorted(decode_folder(tmp_path / "own.cw")) == [0, 1, 2]
+    meta = json.loads((tmp_path / "own.cw" / "meta.json").read_text())
+    assert meta["command"] == [str(word) for word in line]
+    assert meta["ranks"] is None
+    assert "give the number of ranks there" in refusal(corewise(name, tmp_path, "run", "-n", 2, "--", *line))
+
+
+def test_a_preload_that_is_already_there_stays(name: str, tmp_path: Path) -> None:
+    (tmp_path / "other.c").write_text(
+        "#include <stdlib.h>\n#include <stdio.h>\nint rand(void) { return 4711; }\n"
+    )
+    (tmp_path / "main.c").write_text(
+        "#include <mpi.h>\n#include <stdlib.h>\n#include <stdio.h>\n"
+        'int main(void) { MPI_Init(NULL, NULL); printf("%d\\n", rand()); MPI_Finalize(); return 0; }\n'
+    )
+    other, main = tmp_path / "other.so", tmp_path / "main"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(other), str(tmp_path / "other.c")], check=True)
+    library(name).build(main, tmp_path / "main.c")
+    done = run(name, tmp_path, "-n", 1, "--", main, LD_PRELOAD=str(other))
+    assert (done.returncode, done.stdout) == (0, "4711\n")
+    assert list(decode_folder(tmp_path / "main.cw")) == [0]
+
+
+def test_options_reach_the_recorder(name: str, tmp_path: Path) -> None:
+    options = ("--buffer", "8 KiB", "--flight-recorder", "--clock", "os")
+    done = run(name, tmp_path, "-n", 1, "-o", "it.cw", *options, "--", program(name, "ends"), "fork")
+    assert done.returncode == 0
+    (trace,) = decode_folder(tmp_path / "it.cw").values()
+    assert (trace.number("half_bytes"), trace.number("mode"), trace.number("clock")) == (8192, 1, 1)
+
+
+def test_json_for_programs(name: str, tmp_path: Path) -> None:
+    done = run(name, tmp_path, "-n", 2, "-o", "it.cw", "--json", "--", program(name, "ends"), "exec")
+    first, rest = done.stdout.split("\n", 1)
+    assert first == "ok ends"
+    (row,) = json.loads(rest)["rows"]
+    assert (row["profile"], row["ranks_seen"], row["exit_status"]) == ("it.cw", 2, 0)
+
+
+def test_build_is_reused(name: str) -> None:
+    from corewise.mpi import build
+
+    before = preload(name).stat().st_mtime_ns
+    assert build.build_preload(described(name)) == preload(name)
+    assert preload(name).stat().st_mtime_ns == before
+
+
+def test_cache_that_the_loader_could_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LD_PRELOAD cannot hold a path with a space or a colon."""
+    from corewise.mpi import build
+
+    for folder in ("with space", "with:colon"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / folder))
+        assert not set(" :") & set(str(build.cache_root()))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "plain"))
+    assert build.cache_root() == tmp_path / "plain" / "corewise"
+
+
+# ---- one program, two libraries ------------------------------------------------------------------------
+
+
+def recorded_matrix(folder: Path) -> dict[tuple[int, int], tuple[int, int]]:
+    """(from, to) -> bytes and messages."""
+    matrix: dict[tuple[int, int], tuple[int, int]] = {}
+    for rank, trace in decode_folder(folder).items():
+        assert (trace.state, trace.losses()) == ("finalized", {})
+        for each in trace.records:
+            if each.role == "send" and each.peer >= 0:
+                size, count = matrix.get((rank, each.peer), (0, 0))
+                matrix[rank, each.peer] = (size + each.bytes, count + 1)
+    return matrix
+
+
+def received_matrix(folder: Path) -> dict[tuple[int, int], tuple[int, int]]:
+    """The same as the receivers saw it."""
+    matrix: dict[tuple[int, int], tuple[int, int]] = {}
+    for rank, trace in decode_folder(folder).items():
+        for each in trace.records:
+            if each.role in ("receive", "arrival") and each.peer >= 0:
+                size, count = matrix.get((each.peer, rank), (0, 0))
+                matrix[each.peer, rank] = (size + each.bytes, count + 1)
+    return matrix
+
+
+def test_lattice_boltzmann_has_one_matrix(tmp_path: Path) -> None:
+    found = {}
+    for name in MPI_NAMES:
+        folder = tmp_path / name
+        folder.mkdir()
+        lbm = folder / "lbm"
+        library(name).build(lbm, *sorted((ROOT / "apps" / "lbm").glob("*.cpp")), flags=["-O0"])
+        arguments = ("--size", "12x12x12", "--steps", "6", "--count-file", "counts.csv")
+        done = run(name, folder, "-n", 8, "-o", "lbm.cw", "--", lbm, *arguments)
+        assert done.returncode == 0, done.stderr
+        with (folder / "counts.csv").open(newline="") as file:
+            counted = {
+                (int(row["from"]), int(row["to"])): (int(row["bytes"]), int(row["count"]))
+                for row in csv.DictReader(file)
+            }
+        found[name] = recorded_matrix(folder / "lbm.cw")
+        assert found[name] == {pair: sent for pair, sent in counted.items() if sent != (0, 0)}
+        assert received_matrix(folder / "lbm.cw") == found[name]
+    assert found["openmpi"] == found["mpich"]
+    assert len(found["mpich"]) > 8
