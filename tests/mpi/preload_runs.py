@@ -25,6 +25,7 @@ ALL_NAMES = (*MPI_NAMES, "mpich_abi")
 # Call sites are return addresses: a tail call would name the caller's caller.
 FLAGS = (
     "-O1",
+    "-D_GNU_SOURCE",
     "-Wall",
     "-Wno-deprecated-declarations",
     "-Wno-stringop-overread",  # Open MPI's MPI_UNWEIGHTED
