@@ -86,7 +86,7 @@ $(APPS): build/apps/%: $(APP_FILES) | $(MPI_STAMPS)
 demo: package build/apps/$(DEMO_MPI)/lbm
 	tools/demo.sh
 
-test: build
+test: build apps
 	tools/run_tests.sh
 
 format: $(VENV)/.stamp-tools

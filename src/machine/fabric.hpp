@@ -3,8 +3,8 @@
 // (json, synthetic, host) fill specifications, builders (ring, mesh, tree, flat, composite) own the routing.
 //
 // Builders trust their specification: readers have verified counts, names and bandwidths, so that the error can
-// name the field. What they get wrong all the same, `check` in `finish` catches. SPDX-License-Identifier:
-// BSD-3-Clause
+// name the field. What they get wrong all the same, `check` in `finish` catches.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <functional>

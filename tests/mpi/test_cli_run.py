@@ -1,0 +1,252 @@
+"""``corewise run``, ``place --apply`` and ``build-preload`` as a user meets them, on real MPIs.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, Mpi, find_mpi
+from elftools.elf.elffile import ELFFile
+from installed_tool import assert_one_line_error, corewise, document
+
+from corewise.data.machines import load_machine
+from corewise.data.placement import make_placement, save_placement
+
+RECORD_BYTES = 16  # of the smallest record
+BUFFER_BYTES = 4096
+
+# Three messages of 40 bytes each from rank 0 to rank 1, on any MPI.
+SEND_C = r"""
+#include <mpi.h>
+
+int main(int argc, char** argv) {
+  int data[10] = {0}, rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < 3; ++i) {
+    if (rank == 0) MPI_Send(data, 10, MPI_INT, 1, i, MPI_COMM_WORLD);
+    else MPI_Recv(data, 10, MPI_INT, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+# Part of MPI-1 and removed by MPI-3; a library may still have them, and one name that no standard knows.
+NOT_IN_THE_STANDARD = {
+    "MPI_Address", "MPI_Errhandler_create", "MPI_Errhandler_get", "MPI_Errhandler_set", "MPI_Type_extent",
+    "MPI_Type_hindexed", "MPI_Type_hvector", "MPI_Type_lb", "MPI_Type_struct", "MPI_Type_ub",
+    "MPI_Session_set_info",
+}  # fmt: skip
+
+
+def ring(mpi: Mpi) -> Path:
+    """The bundled ring, as `make apps` builds it."""
+    program = ROOT / "build" / "apps" / mpi.name / "ring"
+    assert program.is_file(), f"{program} is missing: make apps"
+    return program
+
+
+def counted(path: Path) -> list[dict[str, int]]:
+    """The program's own count, as a report writes its matrix."""
+    with path.open(newline="") as file:
+        rows = [{key: int(value) for key, value in row.items()} for row in csv.DictReader(file)]
+    names = {"from": "from", "to": "to", "bytes": "bytes", "count": "messages"}
+    return [{names[key]: value for key, value in row.items()} for row in rows if row["count"] > 0]
+
+
+def sent(profile: Path) -> list[dict[str, int]]:
+    """The profile's matrix of messages."""
+    matrix: list[dict[str, int]] = document("report", profile)["matrix"]["sent"]
+    return matrix
+
+
+def test_the_rings_matrix_through_small_buffers(mpi: Mpi, tmp_path: Path) -> None:
+    """Ten times what the buffers hold: full ones are drained inline, nothing is lost."""
+    counts, profile = tmp_path / "counts.csv", tmp_path / "ring.cw"
+    program = [ring(mpi), "--bytes", 512, "--rounds", 500, "--count-file", counts]
+    options = ["-n", 2, "--mpi", mpi.prefix, "--buffer", "4 KiB", "-o", profile, "--json"]
+    done = corewise("run", *options, "--", *program)
+    assert done.returncode == 0, done.stderr
+    # The program's own output comes first.
+    (row,) = json.loads(done.stdout[done.stdout.index("{\n") :])["rows"]
+    assert (row["profile"], row["ranks_seen"], row["exit_status"]) == (str(profile), 2, 0)
+    assert sent(profile) == counted(counts)
+    assert document("report", profile)["records"] > 2 * 10 * BUFFER_BYTES / 32
+
+
+def test_a_flight_recorder_keeps_little(mpi: Mpi, tmp_path: Path) -> None:
+    profile = tmp_path / "ring.cw"
+    options = ["-n", 2, "--mpi", mpi.prefix, "--buffer", "4 KiB", "--flight-recorder", "-o", profile]
+    assert corewise("run", *options, "--", ring(mpi), "--rounds", 500).returncode == 0
+    found = document("report", profile)
+    assert 0 < found["records"] <= 2 * 2 * BUFFER_BYTES / RECORD_BYTES
+    # The newest are kept: the end is there, the beginning is not.
+    calls = {row["procedure"] for row in found["rows"]}
+    assert "MPI_Finalize" in calls
+    assert "MPI_Init" not in calls
+
+
+def test_a_launcher_line_of_ones_own(mpi: Mpi, tmp_path: Path) -> None:
+    counts, profile = tmp_path / "counts.csv", tmp_path / "ring.cw"
+    command = [mpi.mpiexec, "-n", 2, ring(mpi), "--rounds", 5, "--count-file", counts]
+    done = corewise("run", "-o", profile, "--", *command, env={**os.environ, **mpi.env})
+    assert done.returncode == 0, done.stderr
+    assert sent(profile) == counted(counts)
+    twice = corewise("run", "-n", 2, "-o", profile, "--", *command)
+    assert_one_line_error(twice, "-n 2", "the command starts with the launcher")
+
+
+def test_no_mpi_is_said_loudly_and_the_launchers_status_returned(mpi: Mpi, tmp_path: Path) -> None:
+    profile = tmp_path / "none.cw"
+    done = corewise("run", "-n", 2, "--mpi", mpi.prefix, "-o", profile, "--", "sh", "-c", "exit 7")
+    assert done.returncode == 7
+    (line,) = [line for line in done.stderr.splitlines() if "0 events seen" in line]
+    assert str(profile) in line
+    assert "Not an MPI program" in line
+    assert_one_line_error(corewise("report", profile), str(profile), "0 events seen")
+
+
+def test_a_program_of_another_mpi_is_refused(tmp_path: Path) -> None:
+    openmpi, mpich = find_mpi("openmpi"), find_mpi("mpich")
+    options = ["-n", 2, "--mpi", mpich.prefix, "-o", tmp_path / "x.cw"]
+    assert_one_line_error(corewise("run", *options, "--", ring(openmpi)), "linked to openmpi", "is mpich")
+    assert not (tmp_path / "x.cw").exists()
+
+
+def test_the_standard_abi_is_recognised_and_recorded(mpi_abi: Mpi, tmp_path: Path) -> None:
+    """One program for any library with the ABI: its preload is chosen by what the program links."""
+    (tmp_path / "send.c").write_text(SEND_C)
+    program = mpi_abi.build(tmp_path / "send", tmp_path / "send.c")
+    profile = tmp_path / "send.cw"
+    done = corewise("run", "-n", 2, "--mpi", mpi_abi.prefix, "-o", profile, "--", program)
+    assert done.returncode == 0, done.stderr
+    assert sent(profile) == [{"from": 0, "to": 1, "bytes": 120, "messages": 3}]
+    assert document("report", profile)["mpi"]["name"] == "abi"
+
+
+# --- placements -------------------------------------------------------------------------------------------
+
+
+def host_placement(folder: Path) -> tuple[Path, list[int]]:
+    """Two ranks (one on a host of one core) on this host against rank order: the file, and their CPUs."""
+    host = load_machine("host")
+    units = list(reversed(range(min(2, len(host.units)))))
+    path = folder / "placement.json"
+    save_placement(make_placement(host, units), path)
+    return path, [host.units[unit].os_index for unit in units]
+
+
+def test_placement_binds_as_the_file_says(mpi: Mpi, tmp_path: Path) -> None:
+    file, cpus = host_placement(tmp_path)
+    profile = tmp_path / "bound.cw"
+    options = ["-n", len(cpus), "--mpi", mpi.prefix, "--placement", file, "-o", profile]
+    done = corewise("run", *options, "--", ring(mpi), "--rounds", 5)
+    assert done.returncode == 0, done.stderr
+    allowed = [row["cpus"] for row in document("report", profile)["rank_rows"]]
+    # Open MPI binds to a whole core, which may have several processing units.
+    assert [int(text.replace("-", ",").split(",")[0]) for text in allowed] == cpus
+    assert len(set(allowed)) == len(cpus)
+
+
+def test_a_placement_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    file, cpus = host_placement(tmp_path)
+    mpich = find_mpi("mpich")
+    run = ["run", "--mpi", mpich.prefix, "-o", tmp_path / "x.cw", "--placement"]
+    many = corewise(*run, file, "-n", len(cpus) + 1, "--", ring(mpich))
+    assert_one_line_error(many, file.name, f"places {len(cpus)} ranks", f"-n is {len(cpus) + 1}")
+    cell = load_machine("cell-be")
+    save_placement(make_placement(cell, [0, 1]), tmp_path / "cell.json")
+    foreign = corewise(*run, tmp_path / "cell.json", "-n", 2, "--", ring(mpich))
+    assert_one_line_error(foreign, "cell.json", "cell-be")
+
+
+def test_apply_runs_every_placement_and_times_it(tmp_path: Path) -> None:
+    mpich = find_mpi("mpich")
+    _, cpus = host_placement(tmp_path)
+    profile = tmp_path / "ring.cw"
+    recorded = ["-n", len(cpus), "--mpi", mpich.prefix, "-o", profile, "--", ring(mpich), "--rounds", 5]
+    assert corewise("run", *recorded).returncode == 0
+    found = document("place", profile, "--machine", "host", "--apply", "--rounds", 2)
+    applied: list[dict[str, Any]] = found["applied"]
+    assert applied[0]["which"] == "default"
+    named = {name for row in applied[1:] for name in row["which"].split(" = ")}
+    assert named == {row["placement"] for row in found["rows"]}
+    assert len(named) == sum(row["which"].count(" = ") + 1 for row in applied[1:])
+    for row in applied:
+        assert row["n"] == 2
+        assert row["median_s"] > 0
+        assert row["spread_s"] >= 0
+        assert row["ratio"] == pytest.approx(applied[0]["median_s"] / row["median_s"])
+    assert found["prediction"] is False
+    elsewhere = corewise("place", profile, "--machine", "cell-be", "--apply")
+    assert_one_line_error(elsewhere, "--apply", "'cell-be'", "host")
+
+
+# --- the preload and its cache ----------------------------------------------------------------------------
+
+
+def wrapper_for(compiler: str, folder: Path, name: str, log: Path) -> Path:
+    """A compiler that logs its calls, preprocesses in earnest and otherwise leaves an empty library."""
+    path = folder / name
+    path.write_text(
+        f'#!/bin/sh\necho "$1" >> {log}\n[ "$1" = -E ] && exec {compiler} "$@"\n'
+        'while [ "$1" != -o ]; do shift; done\n: > "$2"\n'
+    )
+    path.chmod(0o755)
+    return path
+
+
+def test_a_built_preload_is_kept(mpi: Mpi, tmp_path: Path) -> None:
+    """The second call compiles nothing; another compiler does."""
+    log = tmp_path / "calls"
+    real = shutil.which(os.environ.get("CXX") or "g++")
+    assert real is not None
+    first, other = (wrapper_for(real, tmp_path, name, log) for name in ("one-cxx", "other-cxx"))
+    environment = {key: value for key, value in os.environ.items() if key != "XDG_CACHE_HOME"}
+    environment |= {"HOME": str(tmp_path / "home"), "CXX": str(first)}
+
+    def build() -> Path:
+        done = corewise("build-preload", "--mpi", mpi.prefix, "--json", env=environment)
+        assert done.returncode == 0, done.stderr
+        (row,) = json.loads(done.stdout)["rows"]
+        assert row["mpi"] == mpi.name
+        return Path(row["library"])
+
+    library = build()
+    assert library.is_relative_to(tmp_path / "home" / ".cache" / "corewise")
+    before = (library.stat().st_mtime_ns, log.read_text())
+    assert before[1].count("\n") == 2
+    assert build() == library
+    assert (library.stat().st_mtime_ns, log.read_text()) == before
+    environment["CXX"] = str(other)
+    assert build() != library
+    assert log.read_text().count("\n") == 4
+
+
+def exported(path: Path) -> set[str]:
+    """Functions that a shared library offers."""
+    with path.open("rb") as file:
+        symbols = ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
+        return {
+            symbol.name
+            for symbol in symbols
+            if symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["type"] == "STT_FUNC"
+        }
+
+
+def test_every_procedure_has_a_wrapper_and_nothing_else_is_visible(mpi: Mpi) -> None:
+    """Held against the MPI library itself: whatever it has under a PMPI name."""
+    done = corewise("build-preload", "--mpi", mpi.prefix, "--json")
+    (row,) = json.loads(done.stdout)["rows"]
+    (library,) = (mpi.prefix / "lib").glob("libmpi.so.[0-9]*")
+    offered = {name.removeprefix("P") for name in exported(library) if name.startswith("PMPI_")}
+    assert len(offered) > 400
+    assert exported(Path(row["library"])) == offered - NOT_IN_THE_STANDARD
