@@ -371,7 +371,8 @@ void note_end_of_run() {
 void mark_finalized(bool for_good) {
   if (!process.recording) return;
   note_latest_time();
-  process.file->state = trace::State::finalized;
+  // MPI_Abort of MPICH 5.0 may return, and the program then go on to finalize.
+  if (process.file->state != trace::State::aborted) process.file->state = trace::State::finalized;
   if (for_good) process.recording = false;
 }
 
