@@ -142,7 +142,7 @@ def test_the_demo_tells_the_whole_story(demo: Demo) -> None:
 
 def test_the_preload_was_built_on_first_use(demo: Demo) -> None:
     built = list((demo.home / ".cache" / "corewise" / "preload").glob("*/libcorewise-preload.so"))
-    assert [path.parent.name.split("-")[0] for path in built] == [demo.mpi]
+    assert {path.parent.name.split("-")[0] for path in built} == {demo.mpi}
 
 
 def test_the_matrix_is_what_the_program_counted(demo: Demo) -> None:
@@ -248,6 +248,31 @@ def test_the_report_says_how_the_run_ended(
         assert shown.returncode == 0
         assert said in shown.stdout
         assert "did not finish" in shown.stdout
+
+
+# --- Python programs --------------------------------------------------------------------------------------
+
+MPI4PY = """
+from mpi4py import MPI
+
+world = MPI.COMM_WORLD
+if world.Get_rank() == 0:
+    world.Send(bytearray(300), dest=1)
+else:
+    world.Recv(bytearray(300), source=0)
+"""
+
+
+def test_a_python_program_is_recorded_and_exits_cleanly(mpi: Mpi, tmp_path: Path) -> None:
+    script, profile = tmp_path / "program.py", tmp_path / "program.cw"
+    script.write_text(MPI4PY)
+    ran = corewise("run", "-n", 2, "--mpi", mpi.prefix, "-o", profile, "--", sys.executable, script)
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert [line for line in ran.stderr.splitlines() if "2 ranks recorded" not in line] == []
+    found = document("report", profile)
+    assert found["finished"]
+    assert found["mpi"]["name"] == mpi.name
+    assert found["matrix"]["sent"] == [{"from": 0, "to": 1, "bytes": 300, "messages": 1}]
 
 
 # --- what recording costs ---------------------------------------------------------------------------------
