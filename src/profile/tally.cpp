@@ -133,11 +133,11 @@ class Tally {
     message(record);
   }
 
-  /// A call that started several operations (MPI_Startall) wrote one record each, all with its own start.
+  /// A call that started several operations wrote one record each, all with its own start: MPI_Startall, and the
+  /// start of a persistent collective, whose volume stands under the name of its init.
   void call(const Record& record) {
-    const bool fresh = record.start_ticks != last_start_ || record.procedure != last_procedure_;
+    const bool fresh = record.start_ticks != last_start_;
     last_start_ = record.start_ticks;
-    last_procedure_ = record.procedure;
     totals(record, [&](Ticks& sum) {
       sum.calls += fresh ? 1 : 0;
       sum.time += record.duration_ticks;
@@ -315,7 +315,6 @@ class Tally {
   std::vector<Volume> volumes_;
   std::unordered_map<std::uint32_t, Ticks> sites_;  ///< by procedure << 16 | site
   std::uint64_t last_start_ = 0;
-  std::uint16_t last_procedure_ = 0;
 };
 
 }  // namespace

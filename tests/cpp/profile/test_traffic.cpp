@@ -129,6 +129,15 @@ TEST(Traffic, OneCallThatStartsSeveralOperationsIsOneCall) {
   EXPECT_EQ(text(matrix(world, Traffic::sent)), "0>1 24/3 ");
 }
 
+TEST(Traffic, TheStartOfAPersistentCollectiveIsNoCallOfItsInit) {
+  MadeUpRun run(2);
+  run[0].put_at(1'100, Role::plain, kStartall, 0, 0, 0, 40);
+  run[0].put_at(1'100, Role::collective, kBcast, 1, 8, 0, 0);
+  const World world = read(run.path()).worlds[0];
+  EXPECT_EQ(totals(world, 0, "MPI_Startall").calls, 1U);
+  EXPECT_EQ(totals(world, 0, "MPI_Bcast").calls, 0U);
+}
+
 TEST(Traffic, OneSidedTrafficFlowsFromItsSourceToItsSink) {
   MadeUpRun run(2);
   run[0].put(Role::rma_put, kPut, 1, 100);
