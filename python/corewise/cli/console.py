@@ -65,6 +65,11 @@ def note(message: str) -> None:
     _console(stderr=True).print(message, style="dim", soft_wrap=True)
 
 
+def warn(message: str) -> None:
+    """One line to standard error that nobody should overlook: what came out is not what was wanted."""
+    _console(stderr=True).print(message, style="bold red", soft_wrap=True)
+
+
 def fail(message: str) -> None:
     """The error, on one line of standard error."""
     sys.stderr.write(f"corewise: {' '.join(message.split())}\n")

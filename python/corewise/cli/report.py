@@ -67,7 +67,7 @@ def report(
     else:
         _show(analysis, study, top)
     if analysis.empty:
-        console.note(f"corewise: {source}: 0 events seen: the ranks started, but no MPI call was recorded")
+        console.warn(f"corewise: {source}: 0 events seen: the ranks started, but no MPI call was recorded")
     if html_file is not None:
         console.note(f"corewise: written to {html_file}")
 

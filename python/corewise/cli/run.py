@@ -84,7 +84,7 @@ def _record(decided: launch.LaunchPlan, directory: Path, options: launch.RecordO
     outcome = launch.record(decided, directory, options)
     traces = sorted(directory.glob("*.cwt"))
     if not traces:
-        console.note(
+        console.warn(
             f"corewise: {directory}: 0 events seen: no rank called {decided.mpi.name}'s MPI_Init through the "
             "preload. Not an MPI program, linked statically, or linked to another MPI (corewise doctor)."
         )
