@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 
@@ -81,7 +82,8 @@ def _binding(family: str, file: Path, ranks: int | None, folder: Path) -> tuple[
 def _record(decided: launch.LaunchPlan, directory: Path, options: launch.RecordOptions, as_json: bool) -> int:
     with console.progress(f"building the preload for {decided.mpi.name} {decided.mpi.version}"):
         build.build_preload(decided.mpi)
-    outcome = launch.record(decided, directory, options)
+    # With --json standard output is the object's alone.
+    outcome = launch.record(decided, directory, options, sys.stderr if as_json else None)
     traces = sorted(directory.glob("*.cwt"))
     if not traces:
         console.warn(

@@ -6,6 +6,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
+import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -77,7 +78,7 @@ def time_placements(
                 decided = launch.plan(program, ranks=ranks, mpi=mpi)
                 arguments = bindings[name](decided.mpi.family, Path(folder))
                 decided = launch.plan(program, ranks=ranks, mpi=mpi, binding=arguments)
-                outcome = launch.execute(decided.command, launch.environment(decided), quiet=True)
+                outcome = launch.execute(decided.command, launch.environment(decided), subprocess.DEVNULL)
                 if outcome.exit_status != 0:
                     raise RunError(
                         f"{' '.join(decided.command)}: ended with exit status {outcome.exit_status}"

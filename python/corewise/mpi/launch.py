@@ -19,6 +19,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from corewise import __version__
 from corewise.errors import InputError, RunError
@@ -236,7 +237,9 @@ def environment(decided: LaunchPlan) -> dict[str, str]:
     return {**(_YIELDING[decided.mpi.family] if crowded else {}), **os.environ}
 
 
-def record(decided: LaunchPlan, directory: Path, options: RecordOptions) -> RunOutcome:
+def record(
+    decided: LaunchPlan, directory: Path, options: RecordOptions, output: IO[str] | int | None = None
+) -> RunOutcome:
     """Runs the program with the preload in every rank; its records go to `directory`.
 
     Parameters
@@ -244,6 +247,7 @@ def record(decided: LaunchPlan, directory: Path, options: RecordOptions) -> RunO
     decided : from `plan`.
     directory : a new profile directory.
     options : the recorder's knobs.
+    output : where the program's standard output goes; None: to ours.
 
     Raises
     ------
@@ -263,26 +267,26 @@ def record(decided: LaunchPlan, directory: Path, options: RecordOptions) -> RunO
     command = decided.with_environment(variables)
     meta = _meta(decided)
     _write_meta(directory, meta)
-    outcome = execute(command, environment(decided))
+    outcome = execute(command, environment(decided), output)
     meta |= {"exit_status": outcome.exit_status, "wall_s": round(outcome.wall_s, 6)}
     _write_meta(directory, meta)
     return outcome
 
 
-def execute(command: Sequence[str], variables: Mapping[str, str], *, quiet: bool = False) -> RunOutcome:
+def execute(
+    command: Sequence[str], variables: Mapping[str, str], output: IO[str] | int | None = None
+) -> RunOutcome:
     """Runs a command to its end; an interrupt reaches it, not us.
 
     Parameters
     ----------
     command : what to run.
     variables : its environment.
-    quiet : drop its standard output.
+    output : where its standard output goes; None: to ours.
     """
     begin = time.monotonic()
     try:
-        child = subprocess.Popen(
-            list(command), env=dict(variables), stdout=subprocess.DEVNULL if quiet else None
-        )
+        child = subprocess.Popen(list(command), env=dict(variables), stdout=output)
     except OSError as error:
         raise RunError(f"{command[0]}: cannot be started: {error.strerror}") from error
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
