@@ -95,7 +95,7 @@ struct Losses {
   std::uint64_t communicators = 0;
   std::uint64_t nested = 0;
   std::uint64_t overwritten_bytes = 0;  ///< flight recorder: given up on purpose
-  std::uint64_t missing_bytes = 0;      ///< drained, but the file was cut
+  std::uint64_t missing_bytes = 0;      ///< of the file behind a cut, drained records among them
   std::uint64_t damaged_blocks = 0;
   std::uint64_t bad_peers = 0;  ///< records whose peer is no rank of the world
 };

@@ -51,7 +51,8 @@ Losses losses_of(const trace::Reader& reader) {
   losses.requests = header.lost_requests;
   losses.communicators = header.lost_comms;
   losses.nested = header.lost_nested;
-  losses.missing_bytes = reader.damage().missing_bytes;
+  // Drained records that are gone lie behind the end of a cut file: counted once.
+  losses.missing_bytes = std::max(reader.damage().missing_bytes, reader.damage().cut_bytes);
   losses.damaged_blocks = reader.damage().blocks;
   for (const trace::Slot& slot : reader.slots()) losses.overwritten_bytes += slot.overwritten_bytes;
   return losses;

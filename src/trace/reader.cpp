@@ -234,6 +234,19 @@ void Reader::walk() {
   for (const auto& [slot, thread] : index.threads) build_slot(thread, index.chunks[slot]);
   for (const auto& [slot, chunks] : index.chunks)
     if (!index.threads.contains(slot)) damage_.blocks += chunks.size();
+  note_cut(index.threads.size());
+}
+
+/// Compares the file's end with what the rank had claimed.
+void Reader::note_cut(std::size_t threads) {
+  // Never written behind the last block: its padding, and what aligning a thread's block left over.
+  std::uint64_t unwritten = kThreadAlign;
+  // A kill may come between claiming a block and writing it, in each thread and in one that is just starting.
+  const std::uint64_t largest =
+      align_up(sizeof(ThreadHeader) + std::uint64_t{header_.half_bytes} * 2, kThreadAlign);
+  if (header_.state != State::finalized) unwritten += (threads + 1) * (largest + kThreadAlign);
+  const std::uint64_t there = file_.size() + unwritten;
+  if (header_.tail > there) damage_.cut_bytes = header_.tail - file_.size();
 }
 
 /// Returns where the next block may start.
@@ -243,7 +256,8 @@ std::uint64_t Reader::take_block(std::uint64_t offset, Index& index) {
   if (!known_kind(block.kind) || block.block_bytes < sizeof(ThreadHeader) ||
       block.block_bytes > align_up(file_.size() - offset, kBlockAlign)) {
     // Its end is unknown: cut short by a kill when it is the last, damaged otherwise. The search goes on behind.
-    if (!index.in_garbage) ++damage_.uncommitted;
+    // A thread's block had its room before its kind was stored: no kill can leave it longer than the file.
+    if (!index.in_garbage) ++(block.kind == BlockKind::thread ? damage_.blocks : damage_.uncommitted);
     index.in_garbage = true;
     return offset + kBlockAlign;
   }

@@ -73,6 +73,7 @@ struct Damage {
   std::uint64_t blocks = 0;         ///< with an impossible size, kind or content
   std::uint64_t uncommitted = 0;    ///< partly written when the rank ended: legal
   std::uint64_t missing_bytes = 0;  ///< of records that were drained but lie in no chunk of this file
+  std::uint64_t cut_bytes = 0;      ///< that the rank had claimed behind the end of this file
 };
 
 /// Consecutive records of one slot in memory.
@@ -141,6 +142,7 @@ class Reader {
   Status read(const std::string& source);
   Status read_header(const std::string& source);
   void walk();
+  void note_cut(std::size_t threads);
   std::uint64_t take_block(std::uint64_t offset, Index& index);
   bool take_known(const BlockHeader& block, std::uint64_t offset, Index& index);
   bool take_thread(const BlockHeader& block, std::uint64_t offset, Index& index);

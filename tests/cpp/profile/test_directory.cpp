@@ -54,6 +54,18 @@ TEST(Directory, SaysHowEveryRankEnded) {
   EXPECT_EQ(ranks[2].records, 1U);
 }
 
+TEST(Directory, ACutFileIsALoss) {
+  MadeUpRun run(2);
+  for (int n = 0; n < 1'000; ++n) run[1].put(Role::send, kSend, 0, 1);
+  const std::uint64_t whole = run[1].file().header().tail;
+  const std::string& path = run[1].file().path();
+  ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(trace::kFirstBlock + 64)), 0);
+  const Profile profile = std::move(read_directory(run.path())).value();
+  EXPECT_EQ(profile.worlds[0].ranks[0].losses.missing_bytes, 0U);
+  EXPECT_EQ(profile.worlds[0].ranks[1].losses.missing_bytes, whole - trace::kFirstBlock - 64);
+  EXPECT_EQ(profile.worlds[0].ranks[1].ending, Ending::finalized);
+}
+
 TEST(Directory, KeepsWorldsApart) {
   MadeUpRun run(2);
   run[0].put(Role::send, kSend, 1, 1);

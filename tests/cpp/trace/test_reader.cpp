@@ -130,6 +130,48 @@ TEST(Reader, SaysHowMuchOfADrainedStreamIsMissing) {
   EXPECT_EQ(starts[256], 769U);
 }
 
+TEST(Reader, ACutThroughAThreadsBlockIsDamage) {
+  TemporaryFolder folder;
+  RankFile file(folder.path() + "/rank.cwt", 0, 1, 4096);
+  put_call(file.add_thread(0), 1, 0, 0, 0);
+  const std::uint64_t whole = file.header().tail;
+  for (const State state : {State::running, State::finalized}) {
+    file.header().state = state;
+    ASSERT_EQ(::truncate(file.path().c_str(), static_cast<off_t>(whole - 100)), 0);
+    Result<Reader> cut = Reader::open(file.path());
+    ASSERT_TRUE(cut.ok());
+    EXPECT_EQ(cut.value().damage().blocks, 1U);
+    EXPECT_EQ(cut.value().damage().uncommitted, 0U);
+  }
+}
+
+TEST(Reader, SaysHowMuchAFinishedRanksFileWasCut) {
+  TemporaryFolder folder;
+  RankFile file(folder.path() + "/rank.cwt", 0, 1, 16'384);
+  ThreadRecorder& recorder = file.add_thread(0);
+  for (std::uint64_t n = 0; n < 1024 * 3; ++n) put_call(recorder, 1 + n, 0, 0, 0);
+  file.header().state = State::finalized;
+  EXPECT_EQ(Reader::open(file.path()).value().damage().cut_bytes, 0U);
+  const std::uint64_t whole = file.header().tail;
+  // The whole thread block and all behind it: nothing of them is left to tell, but for the header's tail.
+  ASSERT_EQ(::truncate(file.path().c_str(), static_cast<off_t>(kFirstBlock)), 0);
+  Result<Reader> cut = Reader::open(file.path());
+  ASSERT_TRUE(cut.ok());
+  EXPECT_EQ(cut.value().damage().cut_bytes, whole - kFirstBlock);
+}
+
+TEST(Reader, ABlockThatAKillKeptFromBeingWrittenIsNoCut) {
+  TemporaryFolder folder;
+  RankFile file(folder.path() + "/rank.cwt", 0, 1, 16'384);
+  put_call(file.add_thread(0), 1, 0, 0, 0);
+  file.header().tail += sizeof(ChunkHeader) + 16'384;
+  EXPECT_EQ(Reader::open(file.path()).value().damage().cut_bytes, 0U);
+  file.header().state = State::finalized;
+  EXPECT_EQ(Reader::open(file.path()).value().damage().cut_bytes, sizeof(ChunkHeader) + 16'384);
+  file.header().tail -= 16'384;  // within what a finished rank may leave: padding and alignment
+  EXPECT_EQ(Reader::open(file.path()).value().damage().cut_bytes, 0U);
+}
+
 TEST(Reader, TurnsTicksIntoNanoseconds) {
   FileHeader header{};
   header.clock = Clock::tsc;
