@@ -8,8 +8,10 @@ from __future__ import annotations
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ from conftest import ROOT
 from preload_runs import MPI_NAMES, described, library, preload, program
 from trace_decoder import decode_folder
 
-from corewise.errors import InputError
+from corewise.errors import InputError, RunError
 from corewise.mpi import launch
 
 COREWISE = [
@@ -87,6 +89,54 @@ def test_exit_status_is_the_launchers(name: str, how: str, status: int, tmp_path
     folder = tmp_path / f"{program(name, 'ends').stem}.cw"
     assert json.loads((folder / "meta.json").read_text())["exit_status"] == status
     assert decode_folder(folder)
+
+
+WAITING_C = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int main(void) {
+  MPI_Init(NULL, NULL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  char name[64];
+  snprintf(name, sizeof name, "pid-%d", (int)getpid());
+  fclose(fopen(name, "w"));
+  for (;;) pause();
+}
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_run_that_is_told_to_end_ends_its_ranks(name: str, number: signal.Signals, tmp_path: Path) -> None:
+    """As a batch system does at the end of the time, or a terminal that is closed."""
+    (tmp_path / "waiting.c").write_text(WAITING_C)
+    waiting = library(name).build(tmp_path / "waiting", tmp_path / "waiting.c")
+    command = [*COREWISE, "run", "--mpi", library(name).prefix, "-n", 2, "-o", "it.cw", "--", waiting]
+    with subprocess.Popen(
+        list(map(str, command)), cwd=tmp_path, env={**os.environ, **library(name).env}, stderr=subprocess.PIPE
+    ) as process:
+        deadline = time.monotonic() + 60
+        while len(list(tmp_path.glob("pid-*"))) < 2:
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert json.loads((tmp_path / "it.cw" / "meta.json").read_text())["exit_status"] == 128 + number
+    ranks = [int(path.name.removeprefix("pid-")) for path in tmp_path.glob("pid-*")]
+    deadline = time.monotonic() + 20
+    while any(is_running(pid) for pid in ranks):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process still runs; one that nobody has waited for yet does not."""
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
 
 
 def test_profiles_are_never_overwritten(name: str, tmp_path: Path) -> None:
@@ -227,6 +277,29 @@ def test_cache_that_the_loader_could_not_read(tmp_path: Path, monkeypatch: pytes
         assert not set(" :") & set(str(build.cache_root()))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "plain"))
     assert build.cache_root() == tmp_path / "plain" / "corewise"
+
+
+def test_cache_in_a_folder_that_others_can_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who could put a library there would run in the user's programs."""
+    from corewise.mpi import build
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "with space"))
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    folder = tmp_path / f"corewise-{os.getuid()}"
+    assert build.cache_root() == folder
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert build.cache_root() == folder
+    folder.chmod(0o770)
+    with pytest.raises(RunError, match="only you"):
+        build.cache_root()
+    folder.rename(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").chmod(0o700)
+    folder.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RunError, match="only you"):
+        build.cache_root()
+    folder.unlink()
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path / "with space"))
+    assert not set(" :") & set(str(build.cache_root()))
 
 
 # ---- one program, two libraries ------------------------------------------------------------------------

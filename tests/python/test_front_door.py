@@ -169,6 +169,22 @@ WRONG = {
         ["--buffer", "'1 GiB'", "4 KiB to 64 MiB"],
     ),
     "unknown clock": (["run", "-n", "1", "--clock", "sun", "--", "true"], ["'sun'", "auto, tsc, os"]),
+    "seed below zero": (
+        ["place", "none.json", "-m", "cell-be", "--seed", "-1"],
+        ["--seed", "greater than or equal to 0"],
+    ),
+    "seed too large": (
+        ["place", "none.json", "-m", "cell-be", "--seed", str(2**64)],
+        ["--seed", f"{2**64 - 1}"],
+    ),
+    "folder as output": (
+        ["patterns", "make", "ring", "ranks=4", "-o", "empty.json"],
+        ["empty.json", "found a folder", "allowed: a file"],
+    ),
+    "output in no folder": (
+        ["patterns", "make", "ring", "ranks=4", "-o", "none/ring.json"],
+        ["none/ring.json", "no folder"],
+    ),
     "unknown command": (["paint"], ["paint", "--help"]),
 }
 
@@ -178,12 +194,51 @@ def test_wrong_input_is_one_clear_line_and_status_2(name: str, tmp_path: Path) -
     (tmp_path / "wrong.toml").write_text(MACHINE)
     (tmp_path / "oblong.mtx").write_text("%%MatrixMarket matrix coordinate integer general\n2 3 1\n1 2 5\n")
     (tmp_path / "empty").mkdir()
+    (tmp_path / "empty.json").mkdir()
     if name == "too many ranks":
         assert (
             corewise("patterns", "make", "ring", "ranks=9", "-o", "nine.json", cwd=tmp_path).returncode == 0
         )
     arguments, words = WRONG[name]
     assert_one_line_error(corewise(*arguments, cwd=tmp_path), *words)
+
+
+@pytest.mark.parametrize("arguments", [["machines"], ["machines", "--json"], ["--help"], ["--version"]])
+def test_an_output_that_is_full_is_one_line_and_status_1(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [str(COREWISE), *arguments]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "corewise: standard output: cannot be written: No space left on device\n"
+
+
+def test_a_file_that_cannot_be_written_whole_stays_as_it_was(tmp_path: Path) -> None:
+    """The limit lets less than the new text be written, as a disk does that is about to be full."""
+    assert corewise("patterns", "make", "ring", "ranks=4", "-o", "it.json", cwd=tmp_path).returncode == 0
+    before = (tmp_path / "it.json").read_text()
+    (tmp_path / "it.json").chmod(0o640)
+    command = ["patterns", "make", "random", "ranks=64", "-o", "it.json"]
+    limited = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); "
+        "from corewise.cli.main import execute; sys.exit(execute(sys.argv[1:]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", limited, *command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "it.json: cannot be written: File too large" in done.stderr
+    assert (tmp_path / "it.json").read_text() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["it.json"]
+    assert corewise(*command, cwd=tmp_path).returncode == 0
+    assert (tmp_path / "it.json").read_text() != before
+    assert (tmp_path / "it.json").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_file_can_be_standard_output(tmp_path: Path) -> None:
+    (tmp_path / "out.json").symlink_to("/dev/stdout")
+    done = corewise("patterns", "make", "ring", "ranks=4", "-o", "out.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert '"corewise-pattern"' in done.stdout
 
 
 def test_without_the_wrong_field_the_machine_is_right(tmp_path: Path) -> None:

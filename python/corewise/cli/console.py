@@ -70,6 +70,13 @@ def warn(message: str) -> None:
     _console(stderr=True).print(message, style="bold red", soft_wrap=True)
 
 
+def discard_output() -> None:
+    """Sends standard output nowhere from here on: what cannot be written would fail again at the exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
 def fail(message: str) -> None:
     """The error, on one line of standard error."""
     sys.stderr.write(f"corewise: {' '.join(message.split())}\n")

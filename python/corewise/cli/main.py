@@ -58,6 +58,7 @@ def execute(arguments: Sequence[str]) -> int:
     """Runs one command and returns its exit status."""
     try:
         status = build_app()(args=list(arguments) or ["--help"], prog_name="corewise", standalone_mode=False)
+        sys.stdout.flush()
     except CorewiseError as error:
         console.fail(str(error))
         return error.exit_status
@@ -67,6 +68,11 @@ def execute(arguments: Sequence[str]) -> int:
         return 2
     except typer.Abort:
         console.fail("interrupted")
+        return 1
+    except OSError as error:
+        # Files name themselves (corewise.data.files); without a name it is our own output, e.g. a full disk.
+        console.fail(f"{error.filename or 'standard output'}: cannot be written: {error.strerror or error}")
+        console.discard_output()
         return 1
     return status if isinstance(status, int) else 0
 

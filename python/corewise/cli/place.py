@@ -51,7 +51,7 @@ _EXPORT_FILE = typer.Option(
     "rankfile", "--export-file", metavar="FILE", help="Where openmpi-rankfile writes its file."
 )
 _SUMMED = typer.Option(False, "--summed", help="Take all phases as one.")
-_SEED = typer.Option(1, "--seed", help="Of the search and of the random placements.")
+_SEED = typer.Option(1, "--seed", min=0, max=2**64 - 1, help="Of the search and of the random placements.")
 _APPLY = typer.Option(False, "--apply", help="Run the profiled program under each placement and time it.")
 _ROUNDS = typer.Option(9, "--rounds", min=2, help="With --apply: runs of each placement.")
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")

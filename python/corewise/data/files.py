@@ -1,13 +1,15 @@
 """Reading and writing text files with errors that a user can act on.
 
 Every file that `corewise.data` touches goes through here, so that a missing or unreadable file gives one
-`InputError` naming it, and a file that cannot be written one `RunError`.
+`InputError` naming it, a target that cannot be a file likewise, and a file that cannot be written one
+`RunError`. Invariant: a file is there as a whole or as it was before; it never holds half of a text.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from corewise.errors import InputError, RunError
@@ -23,9 +25,41 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
+def check_target(path: Path) -> None:
+    """Refuses a path that no file can be written to, so that nobody waits for a result that is then lost."""
+    if path.is_dir():
+        raise InputError(f"{path}: found a folder, allowed: a file to write")
+    folder = path.parent
+    if not folder.is_dir():
+        raise InputError(f"{path}: cannot be written: there is no folder {folder}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise InputError(f"{path}: cannot be written: Permission denied")
+
+
 def write_text(path: Path, text: str) -> None:
-    """Writes a file; its folder must exist."""
+    """Writes a file in one step: a reader, or a full disk, never leaves half of it; its folder must exist."""
+    check_target(path)
+    target = path.resolve()
+    # A pipe or a terminal cannot be replaced, nor what /dev/stdout leads to, nor a file in a folder where no
+    # other can be made.
+    special = (path.exists() and not path.is_file()) or path.absolute().parts[1] in ("dev", "proc")
+    if special or not os.access(target.parent, os.W_OK):
+        _write(path, path, text)
+        return
+    staged = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        path.write_text(text, encoding="utf-8")
+        _write(staged, path, text)
+        if target.exists():
+            staged.chmod(target.stat().st_mode & 0o7777)
+        staged.replace(target)
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None
+    finally:
+        staged.unlink(missing_ok=True)
+
+
+def _write(target: Path, named: Path, text: str) -> None:
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{named}: cannot be written: {error.strerror or error}") from None

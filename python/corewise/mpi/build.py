@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 from pathlib import Path
@@ -76,8 +77,21 @@ def cache_root() -> Path:
             return root
     except OSError:
         pass
-    root = Path(tempfile.gettempdir()) / f"corewise-{os.getuid()}"
-    root.mkdir(mode=0o700, exist_ok=True)
+    return _private_folder()
+
+
+def _private_folder() -> Path:
+    """A temporary folder that nobody else can write: what lies there runs inside the user's programs."""
+    places = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")]
+    place = next((each for each in places if not set(" :") & set(str(each))), places[1])
+    root = place / f"corewise-{os.getuid()}"
+    try:
+        root.mkdir(mode=0o700, exist_ok=True)
+        found = root.lstat()
+    except OSError as error:
+        raise RunError(f"{root}: cannot be made: {error.strerror}: set XDG_CACHE_HOME") from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise RunError(f"{root}: not a folder that only you can use: remove it, or set XDG_CACHE_HOME")
     return root
 
 

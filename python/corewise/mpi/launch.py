@@ -16,7 +16,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -38,6 +39,8 @@ LAUNCHERS = (
     "mpirun.mpich",
 )
 META = "meta.json"
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""Signals that end a run from outside: batch systems, closed terminals, users."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class RunOutcome:
 
     Attributes
     ----------
-    exit_status : the launcher's, or 128 + signal number when it was killed.
+    exit_status : the launcher's, or 128 + signal number when it or we were told to end.
     wall_s : seconds from launch to its end.
     """
 
@@ -276,7 +279,7 @@ def record(
 def execute(
     command: Sequence[str], variables: Mapping[str, str], output: IO[str] | int | None = None
 ) -> RunOutcome:
-    """Runs a command to its end; an interrupt reaches it, not us.
+    """Runs a command to its end; an interrupt reaches it, not us, and what tells us to end, ends it.
 
     Parameters
     ----------
@@ -285,16 +288,45 @@ def execute(
     output : where its standard output goes; None: to ours.
     """
     begin = time.monotonic()
-    try:
-        child = subprocess.Popen(list(command), env=dict(variables), stdout=output)
-    except OSError as error:
-        raise RunError(f"{command[0]}: cannot be started: {error.strerror}") from error
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
+    received: list[int] = []
+    started: list[subprocess.Popen[bytes]] = []
+
+    def end(number: int, frame: object) -> None:
+        received.append(number)
+        for child in started:
+            # Every launcher ends its ranks on SIGTERM; on the others some die alone and leave them behind.
+            child.send_signal(signal.SIGTERM)
+
+    with _signals_handled(end):
+        try:
+            child = subprocess.Popen(list(command), env=dict(variables), stdout=output)
+        except OSError as error:
+            raise RunError(f"{command[0]}: cannot be started: {error.strerror}") from error
+        started.append(child)
+        if received:
+            child.send_signal(signal.SIGTERM)
         status = child.wait()
+    seconds = time.monotonic() - begin
+    if received:
+        return RunOutcome(128 + received[0], seconds)
+    return RunOutcome(status if status >= 0 else 128 - status, seconds)
+
+
+@contextmanager
+def _signals_handled(end: Callable[[int, object], None]) -> Iterator[None]:
+    """Ending signals call `end`, an interrupt does nothing; what was ignored before (nohup) stays ignored."""
+    # Handlers and not SIG_IGN: the child would inherit that.
+    wanted: dict[signal.Signals, Callable[[int, object], None]] = dict.fromkeys(ENDING_SIGNALS, end)
+    wanted[signal.SIGINT] = lambda number, frame: None
+    before = {number: signal.getsignal(number) for number in wanted}
+    for number, handler in wanted.items():
+        if before[number] is not signal.SIG_IGN:
+            signal.signal(number, handler)
+    try:
+        yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    return RunOutcome(status if status >= 0 else 128 - status, time.monotonic() - begin)
+        for number, was in before.items():
+            signal.signal(number, was)
 
 
 def _make_directory(directory: Path) -> None:
