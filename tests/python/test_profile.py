@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import trace_writer as tw
 
-from corewise.analysis.profile import analyse_profile, cpu_list, matrix_blocks
+from corewise.analysis.profile import analyse_profile, cpu_list, matrix_blocks, placement_scope
 from corewise.analysis.symbols import demangled, find_symbol
 from corewise.data.profile import load_profile
 from corewise.errors import InputError
@@ -105,11 +105,11 @@ def test_endings_are_told_apart(tmp_path: Path) -> None:
     ending = analyse_profile(load_profile(tw.write_run(tmp_path / "b.cw", ranks))).ending
     assert not ending.finished
     assert ending.statement == (
-        "did not finish: rank 2 was killed or is still running; all 4 records up to then are here"
+        "did not finish: rank 2 ended without MPI_Finalize; all 4 records up to then are here"
     )
     ranks[1].state, ranks[1].end_ticks = tw.RUNNING, tw.START_TICKS + 500
     ending = analyse_profile(load_profile(tw.write_run(tmp_path / "c.cw", ranks))).ending
-    assert "ranks 1-2 were killed or are still running (rank 1 fell silent first)" in ending.statement
+    assert "did not finish: ranks 1-2 ended without MPI_Finalize; all" in ending.statement
     ranks[0].state, ranks[0].abort_code = tw.ABORTED, 7
     folder = tw.write_run(tmp_path / "d.cw", ranks)
     (folder / "rank-00003.cwt").unlink()
@@ -138,6 +138,81 @@ def test_a_profile_without_meta_is_read(tmp_path: Path) -> None:
     assert profile.meta.program == ()
     tw.write_meta(tmp_path / "ring.cw", exit_status=None)
     assert load_profile(tmp_path / "ring.cw").meta.exit_status is None
+
+
+def test_only_while_the_launcher_has_not_ended_a_rank_may_be_running(tmp_path: Path) -> None:
+    ranks = [tw.RankTrace(rank, 3, state=tw.FINALIZED if rank == 0 else tw.RUNNING) for rank in range(3)]
+    folder = tw.write_run(tmp_path / "run.cw", ranks)
+    tw.write_meta(folder, exit_status=None)
+    statement = analyse_profile(load_profile(folder)).ending.statement
+    assert "ranks 1-2 ended without MPI_Finalize or are still running" in statement
+    (folder / "meta.json").unlink()
+    assert analyse_profile(load_profile(folder)).ending.statement == statement
+    tw.write_meta(folder, exit_status=1)
+    assert "still running" not in analyse_profile(load_profile(folder)).ending.statement
+
+
+@pytest.mark.parametrize("broken", ["{", "[]", "{}", '{"format": "corewise-profile", "version": 2}'])
+def test_traces_beside_a_broken_meta_are_read(tmp_path: Path, broken: str) -> None:
+    folder = tw.ring_run(tmp_path / "ring.cw", size=4)
+    (folder / "meta.json").write_text(broken)
+    analysis = analyse_profile(load_profile(folder))
+    assert not analysis.profile.has_meta
+    assert analysis.summary.messages == 12
+    (warning,) = analysis.warnings
+    assert warning.startswith(f"{folder / 'meta.json'}: ")
+    assert warning.endswith("; read without it")
+
+
+@pytest.mark.parametrize("left", [40_000, 37_000, 45_000])
+def test_a_cut_file_is_said(tmp_path: Path, left: int) -> None:
+    folder = tw.ring_run(tmp_path / "ring.cw", size=4, rounds=200)
+    cut = folder / "rank-00001.cwt"
+    whole = cut.read_bytes()
+    assert len(whole) > left + 4_096
+    cut.write_bytes(whole[:left])
+    warnings = analyse_profile(load_profile(folder)).warnings
+    assert (
+        f"rank 1: {len(whole) - left:,} bytes missing at the end of the trace file: it was cut short".replace(
+            ",", " "
+        )
+        in warnings
+    )
+
+
+def test_differences_are_said_by_pair(tmp_path: Path) -> None:
+    ranks = [tw.RankTrace(rank, 7) for rank in range(7)]
+    ranks[0].put(tw.SEND, "MPI_Send", 1, 5_000)
+    ranks[2].put(tw.RECEIVE, "MPI_Recv", 1, 30)
+    ranks[4].put(tw.SEND, "MPI_Send", 5, 8)
+    ranks[5].put(tw.RECEIVE, "MPI_Recv", 4, 4)
+    ranks[5].put(tw.RECEIVE, "MPI_Recv", 4, 4)
+    consistency = analyse_profile(load_profile(tw.write_run(tmp_path / "a.cw", ranks))).consistency
+    assert consistency.statement == (
+        "3 of 3 pairs differ: sent but not received: 5 000 B (0→1); received but not sent: 30 B (1→2); "
+        "as many bytes, but not as many messages: 4→5"
+    )
+    for peer in (2, 3, 4, 5, 6):
+        ranks[0].put(tw.SEND, "MPI_Send", peer, peer)
+    statement = analyse_profile(load_profile(tw.write_run(tmp_path / "b.cw", ranks))).consistency.statement
+    assert "sent but not received: 5 020 B (0→1, 0→6, 0→5, 0→4, ...)" in statement
+
+
+def test_what_a_placement_leaves_out(tmp_path: Path) -> None:
+    both = load_profile(tw.ring_run(tmp_path / "ring.cw", size=4)).world
+    # An allreduce of 64 bytes over 4 ranks: 32 bytes between each of the 12 pairs.
+    assert placement_scope(both) == (True, "384 bytes of collectives are not in the placement")
+    ranks = [tw.RankTrace(rank, 4) for rank in range(4)]
+    for rank in ranks:
+        rank.put(tw.COLLECTIVE, "MPI_Allreduce", tw.NO_PEER, 64)
+    only = load_profile(tw.write_run(tmp_path / "only.cw", ranks)).world
+    assert placement_scope(only) == (
+        False,
+        "no point-to-point messages: nothing to place; 384 bytes of collectives are not considered",
+    )
+    ranks[0].put(tw.SEND, "MPI_Send", 1, 0)
+    empty = load_profile(tw.write_run(tmp_path / "empty.cw", ranks)).world
+    assert placement_scope(empty)[1].startswith("all point-to-point messages are empty: nothing to place")
 
 
 def test_ranks_without_records_are_an_empty_profile(tmp_path: Path) -> None:

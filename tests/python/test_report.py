@@ -22,7 +22,14 @@ from corewise.cli.main import execute
 from corewise.data.profile import load_profile
 from corewise.report import svg
 from corewise.report.html import page
-from corewise.report.text import bytes_text, count_text, share_text, size_range_text, time_text
+from corewise.report.text import (
+    bytes_text,
+    count_text,
+    library_text,
+    share_text,
+    size_range_text,
+    time_text,
+)
 
 
 def _out(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
@@ -63,9 +70,80 @@ def test_a_killed_run_is_reported_as_such(tmp_path: Path, capsys: pytest.Capture
     folder = tw.write_run(tmp_path / "killed.cw", ranks)
     status, out, _ = _out(["report", str(folder)], capsys)
     assert status == 0
-    assert (
-        "did not finish: rank 2 was killed or is still running; all 1 500 records up to then are here" in out
+    assert "did not finish: rank 2 ended without MPI_Finalize; all 1 500 records up to then are here" in out
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_narrow_terminals_give_up_columns_not_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    folder = tw.ring_run(tmp_path / "ring.cw", size=8)
+    (folder / "rank-00007.cwt").write_text("damaged")  # a long warning
+    status, out, _ = _out(["report", str(folder), "--machine", "pack:2 l3:2 core:4"], capsys)
+    assert status == 0
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= width
+    lines = out.splitlines()
+    for name in ("MPI_Allreduce", "MPI_Recv", "MPI_Finalize"):
+        assert sum(bool(re.match(f"│ {name} ", line)) for line in lines) == 1
+    for title in ("time per MPI call", "where MPI is called from", "message sizes"):
+        assert title in lines  # without trailing blanks
+    # What wraps stays below its beginning.
+    start = next(number for number, line in enumerate(lines) if line.startswith("! "))
+    end = next(number for number in range(start, len(lines)) if lines[number][:1] not in ("!", " "))
+    warnings = " ".join(line[2:] for line in lines[start:end])
+    assert "not a corewise trace (it does not start with CWTRACE)" in warnings
+    start = lines.index("units of rank 0, 1, ... in full:") + 1 if width == 80 else 0
+    if start:
+        assert lines[start].split()[0] == "best"
+        study = study_placements(load_profile(folder).pattern(), Machine.from_synthetic("pack:2 l3:2 core:4"))
+        full = " ".join(study.machine.units[unit].name for unit in study.best.unit_of_rank)
+        assert full in " ".join(" ".join(lines[start:]).split())
+
+
+def test_a_program_of_collectives_has_nothing_to_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ranks = [tw.RankTrace(rank, 4) for rank in range(4)]
+    for rank in ranks:
+        rank.put(tw.COLLECTIVE, "MPI_Allreduce", tw.NO_PEER, 64)
+    folder = tw.write_run(tmp_path / "sum.cw", ranks)
+    arguments = ["report", str(folder), "--machine", "ring:8"]
+    html = tmp_path / "sum.html"
+    status, out, _ = _out([*arguments, "--html", str(html)], capsys)
+    said = "no point-to-point messages: nothing to place; 384 bytes of collectives are not considered"
+    assert status == 0
+    assert f": {said}" in out
+    assert "optimal" not in out
+    assert said in html.read_text(encoding="utf-8")
+    document = json.loads(_out([*arguments, "--json"], capsys)[1])
+    assert (document["placement"], document["placement_note"]) == (None, said)
+
+
+def test_collectives_beside_messages_are_said_not_to_be_placed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tw.ring_run(tmp_path / "ring.cw", size=4)
+    _, out, _ = _out(["report", str(folder), "--machine", "ring:8"], capsys)
+    assert "! 384 bytes of collectives are not in the placement" in out
+
+
+def test_a_name_whose_volumes_do_not_fit_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ranks = [tw.RankTrace(rank, 4) for rank in range(4)]
+    for rank in ranks:
+        rank.put(tw.SEND, "MPI_Send", (rank.rank + 1) % 4, 100_000)
+        rank.put(tw.SEND, "MPI_Send", (rank.rank + 2) % 4, 200)
+    _, out, _ = _out(["report", str(tw.write_run(tmp_path / "mixed.cw", ranks))], capsys)
+    assert "dissemination of 4 (degree of match 1.000, volumes do not fit)" in out
+
+
+def test_a_librarys_long_version_is_one_line() -> None:
+    assert library_text("MPICH Version:      4.2.0\nMPICH Release date: today\nMPICH ABI: 16") == (
+        "MPICH Version: 4.2.0"
     )
+    assert library_text("Open MPI v5.0.0, package: x") == "Open MPI v5.0.0"
+    assert library_text("") == ""
 
 
 def test_an_empty_profile_is_said_loudly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

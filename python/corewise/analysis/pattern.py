@@ -43,7 +43,8 @@ class PatternSummary:
         """The best match with its degree, in words."""
         if self.best is None:
             return "no known pattern"
-        return f"{self.best.label} (degree of match {self.best.degree:.3f})"
+        volumes = "" if self.best.volumes_fit else ", volumes do not fit"
+        return f"{self.best.label} (degree of match {self.best.degree:.3f}{volumes})"
 
 
 def summarise_pattern(pattern: Pattern) -> PatternSummary:

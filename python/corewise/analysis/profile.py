@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corewise._core import Pattern, RankSummary, World
+from corewise._core import PairDifference, Pattern, RankSummary, World
 from corewise.analysis.pattern import PatternSummary, summarise_pattern
 from corewise.analysis.symbols import find_symbol
 from corewise.data.profile import Profile
@@ -25,6 +25,7 @@ STARTUP = frozenset(
     {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Session_init", "MPI_Session_finalize"}
 )
 """Procedures that start and stop MPI."""
+_NAMED_PAIRS = 4
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ class Consistency:
     """
 
     pairs: int
-    differing: tuple[object, ...]
+    differing: tuple[PairDifference, ...]
     statement: str
 
 
@@ -227,7 +228,7 @@ def analyse_profile(profile: Profile) -> ProfileAnalysis:
         world=world,
         pattern=pattern,
         summary=summarise_pattern(pattern),
-        ending=_ending(world, ranks),
+        ending=_ending(world, ranks, profile.meta.exit_status is not None),
         records=sum(row.records for row in ranks),
         wall_ns=max((rank.wall_ns for rank in world.ranks), default=0.0),
         startup_ns=_mean([row.startup_ns for row in present]),
@@ -237,11 +238,35 @@ def analyse_profile(profile: Profile) -> ProfileAnalysis:
         sizes=_size_rows(world),
         communicators=_comm_rows(world),
         consistency=_consistency(world),
-        collective_bytes=int(world.coordinates("collective")[2].sum()),
+        collective_bytes=collective_bytes(world),
         one_sided_bytes=int(world.coordinates("put")[2].sum() + world.coordinates("get")[2].sum()),
         imbalance=_ratio([row.mpi_ns for row in present]),
         warnings=_warnings(profile, world),
     )
+
+
+def collective_bytes(world: World) -> int:
+    """Bytes of all collectives, as modelled."""
+    return int(world.coordinates("collective")[2].sum())
+
+
+def placement_scope(world: World) -> tuple[bool, str]:
+    """What a placement made from the world's point-to-point messages goes by.
+
+    Returns
+    -------
+    possible : bool
+        False where no message carries a byte: every placement is as good as any other.
+    note : str
+        One sentence on what is left out, or on why nothing can be placed; else empty.
+    """
+    _, _, size_bytes, messages = world.coordinates("sent")
+    collective = collective_bytes(world)
+    if int(size_bytes.sum()) == 0:
+        found = "all point-to-point messages are empty" if messages.size else "no point-to-point messages"
+        left = f"; {_count(collective)} bytes of collectives are not considered" if collective else ""
+        return False, f"{found}: nothing to place{left}"
+    return True, f"{_count(collective)} bytes of collectives are not in the placement" if collective else ""
 
 
 def matrix_blocks(world: World, kind: str, most_cells: int) -> tuple[NDArray[np.uint64], int]:
@@ -408,7 +433,7 @@ def cpu_list(cpus: Sequence[int]) -> str:
 # ---- how it ended ----------------------------------------------------------------------------------------
 
 
-def _ending(world: World, ranks: Sequence[RankRow]) -> Ending:
+def _ending(world: World, ranks: Sequence[RankRow], over: bool) -> Ending:
     unfinished = [row.rank for row in ranks if row.ending == "running"]
     aborted = [row for row in ranks if row.ending == "aborted"]
     missing = [row.rank for row in ranks if row.ending == "missing"]
@@ -419,7 +444,7 @@ def _ending(world: World, ranks: Sequence[RankRow]) -> Ending:
         codes = ", ".join(sorted({str(row.abort_code) for row in aborted}))
         parts.append(f"{_ranks([row.rank for row in aborted])} called MPI_Abort (code {codes})")
     if unfinished:
-        parts.append(_unfinished(world, unfinished, explained=bool(aborted)))
+        parts.append(_unfinished(unfinished, explained=bool(aborted), over=over))
     if missing:
         parts.append(f"{_ranks(missing)} left no readable trace")
     kept = f"all {_count(sum(row.records for row in ranks))} records up to then are here"
@@ -428,19 +453,12 @@ def _ending(world: World, ranks: Sequence[RankRow]) -> Ending:
     return Ending(False, f"did not finish: {'; '.join(parts)}; {kept}")
 
 
-def _unfinished(world: World, unfinished: Sequence[int], explained: bool) -> str:
-    """Ranks without an end were killed, or died with the one that was: the first to fall silent."""
+def _unfinished(unfinished: Sequence[int], explained: bool, over: bool) -> str:
+    """Which of them died first cannot be told: the one that waited longest has the oldest last record."""
     if explained:
         return f"{_ranks(unfinished)} ended with it"
-    if len(unfinished) == 1:
-        return f"rank {unfinished[0]} was killed or is still running"
-    last_seen = {
-        rank.rank: rank.started_realtime_ns + rank.wall_ns
-        for rank in world.ranks
-        if rank.rank in set(unfinished)
-    }
-    first = min(last_seen, key=lambda rank: (last_seen[rank], rank))
-    return f"{_ranks(unfinished)} were killed or are still running (rank {first} fell silent first)"
+    running = "" if over else " or is still running" if len(unfinished) == 1 else " or are still running"
+    return f"{_ranks(unfinished)} ended without MPI_Finalize{running}"
 
 
 def _ranks(ranks: Sequence[int]) -> str:
@@ -521,13 +539,31 @@ def _consistency(world: World) -> Consistency:
             f"what was sent arrived: {pairs} pairs agree in bytes and messages" if pairs else "no messages"
         )
         return Consistency(pairs, differing, statement)
-    sent = sum(pair.sent_bytes for pair in differing)
-    received = sum(pair.received_bytes for pair in differing)
-    statement = (
-        f"{len(differing)} of {max(pairs, len(differing))} pairs differ: {_count(sent)} bytes sent, "
-        f"{_count(received)} received there"
-    )
+    statement = f"{len(differing)} of {max(pairs, len(differing))} pairs differ: {_difference(differing)}"
     return Consistency(pairs, differing, statement)
+
+
+def _difference(differing: Sequence[PairDifference]) -> str:
+    lost = [(pair, pair.sent_bytes - pair.received_bytes) for pair in differing]
+    parts = (
+        ("sent but not received", [(pair, size_bytes) for pair, size_bytes in lost if size_bytes > 0]),
+        ("received but not sent", [(pair, -size_bytes) for pair, size_bytes in lost if size_bytes < 0]),
+        (
+            "as many bytes, but not as many messages",
+            [(pair, 0) for pair, size_bytes in lost if size_bytes == 0],
+        ),
+    )
+    return "; ".join(f"{what}: {_pairs(pairs)}" for what, pairs in parts if pairs)
+
+
+def _pairs(pairs: Sequence[tuple[PairDifference, int]]) -> str:
+    """The largest differences by name, the others counted."""
+    ordered = sorted(pairs, key=lambda entry: (-entry[1], entry[0].sender, entry[0].receiver))
+    names = [f"{pair.sender}→{pair.receiver}" for pair, _ in ordered[:_NAMED_PAIRS]]
+    if len(ordered) > _NAMED_PAIRS:
+        names.append("...")
+    total = sum(size_bytes for _, size_bytes in ordered)
+    return f"{_count(total)} B ({', '.join(names)})" if total else ", ".join(names)
 
 
 def _size_rows(world: World) -> tuple[SizeRow, ...]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import typer
+from rich.console import RenderableType
 
+from corewise._core import Machine
 from corewise.analysis.placement import PlacementStudy, study_placements
-from corewise.analysis.profile import ProfileAnalysis, analyse_profile
+from corewise.analysis.profile import analyse_profile, placement_scope
 from corewise.cli import console
 from corewise.data.files import write_text
 from corewise.data.machines import load_machine
@@ -55,27 +57,29 @@ def report(
     with console.progress("reading the profile"):
         analysis = analyse_profile(load_profile(source))
     study = None
-    if machine is not None:
+    possible, left_out = placement_scope(analysis.world)
+    if machine is not None and possible:
         with console.progress("searching placements"):
             study = study_placements(analysis.pattern, machine)
     if html_file is not None:
-        write_text(html_file, page(analysis, study))
+        note = left_out if machine is not None else ""
+        write_text(html_file, page(analysis, study, note))
     if as_json:
         name = machine.name if machine is not None else None
         rows = document.call_rows(analysis, top)
-        console.show_json("report", name, rows, **document.fields(analysis, study, top))
+        console.show_json("report", name, rows, **document.fields(analysis, study, top, left_out))
     else:
-        _show(analysis, study, top)
+        placement = _placement(study, machine, left_out)
+        picture = heat_map(analysis.world.matrix("sent"))
+        console.show(*terminal.render(analysis, top, picture, placement))
     if analysis.empty:
         console.warn(f"corewise: {source}: 0 events seen: the ranks started, but no MPI call was recorded")
     if html_file is not None:
         console.note(f"corewise: written to {html_file}")
 
 
-def _show(analysis: ProfileAnalysis, study: PlacementStudy | None, top: int) -> None:
-    placement = []
+def _placement(study: PlacementStudy | None, machine: Machine | None, left_out: str) -> list[RenderableType]:
     if study is not None:
         rank_of_unit = {unit: rank for rank, unit in enumerate(study.best.unit_of_rank)}
-        placement = terminal.placement_parts(study, drawing(study.machine, rank_of_unit))
-    picture = heat_map(analysis.world.matrix("sent"))
-    console.show(*terminal.render(analysis, top, picture, placement))
+        return terminal.placement_parts(study, drawing(study.machine, rank_of_unit), left_out)
+    return terminal.no_placement(machine.name, left_out) if machine is not None else []

@@ -2,7 +2,7 @@
 
 Owns what `meta.json` says and how a folder that is no profile is refused. Invariant: a profile whose
 launcher was killed (no `meta.json`, or one without an exit status) is read like any other; what is wrong
-with single rank files stands in `Profile.problems`.
+with single files stands in `Profile.problems`.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -63,13 +63,13 @@ class Profile:
     path : Path
         The folder.
     meta : RunMeta
-        Empty fields where `meta.json` is missing.
+        Empty fields where `meta.json` is missing or none of ours.
     has_meta : bool
-        Whether there was one.
+        Whether there was one of ours.
     worlds : tuple of World
         The main one first; further ones were spawned or launched in the same run.
     problems : tuple of str
-        Rank files that could not be read.
+        Files that could not be read, `meta.json` among them.
     """
 
     path: Path
@@ -99,8 +99,7 @@ def load_profile(path: str | Path) -> Profile:
     Raises
     ------
     InputError
-        The folder is missing, holds no rank file, holds none that can be read, or its `meta.json` is none
-        of ours.
+        The folder is missing, or holds no rank file that can be read.
     """
     folder = Path(path)
     if not folder.is_dir():
@@ -108,11 +107,17 @@ def load_profile(path: str | Path) -> Profile:
         raise InputError(
             f"{path}: found {found}, allowed: a profile folder NAME.cw (corewise run writes one)"
         )
-    meta = _load_meta(folder / META)
     if not any(folder.glob("*.cwt")):
-        raise InputError(_nothing_there(folder, meta))
+        raise InputError(_nothing_there(folder, _load_meta(folder / META)))
+    meta, problems = None, []
+    try:
+        meta = _load_meta(folder / META)
+    except InputError as error:
+        problems.append(f"{error}; read without it")
     read = read_profile(str(folder))
-    return Profile(folder, meta or RunMeta(), meta is not None, tuple(read.worlds), tuple(read.problems))
+    return Profile(
+        folder, meta or RunMeta(), meta is not None, tuple(read.worlds), (*problems, *read.problems)
+    )
 
 
 def _nothing_there(folder: Path, meta: RunMeta | None) -> str:

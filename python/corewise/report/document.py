@@ -17,7 +17,9 @@ def call_rows(analysis: ProfileAnalysis, top: int) -> list[dict[str, object]]:
     return [asdict(row) for row in analysis.calls[:top]]
 
 
-def fields(analysis: ProfileAnalysis, study: PlacementStudy | None, top: int) -> dict[str, object]:
+def fields(
+    analysis: ProfileAnalysis, study: PlacementStudy | None, top: int, placement_note: str = ""
+) -> dict[str, object]:
     """Everything beside the rows."""
     meta = analysis.profile.meta
     return {
@@ -47,6 +49,7 @@ def fields(analysis: ProfileAnalysis, study: PlacementStudy | None, top: int) ->
         "sizes": [asdict(row) for row in analysis.sizes],
         "communicators": [asdict(row) for row in analysis.communicators],
         "placement": None if study is None else _placement(study),
+        "placement_note": placement_note,
     }
 
 

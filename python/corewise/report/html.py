@@ -18,7 +18,7 @@ from corewise.analysis.links import link_loads
 from corewise.analysis.placement import PlacementStudy
 from corewise.analysis.profile import ProfileAnalysis, matrix_blocks
 from corewise.report import svg
-from corewise.report.text import bytes_text, count_text, share_text, size_range_text, time_text
+from corewise.report.text import bytes_text, count_text, library_text, share_text, size_range_text, time_text
 
 MOST_CELLS = 64
 """Of a heat map's side: 4096 cells with a tooltip each stay quick in any browser."""
@@ -43,7 +43,7 @@ class _Heat:
     most: str
 
 
-def page(analysis: ProfileAnalysis, study: PlacementStudy | None) -> str:
+def page(analysis: ProfileAnalysis, study: PlacementStudy | None, placement_note: str = "") -> str:
     """The whole page as HTML text.
 
     Parameters
@@ -51,7 +51,9 @@ def page(analysis: ProfileAnalysis, study: PlacementStudy | None) -> str:
     analysis : ProfileAnalysis
         What to show.
     study : PlacementStudy or None
-        Placements on a machine, if one was given.
+        Placements on a machine, if one was given and there is anything to place.
+    placement_note : str
+        What the placements leave out, or why there are none.
     """
     environment = Environment(
         loader=PackageLoader("corewise.report"),
@@ -62,6 +64,7 @@ def page(analysis: ProfileAnalysis, study: PlacementStudy | None) -> str:
     )
     environment.filters.update(
         size=bytes_text,
+        library=library_text,
         time=time_text,
         count=count_text,
         share=share_text,
@@ -73,6 +76,7 @@ def page(analysis: ProfileAnalysis, study: PlacementStudy | None) -> str:
         title=" ".join(analysis.profile.meta.program) or analysis.profile.name,
         heats=_heats(analysis),
         study=study,
+        placement_note=placement_note,
         machines=_machines(study),
         ranks=analysis.ranks[:MOST_ROWS],
         hidden_ranks=max(0, len(analysis.ranks) - MOST_ROWS),

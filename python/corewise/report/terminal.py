@@ -13,16 +13,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from corewise.analysis.placement import PlacementStudy
-from corewise.analysis.profile import ProfileAnalysis, RankRow
-from corewise.report.text import bytes_text, count_text, share_text, size_range_text, time_text
+from corewise.analysis.profile import CallRow, ProfileAnalysis, RankRow
+from corewise.report.layout import Column, FittingTable, Hanging
+from corewise.report.text import (
+    bytes_text,
+    count_text,
+    library_text,
+    share_text,
+    size_range_text,
+    time_text,
+)
 
 FEW_RANKS = 16
 """Up to so many ranks each has its own line; of more, those that stand out."""
 _BAR = 24
+_FEW_UNITS = 4
 
 
 def render(
@@ -41,11 +49,11 @@ def render(
     placement : sequence of renderables
         From `placement_parts`; empty where no machine was given.
     """
-    parts: list[RenderableType] = [_heading(analysis)]
+    parts: list[RenderableType] = [*_heading(analysis)]
     if analysis.empty:
         parts.append(Text("0 events seen: the ranks started, but no MPI call was recorded", style="bold red"))
         return parts
-    parts += ["", heat_map, Text(analysis.consistency.statement, style="dim"), "", _pattern(analysis)]
+    parts += ["", heat_map, Text(analysis.consistency.statement, style="dim"), "", *_pattern(analysis)]
     parts += ["", _calls(analysis, top), "", _sites(analysis, top), "", _ranks(analysis)]
     if analysis.sizes:
         parts += ["", _sizes(analysis)]
@@ -54,45 +62,80 @@ def render(
     return parts
 
 
-def placement_parts(study: PlacementStudy, drawing: RenderableType) -> list[RenderableType]:
-    """The placement table and the machine with the best placement on it."""
+def placement_parts(study: PlacementStudy, drawing: RenderableType, note: str = "") -> list[RenderableType]:
+    """The placement table and the machine with the best placement on it.
+
+    Parameters
+    ----------
+    study : PlacementStudy
+        What was found.
+    drawing : renderable
+        The machine with the best placement.
+    note : str
+        What the placements leave out.
+    """
     title = Text("placement", style="bold")
     title.append(f" on {study.machine.name}, a prediction from link loads: {study.statement}", style="none")
-    table = Table(
-        "placement", "busiest link ns", "load", "link", "hop-bytes", "ratio", "unit of rank 0, 1, ..."
+    parts: list[RenderableType] = [title]
+    if note:
+        parts.append(Hanging("! ", Text(note, style="yellow")))
+    return [*parts, _placements(study), drawing]
+
+
+def no_placement(machine: str, note: str) -> list[RenderableType]:
+    """Instead of `placement_parts`, where there is nothing to place."""
+    text = Text("placement", style="bold")
+    text.append(f" on {machine}: {note}", style="yellow")
+    return [text]
+
+
+def _placements(study: PlacementStudy) -> FittingTable:
+    rows = study.rows
+    units = [[study.machine.units[unit].name for unit in row.unit_of_rank] for row in rows]
+    which = [row.which for row in rows]
+    label = max(map(len, which), default=0) + 2
+    return FittingTable(
+        [
+            Column("placement", which),
+            Column("bottleneck ns", [f"{row.bottleneck_ns:.6g}" for row in rows]),
+            Column("load", [bytes_text(row.bottleneck_bytes) for row in rows], importance=2),
+            Column("busiest link", [row.bottleneck_link or "none" for row in rows], importance=3),
+            Column("hop-bytes", [count_text(row.hop_bytes) for row in rows], importance=1),
+            Column("ratio", [f"{row.ratio:.3f}" for row in rows]),
+            Column(
+                "unit of rank 0, 1, ...", [" ".join(names) for names in units], narrow=[*map(_few, units)]
+            ),
+        ],
+        below_when_narrow=[
+            Text("units of rank 0, 1, ... in full:"),
+            *(
+                Hanging(name.ljust(label), Text(" ".join(full)))
+                for name, full in zip(which, units, strict=True)
+            ),
+        ],
     )
-    for row in study.rows:
-        table.add_row(
-            row.which,
-            f"{row.bottleneck_ns:.6g}",
-            bytes_text(row.bottleneck_bytes),
-            row.bottleneck_link or "none",
-            count_text(row.hop_bytes),
-            f"{row.ratio:.3f}",
-            " ".join(study.machine.units[unit].name for unit in row.unit_of_rank),
-        )
-    return [title, table, drawing]
 
 
-def _heading(analysis: ProfileAnalysis) -> Text:
+def _few(names: Sequence[str]) -> str:
+    return " ".join(names) if len(names) <= _FEW_UNITS else " ".join((*names[:_FEW_UNITS], "..."))
+
+
+def _heading(analysis: ProfileAnalysis) -> list[RenderableType]:
     meta = analysis.profile.meta
-    text = Text(" ".join(meta.program) or str(analysis.profile.path), style="bold")
-    mpi = f"{meta.mpi_name} {meta.mpi_version}".strip() or analysis.world.library.split(",")[0] or "MPI"
+    mpi = f"{meta.mpi_name} {meta.mpi_version}".strip() or library_text(analysis.world.library) or "MPI"
     ranks = "1 rank" if analysis.world.size == 1 else f"{analysis.world.size} ranks"
-    facts = [ranks, mpi, _hosts(analysis)]
-    if meta.started:
-        facts.append(meta.started)
-    text.append(f"\n{', '.join(fact for fact in facts if fact)}", style="none")
+    facts = [ranks, mpi, _hosts(analysis), meta.started]
     style = "green" if analysis.ending.finished else "bold red"
-    text.append(f"\n{analysis.ending.statement}", style=style)
-    text.append(
-        f"\nwall {time_text(analysis.wall_ns)}, of it {time_text(analysis.startup_ns)} starting and stopping "
-        f"MPI; {count_text(analysis.records)} records",
-        style="none",
-    )
-    for warning in analysis.warnings:
-        text.append(f"\n! {warning}", style="yellow")
-    return text
+    return [
+        Text(" ".join(meta.program) or str(analysis.profile.path), style="bold"),
+        Text(", ".join(fact for fact in facts if fact)),
+        Text(analysis.ending.statement, style=style),
+        Text(
+            f"wall {time_text(analysis.wall_ns)}, of it {time_text(analysis.startup_ns)} starting and "
+            f"stopping MPI; {count_text(analysis.records)} records"
+        ),
+        *(Hanging("! ", Text(warning, style="yellow")) for warning in analysis.warnings),
+    ]
 
 
 def _hosts(analysis: ProfileAnalysis) -> str:
@@ -100,93 +143,113 @@ def _hosts(analysis: ProfileAnalysis) -> str:
     return f"on {hosts[0]}" if len(hosts) == 1 else f"on {len(hosts)} hosts" if hosts else ""
 
 
-def _pattern(analysis: ProfileAnalysis) -> Text:
+def _pattern(analysis: ProfileAnalysis) -> list[RenderableType]:
     summary = analysis.summary
-    text = Text("pattern", style="bold")
-    text.append(
-        f"  {count_text(summary.messages)} messages, {bytes_text(summary.bytes)} between "
-        f"{summary.pairs} pairs",
-        style="none",
-    )
+    lines = [
+        Text(
+            f"{count_text(summary.messages)} messages, {bytes_text(summary.bytes)} between "
+            f"{summary.pairs} pairs"
+        )
+    ]
     if summary.messages:
-        text.append("\n         ")
-        text.append(summary.label, style="bold green" if summary.best else "yellow")
+        lines.append(Text(summary.label, style="bold green" if summary.best else "yellow"))
         others = [match for match in summary.matches if match is not summary.best][:2]
         if others:
             names = "; ".join(f"{match.label} ({match.degree:.3f})" for match in others)
-            text.append(f"\n         next: {names}", style="dim")
+            lines.append(Text(f"next: {names}", style="dim"))
     if analysis.collective_bytes:
-        text.append(
-            f"\n         collectives, as modelled: {bytes_text(analysis.collective_bytes)}", style="none"
-        )
+        lines.append(Text(f"collectives, as modelled: {bytes_text(analysis.collective_bytes)}"))
     if analysis.one_sided_bytes:
-        text.append(f"\n         one-sided: {bytes_text(analysis.one_sided_bytes)}", style="none")
-    return text
+        lines.append(Text(f"one-sided: {bytes_text(analysis.one_sided_bytes)}"))
+    return [
+        Hanging(Text("pattern  ", style="bold") if number == 0 else " " * 9, line)
+        for number, line in enumerate(lines)
+    ]
 
 
-def _calls(analysis: ProfileAnalysis, top: int) -> Table:
-    table = Table(title="time per MPI call", title_style="bold", title_justify="left")
-    for name in ("call", "share"):
-        table.add_column(name)
-    for name in ("calls", "total", "mean", "longest", "slowest/mean rank", "bytes"):
-        table.add_column(name, justify="right")
-    for row in analysis.calls[:top]:
-        misses = f" ({count_text(row.misses)} misses)" if row.misses else ""
-        table.add_row(
-            row.procedure,
-            "start/stop" if row.share is None else f"{share_text(row.share):>7} {_bar(row.share)}",
-            count_text(row.calls) + misses,
-            time_text(row.time_ns) + (f" + {time_text(row.polling_ns)} polling" if row.polling_ns else ""),
-            time_text(row.mean_ns),
-            time_text(row.longest_ns),
-            f"{row.imbalance:.2f}",
-            bytes_text(row.bytes) if row.bytes else "",
-        )
-    _say_rest(table, len(analysis.calls) - top)
-    return table
+def _calls(analysis: ProfileAnalysis, top: int) -> FittingTable:
+    rows = analysis.calls[:top]
+    shares = ["start/stop" if row.share is None else f"{share_text(row.share):>7}" for row in rows]
+    return FittingTable(
+        [
+            Column("call", [row.procedure for row in rows]),
+            Column(
+                "share",
+                [
+                    share if row.share is None else f"{share} {_bar(row.share)}"
+                    for row, share in zip(rows, shares, strict=True)
+                ],
+                narrow=shares,
+            ),
+            Column("calls", [_called(row) for row in rows], right=True),
+            Column("total", [_total(row) for row in rows], right=True),
+            Column("mean", [time_text(row.mean_ns) for row in rows], right=True, importance=2),
+            Column("longest", [time_text(row.longest_ns) for row in rows], right=True, importance=1),
+            Column("slowest/mean rank", [f"{row.imbalance:.2f}" for row in rows], right=True, importance=3),
+            Column("bytes", [_bytes(row.bytes) for row in rows], right=True, importance=4),
+        ],
+        title="time per MPI call",
+        remark=_rest(len(analysis.calls) - top),
+    )
 
 
-def _sites(analysis: ProfileAnalysis, top: int) -> Table:
-    table = Table(title="where MPI is called from", title_style="bold", title_justify="left")
-    table.add_column("function", overflow="fold")
-    table.add_column("call")
-    for name in ("calls", "total", "bytes", "ranks"):
-        table.add_column(name, justify="right")
-    for row in analysis.sites[:top]:
-        table.add_row(
-            row.where + (" (program changed since)" if row.changed else ""),
-            row.procedure,
-            count_text(row.calls),
-            time_text(row.time_ns),
-            bytes_text(row.bytes) if row.bytes else "",
-            str(row.ranks),
-        )
-    _say_rest(table, len(analysis.sites) - top)
-    return table
+def _called(row: CallRow) -> str:
+    return count_text(row.calls) + (f" ({count_text(row.misses)} misses)" if row.misses else "")
 
 
-def _ranks(analysis: ProfileAnalysis) -> Table:
-    shown = _worth_showing(analysis.ranks)
+def _total(row: CallRow) -> str:
+    return time_text(row.time_ns) + (f" + {time_text(row.polling_ns)} polling" if row.polling_ns else "")
+
+
+def _bytes(size_bytes: int) -> str:
+    return bytes_text(size_bytes) if size_bytes else ""
+
+
+def _sites(analysis: ProfileAnalysis, top: int) -> FittingTable:
+    rows = analysis.sites[:top]
+    return FittingTable(
+        [
+            Column(
+                "function",
+                [row.where + (" (program changed since)" if row.changed else "") for row in rows],
+                wrap=True,
+            ),
+            Column("call", [row.procedure for row in rows]),
+            Column("calls", [count_text(row.calls) for row in rows], right=True, importance=3),
+            Column("total", [time_text(row.time_ns) for row in rows], right=True),
+            Column("bytes", [_bytes(row.bytes) for row in rows], right=True, importance=2),
+            Column("ranks", [str(row.ranks) for row in rows], right=True, importance=1),
+        ],
+        title="where MPI is called from",
+        remark=_rest(len(analysis.sites) - top),
+    )
+
+
+def _ranks(analysis: ProfileAnalysis) -> FittingTable:
+    rows = _worth_showing(analysis.ranks)
     title = f"ranks: slowest over mean time in MPI {analysis.imbalance:.2f}"
-    if len(shown) < len(analysis.ranks):
-        title += f" ({len(shown)} of {len(analysis.ranks)} shown: unfinished, least and most time in MPI)"
-    table = Table(title=title, title_style="bold", title_justify="left")
-    for name in ("rank", "in MPI", "ended", "host", "may run on"):
-        table.add_column(name)
-    for name in ("sent", "received", "records"):
-        table.add_column(name, justify="right")
-    for row in shown:
-        table.add_row(
-            str(row.rank),
-            f"{share_text(row.share):>7} {_bar(row.share)} {time_text(row.mpi_ns)}",
-            Text(_ended(row), style="" if row.ending == "finalized" else "bold red"),
-            row.host,
-            row.cpus + (" (moved)" if row.moved else ""),
-            bytes_text(row.sent_bytes),
-            bytes_text(row.received_bytes),
-            count_text(row.records),
-        )
-    return table
+    if len(rows) < len(analysis.ranks):
+        title += f" ({len(rows)} of {len(analysis.ranks)} shown: unfinished, least and most time in MPI)"
+    ended = [Text(_ended(row), style="" if row.ending == "finalized" else "bold red") for row in rows]
+    return FittingTable(
+        [
+            Column("rank", [str(row.rank) for row in rows]),
+            Column(
+                "in MPI",
+                [f"{share_text(row.share):>7} {_bar(row.share)} {time_text(row.mpi_ns)}" for row in rows],
+                narrow=[f"{share_text(row.share):>7} {time_text(row.mpi_ns)}" for row in rows],
+            ),
+            Column("ended", ended),
+            Column("host", [row.host for row in rows], importance=1),
+            Column(
+                "may run on", [row.cpus + (" (moved)" if row.moved else "") for row in rows], importance=2
+            ),
+            Column("sent", [bytes_text(row.sent_bytes) for row in rows], right=True, importance=4),
+            Column("received", [bytes_text(row.received_bytes) for row in rows], right=True, importance=4),
+            Column("records", [count_text(row.records) for row in rows], right=True, importance=3),
+        ],
+        title=title,
+    )
 
 
 def _worth_showing(ranks: Sequence[RankRow]) -> list[RankRow]:
@@ -204,20 +267,22 @@ def _ended(row: RankRow) -> str:
     return words.get(row.ending) or f"aborted ({row.abort_code})"
 
 
-def _sizes(analysis: ProfileAnalysis) -> Table:
-    table = Table(title="message sizes", title_style="bold", title_justify="left")
-    table.add_column("size")
-    for name in ("messages", "bytes", "collective calls", "bytes"):
-        table.add_column(name, justify="right")
-    for row in analysis.sizes:
-        table.add_row(
-            size_range_text(row.low_bytes, row.high_bytes),
-            count_text(row.messages) if row.messages else "",
-            bytes_text(row.bytes) if row.messages else "",
-            count_text(row.collective_calls) if row.collective_calls else "",
-            bytes_text(row.collective_bytes) if row.collective_calls else "",
-        )
-    return table
+def _sizes(analysis: ProfileAnalysis) -> FittingTable:
+    rows = analysis.sizes
+    calls = [count_text(row.collective_calls) if row.collective_calls else "" for row in rows]
+    collective = [bytes_text(row.collective_bytes) if row.collective_calls else "" for row in rows]
+    return FittingTable(
+        [
+            Column("size", [size_range_text(row.low_bytes, row.high_bytes) for row in rows]),
+            Column(
+                "messages", [count_text(row.messages) if row.messages else "" for row in rows], right=True
+            ),
+            Column("bytes", [bytes_text(row.bytes) if row.messages else "" for row in rows], right=True),
+            Column("collective calls", calls, right=True, importance=2),
+            Column("bytes", collective, right=True, importance=1),
+        ],
+        title="message sizes",
+    )
 
 
 def _bar(share: float) -> str:
@@ -227,7 +292,5 @@ def _bar(share: float) -> str:
     return ("█" * full + " ▏▎▍▌▋▊▉"[rest]).strip().ljust(_BAR)
 
 
-def _say_rest(table: Table, hidden: int) -> None:
-    if hidden > 0:
-        table.caption = f"{hidden} more rows: --top"
-        table.caption_justify = "left"
+def _rest(hidden: int) -> str:
+    return f"{hidden} more rows: --top" if hidden > 0 else ""

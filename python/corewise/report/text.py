@@ -47,3 +47,9 @@ def size_range_text(low_bytes: int, high_bytes: int) -> str:
     if low_bytes == high_bytes:
         return bytes_text(low_bytes)
     return f"{bytes_text(low_bytes)} to {bytes_text(high_bytes + 1)}"
+
+
+def library_text(library: str) -> str:
+    """What MPI_Get_library_version says, as far as it names the library: MPICH goes on for five lines."""
+    first = next(iter(library.splitlines()), "")
+    return " ".join(first.split(",")[0].split())
