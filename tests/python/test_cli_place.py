@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trace_writer as tw
 from numpy.typing import NDArray
 
 from corewise.cli.main import execute
@@ -159,6 +160,36 @@ def test_the_table_says_how_it_knows(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert list(load_placement(output).unit_of_rank) == again["best"]["unit_of_rank"]
 
 
+def test_a_narrow_table_keeps_its_columns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = ring_file(tmp_path, "ranks=8")
+    capsys.readouterr()
+    for columns, more in (("80", []), ("100", ["294912"]), ("124", ["294912", "SPE0 SPE1 SPE2 SPE3 ..."])):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert execute(["place", str(file), "--machine", "cell-be"]) == 0
+        out = capsys.readouterr().out
+        assert "identity: SPE0 SPE1 SPE2 SPE3 SPE4 SPE5 SPE6 SPE7\n" in out
+        for word in ("bottleneck ns", "identity (rank order) │ 320 ", "cw:PPE>SPE1", "4.000", *more):
+            assert word in out, (columns, word)
+        assert max(map(len, out.splitlines())) <= int(columns)
+
+
+def test_a_profile_of_collectives_has_nothing_to_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four ranks reduce 64 bytes together: as modelled, each sends 32 to each of three others."""
+    alone = tw.ring_run(tmp_path / "alone.cw", rounds=0)
+    assert execute(["place", str(alone), "--machine", "cell-be"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "no point-to-point messages: nothing to place; 384 bytes of collectives" in captured.err
+    both = tw.ring_run(tmp_path / "both.cw", rounds=1)
+    assert execute(["place", str(both), "--machine", "cell-be"]) == 0
+    assert "384 bytes of collectives are not in the placement" in capsys.readouterr().out
+    assert rows_of(capsys, str(both), "--machine", "cell-be")["document"]["collective_bytes"] == 384  # type: ignore[index]
+
+
 def test_beyond_eight_ranks_nothing_is_claimed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = ring_file(tmp_path, "ranks=16", "bytes=4096")
     capsys.readouterr()
@@ -187,10 +218,20 @@ def test_export_for_this_host(
     file = ring_file(tmp_path, "ranks=1")
     capsys.readouterr()
     assert execute(["place", str(file), "--machine", "host", "--export", "openmpi-rankfile"]) == 0
-    out = capsys.readouterr().out
-    assert "mpiexec -n 1 --map-by rankfile:file=rankfile PROGRAM" in out
-    assert "prediction" not in out
+    captured = capsys.readouterr()
+    # Usable as $(corewise place ...): the launcher's line alone, wherever it is run.
+    assert captured.out == f"mpiexec -n 1 --map-by rankfile:file={tmp_path / 'rankfile'}\n"
+    assert "best placement" in captured.err
+    assert "nominal" in captured.err
+    assert "prediction" not in captured.err
     assert (tmp_path / "rankfile").read_text() == "rank 0=localhost slot=0\n"
+    again = ["place", str(file), "--machine", "host", "--export", "openmpi-rankfile", "--export-file"]
+    assert execute([*again, "rankfile"]) == 0
+    Path("precious").write_text("data\n")
+    capsys.readouterr()
+    assert execute([*again, "precious"]) == 2
+    assert "no rank file" in capsys.readouterr().err
+    assert Path("precious").read_text() == "data\n"
     document = rows_of(capsys, str(file), "--machine", "host", "--export", "mpich")["document"]
     assert document["export"]["arguments"][:2] == ["-n", "1"]  # type: ignore[index]
 
@@ -207,6 +248,10 @@ def test_export_for_this_host(
         (["ring.json", "--machine", "cell-be", "--export", "pbs"], ["'pbs'", "openmpi-rankfile"]),
         (["ring.json", "--machine", "cell-be", "--export", "mpich"], ["'SPE0'", "operating-system index"]),
         (["ring.json"], ["--machine"]),
+        (["ring.json", "-m", "host", "--rounds", "3"], ["--rounds", "only with --apply"]),
+        (["ring.json", "-m", "host", "--export-file", "x"], ["--export-file", "only with --export"]),
+        (["ring.json", "-m", "host", "--apply"], ["--apply needs a profile", "found a pattern file"]),
+        (["ring.json", "-m", "cell-be", "-o", "."], ["found a folder"]),
         (["none.cw", "--machine", "cell-be"], ["none.cw"]),
     ],
 )

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console, RenderableType
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from corewise import __version__
@@ -35,6 +36,20 @@ def show(*renderables: RenderableType) -> None:
     console = _console(stderr=False)
     for renderable in renderables:
         console.print(renderable)
+
+
+def show_aside(*renderables: RenderableType) -> None:
+    """Prints renderables to standard error: standard output is kept for what a script reads."""
+    console = _console(stderr=True)
+    for renderable in renderables:
+        console.print(renderable)
+
+
+def fits(table: RenderableType) -> bool:
+    """Whether standard output is wide enough to show a table uncut."""
+    console = _console(stderr=False)
+    unlimited = console.options.update(width=1_000_000)
+    return Measurement.get(console, unlimited, table).maximum <= console.width
 
 
 def show_json(name: str, machine: str | None, rows: Sequence[Mapping[str, object]], **more: object) -> None:

@@ -45,6 +45,15 @@ class Export:
     needs_file: bool = False
 
 
+RANK_FILE_FORM = "openmpi-rankfile"
+"""The one form that needs a file."""
+
+
+def is_rank_file(text: str) -> bool:
+    """Whether a text is a rank file, by its first line (an empty one may become one)."""
+    return not text.strip() or text.lstrip().startswith("rank ")
+
+
 def openmpi_rankfile(cores: Sequence[int], file: str) -> Export:
     """Open MPI 5: rank r on hwloc logical core ``cores[r]``, by a rank file that lies at `file`.
 

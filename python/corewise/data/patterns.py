@@ -39,10 +39,20 @@ def save_pattern(pattern: Pattern, path: str | Path) -> None:
 
 def load_pattern_or_profile(reference: str | Path) -> Pattern:
     """The pattern of a file, or of a profile directory ``NAME.cw``."""
+    return load_pattern_and_collectives(reference)[0]
+
+
+def load_pattern_and_collectives(reference: str | Path) -> tuple[Pattern, int | None]:
+    """The same, and the bytes of a profile's collectives, which no pattern holds; None for a pattern file."""
     path = Path(reference)
-    if path.suffix != PROFILE_SUFFIX and not path.is_dir():
-        return load_pattern(path)
+    if not is_profile(path):
+        return load_pattern(path), None
     # Only a profile needs the trace reader; pattern files stay quick to read without it.
-    profile = importlib.import_module("corewise.data.profile")
-    pattern: Pattern = profile.load_profile(path).pattern()
-    return pattern
+    profile = importlib.import_module("corewise.data.profile").load_profile(path)
+    pattern: Pattern = profile.pattern()
+    return pattern, int(profile.world.coordinates("collective")[2].sum())
+
+
+def is_profile(path: Path) -> bool:
+    """Whether a reference means a profile directory and not a pattern file."""
+    return path.suffix == PROFILE_SUFFIX or path.is_dir()
