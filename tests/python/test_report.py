@@ -88,7 +88,8 @@ def test_narrow_terminals_give_up_columns_not_names(
     for name in ("MPI_Allreduce", "MPI_Recv", "MPI_Finalize"):
         assert sum(bool(re.match(f"│ {name} ", line)) for line in lines) == 1
     for title in ("time per MPI call", "where MPI is called from", "message sizes"):
-        assert title in lines  # without trailing blanks
+        assert title in lines
+    assert [line for line in lines if line != line.rstrip()] == []
     # What wraps stays below its beginning.
     start = next(number for number, line in enumerate(lines) if line.startswith("! "))
     end = next(number for number in range(start, len(lines)) if lines[number][:1] not in ("!", " "))

@@ -15,6 +15,7 @@ from rich.text import Text
 
 _UNLIMITED = 10_000
 _LEAST_TEXT = 20
+_READABLE_CELL = 26
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def _width(console: Console, options: ConsoleOptions, table: Table) -> int:
     for column in table.columns:
         if not column.no_wrap:
             natural = Measurement.get(console, options, Text("\n".join(map(_plain, column._cells)))).maximum
-            column.max_width = min(max(natural, len(str(column.header))), _LEAST_TEXT)
+            column.max_width = min(max(natural, len(str(column.header))), _READABLE_CELL)
     width = Measurement.get(console, options.update(width=_UNLIMITED), table).maximum
     for column in table.columns:
         column.max_width = None

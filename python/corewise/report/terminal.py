@@ -53,7 +53,13 @@ def render(
     if analysis.empty:
         parts.append(Text("0 events seen: the ranks started, but no MPI call was recorded", style="bold red"))
         return parts
-    parts += ["", heat_map, Text(analysis.consistency.statement, style="dim"), "", *_pattern(analysis)]
+    parts += [
+        "",
+        heat_map,
+        Hanging("", Text(analysis.consistency.statement, style="dim")),
+        "",
+        *_pattern(analysis),
+    ]
     parts += ["", _calls(analysis, top), "", _sites(analysis, top), "", _ranks(analysis)]
     if analysis.sizes:
         parts += ["", _sizes(analysis)]
@@ -76,7 +82,7 @@ def placement_parts(study: PlacementStudy, drawing: RenderableType, note: str = 
     """
     title = Text("placement", style="bold")
     title.append(f" on {study.machine.name}, a prediction from link loads: {study.statement}", style="none")
-    parts: list[RenderableType] = [title]
+    parts: list[RenderableType] = [Hanging("", title)]
     if note:
         parts.append(Hanging("! ", Text(note, style="yellow")))
     return [*parts, _placements(study), drawing]
@@ -86,7 +92,7 @@ def no_placement(machine: str, note: str) -> list[RenderableType]:
     """Instead of `placement_parts`, where there is nothing to place."""
     text = Text("placement", style="bold")
     text.append(f" on {machine}: {note}", style="yellow")
-    return [text]
+    return [Hanging("", text)]
 
 
 def _placements(study: PlacementStudy) -> FittingTable:
@@ -106,7 +112,9 @@ def _placements(study: PlacementStudy) -> FittingTable:
                 "unit of rank 0, 1, ...", [" ".join(names) for names in units], narrow=[*map(_few, units)]
             ),
         ],
-        below_when_narrow=[
+        below_when_narrow=[]
+        if study.pattern.ranks <= _FEW_UNITS
+        else [
             Text("units of rank 0, 1, ... in full:"),
             *(
                 Hanging(name.ljust(label), Text(" ".join(full)))
@@ -127,12 +135,15 @@ def _heading(analysis: ProfileAnalysis) -> list[RenderableType]:
     facts = [ranks, mpi, _hosts(analysis), meta.started]
     style = "green" if analysis.ending.finished else "bold red"
     return [
-        Text(" ".join(meta.program) or str(analysis.profile.path), style="bold"),
-        Text(", ".join(fact for fact in facts if fact)),
-        Text(analysis.ending.statement, style=style),
-        Text(
-            f"wall {time_text(analysis.wall_ns)}, of it {time_text(analysis.startup_ns)} starting and "
-            f"stopping MPI; {count_text(analysis.records)} records"
+        Text(" ".join(meta.program) or str(analysis.profile.path), style="bold", overflow="fold"),
+        Hanging("", Text(", ".join(fact for fact in facts if fact))),
+        Hanging("", Text(analysis.ending.statement, style=style)),
+        Hanging(
+            "",
+            Text(
+                f"wall {time_text(analysis.wall_ns)}, of it {time_text(analysis.startup_ns)} starting and "
+                f"stopping MPI; {count_text(analysis.records)} records"
+            ),
         ),
         *(Hanging("! ", Text(warning, style="yellow")) for warning in analysis.warnings),
     ]
@@ -185,7 +196,7 @@ def _calls(analysis: ProfileAnalysis, top: int) -> FittingTable:
             Column("total", [_total(row) for row in rows], right=True),
             Column("mean", [time_text(row.mean_ns) for row in rows], right=True, importance=2),
             Column("longest", [time_text(row.longest_ns) for row in rows], right=True, importance=1),
-            Column("slowest/mean rank", [f"{row.imbalance:.2f}" for row in rows], right=True, importance=3),
+            Column("slowest/\nmean rank", [f"{row.imbalance:.2f}" for row in rows], right=True, importance=3),
             Column("bytes", [_bytes(row.bytes) for row in rows], right=True, importance=4),
         ],
         title="time per MPI call",
