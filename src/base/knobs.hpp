@@ -1,5 +1,6 @@
 // Knobs: every tunable is one row of a table: name, unit, default, allowed values, help. The environment variable
-// is derived from the name (trace_buffer -> COREWISE_TRACE_BUFFER). Nothing else in the code calls getenv.
+// is derived from the name (trace_buffer -> COREWISE_TRACE_BUFFER). Nothing else in the code calls getenv,
+// but the preload's guard, which runs before anything is set up.
 //
 // Contract: reading never prints; a wrong value yields a Status that names the variable, the value found and the
 // values allowed, and leaves the output as it was. No allocation on success, so the preload may use it.

@@ -147,6 +147,7 @@ void stop_communicators() {
 
 Communicator* describe(Thread& thread, MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) return &unknown;
+  if (thread.pinned_comm != nullptr && thread.pinned_comm_key == handle_key(comm)) return thread.pinned_comm;
   const std::uint64_t generation = __atomic_load_n(&comm_generation, __ATOMIC_ACQUIRE);
   Communicator* found = find_or_register(comm, trace::kCallMask, trace::kUnknownComm);
   cache(thread, comm, found, generation);

@@ -108,6 +108,25 @@ void learn_predefined_types() {
   }
 }
 
+void Pin::hold(MPI_Comm comm, MPI_Datatype type) {
+  Thread* thread = recording_thread();
+  if (thread == nullptr) return;
+  const DepthGuard guard(*thread);
+  thread_ = thread;
+  Communicator* described = communicator_of(*thread, comm);
+  retain(described);
+  thread->pinned_comm = described;
+  thread->pinned_comm_key = handle_key(comm);
+  thread->pinned_type_bytes = type == MPI_DATATYPE_NULL ? 0 : type_bytes(type);
+  thread->pinned_type_key = handle_key(type);
+}
+
+void Pin::let_go() {
+  release(thread_->pinned_comm);
+  thread_->pinned_comm = nullptr;
+  thread_->pinned_type_key = 0;
+}
+
 std::vector<int> topology_destinations(MPI_Comm comm) {
   int topology = MPI_UNDEFINED;
   PMPI_Topo_test(comm, &topology);

@@ -125,9 +125,30 @@ bool write_at(const iovec* parts, int count, std::uint64_t offset, std::uint64_t
   return written == static_cast<ssize_t>(bytes);
 }
 
+/// One moment by both clocks: the narrowest of a few brackets, so that losing the core in between does not skew it.
+struct Moment {
+  std::uint64_t ticks;
+  std::int64_t ns;
+};
+
+Moment read_moment() {
+  Moment best{};
+  std::uint64_t width = UINT64_MAX;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const std::uint64_t before = now();
+    const std::int64_t ns = clock_ns(CLOCK_MONOTONIC_RAW);
+    const std::uint64_t after = now();
+    if (after - before >= width) continue;
+    width = after - before;
+    best = {before + width / 2, ns};
+  }
+  return best;
+}
+
 void note_latest_time() {
-  process.file->latest_ticks = now();
-  process.file->latest_ns = clock_ns(CLOCK_MONOTONIC_RAW);
+  const Moment moment = read_moment();
+  process.file->latest_ticks = moment.ticks;
+  process.file->latest_ns = moment.ns;
 }
 
 /// The recorder's drain: appends one chunk. errno is the program's.
@@ -194,7 +215,7 @@ void park_thread(void* state) {
 void become_idle() {
   process.recording = false;
   this_thread.attached = false;
-  if (trace_file.fd >= 0) close(trace_file.fd);
+  if (file_is_ours()) close(trace_file.fd);
   trace_file.fd = -1;
 }
 
@@ -314,7 +335,8 @@ std::uint64_t read_os_clock() {
 
 StartTime read_start_time() {
   process.use_tsc = choose_clock();
-  return {now(), clock_ns(CLOCK_MONOTONIC_RAW), clock_ns(CLOCK_REALTIME)};
+  const Moment moment = read_moment();
+  return {moment.ticks, moment.ns, clock_ns(CLOCK_REALTIME)};
 }
 
 bool attach_thread(Thread& thread) {

@@ -24,6 +24,10 @@ struct Thread {
   static constexpr int kCachedComms = 8;
   std::uint64_t comm_keys[kCachedComms] = {};
   Communicator* comms[kCachedComms] = {};
+  std::uint64_t pinned_comm_key = 0;  ///< see Pin in events.hpp
+  Communicator* pinned_comm = nullptr;
+  std::uint64_t pinned_type_key = 0;
+  std::uint64_t pinned_type_bytes = 0;
   void* scratch = nullptr;  ///< for completion calls on many requests
   std::size_t scratch_bytes = 0;
 };

@@ -132,6 +132,27 @@ def test_threads(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["openmpi", "mpich", "mpich_abi"])
+def test_handles_freed_while_a_send_is_inside(name: str, tmp_path: Path) -> None:
+    done = record(name, 1, program(name, "freed"), tmp_path).succeeded()
+    assert done.out == "ok freed\n"
+    found = Counter(r.event for r in done.ranks[0].by_function()["send_it"])
+    assert found == {("MPI_Ssend", "send", 0, 7, 16): 2000}
+
+
+@pytest.mark.parametrize(("given", "used"), [("mpich", "openmpi"), ("openmpi", "mpich")])
+def test_a_program_of_the_other_mpi_runs_untouched(given: str, used: str, tmp_path: Path) -> None:
+    """A script may start it, which no look at the command line sees."""
+    environment = {"LD_PRELOAD": str(preload(given)), "COREWISE_TRACE_DIR": str(tmp_path), **library(used).env}
+    done = subprocess.run(
+        [program(used, "freed")], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "ok freed\n")
+    (note,) = tmp_path.iterdir()
+    assert note.name == "other-mpi.txt"
+    assert len(note.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich", "mpich_abi"])
 def test_more_requests_than_the_table_holds(name: str, tmp_path: Path) -> None:
     posted, capacity = 70_000, 65_536
     done = record(name, 2, program(name, "many"), tmp_path).succeeded()

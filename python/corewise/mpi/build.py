@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import stat
 import subprocess
@@ -25,6 +26,7 @@ SOURCES = (
     "base/knobs.cpp",
     "base/units.cpp",
     "trace/recorder.cpp",
+    "preload/guard.cpp",
     "preload/process.cpp",
     "preload/comms.cpp",
     "preload/requests.cpp",
@@ -59,12 +61,27 @@ def source_root() -> Path:
     raise RunError(f"{here}: the preload's sources are missing: reinstall corewise")
 
 
-def compiler() -> str:
-    """The C++ compiler: CXX, else g++, else c++."""
-    for name in (os.environ.get("CXX"), "g++", "c++"):
-        if name and shutil.which(name):
-            return name
+def compiler() -> tuple[str, ...]:
+    """The C++ compiler's words: CXX (which may name a wrapper too, "ccache g++"), else g++, else c++."""
+    named = os.environ.get("CXX", "").strip()
+    if named:
+        words = _words(named)
+        if not words or shutil.which(words[0]) is None:
+            raise InputError(
+                f"CXX: found '{named}', allowed: a C++ compiler that can be run, or no CXX at all"
+            )
+        return words
+    for name in ("g++", "c++"):
+        if shutil.which(name):
+            return (name,)
     raise RunError("no C++ compiler found (CXX, g++, c++): the preload is built from source for each MPI")
+
+
+def _words(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError:  # a quote that is not closed
+        return ()
 
 
 def cache_root() -> Path:
@@ -134,7 +151,7 @@ def library_procedures(mpi: MpiLibrary) -> list[wrappers.Procedure]:
     with tempfile.TemporaryDirectory(prefix="corewise-probe-") as folder:
         probe = Path(folder) / "probe.cpp"
         probe.write_text("#include <mpi.h>\n")
-        command = [compiler(), "-E", "-P", *mpi.compile_flags, str(probe)]
+        command = [*compiler(), "-E", "-P", *mpi.compile_flags, str(probe)]
         text = _run(command, f"{mpi.prefix}: preprocessing mpi.h failed")
     declared = wrappers.declared_procedures(text, wrappers.standard_procedures())
     if not declared:
@@ -157,12 +174,19 @@ def _fingerprint(mpi: MpiLibrary) -> str:
         str(library.stat().st_mtime_ns),
         *mpi.compile_flags,
         *mpi.link_flags,
-        compiler(),
+        *compiler(),
+        _compiler_version(),
         *FLAGS,
         EXPORTS,
     )
     digest.update("\0".join(facts).encode())
     return digest.hexdigest()[:16]
+
+
+def _compiler_version() -> str:
+    """What the compiler says of itself: another one may come under the same name."""
+    done = subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else ""
 
 
 def _generate(mpi: MpiLibrary, work: Path) -> None:
@@ -178,7 +202,7 @@ def _compile(mpi: MpiLibrary, work: Path) -> Path:
     sources = [str(root / name) for name in SOURCES] + [str(work / "wrappers.cpp")]
     (work / "exports.map").write_text(EXPORTS)
     flags = [*FLAGS, f"-Wl,--version-script={work / 'exports.map'}"]
-    command = [compiler(), *flags, f"-I{root}", f"-I{work}", *mpi.compile_flags, *sources, "-o", str(output)]
+    command = [*compiler(), *flags, f"-I{root}", f"-I{work}", *mpi.compile_flags, *sources, "-o", str(output)]
     _run(
         [*command, *mpi.link_flags, "-lpthread"], f"building the preload for {mpi.name} {mpi.version} failed"
     )

@@ -339,7 +339,8 @@ def _wrapper(procedure: Procedure, recipe: Recipe | None) -> str:
     declared = ", ".join(declaration for declaration, _ in procedure.parameters) or "void"
     forwarded = ", ".join(replaced.get(name, name) for _, name in procedure.parameters)
     invoke = f"[&] {{ return P{procedure.name}({forwarded}); }}"
-    before = f"  {recipe.before}\n" if recipe and recipe.before else ""
+    before = _pin(procedure) if recipe else ""
+    before += f"  {recipe.before}\n" if recipe and recipe.before else ""
     head = (
         f"#undef {procedure.name}\n"
         f'__attribute__((visibility("default"))) {procedure.returns} {procedure.name}({declared}) {{\n'
@@ -354,6 +355,16 @@ def _wrapper(procedure: Procedure, recipe: Recipe | None) -> str:
         f"  return traced(k{procedure.name}, __builtin_return_address(0),\n      {invoke},\n"
         f"      [&](Event& event) {{ {note} }});\n}}\n"
     )
+
+
+def _pin(procedure: Procedure) -> str:
+    """The communicator, and in point-to-point calls the datatype, are looked at before the call."""
+    names = {name for _, name in procedure.parameters}
+    if "comm" not in names:
+        return ""
+    point_to_point = "tag" in names or "sendtag" in names
+    types = [name for name in ("datatype", "sendtype") if name in names and point_to_point]
+    return f"  const Pin pin({', '.join(['comm', *types])});\n"
 
 
 def _returns_a_value(name: str) -> bool:
