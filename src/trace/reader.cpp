@@ -239,6 +239,7 @@ void Reader::walk() {
 
 /// Compares the file's end with what the rank had claimed.
 void Reader::note_cut(std::size_t threads) {
+  if (header_.lost_bytes > 0) return;  // a full file system: what was claimed could not be written
   // Never written behind the last block: its padding, and what aligning a thread's block left over.
   std::uint64_t unwritten = kThreadAlign;
   // A kill may come between claiming a block and writing it, in each thread and in one that is just starting.

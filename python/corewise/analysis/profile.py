@@ -483,7 +483,10 @@ def _lost_bytes(rank: RankSummary) -> int:
 
 _LOSSES = (
     ("record_bytes", "bytes of records lost: the file system was full"),
-    ("missing_bytes", "bytes missing at the end of the trace file: it was cut short"),
+    (
+        "missing_bytes",
+        "bytes missing at the trace file's end: cut short, or the file system was full",
+    ),
     ("damaged_blocks", "damaged blocks in the trace file"),
     ("overwritten_bytes", "bytes of older records given up (flight recorder)"),
     ("requests", "requests did not fit in the table: their arrival is unknown"),
