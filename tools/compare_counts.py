@@ -44,9 +44,7 @@ def main(profile: str, counts: str) -> int:
         pair for pair in sorted(program.keys() | trace.keys()) if program.get(pair) != trace.get(pair)
     ]
     for pair in differences:
-        print(
-            f"{pair[0]} -> {pair[1]}: program {program.get(pair)}, profile {trace.get(pair)} (bytes, messages)"
-        )
+        print(f"{pair[0]} -> {pair[1]}: counted {program.get(pair)}, profile {trace.get(pair)}")
     total = sum(size for size, _ in trace.values())
     if not differences:
         print(f"yes: {len(trace)} pairs of ranks, {total} bytes, each equal in bytes and messages")

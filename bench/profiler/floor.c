@@ -1,6 +1,5 @@
-/* The floor: two time-stamp reads and one 32-byte store into a small ring, the least a tracing tool can do. Measured
- * like send_null.c.
- * SPDX-License-Identifier: BSD-3-Clause */
+/* The floor: two time-stamp reads and one 32-byte store into a small ring, the least a tracing tool can do.
+ * Measured like send_null.c. SPDX-License-Identifier: BSD-3-Clause */
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>

@@ -18,10 +18,10 @@ namespace corewise {
 enum class KnobType { text, choice, size_bytes };
 
 struct Knob {
-  std::string_view name;           ///< lower_case_with_underscores
+  std::string_view name;  ///< lower_case_with_underscores
   KnobType type;
   std::string_view default_value;
-  std::string_view allowed;        ///< choices separated by '|'; for sizes "MIN..MAX" in bytes; for text free words
+  std::string_view allowed;  ///< choices separated by '|'; for sizes "MIN..MAX" in bytes; for text free words
   std::string_view help;
 };
 

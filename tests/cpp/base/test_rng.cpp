@@ -1,8 +1,6 @@
 // Random numbers: published reference outputs of both generators, range and evenness of bounded draws, and that a
 // shuffle permutes and reaches every order.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/rng.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,8 @@
 #include <map>
 #include <numeric>
 #include <vector>
+
+#include "base/rng.hpp"
 
 namespace corewise {
 namespace {

@@ -1,12 +1,12 @@
 // Quantities: exact values worked out by hand, every refusal, and that what is written reads back the same.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/units.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "base/units.hpp"
 
 namespace corewise {
 namespace {
