@@ -164,8 +164,9 @@ def test_an_empty_profile_is_said_loudly(tmp_path: Path, capsys: pytest.CaptureF
         (["ring.cw", "--top", "0"], "--top: found 0"),
         (["ring.cw", "--machine", "ring:2"], "allowed"),
         (["ring.cw", "--machine", "nosuch"], "machine 'nosuch' is unknown"),
+        (["ring.cw", "--html", "/"], "/: found a folder, allowed: a file to write"),
     ],
-    ids=["missing", "silent", "top", "too small", "no machine"],
+    ids=["missing", "silent", "top", "too small", "no machine", "no file"],
 )
 def test_wrong_input_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str

@@ -14,7 +14,7 @@ from corewise._core import Machine
 from corewise.analysis.placement import PlacementStudy, study_placements
 from corewise.analysis.profile import analyse_profile, placement_scope
 from corewise.cli import console
-from corewise.data.files import write_text
+from corewise.data.files import check_target, write_text
 from corewise.data.machines import load_machine
 from corewise.data.profile import load_profile
 from corewise.errors import InputError
@@ -53,6 +53,8 @@ def report(
     """Shows a profile."""
     if top < 1:
         raise InputError(f"--top: found {top}, allowed: 1 or more")
+    if html_file is not None:
+        check_target(html_file)
     machine = load_machine(machine_reference) if machine_reference is not None else None
     with console.progress("reading the profile"):
         analysis = analyse_profile(load_profile(source))
