@@ -147,10 +147,14 @@ def test_apply_runs_every_placement_and_times_it(tmp_path: Path) -> None:
 
 
 def wrapper_for(compiler: str, folder: Path, name: str, log: Path) -> Path:
-    """A compiler that logs its calls, preprocesses in earnest and otherwise leaves an empty library."""
+    """A compiler that logs its calls, preprocesses in earnest and otherwise leaves an empty library.
+
+    Its version is what the file beside the log says.
+    """
     path = folder / name
     path.write_text(
-        f'#!/bin/sh\necho "$1" >> {log}\n[ "$1" = -E ] && exec {compiler} "$@"\n'
+        f'#!/bin/sh\n[ "$1" = --version ] && exec cat {log}.version\necho "$1" >> {log}\n'
+        f'[ "$1" = -E ] && exec {compiler} "$@"\n'
         'while [ "$1" != -o ]; do shift; done\n: > "$2"\n'
     )
     path.chmod(0o755)
@@ -158,8 +162,9 @@ def wrapper_for(compiler: str, folder: Path, name: str, log: Path) -> Path:
 
 
 def test_a_built_preload_is_kept(mpi: Mpi, tmp_path: Path) -> None:
-    """The second call compiles nothing; another compiler does."""
+    """The second call compiles nothing; another compiler does, or another version under the same name."""
     log = tmp_path / "calls"
+    (tmp_path / "calls.version").write_text("1\n")
     real = shutil.which(os.environ.get("CXX") or "g++")
     assert real is not None
     first, other = (wrapper_for(real, tmp_path, name, log) for name in ("one-cxx", "other-cxx"))
@@ -182,3 +187,18 @@ def test_a_built_preload_is_kept(mpi: Mpi, tmp_path: Path) -> None:
     environment["CXX"] = str(other)
     assert build() != library
     assert log.read_text().count("\n") == 4
+    (tmp_path / "calls.version").write_text("2\n")
+    assert build() not in (library, before)
+    assert log.read_text().count("\n") == 6
+    # A wrapper in front of the compiler, as ccache is.
+    environment["CXX"] = f"env {other}"
+    build()
+    assert log.read_text().count("\n") == 8
+
+
+@pytest.mark.parametrize("named", ["no-such-compiler", "'"])
+def test_a_compiler_that_is_not_there_is_refused(named: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "CXX": named, "XDG_CACHE_HOME": str(tmp_path)}
+    mpich = find_mpi("mpich")
+    done = corewise("build-preload", "--mpi", mpich.prefix, env=environment)
+    assert_one_line_error(done, "CXX", f"found '{named}'")

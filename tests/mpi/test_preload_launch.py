@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -161,8 +162,29 @@ def test_program_without_mpi(name: str, tmp_path: Path) -> None:
     done = run(name, tmp_path, "-n", 1, "-o", "none.cw", "--", "/bin/echo", "hello")
     assert (done.returncode, done.stdout) == (0, "hello\n")
     assert "none.cw: 0 events seen" in done.stderr
-    report = corewise(name, tmp_path, "report", "none.cw")
-    assert "0 events seen" in refusal(report)
+    assert "The profile was removed" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ranks_that_left_no_trace_are_counted(name: str, tmp_path: Path) -> None:
+    """The second of two ranks starts itself again without the preload."""
+    (tmp_path / "one.c").write_text(
+        "#include <mpi.h>\n#include <stdlib.h>\n#include <unistd.h>\nint main(int argc, char** argv) {\n"
+        "  if (argc == 2 && getenv(argv[1])[0] != '0') {\n"
+        '    unsetenv("LD_PRELOAD");\n    execl(argv[0], argv[0], argv[1], "again", (char*)NULL);\n  }\n'
+        "  MPI_Init(&argc, &argv);\n  MPI_Finalize();\n  return 0;\n}\n"
+    )
+    one = library(name).build(tmp_path / "one", tmp_path / "one.c")
+    variable = "OMPI_COMM_WORLD_RANK" if name == "openmpi" else "PMI_RANK"
+    done = run(name, tmp_path, "-n", 2, "-o", "it.cw", "--", one, variable)
+    assert "1 of 2 ranks recorded in it.cw" in done.stderr
+
+
+def test_the_profile_of_a_script_has_its_name(tmp_path: Path) -> None:
+    (tmp_path / "flow.py").write_text("import ctypes\n")
+    shutil.copy(program("mpich", "ends"), tmp_path / "python3")
+    done = run("mpich", tmp_path, "-n", 1, "--", "./python3", "fork", "flow.py")
+    assert "recorded in flow.cw" in done.stderr, done.stderr
 
 
 def test_program_of_the_other_mpi(name: str, tmp_path: Path) -> None:
@@ -198,7 +220,16 @@ def test_program_whose_library_uses_the_other_mpi(name: str, tmp_path: Path) -> 
     [
         (["-n", "2", "--", "./no-such-program"], "no such program"),
         (["-n", "0", "--", "/bin/echo"], "-n: found 0"),
-        (["--", "/bin/echo"], "-n: found None"),
+        (["--", "/bin/echo"], "-n: found nothing"),
+        ([], "no program to run: corewise run -n 4 -- ./program"),
+        (["-n", "1", "--", ""], "no program to run"),
+        (["-n", "1", "--", "/tmp"], "/tmp: found a folder, allowed: a program"),
+        (["--", "srun", "-n", "2", "/bin/echo"], "srun: corewise run starts mpiexec and its like only"),
+        (
+            ["--", "timeout", "9", "mpiexec", "-n", "2", "/bin/echo"],
+            "timeout: stands before the launcher mpiexec",
+        ),
+        (["--", "/none/mpiexec", "-n", "2", "/bin/echo"], "/none/mpiexec: no such launcher; found here: "),
         (["-n", "1", "--mpi", "/nowhere", "--", "/bin/echo"], "no MPI here"),
         (["-n", "1", "--mpi", "otherpi", "--", "/bin/echo"], "no such MPI found"),
         (["-n", "1", "--buffer", "12", "--", "/bin/echo"], "--buffer"),

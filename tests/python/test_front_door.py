@@ -159,7 +159,7 @@ WRONG = {
         ["run", "-n", "2", "--mpi", "lammpi", "--", "true"],
         ["--mpi lammpi", "found here: ", "name a prefix or a launcher"],
     ),
-    "no ranks": (["run", "--", "true"], ["-n", "found None", "1 or more"]),
+    "no ranks": (["run", "--", "true"], ["-n", "found nothing", "1 or more"]),
     "buffer without unit": (
         ["run", "-n", "1", "--buffer", "4096", "--", "true"],
         ["--buffer", "'4096'", "KiB"],

@@ -76,7 +76,7 @@ def _mpi() -> list[Finding]:
 
 def _compiler() -> Finding:
     try:
-        name = build.compiler()
+        name = build.compiler()[0]
     except CorewiseError as error:
         return Finding("C++ compiler", False, str(error), "no preload can be built: corewise run is off")
     return Finding("C++ compiler", True, str(shutil.which(name)), "builds the preload for each MPI")

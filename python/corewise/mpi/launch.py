@@ -38,6 +38,20 @@ LAUNCHERS = (
     "mpiexec.mpich",
     "mpirun.mpich",
 )
+OTHER_LAUNCHERS = ("srun", "aprun", "jsrun", "flux", "prun")
+WRAPPERS = (
+    "timeout",
+    "time",
+    "env",
+    "nice",
+    "ionice",
+    "nohup",
+    "numactl",
+    "taskset",
+    "stdbuf",
+    "setsid",
+    "strace",
+)
 META = "meta.json"
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that end a run from outside: batch systems, closed terminals, users."""
@@ -136,17 +150,19 @@ def plan(
     InputError
         No program, no MPI, or a program that belongs to another MPI than the one asked for.
     """
-    if not command:
+    if not command or not command[0]:
         raise InputError(
             "no program to run: corewise run -n 4 -- ./program, or corewise run -- mpiexec -n 4 ./program"
         )
+    _refuse_wrappers(command)
     if is_launcher(command[0]):
         return _plan_launcher(command, ranks, mpi, binding)
     program = _find_program(command[0])
     chosen = _choose(program, mpi)
     if ranks is None or ranks < 1:
+        found = "nothing" if ranks is None else ranks
         raise InputError(
-            f"-n: found {ranks}, allowed: the number of ranks, 1 or more (corewise run -n 4 -- {command[0]})"
+            f"-n: found {found}, allowed: the number of ranks, 1 or more (corewise run -n 4 -- {command[0]})"
         )
     placed = [*_as_root(chosen), *binding] if binding else ["-n", str(ranks), *_comfort(chosen)]
     words = [str(chosen.launcher), *placed, program, *command[1:]]
@@ -165,6 +181,10 @@ def _plan_launcher(
             f"--placement: the command starts with the launcher {command[0]}: bind there "
             "(corewise place --export)"
         )
+    if shutil.which(command[0]) is None:
+        raise InputError(
+            f"{command[0]}: no such launcher; found here: {find.found_here()}; give its whole path"
+        )
     chosen = find.from_launcher(command[0])
     if mpi is not None and mpi not in (chosen.name, "abi"):
         raise InputError(f"--mpi {mpi}: {command[0]} belongs to {chosen.name} {chosen.version}")
@@ -177,8 +197,26 @@ def _plan_launcher(
     return LaunchPlan(chosen, (str(chosen.launcher), *command[1:]), 1, None, None)
 
 
+def _refuse_wrappers(command: Sequence[str]) -> None:
+    """A launcher that corewise does not know would itself be recorded, or nothing would be."""
+    first = Path(command[0]).name
+    launcher = next((word for word in command[1:] if is_launcher(word)), None)
+    by_hand = "set LD_PRELOAD to what corewise build-preload prints and COREWISE_TRACE_DIR for the ranks"
+    if first in OTHER_LAUNCHERS:
+        raise InputError(
+            f"{first}: corewise run starts {LAUNCHERS[0]} and its like only; {by_hand} (docs/run.md)"
+        )
+    if launcher is not None and first in WRAPPERS:
+        raise InputError(
+            f"{first}: stands before the launcher {launcher}: put it before corewise run instead, or "
+            f"{by_hand} (docs/run.md)"
+        )
+
+
 def _find_program(name: str) -> str:
     found = shutil.which(name)
+    if Path(name).is_dir() and (found is None or os.sep in name):
+        raise InputError(f"{name}: found a folder, allowed: a program")
     if found is None and Path(name).exists():
         raise InputError(f"{name}: not executable (chmod +x, or run its interpreter: python3 {name})")
     if found is None:
