@@ -97,8 +97,8 @@ def test_wrong_makes(arguments: list[str], words: list[str], capsys: pytest.Capt
     assert all(word in error for word in words), error
 
 
-def test_unwritable_output_is_a_failed_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert execute(["patterns", "make", "ring", "-o", "/nowhere/at/all/ring.json"]) == 1
+def test_an_output_in_no_folder_is_wrong_input(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["patterns", "make", "ring", "-o", "/nowhere/at/all/ring.json"]) == 2
     assert "cannot be written" in capsys.readouterr().err
 
 
@@ -117,3 +117,8 @@ def test_large_matrices_are_summed_in_blocks_that_lose_nothing() -> None:
     assert blocks[0, 0] == 0 + 1 + 65 + 66
     assert blocks[32, 32] == 65 * 65 - 1
     assert blocks.sum() == matrix.sum()
+
+
+def test_dims_say_how_many_ranks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["patterns", "make", "halo_2d", "dims=4x4", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["summary"]["ranks"] == 16

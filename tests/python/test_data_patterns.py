@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corewise import InputError, RunError
+from corewise import InputError
 from corewise._core import Pattern, generate, generators, headline, recognise
 from corewise.data.patterns import load_pattern, load_pattern_or_profile, save_pattern
 
@@ -93,7 +93,7 @@ def test_json_keeps_the_phases(tmp_path: Path) -> None:
 def test_wrong_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"found suffix '\.txt'.*\.json, \.csv, \.mtx"):
         save_pattern(Pattern.from_dense("given", BYTES), tmp_path / "p.txt")
-    with pytest.raises(RunError, match="cannot be written"):
+    with pytest.raises(InputError, match="cannot be written"):
         save_pattern(Pattern.from_dense("given", BYTES), tmp_path / "no" / "p.json")
     with pytest.raises(InputError, match=r"p\.json: cannot be read: No such file"):
         load_pattern(tmp_path / "p.json")

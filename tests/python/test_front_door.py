@@ -169,6 +169,11 @@ WRONG = {
         ["--buffer", "'1 GiB'", "4 KiB to 64 MiB"],
     ),
     "unknown clock": (["run", "-n", "1", "--clock", "sun", "--", "true"], ["'sun'", "auto, tsc, os"]),
+    "empty pattern": (["patterns", "show", "nothing.json"], ["nothing.json: the file is empty"]),
+    "dims that are not the ranks": (
+        ["patterns", "make", "halo_2d", "ranks=8", "dims=4x4"],
+        ["dims", "8"],
+    ),
     "seed below zero": (
         ["place", "none.json", "-m", "cell-be", "--seed", "-1"],
         ["--seed", "greater than or equal to 0"],
@@ -195,6 +200,7 @@ def test_wrong_input_is_one_clear_line_and_status_2(name: str, tmp_path: Path) -
     (tmp_path / "oblong.mtx").write_text("%%MatrixMarket matrix coordinate integer general\n2 3 1\n1 2 5\n")
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty.json").mkdir()
+    (tmp_path / "nothing.json").write_text("\n")
     if name == "too many ranks":
         assert (
             corewise("patterns", "make", "ring", "ranks=9", "-o", "nine.json", cwd=tmp_path).returncode == 0

@@ -5,6 +5,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 
 import typer
@@ -14,6 +16,7 @@ from rich.text import Text
 from corewise._core import Match, Pattern, generate, generators
 from corewise.analysis.pattern import PatternSummary, summarise_pattern
 from corewise.cli import console
+from corewise.data.files import check_target
 from corewise.data.patterns import load_pattern_or_profile, save_pattern
 from corewise.errors import InputError
 from corewise.plots.heatmap import bytes_text, heat_map
@@ -75,7 +78,9 @@ def make_pattern(
     as_json: bool = _AS_JSON,
 ) -> None:
     """Makes a pattern."""
-    pattern = generate(name, _given(parameters or []))
+    if output is not None:
+        check_target(output)
+    pattern = generate(name, _with_ranks(_given(parameters or [])))
     if output is not None:
         save_pattern(pattern, output)
     _show("patterns make", pattern, as_json, brief=output is not None)
@@ -105,6 +110,14 @@ def _given(parameters: list[str]) -> dict[str, str]:
             raise InputError(f"parameter '{name}': given twice, allowed: once")
         given[name] = value
     return given
+
+
+def _with_ranks(given: dict[str, str]) -> dict[str, str]:
+    """Whole dimensions say how many ranks there are; the user need not."""
+    dims = re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", given.get("dims", ""))
+    if dims is None or "ranks" in given:
+        return given
+    return {**given, "ranks": str(math.prod(int(one) for one in dims[0].split("x")))}
 
 
 def _generator_rows() -> list[dict[str, object]]:

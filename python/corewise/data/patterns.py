@@ -26,7 +26,10 @@ _WRITERS: Mapping[str, Callable[[Pattern], str]] = MappingProxyType(
 
 def load_pattern(path: str | Path) -> Pattern:
     """Reads a pattern file: JSON, CSV or Matrix Market, told apart by how the text begins."""
-    return Pattern.from_text(read_text(Path(path)), str(path))
+    text = read_text(Path(path))
+    if not text.strip():
+        raise InputError(f"{path}: the file is empty, allowed: a pattern as JSON, CSV or Matrix Market")
+    return Pattern.from_text(text, str(path))
 
 
 def save_pattern(pattern: Pattern, path: str | Path) -> None:
