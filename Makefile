@@ -92,7 +92,7 @@ test: build apps
 format: $(VENV)/.stamp-tools
 	$(BIN)/ruff check --quiet --fix-only $(PYTHON_FOLDERS)
 	$(BIN)/ruff format --quiet $(PYTHON_FOLDERS)
-	$(BIN)/clang-format -i $(CPP_FILES)
+	@$(BIN)/clang-format -i $(CPP_FILES)
 
 lint: lint-python lint-types lint-imports lint-cpp lint-layers lint-inventory
 
@@ -107,7 +107,7 @@ lint-imports: $(VENV)/.stamp-package
 	cd python && $(BIN)/lint-imports --config ../pyproject.toml --no-cache
 
 lint-cpp: $(VENV)/.stamp-tools
-	$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
+	@$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
 
 lint-layers: $(VENV)/bin/python
 	$(BIN)/python tools/check_layers.py

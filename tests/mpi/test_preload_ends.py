@@ -142,9 +142,17 @@ def test_handles_freed_while_a_send_is_inside(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(("given", "used"), [("mpich", "openmpi"), ("openmpi", "mpich")])
 def test_a_program_of_the_other_mpi_runs_untouched(given: str, used: str, tmp_path: Path) -> None:
     """A script may start it, which no look at the command line sees."""
-    environment = {"LD_PRELOAD": str(preload(given)), "COREWISE_TRACE_DIR": str(tmp_path), **library(used).env}
+    environment = {
+        "LD_PRELOAD": str(preload(given)),
+        "COREWISE_TRACE_DIR": str(tmp_path),
+        **library(used).env,
+    }
     done = subprocess.run(
-        [program(used, "freed")], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+        [program(used, "freed")],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (0, "ok freed\n")
     (note,) = tmp_path.iterdir()

@@ -30,8 +30,8 @@ from corewise.plots.machines import drawing
 _HELP = """Finds the placement of ranks on a machine's units that communicates fastest.
 
 Takes a pattern (.json, .csv, .mtx) or a profile NAME.cw. Compares the best placement with rank order
-(identity), the median of random ones, and the worst. Up to eight ranks the best is proven; beyond, it is
-what a search found.
+(identity), the median of random ones, and the worst. Up to eight ranks, on machines with about as many
+units, the best is proven; else it is what a search found. The output says which.
 
 \b
 Example:

@@ -20,6 +20,9 @@ from corewise.data.placement import load_placement
 from corewise.errors import InputError
 from corewise.mpi import build, launch
 
+OTHER_MPI = "other-mpi.txt"
+"""What the preload leaves in the profile when it meets a program of another MPI (src/preload/guard.cpp)."""
+
 _HELP = """Run an MPI program and record who talks to whom.
 
 The program is not rebuilt. What comes out is a profile directory, NAME.cw, for `corewise report` and
@@ -89,11 +92,12 @@ def _record(decided: launch.LaunchPlan, directory: Path, options: launch.RecordO
     traces = list(directory.glob("rank-*.cwt"))
     spawned = len(list(directory.glob("*.cwt"))) - len(traces)
     if not traces and not spawned:
+        other = _other_mpi(directory)
         removed = _remove_if_empty(directory)
         console.warn(
             f"corewise: {directory}: 0 events seen: no rank called {decided.mpi.name}'s MPI_Init through the "
             "preload. Not an MPI program, linked statically, or linked to another MPI (corewise doctor)."
-            f"{' The profile was removed.' if removed else ''}"
+            f"{other}{' The profile was removed.' if removed else ''}"
         )
     if as_json:
         row = {
@@ -115,11 +119,21 @@ def _record(decided: launch.LaunchPlan, directory: Path, options: launch.RecordO
 
 def _remove_if_empty(directory: Path) -> bool:
     """Removes a profile in which nothing lies but what the launch itself wrote."""
-    if [path.name for path in directory.iterdir()] != [launch.META]:
+    found = list(directory.iterdir())
+    if any(path.name not in (launch.META, OTHER_MPI) for path in found):
         return False
-    (directory / launch.META).unlink()
+    for path in found:
+        path.unlink()
     directory.rmdir()
     return True
+
+
+def _other_mpi(directory: Path) -> str:
+    """What the preload found when it stepped aside, as a sentence; empty when it did not."""
+    note = directory / OTHER_MPI
+    if not note.is_file():
+        return ""
+    return f" The program loads another MPI than this preload's: {', '.join(note.read_text().split())}."
 
 
 def _fresh_name(command: tuple[str, ...]) -> Path:
