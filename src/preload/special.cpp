@@ -251,7 +251,8 @@ int complete_some(Procedure procedure, const void* caller, int count, MPI_Reques
   const int code = invoke(batch.statuses());
   Event event{*thread, start, now() - start, procedure, site_index(caller)};
   const bool settled = code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS;
-  polls&& code == MPI_SUCCESS && *outcount == 0 ? event.miss() : event.plain();
+  const bool missed = polls && code == MPI_SUCCESS && *outcount == 0;
+  missed ? event.miss() : event.plain();
   for (int k = 0; settled && batch.informed() && *outcount != MPI_UNDEFINED && k < *outcount; ++k)
     batch.complete(event, indices[k], k, delivered(code, batch.statuses()[k]));
   batch.put_rest_back(code);

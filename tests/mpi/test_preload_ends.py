@@ -259,7 +259,7 @@ def test_file_system_full(name: str, tmp_path: Path) -> None:
         capture_output=True, text=True, check=False, timeout=60, env=environment,
     )  # fmt: skip
     if "unshare" in done.stderr and "not permitted" in done.stderr:
-        pytest.skip("this host grants no user namespaces")
+        pytest.skip("capability: this host grants no user namespaces")
     assert (done.returncode, done.stdout, done.stderr) == (4, "errors 0\n", "")
     assert_kept_and_lost(decode(kept / "rank-00000.cwt"), at_least=1000)
 
