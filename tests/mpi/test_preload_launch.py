@@ -115,14 +115,22 @@ def test_a_run_that_is_told_to_end_ends_its_ranks(name: str, number: signal.Sign
     waiting = library(name).build(tmp_path / "waiting", tmp_path / "waiting.c")
     command = [*COREWISE, "run", "--mpi", library(name).prefix, "-n", 2, "-o", "it.cw", "--", waiting]
     with subprocess.Popen(
-        list(map(str, command)), cwd=tmp_path, env={**os.environ, **library(name).env}, stderr=subprocess.PIPE
+        list(map(str, command)),
+        cwd=tmp_path,
+        env={**os.environ, **library(name).env},
+        stderr=subprocess.DEVNULL,
+        # A shell that runs the tests in the background, or under nohup, leaves these signals ignored.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     ) as process:
-        deadline = time.monotonic() + 60
-        while len(list(tmp_path.glob("pid-*"))) < 2:
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.05)
-        process.send_signal(number)
-        process.communicate(timeout=60)
+        try:
+            deadline = time.monotonic() + 60
+            while len(list(tmp_path.glob("pid-*"))) < 2:
+                assert process.poll() is None and time.monotonic() < deadline
+                time.sleep(0.05)
+            process.send_signal(number)
+            process.wait(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 128 + number
     assert json.loads((tmp_path / "it.cw" / "meta.json").read_text())["exit_status"] == 128 + number
     ranks = [int(path.name.removeprefix("pid-")) for path in tmp_path.glob("pid-*")]
