@@ -14,6 +14,7 @@ PYTHON ?= python3
 JOBS ?= 2
 DEMO_MPI ?= openmpi
 GTEST_FLAGS ?=
+TARGETS ?=
 
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
@@ -69,12 +70,12 @@ build/gtest/location: tools/fetch_googletest.py | $(VENV)/.stamp-tools
 
 # --- C++ ----------------------------------------------------------------------------------------------
 
-# Any preset: make cpp-asan-ubsan, cpp-tsan, cpp-dev.
+# Any preset: make cpp-asan-ubsan, cpp-tsan, cpp-dev; only some targets with TARGETS="test_shm ...".
 cpp: cpp-release
 cpp-%: build/gtest/location
 	$(BIN)/cmake --preset $* -DPython_EXECUTABLE=$(BIN)/python \
 		-DCOREWISE_GTEST_SOURCE="$$(cat build/gtest/location)" > /dev/null
-	$(BIN)/cmake --build --preset $*
+	$(BIN)/cmake --build --preset $* $(if $(TARGETS),--target $(TARGETS))
 
 apps: $(APPS)
 $(APPS): build/apps/%: $(APP_FILES) | $(MPI_STAMPS)

@@ -99,6 +99,7 @@ void bind_parts(nb::module_& module) {
       .def_ro("target", &Link::to, "The stop it reaches.")
       .def_ro("bandwidth_gb_per_s", &Link::bandwidth_gb_per_s, "10^9 bytes per second, which is bytes per ns.")
       .def_ro("latency_ns", &Link::latency_ns, "Time of one hop in ns.")
+      .def_ro("lanes", &Link::lanes, "Parallel rings that share the bandwidth.")
       .def("__repr__", [](const Link& link) { return "Link('" + link.name + "')"; });
 }
 
@@ -118,6 +119,8 @@ void bind_machine(nb::module_& module) {
       .def_ro("name", &Machine::name)
       .def_ro("description", &Machine::description)
       .def_ro("kind", &Machine::kind, "``ring``, ``mesh``, ``tree``, ``flat`` or ``composite``.")
+      .def_ro("model", &Machine::model,
+              "What `corewise sim` simulates: ``cell``, or empty for the interconnect alone.")
       .def_ro("stops", &Machine::stops, "Names of the stops (a fresh list).")
       .def_ro("units", &Machine::units, "The units in their order (a fresh list).")
       .def_ro("links", &Machine::links, "The links in their order (a fresh list).")

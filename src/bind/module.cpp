@@ -6,9 +6,13 @@
 NB_MODULE(_core, module) {
   module.doc() = "The C++ core of corewise: machines, patterns and placement searches.";
   module.attr("__version__") = COREWISE_VERSION;
+  module.attr("__commit__") = COREWISE_COMMIT;
   corewise::bind::bind_base(module);
   corewise::bind::bind_machine(module);
   corewise::bind::bind_pattern(module);
   corewise::bind::bind_place(module);
   corewise::bind::bind_profile(module);
+  corewise::bind::bind_sim(module);
+  corewise::bind::bind_affinity(module);
+  corewise::bind::bind_mapping(module);
 }

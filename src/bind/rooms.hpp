@@ -11,5 +11,8 @@ void bind_machine(nanobind::module_& module);
 void bind_pattern(nanobind::module_& module);
 void bind_place(nanobind::module_& module);
 void bind_profile(nanobind::module_& module);
+void bind_sim(nanobind::module_& module);
+void bind_affinity(nanobind::module_& module);
+void bind_mapping(nanobind::module_& module);
 
 }  // namespace corewise::bind

@@ -50,6 +50,7 @@ Status check_link(const Machine& machine, std::size_t i) {
   if (!(link.bandwidth_gb_per_s > 0) || !std::isfinite(link.bandwidth_gb_per_s)) {
     return wrong(at("links", i, "bandwidth_gb_per_s"), std::to_string(link.bandwidth_gb_per_s), "more than zero");
   }
+  if (link.lanes < 1) return wrong(at("links", i, "lanes"), std::to_string(link.lanes), "1 or more");
   if (!(link.latency_ns >= 0) || !std::isfinite(link.latency_ns)) {
     return wrong(at("links", i, "latency_ns"), std::to_string(link.latency_ns), "zero or more");
   }
@@ -132,6 +133,15 @@ Status check_routes(const Machine& machine) {
   return {};
 }
 
+Status check_parameters(const Machine& machine) {
+  for (const Parameter& parameter : machine.parameters) {
+    if (std::isfinite(parameter.value)) continue;
+    return wrong("simulation." + parameter.name, std::to_string(parameter.value), "a finite number");
+  }
+  const auto name = [](const Parameter& parameter) -> const std::string& { return parameter.name; };
+  return check_names(machine.parameters, "simulation", name);
+}
+
 Status check_all_names(const Machine& machine) {
   if (machine.name.empty()) return wrong("name", "an empty name", "a name");
   if (std::find(kKinds.begin(), kKinds.end(), machine.kind) == kKinds.end()) {
@@ -152,6 +162,7 @@ Status check(const Machine& machine) {
     if (Status s = check_link(machine, i); !s.ok()) return s;
   }
   if (Status s = check_units(machine); !s.ok()) return s;
+  if (Status s = check_parameters(machine); !s.ok()) return s;
   return check_routes(machine);
 }
 

@@ -43,6 +43,7 @@ struct RingSpec {
   std::vector<std::string> stops;  ///< in clockwise order
   std::vector<Unit> units;
   LinkSpeed link;  ///< one hop, one direction, all parallel rings of that direction together
+  int lanes = 1;   ///< how many rings those are
   Ties ties = Ties::split;
 };
 Fabric build_ring(RingSpec spec);

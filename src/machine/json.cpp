@@ -159,9 +159,9 @@ Fabric read_ring(Fields& fields) {
   RingSpec spec;
   spec.stops = read_stops(fields);
   spec.units = read_ring_units(fields, spec.stops);
-  const auto rings = static_cast<double>(count(fields, "rings_per_direction"));
+  spec.lanes = count(fields, "rings_per_direction");
   spec.link = link_speed(fields, "ring_bandwidth");
-  spec.link.bandwidth_gb_per_s *= rings;
+  spec.link.bandwidth_gb_per_s *= spec.lanes;
   spec.ties = ties(fields);
   return fields.status().ok() ? build_ring(std::move(spec)) : Fabric{};
 }
@@ -378,6 +378,37 @@ Fabric read_kind(Fields& fields) {
   return {};
 }
 
+// ---- simulation ----
+
+/// What the file says to the simulator.
+struct Simulation {
+  std::string model;
+  std::vector<Parameter> parameters;
+};
+
+Parameter read_parameter(Fields& fields, std::string_view name, const boost::json::value& found) {
+  const std::string field = json::join("simulation", name);
+  if (!found.is_number()) fields.fail(field, json::describe(found), "a number");
+  const auto value = json::as_number(found, fields.source(), field);
+  fields.fail(value.status());
+  return {std::string(name), value.ok() ? value.value() : 0};
+}
+
+Simulation read_simulation(Fields& fields) {
+  const boost::json::value* table = fields.find("simulation");
+  if (table == nullptr) return {};
+  Fields entry(*table, fields.source(), "simulation");
+  Simulation simulation;
+  simulation.model = entry.text_or("model", "");
+  fields.fail(entry.status());
+  if (!table->is_object()) return {};
+  for (const auto& field : table->get_object()) {
+    if (field.key() == "model") continue;
+    simulation.parameters.push_back(read_parameter(fields, field.key(), field.value()));
+  }
+  return simulation;
+}
+
 }  // namespace
 
 Result<Machine> from_json(std::string_view document, std::string_view source) {
@@ -388,8 +419,14 @@ Result<Machine> from_json(std::string_view document, std::string_view source) {
   std::string name = name_field(fields, "name");
   std::string description = fields.text_or("description", "");
   Fabric fabric = read_interconnect(fields);
+  Simulation simulation = read_simulation(fields);
   if (Status status = fields.finish(); !status.ok()) return status;
-  return finish(std::move(name), std::move(description), std::move(fabric), source);
+  auto machine = finish(std::move(name), std::move(description), std::move(fabric), source);
+  if (!machine.ok()) return machine;
+  machine.value().model = std::move(simulation.model);
+  machine.value().parameters = std::move(simulation.parameters);
+  machine.value().source = source;
+  return machine;
 }
 
 }  // namespace corewise::machine

@@ -30,6 +30,7 @@ struct Link {
   StopId to = 0;
   double bandwidth_gb_per_s = 0;  ///< 1e9 bytes per second = bytes per nanosecond
   double latency_ns = 0;          ///< time of one hop
+  int lanes = 1;                  ///< parallel channels (rings) that share the bandwidth evenly
 };
 
 /// A place where one rank can run.
@@ -46,6 +47,12 @@ struct Route {
   std::vector<LinkId> links;
 };
 
+/// One number of a machine file's [simulation] table.
+struct Parameter {
+  std::string name;
+  double value = 0;
+};
+
 struct Machine {
   std::string name;
   std::string description;
@@ -56,6 +63,11 @@ struct Machine {
   /// Alternatives from unit u to unit v at [u * units.size() + v]: equally short, never empty; u == v holds one
   /// empty Route.
   std::vector<std::vector<Route>> route_table;
+  /// The simulator's table of the file: which model runs this machine ("" for the interconnect alone, "cell"), and
+  /// the model's numbers. Only their form is checked here; the model knows which names exist.
+  std::string model;
+  std::vector<Parameter> parameters;
+  std::string source;  ///< what errors about the parameters name; empty for machines made from no document
 
   [[nodiscard]] std::span<const Route> routes(UnitId from, UnitId to) const {
     return route_table[static_cast<std::size_t>(from) * units.size() + static_cast<std::size_t>(to)];

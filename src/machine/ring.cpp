@@ -15,7 +15,7 @@ std::vector<Link> ring_links(const RingSpec& spec) {
     for (int from = 0; from < size; ++from) {
       const int to = (from + (clockwise ? 1 : size - 1)) % size;
       const std::string name = (clockwise ? "cw:" : "ccw:") + spec.stops[from] + ">" + spec.stops[to];
-      links.push_back({name, from, to, spec.link.bandwidth_gb_per_s, spec.link.latency_ns});
+      links.push_back({name, from, to, spec.link.bandwidth_gb_per_s, spec.link.latency_ns, spec.lanes});
     }
   }
   return links;

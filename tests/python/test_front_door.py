@@ -69,7 +69,7 @@ def test_the_installed_command_works_away_from_its_source(tmp_path: Path) -> Non
 
 def test_the_commands_are_those_promised() -> None:
     assert {name.split()[0] for name in COMMANDS} >= {
-        "run", "report", "place", "machines", "patterns", "build-preload", "doctor",
+        "run", "report", "place", "sim", "machines", "patterns", "build-preload", "doctor",
     }  # fmt: skip
 
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from corewise import __version__
 
@@ -111,3 +111,20 @@ def progress(title: str) -> Iterator[None]:
     with bar:
         bar.add_task(title, total=None)
         yield
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Callable[[float], None]]:
+    """A bar on standard error that is told the share of the work done; silent where nobody watches."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        console=_console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    with bar:
+        task = bar.add_task(title, total=1.0)
+        yield lambda share: bar.update(task, completed=share)

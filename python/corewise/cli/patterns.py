@@ -5,20 +5,17 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import math
-import re
 from pathlib import Path
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from corewise._core import Match, Pattern, generate, generators
+from corewise._core import Match, Pattern, generators
 from corewise.analysis.pattern import PatternSummary, summarise_pattern
 from corewise.cli import console
 from corewise.data.files import check_target
-from corewise.data.patterns import load_pattern_or_profile, save_pattern
-from corewise.errors import InputError
+from corewise.data.patterns import generate_pattern, load_pattern_or_profile, save_pattern
 from corewise.plots.heatmap import bytes_text, heat_map
 
 _LIST_HELP = """Lists the pattern generators; `make` writes a pattern to a file, `show` draws a file.
@@ -80,7 +77,7 @@ def make_pattern(
     """Makes a pattern."""
     if output is not None:
         check_target(output)
-    pattern = generate(name, _with_ranks(_given(parameters or [])))
+    pattern = generate_pattern(name, parameters or [])
     if output is not None:
         save_pattern(pattern, output)
     _show("patterns make", pattern, as_json, brief=output is not None)
@@ -98,26 +95,6 @@ def show_pattern(
     with console.progress("reading"):
         pattern = load_pattern_or_profile(file)
     _show("patterns show", pattern, as_json, brief=False)
-
-
-def _given(parameters: list[str]) -> dict[str, str]:
-    given: dict[str, str] = {}
-    for parameter in parameters:
-        name, equals, value = parameter.partition("=")
-        if not equals or not name:
-            raise InputError(f"parameter '{parameter}': found no '=', allowed: NAME=VALUE, e.g. ranks=8")
-        if name in given:
-            raise InputError(f"parameter '{name}': given twice, allowed: once")
-        given[name] = value
-    return given
-
-
-def _with_ranks(given: dict[str, str]) -> dict[str, str]:
-    """Whole dimensions say how many ranks there are; the user need not."""
-    dims = re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", given.get("dims", ""))
-    if dims is None or "ranks" in given:
-        return given
-    return {**given, "ranks": str(math.prod(int(one) for one in dims[0].split("x")))}
 
 
 def _generator_rows() -> list[dict[str, object]]:

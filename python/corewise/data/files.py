@@ -1,8 +1,8 @@
-"""Reading and writing text files with errors that a user can act on.
+"""Reading and writing files with errors that a user can act on.
 
 Every file that `corewise.data` touches goes through here, so that a missing or unreadable file gives one
 `InputError` naming it, a target that cannot be a file likewise, and a file that cannot be written one
-`RunError`. Invariant: a file is there as a whole or as it was before; it never holds half of a text.
+`RunError`. Invariant: a file is there as a whole or as it was before; it never holds half of one.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -37,6 +37,11 @@ def check_target(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Writes a text file in one step, as UTF-8."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Writes a file in one step: a reader, or a full disk, never leaves half of it; its folder must exist."""
     check_target(path)
     target = path.resolve()
@@ -44,11 +49,11 @@ def write_text(path: Path, text: str) -> None:
     # other can be made.
     special = (path.exists() and not path.is_file()) or path.absolute().parts[1] in ("dev", "proc")
     if special or not os.access(target.parent, os.W_OK):
-        _write(path, path, text)
+        _write(path, path, content)
         return
     staged = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        _write(staged, path, text)
+        _write(staged, path, content)
         if target.exists():
             staged.chmod(target.stat().st_mode & 0o7777)
         staged.replace(target)
@@ -58,8 +63,8 @@ def write_text(path: Path, text: str) -> None:
         staged.unlink(missing_ok=True)
 
 
-def _write(target: Path, named: Path, text: str) -> None:
+def _write(target: Path, named: Path, content: bytes) -> None:
     try:
-        target.write_text(text, encoding="utf-8")
+        target.write_bytes(content)
     except OSError as error:
         raise RunError(f"{named}: cannot be written: {error.strerror or error}") from None

@@ -1,4 +1,4 @@
-"""Patterns as files, and patterns from anything on the command line that holds one.
+"""Patterns as files, and patterns from anything on the command line that holds or describes one.
 
 The C++ room reads and writes the texts of all three formats; this module owns files, suffixes, and the rule
 by which a reference is a file or a profile directory.
@@ -9,11 +9,13 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from corewise._core import Pattern
+from corewise._core import Pattern, generate, generators
 from corewise.data.files import read_text, write_text
 from corewise.errors import InputError
 
@@ -54,6 +56,54 @@ def load_pattern_and_collectives(reference: str | Path) -> tuple[Pattern, int | 
     profile = importlib.import_module("corewise.data.profile").load_profile(path)
     pattern: Pattern = profile.pattern()
     return pattern, int(profile.world.coordinates("collective")[2].sum())
+
+
+def pattern_of(reference: str, parameters: Sequence[str]) -> Pattern:
+    """The pattern of a file or a profile, or the one that a generator's name and parameters describe.
+
+    Parameters
+    ----------
+    reference : str
+        A path, or the name of a generator; where a file has that name, the file.
+    parameters : sequence of str
+        Of the generator, each ``NAME=VALUE``; a file has none.
+    """
+    names = [family.name for family in generators()]
+    if reference in names and not Path(reference).exists():
+        return generate_pattern(reference, parameters)
+    if parameters:
+        allowed = f"none behind a file; parameters belong to a generator: {', '.join(names)}"
+        raise InputError(f"parameter '{parameters[0]}': found behind '{reference}', allowed: {allowed}")
+    looks_like_file = Path(reference).suffix != "" or "/" in reference or Path(reference).exists()
+    if not looks_like_file:
+        allowed = f"a pattern file, a profile NAME.cw, or a generator: {', '.join(names)}"
+        raise InputError(f"pattern '{reference}' is unknown, allowed: {allowed}")
+    return load_pattern_or_profile(reference)
+
+
+def generate_pattern(name: str, parameters: Sequence[str]) -> Pattern:
+    """The pattern of a generator; each parameter is given as ``NAME=VALUE``."""
+    return generate(name, _with_ranks(_given(parameters)))
+
+
+def _given(parameters: Sequence[str]) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for parameter in parameters:
+        name, equals, value = parameter.partition("=")
+        if not equals or not name:
+            raise InputError(f"parameter '{parameter}': found no '=', allowed: NAME=VALUE, e.g. ranks=8")
+        if name in given:
+            raise InputError(f"parameter '{name}': given twice, allowed: once")
+        given[name] = value
+    return given
+
+
+def _with_ranks(given: dict[str, str]) -> dict[str, str]:
+    """Whole dimensions say how many ranks there are; the user need not."""
+    dims = re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", given.get("dims", ""))
+    if dims is None or "ranks" in given:
+        return given
+    return {**given, "ranks": str(math.prod(int(one) for one in dims[0].split("x")))}
 
 
 def is_profile(path: Path) -> bool:

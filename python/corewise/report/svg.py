@@ -10,7 +10,6 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from html import escape
@@ -19,14 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corewise._core import Machine
+from corewise.analysis.layout import UNIT_HEIGHT, UNIT_WIDTH, Point, machine_layout
 from corewise.analysis.links import LinkLoads
 from corewise.report.text import bytes_text, time_text
 
 LEVELS = 9
 _SIDE = 560
-_TILE = re.compile(r"\(([\d,]+)\)$")
 _GAP = 3.2  # between the two directions of a pair of links
-_UNIT_WIDTH, _UNIT_HEIGHT = 62, 34
 
 
 # ---- heat map --------------------------------------------------------------------------------------------
@@ -131,7 +129,7 @@ def machine(drawn: Machine, loads: Sequence[LinkLoads], busiest_ns: float) -> st
     busiest_ns : float
         What the hottest colour stands for.
     """
-    places, width, height = _layout(drawn)
+    places, width, height = machine_layout(drawn)
     groups = [_placement(drawn, places, load, busiest_ns, load is loads[0]) for load in loads]
     return (
         f'<svg class="machine" role="img" aria-label="{escape(drawn.name)} with ranks and link loads" '
@@ -139,141 +137,19 @@ def machine(drawn: Machine, loads: Sequence[LinkLoads], busiest_ns: float) -> st
     )
 
 
-_Point = tuple[float, float]
-
-
-def _layout(drawn: Machine) -> tuple[list[_Point], float, float]:
-    """Where every stop lies, and the picture's size."""
-    rings = _rings(drawn)
-    if rings:
-        return _ring_layout(drawn, rings)
-    tiles = [_TILE.search(name) for name in drawn.stops]
-    if all(tiles):
-        return _mesh_layout(drawn, [[int(part) for part in tile[1].split(",")] for tile in tiles if tile])
-    return _tree_layout(drawn)
-
-
-def _rings(drawn: Machine) -> list[list[int]]:
-    """Cycles of clockwise links, empty unless they hold all stops."""
-    after = {
-        link.source: link.target
-        for link in drawn.links
-        if link.name.startswith(("cw:", "cw0:")) or ".cw" in link.name.split(":", maxsplit=1)[0]
-    }
-    rings: list[list[int]] = []
-    seen: set[int] = set()
-    for start in range(len(drawn.stops)):
-        ring: list[int] = []
-        stop = start
-        while stop in after and stop not in seen:
-            seen.add(stop)
-            ring.append(stop)
-            stop = after[stop]
-        if ring and stop == start:
-            rings.append(ring)
-    return rings if sum(map(len, rings)) == len(drawn.stops) else []
-
-
-def _ring_layout(drawn: Machine, rings: list[list[int]]) -> tuple[list[_Point], float, float]:
-    places: list[_Point] = [(0.0, 0.0)] * len(drawn.stops)
-    left, height = 0.0, 0.0
-    for ring in rings:
-        radius = max(120.0, len(ring) * (_UNIT_WIDTH + 22) / (2 * math.pi))
-        centre = left + radius + 60
-        for index, stop in enumerate(ring):
-            angle = 2 * math.pi * index / len(ring) - math.pi / 2
-            places[stop] = (centre + radius * math.cos(angle), radius + 44 + radius * math.sin(angle))
-        left = centre + radius + 60
-        height = max(height, 2 * radius + 88)
-    return places, left, height
-
-
-def _mesh_layout(drawn: Machine, tiles: list[list[int]]) -> tuple[list[_Point], float, float]:
-    most = max(_units_at(drawn).values(), default=1)
-    step_x, step_y = _UNIT_WIDTH + 52.0, most * (_UNIT_HEIGHT + 4) + 50.0
-    depth = 1 + max(tile[2] if len(tile) > 2 else 0 for tile in tiles)
-    columns = 1 + max(tile[0] for tile in tiles)
-    rows = 1 + max(tile[1] if len(tile) > 1 else 0 for tile in tiles)
-    places = []
-    for tile in tiles:
-        x, y, z = ([*tile, 0, 0])[:3]
-        places.append((60 + (x + z * (columns + 0.6)) * step_x, 20 + step_y / 2 + y * step_y))
-    return places, 60 + step_x * (columns + 0.6) * depth, 40 + step_y * rows
-
-
-def _tree_layout(drawn: Machine) -> tuple[list[_Point], float, float]:
-    """Levels from the first stop; leaves side by side, parents above the middle of their children."""
-    children = _children(drawn)
-    places: list[_Point] = [(0.0, 0.0)] * len(drawn.stops)
-    next_x = 50.0
-    deepest = 0.0
-
-    def put(stop: int, depth: int) -> float:
-        nonlocal next_x, deepest
-        y = 40.0 + 92.0 * depth
-        deepest = max(deepest, y)
-        if children[stop]:
-            below = [put(child, depth + 1) for child in children[stop]]
-            x = (below[0] + below[-1]) / 2
-        else:
-            x = next_x
-            next_x += _UNIT_WIDTH + 12.0
-        places[stop] = (x, y)
-        return x
-
-    for root in _roots(children, len(drawn.stops)):
-        put(root, 0)
-    most = max(_units_at(drawn).values(), default=1)
-    return places, next_x, deepest + 24 + most * (_UNIT_HEIGHT + 4)
-
-
-def _children(drawn: Machine) -> dict[int, list[int]]:
-    near: dict[int, list[int]] = defaultdict(list)
-    for link in drawn.links:
-        near[link.source].append(link.target)
-        near[link.target].append(link.source)
-    children: dict[int, list[int]] = defaultdict(list)
-    seen: set[int] = set()
-    for start in range(len(drawn.stops)):
-        level = [start] if start not in seen else []
-        seen.update(level)
-        while level:
-            below = []
-            for stop in level:
-                for other in near[stop]:
-                    if other not in seen:
-                        seen.add(other)
-                        children[stop].append(other)
-                        below.append(other)
-            level = below
-    return children
-
-
-def _roots(children: dict[int, list[int]], stops: int) -> list[int]:
-    owned = {child for below in list(children.values()) for child in below}
-    return [stop for stop in range(stops) if stop not in owned]
-
-
-def _units_at(drawn: Machine) -> dict[int, int]:
-    count: dict[int, int] = defaultdict(int)
-    for unit in drawn.units:
-        count[unit.stop] += 1
-    return count
-
-
-def _placement(drawn: Machine, places: list[_Point], loads: LinkLoads, most: float, visible: bool) -> str:
+def _placement(drawn: Machine, places: list[Point], loads: LinkLoads, most: float, visible: bool) -> str:
     links = _links(drawn, places, loads, most)
     hidden = "" if visible else ' style="display:none"'
     return f'<g data-placement="{escape(loads.which)}"{hidden}>{links}{_units(drawn, places, loads)}</g>'
 
 
-def _links(drawn: Machine, places: list[_Point], loads: LinkLoads, most: float) -> str:
+def _links(drawn: Machine, places: list[Point], loads: LinkLoads, most: float) -> str:
     """Idle links first, busy ones on top."""
     order = sorted(range(len(drawn.links)), key=lambda index: (loads.busy_ns[index], index))
     return "".join(_link(drawn, index, places, loads, most) for index in order)
 
 
-def _link(drawn: Machine, index: int, places: list[_Point], loads: LinkLoads, most: float) -> str:
+def _link(drawn: Machine, index: int, places: list[Point], loads: LinkLoads, most: float) -> str:
     link = drawn.links[index]
     (x1, y1), (x2, y2) = places[link.source], places[link.target]
     length = math.hypot(x2 - x1, y2 - y1)
@@ -295,7 +171,7 @@ def _link(drawn: Machine, index: int, places: list[_Point], loads: LinkLoads, mo
     )
 
 
-def _units(drawn: Machine, places: list[_Point], loads: LinkLoads) -> str:
+def _units(drawn: Machine, places: list[Point], loads: LinkLoads) -> str:
     rank_of = {unit: rank for rank, unit in enumerate(loads.unit_of_rank)}
     at_stop: dict[int, list[int]] = defaultdict(list)
     for index, unit in enumerate(drawn.units):
@@ -304,11 +180,9 @@ def _units(drawn: Machine, places: list[_Point], loads: LinkLoads) -> str:
     for stop, (x, y) in enumerate(places):
         if not at_stop[stop]:
             marks.append(_bare_stop(drawn.stops[stop], x, y))
-        top = y - len(at_stop[stop]) * (_UNIT_HEIGHT + 4) / 2
+        top = y - len(at_stop[stop]) * (UNIT_HEIGHT + 4) / 2
         for row, index in enumerate(at_stop[stop]):
-            marks.append(
-                _unit(drawn.units[index].name, rank_of.get(index), x, top + row * (_UNIT_HEIGHT + 4))
-            )
+            marks.append(_unit(drawn.units[index].name, rank_of.get(index), x, top + row * (UNIT_HEIGHT + 4)))
     return "".join(marks)
 
 
@@ -324,12 +198,12 @@ def _bare_stop(name: str, x: float, y: float) -> str:
 
 def _unit(name: str, rank: int | None, x: float, y: float) -> str:
     text = escape(name)
-    width = max(float(_UNIT_WIDTH), 6.4 * len(name) + 14)
+    width = max(float(UNIT_WIDTH), 6.4 * len(name) + 14)
     kind = "unit" if rank is not None else "unit free"
     label = f"rank {rank}" if rank is not None else "free"
     return (
         f'<rect class="{kind}" x="{x - width / 2:.1f}" y="{y:.1f}" width="{width:.1f}" '
-        f'height="{_UNIT_HEIGHT}" rx="7"/>'
+        f'height="{UNIT_HEIGHT}" rx="7"/>'
         f'<text class="rank" x="{x:.1f}" y="{y + 15:.1f}" text-anchor="middle">{label}</text>'
         f'<text class="unitname" x="{x:.1f}" y="{y + 28:.1f}" text-anchor="middle">{text}</text>'
     )

@@ -74,6 +74,21 @@ TEST(Bundled, Ps3KeepsTheRingAndSixUnits) {
   }
 }
 
+TEST(Bundled, TheCellsAreSimulatedAsCells) {
+  for (const char* name : {"cell-be", "cell-blade"}) {
+    EXPECT_EQ(bundled(name).model, "cell") << name;
+    EXPECT_TRUE(bundled(name).parameters.empty()) << name;
+  }
+  for (const char* name : {"flat", "mesh-6x4", "chiplet-2s"}) EXPECT_EQ(bundled(name).model, "") << name;
+  const Machine ps3 = bundled("ps3");
+  EXPECT_EQ(ps3.model, "cell");
+  ASSERT_EQ(ps3.parameters.size(), 2U);
+  EXPECT_EQ(ps3.parameters[0].name, "core_clock_ghz");
+  EXPECT_DOUBLE_EQ(ps3.parameters[0].value, 79.8e-3 * 40);
+  EXPECT_EQ(ps3.parameters[1].name, "decrementer_hz");
+  EXPECT_EQ(ps3.parameters[1].value, 79.8e6);
+}
+
 TEST(Bundled, BladeCrossesItsBridge) {
   const Machine blade = bundled("cell-blade");
   ASSERT_EQ(blade.units.size(), 16U);

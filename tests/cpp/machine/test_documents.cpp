@@ -77,6 +77,45 @@ TEST(Documents, MeshFields) {
   EXPECT_DOUBLE_EQ(mesh.links[0].bandwidth_gb_per_s, 10);
 }
 
+TEST(Documents, ParallelRingsAreLanesOfALink) {
+  const Machine ring = expect_machine(from_json(kRing, "m.toml"));
+  for (const Link& link : ring.links) EXPECT_EQ(link.lanes, 2) << link.name;
+  const Machine mesh = expect_machine(from_json(kMesh, "m.toml"));
+  for (const Link& link : mesh.links) EXPECT_EQ(link.lanes, 1) << link.name;
+}
+
+std::string with_simulation(const std::string& table) {
+  return with(kFlat, R"("interconnect":)", R"("simulation": )" + table + R"(, "interconnect":)");
+}
+
+TEST(Documents, SimulationTable) {
+  const Machine node = expect_machine(
+      from_json(with_simulation(R"({"b": 3, "model": "cell", "a": -0.5, "c": 79800000})"), "m.toml"));
+  EXPECT_EQ(node.model, "cell");
+  EXPECT_EQ(node.source, "m.toml");
+  ASSERT_EQ(node.parameters.size(), 3U);
+  EXPECT_EQ(node.parameters[0].name, "b");
+  EXPECT_EQ(node.parameters[0].value, 3);
+  EXPECT_EQ(node.parameters[1].name, "a");
+  EXPECT_EQ(node.parameters[1].value, -0.5);
+  EXPECT_EQ(node.parameters[2].value, 79800000);
+}
+
+TEST(Documents, NoSimulationTable) {
+  const Machine node = expect_machine(from_json(kFlat, "m.toml"));
+  EXPECT_EQ(node.model, "");
+  EXPECT_TRUE(node.parameters.empty());
+}
+
+TEST(Documents, SimulationRefusals) {
+  expect_refusal(with_simulation(R"({"a": "1 ns"})"),
+                 R"(field 'simulation.a': found string "1 ns", allowed: a number)");
+  expect_refusal(with_simulation(R"({"a": true})"), "field 'simulation.a': found true, allowed: a number");
+  expect_refusal(with_simulation(R"({"a": {"b": 1}})"), "field 'simulation.a': found object, allowed: a number");
+  expect_refusal(with_simulation(R"({"model": 3})"), "field 'simulation.model': found number 3, allowed: a string");
+  expect_refusal(with_simulation("[]"), "field 'simulation': found array of 0, allowed: an object");
+}
+
 TEST(Documents, MeshDefaultsAreOneUnitPerTileAndOpenEdges) {
   const Machine mesh = expect_machine(from_json(
       R"({"format": "corewise-machine", "version": 1, "name": "m", "interconnect": {"kind": "mesh", "dims": [4],
@@ -142,7 +181,7 @@ TEST(Documents, HeaderRefusals) {
   expect_refusal(
       kRing, "\"description\"", "\"summary\"",
       "field 'summary': found an unknown field, allowed: format, version, name, description, part, bridge, "
-      "interconnect");
+      "interconnect, simulation");
   expect_refusal(
       kRing, "\"interconnect\"", "\"network\"",
       "field 'interconnect': found nothing, allowed: one table [interconnect], or several [[part]] joined "
@@ -290,7 +329,7 @@ TEST(Documents, CompositeRefusals) {
                  "field 'part[1]': found no bridge from 'p', allowed: bridges that join every part to 'lost'");
   expect_refusal(kComposite, "\"name\": \"m\"", "\"name\": \"m\", \"interconnect\": {}",
                  "field 'interconnect': found an unknown field, allowed: format, version, name, description, part, "
-                 "bridge");
+                 "bridge, simulation");
   expect_refusal(R"({"format": "corewise-machine", "version": 1, "name": "m", "part": [], "bridge": []})",
                  "field 'part': found 0 parts, allowed: at least 2");
   expect_refusal(R"({"format": "corewise-machine", "version": 1, "name": "m", "bridge": []})",

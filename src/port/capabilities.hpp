@@ -1,0 +1,55 @@
+// What only some ports can do, each as a concept that refines Port. An algorithm that needs one says so in its
+// template head and is one more row in its collective's table; a port models a capability by having its functions.
+//
+// The contract of port.hpp holds; tags and blocking are as there. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+
+#include "port/port.hpp"
+
+namespace corewise::port {
+
+/// Reads a peer's user memory with one copy. The address must have come from that peer.
+template <class P>
+concept DirectRead =
+    Port<P> && requires(P& port, int peer, typename P::ConstUserAddress from, StageOffset to, std::uint32_t bytes,
+                        Tag tag) { port.read_user(peer, from, to, bytes, tag); };
+
+/// A register per rank into which peers OR bits. wait_signal blocks until it is not 0, returns it and empties it.
+/// send_signal has put_line's order.
+template <class P>
+concept SignalRegister = Port<P> && requires(P& port, int peer, std::uint32_t bits, Tag tag) {
+  port.send_signal(peer, bits, tag);
+  { port.wait_signal() } -> std::same_as<std::uint32_t>;
+};
+
+/// One command for many pieces. put_line_list is put_line to several peers at once; the lists of copies take
+/// consecutive bytes of the stage to or from pieces of user memory (`typename P::UserPiece`: at, bytes).
+template <class P>
+concept DmaLists = Port<P> && requires(P& port, std::span<const int> peers, Line16 line, Sequence sequence,
+                                       std::span<const std::byte> payload, Tag tag,
+                                       std::span<const typename P::UserPiece> pieces, StageOffset at) {
+  port.put_line_list(peers, line, sequence, payload, tag);
+  port.copy_in_list(pieces, at, tag);
+  port.copy_out_list(at, pieces, tag);
+};
+
+/// layout().atomic_words words of 32 bits that all ranks share, 0 at the start. fetch_add returns the value before;
+/// what a rank did before it is seen by whoever sees its result.
+template <class P>
+concept AtomicWords = Port<P> && requires(P& port, std::uint32_t word, std::uint32_t value) {
+  { port.fetch_add(word, value) } -> std::same_as<std::uint32_t>;
+  { port.load_word(word) } -> std::same_as<std::uint32_t>;
+};
+
+/// Words of 32 bits to and from a coordinator that is no rank (the Cell's PPE), in order; full or empty blocks.
+template <class P>
+concept Mailboxes = Port<P> && requires(P& port, std::uint32_t value) {
+  port.write_mailbox(value);
+  { port.read_mailbox() } -> std::same_as<std::uint32_t>;
+};
+
+}  // namespace corewise::port

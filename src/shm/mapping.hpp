@@ -1,0 +1,36 @@
+// Mapping: a block of zeroed memory that threads of this process and the processes it forks share. Owns it: the
+// destructor unmaps it here (a child's copy of the mapping stays the child's).
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "base/status.hpp"
+
+namespace corewise::shm {
+
+class Mapping {
+ public:
+  /// At least `bytes` (not 0), zeroed, on a page boundary. Fails with Code::io where the system has none to give.
+  static Result<Mapping> anonymous(std::size_t bytes);
+
+  Mapping(Mapping&& other) noexcept : block_(std::exchange(other.block_, {})) {}
+  Mapping& operator=(Mapping&& other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping();
+
+  [[nodiscard]] std::span<std::byte> block() const { return block_; }
+
+ private:
+  explicit Mapping(std::span<std::byte> block) : block_(block) {}
+
+  std::span<std::byte> block_;
+};
+
+}  // namespace corewise::shm

@@ -1,0 +1,116 @@
+// ShmPort: the port of a rank on this host. Copies are done when the call returns, a control line is a release
+// store of its sequence number behind its payload, a wait looks with acquire loads. Everything inlines; there is no
+// state beyond where the segment lies.
+//
+// Contract: port/port.hpp. The segment must outlive the port; every rank makes its own over its own view of the
+// same block. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <source_location>
+#include <span>
+
+#include "port/capabilities.hpp"
+#include "port/port.hpp"
+#include "shm/segment.hpp"
+#include "shm/wait_policy.hpp"
+
+namespace corewise::shm {
+
+class ShmPort {
+ public:
+  using UserAddress = std::byte*;
+  using ConstUserAddress = const std::byte*;
+  static constexpr std::uint32_t kCopyAlignment = 1;
+
+  ShmPort(const Segment& segment, int rank) : ShmPort(segment, rank, WaitPolicy::for_ranks(segment.ranks())) {}
+  ShmPort(const Segment& segment, int rank, const WaitPolicy& policy)
+      : segment_(segment), rank_(rank), policy_(policy) {
+    assert(rank >= 0 && rank < segment.ranks());
+  }
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return segment_.ranks(); }
+  [[nodiscard]] const port::Layout& layout() const { return segment_.layout(); }
+  [[nodiscard]] std::span<std::byte> stage() { return {segment_.stage(rank_), layout().stage_bytes}; }
+
+  template <class L>
+  void put_line(int peer, L line, port::Sequence sequence, std::span<const std::byte> payload, port::Tag /*tag*/) {
+    assert(payload.size() <= L::kPayloadBytes);
+    auto& storage = line_of(peer, line);
+    if (!payload.empty()) std::memcpy(storage.payload, payload.data(), payload.size());
+    std::atomic_ref(storage.sequence).store(sequence, std::memory_order_release);
+  }
+  template <class L>
+  [[nodiscard]] port::Sequence line_sequence(L line) const {
+    return std::atomic_ref(line_of(rank_, line).sequence).load(std::memory_order_acquire);
+  }
+  template <class L>
+  [[nodiscard]] std::span<const std::byte, L::kPayloadBytes> line_payload(L line) const {
+    return std::span<const std::byte, L::kPayloadBytes>(line_of(rank_, line).payload);
+  }
+  template <class L, class Ready>
+  void wait_lines(L /*first*/, std::uint32_t /*count*/, Ready&& ready,
+                  const std::source_location& /*where*/ = std::source_location::current()) {
+    wait_until(ready, policy_);
+  }
+
+  void get(port::Remote from, port::StageOffset to, std::uint32_t bytes, port::Tag /*tag*/) {
+    copy(segment_.stage(rank_) + to, remote(from, bytes), bytes);
+  }
+  void put(port::StageOffset from, port::Remote to, std::uint32_t bytes, port::Tag /*tag*/) {
+    copy(remote(to, bytes), segment_.stage(rank_) + from, bytes);
+  }
+  void copy_in(ConstUserAddress from, port::StageOffset to, std::uint32_t bytes, port::Tag /*tag*/) {
+    copy(remote({rank_, to}, bytes), from, bytes);
+  }
+  void copy_out(port::StageOffset from, UserAddress to, std::uint32_t bytes, port::Tag /*tag*/) {
+    copy(to, remote({rank_, from}, bytes), bytes);
+  }
+  void wait(port::TagMask /*mask*/) {}
+  [[nodiscard]] port::TagMask test(port::TagMask mask) { return mask; }
+  void compute(std::int64_t /*cycles*/) {}
+
+  // port::AtomicWords
+  std::uint32_t fetch_add(std::uint32_t word, std::uint32_t value) {
+    return word_of(word).fetch_add(value, std::memory_order_acq_rel);
+  }
+  [[nodiscard]] std::uint32_t load_word(std::uint32_t word) {
+    return word_of(word).load(std::memory_order_acquire);
+  }
+
+ private:
+  auto& line_of(int rank, port::Line16 line) const {
+    assert(line.index < layout().lines16);
+    return segment_.lines(rank, line)[line.index];
+  }
+  auto& line_of(int rank, port::Line128 line) const {
+    assert(line.index < layout().lines128);
+    return segment_.lines(rank, line)[line.index];
+  }
+  std::byte* remote(port::Remote place, [[maybe_unused]] std::uint32_t bytes) const {
+    assert(place.peer >= 0 && place.peer < size());
+    assert(std::uint64_t{place.at} + bytes <= layout().stage_bytes);
+    return segment_.stage(place.peer) + place.at;
+  }
+  std::atomic_ref<std::uint32_t> word_of(std::uint32_t word) const {
+    assert(word < layout().atomic_words);
+    return std::atomic_ref(*segment_.word(word));
+  }
+  static void copy(std::byte* to, const std::byte* from, std::uint32_t bytes) {
+    if (bytes != 0) std::memcpy(to, from, bytes);
+  }
+
+  Segment segment_;
+  int rank_;
+  WaitPolicy policy_;
+};
+
+static_assert(port::Port<ShmPort> && port::AtomicWords<ShmPort>);
+static_assert(std::atomic_ref<std::uint32_t>::is_always_lock_free, "ranks may be processes");
+
+}  // namespace corewise::shm

@@ -1,0 +1,52 @@
+// The sizes and the checks of a segment. SPDX-License-Identifier: BSD-3-Clause
+#include "shm/segment.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace corewise::shm {
+namespace {
+
+std::size_t round_up(std::size_t bytes, std::size_t to) {
+  return (bytes + to - 1) / to * to;
+}
+std::size_t words_bytes(const port::Layout& layout) {
+  return round_up(layout.atomic_words * kPaddingBytes, kPageBytes);
+}
+std::size_t lines_bytes(const port::Layout& layout) {
+  return (std::size_t{layout.lines16} + layout.lines128) * kPaddingBytes;
+}
+std::size_t part_bytes(const port::Layout& layout) {
+  return round_up(lines_bytes(layout) + layout.stage_bytes, kPageBytes);
+}
+
+}  // namespace
+
+std::size_t Segment::bytes(int ranks, const port::Layout& layout) {
+  // A lone rank's barrier needs no line; a block of no bytes would be no block.
+  return std::max(kPageBytes, words_bytes(layout) + static_cast<std::size_t>(ranks) * part_bytes(layout));
+}
+
+Segment::Segment(std::byte* base, int ranks, const port::Layout& layout)
+    : base_(base),
+      parts_(base + words_bytes(layout)),
+      part_bytes_(part_bytes(layout)),
+      lines128_at_(layout.lines16 * kPaddingBytes),
+      stage_at_(lines_bytes(layout)),
+      ranks_(ranks),
+      layout_(layout) {}
+
+Result<Segment> Segment::over(std::span<std::byte> block, int ranks, const port::Layout& layout) {
+  if (ranks < 1) return bad_field("segment", "ranks", std::to_string(ranks), "1 or more");
+  if (reinterpret_cast<std::uintptr_t>(block.data()) % kPaddingBytes != 0) {
+    return bad_field("segment", "block", "an address not aligned", "multiples of " + std::to_string(kPaddingBytes));
+  }
+  const std::size_t needed = bytes(ranks, layout);
+  if (block.size() < needed) {
+    return bad_field("segment", "block", std::to_string(block.size()) + " bytes",
+                     std::to_string(needed) + " bytes or more");
+  }
+  return Segment(block.data(), ranks, layout);
+}
+
+}  // namespace corewise::shm

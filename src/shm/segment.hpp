@@ -1,0 +1,65 @@
+// Segment: how a job lies in a block of shared memory: the words that all ranks share, then each rank's part on
+// pages of its own (so that the rank that touches it first has it in its own memory): control lines of 16 bytes,
+// each padded so that no two share a cache line, control lines of 128 bytes, the stage.
+//
+// A view; the block (zeroed before the first rank begins) must outlive it. Offsets only: every process may have the
+// block elsewhere. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+#include "port/types.hpp"
+
+namespace corewise::shm {
+
+/// Two cache lines of x86, which fetches them in pairs.
+inline constexpr std::size_t kPaddingBytes = 128;
+inline constexpr std::size_t kPageBytes = 4096;
+
+/// A control line as it lies in memory.
+template <std::uint32_t kLineBytes>
+struct alignas(kPaddingBytes) LineStorage {
+  port::Sequence sequence;
+  std::byte payload[kLineBytes - sizeof(port::Sequence)];
+};
+static_assert(sizeof(LineStorage<16>) == kPaddingBytes && sizeof(LineStorage<128>) == kPaddingBytes);
+
+class Segment {
+ public:
+  /// Bytes that a job takes; never 0.
+  static std::size_t bytes(int ranks, const port::Layout& layout);
+  /// Lays a job out over `block`. Fails where the block is too small or not on a multiple of kPaddingBytes, or
+  /// `ranks` is less than 1.
+  static Result<Segment> over(std::span<std::byte> block, int ranks, const port::Layout& layout);
+
+  [[nodiscard]] int ranks() const { return ranks_; }
+  [[nodiscard]] const port::Layout& layout() const { return layout_; }
+
+  [[nodiscard]] LineStorage<16>* lines(int rank, port::Line16 /*kind*/) const {
+    return reinterpret_cast<LineStorage<16>*>(part(rank));
+  }
+  [[nodiscard]] LineStorage<128>* lines(int rank, port::Line128 /*kind*/) const {
+    return reinterpret_cast<LineStorage<128>*>(part(rank) + lines128_at_);
+  }
+  [[nodiscard]] std::byte* stage(int rank) const { return part(rank) + stage_at_; }
+  [[nodiscard]] std::uint32_t* word(std::uint32_t index) const {
+    return reinterpret_cast<std::uint32_t*>(base_ + index * kPaddingBytes);
+  }
+
+ private:
+  Segment(std::byte* base, int ranks, const port::Layout& layout);
+  [[nodiscard]] std::byte* part(int rank) const { return parts_ + static_cast<std::size_t>(rank) * part_bytes_; }
+
+  std::byte* base_;
+  std::byte* parts_;
+  std::size_t part_bytes_;
+  std::size_t lines128_at_;
+  std::size_t stage_at_;
+  int ranks_;
+  port::Layout layout_;
+};
+
+}  // namespace corewise::shm

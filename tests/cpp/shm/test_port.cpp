@@ -1,0 +1,169 @@
+// The host's port: what is put arrives, whole and in order, between threads and between processes.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <numeric>
+
+#include "port/wait.hpp"
+#include "ranks.hpp"
+
+namespace corewise::shm {
+namespace {
+
+using port::Line128;
+using port::Line16;
+using port::Sequence;
+
+template <std::size_t kBytes>
+std::array<std::byte, kBytes> pattern(std::uint32_t seed) {
+  std::array<std::byte, kBytes> bytes;
+  for (std::size_t i = 0; i < kBytes; ++i) bytes[i] = static_cast<std::byte>(seed * 31 + i * 7);
+  return bytes;
+}
+
+template <std::size_t kBytes>
+bool equal(std::span<const std::byte> seen, const std::array<std::byte, kBytes>& wanted) {
+  return std::memcmp(seen.data(), wanted.data(), kBytes) == 0;
+}
+
+TEST(ShmPort, CopiesGoWhereTheySay) {
+  const testing::Job job(2, {4096, 1, 1, 0});
+  ShmPort zero(job.segment, 0);
+  ShmPort one(job.segment, 1);
+  auto user = pattern<100>(1);
+  zero.copy_in(user.data(), 10, 100, 0);
+  EXPECT_TRUE(equal(zero.stage().subspan(10), user));
+  zero.put(10, {1, 33}, 100, 0);
+  EXPECT_TRUE(equal(one.stage().subspan(33), user));
+  zero.get({1, 33}, 1000, 100, 0);
+  EXPECT_TRUE(equal(zero.stage().subspan(1000), user));
+  std::array<std::byte, 100> back{};
+  one.copy_out(33, back.data(), 100, 0);
+  EXPECT_EQ(back, user);
+  one.copy_out(33, nullptr, 0, 0);
+  EXPECT_EQ(one.stage()[32], std::byte{0});
+  EXPECT_EQ(one.stage()[133], std::byte{0});
+  EXPECT_EQ(zero.test(0x12345678), 0x12345678U);
+}
+
+TEST(ShmPort, LinesOfOneRankAreItsOwn) {
+  const testing::Job job(3, {0, 4, 2, 0});
+  ShmPort writer(job.segment, 0);
+  writer.put_line(2, Line16{1}, 5, pattern<12>(3), 0);
+  writer.put_line(2, Line128{1}, 6, pattern<124>(4), 0);
+  for (int rank = 0; rank < 3; ++rank) {
+    const ShmPort seen(job.segment, rank);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(seen.line_sequence(Line16{i}), rank == 2 && i == 1 ? 5U : 0U);
+    }
+    EXPECT_EQ(seen.line_sequence(Line128{0}), 0U);
+    EXPECT_EQ(seen.line_sequence(Line128{1}), rank == 2 ? 6U : 0U);
+  }
+  const ShmPort owner(job.segment, 2);
+  EXPECT_TRUE(equal(owner.line_payload(Line16{1}), pattern<12>(3)));
+  EXPECT_TRUE(equal(owner.line_payload(Line128{1}), pattern<124>(4)));
+}
+
+/// Two ranks send payloads to and fro, each an answer to the last: a torn payload would show.
+template <class L>
+bool ping_pong(ShmPort& port, std::uint32_t rounds) {
+  bool right = true;
+  for (Sequence n = 1; n <= rounds; ++n) {
+    if (port.rank() == 0) port.put_line(1, L{0}, n, pattern<L::kPayloadBytes>(n), 3);
+    port::wait_line(port, L{0}, n);
+    const auto payload = port.line_payload(L{0});
+    right = right && equal(payload, pattern<L::kPayloadBytes>(n + static_cast<std::uint32_t>(port.rank() == 0)));
+    if (port.rank() == 1) port.put_line(0, L{0}, n, pattern<L::kPayloadBytes>(n + 1), 3);
+  }
+  return right;
+}
+
+TEST(ShmPort, PayloadsArriveWholeBetweenThreads) {
+  const testing::Job job(2, {0, 1, 1, 0});
+  std::array<bool, 2> right{};
+  testing::run_threads(2, [&](int rank) {
+    ShmPort port(job.segment, rank);
+    right[static_cast<std::size_t>(rank)] = ping_pong<Line16>(port, 5000) && ping_pong<Line128>(port, 5000);
+  });
+  EXPECT_TRUE(right[0] && right[1]);
+}
+
+TEST(ShmPort, PayloadsArriveWholeBetweenProcesses) {
+  const testing::Job job(2, {0, 1, 1, 0});
+  testing::run_processes(2, [&](int rank) {
+    ShmPort port(job.segment, rank);
+    return ping_pong<Line16>(port, 5000) && ping_pong<Line128>(port, 5000);
+  });
+}
+
+/// Data put before the line that announces it is there when the line is seen.
+TEST(ShmPort, ALineIsSeenAfterTheDataItAnnounces) {
+  constexpr std::uint32_t kBytes = 4000;
+  const testing::Job job(2, {2 * kBytes, 1, 0, 0});
+  std::array<int, 2> wrong{};
+  testing::run_threads(2, [&](int rank) {
+    ShmPort port(job.segment, rank);
+    const int peer = 1 - rank;
+    for (Sequence n = 1; n <= 2000; ++n) {
+      if ((n + static_cast<Sequence>(rank)) % 2 == 0) {
+        std::memset(port.stage().data(), static_cast<int>(n % 251), kBytes);
+        port.put(0, {peer, kBytes}, kBytes, 1);
+        port.put_line(peer, Line16{0}, n, {}, 1);
+      } else {
+        port::wait_line(port, Line16{0}, n);
+        for (std::uint32_t i = 0; i < kBytes; ++i) {
+          if (port.stage()[kBytes + i] != static_cast<std::byte>(n % 251)) ++wrong[static_cast<std::size_t>(rank)];
+        }
+      }
+    }
+  });
+  EXPECT_EQ(wrong[0] + wrong[1], 0);
+}
+
+TEST(ShmPort, AWaitOverSeveralLinesSeesThemAll) {
+  constexpr int kRanks = 5;
+  const testing::Job job(kRanks, {0, kRanks, 0, 0});
+  testing::run_threads(kRanks, [&](int rank) {
+    ShmPort port(job.segment, rank);
+    for (Sequence n = 1; n <= 200; ++n) {
+      for (int peer = 0; peer < kRanks; ++peer) {
+        port.put_line(peer, Line16{static_cast<std::uint32_t>(rank)}, n, {}, 0);
+      }
+      port.wait_lines(Line16{0}, kRanks, [&] {
+        for (std::uint32_t i = 0; i < kRanks; ++i) {
+          if (!port::reached(port.line_sequence(Line16{i}), n)) return false;
+        }
+        return true;
+      });
+    }
+  });
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const ShmPort seen(job.segment, rank);
+    for (std::uint32_t i = 0; i < kRanks; ++i) EXPECT_EQ(seen.line_sequence(Line16{i}), 200U);
+  }
+}
+
+TEST(ShmPort, AtomicWordsLoseNothing) {
+  constexpr int kRanks = 4;
+  const testing::Job job(kRanks, {0, 0, 0, 2});
+  std::array<std::uint64_t, kRanks> sums{};
+  testing::run_threads(kRanks, [&](int rank) {
+    ShmPort port(job.segment, rank);
+    for (int i = 0; i < 1000; ++i) sums[static_cast<std::size_t>(rank)] += port.fetch_add(1, 1);
+  });
+  ShmPort port(job.segment, 0);
+  EXPECT_EQ(port.load_word(1), 4000U);
+  EXPECT_EQ(port.load_word(0), 0U);
+  // Every value from 0 to 3999 was handed out once.
+  EXPECT_EQ(std::accumulate(sums.begin(), sums.end(), std::uint64_t{0}), 3999U * 4000U / 2);
+}
+
+TEST(WaitPolicy, SpinsLongOnlyWhereEveryRankCanHaveACore) {
+  EXPECT_GT(WaitPolicy::for_ranks(2, 2).spins, WaitPolicy::for_ranks(3, 2).spins);
+  EXPECT_GE(WaitPolicy::for_ranks(3, 2).spins, 1U);
+}
+
+}  // namespace
+}  // namespace corewise::shm

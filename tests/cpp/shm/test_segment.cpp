@@ -1,0 +1,92 @@
+// Where things lie in a segment: nothing overlaps, nothing shares a cache line with another's, all is inside.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "ranks.hpp"
+
+namespace corewise::shm {
+namespace {
+
+using Range = std::pair<const std::byte*, std::size_t>;
+
+Range range_of(const void* at, std::size_t bytes) {
+  return {static_cast<const std::byte*>(at), bytes};
+}
+
+/// Every place that somebody writes, with its length.
+std::vector<Range> places(const Segment& segment) {
+  std::vector<Range> all;
+  const port::Layout& layout = segment.layout();
+  for (std::uint32_t word = 0; word < layout.atomic_words; ++word) all.push_back(range_of(segment.word(word), 4));
+  for (int rank = 0; rank < segment.ranks(); ++rank) {
+    for (std::uint32_t i = 0; i < layout.lines16; ++i) {
+      all.push_back(range_of(segment.lines(rank, port::Line16{}) + i, 16));
+    }
+    for (std::uint32_t i = 0; i < layout.lines128; ++i) {
+      all.push_back(range_of(segment.lines(rank, port::Line128{}) + i, 128));
+    }
+    all.push_back(range_of(segment.stage(rank), layout.stage_bytes));
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+TEST(Segment, PlacesAreApartAlignedAndInside) {
+  for (const port::Layout layout :
+       {port::Layout{1000, 5, 3, 2}, port::Layout{128, 1, 0, 0}, port::Layout{1, 0, 2, 7}}) {
+    const testing::Job job(3, layout);
+    const std::vector<Range> all = places(job.segment);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(all[i].first) % kPaddingBytes, 0U);
+    }
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      EXPECT_LE(all[i - 1].first + all[i - 1].second, all[i].first);
+    }
+    const std::span<std::byte> block = job.mapping.block();
+    EXPECT_EQ(all.front().first, block.data());
+    EXPECT_LE(all.back().first + all.back().second, block.data() + block.size());
+  }
+}
+
+TEST(Segment, RanksBeginOnPagesOfTheirOwn) {
+  const testing::Job job(4, {100, 2, 0, 1});
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(job.segment.lines(rank, port::Line16{})) % kPageBytes, 0U);
+  }
+}
+
+TEST(Segment, StartsAsZeros) {
+  const testing::Job job(2, {64, 2, 2, 1});
+  const std::span<std::byte> block = job.mapping.block();
+  EXPECT_TRUE(std::all_of(block.begin(), block.end(), [](std::byte b) { return b == std::byte{0}; }));
+}
+
+TEST(Segment, RefusesABlockTooSmallAndSaysHowMuchItTakes) {
+  const port::Layout layout{100, 1, 0, 0};
+  Mapping mapping = Mapping::anonymous(Segment::bytes(2, layout)).value();
+  const Result<Segment> short_by_one = Segment::over(mapping.block().first(mapping.block().size() - 1), 2, layout);
+  ASSERT_FALSE(short_by_one.ok());
+  EXPECT_EQ(short_by_one.status().message(),
+            "segment: field 'block': found 8191 bytes, allowed: 8192 bytes or more");
+}
+
+TEST(Segment, RefusesABlockOutOfStepAndNoRanks) {
+  const port::Layout layout{100, 1, 0, 0};
+  Mapping mapping = Mapping::anonymous(Segment::bytes(2, layout) + 4096).value();
+  EXPECT_FALSE(Segment::over(mapping.block().subspan(64), 2, layout).ok());
+  EXPECT_FALSE(Segment::over(mapping.block(), 0, layout).ok());
+}
+
+TEST(Mapping, SaysWhyThereIsNone) {
+  const Result<Mapping> huge = Mapping::anonymous(std::size_t{1} << 62);
+  ASSERT_FALSE(huge.ok());
+  EXPECT_EQ(huge.status().code(), Code::io);
+  EXPECT_NE(huge.status().message().find("4611686018427387904 bytes"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace corewise::shm
