@@ -204,6 +204,12 @@ void CellPort::copy_out(port::StageOffset from, EffectiveAddress to, std::uint32
   transfer(Way::out, job_.layout.stage + from, to, bytes, tag, where);
 }
 
+std::optional<port::StageOffset> CellPort::in_place(EffectiveAddress user, std::uint32_t bytes) const {
+  const EffectiveAddress begin = base_of(rank_);
+  if (user < begin || user + bytes > begin + kLocalStoreBytes) return std::nullopt;
+  return static_cast<LsAddress>(user - begin) - job_.layout.stage;
+}
+
 // ---- lists ----
 
 std::size_t CellPort::fill_list(std::span<const UserPiece> pieces, port::Tag tag, const Where& where) {

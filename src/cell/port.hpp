@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <string>
@@ -149,6 +150,14 @@ class CellPort {
     copy_in(from, to, bytes, tag, where);
   }
 
+  // port::DirectWrite.
+  void write_user(int /*peer*/, port::StageOffset from, EffectiveAddress to, std::uint32_t bytes, port::Tag tag,
+                  const Where& where = Where::current()) {
+    copy_out(from, to, bytes, tag, where);
+  }
+  // port::UserMemoryInPlace: what lies in the own local store. The offset counts from the stage and wraps.
+  [[nodiscard]] std::optional<port::StageOffset> in_place(EffectiveAddress user, std::uint32_t bytes) const;
+
   // port::SignalRegister: signal notification register 1.
   void send_signal(int peer, std::uint32_t bits, port::Tag tag, const Where& where = Where::current());
   std::uint32_t wait_signal(const Where& where = Where::current()) { return spu_.spu_read_signal1(where); }
@@ -202,8 +211,9 @@ class CellPort {
 };
 
 static_assert(port::Port<CellPort>);
-static_assert(port::DirectRead<CellPort> && port::SignalRegister<CellPort> && port::DmaLists<CellPort> &&
-              port::AtomicWords<CellPort> && port::Mailboxes<CellPort>);
+static_assert(port::DirectRead<CellPort> && port::DirectWrite<CellPort> && port::UserMemoryInPlace<CellPort>);
+static_assert(port::SignalRegister<CellPort> && port::DmaLists<CellPort> && port::AtomicWords<CellPort> &&
+              port::Mailboxes<CellPort>);
 
 /// Puts one rank on every SPE of the job: program(port), named "rank 0" and so on. `job` must outlive the run.
 void run_ranks(System& system, const PortJob& job, const std::function<void(CellPort&)>& program);

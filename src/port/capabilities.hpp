@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "port/port.hpp"
@@ -17,6 +18,20 @@ template <class P>
 concept DirectRead =
     Port<P> && requires(P& port, int peer, typename P::ConstUserAddress from, StageOffset to, std::uint32_t bytes,
                         Tag tag) { port.read_user(peer, from, to, bytes, tag); };
+
+/// Writes a peer's user memory with one copy; the counterpart of DirectRead.
+template <class P>
+concept DirectWrite =
+    Port<P> && requires(P& port, int peer, StageOffset from, typename P::UserAddress to, std::uint32_t bytes,
+                        Tag tag) { port.write_user(peer, from, to, bytes, tag); };
+
+/// User memory that is itself a place a peer can copy to and from (on the Cell: in the own local store). Where
+/// `bytes` at `user` are such a place, the offset by which get, put, read_user and write_user reach it, which may
+/// lie outside of the stage.
+template <class P>
+concept UserMemoryInPlace = Port<P> && requires(P& port, typename P::ConstUserAddress user, std::uint32_t bytes) {
+  { port.in_place(user, bytes) } -> std::same_as<std::optional<StageOffset>>;
+};
 
 /// A register per rank into which peers OR bits. wait_signal blocks until it is not 0, returns it and empties it.
 /// send_signal has put_line's order.

@@ -1,0 +1,120 @@
+// Call: the arguments of one collective, and the words that every algorithm shares: which collective, where blocks
+// lie, the operator, the parameters.
+//
+// Arguments mean what they mean in MPI (MPI-4.1, chapter 6), with byte counts: what is equal on all ranks there is
+// equal here, and what is significant only at the root may be anything elsewhere. `send` is never written.
+//
+//   broadcast             root: `bytes` at send. Others: receive. The root's receive is not touched.
+//   reduce                all: `bytes` at send. Root: receive.
+//   allreduce, scan       all: `bytes` at send and at receive. exscan too; rank 0's receive is not touched.
+//   gather(v)             all: `bytes` (own block) at send. Root: receive_blocks at receive.
+//   scatter(v)            root: send_blocks at send. All: `bytes` (own block) at receive.
+//   allgather(v)          all: `bytes` (own block) at send, receive_blocks at receive.
+//   alltoall(v)           all: send_blocks at send, receive_blocks at receive.
+//   reduce_scatter(_block) all: receive_blocks (of everybody, equal on all ranks) at send; own block at receive.
+//
+// In place is send == receive where a rank has both in the same arrangement (allreduce, reduce at the root, scan,
+// exscan), and send == receive + the own block's offset for gather, allgather, scatter at the root; the own block
+// is then not copied. alltoall and reduce_scatter are not called in place. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "port/port.hpp"
+
+namespace corewise::coll {
+
+enum class Collective : std::uint8_t {
+  barrier,
+  broadcast,
+  reduce,
+  allreduce,
+  gather,
+  gatherv,
+  scatter,
+  scatterv,
+  allgather,
+  allgatherv,
+  alltoall,
+  alltoallv,
+  scan,
+  exscan,
+  reduce_scatter,
+  reduce_scatter_block
+};
+
+/// A block per rank in a buffer: equal ones side by side, or lists of offsets and sizes in bytes.
+struct Blocks {
+  std::uint64_t equal = 0;
+  const std::uint64_t* offsets = nullptr;
+  const std::uint64_t* sizes = nullptr;  ///< null: all are `equal`
+
+  [[nodiscard]] std::uint64_t offset(int rank) const {
+    return offsets != nullptr ? offsets[rank] : equal * static_cast<std::uint64_t>(rank);
+  }
+  [[nodiscard]] std::uint64_t bytes(int rank) const { return sizes != nullptr ? sizes[rank] : equal; }
+};
+
+/// A reduction operator on elements of one type. Associative; results are exact for the order in which they are
+/// combined, lower ranks on the left (`in`) where it is not commutative.
+struct Operation {
+  using Combine = void (*)(const std::byte* in, std::byte* inout, std::size_t count);
+  using UserCombine = void (*)(void* context, const std::byte* in, std::byte* inout, std::size_t count);
+
+  Combine combine = nullptr;   ///< inout = in OP inout; a predefined one (kernels/reduce.hpp), or
+  UserCombine user = nullptr;  ///< the user's, given `context`
+  void* context = nullptr;
+  std::uint32_t element_bytes = 1;  ///< extent
+  bool commutative = true;
+  std::uint32_t cycles_per_quadword = 4;  ///< what an SPU needs for 16 bytes: two loads, the operation, a store
+
+  /// in and inout must not overlap; `bytes` is a multiple of element_bytes.
+  void operator()(const std::byte* in, std::byte* inout, std::size_t bytes) const {
+    const std::size_t count = bytes / element_bytes;
+    if (user != nullptr) {
+      user(context, in, inout, count);
+    } else {
+      combine(in, inout, count);
+    }
+  }
+};
+
+/// User data that are not contiguous: blocks of `block_bytes`, the next one `stride_bytes` after the last one's
+/// start. block_bytes 0: contiguous.
+struct Stride {
+  std::uint32_t block_bytes = 0;
+  std::uint32_t stride_bytes = 0;
+};
+
+template <port::Port P>
+struct Call {
+  typename P::ConstUserAddress send{};
+  typename P::UserAddress receive{};
+  std::uint64_t bytes = 0;
+  Blocks send_blocks, receive_blocks;
+  int root = 0;
+  const Operation* operation = nullptr;
+  Stride stride;  ///< of broadcast's two buffers; algorithms that can say so in their row
+};
+
+/// How a call ends.
+enum class Closing : std::uint8_t {
+  barrier,  ///< with a barrier, as the paper's do
+  counters  ///< when the rank's own part is done and nobody needs its buffers: serial numbers keep calls apart
+};
+
+/// Everything an algorithm may be given; each takes some of these (its table row says which).
+struct Parameters {
+  int degree = 3;                  ///< of a tree: in each phase those who have tell degree - 1 others; 1: a chain
+  std::uint32_t min_piece = 2048;  ///< bytes: least piece that a rank handles
+  std::uint32_t shift = 0;         ///< bytes: rank i begins i x shift further on
+  std::uint32_t piece_bytes = 0;   ///< bytes moved at a time; 0: as much as a buffer holds
+  int buffering = 2;               ///< 1: one buffer, 2: two in turn
+  bool list = false;               ///< by DMA lists
+  bool fenced = false;             ///< data and flag under one fence instead of a wait between
+  bool waits = true;               ///< wait until a flag's write is complete before going on
+  Closing closing = Closing::barrier;
+};
+
+}  // namespace corewise::coll

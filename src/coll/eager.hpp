@@ -1,0 +1,132 @@
+// Eager: messages of up to 12, 124 or 136 bytes inside the write of the metadata entry (paper 001, section 8,
+// future work i). Message number m to a peer goes into slot m modulo the number of slots, in a line of 16 bytes, in
+// one of 128, or in both; the reader copies it out and acknowledges late, so that a fast writer may be several
+// calls ahead and waits only when it would overwrite a slot that has not been read (future work ii: counters, no
+// closing barrier).
+//
+// Both ends know the length. Messages from one rank to another are received in the order in which they were sent.
+// After receive() the reader must acknowledge() before it receives twice more (better at once, but off the critical
+// path). In an exchange, where two ranks send each other one message each and then receive, no acknowledgement is
+// needed with two slots or more: receive_exchanged() knows that the peer has read all but the last.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <source_location>
+#include <span>
+#include <vector>
+
+#include "coll/cost.hpp"
+#include "coll/shape.hpp"
+#include "port/port.hpp"
+#include "port/wait.hpp"
+
+namespace corewise::coll {
+
+template <port::Port P>
+class Eager {
+ public:
+  using Where = std::source_location;
+
+  Eager(P& port, const Shape& shape)
+      : port_(port), shape_(shape), sent_(size()), received_(size()), acknowledged_(size()) {}
+
+  [[nodiscard]] bool fits(std::uint64_t bytes) const {
+    return shape_.eager_slots > 0 && bytes <= shape_.eager_bytes();
+  }
+
+  /// Sends `data` (fits) to `peer`; blocks while all slots are unread. `data` may be changed at once.
+  void send(int peer, std::span<const std::byte> data, const Where& where = Where::current()) {
+    assert(fits(data.size()));
+    const port::Sequence number = ++sent_[at(peer)];
+    wait_for_slot(peer, number, where);
+    port_.compute(cost::kTell);
+    const Parts parts = split(data.size());
+    const std::uint32_t mine = slot(port_.rank(), number);
+    if (parts.long_bytes > 0) {
+      port_.put_line(peer, port::Line128{mine}, number, data.first(parts.long_bytes), metadata_tag(peer));
+    }
+    if (parts.has_short) {
+      port_.put_line(peer, port::Line16{shape_.eager_lines() + mine}, number, data.subspan(parts.long_bytes),
+                     second_tag(peer));
+    }
+  }
+
+  /// Blocks until the next message of `peer` is there and copies it to `into`, whose size is its length.
+  void receive(int peer, std::span<std::byte> into, const Where& where = Where::current()) {
+    const port::Sequence number = ++received_[at(peer)];
+    const Parts parts = split(into.size());
+    const std::uint32_t theirs = slot(peer, number);
+    if (parts.long_bytes > 0) take(port::Line128{theirs}, number, into.first(parts.long_bytes), where);
+    if (parts.has_short) {
+      take(port::Line16{shape_.eager_lines() + theirs}, number, into.subspan(parts.long_bytes), where);
+    }
+    port_.compute(cost::kHear);
+  }
+
+  /// Tells `peer` how far it has been read, where that is due.
+  void acknowledge(int peer) {
+    const port::Sequence received = received_[at(peer)];
+    if (received % std::max(1U, shape_.eager_slots / 2) != 0) return;
+    port_.compute(cost::kTell);
+    port_.put_line(peer, port::Line16{shape_.eager_acknowledgements() + at(port_.rank())}, received, {},
+                   metadata_tag(peer));
+  }
+
+  /// receive() of what `peer` sent in exchange for this rank's last message to it; acknowledges where it must.
+  void receive_exchanged(int peer, std::span<std::byte> into, const Where& where = Where::current()) {
+    receive(peer, into, where);
+    if (shape_.eager_slots < 2) {
+      acknowledge(peer);
+      return;
+    }
+    const port::Sequence read = sent_[at(peer)] - 1;
+    if (port::reached(read, acknowledged_[at(peer)])) acknowledged_[at(peer)] = read;
+  }
+
+  [[nodiscard]] port::Sequence sent(int peer) const { return sent_[at(peer)]; }
+  [[nodiscard]] port::Sequence received(int peer) const { return received_[at(peer)]; }
+
+ private:
+  struct Parts {
+    std::size_t long_bytes;  ///< in a line of 128 bytes
+    bool has_short;          ///< a line of 16 bytes has the rest, or there is nothing but the number
+  };
+
+  static std::uint32_t at(int rank) { return static_cast<std::uint32_t>(rank); }
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(port_.size()); }
+  [[nodiscard]] static Parts split(std::size_t bytes) {
+    if (bytes <= port::Line16::kPayloadBytes) return {0, true};
+    const std::size_t in_long = std::min<std::size_t>(bytes, port::Line128::kPayloadBytes);
+    return {in_long, bytes > in_long};
+  }
+  /// The slot that `writer` uses for its message `number`: the same at every reader.
+  [[nodiscard]] std::uint32_t slot(int writer, port::Sequence number) const {
+    return at(writer) * shape_.eager_slots + (number & (shape_.eager_slots - 1));
+  }
+
+  template <class L>
+  void take(L line, port::Sequence number, std::span<std::byte> into, const Where& where) {
+    port::wait_line(port_, line, number, where);
+    if (!into.empty()) std::memcpy(into.data(), port_.line_payload(line).data(), into.size());
+  }
+
+  void wait_for_slot(int peer, port::Sequence number, const Where& where) {
+    const port::Sequence read = number - shape_.eager_slots;  // this one and all before it
+    if (port::reached(acknowledged_[at(peer)], read)) return;
+    const port::Line16 line{shape_.eager_acknowledgements() + at(peer)};
+    port::wait_line(port_, line, read, where);
+    acknowledged_[at(peer)] = port_.line_sequence(line);
+  }
+
+  P& port_;
+  Shape shape_;
+  std::vector<port::Sequence> sent_, received_;
+  std::vector<port::Sequence> acknowledged_;  ///< what is known to have been read
+};
+
+}  // namespace corewise::coll

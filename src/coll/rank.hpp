@@ -1,0 +1,56 @@
+// Rank: what a rank keeps between collective calls: its channels to every peer, its eager slots, its buffers, the
+// closing barrier. Every rank of a port makes one with the same shape, and makes the same calls in the same order
+// (as MPI demands of a communicator).
+//
+// At the end of a call no peer will touch the rank's buffers again and nothing of its own is under way into user
+// memory; what may still be under way are lines. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+
+#include "coll/barrier/pairwise_exchange.hpp"
+#include "coll/call.hpp"
+#include "coll/channels.hpp"
+#include "coll/cost.hpp"
+#include "coll/eager.hpp"
+#include "coll/shape.hpp"
+#include "coll/stage.hpp"
+
+namespace corewise::coll {
+
+template <port::Port P>
+struct Rank {
+  Rank(P& on, const Shape& of)
+      : port(on),
+        shape(of),
+        barrier_flags(on, of.barrier_lines()),
+        announcements(on, of.announcements()),
+        acknowledgements(on, of.acknowledgements()),
+        eager(on, of),
+        stage(on, of),
+        closing_barrier(on, port::Line16{0}, kClosingTag, 0, barrier::AfterPut::waits_too) {
+    assert(on.size() == of.ranks && on.layout() == of.layout());
+  }
+  Rank(const Rank&) = delete;
+  Rank& operator=(const Rank&) = delete;
+
+  [[nodiscard]] int rank() const { return port.rank(); }
+  [[nodiscard]] int size() const { return port.size(); }
+
+  /// The last thing of a call.
+  void close(const Parameters& parameters) {
+    if (parameters.closing == Closing::barrier) closing_barrier();
+  }
+
+  P& port;
+  const Shape shape;
+  Channels<P> barrier_flags;     ///< the barriers' own metadata
+  Channels<P> announcements;     ///< sender to receiver: there is data, here is an address
+  Channels<P> acknowledgements;  ///< receiver to sender: it has been read
+  Eager<P> eager;
+  Stage<P> stage;
+  barrier::PairwiseExchange<P> closing_barrier;
+};
+
+}  // namespace corewise::coll
