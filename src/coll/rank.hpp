@@ -51,6 +51,7 @@ struct Rank {
   Eager<P> eager;
   Stage<P> stage;
   barrier::PairwiseExchange<P> closing_barrier;
+  port::Sequence releases = 0;  ///< of barriers that rank 0 ended by a DMA list
 };
 
 }  // namespace corewise::coll

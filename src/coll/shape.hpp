@@ -19,6 +19,8 @@ namespace corewise::coll {
 inline constexpr std::uint32_t kBounceBytes = 256;
 /// Lines of the closing barrier.
 inline constexpr std::uint32_t kClosingLines = 8;
+/// Of these, the one by which rank 0 releases all at once by a DMA list (up to 63 ranks leave it free).
+inline constexpr std::uint32_t kReleaseLine = kClosingLines - 1;
 
 struct Shape {
   int ranks = 1;
@@ -87,6 +89,7 @@ constexpr port::Tag second_tag(int peer) {
 constexpr port::Tag buffer_tag(int buffer) {
   return 28 + static_cast<port::Tag>(buffer);
 }
+inline constexpr port::Tag kReleaseTag = 26;
 inline constexpr port::Tag kBounceTag = 27;
 inline constexpr port::Tag kClosingTag = 16;
 

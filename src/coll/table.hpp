@@ -36,7 +36,11 @@ enum Needs : std::uint32_t {
   kFourBuffers = 16,  ///< Shape::buffers >= 4
   kPpe = 32,          ///< a program on the PPE that serves (lab/ppe_service.hpp)
   kEagerSlots = 64,   ///< Shape::eager_slots >= 2
+  kAtomicWord = 128,  ///< Shape::atomic_words >= 1
 };
+
+template <port::Port P>
+using Run = void (*)(Rank<P>& me, const Call<P>& call, const Parameters& parameters);
 
 template <port::Port P>
 struct Row {
@@ -45,7 +49,7 @@ struct Row {
   std::uint32_t takes = kNothing;
   std::uint32_t needs = kAnything;
   /// Null where the port lacks what the algorithm needs.
-  void (*run)(Rank<P>& me, const Call<P>& call, const Parameters& parameters) = nullptr;
+  Run<P> run = nullptr;
 };
 
 /// The facts that decide whether a row may be used: equal on all ranks.
@@ -66,6 +70,7 @@ constexpr bool usable(const Row<P>& row, const Shape& shape, const Facts& facts)
   if (needs(kPowerOfTwo) && (shape.ranks & (shape.ranks - 1)) != 0) return false;
   if (needs(kFourBuffers) && shape.buffers < 4) return false;
   if (needs(kPpe) && !facts.ppe) return false;
+  if (needs(kAtomicWord) && shape.atomic_words < 1) return false;
   return !needs(kEagerSlots) || shape.eager_slots >= 2;
 }
 
