@@ -95,7 +95,8 @@ struct Call {
   Blocks send_blocks, receive_blocks;
   int root = 0;
   const Operation* operation = nullptr;
-  Stride stride;  ///< of broadcast's two buffers; algorithms that can say so in their row
+  Stride stride;                        ///< of broadcast's two buffers; algorithms that can say so in their row
+  typename P::UserAddress workspace{};  ///< `bytes` of own user memory, for algorithms that say kWorkspace
 };
 
 /// How a call ends.
@@ -111,6 +112,7 @@ struct Parameters {
   std::uint32_t shift = 0;         ///< bytes: rank i begins i x shift further on
   std::uint32_t piece_bytes = 0;   ///< bytes moved at a time; 0: as much as a buffer holds
   int buffering = 2;               ///< 1: one buffer, 2: two in turn
+  bool ahead = true;               ///< load the next piece before this one is done
   bool list = false;               ///< by DMA lists
   bool fenced = false;             ///< data and flag under one fence instead of a wait between
   bool waits = true;               ///< wait until a flag's write is complete before going on

@@ -24,6 +24,7 @@ enum Takes : std::uint32_t {
   kFenced = 64,
   kWaits = 128,
   kClosing = 256,
+  kAhead = 512,
 };
 
 /// What an algorithm cannot do without; or-ed.
@@ -37,6 +38,7 @@ enum Needs : std::uint32_t {
   kPpe = 32,          ///< a program on the PPE that serves (lab/ppe_service.hpp)
   kEagerSlots = 64,   ///< Shape::eager_slots >= 2
   kAtomicWord = 128,  ///< Shape::atomic_words >= 1
+  kWorkspace = 256,   ///< Call::workspace on every rank
 };
 
 template <port::Port P>
@@ -58,6 +60,7 @@ struct Facts {
   bool commutative = true;
   bool contiguous = true;
   bool ppe = false;
+  bool workspace = false;
 };
 
 template <port::Port P>
@@ -71,6 +74,7 @@ constexpr bool usable(const Row<P>& row, const Shape& shape, const Facts& facts)
   if (needs(kFourBuffers) && shape.buffers < 4) return false;
   if (needs(kPpe) && !facts.ppe) return false;
   if (needs(kAtomicWord) && shape.atomic_words < 1) return false;
+  if (needs(kWorkspace) && !facts.workspace) return false;
   return !needs(kEagerSlots) || shape.eager_slots >= 2;
 }
 

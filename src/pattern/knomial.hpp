@@ -39,6 +39,12 @@ class Knomial {
       for (; place_ + unit < ranks_; unit *= degree_) visit_phase(unit, visit);
     }
   }
+  /// The same children in the order of their distance: the way in which results come up the tree. Halving only.
+  template <class Visit>
+  constexpr void for_children_nearest_first(Visit visit) const {
+    if (degree_ == 1) return for_children(visit);
+    for (int unit = 1; unit < own_unit(); unit *= degree_) visit_phase(unit, visit);
+  }
   [[nodiscard]] constexpr int children() const {
     int count = 0;
     for_children([&count](int) { ++count; });
