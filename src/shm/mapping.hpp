@@ -1,10 +1,11 @@
-// Mapping: a block of zeroed memory that threads of this process and the processes it forks share. Owns it: the
-// destructor unmaps it here (a child's copy of the mapping stays the child's).
-// SPDX-License-Identifier: BSD-3-Clause
+// Mapping: a block of zeroed memory that ranks share: threads of this process and the processes it forks, or
+// processes that agree on a file. Owns it: the destructor unmaps it here (a child's copy of the mapping stays the
+// child's). SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "base/status.hpp"
@@ -15,6 +16,13 @@ class Mapping {
  public:
   /// At least `bytes` (not 0), zeroed, on a page boundary. Fails with Code::io where the system has none to give.
   static Result<Mapping> anonymous(std::size_t bytes);
+
+  /// A new file of `bytes` (not 0), all of it backed (so that a full /dev/shm is an error here and no SIGBUS
+  /// later); fails with Code::io where `path` exists or there is no room, and leaves no file then. Whoever creates
+  /// it removes the name when every rank has opened it.
+  static Result<Mapping> create(const std::string& path, std::size_t bytes);
+  /// What create() made, in another process.
+  static Result<Mapping> open(const std::string& path, std::size_t bytes);
 
   Mapping(Mapping&& other) noexcept : block_(std::exchange(other.block_, {})) {}
   Mapping& operator=(Mapping&& other) noexcept {

@@ -1,8 +1,10 @@
 // Where things lie in a segment: nothing overlaps, nothing shares a cache line with another's, all is inside.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -86,6 +88,34 @@ TEST(Mapping, SaysWhyThereIsNone) {
   ASSERT_FALSE(huge.ok());
   EXPECT_EQ(huge.status().code(), Code::io);
   EXPECT_NE(huge.status().message().find("4611686018427387904 bytes"), std::string::npos);
+}
+
+std::string fresh_path(const char* name) {
+  return ::testing::TempDir() + "corewise-" + name + "-" + std::to_string(getpid());
+}
+
+TEST(Mapping, ProcessesThatAgreeOnAFileShareIt) {
+  const std::string path = fresh_path("shared");
+  Mapping made = Mapping::create(path, 10000).value();
+  Mapping seen = Mapping::open(path, 10000).value();
+  unlink(path.c_str());
+  EXPECT_NE(made.block().data(), seen.block().data());
+  EXPECT_TRUE(std::all_of(seen.block().begin(), seen.block().end(), [](std::byte b) { return b == std::byte{0}; }));
+  made.block()[9999] = std::byte{7};
+  EXPECT_EQ(seen.block()[9999], std::byte{7});
+}
+
+TEST(Mapping, AFileThatIsThereOrCannotBeFilledOrIsTooShortIsRefused) {
+  const std::string path = fresh_path("refused");
+  const Mapping made = Mapping::create(path, 4096).value();
+  EXPECT_EQ(Mapping::create(path, 4096).status().code(), Code::io);
+  const Result<Mapping> longer = Mapping::open(path, 5000);
+  ASSERT_FALSE(longer.ok());
+  EXPECT_NE(longer.status().message().find("has 4096 bytes, wanted 5000"), std::string::npos);
+  unlink(path.c_str());
+  EXPECT_EQ(Mapping::open(path, 4096).status().code(), Code::io);
+  EXPECT_FALSE(Mapping::create(path, std::size_t{1} << 60).ok());
+  EXPECT_NE(access(path.c_str(), F_OK), 0) << "a file that could not be filled stays behind";
 }
 
 }  // namespace
