@@ -1,0 +1,216 @@
+// Eager messages (paper 001, section 8, future work i and ii) through every interleaving: slots of 16 and of 128
+// bytes with late acknowledgements, and exchanges, in which the peer's message is the acknowledgement. Each rule
+// that the protocol rests on is taken away in turn, and the search finds the failure. SPDX-License-Identifier:
+// BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "coll/channels.hpp"
+#include "coll/eager.hpp"
+#include "model.hpp"
+
+namespace corewise::coll {
+namespace {
+
+using testing::Found;
+using testing::ModelPort;
+using testing::Rules;
+using testing::Search;
+
+constexpr const char* kWrong = "a rank received another message than was sent";
+
+Shape shape_of(int ranks, std::uint32_t slots) {
+  Shape shape;
+  shape.ranks = ranks;
+  shape.buffers = 0;
+  shape.eager_slots = slots;
+  shape.eager_lines128 = true;
+  return shape;
+}
+
+Found search(const Shape& shape, const Rules& rules,
+             const std::function<std::string(ModelPort&, Eager<ModelPort>&)>& text) {
+  return Search(shape.ranks, shape.layout(), 0, rules,
+                [&shape, &text](ModelPort& port) {
+                  Eager<ModelPort> eager(port, shape);
+                  port.pause();
+                  return text(port, eager);
+                })
+      .run();
+}
+
+/// Without the waits for acknowledgements of eager messages.
+Rules unacknowledged(const Shape& shape) {
+  const std::uint32_t begin = shape.eager_acknowledgements();
+  return {.ignored_begin = begin, .ignored_end = begin + shape.peers()};
+}
+
+std::vector<std::byte> message(std::size_t bytes, int number) {
+  return std::vector<std::byte>(bytes, static_cast<std::byte>(number));
+}
+bool receives(Eager<ModelPort>& eager, int peer, std::size_t bytes, int number) {
+  std::vector<std::byte> into(bytes);
+  eager.receive(peer, into);
+  return into == message(bytes, number);
+}
+
+/// Rank 0 sends `count` messages to every other rank.
+std::string stream(ModelPort& port, Eager<ModelPort>& eager, std::size_t bytes, int count) {
+  for (int number = 1; number <= count; ++number) {
+    if (port.rank() == 0) {
+      for (int peer = 1; peer < port.size(); ++peer) eager.send(peer, message(bytes, number));
+    } else {
+      if (!receives(eager, 0, bytes, number)) return kWrong;
+      eager.acknowledge(0);
+    }
+  }
+  return {};
+}
+
+/// 4: in a line of 16 bytes, 100: of 128, 130: in both, 0: a number alone.
+constexpr std::array<std::size_t, 4> kBytes{0, 4, 100, 130};
+
+TEST(EagerInterleavings, AStreamIsRight) {
+  for (const std::uint32_t slots : {1U, 2U, 4U}) {
+    for (const std::size_t bytes : kBytes) {
+      SCOPED_TRACE(std::to_string(slots) + " slots, " + std::to_string(bytes) + " bytes");
+      const int count = static_cast<int>(slots) + 3;
+      const Found found = search(shape_of(2, slots), {}, [&](ModelPort& port, Eager<ModelPort>& eager) {
+        return stream(port, eager, bytes, count);
+      });
+      EXPECT_EQ(found.wrong, "");
+      EXPECT_GT(found.states, 10U);
+    }
+  }
+}
+
+TEST(EagerInterleavings, AStreamToSeveralIsRight) {
+  const auto text = [](ModelPort& port, Eager<ModelPort>& eager) { return stream(port, eager, 4, 4); };
+  EXPECT_EQ(search(shape_of(3, 2), {}, text).wrong, "");
+}
+
+TEST(EagerInterleavings, AStreamNeedsItsAcknowledgements) {
+  for (const std::size_t bytes : {4U, 100U, 130U}) {
+    const Shape shape = shape_of(2, 2);
+    const auto text = [&](ModelPort& port, Eager<ModelPort>& eager) { return stream(port, eager, bytes, 3); };
+    EXPECT_EQ(search(shape, unacknowledged(shape), text).wrong, kWrong) << bytes;
+  }
+}
+
+TEST(EagerInterleavings, AReaderThatNeverAcknowledgesStopsItsWriter) {
+  const auto text = [](ModelPort& port, Eager<ModelPort>& eager) -> std::string {
+    for (int number = 1; number <= 3; ++number) {
+      if (port.rank() == 0) eager.send(1, message(4, number));
+      if (port.rank() == 1 && !receives(eager, 0, 4, number)) return kWrong;
+    }
+    return {};
+  };
+  EXPECT_EQ(search(shape_of(2, 2), {}, text).wrong, "ranks wait for ever");
+}
+
+TEST(EagerInterleavings, AnAcknowledgementBeforeTheReadingIsTooEarly) {
+  const auto text = [](ModelPort& port, Eager<ModelPort>& eager) -> std::string {
+    Channels<ModelPort> hasty(port, 0);  // an acknowledgement of its own, given before the message is read
+    for (int number = 1; number <= 4; ++number) {
+      if (port.rank() == 0) {
+        if (number > 2) hasty.hear(1);
+        eager.send(1, message(4, number));
+      } else {
+        hasty.tell(0);
+        if (!receives(eager, 0, 4, number)) return kWrong;
+      }
+    }
+    return {};
+  };
+  const Shape shape = shape_of(2, 2);
+  EXPECT_EQ(search(shape, unacknowledged(shape), text).wrong, kWrong);
+}
+
+/// Messages of several lengths one after the other, so that slots of both kinds skip numbers.
+TEST(EagerInterleavings, LengthsMayChange) {
+  const auto text = [](ModelPort& port, Eager<ModelPort>& eager) -> std::string {
+    int number = 0;
+    for (const std::size_t bytes : {4U, 100U, 130U, 0U, 100U}) {
+      ++number;
+      if (port.rank() == 0) {
+        eager.send(1, message(bytes, number));
+      } else {
+        if (!receives(eager, 0, bytes, number)) return kWrong;
+        eager.acknowledge(0);
+      }
+    }
+    return {};
+  };
+  EXPECT_EQ(search(shape_of(2, 2), {}, text).wrong, "");
+}
+
+/// Every rank exchanges `count` messages with each other rank, one rank after the other (two ranks: an exchange;
+/// four as a hypercube). `ahead`: messages sent before the first is received.
+std::string exchanges(ModelPort& port, Eager<ModelPort>& eager, std::size_t bytes, int count, int ahead = 1) {
+  for (int number = 1; number <= count; number += ahead) {
+    for (int dimension = 1; dimension < port.size(); dimension *= 2) {
+      const int peer = port.rank() ^ dimension;
+      for (int i = 0; i < ahead; ++i) eager.send(peer, message(bytes, 16 * port.rank() + number + i));
+      for (int i = 0; i < ahead; ++i) {
+        std::vector<std::byte> into(bytes);
+        eager.receive_exchanged(peer, into);
+        if (into != message(bytes, 16 * peer + number + i)) return kWrong;
+      }
+    }
+  }
+  return {};
+}
+
+TEST(EagerInterleavings, AnExchangeNeedsNoAcknowledgementWithTwoSlots) {
+  for (const std::size_t bytes : kBytes) {
+    const Shape shape = shape_of(2, 2);
+    const auto text = [&](ModelPort& port, Eager<ModelPort>& eager) { return exchanges(port, eager, bytes, 5); };
+    EXPECT_EQ(search(shape, unacknowledged(shape), text).wrong, "") << bytes;
+    EXPECT_EQ(search(shape, {}, text).wrong, "") << bytes;
+  }
+  const Shape four = shape_of(4, 2);
+  const auto text = [](ModelPort& port, Eager<ModelPort>& eager) { return exchanges(port, eager, 4, 2); };
+  EXPECT_EQ(search(four, unacknowledged(four), text).wrong, "");
+}
+
+TEST(EagerInterleavings, AnExchangeWithOneSlotNeedsIt) {
+  const Shape shape = shape_of(2, 1);
+  const auto text = [](ModelPort& port, Eager<ModelPort>& eager) { return exchanges(port, eager, 4, 3); };
+  EXPECT_EQ(search(shape, {}, text).wrong, "");
+  EXPECT_EQ(search(shape, unacknowledged(shape), text).wrong, kWrong);
+}
+
+TEST(EagerInterleavings, AnExchangeOfTwoAtATimeIsNone) {
+  const Shape shape = shape_of(2, 2);
+  const auto text = [](ModelPort& port, Eager<ModelPort>& eager) { return exchanges(port, eager, 4, 4, 2); };
+  EXPECT_EQ(search(shape, unacknowledged(shape), text).wrong, kWrong);
+}
+
+/// After exchanges, a stream: the acknowledgements take over.
+TEST(EagerInterleavings, AStreamAfterExchangesIsRight) {
+  for (const std::uint32_t slots : {2U, 4U}) {
+    const Shape shape = shape_of(2, slots);
+    const auto text = [slots](ModelPort& port, Eager<ModelPort>& eager) -> std::string {
+      const int before = 3;
+      if (std::string wrong = exchanges(port, eager, 4, before); !wrong.empty()) return wrong;
+      for (int number = 0; number < static_cast<int>(slots) + 2; ++number) {
+        if (port.rank() == 0) {
+          eager.send(1, message(4, 100 + number));
+        } else {
+          if (!receives(eager, 0, 4, 100 + number)) return kWrong;
+          eager.acknowledge(0);
+        }
+      }
+      return {};
+    };
+    EXPECT_EQ(search(shape, {}, text).wrong, "") << slots;
+  }
+}
+
+}  // namespace
+}  // namespace corewise::coll
