@@ -1,0 +1,130 @@
+// The user data of a collective call and what they must be afterwards: real bytes for every rank, checked against a
+// serial reference (the ranks' operands combined one after the other, blocks copied one by one).
+//
+// A rank's area holds, for each set of data, a send and a receive buffer with guard bytes around them. What a
+// collective must not touch (send buffers, guards, gaps between blocks, receive buffers of ranks that receive
+// nothing) is checked like results. Values are chosen so that results are the same in every order in which the
+// operator may combine them; only user_compose is not commutative.
+//
+// Contract: a pure function of its settings; places are byte offsets from the start of the rank's area, which the
+// caller aligns to 128. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "coll/call.hpp"
+
+namespace corewise::lab {
+
+/// What is moved, and how it lies.
+struct CollectiveTask {
+  coll::Collective collective = coll::Collective::barrier;
+  int ranks = 1;
+  /// Of the operand (broadcast, reductions), or of each block; of uneven blocks about half to twice as many.
+  std::uint64_t bytes = 0;
+  int root = 0;
+  std::string operation = "sum";  ///< a predefined one (kernels::name), user_sum or user_compose
+  std::string element = "int32";  ///< of the predefined operations (kernels::name)
+  coll::Stride stride;            ///< of a broadcast's buffers
+  bool in_place = false;
+  bool uneven = false;     ///< the vector versions' blocks differ and have gaps between them
+  bool unaligned = false;  ///< buffers begin at odd places, on each rank another
+  bool workspace = false;  ///< every rank has `bytes` to work in besides
+  int sets = 1;            ///< of data: call number n uses set n modulo sets
+  std::uint64_t seed = 1;
+};
+
+std::string_view name_of(coll::Collective collective);
+/// In the order of their declaration.
+std::span<const coll::Collective> all_collectives();
+Result<coll::Collective> collective_named(std::string_view text);
+/// Rooted collectives, those that combine operands, those with blocks of different sizes, those allowed in place.
+bool has_root(coll::Collective collective);
+bool combines(coll::Collective collective);
+bool has_uneven_blocks(coll::Collective collective);
+bool may_be_in_place(coll::Collective collective);
+
+class CollectiveData {
+ public:
+  static constexpr std::uint64_t kMostBytes = 16U << 20;
+  static constexpr std::uint64_t kMostTotalBytes = 768U << 20;  ///< of all ranks' areas together
+
+  /// Fails for a root that is no rank, an operator or element that is none, bytes that are no whole elements, what
+  /// a collective has not (in place, stride), areas beyond the limits.
+  static Result<CollectiveData> make(const CollectiveTask& task);
+
+  [[nodiscard]] const CollectiveTask& task() const { return task_; }
+  /// All equal on Cell and host: a multiple of 128.
+  [[nodiscard]] std::uint64_t area_bytes(int rank) const;
+  /// As it is before the first call.
+  void fill(int rank, std::span<std::byte> area) const;
+  /// After the last call; the first wrong byte is named.
+  [[nodiscard]] Status check(int rank, std::span<const std::byte> area) const;
+
+  // The arguments of a call.
+  [[nodiscard]] std::uint64_t send_at(int rank, int set) const;
+  [[nodiscard]] std::uint64_t receive_at(int rank, int set) const;
+  [[nodiscard]] std::uint64_t workspace_at(int rank) const;
+  [[nodiscard]] std::uint64_t bytes(int rank) const;
+  [[nodiscard]] coll::Blocks send_blocks(int rank) const;
+  [[nodiscard]] coll::Blocks receive_blocks(int rank) const;
+  [[nodiscard]] const coll::Operation* operation() const {
+    return combines(task_.collective) ? &op_->call : nullptr;
+  }
+  /// The largest operand or block: what every rank can know.
+  [[nodiscard]] std::uint64_t largest() const { return largest_; }
+  [[nodiscard]] bool commutative() const { return op_->call.commutative; }
+
+ private:
+  struct BlockList {
+    std::vector<std::uint64_t> offsets, sizes;
+    std::uint64_t end = 0;  ///< of the last one
+    [[nodiscard]] coll::Blocks view() const { return {0, offsets.data(), sizes.data()}; }
+  };
+  struct Operator {
+    coll::Operation call;
+    int kind = 0;  ///< of values that suit it
+  };
+  struct Buffers {
+    std::uint64_t send_bytes = 0, receive_bytes = 0;  ///< extents
+    std::uint64_t send_at = 0, receive_at = 0;        ///< in the first set
+    std::uint64_t set_bytes = 0;                      ///< from set to set
+    std::uint64_t workspace_bytes = 0;                ///< after the last set
+  };
+
+  explicit CollectiveData(const CollectiveTask& task) : task_(task), op_(std::make_unique<Operator>()) {}
+  Status check_task();
+  Status choose_operator();
+  void lay_out_blocks();
+  void lay_out_buffers();
+  [[nodiscard]] std::uint64_t block_bytes(int from, int to) const;
+  [[nodiscard]] BlockList block_list(int rank, bool sends) const;
+  [[nodiscard]] std::uint64_t send_extent(int rank) const;
+  [[nodiscard]] std::uint64_t receive_extent(int rank) const;
+  [[nodiscard]] std::uint64_t strided_extent() const;
+  /// The contiguous operand that `rank` sends in `set`, or all of its blocks with what lies between.
+  [[nodiscard]] std::vector<std::byte> sent(int rank, int set) const;
+  /// One of those blocks.
+  [[nodiscard]] std::vector<std::byte> sent_block(int rank, int to, int set) const;
+  void draw_bytes(int rank, int set, std::uint64_t from, std::span<std::byte> into) const;
+  void reduce_into(int first, int last, int set, std::vector<std::byte>& result) const;
+  /// Writes what `rank`'s receive buffer must hold over what it held.
+  void expect(int rank, int set, std::span<std::byte> receive) const;
+  void spread(std::span<const std::byte> contiguous, std::span<std::byte> strided) const;
+
+  CollectiveTask task_;
+  std::unique_ptr<Operator> op_;  ///< calls keep its address
+  std::vector<BlockList> sends_, receives_;
+  std::vector<Buffers> buffers_;
+  std::uint64_t largest_ = 0;
+  mutable std::vector<std::vector<std::byte>> reduced_;  ///< of all ranks, per set
+};
+
+}  // namespace corewise::lab

@@ -1,0 +1,36 @@
+// Which group has the rows of which collective. SPDX-License-Identifier: BSD-3-Clause
+#include "lab/collective_tables.hpp"
+
+namespace corewise::lab {
+namespace {
+
+using coll::Collective;
+
+template <port::Port P>
+Rows<P> rows_of(Collective collective) {
+  switch (collective) {
+    case Collective::barrier:
+      return barrier_rows<P>();
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+Rows<cell::CellPort> rows_on_cell(Collective collective) {
+  return rows_of<cell::CellPort>(collective);
+}
+Rows<IdealPort> rows_on_ideal(Collective collective) {
+  return rows_of<IdealPort>(collective);
+}
+
+std::vector<Algorithm> algorithms_of(Collective collective) {
+  std::vector<Algorithm> all;
+  for (const coll::Row<cell::CellPort>& row : rows_on_cell(collective)) {
+    all.push_back({row.name, row.what, row.takes, row.needs});
+  }
+  return all;
+}
+
+}  // namespace corewise::lab
