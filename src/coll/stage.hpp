@@ -177,11 +177,14 @@ class Stage {
     const std::uint64_t odd = stride.block_bytes | stride.stride_bytes | at | bytes | low_bits(user);
     return odd % 16 == 0;
   }
+  // A list's element is the same whether it is read or written.
+  static std::uint64_t writable(std::uint64_t address) { return address; }
+  static std::byte* writable(const std::byte* address) { return const_cast<std::byte*>(address); }
   template <class Address>
   static auto pieces_of(Address user, const Stride& stride, std::uint64_t at, std::uint32_t bytes) {
     std::vector<typename P::UserPiece> pieces;
     for_blocks(stride, at, bytes, [&](std::uint64_t place, std::uint32_t, std::uint32_t count) {
-      pieces.push_back({user + place, count});
+      pieces.push_back({writable(user + place), count});
     });
     return pieces;
   }

@@ -1,0 +1,56 @@
+// The data inside the metadata entries, down a tree (paper 001, section 8, future work i and ii): no fetch after
+// the announcement, no closing barrier, acknowledgements late (eager.hpp). For what fits into eager slots.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "coll/broadcast/parts.hpp"
+#include "port/capabilities.hpp"
+
+namespace corewise::coll::broadcast {
+
+/// Where the own user data can be used without copies to and from main memory, or null.
+template <port::Port P>
+std::byte* data_in_place(Rank<P>& me, const Call<P>& call) {
+  if constexpr (port::UserMemoryInPlace<P>) {
+    if (call.stride.block_bytes != 0) return nullptr;
+    const auto offset = me.port.in_place(own_data(me, call), static_cast<std::uint32_t>(call.bytes));
+    if (offset) return me.port.stage().data() + static_cast<std::int32_t>(*offset);
+  }
+  return nullptr;
+}
+
+template <port::Port P>
+void eager_tree(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+  me.port.compute(cost::kCall);
+  if (call.bytes > 0) {
+    const Knomial place = tree_of(me, call, parameters);
+    const int parent = place.parent();
+    const auto bytes = static_cast<std::uint32_t>(call.bytes);
+    const port::Tag tag = buffer_tag(0);
+    const port::StageOffset at = me.stage.buffer(0) + skew_of<P>(own_data(me, call));
+    std::byte* const direct = data_in_place(me, call);
+    const std::span<std::byte> data = direct != nullptr ? std::span(direct, bytes) : me.stage.bytes(at, bytes);
+    if (parent != nobody) {
+      me.eager.receive(parent, data);
+    } else if (direct == nullptr) {
+      me.stage.load_strided(call.send, call.stride, 0, at, bytes, tag);
+      me.port.wait(port::mask_of(tag));
+    }
+    place.for_children([&](int child) {
+      me.port.compute(cost::kPeer);
+      me.eager.send(child, data);
+    });
+    if (parent != nobody) {
+      if (direct == nullptr) me.stage.store_strided(at, call.receive, call.stride, 0, bytes, tag);
+      me.eager.acknowledge(parent);
+      me.port.wait(port::mask_of(tag));
+    }
+  }
+  me.close(parameters);
+}
+
+}  // namespace corewise::coll::broadcast

@@ -1,0 +1,169 @@
+// TREE (paper 001, section 6.1): the root brings a piece into its local store and announces it to its children; a
+// child gets it from there, announces it to its own children, acknowledges, and stores it to its memory. A buffer
+// is used again when all children have acknowledged what was in it. Degree 1 is a chain, the paper's pipelined
+// broadcast. A second buffer lets a rank receive a piece while another waits for the children.
+//
+// What a child must know of its parent (where data are and how they lie in the buffers) comes with the first
+// announcement, and the second one waits for the first acknowledgement; the others carry nothing. User data that
+// lie in the local store themselves are neither loaded nor stored: children get them from where they are.
+// All acknowledgements are heard before the end: no barrier is needed. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "coll/broadcast/local_store_push.hpp"
+#include "coll/broadcast/parts.hpp"
+#include "port/capabilities.hpp"
+
+namespace corewise::coll::broadcast {
+
+template <port::Port P>
+class LocalStoreTree {
+ public:
+  LocalStoreTree(Rank<P>& me, const Call<P>& call, const Parameters& parameters)
+      : me_(me),
+        call_(call),
+        parameters_(parameters),
+        tree_(tree_of(me, call, parameters)),
+        turns_(static_cast<std::uint64_t>(turns(me, parameters))),
+        cuts_(0, 1, 0) {}
+
+  void operator()() {
+    if (tree_.parent() == nobody) {
+      feed();
+    } else {
+      relay();
+    }
+    hear_acknowledgements(cuts_.count());
+    for (std::uint64_t turn = 0; turn < turns_; ++turn) me_.port.wait(port::mask_of(tag(turn)));
+  }
+
+ private:
+  /// Where a rank has the data for its children: pieces in its buffers, or all of them at `base`.
+  struct Source {
+    port::StageOffset base = 0;
+    std::uint16_t skew = 0;
+    std::uint16_t in_place = 0;
+  };
+
+  [[nodiscard]] port::Tag tag(std::uint64_t piece) const { return buffer_tag(static_cast<int>(piece % turns_)); }
+  [[nodiscard]] port::StageOffset place(const Source& source, std::uint64_t piece) const {
+    const Cut cut = cuts_[piece];
+    if (source.in_place != 0) return source.base + static_cast<port::StageOffset>(cut.at);
+    return me_.stage.buffer(static_cast<int>(piece % turns_)) + cut.inside;
+  }
+  void lay_out(std::uint32_t skew) {
+    own_.skew = static_cast<std::uint16_t>(skew);
+    cuts_ = Cuts(call_.bytes, piece_limit(me_, parameters_), skew);
+  }
+  /// The own data, if children can get them from where they are.
+  [[nodiscard]] std::optional<port::StageOffset> data_in_place() {
+    if constexpr (port::UserMemoryInPlace<P>) {
+      constexpr std::uint64_t kLocalStore = 1U << 20;
+      if (call_.stride.block_bytes == 0 && call_.bytes < kLocalStore) {
+        return me_.port.in_place(own_data(me_, call_), static_cast<std::uint32_t>(call_.bytes));
+      }
+    }
+    return std::nullopt;
+  }
+  void use_in_place(port::StageOffset base) {
+    own_.base = base;
+    own_.in_place = 1;
+  }
+
+  /// Until the children have read `pieces` pieces.
+  void hear_acknowledgements(std::uint64_t pieces) {
+    for (; heard_ < pieces; ++heard_) hear_children(me_, tree_);
+  }
+  /// Until the buffer of `piece` is free.
+  void make_room(std::uint64_t piece) {
+    if (piece >= turns_) hear_acknowledgements(piece - turns_ + 1);
+    me_.port.wait(port::mask_of(tag(piece)));
+  }
+
+  void announce(std::uint64_t piece) {
+    if (piece == 0) return tell_children(me_, tree_, own_, parameters_);
+    if (piece == 1) hear_acknowledgements(1);
+    port::TagMask tags = 0;
+    tree_.for_children([&](int child) {
+      me_.port.compute(cost::kPeer);
+      me_.announcements.tell(child);
+      tags |= port::mask_of(metadata_tag(child));
+    });
+    if (parameters_.waits) me_.port.wait(tags);
+  }
+
+  void load(std::uint64_t piece) {
+    if (own_.in_place != 0) return;
+    me_.port.compute(cost::kPiece);
+    make_room(piece);
+    const Cut cut = cuts_[piece];
+    me_.stage.load_strided(call_.send, call_.stride, cut.at, place(own_, piece), cut.bytes, tag(piece));
+  }
+
+  /// The root.
+  void feed() {
+    lay_out(call_.stride.block_bytes == 0 ? skew_of<P>(call_.send) : 0);
+    if (const auto base = data_in_place()) use_in_place(*base);
+    const std::uint64_t ahead = parameters_.ahead ? std::min<std::uint64_t>(turns_, 2) : 1;
+    std::uint64_t loaded = 0;
+    while (loaded < std::min(ahead, cuts_.count())) load(loaded++);
+    for (std::uint64_t piece = 0; piece < cuts_.count(); ++piece) {
+      me_.port.wait(port::mask_of(tag(piece)));
+      announce(piece);
+      if (loaded == piece + 1 && loaded < cuts_.count()) load(loaded++);
+    }
+  }
+
+  /// What the first announcement says. Data can be taken in place where they lie as the parent's do.
+  Source hear_first() {
+    const auto source = me_.announcements.template hear_value<Source>(tree_.parent());
+    lay_out(source.skew);
+    const auto base = data_in_place();
+    if (base && (*base - cuts_[0].inside) % P::kCopyAlignment == 0) use_in_place(*base);
+    return source;
+  }
+
+  /// Everybody else.
+  void relay() {
+    const Source source = hear_first();
+    for (std::uint64_t piece = 0; piece < cuts_.count(); ++piece) {
+      me_.port.compute(cost::kPiece);
+      if (piece > 0) me_.announcements.hear(tree_.parent());
+      if (own_.in_place == 0) make_room(piece);
+      const Cut cut = cuts_[piece];
+      me_.port.get({tree_.parent(), place(source, piece)}, place(own_, piece), cut.bytes, tag(piece));
+      me_.port.wait(port::mask_of(tag(piece)));
+      announce(piece);
+      me_.acknowledgements.tell(tree_.parent());
+      if (own_.in_place != 0) continue;
+      me_.stage.store_strided(place(own_, piece), call_.receive, call_.stride, cut.at, cut.bytes, tag(piece));
+    }
+  }
+
+  Rank<P>& me_;
+  const Call<P>& call_;
+  const Parameters& parameters_;
+  Knomial tree_;
+  std::uint64_t turns_;
+  Cuts cuts_;
+  Source own_;
+  std::uint64_t heard_ = 0;  ///< acknowledgements, of every child
+};
+
+template <port::Port P>
+void local_store_tree(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+  me.port.compute(cost::kCall);
+  if (call.bytes > 0) {
+    if (parameters.fenced) {
+      LocalStorePush<P>(me, call, parameters)();
+    } else {
+      LocalStoreTree<P>(me, call, parameters)();
+    }
+  }
+  me.close(parameters);
+}
+
+}  // namespace corewise::coll::broadcast

@@ -1,0 +1,133 @@
+// AG (paper 001, section 6.1): all ranks learn all addresses; then each gets its part of the data from the source
+// and writes it to every destination, double buffered. A part is at least min_piece bytes, so of few data only some
+// ranks have one: workers, the root first.
+//
+// With the paper's closing barrier the addresses are gathered by all before anything else. Without it they go to
+// the workers alone, and every worker acknowledges to all others: its part is there, and their entries are read.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "coll/broadcast/distribute.hpp"
+#include "coll/broadcast/parts.hpp"
+#include "port/capabilities.hpp"
+
+namespace corewise::coll::broadcast {
+
+/// Which part of `bytes` is whose; equal on all ranks but for the skew, which only workers need to know.
+class Shares {
+ public:
+  Shares(std::uint64_t bytes, int ranks, std::uint32_t least)
+      : bytes_(bytes),
+        workers_(std::clamp<std::uint64_t>(bytes / std::max(1U, least), 1, static_cast<std::uint64_t>(ranks))),
+        share_((bytes + workers_ * kLine - 1) / (workers_ * kLine) * kLine) {}
+
+  [[nodiscard]] int workers() const { return static_cast<int>(workers_); }
+  /// Where the part of the worker at `place` begins, with inner bounds on lines of a source of this skew.
+  [[nodiscard]] std::uint64_t begin(int place, std::uint32_t skew) const {
+    if (place >= workers()) return bytes_;
+    const std::uint64_t at = static_cast<std::uint64_t>(place) * share_;
+    return std::min(bytes_, at - std::min<std::uint64_t>(at, skew));
+  }
+
+ private:
+  static constexpr std::uint64_t kLine = port::Line128::kBytes;
+  std::uint64_t bytes_, workers_, share_;
+};
+
+template <port::Port P>
+  requires port::DirectRead<P> && port::DirectWrite<P>
+class PieceBroadcast {
+ public:
+  PieceBroadcast(Rank<P>& me, const Call<P>& call, const Parameters& parameters)
+      : me_(me),
+        call_(call),
+        parameters_(parameters),
+        shares_(call.bytes, me.size(), parameters.min_piece),
+        place_(place_of(me.rank())) {}
+
+  void operator()() {
+    tell_all();
+    if (works(place_)) {
+      work();
+    } else if (!counters()) {
+      for_others([this](int rank) { me_.announcements.hear(rank); });
+    }
+    if (!counters()) return;
+    for (int place = 0; place < shares_.workers(); ++place) {
+      if (place == place_) continue;
+      me_.port.compute(cost::kPeer);
+      me_.acknowledgements.hear(rank_at(place));
+    }
+  }
+
+ private:
+  using Address = typename P::UserAddress;
+  using ConstAddress = typename P::ConstUserAddress;
+
+  [[nodiscard]] bool counters() const { return parameters_.closing == Closing::counters; }
+  [[nodiscard]] bool works(int place) const { return place < shares_.workers(); }
+  [[nodiscard]] int place_of(int rank) const { return (rank - call_.root + me_.size()) % me_.size(); }
+  [[nodiscard]] int rank_at(int place) const { return (place + call_.root) % me_.size(); }
+  /// The other ranks, from the next one on: every rank begins with another.
+  template <class Visit>
+  void for_others(Visit visit) {
+    for (int step = 1; step < me_.size(); ++step) {
+      me_.port.compute(cost::kPeer);
+      visit((me_.rank() + step) % me_.size());
+    }
+  }
+
+  void tell_all() {
+    port::TagMask tags = 0;
+    for_others([&](int rank) {
+      if (counters() && !works(place_of(rank))) return;
+      if (is_root(me_, call_)) {
+        me_.announcements.tell_value(rank, call_.send);
+      } else {
+        me_.announcements.tell_value(rank, call_.receive);
+      }
+      tags |= port::mask_of(metadata_tag(rank));
+    });
+    if (parameters_.waits) me_.port.wait(tags);
+  }
+
+  void work() {
+    ConstAddress source = call_.send;
+    std::vector<Destination<Address>> destinations;
+    for_others([&](int rank) {
+      if (rank == call_.root) {
+        source = me_.announcements.template hear_value<ConstAddress>(rank);
+      } else {
+        destinations.push_back({rank, me_.announcements.template hear_value<Address>(rank)});
+      }
+    });
+    if (!is_root(me_, call_)) destinations.push_back({me_.rank(), call_.receive});
+    const std::uint32_t skew = skew_of<P>(source);
+    const std::uint64_t begin = shares_.begin(place_, skew);
+    const std::uint64_t end = shares_.begin(place_ + 1, skew);
+    for (auto& destination : destinations) destination.at += begin;
+    const Cuts cuts(end - begin, piece_limit(me_, parameters_), skew_of<P>(source + begin));
+    distribute(me_, call_.root, source + begin, cuts, parameters_, destinations);
+    if (counters() && !is_root(me_, call_)) me_.acknowledgements.tell(call_.root);
+  }
+
+  Rank<P>& me_;
+  const Call<P>& call_;
+  const Parameters& parameters_;
+  Shares shares_;
+  int place_;  ///< from the root on
+};
+
+template <port::Port P>
+  requires port::DirectRead<P> && port::DirectWrite<P>
+void pieces(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+  me.port.compute(cost::kCall);
+  if (call.bytes > 0 && me.size() > 1) PieceBroadcast<P>(me, call, parameters)();
+  me.close(parameters);
+}
+
+}  // namespace corewise::coll::broadcast
