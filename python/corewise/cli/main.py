@@ -14,9 +14,21 @@ from collections.abc import Sequence
 import typer
 
 from corewise import CorewiseError, __version__
-from corewise.cli import build_preload, console, doctor, machines, paper, patterns, place, report, run, sim
+from corewise.cli import (
+    build_preload,
+    console,
+    doctor,
+    explain,
+    machines,
+    paper,
+    patterns,
+    place,
+    report,
+    run,
+    sim,
+)
 
-COMMANDS = (run, report, place, sim, paper, machines, patterns, build_preload, doctor)
+COMMANDS = (run, report, place, sim, paper, explain, machines, patterns, build_preload, doctor)
 """Modules that add their command by ``register(app)``, in the order of ``corewise --help``."""
 
 # Typer carries its own copy of Click in some releases: its public BadParameter leads to the base class.
