@@ -6,17 +6,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <utility>
 
 #include "coll/reduce/areas.hpp"
 #include "pattern/knomial.hpp"
+#include "port/capabilities.hpp"
 
 namespace corewise::coll::reduce {
 
 /// Two places in the stage for operands of an eager message: congruent to the send buffer, so that loading is one
-/// copy.
+/// copy. User data that lie in the local store themselves are moved by the rank itself, without the DMA engine.
 template <port::Port P>
 class EagerOperands {
  public:
@@ -26,11 +29,13 @@ class EagerOperands {
   }
 
   void load() {
+    if (const std::byte* place = in_place(call_.send)) return move(place, own().data());
     const port::Tag tag = buffer_tag(0);
     me_.stage.load(call_.send, own_, bytes(), tag);
     me_.port.wait(port::mask_of(tag));
   }
   void store() {
+    if (std::byte* place = in_place(call_.receive)) return move(own().data(), place);
     const port::Tag tag = buffer_tag(0);
     me_.stage.store(own_, call_.receive, bytes(), tag);
     me_.port.wait(port::mask_of(tag));
@@ -47,6 +52,19 @@ class EagerOperands {
 
  private:
   [[nodiscard]] std::uint32_t bytes() const { return static_cast<std::uint32_t>(call_.bytes); }
+
+  /// Where user data are if that is in the local store, or null.
+  [[nodiscard]] std::byte* in_place(typename P::ConstUserAddress user) {
+    if constexpr (port::UserMemoryInPlace<P>) {
+      const auto offset = me_.port.in_place(user, bytes());
+      if (offset) return me_.port.stage().data() + static_cast<std::int32_t>(*offset);
+    }
+    return nullptr;
+  }
+  void move(const std::byte* from, std::byte* to) {
+    std::memcpy(to, from, bytes());
+    me_.port.compute(cost::shift(bytes()));
+  }
 
   Rank<P>& me_;
   const Call<P>& call_;

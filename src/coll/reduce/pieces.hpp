@@ -106,14 +106,25 @@ class ShareReducer {
   std::uint64_t piece_bytes_;
 };
 
+/// Tells all others an address in the own user memory.
+template <port::Port P, class Address>
+void tell_address(Rank<P>& me, Channels<P>& channels, Address own, const Parameters& parameters) {
+  port::TagMask tags = 0;
+  for (int step = 1; step < me.size(); ++step) {
+    const int peer = (me.rank() + step) % me.size();
+    me.port.compute(cost::kPeer);
+    channels.tell_value(peer, own);
+    tags |= port::mask_of(metadata_tag(peer));
+  }
+  if (parameters.waits) me.port.wait(tags);
+}
+
 /// All tell all the address of something in their user memory, by the entries of `channels`.
 template <port::Port P, class Address>
-std::vector<Address> all_gather_addresses(Rank<P>& me, Channels<P>& channels, Address own) {
+std::vector<Address> all_gather_addresses(Rank<P>& me, Channels<P>& channels, Address own,
+                                          const Parameters& parameters) {
+  tell_address(me, channels, own, parameters);
   std::vector<Address> addresses(static_cast<std::size_t>(me.size()), own);
-  for (int step = 1; step < me.size(); ++step) {
-    me.port.compute(cost::kPeer);
-    channels.tell_value((me.rank() + step) % me.size(), own);
-  }
   for (int step = 1; step < me.size(); ++step) {
     const int peer = (me.rank() + step) % me.size();
     me.port.compute(cost::kPeer);
@@ -138,12 +149,10 @@ template <port::DirectRead P>
 void pieces(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   me.port.compute(cost::kCall);
   if (call.bytes == 0) return me.close(parameters);
-  const auto operands = all_gather_addresses(me, me.announcements, call.send);
+  const auto operands = all_gather_addresses(me, me.announcements, call.send, parameters);
   typename P::UserAddress result = call.receive;
   if (me.rank() == call.root) {
-    for (int step = 1; step < me.size(); ++step) {
-      me.acknowledgements.tell_value((me.rank() + step) % me.size(), result);
-    }
+    tell_address(me, me.acknowledgements, result, parameters);
   } else {
     result = me.acknowledgements.template hear_value<typename P::UserAddress>(call.root);
   }

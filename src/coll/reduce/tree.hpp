@@ -32,6 +32,7 @@ class Tree {
         up_(place_.parent() != pattern::schedule::nobody || top_ == call.root ? place_.parent() : call.root),
         turns_(turns(parameters)),
         ahead_(loads_ahead(parameters)),
+        waits_(parameters.waits),
         areas_(me.shape, 4),
         pieces_(call.bytes, piece_bytes(call, parameters, areas_)) {}
 
@@ -81,8 +82,13 @@ class Tree {
       ++result;
     });
     if (result == 0) me_.port.wait(areas_.mask(area(piece, 0)));
-    if (up_ != pattern::schedule::nobody) me_.announcements.tell(up_);
+    if (up_ != pattern::schedule::nobody) announce();
     if (me_.rank() == call_.root) store(piece, result);
+  }
+
+  void announce() {
+    me_.announcements.tell(up_);
+    if (waits_) me_.port.wait(port::mask_of(metadata_tag(up_)));
   }
 
   /// The result of `from` for this piece, into an area of the piece; the own operand is there as well on return.
@@ -110,6 +116,7 @@ class Tree {
   int up_;
   int turns_;
   bool ahead_;
+  bool waits_;
   Areas areas_;
   Pieces pieces_;
 };
