@@ -254,6 +254,9 @@ void CellPort::copy_out_list(port::StageOffset from, std::span<const UserPiece> 
 
 void CellPort::wait(port::TagMask mask, const Where& where) {
   wait_for_tags(spu_, mask, where);
+  slots16_.completed(mask);
+  slots128_.completed(mask);
+  list_under_way_ &= ~mask;
 }
 
 port::TagMask CellPort::test(port::TagMask mask) {

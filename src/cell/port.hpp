@@ -80,6 +80,10 @@ class SlotRing {
   LsAddress take(Spu& spu, port::Tag tag, const std::source_location& where);
   /// A whole half, for one command under `tag`.
   LsAddress take_half(Spu& spu, port::Tag tag, const std::source_location& where);
+  /// All that was sent under these tags is complete: nobody has to wait for it again.
+  void completed(port::TagMask tags) {
+    for (port::TagMask& half : under_way_) half &= ~tags;
+  }
   [[nodiscard]] std::uint32_t half() const { return half_; }
 
  private:
@@ -193,7 +197,7 @@ class CellPort {
     return ls_address(job_.spes[static_cast<std::size_t>(peer)]);
   }
   [[nodiscard]] EffectiveAddress remote(port::Remote place) const {
-    return base_of(place.peer) + job_.layout.stage + place.at;
+    return base_of(place.peer) + LsAddress{job_.layout.stage + place.at};  // in 32 bits: see in_place
   }
   void fill(LsAddress slot, port::Sequence sequence, std::span<const std::byte> payload);
   void transfer(Way way, LsAddress ls, EffectiveAddress ea, std::uint32_t bytes, port::Tag tag, const Where& where);
