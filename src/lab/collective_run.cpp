@@ -52,12 +52,16 @@ Result<std::size_t> find_algorithm(const CollectiveJob& job) {
     if (all[i].name == job.algorithm) return i;
     allowed.append(allowed.empty() ? "" : ", ").append(all[i].name);
   }
-  return bad_field("", "algorithm", "'" + job.algorithm + "'",
+  return bad_field("", "algorithm", std::string(1, '\'').append(job.algorithm).append("'"),
                    allowed + " for " + std::string(name_of(job.task.collective)));
 }
 
-/// As many sets of data as there are calls, up to three, where they fit.
+/// As many sets of data as there are calls, up to three, where they fit; in place every call needs its own.
 Result<CollectiveData> make_data(const CollectiveJob& job, CollectiveTask task, int all_calls) {
+  if (task.in_place) {
+    task.sets = all_calls;
+    return CollectiveData::make(task);
+  }
   task.sets = std::min(kMostSets, std::max(1, all_calls));
   Result<CollectiveData> data = CollectiveData::make(task);
   if (!data.ok() || task.sets == 1) {

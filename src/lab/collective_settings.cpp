@@ -27,7 +27,7 @@ constexpr std::array kRows = {
                "wait until the write of a flag is complete before going on"},
     SettingRow{"closing", SettingKind::closing, coll::kClosing, 0, 1, 1,
                "how a call ends: barrier, as the paper's do; counters: serial numbers keep calls apart"},
-    SettingRow{"buffer", SettingKind::bytes, 0, 128, 16384, 128, "of each buffer in the local store"},
+    SettingRow{"buffer", SettingKind::bytes, 0, 1024, 16384, 128, "of each buffer in the local store"},
     SettingRow{"buffers", SettingKind::number, 0, 1, 4, 1, "in the local store"},
     SettingRow{"eager_slots", SettingKind::number, 0, 0, 8, 1,
                "messages inside metadata entries that a peer may be behind in reading: 0, 1, 2, 4, 8"},
@@ -109,6 +109,10 @@ void set(const SettingRow& row, std::int64_t value, Configuration& into) {
   if (row.name == "eager_128") into.shape.eager_lines128 = value != 0;
 }
 
+std::string quoted(std::string_view text) {
+  return std::string(1, '\'').append(text).append("'");
+}
+
 std::string names_taken(const Algorithm& algorithm) {
   std::string text;
   for (const SettingRow& row : kRows) {
@@ -158,11 +162,11 @@ Result<Configuration> configure(const Algorithm& algorithm, int ranks, const Set
   for (const auto& [name, value] : settings) {
     const auto row = std::ranges::find(kRows, std::string_view(name), &SettingRow::name);
     if (row == kRows.end() || !takes(algorithm, *row)) {
-      return bad_field("", "set", "'" + name + "'",
+      return bad_field("", "set", quoted(name),
                        names_taken(algorithm) + " for the algorithm " + std::string(algorithm.name));
     }
     if (std::ranges::find(seen, row->name) != seen.end())
-      return bad_field("", "set", "'" + name + "' twice", "once");
+      return bad_field("", "set", quoted(name) + " twice", "once");
     seen.push_back(row->name);
     if (Status status = check_value(*row, value); !status.ok()) return status;
     set(*row, value, configuration);

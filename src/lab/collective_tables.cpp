@@ -11,6 +11,12 @@ Rows<P> rows_of(Collective collective) {
   switch (collective) {
     case Collective::barrier:
       return barrier_rows<P>();
+    case Collective::broadcast:
+      return broadcast_rows<P>();
+    case Collective::reduce:
+      return reduce_rows<P>();
+    case Collective::allreduce:
+      return allreduce_rows<P>();
     default:
       return {};
   }

@@ -33,5 +33,11 @@ std::vector<Algorithm> algorithms_of(coll::Collective collective);
 // One for each group; P is CellPort or IdealPort.
 template <port::Port P>
 Rows<P> barrier_rows();
+template <port::Port P>
+Rows<P> broadcast_rows();
+template <port::Port P>
+Rows<P> reduce_rows();
+template <port::Port P>
+Rows<P> allreduce_rows();
 
 }  // namespace corewise::lab
