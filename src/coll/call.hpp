@@ -67,7 +67,7 @@ struct Operation {
   void* context = nullptr;
   std::uint32_t element_bytes = 1;  ///< extent
   bool commutative = true;
-  std::uint32_t cycles_per_quadword = 4;  ///< what an SPU needs for 16 bytes: two loads, the operation, a store
+  std::uint32_t cycles_per_quadword = 15;  ///< what an SPU needs for 16 bytes; see cost::kCombine
 
   /// in and inout must not overlap; `bytes` is a multiple of element_bytes.
   void operator()(const std::byte* in, std::byte* inout, std::size_t bytes) const {

@@ -116,7 +116,7 @@ class Stage {
   void combine(const Operation& operation, port::StageOffset low, port::StageOffset into, std::uint32_t bytes) {
     const std::span<std::byte> stage = port_.stage();
     operation(stage.data() + low, stage.data() + into, bytes);
-    port_.compute(cost::kShiftSetUp + std::int64_t{operation.cycles_per_quadword} * ((bytes + 15) / 16));
+    port_.compute(cost::kCombine + std::int64_t{operation.cycles_per_quadword} * ((bytes + 15) / 16));
   }
 
  private:

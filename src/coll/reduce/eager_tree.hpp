@@ -1,16 +1,17 @@
 // The paper's future work (001, section 8, i and ii) for reduce: operands travel inside the writes of the metadata
-// entries, up the same tree as TREE's, and no barrier closes the call. A message lies in its slot until its reader
-// has acknowledged, so fast ranks may be as many calls ahead as there are slots.
+// entries, up the same tree as TREE's, and no barrier closes the call. A rank takes all its children's operands
+// before it combines any. A message lies in its slot until its reader has acknowledged, so fast ranks may be as
+// many calls ahead as there are slots.
 //
 // Order as in tree.hpp: lower ranks on the left; an operator that does not commute has its tree at rank 0.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <utility>
 
 #include "coll/reduce/areas.hpp"
 #include "pattern/knomial.hpp"
@@ -18,40 +19,68 @@
 
 namespace corewise::coll::reduce {
 
-/// Two places in the stage for operands of an eager message: congruent to the send buffer, so that loading is one
-/// copy. User data that lie in the local store themselves are moved by the rank itself, without the DMA engine.
+/// Operands of an eager message in the stage, side by side, the own one congruent to the send buffer so that
+/// loading it is one copy. User data that lie in the local store themselves are moved by the rank, without the DMA
+/// engine.
 template <port::Port P>
 class EagerOperands {
  public:
-  EagerOperands(Rank<P>& me, const Call<P>& call) : me_(me), call_(call) {
-    own_ = low_bits(call.send) % P::kCopyAlignment;
-    other_ = me.shape.bounce() / 2 + own_;  // half of all buffers: an eager message fits into 192 bytes
+  EagerOperands(Rank<P>& me, const Call<P>& call)
+      : me_(me),
+        call_(call),
+        base_(low_bits(call.send) % P::kCopyAlignment),
+        room_((me.shape.bounce() - base_) / bytes()) {
+    assert(room_ >= 2);
   }
 
   void load() {
     if (const std::byte* place = in_place(call_.send)) return move(place, own().data());
     const port::Tag tag = buffer_tag(0);
-    me_.stage.load(call_.send, own_, bytes(), tag);
+    me_.stage.load(call_.send, place(first_), bytes(), tag);
     me_.port.wait(port::mask_of(tag));
   }
   void store() {
     if (std::byte* place = in_place(call_.receive)) return move(own().data(), place);
     const port::Tag tag = buffer_tag(0);
-    me_.stage.store(own_, call_.receive, bytes(), tag);
+    me_.stage.store(place(first_), call_.receive, bytes(), tag);
     me_.port.wait(port::mask_of(tag));
   }
-  /// What the rank has combined so far; where the next operand goes.
-  [[nodiscard]] std::span<std::byte> own() { return me_.stage.bytes(own_, bytes()); }
-  [[nodiscard]] std::span<std::byte> other() { return me_.stage.bytes(other_, bytes()); }
-  /// own = own OP other, and own = other OP own.
-  void append() {
-    me_.stage.combine(*call_.operation, own_, other_, bytes());
-    std::swap(own_, other_);
+  /// What the rank has combined so far.
+  [[nodiscard]] std::span<std::byte> own() { return me_.stage.bytes(place(first_), bytes()); }
+
+  /// A place for one more operand, of ranks further on than all that are there.
+  [[nodiscard]] std::span<std::byte> next() {
+    if (first_ + count_ == room_) make_room();
+    return me_.stage.bytes(place(first_ + count_++), bytes());
   }
-  void prepend() { me_.stage.combine(*call_.operation, other_, own_, bytes()); }
+  /// Combines all that are there into own(). If the operator commutes, by halves: log2 calls instead of one each.
+  void fold() {
+    while (count_ > 1) {
+      const std::uint32_t pairs = call_.operation->commutative ? count_ / 2 : 1;
+      const std::uint32_t into = call_.operation->commutative ? count_ - pairs : 1;
+      me_.stage.combine(*call_.operation, place(first_), place(first_ + into), pairs * bytes());
+      first_ += pairs;
+      count_ -= pairs;
+    }
+  }
+
+  /// For exchanges: a place for the one operand that comes; own = own OP other, or own = other OP own.
+  [[nodiscard]] std::span<std::byte> other() { return me_.stage.bytes(place(first_ ^ 1), bytes()); }
+  void append() {
+    me_.stage.combine(*call_.operation, place(first_), place(first_ ^ 1), bytes());
+    first_ ^= 1;
+  }
+  void prepend() { me_.stage.combine(*call_.operation, place(first_ ^ 1), place(first_), bytes()); }
 
  private:
   [[nodiscard]] std::uint32_t bytes() const { return static_cast<std::uint32_t>(call_.bytes); }
+
+  [[nodiscard]] port::StageOffset place(std::uint32_t index) const { return base_ + index * bytes(); }
+  void make_room() {
+    fold();
+    move(own().data(), me_.stage.bytes(place(0), bytes()).data());
+    first_ = 0;
+  }
 
   /// Where user data are if that is in the local store, or null.
   [[nodiscard]] std::byte* in_place(typename P::ConstUserAddress user) {
@@ -62,14 +91,16 @@ class EagerOperands {
     return nullptr;
   }
   void move(const std::byte* from, std::byte* to) {
-    std::memcpy(to, from, bytes());
+    if (from != to) std::memcpy(to, from, bytes());
     me_.port.compute(cost::shift(bytes()));
   }
 
   Rank<P>& me_;
   const Call<P>& call_;
-  port::StageOffset own_ = 0;
-  port::StageOffset other_ = 0;
+  port::StageOffset base_;
+  std::uint32_t room_;
+  std::uint32_t first_ = 0;
+  std::uint32_t count_ = 1;
 };
 
 template <port::Port P>
@@ -83,19 +114,17 @@ void eager_tree(Rank<P>& me, const Call<P>& call, const Parameters& parameters) 
   operands.load();
   place.for_children_nearest_first([&](int child) {
     me.port.compute(cost::kPeer);
-    me.eager.receive(child, operands.other());
-    me.eager.acknowledge(child);
-    operands.append();
+    me.eager.receive(child, operands.next());
   });
+  operands.fold();
   if (me.rank() != top) me.eager.send(place.parent(), operands.own());
   if (top != call.root && me.rank() == top) me.eager.send(call.root, operands.own());
-  if (me.rank() == call.root) {
-    if (top != call.root) {
-      me.eager.receive(top, operands.own());
-      me.eager.acknowledge(top);
-    }
-    operands.store();
+  if (top != call.root && me.rank() == call.root) {
+    me.eager.receive(top, operands.own());
+    me.eager.acknowledge(top);
   }
+  if (me.rank() == call.root) operands.store();
+  place.for_children_nearest_first([&](int child) { me.eager.acknowledge(child); });
   me.close(parameters);
 }
 
