@@ -122,6 +122,16 @@ std::vector<int> bruck_all_to_all_offsets(int ranks, int step) {
   return offsets;
 }
 
+int bruck_all_to_all_offset_count(int ranks, int step) {
+  const int bit = 1 << step;
+  return ranks / (2 * bit) * bit + std::max(0, ranks % (2 * bit) - bit);
+}
+
+int bruck_all_to_all_offset(int step, int index) {
+  const int bit = 1 << step;
+  return index / bit * 2 * bit + bit + index % bit;
+}
+
 int recursive_doubling_steps(int ranks) {
   const int exchanges = ceil_log2(floor_power_of_two(ranks));
   return folded_pairs(ranks) > 0 ? exchanges + 2 : exchanges;
@@ -165,6 +175,16 @@ int recursive_doubling_block_count(int ranks, int rank, int step) {
   const int first = cube_number(ranks, rank) & ~(size - 1);
   // The lowest `pairs` cube numbers carry two blocks each.
   return size + std::clamp(pairs - first, 0, size);
+}
+
+int recursive_doubling_first_block(int ranks, int rank, int step) {
+  if (recursive_doubling_peers(ranks, rank, step).to == nobody) return 0;
+  const int pairs = folded_pairs(ranks);
+  if (recursive_doubling_is_fold(ranks, step)) return step == 0 ? rank : 0;
+  const int dimension = pairs > 0 ? step - 1 : step;
+  const int first = cube_number(ranks, rank) & ~((1 << dimension) - 1);
+  // A cube number that carries two blocks is the odd rank of its pair.
+  return first < pairs ? 2 * first : first + pairs;
 }
 
 int binomial_tree_steps(int ranks) {

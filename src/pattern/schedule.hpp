@@ -54,6 +54,9 @@ Peers bruck_all_to_all_peers(int ranks, int rank, int step);
 /// Offsets whose blocks travel at a step: those in 1..p-1 with bit k set. After the opening rotation, offset i of
 /// rank r holds the block for rank r+i.
 std::vector<int> bruck_all_to_all_offsets(int ranks, int step);
+/// The same without the list: how many, and number `index` of them.
+int bruck_all_to_all_offset_count(int ranks, int step);
+int bruck_all_to_all_offset(int step, int index);
 
 // Recursive doubling (hypercube) with the usual fold for other sizes: of the first 2*(p - 2^s) ranks each even one
 // hands its part to the next odd one before the exchanges and gets the result after them.
@@ -63,6 +66,8 @@ Peers recursive_doubling_peers(int ranks, int rank, int step);
 bool recursive_doubling_is_fold(int ranks, int step);
 /// How many blocks those are: the length of recursive_doubling_blocks, without the list.
 int recursive_doubling_block_count(int ranks, int rank, int step);
+/// The first of them; they are those of consecutive ranks. 0 where nothing is sent.
+int recursive_doubling_first_block(int ranks, int rank, int step);
 /// The ranks whose blocks `rank` sends at this step of an all-gather, ascending; all of them in the closing step.
 std::vector<int> recursive_doubling_blocks(int ranks, int rank, int step);
 

@@ -1,0 +1,40 @@
+// Eager all-gather: every rank's block rides to all others in the write of the metadata (paper 001, section 8,
+// future work i); a rank stores those that lie side by side together. Each pair exchanges one message, so nobody
+// waits for more than the blocks and nothing is acknowledged: no closing barrier. SPDX-License-Identifier:
+// BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "coll/eager_blocks.hpp"
+
+namespace corewise::coll::allgather {
+
+template <port::Port P>
+void eager(Rank<P>& me, const Call<P>& call, const Parameters& /*parameters*/) {
+  const Blocks& blocks = call.receive_blocks;
+  const auto mine = static_cast<std::uint32_t>(call.bytes);
+  me.port.compute(cost::kCall);
+  me.stage.load(call.send, low_bits(call.send) % P::kCopyAlignment, mine, buffer_tag(0));
+  me.port.wait(port::mask_of(buffer_tag(0)));
+  const std::span<std::byte> block = me.stage.bytes(low_bits(call.send) % P::kCopyAlignment, mine);
+  for (int step = 1; step < me.size(); ++step) {
+    me.port.compute(cost::kPeer);
+    me.eager.send((me.rank() + step) % me.size(), block);
+  }
+  EagerStore<P> store(me);
+  for (int peer = 0; peer < me.size(); ++peer) {
+    const std::span<std::byte> into =
+        store.place(call.receive + blocks.offset(peer), static_cast<std::uint32_t>(blocks.bytes(peer)));
+    me.port.compute(cost::kPeer);
+    if (peer == me.rank()) {
+      std::copy(block.begin(), block.end(), into.begin());
+      me.port.compute(cost::shift(mine));
+    } else {
+      me.eager.receive_exchanged(peer, into);
+    }
+  }
+  store.finish();
+}
+
+}  // namespace corewise::coll::allgather

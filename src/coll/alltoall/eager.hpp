@@ -1,0 +1,42 @@
+// Eager all-to-all: blocks ride in the write of the metadata (paper 001, section 8, future work i); those that lie
+// side by side are loaded and stored together. Blocks that do not fit, which the vector version may have, go
+// pairwise; an empty message stands for them. Each pair exchanges one message, so nothing is acknowledged: no
+// closing barrier. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "coll/alltoall/pairwise.hpp"
+#include "coll/eager_blocks.hpp"
+
+namespace corewise::coll::alltoall {
+
+template <port::Port P>
+void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+  const auto riding = [&](const Blocks& blocks, int peer) {
+    return static_cast<std::uint32_t>(me.eager.fits(blocks.bytes(peer)) ? blocks.bytes(peer) : 0);
+  };
+  me.port.compute(cost::kCall);
+  EagerSender<P> sender(me);
+  for (int peer = 0; peer < me.size(); ++peer) {
+    if (peer == me.rank()) continue;
+    sender.send(peer, call.send + call.send_blocks.offset(peer), riding(call.send_blocks, peer));
+  }
+  sender.flush();
+  EagerStore<P> store(me);
+  for (int peer = 0; peer < me.size(); ++peer) {
+    const typename P::UserAddress to = call.receive + call.receive_blocks.offset(peer);
+    const std::uint32_t bytes = riding(call.receive_blocks, peer);
+    me.port.compute(cost::kPeer);
+    if (peer == me.rank()) {
+      if (bytes > 0) store.own(call.send + call.send_blocks.offset(peer), to, bytes);
+    } else {
+      me.eager.receive_exchanged(peer, store.place(to, bytes));
+    }
+  }
+  store.finish();
+  if (!me.eager.fits(call.send_blocks.bytes(me.rank()))) copy_own_block(me, call);
+  exchange_pairwise(me, call, parameters, [&](std::uint64_t bytes) { return !me.eager.fits(bytes); });
+}
+
+}  // namespace corewise::coll::alltoall

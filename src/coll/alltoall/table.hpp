@@ -1,0 +1,37 @@
+// The all-to-alls. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+
+#include "coll/alltoall/bruck.hpp"
+#include "coll/alltoall/direct.hpp"
+#include "coll/alltoall/eager.hpp"
+#include "coll/alltoall/pairwise.hpp"
+#include "coll/table.hpp"
+
+namespace corewise::coll::alltoall {
+
+/// The algorithms. What the port cannot do has no `run`.
+template <port::Port P>
+consteval auto make_rows() {
+  constexpr auto kDirect = []() -> Run<P> {
+    if constexpr (port::DirectRead<P>) return &direct<P>;
+    return nullptr;
+  };
+  return std::array{
+      Row<P>{"direct", "blocks announced to all, every rank copies its own from all (after 001, 6.1, AG)",
+             kPieceBytes | kBuffering | kClosing, kAnything, kDirect()},
+      Row<P>{"pairwise", "P - 1 steps, in each an exchange with another peer", kPieceBytes | kClosing, kAnything,
+             &pairwise<P>},
+      Row<P>{"bruck", "ceil(log2 P) steps, half of the blocks in each (Bruck et al. 1997)", kPieceBytes | kClosing,
+             kAnything, &bruck<P>},
+      Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing,
+             kFitsEager | kEagerSlots, &eager<P>},
+  };
+}
+
+/// In the namespace of every collective: its rows on port P.
+template <port::Port P>
+inline constexpr auto kRows = make_rows<P>();
+
+}  // namespace corewise::coll::alltoall

@@ -1,0 +1,53 @@
+// Eager gather: blocks ride in the write of the metadata (paper 001, section 8, future work i), and the root stores
+// those that lie side by side together. Blocks that do not fit, which the vector version may have, come as in the
+// linear gather. Nobody waits but for a slot: no closing barrier. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "coll/eager_blocks.hpp"
+#include "coll/gather/linear.hpp"
+
+namespace corewise::coll::gather {
+
+template <port::Port P>
+void eager_root(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+  const Blocks& blocks = call.receive_blocks;
+  const auto rides = [&](int rank) { return me.eager.fits(blocks.bytes(rank)); };
+  EagerStore<P> store(me);
+  for (int peer = 0; peer < me.size(); ++peer) {
+    const typename P::UserAddress to = call.receive + blocks.offset(peer);
+    const auto bytes = static_cast<std::uint32_t>(blocks.bytes(peer));
+    me.port.compute(cost::kPeer);
+    if (!rides(peer) || bytes == 0) continue;
+    if (peer == me.rank()) {
+      store.own(call.send, to, bytes);
+    } else {
+      me.eager.receive(peer, store.place(to, bytes));
+    }
+  }
+  store.finish();
+  for (int peer = 0; peer < me.size(); ++peer) {
+    if (peer != me.rank() && rides(peer) && blocks.bytes(peer) > 0) me.eager.acknowledge(peer);
+  }
+  if (!rides(me.rank())) {
+    copy_own(me, parameters, call.send, call.receive + blocks.offset(me.rank()), blocks.bytes(me.rank()));
+  }
+  take_streams(me, call, parameters, [&](int peer) { return !rides(peer); });
+}
+
+template <port::Port P>
+void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+  me.port.compute(cost::kCall);
+  if (me.rank() == call.root) {
+    eager_root(me, call, parameters);
+  } else if (!me.eager.fits(call.bytes)) {
+    send_stream(me, call, parameters);
+  } else if (call.bytes > 0) {
+    EagerSender<P> sender(me);
+    sender.send(call.root, call.send, static_cast<std::uint32_t>(call.bytes));
+    sender.flush();
+  }
+}
+
+}  // namespace corewise::coll::gather

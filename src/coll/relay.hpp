@@ -1,0 +1,143 @@
+// Relay: parts of blocks on their way through a rank's buffers, loaded at one place and stored at another. As many
+// parts as fit travel in one buffer and are waited for together; while one buffer is loaded the other one is stored
+// (double buffering, paper 001, section 4).
+//
+// A part lies in the buffer as its source lies in a line of 128 bytes, so a block is cut at lines and a copy to an
+// equally aligned place needs no shifting. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstdint>
+
+#include "coll/rank.hpp"
+
+namespace corewise::coll {
+
+/// load(block, at, to, bytes, tag) starts to bring bytes [at, at + bytes) of `block` to `to` in the stage;
+/// store(block, at, from, bytes, tag) is called when they are there and starts to bring them on. Both may block.
+template <port::Port P, class Load, class Store>
+class Relay {
+ public:
+  Relay(Rank<P>& me, const Parameters& parameters, Load load, Store store)
+      : me_(me),
+        turns_(parameters.buffering == 1 ? 1 : std::min(2, me.stage.buffers())),
+        room_(room(me.stage.buffer_bytes(), parameters.piece_bytes)),
+        load_(load),
+        store_(store) {}
+  Relay(const Relay&) = delete;
+  Relay& operator=(const Relay&) = delete;
+
+  /// Bytes of a buffer that are used at a time.
+  [[nodiscard]] std::uint32_t room() const { return room_; }
+
+  /// Bytes [at, at + bytes) of `block`; `low` are the low bits of the source of the first.
+  void move(int block, std::uint64_t at, std::uint64_t bytes, std::uint32_t low = 0) {
+    const std::uint64_t end = at + bytes;
+    for (std::uint64_t done = at; done < end;) {
+      const std::uint32_t place = place_for(low + static_cast<std::uint32_t>(done - at));
+      if (halves_[current_].count > 0 && !fits(place, end - done)) {
+        turn();
+        continue;
+      }
+      const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(end - done, room_ - place));
+      add(block, done, place, part);
+      done += part;
+    }
+  }
+
+  /// Goes on to the next buffer: what came before the present one is stored.
+  void turn() {
+    if (turns_ == 2) store_all(1 - current_);
+    if (turns_ == 1) store_all(current_);
+    current_ = turns_ - 1 - current_;
+    me_.port.wait(mask(current_));
+    used_ = 0;
+  }
+
+  /// All is stored at return.
+  void finish() {
+    if (turns_ == 2) store_all(1 - current_);
+    store_all(current_);
+    me_.port.wait(mask(0) | mask(turns_ - 1));
+    used_ = 0;
+  }
+
+ private:
+  /// As many commands as an MFC's queue takes.
+  static constexpr std::uint32_t kParts = 16;
+  static constexpr std::uint32_t kLine = port::kStageAlignment;
+
+  struct OnItsWay {
+    int block = 0;
+    std::uint32_t bytes = 0;
+    std::uint64_t at = 0;
+    port::StageOffset place = 0;
+  };
+  struct Half {
+    std::array<OnItsWay, kParts> parts;
+    std::uint32_t count = 0;
+  };
+
+  static std::uint32_t room(std::uint32_t buffer, std::uint32_t wanted) {
+    if (wanted == 0 || wanted >= buffer) return buffer;
+    return (wanted + kLine - 1) / kLine * kLine;
+  }
+  static port::TagMask mask(int half) { return port::mask_of(buffer_tag(half)); }
+
+  /// The first free place that lies in its line as `low` does.
+  [[nodiscard]] std::uint32_t place_for(std::uint32_t low) const {
+    if (P::kCopyAlignment == 1) return used_;
+    return used_ + (low - used_) % kLine;
+  }
+  /// In the present buffer: a block that would be cut begins a new one.
+  [[nodiscard]] bool fits(std::uint32_t place, std::uint64_t bytes) const {
+    return halves_[current_].count < kParts && place + bytes <= room_;
+  }
+
+  void add(int block, std::uint64_t at, std::uint32_t place, std::uint32_t bytes) {
+    Half& half = halves_[current_];
+    const port::StageOffset to = me_.stage.buffer(current_) + place;
+    half.parts[half.count++] = {block, bytes, at, to};
+    used_ = place + bytes;
+    me_.port.compute(cost::kPiece);
+    load_(block, at, to, bytes, buffer_tag(current_));
+  }
+  void store_all(int index) {
+    Half& half = halves_[index];
+    if (half.count > 0) me_.port.wait(mask(index));
+    for (std::uint32_t i = 0; i < half.count; ++i) {
+      const OnItsWay& part = half.parts[i];
+      store_(part.block, part.at, part.place, part.bytes, buffer_tag(index));
+    }
+    half.count = 0;
+  }
+
+  Rank<P>& me_;
+  int turns_;
+  std::uint32_t room_;
+  Load load_;
+  Store store_;
+  std::array<Half, 2> halves_{};
+  int current_ = 0;
+  std::uint32_t used_ = 0;  ///< bytes of the present buffer
+};
+
+/// Own user memory to own user memory; nothing where they are the same place.
+template <port::Port P>
+void copy_own(Rank<P>& me, const Parameters& parameters, typename P::ConstUserAddress from,
+              typename P::UserAddress to, std::uint64_t bytes) {
+  if (bytes == 0 || from == typename P::ConstUserAddress(to)) return;
+  const auto load = [&](int, std::uint64_t at, port::StageOffset stage, std::uint32_t count, port::Tag tag) {
+    me.stage.load(from + at, stage, count, tag);
+  };
+  const auto store = [&](int, std::uint64_t at, port::StageOffset stage, std::uint32_t count, port::Tag tag) {
+    me.stage.store(stage, to + at, count, tag);
+  };
+  Relay relay(me, parameters, load, store);
+  relay.move(0, 0, bytes, low_bits(from));
+  relay.finish();
+}
+
+}  // namespace corewise::coll

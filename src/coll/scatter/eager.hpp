@@ -1,0 +1,43 @@
+// Eager scatter: blocks ride in the write of the metadata (paper 001, section 8, future work i); the root loads
+// those that lie side by side together. Blocks that do not fit, which the vector version may have, go as in the
+// linear scatter. Nobody waits but for a slot: no closing barrier. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "coll/eager_blocks.hpp"
+#include "coll/scatter/linear.hpp"
+
+namespace corewise::coll::scatter {
+
+template <port::Port P>
+void eager_root(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+  const Blocks& blocks = call.send_blocks;
+  EagerSender<P> sender(me);
+  for (int peer = 0; peer < me.size(); ++peer) {
+    const std::uint64_t bytes = blocks.bytes(peer);
+    me.port.compute(cost::kPeer);
+    if (peer == me.rank() || bytes == 0 || !me.eager.fits(bytes)) continue;
+    sender.send(peer, call.send + blocks.offset(peer), static_cast<std::uint32_t>(bytes));
+  }
+  sender.flush();
+  send_streams(me, call, parameters, [&](int peer) { return !me.eager.fits(blocks.bytes(peer)); });
+  copy_own(me, parameters, call.send + blocks.offset(me.rank()), call.receive, blocks.bytes(me.rank()));
+}
+
+template <port::Port P>
+void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+  me.port.compute(cost::kCall);
+  if (me.rank() == call.root) {
+    eager_root(me, call, parameters);
+  } else if (!me.eager.fits(call.bytes)) {
+    take_stream(me, call, parameters);
+  } else if (call.bytes > 0) {
+    EagerStore<P> store(me);
+    me.eager.receive(call.root, store.place(call.receive, static_cast<std::uint32_t>(call.bytes)));
+    store.finish();
+    me.eager.acknowledge(call.root);
+  }
+}
+
+}  // namespace corewise::coll::scatter
