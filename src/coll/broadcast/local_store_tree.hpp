@@ -95,6 +95,11 @@ class LocalStoreTree {
     if (parameters_.waits) me_.port.wait(tags);
   }
 
+  void acknowledge() {
+    me_.acknowledgements.tell(tree_.parent());
+    if (parameters_.waits) me_.port.wait(port::mask_of(metadata_tag(tree_.parent())));
+  }
+
   void load(std::uint64_t piece) {
     if (own_.in_place != 0) return;
     me_.port.compute(cost::kPiece);
@@ -136,8 +141,8 @@ class LocalStoreTree {
       const Cut cut = cuts_[piece];
       me_.port.get({tree_.parent(), place(source, piece)}, place(own_, piece), cut.bytes, tag(piece));
       me_.port.wait(port::mask_of(tag(piece)));
+      acknowledge();
       announce(piece);
-      me_.acknowledgements.tell(tree_.parent());
       if (own_.in_place != 0) continue;
       me_.stage.store_strided(place(own_, piece), call_.receive, call_.stride, cut.at, cut.bytes, tag(piece));
     }
