@@ -7,8 +7,10 @@
 // Both ends know the length. Messages from one rank to another are received in the order in which they were sent.
 // After receive() the reader must acknowledge() before it receives twice more (better at once, but off the critical
 // path). In an exchange, where two ranks send each other one message each and then receive, no acknowledgement is
-// needed with two slots or more: receive_exchanged() knows that the peer has read all but the last.
-// SPDX-License-Identifier: BSD-3-Clause
+// needed with two slots or more: receive_exchanged() knows that the peer has read all but the last. Where messages
+// go to and fro one at a time, receive_in_turn() knows that it has read them all. (A rank that received in turn and
+// said only "all but the last" would wait for ever in an exchange that follows.) SPDX-License-Identifier:
+// BSD-3-Clause
 #pragma once
 
 #include <algorithm>
@@ -84,8 +86,14 @@ class Eager {
       acknowledge(peer);
       return;
     }
-    const port::Sequence read = sent_[at(peer)] - 1;
-    if (port::reached(read, acknowledged_[at(peer)])) acknowledged_[at(peer)] = read;
+    know_read(peer, sent_[at(peer)] - 1);
+  }
+
+  /// receive() of a message that `peer` sent when it had received all that this rank has sent to it: a question
+  /// that will be answered, or an answer.
+  void receive_in_turn(int peer, std::span<std::byte> into, const Where& where = Where::current()) {
+    receive(peer, into, where);
+    know_read(peer, sent_[at(peer)]);
   }
 
   [[nodiscard]] port::Sequence sent(int peer) const { return sent_[at(peer)]; }
@@ -107,6 +115,10 @@ class Eager {
   /// The slot that `writer` uses for its message `number`: the same at every reader.
   [[nodiscard]] std::uint32_t slot(int writer, port::Sequence number) const {
     return at(writer) * shape_.eager_slots + (number & (shape_.eager_slots - 1));
+  }
+
+  void know_read(int peer, port::Sequence number) {
+    if (port::reached(number, acknowledged_[at(peer)])) acknowledged_[at(peer)] = number;
   }
 
   template <class L>

@@ -24,10 +24,10 @@ void recursive_doubling(Rank<P>& me, const Call<P>& call, const Parameters& para
   operands.load();
   if (number < 0) {
     me.eager.send(pair, operands.own());
-    me.eager.receive_exchanged(pair, operands.own());
+    me.eager.receive_in_turn(pair, operands.own());
   } else {
     if (pair >= 0) {
-      me.eager.receive_exchanged(pair, operands.other());
+      me.eager.receive_in_turn(pair, operands.other());
       operands.prepend();
     }
     for (int step = 0; step < fold.steps(); ++step) {

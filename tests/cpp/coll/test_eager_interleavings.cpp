@@ -191,6 +191,49 @@ TEST(EagerInterleavings, AnExchangeOfTwoAtATimeIsNone) {
   EXPECT_EQ(search(shape, unacknowledged(shape), text).wrong, kWrong);
 }
 
+/// A question, its answer, an exchange, and so on; whoever receives in turn knows that all it sent has been read.
+std::string answers_and_exchanges(ModelPort& port, Eager<ModelPort>& eager, bool in_turn) {
+  const int peer = 1 - port.rank();
+  int sent = 0;
+  int received = 0;
+  const auto send = [&] { eager.send(peer, message(4, 16 * port.rank() + ++sent)); };
+  const auto receive = [&](bool turns) {
+    std::vector<std::byte> into(4);
+    if (turns) {
+      eager.receive_in_turn(peer, into);
+    } else {
+      eager.receive_exchanged(peer, into);
+    }
+    return into == message(4, 16 * peer + ++received);
+  };
+  for (int round = 0; round < 3; ++round) {
+    if (port.rank() == 0) send();
+    if (!receive(in_turn)) return kWrong;
+    if (port.rank() == 1) send();
+    send();
+    if (!receive(false)) return kWrong;
+  }
+  return {};
+}
+
+TEST(EagerInterleavings, AnswersBetweenExchangesAreRight) {
+  for (const std::uint32_t slots : {2U, 4U}) {
+    const Shape shape = shape_of(2, slots);
+    const auto text = [](ModelPort& port, Eager<ModelPort>& eager) {
+      return answers_and_exchanges(port, eager, true);
+    };
+    EXPECT_EQ(search(shape, {}, text).wrong, "") << slots;
+    EXPECT_EQ(search(shape, unacknowledged(shape), text).wrong, "") << slots;
+  }
+}
+
+TEST(EagerInterleavings, AnAnswerTakenForAnExchangeStopsItsWriter) {
+  const auto text = [](ModelPort& port, Eager<ModelPort>& eager) {
+    return answers_and_exchanges(port, eager, false);
+  };
+  EXPECT_EQ(search(shape_of(2, 2), {}, text).wrong, "ranks wait for ever");
+}
+
 /// After exchanges, a stream: the acknowledgements take over.
 TEST(EagerInterleavings, AStreamAfterExchangesIsRight) {
   for (const std::uint32_t slots : {2U, 4U}) {
