@@ -25,8 +25,9 @@ struct Segment {
   std::uint64_t bytes = 0;
 };
 
-/// `count` blocks, given by segment(0) .. segment(count - 1), as a stream that is walked through piece by piece.
-template <port::Port P, class Of>
+/// `count` blocks, given by segment(0) .. segment(count - 1), as a stream that is walked through piece by piece. Of
+/// the port only its alignment counts.
+template <class P, class Of>
 class BlockList {
  public:
   BlockList(int count, Of segment) : count_(count), segment_(segment) {
@@ -110,7 +111,7 @@ void exchange(Rank<P>& me, const Parameters& parameters, int to, BlockList<P, Ou
 
 /// The blocks of ranks first, first + 1 .. (round the end) in a buffer that begins at `base`. Equal blocks side by
 /// side travel as one.
-template <port::Port P, class Address>
+template <class P, class Address>
 auto blocks_of_ranks(Address base, const Blocks& blocks, int ranks, int first, int count) {
   const bool together = blocks.sizes == nullptr && blocks.offsets == nullptr;
   const int before_end = std::min(count, ranks - first);
@@ -128,7 +129,7 @@ auto blocks_of_ranks(Address base, const Blocks& blocks, int ranks, int first, i
 }
 
 /// One block.
-template <port::Port P, class Address>
+template <class P, class Address>
 auto one_block(Address address, std::uint64_t bytes) {
   const auto segment = [=](int) { return Segment<Address>{address, bytes}; };
   return BlockList<P, decltype(segment)>(1, segment);

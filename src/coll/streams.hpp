@@ -184,7 +184,7 @@ struct StreamPieces {
 };
 
 /// What a block takes in a stream: copies between stages stay congruent.
-template <port::Port P>
+template <class P>
 constexpr std::uint64_t padded(std::uint64_t bytes) {
   return (bytes + P::kCopyAlignment - 1) / P::kCopyAlignment * P::kCopyAlignment;
 }
