@@ -15,4 +15,5 @@ NB_MODULE(_core, module) {
   corewise::bind::bind_sim(module);
   corewise::bind::bind_affinity(module);
   corewise::bind::bind_mapping(module);
+  corewise::bind::bind_collective(module);
 }

@@ -14,5 +14,6 @@ void bind_profile(nanobind::module_& module);
 void bind_sim(nanobind::module_& module);
 void bind_affinity(nanobind::module_& module);
 void bind_mapping(nanobind::module_& module);
+void bind_collective(nanobind::module_& module);
 
 }  // namespace corewise::bind

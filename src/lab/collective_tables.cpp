@@ -17,6 +17,16 @@ Rows<P> rows_of(Collective collective) {
       return reduce_rows<P>();
     case Collective::allreduce:
       return allreduce_rows<P>();
+    case Collective::gather:
+    case Collective::gatherv:
+    case Collective::scatter:
+    case Collective::scatterv:
+      return gather_rows<P>(collective);
+    case Collective::allgather:
+    case Collective::allgatherv:
+    case Collective::alltoall:
+    case Collective::alltoallv:
+      return exchange_rows<P>(collective);
     default:
       return {};
   }

@@ -39,5 +39,9 @@ template <port::Port P>
 Rows<P> reduce_rows();
 template <port::Port P>
 Rows<P> allreduce_rows();
+template <port::Port P>
+Rows<P> gather_rows(coll::Collective collective);  ///< gather(v), scatter(v)
+template <port::Port P>
+Rows<P> exchange_rows(coll::Collective collective);  ///< allgather(v), alltoall(v)
 
 }  // namespace corewise::lab
