@@ -6,12 +6,19 @@
 // What a child must know of its parent (where data are and how they lie in the buffers) comes with the first
 // announcement, and the second one waits for the first acknowledgement; the others carry nothing. User data that
 // lie in the local store themselves are neither loaded nor stored: children get them from where they are.
-// All acknowledgements are heard before the end: no barrier is needed. SPDX-License-Identifier: BSD-3-Clause
+// All acknowledgements are heard before the end: no barrier is needed.
+//
+// With `list` rank 0, where it is the root, announces to all children by one DMA list; other ranks have no line for
+// that (as in barrier/one_to_all.hpp). Every rank counts these announcements, so their number must be known to all:
+// pieces are then cut without regard to the alignment of the root's data. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "coll/broadcast/local_store_push.hpp"
 #include "coll/broadcast/parts.hpp"
@@ -28,7 +35,8 @@ class LocalStoreTree {
         parameters_(parameters),
         tree_(tree_of(me, call, parameters)),
         turns_(static_cast<std::uint64_t>(turns(me, parameters))),
-        cuts_(0, 1, 0) {}
+        cuts_(0, 1, 0),
+        list_(port::DmaLists<P> && parameters.list && call.root == 0) {}
 
   void operator()() {
     if (tree_.parent() == nobody) {
@@ -37,6 +45,7 @@ class LocalStoreTree {
       relay();
     }
     hear_acknowledgements(cuts_.count());
+    if (list_) me_.releases += static_cast<port::Sequence>(cuts_.count());
     for (std::uint64_t turn = 0; turn < turns_; ++turn) me_.port.wait(port::mask_of(tag(turn)));
   }
 
@@ -47,6 +56,8 @@ class LocalStoreTree {
     std::uint16_t skew = 0;
     std::uint16_t in_place = 0;
   };
+
+  static constexpr port::Line16 kListLine{kReleaseLine};
 
   [[nodiscard]] port::Tag tag(std::uint64_t piece) const { return buffer_tag(static_cast<int>(piece % turns_)); }
   [[nodiscard]] port::StageOffset place(const Source& source, std::uint64_t piece) const {
@@ -68,8 +79,11 @@ class LocalStoreTree {
     }
     return std::nullopt;
   }
-  void use_in_place(port::StageOffset base) {
-    own_.base = base;
+  /// Data can be used where they are if they lie as pieces do in the buffers of all.
+  void use_in_place_if_congruent() {
+    const auto base = data_in_place();
+    if (!base || (*base - cuts_[0].inside) % P::kCopyAlignment != 0) return;
+    own_.base = *base;
     own_.in_place = 1;
   }
 
@@ -83,9 +97,13 @@ class LocalStoreTree {
     me_.port.wait(port::mask_of(tag(piece)));
   }
 
+  /// Tells the children; the first time with the own source.
   void announce(std::uint64_t piece) {
-    if (piece == 0) return tell_children(me_, tree_, own_, parameters_);
     if (piece == 1) hear_acknowledgements(1);
+    if constexpr (port::DmaLists<P>) {
+      if (list_ && me_.rank() == 0) return announce_by_list(piece);
+    }
+    if (piece == 0) return tell_children(me_, tree_, own_, parameters_);
     port::TagMask tags = 0;
     tree_.for_children([&](int child) {
       me_.port.compute(cost::kPeer);
@@ -93,6 +111,35 @@ class LocalStoreTree {
       tags |= port::mask_of(metadata_tag(child));
     });
     if (parameters_.waits) me_.port.wait(tags);
+  }
+  void announce_by_list(std::uint64_t piece)
+    requires port::DmaLists<P>
+  {
+    std::vector<int> children;
+    tree_.for_children([&](int child) {
+      me_.port.compute(cost::kPeer + cost::kTell);  // an element of the list and its copy of the entry
+      children.push_back(child);
+    });
+    if (children.empty()) return;
+    const auto payload = std::as_bytes(std::span(&own_, 1));
+    me_.port.put_line_list(children, kListLine, list_number(piece), payload, kReleaseTag);
+    if (parameters_.waits) me_.port.wait(port::mask_of(kReleaseTag));
+  }
+  [[nodiscard]] port::Sequence list_number(std::uint64_t piece) const {
+    return me_.releases + static_cast<port::Sequence>(piece) + 1;
+  }
+
+  /// The parent's announcement; returns what the first one carries.
+  Source hear(std::uint64_t piece) {
+    Source source;
+    if (list_ && tree_.parent() == 0) {
+      port::wait_line(me_.port, kListLine, list_number(piece));
+      me_.port.compute(cost::kHear);
+      std::memcpy(&source, me_.port.line_payload(kListLine).data(), sizeof(Source));
+    } else {
+      std::memcpy(&source, me_.announcements.hear(tree_.parent()).data(), sizeof(Source));
+    }
+    return source;
   }
 
   void acknowledge() {
@@ -110,8 +157,8 @@ class LocalStoreTree {
 
   /// The root.
   void feed() {
-    lay_out(call_.stride.block_bytes == 0 ? skew_of<P>(call_.send) : 0);
-    if (const auto base = data_in_place()) use_in_place(*base);
+    lay_out(call_.stride.block_bytes == 0 && !list_ ? skew_of<P>(call_.send) : 0);
+    use_in_place_if_congruent();
     const std::uint64_t ahead = parameters_.ahead ? std::min<std::uint64_t>(turns_, 2) : 1;
     std::uint64_t loaded = 0;
     while (loaded < std::min(ahead, cuts_.count())) load(loaded++);
@@ -122,21 +169,14 @@ class LocalStoreTree {
     }
   }
 
-  /// What the first announcement says. Data can be taken in place where they lie as the parent's do.
-  Source hear_first() {
-    const auto source = me_.announcements.template hear_value<Source>(tree_.parent());
-    lay_out(source.skew);
-    const auto base = data_in_place();
-    if (base && (*base - cuts_[0].inside) % P::kCopyAlignment == 0) use_in_place(*base);
-    return source;
-  }
-
   /// Everybody else.
   void relay() {
-    const Source source = hear_first();
+    const Source source = hear(0);
+    lay_out(source.skew);
+    use_in_place_if_congruent();
     for (std::uint64_t piece = 0; piece < cuts_.count(); ++piece) {
       me_.port.compute(cost::kPiece);
-      if (piece > 0) me_.announcements.hear(tree_.parent());
+      if (piece > 0) hear(piece);
       if (own_.in_place == 0) make_room(piece);
       const Cut cut = cuts_[piece];
       me_.port.get({tree_.parent(), place(source, piece)}, place(own_, piece), cut.bytes, tag(piece));
@@ -154,6 +194,7 @@ class LocalStoreTree {
   Knomial tree_;
   std::uint64_t turns_;
   Cuts cuts_;
+  bool list_;  ///< rank 0 announces by lists
   Source own_;
   std::uint64_t heard_ = 0;  ///< acknowledgements, of every child
 };

@@ -50,7 +50,7 @@ consteval auto make_rows() {
              kMinPiece | kFenced | kCopies, kContiguous, kPieces()},
       Row<P>{"local_store_tree",
              "TREE: piece by piece from local store to local store; degree 1 a chain (001, 6.1)",
-             kDegree | kFenced | kCopies, kAnything, &local_store_tree<P>},
+             kDegree | kFenced | (port::DmaLists<P> ? kList : kNothing) | kCopies, kAnything, &local_store_tree<P>},
       Row<P>{"ppe_memcpy", "the PPE copies with memcpy (001, 6.3)", kClosing, kPpe | kContiguous, kPpeMemcpy()},
       Row<P>{"scatter_allgather", "van de Geijn: scatter, then a ring, over send and receive (001, 6.4)", kClosing,
              kContiguous, &scatter_allgather<P>},
