@@ -44,6 +44,7 @@ void recursive_doubling(Rank<P>& me, const Call<P>& call, const Parameters& para
     if (pair >= 0) me.eager.send(pair, operands.own());
   }
   operands.store();
+  operands.finish();
   me.close(parameters);
 }
 

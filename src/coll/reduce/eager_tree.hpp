@@ -1,7 +1,7 @@
 // The paper's future work (001, section 8, i and ii) for reduce: operands travel inside the writes of the metadata
-// entries, up the same tree as TREE's, and no barrier closes the call. A rank takes all its children's operands
-// before it combines any. A message lies in its slot until its reader has acknowledged, so fast ranks may be as
-// many calls ahead as there are slots.
+// entries, up the same tree as TREE's, and no barrier closes the call. A rank takes the operands of a phase's children
+// before it combines any of them: they come at about the same time, those of a later phase later. A message lies in
+// its slot until its reader has acknowledged, so fast ranks may be as many calls ahead as there are slots.
 //
 // Order as in tree.hpp: lower ranks on the left; an operator that does not commute has its tree at rank 0.
 // SPDX-License-Identifier: BSD-3-Clause
@@ -34,17 +34,17 @@ class EagerOperands {
   }
 
   void load() {
-    if (const std::byte* place = in_place(call_.send)) return move(place, own().data());
+    if (const std::byte* user = in_place(call_.send)) return move(user, own().data());
     const port::Tag tag = buffer_tag(0);
     me_.stage.load(call_.send, place(first_), bytes(), tag);
     me_.port.wait(port::mask_of(tag));
   }
+  /// Stores own(); complete after finish().
   void store() {
-    if (std::byte* place = in_place(call_.receive)) return move(own().data(), place);
-    const port::Tag tag = buffer_tag(0);
-    me_.stage.store(place(first_), call_.receive, bytes(), tag);
-    me_.port.wait(port::mask_of(tag));
+    if (std::byte* user = in_place(call_.receive)) return move(own().data(), user);
+    me_.stage.store(place(first_), call_.receive, bytes(), buffer_tag(0));
   }
+  void finish() { me_.port.wait(port::mask_of(buffer_tag(0))); }
   /// What the rank has combined so far.
   [[nodiscard]] std::span<std::byte> own() { return me_.stage.bytes(place(first_), bytes()); }
 
@@ -112,7 +112,13 @@ void eager_tree(Rank<P>& me, const Call<P>& call, const Parameters& parameters) 
                                          pattern::schedule::TreeOrder::halving);
   EagerOperands<P> operands(me, call);
   operands.load();
+  int next_phase = parameters.degree;
   place.for_children_nearest_first([&](int child) {
+    const int distance = (child - me.rank() + me.size()) % me.size();
+    if (parameters.degree > 1 && distance >= next_phase) {
+      next_phase *= parameters.degree;
+      operands.fold();
+    }
     me.port.compute(cost::kPeer);
     me.eager.receive(child, operands.next());
   });
@@ -125,6 +131,7 @@ void eager_tree(Rank<P>& me, const Call<P>& call, const Parameters& parameters) 
   }
   if (me.rank() == call.root) operands.store();
   place.for_children_nearest_first([&](int child) { me.eager.acknowledge(child); });
+  operands.finish();
   me.close(parameters);
 }
 
