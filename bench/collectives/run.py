@@ -28,7 +28,13 @@ from corewise import __version__
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 MPIS = ("openmpi", "mpich")
-SOURCES = ("shm/mapping.cpp", "shm/segment.cpp", "pattern/schedule.cpp", "kernels/reduce.cpp")
+SOURCES = (
+    "shm/mapping.cpp",
+    "shm/segment.cpp",
+    "pattern/schedule.cpp",
+    "kernels/reduce.cpp",
+    "kernels/reduce_tables.cpp",
+)
 ENVIRONMENT = {
     "openmpi": {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
