@@ -27,6 +27,11 @@ Rows<P> rows_of(Collective collective) {
     case Collective::alltoall:
     case Collective::alltoallv:
       return exchange_rows<P>(collective);
+    case Collective::scan:
+    case Collective::exscan:
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
+      return scan_rows<P>(collective);
     default:
       return {};
   }

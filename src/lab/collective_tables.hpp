@@ -43,5 +43,7 @@ template <port::Port P>
 Rows<P> gather_rows(coll::Collective collective);  ///< gather(v), scatter(v)
 template <port::Port P>
 Rows<P> exchange_rows(coll::Collective collective);  ///< allgather(v), alltoall(v)
+template <port::Port P>
+Rows<P> scan_rows(coll::Collective collective);  ///< scan, exscan, reduce_scatter(_block)
 
 }  // namespace corewise::lab

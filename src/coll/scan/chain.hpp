@@ -1,0 +1,104 @@
+// Scan and exscan along the chain of ranks, piece by piece, in local stores: a rank fetches what its left neighbour
+// has combined, combines its own operand with it, and the right one fetches that. Pieces follow one another like
+// those of the tree of degree 1 (paper 001, section 7: pipelined). Lower ranks are on the left: any operator.
+//
+// Flow. Two areas in turn hold own operands, which become prefixes; one is used again when the right neighbour has
+// acknowledged and what was stored from there is stored. Two more hold what the left one had.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "coll/reduce/areas.hpp"
+
+namespace corewise::coll::scan {
+
+/// Does rank r's own operand count for its own result?
+enum class Kind : std::uint8_t { inclusive, exclusive };
+
+template <port::Port P>
+class Chain {
+ public:
+  Chain(Rank<P>& me, const Call<P>& call, const Parameters& parameters, Kind kind)
+      : me_(me),
+        call_(call),
+        kind_(kind),
+        turns_(reduce::turns(parameters)),
+        ahead_(reduce::loads_ahead(parameters)),
+        areas_(me.shape, 4),
+        pieces_(call.bytes, reduce::piece_bytes(call, parameters, areas_)) {}
+
+  void operator()() {
+    const std::uint64_t count = pieces_.count();
+    for (std::uint64_t piece = 0; piece < count; ++piece) {
+      if (piece == 0 || !ahead_) begin(piece);
+      if (ahead_ && piece + 1 < count) begin(piece + 1);
+      go_on(piece);
+    }
+    const auto unread = std::min<std::uint64_t>(count, static_cast<std::uint64_t>(turns_));
+    if (!last() && unread > 0) me_.acknowledgements.hear(me_.rank() + 1, static_cast<std::uint32_t>(unread));
+    me_.port.wait(areas_.mask(0) | areas_.mask(1) | areas_.mask(2) | areas_.mask(3));
+  }
+
+ private:
+  [[nodiscard]] bool first() const { return me_.rank() == 0; }
+  [[nodiscard]] bool last() const { return me_.rank() == me_.size() - 1; }
+  [[nodiscard]] bool needs_own() const { return kind_ == Kind::inclusive || !last(); }
+  [[nodiscard]] int own(std::uint64_t piece) const {
+    return static_cast<int>(piece % static_cast<std::uint64_t>(turns_));
+  }
+  [[nodiscard]] int prefix(std::uint64_t piece) const { return 2 + own(piece); }
+
+  void begin(std::uint64_t piece) {
+    me_.port.compute(cost::kPiece);
+    if (!last() && piece >= static_cast<std::uint64_t>(turns_)) me_.acknowledgements.hear(me_.rank() + 1);
+    if (!needs_own()) return;
+    me_.port.wait(areas_.mask(own(piece)));  // what was stored from there
+    me_.stage.load(call_.send + pieces_.at(piece), areas_.at(own(piece)), pieces_.bytes(piece),
+                   buffer_tag(own(piece)));
+  }
+
+  void go_on(std::uint64_t piece) {
+    if (!first()) fetch(piece);
+    me_.port.wait(areas_.mask(own(piece)));
+    if (!first() && needs_own()) {
+      me_.stage.combine(*call_.operation, areas_.at(prefix(piece)), areas_.at(own(piece)), pieces_.bytes(piece));
+    }
+    if (!last()) me_.announcements.tell(me_.rank() + 1);
+    if (kind_ == Kind::inclusive) {
+      store(piece, own(piece));
+    } else if (!first()) {
+      store(piece, prefix(piece));
+    }
+  }
+  void fetch(std::uint64_t piece) {
+    const int area = prefix(piece);
+    const int left = me_.rank() - 1;
+    me_.announcements.hear(left);
+    me_.port.wait(areas_.mask(area));  // what was stored from there
+    me_.port.get({left, areas_.at(own(piece))}, areas_.at(area), pieces_.bytes(piece), buffer_tag(area));
+    me_.port.wait(areas_.mask(area));
+    me_.acknowledgements.tell(left);
+  }
+  void store(std::uint64_t piece, int area) {
+    me_.stage.store(areas_.at(area), call_.receive + pieces_.at(piece), pieces_.bytes(piece), buffer_tag(area));
+  }
+
+  Rank<P>& me_;
+  const Call<P>& call_;
+  Kind kind_;
+  int turns_;
+  bool ahead_;
+  reduce::Areas areas_;
+  Pieces pieces_;
+};
+
+template <Kind kKind, port::Port P>
+void chain(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+  me.port.compute(cost::kCall);
+  Chain<P>(me, call, parameters, kKind)();
+  me.close(parameters);
+}
+
+}  // namespace corewise::coll::scan
