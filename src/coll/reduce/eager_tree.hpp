@@ -1,7 +1,8 @@
 // The paper's future work (001, section 8, i and ii) for reduce: operands travel inside the writes of the metadata
-// entries, up the same tree as TREE's, and no barrier closes the call. A rank takes the operands of a phase's children
-// before it combines any of them: they come at about the same time, those of a later phase later. A message lies in
-// its slot until its reader has acknowledged, so fast ranks may be as many calls ahead as there are slots.
+// entries, up the same tree as TREE's, and no barrier closes the call. A rank takes the operands of a phase's
+// children before it combines any of them: they come at about the same time, those of a later phase later. A
+// message lies in its slot until its reader has acknowledged, so fast ranks may be as many calls ahead as there are
+// slots.
 //
 // Order as in tree.hpp: lower ranks on the left; an operator that does not commute has its tree at rank 0.
 // SPDX-License-Identifier: BSD-3-Clause
