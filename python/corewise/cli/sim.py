@@ -1,4 +1,4 @@
-"""`corewise sim`: runs a communication pattern on a simulated machine.
+"""`corewise sim`: runs a communication pattern, or a collective, on a simulated machine.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -19,10 +19,12 @@ from corewise.analysis import simulation as found
 from corewise.analysis.layout import ring_cycles
 from corewise.analysis.simulation import Traffic
 from corewise.cli import console
+from corewise.cli import sim_collective as collectives
 from corewise.data.files import check_target, write_text
 from corewise.data.machines import load_machine
 from corewise.data.patterns import pattern_of
 from corewise.data.placement import load_placement
+from corewise.errors import InputError
 from corewise.plots.heatmap import bytes_text
 from corewise.plots.links import traffic_picture
 from corewise.plots.machines import drawing
@@ -38,14 +40,19 @@ and packet by packet; any other as its interconnect: rings, meshes, trees of sha
 The pattern is a file (.json, .csv, .mtx), a profile NAME.cw, or a generator with its parameters
 (`corewise patterns` lists them).
 
+With --collective NAME it runs a collective on simulated SPEs instead, by one of the algorithms of paper 001
+or of its future work, with real data that are checked; `--collective list` shows them all.
+
 \b
 Example:
   corewise sim ring ranks=8 bytes="64 KiB" --machine cell-be --placement even_odd
   corewise sim halo.json -m mesh-6x4 --repeat 10 --svg halo.svg --trace halo.pftrace
+  corewise sim --collective broadcast --algorithm pieces --set min_piece=2KiB --ranks 16 --bytes 1MiB \\
+    -m cell-blade --memory own
 Open the trace at https://ui.perfetto.dev.
 """
 _MACHINE = typer.Option(
-    ..., "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text."
+    None, "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text."
 )
 _PLACEMENT = typer.Option(
     "identity",
@@ -81,13 +88,13 @@ def register(app: typer.Typer) -> None:
 
 
 def sim(
-    reference: str = typer.Argument(
-        ..., metavar="PATTERN", help="A pattern file, a profile, or a generator's name."
+    reference: str | None = typer.Argument(
+        None, metavar="[PATTERN]", help="A pattern file, a profile, or a generator's name."
     ),
     parameters: list[str] = typer.Argument(
         None, metavar="[NAME=VALUE]...", help="The generator's parameters."
     ),
-    machine_reference: str = _MACHINE,
+    machine_reference: str | None = _MACHINE,
     placement: str = _PLACEMENT,
     repeat: int = _REPEAT,
     granularity: str = _GRANULARITY,
@@ -96,8 +103,58 @@ def sim(
     trace: Path | None = _TRACE,
     svg: Path | None = _SVG,
     as_json: bool = _AS_JSON,
+    collective: str | None = collectives.COLLECTIVE,
+    algorithm: str | None = collectives.ALGORITHM,
+    settings: list[str] = collectives.SET,
+    ranks: int | None = collectives.RANKS,
+    size: str | None = collectives.BYTES,
+    root: int | None = collectives.ROOT,
+    memory: str | None = collectives.MEMORY,
+    operation: str | None = collectives.OPERATION,
+    element: str | None = collectives.ELEMENT,
+    stride: str | None = collectives.STRIDE,
+    in_place: bool = collectives.IN_PLACE,
+    uneven: bool = collectives.UNEVEN,
+    unaligned: bool = collectives.UNALIGNED,
+    delay: int | None = collectives.DELAY,
+    calls: int | None = collectives.CALLS,
+    warm_up: int | None = collectives.WARM_UP,
+    selection: str | None = collectives.SELECTION,
 ) -> None:
-    """Simulates a pattern."""
+    """Simulates a pattern or a collective."""
+    wanted = collectives.Wanted(
+        collective,
+        algorithm,
+        settings or [],
+        ranks,
+        size,
+        root,
+        memory,
+        operation,
+        element,
+        stride,
+        in_place,
+        uneven,
+        unaligned,
+        delay,
+        calls,
+        warm_up,
+        selection,
+    )
+    if collective is not None:
+        of_patterns = {
+            "PATTERN": reference is not None,
+            "--repeat": repeat != 1,
+            "--granularity": granularity != GRANULARITIES[0],
+            "--separation": separation != SEPARATIONS[0],
+            "--trace": trace is not None,
+            "--svg": svg is not None,
+        }
+        _refuse([name for name, given in of_patterns.items() if given], "without --collective")
+        collectives.sim_collective(wanted, machine_reference, placement, seed, as_json)
+        return
+    _refuse(wanted.given(), "with --collective")
+    reference, machine_reference = _required(reference, machine_reference)
     for target in (trace, svg):
         if target is not None:
             check_target(target)
@@ -127,6 +184,21 @@ def sim(
     for written in (svg, trace):
         if written is not None:
             console.show(f"written to {written}")
+
+
+def _required(reference: str | None, machine: str | None) -> tuple[str, str]:
+    if reference is None:
+        raise InputError(
+            "PATTERN: found nothing, allowed: a pattern, a profile, a generator, or --collective"
+        )
+    if machine is None:
+        raise InputError("option '--machine': found nothing, allowed: a name, a file, `host`, synthetic text")
+    return reference, machine
+
+
+def _refuse(given: Sequence[str], allowed: str) -> None:
+    if given:
+        raise InputError(f"option '{given[0]}': found in this run, allowed: only {allowed}")
 
 
 def _units(placement: str, machine: Machine, ranks: int) -> Sequence[int]:
