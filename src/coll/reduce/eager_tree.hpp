@@ -8,6 +8,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +31,7 @@ class EagerOperands {
       : me_(me),
         call_(call),
         base_(low_bits(call.send) % P::kCopyAlignment),
-        room_((me.shape.bounce() - base_) / bytes()) {
+        room_((me.shape.bounce() - base_) / std::max(1U, bytes())) {
     assert(room_ >= 2);
   }
 
