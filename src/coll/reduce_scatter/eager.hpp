@@ -39,6 +39,8 @@ void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
     others([&](int peer) { me.eager.receive_exchanged(peer, operands.next()); });
     operands.fold();
     operands.store();
+    operands.finish();
+    operands.finish();
   }
   me.close(parameters);
 }

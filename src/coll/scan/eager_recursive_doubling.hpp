@@ -41,6 +41,7 @@ void eager_recursive_doubling(Rank<P>& me, const Call<P>& call, const Parameters
     const auto peers = doubling_peers(me.size(), kFirst, me.rank(), step);
     if (peers.from != nobody) me.eager.acknowledge(peers.from);
   }
+  operands.finish();
   me.close(parameters);
 }
 
