@@ -40,7 +40,6 @@ void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
     operands.fold();
     operands.store();
     operands.finish();
-    operands.finish();
   }
   me.close(parameters);
 }
