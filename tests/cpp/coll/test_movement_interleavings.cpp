@@ -1,0 +1,254 @@
+// The two protocols of the collectives that move data, through every interleaving, by the algorithms' own text: the
+// streams (one rank to another through areas of its stage) and the direct copies (an address announced, user memory
+// read or written by a peer, a word that it is done). Calls follow one another without a barrier, and a rank
+// changes what it sent at once. Each rule is taken away in turn, and the search finds the failure.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "coll/allgather/direct.hpp"
+#include "coll/alltoall/bruck.hpp"
+#include "coll/alltoall/direct.hpp"
+#include "coll/gather/direct.hpp"
+#include "coll/gather/linear.hpp"
+#include "coll/gather/root_copies.hpp"
+#include "coll/gather/tree.hpp"
+#include "coll/scatter/direct.hpp"
+#include "coll/scatter/linear.hpp"
+#include "coll/scatter/root_copies.hpp"
+#include "coll/scatter/tree.hpp"
+#include "model.hpp"
+
+namespace corewise::coll {
+namespace {
+
+using testing::Found;
+using testing::ModelPort;
+using testing::Rules;
+using testing::Search;
+
+constexpr const char* kWrong = "other data than were sent";
+constexpr std::uint32_t kPiece = 128;
+
+/// The least buffers: pieces of 128 bytes.
+Shape shape_of(int ranks) {
+  Shape shape;
+  shape.ranks = ranks;
+  shape.buffer_bytes = 256;
+  return shape;
+}
+
+/// The model with user memory that peers can reach: addresses are offsets, the same in every run of the text.
+class DirectPort {
+ public:
+  using UserAddress = std::uint64_t;
+  using ConstUserAddress = std::uint64_t;
+  static constexpr std::uint32_t kCopyAlignment = 1;
+
+  explicit DirectPort(ModelPort& model) : model_(model) {}
+
+  [[nodiscard]] int rank() const { return model_.rank(); }
+  [[nodiscard]] int size() const { return model_.size(); }
+  [[nodiscard]] port::Layout layout() const { return model_.layout(); }
+  std::span<std::byte> stage() { return model_.stage(); }
+  template <class L>
+  void put_line(int peer, L line, port::Sequence sequence, std::span<const std::byte> payload, port::Tag tag) {
+    model_.put_line(peer, line, sequence, payload, tag);
+  }
+  template <class L>
+  [[nodiscard]] port::Sequence line_sequence(L line) const {
+    return model_.line_sequence(line);
+  }
+  template <class L>
+  [[nodiscard]] std::span<const std::byte, L::kPayloadBytes> line_payload(L line) const {
+    return model_.line_payload(line);
+  }
+  template <class L, class Ready>
+  void wait_lines(L first, std::uint32_t count, Ready&& ready, const std::source_location& where) {
+    model_.wait_lines(first, count, ready, where);
+  }
+  void get(port::Remote from, port::StageOffset to, std::uint32_t bytes, port::Tag tag) {
+    model_.get(from, to, bytes, tag);
+  }
+  void put(port::StageOffset from, port::Remote to, std::uint32_t bytes, port::Tag tag) {
+    model_.put(from, to, bytes, tag);
+  }
+  void copy_in(std::uint64_t from, port::StageOffset to, std::uint32_t bytes, port::Tag tag) {
+    model_.copy_in(model_.user().data() + from, to, bytes, tag);
+  }
+  void copy_out(port::StageOffset from, std::uint64_t to, std::uint32_t bytes, port::Tag tag) {
+    model_.copy_out(from, model_.user().data() + to, bytes, tag);
+  }
+  void read_user(int peer, std::uint64_t from, port::StageOffset to, std::uint32_t bytes, port::Tag tag) {
+    model_.get({peer, layout().stage_bytes + static_cast<std::uint32_t>(from)}, to, bytes, tag);
+  }
+  void write_user(int peer, port::StageOffset from, std::uint64_t to, std::uint32_t bytes, port::Tag tag) {
+    model_.put(from, {peer, layout().stage_bytes + static_cast<std::uint32_t>(to)}, bytes, tag);
+  }
+  void wait(port::TagMask mask) { model_.wait(mask); }
+  [[nodiscard]] port::TagMask test(port::TagMask mask) { return model_.test(mask); }
+  void compute(std::int64_t /*cycles*/) {}
+
+ private:
+  ModelPort& model_;
+};
+
+enum class Kind { gather, scatter, all_gather, all_to_all };
+
+/// Two calls (or more) of one algorithm on blocks of `bytes`; rank 0 is the root. In user memory a block for (or
+/// of) every rank to send, then one of every rank to receive.
+struct Movement {
+  using Algorithm = void (*)(Rank<DirectPort>&, const Call<DirectPort>&, const Parameters&);
+
+  Kind kind;
+  Algorithm algorithm;
+  std::uint32_t bytes = 1;
+  int calls = 2;
+  int degree = 2;
+
+  [[nodiscard]] Found on(int ranks, const Rules& rules = {}) const {
+    const auto user = 2 * static_cast<std::uint32_t>(ranks) * bytes;
+    return Search(ranks, shape_of(ranks).layout(), user, rules, [this](ModelPort& model) { return text(model); })
+        .run();
+  }
+
+ private:
+  [[nodiscard]] static std::byte value(int from, int to, int call, std::uint32_t byte) {
+    return static_cast<std::byte>(1 + 64 * call + 16 * from + 4 * to + static_cast<int>(byte / kPiece));
+  }
+  [[nodiscard]] bool sends_to_each() const { return kind == Kind::scatter || kind == Kind::all_to_all; }
+  [[nodiscard]] bool receives(int rank, int from) const {
+    if (kind == Kind::scatter) return from == 0;
+    return kind != Kind::gather || rank == 0;
+  }
+  [[nodiscard]] std::uint64_t sent_at(int to) const {
+    return sends_to_each() ? static_cast<std::uint64_t>(to) * bytes : 0;
+  }
+  [[nodiscard]] std::uint64_t received_at(int ranks, int from) const {
+    return static_cast<std::uint64_t>(ranks + (kind == Kind::scatter ? 0 : from)) * bytes;
+  }
+
+  std::string text(ModelPort& model) const {
+    DirectPort port(model);
+    Rank<DirectPort> me(port, shape_of(port.size()));
+    Call<DirectPort> call;
+    call.bytes = bytes;
+    call.receive = received_at(port.size(), 0);
+    call.send_blocks.equal = call.receive_blocks.equal = bytes;
+    Parameters parameters;
+    parameters.closing = Closing::counters;
+    parameters.degree = degree;
+    model.pause();
+    for (int number = 0; number < calls; ++number) {
+      fill(model, number);
+      algorithm(me, call, parameters);
+      if (model.moved() && !right(model, number)) return kWrong;
+    }
+    fill(model, calls);
+    return {};
+  }
+  void fill(ModelPort& model, int call) const {
+    for (int to = 0; to < model.size(); ++to) {
+      for (std::uint32_t i = 0; i < bytes; ++i) {
+        model.user()[sent_at(to) + i] = value(model.rank(), sends_to_each() ? to : 0, call, i);
+      }
+    }
+  }
+  [[nodiscard]] bool right(ModelPort& model, int call) const {
+    for (int from = 0; from < model.size(); ++from) {
+      if (!receives(model.rank(), from)) continue;
+      for (std::uint32_t i = 0; i < bytes; ++i) {
+        const std::byte expected = value(from, sends_to_each() ? model.rank() : 0, call, i);
+        if (model.user()[received_at(model.size(), from) + i] != expected) return false;
+      }
+    }
+    return true;
+  }
+};
+
+constexpr Movement kGatherLinear{Kind::gather, &gather::linear<DirectPort>};
+constexpr Movement kGatherTree{Kind::gather, &gather::tree<DirectPort>};
+constexpr Movement kScatterLinear{Kind::scatter, &scatter::linear<DirectPort>};
+constexpr Movement kScatterTree{Kind::scatter, &scatter::tree<DirectPort>};
+constexpr Movement kBruck{Kind::all_to_all, &alltoall::bruck<DirectPort>};
+constexpr Movement kGatherDirect{Kind::gather, &gather::direct<DirectPort>};
+constexpr Movement kGatherRoot{Kind::gather, &gather::root_copies<DirectPort>};
+constexpr Movement kScatterDirect{Kind::scatter, &scatter::direct<DirectPort>};
+constexpr Movement kScatterRoot{Kind::scatter, &scatter::root_copies<DirectPort>};
+constexpr Movement kAllGatherDirect{Kind::all_gather, &allgather::direct<DirectPort>};
+constexpr Movement kAllToAllDirect{Kind::all_to_all, &alltoall::direct<DirectPort>};
+
+Movement with(Movement movement, std::uint32_t bytes, int calls, int degree = 2) {
+  movement.bytes = bytes;
+  movement.calls = calls;
+  movement.degree = degree;
+  return movement;
+}
+void expect_right(const Movement& movement, int ranks) {
+  const Found found = movement.on(ranks);
+  EXPECT_EQ(found.wrong, "");
+  EXPECT_GT(found.states, 20U);
+  ::testing::Test::RecordProperty("states", static_cast<int>(found.states));
+}
+Rules unheard(std::uint32_t first_line, int ranks) {
+  return {.ignored_begin = first_line, .ignored_end = first_line + static_cast<std::uint32_t>(ranks)};
+}
+
+TEST(MovementInterleavings, StreamsOfTwoRanks) {
+  for (const Movement& movement : {kGatherLinear, kScatterLinear, kGatherTree, kScatterTree}) {
+    expect_right(movement, 2);
+    expect_right(with(movement, 5 * kPiece + 1, 1), 2);
+  }
+  expect_right(kBruck, 2);
+  expect_right(with(kBruck, 3 * kPiece, 1), 2);
+}
+
+TEST(MovementInterleavings, StreamsOfThreeRanks) {
+  for (const Movement& movement : {kGatherLinear, kScatterLinear}) expect_right(movement, 3);
+  for (const int degree : {1, 2}) {
+    for (const Movement& movement : {kGatherTree, kScatterTree}) expect_right(with(movement, 1, 1, degree), 3);
+  }
+}
+
+TEST(MovementInterleavings, DirectCopiesOfTwoRanks) {
+  for (const Movement& movement :
+       {kGatherDirect, kGatherRoot, kScatterDirect, kScatterRoot, kAllGatherDirect, kAllToAllDirect}) {
+    expect_right(movement, 2);
+    expect_right(with(movement, 3 * 256 + 1, 1), 2);
+  }
+}
+
+TEST(MovementInterleavings, DirectCopiesOfThreeRanks) {
+  for (const Movement& movement : {kGatherDirect, kGatherRoot, kScatterDirect, kScatterRoot}) {
+    expect_right(with(movement, 1, 1), 3);
+  }
+}
+
+TEST(MovementInterleavings, NeedTheAnnouncements) {
+  const Rules rules = unheard(shape_of(2).announcements(), 2);
+  for (const Movement& movement : {kGatherLinear, kScatterLinear, kGatherTree, kScatterTree, kBruck}) {
+    EXPECT_EQ(movement.on(2, rules).wrong, kWrong);
+  }
+}
+
+TEST(MovementInterleavings, NeedTheAcknowledgements) {
+  const Rules rules = unheard(shape_of(2).acknowledgements(), 2);
+  for (const Movement& movement : {kGatherLinear, kScatterLinear, kGatherTree, kScatterTree, kBruck, kGatherDirect,
+                                   kScatterDirect, kScatterRoot, kAllGatherDirect, kAllToAllDirect}) {
+    EXPECT_EQ(movement.on(2, rules).wrong, kWrong);
+  }
+  // Within a call too: an area is used again.
+  EXPECT_EQ(with(kScatterLinear, 5 * kPiece, 1).on(2, rules).wrong, kWrong);
+}
+
+TEST(MovementInterleavings, NeedTheWaits) {
+  for (const Movement& movement : {kGatherLinear, kScatterTree, kBruck, kGatherDirect, kAllToAllDirect}) {
+    EXPECT_EQ(movement.on(2, {.waits = false}).wrong, kWrong);
+  }
+}
+
+}  // namespace
+}  // namespace corewise::coll
