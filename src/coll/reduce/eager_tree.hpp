@@ -55,15 +55,19 @@ class EagerOperands {
     if (first_ + count_ == room_) make_room();
     return me_.stage.bytes(place(first_ + count_++), bytes());
   }
-  /// Combines all that are there into own(). If the operator commutes, by halves: log2 calls instead of one each.
+  /// Combines all that are there into own(): in one call where the operator is predefined, by halves (log2 calls)
+  /// where it is the user's and commutes.
   void fold() {
-    while (count_ > 1) {
-      const std::uint32_t pairs = call_.operation->commutative ? count_ / 2 : 1;
-      const std::uint32_t into = call_.operation->commutative ? count_ - pairs : 1;
-      me_.stage.combine(*call_.operation, place(first_), place(first_ + into), pairs * bytes());
+    const bool halves = call_.operation->user != nullptr && call_.operation->commutative;
+    while (halves && count_ > 1) {
+      const std::uint32_t pairs = count_ / 2;
+      me_.stage.combine(*call_.operation, place(first_), place(first_ + count_ - pairs), pairs * bytes());
       first_ += pairs;
       count_ -= pairs;
     }
+    if (count_ > 1) me_.stage.combine_row(*call_.operation, place(first_), count_, bytes());
+    first_ += count_ - 1;
+    count_ = 1;
   }
 
   /// For exchanges: a place for the one operand that comes; own = own OP other, or own = other OP own.
