@@ -49,7 +49,9 @@ MEMORY = typer.Option(
     metavar="WHERE",
     help="User data in main memory of the first or second chip, of each rank's own, or in its local_store.",
 )
-OPERATION = typer.Option(None, "--op", metavar="NAME", help="sum, maximum, ..., user_sum, user_compose.")
+OPERATION = typer.Option(
+    None, "--operation", metavar="NAME", help="sum, maximum, ..., user_sum, user_compose."
+)
 ELEMENT = typer.Option(None, "--element", metavar="NAME", help="int32, float64, ...")
 STRIDE = typer.Option(
     None,
@@ -99,7 +101,7 @@ class Wanted:
             "--bytes": self.size,
             "--root": self.root,
             "--memory": self.memory,
-            "--op": self.operation,
+            "--operation": self.operation,
             "--element": self.element,
             "--stride": self.stride,
             "--in-place": self.in_place or None,
