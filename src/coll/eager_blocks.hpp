@@ -5,7 +5,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cassert>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -112,12 +115,18 @@ class EagerStore {
     run_bytes_ += bytes;
     return me_.stage.bytes(places_.place(), bytes);
   }
-  /// The same for a block of own user memory, as part of what is stored together.
-  void own(typename P::ConstUserAddress from, typename P::UserAddress to, std::uint32_t bytes) {
+  /// Starts to load the own block, to where no EagerSender needs the stage any more.
+  void load_own(typename P::ConstUserAddress from, std::uint32_t bytes) {
+    own_ = low_bits(from) % P::kCopyAlignment;
+    me_.stage.load(from, own_, bytes, buffer_tag(2));
+  }
+  /// Puts it among what is stored.
+  void own(typename P::UserAddress to, std::uint32_t bytes) {
     const std::span<std::byte> into = place(to, bytes);
-    const auto at = static_cast<port::StageOffset>(into.data() - me_.port.stage().data());
-    me_.stage.load(from, at, bytes, buffer_tag(2));
     me_.port.wait(port::mask_of(buffer_tag(2)));
+    const std::span<const std::byte> block = me_.stage.bytes(own_, bytes);
+    std::copy(block.begin(), block.end(), into.begin());
+    me_.port.compute(cost::shift(bytes));
   }
   /// All is stored at return.
   void finish() {
@@ -137,6 +146,7 @@ class EagerStore {
   typename P::UserAddress run_to_{};
   port::StageOffset run_place_ = 0;
   std::uint32_t run_bytes_ = 0;
+  port::StageOffset own_ = 0;
 };
 
 }  // namespace corewise::coll

@@ -3,13 +3,15 @@
 // (double buffering, paper 001, section 4).
 //
 // A part lies in the buffer as its source lies in a line of 128 bytes, so a block is cut at lines and a copy to an
-// equally aligned place needs no shifting. SPDX-License-Identifier: BSD-3-Clause
+// equally aligned place needs no shifting. For another place the rank shifts the part within the buffer, where it
+// has room for that. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstdint>
+#include <cstring>
 
 #include "coll/rank.hpp"
 
@@ -29,22 +31,27 @@ class Relay {
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
-  /// Bytes of a buffer that are used at a time.
-  [[nodiscard]] std::uint32_t room() const { return room_; }
-
-  /// Bytes [at, at + bytes) of `block`; `low` are the low bits of the source of the first.
-  void move(int block, std::uint64_t at, std::uint64_t bytes, std::uint32_t low = 0) {
+  /// Bytes [at, at + bytes) of `block`; the low bits of the source of the first of them, and of its target (where
+  /// that is another or not known, copies on the Cell are slow).
+  void move(int block, std::uint64_t at, std::uint64_t bytes, std::uint32_t low, std::uint32_t to_low) {
+    const std::uint32_t shift = room_ < 2 * kLine ? 0 : (to_low - low) % P::kCopyAlignment;
+    const std::uint32_t spare = shift == 0 ? 0 : kLine;
     const std::uint64_t end = at + bytes;
     for (std::uint64_t done = at; done < end;) {
       const std::uint32_t place = place_for(low + static_cast<std::uint32_t>(done - at));
-      if (halves_[current_].count > 0 && !fits(place, end - done)) {
+      if (halves_[current_].count > 0 && !fits(place, end - done + shift)) {
         turn();
         continue;
       }
-      const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(end - done, room_ - place));
-      add(block, done, place, part);
+      const bool whole = place + (end - done) + shift <= room_;
+      const auto part = static_cast<std::uint32_t>(whole ? end - done : room_ - spare - place);
+      add({block, part, done, me_.stage.buffer(current_) + place, shift});
+      used_ = place + part + shift;
       done += part;
     }
+  }
+  void move(int block, std::uint64_t at, std::uint64_t bytes, std::uint32_t low = 0) {
+    move(block, at, bytes, low, low);
   }
 
   /// Goes on to the next buffer: what came before the present one is stored.
@@ -74,6 +81,7 @@ class Relay {
     std::uint32_t bytes = 0;
     std::uint64_t at = 0;
     port::StageOffset place = 0;
+    std::uint32_t shift = 0;  ///< further on, before it is stored
   };
   struct Half {
     std::array<OnItsWay, kParts> parts;
@@ -96,20 +104,26 @@ class Relay {
     return halves_[current_].count < kParts && place + bytes <= room_;
   }
 
-  void add(int block, std::uint64_t at, std::uint32_t place, std::uint32_t bytes) {
+  void add(const OnItsWay& part) {
     Half& half = halves_[current_];
-    const port::StageOffset to = me_.stage.buffer(current_) + place;
-    half.parts[half.count++] = {block, bytes, at, to};
-    used_ = place + bytes;
+    half.parts[half.count++] = part;
     me_.port.compute(cost::kPiece);
-    load_(block, at, to, bytes, buffer_tag(current_));
+    load_(part.block, part.at, part.place, part.bytes, buffer_tag(current_));
+  }
+  /// Where the part is when it lies as its target does.
+  port::StageOffset shifted(const OnItsWay& part) {
+    if (part.shift == 0) return part.place;
+    std::byte* const begin = me_.stage.bytes(part.place, part.bytes + part.shift).data();
+    std::memmove(begin + part.shift, begin, part.bytes);
+    me_.port.compute(cost::shift(part.bytes));
+    return part.place + part.shift;
   }
   void store_all(int index) {
     Half& half = halves_[index];
     if (half.count > 0) me_.port.wait(mask(index));
     for (std::uint32_t i = 0; i < half.count; ++i) {
       const OnItsWay& part = half.parts[i];
-      store_(part.block, part.at, part.place, part.bytes, buffer_tag(index));
+      store_(part.block, part.at, shifted(part), part.bytes, buffer_tag(index));
     }
     half.count = 0;
   }
@@ -136,7 +150,7 @@ void copy_own(Rank<P>& me, const Parameters& parameters, typename P::ConstUserAd
     me.stage.store(stage, to + at, count, tag);
   };
   Relay relay(me, parameters, load, store);
-  relay.move(0, 0, bytes, low_bits(from));
+  relay.move(0, 0, bytes, low_bits(from), low_bits(to));
   relay.finish();
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "coll/relay.hpp"
 #include "port/capabilities.hpp"
@@ -48,7 +49,7 @@ void direct(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
     me.announcements.tell_value(peer, typename P::UserAddress(call.receive + blocks.offset(peer)));
   });
   Relay relay(me, parameters, load, store);
-  relay.move(0, 0, call.bytes, low_bits(call.send));
+  relay.move(0, 0, call.bytes, low_bits(call.send), low_bits(call.receive + blocks.offset(me.rank())));
   relay.finish();
   if (parameters.closing == Closing::counters) {
     if (call.bytes > 0) for_peers([&](int peer) { me.acknowledgements.tell(peer); });

@@ -4,7 +4,9 @@
 // BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "coll/eager_blocks.hpp"
 

@@ -38,11 +38,14 @@ void direct(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
     me.announcements.tell_value(peer, typename P::ConstUserAddress(call.send + sends.offset(peer)));
   });
   Relay relay(me, parameters, load, store);
+  const auto move = [&](int peer, std::uint64_t bytes) {
+    relay.move(peer, 0, bytes, low_bits(from), low_bits(call.receive + receives.offset(peer)));
+  };
   from = call.send + sends.offset(me.rank());
-  relay.move(me.rank(), 0, sends.bytes(me.rank()), low_bits(from));
+  move(me.rank(), sends.bytes(me.rank()));
   for_blocks(receives, [&](int peer) {
     from = me.announcements.template hear_value<typename P::ConstUserAddress>(peer);
-    relay.move(peer, 0, receives.bytes(peer), low_bits(from));
+    move(peer, receives.bytes(peer));
   });
   relay.finish();
   if (parameters.closing == Closing::counters) {

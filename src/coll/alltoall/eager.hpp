@@ -18,18 +18,19 @@ void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   };
   me.port.compute(cost::kCall);
   EagerSender<P> sender(me);
-  for (int peer = 0; peer < me.size(); ++peer) {
-    if (peer == me.rank()) continue;
+  for (int step = 1; step < me.size(); ++step) {
+    const int peer = (me.rank() + step) % me.size();
     sender.send(peer, call.send + call.send_blocks.offset(peer), riding(call.send_blocks, peer));
   }
   sender.flush();
   EagerStore<P> store(me);
+  store.load_own(call.send + call.send_blocks.offset(me.rank()), riding(call.send_blocks, me.rank()));
   for (int peer = 0; peer < me.size(); ++peer) {
     const typename P::UserAddress to = call.receive + call.receive_blocks.offset(peer);
     const std::uint32_t bytes = riding(call.receive_blocks, peer);
     me.port.compute(cost::kPeer);
     if (peer == me.rank()) {
-      if (bytes > 0) store.own(call.send + call.send_blocks.offset(peer), to, bytes);
+      if (bytes > 0) store.own(to, bytes);
     } else {
       me.eager.receive_exchanged(peer, store.place(to, bytes));
     }

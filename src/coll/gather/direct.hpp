@@ -1,5 +1,6 @@
 // Direct gather, after broadcast OTA (paper 001, section 6): the root tells every rank where its block goes, and
-// every rank writes it there, all at once, double buffered. A rank loads its first piece before it knows the place.
+// every rank writes it there, all at once, double buffered. A rank loads its first piece before it knows the place,
+// unless it may have to shift it.
 // Blocks of no bytes are not announced. Without a closing barrier the root waits for a word from each rank, which
 // also says that the announcement has been read. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -35,13 +36,17 @@ void direct_rank(Rank<P>& me, const Call<P>& call, const Parameters& parameters)
   const auto load = [&](int, std::uint64_t at, port::StageOffset stage, std::uint32_t bytes, port::Tag tag) {
     me.stage.load(call.send + at, stage, bytes, tag);
   };
-  const auto store = [&](int, std::uint64_t at, port::StageOffset stage, std::uint32_t bytes, port::Tag tag) {
+  const auto hear_place = [&] {
     if (!told) to = me.announcements.template hear_value<typename P::UserAddress>(call.root);
     told = true;
+  };
+  const auto store = [&](int, std::uint64_t at, port::StageOffset stage, std::uint32_t bytes, port::Tag tag) {
+    hear_place();
     me.stage.write(call.root, stage, to + at, bytes, tag);
   };
   Relay relay(me, parameters, load, store);
-  relay.move(0, 0, call.bytes, low_bits(call.send));
+  if (call.bytes % P::kCopyAlignment != 0) hear_place();  // most places are then aligned otherwise than the block
+  relay.move(0, 0, call.bytes, low_bits(call.send), told ? low_bits(to) : low_bits(call.send));
   relay.finish();
   if (parameters.closing == Closing::counters) me.acknowledgements.tell(call.root);
 }

@@ -15,13 +15,14 @@ void eager_root(Rank<P>& me, const Call<P>& call, const Parameters& parameters) 
   const Blocks& blocks = call.receive_blocks;
   const auto rides = [&](int rank) { return me.eager.fits(blocks.bytes(rank)); };
   EagerStore<P> store(me);
+  if (rides(me.rank())) store.load_own(call.send, static_cast<std::uint32_t>(blocks.bytes(me.rank())));
   for (int peer = 0; peer < me.size(); ++peer) {
     const typename P::UserAddress to = call.receive + blocks.offset(peer);
     const auto bytes = static_cast<std::uint32_t>(blocks.bytes(peer));
     me.port.compute(cost::kPeer);
     if (!rides(peer) || bytes == 0) continue;
     if (peer == me.rank()) {
-      store.own(call.send, to, bytes);
+      store.own(to, bytes);
     } else {
       me.eager.receive(peer, store.place(to, bytes));
     }

@@ -32,7 +32,7 @@ void root_copies_at_root(Rank<P>& me, const Call<P>& call, const Parameters& par
   };
   for_owners([&](int peer) {
     from = me.announcements.template hear_value<typename P::ConstUserAddress>(peer);
-    relay.move(peer, 0, blocks.bytes(peer), low_bits(from));
+    relay.move(peer, 0, blocks.bytes(peer), low_bits(from), low_bits(call.receive + blocks.offset(peer)));
   });
   relay.finish();
   if (parameters.closing == Closing::counters) for_owners([&](int peer) { me.acknowledgements.tell(peer); });

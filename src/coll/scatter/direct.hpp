@@ -38,7 +38,7 @@ void direct_rank(Rank<P>& me, const Call<P>& call, const Parameters& parameters)
     me.stage.store(stage, call.receive + at, bytes, tag);
   };
   Relay relay(me, parameters, load, store);
-  relay.move(0, 0, call.bytes, low_bits(from));
+  relay.move(0, 0, call.bytes, low_bits(from), low_bits(call.receive));
   relay.finish();
   if (parameters.closing == Closing::counters) me.acknowledgements.tell(call.root);
 }
