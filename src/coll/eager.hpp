@@ -5,12 +5,12 @@
 // closing barrier).
 //
 // Both ends know the length. Messages from one rank to another are received in the order in which they were sent.
-// After receive() the reader must acknowledge() before it receives twice more (better at once, but off the critical
-// path). In an exchange, where two ranks send each other one message each and then receive, no acknowledgement is
-// needed with two slots or more: receive_exchanged() knows that the peer has read all but the last. Where messages
-// go to and fro one at a time, receive_in_turn() knows that it has read them all. (A rank that received in turn and
-// said only "all but the last" would wait for ever in an exchange that follows.) SPDX-License-Identifier:
-// BSD-3-Clause
+// After receive() the reader acknowledge()s (best off the critical path, but before its call ends). In an exchange,
+// where two ranks send each other one message each and then receive, that is not needed with two slots or more:
+// receive_exchanged() knows that the peer has read all but the last. Where messages go to and fro one at a time,
+// receive_in_turn() knows that it has read them all. A reader keeps count of what its writer knows for certain, so
+// that calls of all kinds may follow each other: before it waits for a message that the writer may not dare to send
+// it acknowledges what it has read. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class Eager {
   using Where = std::source_location;
 
   Eager(P& port, const Shape& shape)
-      : port_(port), shape_(shape), sent_(size()), received_(size()), acknowledged_(size()) {}
+      : port_(port), shape_(shape), sent_(size()), received_(size()), acknowledged_(size()), told_(size()) {}
 
   [[nodiscard]] bool fits(std::uint64_t bytes) const {
     return shape_.eager_slots > 0 && bytes <= shape_.eager_bytes();
@@ -60,6 +60,7 @@ class Eager {
 
   /// Blocks until the next message of `peer` is there and copies it to `into`, whose size is its length.
   void receive(int peer, std::span<std::byte> into, const Where& where = Where::current()) {
+    if (!port::reached(told_[at(peer)], received_[at(peer)] + 1 - shape_.eager_slots)) tell_read(peer);
     const port::Sequence number = ++received_[at(peer)];
     const Parts parts = split(into.size());
     const std::uint32_t theirs = slot(peer, number);
@@ -70,13 +71,11 @@ class Eager {
     port_.compute(cost::kHear);
   }
 
-  /// Tells `peer` how far it has been read, where that is due.
+  /// Tells `peer` how far it has been read, where that is due: where half of the slots are read and it does not
+  /// know.
   void acknowledge(int peer) {
-    const port::Sequence received = received_[at(peer)];
-    if (received % std::max(1U, shape_.eager_slots / 2) != 0) return;
-    port_.compute(cost::kTell);
-    port_.put_line(peer, port::Line16{shape_.eager_acknowledgements() + at(port_.rank())}, received, {},
-                   metadata_tag(peer));
+    const port::Sequence due = told_[at(peer)] + std::max(1U, shape_.eager_slots / 2);
+    if (port::reached(received_[at(peer)], due)) tell_read(peer);
   }
 
   /// receive() of what `peer` sent in exchange for this rank's last message to it; acknowledges where it must.
@@ -87,6 +86,7 @@ class Eager {
       return;
     }
     know_read(peer, sent_[at(peer)] - 1);
+    raise(told_[at(peer)], received_[at(peer)] - 1);  // it takes what this rank sent for the same
   }
 
   /// receive() of a message that `peer` sent when it had received all that this rank has sent to it: a question
@@ -94,6 +94,7 @@ class Eager {
   void receive_in_turn(int peer, std::span<std::byte> into, const Where& where = Where::current()) {
     receive(peer, into, where);
     know_read(peer, sent_[at(peer)]);
+    raise(told_[at(peer)], received_[at(peer)] - 1);
   }
 
   [[nodiscard]] port::Sequence sent(int peer) const { return sent_[at(peer)]; }
@@ -117,8 +118,15 @@ class Eager {
     return at(writer) * shape_.eager_slots + (number & (shape_.eager_slots - 1));
   }
 
-  void know_read(int peer, port::Sequence number) {
-    if (port::reached(number, acknowledged_[at(peer)])) acknowledged_[at(peer)] = number;
+  static void raise(port::Sequence& known, port::Sequence number) {
+    if (port::reached(number, known)) known = number;
+  }
+  void know_read(int peer, port::Sequence number) { raise(acknowledged_[at(peer)], number); }
+  void tell_read(int peer) {
+    told_[at(peer)] = received_[at(peer)];
+    port_.compute(cost::kTell);
+    port_.put_line(peer, port::Line16{shape_.eager_acknowledgements() + at(port_.rank())}, told_[at(peer)], {},
+                   metadata_tag(peer));
   }
 
   template <class L>
@@ -139,6 +147,7 @@ class Eager {
   Shape shape_;
   std::vector<port::Sequence> sent_, received_;
   std::vector<port::Sequence> acknowledged_;  ///< what is known to have been read
+  std::vector<port::Sequence> told_;          ///< what the peer knows to have been read, when it sends its next
 };
 
 }  // namespace corewise::coll

@@ -354,7 +354,12 @@ bool run_all(const Shape& shape, std::span<const Plan> plans, int seeds, const s
     const std::uint64_t seed = i == 0 ? 0 : seed_of(what, i);
     const std::string wrong = runner().run(shape, seed, plans, local);
     if (wrong.empty()) continue;
-    ADD_FAILURE() << what << ", seed " << seed << ": " << wrong;
+    std::string calls;
+    for (const Plan& plan : plans) {
+      calls += (calls.empty() ? "" : ", ") + std::string(reference::name_of(plan.spec.collective)) + " by " +
+               std::string(plan.row->name) + " (" + std::to_string(plan.spec.root) + ")";
+    }
+    ADD_FAILURE() << what << ", seed " << seed << ": " << wrong << "\nof these calls (roots): " << calls;
     return false;
   }
   return true;
