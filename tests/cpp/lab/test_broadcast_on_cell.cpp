@@ -1,0 +1,285 @@
+// The findings of paper 001, section 6, as simulated times of the broadcasts, all on one set of machine parameters
+// and of costs; what its future work gains. Data are checked by the run. Times are us from a common start to the
+// last rank's end, data in the first chip's memory. SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "cell/spu.hpp"
+#include "cell/system.hpp"
+#include "lab/collective_run.hpp"
+
+namespace corewise::lab {
+namespace {
+
+constexpr std::uint64_t kKb = 1024;
+constexpr std::uint64_t kMb = 1024 * kKb;
+
+cell::Parameters machine_for(int ranks) {
+  cell::Parameters parameters;
+  parameters.chips = ranks > cell::kSpesPerChip ? 2 : 1;
+  return parameters;
+}
+
+CollectiveJob job_of(const std::string& algorithm, int ranks, std::uint64_t bytes, const Settings& settings) {
+  CollectiveJob job;
+  job.task.collective = coll::Collective::broadcast;
+  job.task.ranks = ranks;
+  job.task.bytes = bytes;
+  job.algorithm = algorithm;
+  job.settings = settings;
+  job.calls = 1;
+  return job;
+}
+
+double run_us(const CollectiveJob& job) {
+  const auto times = run_collective_on_cell(machine_for(job.task.ranks), job);
+  EXPECT_TRUE(times.ok()) << times.status().message();
+  return times.ok() ? times.value().mean_latency_ns() / 1000 : 0;
+}
+
+/// Every run is made once.
+double us(const std::string& algorithm, int ranks, std::uint64_t bytes, const Settings& settings = {}) {
+  static std::map<std::tuple<std::string, int, std::uint64_t, Settings>, double> known;
+  const auto [place, is_new] = known.try_emplace({algorithm, ranks, bytes, settings}, 0);
+  if (is_new) place->second = run_us(job_of(algorithm, ranks, bytes, settings));
+  return place->second;
+}
+
+double tree(int ranks, std::uint64_t bytes, int degree) {
+  return us("local_store_tree", ranks, bytes, {{"degree", degree}});
+}
+double pieces(int ranks, std::uint64_t bytes) {
+  return us("pieces", ranks, bytes);
+}
+
+/// The paper's best in this machine.
+double paper_best(int ranks, std::uint64_t bytes) {
+  return std::min({tree(ranks, bytes, 3), pieces(ranks, bytes), us("root_copies", ranks, bytes),
+                   us("one_to_all", ranks, bytes), us("tree_main_memory", ranks, bytes)});
+}
+
+/// P - 1 writes and one read, as the paper counts.
+double gb_per_s(int ranks, std::uint64_t bytes, double time_us) {
+  return static_cast<double>(ranks) * static_cast<double>(bytes) / time_us / 1000;
+}
+
+// ---- table 2 ----
+
+struct Published {
+  int ranks;
+  std::uint64_t bytes;
+  double us;
+  double tolerance;  ///< what was tuned to 15 %, what was not 30 %
+};
+
+class BroadcastTable2 : public testing::TestWithParam<Published> {};
+
+/// The paper's choice: AG from 8 KB, the tree of degree 3 below.
+TEST_P(BroadcastTable2, ComesOut) {
+  const Published row = GetParam();
+  const double simulated = row.bytes >= 8 * kKb ? pieces(row.ranks, row.bytes) : tree(row.ranks, row.bytes, 3);
+  RecordProperty("simulated_us", std::to_string(simulated));
+  EXPECT_NEAR(simulated, row.us, row.tolerance * row.us);
+}
+
+INSTANTIATE_TEST_CASE_P(Paper001, BroadcastTable2,
+                        testing::Values(Published{8, 128, 1.7, 0.15}, Published{8, kKb, 2.0, 0.30},
+                                        Published{8, 32 * kKb, 12.8, 0.15}, Published{8, kMb, 414, 0.15},
+                                        Published{16, 128, 3.1, 0.30}, Published{16, kKb, 3.7, 0.30},
+                                        Published{16, 32 * kKb, 33.7, 0.30}, Published{16, kMb, 653, 0.30}));
+
+// ---- the parameters ----
+
+/// Figure 4, left. That it does not on more ranks does not come out: on 8 it helps as much.
+TEST(CellBroadcast, AShiftHelpsOnFourRanksWhicheverItIs) {
+  const double none = us("one_to_all", 4, 8 * kKb, {{"shift", 0}});
+  for (const int shift : {1024, 2048}) {
+    EXPECT_LT(us("one_to_all", 4, 8 * kKb, {{"shift", shift}}), 0.97 * none) << shift;
+  }
+  EXPECT_NEAR(us("one_to_all", 4, 8 * kKb, {{"shift", 1024}}), us("one_to_all", 4, 8 * kKb, {{"shift", 2048}}),
+              0.03 * none);
+  EXPECT_NEAR(us("one_to_all", 16, 128 * kKb, {{"shift", 2048}}), us("one_to_all", 16, 128 * kKb),
+              0.03 * us("one_to_all", 16, 128 * kKb));
+}
+
+/// Figure 4, right.
+TEST(CellBroadcast, AMinimumPieceOfTwoOrFourKilobytesIsBestOnSixteen) {
+  const auto with = [](std::uint64_t bytes, int least) { return us("pieces", 16, bytes, {{"min_piece", least}}); };
+  for (const std::uint64_t bytes : {8 * kKb, 16 * kKb}) {
+    const double best = std::min(with(bytes, 2048), with(bytes, 4096));
+    for (const int other : {128, 1024, 8192, 16384}) EXPECT_GT(with(bytes, other), 1.03 * best) << bytes << other;
+  }
+  // Few data have one worker, of many data all parts are greater.
+  EXPECT_EQ(with(128, 128), with(128, 16384));
+  EXPECT_EQ(with(256 * kKb, 128), with(256 * kKb, 16384));
+}
+
+/// Figure 5, right, and section 6.2: of the trees of the paper's figure 3 is best, or close to it, for small data
+/// on more than four ranks.
+TEST(CellBroadcast, DegreeThreeIsBestForSmallDataOnMoreThanFourRanks) {
+  for (const std::uint64_t bytes : {std::uint64_t{128}, kKb}) {
+    for (const int ranks : {8, 12, 16}) {
+      EXPECT_LT(tree(ranks, bytes, 3), tree(ranks, bytes, 1)) << ranks << " ranks, " << bytes;
+      EXPECT_LT(tree(ranks, bytes, 3), tree(ranks, bytes, 2)) << ranks << " ranks, " << bytes;
+      EXPECT_LT(tree(ranks, bytes, 3), 1.1 * tree(ranks, bytes, 4)) << ranks << " ranks, " << bytes;
+    }
+  }
+  EXPECT_LT(tree(8, 128, 3), tree(8, 128, 4));
+}
+
+/// Figure 5, left: of the trees in main memory degree 2 is worst for small data.
+TEST(CellBroadcast, DegreeTwoIsTheWorstTreeInMainMemory) {
+  for (const int ranks : {8, 12, 16}) {
+    const double two = us("tree_main_memory", ranks, 128, {{"degree", 2}});
+    EXPECT_LT(us("tree_main_memory", ranks, 128, {{"degree", 3}}), two) << ranks;
+    EXPECT_LT(us("tree_main_memory", ranks, 128, {{"degree", 4}}), two) << ranks;
+  }
+}
+
+TEST(CellBroadcast, ThePipelineIsTheBestTreeForVeryLargeData) {
+  for (const int ranks : {8, 16}) {
+    for (const int degree : {2, 3, 4}) EXPECT_LT(tree(ranks, kMb, 1), tree(ranks, kMb, degree)) << ranks;
+  }
+  EXPECT_GT(tree(16, 8 * kKb, 1), tree(16, 8 * kKb, 3));  // the pipeline must fill
+}
+
+TEST(CellBroadcast, TwoBuffersAreBetterThanOne) {
+  EXPECT_LT(us("local_store_tree", 8, 256 * kKb), 0.8 * us("local_store_tree", 8, 256 * kKb, {{"buffering", 1}}));
+  EXPECT_LT(us("one_to_all", 2, 256 * kKb), us("one_to_all", 2, 256 * kKb, {{"buffering", 1}}));
+}
+
+// ---- the algorithms ----
+
+TEST(CellBroadcast, OnFourRanksTheRootsCopiesAreBestForSmallData) {
+  for (const int ranks : {3, 4}) EXPECT_EQ(us("root_copies", ranks, 128), paper_best(ranks, 128)) << ranks;
+}
+
+/// "AG has the best, or close to the best, performance for large messages."
+TEST(CellBroadcast, PiecesAreBestFromEightKilobytesOn) {
+  for (const int ranks : {4, 8, 16}) {
+    for (const std::uint64_t bytes : {8 * kKb, 32 * kKb, 256 * kKb}) {
+      EXPECT_EQ(pieces(ranks, bytes), paper_best(ranks, bytes)) << ranks << " ranks, " << bytes;
+      EXPECT_LT(pieces(ranks, bytes), 1.05 * tree(ranks, bytes, 1)) << ranks << " ranks, " << bytes;
+    }
+  }
+}
+
+/// Sections 6.3 and 6.4: the PPE's memcpy is much slower, and so is what is built on send and receive.
+TEST(CellBroadcast, TheAlternativesAreNotCompetitive) {
+  for (const std::uint64_t bytes : {std::uint64_t{128}, 32 * kKb}) {
+    EXPECT_GT(us("ppe_memcpy", 8, bytes), 5 * paper_best(8, bytes)) << bytes;
+    EXPECT_GT(us("scatter_allgather", 8, bytes), 1.5 * paper_best(8, bytes)) << bytes;
+  }
+}
+
+/// Figure 6, bottom right.
+TEST(CellBroadcast, TotalBandwidthRisesToTheControllersLimit) {
+  for (const int ranks : {4, 8, 16}) {
+    double before = 0;
+    for (const std::uint64_t bytes : {8 * kKb, 16 * kKb, 64 * kKb, 256 * kKb}) {
+      const double rate = gb_per_s(ranks, bytes, pieces(ranks, bytes));
+      EXPECT_GT(rate, before) << ranks << " ranks, " << bytes;
+      before = rate;
+      if (bytes < 16 * kKb) continue;
+      EXPECT_GT(rate, 2.0 / 3 * 25.6) << ranks << " ranks, " << bytes;
+    }
+    EXPECT_GT(before, 0.8 * 25.6) << ranks;
+    EXPECT_LT(before, 25.6) << ranks;
+  }
+}
+
+// ---- the future work ----
+
+TEST(CellBroadcast, DataInTheEntriesAreHalfAgainAsFastAsThePapersBest) {
+  for (const int ranks : {8, 16}) {
+    for (const std::uint64_t bytes : {4U, 64U, 128U}) {
+      const double eager = us("eager_tree", ranks, bytes, {{"closing", 1}});
+      EXPECT_GT(paper_best(ranks, bytes), 1.5 * eager) << ranks << " ranks, " << bytes;
+    }
+  }
+}
+
+/// Without a closing barrier each algorithm is faster where the barrier counts.
+TEST(CellBroadcast, CountersAreFasterThanAClosingBarrier) {
+  for (const std::string algorithm :
+       {"tree_main_memory", "one_to_all", "root_copies", "pieces", "local_store_tree"}) {
+    for (const int ranks : {4, 8, 16}) {
+      EXPECT_LT(us(algorithm, ranks, kKb, {{"closing", 1}, {"waits", 0}}), us(algorithm, ranks, kKb))
+          << algorithm << ", " << ranks;
+    }
+  }
+}
+
+/// What the SPEs of a machine move between one memory and their local stores when they do nothing else: each 1 MB
+/// in commands of 16 KB, four under way; GB/s until the last is done.
+double stream_gb_per_s(int spes, bool writes) {
+  cell::System system(machine_for(spes));
+  for (int spe = 0; spe < spes; ++spe) {
+    const cell::EffectiveAddress area = system.allocate(kMb);
+    system.run_on_spe(spe, "stream", [area, writes](cell::Spu& spu) {
+      constexpr std::uint32_t kCommand = 16 * kKb;
+      for (std::uint32_t number = 0; number < kMb / kCommand; ++number) {
+        const std::uint32_t tag = number % 4;
+        spu.mfc_write_tag_mask(1U << tag);
+        spu.mfc_read_tag_status_all();
+        if (writes) {
+          spu.mfc_put(tag * kCommand, area + number * kCommand, kCommand, tag, 0, 0);
+        } else {
+          spu.mfc_get(tag * kCommand, area + number * kCommand, kCommand, tag, 0, 0);
+        }
+      }
+      spu.mfc_write_tag_mask(0xF);
+      spu.mfc_read_tag_status_all();
+    });
+  }
+  EXPECT_TRUE(system.run().ok());
+  return spes * static_cast<double>(kMb) / system.engine().to_ns(system.engine().now());
+}
+
+TEST(CellBroadcast, LargeDataMoveAtTheControllersStreamingRate) {
+  double limit = 0;
+  for (const int spes : {4, 8, 16}) {
+    const double in = stream_gb_per_s(spes, false);
+    const double out = stream_gb_per_s(spes, true);
+    RecordProperty("get_gb_per_s_" + std::to_string(spes), std::to_string(in));
+    RecordProperty("put_gb_per_s_" + std::to_string(spes), std::to_string(out));
+    limit = std::max({limit, in, out});
+  }
+  const Settings free = {{"closing", 1}, {"waits", 0}};
+  EXPECT_GT(gb_per_s(8, kMb, us("pieces", 8, kMb, free)), 0.95 * limit);
+  const Settings chain = {{"degree", 1}, {"closing", 1}, {"waits", 0}};
+  EXPECT_GT(gb_per_s(16, kMb, us("local_store_tree", 16, kMb, chain)), 0.95 * limit);
+}
+
+/// Data already in the local stores: nothing goes to memory.
+TEST(CellBroadcast, DataInTheLocalStoresStayThere) {
+  CollectiveJob job = job_of("local_store_tree", 8, 64 * kKb, {{"degree", 1}, {"closing", 1}});
+  job.memory = UserMemory::local_store;
+  const auto times = run_collective_on_cell(machine_for(8), job);
+  ASSERT_TRUE(times.ok()) << times.status().message();
+  EXPECT_EQ(times.value().memories[0].read_bytes + times.value().memories[0].written_bytes, 0);
+  EXPECT_LT(times.value().mean_latency_ns() / 1000, 0.5 * us("local_store_tree", 8, 64 * kKb, job.settings));
+}
+
+/// Blocks of 128 bytes: as DMA lists, with added latency. Odd ones cost far more: they are copied one by one.
+TEST(CellBroadcast, StridedDataTakeLonger) {
+  const auto strided = [](std::uint32_t block, std::uint32_t stride) {
+    CollectiveJob job = job_of("local_store_tree", 8, 8 * kKb, {});
+    job.task.stride = {block, stride};
+    return run_us(job);
+  };
+  const double contiguous = tree(8, 8 * kKb, 3);
+  EXPECT_GT(strided(128, 256), contiguous);
+  EXPECT_LT(strided(128, 256), 2 * contiguous);
+  EXPECT_GT(strided(40, 60), 2 * strided(128, 256));
+}
+
+}  // namespace
+}  // namespace corewise::lab
