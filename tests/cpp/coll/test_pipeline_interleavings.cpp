@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "coll/broadcast/local_store_tree.hpp"
 #include "coll/point_to_point.hpp"
 #include "model.hpp"
 
@@ -108,6 +109,73 @@ TEST(PipelineInterleavings, NeedsTheAnnouncements) {
 
 TEST(PipelineInterleavings, NeedsTheWaits) {
   EXPECT_EQ((Transfer{1, 1}.one_way({.waits = false}).wrong), kWrong);
+}
+
+/// `calls` broadcasts of `bytes` down a tree of local stores, call number i from rank i.
+struct Broadcast {
+  int ranks;
+  std::uint32_t bytes;
+  int calls;
+  int degree = 1;
+  bool fenced = false;
+
+  [[nodiscard]] Shape shape() const {
+    Shape made;
+    made.ranks = ranks;
+    made.buffer_bytes = kPiece;
+    return made;
+  }
+  std::string operator()(ModelPort& port) const {
+    Rank<ModelPort> me(port, shape());
+    Parameters parameters;
+    parameters.degree = degree;
+    parameters.fenced = fenced;
+    parameters.closing = Closing::counters;
+    port.pause();
+    for (int number = 0; number < calls; ++number) {
+      const std::span<std::byte> data = port.user().first(bytes);
+      Call<ModelPort> call;
+      call.bytes = bytes;
+      call.root = number % ranks;
+      if (port.rank() == call.root) {
+        fill(data, call.root, number);
+        call.send = data.data();
+      } else {
+        call.receive = data.data();
+      }
+      broadcast::local_store_tree(me, call, parameters);
+      if (port.moved() && !holds(data, call.root, number)) return kWrong;
+    }
+    return {};
+  }
+  [[nodiscard]] Found search(const Rules& rules = {}) const {
+    return Search(ranks, shape().layout(), bytes, rules, *this).run();
+  }
+};
+
+TEST(PipelineInterleavings, ABroadcastDownAChainOrTreeIsRight) {
+  for (const bool fenced : {false, true}) {
+    SCOPED_TRACE(fenced);
+    EXPECT_EQ((Broadcast{2, 4 * kPiece, 1, 1, fenced}.search().wrong), "");
+    EXPECT_EQ((Broadcast{2, 1, 3, 1, fenced}.search().wrong), "");
+    EXPECT_EQ((Broadcast{3, 3 * kPiece, 2, 1, fenced}.search().wrong), "");
+    EXPECT_EQ((Broadcast{3, kPiece + 1, 1, 3, fenced}.search().wrong), "");
+  }
+}
+
+TEST(PipelineInterleavings, ABroadcastNeedsItsAnnouncementsAndAcknowledgements) {
+  for (const bool fenced : {false, true}) {
+    const Broadcast three{2, 3 * kPiece, 1, 1, fenced};
+    const Shape shape = three.shape();
+    EXPECT_NE(three.search({.ignored_begin = shape.announcements(), .ignored_end = shape.acknowledgements()}).wrong,
+              "");
+    const Rules unheard{.ignored_begin = shape.acknowledgements(), .ignored_end = shape.eager_acknowledgements()};
+    EXPECT_EQ(three.search(unheard).wrong, kWrong) << fenced;
+  }
+}
+
+TEST(PipelineInterleavings, APushedPieceNeedsTheFence) {
+  EXPECT_EQ((Broadcast{2, 1, 1, 1, true}.search({.fence = false}).wrong), kWrong);
 }
 
 }  // namespace
