@@ -162,6 +162,12 @@ class CellPort {
   // port::UserMemoryInPlace: what lies in the own local store. The offset counts from the stage and wraps.
   [[nodiscard]] std::optional<port::StageOffset> in_place(EffectiveAddress user, std::uint32_t bytes) const;
 
+  // port::NearAndFar: the other chip's main memory.
+  [[nodiscard]] bool far(EffectiveAddress user) const {
+    const Location place = locate(user);
+    return place.kind == Location::Kind::memory && place.index != spu_.chip();
+  }
+
   // port::SignalRegister: signal notification register 1.
   void send_signal(int peer, std::uint32_t bits, port::Tag tag, const Where& where = Where::current());
   std::uint32_t wait_signal(const Where& where = Where::current()) { return spu_.spu_read_signal1(where); }
@@ -215,7 +221,8 @@ class CellPort {
 };
 
 static_assert(port::Port<CellPort>);
-static_assert(port::DirectRead<CellPort> && port::DirectWrite<CellPort> && port::UserMemoryInPlace<CellPort>);
+static_assert(port::DirectRead<CellPort> && port::DirectWrite<CellPort> && port::UserMemoryInPlace<CellPort> &&
+              port::NearAndFar<CellPort>);
 static_assert(port::SignalRegister<CellPort> && port::DmaLists<CellPort> && port::AtomicWords<CellPort> &&
               port::Mailboxes<CellPort>);
 

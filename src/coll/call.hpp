@@ -109,13 +109,14 @@ enum class Closing : std::uint8_t {
 struct Parameters {
   int degree = 3;                  ///< of a tree: in each phase those who have tell degree - 1 others; 1: a chain
   std::uint32_t min_piece = 2048;  ///< bytes: least piece that a rank handles
-  std::uint32_t shift = 0;         ///< bytes: rank i begins i x shift further on
-  std::uint32_t piece_bytes = 0;   ///< bytes moved at a time; 0: as much as a buffer holds
-  int buffering = 2;               ///< 1: one buffer, 2: two in turn
-  bool ahead = true;               ///< load the next piece before this one is done
-  bool list = false;               ///< by DMA lists
-  bool fenced = false;             ///< data and flag under one fence instead of a wait between
-  bool waits = true;               ///< wait until a flag's write is complete before going on
+  int far_percent = 100;          ///< of a share: what a rank handles whose data are far from it (port::NearAndFar)
+  std::uint32_t shift = 0;        ///< bytes: rank i begins i x shift further on
+  std::uint32_t piece_bytes = 0;  ///< bytes moved at a time; 0: as much as a buffer holds
+  int buffering = 2;              ///< 1: one buffer, 2: two in turn
+  bool ahead = true;              ///< load the next piece before this one is done
+  bool list = false;              ///< by DMA lists
+  bool fenced = false;            ///< data and flag under one fence instead of a wait between
+  bool waits = true;              ///< wait until a flag's write is complete before going on
   Closing closing = Closing::barrier;
 };
 

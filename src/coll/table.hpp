@@ -25,6 +25,7 @@ enum Takes : std::uint32_t {
   kWaits = 128,
   kClosing = 256,
   kAhead = 512,
+  kFarPercent = 1024,
 };
 
 /// What an algorithm cannot do without; or-ed.

@@ -14,6 +14,8 @@ constexpr std::array kRows = {
                "of a tree: in each phase who has it tells degree - 1 others; 1: a chain"},
     SettingRow{"min_piece", SettingKind::bytes, coll::kMinPiece, 16, kMegabyte, 16,
                "least bytes that a rank handles; fewer ranks share smaller data"},
+    SettingRow{"far_percent", SettingKind::number, coll::kFarPercent, 10, 100, 1,
+               "of a share: what a rank handles whose data are in the other chip's memory"},
     SettingRow{"shift", SettingKind::bytes, coll::kShift, 0, kMegabyte, 16,
                "rank i begins i times so many bytes further on"},
     SettingRow{"piece", SettingKind::bytes, coll::kPieceBytes, 0, 16384, 16,
@@ -41,6 +43,8 @@ std::int64_t get(const SettingRow& row, const Configuration& from) {
       return p.degree;
     case coll::kMinPiece:
       return p.min_piece;
+    case coll::kFarPercent:
+      return p.far_percent;
     case coll::kShift:
       return p.shift;
     case coll::kPieceBytes:
@@ -75,6 +79,9 @@ void set(const SettingRow& row, std::int64_t value, Configuration& into) {
       return;
     case coll::kMinPiece:
       p.min_piece = bytes;
+      return;
+    case coll::kFarPercent:
+      p.far_percent = static_cast<int>(value);
       return;
     case coll::kShift:
       p.shift = bytes;

@@ -1,8 +1,8 @@
-// What a memory controller can move at best: SPEs that do nothing but stream to and from one main memory, without any
-// protocol between them. The limit against which large collectives are held.
+// What a memory controller can move at best: SPEs that do nothing but stream to and from one main memory, without
+// any protocol between them. The limit against which large collectives are held.
 //
-// Commands of 16 KB, four under way per SPE. Reads and writes are mixed in the proportion asked for and handed out one
-// by one to whichever SPE is ready, so that all are busy to the end however far they sit from the memory.
+// Commands of 16 KB, four under way per SPE. Reads and writes are mixed in the proportion asked for and handed out
+// one by one to whichever SPE is ready, so that all are busy to the end however far they sit from the memory.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

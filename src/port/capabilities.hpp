@@ -33,6 +33,12 @@ concept UserMemoryInPlace = Port<P> && requires(P& port, typename P::ConstUserAd
   { port.in_place(user, bytes) } -> std::same_as<std::optional<StageOffset>>;
 };
 
+/// Knows whether user memory is further from this rank than from others (on a blade: the other chip's).
+template <class P>
+concept NearAndFar = Port<P> && requires(const P& seen, typename P::ConstUserAddress user) {
+  { seen.far(user) } -> std::same_as<bool>;
+};
+
 /// A register per rank into which peers OR bits. wait_signal blocks until it is not 0, returns it and empties it.
 /// send_signal has put_line's order.
 template <class P>

@@ -17,16 +17,19 @@ template <port::DirectRead P>
 void pieces(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   me.port.compute(cost::kCall);
   if (call.bytes == 0) return me.close(parameters);
-  const auto operands = reduce::all_gather_addresses(me, me.announcements, call.send, parameters);
-  const auto results = reduce::all_gather_addresses(me, me.acknowledgements, call.receive, parameters);
+  const reduce::Stated<typename P::ConstUserAddress> operand{call.send,
+                                                             reduce::weight_of(me, call.send, parameters)};
+  const reduce::Stated<typename P::UserAddress> result{call.receive};
+  const auto operands = reduce::all_gather_stated(me, me.announcements, operand, parameters);
+  const auto results = reduce::all_gather_stated(me, me.acknowledgements, result, parameters);
   const reduce::Areas areas(me.shape, 4);
-  const reduce::Shares shares(call, parameters, me.size(), 0, areas);
+  const reduce::Shares shares(call, parameters, operands, 0, areas);
   reduce::ShareReducer<P> reducer(me, call, parameters, areas, operands);
   reducer(shares.at(me.rank()), shares.bytes(me.rank()), [&](int area, std::uint64_t at, std::uint32_t bytes) {
     for (int step = 0; step < me.size(); ++step) {
       const int peer = (me.rank() + step) % me.size();
       me.port.compute(cost::kPeer);
-      reduce::write_result(me, peer, areas.at(area), results[static_cast<std::size_t>(peer)] + at, bytes,
+      reduce::write_result(me, peer, areas.at(area), results[static_cast<std::size_t>(peer)].address + at, bytes,
                            buffer_tag(area));
     }
   });

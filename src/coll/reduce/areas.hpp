@@ -70,7 +70,11 @@ class Parts {
     const std::uint64_t wanted = std::clamp<std::uint64_t>(bytes / parts, quadwords, room);
     const std::uint64_t step = element_step(element_bytes, static_cast<std::uint32_t>(wanted));
     part_ = (bytes + step * parts - 1) / (step * parts) * step;
+    step_ = step;
   }
+
+  /// Every part but the last is a multiple of it.
+  [[nodiscard]] std::uint64_t step() const { return step_; }
 
   /// Where part `index` begins; of the one after the last, where all end.
   [[nodiscard]] std::uint64_t at(int index) const {
@@ -82,6 +86,7 @@ class Parts {
  private:
   std::uint64_t bytes_;
   std::uint64_t part_;
+  std::uint64_t step_;
 };
 
 /// What a single rank does: its operand is the result.

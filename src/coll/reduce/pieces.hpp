@@ -11,7 +11,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "coll/reduce/areas.hpp"
@@ -19,35 +22,77 @@
 
 namespace corewise::coll::reduce {
 
-/// Who reduces what: the first ranks from `first` on, a part each, none shorter than Parameters::min_piece.
+/// What a rank tells all others at the start of a call: where its data lie, and how much of the work it takes.
+template <class Address>
+struct Stated {
+  Address address{};
+  std::uint32_t weight = 100;
+};
+
+/// Parameters::far_percent for who is far from its data, else 100.
+template <port::Port P>
+std::uint32_t weight_of(const Rank<P>& me, typename P::ConstUserAddress data, const Parameters& parameters) {
+  if constexpr (port::NearAndFar<P>) {
+    if (me.port.far(data)) return static_cast<std::uint32_t>(parameters.far_percent);
+  }
+  return 100;
+}
+
+/// Who reduces what: the first ranks from `first` on, a part each, none shorter than Parameters::min_piece; where
+/// all take part, by their weights.
 class Shares {
  public:
-  template <class P>
-  Shares(const Call<P>& call, const Parameters& parameters, int ranks, int first, const Areas& areas)
-      : ranks_(ranks),
-        first_(first),
-        parts_(call.bytes, workers(call.bytes, parameters.min_piece, ranks), call.operation->element_bytes,
-               areas.bytes()) {}
+  template <class P, class Address>
+  Shares(const Call<P>& call, const Parameters& parameters, const std::vector<Stated<Address>>& stated, int first,
+         const Areas& areas)
+      : ranks_(static_cast<int>(stated.size())), first_(first) {
+    const int count = workers(call.bytes, parameters.min_piece, ranks_);
+    const std::uint32_t element = call.operation->element_bytes;
+    const Parts parts(call.bytes, count, element, areas.bytes());
+    for (int place = 0; place <= ranks_; ++place) begins_.push_back(parts.at(place));
+    if (count == ranks_) weigh(call.bytes, parts.step(), stated);
+  }
 
-  [[nodiscard]] std::uint64_t at(int rank) const { return parts_.at(place(rank)); }
-  [[nodiscard]] std::uint64_t bytes(int rank) const { return parts_.bytes(place(rank), place(rank) + 1); }
+  [[nodiscard]] std::uint64_t at(int rank) const { return begins_[place(rank)]; }
+  [[nodiscard]] std::uint64_t bytes(int rank) const { return begins_[place(rank) + 1] - at(rank); }
 
  private:
   static int workers(std::uint64_t bytes, std::uint32_t least, int ranks) {
     const std::uint64_t pieces = bytes / std::max(1U, least);
     return static_cast<int>(std::clamp<std::uint64_t>(pieces, 1, static_cast<std::uint64_t>(ranks)));
   }
-  [[nodiscard]] int place(int rank) const { return (rank - first_ + ranks_) % ranks_; }
+  [[nodiscard]] std::size_t place(int rank) const {
+    return static_cast<std::size_t>((rank - first_ + ranks_) % ranks_);
+  }
+
+  /// Equal weights leave equal parts as they are.
+  template <class Address>
+  void weigh(std::uint64_t bytes, std::uint64_t step, const std::vector<Stated<Address>>& stated) {
+    std::uint64_t total = 0;
+    bool equal = true;
+    for (const Stated<Address>& rank : stated) {
+      total += rank.weight;
+      equal = equal && rank.weight == stated.front().weight;
+    }
+    if (equal) return;
+    std::uint64_t before = 0;
+    for (int at = 0; at < ranks_; ++at) {
+      const auto here = static_cast<std::size_t>(at);
+      begins_[here] = std::min(bytes, bytes / step * before / total * step);
+      before += stated[static_cast<std::size_t>((at + first_) % ranks_)].weight;
+    }
+    begins_.back() = bytes;
+  }
 
   int ranks_, first_;
-  Parts parts_;
+  std::vector<std::uint64_t> begins_;  ///< of each place from `first` on, and the end
 };
 
 /// One rank's work on its share: reads every rank's operand, combines, hands each finished piece to `write`.
 template <port::DirectRead P>
 class ShareReducer {
  public:
-  using Addresses = std::vector<typename P::ConstUserAddress>;
+  using Addresses = std::vector<Stated<typename P::ConstUserAddress>>;
 
   ShareReducer(Rank<P>& me, const Call<P>& call, const Parameters& parameters, const Areas& areas,
                const Addresses& operands)
@@ -90,7 +135,7 @@ class ShareReducer {
     const std::uint64_t piece = k / ranks;
     me_.port.compute(cost::kPiece);
     me_.port.wait(areas_.mask(area(k)));  // a result that is being written from there
-    const auto address = operands_[static_cast<std::size_t>(from)] + (begin + pieces.at(piece));
+    const auto address = operands_[static_cast<std::size_t>(from)].address + (begin + pieces.at(piece));
     if (from == me_.rank()) {
       me_.stage.load(address, areas_.at(area(k)), pieces.bytes(piece), buffer_tag(area(k)));
     } else {
@@ -106,31 +151,49 @@ class ShareReducer {
   std::uint64_t piece_bytes_;
 };
 
-/// Tells all others an address in the own user memory.
+/// Tells all others what lies where in the own user memory.
 template <port::Port P, class Address>
-void tell_address(Rank<P>& me, Channels<P>& channels, Address own, const Parameters& parameters) {
+void tell_all(Rank<P>& me, Channels<P>& channels, const Stated<Address>& own, const Parameters& parameters) {
+  std::array<std::byte, sizeof(Address) + sizeof(own.weight)> entry;
+  std::memcpy(entry.data(), &own.address, sizeof(Address));
+  std::memcpy(entry.data() + sizeof(Address), &own.weight, sizeof(own.weight));
   port::TagMask tags = 0;
   for (int step = 1; step < me.size(); ++step) {
     const int peer = (me.rank() + step) % me.size();
     me.port.compute(cost::kPeer);
-    channels.tell_value(peer, own);
+    channels.tell(peer, entry);
     tags |= port::mask_of(metadata_tag(peer));
   }
   if (parameters.waits) me.port.wait(tags);
 }
 
-/// All tell all the address of something in their user memory, by the entries of `channels`.
+template <class Address, port::Port P>
+Stated<Address> hear_stated(Channels<P>& channels, int peer) {
+  const auto entry = channels.hear(peer);
+  Stated<Address> stated;
+  std::memcpy(&stated.address, entry.data(), sizeof(Address));
+  std::memcpy(&stated.weight, entry.data() + sizeof(Address), sizeof(stated.weight));
+  return stated;
+}
+
+/// All tell all, by the entries of `channels`.
 template <port::Port P, class Address>
-std::vector<Address> all_gather_addresses(Rank<P>& me, Channels<P>& channels, Address own,
-                                          const Parameters& parameters) {
-  tell_address(me, channels, own, parameters);
-  std::vector<Address> addresses(static_cast<std::size_t>(me.size()), own);
+std::vector<Stated<Address>> all_gather_stated(Rank<P>& me, Channels<P>& channels, const Stated<Address>& own,
+                                               const Parameters& parameters) {
+  tell_all(me, channels, own, parameters);
+  std::vector<Stated<Address>> all(static_cast<std::size_t>(me.size()), own);
   for (int step = 1; step < me.size(); ++step) {
     const int peer = (me.rank() + step) % me.size();
     me.port.compute(cost::kPeer);
-    addresses[static_cast<std::size_t>(peer)] = channels.template hear_value<Address>(peer);
+    all[static_cast<std::size_t>(peer)] = hear_stated<Address>(channels, peer);
   }
-  return addresses;
+  return all;
+}
+
+template <port::Port P, class Address>
+std::vector<Stated<Address>> all_gather_addresses(Rank<P>& me, Channels<P>& channels, Address own,
+                                                  const Parameters& parameters) {
+  return all_gather_stated(me, channels, Stated<Address>{own}, parameters);
 }
 
 /// Part of the result, to the user memory of `peer`, which may be the rank itself.
@@ -147,20 +210,22 @@ void write_result(Rank<P>& me, int peer, port::StageOffset from, typename P::Use
 template <port::DirectRead P>
   requires port::DirectWrite<P>
 void pieces(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+  using Address = typename P::UserAddress;
   me.port.compute(cost::kCall);
   if (call.bytes == 0) return me.close(parameters);
-  const auto operands = all_gather_addresses(me, me.announcements, call.send, parameters);
-  typename P::UserAddress result = call.receive;
+  const Stated<typename P::ConstUserAddress> own{call.send, weight_of(me, call.send, parameters)};
+  const auto operands = all_gather_stated(me, me.announcements, own, parameters);
+  Stated<Address> result{call.receive};
   if (me.rank() == call.root) {
-    tell_address(me, me.acknowledgements, result, parameters);
+    tell_all(me, me.acknowledgements, result, parameters);
   } else {
-    result = me.acknowledgements.template hear_value<typename P::UserAddress>(call.root);
+    result = hear_stated<Address>(me.acknowledgements, call.root);
   }
   const Areas areas(me.shape, 4);
-  const Shares shares(call, parameters, me.size(), call.root, areas);
+  const Shares shares(call, parameters, operands, call.root, areas);
   ShareReducer<P> reducer(me, call, parameters, areas, operands);
   reducer(shares.at(me.rank()), shares.bytes(me.rank()), [&](int area, std::uint64_t at, std::uint32_t bytes) {
-    write_result(me, call.root, areas.at(area), result + at, bytes, buffer_tag(area));
+    write_result(me, call.root, areas.at(area), result.address + at, bytes, buffer_tag(area));
   });
   me.closing_barrier();
 }

@@ -22,8 +22,8 @@ consteval auto make_rows() {
   return std::array{
       Row<P>{"tree", "TREE: up a tree of degree k from local store to local store; k = 1 pipelined (001, 7.1)",
              kDegree | kPipeline | kWaits | kClosing, kAnything, &tree<P>},
-      Row<P>{"pieces", "AG: each rank reduces a piece of everybody's main memory (001, 7.1)", kMinPiece | kPipeline,
-             kAnything, kPieces()},
+      Row<P>{"pieces", "AG: each rank reduces a piece of everybody's main memory (001, 7.1)",
+             kMinPiece | kPipeline | kFarPercent, kAnything, kPieces()},
       Row<P>{"tree_main_memory", "TREEMM: a tree of degree k over send and receive (001, 7.1)", kDegree | kClosing,
              kWorkspace, &tree_main_memory<P>},
       Row<P>{"rabenseifner", "recursive halving in local stores, the root gathers the parts (001, 7.3)",

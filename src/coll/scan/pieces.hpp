@@ -19,8 +19,8 @@ template <port::DirectRead P>
   requires port::DirectWrite<P>
 class PrefixWriter {
  public:
-  using Operands = std::vector<typename P::ConstUserAddress>;
-  using Results = std::vector<typename P::UserAddress>;
+  using Operands = std::vector<reduce::Stated<typename P::ConstUserAddress>>;
+  using Results = std::vector<reduce::Stated<typename P::UserAddress>>;
 
   PrefixWriter(Rank<P>& me, const Call<P>& call, const Parameters& parameters, const Operands& operands,
                const Results& results)
@@ -59,7 +59,7 @@ class PrefixWriter {
   void start(std::uint64_t k, std::uint64_t begin, const Pieces& pieces) {
     const int from = static_cast<int>(k % ranks());
     const std::uint64_t piece = k / ranks();
-    const auto address = operands_[static_cast<std::size_t>(from)] + (begin + pieces.at(piece));
+    const auto address = operands_[static_cast<std::size_t>(from)].address + (begin + pieces.at(piece));
     me_.port.compute(cost::kPiece);
     me_.port.wait(areas_.mask(area(k)));  // what was written from there
     if (from == me_.rank()) {
@@ -69,8 +69,8 @@ class PrefixWriter {
     }
   }
   void write(std::uint64_t k, int rank, std::uint64_t at, std::uint32_t bytes) {
-    reduce::write_result(me_, rank, areas_.at(area(k)), results_[static_cast<std::size_t>(rank)] + at, bytes,
-                         buffer_tag(area(k)));
+    reduce::write_result(me_, rank, areas_.at(area(k)), results_[static_cast<std::size_t>(rank)].address + at,
+                         bytes, buffer_tag(area(k)));
   }
 
   Rank<P>& me_;
@@ -89,7 +89,7 @@ void pieces(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   if (call.bytes == 0) return me.close(parameters);
   const auto operands = reduce::all_gather_addresses(me, me.announcements, call.send, parameters);
   const auto results = reduce::all_gather_addresses(me, me.acknowledgements, call.receive, parameters);
-  const reduce::Shares shares(call, parameters, me.size(), 0, reduce::Areas(me.shape, 4));
+  const reduce::Shares shares(call, parameters, operands, 0, reduce::Areas(me.shape, 4));
   PrefixWriter<P> writer(me, call, parameters, operands, results);
   writer(kKind, shares.at(me.rank()), shares.bytes(me.rank()));
   me.closing_barrier();
