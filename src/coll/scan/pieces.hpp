@@ -87,7 +87,8 @@ template <Kind kKind, port::DirectRead P>
 void pieces(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   me.port.compute(cost::kCall);
   if (call.bytes == 0) return me.close(parameters);
-  const auto operands = reduce::all_gather_addresses(me, me.announcements, call.send, parameters);
+  const reduce::Stated<typename P::ConstUserAddress> own{call.send, reduce::weight_of(me, call.send, parameters)};
+  const auto operands = reduce::all_gather_stated(me, me.announcements, own, parameters);
   const auto results = reduce::all_gather_addresses(me, me.acknowledgements, call.receive, parameters);
   const reduce::Shares shares(call, parameters, operands, 0, reduce::Areas(me.shape, 4));
   PrefixWriter<P> writer(me, call, parameters, operands, results);
