@@ -1,0 +1,152 @@
+"""Which algorithm of a collective is quickest on the simulated Cell? A sweep over all that may be chosen.
+
+Writes tuning/collectives-cell.toml (docs/formats/tuning.md), which `corewise explain` and `corewise paper
+collectives` read. Two selections: `paper`, the algorithms of paper 001 on ranks that have its two buffers of
+16 KB, every call closed by a barrier; `all`, every algorithm on ranks that have two buffers of 14 KB and
+slots for payloads in their metadata, with and without the closing barrier. Data are in memory 0.
+
+First every algorithm's parameters are looked for, one after the other, at the sizes SEARCHED; an algorithm
+that takes HOPELESS times the quickest is left out from the next of them on. Then all that were found run at
+every size, from LONG_BYTES on only those that were found near it.
+Times are simulated: a run again gives the same file but for its day.
+
+Usage: .venv/bin/python bench/collectives/tune.py [--collectives NAME,...] [--ranks N,...] [--output FILE]
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corewise import __version__
+from corewise.analysis.collective_cases import LONG_BYTES, MACHINE, TRIED, Case, Choices, choices, run_cases
+from corewise.analysis.selection import Configuration, rows_of_sweep
+from corewise.data.tuning import SELECTIONS, Selection, Tuning, TuningRow, Value, save_tuning
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+OUTPUT = ROOT / "tuning" / "collectives-cell.toml"
+COMMAND = ".venv/bin/python bench/collectives/tune.py"
+RANKS = tuple(range(2, 17))
+
+KB = 1024
+OPERANDS = (4, 12, 64, 128, 136, 512, KB, 2 * KB, 4 * KB, 8 * KB, 16 * KB, 64 * KB, 256 * KB, 1024 * KB)
+"""136 bytes are what fits into the metadata."""
+BLOCKS = (4, 12, 64, 128, 136, 512, KB, 4 * KB, 16 * KB, 64 * KB)
+"""Of one rank: the whole is `ranks` times, an alltoall's `ranks` times `ranks` times as much."""
+SIZES = {
+    "barrier": (0,),
+    "broadcast": OPERANDS,
+    "reduce": OPERANDS,
+    "allreduce": OPERANDS,
+    "scan": BLOCKS,
+    "exscan": BLOCKS,
+    "gather": BLOCKS,
+    "scatter": BLOCKS,
+    "allgather": BLOCKS,
+    "alltoall": BLOCKS[:-1],
+    "reduce_scatter": BLOCKS[:-1],
+    "reduce_scatter_block": BLOCKS[:-1],
+}
+"""The vector versions have no rows: what the blocks of others are, not every rank knows."""
+SEARCHED = (0, 128, KB, 8 * KB, 64 * KB)
+NEAR_LONG_BYTES = 8 * KB
+HOPELESS = 4.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a sweep is: a selection for a collective on so many ranks."""
+
+    selection: Selection
+    collective: str
+    ranks: int
+
+    def times(self, size: int, tried: Iterable[Configuration]) -> dict[Configuration, float]:
+        """What the configurations take that can do the size."""
+        eager = self.selection == "all"
+        cases = [Case(self.collective, self.ranks, size, each, eager=eager) for each in tried]
+        times = run_cases(cases, leave_out_unusable=True)
+        return {case.configuration: times[case].latency_us for case in cases if case in times}
+
+
+def rows_of(place: Place) -> list[TuningRow]:
+    """The rows of a collective on so many ranks."""
+    sizes = SIZES[place.collective]
+    running = choices(place.collective, place.selection, place.ranks)
+    found: dict[Configuration, int] = {}  # with the largest size at which it was
+    for size in sizes:
+        if size not in SEARCHED:
+            continue
+        times = search(place, size, running)
+        found.update(dict.fromkeys(times, size))
+        limit = HOPELESS * min(times.values())
+        going_on = {chosen.algorithm for chosen, time_us in times.items() if time_us <= limit}
+        running = [each for each in running if each.algorithm in going_on]
+    swept = {}
+    for size in sizes:
+        least = min(NEAR_LONG_BYTES, max(found.values())) if size >= LONG_BYTES else 0
+        swept[size] = place.times(size, [each for each, at in found.items() if at >= least])
+    return rows_of_sweep(place.selection, place.collective, place.ranks, swept)
+
+
+def search(place: Place, size: int, running: Sequence[Choices]) -> dict[Configuration, float]:
+    """For every algorithm that can do the size, what it takes with good parameters."""
+    chosen: dict[str, dict[str, Value]] = {each.algorithm: {} for each in running}
+    for parameter in TRIED:
+        tried = {
+            (each.algorithm, value): each.configuration({**chosen[each.algorithm], parameter: value})
+            for each in running
+            for value in each.values.get(parameter, ())
+        }
+        times = place.times(size, tried.values())
+        for each in running:
+            able = [
+                value for value in each.values.get(parameter, ()) if tried[each.algorithm, value] in times
+            ]
+            if able:
+                best = min(able, key=lambda value: times[tried[each.algorithm, value]])
+                chosen[each.algorithm][parameter] = best
+    return place.times(size, [each.configuration(chosen[each.algorithm]) for each in running])
+
+
+def tune(collectives: Iterable[str], ranks: Sequence[int]) -> Tuning:
+    """Everything asked for."""
+    rows = []
+    for collective in collectives:
+        for selection in SELECTIONS:
+            for count in ranks:
+                began = time.monotonic()
+                rows += rows_of(Place(selection, collective, count))
+                took = time.monotonic() - began
+                print(f"{collective} {selection} {count}: {took:.1f} s", file=sys.stderr, flush=True)
+    return Tuning(
+        port="cell",
+        machine=MACHINE,
+        description="simulated latency, synchronised start to last rank done, data in memory 0",
+        who=f"corewise {__version__}",
+        when=datetime.date.today().isoformat(),
+        command=COMMAND,
+        rows=tuple(rows),
+    )
+
+
+def main() -> None:
+    """Reads the command line, sweeps, writes."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--collectives", default=",".join(SIZES), help="names, joined by commas")
+    parser.add_argument("--ranks", default=",".join(map(str, RANKS)), help="numbers, joined by commas")
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    asked = parser.parse_args()
+    tuning = tune(asked.collectives.split(","), [int(each) for each in asked.ranks.split(",")])
+    save_tuning(tuning, asked.output)
+
+
+if __name__ == "__main__":
+    main()
