@@ -155,6 +155,17 @@ TEST(CellBroadcast, TwoBuffersAreBetterThanOne) {
   EXPECT_LT(us("one_to_all", 2, 256 * kKb), us("one_to_all", 2, 256 * kKb, {{"buffering", 1}}));
 }
 
+/// Variants that the paper tried and does not discuss: data pushed with the announcement under one fence, and one
+/// DMA list for the announcements.
+TEST(CellBroadcast, FencedPutsAreFasterForSmallDataAndListsAreNot) {
+  for (const int ranks : {4, 8}) {
+    EXPECT_LT(us("local_store_tree", ranks, 128, {{"fenced", 1}}), tree(ranks, 128, 3)) << ranks;
+    EXPECT_GT(us("local_store_tree", ranks, 128, {{"list", 1}, {"waits", 0}}),
+              us("local_store_tree", ranks, 128, {{"waits", 0}}))
+        << ranks;
+  }
+}
+
 // ---- the algorithms ----
 
 TEST(CellBroadcast, OnFourRanksTheRootsCopiesAreBestForSmallData) {
