@@ -238,6 +238,8 @@ REDUCE_KINDS: Curves = {
 }
 GOOD_LARGE_BYTES = 8192
 """From here on the paper takes AG."""
+VERY_LARGE_BYTES = MB
+"""From here on it finds the pipelined reduction best."""
 
 
 def good_choice(ranks: int, bytes: int) -> Configuration:
@@ -245,6 +247,13 @@ def good_choice(ranks: int, bytes: int) -> Configuration:
     if bytes >= GOOD_LARGE_BYTES:
         return pieces()
     return local_store_tree(3) if ranks > 4 else ROOT_COPIES
+
+
+def good_reduce(ranks: int, bytes: int) -> Configuration:
+    """Section 7.2: what the paper found best, and so what its table 3 was measured with."""
+    if bytes < GOOD_LARGE_BYTES:
+        return reduce_tree(3 if ranks > 4 else 4)
+    return reduce_tree(1) if bytes >= VERY_LARGE_BYTES and ranks > 4 else pieces()
 
 
 def other_machines() -> Iterator[tuple[str, str, Mapping[int, float]]]:
@@ -304,5 +313,4 @@ def memory_cases() -> Iterator[Case]:
                     yield Case("broadcast", ranks, size, good_choice(ranks, size), memory)
             for size in TABLE_SIZES["reduce"]:
                 if memory != "local_store" or size <= 32 * KB:
-                    chosen = reduce_tree(3) if size < GOOD_LARGE_BYTES else reduce_tree(1)
-                    yield Case("reduce", ranks, size, chosen, memory)
+                    yield Case("reduce", ranks, size, good_reduce(ranks, size), memory)

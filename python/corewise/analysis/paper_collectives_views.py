@@ -43,15 +43,12 @@ from corewise.analysis.paper_collectives_data import (
     Curves,
     Measurements,
     good_choice,
+    good_reduce,
     other_machines,
     size_name,
 )
-from corewise.analysis.paper_collectives_rows import (
-    compared_sizes,
-    gain,
-    good_bandwidth,
-    memory_gb_per_s,
-)
+from corewise.analysis.paper_collectives_rows import compared_sizes, gain
+from corewise.analysis.paper_collectives_rows_algorithms import good_bandwidth, memory_gb_per_s
 
 _SIZE = "data size"
 _LATENCY = "latency, us"
@@ -107,9 +104,8 @@ def _simulated(found: Measurements, what: str, ranks: int) -> float:
         return found.barrier_us(ranks, PAIRWISE_EXCHANGE)
     collective, _, size_text = what.partition(" ")
     size = next(size for size in TABLE_SIZES[collective] if size_name(size) == size_text)
-    if collective == "broadcast":
-        return found.us("broadcast", ranks, size, good_choice(ranks, size))
-    return found.paper_best(collective, ranks, size)
+    chosen = good_choice(ranks, size) if collective == "broadcast" else good_reduce(ranks, size)
+    return found.us(collective, ranks, size, chosen)
 
 
 def _other_machines(found: Measurements) -> Table:
