@@ -183,11 +183,10 @@ void put_value(int values, Element element, std::byte* at, std::size_t bytes, st
     put_number(element, at, small / 4);  // many are equal, so that the index decides
     put_index(element, at + index_at(element), 1 + static_cast<int>(drawn >> 32 & 7) * 16 + rank);
   } else if (values == kUnits) {
-    const bool imaginary = is_complex(element) && (drawn & 2) != 0;
-    const std::size_t half = is_complex(element) ? bytes / 2 : 0;
+    // Of complex numbers only positive reals: the sign of a zero would depend on the order.
     std::memset(at, 0, bytes);
-    put_number(element, at + (imaginary ? half : 0), (drawn & 1) != 0 ? 1 : -1);
-    if (is_complex(element)) put_number(element, at + (imaginary ? 0 : half), 0);
+    put_number(element, at, is_complex(element) ? 1 + (drawn % 8 == 0) : (drawn & 1) != 0 ? 1 : -1);
+    if (is_complex(element)) put_number(element, at + bytes / 2, 0);
   } else {  // kSmallNumbers
     std::memset(at, 0, bytes);
     put_number(element, at, small);
