@@ -8,7 +8,8 @@ slots for payloads in their metadata, with and without the closing barrier. Data
 First every algorithm's parameters are looked for, one after the other, at the sizes SEARCHED; an algorithm
 that takes HOPELESS times the quickest is left out from the next of them on. Then all that were found run at
 every size, from LONG_BYTES on only those that were found near it.
-Times are simulated: a run again gives the same file but for its day.
+Times are simulated: a run again gives the same file but for its day. Rows that the output holds of other
+collectives and ranks than those asked for stay.
 
 Usage: .venv/bin/python bench/collectives/tune.py [--collectives NAME,...] [--ranks N,...] [--output FILE]
 
@@ -28,7 +29,16 @@ from pathlib import Path
 from corewise import __version__
 from corewise.analysis.collective_cases import LONG_BYTES, MACHINE, TRIED, Case, Choices, choices, run_cases
 from corewise.analysis.selection import Configuration, rows_of_sweep
-from corewise.data.tuning import SELECTIONS, Selection, Tuning, TuningRow, Value, save_tuning
+from corewise.data.tuning import (
+    COLLECTIVES,
+    SELECTIONS,
+    Selection,
+    Tuning,
+    TuningRow,
+    Value,
+    load_tuning,
+    save_tuning,
+)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OUTPUT = ROOT / "tuning" / "collectives-cell.toml"
@@ -116,9 +126,9 @@ def search(place: Place, size: int, running: Sequence[Choices]) -> dict[Configur
     return place.times(size, [each.configuration(chosen[each.algorithm]) for each in running])
 
 
-def tune(collectives: Iterable[str], ranks: Sequence[int]) -> Tuning:
-    """Everything asked for."""
-    rows = []
+def tune(collectives: Sequence[str], ranks: Sequence[int], kept: Sequence[TuningRow]) -> Tuning:
+    """Everything asked for, beside the rows of a file that are about something else."""
+    rows = [row for row in kept if row.collective not in collectives or row.ranks not in ranks]
     for collective in collectives:
         for selection in SELECTIONS:
             for count in ranks:
@@ -133,7 +143,7 @@ def tune(collectives: Iterable[str], ranks: Sequence[int]) -> Tuning:
         who=f"corewise {__version__}",
         when=datetime.date.today().isoformat(),
         command=COMMAND,
-        rows=tuple(rows),
+        rows=tuple(sorted(rows, key=lambda row: (COLLECTIVES.index(row.collective), row.set, row.ranks))),
     )
 
 
@@ -144,7 +154,8 @@ def main() -> None:
     parser.add_argument("--ranks", default=",".join(map(str, RANKS)), help="numbers, joined by commas")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     asked = parser.parse_args()
-    tuning = tune(asked.collectives.split(","), [int(each) for each in asked.ranks.split(",")])
+    kept = load_tuning(asked.output).rows if asked.output.exists() else ()
+    tuning = tune(asked.collectives.split(","), [int(each) for each in asked.ranks.split(",")], kept)
     save_tuning(tuning, asked.output)
 
 

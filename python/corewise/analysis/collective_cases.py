@@ -167,7 +167,7 @@ TRIED: Mapping[str, tuple[Value, ...]] = MappingProxyType(
         "shift": (0, 4096, 16384, 65536),
         "list": (False, True),
         "fenced": (False, True),
-        "far_percent": (100, 35),
+        "far_percent": (100, 60, 35),
         "piece": (0, 4096),
         "ahead": (True, False),
         "waits": (True, False),

@@ -54,6 +54,7 @@ PARAMETERS: Mapping[str, type] = MappingProxyType(
     {
         "degree": int,
         "min_piece": int,
+        "far_percent": int,
         "shift": int,
         "piece": int,
         "buffering": int,
