@@ -141,10 +141,17 @@ def _states_by_test(outcomes: Iterable[Outcome]) -> dict[str, set[State]]:
     for outcome in outcomes:
         names = {outcome.test, outcome.test.split("[", 1)[0]}
         if outcome.test.startswith("cpp:"):
-            names.add(outcome.test.split("/", 1)[0])
+            names |= {outcome.test.split("/", 1)[0], _without_parameters(outcome.test)}
         for name in names:
             states.setdefault(name, set()).add(outcome.state)
     return states
+
+
+def _without_parameters(test: str) -> str:
+    """``cpp:room/Prefix/Suite.Case/3``, one case of a value-parameterised test, as ``cpp:room/Suite.Case``."""
+    room, _, case = test.partition("/")
+    suite, _, name = case.partition(".")
+    return f"{room}/{suite.split('/')[-1]}.{name.split('/')[0]}"
 
 
 def counts(rows: Iterable[Row]) -> str:
