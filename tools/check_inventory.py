@@ -148,7 +148,7 @@ def _states_by_test(outcomes: Iterable[Outcome]) -> dict[str, set[State]]:
 
 
 def _without_parameters(test: str) -> str:
-    """``cpp:room/Prefix/Suite.Case/3``, one case of a value-parameterised test, as ``cpp:room/Suite.Case``."""
+    """``cpp:room/Prefix/Suite.Case/3``, a case of a value-parameterised test, as ``cpp:room/Suite.Case``."""
     room, _, case = test.partition("/")
     suite, _, name = case.partition(".")
     return f"{room}/{suite.split('/')[-1]}.{name.split('/')[0]}"
