@@ -15,6 +15,7 @@
 #include "bind/rooms.hpp"
 #include "lab/collective_run.hpp"
 #include "lab/dma_study.hpp"
+#include "lab/memory_stream.hpp"
 #include "machine/machine.hpp"
 
 namespace nb = nanobind;
@@ -255,6 +256,18 @@ void bind_study(nb::module_& module) {
         }());
       },
       "machine"_a, "bytes"_a, "from_memory"_a = 0, "to_memory"_a = 0, "The same by memcpy on the PPE, ns.");
+  module.def(
+      "stream_memory",
+      [](const Machine& machine, std::vector<int> spes, int memory, std::uint64_t reads, std::uint64_t writes) {
+        const lab::MemoryStream asked{std::move(spes), memory, reads, writes};
+        const cell::Parameters parameters = unwrap(cell::Parameters::from(machine));
+        return unwrap([&] {
+          const nb::gil_scoped_release release;
+          return lab::stream_memory_gb_per_s(parameters, asked);
+        }());
+      },
+      "machine"_a, "spes"_a, "memory"_a = 0, "reads"_a = 0, "writes"_a = 0,
+      "What a memory controller moves at best, in GB/s: SPEs that do nothing but stream commands of 16 KB.");
   module.def(
       "time_strided",
       [](const Machine& machine, const std::string& way, std::uint32_t bytes, std::uint32_t block_bytes,
