@@ -72,7 +72,13 @@ _SEPARATION = typer.Option(
     "--separation",
     help="Before its next phase a rank waits for its own messages (dependence) or all (barrier).",
 )
-_SEED = typer.Option(None, "--seed", min=1, max=2**53, help="Of a simulated Cell's jitter; else it has none.")
+_SEED = typer.Option(
+    None,
+    "--seed",
+    min=1,
+    max=2**53,
+    help="Of a simulated Cell's jitter (else it has none); of a collective's data.",
+)
 _TRACE = typer.Option(None, "--trace", metavar="FILE", help="Write what happens when, for Perfetto.")
 _SVG = typer.Option(None, "--svg", metavar="FILE", help="Write a picture of the machine with its traffic.")
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")

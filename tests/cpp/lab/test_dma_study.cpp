@@ -112,7 +112,9 @@ TEST(DmaStudy, CongestionRaisesTheLatencyAndItsVariance) {
           EXPECT_GT(crowded.mean_ns, alone.mean_ns) << bytes;
           EXPECT_GT(crowded.deviation_ns, 2 * alone.deviation_ns) << bytes;
         }
-        if (bytes >= 16 * kKb) EXPECT_GT(crowded.mean_ns, 1.1 * alone.mean_ns) << bytes;
+        if (bytes >= 16 * kKb) {
+          EXPECT_GT(crowded.mean_ns, 1.1 * alone.mean_ns) << bytes;
+        }
       }
     }
     EXPECT_LT(times(way, DmaTarget::memory, 16 * kKb, 8).gb_per_s(16 * kKb), 4.0);
