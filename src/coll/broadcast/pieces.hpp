@@ -1,6 +1,7 @@
 // AG (paper 001, section 6.1): all ranks learn all addresses; then each gets its part of the data from the source
 // and writes it to every destination, double buffered. A part is at least min_piece bytes, so of few data only some
-// ranks have one: workers, the root first.
+// ranks have one: workers, the root first. Where all are workers, parts go by the weights that ranks tell with
+// their addresses (Parameters::far_percent).
 //
 // With the paper's closing barrier the addresses are gathered by all before anything else. Without it they go to
 // the workers alone, and every worker acknowledges to all others: its part is there, and their entries are read.
@@ -8,7 +9,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "coll/broadcast/distribute.hpp"
@@ -17,7 +23,30 @@
 
 namespace corewise::coll::broadcast {
 
-/// Which part of `bytes` is whose; equal on all ranks but for the skew, which only workers need to know.
+/// What a rank tells: where its data lie, and the weight of its part.
+template <class Address>
+struct Stated {
+  Address address{};
+  std::uint32_t weight = 100;
+
+  using Bytes = std::array<std::byte, port::Line16::kPayloadBytes>;
+  static_assert(sizeof(Address) + sizeof(std::uint32_t) <= port::Line16::kPayloadBytes);
+  [[nodiscard]] Bytes bytes() const {
+    Bytes made{};
+    std::memcpy(made.data(), &address, sizeof(Address));
+    std::memcpy(made.data() + sizeof(Address), &weight, sizeof(weight));
+    return made;
+  }
+  static Stated from(std::span<const std::byte, port::Line16::kPayloadBytes> bytes) {
+    Stated stated;
+    std::memcpy(&stated.address, bytes.data(), sizeof(Address));
+    std::memcpy(&stated.weight, bytes.data() + sizeof(Address), sizeof(stated.weight));
+    return stated;
+  }
+};
+
+/// Which part of `bytes` is whose; how many workers there are is equal on all ranks, where their parts begin is
+/// known to the workers.
 class Shares {
  public:
   Shares(std::uint64_t bytes, int ranks, std::uint32_t least)
@@ -29,13 +58,26 @@ class Shares {
   /// Where the part of the worker at `place` begins, with inner bounds on lines of a source of this skew.
   [[nodiscard]] std::uint64_t begin(int place, std::uint32_t skew) const {
     if (place >= workers()) return bytes_;
-    const std::uint64_t at = static_cast<std::uint64_t>(place) * share_;
+    const std::uint64_t at =
+        weighed_.empty() ? static_cast<std::uint64_t>(place) * share_ : weighed_[static_cast<std::size_t>(place)];
     return std::min(bytes_, at - std::min<std::uint64_t>(at, skew));
+  }
+  /// The weights of all places; equal ones change nothing, and neither do any where not all ranks work.
+  void weigh(const std::vector<std::uint32_t>& weights) {
+    const bool equal = std::adjacent_find(weights.begin(), weights.end(), std::not_equal_to<>()) == weights.end();
+    if (equal || weights.size() != workers_) return;
+    const std::uint64_t total = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
+    std::uint64_t before = 0;
+    for (const std::uint32_t weight : weights) {
+      weighed_.push_back(bytes_ / kLine * before / total * kLine);
+      before += weight;
+    }
   }
 
  private:
   static constexpr std::uint64_t kLine = port::Line128::kBytes;
   std::uint64_t bytes_, workers_, share_;
+  std::vector<std::uint64_t> weighed_;  ///< where each part begins, if not one share after the other
 };
 
 template <port::Port P>
@@ -81,15 +123,21 @@ class PieceBroadcast {
     }
   }
 
+  template <class Data>
+  [[nodiscard]] Stated<Data> stated(Data address) const {
+    std::uint32_t weight = 100;
+    if constexpr (port::NearAndFar<P>) {
+      if (me_.port.far(address)) weight = static_cast<std::uint32_t>(parameters_.far_percent);
+    }
+    return {address, weight};
+  }
+
   void tell_all() {
     port::TagMask tags = 0;
     for_others([&](int rank) {
       if (counters() && !works(place_of(rank))) return;
-      if (is_root(me_, call_)) {
-        me_.announcements.tell_value(rank, call_.send);
-      } else {
-        me_.announcements.tell_value(rank, call_.receive);
-      }
+      me_.announcements.tell(rank,
+                             is_root(me_, call_) ? stated(call_.send).bytes() : stated(call_.receive).bytes());
       tags |= port::mask_of(metadata_tag(rank));
     });
     if (parameters_.waits) me_.port.wait(tags);
@@ -98,13 +146,24 @@ class PieceBroadcast {
   void work() {
     ConstAddress source = call_.send;
     std::vector<Destination<Address>> destinations;
+    std::vector<std::uint32_t> weights(static_cast<std::size_t>(me_.size()));
+    const auto weigh = [&](int rank, std::uint32_t weight) {
+      weights[static_cast<std::size_t>(place_of(rank))] = weight;
+    };
     for_others([&](int rank) {
+      const auto payload = me_.announcements.hear(rank);
       if (rank == call_.root) {
-        source = me_.announcements.template hear_value<ConstAddress>(rank);
+        const auto from = Stated<ConstAddress>::from(payload);
+        source = from.address;
+        weigh(rank, from.weight);
       } else {
-        destinations.push_back({rank, me_.announcements.template hear_value<Address>(rank)});
+        const auto to = Stated<Address>::from(payload);
+        destinations.push_back({rank, to.address});
+        weigh(rank, to.weight);
       }
     });
+    weigh(me_.rank(), stated(ConstAddress(own_data(me_, call_))).weight);
+    shares_.weigh(weights);
     if (!is_root(me_, call_)) destinations.push_back({me_.rank(), call_.receive});
     const std::uint32_t skew = skew_of<P>(source);
     const std::uint64_t begin = shares_.begin(place_, skew);

@@ -47,7 +47,7 @@ consteval auto make_rows() {
       Row<P>{"root_copies", "G: the root gathers addresses and writes to all (001, 6.1)",
              kDegree | kFenced | kCopies, kContiguous, kRootCopies()},
       Row<P>{"pieces", "AG: all gather addresses, each writes its part to all (001, 6.1)",
-             kMinPiece | kFenced | kCopies, kContiguous, kPieces()},
+             kMinPiece | kFenced | kFarPercent | kCopies, kContiguous, kPieces()},
       Row<P>{"local_store_tree",
              "TREE: piece by piece from local store to local store; degree 1 a chain (001, 6.1)",
              kDegree | kFenced | (port::DmaLists<P> ? kList : kNothing) | kCopies, kAnything, &local_store_tree<P>},

@@ -269,6 +269,16 @@ TEST(CellBroadcast, LargeDataMoveAtTheControllersStreamingRate) {
   EXPECT_GT(gb_per_s(16, kMb, us("local_store_tree", 16, kMb, chain)), 0.95 * limit);
 }
 
+/// On a blade ranks on the other chip write through the link: a smaller part each is faster.
+TEST(CellBroadcast, RanksFarFromTheDataMayTakeSmallerPieces) {
+  const Settings equal = {{"closing", 1}, {"waits", 0}};
+  const Settings smaller = {{"closing", 1}, {"waits", 0}, {"far_percent", 60}};
+  for (const std::uint64_t bytes : {128 * kKb, kMb}) {
+    EXPECT_LT(us("pieces", 16, bytes, smaller), 0.97 * us("pieces", 16, bytes, equal)) << bytes;
+  }
+  EXPECT_EQ(us("pieces", 8, 128 * kKb, smaller), us("pieces", 8, 128 * kKb, equal));
+}
+
 /// Data already in the local stores: nothing goes to memory.
 TEST(CellBroadcast, DataInTheLocalStoresStayThere) {
   CollectiveJob job = job_of("local_store_tree", 8, 64 * kKb, {{"degree", 1}, {"closing", 1}});
