@@ -77,8 +77,11 @@ WRONG = {
     "fraction": (["broadcast", "-n", "16", "-b", "1.5"], ["'bytes'", "found '1.5'"]),
     "unit": (["broadcast", "-n", "16", "-b", "1 KB"], ["'bytes'", "found '1 KB'"]),
     "negative": (["broadcast", "-n", "16", "--bytes=-1"], ["'bytes'", "found '-1'"]),
-    "set": (["broadcast", "-n", "16", "-b", "8", "--set", "best"], ["'set'", "found 'best'", "paper or all"]),
-    "set without rows": (["broadcast", "-n", "16", "--set", "paper"], ["'collective'"]),
+    "set": (
+        ["broadcast", "-n", "16", "-b", "8", "--selection", "best"],
+        ["'selection'", "found 'best'", "paper or all"],
+    ),
+    "set without rows": (["broadcast", "-n", "16", "--selection", "paper"], ["'collective'"]),
 }
 
 

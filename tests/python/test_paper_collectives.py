@@ -146,7 +146,7 @@ def made_up() -> Measurements:
         found.ppe_copies_ns[size] = size
     found.partners_ns = (100.0, 101.0)
     found.strided_ns = dict.fromkeys(STRIDED_BLOCKS, (3000.0, 3100.0, 2500.0))
-    found.streaming_gb_per_s = 23.0
+    found.streaming_gb_per_s = {8: 23.0, 16: 23.0}
     return found
 
 

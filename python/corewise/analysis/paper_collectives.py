@@ -45,6 +45,8 @@ from corewise.data.tuning import SELECTIONS, Tuning, tuning_for
 from corewise.sim import simulate
 
 MACHINE = "Cell blade, two chips of a QS20 at 3.2 GHz (simulated)"
+STREAMED_COMMANDS = 1024
+"""Of 16 KB, to see what a controller streams."""
 _STUDY_SHARE = 0.04
 """Of the work: everything but the collectives."""
 
@@ -110,9 +112,6 @@ def _chosen(tuning: Tuning, collective: str, ranks: int, size: int, paper: bool)
 
 # ---- figure 2 and section 2 ------------------------------------------------------------------------------
 
-STREAM = DmaCase("memory", 64 * KB, spes=8, way="get")
-"""What the controller gives when eight SPEs do nothing but read."""
-
 
 def dma_cases() -> Iterator[DmaCase]:
     """Figure 2, left, and what section 2 says of congestion and of small commands."""
@@ -123,7 +122,6 @@ def dma_cases() -> Iterator[DmaCase]:
         for size in (128 << step for step in range(10)):
             yield DmaCase(target, size, spes=8)
     yield DmaCase("local_store", 16 * KB, command_bytes=128)
-    yield STREAM
 
 
 def _measure_dma(found: Measurements, machine: _core.Machine, repetitions: int) -> None:
@@ -132,7 +130,12 @@ def _measure_dma(found: Measurements, machine: _core.Machine, repetitions: int) 
             machine, case.way, case.target, case.bytes, case.command_bytes, case.spes, repetitions
         )
         found.dma[case] = DmaTiming(mean, deviation)
-    found.streaming_gb_per_s = 8 * 64 * KB / found.dma[STREAM].mean_ns
+    for ranks in COMPARED_RANKS:
+        reads = STREAMED_COMMANDS // ranks
+        writes = reads * (ranks - 1)
+        found.streaming_gb_per_s[ranks] = _core.stream_memory(
+            machine, list(range(ranks)), reads=reads, writes=writes
+        )
 
 
 def _measure_copies(found: Measurements, machine: _core.Machine) -> None:

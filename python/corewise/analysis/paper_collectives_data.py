@@ -77,8 +77,9 @@ class Measurements:
         A pair of SPEs exchanging 16 bytes; every SPE sending 16 bytes to the next.
     strided_ns : block bytes -> (strided by list, strided by commands, contiguous)
         16 KB.
-    streaming_gb_per_s : float
-        What the simulated controller streams to eight SPEs that get 64 KB each, over and over.
+    streaming_gb_per_s : ranks -> float
+        What a controller moves at best for that many SPEs, with a read for every ``ranks - 1`` writes as in a
+        broadcast.
     sizes : tuple of int
         Of the curves.
     barrier_ranks : tuple of int
@@ -90,7 +91,7 @@ class Measurements:
     ppe_copies_ns: dict[int, float] = field(default_factory=dict)
     partners_ns: tuple[float, float] = (0.0, 0.0)
     strided_ns: dict[int, tuple[float, float, float]] = field(default_factory=dict)
-    streaming_gb_per_s: float = 0.0
+    streaming_gb_per_s: dict[int, float] = field(default_factory=dict)
     sizes: tuple[int, ...] = SIZES
     barrier_ranks: tuple[int, ...] = BARRIER_RANKS
 

@@ -127,8 +127,7 @@ def _future(found: Measurements) -> Iterator[Row]:
                 least,
                 "times, least",
             )
-    limit = found.streaming_gb_per_s
-    for ranks in COMPARED_RANKS:
+    for ranks, limit in found.streaming_gb_per_s.items():
         ours = memory_gb_per_s(ranks, MB, found.all_best("broadcast", ranks, MB)[1])
         yield statement_row(
             f"F/streaming/{ranks}",

@@ -29,13 +29,13 @@ Reads the bundled tuning of the machine (`host` is the host that it was measured
 \b
 Example:
   corewise explain collective broadcast --ranks 16 --bytes 128
-  corewise explain collective reduce --ranks 8 --bytes "64 KiB" --set paper --json
+  corewise explain collective reduce --ranks 8 --bytes "64 KiB" --selection paper --json
 """
 _RANKS = typer.Option(..., "--ranks", "-n", min=1, help="How many ranks take part.")
 _BYTES = typer.Option("0", "--bytes", "-b", metavar="BYTES", help='Of one rank\'s operand: 128 or "64 KiB".')
 _MACHINE = typer.Option("cell-blade", "--machine", "-m", metavar="NAME|FILE", help="Whose tuning to read.")
-_SET = typer.Option(
-    "all", "--set", metavar="SET", help="all: every algorithm; paper: those of paper 001 alone."
+_SELECTION = typer.Option(
+    "all", "--selection", metavar="SET", help="all: every algorithm; paper: those of paper 001 alone."
 )
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
@@ -63,12 +63,12 @@ def collective(
     ranks: int = _RANKS,
     size: str = _BYTES,
     machine: str = _MACHINE,
-    selection: str = _SET,
+    selection: str = _SELECTION,
     as_json: bool = _AS_JSON,
 ) -> None:
     """Explains the choice for one call."""
     if selection not in SELECTIONS:
-        raise bad_field("", "set", f"'{selection}'", " or ".join(SELECTIONS))
+        raise bad_field("", "selection", f"'{selection}'", " or ".join(SELECTIONS))
     chosen: Selection = "paper" if selection == "paper" else "all"
     size_bytes = _bytes(size)
     tuning = tuning_for(machine)
