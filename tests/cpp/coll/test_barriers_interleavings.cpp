@@ -93,28 +93,28 @@ void all_right(std::string_view name, std::initializer_list<Size> sizes, int deg
 }
 
 TEST(BarrierInterleavings, OneToAllIsRight) {
-  all_right("one_to_all", {{1, 3}, {2, 6}, {3, 4}, {4, 3}, {5, 2}});
+  all_right("one_to_all", {{1, 3}, {2, 6}, {3, 4}, {4, 2}, {5, 1}});
 }
 
 TEST(BarrierInterleavings, SignalRegisterIsRight) {
-  all_right("signal_register", {{1, 3}, {2, 6}, {3, 2}, {4, 1}, {5, 1}});
+  all_right("signal_register", {{1, 3}, {2, 5}, {3, 2}, {4, 1}});
 }
 
 TEST(BarrierInterleavings, TreesAreRight) {
-  for (const int degree : {1, 2, 3}) all_right("tree", {{1, 3}, {2, 6}, {3, 4}, {4, 3}, {5, 2}}, degree);
+  for (const int degree : {1, 2, 3}) all_right("tree", {{1, 3}, {2, 6}, {3, 3}, {4, 2}, {5, 1}}, degree);
   all_right("tree", {{6, 1}}, 3);
 }
 
 TEST(BarrierInterleavings, PairwiseExchangeIsRight) {
-  all_right("pairwise_exchange", {{1, 3}, {2, 6}, {3, 4}, {4, 2}, {5, 2}});
+  all_right("pairwise_exchange", {{1, 3}, {2, 6}, {3, 3}, {4, 2}, {5, 1}});
 }
 
 TEST(BarrierInterleavings, DisseminationIsRight) {
-  all_right("dissemination", {{1, 3}, {2, 6}, {3, 3}, {4, 2}, {5, 1}});
+  all_right("dissemination", {{1, 3}, {2, 6}, {3, 3}, {4, 2}});
 }
 
 TEST(BarrierInterleavings, AtomicIncrementIsRight) {
-  all_right("atomic_increment", {{1, 3}, {2, 3}, {3, 1}, {4, 1}});
+  all_right("atomic_increment", {{1, 3}, {2, 3}, {3, 1}});
 }
 
 TEST(BarrierInterleavings, OneMayFollowAnother) {
