@@ -7,7 +7,7 @@ slots for payloads in their metadata, with and without the closing barrier. Data
 
 First every algorithm's parameters are looked for, one after the other, at the sizes SEARCHED; an algorithm
 that takes HOPELESS times the quickest is left out from the next of them on. Then all that were found run at
-every size, from LONG_BYTES on only those that were found near it.
+every size, from LARGE_BYTES on only those that were found near it.
 Times are simulated: a run again gives the same file but for its day. Rows that the output holds of other
 collectives and ranks than those asked for stay.
 
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corewise import __version__
-from corewise.analysis.collective_cases import LONG_BYTES, MACHINE, TRIED, Case, Choices, choices, run_cases
+from corewise.analysis.collective_cases import MACHINE, TRIED, Case, Choices, choices, run_cases
 from corewise.analysis.selection import Configuration, rows_of_sweep
 from corewise.data.tuning import (
     COLLECTIVES,
@@ -48,7 +48,7 @@ RANKS = tuple(range(2, 17))
 KB = 1024
 OPERANDS = (4, 12, 64, 128, 136, 512, KB, 2 * KB, 4 * KB, 8 * KB, 16 * KB, 64 * KB, 256 * KB, 1024 * KB)
 """136 bytes are what fits into the metadata."""
-BLOCKS = (4, 12, 64, 128, 136, 512, KB, 4 * KB, 16 * KB, 64 * KB)
+BLOCKS = (4, 64, 128, 136, KB, 4 * KB, 16 * KB, 64 * KB)
 """Of one rank: the whole is `ranks` times, an alltoall's `ranks` times `ranks` times as much."""
 SIZES = {
     "barrier": (0,),
@@ -65,8 +65,9 @@ SIZES = {
     "reduce_scatter_block": BLOCKS[:-1],
 }
 """The vector versions have no rows: what the blocks of others are, not every rank knows."""
-SEARCHED = (0, 128, KB, 8 * KB, 64 * KB)
-NEAR_LONG_BYTES = 8 * KB
+SEARCHED = (0, 128, KB, 8 * KB, 16 * KB, 64 * KB)
+LARGE_BYTES = 64 * KB
+NEAR_LARGE_BYTES = 8 * KB
 HOPELESS = 4.0
 
 
@@ -101,7 +102,7 @@ def rows_of(place: Place) -> list[TuningRow]:
         running = [each for each in running if each.algorithm in going_on]
     swept = {}
     for size in sizes:
-        least = min(NEAR_LONG_BYTES, max(found.values())) if size >= LONG_BYTES else 0
+        least = min(NEAR_LARGE_BYTES, max(found.values())) if size >= LARGE_BYTES else 0
         swept[size] = place.times(size, [each for each, at in found.items() if at >= least])
     return rows_of_sweep(place.selection, place.collective, place.ranks, swept)
 

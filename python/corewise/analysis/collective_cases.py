@@ -28,8 +28,16 @@ Memory = Literal["first", "second", "own", "local_store"]
 
 EAGER_SHAPE = MappingProxyType({"buffer": 14 * 1024, "eager_slots": 2, "eager_128": 1})
 """Slots for payloads in the metadata, two for each peer; two buffers of 14 KB fit beside them."""
-LONG_BYTES = 64 * 1024
-"""From here on one call says enough: the second takes the same within 2 %."""
+LONG_BYTES = 1024 * 1024
+"""Of all ranks together: from here on one call says enough, the second takes the same within 2 %."""
+_OF_EVERY_PAIR = (
+    "allgather",
+    "allgatherv",
+    "alltoall",
+    "alltoallv",
+    "reduce_scatter",
+    "reduce_scatter_block",
+)
 _CALLS = 3
 
 
@@ -117,7 +125,7 @@ def run_cases(
 
 def run_case(machine: _core.Machine, case: Case) -> Timing:
     """Runs one case on a simulated Cell."""
-    long = case.bytes >= LONG_BYTES
+    long = volume_bytes(case) >= LONG_BYTES
     job = _core.CollectiveJob(
         case.collective,
         case.configuration.algorithm,
@@ -144,9 +152,15 @@ def _number(value: Value) -> int:
     return int(value == "counters") if isinstance(value, str) else int(value)
 
 
+def volume_bytes(case: Case) -> int:
+    """About what all ranks get together."""
+    return case.bytes * case.ranks ** (2 if case.collective in _OF_EVERY_PAIR else 1)
+
+
 def _work(case: Case) -> float:
     """About how long it runs: packets, and what a call costs without any."""
-    return 2000.0 + case.ranks * case.bytes / 128 * (2 if case.bytes >= LONG_BYTES else 1 + 2 * _CALLS)
+    volume = volume_bytes(case)
+    return 2000.0 + volume / 128 * (2 if volume >= LONG_BYTES else 1 + 2 * _CALLS)
 
 
 # ---- what a sweep tries ----------------------------------------------------------------------------------
