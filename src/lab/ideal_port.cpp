@@ -204,6 +204,10 @@ std::optional<port::StageOffset> IdealCalls::in_place(const std::byte* user, std
   return local + static_cast<port::StageOffset>(offset);
 }
 
+bool IdealCalls::far(const std::byte* /*user*/) const {
+  return (system_.job_.far_ranks >> rank_ & 1U) != 0;
+}
+
 void IdealCalls::check_list(const char* call, std::span<const UserPiece> pieces, const Where& where) const {
   for (const UserPiece& piece : pieces) {
     const bool whole = reinterpret_cast<std::uintptr_t>(piece.at) % alignment_ == 0 &&

@@ -43,7 +43,8 @@ struct IdealJob {
   std::uint32_t local_bytes = 0;  ///< of each rank: user memory that peers can copy to and from (in_place)
   std::uint64_t seed = 0;         ///< 0: calm
   std::uint64_t max_steps = 10'000'000;
-  bool one_writer = true;  ///< a line that is written by two ranks or under two tags is a mistake
+  bool one_writer = true;       ///< a line that is written by two ranks or under two tags is a mistake
+  std::uint32_t far_ranks = 0;  ///< bit r: rank r's user memory is far from it (port::NearAndFar)
 };
 
 class IdealSystem;
@@ -153,6 +154,9 @@ class IdealCalls {
   void write_user(int peer, port::StageOffset from, std::byte* to, std::uint32_t bytes, port::Tag tag,
                   const Where& where = Where::current());
   [[nodiscard]] std::optional<port::StageOffset> in_place(const std::byte* user, std::uint32_t bytes) const;
+
+  // port::NearAndFar
+  [[nodiscard]] bool far(const std::byte* user) const;
 
   // port::SignalRegister
   void send_signal(int peer, std::uint32_t bits, port::Tag tag, const Where& where = Where::current());
@@ -316,6 +320,6 @@ class IdealSystem {
 
 static_assert(port::Port<IdealPort> && port::DirectRead<IdealPort> && port::DirectWrite<IdealPort>);
 static_assert(port::UserMemoryInPlace<IdealPort> && port::SignalRegister<IdealPort> && port::DmaLists<IdealPort>);
-static_assert(port::AtomicWords<IdealPort> && port::Mailboxes<IdealPort>);
+static_assert(port::AtomicWords<IdealPort> && port::Mailboxes<IdealPort> && port::NearAndFar<IdealPort>);
 
 }  // namespace corewise::lab

@@ -187,7 +187,7 @@ inline std::span<const OperatorCase> operator_cases() {
       detail::predefined<std::uint8_t, one_xor<std::uint8_t>>("bitwise_xor uint8", Operator::bitwise_xor,
                                                               Element::uint8),
       detail::users<Pair, one_affine>("user affine", false),
-      detail::predefined<std::int32_t, one_sum<std::int32_t>>("sum int32", Operator::sum, Element::int32),
+      detail::predefined<std::uint32_t, one_sum<std::uint32_t>>("sum int32", Operator::sum, Element::int32),
       detail::users<Triangle, one_triangle>("user triangle", false),
       detail::predefined<double, one_sum<double>>("sum float64", Operator::sum, Element::float64, &small_integer),
       detail::users<Matrix, one_matrix>("user matrix", false),

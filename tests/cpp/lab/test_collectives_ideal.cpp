@@ -77,6 +77,7 @@ class Runner {
     job.ranks = shape.ranks;
     job.layout = shape.layout();
     job.seed = seed;
+    job.far_ranks = static_cast<std::uint32_t>(mix(seed, plans.size()));
     job.local_bytes = local ? kLocalBytes : 0;
     const bool serves = std::any_of(plans.begin(), plans.end(),
                                     [](const Plan& plan) { return (plan.row->needs & coll::kPpe) != 0; });
@@ -194,9 +195,9 @@ Runner& runner() {
 std::string text_of(const Parameters& p) {
   return "degree " + std::to_string(p.degree) + ", min_piece " + std::to_string(p.min_piece) + ", shift " +
          std::to_string(p.shift) + ", piece " + std::to_string(p.piece_bytes) + ", buffering " +
-         std::to_string(p.buffering) + (p.ahead ? ", ahead" : "") + (p.list ? ", list" : "") +
-         (p.fenced ? ", fenced" : "") + (p.waits ? ", waits" : "") +
-         (p.closing == coll::Closing::counters ? ", counters" : "");
+         std::to_string(p.buffering) + ", far_percent " + std::to_string(p.far_percent) +
+         (p.ahead ? ", ahead" : "") + (p.list ? ", list" : "") + (p.fenced ? ", fenced" : "") +
+         (p.waits ? ", waits" : "") + (p.closing == coll::Closing::counters ? ", counters" : "");
 }
 std::string text_of(const Shape& shape) {
   return std::to_string(shape.ranks) + " ranks, " + std::to_string(shape.buffers) + " buffers of " +
@@ -221,6 +222,9 @@ bool vary(std::uint32_t parameter, std::uint32_t which, Parameters& p) {
     case coll::kPieceBytes:
       p.piece_bytes = kPieces[which % kPieces.size()];
       return which < kPieces.size();
+    case coll::kFarPercent:
+      p.far_percent = which == 0 ? 10 : 60;
+      return which < 2;
     case coll::kBuffering:
       p.buffering = 1;
       return which < 1;
@@ -242,9 +246,9 @@ bool vary(std::uint32_t parameter, std::uint32_t which, Parameters& p) {
   }
 }
 
-constexpr std::array<std::uint32_t, 10> kParameters{
-    coll::kDegree, coll::kMinPiece, coll::kShift, coll::kPieceBytes, coll::kBuffering,
-    coll::kList,   coll::kFenced,   coll::kWaits, coll::kClosing,    coll::kAhead};
+constexpr std::array<std::uint32_t, 11> kParameters{
+    coll::kFarPercent, coll::kDegree, coll::kMinPiece, coll::kShift,   coll::kPieceBytes, coll::kBuffering,
+    coll::kList,       coll::kFenced, coll::kWaits,    coll::kClosing, coll::kAhead};
 
 /// The defaults, every value of every parameter that the row takes, and `mixed` draws of them all.
 std::vector<Parameters> settings_of(const Row& row, int mixed) {
@@ -404,6 +408,9 @@ void walk(Collective collective) {
   for (const Row& row : here.rows) {
     EXPECT_NE(row.run, nullptr) << row.name << ": the ideal port has every capability";
     if (row.run == nullptr) continue;
+    std::uint32_t unknown = row.takes;
+    for (const std::uint32_t parameter : kParameters) unknown &= ~parameter;
+    EXPECT_EQ(unknown, 0U) << row.name << " takes a parameter that this test does not vary";
     bool right = true;
     for (const int ranks : kRanks) {
       right = right && walk_row(here, row, small_shape(ranks), 8, runs);
@@ -517,7 +524,7 @@ std::vector<Plan> mixed_plans(std::span<const Choice> choices, const Shape& shap
 void mix_calls(const Shape& shape, std::span<const Choice> choices, std::uint64_t most, int runs, int& apart) {
   for (int run = 0; run < runs; ++run) {
     const auto number = static_cast<std::uint64_t>(run * 32 + shape.ranks);
-    if (number % kShare != 0) continue;
+    if (mix(number, 1) % kShare != 0) continue;
     Rng rng(number + 1);
     const std::vector<Plan> plans = mixed_plans(choices, shape, most, 12, rng);
     const std::string what = "mixed calls " + std::to_string(run) + ", " + text_of(shape);
