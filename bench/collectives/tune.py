@@ -144,6 +144,7 @@ def tune(collectives: Sequence[str], ranks: Sequence[int], kept: Sequence[Tuning
         who=f"corewise {__version__}",
         when=datetime.date.today().isoformat(),
         command=COMMAND,
+        also=("cell-be",),
         rows=tuple(sorted(rows, key=lambda row: (COLLECTIVES.index(row.collective), row.set, row.ranks))),
     )
 

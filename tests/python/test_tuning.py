@@ -112,6 +112,7 @@ REFUSED = {
     "a newer version": (("version = 1", "version = 2"), "'version': found 2, allowed: 1"),
     "no version": (("version = 1", ""), "'version': found nothing, allowed: required"),
     "unknown field": (('machine = "toy"', 'machine = "toy"\ncolour = 1'), "'colour': found an unknown field"),
+    "also no texts": (('port = "cell"', 'port = "cell"\nalso = [1]'), "'also': found [1], allowed: texts"),
     "unknown port": (('port = "cell"', 'port = "tcp"'), "'port': found 'tcp', allowed: cell or shm"),
     "unknown field of a row": (("ranks = 16", "ranks = 16\nnodes = 2"), "'row[0].nodes': found an unknown"),
     "missing field of a row": (("ranks = 16\n", ""), "'row[0].ranks': found nothing, allowed: required"),
@@ -180,6 +181,13 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 def test_a_machine_without_tuning_is_told_which_have_one() -> None:
     with pytest.raises(InputError, match=r"machine 'mesh-6x4' has no tuning, allowed: .*cell-blade"):
         tuning_for("mesh-6x4")
+
+
+def test_one_chip_of_a_blade_has_its_tuning() -> None:
+    blade = tuning_for("cell-blade")
+    assert tuning_for("cell-be") == blade
+    assert parse_tuning(tuning_text(blade)) == blade
+    assert parse_tuning(TOY).also == ()
 
 
 def test_ranges_of_numbers() -> None:

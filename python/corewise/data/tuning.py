@@ -74,7 +74,7 @@ CLOSINGS = ("barrier", "counters")
 MOST_RANKS = 4096
 
 Value = int | bool | str
-_HEAD = ("format", "version", "port", "machine", "description", "who", "when", "command", "row")
+_HEAD = ("format", "version", "port", "machine", "also", "description", "who", "when", "command", "row")
 _ROW = (
     "set",
     "collective",
@@ -88,7 +88,7 @@ _ROW = (
     "lost",
 )
 _LOST = ("algorithm", "parameters", "latency_us")
-_OPTIONAL = ("bytes_to", "parameters", "lost")
+_OPTIONAL = ("also", "bytes_to", "parameters", "lost")
 
 
 @dataclass(frozen=True)
@@ -164,6 +164,8 @@ class Tuning:
         Where the ranks ran: simulated SPEs, or cores of a host.
     machine : str
         Name of the machine; ``host`` for the one that the file was measured on.
+    also : tuple of str
+        Machines that it holds for too, on as many ranks as they have: a chip of a blade.
     description : str
         What was measured, in a line.
     who, when, command : str
@@ -178,6 +180,7 @@ class Tuning:
     when: str
     command: str
     rows: tuple[TuningRow, ...]
+    also: tuple[str, ...] = ()
 
     def find(self, collective: str, ranks: int, bytes: int, selection: Selection = "all") -> TuningRow:
         """The row for a call; an `InputError` says what there is where there is none."""
@@ -242,7 +245,11 @@ def tuning_for(machine: str) -> Tuning:
     path = Path(machine)
     if path.suffix == ".toml" or "/" in machine:
         return load_tuning(path)
-    found = {tuning.machine: tuning for tuning in map(load_tuning, bundled_tunings())}
+    found = {
+        name: tuning
+        for tuning in map(load_tuning, bundled_tunings())
+        for name in (tuning.machine, *tuning.also)
+    }
     if machine not in found:
         raise InputError(
             f"machine '{machine}' has no tuning, allowed: {', '.join(sorted(found))}, or a tuning file"
@@ -279,6 +286,7 @@ def parse_tuning(text: str, source: str = "") -> Tuning:
         when=fields.text("when"),
         command=fields.text("command"),
         rows=rows,
+        also=fields.texts("also"),
     )
 
 
@@ -310,6 +318,12 @@ class _Fields:
         if not isinstance(value, str) or not value.strip():
             raise self.wrong(field, "a text")
         return value
+
+    def texts(self, field: str) -> tuple[str, ...]:
+        value = self._table.get(field, [])
+        if not isinstance(value, list) or not all(isinstance(each, str) and each.strip() for each in value):
+            raise self.wrong(field, "texts")
+        return tuple(value)
 
     def one_of(self, field: str, allowed: tuple[str, ...]) -> str:
         if self._table.get(field) not in allowed:
@@ -446,6 +460,8 @@ def tuning_text(tuning: Tuning) -> str:
             for field in ("port", "machine", "description", "who", "when", "command")
         ),
     ]
+    if tuning.also:
+        head.append(f"also = [{', '.join(map(_quoted, tuning.also))}]")
     return "\n".join([*head, *(line for row in tuning.rows for line in _row_lines(row))]) + "\n"
 
 
