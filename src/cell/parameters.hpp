@@ -91,8 +91,8 @@ struct Parameters {
   std::int64_t memory_access_cycles = 160;
   std::int64_t memory_read_row_cycles = 128;
   std::int64_t memory_write_row_cycles = 160;
-  std::int64_t memory_read_to_write_cycles = 16;
-  std::int64_t memory_write_to_read_cycles = 48;
+  std::int64_t memory_read_to_write_cycles = 48;
+  std::int64_t memory_write_to_read_cycles = 80;
   std::int64_t memory_refresh_interval_cycles = 0;
   std::int64_t memory_refresh_cycles = 224;
   std::int64_t memory_read_queue = 32;
