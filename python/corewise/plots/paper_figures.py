@@ -77,6 +77,8 @@ def draw(figure: Figure, paths: Sequence[Path]) -> None:
         all_axes = canvas.subplots(rows, columns, squeeze=False).flatten()
         for axes, panel in zip(all_axes, figure.panels, strict=False):
             _draw_panel(axes, panel)
+        for axes in all_axes[len(figure.panels) :]:
+            axes.set_visible(False)
         for path in paths:
             metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
             canvas.savefig(path, dpi=_DOTS_PER_INCH, metadata=metadata)
@@ -170,4 +172,7 @@ def _draw_bars(axes: Axes, panel: Panel) -> None:
 
 def size_text(size_bytes: float) -> str:
     """``16 KB``; the papers' KB is 1024 bytes."""
-    return f"{size_bytes / 1024:g} KB" if size_bytes >= 1024 else f"{size_bytes:g} B"
+    for unit, length in (("MB", 1024 * 1024), ("KB", 1024)):
+        if size_bytes >= length:
+            return f"{size_bytes / length:g} {unit}"
+    return f"{size_bytes:g} B"
