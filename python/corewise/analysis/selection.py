@@ -84,8 +84,8 @@ def _row(
 
 
 def _choice(chosen: Configuration, sizes: list[int], sweep: Sweep) -> Choice:
-    # Nanoseconds are what a reader can use; a simulated time has no more than a third of one.
-    times = tuple(round(sweep[size][chosen], 4) for size in sizes)
+    # Four digits are more than any choice turns on.
+    times = tuple(float(f"{sweep[size][chosen]:.4g}") for size in sizes)
     return Choice(chosen.algorithm, chosen.parameters, times)
 
 
