@@ -20,7 +20,7 @@ from corewise.data.tuning import SELECTIONS, Selection
 from corewise.errors import InputError, bad_field
 from corewise.plots.heatmap import bytes_text
 from corewise.sim import collective as simulated
-from corewise.sim.collective import CollectiveRun, Setting, Task, Value
+from corewise.sim.collective import CollectiveRun, Selected, Setting, Task, Value
 
 LIST = "list"
 """Instead of a collective's name: shows what there is."""
@@ -114,6 +114,19 @@ class Wanted:
         }
         return [name for name, value in options.items() if value is not None]
 
+    def fields(self) -> list[str]:
+        """The fields of a `Task` that were given, of those that only some collectives have."""
+        options = {
+            "bytes": self.size,
+            "memory": self.memory,
+            "unaligned": self.unaligned or None,
+            "root": self.root,
+            "uneven": self.uneven or None,
+            "operation": self.operation,
+            "element": self.element,
+        }
+        return [name for name, value in options.items() if value is not None]
+
 
 def show_collectives(as_json: bool) -> None:
     """Collectives with their algorithms, and the settings."""
@@ -170,14 +183,19 @@ def sim_collective(
     if machine_reference is None:
         raise InputError("option '--machine': found nothing, allowed: a machine whose model is cell")
     machine = load_machine(machine_reference)
-    name = simulated.find_collective(wanted.name or "").name
+    collective = simulated.find_collective(wanted.name or "")
+    name = collective.name
+    simulated.refuse_meaningless(collective, wanted.operation or Task.operation, wanted.fields())
+    selection = _selection(wanted.selection)
+    if wanted.selection is not None and wanted.algorithm is not None:
+        raise InputError("option '--selection': found beside --algorithm, allowed: only without")
     ranks = len(machine.units) if wanted.ranks is None else wanted.ranks
     size = 0 if wanted.size is None else _bytes(wanted.size)
     algorithm, chosen = wanted.algorithm, simulated.parse_settings(wanted.settings)
+    tuned: Selected | None = None
     if algorithm is None:
-        selection = _selection(wanted.selection)
-        algorithm, tuned = simulated.selected(machine, name, ranks, size, selection)
-        chosen = {**tuned, **chosen}
+        tuned = simulated.selected(machine, name, ranks, size, selection)
+        algorithm, chosen = tuned.algorithm, {**tuned.settings, **chosen}
     block, stride = _stride(wanted.stride)
     task = Task(
         collective=name,
@@ -205,9 +223,9 @@ def sim_collective(
     with console.progress("simulating"):
         run = simulated.simulate_collective(machine, task, units)
     if as_json:
-        console.show_json("sim collective", machine.name, _rank_rows(run), **_more(run, placement))
+        console.show_json("sim collective", machine.name, _rank_rows(run), **_more(run, placement, tuned))
     else:
-        _show(run, wanted.algorithm is None)
+        _show(run, tuned)
 
 
 def _bytes(text: str) -> int:
@@ -241,7 +259,16 @@ def _value(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _show(run: CollectiveRun, was_selected: bool) -> None:
+def _selected_text(run: CollectiveRun, tuned: Selected | None) -> str:
+    """Where the algorithm is from, with a comma; empty where it was asked for."""
+    if tuned is None:
+        return ""
+    whose = "" if tuned.machine == run.machine.name else f" of {tuned.machine}"
+    near = "" if tuned.ranks == run.task.ranks else f" for {tuned.ranks} ranks, the nearest measured"
+    return f"selected by tuning/{whose}{near}, "
+
+
+def _show(run: CollectiveRun, tuned: Selected | None) -> None:
     task = run.task
     head = Text(f"{task.collective} by {task.algorithm}", style="bold")
     size = "" if task.collective == "barrier" else f", {bytes_text(task.bytes)}"
@@ -250,7 +277,7 @@ def _show(run: CollectiveRun, was_selected: bool) -> None:
         head.append(f", root {task.root}", style="none")
     console.show(head)
     given = " ".join(f"{name}={_value(value)}" for name, value in run.settings.items())
-    console.show(f"{'selected by tuning/, ' if was_selected else ''}with {given}", "")
+    console.show(f"{_selected_text(run, tuned)}with {given}", "")
     table = Table("", "")
     table.show_header = False
     calls = "call" if task.calls == 1 else "calls"
@@ -267,7 +294,10 @@ def _show(run: CollectiveRun, was_selected: bool) -> None:
     for rank, (spe, end) in enumerate(zip(run.spes, run.rank_end_ns.tolist(), strict=True)):
         ranks.add_row(str(rank), str(spe), _time(end), "█" * round(_BAR * end / latest))
     console.show(Text("the last call, rank by rank", style="bold"), ranks)
-    console.show("the data of every rank are right, checked against a serial reference")
+    if task.collective == "barrier":
+        console.show("no rank left before the last one had come")
+    else:
+        console.show("the data of every rank are right, checked against a serial reference")
 
 
 def _rank_rows(run: CollectiveRun) -> list[dict[str, object]]:
@@ -278,12 +308,13 @@ def _rank_rows(run: CollectiveRun) -> list[dict[str, object]]:
     ]
 
 
-def _more(run: CollectiveRun, placement: str) -> dict[str, object]:
+def _more(run: CollectiveRun, placement: str, tuned: Selected | None) -> dict[str, object]:
     task = run.task
     return {
         "collective": task.collective,
         "algorithm": task.algorithm,
         "settings": dict(run.settings),
+        "selected": None if tuned is None else {"machine": tuned.machine, "ranks": tuned.ranks},
         "ranks": task.ranks,
         "bytes": task.bytes,
         "root": task.root,

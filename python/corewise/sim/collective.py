@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from corewise import _core
 from corewise._core import Machine, parse_size_bytes
 from corewise.data.machines import load_machine
-from corewise.data.tuning import Selection, tuning_for
+from corewise.data.tuning import Selection, Tuning, bundled_tunings, load_tuning, tuning_for
 from corewise.errors import InputError, bad_field
 from corewise.sim.placements import named_placement
 
@@ -29,7 +29,23 @@ Value = int | bool | str
 MEMORIES = ("first", "second", "own", "local_store")
 """Where user data lie: main memory of the first or second chip, of each rank's own chip, its local store."""
 CLOSINGS = ("barrier", "counters")
+SHAPES: Mapping[Selection, Mapping[str, Value]] = MappingProxyType(
+    {
+        "paper": MappingProxyType({}),
+        "all": MappingProxyType({"buffer": 14 * 1024, "eager_slots": 2, "eager_128": True}),
+    }
+)
+"""What every rank has in the sweep of a selection (bench/collectives/tune.py): a program's ranks have one
+shape, whichever algorithms are selected. Nothing: the default, paper 001's two buffers of 16 KB."""
+TUNED = "cell-blade"
+"""Whose bundled tuning speaks for a simulated Cell that has none of its own: the same SPEs, chip by chip."""
+MOST_RANKS = 128
+_MOST_BYTES = 16 * 1024**2
+_MOST_CALLS = 1_000_000
+_MOST_DELAY_NS = 1_000_000_000
 _CELL = "cell"
+_BARRIER = "barrier"
+_OWN_ELEMENTS = "user_"
 _STOPS_PER_CHIP = 12
 _SPES_PER_CHIP = 8
 
@@ -177,13 +193,10 @@ class Task:
 
     def job(self, spes: Sequence[int] = ()) -> _core.CollectiveJob:
         """The core's form of it."""
-        numbers = (("block", self.block_bytes), ("stride", self.stride_bytes), ("bytes", self.bytes))
-        for name, number in (*numbers, ("seed", self.seed)):
-            if not 0 <= number < 2**31:
-                raise bad_field("", name, number, f"0 to {2**31 - 1}")
-        for name, number in (("ranks", self.ranks), ("root", self.root), ("calls", self.calls)):
-            if abs(number) >= 2**31:
-                raise bad_field("", name, number, "a number of ranks or calls")
+        for name, (number, least, most) in self._ranges().items():
+            if not least <= number <= most:
+                raise bad_field("", name, number, f"{least} to {most}")
+        refuse_meaningless(find_collective(self.collective), self.operation, self._changed())
         return _core.CollectiveJob(
             self.collective,
             self.algorithm,
@@ -205,6 +218,51 @@ class Task:
             calls=self.calls,
             seed=self.seed,
         )
+
+    def _ranges(self) -> dict[str, tuple[int, int, int]]:
+        """Every number with its limits."""
+        return {
+            "ranks": (self.ranks, 1, MOST_RANKS),
+            "bytes": (self.bytes, 0, _MOST_BYTES),
+            "root": (self.root, 0, self.ranks - 1),
+            "block": (self.block_bytes, 0, _MOST_BYTES),
+            "stride": (self.stride_bytes, 0, _MOST_BYTES),
+            "delay": (self.delay_ns, 0, _MOST_DELAY_NS),
+            "warm_up": (self.warm_up, 0, _MOST_CALLS),
+            "calls": (self.calls, 1, _MOST_CALLS),
+            "seed": (self.seed, 0, 2**31 - 1),
+        }
+
+    def _changed(self) -> list[str]:
+        """The fields that only some collectives have and that are not at their defaults."""
+        return [name for name in _ONLY_SOME if getattr(self, name) != getattr(Task, name)]
+
+
+_ONLY_SOME = ("bytes", "memory", "unaligned", "root", "uneven", "operation", "element")
+
+
+def refuse_meaningless(collective: Collective, operation: str, given: Sequence[str]) -> None:
+    """An `InputError` where something is given that the collective does not have.
+
+    `given` names fields of a `Task`; `operation` is the task's.
+    """
+    rows = collectives().values()
+    with_data = [each.name for each in rows if each.name != _BARRIER]
+    combining = [each.name for each in rows if each.combines]
+    having = {
+        "bytes": with_data,
+        "memory": with_data,
+        "unaligned": with_data,
+        "root": [each.name for each in rows if each.rooted],
+        "uneven": [each.name for each in rows if each.uneven],
+        "operation": combining,
+        "element": combining,
+    }
+    for name in given:
+        if name in having and collective.name not in having[name]:
+            raise bad_field("", name, f"a value for {collective.name}", f"only for {', '.join(having[name])}")
+    if "element" in given and operation.startswith(_OWN_ELEMENTS):
+        raise bad_field("", "element", f"a value for {operation}", "only for operators of MPI")
 
 
 @dataclass(frozen=True)
@@ -337,13 +395,51 @@ def _numbers(given: Mapping[str, Value]) -> list[tuple[str, int]]:
     return numbers
 
 
+@dataclass(frozen=True)
+class Selected:
+    """What a tuning selects for a call.
+
+    Attributes
+    ----------
+    algorithm : str
+    settings : mapping of str to value
+        What it won with: the shape of the ranks too.
+    machine : str
+        Whose tuning it is.
+    ranks : int
+        That it was measured on: those of the call, or the nearest that there is a row for.
+    """
+
+    algorithm: str
+    settings: Mapping[str, Value]
+    machine: str
+    ranks: int
+
+
 def selected(
     machine: Machine, collective: str, ranks: int, bytes: int, selection: Selection = "all"
-) -> tuple[str, dict[str, Value]]:
-    """The algorithm that the bundled tuning of a machine selects for a call, and what it is given."""
-    find_collective(collective)
-    row = tuning_for(machine.name).find(collective, ranks, bytes, selection)
-    return row.won.algorithm, dict(row.won.parameters)
+) -> Selected:
+    """What the bundled tuning selects for a call on a simulated Cell.
+
+    Ranks without a row take that of the next larger measured number, beyond the largest that of the largest.
+    A collective without rows is an `InputError` that names its algorithms.
+    """
+    _check_cell(machine)
+    tuning = _tuning_of(machine)
+    rows = [row for row in tuning.rows if (row.set, row.collective) == (selection, collective)]
+    if not rows:
+        names = ", ".join(row.name for row in find_collective(collective).algorithms)
+        raise InputError(f"no tuning for {collective}: give --algorithm ({names})")
+    counts = sorted({row.ranks for row in rows})
+    measured = next((count for count in counts if count >= ranks), counts[-1])
+    won = tuning.find(collective, measured, bytes, selection).won
+    return Selected(won.algorithm, {**SHAPES[selection], **dict(won.parameters)}, tuning.machine, measured)
+
+
+def _tuning_of(machine: Machine) -> Tuning:
+    bundled = [load_tuning(path) for path in bundled_tunings()]
+    own = [tuning for tuning in bundled if machine.name in (tuning.machine, *tuning.also)]
+    return own[0] if own else tuning_for(TUNED)
 
 
 # ---- runs ------------------------------------------------------------------------------------------------
@@ -379,14 +475,18 @@ def time_collectives(
 ) -> list[CollectiveRun]:
     """`simulate_collective` for many tasks, each on a machine of its own."""
     where = load_machine(machine) if isinstance(machine, str) else machine
-    if where.model != _CELL:
-        raise InputError(
-            f"machine '{where.name}': found a machine without SPEs, allowed: one whose model is cell "
-            "(cell-be, cell-blade, ps3)"
-        )
+    _check_cell(where)
     jobs = [task.job(_spes(where, task.ranks, placement)) for task in tasks]
     runs = _core.run_collectives(where, jobs)
     return [_run_of(where, task, times) for task, times in zip(tasks, runs, strict=True)]
+
+
+def _check_cell(machine: Machine) -> None:
+    if machine.model != _CELL:
+        raise InputError(
+            f"machine '{machine.name}': found a machine without SPEs, allowed: one whose model is cell "
+            "(cell-be, cell-blade, ps3)"
+        )
 
 
 def check_collective(task: Task, port_seed: int = 0) -> None:
