@@ -3,7 +3,8 @@
 One program per MPI has corewise's collectives, that MPI's and a hand-written floor in one process, in turn
 within every round (bench_collectives.cpp says how each is timed). Ratio = the MPI's time / corewise's, taken
 round by round (over 1: corewise is faster), its median over the rounds of all runs; spread: the distance
-between the quartiles of the ratio. Floor: two bare flags, an exchange of 8 bytes in the flags' lines.
+between its quartiles over the same rounds; runs: the median of each run, which shows how far processes differ.
+Floor: two bare flags, an exchange of 8 bytes in the flags' lines.
 
 Usage: .venv/bin/python bench/collectives/run.py [--rounds N] [--calls N] [--ranks 2] [--mpi NAME] [--json]
 
@@ -21,6 +22,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from corewise import __version__
@@ -63,6 +65,8 @@ class Case:
     algorithm: str
     times: list[tuple[float, float, float]] = field(default_factory=list)
     """Nanoseconds of each round: ours, the MPI's, the floor (0: none)."""
+    run_ends: list[int] = field(default_factory=list)
+    """Where each run's rounds end in `times`."""
 
     def argument(self) -> str:
         """As the program takes it."""
@@ -70,7 +74,7 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """What is measured, in order, with the algorithms found best by trying (README.md)."""
+    """What is measured, in order, with the algorithms found best by trying."""
     made = [Case("barrier", 0, "pairwise_exchange:waits=0")]
     for size in (8, 128, 1024, 4096, 16384, 65536, 262144, 1048576):
         small = size <= 128
@@ -119,6 +123,8 @@ def run_once(mpi: str, program: Path, ranks: int, rounds: int, calls: int, wante
         if line.startswith("case "):
             _, index, ours, theirs, floor = line.split()
             wanted[int(index)].times.append((float(ours), float(theirs), float(floor)))
+    for case in wanted:
+        case.run_ends.append(len(case.times))
 
 
 def quartiles(values: Sequence[float]) -> float:
@@ -143,6 +149,10 @@ def row(mpi: str, ranks: int, case: Case) -> dict[str, object]:
         "over_floor": round(statistics.median(over_floor), 3) if over_floor else None,
         "ratio": round(statistics.median(ratios), 3),
         "spread": round(quartiles(ratios), 3),
+        "runs": [
+            round(statistics.median(ratios[first:last]), 3)
+            for first, last in pairwise([0, *(case.run_ends or [len(ratios)])])
+        ],
         "n": len(ratios),
     }
 
@@ -194,7 +204,8 @@ def main() -> int:
         floor = f", floor {line['floor']} ns (x{line['over_floor']})" if line["floor"] else ""
         print(
             f"{line['what']}: ours {line['ours']} ns, {line['rival']} {line['theirs']} ns{floor}; "
-            f"ratio {line['ratio']} (quartile distance {line['spread']}, n={line['n']})"
+            f"ratio {line['ratio']} (quartile distance {line['spread']}, n={line['n']}, "
+            f"run by run {line['runs']})"
         )
     return 0
 

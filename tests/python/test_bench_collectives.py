@@ -37,6 +37,9 @@ def test_a_row_holds_ratios_to_the_mpi_and_to_the_floor(bench: ModuleType) -> No
     assert row["ratio"] == 2  # the median of 3, 2, 1.5
     assert row["over_floor"] == 1.25  # the median of 1.25, 1, 1.25
     assert row["n"] == 3
+    assert row["runs"] == [2]
+    case.run_ends = [2, 3]
+    assert bench.row("mpich", 2, case)["runs"] == [2.5, 1.5]
     assert {"what", "unit", "rival", "spread"} <= set(row)
 
 

@@ -39,7 +39,7 @@ SHAPES: Mapping[Selection, Mapping[str, Value]] = MappingProxyType(
 shape, whichever algorithms are selected. Nothing: the default, paper 001's two buffers of 16 KB."""
 TUNED = "cell-blade"
 """Whose bundled tuning speaks for a simulated Cell that has none of its own: the same SPEs, chip by chip."""
-MOST_RANKS = 128
+MOST_RANKS = 64
 _MOST_BYTES = 16 * 1024**2
 _MOST_CALLS = 1_000_000
 _MOST_DELAY_NS = 1_000_000_000
