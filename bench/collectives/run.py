@@ -3,7 +3,7 @@
 One program per MPI has corewise's collectives, that MPI's and a hand-written floor in one process, in turn
 within every round (bench_collectives.cpp says how each is timed). Ratio = the MPI's time / corewise's, taken
 round by round (over 1: corewise is faster), its median over the rounds of all runs; spread: the distance
-between its quartiles over the same rounds; runs: the median of each run, which shows how far processes differ.
+between its quartiles over the same rounds; runs: the median of each run, which shows how processes differ.
 Floor: two bare flags, an exchange of 8 bytes in the flags' lines.
 
 Usage: .venv/bin/python bench/collectives/run.py [--rounds N] [--calls N] [--ranks 2] [--mpi NAME] [--json]
