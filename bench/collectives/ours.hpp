@@ -18,6 +18,7 @@ namespace corewise::bench {
 
 /// Buffers of a host: its caches are larger than a local store.
 inline coll::Shape host_shape(int ranks) {
+  if (ranks > coll::kMostRanks) give_up("processes: more than " + std::to_string(coll::kMostRanks));
   coll::Shape shape = coll::Shape::eager(ranks);
   shape.buffer_bytes = 64 * 1024;
   shape.buffers = 4;
@@ -54,6 +55,7 @@ class Ours {
 
   explicit Ours(coll::Rank<Port>& rank) : rank_(rank) {
     sum_.combine = kernels::combine_for(kernels::Operator::sum, kernels::Element::int64);
+    sum_.combine_row = kernels::combine_row_for(kernels::Operator::sum, kernels::Element::int64);
     sum_.element_bytes = 8;
     call_.operation = &sum_;
   }

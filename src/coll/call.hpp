@@ -60,11 +60,15 @@ struct Blocks {
 /// combined, lower ranks on the left (`in`) where it is not commutative.
 struct Operation {
   using Combine = void (*)(const std::byte* in, std::byte* inout, std::size_t count);
+  using CombineRow = void (*)(std::byte* operands, std::size_t rows, std::size_t count);
   using UserCombine = void (*)(void* context, const std::byte* in, std::byte* inout, std::size_t count);
 
   Combine combine = nullptr;   ///< inout = in OP inout; a predefined one (kernels/reduce.hpp), or
   UserCombine user = nullptr;  ///< the user's, given `context`
   void* context = nullptr;
+  /// A predefined one's kernel for many operands that lie side by side; null beside a user's, and where nobody has
+  /// given it: then they are combined two at a time.
+  CombineRow combine_row = nullptr;
   std::uint32_t element_bytes = 1;  ///< extent
   bool commutative = true;
   std::uint32_t cycles_per_quadword = 15;  ///< what an SPU needs for 16 bytes; see cost::kCombine

@@ -107,7 +107,9 @@ class Eager {
   };
 
   static std::uint32_t at(int rank) { return static_cast<std::uint32_t>(rank); }
-  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(port_.size()); }
+  [[nodiscard]] std::size_t size() const {
+    return shape_.eager_slots > 0 ? static_cast<std::size_t>(port_.size()) : 0;
+  }
   [[nodiscard]] static Parts split(std::size_t bytes) {
     if (bytes <= port::Line16::kPayloadBytes) return {0, true};
     const std::size_t in_long = std::min<std::size_t>(bytes, port::Line128::kPayloadBytes);

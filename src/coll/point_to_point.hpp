@@ -11,6 +11,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 
 #include "coll/rank.hpp"
@@ -33,7 +34,9 @@ template <port::Port P>
 class TransferAreas {
  public:
   explicit TransferAreas(const Rank<P>& me)
-      : half_(me.shape.bounce() / 2), piece_(half_ / 2 / port::kStageAlignment * port::kStageAlignment) {}
+      : half_(me.shape.bounce() / 2), piece_(half_ / 2 / port::kStageAlignment * port::kStageAlignment) {
+    assert(piece_ > 0);
+  }
   [[nodiscard]] std::uint32_t piece_bytes() const { return piece_; }
   [[nodiscard]] port::StageOffset sending(std::uint64_t piece) const { return turn(piece); }
   [[nodiscard]] port::StageOffset receiving(std::uint64_t piece) const { return half_ + turn(piece); }

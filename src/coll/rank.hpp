@@ -3,7 +3,8 @@
 // (as MPI demands of a communicator).
 //
 // At the end of a call no peer will touch the rank's buffers again and nothing of its own is under way into user
-// memory; what may still be under way are lines. SPDX-License-Identifier: BSD-3-Clause
+// memory, its own or a peer's (port::DirectWrite); what may still be under way are lines. SPDX-License-Identifier:
+// BSD-3-Clause
 #pragma once
 
 #include <cassert>
@@ -30,7 +31,9 @@ struct Rank {
         eager(on, of),
         stage(on, of),
         closing_barrier(on, port::Line16{0}, kClosingTag, 0, barrier::AfterPut::waits_too) {
+    static_assert(sizeof(closing_barrier) <= kClosingBarrierBytes);
     assert(on.size() == of.ranks && on.layout() == of.layout());
+    assert(of.ranks <= kMostRanks && closing_barrier.lines_needed(of.ranks) <= kReleaseLine);
   }
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;

@@ -17,14 +17,18 @@ namespace corewise::coll {
 
 /// Bytes of the stage kept for copies whose two places are not congruent.
 inline constexpr std::uint32_t kBounceBytes = 256;
+/// The closing barrier's partners and number.
+inline constexpr std::uint32_t kClosingBarrierBytes = 160;
+/// The closing barrier has at most seven steps on this many ranks, so that the eighth line is the list's.
+inline constexpr int kMostRanks = 64;
 /// Lines of the closing barrier.
 inline constexpr std::uint32_t kClosingLines = 8;
-/// Of these, the one by which rank 0 releases all at once by a DMA list (up to 63 ranks leave it free).
+/// Of these, the one by which rank 0 releases all at once by a DMA list.
 inline constexpr std::uint32_t kReleaseLine = kClosingLines - 1;
 
 struct Shape {
   int ranks = 1;
-  std::uint32_t buffer_bytes = 16 * 1024;  ///< of each buffer; a multiple of 128
+  std::uint32_t buffer_bytes = 16 * 1024;  ///< of each buffer; a multiple of 128; all together at least 512
   int buffers = 2;                         ///< 1 .. 4
   std::uint32_t eager_slots = 0;           ///< messages that a peer may be behind in reading; 0 or a power of two
   bool eager_lines128 = false;             ///< slots of 128 bytes beside those of 16
@@ -66,9 +70,16 @@ struct Shape {
     const std::uint32_t slots = peers() * eager_slots;
     return {bounce() + kBounceBytes, eager_lines() + slots, eager_lines128 ? slots : 0, atomic_words};
   }
-  /// Bytes of counters beside the layout, which count against a local store's budget too.
+  /// What a Rank keeps beside the layout, which counts against a local store's budget too: a number per peer told
+  /// and heard in each of three arrays, four per peer with eager slots, the closing barrier.
   [[nodiscard]] constexpr std::uint32_t counter_bytes() const {
-    return peers() * static_cast<std::uint32_t>(sizeof(port::Sequence)) * (eager_slots > 0 ? 7U : 4U);
+    const std::uint32_t numbers = eager_slots > 0 ? 6 + 4 : 6;
+    return peers() * numbers * static_cast<std::uint32_t>(sizeof(port::Sequence)) + kClosingBarrierBytes;
+  }
+  /// The longest element of an operator that every reduction has room for: no algorithm cuts the buffers into more
+  /// than four areas. One that eager messages carry needs no area.
+  [[nodiscard]] constexpr std::uint32_t most_element_bytes() const {
+    return bounce() / 4 / port::kStageAlignment * port::kStageAlignment;
   }
   /// The longest eager message: what a line of 128 and a line of 16 bytes carry beside their numbers.
   [[nodiscard]] constexpr std::uint32_t eager_bytes() const {
@@ -77,11 +88,14 @@ struct Shape {
   }
 };
 
-/// Announcements, acknowledgements, and eager lines of 128 bytes for this reader.
+/// Announcements, acknowledgements, the barriers' own metadata, and eager lines of 128 bytes for this reader.
 constexpr port::Tag metadata_tag(int peer) {
   return static_cast<port::Tag>(peer) % 16;
 }
-/// Barrier metadata and eager lines of 16 bytes for this reader.
+/// Eager lines of 16 bytes for this reader. Those to readers 0 to 9 may share a tag with the closing barrier, those
+/// to readers 10 to 15 with the list, the bounce area and the buffers' copies (below). That is right: a tag only
+/// adds order, a line's tag stays the same, and who waits for copies waits for such lines too, which complete by
+/// themselves. It costs those six readers' writers a little where an eager message follows a copy at once.
 constexpr port::Tag second_tag(int peer) {
   return 16 + static_cast<port::Tag>(peer) % 16;
 }

@@ -119,17 +119,14 @@ class Stage {
     port_.compute(cost::kCombine + std::int64_t{operation.cycles_per_quadword} * ((bytes + 15) / 16));
   }
   /// Combines `count` operands of `bytes` each that lie side by side from `first` on, lower ranks first, into the
-  /// last of them. A predefined operator takes them all in one call (the switches and the loop's set-up once).
+  /// last of them: by one call of the operator's row kernel, or, where it has none, by a call for each pair.
   void combine_row(const Operation& operation, port::StageOffset first, std::uint32_t count, std::uint32_t bytes) {
-    if (operation.user != nullptr) {
+    if (operation.combine_row == nullptr) {
       for (std::uint32_t i = 1; i < count; ++i)
         combine(operation, first + (i - 1) * bytes, first + i * bytes, bytes);
       return;
     }
-    const std::span<std::byte> stage = port_.stage();
-    for (std::uint32_t i = 1; i < count; ++i) {
-      operation(stage.data() + first + (i - 1) * bytes, stage.data() + first + i * bytes, bytes);
-    }
+    operation.combine_row(port_.stage().data() + first, count, bytes / operation.element_bytes);
     const std::int64_t quadwords = std::int64_t{(bytes + 15) / 16} * (count - 1);
     port_.compute(cost::kCombine + operation.cycles_per_quadword * quadwords);
   }

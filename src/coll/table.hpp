@@ -34,8 +34,6 @@ enum Needs : std::uint32_t {
   kCommutative = 1,   ///< the operator
   kFitsEager = 2,     ///< `bytes` at most Shape::eager_bytes()
   kContiguous = 4,    ///< no stride
-  kPowerOfTwo = 8,    ///< ranks
-  kFourBuffers = 16,  ///< Shape::buffers >= 4
   kPpe = 32,          ///< a program on the PPE that serves (lab/ppe_service.hpp)
   kEagerSlots = 64,   ///< Shape::eager_slots >= 2
   kAtomicWord = 128,  ///< Shape::atomic_words >= 1
@@ -57,26 +55,54 @@ struct Row {
 
 /// The facts that decide whether a row may be used: equal on all ranks.
 struct Facts {
-  std::uint64_t bytes = 0;  ///< of the operand, or of the largest block that every rank knows
+  std::uint64_t bytes = 0;          ///< of the operand, or of the largest block that every rank knows
+  std::uint32_t element_bytes = 1;  ///< of the operator; 1 where there is none
   bool commutative = true;
   bool contiguous = true;
   bool ppe = false;
   bool workspace = false;
 };
 
+/// Why a row cannot be used.
+enum class Lacks : std::uint8_t {
+  nothing,
+  fewer_ranks,   ///< at most kMostRanks
+  port,          ///< its capabilities
+  element_room,  ///< Facts::element_bytes at most Shape::most_element_bytes()
+  commutative,
+  any_slots,    ///< for eager messages
+  eager_bytes,  ///< Facts::bytes at most Shape::eager_bytes()
+  two_slots,
+  contiguous,
+  ppe,
+  atomic_word,
+  workspace,
+};
+
+/// The first thing that is lacking for an algorithm of such needs; what its port must have aside.
+constexpr Lacks lacking(std::uint32_t all_needs, const Shape& shape, const Facts& facts) {
+  const auto needs = [all_needs](Needs need) { return (all_needs & need) != 0; };
+  if (shape.ranks > kMostRanks) return Lacks::fewer_ranks;
+  if (needs(kCommutative) && !facts.commutative) return Lacks::commutative;
+  if (needs(kFitsEager) && shape.eager_slots == 0) return Lacks::any_slots;
+  if (needs(kFitsEager) && facts.bytes > shape.eager_bytes()) return Lacks::eager_bytes;
+  if (!needs(kFitsEager) && facts.element_bytes > shape.most_element_bytes()) return Lacks::element_room;
+  if (needs(kContiguous) && !facts.contiguous) return Lacks::contiguous;
+  if (needs(kEagerSlots) && shape.eager_slots < 2) return Lacks::two_slots;
+  if (needs(kPpe) && !facts.ppe) return Lacks::ppe;
+  if (needs(kAtomicWord) && shape.atomic_words < 1) return Lacks::atomic_word;
+  if (needs(kWorkspace) && !facts.workspace) return Lacks::workspace;
+  return Lacks::nothing;
+}
+
+template <port::Port P>
+constexpr Lacks lacking(const Row<P>& row, const Shape& shape, const Facts& facts) {
+  return row.run == nullptr ? Lacks::port : lacking(row.needs, shape, facts);
+}
+
 template <port::Port P>
 constexpr bool usable(const Row<P>& row, const Shape& shape, const Facts& facts) {
-  const auto needs = [&row](Needs need) { return (row.needs & need) != 0; };
-  if (row.run == nullptr) return false;
-  if (needs(kCommutative) && !facts.commutative) return false;
-  if (needs(kFitsEager) && (shape.eager_slots == 0 || facts.bytes > shape.eager_bytes())) return false;
-  if (needs(kContiguous) && !facts.contiguous) return false;
-  if (needs(kPowerOfTwo) && (shape.ranks & (shape.ranks - 1)) != 0) return false;
-  if (needs(kFourBuffers) && shape.buffers < 4) return false;
-  if (needs(kPpe) && !facts.ppe) return false;
-  if (needs(kAtomicWord) && shape.atomic_words < 1) return false;
-  if (needs(kWorkspace) && !facts.workspace) return false;
-  return !needs(kEagerSlots) || shape.eager_slots >= 2;
+  return lacking(row, shape, facts) == Lacks::nothing;
 }
 
 }  // namespace corewise::coll

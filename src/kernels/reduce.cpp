@@ -169,79 +169,105 @@ void combine(const std::byte* __restrict__ in, std::byte* __restrict__ inout, st
   }
 }
 
+/// Element by element over all operands, so that what is combined stays in a register.
+template <class Operation, class T>
+void combine_row(std::byte* operands, std::size_t rows, std::size_t count) {
+  if (rows == 0) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::byte* here = operands + i * sizeof(T);
+    T value = load<T>(here);
+    for (std::size_t row = 1; row < rows; ++row) {
+      here += count * sizeof(T);
+      value = Operation::apply(value, load<T>(here));
+    }
+    if (rows > 1) store(here, value);
+  }
+}
+
 void keep(const std::byte* /*in*/, std::byte* /*inout*/, std::size_t /*count*/) {}
+void keep_row(std::byte* /*operands*/, std::size_t /*rows*/, std::size_t /*count*/) {}
+
+struct Kernels {
+  Combine pair = nullptr;
+  CombineRow row = nullptr;
+};
+
+template <class Operation, class T>
+constexpr Kernels kernels_of() {
+  return {combine<Operation, T>, combine_row<Operation, T>};
+}
 
 // What MPI-4.1, section 6.9.2, allows on each group.
 // ----------------------------------------------------------------
 
 template <class T>
-Combine of_bytes(Operator operation) {
-  if (operation == Operator::bitwise_and) return combine<BitwiseAnd, T>;
-  if (operation == Operator::bitwise_or) return combine<BitwiseOr, T>;
-  if (operation == Operator::bitwise_xor) return combine<BitwiseXor, T>;
-  return nullptr;
+Kernels of_bytes(Operator operation) {
+  if (operation == Operator::bitwise_and) return kernels_of<BitwiseAnd, T>();
+  if (operation == Operator::bitwise_or) return kernels_of<BitwiseOr, T>();
+  if (operation == Operator::bitwise_xor) return kernels_of<BitwiseXor, T>();
+  return {};
 }
 
 template <class T>
-Combine of_logicals(Operator operation) {
-  if (operation == Operator::logical_and) return combine<LogicalAnd, T>;
-  if (operation == Operator::logical_or) return combine<LogicalOr, T>;
-  if (operation == Operator::logical_xor) return combine<LogicalXor, T>;
-  return nullptr;
+Kernels of_logicals(Operator operation) {
+  if (operation == Operator::logical_and) return kernels_of<LogicalAnd, T>();
+  if (operation == Operator::logical_or) return kernels_of<LogicalOr, T>();
+  if (operation == Operator::logical_xor) return kernels_of<LogicalXor, T>();
+  return {};
 }
 
 template <class T>
-Combine of_complex(Operator operation) {
-  if (operation == Operator::sum) return combine<Sum, T>;
-  if (operation == Operator::product) return combine<Product, T>;
-  return nullptr;
+Kernels of_complex(Operator operation) {
+  if (operation == Operator::sum) return kernels_of<Sum, T>();
+  if (operation == Operator::product) return kernels_of<Product, T>();
+  return {};
 }
 
 template <class T>
-Combine of_reals(Operator operation) {
-  if (operation == Operator::minimum) return combine<Minimum, T>;
-  if (operation == Operator::maximum) return combine<Maximum, T>;
+Kernels of_reals(Operator operation) {
+  if (operation == Operator::minimum) return kernels_of<Minimum, T>();
+  if (operation == Operator::maximum) return kernels_of<Maximum, T>();
   return of_complex<T>(operation);
 }
 
 template <class T>
-Combine of_integers(Operator operation) {
-  if (const Combine found = of_reals<T>(operation)) return found;
-  if (const Combine found = of_logicals<T>(operation)) return found;
+Kernels of_integers(Operator operation) {
+  if (const Kernels found = of_reals<T>(operation); found.pair != nullptr) return found;
+  if (const Kernels found = of_logicals<T>(operation); found.pair != nullptr) return found;
   return of_bytes<T>(operation);
 }
 
 template <class Value, class Index>
-Combine of_pairs(Operator operation) {
-  if (operation == Operator::minimum_location) return combine<MinimumLocation, Pair<Value, Index>>;
-  if (operation == Operator::maximum_location) return combine<MaximumLocation, Pair<Value, Index>>;
-  return operation == Operator::replace ? combine<Replace, Pair<Value, Index>> : nullptr;
+Kernels of_pairs(Operator operation) {
+  if (operation == Operator::minimum_location) return kernels_of<MinimumLocation, Pair<Value, Index>>();
+  if (operation == Operator::maximum_location) return kernels_of<MaximumLocation, Pair<Value, Index>>();
+  return operation == Operator::replace ? kernels_of<Replace, Pair<Value, Index>>() : Kernels{};
 }
 
 /// A kernel of the group, or the replacement of a T.
 template <class T, class Group>
-Combine with_replace(Group group, Operator operation) {
-  return operation == Operator::replace ? combine<Replace, T> : group(operation);
+Kernels with_replace(Group group, Operator operation) {
+  return operation == Operator::replace ? kernels_of<Replace, T>() : group(operation);
 }
 
-Combine of_quads(Operator operation) {
+Kernels of_quads(Operator operation) {
   if constexpr (std::is_void_v<Quad>) {
-    return nullptr;
+    return {};
   } else {
     return with_replace<Quad>(of_reals<Quad>, operation);
   }
 }
 
 template <class Part>
-Combine of_complex_quads(Operator operation) {
+Kernels of_complex_quads(Operator operation) {
   if constexpr (std::is_void_v<Part>) {
-    return nullptr;
+    return {};
   } else {
     return with_replace<Complex<Part>>(of_complex<Complex<Part>>, operation);
   }
 }
 
-Combine kernel(Operator operation, Element element) {
+Kernels kernel(Operator operation, Element element) {
   switch (element) {
     case Element::int8:
       return with_replace<std::int8_t>(of_integers<std::int8_t>, operation);
@@ -309,14 +335,22 @@ Combine kernel(Operator operation, Element element) {
     case Element::int64_int64:
       return of_pairs<std::int64_t, std::int64_t>(operation);
   }
-  return nullptr;
+  return {};
+}
+
+Kernels kernels_for(Operator operation, Element element) {
+  if (element_bytes(element) == 0) return {};
+  return operation == Operator::no_operation ? Kernels{keep, keep_row} : kernel(operation, element);
 }
 
 }  // namespace
 
 Combine combine_for(Operator operation, Element element) {
-  if (element_bytes(element) == 0) return nullptr;
-  return operation == Operator::no_operation ? keep : kernel(operation, element);
+  return kernels_for(operation, element).pair;
+}
+
+CombineRow combine_row_for(Operator operation, Element element) {
+  return kernels_for(operation, element).row;
 }
 
 }  // namespace corewise::kernels

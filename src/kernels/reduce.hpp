@@ -7,6 +7,10 @@
 // Bytes that are part of a value but mean nothing (six of the sixteen of an x87 long double) become 0, so that
 // equal values are equal bytes.
 //
+// Many operands at once: a row kernel combines blocks that lie side by side, lower ranks first, into the last of
+// them, which then holds the bytes that pairwise kernels leave there, called from the first two on. It reads the
+// others and writes nothing to them.
+//
 // Results depend on the two operands and their order only. Integers wrap. Minimum and maximum take `in` where it is
 // strictly better, else `inout` (that settles NaN and the two zeros). A logical result is 0 or 1, anything but 0 is
 // true. Complex products are the schoolbook formula, without the standard's recovery of infinities. Half precision
@@ -97,6 +101,13 @@ using Combine = void (*)(const std::byte* in, std::byte* inout, std::size_t coun
 /// float128 and complex256 on some). Where two classes share a layout (a Fortran INTEGER is an int32 too) the
 /// kernel is there if one of them allows it; `allowed` knows the difference.
 [[nodiscard]] Combine combine_for(Operator operation, Element element);
+
+/// `rows` blocks of `count` elements each, one after the other from `operands` on: the last becomes
+/// ((first OP second) OP ...) OP last. One block, or none, stays as it is.
+using CombineRow = void (*)(std::byte* operands, std::size_t rows, std::size_t count);
+
+/// The row kernel; nullptr where there is no `combine_for`.
+[[nodiscard]] CombineRow combine_row_for(Operator operation, Element element);
 
 /// Whether MPI-4.1 allows the operator on predefined types of the class.
 [[nodiscard]] bool allowed(Operator operation, TypeClass type_class);

@@ -326,6 +326,7 @@ Status CollectiveData::choose_operator() {
       return bad_field("", "element", quoted(task_.element), joined(kernels::elements()));
     }
     call.combine = kernels::combine_for(*operation, *element);
+    call.combine_row = kernels::combine_row_for(*operation, *element);
     if (call.combine == nullptr) {
       return bad_field("", "element", quoted(task_.element), "what MPI allows for the operator " + task_.operation);
     }
@@ -580,6 +581,31 @@ void CollectiveData::fill(int rank, std::span<std::byte> area) const {
   }
 }
 
+Status CollectiveData::wrong_data(int rank, int set, const std::string& place, std::byte found,
+                                  std::byte expected) const {
+  const auto number = [](std::byte value) { return std::to_string(std::to_integer<int>(value)); };
+  return {Code::unsupported, "wrong data: " + std::string(name_of(task_.collective)) + ", rank " +
+                                 std::to_string(rank) + ", set " + std::to_string(set) + ": " + place + " is " +
+                                 number(found) + ", not " + number(expected)};
+}
+
+Status CollectiveData::check_call(int rank, int set, std::span<const std::byte> area) const {
+  if (task_.in_place) return {};
+  std::vector<std::byte> wanted(buffers_[static_cast<std::size_t>(rank)].receive_bytes, kNothingYet);
+  expect(rank, set, wanted);
+  const std::span<const std::byte> receive = area.subspan(receive_at(rank, set), wanted.size());
+  const auto [found, expected] = std::ranges::mismatch(receive, wanted);
+  if (found == receive.end()) return {};
+  const std::string place = "byte " + std::to_string(found - receive.begin()) + " of its receive buffer";
+  return wrong_data(rank, set, place, *found, *expected);
+}
+
+void CollectiveData::forget_call(int rank, int set, std::span<std::byte> area) const {
+  if (task_.in_place) return;
+  const std::uint64_t bytes = buffers_[static_cast<std::size_t>(rank)].receive_bytes;
+  std::ranges::fill(area.subspan(receive_at(rank, set), bytes), kNothingYet);
+}
+
 Status CollectiveData::check(int rank, std::span<const std::byte> area) const {
   std::vector<std::byte> wanted(area.size());
   fill(rank, wanted);
@@ -595,16 +621,13 @@ Status CollectiveData::check(int rank, std::span<const std::byte> area) const {
   if (found == area.end()) return {};
   const auto at = static_cast<std::uint64_t>(found - area.begin());
   const int set = std::min(task_.sets - 1, static_cast<int>(at / each.set_bytes));
-  const auto hex = [](std::byte value) { return std::to_string(std::to_integer<int>(value)); };
   std::string place = "outside of its buffers";
   if (at >= receive_at(rank, set) && at < receive_at(rank, set) + each.receive_bytes) {
     place = "byte " + std::to_string(at - receive_at(rank, set)) + " of its receive buffer";
   } else if (at >= send_at(rank, set) && at < send_at(rank, set) + each.send_bytes) {
     place = "byte " + std::to_string(at - send_at(rank, set)) + " of its send buffer";
   }
-  return {Code::unsupported, "wrong data: " + std::string(name_of(task_.collective)) + ", rank " +
-                                 std::to_string(rank) + ", set " + std::to_string(set) + ": " + place + " is " +
-                                 hex(*found) + ", not " + hex(*expected)};
+  return wrong_data(rank, set, place, *found, *expected);
 }
 
 }  // namespace corewise::lab

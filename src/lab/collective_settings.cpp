@@ -155,10 +155,6 @@ Configuration default_configuration(const Algorithm& algorithm, int ranks) {
   Configuration configuration;
   const bool eager = (algorithm.needs & (coll::kFitsEager | coll::kEagerSlots)) != 0;
   configuration.shape = eager ? coll::Shape::eager(ranks) : coll::Shape::paper(ranks);
-  if ((algorithm.needs & coll::kFourBuffers) != 0) {
-    configuration.shape.buffers = 4;
-    configuration.shape.buffer_bytes /= 2;
-  }
   if ((algorithm.needs & coll::kAtomicWord) != 0) configuration.shape.atomic_words = 2;
   return configuration;
 }
@@ -182,21 +178,37 @@ Result<Configuration> configure(const Algorithm& algorithm, int ranks, const Set
 }
 
 Status check_usable(const Algorithm& algorithm, const coll::Shape& shape, const coll::Facts& facts) {
-  const auto lacks = [&](coll::Needs need, bool there) { return (algorithm.needs & need) != 0 && !there; };
+  using coll::Lacks;
   const auto no = [&](std::string_view field, const std::string& found, const std::string& allowed) {
     return bad_field("", field, found, allowed + " for the algorithm " + std::string(algorithm.name));
   };
-  const std::string ranks = std::to_string(shape.ranks), slots = std::to_string(shape.eager_slots);
-  if (lacks(coll::kCommutative, facts.commutative))
-    return no("operation", "one that does not commute", "one that does");
-  if (lacks(coll::kFitsEager, shape.eager_slots > 0)) return no("eager_slots", slots, "1 or more");
-  if (lacks(coll::kFitsEager, facts.bytes <= shape.eager_bytes())) {
-    return no("bytes", std::to_string(facts.bytes), "0 to " + std::to_string(shape.eager_bytes()));
+  const auto up_to = [](std::uint64_t most) { return "0 to " + std::to_string(most); };
+  switch (coll::lacking(algorithm.needs, shape, facts)) {
+    case Lacks::nothing:
+      return {};
+    case Lacks::fewer_ranks:
+      return no("ranks", std::to_string(shape.ranks), "1 to " + std::to_string(coll::kMostRanks));
+    case Lacks::port:
+      return no("port", "one without the capability", "one that has it");
+    case Lacks::element_room:
+      return no("element", std::to_string(facts.element_bytes) + " bytes", up_to(shape.most_element_bytes()));
+    case Lacks::commutative:
+      return no("operation", "one that does not commute", "one that does");
+    case Lacks::any_slots:
+      return no("eager_slots", std::to_string(shape.eager_slots), "1 or more");
+    case Lacks::eager_bytes:
+      return no("bytes", std::to_string(facts.bytes), up_to(shape.eager_bytes()));
+    case Lacks::two_slots:
+      return no("eager_slots", std::to_string(shape.eager_slots), "2 or more");
+    case Lacks::contiguous:
+      return no("stride", "strided data", "contiguous data");
+    case Lacks::ppe:
+      return no("ppe", "none that serves", "one that serves");
+    case Lacks::atomic_word:
+      return no("atomic_words", std::to_string(shape.atomic_words), "1 or more");
+    case Lacks::workspace:
+      return no("workspace", "none", "one on every rank");
   }
-  if (lacks(coll::kContiguous, facts.contiguous)) return no("stride", "strided data", "contiguous data");
-  if (lacks(coll::kPowerOfTwo, (shape.ranks & (shape.ranks - 1)) == 0)) return no("ranks", ranks, "powers of two");
-  if (lacks(coll::kFourBuffers, shape.buffers >= 4)) return no("buffers", std::to_string(shape.buffers), "4");
-  if (lacks(coll::kEagerSlots, shape.eager_slots >= 2)) return no("eager_slots", slots, "2 or more");
   return {};
 }
 

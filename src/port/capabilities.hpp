@@ -66,6 +66,12 @@ concept AtomicWords = Port<P> && requires(P& port, std::uint32_t word, std::uint
   { port.load_word(word) } -> std::same_as<std::uint32_t>;
 };
 
+/// Blocks until ready(), which looks at the word by load_word, is true, and lets others run as wait_lines does.
+/// Where it is missing a program looks again and again, and spends the looks.
+template <class P>
+concept WordWaits =
+    AtomicWords<P> && requires(P& port, std::uint32_t word, bool (*ready)()) { port.wait_word(word, ready); };
+
 /// Words of 32 bits to and from a coordinator that is no rank (the Cell's PPE), in order; full or empty blocks.
 template <class P>
 concept Mailboxes = Port<P> && requires(P& port, std::uint32_t value) {

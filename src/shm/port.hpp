@@ -82,6 +82,11 @@ class ShmPort {
   [[nodiscard]] std::uint32_t load_word(std::uint32_t word) {
     return word_of(word).load(std::memory_order_acquire);
   }
+  // port::WordWaits
+  template <class Ready>
+  void wait_word(std::uint32_t /*word*/, Ready&& ready) {
+    wait_until(ready, policy_);
+  }
 
  private:
   auto& line_of(int rank, port::Line16 line) const {
@@ -110,7 +115,7 @@ class ShmPort {
   WaitPolicy policy_;
 };
 
-static_assert(port::Port<ShmPort> && port::AtomicWords<ShmPort>);
+static_assert(port::Port<ShmPort> && port::WordWaits<ShmPort>);
 static_assert(std::atomic_ref<std::uint32_t>::is_always_lock_free, "ranks may be processes");
 
 }  // namespace corewise::shm

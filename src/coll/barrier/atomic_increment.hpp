@@ -23,7 +23,12 @@ void atomic_increment(Rank<P>& me, const Call<P>& /*call*/, const Parameters& /*
   if (before % kBarriers == ranks - 1) {
     me.port.fetch_add(kWord, kBarriers - ranks);
   } else {
-    while (me.port.load_word(kWord) / kBarriers == before / kBarriers) me.port.compute(cost::kHear);
+    const auto all_in = [&me, before] { return me.port.load_word(kWord) / kBarriers != before / kBarriers; };
+    if constexpr (port::WordWaits<P>) {
+      me.port.wait_word(kWord, all_in);
+    } else {
+      while (!all_in()) me.port.compute(cost::kHear);
+    }
   }
 }
 

@@ -1,7 +1,9 @@
 // What the barriers share: how a flag is set, and the waits for its write. A flag is an entry of the barriers' own
 // metadata array (Rank::barrier_flags): a number that grows, never set back, so a barrier may follow another at
 // once. Every barrier here lets a rank be one barrier ahead of another and no further, which is what "this number
-// or a later one" needs. SPDX-License-Identifier: BSD-3-Clause
+// or a later one" needs. Beside the array there is one flag more, the line kReleaseLine that rank 0 writes to all
+// by one DMA list (one_to_all.hpp); its number, Rank::releases, grows likewise. SPDX-License-Identifier:
+// BSD-3-Clause
 #pragma once
 
 #include "coll/call.hpp"

@@ -46,6 +46,7 @@ class PairwiseExchange {
         first_tag_(first_tag),
         number_(last),
         after_put_(after_put) {
+    assert(steps_ <= kMostSteps);
     assert(first.index + steps_ <= port.layout().lines16 && first_tag + steps_ <= port::kTags);
     for (std::uint32_t step = 0; step < steps_; ++step) {
       peers_[step] = pairwise_exchange_schedule::peers(port.size(), port.rank(), static_cast<int>(step));
@@ -77,13 +78,15 @@ class PairwiseExchange {
     if (peers.from != pairwise_exchange_schedule::nobody) port::wait_line(port_, first_ + step, number_);
   }
 
+  static constexpr std::uint32_t kMostSteps = 16;  ///< of up to 16384 ranks
+
   P& port_;
   std::uint32_t steps_;
   port::Line16 first_;
   port::Tag first_tag_;
   port::Sequence number_;
   AfterPut after_put_;
-  std::array<pairwise_exchange_schedule::Peers, pairwise_exchange_schedule::kMaxSteps> peers_{};
+  std::array<pairwise_exchange_schedule::Peers, kMostSteps> peers_{};
 };
 
 }  // namespace corewise::coll::barrier

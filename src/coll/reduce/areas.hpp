@@ -1,7 +1,8 @@
 // What the reductions share: the rank's buffers as n equal areas, and pieces of whole elements.
 //
 // The paper has four areas in two buffers ("four buffers of 8KB each instead of two buffer of 16K each", 001,
-// section 7); with Shape::buffers = 4 they are four full buffers. An element must fit into an area.
+// section 7); with Shape::buffers = 4 they are four full buffers. An element must fit into an area: usable()
+// (table.hpp) refuses a longer one.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

@@ -1,6 +1,8 @@
 // The paper's future work (001, section 8, i and ii) for reduce: operands travel inside the writes of the metadata
 // entries, up the same tree as TREE's, and no barrier closes the call. A rank takes the operands of a phase's
 // children before it combines any of them: they come at about the same time, those of a later phase later. A
+// predefined operator takes all that are there in one call, which no algorithm of the paper's does (see
+// cost::kCombine for what that assumes); a user's that commutes is called by halves, log2 times. A
 // message lies in its slot until its reader has acknowledged, so fast ranks may be as many calls ahead as there are
 // slots.
 //
@@ -55,10 +57,10 @@ class EagerOperands {
     if (first_ + count_ == room_) make_room();
     return me_.stage.bytes(place(first_ + count_++), bytes());
   }
-  /// Combines all that are there into own(): in one call where the operator is predefined, by halves (log2 calls)
-  /// where it is the user's and commutes.
+  /// Combines all that are there into own(): in one call where the operator has a row kernel, by halves (log2
+  /// calls) where it has none and commutes.
   void fold() {
-    const bool halves = call_.operation->user != nullptr && call_.operation->commutative;
+    const bool halves = call_.operation->combine_row == nullptr && call_.operation->commutative;
     while (halves && count_ > 1) {
       const std::uint32_t pairs = count_ / 2;
       me_.stage.combine(*call_.operation, place(first_), place(first_ + count_ - pairs), pairs * bytes());

@@ -38,8 +38,9 @@ std::uint32_t weight_of(const Rank<P>& me, typename P::ConstUserAddress data, co
   return 100;
 }
 
-/// Who reduces what: the first ranks from `first` on, a part each, none shorter than Parameters::min_piece; where
-/// all take part, by their weights.
+/// Who reduces what: the first ranks from `first` on, a part each, none but the last shorter than
+/// Parameters::min_piece; where all take part, weighed after that: a smaller weight may be a part below the
+/// minimum.
 class Shares {
  public:
   template <class P, class Address>

@@ -23,13 +23,13 @@ consteval auto make_rows() {
       Row<P>{"tree", "TREE: up a tree of degree k from local store to local store; k = 1 pipelined (001, 7.1)",
              kDegree | kPipeline | kWaits | kClosing, kAnything, &tree<P>},
       Row<P>{"pieces", "AG: each rank reduces a piece of everybody's main memory (001, 7.1)",
-             kMinPiece | kPipeline | kFarPercent, kAnything, kPieces()},
+             kMinPiece | kPipeline | kFarPercent | kWaits, kAnything, kPieces()},
       Row<P>{"tree_main_memory", "TREEMM: a tree of degree k over send and receive (001, 7.1)", kDegree | kClosing,
              kWorkspace, &tree_main_memory<P>},
       Row<P>{"rabenseifner", "recursive halving in local stores, the root gathers the parts (001, 7.3)",
              kPipeline | kClosing, kAnything, &rabenseifner<P>},
-      Row<P>{"eager_tree", "operands inside the metadata, up a tree of degree k (001, 8)", kDegree | kClosing,
-             kFitsEager | kEagerSlots, &eager_tree<P>},
+      Row<P>{"eager_tree", "operands inside the metadata, up a tree of degree k, combined a row at a time (001, 8)",
+             kDegree | kClosing, kFitsEager | kEagerSlots, &eager_tree<P>},
   };
 }
 

@@ -354,6 +354,62 @@ TEST(Reduce, EveryOperatorOnEveryElement) {
   }
 }
 
+template <class T>
+T combined(Operator operation, Element element, T low, T high) {
+  combine_for(operation, element)(reinterpret_cast<const std::byte*>(&low), reinterpret_cast<std::byte*>(&high), 1);
+  return high;
+}
+
+/// Blocks side by side: the row kernel leaves in the last what pairwise calls in order leave there, and all other
+/// bytes as they were.
+void check_row(Operator operation, const Shape& shape, std::size_t rows, std::size_t count, std::size_t start,
+               Rng& random) {
+  const std::size_t each = count * shape.extent;
+  Bytes operands(start + rows * each + 5);
+  fill(operands, start, rows * count, shape, random);
+  Bytes pairwise = operands;
+  Bytes wanted = operands;
+  for (std::size_t row = 1; row < rows; ++row) {
+    std::byte* here = pairwise.data() + start + row * each;
+    combine_for(operation, shape.element)(here - each, here, count);
+    if (row == rows - 1) std::copy_n(here, each, wanted.data() + start + row * each);
+  }
+  combine_row_for(operation, shape.element)(operands.data() + start, rows, count);
+  EXPECT_EQ(operands, wanted) << name(operation) << " of " << rows << " x " << count << ' ' << name(shape.element)
+                              << " at +" << start;
+}
+
+TEST(Reduce, ARowIsThePairsInOrder) {
+  for (const Shape& shape : shapes()) {
+    for (const Operator operation : operators()) {
+      const bool there = combine_for(operation, shape.element) != nullptr;
+      ASSERT_EQ(combine_row_for(operation, shape.element) != nullptr, there)
+          << name(operation) << ' ' << name(shape.element);
+      if (!there) continue;
+      Rng random(23);
+      for (const std::size_t rows : {0U, 1U, 2U, 3U, 8U}) {
+        for (const std::size_t count : {0U, 1U, 3U, 17U})
+          check_row(operation, shape, rows, count, rows % 4, random);
+      }
+    }
+  }
+}
+
+/// What is no sum of small integers: the order of rounding is that of the pairs too.
+TEST(Reduce, ARowRoundsAsThePairsDo) {
+  const std::vector<float> drawn = {1e8F, 1.0F, -1e8F, 0.3F, -0.7F};
+  std::vector<float> row = drawn;
+  combine_row_for(Operator::sum, Element::float32)(reinterpret_cast<std::byte*>(row.data()), row.size(), 1);
+  float sum = drawn[0];
+  for (std::size_t i = 1; i < drawn.size(); ++i) sum = combined(Operator::sum, Element::float32, sum, drawn[i]);
+  EXPECT_EQ(row.back(), sum);
+  EXPECT_TRUE(std::equal(drawn.begin(), drawn.end() - 1, row.begin()));
+  std::vector<float> backwards(drawn.rbegin(), drawn.rend());
+  combine_row_for(Operator::sum, Element::float32)(reinterpret_cast<std::byte*>(backwards.data()), backwards.size(),
+                                                   1);
+  EXPECT_NE(backwards.back(), sum);
+}
+
 TEST(Reduce, RefusesWhatMpiForbids) {
   int refused = 0;
   for (const Shape& shape : shapes()) {
@@ -414,12 +470,6 @@ TEST(Reduce, AllButTheOneSidedCommute) {
     const bool one_sided = operation == Operator::replace || operation == Operator::no_operation;
     EXPECT_EQ(commutative(operation), !one_sided) << name(operation);
   }
-}
-
-template <class T>
-T combined(Operator operation, Element element, T low, T high) {
-  combine_for(operation, element)(reinterpret_cast<const std::byte*>(&low), reinterpret_cast<std::byte*>(&high), 1);
-  return high;
 }
 
 TEST(Reduce, IntegersWrap) {

@@ -160,6 +160,19 @@ TEST(ShmPort, AtomicWordsLoseNothing) {
   EXPECT_EQ(std::accumulate(sums.begin(), sums.end(), std::uint64_t{0}), 3999U * 4000U / 2);
 }
 
+TEST(ShmPort, AWordIsWaitedFor) {
+  const testing::Job job(2, {0, 0, 0, 1});
+  std::uint32_t seen = 0;
+  testing::run_threads(2, [&](int rank) {
+    ShmPort port(job.segment, rank, WaitPolicy{1});
+    for (int i = 0; rank == 0 && i < 1000; ++i) port.fetch_add(0, 1);
+    if (rank == 0) return;
+    port.wait_word(0, [&port] { return port.load_word(0) >= 1000; });
+    seen = port.load_word(0);
+  });
+  EXPECT_EQ(seen, 1000U);
+}
+
 TEST(WaitPolicy, SpinsLongOnlyWhereEveryRankCanHaveACore) {
   EXPECT_GT(WaitPolicy::for_ranks(2, 2).spins, WaitPolicy::for_ranks(3, 2).spins);
   EXPECT_GE(WaitPolicy::for_ranks(3, 2).spins, 1U);
