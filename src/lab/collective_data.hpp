@@ -67,6 +67,11 @@ class CollectiveData {
   void fill(int rank, std::span<std::byte> area) const;
   /// After the last call; the first wrong byte is named.
   [[nodiscard]] Status check(int rank, std::span<const std::byte> area) const;
+  /// After a call that used `set`: its receive buffer alone. In place nothing: there each call has its own set, and
+  /// check() sees them all.
+  [[nodiscard]] Status check_call(int rank, int set, std::span<const std::byte> area) const;
+  /// The set's receive buffer holds nothing again, as before the first call, so that the next has to write it.
+  void forget_call(int rank, int set, std::span<std::byte> area) const;
 
   // The arguments of a call.
   [[nodiscard]] std::uint64_t send_at(int rank, int set) const;
@@ -117,6 +122,8 @@ class CollectiveData {
   void reduce_into(int first, int last, int set, std::vector<std::byte>& result) const;
   /// Writes what `rank`'s receive buffer must hold over what it held.
   void expect(int rank, int set, std::span<std::byte> receive) const;
+  [[nodiscard]] Status wrong_data(int rank, int set, const std::string& place, std::byte found,
+                                  std::byte expected) const;
   void spread(std::span<const std::byte> contiguous, std::span<std::byte> strided) const;
 
   CollectiveTask task_;

@@ -93,6 +93,8 @@ Status check_local(const CollectiveJob& job, const CollectiveData& data) {
 coll::Facts facts_of(const CollectiveData& data) {
   coll::Facts facts;
   facts.bytes = data.largest();
+  if (data.operation() != nullptr)
+    facts.element_bytes = static_cast<std::uint32_t>(data.operation()->element_bytes);
   facts.commutative = data.commutative();
   facts.contiguous = data.task().stride.block_bytes == 0;
   facts.ppe = true;
@@ -175,6 +177,44 @@ class BarrierWatch {
   int call_ = 0;
 };
 
+/// Looks at the data between calls: what those that are done have left, and that the next start from nothing.
+class DataWatch {
+ public:
+  /// `area(rank)`: the bytes of a rank's user data.
+  using AreaOf = std::function<std::span<std::byte>(int)>;
+  DataWatch(const CollectiveData& data, AreaOf area) : data_(data), area_(std::move(area)) {}
+
+  [[nodiscard]] Status check(int rank, int first_call, int last_call) const {
+    for (int set = 0; set < data_.task().sets; ++set) {
+      if (!uses(first_call, last_call, set)) continue;
+      if (Status status = data_.check_call(rank, set, area_(rank)); !status.ok()) return status;
+    }
+    return {};
+  }
+  void forget(int rank, int first_call, int last_call) const {
+    for (int set = 0; set < data_.task().sets; ++set) {
+      if (uses(first_call, last_call, set)) data_.forget_call(rank, set, area_(rank));
+    }
+  }
+  /// Between the calls `first` .. `now` - 1 and those from `now` to `last` - 1, when no rank is in a call.
+  [[nodiscard]] Status between(int first, int now, int last) const {
+    for (int rank = 0; rank < data_.task().ranks; ++rank) {
+      if (Status status = check(rank, first, now); !status.ok()) return status;
+      forget(rank, now, last);
+    }
+    return {};
+  }
+
+ private:
+  /// Whether a call from `first` to `last` - 1 uses the set.
+  [[nodiscard]] bool uses(int first, int last, int set) const {
+    const int sets = data_.task().sets;
+    return first + (set - first % sets + sets) % sets < last;
+  }
+  const CollectiveData& data_;
+  AreaOf area_;
+};
+
 /// One rank's calls, in order. `area` is where its user data are.
 template <port::Port P>
 class Caller {
@@ -226,8 +266,10 @@ struct Counters {
 /// All ranks leave at one time, in the order of their numbers.
 class Meeting {
  public:
-  Meeting(cell::System& system, const std::vector<int>& spes)
-      : system_(system), spes_(spes), waiting_(spes.size(), nullptr) {}
+  /// `at_rest(number)`: what is done at a meeting, in no simulated time.
+  using AtRest = std::function<void(int)>;
+  Meeting(cell::System& system, const std::vector<int>& spes, AtRest at_rest)
+      : system_(system), spes_(spes), at_rest_(std::move(at_rest)), waiting_(spes.size(), nullptr) {}
 
   void operator()(int rank) {
     sim::Engine& engine = system_.engine();
@@ -244,6 +286,7 @@ class Meeting {
   static void start(void* self, std::uint64_t /*argument*/) {
     auto& meeting = *static_cast<Meeting*>(self);
     meeting.arrived_ = 0;
+    meeting.at_rest_(static_cast<int>(meeting.counted_.size()));
     meeting.count();
     meeting.started_ = meeting.system_.engine().now();
     for (sim::Process* process : meeting.waiting_) meeting.system_.engine().wake(*process);
@@ -261,6 +304,7 @@ class Meeting {
 
   cell::System& system_;
   const std::vector<int>& spes_;
+  AtRest at_rest_;
   std::vector<sim::Process*> waiting_;
   std::vector<Counters> counted_;
   int arrived_ = 0;
@@ -393,7 +437,16 @@ Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, 
   if ((plan.algorithm.needs & coll::kPpe) != 0) serve_on_ppe(system, port_job.value());
   const coll::Row<CellPort>& row = rows_on_cell(job.task.collective)[plan.row];
   BarrierWatch watch(job.task.collective == Collective::barrier, job.task.ranks);
-  Meeting meet(system, spes.value());
+  const DataWatch data_watch(plan.data, [&](int rank) {
+    return system.bytes(areas[static_cast<std::size_t>(rank)], plan.data.area_bytes(rank));
+  });
+  Status wrong;
+  Meeting meet(system, spes.value(), [&](int number) {
+    const int done = job.warm_up + number;
+    const int until = number == job.calls ? plan.all_calls : done + 1;
+    Status status = data_watch.between(number == 0 ? 0 : done - 1, done, until);
+    if (wrong.ok()) wrong = status;
+  });
   Clocked clock(spes.value().size(), job.calls);
   const auto most_delay =
       static_cast<std::int64_t>(static_cast<double>(job.most_delay_ns) / system.engine().tick_ns());
@@ -402,7 +455,9 @@ Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, 
     run_rank(port, call, job, meet, clock, most_delay);
   });
   if (Status status = system.run(); !status.ok()) return status;
-  if (Status status = watch.status(); !status.ok()) return status;
+  for (const Status& status : {watch.status(), wrong}) {
+    if (!status.ok()) return status;
+  }
   for (int rank = 0; rank < job.task.ranks; ++rank) {
     const auto index = static_cast<std::size_t>(rank);
     Status status = plan.data.check(rank, system.bytes(areas[index], plan.data.area_bytes(rank)));
@@ -443,12 +498,18 @@ Status run_collective_on_ideal(const CollectiveJob& job, std::uint64_t port_seed
         auto* const area = static_cast<std::byte*>(std::align(cell::kLineBytes, bytes, begin, room));
         plan.data.fill(rank, {area, bytes});
         Caller<IdealPort> call(port, plan, row, area, watch);
+        const DataWatch data_watch(plan.data, [=](int) { return std::span(area, bytes); });
+        const auto expect = [&wrong](const Status& status) {
+          if (!status.ok() && wrong.ok()) wrong = status;
+        };
         for (int i = 0; i < plan.all_calls; ++i) {
           if (job.most_delay_ns > 0) port.pause(static_cast<int>(drawn_delay(job, rank, i, 20)));
+          data_watch.forget(rank, i, i + 1);
           call();
+          expect(data_watch.check(rank, i, i + 1));
         }
         call.end();
-        if (Status status = plan.data.check(rank, {area, bytes}); !status.ok() && wrong.ok()) wrong = status;
+        expect(plan.data.check(rank, {area, bytes}));
       },
       serves ? ideal_ppe(job.task.ranks) : IdealSystem::Coordinator{});
   for (const Status& status : {ran, watch.status(), wrong}) {

@@ -2,8 +2,8 @@
 // for the command line, sweeps and tests; an algorithm's row says which of them it takes. The shape's (buffers,
 // eager slots) may be set for every algorithm.
 //
-// Contract: values are whole numbers; switches are 0 or 1; `closing` is 0 (barrier) or 1 (counters). SPDX-License-
-// Identifier: BSD-3-Clause
+// Contract: values are whole numbers; switches are 0 or 1; `closing` is 0 (barrier) or 1 (counters).
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

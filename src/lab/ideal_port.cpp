@@ -324,6 +324,10 @@ void IdealCoordinator::wait_any(const std::source_location& where) {
   while (!some()) system_.suspend("a word of any rank", where);
 }
 
+void IdealCoordinator::fail(Status status) {
+  system_.fail(std::move(status));
+}
+
 // ---- a run ----
 
 IdealSystem::~IdealSystem() = default;

@@ -233,6 +233,8 @@ class IdealCoordinator {
   void write(int rank, std::uint32_t value, const std::source_location& where = std::source_location::current());
   /// Blocks until some rank has written.
   void wait_any(const std::source_location& where = std::source_location::current());
+  /// Ends the run: IdealSystem::run() returns `status`.
+  [[noreturn]] void fail(Status status);
 
  private:
   IdealSystem& system_;

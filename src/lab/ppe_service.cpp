@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lab/ppe_service.hpp"
 
-#include <cassert>
 #include <cstring>
 
 #include "cell/ppu.hpp"
@@ -56,8 +55,8 @@ void serve_on_ppe(cell::System& system, const cell::PortJob& job, PpeMail mail) 
 IdealSystem::Coordinator ideal_ppe(int ranks) {
   return [ranks](IdealCoordinator& coordinator) {
     IdealMail words(coordinator);
-    [[maybe_unused]] const Status status = serve_ppe(words, ranks);
-    assert(status.ok());
+    const Status status = serve_ppe(words, ranks);
+    if (!status.ok()) coordinator.fail(status);
   };
 }
 

@@ -94,7 +94,7 @@ enum class PpeMail : std::uint8_t { system_calls, mapped };
 /// Puts the coordinator of `job` on the first chip's PPE; to be called before System::run. `job` must outlive it.
 void serve_on_ppe(cell::System& system, const cell::PortJob& job, PpeMail mail = PpeMail::system_calls);
 
-/// The coordinator of a job of `ranks` ideal ranks; a wrong request is an assertion.
+/// The coordinator of a job of `ranks` ideal ranks; a wrong request ends the run with its status.
 IdealSystem::Coordinator ideal_ppe(int ranks);
 
 }  // namespace corewise::lab

@@ -31,7 +31,7 @@ using kernels::Operator;
 using Bytes = std::vector<std::byte>;
 using Row = coll::Row<IdealPort>;
 
-constexpr std::array kRanks = {2, 3, 4, 5, 7, 8, 12, 16};
+constexpr std::array kRanks = {1, 2, 3, 4, 5, 7, 8, 11, 12, 16};
 constexpr std::array<std::uint64_t, 5> kAdversaries = {0, 1, 2, 3, 4};  // 0: calm
 
 /// One call of all ranks: its operands and what came out.
