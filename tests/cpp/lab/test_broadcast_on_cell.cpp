@@ -64,6 +64,18 @@ double paper_best(int ranks, std::uint64_t bytes) {
                    us("one_to_all", ranks, bytes), us("tree_main_memory", ranks, bytes)});
 }
 
+/// The same for small data, with all degrees tried, and data and flag under one fence.
+double paper_best_of_all(int ranks, std::uint64_t bytes) {
+  double best = paper_best(ranks, bytes);
+  for (const int degree : {1, 2, 3, 4, 8}) {
+    best = std::min({best, tree(ranks, bytes, degree), us("root_copies", ranks, bytes, {{"degree", degree}}),
+                     us("root_copies", ranks, bytes, {{"degree", degree}, {"fenced", 1}}),
+                     us("local_store_tree", ranks, bytes, {{"degree", degree}, {"fenced", 1}}),
+                     us("tree_main_memory", ranks, bytes, {{"degree", std::max(2, degree)}})});
+  }
+  return best;
+}
+
 /// P - 1 writes and one read, as the paper counts.
 double gb_per_s(int ranks, std::uint64_t bytes, double time_us) {
   return static_cast<double>(ranks) * static_cast<double>(bytes) / time_us / 1000;
@@ -120,9 +132,11 @@ TEST(CellBroadcast, AMinimumPieceOfTwoOrFourKilobytesIsBestOnSixteen) {
   EXPECT_EQ(with(256 * kKb, 128), with(256 * kKb, 16384));
 }
 
-/// Figure 5, right, and section 6.2: of the trees of the paper's figure 3 is best, or close to it, for small data
-/// on more than four ranks.
-TEST(CellBroadcast, DegreeThreeIsBestForSmallDataOnMoreThanFourRanks) {
+/// Figure 5, right, and section 6.2: degree 3 for small data on more than four ranks. It comes out within 10 % of
+/// the best tree, and best on 8; that it is best everywhere does not: on 16 ranks degree 4 is ahead of it at 128 B,
+/// and on 8 and 16 the root's copies up a tree are ahead of both. So the paper's choice of TREE(3) is not shown
+/// here.
+TEST(CellBroadcast, DegreeThreeIsCloseToTheBestTreeForSmallDataOnMoreThanFourRanks) {
   for (const std::uint64_t bytes : {std::uint64_t{128}, kKb}) {
     for (const int ranks : {8, 12, 16}) {
       EXPECT_LT(tree(ranks, bytes, 3), tree(ranks, bytes, 1)) << ranks << " ranks, " << bytes;
@@ -131,6 +145,8 @@ TEST(CellBroadcast, DegreeThreeIsBestForSmallDataOnMoreThanFourRanks) {
     }
   }
   EXPECT_LT(tree(8, 128, 3), tree(8, 128, 4));
+  EXPECT_GT(tree(16, 128, 3), tree(16, 128, 4));
+  for (const int ranks : {8, 16}) EXPECT_LT(us("root_copies", ranks, 128), tree(ranks, 128, 3)) << ranks;
 }
 
 /// Figure 5, left: of the trees in main memory degree 2 is worst for small data.
@@ -189,13 +205,13 @@ TEST(CellBroadcast, TheAlternativesAreNotCompetitive) {
   }
 }
 
-/// Figure 6, bottom right.
+/// Figure 6, bottom right: it rises and levels off.
 TEST(CellBroadcast, TotalBandwidthRisesToTheControllersLimit) {
   for (const int ranks : {4, 8, 16}) {
     double before = 0;
     for (const std::uint64_t bytes : {8 * kKb, 16 * kKb, 64 * kKb, 256 * kKb}) {
       const double rate = gb_per_s(ranks, bytes, pieces(ranks, bytes));
-      EXPECT_GT(rate, before) << ranks << " ranks, " << bytes;
+      EXPECT_GT(rate, (bytes < 256 * kKb ? 1.0 : 0.98) * before) << ranks << " ranks, " << bytes;
       before = rate;
       if (bytes < 16 * kKb) continue;
       EXPECT_GT(rate, 2.0 / 3 * 25.6) << ranks << " ranks, " << bytes;
@@ -211,7 +227,7 @@ TEST(CellBroadcast, DataInTheEntriesAreHalfAgainAsFastAsThePapersBest) {
   for (const int ranks : {8, 16}) {
     for (const std::uint64_t bytes : {4U, 64U, 128U}) {
       const double eager = us("eager_tree", ranks, bytes, {{"closing", 1}});
-      EXPECT_GT(paper_best(ranks, bytes), 1.5 * eager) << ranks << " ranks, " << bytes;
+      EXPECT_GT(paper_best_of_all(ranks, bytes), 1.5 * eager) << ranks << " ranks, " << bytes;
     }
   }
 }
