@@ -12,10 +12,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from corewise._core import parse_size_bytes
 from corewise.cli import console
 from corewise.data.machines import load_machine
 from corewise.data.placement import load_placement
+from corewise.data.sizes import size_bytes
 from corewise.data.tuning import SELECTIONS, Selection
 from corewise.errors import InputError, bad_field
 from corewise.plots.heatmap import bytes_text
@@ -190,7 +190,7 @@ def sim_collective(
     if wanted.selection is not None and wanted.algorithm is not None:
         raise InputError("option '--selection': found beside --algorithm, allowed: only without")
     ranks = len(machine.units) if wanted.ranks is None else wanted.ranks
-    size = 0 if wanted.size is None else _bytes(wanted.size)
+    size = 0 if wanted.size is None else size_bytes(wanted.size, "bytes")
     algorithm, chosen = wanted.algorithm, simulated.parse_settings(wanted.settings)
     tuned: Selected | None = None
     if algorithm is None:
@@ -228,17 +228,13 @@ def sim_collective(
         _show(run, tuned)
 
 
-def _bytes(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() else parse_size_bytes(text, "", "bytes")
-
-
 def _stride(text: str | None) -> tuple[int, int]:
     if text is None:
         return 0, 0
     block, colon, stride = text.partition(":")
     if not colon:
         raise bad_field("", "stride", f"'{text}'", "BLOCK:STRIDE in bytes, e.g. 64:256")
-    return _bytes(block), _bytes(stride)
+    return size_bytes(block, "block"), size_bytes(stride, "stride")
 
 
 def _selection(text: str | None) -> Selection:

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corewise import _core
-from corewise._core import Machine, parse_size_bytes
+from corewise._core import Machine
 from corewise.data.machines import load_machine
+from corewise.data.sizes import size_bytes
 from corewise.data.tuning import Selection, Tuning, bundled_tunings, load_tuning, tuning_for
 from corewise.errors import InputError, bad_field
 from corewise.sim.placements import named_placement
@@ -103,11 +104,9 @@ class Setting:
         return words[value]
 
     def _number_in(self, text: str) -> int:
-        if text.isascii() and text.isdigit():
-            return int(text)
-        if self.kind != "bytes":
+        if self.kind != "bytes" and not (text.isascii() and text.isdigit()):
             raise bad_field("", self.name, f"'{text}'", self.allowed)
-        return parse_size_bytes(text, "", self.name)
+        return size_bytes(text, self.name)
 
 
 @dataclass(frozen=True)
