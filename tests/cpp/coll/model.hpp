@@ -163,6 +163,9 @@ class ModelPort {
   [[nodiscard]] int size() const { return static_cast<int>(state_.lines.size()); }
   [[nodiscard]] port::Layout layout() const { return layout_; }
   std::span<std::byte> stage() { return std::span(memory_).first(layout_.stage_bytes); }
+  /// For a text that keeps what it reads in the stage beyond a step: the first bytes of the stage are as they were
+  /// here when the text comes here again.
+  void remember_stage(std::uint32_t bytes) { remember_bytes(stage().first(bytes)); }
 
   template <class L>
   void put_line(int peer, L line, port::Sequence sequence, std::span<const std::byte> payload, port::Tag tag) {

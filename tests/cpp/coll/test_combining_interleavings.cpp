@@ -1,0 +1,242 @@
+// Broadcasts by direct copies, and reductions, through every interleaving, by the algorithms' own text: two or
+// three ranks, one or two pieces, calls that follow one another without a barrier while every rank changes at once
+// what it sent. Each rule that a protocol rests on is taken away in turn, and the search finds the failure.
+//
+// Not run, but of patterns that are: broadcast scatter_allgather and reduce_scatter pairwise (send_receive,
+// test_pipeline_interleavings.cpp), rabenseifner and recursive_halving of reduce and reduce_scatter (an announced
+// half, fetched and acknowledged, as in the tree here), reduce tree_main_memory (the tree's, with results in user
+// memory as in tree_main_memory's broadcast), reduce, allreduce, reduce_scatter and scan by pieces (addresses told,
+// shares fetched and written as in broadcast by pieces), scan by the chain (the tree of degree 1), eager_tree and
+// the scans by eager messages (test_eager_interleavings.cpp), the release by a DMA list
+// (test_barriers_interleavings.cpp: lines put by rank 0 after it has heard all). SPDX-License-Identifier:
+// BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "coll/allreduce/recursive_doubling.hpp"
+#include "coll/allreduce/ring.hpp"
+#include "coll/broadcast/one_to_all.hpp"
+#include "coll/broadcast/pieces.hpp"
+#include "coll/broadcast/root_copies.hpp"
+#include "coll/broadcast/tree_main_memory.hpp"
+#include "coll/reduce/tree.hpp"
+#include "direct_port.hpp"
+#include "model.hpp"
+
+namespace corewise::coll {
+namespace {
+
+using testing::DirectPort;
+using testing::Found;
+using testing::ModelPort;
+using testing::Rules;
+using testing::Search;
+
+constexpr const char* kWrong = "other data than were sent";
+constexpr std::uint32_t kPiece = 128;
+constexpr std::uint32_t kMark = 64;  ///< every such byte is looked at
+
+enum class Kind { broadcast, reduce, all_reduce };
+
+void add(const std::byte* in, std::byte* inout, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    inout[i] = static_cast<std::byte>(std::to_integer<int>(inout[i]) + std::to_integer<int>(in[i]));
+  }
+}
+
+/// Calls of one algorithm; the root of call number i is rank first_root + i. User memory: what is sent, then what
+/// is received.
+struct Case {
+  using Algorithm = void (*)(Rank<DirectPort>&, const Call<DirectPort>&, const Parameters&);
+
+  Kind kind;
+  Algorithm algorithm;
+  std::uint32_t bytes = 1;
+  int calls = 2;
+  int degree = 2;
+  bool fenced = false;
+  bool commutative = true;
+  bool eager = false;
+  int first_root = 0;
+  std::uint32_t kept = 0;  ///< bytes of the stage from which addresses are read
+
+  /// Two buffers of 256 bytes, cut into four or three areas of 128; eager messages need no more than a piece.
+  [[nodiscard]] Shape shape(int ranks) const {
+    Shape made;
+    made.ranks = ranks;
+    made.buffer_bytes = 256;
+    made.eager_slots = eager ? 2 : 0;
+    return made;
+  }
+  [[nodiscard]] Found on(int ranks, const Rules& rules = {}) const {
+    return Search(ranks, shape(ranks).layout(), 2 * bytes, rules, [this](ModelPort& model) { return text(model); })
+        .run();
+  }
+
+ private:
+  [[nodiscard]] static int value(int rank, int call, std::uint32_t byte) {
+    return 1 + 40 * call + 13 * rank + static_cast<int>(byte / kPiece);
+  }
+  [[nodiscard]] int root(int ranks, int call) const { return (first_root + call) % ranks; }
+
+  std::string text(ModelPort& model) const {
+    DirectPort port(model, kept);
+    Rank<DirectPort> me(port, shape(port.size()));
+    Operation operation;
+    operation.combine = &add;
+    operation.commutative = commutative;
+    Parameters parameters;
+    parameters.closing = Closing::counters;
+    parameters.degree = degree;
+    parameters.fenced = fenced;
+    parameters.min_piece = kPiece;
+    model.pause();
+    for (int number = 0; number < calls; ++number) {
+      Call<DirectPort> call;
+      call.bytes = bytes;
+      call.receive = bytes;
+      call.root = root(port.size(), number);
+      if (kind != Kind::broadcast) call.operation = &operation;
+      fill(model, number);
+      algorithm(me, call, parameters);
+      if (model.moved() && !right(model, number, call.root)) return kWrong;
+    }
+    fill(model, calls);
+    return {};
+  }
+  void fill(ModelPort& model, int call) const {
+    for (std::uint32_t i = 0; i < bytes; i += kMark) {
+      model.user()[i] = static_cast<std::byte>(value(model.rank(), call, i));
+    }
+  }
+  [[nodiscard]] bool right(ModelPort& model, int call, int from) const {
+    if (model.rank() == from ? kind == Kind::broadcast : kind == Kind::reduce) return true;
+    for (std::uint32_t i = 0; i < bytes; i += kMark) {
+      int expected = kind == Kind::broadcast ? value(from, call, i) : 0;
+      for (int rank = 0; kind != Kind::broadcast && rank < model.size(); ++rank) expected += value(rank, call, i);
+      if (model.user()[bytes + i] != static_cast<std::byte>(expected)) return false;
+    }
+    return true;
+  }
+};
+
+constexpr Case kPieces{Kind::broadcast, &broadcast::pieces<DirectPort>};
+constexpr Case kRootCopies{
+    .kind = Kind::broadcast, .algorithm = &broadcast::root_copies<DirectPort>, .kept = 3 * 16};
+constexpr Case kOneToAll{Kind::broadcast, &broadcast::one_to_all<DirectPort>};
+constexpr Case kTreeMainMemory{Kind::broadcast, &broadcast::tree_main_memory<DirectPort>};
+constexpr Case kTree{Kind::reduce, &reduce::tree<DirectPort>};
+constexpr Case kRing{Kind::all_reduce, &allreduce::ring<DirectPort>};
+constexpr Case kDoubling{Kind::all_reduce, &allreduce::recursive_doubling<DirectPort>};
+
+Case with(Case made, std::uint32_t bytes, int calls, bool fenced = false) {
+  made.bytes = bytes;
+  made.calls = calls;
+  made.fenced = fenced;
+  return made;
+}
+Case of_degree(Case made, int degree) {
+  made.degree = degree;
+  return made;
+}
+/// An operator that does not commute: the tree stands on rank 0, the root is another rank.
+Case to_a_foreign_root(Case made) {
+  made.commutative = false;
+  made.first_root = 1;
+  return made;
+}
+Case by_eager_messages(Case made) {
+  made.eager = true;
+  return made;
+}
+void expect_right(const Case& made, int ranks) {
+  const Found found = made.on(ranks);
+  EXPECT_EQ(found.wrong, "");
+  EXPECT_GT(found.states, 20U);
+}
+Rules unheard(std::uint32_t first_line, int ranks) {
+  return {.ignored_begin = first_line, .ignored_end = first_line + static_cast<std::uint32_t>(ranks)};
+}
+
+TEST(CombiningInterleavings, BroadcastsOfTwoRanks) {
+  for (const Case& made : {kPieces, kRootCopies, kOneToAll, kTreeMainMemory}) {
+    for (const bool fenced : {false, true}) {
+      expect_right(with(made, 1, 2, fenced), 2);
+      expect_right(with(made, 2 * kPiece, 1, fenced), 2);      // two workers of the pieces
+      expect_right(with(made, 5 * kPiece + 1, 1, fenced), 2);  // a buffer is used again
+    }
+  }
+}
+
+TEST(CombiningInterleavings, BroadcastsOfThreeRanks) {
+  for (const int degree : {1, 2}) {
+    for (const Case& made : {kRootCopies, kOneToAll, kTreeMainMemory}) {
+      for (const bool fenced : {false, true}) expect_right(of_degree(with(made, 1, 2, fenced), degree), 3);
+    }
+  }
+  for (const bool fenced : {false, true}) {
+    expect_right(with(kPieces, 1, 2, fenced), 3);
+    expect_right(with(kPieces, 2 * kPiece, 1, fenced), 3);
+  }
+}
+
+TEST(CombiningInterleavings, BroadcastsNeedTheAcknowledgements) {
+  const Rules rules = unheard(kPieces.shape(2).acknowledgements(), 2);
+  for (const Case& made : {kPieces, kRootCopies, kOneToAll, kTreeMainMemory}) {
+    EXPECT_EQ(with(made, 1, 2).on(2, rules).wrong, kWrong);
+  }
+}
+
+TEST(CombiningInterleavings, BroadcastsNeedTheWaits) {
+  for (const Case& made : {kPieces, kRootCopies, kOneToAll, kTreeMainMemory}) {
+    EXPECT_EQ(with(made, 1, 1).on(2, {.waits = false}).wrong, kWrong);
+  }
+}
+
+TEST(CombiningInterleavings, ALastPieceAndItsAcknowledgementNeedTheFence) {
+  for (const Case& made : {kPieces, kRootCopies}) {
+    EXPECT_EQ(with(made, 1, 1, true).on(2, {.fence = false}).wrong, kWrong);
+  }
+}
+
+TEST(CombiningInterleavings, TreesOfTwoAndThreeRanks) {
+  for (const Case& made : {kTree, to_a_foreign_root(kTree)}) {
+    expect_right(with(made, 1, 2), 2);
+    expect_right(with(made, 2 * kPiece + 1, 1), 2);  // an area is used again
+    for (const int degree : {1, 2}) expect_right(of_degree(with(made, 1, 2), degree), 3);
+  }
+}
+
+TEST(CombiningInterleavings, RingsOfTwoAndThreeRanks) {
+  expect_right(with(kRing, 1, 2), 2);
+  expect_right(with(kRing, 2 * kPiece + 1, 1), 2);
+  expect_right(with(kRing, 1, 1), 3);
+}
+
+TEST(CombiningInterleavings, DoublingOfTwoAndThreeRanks) {
+  expect_right(by_eager_messages(with(kDoubling, 8, 3)), 2);
+  expect_right(by_eager_messages(with(kDoubling, 8, 2)), 3);
+}
+
+TEST(CombiningInterleavings, ReductionsNeedTheAnnouncements) {
+  const Rules rules = unheard(kTree.shape(2).announcements(), 2);
+  for (const Case& made : {kTree, to_a_foreign_root(kTree), kRing}) {
+    EXPECT_EQ(with(made, 1, 1).on(2, rules).wrong, kWrong);
+  }
+}
+
+TEST(CombiningInterleavings, ReductionsNeedTheAcknowledgements) {
+  const Rules rules = unheard(kTree.shape(2).acknowledgements(), 2);
+  for (const Case& made : {kTree, kRing}) {
+    EXPECT_EQ(with(made, 1, 2).on(2, rules).wrong, kWrong);
+  }
+  EXPECT_EQ(with(kTree, 3 * kPiece, 1).on(2, rules).wrong, kWrong);  // within a call
+  // The root's call ends last, so of two ranks it covers the other's; of three it does not.
+  const Case foreign = of_degree(to_a_foreign_root(with(kTree, 1, 2)), 1);
+  EXPECT_EQ(foreign.on(3, unheard(kTree.shape(3).acknowledgements(), 3)).wrong, kWrong);
+}
+
+}  // namespace
+}  // namespace corewise::coll
