@@ -2,26 +2,34 @@
 // three ranks, one or two pieces, calls that follow one another without a barrier while every rank changes at once
 // what it sent. Each rule that a protocol rests on is taken away in turn, and the search finds the failure.
 //
-// Not run, but of patterns that are: broadcast scatter_allgather and reduce_scatter pairwise (send_receive,
-// test_pipeline_interleavings.cpp), rabenseifner and recursive_halving of reduce and reduce_scatter (an announced
-// half, fetched and acknowledged, as in the tree here), reduce tree_main_memory (the tree's, with results in user
-// memory as in tree_main_memory's broadcast), reduce, allreduce, reduce_scatter and scan by pieces (addresses told,
-// shares fetched and written as in broadcast by pieces), scan by the chain (the tree of degree 1), eager_tree and
-// the scans by eager messages (test_eager_interleavings.cpp), the release by a DMA list
-// (test_barriers_interleavings.cpp: lines put by rank 0 after it has heard all). SPDX-License-Identifier:
-// BSD-3-Clause
+// Not run, but of patterns that are: reduce_scatter pairwise (send_receive with an operator,
+// test_pipeline_interleavings.cpp), recursive_halving (rabenseifner's first half, here) and pieces of
+// reduce_scatter (reduce by pieces, here: addresses told, shares fetched, combined and written), exscan (scan
+// without the last operand), eager_tree of broadcast and reduce and the eager ways of scan, gather, scatter,
+// allgather, alltoall and reduce_scatter (test_eager_interleavings.cpp), reduce_broadcast (two calls in a row), the
+// release by a DMA list (lines put by rank 0 after it has heard all: test_barriers_interleavings.cpp).
+// SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string>
 
+#include "coll/allreduce/pieces.hpp"
+#include "coll/allreduce/rabenseifner.hpp"
 #include "coll/allreduce/recursive_doubling.hpp"
 #include "coll/allreduce/ring.hpp"
 #include "coll/broadcast/one_to_all.hpp"
 #include "coll/broadcast/pieces.hpp"
 #include "coll/broadcast/root_copies.hpp"
+#include "coll/broadcast/scatter_allgather.hpp"
 #include "coll/broadcast/tree_main_memory.hpp"
+#include "coll/reduce/pieces.hpp"
+#include "coll/reduce/rabenseifner.hpp"
 #include "coll/reduce/tree.hpp"
+#include "coll/reduce/tree_main_memory.hpp"
+#include "coll/scan/chain.hpp"
+#include "coll/scan/pieces.hpp"
+#include "coll/scan/recursive_doubling.hpp"
 #include "direct_port.hpp"
 #include "model.hpp"
 
@@ -38,7 +46,7 @@ constexpr const char* kWrong = "other data than were sent";
 constexpr std::uint32_t kPiece = 128;
 constexpr std::uint32_t kMark = 64;  ///< every such byte is looked at
 
-enum class Kind { broadcast, reduce, all_reduce };
+enum class Kind { broadcast, reduce, all_reduce, scan };
 
 void add(const std::byte* in, std::byte* inout, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -71,7 +79,7 @@ struct Case {
     return made;
   }
   [[nodiscard]] Found on(int ranks, const Rules& rules = {}) const {
-    return Search(ranks, shape(ranks).layout(), 2 * bytes, rules, [this](ModelPort& model) { return text(model); })
+    return Search(ranks, shape(ranks).layout(), 3 * bytes, rules, [this](ModelPort& model) { return text(model); })
         .run();
   }
 
@@ -97,6 +105,7 @@ struct Case {
       Call<DirectPort> call;
       call.bytes = bytes;
       call.receive = bytes;
+      call.workspace = 2 * std::uint64_t{bytes};
       call.root = root(port.size(), number);
       if (kind != Kind::broadcast) call.operation = &operation;
       fill(model, number);
@@ -113,9 +122,10 @@ struct Case {
   }
   [[nodiscard]] bool right(ModelPort& model, int call, int from) const {
     if (model.rank() == from ? kind == Kind::broadcast : kind == Kind::reduce) return true;
+    const int last = kind == Kind::broadcast ? -1 : kind == Kind::scan ? model.rank() : model.size() - 1;
     for (std::uint32_t i = 0; i < bytes; i += kMark) {
       int expected = kind == Kind::broadcast ? value(from, call, i) : 0;
-      for (int rank = 0; kind != Kind::broadcast && rank < model.size(); ++rank) expected += value(rank, call, i);
+      for (int rank = 0; rank <= last; ++rank) expected += value(rank, call, i);
       if (model.user()[bytes + i] != static_cast<std::byte>(expected)) return false;
     }
     return true;
@@ -128,6 +138,15 @@ constexpr Case kRootCopies{
 constexpr Case kOneToAll{Kind::broadcast, &broadcast::one_to_all<DirectPort>};
 constexpr Case kTreeMainMemory{Kind::broadcast, &broadcast::tree_main_memory<DirectPort>};
 constexpr Case kTree{Kind::reduce, &reduce::tree<DirectPort>};
+constexpr Case kReducePieces{Kind::reduce, &reduce::pieces<DirectPort>};
+constexpr Case kReduceRabenseifner{Kind::reduce, &reduce::rabenseifner<DirectPort>};
+constexpr Case kReduceMainMemory{Kind::reduce, &reduce::tree_main_memory<DirectPort>};
+constexpr Case kAllReducePieces{Kind::all_reduce, &allreduce::pieces<DirectPort>};
+constexpr Case kAllReduceRabenseifner{Kind::all_reduce, &allreduce::rabenseifner<DirectPort>};
+constexpr Case kChain{Kind::scan, &scan::chain<scan::Kind::inclusive, DirectPort>};
+constexpr Case kScanPieces{Kind::scan, &scan::pieces<scan::Kind::inclusive, DirectPort>};
+constexpr Case kScanDoubling{Kind::scan, &scan::recursive_doubling<scan::Kind::inclusive, DirectPort>};
+constexpr Case kScatterAllGather{Kind::broadcast, &broadcast::scatter_allgather<DirectPort>};
 constexpr Case kRing{Kind::all_reduce, &allreduce::ring<DirectPort>};
 constexpr Case kDoubling{Kind::all_reduce, &allreduce::recursive_doubling<DirectPort>};
 
@@ -214,6 +233,21 @@ TEST(CombiningInterleavings, RingsOfTwoAndThreeRanks) {
   expect_right(with(kRing, 2 * kPiece + 1, 1), 2);
   expect_right(with(kRing, 1, 1), 3);
 }
+
+class OtherInterleavings : public ::testing::TestWithParam<Case> {};
+
+TEST_P(OtherInterleavings, OfTwoAndThreeRanks) {
+  expect_right(with(GetParam(), 1, 2), 2);
+  expect_right(with(GetParam(), 2 * kPiece + 1, 1), 2);  // a part for each
+  expect_right(with(GetParam(), 1, 1), 3);
+}
+TEST_P(OtherInterleavings, NeedTheWaits) {
+  EXPECT_EQ(with(GetParam(), 1, 1).on(2, {.waits = false}).wrong, kWrong);
+}
+INSTANTIATE_TEST_CASE_P(All, OtherInterleavings,
+                        ::testing::Values(kReducePieces, kReduceRabenseifner, kReduceMainMemory, kAllReducePieces,
+                                          kAllReduceRabenseifner, kChain, kScanPieces, kScanDoubling,
+                                          kScatterAllGather));
 
 TEST(CombiningInterleavings, DoublingOfTwoAndThreeRanks) {
   expect_right(by_eager_messages(with(kDoubling, 8, 3)), 2);
