@@ -62,7 +62,7 @@ def test_the_same_as_json(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-@pytest.mark.parametrize("size", ["1048576", "1 MiB", "1024KiB", "1048576 B"])
+@pytest.mark.parametrize("size", ["1048576", "1 MiB", "1024KiB", "1048576 B", "1 MB"])
 def test_sizes_as_people_write_them(size: str, toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "broadcast", "-n", "16", "-b", size, "-m", toy, "--json")
     assert status == 0
@@ -75,7 +75,8 @@ WRONG = {
     "no ranks": (["broadcast", "-b", "8"], ["--ranks"]),
     "size": (["broadcast", "-n", "16", "-b", "eight"], ["'bytes'", "found 'eight'", "64 KiB"]),
     "fraction": (["broadcast", "-n", "16", "-b", "1.5"], ["'bytes'", "found '1.5'"]),
-    "unit": (["broadcast", "-n", "16", "-b", "1 KB"], ["'bytes'", "found '1 KB'"]),
+    "unit": (["broadcast", "-n", "16", "-b", "1 KO"], ["'bytes'", "found '1 KO'"]),
+    "digits": (["broadcast", "-n", "16", "-b", "9" * 5000], ["'bytes'", "whole number of bytes"]),
     "negative": (["broadcast", "-n", "16", "--bytes=-1"], ["'bytes'", "found '-1'"]),
     "set": (
         ["broadcast", "-n", "16", "-b", "8", "--selection", "best"],

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corewise.cli import console
+from corewise.data.sizes import size_bytes
 from corewise.data.tuning import SELECTIONS, Choice, Selection, Tuning, TuningRow, tuning_for
 from corewise.errors import bad_field
 from corewise.plots.heatmap import bytes_text
@@ -24,7 +25,7 @@ Example:
 """
 _COLLECTIVE_HELP = """The algorithm that is chosen for a collective, and those that lost.
 
-Reads the bundled tuning of the machine (`host` is the host that it was measured on), or a tuning file.
+Reads the bundled tuning of the machine, or a tuning file.
 
 \b
 Example:
@@ -70,33 +71,22 @@ def collective(
     if selection not in SELECTIONS:
         raise bad_field("", "selection", f"'{selection}'", " or ".join(SELECTIONS))
     chosen: Selection = "paper" if selection == "paper" else "all"
-    size_bytes = _bytes(size)
+    at_bytes = size_bytes(size, "bytes")
     tuning = tuning_for(machine)
-    row = tuning.find(name, ranks, size_bytes, chosen)
+    row = tuning.find(name, ranks, at_bytes, chosen)
     if as_json:
-        console.show_json("explain collective", tuning.machine, _rows(row, size_bytes), **_more(tuning, row))
+        console.show_json("explain collective", tuning.machine, _rows(row, at_bytes), **_more(tuning, row))
     else:
-        _show(tuning, row, size_bytes)
-
-
-_UNITS = {"": 1, "B": 1, "KiB": 1024, "MiB": 1024**2}
-
-
-def _bytes(text: str) -> int:
-    number = text.strip().rstrip("BKMi ")
-    unit = text.strip()[len(number) :].strip()
-    if unit not in _UNITS or not (number.isascii() and number.isdigit()):
-        raise bad_field("", "bytes", f"'{text}'", 'a whole number such as 128, "64 KiB" or "1 MiB"')
-    return int(number) * _UNITS[unit]
+        _show(tuning, row, at_bytes)
 
 
 def _places(row: TuningRow) -> list[Choice]:
     return [row.won, *row.lost]
 
 
-def _show(tuning: Tuning, row: TuningRow, size_bytes: int) -> None:
-    at = row.measured_for(size_bytes)
-    head = Text(f"{row.collective}, {row.ranks} ranks, {bytes_text(size_bytes)}", style="bold")
+def _show(tuning: Tuning, row: TuningRow, at_bytes: int) -> None:
+    at = row.measured_for(at_bytes)
+    head = Text(f"{row.collective}, {row.ranks} ranks, {bytes_text(at_bytes)}", style="bold")
     head.append(f" on {tuning.machine}: {row.won.name}", style="none")
     console.show(head)
     console.show(
@@ -117,8 +107,8 @@ def _range(row: TuningRow) -> str:
     return f"{row.bytes_from} to {row.bytes_to} B"
 
 
-def _rows(row: TuningRow, size_bytes: int) -> list[dict[str, object]]:
-    at = row.measured_for(size_bytes)
+def _rows(row: TuningRow, at_bytes: int) -> list[dict[str, object]]:
+    at = row.measured_for(at_bytes)
     best = row.won.latency_us[at]
     return [
         {

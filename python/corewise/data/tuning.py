@@ -18,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from corewise import _core
 from corewise.data.files import read_text, write_text
 from corewise.errors import InputError, RunError, bad_field
 
@@ -32,42 +33,10 @@ Selection = Literal["paper", "all"]
 """``paper``: among the algorithms of paper 001; ``all``: those of its future work too."""
 SELECTIONS: tuple[Selection, ...] = ("paper", "all")
 PORTS = ("cell", "shm")
-COLLECTIVES = (
-    "barrier",
-    "broadcast",
-    "reduce",
-    "allreduce",
-    "gather",
-    "gatherv",
-    "scatter",
-    "scatterv",
-    "allgather",
-    "allgatherv",
-    "alltoall",
-    "alltoallv",
-    "scan",
-    "exscan",
-    "reduce_scatter",
-    "reduce_scatter_block",
-)
+COLLECTIVES = tuple(name for name, *_ in _core.collectives())
+_TYPES: Mapping[str, type] = {"number": int, "bytes": int, "flag": bool, "closing": str}
 PARAMETERS: Mapping[str, type] = MappingProxyType(
-    {
-        "degree": int,
-        "min_piece": int,
-        "far_percent": int,
-        "shift": int,
-        "piece": int,
-        "buffering": int,
-        "ahead": bool,
-        "list": bool,
-        "fenced": bool,
-        "waits": bool,
-        "closing": str,
-        "buffer": int,
-        "buffers": int,
-        "eager_slots": int,
-        "eager_128": bool,
-    }
+    {name: _TYPES[kind] for name, kind, *_ in _core.collective_settings()}
 )
 """What an algorithm may be given (lab/collective_settings.hpp), and as which type."""
 CLOSINGS = ("barrier", "counters")
