@@ -143,10 +143,26 @@ def tune(collectives: Sequence[str], ranks: Sequence[int], kept: Sequence[Tuning
         description="simulated latency, synchronised start to last rank done, data in memory 0",
         who=f"corewise {__version__}",
         when=datetime.date.today().isoformat(),
-        command=COMMAND,
+        command=command_for(rows),
         also=("cell-be",),
         rows=tuple(sorted(rows, key=lambda row: (COLLECTIVES.index(row.collective), row.set, row.ranks))),
     )
+
+
+def command_for(rows: Iterable[TuningRow]) -> str:
+    """What makes a file with just these collectives and ranks; several commands where their ranks differ."""
+    counts: dict[str, set[int]] = {}
+    for row in rows:
+        counts.setdefault(row.collective, set()).add(row.ranks)
+    names: dict[tuple[int, ...], list[str]] = {}
+    for name in sorted(counts, key=COLLECTIVES.index):
+        names.setdefault(tuple(sorted(counts[name])), []).append(name)
+    commands = []
+    for ranks, some in names.items():
+        collectives = [] if set(some) == set(SIZES) else ["--collectives", ",".join(some)]
+        limited = [] if ranks == RANKS else ["--ranks", ",".join(map(str, ranks))]
+        commands.append(" ".join([COMMAND, *collectives, *limited]))
+    return " && ".join(commands)
 
 
 def main() -> None:

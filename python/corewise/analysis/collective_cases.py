@@ -98,7 +98,8 @@ def run_cases(
     progress : callable
         Told the share of the work done.
     leave_out_unusable : bool
-        Leaves out cases that their algorithm cannot do (so many bytes, so many ranks) instead of raising.
+        Leaves out cases that their algorithm cannot do (so many bytes, so many ranks, without slots) instead
+        of raising; any other refusal is raised, so that no algorithm vanishes from a sweep unseen.
     """
     wanted = list(dict.fromkeys(cases))
     machine = load_machine(MACHINE)
@@ -112,8 +113,8 @@ def run_cases(
             for run in as_completed(runs):
                 try:
                     times[runs[run]] = run.result()
-                except InputError:
-                    if not leave_out_unusable:
+                except InputError as error:
+                    if not (leave_out_unusable and _too_much(error)):
                         raise
                 done += _work(runs[run])
                 progress(done / whole)
@@ -121,6 +122,10 @@ def run_cases(
             pool.shutdown(cancel_futures=True)
             raise
     return {case: times[case] for case in wanted if case in times}
+
+
+def _too_much(error: InputError) -> bool:
+    return str(error).startswith(tuple(f"field '{field}':" for field in ("bytes", "ranks", "eager_slots")))
 
 
 def run_case(machine: _core.Machine, case: Case) -> Timing:
