@@ -199,6 +199,7 @@ def test_a_cell_of_a_playstation_has_six() -> None:
 
 
 def test_a_selection_runs_with_the_shape_that_it_was_measured_with() -> None:
+    assert simulated.SHAPES["all"] == cases.EAGER_SHAPE
     blade = load_machine("cell-blade")
     for name, size in (("broadcast", 16384), ("reduce", 1024), ("barrier", 0)):
         for selection in SELECTIONS:
