@@ -7,11 +7,12 @@
 // own. Every run is made calmly and under an adversary, with ranks that arrive late. Ranks reuse their memory as
 // soon as a call returns.
 //
-// Under a sanitizer a part of the runs is made (kShare). SPDX-License-Identifier: BSD-3-Clause
+// A part of the runs is made, a smaller one under a sanitizer (share()). SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -37,10 +38,20 @@ using reference::Spec;
 using Row = coll::Row<IdealPort>;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kShare = 8;  ///< one run of so many
+constexpr std::uint64_t kShare = 8;
 #else
-constexpr std::uint64_t kShare = 1;
+constexpr std::uint64_t kShare = 2;
 #endif
+
+/// Of so many runs one is made, drawn by its number; the environment's COREWISE_IDEAL_SHARE says otherwise (1:
+/// all).
+std::uint64_t share() {
+  static const std::uint64_t chosen = [] {
+    const char* text = std::getenv("COREWISE_IDEAL_SHARE");
+    return std::max<std::uint64_t>(1, text == nullptr ? kShare : std::strtoull(text, nullptr, 10));
+  }();
+  return chosen;
+}
 
 constexpr std::array kRanks{1, 2, 3, 4, 5, 7, 8, 11, 12, 16};
 
@@ -240,9 +251,12 @@ bool vary(std::uint32_t parameter, std::uint32_t which, Parameters& p) {
     case coll::kClosing:
       p.closing = coll::Closing::counters;
       return which < 1;
-    default:
+    case coll::kAhead:
       p.ahead = false;
       return which < 1;
+    default:
+      ADD_FAILURE() << "an unknown parameter " << parameter;
+      return false;
   }
 }
 
@@ -313,6 +327,7 @@ bool is_too_much(Collective collective, int ranks, std::uint64_t bytes) {
 bool is_usable(const Row& row, const Shape& shape, const Spec& spec) {
   coll::Facts facts;
   facts.bytes = CallCase::largest_of(spec);
+  if (spec.operation != nullptr) facts.element_bytes = spec.operation->call.element_bytes;
   facts.commutative = spec.operation == nullptr || spec.operation->call.commutative;
   facts.contiguous = spec.stride.block_bytes == 0;
   facts.ppe = true;
@@ -380,7 +395,7 @@ bool walk_row(const Walk& walk, const Row& row, const Shape& shape, int mixed, i
   std::uint64_t draw = mix(static_cast<std::uint64_t>(shape.ranks), row.name.size());
   bool first = true;
   for (const Parameters& parameters : settings_of(row, mixed)) {
-    if (static_cast<std::uint64_t>(++runs) % kShare != 0) continue;
+    if (mix(static_cast<std::uint64_t>(++runs), row.name.size()) % share() != 0) continue;
     std::vector<Plan> plans;
     const int roots = reference::has_root(walk.collective) ? shape.ranks : 1;
     const std::size_t least = first || shape.ranks <= 8 ? sizes.size() : sizes.size() / 3;
@@ -524,7 +539,7 @@ std::vector<Plan> mixed_plans(std::span<const Choice> choices, const Shape& shap
 void mix_calls(const Shape& shape, std::span<const Choice> choices, std::uint64_t most, int runs, int& apart) {
   for (int run = 0; run < runs; ++run) {
     const auto number = static_cast<std::uint64_t>(run * 32 + shape.ranks);
-    if (mix(number, 1) % kShare != 0) continue;
+    if (mix(number, 1) % share() != 0) continue;
     Rng rng(number + 1);
     const std::vector<Plan> plans = mixed_plans(choices, shape, most, 12, rng);
     const std::string what = "mixed calls " + std::to_string(run) + ", " + text_of(shape);

@@ -141,7 +141,7 @@ TEST(Golden, ContendedRingsWithJitter) {
 }
 
 TEST(Golden, BladeWithMemoryTraffic) {
-  EXPECT_EQ(blade_copies(), 0xcf0077a64fbba8a4U);
+  EXPECT_EQ(blade_copies(), 0x25cdb5f4fcf5fc61U);
 }
 
 TEST(Golden, CollectiveOperations) {

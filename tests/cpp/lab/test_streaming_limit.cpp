@@ -72,13 +72,13 @@ const Settings kUneven = {{"piece", 4096}, {"far_percent", 35}};
 
 INSTANTIATE_TEST_CASE_P(
     OfAMegabyte, LargeCollectives,
-    testing::Values(Large{"broadcast8", Collective::broadcast, "pieces", 8, {}, 1, 7},
+    testing::Values(Large{"broadcast8", Collective::broadcast, "pieces", 8, kSmallPieces, 1, 7},
                     Large{"broadcast16", Collective::broadcast, "local_store_tree", 16, {{"degree", 1}}, 1, 15},
                     Large{"reduce8", Collective::reduce, "pieces", 8, kSmallPieces, 8, 1},
                     Large{"reduce16", Collective::reduce, "pieces", 16, kUneven, 16, 1},
                     Large{"allreduce8", Collective::allreduce, "pieces", 8, {}, 8, 8},
                     Large{"allreduce16", Collective::allreduce, "pieces", 16, kUneven, 16, 16}),
-    [](const testing::TestParamInfo<Large>& info) { return std::string(info.param.name); });
+    [](const testing::TestParamInfo<Large>& case_info) { return std::string(case_info.param.name); });
 
 TEST(MemoryStream, IsFastestWithBothKindsAndSlowFromAfar) {
   EXPECT_GT(stream_gb_per_s(8, 64, 448), stream_gb_per_s(8, 512, 0));
