@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "lab/collective_data.hpp"
 #include "lab/collective_run.hpp"
@@ -122,6 +123,51 @@ TEST(CollectiveData, AnOperatorThatDoesNotCommuteKeepsTheOrderOfTheRanks) {
   }
   for (int rank = 0; rank < 3; ++rank) std::memcpy(ranks.receive(rank), result, 8);
   ranks.expect_to_see_every_byte();
+}
+
+TEST(CollectiveData, ACallIsCheckedByItselfAndForgotten) {
+  CollectiveTask task = task_of(Collective::broadcast, 2, 40);
+  task.sets = 2;
+  const CollectiveData data = CollectiveData::make(task).value();
+  std::vector<std::byte> root(data.area_bytes(0)), other(data.area_bytes(1));
+  data.fill(0, root);
+  data.fill(1, other);
+  std::memcpy(other.data() + data.receive_at(1, 1), root.data() + data.send_at(0, 1), 40);
+  EXPECT_FALSE(data.check_call(1, 0, other).ok());  // which did nothing
+  EXPECT_TRUE(data.check_call(1, 1, other).ok());
+  EXPECT_TRUE(data.check_call(0, 1, root).ok());  // the root receives nothing
+  data.forget_call(1, 1, other);
+  EXPECT_FALSE(data.check_call(1, 1, other).ok());
+  std::memcpy(other.data() + data.receive_at(1, 1), root.data() + data.send_at(0, 0), 40);
+  EXPECT_FALSE(data.check_call(1, 1, other).ok());  // another call's data
+}
+
+/// Every need, lacking alone, is refused by its field.
+TEST(CollectiveSettings, WhatIsLackingIsNamed) {
+  const auto refusal = [](std::uint32_t needs, const coll::Shape& shape, const coll::Facts& facts) {
+    Algorithm algorithm;
+    algorithm.name = "one";
+    algorithm.needs = needs;
+    return std::string(check_usable(algorithm, shape, facts).message());
+  };
+  const coll::Shape paper = coll::Shape::paper(8);
+  coll::Facts facts;
+  facts.bytes = 4096;
+  EXPECT_EQ(refusal(coll::kAnything, paper, facts), "");
+  facts.commutative = facts.contiguous = false;
+  const std::pair<std::uint32_t, const char*> fields[] = {
+      {coll::kCommutative, "'operation'"},   {coll::kContiguous, "'stride'"},
+      {coll::kFitsEager, "'eager_slots'"},   {coll::kEagerSlots, "'eager_slots'"},
+      {coll::kAtomicWord, "'atomic_words'"}, {coll::kPpe, "'ppe'"},
+      {coll::kWorkspace, "'workspace'"}};
+  for (const auto& [need, field] : fields) {
+    EXPECT_NE(refusal(need, paper, facts).find(field), std::string::npos) << refusal(need, paper, facts);
+  }
+  EXPECT_NE(refusal(coll::kFitsEager, coll::Shape::eager(8), facts).find("'bytes'"), std::string::npos);
+  facts.element_bytes = paper.most_element_bytes() + 1;
+  EXPECT_NE(refusal(coll::kAnything, paper, facts).find("'element'"), std::string::npos);
+  EXPECT_NE(refusal(coll::kAnything, coll::Shape::paper(coll::kMostRanks + 1), {}).find("'ranks'"),
+            std::string::npos);
 }
 
 /// Tables of all collectives, on both ports: names agree, once each; settings are within their ranges and have an

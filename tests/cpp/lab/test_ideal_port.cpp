@@ -12,6 +12,7 @@
 
 #include "coll/barrier/pairwise_exchange.hpp"
 #include "lab/ideal_port.hpp"
+#include "lab/ppe_service.hpp"
 #include "port/wait.hpp"
 
 namespace corewise::lab {
@@ -410,6 +411,18 @@ TEST(IdealPortReports, ADeadlockWithEveryRankAndWhatItWaitsFor) {
   EXPECT_TRUE(mentions(text, "deadlock: rank 0 waits for a control line (test_ideal_port.cpp:")) << text;
   EXPECT_TRUE(mentions(text, "; rank 1 waits for a signal (")) << text;
   EXPECT_FALSE(mentions(text, "rank 2")) << text;
+}
+
+TEST(IdealPortReports, AWrongRequestToTheCoordinator) {
+  IdealSystem system;
+  const Status status = system.run(
+      IdealJob{.ranks = 2, .layout = {}},
+      [](IdealPort& port) {
+        if (port.rank() == 0) coll::ask_ppe(port, coll::PpeRequest::barrier);
+        coll::leave_ppe(port);
+      },
+      ideal_ppe(2));
+  EXPECT_NE(status.message().find("rank 1 asks for something else"), std::string::npos) << status.message();
 }
 
 TEST(IdealPortReports, AWaitThatLooksAtOtherLinesThanItSays) {
