@@ -6,8 +6,8 @@ collectives` read. Two selections: `paper`, the algorithms of paper 001 on ranks
 slots for payloads in their metadata, with and without the closing barrier. Data are in memory 0.
 
 First every algorithm's parameters are looked for, one after the other, at the sizes SEARCHED; an algorithm
-that takes HOPELESS times the quickest is left out from the next of them on. Then all that were found run at
-every size, from LARGE_BYTES on only those that were found near it.
+that takes HOPELESS times the quickest at NEAR_LARGE_BYTES or more is not looked at above. Then all that were
+found run at every size, from LARGE_BYTES on only those that were found near it.
 Times are simulated: a run again gives the same file but for its day. Rows that the output holds of other
 collectives and ranks than those asked for stay.
 
@@ -28,7 +28,7 @@ from pathlib import Path
 
 from corewise import __version__
 from corewise.analysis.collective_cases import MACHINE, TRIED, Case, Choices, choices, run_cases
-from corewise.analysis.selection import Configuration, rows_of_sweep
+from corewise.analysis.selection import Configuration, rows_of_sweep, winner
 from corewise.data.tuning import (
     COLLECTIVES,
     SELECTIONS,
@@ -46,7 +46,7 @@ COMMAND = ".venv/bin/python bench/collectives/tune.py"
 RANKS = tuple(range(2, 17))
 
 KB = 1024
-OPERANDS = (4, 12, 64, 128, 136, 512, KB, 2 * KB, 4 * KB, 8 * KB, 16 * KB, 64 * KB, 256 * KB, 1024 * KB)
+OPERANDS = (4, 12, 64, 128, 136, 512, KB, 4 * KB, 8 * KB, 16 * KB, 32 * KB, 64 * KB, 256 * KB, 1024 * KB)
 """136 bytes are what fits into the metadata."""
 BLOCKS = (4, 64, 128, 136, KB, 4 * KB, 16 * KB, 64 * KB)
 """Of one rank: the whole is `ranks` times, an alltoall's `ranks` times `ranks` times as much."""
@@ -65,10 +65,10 @@ SIZES = {
     "reduce_scatter_block": BLOCKS[:-1],
 }
 """The vector versions have no rows: what the blocks of others are, not every rank knows."""
-SEARCHED = (0, 128, KB, 8 * KB, 16 * KB, 64 * KB)
+SEARCHED = (0, 128, KB, 8 * KB, 64 * KB, 256 * KB)
 LARGE_BYTES = 64 * KB
 NEAR_LARGE_BYTES = 8 * KB
-HOPELESS = 4.0
+HOPELESS = 3.0
 
 
 @dataclass(frozen=True)
@@ -97,14 +97,26 @@ def rows_of(place: Place) -> list[TuningRow]:
             continue
         times = search(place, size, running)
         found.update(dict.fromkeys(times, size))
-        limit = HOPELESS * min(times.values())
-        going_on = {chosen.algorithm for chosen, time_us in times.items() if time_us <= limit}
-        running = [each for each in running if each.algorithm in going_on]
+        if size >= NEAR_LARGE_BYTES:
+            limit = HOPELESS * min(times.values())
+            hopeful = {chosen.algorithm for chosen, time_us in times.items() if time_us <= limit}
+            running = [each for each in running if each.algorithm in hopeful]
+            found.update(dict.fromkeys(other_pieces(winner(times), running), size))
     swept = {}
     for size in sizes:
         least = min(NEAR_LARGE_BYTES, max(found.values())) if size >= LARGE_BYTES else 0
         swept[size] = place.times(size, [each for each, at in found.items() if at >= least])
     return rows_of_sweep(place.selection, place.collective, place.ranks, swept)
+
+
+def other_pieces(best: Configuration, running: Sequence[Choices]) -> list[Configuration]:
+    """The same with other bytes moved at a time, which larger data may like better."""
+    return [
+        each.configuration({**dict(best.parameters), "piece": piece})
+        for each in running
+        if each.algorithm == best.algorithm
+        for piece in each.values.get("piece", ())
+    ]
 
 
 def search(place: Place, size: int, running: Sequence[Choices]) -> dict[Configuration, float]:

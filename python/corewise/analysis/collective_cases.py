@@ -98,7 +98,8 @@ def run_cases(
     progress : callable
         Told the share of the work done.
     leave_out_unusable : bool
-        Leaves out cases that their algorithm cannot do (so many bytes, so many ranks, without slots) instead
+        Leaves out cases that their algorithm cannot do (so many bytes, so many ranks, without slots, with no
+        room beside them) instead
         of raising; any other refusal is raised, so that no algorithm vanishes from a sweep unseen.
     """
     wanted = list(dict.fromkeys(cases))
@@ -125,7 +126,9 @@ def run_cases(
 
 
 def _too_much(error: InputError) -> bool:
-    return str(error).startswith(tuple(f"field '{field}':" for field in ("bytes", "ranks", "eager_slots")))
+    return str(error).startswith(
+        tuple(f"field '{field}':" for field in ("bytes", "ranks", "eager_slots", "buffer"))
+    )
 
 
 def run_case(machine: _core.Machine, case: Case) -> Timing:
@@ -187,7 +190,7 @@ TRIED: Mapping[str, tuple[Value, ...]] = MappingProxyType(
         "list": (False, True),
         "fenced": (False, True),
         "far_percent": (100, 60, 35),
-        "piece": (0, 4096),
+        "piece": (0, 4096, 6144, 8192),
         "ahead": (True, False),
         "waits": (True, False),
         "closing": ("barrier", "counters"),
@@ -195,7 +198,8 @@ TRIED: Mapping[str, tuple[Value, ...]] = MappingProxyType(
 )
 """Parameters that a sweep varies, in this order, and their values; the others keep their defaults."""
 OF_THE_PAPER = ("degree", "min_piece", "shift", "list", "fenced")
-"""Those that the paper names; its calls end with a barrier."""
+"""Those that the paper names; its calls end with a barrier, its trees have degrees of up to 8."""
+_MOST_DEGREE_OF_THE_PAPER = 8
 _SHOWN = ("degree", "min_piece", "closing")
 """Parameters that stand in a configuration even where they have their defaults."""
 
@@ -225,8 +229,9 @@ def choices(collective: str, selection: Selection, ranks: int) -> list[Choices]:
         eager = taken.get("eager_slots", 0) > 0
         if selection == "paper" and (eager or name in NOT_OF_THE_PAPER.get(collective, ())):
             continue
+        most = min(ranks, _MOST_DEGREE_OF_THE_PAPER) if selection == "paper" else ranks
         values = {
-            key: _default_first(key, tried, taken[key], ranks)
+            key: _default_first(key, tried, taken[key], max(2, most))
             for key, tried in TRIED.items()
             if key in taken and (selection == "all" or key in OF_THE_PAPER)
         }
@@ -236,10 +241,10 @@ def choices(collective: str, selection: Selection, ranks: int) -> list[Choices]:
     return found
 
 
-def _default_first(name: str, tried: tuple[Value, ...], default: int, ranks: int) -> tuple[Value, ...]:
-    """The values to try; of a tree's degrees those that make a difference on so many ranks."""
+def _default_first(name: str, tried: tuple[Value, ...], default: int, degree: int) -> tuple[Value, ...]:
+    """The values to try; of a tree's degrees those up to `degree`."""
     if name == "degree":
-        tried = tuple(value for value in tried if int(value) <= max(2, ranks))
-        default = min(default, max(2, ranks))
+        tried = tuple(value for value in tried if int(value) <= degree)
+        default = min(default, degree)
     first = [value for value in tried if _number(value) == default]
     return (*first, *(value for value in tried if value not in first))

@@ -131,11 +131,13 @@ def _measure_dma(found: Measurements, machine: _core.Machine, repetitions: int) 
         )
         found.dma[case] = DmaTiming(mean, deviation)
     for ranks in COMPARED_RANKS:
-        reads = STREAMED_COMMANDS // ranks
-        writes = reads * (ranks - 1)
-        found.streaming_gb_per_s[ranks] = _core.stream_memory(
-            machine, list(range(ranks)), reads=reads, writes=writes
-        )
+        found.streaming_gb_per_s[ranks] = streaming_gb_per_s(machine, ranks)
+
+
+def streaming_gb_per_s(machine: _core.Machine, ranks: int) -> float:
+    """What the first chip's controller moves at best for so many SPEs, reads and writes as in a broadcast."""
+    reads = STREAMED_COMMANDS // ranks
+    return _core.stream_memory(machine, list(range(ranks)), reads=reads, writes=reads * (ranks - 1))
 
 
 def _measure_copies(found: Measurements, machine: _core.Machine) -> None:
