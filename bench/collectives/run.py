@@ -77,8 +77,9 @@ def cases() -> list[Case]:
     """What is measured, in order, with the algorithms found best by trying."""
     made = [Case("barrier", 0, "pairwise_exchange:waits=0")]
     for size in (8, 128, 1024, 4096, 16384, 65536, 262144, 1048576):
-        small = size <= 128
-        made.append(Case("broadcast", size, "eager_tree" if small else "local_store_tree:degree=2"))
+        piece = 8192 if size <= 65536 else 32768
+        tree = f"local_store_tree:degree=2:piece_bytes={piece}"
+        made.append(Case("broadcast", size, "eager_tree" if size <= 128 else tree))
     for size in (8, 128, 1024, 4096, 16384, 65536, 262144, 1048576):
         made.append(Case("allreduce", size, "recursive_doubling" if size <= 128 else "ring"))
     return made
