@@ -7,7 +7,8 @@ slots for payloads in their metadata, with and without the closing barrier. Data
 
 First every algorithm's parameters are looked for, one after the other, at the sizes SEARCHED; an algorithm
 that takes HOPELESS times the quickest at NEAR_LARGE_BYTES or more is not looked at above. Then all that were
-found run at every size, from LARGE_BYTES on only those that were found near it.
+found run at every size, from LARGE_BYTES on only those that were found near it, and for `all` whatever won
+for `paper`.
 Times are simulated: a run again gives the same file but for its day. Rows that the output holds of other
 collectives and ranks than those asked for stay.
 
@@ -31,7 +32,6 @@ from corewise.analysis.collective_cases import MACHINE, TRIED, Case, Choices, ch
 from corewise.analysis.selection import Configuration, rows_of_sweep, winner
 from corewise.data.tuning import (
     COLLECTIVES,
-    SELECTIONS,
     Selection,
     Tuning,
     TuningRow,
@@ -46,7 +46,10 @@ COMMAND = ".venv/bin/python bench/collectives/tune.py"
 RANKS = tuple(range(2, 17))
 
 KB = 1024
-OPERANDS = (4, 12, 64, 128, 136, 512, KB, 4 * KB, 8 * KB, 16 * KB, 32 * KB, 64 * KB, 256 * KB, 1024 * KB)
+OPERANDS = (
+    *(4, 12, 64, 128, 136, 256, 512, KB, 2 * KB, 4 * KB, 8 * KB, 16 * KB, 32 * KB, 64 * KB),
+    *(256 * KB, 1024 * KB),
+)
 """136 bytes are what fits into the metadata."""
 BLOCKS = (4, 64, 128, 136, KB, 4 * KB, 16 * KB, 64 * KB)
 """Of one rank: the whole is `ranks` times, an alltoall's `ranks` times `ranks` times as much."""
@@ -65,9 +68,9 @@ SIZES = {
     "reduce_scatter_block": BLOCKS[:-1],
 }
 """The vector versions have no rows: what the blocks of others are, not every rank knows."""
-SEARCHED = (0, 128, KB, 8 * KB, 64 * KB, 256 * KB)
+SEARCHED = (0, 128, KB, 4 * KB, 16 * KB, 64 * KB, 256 * KB)
 LARGE_BYTES = 64 * KB
-NEAR_LARGE_BYTES = 8 * KB
+NEAR_LARGE_BYTES = 16 * KB
 HOPELESS = 3.0
 
 
@@ -87,8 +90,8 @@ class Place:
         return {case.configuration: times[case].latency_us for case in cases if case in times}
 
 
-def rows_of(place: Place) -> list[TuningRow]:
-    """The rows of a collective on so many ranks."""
+def rows_of(place: Place, also: Iterable[Configuration] = ()) -> list[TuningRow]:
+    """The rows of a collective on so many ranks; `also` is tried at every size too."""
     sizes = SIZES[place.collective]
     running = choices(place.collective, place.selection, place.ranks)
     found: dict[Configuration, int] = {}  # with the largest size at which it was
@@ -102,6 +105,7 @@ def rows_of(place: Place) -> list[TuningRow]:
             hopeful = {chosen.algorithm for chosen, time_us in times.items() if time_us <= limit}
             running = [each for each in running if each.algorithm in hopeful]
             found.update(dict.fromkeys(other_pieces(winner(times), running), size))
+    found.update(dict.fromkeys(also, sizes[-1]))
     swept = {}
     for size in sizes:
         least = min(NEAR_LARGE_BYTES, max(found.values())) if size >= LARGE_BYTES else 0
@@ -143,12 +147,13 @@ def tune(collectives: Sequence[str], ranks: Sequence[int], kept: Sequence[Tuning
     """Everything asked for, beside the rows of a file that are about something else."""
     rows = [row for row in kept if row.collective not in collectives or row.ranks not in ranks]
     for collective in collectives:
-        for selection in SELECTIONS:
-            for count in ranks:
-                began = time.monotonic()
-                rows += rows_of(Place(selection, collective, count))
-                took = time.monotonic() - began
-                print(f"{collective} {selection} {count}: {took:.1f} s", file=sys.stderr, flush=True)
+        for count in ranks:
+            began = time.monotonic()
+            of_paper = rows_of(Place("paper", collective, count))
+            winners = [Configuration(row.won.algorithm, row.won.parameters) for row in of_paper]
+            rows += of_paper + rows_of(Place("all", collective, count), winners)
+            took = time.monotonic() - began
+            print(f"{collective} on {count}: {took:.1f} s", file=sys.stderr, flush=True)
     return Tuning(
         port="cell",
         machine=MACHINE,
