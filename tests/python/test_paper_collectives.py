@@ -363,8 +363,6 @@ def test_the_tables_have_their_sixteen_values(simulated: dict[str, Row]) -> None
     assert summarise(simulated.values()).count == 16
 
 
-MISSED: dict[str, float] = {"D1/1 MB": 0.17}
-"""Values further off than the bounds, and how far: docs/papers/collectives.md."""
 BOUNDS = {"C": 0.15, "H": 0.30}
 
 
@@ -375,14 +373,9 @@ def test_barriers_are_within_15_percent(simulated: dict[str, Row]) -> None:
 
 @pytest.mark.parametrize("set", BOUNDS)
 def test_tables_2_and_3_are_within_the_bounds_of_their_sets(set: str, simulated: dict[str, Row]) -> None:
-    rows = [row for id, row in simulated.items() if row.set == set and id[0] in "DE" and id not in MISSED]
-    assert len(rows) + sum(simulated[id].set == set for id in MISSED) == {"C": 5, "H": 9}[set]
+    rows = [row for id, row in simulated.items() if row.set == set and id[0] in "DE"]
+    assert len(rows) == {"C": 5, "H": 9}[set]
     assert [row for row in rows if abs(row.error or 0) > BOUNDS[set]] == []
-
-
-def test_the_values_that_are_missed_are_no_further_off_than_they_were(simulated: dict[str, Row]) -> None:
-    for id, error in MISSED.items():
-        assert abs(simulated[id].error or 0) <= error, simulated[id]
 
 
 # --- what the tuning selects beside the paper's best -------------------------------------------------------
