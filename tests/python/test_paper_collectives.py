@@ -22,6 +22,7 @@ from corewise.analysis.collective_cases import Case, Timing, choices, run_case, 
 from corewise.analysis.paper import Row, summarise
 from corewise.analysis.paper_collectives import QUICK, dma_cases, selected_cases, streaming_gb_per_s
 from corewise.analysis.paper_collectives_data import (
+    BROADCAST_KINDS,
     COMPARED,
     COMPARED_RANKS,
     COPY_BUFFERS,
@@ -38,6 +39,7 @@ from corewise.analysis.paper_collectives_data import (
     local_store_tree,
     memory_cases,
     pieces,
+    points,
     reduce_tree,
     size_name,
     tree_main_memory,
@@ -376,6 +378,15 @@ def test_tables_2_and_3_are_within_the_bounds_of_their_sets(set: str, simulated:
     rows = [row for id, row in simulated.items() if row.set == set and id[0] in "DE"]
     assert len(rows) == {"C": 5, "H": 9}[set]
     assert [row for row in rows if abs(row.error or 0) > BOUNDS[set]] == []
+
+
+@pytest.mark.parametrize("ranks", [4, 8, 16])
+def test_the_papers_good_choice_from_8_kb_on_is_best_or_near_it(ranks: int) -> None:
+    sizes = (8 * KB, 32 * KB)
+    found = Measurements(sizes=sizes, times=run_cases(points("broadcast", [ranks], sizes, BROADCAST_KINDS)))
+    for size in sizes:
+        chosen = found.us("broadcast", ranks, size, good_choice(ranks, size))
+        assert chosen <= 1.15 * found.paper_best("broadcast", ranks, size), size
 
 
 # --- what the tuning selects beside the paper's best -------------------------------------------------------
