@@ -2,8 +2,8 @@
 // work is done (the channels, the stage, the combining), so that no algorithm has a cost of its own.
 //
 // Counted in instructions of an SPU (a load from the local store 6 cycles, a shuffle or rotation 4, a branch
-// without a hint 18), as in barrier/pairwise_exchange.hpp. On a host these are nothing. SPDX-License-Identifier:
-// BSD-3-Clause
+// without a hint 18), as in barrier/pairwise_exchange.hpp. On a host these are nothing.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,8 @@
 // (as MPI demands of a communicator).
 //
 // At the end of a call no peer will touch the rank's buffers again and nothing of its own is under way into user
-// memory, its own or a peer's (port::DirectWrite); what may still be under way are lines. SPDX-License-Identifier:
-// BSD-3-Clause
+// memory, its own or a peer's (port::DirectWrite); what may still be under way are lines.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cassert>

@@ -3,8 +3,8 @@
 // A copy whose two places are congruent modulo P::kCopyAlignment is one operation of the port, complete after a
 // wait for its tag. Otherwise it goes through a small bounce area, piece by piece, shifted by the rank itself, and
 // is complete at return (paper 001 does not speak of such data; on a host there are none). Strided user data go
-// block by block, or by DMA lists where the port has them and blocks are multiples of 16. SPDX-License-Identifier:
-// BSD-3-Clause
+// block by block, or by DMA lists where the port has them and blocks are multiples of 16.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>

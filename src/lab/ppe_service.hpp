@@ -4,8 +4,8 @@
 // It hears the ranks one after the other, in the order of their numbers, does what they want, and answers them in
 // the same order. One coordinator serves a blade: mailboxes are registers in the one address space, and those of
 // the other chip's SPEs are reached over the link between the chips, as its memory is. It ends when all ranks
-// leave; a job with a service whose ranks do not leave_ppe() ends as a deadlock. SPDX-License-Identifier:
-// BSD-3-Clause
+// leave; a job with a service whose ranks do not leave_ppe() ends as a deadlock.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,8 @@
 // the pipelined tree for the reduce, except on four ranks. On a port that cannot reach a peer's user memory trees
 // do it all.
 //
-// All ranks get a copy of the one result of rank 0, so all have the same bytes. SPDX-License-Identifier:
-// BSD-3-Clause
+// All ranks get a copy of the one result of rank 0, so all have the same bytes.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

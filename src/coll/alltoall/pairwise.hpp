@@ -1,7 +1,7 @@
 // Pairwise all-to-all, on any port: in each of P - 1 steps a rank exchanges blocks with one peer (P a power of two)
 // or sends to one and receives from another (pattern/schedule.hpp). Ranks need only the sizes of their own blocks.
-// All has been read at the end of a step, so the closing barrier is only for who wants it. SPDX-License-Identifier:
-// BSD-3-Clause
+// All has been read at the end of a step, so the closing barrier is only for who wants it.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include "coll/block_exchange.hpp"

@@ -2,8 +2,8 @@
 // metadata array (Rank::barrier_flags): a number that grows, never set back, so a barrier may follow another at
 // once. Every barrier here lets a rank be one barrier ahead of another and no further, which is what "this number
 // or a later one" needs. Beside the array there is one flag more, the line kReleaseLine that rank 0 writes to all
-// by one DMA list (one_to_all.hpp); its number, Rank::releases, grows likewise. SPDX-License-Identifier:
-// BSD-3-Clause
+// by one DMA list (one_to_all.hpp); its number, Rank::releases, grows likewise.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include "coll/call.hpp"

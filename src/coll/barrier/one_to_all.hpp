@@ -1,6 +1,6 @@
 // OTA, one to all (paper 001, section 5.1): every rank sets its flag at rank 0, which sets one at every rank: by
-// one put each, or by one DMA list. Rank 0 has seen all before it tells anybody. SPDX-License-Identifier:
-// BSD-3-Clause
+// one put each, or by one DMA list. Rank 0 has seen all before it tells anybody.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>

@@ -3,8 +3,8 @@
 //
 // A child says once that it has come, for its buffers may be in use until then, and after that acknowledges each
 // piece whose buffer the parent will need again, when it is free: stored, and passed on. Nothing that a rank has
-// told is unheard at the end, and its buffers are its own: no barrier is needed. SPDX-License-Identifier:
-// BSD-3-Clause
+// told is unheard at the end, and its buffers are its own: no barrier is needed.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

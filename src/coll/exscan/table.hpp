@@ -1,5 +1,5 @@
-// Exclusive scans: the algorithms of scan/, each rank without its own operand. SPDX-License-Identifier:
-// BSD-3-Clause
+// Exclusive scans: the algorithms of scan/, each rank without its own operand.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include "coll/scan/table.hpp"

@@ -1,5 +1,5 @@
-// The gathers of blocks of different sizes: those of room gather that need no equal ones. SPDX-License-Identifier:
-// BSD-3-Clause
+// The gathers of blocks of different sizes: those of room gather that need no equal ones.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>

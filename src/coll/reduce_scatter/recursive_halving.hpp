@@ -3,8 +3,8 @@
 // fetches what of its block others have. Any operator, any number of ranks, any blocks.
 //
 // What is fetched comes to the same place of the own chunk: whoever has a part has it from ranks that have read
-// what lay there. A rank's own part stays until all who want some of it have acknowledged. SPDX-License-Identifier:
-// BSD-3-Clause
+// what lay there. A rank's own part stays until all who want some of it have acknowledged.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Paper 000, Table 1: bandwidth between local stores under contention through the whole simulator: programs on the
 // SPEs, four gets of 16 KB and a wait, each SPE timing itself. Not quite the paper's recipe: 25 repetitions instead
 // of 100, no barrier before them, no decrementer; `corewise paper affinity` and its tests have all of that. Delays
-// were fitted to the rows of set C; of set H row 10 was looked at (docs/decisions/0006). SPDX-License-Identifier:
-// BSD-3-Clause
+// were fitted to the rows of set C; of set H row 10 was looked at (docs/decisions/0006).
+// SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
 #include <algorithm>

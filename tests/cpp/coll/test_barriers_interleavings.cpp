@@ -1,7 +1,7 @@
 // The barriers of paper 001 through every interleaving of their ranks and of what they write: nobody leaves before
 // the last has entered, nobody waits for ever, whichever barrier came before. And what each rests on: with a rule
-// of the port taken away, or a line of its text changed, the search finds the failure. SPDX-License-Identifier:
-// BSD-3-Clause
+// of the port taken away, or a line of its text changed, the search finds the failure.
+// SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
 #include <algorithm>

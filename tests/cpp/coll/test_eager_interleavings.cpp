@@ -1,7 +1,7 @@
 // Eager messages (paper 001, section 8, future work i and ii) through every interleaving: slots of 16 and of 128
 // bytes with late acknowledgements, and exchanges, in which the peer's message is the acknowledgement. Each rule
-// that the protocol rests on is taken away in turn, and the search finds the failure. SPDX-License-Identifier:
-// BSD-3-Clause
+// that the protocol rests on is taken away in turn, and the search finds the failure.
+// SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
 #include <algorithm>
