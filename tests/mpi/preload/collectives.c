@@ -1,6 +1,6 @@
 // Every collective, blocking, non-blocking and persistent, with nonsense wherever the standard lets an argument
-// mean nothing; 4 ranks. test_preload_collectives.py has the records that each must leave. SPDX-License-Identifier:
-// BSD-3-Clause
+// mean nothing; 4 ranks. test_preload_collectives.py has the records that each must leave.
+// SPDX-License-Identifier: BSD-3-Clause
 #include "scenario.h"
 
 enum { kRoot = 2, kNonsense = -77, kRanks = 4 };
