@@ -229,7 +229,8 @@ def dry_openmpi(mpi: Mpi, export: Export, xml: Path, cores: int, cwd: Path) -> l
 def dry_mpich(mpi: Mpi, export: Export, text: str) -> list[int]:
     """Per rank the one OS index that Hydra would bind it to."""
     env = {"HWLOC_SYNTHETIC": text, "HWLOC_THISSYSTEM": "0", "HYDRA_TOPO_DEBUG": "1"}
-    out = launch([mpi.mpiexec, *export.arguments, "true"], env)
+    # Hydra may die of SIGPIPE when processes end while it still wires them up: these live a moment.
+    out = launch([mpi.mpiexec, *export.arguments, "sleep", "0.2"], env)
     masks = dict(re.findall(r"process (\d+) binding: ([01]+)", out))
     assert all(mask.count("1") == 1 for mask in masks.values()), out
     return [masks[str(rank)].index("1") for rank in range(len(masks))]

@@ -285,10 +285,17 @@ def by_size(tuning: Tuning, selection: Selection) -> dict[tuple[str, int, int], 
 
 
 def test_the_best_of_all_is_never_slower_than_the_papers() -> None:
-    """On 8 ranks and on 16 never; on others by no more than buffers of 14 KB instead of 16 KB cost."""
+    """Of the collectives that the paper describes: on 8 ranks and on 16 never.
+
+    On others by no more than buffers of 14 KB instead of 16 KB cost.
+    """
     paper, all = (by_size(tuning_for("cell-blade"), selection) for selection in SELECTIONS)
     assert paper.keys() == all.keys()
-    slower = {key: all[key] / paper[key] for key in paper if all[key] > paper[key]}
+    slower = {
+        key: all[key] / paper[key]
+        for key in paper
+        if key[0] in ("barrier", *COMPARED) and all[key] > paper[key]
+    }
     assert [key for key in slower if key[1] in (8, 16)] == []
     assert max(slower.values(), default=0.0) <= 1.03
     assert [key for key in slower if key[2] < 32 * 1024] == []
