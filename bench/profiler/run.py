@@ -1,10 +1,11 @@
 """How much does recording add to a call? Contestants interleaved, round by round, in one run.
 
-Per round and MPI: the floor (floor.c), the program without a tool, under the preload, and under the preload
-as a flight recorder. Added cost = with - without, in the same round; ratio = floor / added (over 1: cheaper
-than the floor; the demand is at least 0.5, the aim 0.67).
+Per round and MPI: the floor (floor.c), the program without a tool, and under the preload with the recording
+thread draining, a helper thread draining, and as a flight recorder. Added cost = with - without, in the same
+round; ratio = floor / added (over 1: cheaper than the floor; the demand is 0.67). One row more: bytes that
+a call takes in the drained file.
 
-Usage: .venv/bin/python bench/profiler/run.py [--rounds N] [--json]
+Usage: .venv/bin/python bench/profiler/run.py [--rounds N] [--mpi PREFIX]... [--json]
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -23,6 +25,11 @@ from corewise import __version__
 from corewise.mpi import build, find, launch
 
 HERE = Path(__file__).resolve().parent
+CONTESTANTS = {"corewise": "drain", "thread": "thread", "flight": "flight"}
+"""Rows, and the value of COREWISE_TRACE_MODE."""
+CALLS = 60 * 20000
+"""Of send_null.c."""
+FIRST_BLOCK, BLOCK_ALIGN = 4096 + 4096 * 8, 64
 
 
 def compile_c(source: str, output: Path, *flags: str) -> Path:
@@ -39,15 +46,27 @@ def measure(command: list[str], environment: dict[str, str]) -> float:
 
 def round_of(mpi: find.MpiLibrary, program: Path, floor: Path, folder: Path) -> dict[str, float]:
     """One measurement of every contestant, one after the other."""
-    plan = launch.plan([str(program)], ranks=1, mpi=str(mpi.prefix))
+    plan = launch.plan([str(program)], ranks=1, mpi=str(mpi.launcher))
     environment = launch.environment(plan)
     recorded = {"LD_PRELOAD": str(build.build_preload(mpi))}
     result = {"floor": measure([str(floor)], environment), "none": measure(list(plan.command), environment)}
-    for name, mode in (("corewise", "drain"), ("flight", "flight")):
+    for name, mode in CONTESTANTS.items():
         with tempfile.TemporaryDirectory(dir=folder) as traces:
             variables = {**recorded, "COREWISE_TRACE_DIR": traces, "COREWISE_TRACE_MODE": mode}
             result[name] = measure(plan.with_environment(variables), environment)
+            if mode == "drain":
+                result["bytes"] = chunk_bytes(Path(traces) / "rank-00000.cwt") / CALLS
     return result
+
+
+def chunk_bytes(trace: Path) -> int:
+    """Bytes of the chunk blocks of a rank's file: what was drained."""
+    data, at, total = trace.read_bytes(), FIRST_BLOCK, 0
+    while at + 16 <= len(data):
+        kind, _, size = struct.unpack_from("<4sIQ", data, at)
+        total += size if kind == b"CHNK" else 0
+        at += size if kind != bytes(4) else BLOCK_ALIGN
+    return total
 
 
 def quartiles(values: list[float]) -> float:
@@ -74,6 +93,30 @@ def row(mpi: find.MpiLibrary, name: str, rounds: list[dict[str, float]]) -> dict
     }
 
 
+def libraries(prefixes: list[str]) -> list[find.MpiLibrary]:
+    """Those to measure."""
+    if prefixes:
+        return [find.from_prefix(Path(prefix)) for prefix in prefixes]
+    return [library for library in find.find_all() if library.name != "abi"]
+
+
+def bytes_row(mpi: find.MpiLibrary, rounds: list[dict[str, float]]) -> dict[str, object]:
+    """What a drained call takes in the file, against the 32 bytes of its record."""
+    values = [r["bytes"] for r in rounds]
+    return {
+        "id": f"profiler-{mpi.name}-bytes",
+        "what": f"bytes per recorded MPI_Send(PROC_NULL) in the drained file, {mpi.name} {mpi.version}",
+        "unit": "bytes",
+        "ours": round(statistics.median(values), 2),
+        "rival": "raw record",
+        "theirs": 32,
+        "floor": None,
+        "ratio": round(32 / statistics.median(values), 2),
+        "spread": round(quartiles(values), 2),
+        "n": len(rounds),
+    }
+
+
 def main() -> int:
     """Runs and prints."""
     parser = argparse.ArgumentParser(
@@ -81,17 +124,21 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument(
+        "--mpi", action="append", default=[], help="a prefix; default: every MPI that is found"
+    )
     arguments = parser.parse_args()
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
         folder = Path(name)
         floor = compile_c("floor.c", folder / "floor")
-        for mpi in (library for library in find.find_all() if library.name != "abi"):
+        for mpi in libraries(arguments.mpi):
             program = compile_c(
                 "send_null.c", folder / f"send_null.{mpi.name}", *mpi.compile_flags, *mpi.link_flags
             )
             rounds = [round_of(mpi, program, floor, folder) for _ in range(arguments.rounds)]
-            rows += [row(mpi, contestant, rounds) for contestant in ("corewise", "flight")]
+            rows += [row(mpi, contestant, rounds) for contestant in CONTESTANTS]
+            rows.append(bytes_row(mpi, rounds))
     if arguments.json:
         print(
             json.dumps(
@@ -106,6 +153,9 @@ def main() -> int:
         )
         return 0
     for line in rows:
+        if line["unit"] == "bytes":
+            print(f"{line['what']}: {line['ours']} bytes (n={line['n']})")
+            continue
         print(
             f"{line['what']}: {line['ours']} ns (quartile distance {line['spread']}, n={line['n']}); "
             f"no tool {line['theirs']} ns, floor {line['floor']} ns, floor/added {line['ratio']}"

@@ -42,6 +42,11 @@ std::string_view knob_text(const Knob& knob) {
   return value != nullptr ? std::string_view(value) : knob.default_value;
 }
 
+std::string_view launcher_text(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr ? std::string_view(value) : std::string_view{};
+}
+
 Status read_choice(const Knob& knob, int& choice) {
   const std::string_view value = knob_text(knob);
   std::string_view rest = knob.allowed;

@@ -31,6 +31,9 @@ std::string environment_name(const Knob& knob);
 /// The value set in the environment, or the default.
 std::string_view knob_text(const Knob& knob);
 
+/// A variable that is not ours: what a launcher tells the processes it starts. Empty when it is not set.
+std::string_view launcher_text(const char* variable);
+
 /// Index of the chosen word in `allowed`.
 Status read_choice(const Knob& knob, int& choice);
 

@@ -12,8 +12,12 @@ NB_MODULE(_core, module) {
   corewise::bind::bind_pattern(module);
   corewise::bind::bind_place(module);
   corewise::bind::bind_profile(module);
+  corewise::bind::bind_call_graph(module);
   corewise::bind::bind_sim(module);
   corewise::bind::bind_affinity(module);
   corewise::bind::bind_mapping(module);
   corewise::bind::bind_collective(module);
+  corewise::bind::bind_events(module);
+  corewise::bind::bind_waits(module);
+  corewise::bind::bind_trace(module);
 }

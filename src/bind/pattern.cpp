@@ -18,6 +18,9 @@
 #include "pattern/files.hpp"
 #include "pattern/generate.hpp"
 #include "pattern/recognise.hpp"
+#include "pattern/sequence.hpp"
+#include "pattern/structure.hpp"
+#include "pattern/superpose.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -243,8 +246,51 @@ void bind_recogniser(nb::module_& module) {
   module.attr("CONVINCING_DEGREE") = pattern::convincing_degree;
   module.def("recognise", &recognise, "pattern"_a, "least_degree"_a = 0.25,
              "Templates that the summed matrix resembles, best first.");
-  module.def("headline", &pattern::headline, "matches"_a,
+  module.def("headline", nb::overload_cast<const std::vector<Match>&>(&pattern::headline), "matches"_a,
              "The best match's label, or ``none`` where none is convincing.");
+}
+
+pattern::Naming name_pattern(const Pattern& given, int most_components) {
+  const nb::gil_scoped_release release;
+  const pattern::Matrix matrix = pattern::sum(given);
+  return most_components == 1 ? pattern::name_one(matrix) : pattern::name(matrix, most_components);
+}
+
+std::vector<pattern::Step> name_phases(const Pattern& given) {
+  const nb::gil_scoped_release release;
+  return pattern::name_phases(given);
+}
+
+void bind_naming(nb::module_& module) {
+  using pattern::Component;
+  using pattern::Naming;
+  using pattern::Step;
+  nb::class_<Component>(module, "Component", "One of the templates that a matrix is made of.")
+      .def_ro("match", &Component::match, "Its degree of match leaves foreign pairs out where there are several.")
+      .def_ro("positions", &Component::positions,
+              "Of every rank, its number in the template; empty where ranks are their own numbers.")
+      .def_ro("bytes", &Component::bytes, "Bytes that it explains.")
+      .def_ro("share", &Component::share, "Of all bytes between different ranks.");
+  nb::class_<Naming>(module, "Naming", "What a matrix is made of.")
+      .def_ro("components", &Naming::components, "Largest share first.")
+      .def_ro("total_bytes", &Naming::total_bytes, "Between different ranks.")
+      .def_ro("rest_bytes", &Naming::rest_bytes, "Unexplained.")
+      .def_ro("random_sparse", &Naming::random_sparse, "Whether the rest is most of it and looks like chance.")
+      .def_ro("mean_degree", &Naming::mean_degree, "Receivers per rank of a random sparse rest.")
+      .def_prop_ro(
+          "label", [](const Naming& naming) { return pattern::headline(naming); },
+          "All components, joined by `` + ``; ``none`` where there is no name.");
+  nb::class_<Step>(module, "Step", "One or several phases of a pattern under one name.")
+      .def_ro("times", &Step::times, "How often it stands in a row.")
+      .def_ro("label", &Step::label, "Empty when `parts` repeat.")
+      .def_ro("degree", &Step::degree, "Least degree of match of what it holds; 0 without a name.")
+      .def_ro("first", &Step::first, "Number of its first phase.")
+      .def_ro("phases", &Step::phases, "Phases covered by all its times.")
+      .def_ro("parts", &Step::parts, "What is repeated.");
+  module.def("name_pattern", &name_pattern, "pattern"_a, "most_components"_a = 4,
+             "Decomposes the summed matrix into superposed templates, relabelled ranks and noise allowed.");
+  module.def("name_phases", &name_phases, "pattern"_a, "Names the phases in their order, repeats folded.");
+  module.def("sequence_text", &pattern::sequence_text, "steps"_a, "The steps as one line.");
 }
 
 }  // namespace
@@ -253,6 +299,7 @@ void bind_pattern(nb::module_& module) {
   bind_class(module);
   bind_generators(module);
   bind_recogniser(module);
+  bind_naming(module);
 }
 
 }  // namespace corewise::bind

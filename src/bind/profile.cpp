@@ -28,6 +28,7 @@ using profile::PairDifference;
 using profile::ProcedureTotals;
 using profile::Profile;
 using profile::Rank;
+using profile::Section;
 using profile::Traffic;
 using profile::World;
 
@@ -69,26 +70,55 @@ MatrixOut<T> totals_matrix(const World& world, Field field) {
   return to_matrix(std::move(values), world.ranks.size(), world.procedures.size());
 }
 
-/// (senders int32, receivers int32, bytes uint64, messages uint64)
-nb::tuple coordinates(const World& world, const std::string& kind, int comm) {
-  const pattern::Matrix matrix = profile::matrix(world, traffic_of(kind), comm);
-  std::vector<std::int32_t> senders;
-  std::vector<std::int32_t> receivers;
-  std::vector<std::uint64_t> bytes;
-  std::vector<std::uint64_t> messages;
-  for (const pattern::Message& entry : matrix.entries) {
-    senders.push_back(entry.from);
-    receivers.push_back(entry.to);
-    bytes.push_back(entry.bytes);
-    messages.push_back(entry.count);
-  }
-  return nb::make_tuple(to_array(std::move(senders)), to_array(std::move(receivers)), to_array(std::move(bytes)),
-                        to_array(std::move(messages)));
+/// A communicator or phase by index, -1 for all.
+int index_in(int index, std::size_t size, const char* field) {
+  if (index >= -1 && index < static_cast<int>(size)) return index;
+  raise(bad_field("", field, std::to_string(index), "-1.." + std::to_string(static_cast<int>(size) - 1)));
 }
 
-MatrixOut<std::uint64_t> dense(const World& world, const std::string& kind, int comm) {
+std::vector<profile::PairTraffic> pairs_of(const World& world, const std::string& kind, int comm, int phase) {
+  return profile::pairs(world, traffic_of(kind), index_in(comm, world.communicators.size(), "comm"),
+                        index_in(phase, world.phases.size(), "phase"));
+}
+
+template <class T, class Field>
+ArrayOut<T> column(const std::vector<profile::PairTraffic>& pairs, Field field) {
+  std::vector<T> values;
+  values.reserve(pairs.size());
+  for (const profile::PairTraffic& pair : pairs) values.push_back(pair.*field);
+  return to_array(std::move(values));
+}
+
+using profile::PairTraffic;
+
+CoordinatesOut coordinates(const World& world, const std::string& kind, int comm, int phase) {
+  const std::vector<PairTraffic> pairs = pairs_of(world, kind, comm, phase);
+  return nb::make_tuple(
+      column<std::int32_t>(pairs, &PairTraffic::from), column<std::int32_t>(pairs, &PairTraffic::to),
+      column<std::uint64_t>(pairs, &PairTraffic::bytes), column<std::uint64_t>(pairs, &PairTraffic::count));
+}
+
+using TrafficOut = nb::typed<nb::tuple, ArrayOut<std::int32_t>, ArrayOut<std::int32_t>, ArrayOut<std::uint64_t>,
+                             ArrayOut<std::uint64_t>, ArrayOut<double>>;
+
+TrafficOut traffic(const World& world, const std::string& kind, int comm, int phase) {
+  const std::vector<PairTraffic> pairs = pairs_of(world, kind, comm, phase);
+  return nb::make_tuple(
+      column<std::int32_t>(pairs, &PairTraffic::from), column<std::int32_t>(pairs, &PairTraffic::to),
+      column<std::uint64_t>(pairs, &PairTraffic::bytes), column<std::uint64_t>(pairs, &PairTraffic::count),
+      column<double>(pairs, &PairTraffic::time_ns));
+}
+
+MatrixOut<std::uint64_t> dense(const World& world, const std::string& kind, int comm, int phase) {
   const auto size = static_cast<std::size_t>(world.size);
-  return to_matrix(profile::matrix(world, traffic_of(kind), comm).dense_bytes(), size, size);
+  const pattern::Matrix matrix =
+      profile::matrix(world, traffic_of(kind), index_in(comm, world.communicators.size(), "comm"),
+                      index_in(phase, world.phases.size(), "phase"));
+  return to_matrix(matrix.dense_bytes(), size, size);
+}
+
+pattern::Pattern pattern_of(const World& world, std::string name, bool by_phase) {
+  return by_phase ? profile::to_phases(world, std::move(name)) : profile::to_pattern(world, std::move(name));
 }
 
 nb::tuple histogram(const World& world, const std::string& kind) {
@@ -112,7 +142,9 @@ void bind_losses(nb::module_& module) {
       .def_ro("overwritten_bytes", &Losses::overwritten_bytes)
       .def_ro("missing_bytes", &Losses::missing_bytes)
       .def_ro("damaged_blocks", &Losses::damaged_blocks)
-      .def_ro("bad_peers", &Losses::bad_peers);
+      .def_ro("bad_peers", &Losses::bad_peers)
+      .def_ro("names", &Losses::names)
+      .def_ro("functions", &Losses::functions);
 }
 
 void bind_rank(nb::module_& module) {
@@ -140,6 +172,15 @@ void bind_rank(nb::module_& module) {
       .def_ro("unmodelled_bytes", &Rank::unmodelled_bytes)
       .def_ro("clock_known", &Rank::clock_known)
       .def_ro("clock_precise", &Rank::clock_precise)
+      .def_ro("node", &Rank::node, "Ranks with equal text share a node.")
+      .def_ro("kinds", &Rank::kinds, "What was recorded: bits of docs/formats/trace.md.")
+      .def_ro("memory_bytes", &Rank::memory_bytes,
+              "Private memory of the recorder; 0 where the trace does not say.")
+      .def_ro("functions", &Rank::functions, "Records of functions entered and left.")
+      .def_ro("file_read_bytes", &Rank::file_read_bytes)
+      .def_ro("file_written_bytes", &Rank::file_written_bytes)
+      .def_ro("stops", &Rank::stops, "Times that the program stopped recording.")
+      .def_ro("stopped_ns", &Rank::stopped_ns)
       .def_ro("cpus_start", &Rank::cpus_start)
       .def_ro("cpus_end", &Rank::cpus_end)
       .def_ro("losses", &Rank::losses);
@@ -155,6 +196,19 @@ void bind_details(nb::module_& module) {
       .def_ro("bytes", &CallSite::bytes)
       .def_ro("time_ns", &CallSite::time_ns)
       .def_ro("polling_ns", &CallSite::polling_ns);
+  nb::class_<Section>(module, "Section", "What one rank did in a phase, or in all visits of a region.")
+      .def_ro("name", &Section::name, "index into World.phases or World.regions")
+      .def_ro("rank", &Section::rank)
+      .def_ro("entered", &Section::entered)
+      .def_ro("unclosed", &Section::unclosed)
+      .def_ro("wall_ns", &Section::wall_ns)
+      .def_ro("mpi_ns", &Section::mpi_ns)
+      .def_ro("calls", &Section::calls)
+      .def_ro("sent_bytes", &Section::sent_bytes)
+      .def_ro("received_bytes", &Section::received_bytes)
+      .def_ro("collective_bytes", &Section::collective_bytes)
+      .def_ro("one_sided_bytes", &Section::one_sided_bytes)
+      .def_ro("file_bytes", &Section::file_bytes);
   nb::class_<Communicator>(module, "Communicator", "A communicator as all its members see it.")
       .def_ro("name", &Communicator::name)
       .def_ro("created_by", &Communicator::created_by)
@@ -203,19 +257,27 @@ void bind_world(nb::module_& module) {
           "longest_ns",
           [](const World& world) { return totals_matrix<double>(world, &ProcedureTotals::longest_ns); },
           nb::rv_policy::move)
-      .def("coordinates", &coordinates, "kind"_a, "comm"_a = profile::kNoComm,
-           "One kind of traffic ('sent', 'received', 'collective', 'put', 'get'), of one communicator or (-1) of "
-           "all:\n\n"
+      .def_ro("phases", &World::phases, "Names; the unnamed one, before any other began, is the first and \"\".")
+      .def_ro("regions", &World::regions)
+      .def_ro("phase_totals", &World::phase_totals, "Section of every phase and rank that was in it.")
+      .def_ro("region_totals", &World::region_totals)
+      .def("coordinates", &coordinates, "kind"_a, "comm"_a = profile::kNoComm, "phase"_a = profile::kAnyPhase,
+           "One kind of traffic ('sent', 'received', 'collective', 'put', 'get'), of one communicator and phase or "
+           "(-1) of all:\n\n"
            "senders, receivers : ndarray of int32, shape (n,)\nbytes, messages : ndarray of uint64, shape (n,)")
-      .def("matrix", &dense, "kind"_a, "comm"_a = profile::kNoComm,
+      .def(
+          "traffic", &traffic, "kind"_a, "comm"_a = profile::kNoComm, "phase"_a = profile::kAnyPhase,
+          "The same and, as a fifth array of float64, nanoseconds: of the calls that sent, put or got; of blocking "
+          "receives, and from post to completion of the others; 0 for collectives.")
+      .def("matrix", &dense, "kind"_a, "comm"_a = profile::kNoComm, "phase"_a = profile::kAnyPhase,
            "The same bytes from row to column: ndarray of uint64, shape (size, size).")
       .def("histogram", &histogram, "kind"_a,
            "(count, bytes) by size, two arrays of uint64: bin 0 empty messages, bin b from 2**(b-1) to 2**b - 1 "
            "bytes.")
       .def("differences", &profile::compare_sent_and_received,
            "Pairs whose sender and receiver do not say the same.")
-      .def("pattern", &profile::to_pattern, "name"_a,
-           "The point-to-point messages as sent: a Pattern of one phase.");
+      .def("pattern", &pattern_of, "name"_a, "by_phase"_a = false,
+           "The point-to-point messages as sent: a Pattern of one phase, or of the program's own phases.");
 }
 
 }  // namespace

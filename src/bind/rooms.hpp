@@ -11,9 +11,13 @@ void bind_machine(nanobind::module_& module);
 void bind_pattern(nanobind::module_& module);
 void bind_place(nanobind::module_& module);
 void bind_profile(nanobind::module_& module);
+void bind_call_graph(nanobind::module_& module);
 void bind_sim(nanobind::module_& module);
 void bind_affinity(nanobind::module_& module);
 void bind_mapping(nanobind::module_& module);
 void bind_collective(nanobind::module_& module);
+void bind_events(nanobind::module_& module);
+void bind_waits(nanobind::module_& module);
+void bind_trace(nanobind::module_& module);
 
 }  // namespace corewise::bind

@@ -14,16 +14,19 @@
 namespace corewise::pattern {
 namespace {
 
-const std::array<Family, 16>& table() {
+const std::array<Family, 19>& table() {
   using namespace generators;
-  static const std::array<Family, 16> rows{{
+  static const std::array<Family, 19> rows{{
       ring(),
       halo_1d(),
       halo_2d(),
       halo_3d(),
       wavefront(),
       binomial_tree(),
+      k_ary_tree(),
+      manager_worker(),
       recursive_doubling(),
+      hypercube(),
       dissemination(),
       bruck(),
       pairwise_exchange(),

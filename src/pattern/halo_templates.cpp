@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "pattern/grid.hpp"
@@ -170,18 +172,104 @@ Template as_template(const Shape& shape) {
   return pattern;
 }
 
+/// Bytes of every difference between the numbers of receiver and sender.
+class Differences {
+ public:
+  explicit Differences(const Observed& observed)
+      : ranks_(observed.ranks()), bytes_(2 * static_cast<std::size_t>(observed.ranks())) {
+    for (const Message& pair : observed.pairs()) bytes_[index(pair.to - pair.from)] += pair.bytes;
+  }
+
+  /// What the neighbours on a grid carry at most: the bytes on every difference that a neighbour's number can have.
+  [[nodiscard]] std::uint64_t most_bytes(const std::vector<int>& dims) const {
+    std::vector<int> reachable{0};
+    int stride = ranks_;
+    for (const int length : dims) {
+      stride /= length;
+      const std::size_t before = reachable.size();
+      for (std::size_t i = 0; i < before; ++i) {
+        for (const int move : {stride, -stride, stride * (length - 1), stride * (1 - length)}) {
+          reachable.push_back(reachable[i] + move);
+        }
+      }
+    }
+    std::sort(reachable.begin(), reachable.end());
+    reachable.erase(std::unique(reachable.begin(), reachable.end()), reachable.end());
+    std::uint64_t bytes = 0;
+    for (const int difference : reachable) {
+      if (std::abs(difference) < ranks_) bytes += bytes_[index(difference)];
+    }
+    return bytes;
+  }
+
+ private:
+  [[nodiscard]] std::size_t index(int difference) const { return static_cast<std::size_t>(difference + ranks_); }
+
+  int ranks_;
+  std::vector<std::uint64_t> bytes_;
+};
+
+struct Bounded {
+  std::size_t order;
+  double most_degree;
+  std::vector<int> dims;
+};
+
+/// Grids of so many axes, the most promising first, each with a bound on the degree of its halos.
+std::vector<Bounded> bounded_grids(const Observed& observed, const Differences& differences, int axes) {
+  std::vector<Bounded> grids;
+  for (auto& dims : ordered_factorisations(observed.ranks(), axes)) {
+    const double share =
+        static_cast<double>(differences.most_bytes(dims)) / static_cast<double>(observed.total_bytes());
+    grids.push_back({grids.size(), share, std::move(dims)});
+  }
+  std::stable_sort(grids.begin(), grids.end(),
+                   [](const Bounded& a, const Bounded& b) { return a.most_degree > b.most_degree; });
+  return grids;
+}
+
+struct GridCandidates {
+  std::size_t order;
+  std::vector<Candidate> candidates;
+};
+
+/// The shapes of all grids that can be the best of their number of axes, or exact; in the order of the grids.
+std::vector<Candidate> promising(const Observed& observed, const std::vector<Bounded>& grids, double least_degree) {
+  std::vector<GridCandidates> looked_at;
+  double best = least_degree;
+  for (const Bounded& grid : grids) {
+    if (grid.most_degree < best - 1e-9) break;
+    GridCandidates here{grid.order, {}};
+    add_candidates(grid.dims, observed, here.candidates);
+    for (const Candidate& candidate : here.candidates) best = std::max(best, candidate.degree);
+    looked_at.push_back(std::move(here));
+  }
+  std::sort(looked_at.begin(), looked_at.end(),
+            [](const GridCandidates& a, const GridCandidates& b) { return a.order < b.order; });
+  std::vector<Candidate> all;
+  for (GridCandidates& one : looked_at)
+    std::move(one.candidates.begin(), one.candidates.end(), std::back_inserter(all));
+  return all;
+}
+
 }  // namespace
+
+Template halo_template(const std::vector<int>& dims, const std::vector<bool>& wrapping, int reach) {
+  Shape shape{dims, 0, reach};
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) shape.wrapping |= wrapping[axis] ? 1U << axis : 0U;
+  shape.wrapping &= axes_that_can_wrap(dims);
+  return as_template(shape);
+}
 
 std::vector<Template> halo_templates(const Observed& observed, double least_degree) {
   std::vector<Template> templates;
+  const Differences differences(observed);
   std::uint64_t most_peers = 0;  // 3^axes - 1
   for (std::size_t axes = 1; axes <= most_axes; ++axes) {
-    std::vector<Candidate> candidates;
     most_peers = 3 * most_peers + 2;
     if (observed.most_degree(most_peers * static_cast<std::uint64_t>(observed.ranks())) < least_degree) continue;
-    for (const auto& dims : ordered_factorisations(observed.ranks(), static_cast<int>(axes))) {
-      add_candidates(dims, observed, candidates);
-    }
+    std::vector<Candidate> candidates =
+        promising(observed, bounded_grids(observed, differences, static_cast<int>(axes)), least_degree);
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.degree > b.degree; });
     for (std::size_t i = 0; i < candidates.size(); ++i) {

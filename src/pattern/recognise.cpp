@@ -168,7 +168,7 @@ std::vector<Match> recognise(const Matrix& matrix, double least_degree) {
       if (match.degree >= least_degree) ranked.push_back({std::move(match), pattern.preference});
     }
   };
-  consider(plain_templates(observed));
+  consider(plain_templates(observed, least_degree));
   consider(halo_templates(observed, least_degree));
   std::stable_sort(ranked.begin(), ranked.end(), better);
   return without_repeats(std::move(ranked));

@@ -13,11 +13,12 @@
 //
 // Order of the list: higher degree first; among equals, templates whose volume model fits first (pairs that the
 // template expects to be alike, e.g. all faces of one axis, carry like bytes); then the simpler description, in
-// this order: ring, all-to-all, halo 1D, 2D, 3D, transpose, matrix transpose, wavefront, binomial tree, recursive
-// doubling, dissemination, Bruck, pairwise exchange, ring all-gather; then smaller first dimension. So the 27-point
-// halo on 2x2x2 ranks, whose pairs are also an all-to-all's, is a halo when faces, edges and corners differ in
-// bytes, and an all-to-all when all are alike; the faces of 2x2x2 are named a halo before a hypercube. All
-// templates of degree 1 are equivalents and stay in the list; of the others only the best of each family does.
+// this order: ring, all-to-all, halo 1D, 2D, 3D, transpose, matrix transpose, wavefront, binomial tree, complete
+// tree, manager-worker, recursive doubling, hypercube, dissemination, Bruck, pairwise exchange, ring all-gather;
+// then smaller first dimension. So the 27-point halo on 2x2x2 ranks, whose pairs are also an all-to-all's, is a
+// halo when faces, edges and corners differ in bytes, and an all-to-all when all are alike; the faces of 2x2x2 are
+// named a halo before a hypercube. All templates of degree 1 are equivalents and stay in the list; of the others
+// only the best of each family does.
 //
 // Pure and deterministic.
 // SPDX-License-Identifier: BSD-3-Clause

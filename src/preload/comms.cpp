@@ -45,18 +45,15 @@ std::uint32_t claim_index() {
   return trace::kUnknownComm;
 }
 
-void append_comm(const Communicator& comm, MPI_Comm handle, std::uint64_t created_by, std::uint64_t parent) {
+void append_comm(const Communicator& comm, const char* name, std::uint64_t created_by, std::uint64_t parent) {
   static const std::uint64_t zero = 0;
-  char name[MPI_MAX_OBJECT_NAME] = {};
-  int length = 0;
-  PMPI_Comm_get_name(handle, name, &length);
   trace::CommHeader header{};
   header.block = {trace::BlockKind::comm, static_cast<std::uint32_t>(comm.index), 0};
   header.size = comm.size;
   header.remote_size = comm.remote_size;
   header.my_rank = comm.my_rank;
   header.identity = comm.world_ranks == nullptr ? 1 : 0;
-  header.name_bytes = static_cast<std::uint32_t>(length);
+  header.name_bytes = static_cast<std::uint32_t>(std::strlen(name));
   header.created_by = static_cast<std::uint16_t>(created_by);
   header.parent = static_cast<std::uint16_t>(parent);
   header.created_ticks = now();
@@ -91,7 +88,10 @@ Communicator* register_comm(MPI_Comm handle, std::uint64_t created_by, std::uint
   auto* comm = new Communicator;
   read_groups(*comm, handle);
   comm->index = claim_index();
-  append_comm(*comm, handle, created_by, parent);
+  char name[MPI_MAX_OBJECT_NAME] = {};
+  int length = 0;
+  PMPI_Comm_get_name(handle, name, &length);
+  append_comm(*comm, name, created_by, parent);
   if (PMPI_Comm_set_attr(handle, keyval, comm) == MPI_SUCCESS) return comm;
   release(comm);
   return &unknown;
@@ -152,6 +152,21 @@ Communicator* describe(Thread& thread, MPI_Comm comm) {
   Communicator* found = find_or_register(comm, trace::kCallMask, trace::kUnknownComm);
   cache(thread, comm, found, generation);
   return found;
+}
+
+Communicator* unknown_communicator() {
+  return &unknown;
+}
+
+Communicator* describe_group(MPI_Group group) {
+  if (world_group == MPI_GROUP_NULL) return &unknown;
+  auto* comm = new Communicator;
+  PMPI_Group_size(group, &comm->size);
+  PMPI_Group_rank(group, &comm->my_rank);
+  comm->world_ranks = translate(group, comm->size, true);
+  comm->index = claim_index();
+  append_comm(*comm, "", trace::kCallMask, trace::kUnknownComm);
+  return comm;
 }
 
 void note_new_communicator(Thread& thread, MPI_Comm fresh, std::uint64_t created_by, MPI_Comm parent) {

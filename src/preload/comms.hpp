@@ -31,6 +31,12 @@ void stop_communicators();
 /// The description of `comm`; slow path of communicator_of. Never nullptr: an unknown one after failure.
 Communicator* describe(Thread& thread, MPI_Comm comm);
 
+/// Describes a group that belongs to no communicator at hand (a window's). The caller owns one reference.
+Communicator* describe_group(MPI_Group group);
+
+/// Stands for every communicator that could not be described.
+Communicator* unknown_communicator();
+
 extern std::uint64_t comm_generation;  ///< raised whenever a described communicator is freed
 
 inline Communicator* communicator_of(Thread& thread, MPI_Comm comm) {

@@ -207,6 +207,7 @@ bool answers(const Operation& posted, std::int32_t peer, std::int32_t tag) {
 }  // namespace
 
 void Event::completed(const Operation& entry, const MPI_Status& status) {
+  if (!records(trace::kMessages)) return;
   int cancelled = 0;
   if (entry.cancelled) PMPI_Test_cancelled(&status, &cancelled);
   const std::uint64_t took = start + ticks - entry.start;

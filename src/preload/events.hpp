@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "preload/requests.hpp"
+#include "preload/windows.hpp"
 
 namespace corewise::preload {
 
@@ -126,6 +127,30 @@ class DepthGuard {
 /// Destinations of this rank in the communicator's topology, as ranks; empty without one.
 std::vector<int> topology_destinations(MPI_Comm comm);
 
+/// The choice that a record belongs to. What is not chosen is looked at all the same, so that requests and
+/// communicators stay known when recording is stopped and resumed (MPI_Pcontrol).
+constexpr trace::Kind kind_of(trace::Role role) {
+  switch (role) {
+    case trace::Role::send:
+    case trace::Role::receive:
+    case trace::Role::post_receive:
+    case trace::Role::arrival:
+    case trace::Role::cancel:
+      return trace::kMessages;
+    case trace::Role::collective:
+    case trace::Role::collective_part:
+      return trace::kCollectives;
+    case trace::Role::rma_put:
+    case trace::Role::rma_get:
+      return trace::kOneSided;
+    case trace::Role::file_read:
+    case trace::Role::file_write:
+      return trace::kFiles;
+    default:
+      return trace::kCalls;
+  }
+}
+
 struct Event {
   Thread& thread;
   std::uint64_t start;
@@ -136,12 +161,17 @@ struct Event {
 
   // ---- writing records ----
 
-  void plain() { trace::put_call(thread.recorder, start, ticks, procedure, site); }
-  void miss() { trace::put_miss(thread.recorder, start, ticks, procedure, site); }
+  void plain() {
+    if (records(trace::kCalls)) trace::put_call(thread.recorder, start, ticks, procedure, site);
+  }
+  void miss() {
+    if (records(trace::kCalls)) trace::put_miss(thread.recorder, start, ticks, procedure, site);
+  }
 
   void message(trace::Role role, std::int32_t peer, std::int32_t tag, std::uint64_t bytes, std::uint64_t comm) {
-    trace::put_message(thread.recorder,
-                       {start, counted ? 0 : ticks, bytes, peer, tag, procedure, site, comm, role});
+    if (records(kind_of(role)))
+      trace::put_message(thread.recorder,
+                         {start, counted ? 0 : ticks, bytes, peer, tag, procedure, site, comm, role});
     counted = true;
   }
 
@@ -162,9 +192,10 @@ struct Event {
   /// The receiving half of MPI_Sendrecv.
   void receive_half(const MPI_Status& status, MPI_Comm comm) {
     const Communicator& on = *communicator_of(thread, comm);
-    trace::put_message(thread.recorder,
-                       {start, ticks, status_bytes(status), world_peer(on, status.MPI_SOURCE),
-                        recorded_tag(status.MPI_TAG), procedure, site, on.index, trace::Role::arrival});
+    if (records(trace::kMessages))
+      trace::put_message(thread.recorder,
+                         {start, ticks, status_bytes(status), world_peer(on, status.MPI_SOURCE),
+                          recorded_tag(status.MPI_TAG), procedure, site, on.index, trace::Role::arrival});
   }
 
   void receive_message(const MPI_Status& status, const TakenMessage& taken) {
@@ -297,13 +328,12 @@ struct Event {
     const MPI_Datatype type = in_place ? recvtype : sendtype;
     shared_out(comm, peers_of(comm), init, [&](std::size_t i) { return data_bytes(counts[i], type); });
   }
-  template <class Count>
-  void alltoallw(const void* sendbuf, const Count* sendcounts, const MPI_Datatype* sendtypes,
-                 const Count* recvcounts, const MPI_Datatype* recvtypes, MPI_Comm comm,
-                 const MPI_Request* init = nullptr) {
+  template <class Count, class Types>
+  void alltoallw(const void* sendbuf, const Count* sendcounts, Types sendtypes, const Count* recvcounts,
+                 Types recvtypes, MPI_Comm comm, const MPI_Request* init = nullptr) {
     const bool in_place = sendbuf == MPI_IN_PLACE;
     const Count* counts = in_place ? recvcounts : sendcounts;
-    const MPI_Datatype* types = in_place ? recvtypes : sendtypes;
+    const Types types = in_place ? recvtypes : sendtypes;
     shared_out(comm, peers_of(comm), init, [&](std::size_t i) { return data_bytes(counts[i], types[i]); });
   }
   /// Bytes that this rank receives; every other rank of the group sends it that much.
@@ -320,11 +350,40 @@ struct Event {
   void neighbor_v(const Count* counts, MPI_Datatype type, MPI_Comm comm, const MPI_Request* init = nullptr) {
     shared_out(comm, topology_destinations(comm), init, [&](std::size_t i) { return data_bytes(counts[i], type); });
   }
-  template <class Count>
-  void neighbor_w(const Count* counts, const MPI_Datatype* types, MPI_Comm comm,
-                  const MPI_Request* init = nullptr) {
+  template <class Count, class Types>
+  void neighbor_w(const Count* counts, Types types, MPI_Comm comm, const MPI_Request* init = nullptr) {
     shared_out(comm, topology_destinations(comm), init,
                [&](std::size_t i) { return data_bytes(counts[i], types[i]); });
+  }
+
+  // ---- one-sided: bytes that the origin gives and takes ----
+
+  template <class Count>
+  void put(int target, Count count, MPI_Datatype type, MPI_Win window) {
+    one_sided(trace::Role::rma_put, target, data_bytes(count, type), window);
+  }
+  template <class Count>
+  void get(int target, Count count, MPI_Datatype type, MPI_Win window) {
+    one_sided(trace::Role::rma_get, target, data_bytes(count, type), window);
+  }
+  /// Get_accumulate and its kin: with MPI_NO_OP the origin's buffer is not significant.
+  template <class Count>
+  void fetch(int target, MPI_Op op, Count given, MPI_Datatype given_type, Count taken, MPI_Datatype taken_type,
+             MPI_Win window) {
+    if (op != MPI_NO_OP) put(target, given, given_type, window);
+    get(target, taken, taken_type, window);
+  }
+  void new_window(MPI_Win fresh, MPI_Comm comm) {
+    plain();
+    note_new_window(thread, fresh, comm);
+  }
+
+  // ---- files: bytes that were moved, or, where the call only starts it, asked for ----
+
+  void file_access(trace::Role role, const MPI_Status& status) { file_bytes(role, status_bytes(status)); }
+  template <class Count>
+  void file_access(trace::Role role, Count count, MPI_Datatype type) {
+    file_bytes(role, data_bytes(count, type));
   }
 
   // ---- communicators ----
@@ -337,6 +396,14 @@ struct Event {
  private:
   Operation operation(OperationKind kind, int rank, int tag, std::uint64_t bytes, MPI_Comm comm);
   std::vector<int> peers_of(MPI_Comm comm);
+
+  void one_sided(trace::Role role, int target, std::uint64_t bytes, MPI_Win window) {
+    const Communicator& on = *communicator_of_window(window);
+    message(role, world_peer(on, target), 0, bytes, on.index);
+  }
+  void file_bytes(trace::Role role, std::uint64_t bytes) {
+    message(role, trace::kNoPeer, 0, bytes, trace::kUnknownComm);
+  }
 
   /// A collective with one share per destination.
   template <class BytesOf>

@@ -3,6 +3,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+// The C++ bindings that MPI 3.0 removed, which some libraries still declare.
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+
 #if defined(MPI_ABI)
 #include <mpi_abi.h>
 #else

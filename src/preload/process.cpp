@@ -13,28 +13,40 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
 #include "base/knobs.hpp"
+#include "preload/clocks.hpp"
+#include "preload/drain.hpp"
+#include "preload/functions_objects.hpp"
 
 namespace corewise::preload {
 namespace {
 
 constexpr Knob kTraceDir{"trace_dir", KnobType::text, "", "a directory",
                          "where trace files go; empty: record nothing"};
-constexpr Knob kTraceBuffer{"trace_buffer", KnobType::size_bytes, "32 KiB", "4096..67108864",
+constexpr Knob kTraceBuffer{"trace_buffer", KnobType::size_bytes, "64 KiB", "4096..67108864",
                             "size of each of a thread's two buffers"};
-constexpr Knob kTraceMode{"trace_mode", KnobType::choice, "drain", "drain|flight",
-                          "drain full buffers to the file, or keep only the newest records"};
+constexpr Knob kTraceMode{"trace_mode", KnobType::choice, "drain", "drain|flight|thread",
+                          "who takes full buffers away: the thread that filled them, nobody, a helper thread"};
+constexpr Knob kTraceRecord{"trace_record", KnobType::text, "",
+                            "calls,messages,collectives,one-sided,files,functions,regions,sites",
+                            "what is recorded; empty: everything that was built in"};
+constexpr Knob kTraceNode{
+    "trace_node", KnobType::text, "", "a name",
+    "ranks with one name share a clock; empty: the kernel's boot id; set for all ranks of a run or for none"};
 constexpr Knob kTraceClock{"trace_clock", KnobType::choice, "auto", "auto|tsc|os", "the clock of time stamps"};
 
 /// File state that only slow paths touch.
@@ -56,11 +68,8 @@ struct Parked {
 std::mutex parked_lock;
 Parked* parked = nullptr;
 std::uint32_t next_slot = 0;
+Parked* spare = nullptr;   ///< nodes not in use: what a thread's first event needs is there already
 bool out_of_room = false;  ///< a slot could not be mapped: not tried again, each try would claim room in the file
-
-std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
-  return (value + alignment - 1) & ~(alignment - 1);
-}
 
 std::int64_t clock_ns(clockid_t clock) {
   timespec time{};
@@ -93,6 +102,14 @@ int move_up(int fd) {
   return moved;
 }
 
+/// Once a process has threads, the kernel waits for all cores before it grows a table of descriptors: 10 ms and
+/// more.
+__attribute__((constructor)) void grow_descriptor_table() {
+  if (!trace_wanted()) return;
+  const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) close(move_up(fd));
+}
+
 /// A program may close descriptors that it does not know: what has taken our number must be neither written to nor
 /// closed, and the file is opened anew. Threads that find it closed at one time may leave a descriptor unused.
 bool file_is_ours() {
@@ -112,19 +129,6 @@ bool within_limit(std::uint64_t end) {
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
 }
 
-std::uint64_t claim(std::uint64_t bytes) {
-  return __atomic_fetch_add(&process.file->tail, bytes, __ATOMIC_RELAXED);
-}
-
-bool write_at(const iovec* parts, int count, std::uint64_t offset, std::uint64_t bytes) {
-  if (!within_limit(offset + bytes) || !file_is_ours()) return false;
-  ssize_t written = -1;
-  do {
-    written = pwritev(trace_file.fd, parts, count, static_cast<off_t>(offset));
-  } while (written < 0 && errno == EINTR);
-  return written == static_cast<ssize_t>(bytes);
-}
-
 /// One moment by both clocks: the narrowest of a few brackets, so that losing the core in between does not skew it.
 struct Moment {
   std::uint64_t ticks;
@@ -136,7 +140,7 @@ Moment read_moment() {
   std::uint64_t width = UINT64_MAX;
   for (int attempt = 0; attempt < 3; ++attempt) {
     const std::uint64_t before = now();
-    const std::int64_t ns = clock_ns(CLOCK_MONOTONIC_RAW);
+    const auto ns = static_cast<std::int64_t>(read_os_clock());
     const std::uint64_t after = now();
     if (after - before >= width) continue;
     width = after - before;
@@ -145,31 +149,18 @@ Moment read_moment() {
   return best;
 }
 
-void note_latest_time() {
-  const Moment moment = read_moment();
-  process.file->latest_ticks = moment.ticks;
-  process.file->latest_ns = moment.ns;
-}
-
-/// The recorder's drain: appends one chunk. errno is the program's.
-bool drain_half(void* /*sink*/, std::uint32_t slot, std::uint64_t first, const std::byte* records,
-                std::uint32_t bytes) {
-  const int saved_errno = errno;
-  trace::ChunkHeader header{};
-  header.block = {trace::BlockKind::chunk, slot, align_up(sizeof header + bytes, trace::kBlockAlign)};
-  header.first = first;
-  header.payload_bytes = bytes;
-  iovec parts[2] = {{&header, sizeof header}, {const_cast<std::byte*>(records), bytes}};
-  const bool safe = write_at(parts, 2, claim(header.block.block_bytes), sizeof header + bytes);
-  note_latest_time();
-  errno = saved_errno;
-  return safe;
+/// A program's timer may interrupt this, but not for ever.
+bool reserve_blocks(off_t offset, off_t bytes) {
+  int code = EINTR;
+  for (int attempt = 0; code == EINTR && attempt < 1000; ++attempt)
+    code = posix_fallocate(trace_file.fd, offset, bytes);
+  return code == 0;
 }
 
 /// Maps `bytes` at `offset`, their disk blocks reserved first: a store to a mapped hole on a full disk is SIGBUS.
 void* map_reserved(std::uint64_t offset, std::uint64_t bytes) {
   if (!within_limit(offset + bytes) || !file_is_ours()) return nullptr;
-  if (posix_fallocate(trace_file.fd, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) return nullptr;
+  if (!reserve_blocks(static_cast<off_t>(offset), static_cast<off_t>(bytes))) return nullptr;
   void* address =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, trace_file.fd, static_cast<off_t>(offset));
   return address == MAP_FAILED ? nullptr : address;
@@ -180,12 +171,10 @@ bool new_slot(trace::ThreadRecorder& recorder) {
   const std::uint64_t bytes = align_up(sizeof(trace::ThreadHeader) + 2ULL * half_bytes, trace::kThreadAlign);
   const std::uint64_t start = align_up(claim(bytes + trace::kThreadAlign), trace::kThreadAlign);
   auto* header = static_cast<trace::ThreadHeader*>(map_reserved(start, bytes));
-  if (header == nullptr) return false;
-  const std::uint32_t slot = __atomic_fetch_add(&next_slot, 1, __ATOMIC_RELAXED);
-  const bool drains = process.file->mode == trace::Mode::drain;
-  trace::attach(recorder, header, process.file, half_bytes, drains ? drain_half : nullptr, nullptr);
-  header->block.index = slot;
+  if (header == nullptr || !attach_recorder(recorder, header)) return false;
+  header->block.index = __atomic_fetch_add(&next_slot, 1, __ATOMIC_RELAXED);
   header->block.block_bytes = bytes;
+  note_memory(bytes);
   __atomic_store_n(&header->block.kind, trace::BlockKind::thread, __ATOMIC_RELEASE);
   return true;
 }
@@ -196,7 +185,8 @@ bool take_parked(trace::ThreadRecorder& recorder) {
   if (node == nullptr) return false;
   parked = node->next;
   recorder = node->recorder;
-  delete node;
+  node->next = spare;
+  spare = node;
   return true;
 }
 
@@ -204,11 +194,17 @@ bool take_parked(trace::ThreadRecorder& recorder) {
 void park_thread(void* state) {
   auto* thread = static_cast<Thread*>(state);
   if (!thread->attached || getpid() != trace_file.owner) return;
+  thread->depth = kEndedDepth;  // whatever runs from here on is not recorded
   thread->attached = false;
   std::free(thread->scratch);
-  thread->depth = 1 << 20;  // whatever runs after this destructor is not recorded
   const std::lock_guard lock(parked_lock);
-  parked = new Parked{thread->recorder, parked};
+  Parked* node = spare;
+  if (node != nullptr)
+    spare = node->next;
+  else
+    node = new Parked;
+  *node = {thread->recorder, parked};
+  parked = node;
 }
 
 /// In a forked child: the buffers belong to the parent.
@@ -219,10 +215,24 @@ void become_idle() {
   trace_file.fd = -1;
 }
 
+/// The kernel watches the counter, and turns to another clock when it drifts between processors.
+bool kernel_distrusts_counter() {
+  char name[32] = {};
+  const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t length = read(fd, name, sizeof name - 1);
+  close(fd);
+  if (length <= 0) return false;
+  for (const char* other : {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"})
+    if (std::strncmp(name, other, std::strlen(other)) == 0) return true;
+  return false;
+}
+
 bool choose_clock() {
+  if (read_skew()) return false;  // a test's wrong clock is made from the system's
   int choice = 0;
   if (!read_choice(kTraceClock, choice).ok()) choice = 0;
-  return choice == 1 || (choice == 0 && counter_is_invariant());
+  return choice == 1 || (choice == 0 && counter_is_invariant() && !kernel_distrusts_counter());
 }
 
 int open_new(const std::string& path) {
@@ -271,11 +281,33 @@ void read_affinity(std::uint8_t* bits, std::size_t bytes) {
     if (CPU_ISSET(cpu, &set)) bits[cpu / 8] = static_cast<std::uint8_t>(bits[cpu / 8] | (1U << (cpu % 8)));
 }
 
+/// Bits of the words of `kTraceRecord`; everything where a word is unknown: the launcher refuses those.
+std::uint32_t chosen_kinds() {
+  static constexpr std::string_view kWords[] = {"calls", "messages",  "collectives", "one-sided",
+                                                "files", "functions", "regions",     "sites"};
+  std::string_view text = knob_text(kTraceRecord);
+  std::uint32_t kinds = text.empty() ? trace::kAllKinds : 0;
+  while (!text.empty()) {
+    const std::size_t end = text.find(',');
+    const std::string_view word = text.substr(0, end);
+    const auto* const found = std::find(std::begin(kWords), std::end(kWords), word);
+    if (found == std::end(kWords)) return kBuiltKinds;
+    kinds |= 1U << (found - std::begin(kWords));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+  return kinds & kBuiltKinds;
+}
+
+/// Memory that every rank has, whatever it does: the tables of this library and the mapped start of the file.
+std::uint64_t standing_memory() {
+  return trace::kFirstBlock + 16 * 1024;
+}
+
 void fill_header(const StartTime& start, const WorldFacts& world) {
   trace::FileHeader& file = *process.file;
   std::uint64_t half_bytes = 0;
   int mode = 0;
-  if (!read_size(kTraceBuffer, half_bytes).ok()) half_bytes = 32768;
+  if (!read_size(kTraceBuffer, half_bytes).ok()) half_bytes = 65536;
   if (!read_choice(kTraceMode, mode).ok()) mode = 0;
   file.version = trace::kVersion;
   file.header_bytes = trace::kHeaderBytes;
@@ -284,8 +316,11 @@ void fill_header(const StartTime& start, const WorldFacts& world) {
   file.pid = static_cast<std::uint32_t>(getpid());
   file.spawned = world.spawned ? 1 : 0;
   file.clock = process.use_tsc ? trace::Clock::tsc : trace::Clock::monotonic_raw_ns;
-  file.mode = static_cast<trace::Mode>(mode);
   file.half_bytes = static_cast<std::uint32_t>(half_bytes & ~std::uint64_t{31});
+  file.memory_bytes = standing_memory();
+  file.mode = start_draining(static_cast<trace::Mode>(mode), file.half_bytes);
+  file.kinds = process.kinds = chosen_kinds();
+  name_node(file.node, sizeof file.node);
   file.thread_level = static_cast<std::uint32_t>(world.thread_level);
   file.start_ticks = start.ticks;
   file.start_ns = start.monotonic_ns;
@@ -306,18 +341,6 @@ void append_text(trace::BlockKind kind, const std::string& text) {
   append_block(header.block, sizeof header, &part, 1);
 }
 
-/// Executable mappings only: enough to turn return addresses into names after the run.
-void append_maps() {
-  std::FILE* maps = std::fopen("/proc/self/maps", "re");
-  if (maps == nullptr) return;
-  std::string text;
-  char line[4608];
-  while (std::fgets(line, sizeof line, maps) != nullptr)
-    if (std::strstr(line, " r-xp ") != nullptr) text += line;
-  std::fclose(maps);
-  append_text(trace::BlockKind::maps, text);
-}
-
 void append_names(const char* const* procedure_names, int procedures) {
   std::string text;
   for (int i = 0; i < procedures; ++i) text.append(procedure_names[i]).push_back('\0');
@@ -329,18 +352,71 @@ void append_names(const char* const* procedure_names, int procedures) {
 Process process;
 constinit thread_local Thread this_thread __attribute__((tls_model("initial-exec")));
 
+std::uint64_t claim(std::uint64_t bytes) {
+  return __atomic_fetch_add(&process.file->tail, bytes, __ATOMIC_RELAXED);
+}
+
+bool write_at(const iovec* parts, int count, std::uint64_t offset, std::uint64_t bytes) {
+  if (!within_limit(offset + bytes) || !file_is_ours()) return false;
+  ssize_t written = -1;
+  do {
+    written = pwritev(trace_file.fd, parts, count, static_cast<off_t>(offset));
+  } while (written < 0 && errno == EINTR);
+  return written == static_cast<ssize_t>(bytes);
+}
+
+bool trace_wanted() {
+  return !knob_text(kTraceDir).empty();
+}
+
+bool node_is_named() {
+  return !knob_text(kTraceNode).empty();
+}
+
+void name_node(char* node, std::size_t bytes) {
+  const std::string_view named = knob_text(kTraceNode);
+  if (!named.empty()) return copy_text(node, bytes, std::string(named).c_str());
+  const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  const ssize_t length = fd < 0 ? 0 : read(fd, node, bytes - 1);
+  if (fd >= 0) close(fd);
+  node[length > 0 ? length : 0] = '\0';
+  node[std::strcspn(node, "\n")] = '\0';
+  if (node[0] == '\0') gethostname(node, bytes - 1);
+}
+
+/// The two words belong together: of several threads that come at once, one writes.
+void note_latest_time() {
+  static bool writing = false;
+  if (__atomic_exchange_n(&writing, true, __ATOMIC_ACQUIRE)) return;
+  const Moment moment = read_moment();
+  process.file->latest_ticks = moment.ticks;
+  process.file->latest_ns = moment.ns;
+  __atomic_store_n(&writing, false, __ATOMIC_RELEASE);
+}
+
+void note_memory(std::uint64_t bytes) {
+  __atomic_fetch_add(&process.file->memory_bytes, bytes, __ATOMIC_RELAXED);
+}
+
 std::uint64_t read_os_clock() {
-  return static_cast<std::uint64_t>(clock_ns(CLOCK_MONOTONIC_RAW));
+  return static_cast<std::uint64_t>(skewed(clock_ns(CLOCK_MONOTONIC_RAW)));
 }
 
 StartTime read_start_time() {
-  process.use_tsc = choose_clock();
+  // Once: a file's time stamps are of one clock, whatever the kernel thinks of it later.
+  static const bool use_tsc = choose_clock();
+  process.use_tsc = use_tsc;
   const Moment moment = read_moment();
-  return {moment.ticks, moment.ns, clock_ns(CLOCK_REALTIME)};
+  return {moment.ticks, moment.ns, skewed(clock_ns(CLOCK_REALTIME))};
 }
 
 bool attach_thread(Thread& thread) {
+  if (thread.attaching) {  // a signal handler's hook
+    __atomic_fetch_add(&process.file->lost_nested, 1, __ATOMIC_RELAXED);
+    return false;
+  }
   const int saved_errno = errno;
+  thread.attaching = true;
   thread.attached = take_parked(thread.recorder) || (!out_of_room && new_slot(thread.recorder));
   if (thread.attached) {
     pthread_setspecific(trace_file.thread_exit, &thread);
@@ -348,6 +424,7 @@ bool attach_thread(Thread& thread) {
     out_of_room = true;
     __atomic_fetch_add(&process.file->lost_bytes, sizeof(trace::CallRecord), __ATOMIC_RELAXED);
   }
+  thread.attaching = false;
   errno = saved_errno;
   return thread.attached;
 }

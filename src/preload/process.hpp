@@ -7,6 +7,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <sys/uio.h>
+
+#include <cstddef>
 #include <cstdint>
 
 #include "trace/recorder.hpp"
@@ -15,11 +18,15 @@ namespace corewise::preload {
 
 struct Communicator;
 
+/// Thread::depth once the thread's recorder has been handed on.
+inline constexpr int kEndedDepth = 1 << 20;
+
 /// Per-thread state. Lives in static TLS of the preloaded library: one instruction away.
 struct Thread {
   trace::ThreadRecorder recorder;
   int depth = 0;  ///< above 0 inside an intercepted call: what MPI calls on its own is not the program's
   bool attached = false;
+  bool attaching = false;
   std::uint64_t comm_generation = 0;
   static constexpr int kCachedComms = 8;
   std::uint64_t comm_keys[kCachedComms] = {};
@@ -32,9 +39,16 @@ struct Thread {
   std::size_t scratch_bytes = 0;
 };
 
+/// What this library was built to record at all; the rest costs nothing (corewise build-preload --without).
+#ifndef COREWISE_KINDS
+#define COREWISE_KINDS 255
+#endif
+inline constexpr std::uint32_t kBuiltKinds = COREWISE_KINDS;
+
 /// Shared by all threads of the rank.
 struct Process {
-  bool recording = false;  ///< written before other threads can call MPI, and at the end
+  std::uint32_t kinds = trace::kAllKinds;  ///< what is recorded: knob COREWISE_TRACE_RECORD, within kBuiltKinds
+  bool recording = false;                  ///< written before other threads can call MPI, and at the end
   bool use_tsc = true;
   bool multiple = false;  ///< MPI_THREAD_MULTIPLE: tables lock
   trace::FileHeader* file = nullptr;
@@ -42,6 +56,11 @@ struct Process {
 };
 
 extern Process process;
+
+/// Whether events of this kind are recorded.
+inline bool records(trace::Kind kind) {
+  return (kBuiltKinds & kind) != 0 && (process.kinds & kind) != 0;
+}
 extern constinit thread_local Thread this_thread __attribute__((tls_model("initial-exec")));
 
 std::uint64_t read_os_clock();
@@ -59,6 +78,15 @@ inline std::uint64_t now() {
 #endif
   return read_os_clock();
 }
+
+/// Whether a trace was asked for at all: readable before main.
+bool trace_wanted();
+
+/// The name of the clock that this rank reads: a name given, the kernel's boot id, or the host's.
+void name_node(char* node, std::size_t bytes);
+
+/// Whether a name was given. Set it for all ranks of a run or for none.
+bool node_is_named();
 
 /// Gives this thread a recorder. False when the file has no room for one (counted).
 bool attach_thread(Thread& thread);
@@ -79,6 +107,8 @@ std::uint64_t insert_site(std::uint64_t address);
 
 /// Index of a return address in the shared site table, plus one; 0 when the table is full.
 [[gnu::always_inline]] inline std::uint64_t site_index(const void* return_address) {
+  if (!records(trace::kSites)) [[unlikely]]
+    return 0;
   const auto address = reinterpret_cast<std::uint64_t>(return_address);
   const std::uint64_t slot = (address * 0x9e3779b97f4a7c15ULL) >> 52;
   static_assert(trace::kSiteCapacity == 4096);
@@ -124,5 +154,23 @@ struct Part {
   std::uint64_t bytes;
 };
 bool append_block(trace::BlockHeader& header, std::uint32_t header_bytes, const Part* parts, int count);
+
+// ---- the file, for the drain -----------------------------------------------------------------------------
+
+constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+
+/// Room for `bytes` at the end of the file: its offset.
+std::uint64_t claim(std::uint64_t bytes);
+
+/// Writes `bytes` there, all or nothing said. False where the file system, a limit or the program forbids it.
+bool write_at(const iovec* parts, int count, std::uint64_t offset, std::uint64_t bytes);
+
+/// Renews the calibration pair, unless another thread is at it.
+void note_latest_time();
+
+/// Adds to FileHeader::memory_bytes.
+void note_memory(std::uint64_t bytes);
 
 }  // namespace corewise::preload

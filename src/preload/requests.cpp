@@ -55,6 +55,8 @@ class Table {
   }
 
  private:
+  static constexpr std::size_t kPage = 4096;
+
   struct Entry {
     std::uint64_t key;
     std::uint32_t next;
@@ -74,7 +76,9 @@ class Table {
     }
     if (pool_ == nullptr) pool_ = static_cast<Entry*>(std::calloc(kCapacity + 1, sizeof(Entry)));
     if (pool_ == nullptr || used_ == kCapacity) return 0;
-    return ++used_;
+    ++used_;
+    if (used_ * sizeof(Entry) % kPage < sizeof(Entry)) note_memory(kPage);
+    return used_;
   }
 
   bool locked_ = false;

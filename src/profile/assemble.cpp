@@ -6,6 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "profile/communicators.hpp"
+#include "profile/launches.hpp"
+
 namespace corewise::profile {
 namespace {
 
@@ -13,15 +16,15 @@ namespace {
 
 /// A rank that ended before its clock was measured for long enough counts with the rate of the best-measured rank
 /// of its host: they read the same counter.
-void share_rates(std::vector<Member>& members) {
+void share_rates(std::vector<RankTally>& tallies) {
   std::map<std::string, trace::Calibration> best;
-  for (const Member& member : members) {
-    trace::Calibration& known = best[member.tally.rank.host];
-    if (member.tally.clock.known && member.tally.clock.span_ns > known.span_ns) known = member.tally.clock;
+  for (const RankTally& tally : tallies) {
+    trace::Calibration& known = best[tally.rank.host];
+    if (tally.clock.known && tally.clock.span_ns > known.span_ns) known = tally.clock;
   }
-  for (Member& member : members) {
-    trace::Calibration& clock = member.tally.clock;
-    const trace::Calibration& other = best[member.tally.rank.host];
+  for (RankTally& tally : tallies) {
+    trace::Calibration& clock = tally.clock;
+    const trace::Calibration& other = best[tally.rank.host];
     if (clock.precise || !other.known || other.span_ns <= clock.span_ns) continue;
     clock.ns_per_tick = other.ns_per_tick;
     clock.known = true;
@@ -31,29 +34,17 @@ void share_rates(std::vector<Member>& members) {
 
 // ---- one world -------------------------------------------------------------------------------------------
 
-/// What makes communicators of different ranks the same one: the groups, the constructor, and how many like it came
-/// before on each member (constructors of one group are called in one order by all its members).
-struct CommKey {
-  bool identity;
-  int size;
-  std::vector<std::int32_t> group;  ///< for an intercommunicator the smaller of the two groups
-  std::vector<std::int32_t> remote;
-  std::string created_by;
-  int ordinal;
-  friend auto operator<=>(const CommKey&, const CommKey&) = default;
-};
-
 class Assembler {
  public:
   World build(const std::string& name, std::vector<RankTally>& tallies) {
     world_.name = name;
-    std::sort(tallies.begin(), tallies.end(),
-              [](const RankTally& a, const RankTally& b) { return a.rank.rank < b.rank.rank; });
     world_.spawned = tallies.front().spawned;
     world_.size = tallies.front().world_size;
     world_.library = tallies.front().library;
     collect_procedures(tallies);
+    collect_sections(tallies);
     for (RankTally& tally : tallies) add_rank(tally);
+    world_.communicators = communicators_.known();
     finish_sites();
     finish_flows();
     return std::move(world_);
@@ -76,6 +67,8 @@ class Assembler {
     add_sites(tally);
     const std::map<std::uint16_t, int> comms = add_communicators(tally);
     add_flows(tally, comms);
+    add_sections(tally);
+    tally.rank.stopped_ns = tally.clock.duration_ns(tally.stopped);
     add_histogram(world_.sent_sizes, tally.sent_sizes);
     add_histogram(world_.received_sizes, tally.received_sizes);
     add_histogram(world_.collective_sizes, tally.collective_sizes);
@@ -130,45 +123,57 @@ class Assembler {
     }
   }
 
-  // ---- communicators ----
+  // ---- phases and regions ----
 
-  static CommKey key_of(const trace::Communicator& comm, const std::string& created_by) {
-    CommKey key{comm.identity, comm.size, comm.ranks, comm.remote_ranks, created_by, 0};
-    if (comm.remote_size > 0 && key.remote < key.group) std::swap(key.group, key.remote);
-    if (comm.remote_size > 0) key.size = 0;  // differs on the two sides
-    // Everyone's MPI_COMM_SELF is one entry, and so are duplicates of it.
-    if (comm.remote_size == 0 && comm.size == 1) key = {false, 1, {}, {}, {}, 0};
-    return key;
+  void collect_sections(const std::vector<RankTally>& tallies) {
+    std::set<std::string> regions;
+    for (const RankTally& tally : tallies) {
+      for (const std::string& name : tally.phases)
+        if (phase_index_.emplace(name, static_cast<int>(world_.phases.size())).second)
+          world_.phases.push_back(name);
+      for (const auto& [name, section] : tally.regions) regions.insert(name);
+    }
+    world_.regions.assign(regions.begin(), regions.end());
   }
+
+  static Section section_of(const SectionTally& tally, int name, const RankTally& rank) {
+    Section out;
+    out.name = name;
+    out.rank = rank.rank.rank;
+    out.entered = tally.entered;
+    out.unclosed = tally.unclosed;
+    out.wall_ns = rank.clock.duration_ns(tally.wall);
+    out.mpi_ns = rank.clock.duration_ns(tally.activity.time);
+    out.calls = tally.activity.calls;
+    out.sent_bytes = tally.activity.sent_bytes;
+    out.received_bytes = tally.activity.received_bytes;
+    out.collective_bytes = tally.activity.collective_bytes;
+    out.one_sided_bytes = tally.activity.one_sided_bytes;
+    out.file_bytes = tally.activity.file_bytes;
+    return out;
+  }
+
+  void add_sections(const RankTally& tally) {
+    for (std::size_t phase = 0; phase < tally.phases.size(); ++phase)
+      world_.phase_totals.push_back(
+          section_of(tally.phase_totals[phase], phase_index_.at(tally.phases[phase]), tally));
+    for (const auto& [name, section] : tally.regions) {
+      const auto at = std::lower_bound(world_.regions.begin(), world_.regions.end(), name);
+      world_.region_totals.push_back(section_of(section, static_cast<int>(at - world_.regions.begin()), tally));
+    }
+  }
+
+  static void sort_sections(std::vector<Section>& sections) {
+    std::sort(sections.begin(), sections.end(), [](const Section& a, const Section& b) {
+      return std::pair(a.name, a.rank) < std::pair(b.name, b.rank);
+    });
+  }
+
+  // ---- communicators ----
 
   /// The rank's own index of every communicator to the world's.
   std::map<std::uint16_t, int> add_communicators(const RankTally& tally) {
-    std::map<std::uint16_t, int> index_of;
-    std::map<CommKey, int> seen;
-    for (const auto& [index, comm] : tally.communicators) {
-      const std::string created_by =
-          comm.parent == trace::kUnknownComm ? "" : tally.names[comm.created_by & trace::kCallMask];
-      CommKey key = key_of(comm, created_by);
-      if (key.size != 1 || comm.remote_size > 0) key.ordinal = seen[key]++;
-      const auto [at, fresh] = communicators_.emplace(key, static_cast<int>(world_.communicators.size()));
-      if (fresh) world_.communicators.push_back(public_form(comm, key));
-      Communicator& known = world_.communicators[static_cast<std::size_t>(at->second)];
-      if (known.name.empty()) known.name = comm.name;
-      index_of[static_cast<std::uint16_t>(index)] = at->second;
-    }
-    return index_of;
-  }
-
-  static Communicator public_form(const trace::Communicator& comm, const CommKey& key) {
-    Communicator out;
-    out.name = comm.name;
-    out.created_by = key.created_by;
-    out.identity = key.identity;
-    out.ranks = key.group;
-    out.remote_ranks = key.remote;
-    out.size = comm.remote_size > 0 ? static_cast<int>(key.group.size()) : comm.size;
-    out.remote_size = static_cast<int>(key.remote.size());
-    return out;
+    return communicators_.add(tally.communicators, [&](std::uint16_t number) { return tally.names[number]; });
   }
 
   // ---- traffic ----
@@ -183,11 +188,14 @@ class Assembler {
       if (amount.count == 0) continue;  // all of it was cancelled
       const int from = key.to_peer ? me : key.peer;
       const int to = key.to_peer ? key.peer : me;
-      world_.flows.push_back({key.kind, comm_of(key.comm), from, to, amount.bytes, amount.count});
+      const int phase = phase_index_.at(tally.phases[key.phase]);
+      const double time_ns = tally.clock.duration_ns(amount.time);
+      world_.flows.push_back({key.kind, comm_of(key.comm), phase, from, to, amount.bytes, amount.count, time_ns});
     }
-    for (const auto& [index, spread] : tally.spreads) {
+    for (const auto& [key, spread] : tally.spreads) {
       world_.spreads.push_back(spread);
-      world_.spreads.back().comm = comm_of(index);
+      world_.spreads.back().comm = comm_of(key.first);
+      world_.spreads.back().phase = phase_index_.at(tally.phases[key.second]);
       world_.spreads.back().rank = me;
     }
   }
@@ -201,7 +209,9 @@ class Assembler {
 
   /// Both ends may have reported a collective's pair, and a rank's duplicate communicators may be one entry.
   void finish_flows() {
-    const auto place = [](const Flow& flow) { return std::tuple(flow.kind, flow.comm, flow.from, flow.to); };
+    const auto place = [](const Flow& flow) {
+      return std::tuple(flow.kind, flow.comm, flow.phase, flow.from, flow.to);
+    };
     std::sort(world_.flows.begin(), world_.flows.end(),
               [&](const Flow& a, const Flow& b) { return place(a) < place(b); });
     std::vector<Flow> merged;
@@ -212,50 +222,34 @@ class Assembler {
       }
       merged.back().bytes += flow.bytes;
       merged.back().count += flow.count;
+      merged.back().time_ns += flow.time_ns;
     }
     world_.flows = std::move(merged);
     std::sort(world_.spreads.begin(), world_.spreads.end(), [](const Spread& a, const Spread& b) {
-      return std::pair(a.comm, a.rank) < std::pair(b.comm, b.rank);
+      return std::tuple(a.comm, a.phase, a.rank) < std::tuple(b.comm, b.phase, b.rank);
     });
+    sort_sections(world_.phase_totals);
+    sort_sections(world_.region_totals);
   }
 
   World world_;
   std::map<std::string, int> procedure_index_;
+  std::map<std::string, int> phase_index_;
   std::map<std::tuple<std::string, std::uint64_t, int>, CallSite> sites_;
-  std::map<CommKey, int> communicators_;
+  CommunicatorTable communicators_;
 };
-
-// ---- grouping --------------------------------------------------------------------------------------------
-
-struct LaunchKey {
-  bool spawned;
-  int negative_size;  ///< large worlds first
-  std::string name;
-  int ordinal;
-  friend auto operator<=>(const LaunchKey&, const LaunchKey&) = default;
-};
-
-std::string world_name(const LaunchKey& key) {
-  return key.ordinal == 0 ? key.name : key.name + " " + std::to_string(key.ordinal + 1);
-}
 
 }  // namespace
 
-std::vector<World> assemble(std::vector<Member> members) {
-  share_rates(members);
-  std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
-    return std::pair(a.tally.rank.started_realtime_ns, a.tally.rank.file) <
-           std::pair(b.tally.rank.started_realtime_ns, b.tally.rank.file);
-  });
-  std::map<std::tuple<std::string, int, int>, int> seen;  // (world, size, rank) to how many came before
-  std::map<LaunchKey, std::vector<RankTally>> launches;
-  for (Member& member : members) {
-    RankTally& tally = member.tally;
-    const int ordinal = seen[{member.world, tally.world_size, tally.rank.rank}]++;
-    launches[{tally.spawned, -tally.world_size, member.world, ordinal}].push_back(std::move(tally));
-  }
+std::vector<World> assemble(std::vector<RankTally> tallies) {
+  share_rates(tallies);
+  const auto describe = [](const RankTally& tally) {
+    return RankFile{tally.rank.file, tally.rank.rank, tally.world_size, tally.spawned,
+                    tally.rank.started_realtime_ns};
+  };
   std::vector<World> worlds;
-  for (auto& [key, tallies] : launches) worlds.push_back(Assembler().build(world_name(key), tallies));
+  for (auto& [launch, ranks] : by_launch(std::move(tallies), describe))
+    worlds.push_back(Assembler().build(launch_name(launch), ranks));
   return worlds;
 }
 

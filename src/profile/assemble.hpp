@@ -3,21 +3,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "profile/tally.hpp"
 
 namespace corewise::profile {
 
-/// Which launch a file belongs to: "world" or "spawn4711" by its name, and how large that world is.
-struct Member {
-  std::string world;
-  RankTally tally;
-};
-
-/// Groups and sums. A rank that occurs twice in a group belongs to a second launch of the same kind, in order of
-/// start. The largest world that was not spawned comes first.
-std::vector<World> assemble(std::vector<Member> members);
+/// Groups by launch (launches.hpp) and sums.
+std::vector<World> assemble(std::vector<RankTally> tallies);
 
 }  // namespace corewise::profile

@@ -11,22 +11,26 @@ namespace {
 
 using pattern::Message;
 
-bool wanted(int comm, int asked) {
-  return asked == kNoComm || comm == asked;
+/// A communicator or a phase; -1 asks for all.
+bool wanted(int found, int asked) {
+  return asked == -1 || found == asked;
 }
+static_assert(kNoComm == -1 && kAnyPhase == -1);
 
 /// Sorts and sums what belongs to one pair.
-std::vector<Message> one_per_pair(std::vector<Message> entries) {
-  std::sort(entries.begin(), entries.end(),
-            [](const Message& a, const Message& b) { return std::pair(a.from, a.to) < std::pair(b.from, b.to); });
-  std::vector<Message> merged;
-  for (const Message& entry : entries) {
+std::vector<PairTraffic> one_per_pair(std::vector<PairTraffic> entries) {
+  std::stable_sort(entries.begin(), entries.end(), [](const PairTraffic& a, const PairTraffic& b) {
+    return std::pair(a.from, a.to) < std::pair(b.from, b.to);
+  });
+  std::vector<PairTraffic> merged;
+  for (const PairTraffic& entry : entries) {
     if (merged.empty() || merged.back().from != entry.from || merged.back().to != entry.to) {
       merged.push_back(entry);
       continue;
     }
     merged.back().bytes += entry.bytes;
     merged.back().count += entry.count;
+    merged.back().time_ns += entry.time_ns;
   }
   return merged;
 }
@@ -53,7 +57,7 @@ std::uint64_t reduced_share(std::uint64_t bytes, const Communicator& comm, int p
   return (moved + parts / 2) / parts;
 }
 
-void lay_out(const World& world, const Spread& spread, std::vector<Message>& entries) {
+void lay_out(const World& world, const Spread& spread, std::vector<PairTraffic>& entries) {
   if (spread.comm < 0 || spread.comm >= static_cast<int>(world.communicators.size())) return;
   const Communicator& comm = world.communicators[static_cast<std::size_t>(spread.comm)];
   int partners = 0;
@@ -85,19 +89,35 @@ void in_step(const std::vector<Message>& a, const std::vector<Message>& b, Visit
 
 }  // namespace
 
-pattern::Matrix matrix(const World& world, Traffic kind, int comm) {
-  std::vector<Message> entries;
+std::vector<PairTraffic> pairs(const World& world, Traffic kind, int comm, int phase) {
+  std::vector<PairTraffic> entries;
   for (const Flow& flow : world.flows)
-    if (flow.kind == kind && wanted(flow.comm, comm))
-      entries.push_back({flow.from, flow.to, flow.bytes, flow.count});
+    if (flow.kind == kind && wanted(flow.comm, comm) && wanted(flow.phase, phase))
+      entries.push_back({flow.from, flow.to, flow.bytes, flow.count, flow.time_ns});
   if (kind == Traffic::collective)
     for (const Spread& spread : world.spreads)
-      if (wanted(spread.comm, comm)) lay_out(world, spread, entries);
-  return {world.size, one_per_pair(std::move(entries))};
+      if (wanted(spread.comm, comm) && wanted(spread.phase, phase)) lay_out(world, spread, entries);
+  return one_per_pair(std::move(entries));
+}
+
+pattern::Matrix matrix(const World& world, Traffic kind, int comm, int phase) {
+  std::vector<Message> entries;
+  for (const PairTraffic& pair : pairs(world, kind, comm, phase))
+    entries.push_back({pair.from, pair.to, pair.bytes, pair.count});
+  return {world.size, std::move(entries)};
 }
 
 pattern::Pattern to_pattern(const World& world, std::string name) {
   return {std::move(name), world.size, {{"all", matrix(world, Traffic::sent).entries}}};
+}
+
+pattern::Pattern to_phases(const World& world, std::string name) {
+  pattern::Pattern found{std::move(name), world.size, {}};
+  for (int phase = 0; phase < static_cast<int>(world.phases.size()); ++phase) {
+    std::vector<Message> sent = matrix(world, Traffic::sent, kNoComm, phase).entries;
+    if (!sent.empty()) found.phases.push_back({world.phases[static_cast<std::size_t>(phase)], std::move(sent)});
+  }
+  return found;
 }
 
 std::vector<PairDifference> compare_sent_and_received(const World& world) {

@@ -4,6 +4,9 @@
 // spawned, or several programs started in one run); within a world a rank appears at most once, and `ranks` lists
 // only those that left a readable file, in order. Observed traffic (sent, received, put, get) and modelled traffic
 // (collectives) are kept apart throughout. What is wrong with single files stands in `problems`, one sentence each.
+//
+// Phases are what the program said with phase records; a record belongs to the phase that was current on its rank
+// when the call returned, and to the unnamed one ("", index 0) before the first. Regions nest and are inclusive.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -24,19 +27,27 @@ inline constexpr int kTrafficKinds = 5;
 
 inline constexpr int kNoComm = -1;
 
-/// Bytes from rank to rank through one communicator, summed. For `received` this is what the receiver saw arrive.
+inline constexpr int kAnyPhase = -1;
+
+/// Bytes from rank to rank through one communicator in one phase, summed. For `received` this is what the receiver
+/// saw arrive. `time_ns` is what the recording rank spent: for `sent`, `put` and `get` in the calls that started
+/// them; for `received` in blocking receives, and from post to completion of the others, whose program may have
+/// computed meanwhile. For `collective` it is 0: nobody sees from outside which peer a rank waited for.
 struct Flow {
   Traffic kind = Traffic::sent;
   int comm = kNoComm;  ///< index into World::communicators
+  int phase = 0;       ///< index into World::phases
   int from = 0;
   int to = 0;
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;
+  double time_ns = 0;
 };
 
 /// What one rank's collectives on one communicator moved between it and everyone else (docs/formats/trace.md).
 struct Spread {
   int comm = kNoComm;
+  int phase = 0;
   int rank = 0;
   std::uint64_t to_each_bytes = 0;  ///< goes to every other member
   std::uint64_t to_each_count = 0;
@@ -98,6 +109,8 @@ struct Losses {
   std::uint64_t missing_bytes = 0;      ///< of the file behind a cut, drained records among them
   std::uint64_t damaged_blocks = 0;
   std::uint64_t bad_peers = 0;  ///< records whose peer is no rank of the world
+  std::uint64_t names = 0;      ///< regions and phases beyond the table of names
+  std::uint64_t functions = 0;  ///< function events before MPI_Init that did not fit
 };
 
 struct Rank {
@@ -124,9 +137,33 @@ struct Rank {
   std::uint64_t unmodelled_bytes = 0;  ///< of collectives whose communicator or kind is unknown
   bool clock_known = false;            ///< false: times of this rank are clock ticks
   bool clock_precise = false;          ///< false: the rate was measured over less than 10 ms
-  std::vector<int> cpus_start;         ///< processing units it might run on after MPI_Init
-  std::vector<int> cpus_end;           ///< the same at MPI_Finalize; empty before
+  std::string node;                    ///< ranks of one node share a clock and a memory
+  std::uint32_t kinds = 0;             ///< what was recorded: bits of trace::Kind
+  std::uint64_t memory_bytes = 0;      ///< private memory of the recorder, 0 where the trace does not say
+  std::uint64_t functions = 0;         ///< records of functions entered and left; in no other total
+  std::uint64_t file_read_bytes = 0;
+  std::uint64_t file_written_bytes = 0;
+  std::uint64_t stops = 0;      ///< times that the program stopped recording
+  double stopped_ns = 0;        ///< how long nothing was recorded because of that; part of wall_ns
+  std::vector<int> cpus_start;  ///< processing units it might run on after MPI_Init
+  std::vector<int> cpus_end;    ///< the same at MPI_Finalize; empty before
   Losses losses;
+};
+
+/// What one rank did in a phase, or in all visits of a region. Calls that start and stop MPI are left out.
+struct Section {
+  int name = 0;  ///< index into World::phases or World::regions
+  int rank = 0;
+  std::uint64_t entered = 0;
+  std::uint64_t unclosed = 0;  ///< of them never left: they count up to the last record of their thread
+  double wall_ns = 0;          ///< summed over threads; a region inside itself counts once
+  double mpi_ns = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received_bytes = 0;
+  std::uint64_t collective_bytes = 0;  ///< as the records say (docs/formats/trace.md), not as modelled
+  std::uint64_t one_sided_bytes = 0;
+  std::uint64_t file_bytes = 0;
 };
 
 struct World {
@@ -139,8 +176,12 @@ struct World {
   std::vector<ProcedureTotals> totals;  ///< ranks.size() rows of procedures.size()
   std::vector<CallSite> sites;          ///< sorted by object, offset, procedure
   std::vector<Communicator> communicators;
-  std::vector<Flow> flows;      ///< sorted by kind, communicator, from, to
-  std::vector<Spread> spreads;  ///< sorted by communicator, rank
+  std::vector<std::string> phases;     ///< the unnamed one first, then as the ranks met them
+  std::vector<std::string> regions;    ///< sorted
+  std::vector<Section> phase_totals;   ///< sorted by name, rank; only phases that the rank was in
+  std::vector<Section> region_totals;  ///< the same of regions
+  std::vector<Flow> flows;             ///< sorted by kind, communicator, phase, from, to
+  std::vector<Spread> spreads;         ///< sorted by communicator, phase, rank
   Histogram sent_sizes;
   Histogram received_sizes;
   Histogram collective_sizes;
@@ -155,12 +196,27 @@ struct Profile {
 /// when not one of them is readable (with the first one's error).
 Result<Profile> read_directory(const std::string& directory);
 
-/// All of one kind of traffic summed over communicators, or over one of them. For `collective` the spreads are laid
-/// out over the pairs. Sorted by (from, to), one entry per pair.
-pattern::Matrix matrix(const World& world, Traffic kind, int comm = kNoComm);
+/// One pair's traffic of one kind.
+struct PairTraffic {
+  int from = 0;
+  int to = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  double time_ns = 0;  ///< as Flow::time_ns
+};
+
+/// All of one kind of traffic summed over communicators and phases, or of one of them. For `collective` the spreads
+/// are laid out over the pairs. Sorted by (from, to), one entry per pair.
+std::vector<PairTraffic> pairs(const World& world, Traffic kind, int comm = kNoComm, int phase = kAnyPhase);
+
+/// The same without its times.
+pattern::Matrix matrix(const World& world, Traffic kind, int comm = kNoComm, int phase = kAnyPhase);
 
 /// The point-to-point messages as sent, in one phase.
 pattern::Pattern to_pattern(const World& world, std::string name);
+
+/// The same in the program's own phases; one that sent nothing is left out.
+pattern::Pattern to_phases(const World& world, std::string name);
 
 /// A pair for which sender and receiver do not say the same.
 struct PairDifference {

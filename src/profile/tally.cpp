@@ -54,6 +54,10 @@ Losses losses_of(const trace::Reader& reader) {
   // Drained records that are gone lie behind the end of a cut file: counted once.
   losses.missing_bytes = std::max(reader.damage().missing_bytes, reader.damage().cut_bytes);
   losses.damaged_blocks = reader.damage().blocks;
+  if (header.version >= 2) {
+    losses.names = header.lost_names;
+    losses.functions = header.lost_functions;
+  }
   for (const trace::Slot& slot : reader.slots()) losses.overwritten_bytes += slot.overwritten_bytes;
   return losses;
 }
@@ -74,8 +78,77 @@ Rank describe(const trace::Reader& reader, const std::string& file) {
   rank.cpus_start = cpus_of(header.cpus_start);
   rank.cpus_end = cpus_of(header.cpus_end);
   rank.losses = losses_of(reader);
+  rank.node = reader.node();
+  rank.kinds = header.version >= 2 ? header.kinds : trace::kAllKinds;
+  rank.memory_bytes = header.version >= 2 ? header.memory_bytes : 0;
   return rank;
 }
+
+std::uint64_t end_of(const Record& record) {
+  return record.start_ticks + record.duration_ticks;
+}
+
+/// The streams of all threads as one, in the order in which the records were written: a record is written when its
+/// call returns. So a phase that one thread begins counts for what the others write afterwards.
+class Merged {
+ public:
+  explicit Merged(const trace::Reader& reader) {
+    for (const trace::Slot& slot : reader.slots()) {
+      heads_.push_back({reader.records(slot), {}, false});
+      advance(heads_.back());
+    }
+    choose();
+  }
+
+  /// The slot's position and the record; false at the end.
+  bool next(std::size_t& slot, Record& record) {
+    if (heads_.empty() || !heads_[chosen_].some) return false;
+    slot = chosen_;
+    record = heads_[chosen_].record;
+    advance(heads_[chosen_]);
+    if (!heads_[chosen_].some || end_of(heads_[chosen_].record) > until_) choose();
+    return true;
+  }
+
+  /// Of records whose chunk is damaged, as far as they were met.
+  [[nodiscard]] std::uint64_t damaged_bytes() const {
+    std::uint64_t sum = 0;
+    for (const Head& head : heads_) sum += head.stream.damaged_bytes();
+    return sum;
+  }
+
+ private:
+  struct Head {
+    trace::RecordStream stream;
+    Record record;
+    bool some;
+  };
+
+  static void advance(Head& head) { head.some = head.stream.next(head.record); }
+
+  /// The thread with the earliest record, and until when it stays that.
+  void choose() {
+    until_ = ~std::uint64_t{0};
+    std::uint64_t first = ~std::uint64_t{0};
+    bool found = false;
+    for (std::size_t i = 0; i < heads_.size(); ++i) {
+      if (!heads_[i].some) continue;
+      const std::uint64_t end = end_of(heads_[i].record);
+      if (!found || end < first) {
+        if (found) until_ = first;
+        first = end;
+        chosen_ = i;
+        found = true;
+      } else {
+        until_ = std::min(until_, end);
+      }
+    }
+  }
+
+  std::vector<Head> heads_;
+  std::size_t chosen_ = 0;
+  std::uint64_t until_ = 0;
+};
 
 /// Streams records; one per rank file.
 class Tally {
@@ -94,20 +167,52 @@ class Tally {
     for (std::size_t number = 0; number < out_.names.size(); ++number) {
       out_.names[number] = reader.procedure_name(static_cast<std::uint16_t>(number));
       volumes_[number] = volume_of(out_.names[number]);
+      startup_.push_back(starts_or_stops(out_.names[number]));
     }
+    out_.phases.emplace_back();
+    out_.phase_totals.emplace_back();
+    out_.phase_totals.front().entered = 1;
+    phase_since_ = reader.header().start_ticks;
+    threads_.resize(reader.slots().size());
   }
 
   RankTally run() {
-    for (const trace::Slot& slot : reader_.slots()) {
-      last_start_ = 0;
-      trace::RecordStream stream = reader_.records(slot);
-      for (Record record; stream.next(record);) take(record);
+    Merged records(reader_);
+    std::size_t slot = 0;
+    for (Record record; records.next(slot, record);) {
+      thread_ = &threads_[slot];
+      take(record);
     }
+    out_.rank.losses.missing_bytes += records.damaged_bytes();
+    for (Thread& thread : threads_) close_regions(thread);
+    leave_phase(out_.end_ticks);
+    if (recording_off_) out_.stopped += out_.end_ticks - std::min(stopped_since_, out_.end_ticks);
     resolve_sites();
     return std::move(out_);
   }
 
  private:
+  struct Open {
+    std::uint64_t depth = 0;
+    std::uint64_t since = 0;
+    Activity before;
+  };
+  /// A thread slot: what its calls did so far, and the regions it is in. A region's name is its own, so regions may
+  /// overlap, and one inside itself counts once.
+  struct Thread {
+    std::uint64_t last_start = 0;
+    std::uint64_t last_end = 0;
+    Activity activity;
+    std::unordered_map<std::uint32_t, Open> open;
+  };
+
+  /// Adds to what the thread does and to what the rank does.
+  template <class Change>
+  void activity(Change change) {
+    change(thread_->activity);
+    change(activity_);
+  }
+
   /// Adds to the procedure's and to the call site's totals.
   template <class Change>
   void totals(const Record& record, Change change) {
@@ -117,8 +222,19 @@ class Tally {
 
   void take(const Record& record) {
     ++out_.rank.records;
-    out_.end_ticks = std::max(out_.end_ticks, record.start_ticks + record.duration_ticks);
+    out_.end_ticks = std::max(out_.end_ticks, end_of(record));
+    thread_->last_end = std::max(thread_->last_end, end_of(record));
     switch (record.role) {
+      case Role::function_enter:
+      case Role::function_exit:
+        ++out_.rank.functions;
+        return;
+      case Role::region_enter:
+        return enter_region(record);
+      case Role::region_exit:
+        return exit_region(record);
+      case Role::phase:
+        return enter_phase(record);
       case Role::arrival:
         return arrival(record);
       case Role::cancel:
@@ -127,6 +243,8 @@ class Tally {
         return part(record);
       case Role::miss:
         return miss(record);
+      case Role::recording:  // a mark: the call has its own record, where it is recorded at all
+        return switch_recording(record);
       default:
         break;
     }
@@ -137,8 +255,12 @@ class Tally {
   /// A call that started several operations wrote one record each, all with its own start: MPI_Startall, and the
   /// start of a persistent collective, whose volume stands under the name of its init.
   void call(const Record& record) {
-    const bool fresh = record.start_ticks != last_start_;
-    last_start_ = record.start_ticks;
+    const bool fresh = record.start_ticks != thread_->last_start;
+    thread_->last_start = record.start_ticks;
+    activity([&](Activity& sum) {
+      sum.calls += fresh ? 1 : 0;
+      (startup_[record.procedure] ? sum.startup : sum.time) += record.duration_ticks;
+    });
     totals(record, [&](Ticks& sum) {
       sum.calls += fresh ? 1 : 0;
       sum.time += record.duration_ticks;
@@ -158,6 +280,9 @@ class Tally {
         return one_sided(record, Traffic::put, true);
       case Role::rma_get:
         return one_sided(record, Traffic::get, false);
+      case Role::file_read:
+      case Role::file_write:
+        return file(record);
       case Role::probe:
         ++out_.rank.probes;
         return;
@@ -173,14 +298,15 @@ class Tally {
   /// The pair's counters, nullptr where the peer is none of this world's ranks.
   Amount* pair(const Record& record, Traffic kind, bool to_peer) {
     if (record.peer >= 0 && record.peer < out_.world_size)
-      return &out_.peers[{kind, to_peer, record.comm, record.peer}];
+      return &out_.peers[{kind, to_peer, record.comm, record.peer, phase_}];
     if (record.peer >= 0) ++out_.rank.losses.bad_peers;
     return nullptr;
   }
 
-  static void grow(Amount* amount, std::uint64_t bytes) {
+  static void grow(Amount* amount, std::uint64_t bytes, std::uint64_t time = 0) {
     if (amount == nullptr) return;
     amount->bytes += bytes;
+    amount->time += time;
     ++amount->count;
   }
 
@@ -189,7 +315,8 @@ class Tally {
     bytes(record);
     add(out_.sent_sizes, record.bytes);
     if (record.peer == trace::kOutside) out_.rank.outside_sent_bytes += record.bytes;
-    grow(pair(record, Traffic::sent, true), record.bytes);
+    activity([&](Activity& sum) { sum.sent_bytes += record.bytes; });
+    grow(pair(record, Traffic::sent, true), record.bytes, record.duration_ticks);
   }
 
   void receive(const Record& record) {
@@ -197,7 +324,8 @@ class Tally {
     bytes(record);
     add(out_.received_sizes, record.bytes);
     if (record.peer == trace::kOutside) out_.rank.outside_received_bytes += record.bytes;
-    grow(pair(record, Traffic::received, false), record.bytes);
+    activity([&](Activity& sum) { sum.received_bytes += record.bytes; });
+    grow(pair(record, Traffic::received, false), record.bytes, record.duration_ticks);
   }
 
   void arrival(const Record& record) { receive(record); }
@@ -205,7 +333,14 @@ class Tally {
   void one_sided(const Record& record, Traffic kind, bool to_peer) {
     if (record.peer == trace::kProcNull) return;
     bytes(record);
-    grow(pair(record, kind, to_peer), record.bytes);
+    activity([&](Activity& sum) { sum.one_sided_bytes += record.bytes; });
+    grow(pair(record, kind, to_peer), record.bytes, record.duration_ticks);
+  }
+
+  void file(const Record& record) {
+    bytes(record);
+    activity([&](Activity& sum) { sum.file_bytes += record.bytes; });
+    (record.role == Role::file_read ? out_.rank.file_read_bytes : out_.rank.file_written_bytes) += record.bytes;
   }
 
   /// The record repeats the post: peer, bytes and procedure. Only a send had been counted. In flight-recorder mode
@@ -214,11 +349,21 @@ class Tally {
     ++out_.rank.cancelled;
     if (!names_a_send(out_.names[record.procedure]) || record.peer < 0 || record.peer >= out_.world_size) return;
     take_back(out_.sent_sizes, record.bytes);
-    const auto found = out_.peers.find({Traffic::sent, true, record.comm, record.peer});
-    if (found == out_.peers.end() || found->second.count == 0) return;
-    Amount& amount = found->second;
-    amount.bytes -= std::min(amount.bytes, record.bytes);
-    --amount.count;
+    if (Amount* amount = sent_before(record)) {
+      amount->bytes -= std::min(amount->bytes, record.bytes);
+      --amount->count;
+    }
+  }
+
+  /// The newest phase in which the rank sent something to the record's peer, or nothing.
+  Amount* sent_before(const Record& record) {
+    for (std::uint32_t back = 0; back < out_.phases.size(); ++back) {
+      const auto phases = static_cast<std::uint32_t>(out_.phases.size());
+      const std::uint32_t phase = (phase_ + phases - back) % phases;
+      const auto found = out_.peers.find({Traffic::sent, true, record.comm, record.peer, phase});
+      if (found != out_.peers.end() && found->second.count > 0) return &found->second;
+    }
+    return nullptr;
   }
 
   void miss(const Record& record) {
@@ -227,12 +372,84 @@ class Tally {
       sum.misses += record.bytes;
       sum.polling += record.duration_ticks;
     });
+    activity([&](Activity& sum) { sum.calls += record.bytes; });
+  }
+
+  // ---- phases, regions, recording ----
+
+  void enter_phase(const Record& record) {
+    leave_phase(record.start_ticks);
+    phase_ = phase_of(reader_.region_name(record.name));
+    ++out_.phase_totals[phase_].entered;
+    phase_since_ = record.start_ticks;
+    phase_before_ = activity_;
+  }
+
+  void leave_phase(std::uint64_t now) {
+    SectionTally& section = out_.phase_totals[phase_];
+    const Activity done = activity_ - phase_before_;
+    section.activity += done;
+    const std::uint64_t span = now - std::min(phase_since_, now);
+    section.wall += span - std::min(done.startup, span);
+  }
+
+  std::uint32_t phase_of(const std::string& name) {
+    const auto [at, fresh] = phase_index_.emplace(name, static_cast<std::uint32_t>(out_.phases.size()));
+    if (fresh) {
+      out_.phases.push_back(name);
+      out_.phase_totals.emplace_back();
+    }
+    return at->second;
+  }
+
+  void enter_region(const Record& record) {
+    Open& open = thread_->open[record.name];
+    if (open.depth++ > 0) return;
+    open.since = record.start_ticks;
+    open.before = thread_->activity;
+    ++out_.regions[reader_.region_name(record.name)].entered;
+  }
+
+  /// One that was never entered is a remnant: its entry was overwritten, or fell to a stop of recording.
+  void exit_region(const Record& record) {
+    const auto found = thread_->open.find(record.name);
+    if (found == thread_->open.end() || --found->second.depth > 0) return;
+    count_region(record.name, found->second, *thread_, record.start_ticks);
+    thread_->open.erase(found);
+  }
+
+  void count_region(std::uint32_t name, const Open& open, const Thread& thread, std::uint64_t now) {
+    SectionTally& section = out_.regions[reader_.region_name(name)];
+    const Activity done = thread.activity - open.before;
+    section.activity += done;
+    const std::uint64_t span = now - std::min(open.since, now);
+    section.wall += span - std::min(done.startup, span);
+  }
+
+  void close_regions(const Thread& thread) {
+    for (const auto& [name, open] : thread.open) {
+      count_region(name, open, thread, thread.last_end);
+      ++out_.regions[reader_.region_name(name)].unclosed;
+    }
+  }
+
+  void switch_recording(const Record& record) {
+    const bool off = record.name == 0;
+    if (off == recording_off_) return;
+    recording_off_ = off;
+    if (off) {
+      ++out_.rank.stops;
+      stopped_since_ = record.start_ticks;
+    } else {
+      out_.stopped += record.start_ticks - std::min(stopped_since_, record.start_ticks);
+    }
   }
 
   // ---- collectives ----
 
   void collective(const Record& record) {
     bytes(record);
+    activity([&](Activity& sum) { sum.collective_bytes += record.bytes; });
     add(out_.collective_sizes, record.bytes);
     switch (volumes_[record.procedure]) {
       case Volume::none:
@@ -273,7 +490,7 @@ class Tally {
       out_.rank.unmodelled_bytes += record.bytes;
       return;
     }
-    Spread& sum = out_.spreads[record.comm];
+    Spread& sum = out_.spreads[{record.comm, phase_}];
     const Volume volume = volumes_[record.procedure];
     std::uint64_t& total = volume == Volume::to_each     ? sum.to_each_bytes
                            : volume == Volume::from_each ? sum.from_each_bytes
@@ -314,11 +531,41 @@ class Tally {
   const trace::Reader& reader_;
   RankTally out_;
   std::vector<Volume> volumes_;
+  std::vector<bool> startup_;
   std::unordered_map<std::uint32_t, Ticks> sites_;  ///< by procedure << 16 | site
-  std::uint64_t last_start_ = 0;
+  std::vector<Thread> threads_;
+  Thread* thread_ = nullptr;
+  Activity activity_;  ///< of all threads
+  std::unordered_map<std::string, std::uint32_t> phase_index_{{"", 0}};
+  std::uint32_t phase_ = 0;
+  std::uint64_t phase_since_ = 0;
+  Activity phase_before_;
+  bool recording_off_ = false;
+  std::uint64_t stopped_since_ = 0;
 };
 
+constexpr std::uint64_t Activity::* kActivityFields[] = {&Activity::calls,           &Activity::time,
+                                                         &Activity::startup,         &Activity::sent_bytes,
+                                                         &Activity::received_bytes,  &Activity::collective_bytes,
+                                                         &Activity::one_sided_bytes, &Activity::file_bytes};
+
 }  // namespace
+
+bool starts_or_stops(std::string_view procedure) {
+  return procedure == "MPI_Init" || procedure == "MPI_Init_thread" || procedure == "MPI_Finalize" ||
+         procedure == "MPI_Session_init" || procedure == "MPI_Session_finalize";
+}
+
+Activity& Activity::operator+=(const Activity& more) {
+  for (const auto field : kActivityFields) this->*field += more.*field;
+  return *this;
+}
+
+Activity operator-(const Activity& later, const Activity& earlier) {
+  Activity between;
+  for (const auto field : kActivityFields) between.*field = later.*field - earlier.*field;
+  return between;
+}
 
 RankTally tally_rank(const trace::Reader& reader, const std::string& file) {
   return Tally(reader, file).run();

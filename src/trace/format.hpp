@@ -7,6 +7,11 @@
 //     before it is written again;
 //   * a full half is appended as a chunk block, then `ThreadHeader::drained` is advanced: a chunk beyond
 //     `drained` is not valid yet and its records are still in a half;
+//   * who drains does not matter. The recording thread closes the half it is about to fill (its `half_first` is
+//     kClosedHalf while the drain works in it and while it is zeroed) and drains first, or it opens that half first
+//     and then hands the full one to the helper thread. Either way a half is closed or filled again only when
+//     `drained` covers it, so that at every instruction each record lies below `drained` in a chunk, or in a half
+//     that is not closed;
 //   * COMM, NAMES and MAPS blocks are written with one call and hold kCommit in the last 8 bytes of the block;
 //     a block without it is skipped, never trusted;
 //   * records of one slot that follow each other with equal `start` belong to one call, of which only the first
@@ -21,13 +26,14 @@
 namespace corewise::trace {
 
 inline constexpr char kMagic[8] = {'C', 'W', 'T', 'R', 'A', 'C', 'E', '\0'};
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kOldestVersion = 1;  ///< version 1 had records up to rma_get and raw chunks
 
 // ---- records ---------------------------------------------------------------------------------------------
 
 /// What a record says about its call. The role is part of `CallRecord::call`.
 enum class Role : std::uint16_t {
-  plain = 0,         ///< a call, nothing about messages (16 bytes; all others 32)
+  plain = 0,         ///< a call, nothing about messages (16 bytes)
   send = 1,          ///< a message left: peer, tag, bytes. Starts of persistent and partitioned sends included
   receive = 2,       ///< a blocking receive: peer, tag and bytes are those of the message that arrived
   post_receive = 3,  ///< a non-blocking receive posted: peer and tag as asked (may be wildcards), bytes of capacity
@@ -40,7 +46,29 @@ enum class Role : std::uint16_t {
   probe = 9,            ///< a probe found a message: peer, tag, bytes
   rma_put = 10,         ///< one-sided data to peer (put, accumulate)
   rma_get = 11,         ///< one-sided data from peer
+  function_enter = 12,  ///< a function was entered (16 bytes, FunctionRecord)
+  function_exit = 13,   ///< it was left
+  region_enter = 14,    ///< the program entered a region it named (16 bytes, NameRecord)
+  region_exit = 15,     ///< and left it
+  phase = 16,           ///< from here on the program is in the phase of that name (16 bytes, NameRecord)
+  recording = 17,       ///< MPI_Pcontrol: `duration` is the level, 0 stops recording (16 bytes, a CallRecord)
+  file_read = 18,       ///< MPI-IO: bytes read from a file
+  file_write = 19,      ///< MPI-IO: bytes written to a file
 };
+
+/// What a user may choose to record; bits of FileHeader::kinds (paper 003, section 5: event-specific records and
+/// a choice of what is recorded). A call whose kind is off still goes through its wrapper and leaves no record.
+enum Kind : std::uint32_t {
+  kCalls = 1,     ///< plain records: calls that move nothing, misses, probes
+  kMessages = 2,  ///< point-to-point
+  kCollectives = 4,
+  kOneSided = 8,
+  kFiles = 16,
+  kFunctions = 32,
+  kRegions = 64,  ///< regions and phases
+  kSites = 128,   ///< the return address of every call
+};
+inline constexpr std::uint32_t kAllKinds = 255;
 
 inline constexpr std::uint16_t kLongRecord = 0x8000;  ///< set in `call` of 32-byte records
 inline constexpr int kRoleShift = 10;
@@ -64,6 +92,24 @@ struct MessageRecord {
 };
 static_assert(sizeof(CallRecord) == 16 && sizeof(MessageRecord) == 32);
 
+/// A function's entry or exit: `low` and `high` are the 48 bits of its address. Who called it is the function that
+/// is open around it.
+struct FunctionRecord {
+  std::uint64_t start;
+  std::uint32_t low;
+  std::uint16_t call;  ///< function_enter or function_exit; no procedure
+  std::uint16_t high;
+};
+
+/// A region or phase: the index of its REGION block.
+struct NameRecord {
+  std::uint64_t start;
+  std::uint32_t name;
+  std::uint16_t call;
+  std::uint16_t site;
+};
+static_assert(sizeof(FunctionRecord) == 16 && sizeof(NameRecord) == 16);
+
 inline constexpr std::int32_t kNoPeer = -1;     ///< the call has no peer
 inline constexpr std::int32_t kProcNull = -2;   ///< MPI_PROC_NULL: not a message
 inline constexpr std::int32_t kAnySource = -3;  ///< a wildcard receive was posted
@@ -72,9 +118,13 @@ inline constexpr std::int32_t kAnyTag = -1;     ///< tag of a wildcard post
 inline constexpr std::uint16_t kUnknownComm = 0xffff;
 inline constexpr std::uint64_t kVolumeMask = (std::uint64_t{1} << 48) - 1;
 
+/// Records of these roles take 16 bytes, all others 32.
+constexpr bool is_short(Role role) {
+  return role == Role::plain || (role >= Role::function_enter && role <= Role::recording);
+}
 constexpr std::uint16_t call_word(std::uint64_t procedure, Role role) {
   const auto base = static_cast<std::uint16_t>(procedure | (static_cast<unsigned>(role) << kRoleShift));
-  return role == Role::plain ? base : static_cast<std::uint16_t>(base | kLongRecord);
+  return is_short(role) ? base : static_cast<std::uint16_t>(base | kLongRecord);
 }
 constexpr std::uint16_t procedure_of(std::uint16_t call) {
   return call & kCallMask;
@@ -120,7 +170,8 @@ inline constexpr std::uint64_t kCommit = 0x54494d4d4f435743;  // "CWCOMMIT"
 
 enum class State : std::uint32_t { running = 0, finalized = 1, aborted = 2 };
 enum class Clock : std::uint32_t { tsc = 0, monotonic_raw_ns = 1 };
-enum class Mode : std::uint32_t { drain = 0, flight_recorder = 1 };
+/// Who takes full halves away: the thread that filled them, nobody (the newest records stay), or a helper thread.
+enum class Mode : std::uint32_t { drain = 0, flight_recorder = 1, helper_thread = 2 };
 
 /// At offset 0, mapped MAP_SHARED while the rank lives; fields below `tail` change during the run.
 struct FileHeader {
@@ -152,6 +203,13 @@ struct FileHeader {
   char library[256];             ///< MPI_Get_library_version, cut
   std::uint8_t cpus_start[128];  ///< affinity mask after MPI_Init, bit n = OS PU n
   std::uint8_t cpus_end[128];    ///< the same at MPI_Finalize, all zero before
+  // ---- from version 2 on ----
+  std::uint32_t kinds;  ///< what was recorded: bits of Kind
+  std::uint32_t reserved;
+  std::uint64_t lost_names;      ///< regions and phases beyond the table of names: their records are missing
+  std::uint64_t lost_functions;  ///< function events that could not be kept before MPI_Init
+  std::uint64_t memory_bytes;    ///< memory of the recorder in this rank (buffers, tables, helper), code excluded
+  char node[64];                 ///< ranks with equal text share a clock: the kernel's boot id, or a knob
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);
 
@@ -161,6 +219,8 @@ enum class BlockKind : std::uint32_t {
   names = 0x454d414e,   // "NAME": procedure names, NUL-terminated, in order of their number
   comm = 0x4d4d4f43,    // "COMM": a communicator
   maps = 0x5350414d,    // "MAPS": executable mappings in the text of /proc/self/maps
+  region = 0x4e474552,  // "REGN": the name of a region or phase, a TextHeader; `index` is its number
+  clock = 0x4b4f4c43,   // "CLOK": a ClockSync: this rank's clock against another's
 };
 
 /// Starts every block. `block_bytes` counts this header and everything up to the end of the block.
@@ -180,15 +240,20 @@ struct ThreadHeader {
   std::uint64_t reserved[3];
 };
 static_assert(sizeof(ThreadHeader) == 64);
+inline constexpr std::uint64_t kClosedHalf = UINT64_MAX;  ///< half_first of a half whose content means nothing
 
-/// A drained half: `payload_bytes` of records follow, the first at stream offset `first`. Valid if and only if
-/// first + payload_bytes <= ThreadHeader::drained of the slot `block.index`.
+inline constexpr std::uint32_t kRaw = 0;    ///< records as they are
+inline constexpr std::uint32_t kDelta = 1;  ///< trace/codec.hpp
+
+/// A drained half: `payload_bytes` follow, which stand for `record_bytes` of records, the first at stream offset
+/// `first`. Valid if and only if first + record_bytes <= ThreadHeader::drained of the slot `block.index`.
 struct ChunkHeader {
   BlockHeader block;
   std::uint64_t first;
   std::uint32_t payload_bytes;
-  std::uint32_t encoding;  ///< 0: records as they are
-  std::uint64_t reserved[4];
+  std::uint32_t encoding;      ///< kRaw or kDelta
+  std::uint64_t record_bytes;  ///< 0 in version 1 and where raw: payload_bytes
+  std::uint64_t reserved[3];
 };
 static_assert(sizeof(ChunkHeader) == 64);
 
@@ -216,5 +281,20 @@ struct TextHeader {
   std::uint64_t reserved[5];
 };
 static_assert(sizeof(TextHeader) == 64);
+
+/// One comparison of clocks, taken where all ranks meet. `offset_ns` added to this rank's CLOCK_MONOTONIC_RAW (or
+/// to ticks converted to it) gives the reference's at that moment, give or take `uncertainty_ns` (half a round
+/// trip).
+struct ClockSync {
+  BlockHeader block;
+  std::uint64_t ticks;  ///< of this rank's clock at the comparison
+  std::int64_t local_ns;
+  std::int64_t offset_ns;
+  std::uint64_t uncertainty_ns;
+  std::int32_t reference;  ///< world rank whose clock it was compared with
+  std::uint32_t moment;    ///< 0 start, 1 end, 2 at a collective
+  std::uint64_t reserved;
+};
+static_assert(sizeof(ClockSync) == 64);
 
 }  // namespace corewise::trace

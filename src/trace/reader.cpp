@@ -12,6 +12,9 @@
 #include <cstring>
 #include <utility>
 
+#include "trace/bundle.hpp"
+#include "trace/codec.hpp"
+
 namespace corewise::trace {
 namespace {
 
@@ -48,13 +51,31 @@ Record decode(const CallRecord& head, const std::byte* at) {
   record.procedure = procedure_of(head.call);
   record.site = head.site;
   record.role = role_of(head.call);
+  switch (record.role) {
+    case Role::function_enter:
+    case Role::function_exit:
+      record.address = std::uint64_t{head.duration} | std::uint64_t{head.site} << 32;
+      record.duration_ticks = 0;
+      record.site = 0;
+      break;
+    case Role::region_enter:
+    case Role::region_exit:
+    case Role::phase:
+    case Role::recording:
+      record.name = head.duration;
+      record.duration_ticks = 0;
+      break;
+    default:
+      break;
+  }
   if (record_bytes(head.call) == sizeof(MessageRecord)) decode_message(at, record);
   return record;
 }
 
 bool known_kind(BlockKind kind) {
   return kind == BlockKind::thread || kind == BlockKind::chunk || kind == BlockKind::names ||
-         kind == BlockKind::comm || kind == BlockKind::maps;
+         kind == BlockKind::comm || kind == BlockKind::maps || kind == BlockKind::region ||
+         kind == BlockKind::clock;
 }
 
 std::vector<std::string> split_names(const std::string& text) {
@@ -93,6 +114,15 @@ std::shared_ptr<const void> own_mapping(void* address, std::size_t bytes) {
   return {address, [bytes](const void* at) { ::munmap(const_cast<void*>(at), bytes); }};
 }
 
+/// Where a rank file of `folder` that is not there was packed to, "" where nowhere.
+std::string packed_path(const std::string& folder, const std::string& name) {
+  const Result<std::vector<std::string>> files = rank_files(folder.empty() ? "." : folder);
+  if (!files.ok()) return "";
+  for (const std::string& file : files.value())
+    if (file.ends_with("/" + name)) return file;
+  return "";
+}
+
 }  // namespace
 
 double Calibration::time_ns(std::uint64_t ticks) const {
@@ -121,22 +151,35 @@ Calibration calibrate(const FileHeader& header) {
 // ---- one slot's stream -----------------------------------------------------------------------------------
 
 bool RecordStream::next(Record& record) {
-  for (; index_ < segments_.size(); ++index_, at_ = 0) {
+  for (; index_ < segments_.size(); ++index_, opened_ = false) {
+    if (!opened_) open_segment(segments_[index_]);
     if (next_in_segment(segments_[index_], record)) return true;
   }
   return false;
 }
 
+void RecordStream::open_segment(const Segment& segment) {
+  opened_ = true;
+  at_ = 0;
+  data_ = segment.data;
+  bytes_ = segment.bytes;
+  if (segment.encoded == 0) return;
+  decoded_.resize(segment.bytes);
+  data_ = decoded_.data();
+  bytes_ = trace::decode(segment.data, segment.encoded, decoded_.data(), segment.bytes);
+  damaged_ += segment.bytes - bytes_;
+}
+
 bool RecordStream::next_in_segment(const Segment& segment, Record& record) {
   const std::uint64_t floor = std::max(segment.floor, position_);
-  while (segment.bytes - at_ >= sizeof(CallRecord)) {
-    const std::byte* at = segment.data + at_;
+  while (bytes_ - at_ >= sizeof(CallRecord)) {
+    const std::byte* at = data_ + at_;
     CallRecord head;
     head.start = start_word(at);
     if (head.start == 0) return false;
     std::memcpy(reinterpret_cast<std::byte*>(&head) + 8, at + 8, 8);
     const std::uint32_t size = record_bytes(head.call);
-    if (segment.bytes - at_ < size) return false;
+    if (bytes_ - at_ < size) return false;
     const std::uint64_t offset = segment.first + at_;
     at_ += size;
     if (offset < floor) continue;
@@ -150,8 +193,8 @@ bool RecordStream::next_in_segment(const Segment& segment, Record& record) {
 // ---- the file --------------------------------------------------------------------------------------------
 
 struct Reader::Chunk {
-  std::uint32_t slot;
-  std::uint32_t bytes;
+  std::uint32_t bytes;    ///< of records
+  std::uint32_t encoded;  ///< of their encoding, 0: as they are
   std::uint64_t first;
   std::uint64_t offset;  ///< of the payload in the file
 };
@@ -175,24 +218,42 @@ T Reader::load(std::uint64_t offset) const {
 }
 
 Result<Reader> Reader::open(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const std::size_t slash = path.find_last_of('/');
+  const std::string parent = slash == std::string::npos ? "" : path.substr(0, slash);
+  const std::string name = path.substr(slash + 1);
+  if (!parent.ends_with(kBundleSuffix)) {
+    const std::string packed = ::access(path.c_str(), F_OK) == 0 ? "" : packed_path(parent, name);
+    return packed.empty() ? open_at(path, path, 0, 0) : open(packed);
+  }
+  Result<std::vector<Member>> members = read_bundle(parent);
+  if (!members.ok()) return members.status();
+  for (const Member& member : members.value())
+    if (member.name == name && member.bytes > 0) return open_at(path, parent, member.offset, member.bytes);
+  return invalid_input(path + ": not a trace file: the bundle holds nothing of that name");
+}
+
+/// `bytes` at `offset` of `file`; 0: all of it.
+Result<Reader> Reader::open_at(const std::string& path, const std::string& file_path, std::uint64_t offset,
+                               std::uint64_t length) {
+  const int file = ::open(file_path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return io_error(path, "open");
   struct stat about{};
   const bool known = ::fstat(file, &about) == 0;
-  const auto bytes = static_cast<std::size_t>(known ? about.st_size : 0);
+  const auto bytes = static_cast<std::size_t>(length > 0 ? length : known ? about.st_size : 0);
   if (!known || !S_ISREG(about.st_mode) || bytes == 0) {
     ::close(file);
     return invalid_input(path +
                          ": not a trace file: " + (known && bytes == 0 ? "it is empty" : "not a regular file"));
   }
-  void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
+  const std::size_t before = offset % static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* address = ::mmap(nullptr, before + bytes, PROT_READ, MAP_SHARED, file, static_cast<off_t>(offset - before));
   const int mapped_errno = errno;
   ::close(file);
   errno = mapped_errno;
   if (address == MAP_FAILED) return io_error(path, "map");
   Reader reader;
-  reader.mapping_ = own_mapping(address, bytes);
-  reader.file_ = {static_cast<const std::byte*>(address), bytes};
+  reader.mapping_ = own_mapping(address, before + bytes);
+  reader.file_ = {static_cast<const std::byte*>(address) + before, bytes};
   if (Status status = reader.read(path); !status.ok()) return status;
   return reader;
 }
@@ -218,8 +279,8 @@ Status Reader::read_header(const std::string& source) {
     return invalid_input(source + ": truncated: " + std::to_string(file_.size()) + " bytes, a trace has at least " +
                          std::to_string(kFirstBlock));
   header_ = load<FileHeader>(0);
-  if (header_.version != kVersion)
-    return bad_field(source, "version", std::to_string(header_.version), std::to_string(kVersion));
+  if (header_.version < kOldestVersion || header_.version > kVersion)
+    return bad_field(source, "version", std::to_string(header_.version), "1 or 2");
   if (header_.header_bytes != kHeaderBytes)
     return bad_field(source, "header_bytes", std::to_string(header_.header_bytes), std::to_string(kHeaderBytes));
   if (header_.half_bytes < sizeof(MessageRecord) || header_.half_bytes % sizeof(CallRecord) != 0)
@@ -271,6 +332,7 @@ std::uint64_t Reader::take_block(std::uint64_t offset, Index& index) {
 bool Reader::take_known(const BlockHeader& block, std::uint64_t offset, Index& index) {
   if (block.kind == BlockKind::thread) return take_thread(block, offset, index);
   if (block.kind == BlockKind::chunk) return take_chunk(block, offset, index);
+  if (block.kind == BlockKind::clock) return take_clock(block, offset);
   if (!committed(block, offset)) {
     ++damage_.uncommitted;
     return true;
@@ -295,10 +357,23 @@ bool Reader::take_chunk(const BlockHeader& block, std::uint64_t offset, Index& i
   const std::uint64_t room = std::min(block.block_bytes, file_.size() - offset);
   if (room < sizeof(ChunkHeader)) return false;
   const auto chunk = load<ChunkHeader>(offset);
-  if (chunk.payload_bytes > room - sizeof(ChunkHeader)) return false;
-  if (chunk.encoding != 0 || chunk.payload_bytes == 0) return false;
-  index.chunks[block.index].push_back(
-      {block.index, chunk.payload_bytes, chunk.first, offset + sizeof(ChunkHeader)});
+  if (chunk.payload_bytes > room - sizeof(ChunkHeader) || chunk.payload_bytes == 0) return false;
+  const std::uint64_t bytes =
+      header_.version == 1 || chunk.record_bytes == 0 ? chunk.payload_bytes : chunk.record_bytes;
+  const bool delta = chunk.encoding == kDelta;
+  if (delta ? bytes > std::min<std::uint64_t>(header_.half_bytes,
+                                              std::uint64_t{chunk.payload_bytes} * kLargestExpansion)
+            : chunk.encoding != kRaw || bytes != chunk.payload_bytes)
+    return false;
+  index.chunks[block.index].push_back({static_cast<std::uint32_t>(bytes), delta ? chunk.payload_bytes : 0,
+                                       chunk.first, offset + sizeof(ChunkHeader)});
+  return true;
+}
+
+/// Written by one call and small enough to lie in one page: whole or not there.
+bool Reader::take_clock(const BlockHeader& block, std::uint64_t offset) {
+  if (block.block_bytes < sizeof(ClockSync) || offset + sizeof(ClockSync) > file_.size()) return false;
+  clock_syncs_.push_back(load<ClockSync>(offset));
   return true;
 }
 
@@ -308,6 +383,8 @@ bool Reader::take_text(const BlockHeader& block, std::uint64_t offset) {
   std::string text(reinterpret_cast<const char*>(file_.data() + offset + sizeof(TextHeader)), header.payload_bytes);
   if (block.kind == BlockKind::names)
     names_ = split_names(text);
+  else if (block.kind == BlockKind::region)
+    region_names_[block.index] = text;
   else
     maps_.append(text);
   return true;
@@ -333,10 +410,10 @@ bool Reader::take_comm(const BlockHeader& block, std::uint64_t offset) {
 void Reader::build_slot(const ThreadBlock& thread, std::vector<Chunk>& chunks) {
   Slot slot;
   slot.index = thread.header.block.index;
-  if (header_.mode == Mode::drain)
-    add_chunks(slot, thread.header.drained, chunks);
-  else
+  if (header_.mode == Mode::flight_recorder)
     slot.overwritten_bytes = thread.header.drained;
+  else
+    add_chunks(slot, thread.header.drained, chunks);
   add_halves(slot, thread);
   slots_.push_back(std::move(slot));
 }
@@ -355,7 +432,7 @@ void Reader::add_chunks(Slot& slot, std::uint64_t drained, std::vector<Chunk>& c
     }
     damage_.missing_bytes += chunk.first - end;
     end = chunk.first + chunk.bytes;
-    slot.segments.push_back({file_.data() + chunk.offset, chunk.bytes, chunk.first, 0});
+    slot.segments.push_back({file_.data() + chunk.offset, chunk.bytes, chunk.first, 0, chunk.encoded});
   }
   damage_.missing_bytes += drained - end;
 }
@@ -365,12 +442,13 @@ void Reader::add_halves(Slot& slot, const ThreadBlock& thread) {
   if (thread.header.half_first[1] < thread.header.half_first[0]) std::swap(order[0], order[1]);
   for (const std::uint32_t half : order) {
     const std::uint64_t first = thread.header.half_first[half];
+    if (first == kClosedHalf) continue;
     if (first > UINT64_MAX - header_.half_bytes) {
       ++damage_.blocks;
       continue;
     }
     const std::uint64_t offset = thread.offset + std::uint64_t{half} * header_.half_bytes;
-    slot.segments.push_back({file_.data() + offset, header_.half_bytes, first, thread.header.drained});
+    slot.segments.push_back({file_.data() + offset, header_.half_bytes, first, thread.header.drained, 0});
   }
 }
 
@@ -387,6 +465,16 @@ std::string Reader::library() const {
 std::string Reader::procedure_name(std::uint16_t procedure) const {
   if (procedure < names_.size() && !names_[procedure].empty()) return names_[procedure];
   return "procedure " + std::to_string(procedure);
+}
+
+std::string Reader::region_name(std::uint32_t name) const {
+  const auto found = region_names_.find(name);
+  return found != region_names_.end() ? found->second : "region " + std::to_string(name);
+}
+
+std::string Reader::node() const {
+  const std::string named = header_.version >= 2 ? until_nul(header_.node, sizeof header_.node) : std::string();
+  return named.empty() ? host() : named;
 }
 
 std::uint64_t Reader::site_address(std::uint16_t site) const {

@@ -23,11 +23,13 @@
 
 namespace corewise::trace {
 
-/// One record, decoded. For a plain record peer is kNoPeer, comm kUnknownComm, tag and bytes 0.
+/// One record, decoded. For a short record peer is kNoPeer, comm kUnknownComm, tag and bytes 0.
 struct Record {
   std::uint64_t start_ticks = 0;
   std::uint64_t duration_ticks = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t address = 0;  ///< of the function, in function records
+  std::uint32_t name = 0;     ///< of the region or phase (Reader::region_name); the level of a `recording` record
   std::int32_t peer = kNoPeer;
   std::int32_t tag = 0;
   std::uint16_t procedure = 0;
@@ -79,25 +81,34 @@ struct Damage {
 /// Consecutive records of one slot in memory.
 struct Segment {
   const std::byte* data = nullptr;
-  std::uint32_t bytes = 0;
-  std::uint64_t first = 0;  ///< stream offset of data[0]
-  std::uint64_t floor = 0;  ///< records before this stream offset are already in a chunk, or were given up
+  std::uint32_t bytes = 0;    ///< of records
+  std::uint64_t first = 0;    ///< stream offset of the first record
+  std::uint64_t floor = 0;    ///< records before this stream offset are already in a chunk, or were given up
+  std::uint32_t encoded = 0;  ///< bytes at `data` that codec.hpp turns into records; 0: they are records
 };
 
-/// A thread slot's records in stream order.
+/// A thread slot's records in stream order. Holds one decoded chunk at a time.
 class RecordStream {
  public:
   explicit RecordStream(std::span<const Segment> segments) : segments_(segments) {}
   /// False at the end; `record` is unchanged then.
   bool next(Record& record);
+  /// Bytes of records so far that could not be decoded: their chunk is damaged.
+  [[nodiscard]] std::uint64_t damaged_bytes() const { return damaged_; }
 
  private:
+  void open_segment(const Segment& segment);
   bool next_in_segment(const Segment& segment, Record& record);
 
   std::span<const Segment> segments_;
   std::size_t index_ = 0;
+  bool opened_ = false;
+  const std::byte* data_ = nullptr;  ///< records of the segment at `index_`
+  std::uint32_t bytes_ = 0;
   std::uint32_t at_ = 0;
   std::uint64_t position_ = 0;
+  std::uint64_t damaged_ = 0;
+  std::vector<std::byte> decoded_;
 };
 
 /// One thread slot.
@@ -109,7 +120,8 @@ struct Slot {
 
 class Reader {
  public:
-  /// Maps the file read-only. Errors name the path.
+  /// Maps the file read-only; `path` may name a member of a bundle (bundle.hpp), or a rank file that was
+  /// packed into one of its folder. Errors name the path.
   static Result<Reader> open(const std::string& path);
   /// The same over bytes that the caller keeps alive, 16-byte aligned.
   static Result<Reader> from_memory(std::span<const std::byte> file, const std::string& source);
@@ -127,6 +139,12 @@ class Reader {
   [[nodiscard]] const std::vector<std::string>& procedure_names() const { return names_; }
   /// By index; the last block of an index counts.
   [[nodiscard]] const std::map<std::uint32_t, Communicator>& communicators() const { return communicators_; }
+  /// Name of region or phase `name`, "region N" where the file does not say.
+  [[nodiscard]] std::string region_name(std::uint32_t name) const;
+  /// Comparisons of this rank's clock with another's, in file order.
+  [[nodiscard]] std::span<const ClockSync> clock_syncs() const { return clock_syncs_; }
+  /// Ranks of one node share a clock. The host's name in files of version 1.
+  [[nodiscard]] std::string node() const;
   /// The return address of call site `site` (from 1), 0 when unknown.
   [[nodiscard]] std::uint64_t site_address(std::uint16_t site) const;
   /// Text of all MAPS blocks, in file order.
@@ -139,6 +157,8 @@ class Reader {
   struct Index;
 
   Reader() = default;
+  static Result<Reader> open_at(const std::string& path, const std::string& file_path, std::uint64_t offset,
+                                std::uint64_t length);
   Status read(const std::string& source);
   Status read_header(const std::string& source);
   void walk();
@@ -147,6 +167,7 @@ class Reader {
   bool take_known(const BlockHeader& block, std::uint64_t offset, Index& index);
   bool take_thread(const BlockHeader& block, std::uint64_t offset, Index& index);
   bool take_chunk(const BlockHeader& block, std::uint64_t offset, Index& index);
+  bool take_clock(const BlockHeader& block, std::uint64_t offset);
   bool take_text(const BlockHeader& block, std::uint64_t offset);
   bool take_comm(const BlockHeader& block, std::uint64_t offset);
   void build_slot(const ThreadBlock& thread, std::vector<Chunk>& chunks);
@@ -163,6 +184,8 @@ class Reader {
   std::vector<Slot> slots_;
   std::vector<std::string> names_;
   std::map<std::uint32_t, Communicator> communicators_;
+  std::map<std::uint32_t, std::string> region_names_;
+  std::vector<ClockSync> clock_syncs_;
   std::string maps_;
   Damage damage_;
 };

@@ -3,9 +3,10 @@
 //
 // Contract: one ThreadRecorder belongs to one thread at a time. A call that interrupts another one on the same
 // thread (a signal handler) is refused and counted, never mixed in. Nothing allocates, locks or throws.
-// When a half is full the halves swap and the full one is drained before the next record is accepted; when the
-// drain fails the full half stays as it is and later records are counted as lost: nothing recorded is ever
-// overwritten, except in flight-recorder mode, where there is no drain and the older half is given up.
+// When a half is full the halves swap. The full one is drained before the next record is accepted, or handed to a
+// helper thread, for which the recording thread waits only when it has filled the next half first. When the drain
+// fails the full half stays as it is and later records are counted as lost: nothing recorded is ever overwritten,
+// except in flight-recorder mode, where there is no drain and the older half is given up.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -17,16 +18,41 @@
 
 namespace corewise::trace {
 
-/// Keeps `bytes` of records that start at stream offset `first`. True once they are safe.
-using Drain = bool (*)(void* sink, std::uint32_t slot, std::uint64_t first, const std::byte* records,
-                       std::uint32_t bytes);
+/// Records on their way out of a half, the first at stream offset `first`. `scratch` is the drain's to write to.
+struct FullHalf {
+  std::uint32_t slot;
+  std::uint64_t first;
+  const std::byte* records;
+  std::uint32_t bytes;
+  std::byte* scratch;
+  std::uint32_t room;
+};
+
+/// Keeps a half's records. True once they are safe.
+using Drain = bool (*)(void* sink, const FullHalf& half);
+
+/// Between a recording thread and the helper thread that drains its halves; lives as long as the thread's block.
+/// `full` is the only word that both write: the recording thread to hand a half over, the helper to give it back.
+struct Handover {
+  ThreadHeader* header = nullptr;
+  void (*wake)() = nullptr;  ///< there is work for the helper
+  void (*wait)() = nullptr;  ///< lets the helper have the core
+  std::uint32_t half_bytes = 0;
+  std::uint32_t full = 0;    ///< the half that the helper owns, plus one
+  bool failed = false;       ///< the drain failed: that half is never given back
+  Handover* next = nullptr;  ///< of another thread
+};
+
+/// The helper's part: drains what was handed over. False when there was nothing to do.
+bool drain_handed_over(Handover& handover, Drain drain, void* sink, std::byte* scratch, std::uint32_t room);
 
 struct ThreadRecorder {
   std::byte* cursor = nullptr;
   std::byte* limit = nullptr;  ///< end of the active half
   ThreadHeader* header = nullptr;
-  Drain drain = nullptr;  ///< nullptr: flight recorder
+  Drain drain = nullptr;  ///< nullptr and no handover: flight recorder
   void* sink = nullptr;
+  Handover* handover = nullptr;        ///< helper-thread mode: `drain` is not used
   MessageRecord* last_miss = nullptr;  ///< the newest record while it is a merged miss
   FileHeader* losses = nullptr;        ///< where lost_bytes and lost_nested are counted, shared by all threads
   std::uint32_t half_bytes = 0;
@@ -39,10 +65,16 @@ struct ThreadRecorder {
 void attach(ThreadRecorder& recorder, ThreadHeader* header, FileHeader* losses, std::uint32_t half_bytes,
             Drain drain, void* sink);
 
-/// Swaps the halves and drains the full one; returns room for `bytes` or nullptr (counted as lost). Slow path.
+/// The same with a helper thread, which is to find `handover` from here on.
+void attach(ThreadRecorder& recorder, ThreadHeader* header, FileHeader* losses, std::uint32_t half_bytes,
+            Handover* handover);
+
+/// Swaps the halves and drains the full one, or hands it over; returns room for `bytes` or nullptr (counted as
+/// lost). Slow path.
 std::byte* swap_halves(ThreadRecorder& recorder, std::uint32_t bytes);
 
-/// Hands what the active half holds to the drain, at a quiet moment (the end of the run). True when it is safe.
+/// Hands what the active half holds to the drain, at a quiet moment (the end of the run), and waits for a helper
+/// thread. True when it is safe.
 bool flush(ThreadRecorder& recorder);
 
 inline void count_nested(ThreadRecorder& recorder) {
@@ -86,6 +118,30 @@ inline void put_call(ThreadRecorder& recorder, std::uint64_t start, std::uint64_
   }
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   recorder.busy = false;
+}
+
+/// Any other record of 16 bytes: `low` and `high` are what follows `start` and surrounds `call`.
+inline void put_short(ThreadRecorder& recorder, std::uint64_t start, Role role, std::uint32_t low,
+                      std::uint16_t high, std::uint64_t procedure = 0) {
+  if (recorder.busy) [[unlikely]] {
+    count_nested(recorder);
+    return;
+  }
+  recorder.busy = true;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  if (std::byte* place = reserve(recorder, sizeof(CallRecord))) [[likely]] {
+    store_head(place, low, call_word(procedure, role), high);
+    commit(place, start);
+    recorder.cursor = place + sizeof(CallRecord);
+    recorder.last_miss = nullptr;
+  }
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  recorder.busy = false;
+}
+
+inline void put_function(ThreadRecorder& recorder, std::uint64_t start, Role role, const void* function) {
+  const auto address = reinterpret_cast<std::uint64_t>(function);
+  put_short(recorder, start, role, static_cast<std::uint32_t>(address), static_cast<std::uint16_t>(address >> 32));
 }
 
 struct MessageFields {

@@ -161,8 +161,9 @@ def wrapper_for(compiler: str, folder: Path, name: str, log: Path) -> Path:
     return path
 
 
-def test_a_built_preload_is_kept(mpi: Mpi, tmp_path: Path) -> None:
+def test_a_built_preload_is_kept(tmp_path: Path) -> None:
     """The second call compiles nothing; another compiler does, or another version under the same name."""
+    mpi = find_mpi("mpich")
     log = tmp_path / "calls"
     (tmp_path / "calls.version").write_text("1\n")
     real = shutil.which(os.environ.get("CXX") or "g++")
@@ -181,19 +182,20 @@ def test_a_built_preload_is_kept(mpi: Mpi, tmp_path: Path) -> None:
     library = build()
     assert library.is_relative_to(tmp_path / "home" / ".cache" / "corewise")
     before = (library.stat().st_mtime_ns, log.read_text())
-    assert before[1].count("\n") == 2
+    each = before[1].count("\n")
+    assert each >= 2
     assert build() == library
     assert (library.stat().st_mtime_ns, log.read_text()) == before
     environment["CXX"] = str(other)
     assert build() != library
-    assert log.read_text().count("\n") == 4
+    assert log.read_text().count("\n") == 2 * each
     (tmp_path / "calls.version").write_text("2\n")
     assert build() not in (library, before)
-    assert log.read_text().count("\n") == 6
+    assert log.read_text().count("\n") == 3 * each
     # A wrapper in front of the compiler, as ccache is.
     environment["CXX"] = f"env {other}"
     build()
-    assert log.read_text().count("\n") == 8
+    assert log.read_text().count("\n") == 4 * each
 
 
 @pytest.mark.parametrize("named", ["no-such-compiler", "'"])

@@ -30,12 +30,22 @@ ROLES = [
     "probe",
     "rma_put",
     "rma_get",
+    "function_enter",
+    "function_exit",
+    "region_enter",
+    "region_exit",
+    "phase",
+    "recording",
+    "file_read",
+    "file_write",
 ]
+SHORT = ("plain", *ROLES[12:18])
+FUNCTIONS, NAMED = ROLES[12:14], ROLES[14:18]
 NO_PEER, PROC_NULL, ANY_SOURCE, OUTSIDE, ANY_TAG = -1, -2, -3, -4, -1
 UNKNOWN_COMM = 0xFFFF
 STATES = ("running", "finalized", "aborted")
 
-HEADER = struct.Struct("<8sIIiiIIIIIIQqqQQqIiQQQQQ64s256s128s128s")
+HEADER = struct.Struct("<8sIIiiIIIIIIQqqQQqIiQQQQQ64s256s128s128sIIQQQ64s")
 HEADER_FIELDS = [
     "magic",
     "version",
@@ -65,10 +75,19 @@ HEADER_FIELDS = [
     "library",
     "cpus_start",
     "cpus_end",
+    "kinds",
+    "reserved",
+    "lost_names",
+    "lost_functions",
+    "memory_bytes",
+    "node",
 ]
 HEADER_BYTES, SITES, BLOCK_ALIGN = 4096, 4096, 64
 FIRST_BLOCK = HEADER_BYTES + 8 * SITES
 COMMIT = 0x54494D4D4F435743
+RAW, DELTA, CLOSED = 0, 1, 2**64 - 1
+LONG, SHORT_UNTIMED = 0x8000, range(12, 32)  # in `call`; roles
+Chunk = tuple[int, bytes, int, int]  # first, payload, encoding, bytes of records
 
 
 @dataclass(frozen=True)
@@ -84,6 +103,8 @@ class Record:
     comm: int = UNKNOWN_COMM
     peer: int = NO_PEER
     tag: int = 0
+    address: int = 0  # of a function
+    name: int = 0  # of a region or phase; the level of MPI_Pcontrol
 
     @property
     def event(self) -> tuple[str, str, int, int, int]:
@@ -113,6 +134,10 @@ class Trace:
     names: list[str] = field(default_factory=list)
     comms: dict[int, Comm] = field(default_factory=dict)
     maps: list[str] = field(default_factory=list)
+    regions: dict[int, str] = field(default_factory=dict)
+    clocks: list[tuple[int, ...]] = field(
+        default_factory=list
+    )  # ticks, local, offset, uncertainty, reference, moment
     slots: list[list[Record]] = field(default_factory=list)
     addresses: tuple[int, ...] = ()
     functions: dict[int, str] = field(default_factory=dict)  # by site, as far as asked for
@@ -202,17 +227,20 @@ def decode(path: Path) -> Trace:
     data = path.read_bytes()
     header = dict(zip(HEADER_FIELDS, HEADER.unpack_from(data), strict=True))
     assert header["magic"] == b"CWTRACE\0", path
-    assert (header["version"], header["header_bytes"]) == (1, HEADER_BYTES)
+    assert (header["version"], header["header_bytes"]) == (2, HEADER_BYTES)
     trace = Trace(path, header, addresses=struct.unpack_from(f"<{SITES}Q", data, HEADER_BYTES))
     threads: dict[int, tuple[int, int]] = {}
-    chunks: dict[int, list[tuple[int, int, int]]] = {}
+    chunks: dict[int, list[Chunk]] = {}
     for kind, index, at, size in blocks(data):
         if kind == b"THRD":
             threads[index] = (at, size)
         elif kind == b"CHNK":
-            first, payload, encoding = struct.unpack_from("<QII", data, at + 16)
-            assert encoding == 0 and payload + 64 <= size
-            chunks.setdefault(index, []).append((first, payload, at + 64))
+            first, payload, encoding, length = struct.unpack_from("<QIIQ", data, at + 16)
+            assert encoding in (RAW, DELTA) and payload + 64 <= size
+            body = data[at + 64 : at + 64 + payload]
+            chunks.setdefault(index, []).append((first, body, encoding, length or payload))
+        elif kind == b"CLOK":
+            trace.clocks.append(struct.unpack_from("<QqqQiI", data, at + 16))
         elif struct.unpack_from("<Q", data, at + size - 8) == (COMMIT,):
             take_text(trace, data, kind, index, at)
     assert sorted(threads) == list(range(len(threads)))
@@ -229,7 +257,7 @@ def blocks(data: bytes) -> Iterator[tuple[bytes, int, int, int]]:
         if kind == bytes(4):
             at += BLOCK_ALIGN
             continue
-        assert kind in (b"THRD", b"CHNK", b"NAME", b"COMM", b"MAPS"), (kind, at)
+        assert kind in (b"THRD", b"CHNK", b"NAME", b"COMM", b"MAPS", b"REGN", b"CLOK"), (kind, at)
         assert size % BLOCK_ALIGN == 0 and size > 0, (kind, at, size)
         # A full disk cuts the last chunk short; only `drained` can make it valid.
         assert at + size <= len(data) or (kind == b"CHNK" and at + 64 <= len(data)), (kind, at, size)
@@ -256,27 +284,65 @@ def take_text(trace: Trace, data: bytes, kind: bytes, index: int, at: int) -> No
     text = data[at + 64 : at + 64 + payload]
     if kind == b"NAME":
         trace.names = [name.decode() for name in text.split(b"\0")[:-1]]
+    elif kind == b"REGN":
+        trace.regions[index] = text.decode()
     else:
         trace.maps += text.decode().splitlines()
 
 
-def thread_records(
-    trace: Trace, data: bytes, at: int, chunks: list[tuple[int, int, int]]
-) -> Iterator[Record]:
+def thread_records(trace: Trace, data: bytes, at: int, chunks: list[Chunk]) -> Iterator[Record]:
     """One slot's records: its valid chunks, then what its halves hold beyond them."""
     drained, *half_first = struct.unpack_from("<QQQ", data, at + 16)
     position = 0
-    for first, payload, offset in sorted(chunks):
-        if first + payload > drained:
+    for first, payload, encoding, length in sorted(chunks):
+        if first + length > drained:
             continue
-        assert first == position and offset + payload <= len(data), (trace.path, first, position)
-        yield from span_records(trace, data, offset, payload, first, 0)
-        position += payload
-    if trace.number("mode") == 0:
+        records = delta_records(payload) if encoding == DELTA else payload
+        assert first == position and len(records) == length, (trace.path, first, position)
+        yield from span_records(trace, records, 0, length, first, 0)
+        position += length
+    if trace.number("mode") != 1:
         assert position == drained, (trace.path, position, drained)
     half_bytes = trace.number("half_bytes")
     for first, number in sorted((first, number) for number, first in enumerate(half_first)):
+        if first == CLOSED:
+            continue
         yield from span_records(trace, data, at + 64 + number * half_bytes, half_bytes, first, drained)
+
+
+def delta_records(payload: bytes) -> bytes:
+    """The records of a chunk of encoding 1."""
+    at, last, records = 0, 0, bytearray()
+    templates, recent = [(0, 0, 0, 0)] * 64, [(0, 0, 0, 0)] * 16
+
+    def take(size: int) -> int:
+        nonlocal at
+        at += size
+        assert at <= len(payload)
+        return int.from_bytes(payload[at - size : at], "little")
+
+    while at < len(payload):
+        token = take(2)
+        distance = take((1, 2, 3, 8)[token >> 8 & 3]) << 4 | token >> 12
+        start = last + (-distance if token & 0x80 else distance)
+        if token & 0x40:
+            word = take(2)
+            head, volume, peer, tag = recent[word & 15]
+            head ^= take(4) if word & 0x10 else 0
+            volume ^= take(word >> 6 & 15)
+            peer ^= take(word >> 10 & 7)
+            tag ^= take(word >> 13 & 7)
+            recent[word & 15] = templates[token & 63] = head, volume, peer, tag
+        head, volume, peer, tag = templates[token & 63]
+        role = head >> 10 & 31
+        timed = head & LONG or role not in SHORT_UNTIMED
+        low = take((token >> 10 & 3) + 1) if timed else volume
+        records += struct.pack("<QII", start & 2**64 - 1, low, head)
+        if head & LONG:
+            records += struct.pack("<QII", volume, peer, tag)
+        if not head & LONG or ROLES[role] not in ("arrival", "cancel"):
+            last = start
+    return bytes(records)
 
 
 def span_records(trace: Trace, data: bytes, at: int, size: int, first: int, floor: int) -> Iterator[Record]:
@@ -288,10 +354,14 @@ def span_records(trace: Trace, data: bytes, at: int, size: int, first: int, floo
             return
         long = call & 0x8000 != 0
         role = ROLES[(call >> 10) & 0x1F]
-        assert long == (role != "plain"), (trace.path, at + done)
+        assert long == (role not in SHORT), (trace.path, at + done)
         ticks = (duration & ((1 << 27) - 1)) << (duration >> 27)
         record = Record(start, ticks, trace.names[call & 0x3FF], role, site)
-        if long:
+        if role in FUNCTIONS:
+            record = Record(start, 0, "", role, 0, address=duration | site << 32)
+        elif role in NAMED:
+            record = Record(start, 0, "", role, site, name=duration)
+        elif long:
             volume, peer, tag = struct.unpack_from("<Qii", data, at + done + 16)
             record = Record(
                 start, ticks, record.procedure, role, site, volume & ((1 << 48) - 1), volume >> 48, peer, tag

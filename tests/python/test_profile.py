@@ -6,6 +6,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -269,19 +270,26 @@ def test_call_sites_get_their_function(tmp_path: Path, flags: list[str]) -> None
         pytest.fail("g++ is needed to build a program with known functions")
     source, program = tmp_path / "program.cpp", tmp_path / "program"
     source.write_text(_PROGRAM)
-    subprocess.run([compiler, "-O1", *flags, str(source), "-o", str(program)], check=True)
+    subprocess.run([compiler, "-O1", "-g", *flags, str(source), "-o", str(program)], check=True)
     address, _, maps = subprocess.run([program], check=True, capture_output=True, text=True).stdout.partition(
         "\n"
     )
-    trace = tw.RankTrace(0, 1, sites={9: int(address, 16), 10: 0x10}, maps=maps)
+    now_ns = program.stat().st_mtime_ns + 1_000_000_000
+    sites_at = {9: int(address, 16), 10: 0x10}
+    trace = tw.RankTrace(0, 1, sites=sites_at, maps=maps, started_realtime_ns=now_ns)
     trace.put(tw.SEND, "MPI_Send", 0, 8, site=9)
     trace.put(tw.SEND, "MPI_Send", 0, 8, ticks=5, site=10)
     trace.put(tw.SEND, "MPI_Send", 0, 8, ticks=1)
     sites = analyse_profile(load_profile(tw.write_run(tmp_path / "run.cw", [trace]))).sites
-    assert re.fullmatch(r"step\+0x[0-9a-f]+", sites[0].where)
+    line = next(number for number, text in enumerate(_PROGRAM.splitlines(), 1) if "exchange(3)" in text)
+    assert sites[0].where == f"step (program.cpp:{line})"
     assert sites[0].object == str(program)
-    assert sites[0].changed  # the made-up run is older than the program
+    assert not sites[0].changed
     assert [site.where for site in sites[1:]] == ["0x10", "unknown"]
+    os.utime(program, ns=(now_ns, now_ns + 1))
+    old = analyse_profile(load_profile(tmp_path / "run.cw")).sites[0]
+    assert old.changed
+    assert old.where == f"program+0x{old.file_offset:x}"
     program.write_bytes(b"no ELF file any more")
     find_symbol.__globals__["_table"].cache_clear()
     assert find_symbol(str(program), sites[0].file_offset) is None

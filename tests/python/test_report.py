@@ -135,8 +135,43 @@ def test_a_name_whose_volumes_do_not_fit_says_so(tmp_path: Path, capsys: pytest.
     for rank in ranks:
         rank.put(tw.SEND, "MPI_Send", (rank.rank + 1) % 4, 100_000)
         rank.put(tw.SEND, "MPI_Send", (rank.rank + 2) % 4, 200)
-    _, out, _ = _out(["report", str(tw.write_run(tmp_path / "mixed.cw", ranks))], capsys)
-    assert "dissemination of 4 (degree of match 1.000, volumes do not fit)" in out
+    folder, html = str(tw.write_run(tmp_path / "mixed.cw", ranks)), tmp_path / "mixed.html"
+    _, out, _ = _out(["report", folder, "--html", str(html)], capsys)
+    name = "dissemination of 4 (degree of match 1.000, volumes do not fit)"
+    assert name in out
+    assert f'<div class="name">{name}</div>' in html.read_text(encoding="utf-8")
+    document = json.loads(_out(["report", folder, "--json"], capsys)[1])
+    assert document["pattern"]["label"] == name
+
+
+def test_starting_and_stopping_is_left_out_where_it_was_not_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ranks = [tw.RankTrace(rank, 2) for rank in range(2)]
+    for rank in ranks:
+        rank.put(tw.SEND, "MPI_Send", 1 - rank.rank, 8)
+    folder, html = str(tw.write_run(tmp_path / "some.cw", ranks)), tmp_path / "some.html"
+    _, out, _ = _out(["report", folder, "--html", str(html)], capsys)
+    assert "wall " in out
+    assert "starting and stopping" not in out + html.read_text(encoding="utf-8")
+
+
+def test_superposed_patterns_are_named_alike_everywhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    size = 12
+    ranks = [tw.RankTrace(rank, size) for rank in range(size)]
+    for rank in ranks:
+        rank.put(tw.SEND, "MPI_Send", (rank.rank + 1) % size, 10_000)  # much: neither name convinces alone
+        if rank.rank:
+            rank.put(tw.SEND, "MPI_Send", 0, 7000)
+            ranks[0].put(tw.SEND, "MPI_Send", rank.rank, 7000)
+    folder, html = str(tw.write_run(tmp_path / "both.cw", ranks)), tmp_path / "both.html"
+    _, out, _ = _out(["report", folder, "--html", str(html)], capsys)
+    name = json.loads(_out(["report", folder, "--json"], capsys)[1])["pattern"]["label"]
+    assert len(re.findall(r"\([\d.]+%\)", name)) == 2
+    assert name in out
+    assert f'<div class="name">{name}</div>' in html.read_text(encoding="utf-8")
 
 
 def test_a_librarys_long_version_is_one_line() -> None:

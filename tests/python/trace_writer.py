@@ -16,6 +16,11 @@ from pathlib import Path
 HALF_BYTES = 4096
 COMMIT = 0x54494D4D4F435743
 PLAIN, SEND, RECEIVE, POST_RECEIVE, ARRIVAL, COLLECTIVE, PART, MISS, CANCEL, PROBE, PUT, GET = range(12)
+FUNCTION_ENTER, FUNCTION_EXIT, REGION_ENTER, REGION_EXIT, PHASE, RECORDING, FILE_READ, FILE_WRITE = range(
+    12, 20
+)
+SHORT = frozenset({PLAIN, *range(FUNCTION_ENTER, RECORDING + 1)})
+ALL_KINDS = 255
 NO_PEER = -1
 RUNNING, FINALIZED, ABORTED = range(3)
 PROCEDURES = (
@@ -26,13 +31,25 @@ PROCEDURES = (
     "MPI_Allreduce",
     "MPI_Barrier",
     "MPI_Iprobe",
+    "MPI_Put",
+    "MPI_Get",
+    "MPI_Pcontrol",
+    "MPI_File_read",
+    "MPI_File_write",
+    "MPI_Irecv",
+    "MPI_Bcast",
+    "MPI_Isend",
 )
 START_TICKS = 1_000
 
 
 @dataclass
 class RankTrace:
-    """One rank's records, in order, and how it ended. Ticks are nanoseconds."""
+    """One rank's records, in order, and how it ended. Ticks are nanoseconds.
+
+    Version 1, until something is recorded that only version 2 knows. `cpus` is the affinity mask (None: one
+    processing unit by rank); `comms` are further communicators, (name, world ranks) from index 1 on.
+    """
 
     rank: int
     size: int
@@ -44,6 +61,12 @@ class RankTrace:
     end_ticks: int = START_TICKS + 10_000_000
     sites: dict[int, int] = field(default_factory=dict)
     maps: str = ""
+    version: int = 1
+    node: str = ""
+    kinds: int = ALL_KINDS
+    cpus: Sequence[int] | None = None
+    comms: list[tuple[str, Sequence[int]]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     records: list[bytes] = field(default_factory=list)
     now: int = START_TICKS + 100
 
@@ -56,19 +79,43 @@ class RankTrace:
         ticks: int = 10,
         site: int = 0,
         tag: int = 0,
+        comm: int = 0,
     ) -> None:
         """Appends a record; the next one starts where it ends."""
         number = PROCEDURES.index(procedure)
-        call = number | role << 10 | (0x8000 if role != PLAIN else 0)
+        call = number | role << 10 | (0x8000 if role not in SHORT else 0)
         record = struct.pack("<QIHH", self.now, ticks, call, site)
-        if role != PLAIN:
-            record += struct.pack("<Qii", size, peer, tag)
+        if role not in SHORT:
+            record += struct.pack("<Qii", size | comm << 48, peer, tag)
+        if role >= FUNCTION_ENTER:
+            self.version = 2
         self.records.append(record)
         self.now += ticks
+
+    def mark(self, role: int, name: str) -> None:
+        """A region entered or left, or a phase begun; takes no time."""
+        if name not in self.names:
+            self.names.append(name)
+        self._short(role, self.names.index(name), 0)
+
+    def function(self, role: int, address: int) -> None:
+        """A function entered or left; takes no time."""
+        self._short(role, address & 0xFFFFFFFF, address >> 32)
+
+    def recording(self, level: int) -> None:
+        """MPI_Pcontrol."""
+        self._short(RECORDING, level, 0, PROCEDURES.index("MPI_Pcontrol"))
+        self.now += 1
+
+    def _short(self, role: int, low: int, high: int, procedure: int = 0) -> None:
+        self.version = 2
+        self.records.append(struct.pack("<QIHH", self.now, low, procedure | role << 10, high))
 
     def write(self, path: Path) -> None:
         """The file as it lies on disk after the rank ended."""
         blocks = [self._names(), self._comm(), self._maps()]
+        blocks += [self._further_comm(index) for index in range(1, 1 + len(self.comms))]
+        blocks += [_text(0x4E474552, name.encode(), index) for index, name in enumerate(self.names)]
         position = 4096 + 8 * 4096
         body = bytearray()
         for block in blocks:
@@ -98,13 +145,29 @@ class RankTrace:
 
     def _header(self, tail: int) -> bytes:
         start = struct.pack(
-            "<8sIIiiIIIIII", b"CWTRACE\0", 1, 4096, self.rank, self.size, 4711, 0, 1, 0, HALF_BYTES, 0
+            "<8sIIiiIIIIII",
+            b"CWTRACE\0",
+            self.version,
+            4096,
+            self.rank,
+            self.size,
+            4711,
+            0,
+            1,
+            0,
+            HALF_BYTES,
+            0,
         )
         times = struct.pack("<QqqQQq", START_TICKS, 0, self.started_realtime_ns, tail, self.end_ticks, 0)
         ending = struct.pack("<IiQQQQQ", self.state, self.abort_code, self.lost_bytes, 0, 0, 0, 0)
         names = self.host.encode().ljust(64, b"\0") + b"Test MPI 1.0".ljust(256, b"\0")
-        cpus = bytes([1 << self.rank % 8]).ljust(128, b"\0")
-        return (start + times + ending + names + cpus + cpus).ljust(4096, b"\0")
+        mask = sum(1 << cpu for cpu in ([self.rank % 8] if self.cpus is None else self.cpus))
+        cpus = mask.to_bytes(128, "little")
+        later = struct.pack("<IIQQQ", self.kinds, 0, 0, 0, 0) + (self.node or self.host).encode().ljust(
+            64, b"\0"
+        )
+        version_2 = later if self.version >= 2 else b""
+        return (start + times + ending + names + cpus + cpus + version_2).ljust(4096, b"\0")
 
     def _site_table(self) -> bytes:
         return b"".join(struct.pack("<Q", self.sites.get(site, 0)) for site in range(1, 4097))
@@ -123,11 +186,25 @@ class RankTrace:
         )
         return head + name + struct.pack("<Q", COMMIT)
 
+    def _further_comm(self, index: int) -> bytes:
+        name, ranks = self.comms[index - 1]
+        padded = name.encode() + bytes(-len(name.encode()) % 8)
+        members = struct.pack(f"<{len(ranks)}i", *ranks)
+        members += bytes(-len(members) % 8)
+        size = 64 + len(padded) + len(members) + 8
+        mine = list(ranks).index(self.rank) if self.rank in ranks else 0
+        head = struct.pack(
+            "<IIQiiiIIHHQ16x", 0x4D4D4F43, index, size, len(ranks), 0, mine, 0, len(name.encode()), 0, 0, 0
+        )
+        return head + padded + members + struct.pack("<Q", COMMIT)
 
-def _text(kind: int, text: bytes) -> bytes:
+
+def _text(kind: int, text: bytes, index: int = 0) -> bytes:
     padded = text + bytes(-len(text) % 8)
     return (
-        struct.pack("<IIQQ40x", kind, 0, 64 + len(padded) + 8, len(text)) + padded + struct.pack("<Q", COMMIT)
+        struct.pack("<IIQQ40x", kind, index, 64 + len(padded) + 8, len(text))
+        + padded
+        + struct.pack("<Q", COMMIT)
     )
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corewise._core import PairDifference, Pattern, RankSummary, World
+from corewise._core import PairDifference, Pattern, RankSummary, Section, World
 from corewise.analysis.pattern import PatternSummary, summarise_pattern
-from corewise.analysis.symbols import find_symbol
+from corewise.analysis.symbols import call_site_text, object_state
 from corewise.data.profile import Profile
 
 STARTUP = frozenset(
@@ -49,6 +49,11 @@ class CallRow:
         Of all time in MPI except start and stop; None for those themselves.
     imbalance : float
         The slowest rank's time over the mean of all ranks.
+    slowest : int or None
+        The rank that spent most time in it; None where none stands out, because all spent the same.
+    lost : float
+        The part of the slowest rank's time that it would not spend if all spent the mean: 0 is balanced, 0.5
+        says that half of it is imbalance.
     bytes : int
         Sent, received or contributed.
     """
@@ -63,7 +68,73 @@ class CallRow:
     polling_ns: float
     share: float | None
     imbalance: float
+    slowest: int | None
+    lost: float
     bytes: int
+
+
+@dataclass(frozen=True)
+class SectionRow:
+    """A phase, or all visits of a region, over all ranks.
+
+    Attributes
+    ----------
+    name : str
+        Empty for what came before the first phase.
+    ranks : int
+        That were in it.
+    entered, unclosed : int
+        Visits of all ranks, and how many of them were never left.
+    wall_ns, longest_ns : float
+        Mean over those ranks, and of the rank that was in it longest. Starting and stopping MPI is left out.
+    slowest : int
+        That rank.
+    mpi_ns, share : float
+        Mean time in MPI calls, and what part of `wall_ns` that is.
+    sent_bytes, received_bytes, collective_bytes, one_sided_bytes, file_bytes : int
+        Of all ranks; collectives as the calls say, not as modelled.
+    """
+
+    name: str
+    ranks: int
+    entered: int
+    unclosed: int
+    wall_ns: float
+    longest_ns: float
+    slowest: int
+    mpi_ns: float
+    share: float
+    calls: int
+    sent_bytes: int
+    received_bytes: int
+    collective_bytes: int
+    one_sided_bytes: int
+    file_bytes: int
+
+
+@dataclass(frozen=True)
+class OtherTraffic:
+    """What is neither point-to-point nor collective, of all ranks.
+
+    Attributes
+    ----------
+    put_bytes, put_count, get_bytes, get_count : int
+        One-sided.
+    read_bytes, written_bytes : int
+        Of files, through MPI.
+    """
+
+    put_bytes: int
+    put_count: int
+    get_bytes: int
+    get_count: int
+    read_bytes: int
+    written_bytes: int
+
+    @property
+    def any(self) -> bool:
+        """Whether there was any of it."""
+        return bool(self.put_count or self.get_count or self.read_bytes or self.written_bytes)
 
 
 @dataclass(frozen=True)
@@ -73,13 +144,14 @@ class SiteRow:
     Attributes
     ----------
     where : str
-        ``function+0x1c``, or ``program+0x1234`` where the function is unknown.
+        ``function (file.c:42)``; ``function+0x1c`` without debug information, ``program+0x1234`` where the
+        function is unknown.
     object : str
         Path of the program or library.
     file_offset : int
         Of the return address in it.
     changed : bool
-        The file was modified after the run: the name may be wrong.
+        The file was modified after the run: it names no function.
     """
 
     where: str
@@ -190,7 +262,11 @@ class Consistency:
 
 @dataclass(frozen=True)
 class ProfileAnalysis:
-    """Everything that a report shows of the main world."""
+    """Everything that a report shows of the main world.
+
+    `functions` counts records of functions entered and left; `stopped` has (rank, stops, nanoseconds)
+    of every rank whose program switched recording off.
+    """
 
     profile: Profile
     world: World
@@ -205,6 +281,11 @@ class ProfileAnalysis:
     ranks: tuple[RankRow, ...]
     sizes: tuple[SizeRow, ...]
     communicators: tuple[CommRow, ...]
+    phases: tuple[SectionRow, ...]
+    regions: tuple[SectionRow, ...]
+    other: OtherTraffic
+    functions: int
+    stopped: tuple[tuple[int, int, float], ...]
     consistency: Consistency
     collective_bytes: int
     one_sided_bytes: int
@@ -237,6 +318,11 @@ def analyse_profile(profile: Profile) -> ProfileAnalysis:
         ranks=ranks,
         sizes=_size_rows(world),
         communicators=_comm_rows(world),
+        phases=_phase_rows(world),
+        regions=_section_rows(world.regions, world.region_totals),
+        other=_other(world),
+        functions=sum(rank.functions for rank in world.ranks),
+        stopped=tuple((rank.rank, rank.stops, rank.stopped_ns) for rank in world.ranks if rank.stops),
         consistency=_consistency(world),
         collective_bytes=collective_bytes(world),
         one_sided_bytes=int(world.coordinates("put")[2].sum() + world.coordinates("get")[2].sum()),
@@ -321,6 +407,8 @@ def call_rows(world: World) -> tuple[CallRow, ...]:
                 polling_ns=float(polling_ns[:, index].sum()),
                 share=None if procedure in STARTUP else total / all_time,
                 imbalance=_ratio([float(value) for value in time_ns[:, index]]),
+                slowest=_slowest(world, time_ns[:, index]),
+                lost=_lost(time_ns[:, index]),
                 bytes=int(size_bytes[:, index].sum()),
             )
         )
@@ -328,16 +416,32 @@ def call_rows(world: World) -> tuple[CallRow, ...]:
     return tuple(rows)
 
 
+def _slowest(world: World, times: NDArray[np.float64]) -> int | None:
+    """The rank with the largest time, where it is the only one."""
+    most = times.max()
+    return (
+        int(world.ranks[int(times.argmax())].rank)
+        if int((times == most).sum()) == 1 and times.size > 1
+        else None
+    )
+
+
+def _lost(times: NDArray[np.float64]) -> float:
+    most = float(times.max())
+    return 1 - float(times.mean()) / most if most > 0 else 0.0
+
+
 def _site_rows(world: World) -> tuple[SiteRow, ...]:
     started = min((rank.started_realtime_ns for rank in world.ranks), default=0)
     rows = []
     for site in world.sites:
+        where, changed = call_site_name(site.object, site.file_offset, started)
         rows.append(
             SiteRow(
-                where=_where(site.object, site.file_offset),
+                where=where,
                 object=site.object,
                 file_offset=site.file_offset,
-                changed=_changed_after(site.object, started),
+                changed=changed,
                 procedure=world.procedures[site.procedure],
                 ranks=site.ranks,
                 calls=site.calls,
@@ -350,20 +454,71 @@ def _site_rows(world: World) -> tuple[SiteRow, ...]:
     return tuple(rows)
 
 
-def _where(path: str, file_offset: int) -> str:
-    if not path:
-        return f"0x{file_offset:x}" if file_offset else "unknown"
-    symbol = find_symbol(path, file_offset)
-    if symbol is None:
-        return f"{Path(path).name}+0x{file_offset:x}"
-    return f"{symbol.function}+0x{symbol.offset:x}"
+def call_site_name(path: str, file_offset: int, started_ns: int) -> tuple[str, bool]:
+    """A call site for people, and whether its file was modified after the run: then it names no function.
+
+    Parameters
+    ----------
+    path, file_offset : str, int
+        The file and the return address in it.
+    started_ns : int
+        When the run began, in nanoseconds since 1970; 0 unknown.
+    """
+    if object_state(path, started_ns) == "changed":
+        return f"{Path(path).name}+0x{file_offset:x}", True
+    return call_site_text(path, file_offset), False
 
 
-def _changed_after(path: str, time_ns: int) -> bool:
-    try:
-        return bool(path) and time_ns > 0 and Path(path).stat().st_mtime_ns > time_ns
-    except OSError:
-        return False
+# ---- phases and regions, one-sided, files ----------------------------------------------------------------
+
+
+def _phase_rows(world: World) -> tuple[SectionRow, ...]:
+    """Empty where the program named no phase."""
+    return _section_rows(world.phases, world.phase_totals) if len(world.phases) > 1 else ()
+
+
+def _section_rows(names: Sequence[str], totals: Sequence[Section]) -> tuple[SectionRow, ...]:
+    of_name: dict[int, list[Section]] = {}
+    for section in totals:
+        of_name.setdefault(section.name, []).append(section)
+    return tuple(
+        _section_row(names[index], of_name[index]) for index in range(len(names)) if index in of_name
+    )
+
+
+def _section_row(name: str, sections: Sequence[Section]) -> SectionRow:
+    wall_ns = _mean([each.wall_ns for each in sections])
+    mpi_ns = _mean([each.mpi_ns for each in sections])
+    longest = max(sections, key=lambda each: each.wall_ns)
+    return SectionRow(
+        name=name,
+        ranks=len(sections),
+        entered=sum(each.entered for each in sections),
+        unclosed=sum(each.unclosed for each in sections),
+        wall_ns=wall_ns,
+        longest_ns=longest.wall_ns,
+        slowest=longest.rank,
+        mpi_ns=mpi_ns,
+        share=mpi_ns / wall_ns if wall_ns > 0 else 0.0,
+        calls=sum(each.calls for each in sections),
+        sent_bytes=sum(each.sent_bytes for each in sections),
+        received_bytes=sum(each.received_bytes for each in sections),
+        collective_bytes=sum(each.collective_bytes for each in sections),
+        one_sided_bytes=sum(each.one_sided_bytes for each in sections),
+        file_bytes=sum(each.file_bytes for each in sections),
+    )
+
+
+def _other(world: World) -> OtherTraffic:
+    put, got = world.coordinates("put"), world.coordinates("get")
+    return OtherTraffic(
+        put_bytes=int(put[2].sum()),
+        put_count=int(put[3].sum()),
+        get_bytes=int(got[2].sum()),
+        get_count=int(got[3].sum()),
+        read_bytes=sum(rank.file_read_bytes for rank in world.ranks),
+        written_bytes=sum(rank.file_written_bytes for rank in world.ranks),
+    )
 
 
 # ---- ranks -----------------------------------------------------------------------------------------------
@@ -494,6 +649,8 @@ _LOSSES = (
     ("communicators", "communicators beyond the trace's index"),
     ("nested", "events dropped because a signal handler interrupted the recorder"),
     ("bad_peers", "records name a rank that does not exist"),
+    ("names", "records of regions and phases whose name did not fit in the table"),
+    ("functions", "records of functions that could not be kept before MPI_Init"),
 )
 
 
@@ -505,6 +662,7 @@ def _warnings(profile: Profile, world: World) -> tuple[str, ...]:
         if losers:
             warnings.append(f"{_ranks(losers)}: {_count(sum(lost.values()))} {what}")
     warnings.extend(_clock_warnings(world))
+    warnings.extend(_choice_warnings(world))
     outside = sum(rank.outside_sent_bytes + rank.outside_received_bytes for rank in world.ranks)
     if outside:
         warnings.append(f"{_count(outside)} bytes to or from processes of other worlds are not in the matrix")
@@ -518,6 +676,34 @@ def _warnings(profile: Profile, world: World) -> tuple[str, ...]:
     if status:
         warnings.append(f"the launcher ended with exit status {status}")
     return tuple(warnings)
+
+
+_KINDS = (
+    (1, "calls that move nothing"),
+    (2, "point-to-point messages"),
+    (4, "collectives"),
+    (8, "one-sided data"),
+    (16, "files"),
+    (64, "regions and phases"),
+    (128, "call sites"),
+)
+
+
+def _choice_warnings(world: World) -> list[str]:
+    """What is not in the tables because nobody asked for it."""
+    left_out = [
+        what for bit, what in _KINDS if world.ranks and not any(rank.kinds & bit for rank in world.ranks)
+    ]
+    found = [f"not recorded, as asked: {', '.join(left_out)}"] if left_out else []
+    stopped = [rank for rank in world.ranks if rank.stops]
+    if stopped:
+        longest = max(stopped, key=lambda rank: rank.stopped_ns)
+        part = f"{100 * longest.stopped_ns / longest.wall_ns:.1f} %" if longest.wall_ns > 0 else "all"
+        found.append(
+            f"{_ranks([rank.rank for rank in stopped])}: the program stopped recording; at most {part} of a "
+            f"rank's time is not in the tables (rank {longest.rank})"
+        )
+    return found
 
 
 def _clock_warnings(world: World) -> list[str]:

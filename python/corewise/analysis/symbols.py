@@ -1,26 +1,26 @@
-"""Functions behind code addresses: an offset in an ELF file to ``function+0x1c``.
+"""Functions and source lines behind code addresses: an offset in an ELF file to ``function``, ``file:line``.
 
 Works on offsets in the file, not on run-time addresses, so that position-independent programs and libraries
-need no special case. Reads each file's symbol table once. A file that is gone, changed or stripped gives no
-name, never a wrong one.
+need no special case. Reads each file once. A file that is gone or stripped gives no name; whether it changed
+since a run is for `object_state` to say, and what it says goes before any name: none is better than a wrong
+one.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
-import bisect
-import ctypes
-import re
-from dataclasses import dataclass, field
+import os.path
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
+from corewise._core import DebugInfo, SourcePlace
+from corewise.analysis.symbols_elf import FunctionTable, read_debug, read_functions
+from corewise.analysis.symbols_names import demangled
 
-_FORTRAN_MODULE = re.compile(r"^__(\w+?)_MOD_(\w+)$")
+__all__ = ["CodePoint", "Symbol", "call_site_text", "demangled", "find_points", "find_symbol", "object_state"]
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,31 @@ class Symbol:
     offset: int
 
 
-@dataclass
-class _Table:
-    """Functions of one file, sorted by address, and its loaded segments as (file offset, size, address)."""
+@dataclass(frozen=True)
+class CodePoint:
+    """What is known about one address.
 
-    segments: list[tuple[int, int, int]] = field(default_factory=list)
-    addresses: list[int] = field(default_factory=list)
-    functions: list[tuple[int, str]] = field(default_factory=list)  # size, name
+    Attributes
+    ----------
+    function : str
+        That the linker placed there, inlined into or not; empty where no symbol says.
+    offset : int
+        From its start.
+    inlined : tuple of str
+        Functions that are expanded there, innermost first; the address is theirs first of all.
+    file, line : str, int
+        Source of the instruction, in the innermost function; empty and 0 without debug information.
+    defined_file, defined_line : str, int
+        Where `function` is defined.
+    """
+
+    function: str = ""
+    offset: int = 0
+    inlined: tuple[str, ...] = ()
+    file: str = ""
+    line: int = 0
+    defined_file: str = ""
+    defined_line: int = 0
 
 
 def find_symbol(path: str, file_offset: int) -> Symbol | None:
@@ -51,104 +69,109 @@ def find_symbol(path: str, file_offset: int) -> Symbol | None:
         Of the return address in it. The call itself lies just before, which decides the function.
     """
     table = _table(path)
-    address = _address(table, file_offset - 1)
-    if address is None:
+    address = table.address(file_offset - 1)
+    found = table.find(address) if address is not None else None
+    if address is None or found is None:
         return None
-    at = bisect.bisect_right(table.addresses, address) - 1
-    if at < 0:
-        return None
-    size, name = table.functions[at]
-    # Hand-written assembly has functions of size 0: they reach to the next one.
-    if size and address >= table.addresses[at] + size:
-        return None
-    return Symbol(demangled(name), address + 1 - table.addresses[at])
+    name, start = found
+    return Symbol(demangled(name), address + 1 - start)
 
 
-def demangled(name: str) -> str:
-    """A symbol as its source wrote it: C++ and Fortran modules; without parameter lists."""
-    module = _FORTRAN_MODULE.match(name)
-    if module:
-        return f"{module[1]}::{module[2]}"
-    if not name.startswith("_Z"):
-        return name
-    return _without_parameters(_demangle_cpp(name))
+def find_points(path: str, file_offsets: Sequence[int], returns: bool) -> list[CodePoint]:
+    """What is known about addresses in one file, all at once.
+
+    Parameters
+    ----------
+    path : str
+        The ELF file.
+    file_offsets : sequence of int
+        Of the addresses in it.
+    returns : bool
+        They are return addresses: the call lies just before each.
+    """
+    table = _table(path)
+    addresses = [table.address(offset - 1 if returns else offset) for offset in file_offsets]
+    debug = _debug(path) if table.segments else None
+    places = debug.find([address or 0 for address in addresses]) if debug is not None else None
+    points = []
+    for index, address in enumerate(addresses):
+        place = places[index] if places is not None else None
+        points.append(
+            _point(table, address, place, 1 if returns else 0) if address is not None else CodePoint()
+        )
+    return points
 
 
-def _without_parameters(name: str) -> str:
-    """Cuts from the parenthesis that opens the parameter list: the last one at depth 0."""
-    depth = 0
-    for at in range(len(name) - 1, -1, -1):
-        if name[at] == ")":
-            depth += 1
-        elif name[at] == "(":
-            depth -= 1
-            if depth == 0 and not name.startswith("(anonymous", at):
-                return name[:at]
-    return name
+def _point(table: FunctionTable, address: int, place: SourcePlace | None, behind: int) -> CodePoint:
+    found = table.find(address)
+    function = demangled(found[0]) if found else ""
+    nameless = not function or function.startswith("_Z")
+    offset = address + behind - found[1] if found else 0
+    if place is None or not place.frames:
+        return CodePoint(function, offset)
+    *inlined, outer = place.frames
+    if outer.name and (nameless or (outer.fortran and "::" not in function)):
+        readable = demangled(outer.linkage) if outer.linkage.startswith("_Z") else outer.name
+        function = outer.name if readable.startswith("_Z") else readable
+    innermost = place.frames[0]
+    return CodePoint(
+        function=function,
+        offset=offset,
+        inlined=tuple(demangled(each.linkage) if each.linkage else each.name for each in inlined),
+        file=_path(innermost.file),
+        line=innermost.line,
+        defined_file=_path(place.declared_file),
+        defined_line=place.declared_line,
+    )
 
 
-def _demangle_cpp(name: str) -> str:
-    library = _cpp_library()
-    if library is None:
-        return name
-    status = ctypes.c_int()
-    found = library.__cxa_demangle(name.encode(), None, None, ctypes.byref(status))
-    if not found:
-        return name
-    text = ctypes.string_at(found).decode(errors="replace")
-    _c_library().free(ctypes.c_void_p(found))
-    return text
+def call_site_text(path: str, file_offset: int) -> str:
+    """A call site for people, by its return address: ``exchange (halo.cpp:42)``.
+
+    Without debug information ``exchange+0x1c``; without symbols ``program+0x1234``; inlined calls name the
+    function that was expanded: ``pack (halo.cpp:7, inlined into exchange)``.
+    """
+    if not path:
+        return f"0x{file_offset:x}" if file_offset else "unknown"
+    point = find_points(path, [file_offset], returns=True)[0]
+    if not point.function:
+        return f"{Path(path).name}+0x{file_offset:x}"
+    if not point.line:
+        return f"{point.function}+0x{point.offset:x}"
+    source = f"{Path(point.file).name}:{point.line}"
+    if point.inlined:
+        return f"{point.inlined[0]} ({source}, inlined into {point.function})"
+    return f"{point.function} ({source})"
 
 
-@lru_cache(maxsize=1)
-def _cpp_library() -> ctypes.CDLL | None:
+def object_state(path: str, started_ns: int) -> str:
+    """Whether a file is what a run used: "" if nothing speaks against it, else "missing" or "changed".
+
+    Parameters
+    ----------
+    path : str
+        As mapped; the kernel marks one that was replaced while it ran.
+    started_ns : int
+        When the run began, in nanoseconds since 1970; 0 unknown.
+    """
+    if not path.startswith("/"):
+        return ""  # the kernel's own: [vdso]
     try:
-        library = ctypes.CDLL("libstdc++.so.6")
-        library.__cxa_demangle.restype = ctypes.c_void_p
-    except (OSError, AttributeError):
-        return None
-    return library
+        written_ns = Path(path).stat().st_mtime_ns
+    except OSError:
+        return "missing"
+    return "changed" if 0 < started_ns < written_ns else ""
 
 
-@lru_cache(maxsize=1)
-def _c_library() -> ctypes.CDLL:
-    return ctypes.CDLL(None)
-
-
-def _address(table: _Table, file_offset: int) -> int | None:
-    for start, size, address in table.segments:
-        if start <= file_offset < start + size:
-            return file_offset - start + address
-    return None
+def _path(text: str) -> str:
+    return os.path.normpath(text) if text else ""
 
 
 @lru_cache(maxsize=256)
-def _table(path: str) -> _Table:
-    try:
-        with Path(path).open("rb") as stream:
-            return _read(ELFFile(stream))
-    except (OSError, ELFError, ValueError):
-        return _Table()
+def _table(path: str) -> FunctionTable:
+    return read_functions(path)
 
 
-def _read(elf: ELFFile) -> _Table:
-    segments = [
-        (int(segment["p_offset"]), int(segment["p_filesz"]), int(segment["p_vaddr"]))
-        for segment in elf.iter_segments()
-        if segment["p_type"] == "PT_LOAD"
-    ]
-    found: dict[int, tuple[int, str]] = {}
-    for name in (".dynsym", ".symtab"):  # the full table, where there is one, has the last word
-        section = elf.get_section_by_name(name)
-        if isinstance(section, SymbolTableSection):
-            found.update(_functions(section))
-    addresses = sorted(found)
-    return _Table(segments, addresses, [found[address] for address in addresses])
-
-
-def _functions(section: SymbolTableSection) -> dict[int, tuple[int, str]]:
-    return {
-        int(symbol["st_value"]): (int(symbol["st_size"]), str(symbol.name))
-        for symbol in section.iter_symbols()
-        if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF" and symbol.name
-    }
+@lru_cache(maxsize=16)
+def _debug(path: str) -> DebugInfo | None:
+    return read_debug(path)

@@ -1,4 +1,4 @@
-"""`corewise build-preload`: the recording library for an MPI, built ahead of the first run.
+"""`corewise build-preload`: the recording library for an MPI, built ahead, and where its headers are.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -8,7 +8,9 @@ from __future__ import annotations
 import typer
 
 from corewise.cli import console
+from corewise.errors import InputError
 from corewise.mpi import build, find
+from corewise.mpi.kinds import ALL, KINDS, bits_of, chosen_kinds
 
 _HELP = """Build the preload library for an MPI and print where it is.
 
@@ -20,6 +22,14 @@ Example:
   corewise build-preload --mpi mpich
   mpiexec -genv LD_PRELOAD $(corewise build-preload --mpi mpich) \\
           -genv COREWISE_TRACE_DIR /tmp/run.cw -n 4 ./program
+
+\b
+What is never to be recorded need not be compiled in:
+  corewise run --preload $(corewise build-preload --mpi mpich --without functions,sites) -n 4 ./program
+
+\b
+A program names its own regions and phases by corewise.h or corewise.f90 from this folder:
+  mpicc -I$(corewise build-preload --include) program.c
 """
 
 
@@ -33,13 +43,25 @@ def _build(
         None, "--mpi", help="openmpi, mpich, abi, a prefix or a launcher; default: all found"
     ),
     force: bool = typer.Option(False, "--force", help="build even when the cache has it"),
+    without: str = typer.Option("", "--without", help=f"leave code out: {', '.join(KINDS)}"),
+    include: bool = typer.Option(False, "--include", help="print the folder of corewise.h and corewise.f90"),
     as_json: bool = typer.Option(False, "--json", help="print one JSON object"),
 ) -> None:
+    if include:
+        folder = str(build.include_folder())
+        if as_json:
+            console.show_json("build-preload", None, [{"include": folder}])
+        else:
+            console.show_text(folder)
+        return
+    kinds = ALL - bits_of(chosen_kinds(without, "--without")) if without else ALL
+    if kinds == 0:
+        raise InputError(f"--without: found '{without}', which leaves nothing to record")
     wanted = [find.find(mpi)] if mpi is not None else find.find_all() or [find.find()]
     rows = []
     for library in wanted:
         with console.progress(f"building for {library.name} {library.version}"):
-            path = build.build_preload(library, force=force)
+            path = build.build_preload(library, force=force, kinds=kinds)
         rows.append(
             {
                 "mpi": library.name,

@@ -16,19 +16,42 @@ import typer
 from corewise import CorewiseError, __version__
 from corewise.cli import (
     build_preload,
+    call_graph,
     console,
+    diff,
     doctor,
     explain,
+    export,
     machines,
+    matrix,
+    pack,
     paper,
     patterns,
     place,
     report,
     run,
     sim,
+    waits,
 )
 
-COMMANDS = (run, report, place, sim, paper, explain, machines, patterns, build_preload, doctor)
+COMMANDS = (
+    run,
+    report,
+    call_graph,
+    matrix,
+    waits,
+    diff,
+    export,
+    place,
+    sim,
+    paper,
+    explain,
+    machines,
+    patterns,
+    pack,
+    build_preload,
+    doctor,
+)
 """Modules that add their command by ``register(app)``, in the order of ``corewise --help``."""
 
 # Typer carries its own copy of Click in some releases: its public BadParameter leads to the base class.

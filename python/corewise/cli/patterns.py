@@ -1,4 +1,4 @@
-"""`corewise patterns`: list the generators, make a pattern, show one.
+"""`corewise patterns`: list the generators, make a pattern, show one, name one.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -12,9 +12,19 @@ from rich.table import Table
 from rich.text import Text
 
 from corewise._core import Match, Pattern, generators
-from corewise.analysis.pattern import PatternSummary, summarise_pattern
+from corewise.analysis.pattern import (
+    NamedTemplates,
+    PatternSummary,
+    component_row,
+    name_templates,
+    naming_text,
+    relabelling_text,
+    rest_share,
+    step_row,
+    summarise_pattern,
+)
 from corewise.cli import console
-from corewise.data.files import check_target
+from corewise.data.files import check_target, write_text
 from corewise.data.patterns import generate_pattern, load_pattern_or_profile, save_pattern
 from corewise.plots.heatmap import bytes_text, heat_map
 
@@ -39,6 +49,17 @@ _SHOW_HELP = """Shows a pattern file or a profile NAME.cw: totals, the pattern's
 Example:
   corewise patterns show ring.json
 """
+_NAME_HELP = """Names the templates that a pattern file or a profile NAME.cw is made of.
+
+Several superposed templates are told apart, each with its share of the bytes and its degree of match. Ranks
+may be numbered in any way: --save-relabelling writes which rank plays which part. docs/recogniser.md has
+definitions and limits.
+
+\b
+Example:
+  corewise patterns make halo_3d dims=4x4x4 -o halo.json
+  corewise patterns name halo.json --phases
+"""
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 _OUTPUT = typer.Option(None, "--output", "-o", metavar="FILE", help="Where to write: .json, .csv or .mtx.")
 
@@ -49,6 +70,7 @@ def register(app: typer.Typer) -> None:
     group.callback()(list_generators)
     group.command("make", help=_MAKE_HELP)(make_pattern)
     group.command("show", help=_SHOW_HELP)(show_pattern)
+    group.command("name", help=_NAME_HELP)(name_command)
     app.add_typer(group, name="patterns")
 
 
@@ -95,6 +117,70 @@ def show_pattern(
     with console.progress("reading"):
         pattern = load_pattern_or_profile(file)
     _show("patterns show", pattern, as_json, brief=False)
+
+
+def name_command(
+    file: Path = typer.Argument(
+        ..., metavar="FILE", help="A .json, .csv or .mtx file, or a profile NAME.cw."
+    ),
+    components: int = typer.Option(4, "--components", min=1, max=8, help="Templates to tell apart at most."),
+    phases: bool = typer.Option(False, "--phases", help="Name the phases in their order, too."),
+    save: Path | None = typer.Option(
+        None, "--save-relabelling", metavar="FILE", help="Write each rank's number in the templates as JSON."
+    ),
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Names the templates of a pattern."""
+    if save is not None:
+        check_target(save)
+    with console.progress("naming"):
+        pattern = load_pattern_or_profile(file)
+        named = name_templates(pattern, components, phases)
+    if save is not None:
+        write_text(save, relabelling_text(pattern, named.naming))
+    if as_json:
+        console.show_json("patterns name", None, _component_rows(named), summary=_naming(pattern, named))
+        return
+    console.show(*_named_lines(pattern, named))
+    if save is not None:
+        console.show(f"written to {save}")
+
+
+def _component_rows(named: NamedTemplates) -> list[dict[str, object]]:
+    return [component_row(one) for one in named.naming.components]
+
+
+def _naming(pattern: Pattern, named: NamedTemplates) -> dict[str, object]:
+    naming = named.naming
+    return {
+        "pattern": pattern.name,
+        "ranks": pattern.ranks,
+        "name": naming.label,
+        "bytes": naming.total_bytes,
+        "rest_bytes": naming.rest_bytes,
+        "random_sparse": naming.random_sparse,
+        "mean_degree": naming.mean_degree if naming.random_sparse else None,
+        "equals": [match.label for match in named.equals],
+        "sequence": named.sequence if named.steps else None,
+        "phases": [step_row(step) for step in named.steps],
+    }
+
+
+def _named_lines(pattern: Pattern, named: NamedTemplates) -> list[Text | Table]:
+    naming = named.naming
+    lines: list[Text | Table] = [Text(naming_text(naming), style="bold")]
+    if naming.components:
+        table = Table("template", "share", "degree", "ranks")
+        for one in naming.components:
+            ranks = "relabelled" if one.positions else "as they are"
+            table.add_row(one.match.label, f"{one.share:.1%}", f"{one.match.degree:.3f}", ranks)
+        lines.append(table)
+    lines.append(Text(f"unexplained: {bytes_text(naming.rest_bytes)} ({rest_share(naming):.1%})"))
+    if named.equals:
+        lines.append(Text("equals: " + "; ".join(match.label for match in named.equals)))
+    if named.steps:
+        lines.append(Text(f"phases: {named.sequence}"))
+    return lines
 
 
 def _generator_rows() -> list[dict[str, object]]:

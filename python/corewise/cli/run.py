@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import typer
@@ -17,8 +18,12 @@ from corewise.cli import console
 from corewise.data.export import export_placement
 from corewise.data.machines import load_machine
 from corewise.data.placement import load_placement
-from corewise.errors import InputError
-from corewise.mpi import build, launch
+from corewise.errors import InputError, RunError
+from corewise.mpi import build, elf, launch
+from corewise.mpi.functions import DEEPEST, FILTER, FunctionChoice, check_patterns
+from corewise.mpi.kinds import KINDS, chosen_kinds
+
+Packer = Callable[[str], object]
 
 OTHER_MPI = "other-mpi.txt"
 """What the preload leaves in the profile when it meets a program of another MPI (src/preload/guard.cpp)."""
@@ -34,6 +39,13 @@ Example:
   corewise report lbm.cw
 or with your own launcher line:
   corewise run -o flow.cw -- mpiexec -n 8 --bind-to core ./lbm
+
+\b
+What is recorded can be chosen:
+  corewise run -n 8 --record messages,collectives -- ./lbm
+  corewise run -n 8 --record '!functions,!sites' -- ./lbm
+and, where the program was compiled with -finstrument-functions, which functions:
+  corewise run -n 8 --functions 'solve*' --functions '!*_tiny' --min-function-time '1 us' -- ./lbm
 """
 
 
@@ -49,19 +61,57 @@ def _run(
         None, "-o", "--output", help="profile directory (default: PROGRAM.cw)"
     ),
     mpi: str | None = typer.Option(None, "--mpi", help="openmpi, mpich, abi, a prefix or a launcher"),
-    buffer: str = typer.Option("", "--buffer", help="size of each of a thread's two buffers, e.g. '16 KiB'"),
-    flight: bool = typer.Option(
-        False, "--flight-recorder", help="keep only the newest records, write nothing else"
+    record: str = typer.Option(
+        "", "--record", help=f"what is recorded: {', '.join(KINDS)}; '!sites' leaves one out (default: all)"
     ),
+    functions: list[str] = typer.Option(
+        [], "--functions", help="functions by name: 'solve*', or '!tiny_*' to leave out; may be repeated"
+    ),
+    function_library: list[Path] = typer.Option(
+        [], "--function-library", help="a library with functions that the program loads itself"
+    ),
+    min_function_time: str = typer.Option(
+        "", "--min-function-time", help="leave out functions that took less, e.g. '1 us'"
+    ),
+    function_depth: int = typer.Option(
+        0, "--function-depth", help=f"the outermost N functions, 1 to {DEEPEST}"
+    ),
+    mode: str = typer.Option(
+        "", "--mode", help="who empties full buffers: drain (the rank), thread (a helper), flight (nobody)"
+    ),
+    flight: bool = typer.Option(
+        False, "--flight-recorder", help="the same as --mode flight: only the newest records are kept"
+    ),
+    buffer: str = typer.Option("", "--buffer", help="size of each of a thread's two buffers, e.g. '16 KiB'"),
     clock: str = typer.Option("", "--clock", help="auto, tsc or os"),
+    sync_clocks: str = typer.Option(
+        "", "--sync-clocks", help="when clocks of several nodes are compared: never, ends, collectives"
+    ),
+    files: str = typer.Option("rank", "--files", help="one trace file per rank, or one per node: rank, node"),
+    preload: Path | None = typer.Option(
+        None, "--preload", help="a library that corewise build-preload printed"
+    ),
     placement: Path | None = typer.Option(
         None, "--placement", help="bind ranks as this file of corewise place says"
     ),
     as_json: bool = typer.Option(False, "--json", help="print one JSON object when the program has ended"),
 ) -> int:
     options = launch.RecordOptions(
-        buffer=_checked_buffer(buffer), mode="flight" if flight else "", clock=_checked_clock(clock)
+        buffer=_checked_buffer(buffer),
+        mode=_checked_mode(mode, flight),
+        clock=_one_of("--clock", clock, ("auto", "tsc", "os")),
+        sync_clocks=_one_of("--sync-clocks", sync_clocks, ("never", "ends", "collectives")),
+        kinds=chosen_kinds(record, "--record") if record else (),
+        functions=FunctionChoice(
+            patterns=tuple(functions),
+            least_ns=_checked_time(min_function_time),
+            depth=_checked_depth(function_depth),
+            libraries=tuple(map(_checked_file("--function-library"), function_library)),
+        ),
+        preload=None if preload is None else _checked_file("--preload")(preload),
     )
+    check_patterns(options.functions.patterns)
+    pack = _packer(files)
     command = command or []
     decided = launch.plan(command, ranks=ranks, mpi=mpi)
     directory = output if output is not None else _fresh_name(decided.command)
@@ -69,9 +119,9 @@ def _run(
         with tempfile.TemporaryDirectory(prefix="corewise-bind-") as folder:
             binding = _binding(decided.mpi.family, placement, ranks, Path(folder))
             return _record(
-                launch.plan(command, ranks=ranks, mpi=mpi, binding=binding), directory, options, as_json
+                launch.plan(command, ranks=ranks, mpi=mpi, binding=binding), directory, options, pack, as_json
             )
-    return _record(decided, directory, options, as_json)
+    return _record(decided, directory, options, pack, as_json)
 
 
 def _binding(family: str, file: Path, ranks: int | None, folder: Path) -> tuple[str, ...]:
@@ -84,9 +134,16 @@ def _binding(family: str, file: Path, ranks: int | None, folder: Path) -> tuple[
     return export_placement(form, machine, placement, str(folder / "rankfile")).arguments
 
 
-def _record(decided: launch.LaunchPlan, directory: Path, options: launch.RecordOptions, as_json: bool) -> int:
+def _record(
+    decided: launch.LaunchPlan,
+    directory: Path,
+    options: launch.RecordOptions,
+    pack: Packer | None,
+    as_json: bool,
+) -> int:
     with console.progress(f"building the preload for {decided.mpi.name} {decided.mpi.version}"):
-        build.build_preload(decided.mpi)
+        if options.preload is None:
+            build.build_preload(decided.mpi)
     # With --json standard output is the object's alone.
     outcome = launch.record(decided, directory, options, sys.stderr if as_json else None)
     traces = list(directory.glob("rank-*.cwt"))
@@ -99,6 +156,8 @@ def _record(decided: launch.LaunchPlan, directory: Path, options: launch.RecordO
             "preload. Not an MPI program, linked statically, or linked to another MPI (corewise doctor)."
             f"{other}{' The profile was removed.' if removed else ''}"
         )
+    if pack is not None and (traces or spawned):
+        _pack(pack, directory)
     if as_json:
         row = {
             "profile": str(directory),
@@ -117,10 +176,18 @@ def _record(decided: launch.LaunchPlan, directory: Path, options: launch.RecordO
     return outcome.exit_status
 
 
+def _pack(pack: Packer, directory: Path) -> None:
+    """Packs the rank files; where that fails they stay, and the exit status is still the launcher's."""
+    try:
+        pack(str(directory))
+    except (InputError, RunError) as error:
+        console.warn(f"corewise: the rank files were not packed: {error}")
+
+
 def _remove_if_empty(directory: Path) -> bool:
     """Removes a profile in which nothing lies but what the launch itself wrote."""
     found = list(directory.iterdir())
-    if any(path.name not in (launch.META, OTHER_MPI) for path in found):
+    if any(path.name not in (launch.META, OTHER_MPI, FILTER) for path in found):
         return False
     for path in found:
         path.unlink()
@@ -163,7 +230,40 @@ def _checked_buffer(text: str) -> str:
     return text
 
 
-def _checked_clock(text: str) -> str:
-    if text not in ("", "auto", "tsc", "os"):
-        raise InputError(f"--clock: found '{text}', allowed: auto, tsc, os")
+def _one_of(option: str, text: str, allowed: tuple[str, ...]) -> str:
+    if text and text not in allowed:
+        raise InputError(f"{option}: found '{text}', allowed: {', '.join(allowed)}")
     return text
+
+
+def _packer(files: str) -> Packer | None:
+    """What makes one file per node out of one per rank, None where that is not wanted."""
+    if _one_of("--files", files, ("rank", "node")) != "node":
+        return None
+    return _core.pack_profile
+
+
+def _checked_mode(text: str, flight: bool) -> str:
+    mode = _one_of("--mode", text, ("drain", "thread", "flight"))
+    if flight and mode not in ("", "flight"):
+        raise InputError(f"--flight-recorder: found with --mode {mode}, allowed: one of the two")
+    return "flight" if flight else mode
+
+
+def _checked_time(text: str) -> int:
+    return round(_core.parse_time_ns(text, "command line", "--min-function-time")) if text else 0
+
+
+def _checked_depth(depth: int) -> int:
+    if not 0 <= depth <= DEEPEST:
+        raise InputError(f"--function-depth: found {depth}, allowed: 1 to {DEEPEST}, or 0 for any depth")
+    return depth
+
+
+def _checked_file(option: str) -> Callable[[Path], Path]:
+    def checked(path: Path) -> Path:
+        if not elf.is_elf(path):
+            raise InputError(f"{option}: found '{path}', allowed: a shared library")
+        return path.resolve()
+
+    return checked

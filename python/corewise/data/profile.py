@@ -107,7 +107,7 @@ def load_profile(path: str | Path) -> Profile:
         raise InputError(
             f"{path}: found {found}, allowed: a profile folder NAME.cw (corewise run writes one)"
         )
-    if not any(folder.glob("*.cwt")):
+    if not any(folder.glob("*.cw[tn]")):
         raise InputError(_nothing_there(folder, _load_meta(folder / META)))
     meta, problems = None, []
     try:

@@ -15,24 +15,37 @@ import shutil
 import stat
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 from pathlib import Path
 
 from corewise.errors import InputError, RunError
-from corewise.mpi import wrappers
+from corewise.mpi import elf, fortran, fortran_source, wrappers
 from corewise.mpi.find import MpiLibrary
+from corewise.mpi.kinds import ALL
 
 ROOMS = ("base", "trace", "preload")
 SOURCES = (
     "base/knobs.cpp",
     "base/units.cpp",
+    "trace/codec.cpp",
     "trace/recorder.cpp",
     "preload/guard.cpp",
     "preload/process.cpp",
+    "preload/drain.cpp",
     "preload/comms.cpp",
     "preload/requests.cpp",
+    "preload/windows.cpp",
     "preload/events.cpp",
+    "preload/functions.cpp",
+    "preload/functions_filter.cpp",
+    "preload/functions_objects.cpp",
+    "preload/regions.cpp",
+    "preload/clocks.cpp",
     "preload/special.cpp",
 )
+FORTRAN_SOURCE = "preload/fortran.cpp"  # where the MPI has Fortran
+GENERATED = ("wrappers.cpp", "fortran_wrappers.cpp")  # the second where the MPI has Fortran
 FLAGS = (
     "-std=c++20",
     "-O2",
@@ -49,7 +62,7 @@ FLAGS = (
     "-Wno-cast-function-type",
 )
 # Nothing else may be visible: a program would take a preload's copy of a library template for its own.
-EXPORTS = "{ global: MPI_*; local: *; };\n"
+EXPORTS = "{ global: MPI_*; mpi_*; corewise_*; __cyg_profile_func_*; local: *; };\n"
 
 
 def source_root() -> Path:
@@ -59,6 +72,11 @@ def source_root() -> Path:
         if (candidate / "preload" / "process.cpp").is_file():
             return candidate
     raise RunError(f"{here}: the preload's sources are missing: reinstall corewise")
+
+
+def include_folder() -> Path:
+    """Where ``corewise.h`` and ``corewise.f90`` are, for programs that name their regions."""
+    return Path(__file__).resolve().parents[1] / "include"
 
 
 def compiler() -> tuple[str, ...]:
@@ -112,13 +130,14 @@ def _private_folder() -> Path:
     return root
 
 
-def build_preload(mpi: MpiLibrary, *, force: bool = False) -> Path:
+def build_preload(mpi: MpiLibrary, *, force: bool = False, kinds: int = ALL) -> Path:
     """The preload library for `mpi`, built if it is not in the cache.
 
     Parameters
     ----------
     mpi : the MPI library to build for.
     force : build even when the cache has it.
+    kinds : what it can record at all, bits of `corewise.mpi.kinds`; the code for the rest is not compiled.
 
     Returns
     -------
@@ -130,16 +149,17 @@ def build_preload(mpi: MpiLibrary, *, force: bool = False) -> Path:
     RunError
         No compiler, or it failed; the message carries its output.
     """
-    target = (
-        cache_root() / "preload" / f"{mpi.name}-{mpi.version}-{_fingerprint(mpi)}" / "libcorewise-preload.so"
-    )
+    # ALL is the sources' own default.
+    choice = () if kinds == ALL else (f"-DCOREWISE_KINDS={kinds}",)
+    folder = f"{mpi.name}-{mpi.version}-{_fingerprint(mpi, choice)}"
+    target = cache_root() / "preload" / folder / "libcorewise-preload.so"
     if target.is_file() and not force:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="corewise-build-") as folder:
-        work = Path(folder)
+    with tempfile.TemporaryDirectory(prefix="corewise-build-") as scratch:
+        work = Path(scratch)
         _generate(mpi, work)
-        built = _compile(mpi, work)
+        built = _compile(mpi, work, choice)
         staged = target.with_suffix(f".{os.getpid()}.tmp")
         shutil.copy2(built, staged)
         staged.replace(target)
@@ -150,10 +170,14 @@ def library_procedures(mpi: MpiLibrary) -> list[wrappers.Procedure]:
     """The standard's procedures as the library's header declares them, those with a ``PMPI_`` twin."""
     with tempfile.TemporaryDirectory(prefix="corewise-probe-") as folder:
         probe = Path(folder) / "probe.cpp"
-        probe.write_text("#include <mpi.h>\n")
+        probe.write_text("#define OMPI_SKIP_MPICXX 1\n#define MPICH_SKIP_MPICXX 1\n#include <mpi.h>\n")
         command = [*compiler(), "-E", "-P", *mpi.compile_flags, str(probe)]
         text = _run(command, f"{mpi.prefix}: preprocessing mpi.h failed")
     declared = wrappers.declared_procedures(text, wrappers.standard_procedures())
+    # Headers declare more than libraries have: Debian's MPICH lacks PMPI_Status_f082f.
+    exported = elf.functions_with_parts(mpi.library)
+    if any(name.startswith("PMPI_") for name in exported):
+        declared = [procedure for procedure in declared if f"P{procedure.name}" in exported]
     if not declared:
         raise InputError(
             f"{mpi.prefix}: mpi.h declares no PMPI_ procedures: not an MPI with a profiling interface"
@@ -161,22 +185,25 @@ def library_procedures(mpi: MpiLibrary) -> list[wrappers.Procedure]:
     return declared
 
 
-def _fingerprint(mpi: MpiLibrary) -> str:
+def _fingerprint(mpi: MpiLibrary, choice: tuple[str, ...]) -> str:
     digest = hashlib.sha256()
     root = source_root()
     headers = [path for room in ROOMS for path in (root / room).glob("*.hpp")]
-    for path in sorted([*headers, *(root / name for name in SOURCES)]):
+    sources = [root / name for name in (*SOURCES, FORTRAN_SOURCE)]
+    for path in sorted([*headers, *sources]):
         digest.update(path.name.encode() + path.read_bytes())
-    digest.update(Path(wrappers.__file__).read_bytes())
-    library = mpi.library.resolve()
+    for module in (wrappers, fortran, fortran_source, elf):
+        digest.update(Path(str(module.__file__)).read_bytes())
+    libraries = [mpi.library.resolve(), *fortran.libraries(mpi)]
     facts = (
-        str(library),
-        str(library.stat().st_mtime_ns),
+        *(f"{path} {path.stat().st_mtime_ns}" for path in libraries),
         *mpi.compile_flags,
         *mpi.link_flags,
         *compiler(),
         _compiler_version(),
+        metadata.version("pympistandard"),
         *FLAGS,
+        *choice,
         EXPORTS,
     )
     digest.update("\0".join(facts).encode())
@@ -191,21 +218,36 @@ def _compiler_version() -> str:
 
 def _generate(mpi: MpiLibrary, work: Path) -> None:
     procedures = library_procedures(mpi)
-    numbers = wrappers.numbered(wrappers.standard_procedures())
+    names = [procedure.name for procedure in wrappers.standard_procedures()]
+    numbers = wrappers.numbered([*names, *fortran.other_names()])
     (work / "procedures.hpp").write_text(numbers + wrappers.available_macros(procedures))
     (work / "wrappers.cpp").write_text(wrappers.wrapper_source(procedures))
+    if entries := fortran.entries(mpi):
+        source = fortran_source.source(entries, fortran.libraries(mpi))
+        (work / "fortran_wrappers.cpp").write_text(source)
 
 
-def _compile(mpi: MpiLibrary, work: Path) -> Path:
+def _compile(mpi: MpiLibrary, work: Path, choice: tuple[str, ...]) -> Path:
     root = source_root()
     output = work / "libcorewise-preload.so"
-    sources = [str(root / name) for name in SOURCES] + [str(work / "wrappers.cpp")]
+    generated = [path for name in GENERATED if (path := work / name).is_file()]
+    sources = [*generated, *(root / name for name in SOURCES)]
+    if len(generated) == len(GENERATED):
+        sources.append(root / FORTRAN_SOURCE)
     (work / "exports.map").write_text(EXPORTS)
-    flags = [*FLAGS, f"-Wl,--version-script={work / 'exports.map'}"]
-    command = [*compiler(), *flags, f"-I{root}", f"-I{work}", *mpi.compile_flags, *sources, "-o", str(output)]
-    _run(
-        [*command, *mpi.link_flags, "-lpthread"], f"building the preload for {mpi.name} {mpi.version} failed"
-    )
+    flags = [*compiler(), *FLAGS, *choice]
+    failure = f"building the preload for {mpi.name} {mpi.version} failed"
+
+    def compiled(source: Path) -> str:
+        target = work / f"{source.stem}.o"
+        include = [f"-I{root}", f"-I{work}", *mpi.compile_flags]
+        _run([*flags, *include, "-c", str(source), "-o", str(target)], failure)
+        return str(target)
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as workers:
+        objects = list(workers.map(compiled, sources))
+    link = [f"-Wl,--version-script={work / 'exports.map'}", *objects, "-o", str(output), *mpi.link_flags]
+    _run([*flags, *link, "-lpthread"], failure)
     return output
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corewise.errors import InputError
+from corewise.mpi import elf
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def _assemble(prefix: Path, launcher: Path, abi: bool) -> MpiLibrary:
     header = "mpi_abi.h" if abi else "mpi.h"
     include, library = _from_layout(prefix, header, abi)
     if include is None or library is None:
-        include, library = _from_wrapper(launcher, header, abi)
+        include, library = _from_wrapper(launcher, header, kind, abi)
     if include is None:
         raise InputError(
             f"{prefix}: no MPI to build for: {header} is missing (is the development package installed?)"
@@ -133,7 +134,7 @@ def _assemble(prefix: Path, launcher: Path, abi: bool) -> MpiLibrary:
         launcher=launcher,
         library=library,
         compile_flags=(f"-I{include}", *(("-DMPI_ABI",) if abi else ())),
-        link_flags=(f"-L{folder}", f"-Wl,-rpath,{folder}", "-lmpi_abi" if abi else "-lmpi"),
+        link_flags=(f"-L{folder}", f"-Wl,-rpath,{folder}", f"-l{library.stem.removeprefix('lib')}"),
     )
 
 
@@ -146,10 +147,9 @@ def _from_layout(prefix: Path, header: str, abi: bool) -> tuple[Path | None, Pat
     )
 
 
-def _from_wrapper(launcher: Path, header: str, abi: bool) -> tuple[Path | None, Path | None]:
+def _from_wrapper(launcher: Path, header: str, kind: str, abi: bool) -> tuple[Path | None, Path | None]:
     """Include and library folders that the compiler wrapper next to the launcher names."""
-    resolved = launcher.resolve()
-    suffix = "".join(re.findall(r"\.(?:openmpi|mpich)$", resolved.name))
+    suffix = _alternative(launcher)
     wrapper = shutil.which(f"mpicc{suffix}", path=str(launcher.parent)) or shutil.which(
         "mpicc", path=str(launcher.parent)
     )
@@ -159,39 +159,68 @@ def _from_wrapper(launcher: Path, header: str, abi: bool) -> tuple[Path | None, 
     includes = [Path(p) for p in re.findall(r"-I(\S+)", shown)]
     folders = [Path(p) for p in re.findall(r"-L(\S+)", shown)]
     include = next((p for p in includes if (p / header).is_file()), None)
-    names = ("libmpi_abi.so",) if abi else ("libmpi.so", "libmpich.so")
+    # Where a system keeps several MPIs, libmpi.so is the one that its alternatives point at.
+    own = ("libmpich.so", "libmpi.so") if kind == "mpich" else ("libmpi.so",)
+    names = ("libmpi_abi.so",) if abi else own
     library = next((p / name for p in folders for name in names if (p / name).exists()), None)
     return include, library
 
 
-def search_places() -> list[Path]:
-    """Prefixes where an MPI may be, best first, each once.
+def _alternative(launcher: Path) -> str:
+    """``.openmpi`` or ``.mpich`` where a system keeps several MPIs by such names, else nothing."""
+    step = launcher
+    for _ in range(8):
+        if named := re.search(r"\.(?:openmpi|mpich)$", step.name):
+            return named[0]
+        if not step.is_symlink():
+            break
+        step = step.parent / step.readlink()
+    return ""
 
-    ``COREWISE_MPI_PREFIXES`` (separated by colons), the launchers on PATH, this Python environment, and
-    ``build/mpi/*`` of a checkout that `make` has set up.
+
+def search_launchers() -> list[Path]:
+    """Launchers of the MPIs that may be here, best first, each once.
+
+    Those of ``COREWISE_MPI_PREFIXES`` (separated by colons), those on PATH, that of this Python environment,
+    and those of ``build/mpi/*`` of a checkout that `make` has set up.
     """
-    places = [Path(p) for p in os.environ.get("COREWISE_MPI_PREFIXES", "").split(":") if p]
+    launchers: list[Path] = []
+    for prefix in os.environ.get("COREWISE_MPI_PREFIXES", "").split(":"):
+        launchers += [Path(prefix) / "bin" / "mpiexec"] if prefix else []
     for name in ("mpiexec", "mpirun", "mpiexec.openmpi", "mpiexec.mpich"):
         if found := shutil.which(name):
-            places.append(Path(found).absolute().parent.parent)
-    places.append(Path(sys.prefix))
+            launchers.append(Path(found).absolute())
+    launchers.append(Path(sys.prefix) / "bin" / "mpiexec")
     for parent in Path(sys.prefix).resolve().parents:
         if (parent / "build" / "mpi").is_dir():
-            places.extend(sorted((parent / "build" / "mpi").iterdir()))
+            launchers += [each / "bin" / "mpiexec" for each in sorted((parent / "build" / "mpi").iterdir())]
             break
-    return list(dict.fromkeys(place for place in places if (place / "bin" / "mpiexec").is_file()))
+    return list(dict.fromkeys(launcher for launcher in launchers if launcher.is_file()))
 
 
 def find_all() -> list[MpiLibrary]:
-    """Every usable MPI of this host; the standard ABI of a library that offers it follows its own."""
-    found: list[MpiLibrary] = []
-    for prefix in search_places():
+    """Every usable MPI of this host, each library once; the standard ABI that one offers follows its own."""
+    found: dict[Path, MpiLibrary] = {}
+    for launcher in search_launchers():
         for abi in (False, True):
             try:
-                found.append(from_prefix(prefix, abi=abi))
+                mpi = from_launcher(launcher, abi=abi)
             except InputError:
                 continue
-    return found
+            found.setdefault(mpi.library.resolve(), mpi)
+    return list(found.values())
+
+
+def of_program(program: Path) -> MpiLibrary | None:
+    """The MPI whose library the loader gives to a program; None where it gives none that is known here."""
+    # Copies and links of one library may lie side by side: its folder and the name that the loader asks for
+    # say which. What one links with may be a linker's script, whose name is the beginning of the library's.
+    loaded = [(path.resolve().parent, path.name) for path in elf.loaded_files(program)]
+    for mpi in find_all():
+        folder, name = mpi.library.resolve().parent, elf.soname(mpi.library)
+        if any(place == folder and found.startswith(name) for place, found in loaded):
+            return mpi
+    return None
 
 
 def found_here() -> str:

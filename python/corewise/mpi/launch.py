@@ -18,7 +18,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -27,6 +27,7 @@ from corewise.errors import InputError, RunError
 from corewise.mpi import elf, find
 from corewise.mpi.build import build_preload
 from corewise.mpi.find import MpiLibrary
+from corewise.mpi.functions import FILTER, FunctionChoice, write_filter
 
 LAUNCHERS = (
     "mpiexec",
@@ -111,11 +112,23 @@ class RunOutcome:
 
 @dataclass(frozen=True)
 class RecordOptions:
-    """Knobs of the recorder, as environment values; empty means the default."""
+    """What is recorded and how.
+
+    Attributes
+    ----------
+    buffer, mode, clock, sync_clocks : knobs of the recorder as environment values; empty: the default.
+    kinds : words of `corewise.mpi.kinds`; empty: everything that the preload was built for.
+    functions : which functions.
+    preload : a library of `corewise build-preload` to use, None: the one of the program's MPI.
+    """
 
     buffer: str = ""
     mode: str = ""
     clock: str = ""
+    sync_clocks: str = ""
+    kinds: tuple[str, ...] = ()
+    functions: FunctionChoice = field(default_factory=FunctionChoice)
+    preload: Path | None = None
 
     def environment(self) -> dict[str, str]:
         """The variables to set."""
@@ -123,6 +136,8 @@ class RecordOptions:
             "COREWISE_TRACE_BUFFER": self.buffer,
             "COREWISE_TRACE_MODE": self.mode,
             "COREWISE_TRACE_CLOCK": self.clock,
+            "COREWISE_TRACE_SYNC": self.sync_clocks,
+            "COREWISE_TRACE_RECORD": ",".join(self.kinds),
         }
         return {name: value for name, value in values.items() if value}
 
@@ -238,6 +253,9 @@ def _linked_mpi(program: str) -> str | None:
 
 def _choose(program: str, wanted: str | None) -> MpiLibrary:
     linked = _linked_mpi(program)
+    loaded = find.of_program(Path(program)) if linked is not None else None
+    if loaded is not None and wanted in (None, loaded.name):
+        return loaded
     chosen = find.find(wanted or linked)
     if linked is None or linked == chosen.name:
         return chosen
@@ -293,17 +311,19 @@ def record(
     Raises
     ------
     InputError
-        `directory` exists and is not empty, or cannot be made.
+        `directory` exists and is not empty, or cannot be made, or a pattern of functions is wrong.
     RunError
         The preload could not be built.
     """
-    library = build_preload(decided.mpi)
+    library = options.preload or build_preload(decided.mpi)
     _make_directory(directory)
+    filters = _write_filter(decided, directory, options.functions)
     preload = ":".join(filter(None, [str(library), os.environ.get("LD_PRELOAD", "")]))
     variables = {
         "LD_PRELOAD": preload,
         "COREWISE_TRACE_DIR": str(directory.resolve()),
         **options.environment(),
+        **filters,
     }
     command = decided.with_environment(variables)
     meta = _meta(decided)
@@ -374,6 +394,28 @@ def _make_directory(directory: Path) -> None:
             raise InputError(f"{directory}: exists and is not empty: name another profile with -o")
     except OSError as error:
         raise InputError(f"{directory}: cannot be made: {error.strerror}") from error
+
+
+def programs(decided: LaunchPlan) -> list[Path]:
+    """The executables that a launch runs, as far as its command line names them."""
+    if decided.program is not None:
+        return [Path(decided.program[0])]
+    words = decided.command[decided.launcher_words :]
+    found = [shutil.which(word) for word in words if not word.startswith("-")]
+    return [Path(path) for path in dict.fromkeys(found) if path is not None and elf.is_elf(Path(path))]
+
+
+def _write_filter(decided: LaunchPlan, directory: Path, choice: FunctionChoice) -> dict[str, str]:
+    """The variable that names the file; nothing of a profile stays where a pattern is wrong."""
+    if not choice:
+        return {}
+    file = directory.resolve() / FILTER
+    try:
+        write_filter(choice, programs(decided), file)
+    except InputError:
+        directory.rmdir()
+        raise
+    return {"COREWISE_TRACE_FUNCTIONS": str(file)}
 
 
 def _meta(decided: LaunchPlan) -> dict[str, object]:

@@ -10,6 +10,9 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Group, RenderableType
@@ -50,7 +53,7 @@ def in_blocks(matrix: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], int]:
     return padded.reshape(side, block, side, block).sum(axis=(1, 3), dtype=np.uint64), block
 
 
-def shade_levels(cells: NDArray[np.uint64]) -> NDArray[np.int64]:
+def shade_levels(cells: NDArray[Any]) -> NDArray[np.int64]:
     """Index into `SHADES` of every cell: 0 where nothing was sent, else 1 (least) to 4 (most)."""
     levels = np.zeros(cells.shape, dtype=np.int64)
     used = cells > 0
@@ -101,4 +104,103 @@ def _legend(cells: NDArray[np.uint64]) -> Text:
     for level in range(1, len(SHADES)):
         line.append(SHADES[level] * 2, style=_COLOURS[level])
     line.append(f" {bytes_text(int(used.max()))} (logarithmic)")
+    return line
+
+
+# ---- any quantity, coloured by level ---------------------------------------------------------------------
+
+LEVEL_STYLES = ("white", "blue", "green", "yellow", "red", "bright_black")
+"""Colours of same rank, core complex, socket, node, network, unbound."""
+
+
+def level_map(
+    cells: NDArray[np.float64],
+    block: int,
+    title: str,
+    text: Callable[[float], str],
+    cell_levels: NDArray[np.int8] | None = None,
+    level_names: Sequence[str] = (),
+    node_of: Sequence[int] = (),
+) -> RenderableType:
+    """Draws a square table of any quantity.
+
+    Parameters
+    ----------
+    cells : ndarray of float64, shape (side, side)
+        From row to column.
+    block : int
+        Ranks per cell side.
+    title : str
+        What the numbers are.
+    text : callable
+        Writes a number with its unit.
+    cell_levels : ndarray of int8, shape (side, side), optional
+        Index into `LEVEL_STYLES` of every cell: then colours mean levels and shades volumes.
+    level_names : sequence of str
+        Of the levels.
+    node_of : sequence of int
+        Node of every cell row; a line is drawn where it changes.
+    """
+    shades = shade_levels(cells)
+    side = cells.shape[0]
+    cuts = {at for at in range(1, side) if len(node_of) == side and node_of[at] != node_of[at - 1]}
+    lines = [_header(side, block, title), _cut_ruler(side, block, cuts)]
+    for row in range(side):
+        if row in cuts:
+            lines.append(_rule(side, cuts))
+        lines.append(_level_row(row, block, shades, cell_levels, cuts))
+    lines.append(_volume_legend(cells, text, cell_levels is None))
+    if cell_levels is not None:
+        lines.append(_level_legend(cell_levels[cells > 0], level_names))
+    return Group(*lines)
+
+
+def _cut_ruler(side: int, block: int, cuts: set[int]) -> Text:
+    line, width = "      ", 6
+    for at in range(side):
+        width += at in cuts
+        if at % 4 == 0:
+            line = line.ljust(width) + str(at * block)
+        width += 2
+    return Text(line, style="dim")
+
+
+def _rule(side: int, cuts: set[int]) -> Text:
+    return Text(
+        "     ▏" + "".join(("┼" if at in cuts else "") + "──" for at in range(side)) + "▕", style="dim"
+    )
+
+
+def _level_row(
+    row: int,
+    block: int,
+    shades: NDArray[np.int64],
+    cell_levels: NDArray[np.int8] | None,
+    cuts: set[int],
+) -> Text:
+    line = Text(f"{row * block:5d}▏", style="dim")
+    for column, shade in enumerate(shades[row].tolist()):
+        if column in cuts:
+            line.append("│", style="dim")
+        style = _COLOURS[shade] if cell_levels is None else LEVEL_STYLES[int(cell_levels[row, column])]
+        line.append(SHADES[shade] * 2, style=style if shade else "")
+    return line.append("▕", style="dim")
+
+
+def _volume_legend(cells: NDArray[np.float64], text: Callable[[float], str], coloured: bool) -> Text:
+    used = cells[cells > 0]
+    if used.size == 0:
+        return Text("      nothing", style="dim")
+    if used.min() == used.max():
+        return Text("      ██ ", style=_COLOURS[4] if coloured else "").append(text(float(used.max())))
+    line = Text(f"      {text(float(used.min()))} ")
+    for level in range(1, len(SHADES)):
+        line.append(SHADES[level] * 2, style=_COLOURS[level] if coloured else "")
+    return line.append(f" {text(float(used.max()))} (logarithmic)")
+
+
+def _level_legend(used: NDArray[np.int8], names: Sequence[str]) -> Text:
+    line = Text("     ")
+    for level in sorted(set(used.tolist())):
+        line.append(" ██ ", style=LEVEL_STYLES[level]).append(f"{names[level]} ")
     return line

@@ -47,6 +47,14 @@ def fields(
         "sites": [asdict(row) for row in analysis.sites[:top]],
         "rank_rows": [asdict(row) for row in analysis.ranks],
         "sizes": [asdict(row) for row in analysis.sizes],
+        "phases": [asdict(row) for row in analysis.phases],
+        "regions": [asdict(row) for row in analysis.regions],
+        "other": asdict(analysis.other),
+        "functions": analysis.functions,
+        "stopped": [
+            {"rank": rank, "stops": stops, "stopped_ns": stopped_ns}
+            for rank, stops, stopped_ns in analysis.stopped
+        ],
         "communicators": [asdict(row) for row in analysis.communicators],
         "placement": None if study is None else _placement(study),
         "placement_note": placement_note,
@@ -58,6 +66,7 @@ def _pattern(analysis: ProfileAnalysis) -> dict[str, object]:
     return {
         "name": best.label if best else None,
         "degree": best.degree if best else None,
+        "label": analysis.summary.label if analysis.summary.messages else None,
         "matches": [_match(match) for match in analysis.summary.matches],
     }
 

@@ -16,7 +16,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from corewise.analysis.placement import PlacementStudy
-from corewise.analysis.profile import CallRow, ProfileAnalysis, RankRow
+from corewise.analysis.profile import CallRow, ProfileAnalysis, RankRow, SectionRow
 from corewise.report.layout import Column, FittingTable, Hanging
 from corewise.report.text import (
     bytes_text,
@@ -61,8 +61,14 @@ def render(
         *_pattern(analysis),
     ]
     parts += ["", _calls(analysis, top), "", _sites(analysis, top), "", _ranks(analysis)]
+    if analysis.phases:
+        parts += ["", _sections(analysis.phases, "phases")]
+    if analysis.regions:
+        parts += ["", _sections(analysis.regions, "regions, inner ones included")]
     if analysis.sizes:
         parts += ["", _sizes(analysis)]
+    if analysis.other.any:
+        parts += ["", _other(analysis)]
     if placement:
         parts += ["", *placement]
     return parts
@@ -141,12 +147,19 @@ def _heading(analysis: ProfileAnalysis) -> list[RenderableType]:
         Hanging(
             "",
             Text(
-                f"wall {time_text(analysis.wall_ns)}, of it {time_text(analysis.startup_ns)} starting and "
-                f"stopping MPI; {count_text(analysis.records)} records"
+                f"wall {time_text(analysis.wall_ns)}{_startup(analysis)}; "
+                f"{count_text(analysis.records)} records"
             ),
         ),
         *(Hanging("! ", Text(warning, style="yellow")) for warning in analysis.warnings),
     ]
+
+
+def _startup(analysis: ProfileAnalysis) -> str:
+    """Empty where calls were not recorded: then nobody knows."""
+    if analysis.startup_ns <= 0:
+        return ""
+    return f", of it {time_text(analysis.startup_ns)} starting and stopping MPI"
 
 
 def _hosts(analysis: ProfileAnalysis) -> str:
@@ -197,11 +210,17 @@ def _calls(analysis: ProfileAnalysis, top: int) -> FittingTable:
             Column("mean", [time_text(row.mean_ns) for row in rows], right=True, importance=2),
             Column("longest", [time_text(row.longest_ns) for row in rows], right=True, importance=1),
             Column("slowest/\nmean rank", [f"{row.imbalance:.2f}" for row in rows], right=True, importance=3),
+            Column("slowest rank,\nimbalance", [_slowest(row) for row in rows], right=True, importance=1),
             Column("bytes", [_bytes(row.bytes) for row in rows], right=True, importance=4),
         ],
         title="time per MPI call",
         remark=_rest(len(analysis.calls) - top),
     )
+
+
+def _slowest(row: CallRow) -> str:
+    """Who, and how much of its time is imbalance."""
+    return f"{'all' if row.slowest is None else row.slowest}, {share_text(row.lost)}"
 
 
 def _called(row: CallRow) -> str:
@@ -276,6 +295,60 @@ def _worth_showing(ranks: Sequence[RankRow]) -> list[RankRow]:
 def _ended(row: RankRow) -> str:
     words = {"finalized": "finished", "running": "did not finish", "missing": "no trace"}
     return words.get(row.ending) or f"aborted ({row.abort_code})"
+
+
+def _sections(rows: Sequence[SectionRow], title: str) -> FittingTable:
+    names = [row.name or "(before the first)" for row in rows]
+    moved = [
+        ("sent", [row.sent_bytes for row in rows]),
+        ("collectives", [row.collective_bytes for row in rows]),
+        ("one-sided", [row.one_sided_bytes for row in rows]),
+        ("files", [row.file_bytes for row in rows]),
+    ]
+    return FittingTable(
+        [
+            Column("name", names, wrap=True),
+            Column("entered", [_entered(row) for row in rows], right=True, importance=2),
+            Column("time, mean", [time_text(row.wall_ns) for row in rows], right=True),
+            Column(
+                "longest (rank)",
+                [f"{time_text(row.longest_ns)} ({row.slowest})" for row in rows],
+                right=True,
+                importance=3,
+            ),
+            Column("in MPI", [f"{share_text(row.share)}" for row in rows], right=True),
+            Column("calls", [count_text(row.calls) for row in rows], right=True, importance=1),
+            *(
+                Column(name, [_bytes(value) for value in values], right=True, importance=1)
+                for name, values in moved
+                if any(values)
+            ),
+        ],
+        title=title,
+    )
+
+
+def _entered(row: SectionRow) -> str:
+    return count_text(row.entered) + (f" ({row.unclosed} not left)" if row.unclosed else "")
+
+
+def _other(analysis: ProfileAnalysis) -> FittingTable:
+    other = analysis.other
+    rows = [
+        ("put", count_text(other.put_count), other.put_bytes),
+        ("get", count_text(other.get_count), other.get_bytes),
+        ("read from files", "", other.read_bytes),
+        ("written to files", "", other.written_bytes),
+    ]
+    rows = [row for row in rows if row[1] not in ("", "0") or row[2]]
+    return FittingTable(
+        [
+            Column("what", [row[0] for row in rows]),
+            Column("operations", [row[1] for row in rows], right=True),
+            Column("bytes", [bytes_text(row[2]) for row in rows], right=True),
+        ],
+        title="one-sided and files",
+    )
 
 
 def _sizes(analysis: ProfileAnalysis) -> FittingTable:

@@ -34,7 +34,9 @@ enum Procedure : std::uint16_t {
   kIprobe,
   kPut,
   kGet,
-  kSpecial
+  kSpecial,
+  kInit,
+  kFinalize
 };
 
 class MadeUpRank {
@@ -45,10 +47,11 @@ class MadeUpRank {
                      "MPI_Iallgather",    "MPI_Alltoall",       "MPI_Alltoallv_c", "MPI_Gather",
                      "MPI_Scatterv_init", "MPI_Reduce_scatter", "MPI_Scan",        "MPI_Barrier",
                      "MPI_Startall",      "MPI_Iprobe",         "MPI_Put",         "MPI_Get",
-                     "MPI_Special"});
+                     "MPI_Special",       "MPI_Init",           "MPI_Finalize"});
     file_.add_comm(
         {.index = 0, .ranks = {}, .size = size, .remote = {}, .name = "MPI_COMM_WORLD", .my_rank = rank});
     file_.header().state = trace::State::finalized;
+    file_.header().kinds = trace::kAllKinds;
     recorder_ = &file_.add_thread(0);
   }
 

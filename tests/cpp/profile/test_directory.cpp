@@ -66,6 +66,25 @@ TEST(Directory, ACutFileIsALoss) {
   EXPECT_EQ(profile.worlds[0].ranks[1].ending, Ending::finalized);
 }
 
+TEST(Directory, ADamagedChunkIsALoss) {
+  MadeUpRun run(2);
+  for (int n = 0; n < 1'000; ++n) run[1].put(Role::send, kSend, 0, 1);
+  std::fstream file(run[1].file().path(), std::ios::binary | std::ios::in | std::ios::out);
+  for (std::uint64_t at = trace::kFirstBlock; at < run[1].file().header().tail; at += trace::kBlockAlign) {
+    trace::ChunkHeader chunk;
+    file.seekg(static_cast<std::streamoff>(at)).read(reinterpret_cast<char*>(&chunk), sizeof chunk);
+    if (chunk.block.kind != trace::BlockKind::chunk) continue;
+    ASSERT_EQ(chunk.encoding, trace::kDelta);
+    file.seekp(static_cast<std::streamoff>(at + sizeof chunk)) << std::string(chunk.payload_bytes, '\xff');
+    file.close();
+    break;
+  }
+  const Profile profile = std::move(read_directory(run.path())).value();
+  EXPECT_EQ(profile.worlds[0].ranks[0].losses.missing_bytes, 0U);
+  EXPECT_GT(profile.worlds[0].ranks[1].losses.missing_bytes, 0U);
+  EXPECT_LE(profile.worlds[0].ranks[1].losses.missing_bytes, 4096U);
+}
+
 TEST(Directory, KeepsWorldsApart) {
   MadeUpRun run(2);
   run[0].put(Role::send, kSend, 1, 1);

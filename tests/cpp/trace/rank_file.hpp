@@ -5,6 +5,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "trace/codec.hpp"
 #include "trace/recorder.hpp"
 
 namespace corewise::testing {
@@ -86,14 +88,29 @@ class RankFile {
     auto* block = static_cast<trace::ThreadHeader*>(map(at, bytes));
     block->block = {trace::BlockKind::thread, slot, bytes};
     trace::ThreadRecorder& recorder = threads_.emplace_back();
-    trace::attach(recorder, block, header_, header_->half_bytes,
-                  mode_ == trace::Mode::drain ? &RankFile::drain : nullptr, this);
+    if (mode_ == trace::Mode::helper_thread)
+      trace::attach(recorder, block, header_, header_->half_bytes, &add_handover());
+    else
+      trace::attach(recorder, block, header_, header_->half_bytes,
+                    mode_ == trace::Mode::drain ? &RankFile::drain : nullptr, this);
     return recorder;
   }
+
+  /// What a helper thread does once. False when no half was full.
+  bool help() {
+    bool worked = false;
+    for (trace::Handover& handover : handovers_)
+      worked |= trace::drain_handed_over(handover, &RankFile::drain, this, scratch_.data(),
+                                         static_cast<std::uint32_t>(scratch_.size()));
+    return worked;
+  }
+
+  [[nodiscard]] std::uint64_t size() const { return header_->tail; }
 
   /// What the drain shall do next; the stages at which a kill is simulated.
   enum class Fault { none, refuse, write_chunk_then_refuse };
   Fault fault = Fault::none;
+  bool encode = true;  ///< chunks are delta-encoded
 
   void add_text(trace::BlockKind kind, const std::string& text, bool commit = true) {
     const std::size_t padded = (text.size() + 7) / 8 * 8;
@@ -145,19 +162,31 @@ class RankFile {
   }
 
  private:
-  static bool drain(void* sink, std::uint32_t slot, std::uint64_t first, const std::byte* records,
-                    std::uint32_t bytes) {
+  static bool drain(void* sink, const trace::FullHalf& half) {
     auto& self = *static_cast<RankFile*>(sink);
     if (self.fault == Fault::refuse) return false;
-    std::vector<char> block(sizeof(trace::ChunkHeader) + bytes);
+    const std::uint32_t encoded =
+        self.encode ? trace::encode(half.records, half.bytes, half.scratch, half.room) : 0;
+    const std::uint32_t payload = encoded > 0 ? encoded : half.bytes;
+    std::vector<char> block(sizeof(trace::ChunkHeader) + payload);
     trace::ChunkHeader header{};
-    header.block = {trace::BlockKind::chunk, slot, (block.size() + 63) / 64 * 64};  // the padding is not written
-    header.first = first;
-    header.payload_bytes = bytes;
+    header.block = {trace::BlockKind::chunk, half.slot,
+                    (block.size() + 63) / 64 * 64};  // the padding is not written
+    header.first = half.first;
+    header.payload_bytes = payload;
+    header.encoding = encoded > 0 ? trace::kDelta : trace::kRaw;
+    header.record_bytes = half.bytes;
     std::memcpy(block.data(), &header, sizeof header);
-    std::memcpy(block.data() + sizeof header, records, bytes);
+    std::memcpy(block.data() + sizeof header, encoded > 0 ? half.scratch : half.records, payload);
     self.append(block);
     return self.fault == Fault::none;
+  }
+
+  trace::Handover& add_handover() {
+    trace::Handover& handover = handovers_.emplace_back();
+    handover.wake = [] {};
+    handover.wait = [] { ::sched_yield(); };
+    return handover;
   }
 
   std::uint64_t take(std::uint64_t bytes, std::uint64_t align) {
@@ -183,6 +212,8 @@ class RankFile {
   trace::FileHeader* header_ = nullptr;
   std::vector<std::pair<void*, std::uint64_t>> mappings_;
   std::list<trace::ThreadRecorder> threads_;
+  std::list<trace::Handover> handovers_;
+  std::vector<std::byte> scratch_ = std::vector<std::byte>(8192);
 };
 
 }  // namespace corewise::testing

@@ -1,4 +1,5 @@
-// A forked child records and is killed with SIGKILL at a random moment: everything it had committed comes back.
+// A forked child records and is killed with SIGKILL at a random moment: everything it had committed comes back,
+// whether the recording thread drains its halves or a helper thread does.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <random>
+#include <thread>
 
 #include "rank_file.hpp"
 #include "trace/reader.hpp"
@@ -32,9 +34,15 @@ struct SharedCount {
   std::atomic<std::uint64_t>* done;
 };
 
-[[noreturn]] void record_until_killed(const std::string& path, std::atomic<std::uint64_t>& done) {
-  RankFile file(path, 0, 1, 4096);
+[[noreturn]] void record_until_killed(const std::string& path, Mode mode, std::atomic<std::uint64_t>& done) {
+  RankFile file(path, 0, 1, 4096, mode);
   ThreadRecorder& recorder = file.add_thread(0);
+  std::thread helper;
+  if (mode == Mode::helper_thread)
+    helper = std::thread([&file] {
+      while (true)
+        if (!file.help()) ::sched_yield();
+    });
   for (std::uint64_t n = 1;; ++n) {
     if (n % 2 == 0)
       put_call(recorder, n, 3, 1, 1);
@@ -46,10 +54,10 @@ struct SharedCount {
 }
 
 /// Kills the child once it has recorded at least `point` records; returns how many it says it has.
-std::uint64_t run_and_kill(const std::string& path, std::uint64_t point) {
+std::uint64_t run_and_kill(const std::string& path, Mode mode, std::uint64_t point) {
   SharedCount count;
   const pid_t child = ::fork();
-  if (child == 0) record_until_killed(path, *count.done);
+  if (child == 0) record_until_killed(path, mode, *count.done);
   while (count.done->load(std::memory_order_acquire) < point) ::sched_yield();
   ::kill(child, SIGKILL);
   int status = 0;
@@ -75,23 +83,39 @@ void expect_all(const std::string& path, std::uint64_t said) {
   EXPECT_EQ(reader.value().damage().missing_bytes, 0U);
 }
 
-TEST(Kill, AllHundredThousandRecordsComeBack) {
+void kill_at_the_goal(Mode mode) {
   TemporaryFolder folder;
-  const std::uint64_t said = run_and_kill(folder.path() + "/rank.cwt", kGoal);
+  const std::uint64_t said = run_and_kill(folder.path() + "/rank.cwt", mode, kGoal);
   ASSERT_EQ(said, kGoal);
   expect_all(folder.path() + "/rank.cwt", said);
 }
 
-TEST(Kill, AtRandomPointsNothingCommittedIsLost) {
+void kill_at_random(Mode mode, int rounds) {
   TemporaryFolder folder;
   std::mt19937_64 random(3);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     const std::uint64_t point = 1 + random() % kGoal;
     SCOPED_TRACE(point);
-    const std::uint64_t said = run_and_kill(folder.path() + "/rank.cwt", point);
+    const std::uint64_t said = run_and_kill(folder.path() + "/rank.cwt", mode, point);
     expect_all(folder.path() + "/rank.cwt", said);
     if (::testing::Test::HasFatalFailure()) return;
   }
+}
+
+TEST(Kill, AllHundredThousandRecordsComeBack) {
+  kill_at_the_goal(Mode::drain);
+}
+
+TEST(Kill, AtRandomPointsNothingCommittedIsLost) {
+  kill_at_random(Mode::drain, 60);
+}
+
+TEST(Kill, WithAHelperThreadAllHundredThousandRecordsComeBack) {
+  kill_at_the_goal(Mode::helper_thread);
+}
+
+TEST(Kill, WithAHelperThreadNothingCommittedIsLostAtRandomPoints) {
+  kill_at_random(Mode::helper_thread, 60);
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ TEST(Reader, RefusesHeadersOfAnotherVersionOrShape) {
   const std::string path = folder.path() + "/rank.cwt";
   RankFile file(path, 0, 1, 4096);
   EXPECT_EQ(refusal(path), "opened");
-  file.header().version = 2;
-  expect_refused(path, "field 'version': found 2, allowed: 1");
+  file.header().version = kVersion + 1;
+  expect_refused(path, "field 'version': found 3, allowed: 1 or 2");
   file.header().version = kVersion;
   file.header().header_bytes = 8192;
   expect_refused(path, "field 'header_bytes': found 8192, allowed: 4096");
@@ -114,6 +114,7 @@ TEST(Reader, SkipsWhatIsNotCommitted) {
 TEST(Reader, SaysHowMuchOfADrainedStreamIsMissing) {
   TemporaryFolder folder;
   RankFile file(folder.path() + "/rank.cwt", 0, 1, 4096);
+  file.encode = false;
   ThreadRecorder& recorder = file.add_thread(0);
   for (std::uint64_t n = 0; n < 256 * 3 + 10; ++n) put_call(recorder, 1 + n, 0, 0, 0);
   // Cut the file behind its first chunk: two drained halves are gone, the ten newest records are still there.
@@ -128,6 +129,57 @@ TEST(Reader, SaysHowMuchOfADrainedStreamIsMissing) {
   ASSERT_EQ(starts.size(), 266U);
   EXPECT_EQ(starts[255], 256U);
   EXPECT_EQ(starts[256], 769U);
+}
+
+TEST(Reader, VersionOneIsReadAsItWasWritten) {
+  TemporaryFolder folder;
+  RankFile file(folder.path() + "/rank.cwt", 0, 1, 4096);
+  file.encode = false;
+  file.header().version = 1;
+  ThreadRecorder& recorder = file.add_thread(0);
+  for (std::uint64_t n = 0; n < 700; ++n) put_call(recorder, 1 + n, 0, 0, 0);
+  Result<Reader> reader = Reader::open(file.path());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(reader.value().node(), "testhost");
+  RecordStream stream = reader.value().records(reader.value().slots()[0]);
+  std::uint64_t n = 0;
+  for (Record record; stream.next(record);) ASSERT_EQ(record.start_ticks, ++n);
+  EXPECT_EQ(n, 700U);
+}
+
+TEST(Reader, ADamagedEncodingIsCountedAndTheRestRead) {
+  TemporaryFolder folder;
+  RankFile file(folder.path() + "/rank.cwt", 0, 1, 4096);
+  ThreadRecorder& recorder = file.add_thread(0);
+  for (std::uint64_t n = 0; n < 256 * 3 + 10; ++n) put_call(recorder, 1 + n, 0, 0, 0);
+  // The middle chunk becomes a chunk that names no length: all its tokens say that a template follows.
+  const std::string whole = [&] {
+    std::ifstream in(file.path(), std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  }();
+  std::string damaged = whole;
+  std::size_t found = 0;
+  for (std::size_t at = kFirstBlock; at + sizeof(ChunkHeader) < damaged.size(); at += kBlockAlign) {
+    ChunkHeader chunk;
+    std::memcpy(&chunk, damaged.data() + at, sizeof chunk);
+    if (chunk.block.kind != BlockKind::chunk || ++found != 2) continue;
+    EXPECT_EQ(chunk.encoding, kDelta);
+    EXPECT_EQ(chunk.record_bytes, 4096U);
+    std::memset(damaged.data() + at + sizeof chunk, 0xff, chunk.payload_bytes);
+  }
+  ASSERT_EQ(found, 3U);
+  std::unique_ptr<std::byte[]> copy(new std::byte[damaged.size()]);
+  std::memcpy(copy.get(), damaged.data(), damaged.size());
+  Result<Reader> reader = Reader::from_memory({copy.get(), damaged.size()}, "test");
+  ASSERT_TRUE(reader.ok());
+  RecordStream stream = reader.value().records(reader.value().slots()[0]);
+  std::vector<std::uint64_t> starts;
+  for (Record record; stream.next(record);) starts.push_back(record.start_ticks);
+  EXPECT_GT(stream.damaged_bytes(), 0U);
+  EXPECT_LE(stream.damaged_bytes(), 4096U);
+  ASSERT_GE(starts.size(), 522U);
+  EXPECT_EQ(starts[255], 256U);
+  EXPECT_EQ(starts[starts.size() - 266], 513U);
 }
 
 TEST(Reader, ACutThroughAThreadsBlockIsDamage) {
@@ -148,6 +200,7 @@ TEST(Reader, ACutThroughAThreadsBlockIsDamage) {
 TEST(Reader, SaysHowMuchAFinishedRanksFileWasCut) {
   TemporaryFolder folder;
   RankFile file(folder.path() + "/rank.cwt", 0, 1, 16'384);
+  file.encode = false;
   ThreadRecorder& recorder = file.add_thread(0);
   for (std::uint64_t n = 0; n < 1024 * 3; ++n) put_call(recorder, 1 + n, 0, 0, 0);
   file.header().state = State::finalized;

@@ -221,7 +221,89 @@ TEST(Recorder, MissesMergeAcrossManySwapsWithoutTouchingDrainedOnes) {
   for (std::size_t i = 0; i < found.size(); i += 2) ASSERT_EQ(found[i].bytes, 3U) << i;
 }
 
-bool nest(void* sink, std::uint32_t, std::uint64_t, const std::byte*, std::uint32_t) {
+// ---- a helper thread drains ------------------------------------------------------------------------------
+
+TEST(Recorder, AHelperDrainsTheOtherHalfWheneverItComes) {
+  TemporaryFolder folder;
+  // 4096 bytes hold 153 records or so: the helper comes as late as it can, or somewhere in between.
+  for (const std::uint64_t late : {1U, 40U, 100U, 152U}) {
+    SCOPED_TRACE(late);
+    RankFile file(folder.path() + "/rank.cwt", 0, 1, kSmallHalf, Mode::helper_thread);
+    ThreadRecorder& recorder = file.add_thread(0);
+    std::uint64_t since = 0;
+    for (std::uint64_t n = 0; n < 2'000; ++n) {
+      put_nth(recorder, n);
+      since = recorder.handover->full == 0 ? 0 : since + 1;
+      if (since == late) {
+        EXPECT_TRUE(file.help());
+        EXPECT_FALSE(file.help());
+      }
+      if (n % 97 == 0) expect_stream(open_or_die(file.path()), 0, n + 1);
+    }
+    const Reader reader = open_or_die(file.path());
+    expect_stream(reader, 0, 2'000);
+    EXPECT_EQ(reader.damage().missing_bytes, 0U);
+    EXPECT_EQ(reader.slots()[0].overwritten_bytes, 0U);
+  }
+}
+
+TEST(Recorder, TheRecordingThreadWaitsOnlyForAHalfThatItNeeds) {
+  TemporaryFolder folder;
+  RankFile file(folder.path() + "/rank.cwt", 0, 1, kSmallHalf, Mode::helper_thread);
+  ThreadRecorder& recorder = file.add_thread(0);
+  static int waits;
+  static RankFile* helped;
+  waits = 0;
+  helped = &file;
+  recorder.handover->wait = [] {
+    ++waits;
+    helped->help();
+  };
+  std::uint64_t n = 0;
+  while (recorder.handover->full == 0) put_nth(recorder, n++);
+  while (recorder.limit - recorder.cursor >= 32) put_nth(recorder, n++);
+  EXPECT_EQ(waits, 0);
+  put_nth(recorder, n++);
+  put_nth(recorder, n++);
+  put_nth(recorder, n++);
+  EXPECT_EQ(waits, 1);
+  EXPECT_TRUE(flush(recorder));
+  EXPECT_EQ(recorder.handover->full, 0U);
+  expect_stream(open_or_die(file.path()), 0, n);
+}
+
+TEST(Recorder, AHelperThatCannotDrainLosesTheNewestRecordsOnly) {
+  TemporaryFolder folder;
+  RankFile file(folder.path() + "/rank.cwt", 0, 1, kSmallHalf, Mode::helper_thread);
+  ThreadRecorder& recorder = file.add_thread(0);
+  file.fault = RankFile::Fault::refuse;
+  std::uint64_t n = 0;
+  while (!recorder.full) {
+    put_nth(recorder, n++);
+    file.help();
+  }
+  EXPECT_EQ(file.header().lost_bytes, (n - 1) % 3 == 0 ? 16U : 32U);
+  EXPECT_FALSE(flush(recorder));
+  expect_stream(open_or_die(file.path()), 0, n - 1);
+}
+
+TEST(Recorder, EncodedChunksTakeAFractionOfTheFile) {
+  TemporaryFolder folder;
+  std::uint64_t sizes[2];
+  for (const bool encode : {false, true}) {
+    RankFile file(folder.path() + "/rank.cwt", 0, 1, kSmallHalf);
+    file.encode = encode;
+    ThreadRecorder& recorder = file.add_thread(0);
+    for (std::uint64_t n = 0; n < 100'000; ++n)
+      put_message(recorder, {1'000 + n * 300, n % 97, 8, 1, 0, 5, 7, 0, Role::send});
+    sizes[encode ? 1 : 0] = file.size();
+    EXPECT_EQ(all_records(open_or_die(file.path())).size(), 100'000U);
+  }
+  EXPECT_GT(sizes[0], 3'200'000U);
+  EXPECT_LT(sizes[1], 700'000U);
+}
+
+bool nest(void* sink, const FullHalf&) {
   auto& recorder = *static_cast<ThreadRecorder*>(sink);
   put_call(recorder, 999, 1, 1, 1);
   put_message(recorder, {999, 1, 1, 0, 0, 1, 0, 0, Role::send});

@@ -11,7 +11,7 @@
 
 #include "scenario.h"
 
-enum { kCalls = 20000 };
+enum { kCalls = 60000 };
 
 static volatile sig_atomic_t alarms;
 static int errors;
