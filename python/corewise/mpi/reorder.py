@@ -1,10 +1,10 @@
-"""Reordering ranks without a relaunch: what the reorder library is told, what it answers, and advice in code.
+"""Reordering ranks without a relaunch: what the reorder library is told, what it answers, advice in code.
 
-The launcher puts each rank somewhere; the library that `corewise.mpi.build.build_reorder` makes reads in MPI_Init
-where that is and gives the program a world whose rank r sits where a placement wants rank r (paper 000, section
-3: the PPE sees where its threads landed and hands out thread numbers). This module owns the file that the library
-reads (``src/preload/reorder_plan.hpp`` says how), the answer that it leaves in the profile, and the text for programs
-that reorder themselves with MPI_Comm_split.
+The launcher puts each rank somewhere; the library that `corewise.mpi.build.build_reorder` makes reads in
+MPI_Init where that is and gives the program a world whose rank r sits where a placement wants rank r (paper
+000, section 3: the PPE sees where its threads landed and hands out thread numbers). This module owns the file
+that the library reads (``src/preload/reorder_plan.hpp`` says how), the answer that it leaves in the profile, and
+the text for programs that reorder themselves with MPI_Comm_split.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -16,13 +16,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
 from corewise._core import Machine
-from corewise.data.placement import Placement, load_placement
 from corewise.errors import InputError, RunError
 
 KNOB = "COREWISE_REORDER"
-"""The library's variable: the prepared file, ``reverse``, or ``order:2,0,1`` (world rank r was launch rank N)."""
+"""The library's variable: the prepared file, ``reverse``, or ``order:2,0,1`` (launch ranks by world rank)."""
 
 PLAN = "reorder.plan"
 """Name of the prepared file in a profile."""
@@ -31,6 +31,13 @@ ANSWER = "reorder.json"
 """What the library leaves in a profile: whether the world was reordered, or why not."""
 
 _MAGIC = "corewise-reorder 1"
+
+
+class Placed(Protocol):
+    """What is needed of a placement (`corewise.data.placement.Placement`): rank -> unit."""
+
+    @property
+    def unit_of_rank(self) -> tuple[int, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class Answer:
     launch_ranks: tuple[int, ...]
 
 
-def write_plan(placement: Placement, machine: Machine, file: Path) -> None:
+def write_plan(placement: Placed, machine: Machine, file: Path) -> None:
     """Writes what the reorder library reads.
 
     Parameters
@@ -68,8 +75,8 @@ def write_plan(placement: Placement, machine: Machine, file: Path) -> None:
     unknown = [unit.name for unit in machine.units if unit.os_index < 0]
     if unknown:
         raise InputError(
-            f"--reorder: unit '{unknown[0]}' of machine '{machine.name}' has no operating-system index, allowed: "
-            "a placement on this host (corewise place --machine host)"
+            f"--reorder: unit '{unknown[0]}' of machine '{machine.name}' has no operating-system index, "
+            "allowed: a placement on this host (corewise place --machine host)"
         )
     rows = [
         _MAGIC,
@@ -84,28 +91,8 @@ def write_plan(placement: Placement, machine: Machine, file: Path) -> None:
         raise RunError(f"{file}: cannot be written: {error.strerror}") from error
 
 
-def read_placement(file: Path, machine: Machine, ranks: int | None) -> Placement:
-    """The placement of `file`, after a look at whether it can be reordered to.
-
-    Parameters
-    ----------
-    file : of ``corewise place -o``.
-    machine : the host.
-    ranks : how many will run, None where only the launcher knows.
-
-    Raises
-    ------
-    InputError
-        No placement, units that this host does not have, or another number of ranks.
-    """
-    placement = load_placement(file, machine)
-    if ranks is not None and ranks != placement.ranks:
-        raise InputError(f"{file}: places {placement.ranks} ranks, but -n is {ranks}")
-    return placement
-
-
-def launch_order(placement: Placement) -> tuple[int, ...]:
-    """The units of a placement in the machine's order: where a launcher that binds core by core puts ranks."""
+def launch_order(placement: Placed) -> tuple[int, ...]:
+    """A placement's units in the machine's order: where a launcher that binds core by core puts ranks."""
     return tuple(sorted(placement.unit_of_rank))
 
 
@@ -126,16 +113,16 @@ def read_answer(profile: Path) -> Answer | None:
 # --- programs that reorder themselves -------------------------------------------------------------------
 
 
-def split_advice(placement: Placement, language: str, machine: Machine | None = None) -> str:
+def split_advice(placement: Placed, language: str, machine: Machine | None = None) -> str:
     """Code with which a program gives itself the world that a placement asks for.
 
     Parameters
     ----------
     placement : rank -> unit.
     language : a key of `LANGUAGES`: "c", "fortran" or "python".
-    machine : the placement's machine. Where its units have operating-system indexes the code asks where it runs;
-        else, and with None, it trusts that launch rank i was bound to the i-th of the placement's units in the
-        machine's order.
+    machine : the placement's machine. Where its units have operating-system indexes the code asks where it
+        runs; else, and with None, it trusts that launch rank i was bound to the i-th of the placement's units
+        in the machine's order.
 
     Returns
     -------
