@@ -5,7 +5,7 @@ Types only, written by src/bind/make_stub.py; ``help(corewise._core)`` has the w
 SPDX-License-Identifier: BSD-3-Clause
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy
 from numpy.typing import NDArray
@@ -901,6 +901,53 @@ def stream_memory(
 def time_strided(
     machine: Machine, way: str, bytes: int, block_bytes: int, stride_bytes: int, list: bool = True
 ) -> tuple[float, float]: ...
+
+class TimeSearchResult:
+    @property
+    def unit_of_rank(self) -> list[int]: ...
+    @property
+    def time_ns(self) -> float: ...
+    @property
+    def proven_optimal(self) -> bool: ...
+    @property
+    def evaluated(self) -> int: ...
+    @property
+    def statement(self) -> str: ...
+    @property
+    def optimal(self) -> list[list[int]]: ...
+    @property
+    def best_start(self) -> str: ...
+    @property
+    def best_start_ns(self) -> float: ...
+    @property
+    def worst(self) -> list[int] | None: ...
+    @property
+    def worst_ns(self) -> float: ...
+
+def contended_times(
+    machine: Machine,
+    pattern: Pattern | Sequence[Pattern],
+    placements: NDArray[numpy.int32],
+    model: str = "flow",
+    seed: int = 1,
+    jitter: float = 0.0,
+    weights: Sequence[float] | None = None,
+    separation: str = "dependence",
+    repetitions: int = 1,
+) -> NDArray[numpy.float64]: ...
+def search_by_time(
+    machine: Machine,
+    pattern: Pattern | Sequence[Pattern],
+    weights: Sequence[float] | None = None,
+    model: str = "flow",
+    method: str = "auto",
+    seed: int = 1,
+    evaluations: int = 50000,
+    starts: Sequence[tuple[str, Sequence[int]]] = [],
+    should_stop: Callable[[], bool] | None = None,
+    separation: str = "dependence",
+    repetitions: int = 1,
+) -> TimeSearchResult: ...
 
 class EventProcess:
     @property

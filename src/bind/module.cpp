@@ -17,6 +17,7 @@ NB_MODULE(_core, module) {
   corewise::bind::bind_affinity(module);
   corewise::bind::bind_mapping(module);
   corewise::bind::bind_collective(module);
+  corewise::bind::bind_placement_cost(module);
   corewise::bind::bind_events(module);
   corewise::bind::bind_waits(module);
   corewise::bind::bind_trace(module);
