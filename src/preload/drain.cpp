@@ -10,7 +10,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <new>
 
 #include "preload/process.hpp"
 #include "trace/codec.hpp"
@@ -94,15 +93,6 @@ bool start_helper(std::uint32_t half_bytes) {
   return true;
 }
 
-trace::Handover* new_handover() {
-  void* memory = std::calloc(1, sizeof(trace::Handover));
-  if (memory == nullptr) return nullptr;
-  auto* handover = new (memory) trace::Handover;
-  handover->wake = wake_helper;
-  handover->wait = yield_to_helper;
-  return handover;
-}
-
 void publish(trace::Handover* handover) {
   handover->next = __atomic_load_n(&helper.threads, __ATOMIC_RELAXED);
   while (!__atomic_compare_exchange_n(&helper.threads, &handover->next, handover, false, __ATOMIC_RELEASE,
@@ -117,18 +107,16 @@ trace::Mode start_draining(trace::Mode wanted, std::uint32_t half_bytes) {
   return wanted;
 }
 
-bool attach_recorder(trace::ThreadRecorder& recorder, trace::ThreadHeader* header) {
+void attach_recorder(trace::ThreadRecorder& recorder, trace::ThreadHeader* header, trace::Handover* handover) {
   const std::uint32_t half_bytes = process.file->half_bytes;
   if (process.file->mode != trace::Mode::helper_thread) {
     const bool drains = process.file->mode == trace::Mode::drain;
-    trace::attach(recorder, header, process.file, half_bytes, drains ? drain_half : nullptr, nullptr);
-    return true;
+    return trace::attach(recorder, header, process.file, half_bytes, drains ? drain_half : nullptr, nullptr);
   }
-  trace::Handover* handover = new_handover();
-  if (handover == nullptr) return false;
+  handover->wake = wake_helper;
+  handover->wait = yield_to_helper;
   trace::attach(recorder, header, process.file, half_bytes, handover);
   publish(handover);
-  return true;
 }
 
 }  // namespace corewise::preload

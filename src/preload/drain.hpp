@@ -13,7 +13,7 @@ namespace corewise::preload {
 /// Makes ready what `wanted` needs; the mode that the rank has got.
 trace::Mode start_draining(trace::Mode wanted, std::uint32_t half_bytes);
 
-/// A recorder over a new thread block, drained in the file's mode. False without memory.
-bool attach_recorder(trace::ThreadRecorder& recorder, trace::ThreadHeader* header);
+/// A recorder over a new thread block, drained in the file's mode. `handover` lives as long as the block.
+void attach_recorder(trace::ThreadRecorder& recorder, trace::ThreadHeader* header, trace::Handover* handover);
 
 }  // namespace corewise::preload

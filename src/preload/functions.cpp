@@ -215,7 +215,8 @@ void unrecorded(FunctionThread& own, trace::Role role, const void* function, con
   if (function_thread.generation != recording_switch.generation || !this_thread.attached) [[unlikely]]
     return hook_slowly(role, function, place);
   if (recorder.limit - recorder.cursor < static_cast<std::ptrdiff_t>(sizeof(trace::FunctionRecord))) [[unlikely]] {
-    if (!recorder.full) note_new_objects();
+    if (!recorder.full && !recorder.busy)
+      note_new_objects(trace::half_base(recorder, recorder.active), recorder.cursor);
   }
   trace::put_function(recorder, now(), role, function);
 }
@@ -290,7 +291,6 @@ void start_functions() {
     least_ticks = ticks_of(limit.least_ns);
   }
   pthread_atfork(nullptr, nullptr, forget_in_child);
-  know_objects();
   turn(Gate::on);
   start_regions(records(trace::kRegions));
   catch_up_here();

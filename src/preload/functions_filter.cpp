@@ -1,10 +1,11 @@
 // The filter file and the test of addresses; see functions_filter.hpp.
 //
 // An address is looked up by its object and a binary search in the mapped list, once: a table remembers the answer.
-// The table is forgotten when a library is loaded or unloaded.
+// The table is forgotten when an address is met in a library that was loaded meanwhile.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preload/functions_filter.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -60,7 +61,7 @@ Filter filter;
 constexpr std::size_t kAnswers = 4096;
 constexpr std::size_t kWays = 4;
 std::uint64_t answers[kAnswers];
-std::uint64_t answers_of = 0;  ///< object_changes() when they were given
+std::uint64_t answers_of = 0;  ///< descriptions_with() when they were given
 
 bool fits(const Filter& candidate, std::uint64_t list_at) {
   for (std::uint64_t i = 0; i < candidate.object_count; ++i) {
@@ -112,6 +113,18 @@ struct Holder {
   const char* name = nullptr;
 };
 
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+
+/// Without a lock: a handler's first function may have interrupted the loader.
+void find_holder(Holder& holder) {
+  dl_find_object found;
+  if (_dl_find_object(reinterpret_cast<void*>(holder.address), &found) != 0) return;
+  holder.base = found.dlfo_link_map->l_addr;
+  holder.name = found.dlfo_link_map->l_name;
+}
+
+#else  // glibc before 2.35 has a walk only, which locks
+
 int look_for_holder(dl_phdr_info* info, std::size_t, void* state) {
   auto& holder = *static_cast<Holder*>(state);
   for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -124,6 +137,12 @@ int look_for_holder(dl_phdr_info* info, std::size_t, void* state) {
   }
   return 0;
 }
+
+void find_holder(Holder& holder) {
+  dl_iterate_phdr(look_for_holder, &holder);
+}
+
+#endif
 
 /// Paths are compared without links; the program itself has no name in the loader's list.
 bool is_path(const FilterObject& object, const char* path) {
@@ -147,7 +166,8 @@ const FilterObject* object_called(const char* name) {
 
 bool is_listed(std::uint64_t address) {
   Holder holder{address};
-  if (dl_iterate_phdr(look_for_holder, &holder) == 0) return false;
+  find_holder(holder);
+  if (holder.name == nullptr) return false;
   const FilterObject* object = object_called(holder.name);
   if (object == nullptr) return false;
   const std::uint64_t* first = filter.list + object->first;
@@ -160,7 +180,7 @@ std::uint64_t* home_of(std::uint64_t address) {
 }
 
 bool look_up(std::uint64_t address) {
-  const std::uint64_t changes = object_changes();
+  const std::uint64_t changes = descriptions_with(address);
   if (__atomic_exchange_n(&answers_of, changes, __ATOMIC_RELAXED) != changes)
     for (std::uint64_t& old : answers) __atomic_store_n(&old, 0, __ATOMIC_RELAXED);
   const bool allowed = is_listed(address) == filter.listed_are_recorded;

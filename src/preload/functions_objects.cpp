@@ -1,9 +1,8 @@
-// What the loader loaded meanwhile; see functions_objects.hpp.
+// What is loaded, as the kernel tells it; see functions_objects.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preload/functions_objects.hpp"
 
 #include <fcntl.h>
-#include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,23 +15,74 @@ namespace corewise::preload {
 namespace {
 
 constexpr std::size_t kMapsBytes = std::size_t{8} << 20;  ///< room for the text; only what is used is touched
+constexpr std::size_t kRanges = 512;
+constexpr std::size_t kStrangePages = 16;
+constexpr std::uint64_t kPageShift = 12;
 
-std::uint64_t known_loads = 0;
-
-struct Changes {
-  std::uint64_t loads;
-  std::uint64_t unloads;
+struct Range {
+  std::uint64_t start = 0;
+  std::uint64_t bytes = 0;
 };
 
-int first_object(dl_phdr_info* info, std::size_t, void* state) {
-  *static_cast<Changes*>(state) = {info->dlpi_adds, info->dlpi_subs};
-  return 1;
+/// The mappings that a MAPS block describes, by address. `version` is odd while somebody writes. Nobody waits: who
+/// comes second does not write, and who reads meanwhile knows of no mapping.
+struct Described {
+  std::uint64_t version;
+  std::uint64_t count;
+  Range ranges[kRanges];
+  /// Pages of functions in no mapping (a just-in-time compiler's), plus one: looking again does not help.
+  std::uint64_t strange[kStrangePages];
+};
+Described described;
+
+std::uint64_t load(const std::uint64_t& word) {
+  return __atomic_load_n(&word, __ATOMIC_RELAXED);
 }
 
-Changes read_changes() {
-  Changes changes{};
-  dl_iterate_phdr(first_object, &changes);
-  return changes;
+void store(std::uint64_t& word, std::uint64_t value) {
+  __atomic_store_n(&word, value, __ATOMIC_RELAXED);
+}
+
+bool begin_writing(std::uint64_t& version) {
+  version = load(described.version);
+  if ((version & 1) != 0 || !__atomic_compare_exchange_n(&described.version, &version, version + 1, false,
+                                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    return false;
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  return true;
+}
+
+void end_writing(std::uint64_t version) {
+  __atomic_store_n(&described.version, version + 2, __ATOMIC_RELEASE);
+}
+
+/// The last of the ordered ranges that does not start behind the address.
+Range range_before(std::uint64_t address) {
+  std::uint64_t low = 0;
+  std::uint64_t high = load(described.count);
+  if (high > kRanges) high = 0;
+  while (high > low + 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (load(described.ranges[middle].start) <= address ? low : high) = middle;
+  }
+  return high == 0 ? Range{} : Range{load(described.ranges[low].start), load(described.ranges[low].bytes)};
+}
+
+bool holds(const Range& range, std::uint64_t address) {
+  return address - range.start < range.bytes;
+}
+
+/// The described mapping of an address, or its page if that was looked for in vain; empty where there is neither.
+Range find(std::uint64_t address) {
+  const std::uint64_t version = __atomic_load_n(&described.version, __ATOMIC_ACQUIRE);
+  Range found = range_before(address);
+  if (!holds(found, address)) {
+    const std::uint64_t page = address >> kPageShift;
+    const bool known = load(described.strange[page % kStrangePages]) == page + 1;
+    found = known ? Range{page << kPageShift, std::uint64_t{1} << kPageShift} : Range{};
+  }
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return (version & 1) == 0 && version == load(described.version) ? found : Range{};
 }
 
 std::size_t read_maps(char* text, std::size_t room) {
@@ -66,6 +116,49 @@ std::size_t keep_executable(char* text, std::size_t bytes) {
   return kept;
 }
 
+/// A hexadecimal number; `at` is moved behind it and the character that ends it.
+std::uint64_t read_number(const char*& at) {
+  std::uint64_t number = 0;
+  for (;; ++at) {
+    const char digit = *at;
+    if (digit >= '0' && digit <= '9')
+      number = number << 4 | static_cast<std::uint64_t>(digit - '0');
+    else if (digit >= 'a' && digit <= 'f')
+      number = number << 4 | static_cast<std::uint64_t>(digit - 'a' + 10);
+    else
+      return ++at, number;
+  }
+}
+
+/// From whole lines, which the kernel writes in the order of addresses.
+void remember(const char* text, std::size_t bytes) {
+  std::uint64_t version = 0;
+  if (!begin_writing(version)) return;
+  std::uint64_t count = 0;
+  for (const char* at = text; at < text + bytes && count < kRanges; ++count) {
+    const char* line = at;
+    const std::uint64_t start = read_number(line);
+    store(described.ranges[count].start, start);
+    store(described.ranges[count].bytes, read_number(line) - start);
+    at = static_cast<const char*>(std::memchr(line, '\n', static_cast<std::size_t>(text + bytes - line))) + 1;
+  }
+  // More than the table holds: what lies behind is taken for described.
+  if (count == kRanges)
+    store(described.ranges[count - 1].bytes, UINT64_MAX - load(described.ranges[count - 1].start));
+  store(described.count, count);
+  for (std::uint64_t& page : described.strange) store(page, 0);
+  end_writing(version);
+}
+
+/// Describes what is loaded because of this address. It may lie in nothing that is.
+void describe_for(std::uint64_t address) {
+  const int saved_errno = errno;
+  append_maps();
+  errno = saved_errno;
+  const std::uint64_t page = address >> kPageShift;
+  if (find(address).bytes == 0) store(described.strange[page % kStrangePages], page + 1);
+}
+
 }  // namespace
 
 void append_maps() {
@@ -76,25 +169,29 @@ void append_maps() {
   header.block.kind = trace::BlockKind::maps;
   header.payload_bytes = keep_executable(text, read_maps(text, kMapsBytes));
   const Part part{text, header.payload_bytes};
-  if (header.payload_bytes > 0) append_block(header.block, sizeof header, &part, 1);
+  if (header.payload_bytes > 0) {
+    append_block(header.block, sizeof header, &part, 1);
+    remember(text, header.payload_bytes);
+  }
   munmap(room, kMapsBytes);
 }
 
-void know_objects() {
-  __atomic_store_n(&known_loads, read_changes().loads, __ATOMIC_RELAXED);
+void note_new_objects(const std::byte* records, const std::byte* end) {
+  Range last;
+  while (end - records >= static_cast<std::ptrdiff_t>(sizeof(trace::FunctionRecord))) {
+    trace::FunctionRecord record;
+    std::memcpy(&record, records, sizeof record);
+    records += trace::record_bytes(record.call);
+    const std::uint64_t address = record.low | (std::uint64_t{record.high} << 32);
+    if (trace::role_of(record.call) != trace::Role::function_enter || holds(last, address)) continue;
+    last = find(address);
+    if (last.bytes == 0) return describe_for(address);
+  }
 }
 
-void note_new_objects() {
-  const std::uint64_t loads = read_changes().loads;
-  if (__atomic_exchange_n(&known_loads, loads, __ATOMIC_RELAXED) == loads) return;
-  const int saved_errno = errno;
-  append_maps();
-  errno = saved_errno;
-}
-
-std::uint64_t object_changes() {
-  const Changes changes = read_changes();
-  return changes.loads + changes.unloads;
+std::uint64_t descriptions_with(std::uint64_t address) {
+  if (find(address).bytes == 0) describe_for(address);
+  return load(described.version) / 2;
 }
 
 }  // namespace corewise::preload

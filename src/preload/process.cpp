@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -35,8 +36,6 @@
 namespace corewise::preload {
 namespace {
 
-constexpr Knob kTraceDir{"trace_dir", KnobType::text, "", "a directory",
-                         "where trace files go; empty: record nothing"};
 constexpr Knob kTraceBuffer{"trace_buffer", KnobType::size_bytes, "64 KiB", "4096..67108864",
                             "size of each of a thread's two buffers"};
 constexpr Knob kTraceMode{"trace_mode", KnobType::choice, "drain", "drain|flight|thread",
@@ -44,9 +43,6 @@ constexpr Knob kTraceMode{"trace_mode", KnobType::choice, "drain", "drain|flight
 constexpr Knob kTraceRecord{"trace_record", KnobType::text, "",
                             "calls,messages,collectives,one-sided,files,functions,regions,sites",
                             "what is recorded; empty: everything that was built in"};
-constexpr Knob kTraceNode{
-    "trace_node", KnobType::text, "", "a name",
-    "ranks with one name share a clock; empty: the kernel's boot id; set for all ranks of a run or for none"};
 constexpr Knob kTraceClock{"trace_clock", KnobType::choice, "auto", "auto|tsc|os", "the clock of time stamps"};
 
 /// File state that only slow paths touch.
@@ -57,19 +53,29 @@ struct TraceFile {
   ino_t inode = 0;
   pid_t owner = 0;
   pthread_key_t thread_exit{};
+  bool has_key = false;
 };
 TraceFile trace_file;
 
-/// Recorders of threads that ended, for threads to come: a program may start threads without end.
-struct Parked {
-  trace::ThreadRecorder recorder;
-  Parked* next;
-};
-std::mutex parked_lock;
-Parked* parked = nullptr;
 std::uint32_t next_slot = 0;
-Parked* spare = nullptr;   ///< nodes not in use: what a thread's first event needs is there already
 bool out_of_room = false;  ///< a slot could not be mapped: not tried again, each try would claim room in the file
+
+}  // namespace
+
+/// What belongs to a thread slot and not to the file. A thread's first event may come in a signal handler that has
+/// interrupted malloc: it lies in pages of its own.
+struct Slot {
+  trace::ThreadRecorder recorder;  ///< while no thread has it
+  trace::Handover handover;
+  Slot* next = nullptr;
+};
+
+namespace {
+
+/// Slots of threads that ended, for threads to come: a program may start threads without end. Who holds the lock
+/// calls nothing and cannot be interrupted by something that takes it (Thread::attaching, kEndedDepth).
+std::mutex parked_lock;
+Slot* parked = nullptr;
 
 std::int64_t clock_ns(clockid_t clock) {
   timespec time{};
@@ -166,27 +172,31 @@ void* map_reserved(std::uint64_t offset, std::uint64_t bytes) {
   return address == MAP_FAILED ? nullptr : address;
 }
 
-bool new_slot(trace::ThreadRecorder& recorder) {
+Slot* map_slot() {
+  void* address = mmap(nullptr, sizeof(Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return address == MAP_FAILED ? nullptr : new (address) Slot;
+}
+
+bool new_slot(Thread& thread) {
   const std::uint32_t half_bytes = process.file->half_bytes;
   const std::uint64_t bytes = align_up(sizeof(trace::ThreadHeader) + 2ULL * half_bytes, trace::kThreadAlign);
   const std::uint64_t start = align_up(claim(bytes + trace::kThreadAlign), trace::kThreadAlign);
   auto* header = static_cast<trace::ThreadHeader*>(map_reserved(start, bytes));
-  if (header == nullptr || !attach_recorder(recorder, header)) return false;
+  if (header == nullptr || (thread.slot = map_slot()) == nullptr) return false;
+  attach_recorder(thread.recorder, header, &thread.slot->handover);
   header->block.index = __atomic_fetch_add(&next_slot, 1, __ATOMIC_RELAXED);
   header->block.block_bytes = bytes;
-  note_memory(bytes);
+  note_memory(bytes + align_up(sizeof(Slot), trace::kThreadAlign));
   __atomic_store_n(&header->block.kind, trace::BlockKind::thread, __ATOMIC_RELEASE);
   return true;
 }
 
-bool take_parked(trace::ThreadRecorder& recorder) {
+bool take_parked(Thread& thread) {
   const std::lock_guard lock(parked_lock);
-  Parked* node = parked;
-  if (node == nullptr) return false;
-  parked = node->next;
-  recorder = node->recorder;
-  node->next = spare;
-  spare = node;
+  if (parked == nullptr) return false;
+  thread.slot = parked;
+  parked = parked->next;
+  thread.recorder = thread.slot->recorder;
   return true;
 }
 
@@ -195,16 +205,19 @@ void park_thread(void* state) {
   auto* thread = static_cast<Thread*>(state);
   if (!thread->attached || getpid() != trace_file.owner) return;
   thread->depth = kEndedDepth;  // whatever runs from here on is not recorded
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   thread->attached = false;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   std::free(thread->scratch);
   const std::lock_guard lock(parked_lock);
-  Parked* node = spare;
-  if (node != nullptr)
-    spare = node->next;
-  else
-    node = new Parked;
-  *node = {thread->recorder, parked};
-  parked = node;
+  thread->slot->recorder = thread->recorder;
+  thread->slot->next = parked;
+  parked = thread->slot;
+}
+
+/// Before main, where the number is low: values of high numbers are kept in memory that setting them allocates.
+__attribute__((constructor)) void make_thread_key() {
+  trace_file.has_key = trace_wanted() && pthread_key_create(&trace_file.thread_exit, park_thread) == 0;
 }
 
 /// In a forked child: the buffers belong to the parent.
@@ -366,22 +379,7 @@ bool write_at(const iovec* parts, int count, std::uint64_t offset, std::uint64_t
 }
 
 bool trace_wanted() {
-  return !knob_text(kTraceDir).empty();
-}
-
-bool node_is_named() {
-  return !knob_text(kTraceNode).empty();
-}
-
-void name_node(char* node, std::size_t bytes) {
-  const std::string_view named = knob_text(kTraceNode);
-  if (!named.empty()) return copy_text(node, bytes, std::string(named).c_str());
-  const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  const ssize_t length = fd < 0 ? 0 : read(fd, node, bytes - 1);
-  if (fd >= 0) close(fd);
-  node[length > 0 ? length : 0] = '\0';
-  node[std::strcspn(node, "\n")] = '\0';
-  if (node[0] == '\0') gethostname(node, bytes - 1);
+  return !trace_directory().empty();
 }
 
 /// The two words belong together: of several threads that come at once, one writes.
@@ -417,7 +415,7 @@ bool attach_thread(Thread& thread) {
   }
   const int saved_errno = errno;
   thread.attaching = true;
-  thread.attached = take_parked(thread.recorder) || (!out_of_room && new_slot(thread.recorder));
+  thread.attached = take_parked(thread) || (!out_of_room && new_slot(thread));
   if (thread.attached) {
     pthread_setspecific(trace_file.thread_exit, &thread);
   } else {
@@ -446,10 +444,10 @@ std::uint64_t insert_site(std::uint64_t address) {
 void start_recording(const StartTime& start, const WorldFacts& world, const char* const* procedure_names,
                      int procedures) {
   if (process.file != nullptr) return mark_running();
-  const std::string directory(knob_text(kTraceDir));
+  const std::string directory(trace_directory());
   if (directory.empty()) return;
   const int saved_errno = errno;
-  if (adopt_file(create_file(directory, world)) && pthread_key_create(&trace_file.thread_exit, park_thread) == 0) {
+  if (trace_file.has_key && adopt_file(create_file(directory, world))) {
     fill_header(start, world);
     append_names(procedure_names, procedures);
     append_maps();

@@ -12,11 +12,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/environment.hpp"
 #include "trace/recorder.hpp"
 
 namespace corewise::preload {
 
 struct Communicator;
+struct Slot;
 
 /// Thread::depth once the thread's recorder has been handed on.
 inline constexpr int kEndedDepth = 1 << 20;
@@ -27,6 +29,7 @@ struct Thread {
   int depth = 0;  ///< above 0 inside an intercepted call: what MPI calls on its own is not the program's
   bool attached = false;
   bool attaching = false;
+  Slot* slot = nullptr;  ///< whose recorder this thread has
   std::uint64_t comm_generation = 0;
   static constexpr int kCachedComms = 8;
   std::uint64_t comm_keys[kCachedComms] = {};
@@ -81,12 +84,6 @@ inline std::uint64_t now() {
 
 /// Whether a trace was asked for at all: readable before main.
 bool trace_wanted();
-
-/// The name of the clock that this rank reads: a name given, the kernel's boot id, or the host's.
-void name_node(char* node, std::size_t bytes);
-
-/// Whether a name was given. Set it for all ranks of a run or for none.
-bool node_is_named();
 
 /// Gives this thread a recorder. False when the file has no room for one (counted).
 bool attach_thread(Thread& thread);

@@ -215,6 +215,7 @@ void alone(Do act) {
 void start_regions(bool wanted) {
   never = !wanted;
   if (never) return;
+  const BusyGuard guard(region_thread.busy);  // a handler that came now would wait for its own thread's lock
   const NamesLock lock;
   write_new_names();
   process.file->lost_names += lost_before_start;
