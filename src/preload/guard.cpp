@@ -45,7 +45,12 @@ void leave_note(const std::string& names) {
   close(fd);
 }
 
-/// LD_PRELOAD without this library; others stay.
+/// This library, or its companion of the same name in front (libcorewise-reorder.so).
+bool is_ours(const std::string& entry, const char* self) {
+  return entry == self || entry.substr(entry.rfind('/') + 1).rfind("libcorewise-", 0) == 0;
+}
+
+/// LD_PRELOAD without this library and its companion; others stay.
 void take_ourselves_out() {
   Dl_info self{};
   const char* preload = std::getenv("LD_PRELOAD");
@@ -55,7 +60,7 @@ void take_ourselves_out() {
   for (std::size_t end = 0; !rest.empty(); rest.erase(0, end == std::string::npos ? end : end + 1)) {
     end = rest.find_first_of(": ");
     const std::string entry = rest.substr(0, end);
-    if (!entry.empty() && entry != self.dli_fname) kept += (kept.empty() ? "" : ":") + entry;
+    if (!entry.empty() && !is_ours(entry, self.dli_fname)) kept += (kept.empty() ? "" : ":") + entry;
   }
   kept.empty() ? unsetenv("LD_PRELOAD") : setenv("LD_PRELOAD", kept.c_str(), 1);
 }

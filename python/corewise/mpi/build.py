@@ -31,6 +31,7 @@ SOURCES = (
     "trace/codec.cpp",
     "trace/recorder.cpp",
     "preload/guard.cpp",
+    "preload/environment.cpp",
     "preload/process.cpp",
     "preload/drain.cpp",
     "preload/comms.cpp",

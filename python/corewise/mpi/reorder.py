@@ -3,8 +3,8 @@
 The launcher puts each rank somewhere; the library that `corewise.mpi.build.build_reorder` makes reads in
 MPI_Init where that is and gives the program a world whose rank r sits where a placement wants rank r (paper
 000, section 3: the PPE sees where its threads landed and hands out thread numbers). This module owns the file
-that the library reads (``src/preload/reorder_plan.hpp`` says how), the answer that it leaves in the profile, and
-the text for programs that reorder themselves with MPI_Comm_split.
+that the library reads (``src/preload/reorder_plan.hpp`` says how), the answer that it leaves in the profile,
+and the text for programs that reorder themselves with MPI_Comm_split.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -37,7 +37,8 @@ class Placed(Protocol):
     """What is needed of a placement (`corewise.data.placement.Placement`): rank -> unit."""
 
     @property
-    def unit_of_rank(self) -> tuple[int, ...]: ...
+    def unit_of_rank(self) -> tuple[int, ...]:
+        """Unit number of every rank."""
 
 
 @dataclass(frozen=True)
