@@ -1,22 +1,24 @@
 """What the placement of a pattern on a machine costs: the best, and what it is compared with.
 
-Owns the four reference rows (best, identity, random, worst) and which link and phase is named as the
-bottleneck. Deterministic: the same pattern, machine and seed give the same study. Prints nothing.
+Owns the reference rows (best, identity, random, worst; named and given ones where asked), the price that each
+of several patterns pays for sharing one placement, and which link and phase is named as the bottleneck. The
+searches are in `placement_search`. Deterministic: the same patterns, machine and seed give the same study,
+unless a clock is handed in. Prints nothing.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from corewise._core import Bottleneck, Evaluation, Machine, Pattern, Searcher
+from corewise._core import Bottleneck, Evaluation, Machine, Pattern
+from corewise.analysis.placement_search import OBJECTIVES, Costs, Settings, search_placements
+from corewise.analysis.placement_starts import named_starts
 from corewise.errors import InputError, bad_field
 
-OBJECTIVES = ("bottleneck", "hop-bytes")
-RANDOM_SAMPLES = 999
-"""An odd number, so that the median is one placement that can be shown."""
+__all__ = ["OBJECTIVES", "PlacementRow", "PlacementStudy", "Price", "Settings", "study_placements"]
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,11 @@ class PlacementRow:
     Attributes
     ----------
     which : str
-        ``best``, ``identity``, ``random`` (the median one) or ``worst``.
+        ``best``, ``identity``, ``random`` (the median one), ``worst``, ``given`` or the name of a named one.
     unit_of_rank : tuple of int
         Unit of rank r at [r].
     bottleneck_ns : float
-        Time of the busiest link, summed over the phases, in ns.
+        Time of the busiest link, summed over phases and (weighted) over patterns, in ns.
     bottleneck_bytes : float
         Load of the busiest link of the phase that takes longest, in bytes.
     bottleneck_link : str or None
@@ -39,8 +41,10 @@ class PlacementRow:
         That phase's name.
     hop_bytes : int
         Sum over all messages of bytes times hops.
+    cost : float
+        By the study's objective, in its unit.
     ratio : float
-        Cost over the best one's, by the study's objective.
+        Cost over the best one's.
     """
 
     which: str
@@ -50,104 +54,264 @@ class PlacementRow:
     bottleneck_link: str | None
     bottleneck_phase: str
     hop_bytes: int
+    cost: float
     ratio: float
 
 
 @dataclass(frozen=True)
+class Price:
+    """What one of several patterns pays for the placement that they share.
+
+    Attributes
+    ----------
+    pattern : str
+    weight : float
+    own_cost : float
+        Of the placement that is best for this pattern alone.
+    own_proven : bool
+        Whether that one is proven.
+    shared_cost : float
+        Of the shared placement, for this pattern.
+    identity_cost : float
+        Of rank order.
+    price : float
+        Shared over own cost; 1 is no loss.
+    own_unit_of_rank : tuple of int
+        The placement that is best for this pattern alone.
+    """
+
+    pattern: str
+    weight: float
+    own_cost: float
+    own_proven: bool
+    shared_cost: float
+    identity_cost: float
+    price: float
+    own_unit_of_rank: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class PlacementStudy:
-    """The rows, and how far they can be trusted."""
+    """The rows, and how far they can be trusted.
+
+    Attributes
+    ----------
+    machine : Machine
+    patterns : tuple of Pattern
+        That share the placement, mostly one.
+    weights : tuple of float
+    objective, unit : str
+        What was minimised, and in what its cost is.
+    rows : tuple of PlacementRow
+        The best first.
+    prices : tuple of Price
+        One per pattern where several share the placement, else none.
+    proven_optimal, worst_proven : bool
+    method, statement : str
+        How it was searched, and what that proves.
+    symmetry_order : int
+        Of the machine's links.
+    bound, gap : float or None
+        No placement costs less than `bound`; cost of the best over it, less 1. None where no bound is known.
+    optimal : tuple of tuple of int
+        Placements as good as the best, where they are known; the best among them.
+    certificate : str or None
+        The proof as JSON, where asked for.
+    """
 
     machine: Machine
-    pattern: Pattern
+    patterns: tuple[Pattern, ...]
+    weights: tuple[float, ...]
     objective: str
+    unit: str
     rows: tuple[PlacementRow, ...]
+    prices: tuple[Price, ...]
     proven_optimal: bool
     worst_proven: bool
+    method: str
     statement: str
     symmetry_order: int
+    bound: float | None
+    gap: float | None
+    optimal: tuple[tuple[int, ...], ...]
+    certificate: str | None
+
+    @property
+    def pattern(self) -> Pattern:
+        """The only pattern, or the first."""
+        return self.patterns[0]
 
     @property
     def best(self) -> PlacementRow:
         """The row of the best placement."""
         return self.rows[0]
 
+    def row(self, which: str) -> PlacementRow:
+        """The row of that name."""
+        return next(row for row in self.rows if row.which == which)
+
 
 def study_placements(
-    pattern: Pattern, machine: Machine, objective: str = "bottleneck", seed: int = 1, source: str = ""
+    pattern: Pattern | Sequence[Pattern],
+    machine: Machine,
+    objective: str = "bottleneck",
+    seed: int = 1,
+    source: str = "",
+    *,
+    weights: Sequence[float] | None = None,
+    settings: Settings | None = None,
+    named: bool = False,
+    given: Sequence[int] | None = None,
 ) -> PlacementStudy:
     """Searches the best placement and evaluates what it is compared with.
 
     Parameters
     ----------
-    pattern : Pattern
-        Who sends how much to whom; its phases run one after another.
+    pattern : Pattern or sequence of Pattern
+        Who sends how much to whom; phases run one after another. Several share one placement: its cost is the
+        sum of theirs, each times its weight.
     machine : Machine
         Where the ranks go; it needs at least as many units.
     objective : str
-        One of `OBJECTIVES`: the time of the busiest link, or bytes times hops.
+        One of `OBJECTIVES`.
     seed : int
         Of the local search and of the random placements.
     source : str
         Names the pattern's origin in errors.
+    weights : sequence of float, optional
+        One per pattern; 1 without.
+    settings : Settings, optional
+        How to search; its objective and seed give way to the two above.
+    named : bool
+        Also a row for every named placement.
+    given : sequence of int, optional
+        A placement that gets a row too.
     """
-    if objective not in OBJECTIVES:
-        raise InputError(f"objective '{objective}' is unknown, allowed: {', '.join(OBJECTIVES)}")
-    if pattern.ranks > len(machine.units):
-        allowed = f"at most {len(machine.units)}, the units of '{machine.name}'"
-        raise bad_field(source or pattern.name, "ranks", pattern.ranks, allowed)
-    identity = machine.identity_placement(pattern.ranks)
-    searcher = Searcher(machine)
-    found = searcher.search(pattern, objective=objective, seed=seed, find_worst=True)
+    patterns = (pattern,) if isinstance(pattern, Pattern) else tuple(pattern)
+    settings = (settings or Settings()).with_(objective=objective, seed=seed)
+    _check(patterns, machine, source)
+    costs = Costs(machine, patterns, _weights(patterns, weights), settings)
+    starts = named_starts(machine, patterns)
+    found = search_placements(costs, starts)
+    identity = list(machine.identity_placement(patterns[0].ranks))
     candidates = {
         "best": found.unit_of_rank,
         "identity": identity,
-        "random": _median_random(searcher, pattern, objective, seed),
+        "random": costs.median_random(),
         "worst": found.worst or identity,
     }
-    costs = {which: searcher.evaluate(pattern, units) for which, units in candidates.items()}
-    rows = tuple(_row(which, candidates[which], costs, machine, pattern, objective) for which in candidates)
+    if found.worst is None:
+        candidates["worst"] = max(candidates.values(), key=costs.of)
+    if given is not None:
+        candidates["given"] = list(given)
+    if named:
+        candidates |= {name: units for name, units in starts.items() if name not in candidates}
+    least = costs.of(found.unit_of_rank)
+    rows = tuple(_row(which, units, costs, least) for which, units in candidates.items())
     return PlacementStudy(
-        machine, pattern, objective, rows, found.proven_optimal, found.worst_proven, found.statement,
-        searcher.symmetry_order,
-    )  # fmt: skip
-
-
-def _median_random(searcher: Searcher, pattern: Pattern, objective: str, seed: int) -> list[int]:
-    drawn = [list(map(int, row)) for row in searcher.random_placements(pattern.ranks, RANDOM_SAMPLES, seed)]
-    drawn.sort(key=lambda units: (_cost(searcher.evaluate(pattern, units), objective), units))
-    return drawn[RANDOM_SAMPLES // 2]
-
-
-def _cost(evaluation: Evaluation, objective: str) -> float:
-    return evaluation.bottleneck_ns if objective == "bottleneck" else float(evaluation.hop_bytes)
-
-
-def _row(
-    which: str,
-    unit_of_rank: Sequence[int],
-    costs: dict[str, Evaluation],
-    machine: Machine,
-    pattern: Pattern,
-    objective: str,
-) -> PlacementRow:
-    mine, best = _cost(costs[which], objective), _cost(costs["best"], objective)
-    phase, busiest = _longest_phase(costs[which])
-    return PlacementRow(
-        which=which,
-        unit_of_rank=tuple(unit_of_rank),
-        bottleneck_ns=costs[which].bottleneck_ns,
-        bottleneck_bytes=busiest.bytes if busiest else 0.0,
-        bottleneck_link=machine.links[busiest.link].name if busiest and busiest.link >= 0 else None,
-        bottleneck_phase=pattern.phases[phase].name if busiest else "",
-        hop_bytes=costs[which].hop_bytes,
-        # Nothing to carry: every placement is as good as the best.
-        ratio=mine / best if best > 0 else 1.0,
+        machine=machine,
+        patterns=patterns,
+        weights=costs.weights,
+        objective=objective,
+        unit=costs.unit,
+        rows=rows,
+        prices=_prices(costs, found.unit_of_rank, identity) if len(patterns) > 1 else (),
+        proven_optimal=found.proven_optimal,
+        worst_proven=found.worst_proven,
+        method=found.method,
+        statement=found.statement,
+        symmetry_order=costs.searcher.symmetry_order,
+        bound=found.bound,
+        gap=least / found.bound - 1 if found.bound else None,
+        optimal=tuple(tuple(units) for units in found.optimal),
+        certificate=found.certificate,
     )
 
 
-def _longest_phase(evaluation: Evaluation) -> tuple[int, Bottleneck | None]:
-    phases = evaluation.phases
+def _check(patterns: Sequence[Pattern], machine: Machine, source: str) -> None:
+    for each in patterns:
+        if each.ranks > len(machine.units):
+            allowed = f"at most {len(machine.units)}, the units of '{machine.name}'"
+            raise bad_field(source or each.name, "ranks", each.ranks, allowed)
+        if each.ranks != patterns[0].ranks:
+            allowed = f"{patterns[0].ranks}, the ranks of '{patterns[0].name}' that shares the placement"
+            raise bad_field(source or each.name, "ranks", each.ranks, allowed)
+
+
+def _weights(patterns: Sequence[Pattern], weights: Sequence[float] | None) -> tuple[float, ...]:
+    given = tuple(float(weight) for weight in weights or ())
+    if len(given) > len(patterns):
+        raise InputError(
+            f"weights: found {len(given)}, allowed: at most {len(patterns)}, one per pattern in their order"
+        )
+    for weight in given:
+        if not 0 < weight < 1e6:
+            raise InputError(f"weight {weight:g}: allowed: above 0 and below 1e6")
+    return given + (1.0,) * (len(patterns) - len(given))
+
+
+def _prices(costs: Costs, shared: Sequence[int], identity: Sequence[int]) -> tuple[Price, ...]:
+    alone = [costs.alone(index) for index in range(len(costs.patterns))]
+    return tuple(
+        _price(each, weight, shared, identity) for each, weight in zip(alone, costs.weights, strict=True)
+    )
+
+
+def _price(alone: Costs, weight: float, shared: Sequence[int], identity: Sequence[int]) -> Price:
+    found = search_placements(alone, {**named_starts(alone.machine, alone.patterns), "shared": list(shared)})
+    own, here = alone.of(found.unit_of_rank), alone.of(shared)
+    return Price(
+        pattern=alone.patterns[0].name,
+        weight=weight,
+        own_cost=own,
+        own_proven=found.proven_optimal,
+        shared_cost=here,
+        identity_cost=alone.of(identity),
+        price=_ratio(here, own),
+        own_unit_of_rank=tuple(found.unit_of_rank),
+    )
+
+
+def _ratio(cost: float, least: float) -> float:
+    # Nothing to carry: every placement is as good as the best.
+    return cost / least if least > 0 else 1.0
+
+
+def _row(which: str, units: Sequence[int], costs: Costs, least: float) -> PlacementRow:
+    evaluations = [costs.searcher.evaluate(pattern, list(units)) for pattern in costs.patterns]
+    phase, busiest = _longest_phase(costs, evaluations)
+    links = costs.machine.links
+    cost = costs.of(units)
+    return PlacementRow(
+        which=which,
+        unit_of_rank=tuple(units),
+        bottleneck_ns=costs.weighted([each.bottleneck_ns for each in evaluations]),
+        bottleneck_bytes=busiest.bytes if busiest else 0.0,
+        bottleneck_link=links[busiest.link].name if busiest and busiest.link >= 0 else None,
+        bottleneck_phase=phase,
+        hop_bytes=sum(each.hop_bytes for each in evaluations),
+        cost=cost,
+        ratio=_ratio(cost, least),
+    )
+
+
+def _longest_phase(costs: Costs, evaluations: Sequence[Evaluation]) -> tuple[str, Bottleneck | None]:
+    phases = [
+        (phase.name, found)
+        for pattern, evaluation in zip(costs.patterns, evaluations, strict=True)
+        for phase, found in zip(pattern.phases, evaluation.phases, strict=True)
+    ]
     if not phases:
-        return 0, None
-    index = max(range(len(phases)), key=lambda phase: (phases[phase].time_ns, -phase))
-    return index, phases[index]
+        return "", None
+    index = max(range(len(phases)), key=lambda at: (phases[at][1].time_ns, -at))
+    return phases[index]
+
+
+def names_of(machine: Machine, units: Sequence[int]) -> list[str]:
+    """Names of units."""
+    return [machine.units[unit].name for unit in units]
+
+
+def rank_of_unit(units: Sequence[int]) -> Mapping[int, int]:
+    """Rank on every used unit."""
+    return {unit: rank for rank, unit in enumerate(units)}
