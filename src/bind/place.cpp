@@ -5,8 +5,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -64,18 +67,85 @@ place::Objective to_objective(const std::string& name) {
   raise(bad_field("", "objective", "'" + name + "'", "bottleneck, hop-bytes"));
 }
 
-SearchResult search(Ready& ready, const Pattern& pattern, const std::string& objective, std::uint64_t seed,
-                    int exhaustive_ranks, std::uint64_t local_evaluations, bool find_worst) {
+place::Wanted to_method(const std::string& name) {
+  if (name == "auto") return place::Wanted::automatic;
+  if (name == "exhaustive") return place::Wanted::exhaustive;
+  if (name == "branch-and-bound") return place::Wanted::branch_and_bound;
+  if (name == "local") return place::Wanted::local;
+  raise(bad_field("", "method", "'" + name + "'", "auto, exhaustive, branch-and-bound, local"));
+}
+
+/// A callback of Python's, asked from code that has released the GIL. What it raises ends the search and is raised
+/// again when the search has returned.
+class StopRequest {
+ public:
+  explicit StopRequest(nb::object callback) : callback_(std::move(callback)) {}
+
+  std::function<bool()> asked() {
+    if (callback_.is_none()) return {};
+    return [this] {
+      if (error_) return true;
+      const nb::gil_scoped_acquire acquire;
+      try {
+        return nb::cast<bool>(callback_());
+      } catch (...) {
+        error_ = std::current_exception();
+        return true;
+      }
+    };
+  }
+  void raise_error() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  nb::object callback_;
+  std::exception_ptr error_;
+};
+
+std::vector<Pattern> to_patterns(const nb::object& source) {
+  if (nb::isinstance<Pattern>(source)) return {nb::cast<Pattern>(source)};
+  std::vector<Pattern> patterns;
+  for (const nb::handle each : source) patterns.push_back(nb::cast<Pattern>(each));
+  return patterns;
+}
+
+SearchResult search(Ready& ready, const nb::object& pattern, const std::string& objective, std::uint64_t seed,
+                    int exhaustive_ranks, std::uint64_t local_evaluations, bool find_worst,
+                    const std::optional<std::vector<double>>& weights, const std::string& method,
+                    const std::vector<std::vector<UnitId>>& starts, std::uint64_t nodes, nb::object should_stop,
+                    bool certify) {
   SearchOptions options;
   options.objective = to_objective(objective);
   options.seed = seed;
   options.exhaustive_ranks = exhaustive_ranks;
   options.local_evaluations = local_evaluations;
   options.find_worst = find_worst;
-  return unwrap([&] {
+  options.method = to_method(method);
+  for (const std::vector<UnitId>& start : starts) options.starts.push_back({start});
+  options.nodes = nodes;
+  options.certify = certify;
+  StopRequest stop(std::move(should_stop));
+  options.should_stop = stop.asked();
+  const std::vector<Pattern> patterns = to_patterns(pattern);
+  Result<SearchResult> found = [&] {
     const nb::gil_scoped_release release;
-    return ready.searcher.search(pattern, options);
-  }());
+    return ready.searcher.search(patterns, weights.value_or(std::vector<double>{}), options);
+  }();
+  stop.raise_error();
+  return unwrap(std::move(found));
+}
+
+const char* method_name(const SearchResult& result) {
+  switch (result.method) {
+    case place::Method::exhaustive:
+      return "exhaustive";
+    case place::Method::branch_and_bound:
+      return "branch-and-bound";
+    case place::Method::local:
+      break;
+  }
+  return "local";
 }
 
 MatrixOut<std::int32_t> random_placements(const Ready& ready, int ranks, int samples, std::uint64_t seed) {
@@ -118,15 +188,27 @@ void bind_result(nb::module_& module) {
   nb::class_<SearchResult>(module, "SearchResult", "The best placement that a search found, and how it knows.")
       .def_prop_ro("unit_of_rank", [](const SearchResult& result) { return result.placement.unit_of_rank; })
       .def_ro("evaluation", &SearchResult::evaluation)
-      .def_prop_ro(
-          "method",
-          [](const SearchResult& result) {
-            return result.method == place::Method::exhaustive ? "exhaustive" : "local";
-          },
-          "``exhaustive`` or ``local``.")
+      .def_prop_ro("method", &method_name, "``exhaustive``, ``branch-and-bound`` or ``local``.")
       .def_ro("proven_optimal", &SearchResult::proven_optimal)
       .def_ro("statement", &SearchResult::statement, "One line: the proof, or what was tried.")
-      .def_ro("evaluated", &SearchResult::evaluated, "How many placements were evaluated.")
+      .def_ro("evaluated", &SearchResult::evaluated,
+              "How many placements were evaluated; of branch and bound the nodes of the tree.")
+      .def_ro(
+          "bound_ns", &SearchResult::bound_ns,
+          "No placement's objective is less (in ns; hop-bytes where those are the objective); 0: nothing known.")
+      .def_prop_ro(
+          "gap", [](const SearchResult& result) { return result.gap(result.evaluation.bottleneck_ns); },
+          "Bottleneck found over `bound_ns`, less 1: 0 where proven optimal, inf where nothing is known.")
+      .def_prop_ro(
+          "optimal",
+          [](const SearchResult& result) {
+            std::vector<std::vector<UnitId>> all;
+            for (const Placement& placement : result.optimal) all.push_back(placement.unit_of_rank);
+            return all;
+          },
+          "Where placements were enumerated: up to 16 optimal ones, one of every set that symmetry makes equal.")
+      .def_ro("certificate", &SearchResult::certificate,
+              "JSON text that corewise.analysis.certificate checks; None where none was asked for or possible.")
       .def_prop_ro(
           "worst",
           [](const SearchResult& result) -> std::optional<std::vector<UnitId>> {
@@ -146,16 +228,33 @@ void bind_place(nb::module_& module) {
       .def("__init__", &make_ready, "machine"_a)
       .def("evaluate", &evaluate, "pattern"_a, "unit_of_rank"_a,
            "Costs of a placement. Traffic is split evenly over tied routes; phases run one after another.")
-      .def("search", &search, "pattern"_a, "objective"_a = "bottleneck", "seed"_a = 1, "exhaustive_ranks"_a = 8,
-           "local_evaluations"_a = 200'000, "find_worst"_a = false,
-           "The placement with the least ``bottleneck`` or ``hop-bytes`` (the other one chooses among equals): by\n"
-           "enumeration with proof up to `exhaustive_ranks` ranks, else by local search. The same input gives the "
-           "same result.")
+      .def(
+          "search", &search, "pattern"_a, "objective"_a = "bottleneck", "seed"_a = 1, "exhaustive_ranks"_a = 8,
+          "local_evaluations"_a = 200'000, "find_worst"_a = false, "weights"_a = nb::none(), "method"_a = "auto",
+          "starts"_a = std::vector<std::vector<UnitId>>{}, "nodes"_a = 5'000'000, "should_stop"_a = nb::none(),
+          "certify"_a = false,
+          nb::sig(
+              "def search(self, pattern: Pattern | Sequence[Pattern], objective: str = 'bottleneck', seed: "
+              "int = 1, "
+              "exhaustive_ranks: int = 8, local_evaluations: int = 200000, find_worst: bool = False, "
+              "weights: Sequence[float] | None = None, method: str = 'auto', starts: Sequence[Sequence[int]] = [], "
+              "nodes: int = 5000000, should_stop: Callable[[], bool] | None = None, certify: bool = False) -> "
+              "SearchResult"),
+          "The placement with the least ``bottleneck`` or ``hop-bytes`` (the other one chooses among equals).\n\n"
+          "Several patterns share one placement: the objective is the sum of `weights` times their bottlenecks.\n"
+          "`method`: ``exhaustive`` (proof, few ranks), ``branch-and-bound`` (proof, or a bound when `nodes` are\n"
+          "spent), ``local``, or ``auto``: the first that is within reach. `starts` are tried as they are and\n"
+          "improved. `should_stop` is called now and then; true ends the search with what is known. The same "
+          "input\n"
+          "gives the same result, unless `should_stop` ends it.")
       .def("random_placements", &random_placements, "ranks"_a, "samples"_a, "seed"_a = 1,
            "Placements drawn uniformly: ndarray of int32, shape (samples, ranks).")
       .def_prop_ro(
           "symmetry_order", [](Ready& ready) { return ready.searcher.symmetry().order(); },
-          "Order of the group of units that can trade places without any link noticing.");
+          "Order of the group of units that can trade places without any link noticing.")
+      .def_prop_ro(
+          "unmerged_symmetry_order", [](Ready& ready) { return ready.searcher.unmerged_symmetry().order(); },
+          "The same on all stops and links, none merged: of the group that simulated time allows.");
 }
 
 }  // namespace corewise::bind

@@ -16,7 +16,7 @@ std::size_t index(int value) {
 }  // namespace
 
 LinkLoadCost::LinkLoadCost(const RoutedShares& shares, const Workload& work)
-    : shares_(shares.merged()), phases_(work.phases.size()), exchanges_(index(work.ranks)) {
+    : shares_(shares.merged()), phases_(work.phases.size()), weights_(work.weights), exchanges_(index(work.ranks)) {
   for (std::size_t phase = 0; phase < phases_; ++phase) {
     for (const Traffic& traffic : work.phases[phase]) {
       const Exchange exchange{traffic.from, traffic.to, traffic.bytes, phase * index(shares_.links())};
@@ -83,7 +83,7 @@ Score LinkLoadCost::score() {
       for (int link = 0; link < shares_.links(); ++link)
         most_ns = std::max(most_ns, shares_.time_ns(load[link], link));
     }
-    sum_ns += most_ns;
+    sum_ns += weights_.empty() ? most_ns : weights_[phase] * most_ns;
   }
   return {sum_ns, static_cast<double>(hop_bytes_)};
 }
@@ -92,9 +92,10 @@ double LinkLoadCost::guide() {
   const std::uint64_t* load = load_parts_.data();
   double sum = 0;
   for (std::size_t phase = 0; phase < phases_; ++phase, load += shares_.links()) {
+    const double weight = weights_.empty() ? 1.0 : weights_[phase];
     for (int link = 0; link < shares_.links(); ++link) {
       const double time_ns = shares_.time_ns(load[link], link);
-      sum += time_ns * time_ns;
+      sum += weight * time_ns * time_ns;
     }
   }
   return sum;

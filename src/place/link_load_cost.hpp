@@ -40,6 +40,7 @@ class LinkLoadCost final : public IncrementalCost {
 
   RoutedShares shares_;
   std::size_t phases_;
+  std::vector<double> weights_;  ///< per phase; empty: all 1
   std::vector<int> unit_of_rank_;
   std::vector<int> rank_on_unit_;                 ///< -1: empty
   std::vector<std::vector<Exchange>> exchanges_;  ///< per rank, both directions

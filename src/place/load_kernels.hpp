@@ -170,7 +170,7 @@ class SparseKernel {
     const std::uint64_t* load = loads_at(placed);
     double sum_ns = 0;
     for (std::size_t phase = 0; phase < exchanges_.size(); ++phase, load += links_) {
-      sum_ns += most_ns(load);
+      sum_ns += work_.weight(phase) * most_ns(load);
     }
     return sum_ns;
   }

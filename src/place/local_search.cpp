@@ -42,7 +42,7 @@ class Descent {
     descend();
   }
 
-  bool budget_left() const { return result_.evaluated < options_.budget_evaluations; }
+  bool budget_left() const { return !stopped_ && result_.evaluated < options_.budget_evaluations; }
   LocalSearchResult take_result() { return std::move(result_); }
 
  private:
@@ -63,6 +63,7 @@ class Descent {
 
   Height measure() {
     ++result_.evaluated;
+    if (result_.evaluated % 1024 == 0 && options_.should_stop && options_.should_stop()) stopped_ = true;
     const Score score = cost_.score();
     const Score signed_score{sign() * score.primary, sign() * score.secondary};
     if (!has_best_ || signed_score < best_) {
@@ -103,6 +104,7 @@ class Descent {
   std::vector<Move> moves_;
   Height here_{};
   bool has_best_ = false;
+  bool stopped_ = false;
   Score best_;
   LocalSearchResult result_;
 };

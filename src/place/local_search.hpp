@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "machine/placement.hpp"
@@ -21,6 +22,7 @@ struct LocalSearchOptions {
   std::uint64_t budget_evaluations = 200'000;
   int random_starts = 4;  ///< besides those given
   Direction direction = Direction::minimise;
+  std::function<bool()> should_stop = {};  ///< asked every 1024 evaluations; true ends the search
 };
 
 struct LocalSearchResult {

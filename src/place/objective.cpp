@@ -3,6 +3,8 @@
 #include "place/objective.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
@@ -78,6 +80,22 @@ Merging find_merging(const RoutedShares& shares) {
     least = std::min(least, bandwidth);
   }
   return merging;
+}
+
+/// (bandwidth, latency, lanes) of the links of a chain, in the order of travel.
+using Chain = std::vector<std::array<double, 3>>;
+
+/// Fills in the chains that this route is the first to show whole.
+void note_chains(const machine::Machine& machine, const std::vector<int>& twin, const machine::Route& route,
+                 std::vector<Chain>& chains) {
+  std::map<int, Chain> seen;
+  for (const machine::LinkId id : route.links) {
+    const machine::Link& link = machine.links[index(id)];
+    seen[twin[index(id)]].push_back({link.bandwidth_gb_per_s, link.latency_ns, static_cast<double>(link.lanes)});
+  }
+  for (auto& [first, chain] : seen) {
+    if (chain.size() > chains[index(first)].size()) chains[index(first)] = std::move(chain);
+  }
 }
 
 Status check_entry(int ranks, int from, int to, const std::string& field) {
@@ -184,6 +202,37 @@ RoutedShares RoutedShares::merged() const {
   return made;
 }
 
+RoutedShares RoutedShares::with_bandwidths(std::vector<double> bandwidth_gb_per_s) const {
+  RoutedShares made = *this;
+  made.bandwidth_gb_per_s_ = std::move(bandwidth_gb_per_s);
+  made.note_bandwidths();
+  return made;
+}
+
+std::vector<int> RoutedShares::twins() const {
+  const std::vector<Signature> all = signatures(*this);
+  std::map<Signature, int> first;
+  std::vector<int> twin;
+  for (int link = 0; link < links(); ++link) twin.push_back(first.emplace(all[index(link)], link).first->second);
+  return twin;
+}
+
+Result<RoutedShares> unmerged_shares(const machine::Machine& machine) {
+  Result<RoutedShares> made = RoutedShares::of(machine);
+  if (!made.ok()) return made.status();
+  const std::vector<int> twin = made.value().twins();
+  std::vector<Chain> chains(machine.links.size());
+  for (const auto& alternatives : machine.route_table) {
+    for (const machine::Route& route : alternatives) note_chains(machine, twin, route, chains);
+  }
+  std::map<Chain, double> known;
+  std::vector<double> label;
+  for (const int first : twin) {
+    label.push_back(known.emplace(chains[index(first)], 1.0 + static_cast<double>(known.size())).first->second);
+  }
+  return made.value().with_bandwidths(std::move(label));
+}
+
 std::uint64_t Workload::total_bytes() const {
   std::uint64_t sum = 0;
   for (const auto& phase : phases) {
@@ -207,6 +256,34 @@ Result<Workload> workload(const pattern::Pattern& pattern) {
     if (Status status = add_phase(pattern.phases[phase].messages, field, work); !status.ok()) return status;
   }
   return work;
+}
+
+Result<Workload> workload(std::span<const pattern::Pattern> patterns, std::span<const double> weights) {
+  if (patterns.empty()) return bad_field("", "patterns", "none", "at least one");
+  if (!weights.empty() && weights.size() != patterns.size()) {
+    return bad_field("", "weights", std::to_string(weights.size()),
+                     "one per pattern (" + std::to_string(patterns.size()) + ")");
+  }
+  Workload all;
+  for (std::size_t k = 0; k < patterns.size(); ++k) {
+    Result<Workload> one = workload(patterns[k]);
+    if (!one.ok()) return one.status();
+    const double weight = weights.empty() ? 1.0 : weights[k];
+    if (!(weight > 0 && std::isfinite(weight))) {
+      return bad_field("", "weights[" + std::to_string(k) + "]", std::to_string(weight), "positive numbers");
+    }
+    if (k > 0 && one.value().ranks != all.ranks) {
+      return bad_field("", "patterns[" + std::to_string(k) + "].ranks", std::to_string(one.value().ranks),
+                       std::to_string(all.ranks) + ", as in the first pattern: they share one placement");
+    }
+    all.ranks = one.value().ranks;
+    for (auto& phase : one.value().phases) {
+      all.phases.push_back(std::move(phase));
+      all.weights.push_back(weight);
+    }
+  }
+  if (weights.empty()) all.weights.clear();
+  return all;
 }
 
 Status check_fits(const RoutedShares& shares, const Workload& work) {
@@ -239,7 +316,7 @@ Evaluation evaluate(const RoutedShares& shares, const Workload& work,
         load_parts[index(share.link)] += traffic.bytes * share.parts;
     }
     result.phases.push_back(slowest(shares, load_parts));
-    result.bottleneck_ns += result.phases.back().time_ns;
+    result.bottleneck_ns += work.weight(result.phases.size() - 1) * result.phases.back().time_ns;
     for (std::size_t link = 0; link < load_parts.size(); ++link) result.load_parts[link] += load_parts[link];
   }
   return result;

@@ -58,6 +58,10 @@ class RoutedShares {
   /// The same routes with links that always carry the same traffic (a chain through stops without units) joined
   /// into one of the least bandwidth, and links that no route uses dropped. Bottlenecks stay what they were.
   [[nodiscard]] RoutedShares merged() const;
+  /// The same routes with these bandwidths, one per link.
+  [[nodiscard]] RoutedShares with_bandwidths(std::vector<double> bandwidth_gb_per_s) const;
+  /// For every link the lowest-numbered one that always carries the same traffic; itself where it is that one.
+  [[nodiscard]] std::vector<int> twins() const;
 
  private:
   [[nodiscard]] std::size_t pair_index(int from, int to) const {
@@ -75,6 +79,12 @@ class RoutedShares {
   std::vector<int> hops_;
 };
 
+/// The routes of `machine` with a number per link in place of its bandwidth: equal for links that stand for equal
+/// chains of links (bandwidths and latencies in the order of travel). The symmetries of these shares are those of
+/// the machine on all its stops and links, none merged: what simulated time needs. Times of these shares mean
+/// nothing.
+Result<RoutedShares> unmerged_shares(const machine::Machine& machine);
+
 struct Traffic {
   int from = 0;
   int to = 0;
@@ -82,9 +92,13 @@ struct Traffic {
 };
 
 /// A pattern as searches use it: per phase one entry per ordered pair, sorted, without self and empty messages.
+/// Several patterns that share one placement are the phases of all, each with its pattern's weight.
 struct Workload {
   int ranks = 0;
   std::vector<std::vector<Traffic>> phases;
+  std::vector<double> weights = {};  ///< per phase, positive; empty: all 1
+
+  [[nodiscard]] double weight(std::size_t phase) const { return weights.empty() ? 1.0 : weights[phase]; }
 
   [[nodiscard]] std::uint64_t total_bytes() const;
 };
@@ -92,6 +106,9 @@ struct Workload {
 Result<Workload> workload(const pattern::Matrix& matrix);
 /// Ordered phases; empty ones are kept, they cost nothing.
 Result<Workload> workload(const pattern::Pattern& pattern);
+/// Patterns of equal ranks that share one placement: cost is the sum of weight times bottleneck. Weights positive
+/// and finite, one per pattern; none given means 1 each.
+Result<Workload> workload(std::span<const pattern::Pattern> patterns, std::span<const double> weights);
 
 /// At least one rank, no more ranks than units, and loads that stay exact in 63 bits.
 Status check_fits(const RoutedShares& shares, const Workload& work);
@@ -106,7 +123,7 @@ struct Evaluation {
   std::vector<std::uint64_t> load_parts;  ///< per link, phases summed; load in bytes = parts / parts_per_byte
   std::uint32_t parts_per_byte = 1;
   std::vector<Bottleneck> phases;
-  double bottleneck_ns = 0;  ///< sum over the phases
+  double bottleneck_ns = 0;  ///< sum over the phases, each times its weight
   std::uint64_t hop_bytes = 0;
 
   [[nodiscard]] double load_bytes(machine::LinkId link) const {

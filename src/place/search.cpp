@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "place/search.hpp"
 
+#include <algorithm>
+#include <cstdio>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "place/branch_and_bound.hpp"
+#include "place/certificate.hpp"
 #include "place/hop_bytes_cost.hpp"
 #include "place/link_load_cost.hpp"
 
@@ -42,6 +47,8 @@ SearchResult proven(ExhaustiveResult found) {
   result.proven_optimal = true;
   result.statement = proof_statement(found);
   result.evaluated = found.evaluated;
+  result.bound_ns = found.best_score.primary;
+  result.optimal = found.optimal;
   if (found.worst) result.worst = WorstReference{*found.worst, found.worst_score, true};
   result.enumeration = std::move(found);
   return result;
@@ -52,12 +59,22 @@ SearchResult proven(ExhaustiveResult found) {
 Result<Searcher> Searcher::of(const machine::Machine& machine) {
   Result<RoutedShares> shares = RoutedShares::of(machine);
   if (!shares.ok()) return shares.status();
-  return Searcher(std::move(shares).value());
+  return Searcher(machine, std::move(shares).value());
 }
 
 const Symmetry& Searcher::symmetry() {
   if (!symmetry_) symmetry_.emplace(shares_);
   return *symmetry_;
+}
+
+const Symmetry& Searcher::unmerged_symmetry() {
+  // The routes were readable when the searcher was made, so they are now.
+  if (!unmerged_symmetry_) unmerged_symmetry_.emplace(unmerged_shares(*machine_).value());
+  return *unmerged_symmetry_;
+}
+
+std::optional<Representatives> Searcher::unmerged_representatives(int ranks, std::uint64_t limit) {
+  return representatives(unmerged_symmetry(), ranks, limit);
 }
 
 const LinkLoadEnumeration* Searcher::enumeration(int ranks, std::uint64_t limit) {
@@ -75,7 +92,6 @@ const LinkLoadEnumeration* Searcher::enumeration(int ranks, std::uint64_t limit)
 
 /// Nothing where there are too many placements to look at every one.
 std::optional<ExhaustiveResult> Searcher::enumerate(const Workload& work, const SearchOptions& options) {
-  if (work.ranks > options.exhaustive_ranks) return std::nullopt;
   ExhaustiveOptions how;
   how.find_worst = options.find_worst;
   if (options.objective == Objective::bottleneck) {
@@ -98,22 +114,113 @@ SearchResult Searcher::search_locally(const Workload& work, const SearchOptions&
   LocalSearchOptions local;
   local.seed = options.seed;
   local.budget_evaluations = options.local_evaluations;
-  LocalSearchResult found = local_search(*cost, {identity(work.ranks), greedy_placement(shares_, work)}, local);
+  local.should_stop = options.should_stop;
+  std::vector<machine::Placement> starts{identity(work.ranks), greedy_placement(shares_, work)};
+  starts.insert(starts.end(), options.starts.begin(), options.starts.end());
+  LocalSearchResult found = local_search(*cost, starts, local);
   SearchResult result;
   result.placement = std::move(found.best);
   result.evaluated = found.evaluated;
   result.statement = "not proven: best of " + std::to_string(found.evaluated) + " placements of a local search";
-  if (options.find_worst) result.worst = worst_locally(*cost, work, options);
   return result;
+}
+
+double SearchResult::gap(double found) const {
+  if (proven_optimal || found <= bound_ns) return 0;
+  return bound_ns > 0 ? found / bound_ns - 1 : std::numeric_limits<double>::infinity();
+}
+
+bool Searcher::can_bound(const Workload& work, const SearchOptions& options) const {
+  return options.objective == Objective::bottleneck && work.ranks <= most_cut_ranks &&
+         shares_.units() <= most_cut_units;
+}
+
+/// Local search for a good start, then the tree.
+SearchResult Searcher::search_bounded(const Workload& work, const SearchOptions& options) {
+  SearchResult result = search_locally(work, options);
+  BranchAndBound tree(*machine_, shares_, symmetry(), work);
+  const BranchAndBoundOptions how{options.nodes, options.should_stop};
+  BranchAndBoundResult found = tree.minimise(result.placement, how);
+  result.placement = std::move(found.best);
+  result.method = Method::branch_and_bound;
+  result.proven_optimal = found.closed;
+  result.evaluated = found.nodes;
+  const double found_ns = evaluate(shares_, work, result.placement.unit_of_rank).bottleneck_ns;
+  result.bound_ns = found.closed ? found_ns : std::min(found.bound_ns, found_ns);
+  if (found.closed) {
+    result.statement = "optimal: closed a tree of " + std::to_string(found.nodes) + " nodes";
+  } else {
+    char gap_text[32];
+    std::snprintf(gap_text, sizeof(gap_text), "%.1f", 100 * result.gap(found_ns));
+    result.statement = "not proven: at most " + std::string(gap_text) + " % above the optimum after " +
+                       std::to_string(found.nodes) + " nodes of branch and bound";
+    if (result.bound_ns <= 0) {
+      result.statement = "not proven: no bound after " + std::to_string(found.nodes) + " nodes of branch and bound";
+    }
+    if (options.should_stop && options.should_stop()) result.statement += ", stopped from outside";
+  }
+  return result;
+}
+
+/// A bound for what local search found, without a tree.
+void Searcher::bound(const Workload& work, const SearchOptions& options, SearchResult& result) {
+  if (result.proven_optimal || result.method != Method::local || !can_bound(work, options)) return;
+  result.bound_ns = std::min(BranchAndBound(*machine_, shares_, symmetry(), work).root_ns(),
+                             evaluate(shares_, work, result.placement.unit_of_rank).bottleneck_ns);
+}
+
+SearchResult Searcher::choose(const Workload& work, const SearchOptions& options) {
+  const bool may_enumerate = options.method == Wanted::exhaustive ||
+                             (options.method == Wanted::automatic && work.ranks <= options.exhaustive_ranks);
+  if (may_enumerate) {
+    if (std::optional<ExhaustiveResult> all = enumerate(work, options)) return proven(std::move(*all));
+  }
+  const bool may_bound = options.method == Wanted::automatic || options.method == Wanted::branch_and_bound;
+  return may_bound && can_bound(work, options) ? search_bounded(work, options) : search_locally(work, options);
+}
+
+void Searcher::certify(const Workload& work, const SearchOptions& options, SearchResult& result) {
+  if (!options.certify || result.bound_ns <= 0 || !can_bound(work, options)) return;
+  BranchAndBound tree(*machine_, shares_, symmetry(), work);
+  const std::optional<ClosedTree> closed = tree.close(result.bound_ns, options.certificate_letters);
+  if (closed) {
+    result.certificate =
+        certificate_json(*machine_, work, result.placement, result.evaluation.bottleneck_ns, tree, *closed);
+  } else {
+    result.statement +=
+        "; no certificate: its tree has more than " + std::to_string(options.certificate_letters) + " entries";
+  }
 }
 
 Result<SearchResult> Searcher::search(const Result<Workload>& work, const SearchOptions& options) {
   if (!work.ok()) return work.status();
   if (Status status = check_fits(shares_, work.value()); !status.ok()) return status;
-  std::optional<ExhaustiveResult> all = enumerate(work.value(), options);
-  SearchResult result = all ? proven(std::move(*all)) : search_locally(work.value(), options);
+  for (std::size_t k = 0; k < options.starts.size(); ++k) {
+    const machine::Placement& start = options.starts[k];
+    if (Status status = machine::check(start, *machine_); !status.ok()) return status;
+    if (static_cast<int>(start.unit_of_rank.size()) != work.value().ranks) {
+      return bad_field("", "starts[" + std::to_string(k) + "]",
+                       std::to_string(start.unit_of_rank.size()) + " ranks",
+                       std::to_string(work.value().ranks) + " (the ranks of the pattern)");
+    }
+  }
+  if (options.objective == Objective::hop_bytes && !work.value().weights.empty()) {
+    return bad_field("", "weights", "weights with objective hop-bytes", "no weights, or objective bottleneck");
+  }
+  SearchResult result = choose(work.value(), options);
   result.evaluation = evaluate(shares_, work.value(), result.placement.unit_of_rank);
+  if (options.find_worst && !result.worst) {
+    const auto cost = make_cost(options.objective, shares_, work.value());
+    result.worst = worst_locally(*cost, work.value(), options);
+  }
+  bound(work.value(), options, result);
+  certify(work.value(), options, result);
   return result;
+}
+
+Result<SearchResult> Searcher::search(std::span<const pattern::Pattern> patterns, std::span<const double> weights,
+                                      const SearchOptions& options) {
+  return search(workload(patterns, weights), options);
 }
 
 Result<SearchResult> Searcher::search(const pattern::Matrix& matrix, const SearchOptions& options) {

@@ -1,16 +1,20 @@
-// Search: the front of the room. Takes a machine and a pattern, chooses enumeration or local search, and says
-// what it found, how, and whether it is proven. Owns that choice.
+// Search: the front of the room. Takes a machine and one or several patterns, chooses enumeration, branch and bound
+// or local search, and says what it found, how, and what is proven. Owns that choice.
 //
-// Contract: the placement is always valid; the same input gives the same result. A matrix is judged by its one
-// bottleneck, a pattern by the sum of its phases' bottlenecks. More ranks than units is one error.
+// Contract: the placement is always valid; the same input gives the same result, unless `should_stop` ends the
+// search early: then the statement says so. A matrix is judged by its one bottleneck, a pattern by the sum of its
+// phases' bottlenecks, several patterns by the weighted sum. More ranks than units is one error.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "place/exhaustive.hpp"
 #include "place/local_search.hpp"
@@ -23,6 +27,10 @@ namespace corewise::place {
 /// What is minimised; the other one chooses among equals.
 enum class Objective { bottleneck, hop_bytes };
 
+/// What a caller may ask for; automatic: enumeration where few placements represent all, branch and bound for up to
+/// 16 ranks on up to 64 units, else local search.
+enum class Wanted { automatic, exhaustive, branch_and_bound, local };
+
 struct SearchOptions {
   Objective objective = Objective::bottleneck;
   std::uint64_t seed = 1;
@@ -30,17 +38,30 @@ struct SearchOptions {
   std::uint64_t exhaustive_evaluations = 2'000'000;  ///< and up to so many representatives
   std::uint64_t local_evaluations = 200'000;
   bool find_worst = false;  ///< also the worst placement, as a reference
+  Wanted method = Wanted::automatic;
+  std::vector<machine::Placement> starts = {};  ///< also tried as they are; the result is never worse
+  std::uint64_t nodes = 5'000'000;              ///< budget of branch and bound
+  std::function<bool()> should_stop = {};       ///< asked now and then; true ends the search with what is known
+  bool certify = false;                         ///< also a certificate of the bound (docs/formats/certificate.md)
+  std::size_t certificate_letters = 2'000'000;  ///< of the closed tree, at most
 };
 
-enum class Method { exhaustive, local };
+enum class Method { exhaustive, branch_and_bound, local };
 
 struct SearchResult {
   machine::Placement placement;
   Evaluation evaluation;  ///< of `placement`, on the links of the machine as described
   Method method = Method::local;
   bool proven_optimal = false;
-  std::string statement;  ///< one line: the proof, or what was tried
-  std::uint64_t evaluated = 0;
+  std::string statement;        ///< one line: the proof, or what was tried
+  std::uint64_t evaluated = 0;  ///< placements; of branch and bound the nodes
+  double bound_ns = 0;          ///< no placement's objective is less; hop-bytes where those are the objective
+  std::vector<machine::Placement> optimal = {};  ///< where enumerated: optimal placements, one per orbit
+  std::optional<std::string> certificate = {};   ///< a JSON document, where asked for and possible
+
+  /// Found over bound, less 1; 0 where proven optimal, infinite where nothing is known.
+  [[nodiscard]] double gap(double found) const;
+
   std::optional<ExhaustiveResult> enumeration;
   std::optional<WorstReference> worst;
 };
@@ -56,16 +77,32 @@ class Searcher {
 
   Result<SearchResult> search(const pattern::Matrix& matrix, const SearchOptions& options = {});
   Result<SearchResult> search(const pattern::Pattern& pattern, const SearchOptions& options = {});
+  /// Several patterns that share one placement; see workload().
+  Result<SearchResult> search(std::span<const pattern::Pattern> patterns, std::span<const double> weights,
+                              const SearchOptions& options = {});
+
+  /// The group on all stops and links, none merged: for simulated time. Computed at the first call.
+  const Symmetry& unmerged_symmetry();
+  /// One placement of every orbit of that group; nothing where there are more than `limit`.
+  std::optional<Representatives> unmerged_representatives(int ranks, std::uint64_t limit);
 
  private:
-  explicit Searcher(RoutedShares shares) : shares_(std::move(shares)) {}
+  Searcher(const machine::Machine& machine, RoutedShares shares)
+      : machine_(std::make_shared<const machine::Machine>(machine)), shares_(std::move(shares)) {}
   Result<SearchResult> search(const Result<Workload>& work, const SearchOptions& options);
   const LinkLoadEnumeration* enumeration(int ranks, std::uint64_t limit);
   std::optional<ExhaustiveResult> enumerate(const Workload& work, const SearchOptions& options);
   SearchResult search_locally(const Workload& work, const SearchOptions& options) const;
+  SearchResult search_bounded(const Workload& work, const SearchOptions& options);
+  SearchResult choose(const Workload& work, const SearchOptions& options);
+  void certify(const Workload& work, const SearchOptions& options, SearchResult& result);
+  void bound(const Workload& work, const SearchOptions& options, SearchResult& result);
+  [[nodiscard]] bool can_bound(const Workload& work, const SearchOptions& options) const;
 
+  std::shared_ptr<const machine::Machine> machine_;
   RoutedShares shares_;
   std::optional<Symmetry> symmetry_;
+  std::optional<Symmetry> unmerged_symmetry_;
   /// By ranks and limit; nothing where there are too many representatives.
   std::map<std::pair<int, std::uint64_t>, std::optional<LinkLoadEnumeration>> enumerations_;
 };

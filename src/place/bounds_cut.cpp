@@ -1,0 +1,314 @@
+// Cut bound: which stops, and the tables. See bounds_cut.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "place/bounds_cut.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+namespace corewise::place {
+
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+std::size_t index(int value) {
+  return static_cast<std::size_t>(value);
+}
+
+using StopSet = std::vector<bool>;
+
+class CutFinder {
+ public:
+  explicit CutFinder(const machine::Machine& machine)
+      : machine_(machine), on_route_(machine.links.size(), false), stops_(static_cast<int>(machine.stops.size())) {
+    for (const auto& alternatives : machine.route_table) {
+      for (const machine::Route& route : alternatives) {
+        for (const machine::LinkId link : route.links) on_route_[index(link)] = true;
+      }
+    }
+    measure_distances();
+  }
+
+  std::vector<Cut> run(std::size_t most) {
+    std::vector<StopSet> sides;
+    for (int stop = 0; stop < stops_; ++stop) note({stop_set([&](int other) { return other == stop; })});
+    for (const machine::Link& link : machine_.links) {
+      StopSet side = stop_set([&](int stop) { return distance(stop, link.from) < distance(stop, link.to); });
+      if (std::find(sides.begin(), sides.end(), side) == sides.end()) sides.push_back(side);
+    }
+    for (const StopSet& side : sides) note(side);
+    for (int a = 0; a < stops_; ++a) {
+      for (int b = a + 1; b < stops_ && stops_ <= 64; ++b) {
+        note(stop_set([&](int stop) { return distance(a, stop) + distance(stop, b) == distance(a, b); }));
+      }
+    }
+    for (std::size_t a = 0; a < sides.size() && sides.size() <= 200; ++a) {
+      for (std::size_t b = a + 1; b < sides.size(); ++b) {
+        note(stop_set([&](int stop) { return sides[a][index(stop)] && sides[b][index(stop)]; }));
+      }
+    }
+    return chosen(most);
+  }
+
+ private:
+  template <class Holds>
+  StopSet stop_set(const Holds& holds) const {
+    StopSet set(index(stops_));
+    for (int stop = 0; stop < stops_; ++stop) set[index(stop)] = holds(stop);
+    return set;
+  }
+
+  void measure_distances() {
+    constexpr int far = 1 << 20;
+    distance_.assign(index(stops_) * index(stops_), far);
+    std::vector<std::vector<int>> next(index(stops_));
+    for (const machine::Link& link : machine_.links) {
+      next[index(link.from)].push_back(link.to);
+      next[index(link.to)].push_back(link.from);
+    }
+    for (int start = 0; start < stops_; ++start) {
+      std::vector<int> queue{start};
+      distance_[index(start) * index(stops_) + index(start)] = 0;
+      for (std::size_t head = 0; head < queue.size(); ++head) {
+        for (const int stop : next[index(queue[head])]) {
+          if (distance(start, stop) != far) continue;
+          distance_[index(start) * index(stops_) + index(stop)] = distance(start, queue[head]) + 1;
+          queue.push_back(stop);
+        }
+      }
+    }
+  }
+  int distance(int a, int b) const { return distance_[index(a) * index(stops_) + index(b)]; }
+
+  void note(const StopSet& set) {
+    Cut cut;
+    for (int stop = 0; stop < stops_; ++stop) {
+      if (set[index(stop)]) cut.stops.push_back(stop);
+    }
+    for (std::size_t unit = 0; unit < machine_.units.size(); ++unit) {
+      if (set[index(machine_.units[unit].stop)]) cut.units |= std::uint64_t{1} << unit;
+    }
+    cut.units_inside = std::popcount(cut.units);
+    if (cut.units_inside == 0 || index(cut.units_inside) == machine_.units.size()) return;
+    for (std::size_t link = 0; link < machine_.links.size(); ++link) {
+      if (!on_route_[link]) continue;
+      const bool from = set[index(machine_.links[link].from)];
+      const bool to = set[index(machine_.links[link].to)];
+      if (from && !to) cut.capacity_out += machine_.links[link].bandwidth_gb_per_s;
+      if (!from && to) cut.capacity_in += machine_.links[link].bandwidth_gb_per_s;
+    }
+    const double capacity = cut.capacity_out + cut.capacity_in;
+    const auto known = found_.find(cut.units);
+    if (known != found_.end()) {
+      Cut& other = known->second;
+      if (capacity >= other.capacity_out + other.capacity_in) return;
+      const std::size_t place = order_of_.at(cut.units);
+      other = std::move(cut);
+      order_of_[other.units] = place;
+      return;
+    }
+    order_of_.emplace(cut.units, order_of_.size());
+    found_.emplace(cut.units, std::move(cut));
+  }
+
+  /// Least over the pairs of the time per byte on the worst link that leaves (enters) the set.
+  void measure_sigma(Cut& cut) const {
+    StopSet set(index(stops_), false);
+    for (const int stop : cut.stops) set[index(stop)] = true;
+    cut.sigma_out = infinite;
+    cut.sigma_in = infinite;
+    const int units = static_cast<int>(machine_.units.size());
+    for (int from = 0; from < units; ++from) {
+      for (int to = 0; to < units; ++to) {
+        const bool from_inside = ((cut.units >> static_cast<unsigned>(from)) & 1U) != 0;
+        const bool to_inside = ((cut.units >> static_cast<unsigned>(to)) & 1U) != 0;
+        if (from_inside == to_inside) continue;
+        double& sigma = from_inside ? cut.sigma_out : cut.sigma_in;
+        sigma = std::min(sigma, worst_crossing(set, from_inside, machine_.routes(from, to)));
+      }
+    }
+  }
+
+  double worst_crossing(const StopSet& set, bool leaving, std::span<const machine::Route> routes) const {
+    std::map<int, double> crossing;
+    for (const machine::Route& route : routes) {
+      for (const machine::LinkId id : route.links) {
+        const machine::Link& link = machine_.links[index(id)];
+        if (set[index(link.from)] != leaving || set[index(link.to)] == leaving) continue;
+        crossing[id] += 1.0 / (static_cast<double>(routes.size()) * link.bandwidth_gb_per_s);
+      }
+    }
+    double worst = 0;
+    for (const auto& [id, time] : crossing) worst = std::max(worst, time);
+    return worst;
+  }
+
+  std::vector<Cut> chosen(std::size_t most) const {
+    std::vector<Cut> cuts(order_of_.size());
+    for (const auto& [units, place] : order_of_) cuts[place] = found_.at(units);
+    if (cuts.size() > most) cuts.resize(most);
+    for (Cut& cut : cuts) measure_sigma(cut);
+    return cuts;
+  }
+
+  const machine::Machine& machine_;
+  std::vector<bool> on_route_;
+  int stops_;
+  std::vector<int> distance_;
+  std::map<std::uint64_t, Cut> found_;
+  std::map<std::uint64_t, std::size_t> order_of_;
+};
+
+/// What one phase sends across every set of ranks (bit k: the k-th rank of the order).
+struct Crossing {
+  std::vector<double> out, in, largest_out, largest_in;
+};
+
+struct Entry {
+  unsigned from;
+  unsigned to;
+  double bytes;
+};
+
+Crossing crossing_of(const std::vector<Entry>& entries, int ranks) {
+  const std::size_t sets = std::size_t{1} << static_cast<unsigned>(ranks);
+  Crossing made{std::vector<double>(sets, 0), std::vector<double>(sets, 0), std::vector<double>(sets, 0),
+                std::vector<double>(sets, 0)};
+  std::vector<std::vector<Entry>> of_rank(index(ranks));
+  for (const Entry& entry : entries) {
+    of_rank[entry.from].push_back(entry);
+    of_rank[entry.to].push_back(entry);
+  }
+  for (std::size_t set = 1; set < sets; ++set) {
+    const auto low = static_cast<unsigned>(std::countr_zero(set));
+    const std::size_t rest = set & (set - 1);
+    double out = made.out[rest];
+    double in = made.in[rest];
+    for (const Entry& entry : of_rank[low]) {
+      const unsigned other = entry.from == low ? entry.to : entry.from;
+      const bool other_inside = ((rest >> other) & 1U) != 0;
+      if (entry.from == low) (other_inside ? in : out) += other_inside ? -entry.bytes : entry.bytes;
+      if (entry.to == low) (other_inside ? out : in) += other_inside ? -entry.bytes : entry.bytes;
+    }
+    made.out[set] = out;
+    made.in[set] = in;
+  }
+  std::vector<Entry> sorted = entries;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Entry& a, const Entry& b) { return a.bytes > b.bytes; });
+  for (std::size_t set = 1; set < sets; ++set) {
+    bool want_out = made.out[set] > 0;
+    bool want_in = made.in[set] > 0;
+    for (std::size_t k = 0; k < sorted.size() && (want_out || want_in); ++k) {
+      const bool from = ((set >> sorted[k].from) & 1U) != 0;
+      const bool to = ((set >> sorted[k].to) & 1U) != 0;
+      if (from == to) continue;
+      if (from && want_out) {
+        made.largest_out[set] = sorted[k].bytes;
+        want_out = false;
+      } else if (to && want_in) {
+        made.largest_in[set] = sorted[k].bytes;
+        want_in = false;
+      }
+    }
+  }
+  return made;
+}
+
+void add_phase(std::vector<double>& costs, const Crossing& crossing, const Cut& cut, double weight) {
+  const double out = cut.capacity_out > 0 ? 1 / cut.capacity_out : 0;
+  const double in = cut.capacity_in > 0 ? 1 / cut.capacity_in : 0;
+  for (std::size_t set = 0; set < costs.size(); ++set) {
+    const double total = std::max(crossing.out[set] * out, crossing.in[set] * in);
+    const double single =
+        std::max(crossing.largest_out[set] * cut.sigma_out, crossing.largest_in[set] * cut.sigma_in);
+    costs[set] += weight * std::max(total, single);
+  }
+}
+
+}  // namespace
+
+std::vector<Cut> find_cuts(const machine::Machine& machine, std::size_t most) {
+  return CutFinder(machine).run(most);
+}
+
+CutTables::CutTables(std::vector<Cut> cuts, const Workload& work, const std::vector<int>& order, int units,
+                     std::size_t most_tables)
+    : ranks_(work.ranks) {
+  std::map<std::array<double, 5>, std::size_t> known;
+  std::vector<Cut> classes;
+  for (Cut& cut : cuts) {
+    const std::array key{static_cast<double>(cut.units_inside), cut.capacity_out, cut.capacity_in, cut.sigma_out,
+                         cut.sigma_in};
+    if (known.size() == most_tables && known.find(key) == known.end()) continue;
+    const auto [entry, is_new] = known.emplace(key, known.size());
+    if (is_new) classes.push_back(cut);
+    table_of_cut_.push_back(entry->second);
+    cuts_.push_back(std::move(cut));
+  }
+  const std::size_t sets = std::size_t{1} << static_cast<unsigned>(ranks_);
+  std::vector<unsigned> position(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) position[index(order[k])] = static_cast<unsigned>(k);
+  std::vector<std::vector<double>> costs(classes.size(), std::vector<double>(sets, 0));
+  for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
+    std::vector<Entry> entries;
+    for (const Traffic& traffic : work.phases[phase]) {
+      entries.push_back(
+          {position[index(traffic.from)], position[index(traffic.to)], static_cast<double>(traffic.bytes)});
+    }
+    const Crossing crossing = crossing_of(entries, ranks_);
+    for (std::size_t k = 0; k < classes.size(); ++k) add_phase(costs[k], crossing, classes[k], work.weight(phase));
+  }
+  for (std::size_t k = 0; k < classes.size(); ++k) {
+    std::vector<double> table(2 * sets);
+    for (std::size_t set = 0; set < sets; ++set) {
+      const int inside = std::popcount(set);
+      const bool fits = inside <= classes[k].units_inside && ranks_ - inside <= units - classes[k].units_inside;
+      table[sets + set] = fits ? costs[k][set] : infinite;
+    }
+    for (int placed = ranks_ - 1; placed >= 0; --placed) {
+      const std::size_t here = std::size_t{1} << static_cast<unsigned>(placed);
+      for (std::size_t mask = 0; mask < here; ++mask) {
+        table[here + mask] = std::min(table[2 * here + mask], table[2 * here + here + mask]);
+      }
+    }
+    tables_.push_back(std::move(table));
+  }
+  for (const auto& table : tables_) root_ns_ = std::max(root_ns_, table[1]);
+  root_ns_ = std::max(root_ns_, shared_out_ns(units));
+}
+
+/// Cuts of equal size that hold every unit once: the fullest holds at least the average.
+double CutTables::shared_out_ns(int units) const {
+  std::map<int, std::vector<std::size_t>> by_size;
+  for (std::size_t k = 0; k < cuts_.size(); ++k) by_size[cuts_[k].units_inside].push_back(k);
+  const std::size_t sets = std::size_t{1} << static_cast<unsigned>(ranks_);
+  double best = 0;
+  for (const auto& [size, members] : by_size) {
+    if (units % size != 0) continue;
+    std::uint64_t covered = 0;
+    std::set<std::size_t> used;
+    for (const std::size_t k : members) {
+      if ((covered & cuts_[k].units) != 0) continue;
+      covered |= cuts_[k].units;
+      used.insert(table_of_cut_[k]);
+    }
+    if (std::popcount(covered) != units) continue;
+    const int average = (ranks_ * size + units - 1) / units;
+    double least = infinite;
+    for (const std::size_t table : used) {
+      for (std::size_t set = 0; set < sets; ++set) {
+        if (std::popcount(set) >= average) least = std::min(least, tables_[table][sets + set]);
+      }
+    }
+    best = std::max(best, least);
+  }
+  return best;
+}
+
+}  // namespace corewise::place

@@ -1,0 +1,70 @@
+// Cut bound: what must cross between two parts of a machine, by what the links between them carry. Owns the choice
+// of cuts and the tables that answer, for every set of ranks already placed, the least that any completion costs.
+//
+// A cut is a set of stops. Every route from a unit on one of them to a unit elsewhere crosses a link that leaves
+// the set, so those links together carry at least the traffic of the ranks inside with those outside; the same for
+// the links that enter it. With S the ranks inside, a phase's bottleneck is at least
+//   max(out(S) / capacity out, in(S) / capacity in, largest message out * sigma out, largest message in * sigma
+//   in),
+// sigma the least time per byte that one message between a unit inside and one outside puts on its worst leaving
+// (entering) link. The weighted sum over the phases, minimal over all S that contain the ranks known to be inside,
+// exclude those known to be outside and fit both sides, bounds every completion. Sets S are enumerated once per
+// class of cuts (2^ranks), the minima over the ranks not yet placed come by folding the table rank by rank.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "place/objective.hpp"
+
+namespace corewise::place {
+
+inline constexpr int most_cut_ranks = 16;
+inline constexpr int most_cut_units = 64;
+
+struct Cut {
+  std::vector<machine::StopId> stops;  ///< ascending
+  std::uint64_t units = 0;             ///< bit u: unit u hangs on one of them
+  int units_inside = 0;
+  double capacity_out = 0;  ///< bytes per ns of the links that leave the set and are on a route; 0: none
+  double capacity_in = 0;
+  double sigma_out = 0;  ///< ns per byte
+  double sigma_in = 0;
+};
+
+/// Cuts worth asking: single stops, the sides of every link, stops between two stops and what two such sets have in
+/// common; one per set of units, the one with the least capacity. Requires at most most_cut_units units.
+std::vector<Cut> find_cuts(const machine::Machine& machine, std::size_t most = 400);
+
+/// Minima over completions for ranks placed in a fixed order.
+class CutTables {
+ public:
+  /// `order`: the ranks in the order in which they are placed; at most most_cut_ranks. `most_tables` bounds memory
+  /// (8 * 2^(ranks + 1) bytes a table); cuts beyond it are left out, those listed first come first.
+  CutTables(std::vector<Cut> cuts, const Workload& work, const std::vector<int>& order, int units,
+            std::size_t most_tables = 64);
+
+  [[nodiscard]] const std::vector<Cut>& cuts() const { return cuts_; }
+  /// Least cost in ns of any completion; bit k of `inside`: the k-th rank of the order is inside. `placed` ranks
+  /// are placed. Infinite where no completion fits.
+  [[nodiscard]] double least_ns(std::size_t cut, int placed, std::uint32_t inside) const {
+    return tables_[table_of_cut_[cut]][(std::size_t{1} << static_cast<unsigned>(placed)) + inside];
+  }
+  /// Bound at the root: of disjoint cuts that hold all units one holds at least an average number of ranks.
+  [[nodiscard]] double root_ns() const { return root_ns_; }
+
+ private:
+  [[nodiscard]] double shared_out_ns(int units) const;
+
+  std::vector<Cut> cuts_;
+  std::vector<std::size_t> table_of_cut_;
+  /// Entry 2^d + mask: minimum after d ranks.
+  std::vector<std::vector<double>> tables_;
+  int ranks_ = 0;
+  double root_ns_ = 0;
+};
+
+}  // namespace corewise::place
