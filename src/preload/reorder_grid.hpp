@@ -15,7 +15,8 @@ using Neighbours = std::vector<std::vector<int>>;
 Neighbours grid_neighbours(const std::vector<int>& dims, const std::vector<bool>& periodic);
 
 /// Places members on the graph's places so that the sum of distances over its edges is small: from the identity,
-/// swaps that lower it, in a fixed order, until none does or a fixed number was tried. Never worse than the identity.
+/// swaps that lower it, in a fixed order, until none does or a fixed number was tried. Never worse than the
+/// identity.
 ///
 /// Args: distances, members x members, row by row; the graph has at most as many places as there are members.
 /// Returns the member at every place; members beyond the places stay out.

@@ -164,8 +164,7 @@ std::string order_node(const Plan& plan, const std::vector<Seat>& seats, const s
     before = static_cast<std::int64_t>(rank);
   }
   for (std::size_t i = 0; i < members.size(); ++i)
-    launch_ranks[members[i]] =
-        static_cast<int>(occupant[static_cast<std::size_t>(plan.unit_of_rank[i])]);
+    launch_ranks[members[i]] = static_cast<int>(occupant[static_cast<std::size_t>(plan.unit_of_rank[i])]);
   return {};
 }
 

@@ -1,7 +1,7 @@
 // The plan of a reordering, and what is decided from it: pure functions, which call nothing but the kernel's files.
 //
-// A plan is the value of COREWISE_REORDER: "reverse", "order:2,0,1" (world rank r was launch rank N), or the absolute
-// path of a file that python/corewise/mpi/reorder.py wrote: words between white space:
+// A plan is the value of COREWISE_REORDER: "reverse", "order:2,0,1" (world rank r was launch rank N), or the
+// absolute path of a file that python/corewise/mpi/reorder.py wrote: words between white space:
 //   corewise-reorder 1
 //   RANKS UNITS           of one node
 //   operating-system index of every unit

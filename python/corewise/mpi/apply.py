@@ -46,7 +46,7 @@ def recorded_program(profile: Path) -> tuple[list[str], int, str]:
 
 
 def time_placements(
-    program: Sequence[str], ranks: int, mpi: str, bindings: Mapping[str, Binding], rounds: int
+    program: Sequence[str], ranks: int, mpi: str | None, bindings: Mapping[str, Binding], rounds: int
 ) -> dict[str, list[float]]:
     """Wall times of the whole launch, in seconds.
 
@@ -56,8 +56,8 @@ def time_placements(
     ----------
     program : the program's words.
     ranks : number of ranks.
-    mpi : see `corewise.mpi.find.find`.
-    bindings : name -> how to bind.
+    mpi : see `corewise.mpi.find.find`; None: the MPI of the program.
+    bindings : name -> how to bind; asked once per run.
     rounds : runs of each.
 
     Returns

@@ -15,12 +15,14 @@ import shutil
 import stat
 import subprocess
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from corewise.errors import InputError, RunError
-from corewise.mpi import elf, fortran, fortran_source, wrappers
+from corewise.mpi import elf, fortran, fortran_source, reorder_wrappers, wrappers
 from corewise.mpi.find import MpiLibrary
 from corewise.mpi.kinds import ALL
 
@@ -46,7 +48,6 @@ SOURCES = (
     "preload/special.cpp",
 )
 FORTRAN_SOURCE = "preload/fortran.cpp"  # where the MPI has Fortran
-GENERATED = ("wrappers.cpp", "fortran_wrappers.cpp")  # the second where the MPI has Fortran
 FLAGS = (
     "-std=c++20",
     "-O2",
@@ -62,8 +63,20 @@ FLAGS = (
     "-Wno-deprecated-declarations",
     "-Wno-cast-function-type",
 )
+REORDER_SOURCES = (
+    "base/knobs.cpp",
+    "base/units.cpp",
+    "preload/guard.cpp",
+    "preload/environment.cpp",
+    "preload/reorder.cpp",
+    "preload/reorder_plan.cpp",
+    "preload/reorder_grid.cpp",
+    "preload/reorder_callbacks.cpp",
+)
+REORDER_FORTRAN_SOURCE = "preload/reorder_fortran.cpp"  # where the MPI has Fortran
 # Nothing else may be visible: a program would take a preload's copy of a library template for its own.
 EXPORTS = "{ global: MPI_*; mpi_*; corewise_*; __cyg_profile_func_*; local: *; };\n"
+REORDER_EXPORTS = "{ global: MPI*; PMPI*; mpi*; pmpi*; local: *; };\n"
 
 
 def source_root() -> Path:
@@ -152,15 +165,41 @@ def build_preload(mpi: MpiLibrary, *, force: bool = False, kinds: int = ALL) -> 
     """
     # ALL is the sources' own default.
     choice = () if kinds == ALL else (f"-DCOREWISE_KINDS={kinds}",)
-    folder = f"{mpi.name}-{mpi.version}-{_fingerprint(mpi, choice)}"
-    target = cache_root() / "preload" / folder / "libcorewise-preload.so"
+    return _cached(mpi, _RECORDING, choice, force)
+
+
+def build_reorder(mpi: MpiLibrary, *, force: bool = False) -> Path:
+    """The library that gives a program a reordered world, for `mpi`; built if it is not in the cache.
+
+    It stands in LD_PRELOAD behind the recording one, or alone.
+
+    Parameters
+    ----------
+    mpi : the MPI library to build for.
+    force : build even when the cache has it.
+
+    Returns
+    -------
+    pathlib.Path
+        The shared library.
+
+    Raises
+    ------
+    RunError
+        No compiler, or it failed; the message carries its output.
+    """
+    return _cached(mpi, _REORDERING, (), force)
+
+
+def _cached(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...], force: bool) -> Path:
+    folder = f"{mpi.name}-{mpi.version}-{_fingerprint(mpi, kind, choice)}"
+    target = cache_root() / "preload" / folder / kind.file
     if target.is_file() and not force:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="corewise-build-") as scratch:
         work = Path(scratch)
-        _generate(mpi, work)
-        built = _compile(mpi, work, choice)
+        built = _compile(mpi, work, kind, kind.generate(mpi, work), choice)
         staged = target.with_suffix(f".{os.getpid()}.tmp")
         shutil.copy2(built, staged)
         staged.replace(target)
@@ -169,12 +208,7 @@ def build_preload(mpi: MpiLibrary, *, force: bool = False, kinds: int = ALL) -> 
 
 def library_procedures(mpi: MpiLibrary) -> list[wrappers.Procedure]:
     """The standard's procedures as the library's header declares them, those with a ``PMPI_`` twin."""
-    with tempfile.TemporaryDirectory(prefix="corewise-probe-") as folder:
-        probe = Path(folder) / "probe.cpp"
-        probe.write_text("#define OMPI_SKIP_MPICXX 1\n#define MPICH_SKIP_MPICXX 1\n#include <mpi.h>\n")
-        command = [*compiler(), "-E", "-P", *mpi.compile_flags, str(probe)]
-        text = _run(command, f"{mpi.prefix}: preprocessing mpi.h failed")
-    declared = wrappers.declared_procedures(text, wrappers.standard_procedures())
+    declared = wrappers.declared_procedures(_header(mpi), wrappers.standard_procedures())
     # Headers declare more than libraries have: Debian's MPICH lacks PMPI_Status_f082f.
     exported = elf.functions_with_parts(mpi.library)
     if any(name.startswith("PMPI_") for name in exported):
@@ -186,14 +220,23 @@ def library_procedures(mpi: MpiLibrary) -> list[wrappers.Procedure]:
     return declared
 
 
-def _fingerprint(mpi: MpiLibrary, choice: tuple[str, ...]) -> str:
+def _header(mpi: MpiLibrary) -> str:
+    """The preprocessed mpi.h."""
+    with tempfile.TemporaryDirectory(prefix="corewise-probe-") as folder:
+        probe = Path(folder) / "probe.cpp"
+        probe.write_text("#define OMPI_SKIP_MPICXX 1\n#define MPICH_SKIP_MPICXX 1\n#include <mpi.h>\n")
+        command = [*compiler(), "-E", "-P", *mpi.compile_flags, str(probe)]
+        return _run(command, f"{mpi.prefix}: preprocessing mpi.h failed")
+
+
+def _fingerprint(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...]) -> str:
     digest = hashlib.sha256()
     root = source_root()
     headers = [path for room in ROOMS for path in (root / room).glob("*.hpp")]
-    sources = [root / name for name in (*SOURCES, FORTRAN_SOURCE)]
+    sources = [root / name for name in (*kind.sources, kind.fortran_source)]
     for path in sorted([*headers, *sources]):
         digest.update(path.name.encode() + path.read_bytes())
-    for module in (wrappers, fortran, fortran_source, elf):
+    for module in (wrappers, fortran, fortran_source, reorder_wrappers, elf):
         digest.update(Path(str(module.__file__)).read_bytes())
     libraries = [mpi.library.resolve(), *fortran.libraries(mpi)]
     facts = (
@@ -205,7 +248,7 @@ def _fingerprint(mpi: MpiLibrary, choice: tuple[str, ...]) -> str:
         metadata.version("pympistandard"),
         *FLAGS,
         *choice,
-        EXPORTS,
+        kind.exports,
     )
     digest.update("\0".join(facts).encode())
     return digest.hexdigest()[:16]
@@ -217,27 +260,59 @@ def _compiler_version() -> str:
     return done.stdout if done.returncode == 0 else ""
 
 
-def _generate(mpi: MpiLibrary, work: Path) -> None:
+def _generate_recording(mpi: MpiLibrary, work: Path) -> list[Path]:
     procedures = library_procedures(mpi)
     names = [procedure.name for procedure in wrappers.standard_procedures()]
     numbers = wrappers.numbered([*names, *fortran.other_names()])
     (work / "procedures.hpp").write_text(numbers + wrappers.available_macros(procedures))
     (work / "wrappers.cpp").write_text(wrappers.wrapper_source(procedures))
-    if entries := fortran.entries(mpi):
-        source = fortran_source.source(entries, fortran.libraries(mpi))
-        (work / "fortran_wrappers.cpp").write_text(source)
+    if not (entries := fortran.entries(mpi)):
+        return [work / "wrappers.cpp"]
+    source = fortran_source.source(entries, fortran.libraries(mpi))
+    (work / "fortran_wrappers.cpp").write_text(source)
+    return [work / "wrappers.cpp", work / "fortran_wrappers.cpp", source_root() / FORTRAN_SOURCE]
 
 
-def _compile(mpi: MpiLibrary, work: Path, choice: tuple[str, ...]) -> Path:
+def _generate_reordering(mpi: MpiLibrary, work: Path) -> list[Path]:
+    procedures = reorder_wrappers.procedures(_header(mpi), mpi.library)
+    (work / "reorder_wrappers.cpp").write_text(reorder_wrappers.source(procedures))
+    if not (entries := fortran.entries(mpi)):
+        return [work / "reorder_wrappers.cpp"]
+    source = reorder_wrappers.fortran_source(entries, fortran.libraries(mpi))
+    (work / "reorder_entries.cpp").write_text(source)
+    return [
+        work / "reorder_wrappers.cpp",
+        work / "reorder_entries.cpp",
+        source_root() / REORDER_FORTRAN_SOURCE,
+    ]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A library that can be built: its file, its sources, what it exports, what writes the rest of it."""
+
+    file: str
+    sources: tuple[str, ...]
+    fortran_source: str
+    exports: str
+    generate: Callable[[MpiLibrary, Path], list[Path]]
+
+
+_RECORDING = _Kind("libcorewise-preload.so", SOURCES, FORTRAN_SOURCE, EXPORTS, _generate_recording)
+_REORDERING = _Kind(
+    "libcorewise-reorder.so", REORDER_SOURCES, REORDER_FORTRAN_SOURCE, REORDER_EXPORTS, _generate_reordering
+)
+
+
+def _compile(
+    mpi: MpiLibrary, work: Path, kind: _Kind, generated: list[Path], choice: tuple[str, ...]
+) -> Path:
     root = source_root()
-    output = work / "libcorewise-preload.so"
-    generated = [path for name in GENERATED if (path := work / name).is_file()]
-    sources = [*generated, *(root / name for name in SOURCES)]
-    if len(generated) == len(GENERATED):
-        sources.append(root / FORTRAN_SOURCE)
-    (work / "exports.map").write_text(EXPORTS)
+    output = work / kind.file
+    sources = [*generated, *(root / name for name in kind.sources)]
+    (work / "exports.map").write_text(kind.exports)
     flags = [*compiler(), *FLAGS, *choice]
-    failure = f"building the preload for {mpi.name} {mpi.version} failed"
+    failure = f"building {kind.file} for {mpi.name} {mpi.version} failed"
 
     def compiled(source: Path) -> str:
         target = work / f"{source.stem}.o"

@@ -303,11 +303,11 @@ def _named(parameters: str, ours: Procedure) -> tuple[tuple[str, str], ...]:
     if "..." in pieces or len(pieces) != len(ours.parameters):
         return ours.parameters
     return tuple(
-        (_rename(piece, name), name) for piece, (_, name) in zip(pieces, ours.parameters, strict=True)
+        (renamed(piece, name), name) for piece, (_, name) in zip(pieces, ours.parameters, strict=True)
     )
 
 
-def _rename(declaration: str, name: str) -> str:
+def renamed(declaration: str, name: str) -> str:
     """`declaration` of a parameter, its own name (if it has one) replaced by `name`."""
     body, bracket, rest = declaration.partition("[")
     words = re.findall(r"\w+", body)
