@@ -238,6 +238,14 @@ class SearchResult:
     @property
     def evaluated(self) -> int: ...
     @property
+    def bound_ns(self) -> float: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def optimal(self) -> list[list[int]]: ...
+    @property
+    def certificate(self) -> str | None: ...
+    @property
     def worst(self) -> list[int] | None: ...
     @property
     def worst_proven(self) -> bool: ...
@@ -247,16 +255,24 @@ class Searcher:
     def evaluate(self, pattern: Pattern, unit_of_rank: Sequence[int]) -> Evaluation: ...
     def search(
         self,
-        pattern: Pattern,
+        pattern: Pattern | Sequence[Pattern],
         objective: str = "bottleneck",
         seed: int = 1,
         exhaustive_ranks: int = 8,
         local_evaluations: int = 200000,
         find_worst: bool = False,
+        weights: Sequence[float] | None = None,
+        method: str = "auto",
+        starts: Sequence[Sequence[int]] = [],
+        nodes: int = 5000000,
+        should_stop: Callable[[], bool] | None = None,
+        certify: bool = False,
     ) -> SearchResult: ...
     def random_placements(self, ranks: int, samples: int, seed: int = 1) -> NDArray[numpy.int32]: ...
     @property
     def symmetry_order(self) -> int: ...
+    @property
+    def unmerged_symmetry_order(self) -> int: ...
 
 class Losses:
     @property
