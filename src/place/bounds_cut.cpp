@@ -220,14 +220,14 @@ Crossing crossing_of(const std::vector<Entry>& entries, int ranks) {
   return made;
 }
 
-void add_phase(std::vector<double>& costs, const Crossing& crossing, const Cut& cut, double weight) {
+void add_phase(std::vector<double>& costs, const Crossing& crossing, const Cut& cut, double weight, double floor) {
   const double out = cut.capacity_out > 0 ? 1 / cut.capacity_out : 0;
   const double in = cut.capacity_in > 0 ? 1 / cut.capacity_in : 0;
   for (std::size_t set = 0; set < costs.size(); ++set) {
     const double total = std::max(crossing.out[set] * out, crossing.in[set] * in);
     const double single =
         std::max(crossing.largest_out[set] * cut.sigma_out, crossing.largest_in[set] * cut.sigma_in);
-    costs[set] += weight * std::max(total, single);
+    costs[set] += weight * std::max({total, single, floor});
   }
 }
 
@@ -237,8 +237,25 @@ std::vector<Cut> find_cuts(const machine::Machine& machine, std::size_t most) {
   return CutFinder(machine).run(most);
 }
 
+double floor_ns(const RoutedShares& shares, const std::vector<Traffic>& phase) {
+  double least = infinite;
+  for (int from = 0; from < shares.units(); ++from) {
+    for (int to = 0; to < shares.units(); ++to) {
+      if (from == to) continue;
+      double worst = 0;
+      for (const Share& share : shares.shares(from, to)) {
+        worst = std::max(worst, shares.time_ns(share.parts, share.link));
+      }
+      least = std::min(least, worst);
+    }
+  }
+  std::uint64_t largest = 0;
+  for (const Traffic& entry : phase) largest = std::max(largest, entry.bytes);
+  return largest == 0 ? 0 : least * static_cast<double>(largest);
+}
+
 CutTables::CutTables(std::vector<Cut> cuts, const Workload& work, const std::vector<int>& order, int units,
-                     std::size_t most_tables)
+                     const std::vector<double>& floors, std::size_t most_tables)
     : ranks_(work.ranks) {
   std::map<std::array<double, 5>, std::size_t> known;
   std::vector<Cut> classes;
@@ -262,7 +279,8 @@ CutTables::CutTables(std::vector<Cut> cuts, const Workload& work, const std::vec
           {position[index(traffic.from)], position[index(traffic.to)], static_cast<double>(traffic.bytes)});
     }
     const Crossing crossing = crossing_of(entries, ranks_);
-    for (std::size_t k = 0; k < classes.size(); ++k) add_phase(costs[k], crossing, classes[k], work.weight(phase));
+    for (std::size_t k = 0; k < classes.size(); ++k)
+      add_phase(costs[k], crossing, classes[k], work.weight(phase), floors[phase]);
   }
   for (std::size_t k = 0; k < classes.size(); ++k) {
     std::vector<double> table(2 * sets);
@@ -281,6 +299,70 @@ CutTables::CutTables(std::vector<Cut> cuts, const Workload& work, const std::vec
   }
   for (const auto& table : tables_) root_ns_ = std::max(root_ns_, table[1]);
   root_ns_ = std::max(root_ns_, shared_out_ns(units));
+  measure_chains(units);
+}
+
+void CutTables::measure_chains(int units) {
+  const std::size_t sets = std::size_t{1} << static_cast<unsigned>(ranks_);
+  for (const auto& table : tables_) {
+    std::vector<double> least(index(ranks_) + 1, infinite);
+    for (std::size_t set = 0; set < sets; ++set) {
+      double& entry = least[static_cast<std::size_t>(std::popcount(set))];
+      entry = std::min(entry, table[sets + set]);
+    }
+    by_count_.push_back(std::move(least));
+  }
+  for (int cut = 0; cut < static_cast<int>(cuts_.size()); ++cut) {
+    std::vector<int> chain = chain_from(cut);
+    const double proven_ns = chain_ns(chain, units);
+    if (proven_ns <= root_ns_) continue;
+    root_ns_ = proven_ns;
+    chain_ = std::move(chain);
+  }
+}
+
+/// From a cut outwards, each time the smallest one around, of equals the one with least capacity.
+std::vector<int> CutTables::chain_from(int cut) const {
+  std::vector<int> chain{cut};
+  for (;;) {
+    const Cut& inner = cuts_[index(chain.back())];
+    int next = -1;
+    for (int k = 0; k < static_cast<int>(cuts_.size()); ++k) {
+      const Cut& outer = cuts_[index(k)];
+      if (outer.units == inner.units || (outer.units & inner.units) != inner.units) continue;
+      const auto key = [this](int which) {
+        const Cut& at = cuts_[index(which)];
+        return std::pair(at.units_inside, at.capacity_out + at.capacity_in);
+      };
+      if (next < 0 || key(k) < key(next)) next = k;
+    }
+    if (next < 0) return chain;
+    chain.push_back(next);
+  }
+}
+
+double CutTables::chain_ns(const std::vector<int>& chain, int units) const {
+  // least[k]: of the cuts so far, the last of which holds k ranks.
+  std::vector<double> least(index(ranks_) + 1, infinite);
+  least[0] = 0;
+  int inside = 0;
+  for (const int cut : chain) {
+    const int more = cuts_[index(cut)].units_inside - inside;
+    inside += more;
+    std::vector<double> next(least.size(), infinite);
+    for (int count = 0; count <= ranks_; ++count) {
+      for (int before = std::max(0, count - more); before <= count; ++before) {
+        next[index(count)] = std::min(next[index(count)], least[index(before)]);
+      }
+      next[index(count)] = std::max(next[index(count)], by_count_[table_of_cut_[index(cut)]][index(count)]);
+    }
+    least = std::move(next);
+  }
+  double proven_ns = infinite;
+  for (int count = std::max(0, ranks_ - (units - inside)); count <= ranks_; ++count) {
+    proven_ns = std::min(proven_ns, least[index(count)]);
+  }
+  return proven_ns;
 }
 
 /// Cuts of equal size that hold every unit once: the fullest holds at least the average.

@@ -39,13 +39,18 @@ struct Cut {
 /// common; one per set of units, the one with the least capacity. Requires at most most_cut_units units.
 std::vector<Cut> find_cuts(const machine::Machine& machine, std::size_t most = 400);
 
+/// What a phase costs in any placement, in ns: its largest message on the worst link of the pair of units that
+/// suits it best. 0 where two units share a stop.
+double floor_ns(const RoutedShares& shares, const std::vector<Traffic>& phase);
+
 /// Minima over completions for ranks placed in a fixed order.
 class CutTables {
  public:
   /// `order`: the ranks in the order in which they are placed; at most most_cut_ranks. `most_tables` bounds memory
   /// (8 * 2^(ranks + 1) bytes a table); cuts beyond it are left out, those listed first come first.
+  /// `floors`: per phase what it costs at least (floor_ns).
   CutTables(std::vector<Cut> cuts, const Workload& work, const std::vector<int>& order, int units,
-            std::size_t most_tables = 64);
+            const std::vector<double>& floors, std::size_t most_tables = 64);
 
   [[nodiscard]] const std::vector<Cut>& cuts() const { return cuts_; }
   /// Least cost in ns of any completion; bit k of `inside`: the k-th rank of the order is inside. `placed` ranks
@@ -53,11 +58,17 @@ class CutTables {
   [[nodiscard]] double least_ns(std::size_t cut, int placed, std::uint32_t inside) const {
     return tables_[table_of_cut_[cut]][(std::size_t{1} << static_cast<unsigned>(placed)) + inside];
   }
-  /// Bound at the root: of disjoint cuts that hold all units one holds at least an average number of ranks.
+  /// Bound at the root. Of disjoint cuts that hold all units one holds at least an average number of ranks; and of
+  /// nested cuts every one holds as many ranks as the one inside it, and at most as many more as it has more units.
   [[nodiscard]] double root_ns() const { return root_ns_; }
+  /// Nested cuts, innermost first, that prove root_ns() together; empty where one cut or disjoint ones do.
+  [[nodiscard]] const std::vector<int>& chain() const { return chain_; }
 
  private:
   [[nodiscard]] double shared_out_ns(int units) const;
+  [[nodiscard]] std::vector<int> chain_from(int cut) const;
+  [[nodiscard]] double chain_ns(const std::vector<int>& chain, int units) const;
+  void measure_chains(int units);
 
   std::vector<Cut> cuts_;
   std::vector<std::size_t> table_of_cut_;
@@ -65,6 +76,8 @@ class CutTables {
   std::vector<std::vector<double>> tables_;
   int ranks_ = 0;
   double root_ns_ = 0;
+  std::vector<int> chain_;
+  std::vector<std::vector<double>> by_count_;  ///< per table and number of ranks inside
 };
 
 }  // namespace corewise::place

@@ -46,6 +46,12 @@ Workload grouped(const Workload& work) {
   return made;
 }
 
+std::vector<double> floors(const RoutedShares& shares, const Workload& work) {
+  std::vector<double> made;
+  for (const auto& phase : work.phases) made.push_back(floor_ns(shares, phase));
+  return made;
+}
+
 /// Heaviest talkers first, then whoever talks most with those already in the order.
 std::vector<int> order_by_traffic(const Workload& work) {
   const std::size_t ranks = index(work.ranks);
@@ -150,7 +156,7 @@ class BranchAndBound::Tree {
     take_messages();
     take_constraints();
     if (ranks_ <= most_cut_ranks && units_ <= most_cut_units) {
-      cut_tables_.emplace(find_cuts(machine), work_, order_, units_);
+      cut_tables_.emplace(find_cuts(machine), work_, order_, units_, floors(shares, work_));
       cut_inside_.assign(depths() * cut_tables_->cuts().size(), 0);
     }
     load_.assign(depths() * load_size_, 0);
@@ -159,7 +165,11 @@ class BranchAndBound::Tree {
     allowed_.assign(depths(), std::vector<std::uint64_t>(index(ranks_), 0));
     unit_at_.assign(index(ranks_), -1);
     extra_.assign(load_size_, 0);
-    new_busiest_.assign(work_.phases.size(), 0);
+    trial_.assign(work_.phases.size(), 0);
+    lowest_.assign(work_.phases.size(), 0);
+    const std::vector<double> floor = floors(shares, work_);
+    std::copy(floor.begin(), floor.end(), busiest_.begin());
+    take_likes(symmetry);
   }
 
   /// Is there a placement below the threshold? At most `budget` nodes.
@@ -186,6 +196,10 @@ class BranchAndBound::Tree {
   }
 
   [[nodiscard]] double root_ns() const { return cut_tables_ ? cut_tables_->root_ns() : 0; }
+  [[nodiscard]] const std::vector<int>& chain() const {
+    static const std::vector<int> none;
+    return cut_tables_ ? cut_tables_->chain() : none;
+  }
   [[nodiscard]] std::uint64_t nodes() const { return nodes_; }
   [[nodiscard]] machine::Placement found() const { return {found_unit_of_rank_}; }
 
@@ -227,6 +241,17 @@ class BranchAndBound::Tree {
           shares_.push_back({static_cast<std::uint32_t>(share.link), merged.time_ns(share.parts, share.link)});
         }
         share_begin_.push_back(shares_.size());
+      }
+    }
+  }
+
+  void take_likes(const Symmetry& symmetry) {
+    for (int unit = 0; unit < units_; ++unit) {
+      like_.push_back(unit);
+      for (int other = 0; other < unit; ++other) {
+        if (like_[index(other)] != other || !symmetry.contains(exchange(units_, {other}, {unit}))) continue;
+        like_.back() = other;
+        break;
       }
     }
   }
@@ -306,49 +331,77 @@ class BranchAndBound::Tree {
     return closes;
   }
 
-  /// Cost of the placed ranks and one more, at least.
-  [[nodiscard]] bool too_much_with(int depth, int position, int unit) {
+  /// What the busiest links of every phase carry at least when the rank at `position` lies on `unit`, into trial_
+  /// of the phases in touched_phases_; returns the cost at least, given what is known of every phase (least_).
+  [[nodiscard]] double cost_with(int depth, int position, int unit) {
     const double* load = load_.data() + index(depth) * load_size_;
-    const double* busiest = busiest_.data() + index(depth) * work_.phases.size();
-    double cost = cost_[index(depth)];
     touched_.clear();
-    touched_phases_.clear();
+    for (const std::uint32_t phase : touched_phases_) trial_[phase] = 0;
     for (const Message& message : messages_[index(position)]) {
       if (message.peer >= depth) break;
       for (const TimeShare& share : route(message, unit)) {
         const std::size_t at = message.phase * links_ + share.link;
         if (extra_[at] == 0) touched_.push_back(at);
         extra_[at] += message.bytes * share.ns_per_byte;
-        const double now = load[at] + extra_[at];
-        const double most = std::max(busiest[message.phase], new_busiest_[message.phase]);
-        if (now <= most) continue;
-        cost += work_.weight(message.phase) * (now - most);
-        if (new_busiest_[message.phase] == 0) touched_phases_.push_back(message.phase);
-        new_busiest_[message.phase] = now;
+        trial_[message.phase] = std::max(trial_[message.phase], load[at] + extra_[at]);
       }
     }
     for (const std::size_t at : touched_) extra_[at] = 0;
-    for (const std::uint32_t phase : touched_phases_) new_busiest_[phase] = 0;
-    return cost >= limit_ns_;
+    double cost = least_cost_;
+    for (const std::uint32_t phase : touched_phases_) {
+      cost += work_.weight(phase) * std::max(0.0, trial_[phase] - least_[phase]);
+    }
+    return cost;
   }
 
-  /// Narrows what the ranks left may take; false where they have no assignment.
+  /// Narrows what the rank may take and raises what is known of every phase by the least that it adds anywhere.
+  void narrow(int depth, int position, std::uint64_t& allowed) {
+    touched_phases_.clear();
+    for (const Message& message : messages_[index(position)]) {
+      if (message.peer >= depth) break;
+      if (std::find(touched_phases_.begin(), touched_phases_.end(), message.phase) == touched_phases_.end()) {
+        touched_phases_.push_back(message.phase);
+        lowest_[message.phase] = std::numeric_limits<double>::infinity();
+      }
+    }
+    if (touched_phases_.empty()) return;
+    std::uint64_t seen = 0;
+    std::uint64_t kept = 0;
+    for (std::uint64_t rest = allowed; rest != 0; rest &= rest - 1) {
+      const int unit = std::countr_zero(rest);
+      const int alike = like_[index(unit)];
+      if ((seen & bit(alike)) == 0) {
+        seen |= bit(alike);
+        if (cost_with(depth, position, unit) < limit_ns_) {
+          kept |= bit(alike);
+          for (const std::uint32_t phase : touched_phases_)
+            lowest_[phase] = std::min(lowest_[phase], trial_[phase]);
+        }
+      }
+      if ((kept & bit(alike)) == 0) allowed &= ~bit(unit);
+    }
+    if (allowed == 0) return;
+    for (const std::uint32_t phase : touched_phases_) {
+      if (lowest_[phase] <= least_[phase]) continue;
+      least_cost_ += work_.weight(phase) * (lowest_[phase] - least_[phase]);
+      least_[phase] = lowest_[phase];
+    }
+  }
+
+  /// Narrows what the ranks left may take; true where they have no assignment.
   bool assignment_closes(int depth, int unit) {
     const std::vector<std::uint64_t>& before = allowed_[index(depth)];
     std::vector<std::uint64_t>& after = allowed_[index(depth) + 1];
-    for (int position = depth + 1; position < ranks_; ++position)
-      after[index(position)] = before[index(position)] & ~bit(unit);
-    for (const int position : above_[index(depth)]) after[index(position)] &= ~(bit(unit) | (bit(unit) - 1));
     for (int position = depth + 1; position < ranks_; ++position) {
-      std::uint64_t& left = after[index(position)];
-      const auto& messages = messages_[index(position)];
-      if (!messages.empty() && messages.front().peer <= depth) {
-        for (std::uint64_t rest = left; rest != 0; rest &= rest - 1) {
-          const int candidate = std::countr_zero(rest);
-          if (too_much_with(depth + 1, position, candidate)) left &= ~bit(candidate);
-        }
-      }
-      if (left == 0) return true;
+      after[index(position)] = before[index(position)] & ~bit(unit);
+    }
+    for (const int position : above_[index(depth)]) after[index(position)] &= ~(bit(unit) | (bit(unit) - 1));
+    const double* busiest = busiest_.data() + (index(depth) + 1) * work_.phases.size();
+    least_.assign(busiest, busiest + work_.phases.size());
+    least_cost_ = cost_[index(depth) + 1];
+    for (int position = depth + 1; position < ranks_; ++position) {
+      narrow(depth + 1, position, after[index(position)]);
+      if (after[index(position)] == 0 || least_cost_ >= limit_ns_) return true;
     }
     return !has_assignment({after.data() + depth + 1, index(ranks_ - depth - 1)});
   }
@@ -442,6 +495,7 @@ class BranchAndBound::Tree {
   std::vector<int> order_;
   std::vector<UnitPermutation> symmetries_;
   std::vector<Mover> movers_;
+  std::vector<int> like_;  ///< per unit the lowest that may trade places with it alone
   PatternSymmetry pattern_;
   std::optional<CutTables> cut_tables_;
   std::size_t links_ = 0;
@@ -458,9 +512,12 @@ class BranchAndBound::Tree {
   std::vector<std::vector<std::uint64_t>> allowed_;
   std::vector<std::vector<const Mover*>> live_movers_;
   std::vector<int> unit_at_;  ///< per position
-  // Scratch of too_much_with, zero between calls:
+  // Scratch of narrow; extra_ is zero between calls:
   std::vector<double> extra_;
-  std::vector<double> new_busiest_;
+  std::vector<double> trial_;
+  std::vector<double> lowest_;
+  std::vector<double> least_;  ///< per phase, of all completions of the branch
+  double least_cost_ = 0;
   std::vector<std::size_t> touched_;
   std::vector<std::uint32_t> touched_phases_;
   // The question being answered:
@@ -536,6 +593,9 @@ const PatternSymmetry& BranchAndBound::rank_symmetries() const {
 }
 const std::vector<Cut>& BranchAndBound::cuts() const {
   return tree_->cuts();
+}
+const std::vector<int>& BranchAndBound::chain() const {
+  return tree_->chain();
 }
 double BranchAndBound::root_ns() const {
   return tree_->root_ns();

@@ -69,6 +69,8 @@ class BranchAndBound {
   [[nodiscard]] const std::vector<UnitPermutation>& unit_symmetries() const;
   [[nodiscard]] const PatternSymmetry& rank_symmetries() const;
   [[nodiscard]] const std::vector<Cut>& cuts() const;
+  /// Nested cuts that prove root_ns(), as indices into cuts(), innermost first; empty where it needs none.
+  [[nodiscard]] const std::vector<int>& chain() const;
   /// A bound without any search.
   [[nodiscard]] double root_ns() const;
 
