@@ -1,0 +1,34 @@
+// Multilevel: maps hundreds to thousands of ranks onto a tree of nodes, sockets and core complexes with little
+// weighted distance. Top down: the ranks of a tree node are split among its children, exactly by their sizes, by
+// recursive bisection (multilevel_graph.hpp); pairs of children are refined; swaps follow on J as a whole.
+//
+// Contract: the result is always a valid placement, also where ranks are fewer than units (the units left over are
+// vertices without traffic). Same input, same result. Nothing is proven.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "machine/placement.hpp"
+#include "place/distance.hpp"
+
+namespace corewise::place {
+
+struct MultilevelOptions {
+  std::uint64_t seed = 1;
+  /// 1: one run. More: `effort` runs of every bisection, children taken apart again in groups, then `effort` times
+  /// 100,000 proposals of swaps under falling temperature. Time grows in proportion.
+  int effort = 1;
+};
+
+struct MultilevelResult {
+  machine::Placement placement;  ///< in the user's numbers of units
+  double cost = 0;               ///< J
+};
+
+/// More ranks than units is the one error.
+Result<MultilevelResult> multilevel(const Traffic& traffic, const Tree& tree,
+                                    const MultilevelOptions& options = {});
+
+}  // namespace corewise::place
