@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from types import ModuleType
 
 from corewise.errors import InputError, RunError
 from corewise.mpi import elf, fortran, fortran_source, reorder_wrappers, wrappers
@@ -232,11 +233,11 @@ def _header(mpi: MpiLibrary) -> str:
 def _fingerprint(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...]) -> str:
     digest = hashlib.sha256()
     root = source_root()
-    headers = [path for room in ROOMS for path in (root / room).glob("*.hpp")]
+    headers = [path for room in ROOMS for path in (root / room).glob("*.hpp") if kind.includes(path)]
     sources = [root / name for name in (*kind.sources, kind.fortran_source)]
     for path in sorted([*headers, *sources]):
         digest.update(path.name.encode() + path.read_bytes())
-    for module in (wrappers, fortran, fortran_source, reorder_wrappers, elf):
+    for module in (wrappers, fortran, elf, kind.writer):
         digest.update(Path(str(module.__file__)).read_bytes())
     libraries = [mpi.library.resolve(), *fortran.libraries(mpi)]
     facts = (
@@ -296,11 +297,26 @@ class _Kind:
     fortran_source: str
     exports: str
     generate: Callable[[MpiLibrary, Path], list[Path]]
+    writer: ModuleType
+
+    def includes(self, header: Path) -> bool:
+        """Whether a header is one of this library's: the preload's room has two."""
+        ours = self is _REORDERING
+        shared = header.parent.name != "preload" or header.name in _SHARED_HEADERS
+        return shared or header.name.startswith("reorder") == ours
 
 
-_RECORDING = _Kind("libcorewise-preload.so", SOURCES, FORTRAN_SOURCE, EXPORTS, _generate_recording)
+_SHARED_HEADERS = ("environment.hpp", "mpi_api.hpp")
+_RECORDING = _Kind(
+    "libcorewise-preload.so", SOURCES, FORTRAN_SOURCE, EXPORTS, _generate_recording, fortran_source
+)
 _REORDERING = _Kind(
-    "libcorewise-reorder.so", REORDER_SOURCES, REORDER_FORTRAN_SOURCE, REORDER_EXPORTS, _generate_reordering
+    "libcorewise-reorder.so",
+    REORDER_SOURCES,
+    REORDER_FORTRAN_SOURCE,
+    REORDER_EXPORTS,
+    _generate_reordering,
+    reorder_wrappers,
 )
 
 
