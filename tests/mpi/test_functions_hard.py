@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,26 @@ def test_nothing_is_lost_or_mixed_up(name: str, mode: str, killed: bool, tmp_pat
     known = {"main", "work", "in_thread", "on_tick", "in_handler", "at_the_threads_end"}
     assert {text[1:] for slot in texts for text in slot} <= known
     assert "+on_tick" in first + threads
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="capability: the trap flag of x86-64")
+@pytest.mark.parametrize(("name", "mode"), [("openmpi", "drain"), ("mpich", "thread"), ("mpich", "flight")])
+def test_a_signal_at_every_instruction(name: str, mode: str, tmp_path: Path) -> None:
+    """Wherever a handler interrupts the recorder, its functions neither wait for it nor disturb it."""
+    program = built(name, tmp_path, "every_instruction.c", [HOOKS])
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    knobs = {"COREWISE_TRACE_BUFFER": "4 KiB", "COREWISE_TRACE_MODE": mode}
+    done = record(name, 1, program, folder, knobs=knobs, timeout=240).succeeded()
+    trace = done.ranks[0]
+    texts = [events(trace, slot) for slot in range(len(trace.slots))]
+    handlers = sum(text == "+in_handler" for slot in texts for text in slot)
+    handled, lost = int(done.out), trace.number("lost_nested")
+    assert (trace.state, set(trace.losses())) == ("finalized", {"lost_nested"})
+    assert 0 < lost < 2 * handled
+    if mode == "flight":  # what is left is the end
+        assert 0 < handlers < handled
+        return
+    assert all(nested(slot) for slot in texts)
+    assert [slot.count("+work") for slot in texts] == [3000, 2 * 200]
+    assert 2 * handlers + lost <= 2 * handled
