@@ -57,6 +57,7 @@ class ContendedTime {
   [[nodiscard]] const std::vector<WeightedPattern>& patterns() const { return patterns_; }
   [[nodiscard]] int ranks() const { return patterns_.front().pattern.ranks; }
   [[nodiscard]] int units() const { return static_cast<int>(machine_.units.size()); }
+  [[nodiscard]] TimeModel model() const { return options_.model; }
   /// Whether the whole Cell is simulated.
   [[nodiscard]] bool on_cell() const;
 

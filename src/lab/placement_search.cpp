@@ -11,6 +11,7 @@
 #include "place/local_search.hpp"
 #include "place/objective.hpp"
 #include "place/references.hpp"
+#include "place/search.hpp"
 
 namespace corewise::lab {
 namespace {
@@ -108,6 +109,13 @@ struct Orbits {
 };
 
 std::optional<Orbits> orbits(const ContendedTime& cost, std::uint64_t limit) {
+  if (cost.model() == TimeModel::flow) {
+    Result<place::Searcher> searcher = place::Searcher::of(cost.machine());
+    if (!searcher.ok()) return std::nullopt;
+    auto chosen = searcher.value().unmerged_representatives(cost.ranks(), limit);
+    if (!chosen) return std::nullopt;
+    return Orbits{std::move(*chosen), searcher.value().unmerged_symmetry().order()};
+  }
   if (!placements(cost.units(), cost.ranks(), limit)) return std::nullopt;
   return Orbits{place::all_placements(cost.units(), cost.ranks()), 1};
 }

@@ -22,11 +22,28 @@ from corewise._core import Machine
 from corewise.analysis.statistical_features import Placements
 from corewise.data.export import export_placement
 from corewise.data.placement import make_placement
+from corewise.errors import InputError
 from corewise.mpi import apply, launch
 
 Array = NDArray[np.float64]
 UNPINNED = "unpinned"
 _LOOK_EVERY_S = 0.002
+
+
+def mpi_of(program: Sequence[str], ranks: int, wanted: str | None) -> str:
+    """Prefix of the MPI that runs a program: the one asked for, else the one it is linked to.
+
+    Parameters
+    ----------
+    program : sequence of str
+        The program's words; no launcher.
+    ranks : int
+    wanted : str or None
+        As `corewise.mpi.find.find` takes it.
+    """
+    if launch.is_launcher(program[0]):
+        raise InputError(f"'{program[0]}': found a launcher, allowed: the program alone, -n says its ranks")
+    return str(launch.plan(program, ranks=ranks, mpi=wanted).mpi.prefix)
 
 
 def time_program(

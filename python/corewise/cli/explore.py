@@ -16,6 +16,7 @@ from rich.text import Text
 from corewise._core import Machine, Pattern
 from corewise.analysis import explore_study as study
 from corewise.analysis.explore import CONFIDENCE, NEAR, Agreement, Exploration, Standing
+from corewise.analysis.explore_host import mpi_of
 from corewise.analysis.explore_pick import Pick, pick
 from corewise.analysis.explore_runs import MODELS, SimulatedRuns
 from corewise.analysis.statistical_file import load_model, save_model
@@ -178,7 +179,7 @@ def _what(
             )
         if also:
             raise InputError(f"--also '{also[0]}': found with a program, allowed: with a pattern")
-        return study.Program(tuple(words), ranks, mpi or ""), [], source.name
+        return study.Program(tuple(words), ranks, mpi_of(words, ranks, mpi)), [], source.name
     if is_profile(source) and on_host and not simulate:
         if len(words) > 1:
             raise InputError(f"'{words[1]}': found behind {source}, allowed: nothing; give -n for a program")
@@ -299,8 +300,8 @@ def _pick_text(found: Exploration, picked: Pick) -> str:
     of = "all" if picked.complete else "a sample and its neighbours, together"
     return (
         f"pick: the model likes it best of {of} {_many(picked.predicted)}; predicted "
-        f"{_time(picked.predicted_ns)}, checked {_time(standing.time_ns)} ({picked.predicted_ns / standing.time_ns - 1:+.1%}), rank "
-        f"{standing.rank} among {found.plan.population}"
+        f"{_time(picked.predicted_ns)}, checked {_time(standing.time_ns)} "
+        f"({picked.predicted_ns / standing.time_ns - 1:+.1%}), rank {standing.rank} among {found.plan.population}"
     )
 
 

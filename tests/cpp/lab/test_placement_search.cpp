@@ -14,7 +14,7 @@
 #include "lab/cell_pattern.hpp"
 #include "lab/placement_cost.hpp"
 #include "lab/placement_search.hpp"
-#include "place/objective.hpp"
+#include "place/search.hpp"
 #include "place/symmetry.hpp"
 
 namespace corewise::lab {
@@ -225,9 +225,10 @@ TEST(PlacementSearch, ExhaustiveIsBruteForceWithoutAnyGroup) {
   }
 }
 
-/// Largest difference of times inside orbits of the group that link loads may use, over random placements.
+/// Largest difference of times inside orbits of the machine's unmerged group, over random placements.
 double largest_difference(const machine::Machine& machine, const Pattern& pattern, TimeModel model) {
-  const place::Symmetry symmetry(place::RoutedShares::of(machine).value());
+  place::Searcher searcher = place::Searcher::of(machine).value();
+  const place::Symmetry& symmetry = searcher.unmerged_symmetry();
   EXPECT_GT(symmetry.order(), 1U) << machine.name;
   ContendedTime cost = cost_of(machine, {{pattern, 1}}, by(model));
   Rng rng(5);
