@@ -27,6 +27,10 @@ RANDOM_SAMPLES = 999
 """An odd number, so that the median is one placement that can be shown."""
 RANDOM_TIMES = 99
 """The same where every sample is a simulation."""
+MOST_TIMED = {"flow": 50_000, "simulated": 3_000}
+"""Placements that a search times without being asked for more: a flow takes 0.1 ms, a simulation several."""
+MOST_ENUMERATED = 1_000_000
+"""The same where the user asks for a method; with ``--time`` a clock ends it before."""
 UNITS = {"bottleneck": "ns", "flow": "ns", "simulated": "ns", "hop-bytes": "B hops", "distance": "B ns"}
 
 
@@ -238,6 +242,7 @@ def _by_time(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
         model=settings.objective,
         method=settings.method,
         seed=settings.seed,
+        evaluations=MOST_TIMED[settings.objective] if settings.method == "auto" else MOST_ENUMERATED,
         starts=[(name, list(units)) for name, units in starts.items()],
         should_stop=settings.should_stop,
     )
