@@ -88,18 +88,40 @@ bool gather_seats(MPI_Comm comm, std::vector<Seat>& seats) {
 
 // ---- making the world ----
 
-/// What the launcher's world was born with: error handler and hints.
+/// The value of `key` among `hints`; empty without one.
+std::string hint(MPI_Info hints, const char* key) {
+  char value[MPI_MAX_INFO_VAL + 1] = {};
+  int found = 0;
+  CW_NEXT(MPI_Info_get)(hints, key, MPI_MAX_INFO_VAL, value, &found);
+  return found != 0 ? value : "";
+}
+
+/// Those of `from` that differ in `to`: a hint that is merely repeated may come to mean more.
+void copy_hints(MPI_Comm from, MPI_Comm to) {
+  MPI_Info wanted = MPI_INFO_NULL, present = MPI_INFO_NULL, missing = MPI_INFO_NULL;
+  int keys = 0;
+  CW_NEXT(MPI_Comm_get_info)(from, &wanted);
+  CW_NEXT(MPI_Comm_get_info)(to, &present);
+  CW_NEXT(MPI_Info_create)(&missing);
+  CW_NEXT(MPI_Info_get_nkeys)(wanted, &keys);
+  for (int i = 0; i < keys; ++i) {
+    char key[MPI_MAX_INFO_KEY + 1] = {};
+    CW_NEXT(MPI_Info_get_nthkey)(wanted, i, key);
+    if (const std::string value = hint(wanted, key); value != hint(present, key))
+      CW_NEXT(MPI_Info_set)(missing, key, value.c_str());
+  }
+  CW_NEXT(MPI_Comm_set_info)(to, missing);
+  for (MPI_Info* info : {&wanted, &present, &missing}) CW_NEXT(MPI_Info_free)(info);
+}
+
+/// What the launcher's world was born with: error handler, hints, name.
 void inherit(MPI_Comm fresh) {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   CW_NEXT(MPI_Comm_get_errhandler)(MPI_COMM_WORLD, &handler);
+  copy_hints(MPI_COMM_WORLD, fresh);
+  CW_NEXT(MPI_Comm_set_name)(fresh, "MPI_COMM_WORLD");
   CW_NEXT(MPI_Comm_set_errhandler)(fresh, handler);
   CW_NEXT(MPI_Errhandler_free)(&handler);
-  MPI_Info hints = MPI_INFO_NULL;
-  if (CW_NEXT(MPI_Comm_get_info)(MPI_COMM_WORLD, &hints) == MPI_SUCCESS && hints != MPI_INFO_NULL) {
-    CW_NEXT(MPI_Comm_set_info)(fresh, hints);
-    CW_NEXT(MPI_Info_free)(&hints);
-  }
-  CW_NEXT(MPI_Comm_set_name)(fresh, "MPI_COMM_WORLD");
 }
 
 /// Runs in MPI_Finalize as the last of MPI_COMM_SELF's delete callbacks, because it was set first

@@ -1,15 +1,17 @@
-"""The conformance suite of MPI semantics, plain and under the recording preload.
+"""The conformance suite of MPI semantics: plain, under the recording preload, and in a reordered world.
 
 Owns which program of ``conformance/`` runs where: each names in comment lines the rank counts it wants,
 its exit status (``// exit:``), its arguments and its environment. Every program is built once per MPI.
 In ``test_preload`` the ranks, and only they, get the library in LD_PRELOAD; the outcome must be that of the
-plain run: the same status, the same lines, nothing more on either stream.
+plain run: the same status, the same lines, nothing more on either stream. In ``test_reordered`` they get the
+reorder library as well, and a world whose order is not the launcher's; no program is left out.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections import Counter
@@ -82,6 +84,14 @@ CASES = [
     for program in PROGRAMS.values()
     for n in (program.ranks if mpi_name in ("openmpi", "mpich") else program.ranks[-1:])
 ]
+# A reordered world needs two ranks, and three for an order that is not its own inverse.
+REORDERED_CASES = [
+    (mpi_name, program.name, next(n for n in (3, 2, *program.ranks) if n in program.ranks))
+    for mpi_name in MPI_NAMES
+    for program in PROGRAMS.values()
+]
+NO_WORLD = ("session",)
+"""Programs of sessions that never call MPI_Init: there is no MPI_COMM_WORLD to reorder."""
 
 
 @cache
@@ -126,6 +136,20 @@ def preload_library() -> Callable[[Mpi], Path]:
         from corewise.mpi.find import from_prefix
 
         return build_preload(from_prefix(library(name).prefix, abi=name.endswith("_abi")))
+
+    return lambda mpi: build(mpi.name)
+
+
+@pytest.fixture(scope="session")
+def reorder_library() -> Callable[[Mpi], Path]:
+    """Builds the reorder library for an MPI, once."""
+
+    @cache
+    def build(name: str) -> Path:
+        from corewise.mpi.build import build_reorder
+        from corewise.mpi.find import from_prefix
+
+        return build_reorder(from_prefix(library(name).prefix, abi=name.endswith("_abi")))
 
     return lambda mpi: build(mpi.name)
 
@@ -201,6 +225,39 @@ def test_preload(
     if program.exit_status == 0:
         assert recorded.lines() == plain.lines()
     assert list(tmp_path.iterdir()), "nothing was recorded: the preload took no part in this run"
+
+
+@pytest.mark.parametrize(("mpi_name", "name", "n"), REORDERED_CASES)
+def test_reordered(
+    mpi_name: str,
+    name: str,
+    n: int,
+    plain_run: Callable[[Mpi, Program, int], Outcome],
+    built: Callable[[Mpi, Program], Path],
+    preload_library: Callable[[Mpi], Path],
+    reorder_library: Callable[[Mpi], Path],
+    tmp_path: Path,
+) -> None:
+    """The launcher's rank 1 is the program's rank 0, and so on: the program says the same all the same."""
+    mpi, program = library(mpi_name), PROGRAMS[name]
+    plain = plain_run(mpi, program, n)
+    plain.check(program)
+    launch_ranks = [(rank + 1) % n for rank in range(n)]
+    ranks_env = {
+        "LD_PRELOAD": f"{preload_library(mpi)}:{reorder_library(mpi)}",
+        "COREWISE_TRACE_DIR": str(tmp_path),
+        "COREWISE_REORDER": f"order:{','.join(map(str, launch_ranks))}",
+    }
+    reordered = launch(mpi, program, built(mpi, program), n, ranks_env)
+    reordered.check(program)
+    assert "corewise" not in (reordered.out + reordered.err).lower()
+    if program.exit_status == 0:
+        assert reordered.lines() == plain.lines()
+    answer = tmp_path / "reorder.json"
+    assert answer.exists() == (name not in NO_WORLD)
+    if answer.exists():
+        found = json.loads(answer.read_text())
+        assert (found["reordered"], found["launch_ranks"]) == (True, launch_ranks)
 
 
 def test_every_program_asks_for_ranks() -> None:

@@ -9,6 +9,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -17,9 +18,9 @@ from corewise import _core
 from corewise.cli import console
 from corewise.data.export import export_placement
 from corewise.data.machines import load_machine
-from corewise.data.placement import load_placement
+from corewise.data.placement import Placement, load_placement, make_placement
 from corewise.errors import InputError, RunError
-from corewise.mpi import build, elf, launch
+from corewise.mpi import build, elf, launch, reorder
 from corewise.mpi.functions import DEEPEST, FILTER, FunctionChoice, check_patterns
 from corewise.mpi.kinds import KINDS, chosen_kinds
 
@@ -46,6 +47,11 @@ What is recorded can be chosen:
   corewise run -n 8 --record '!functions,!sites' -- ./lbm
 and, where the program was compiled with -finstrument-functions, which functions:
   corewise run -n 8 --functions 'solve*' --functions '!*_tiny' --min-function-time '1 us' -- ./lbm
+
+\b
+Ranks are put where a placement wants them by binding, or by reordering MPI_COMM_WORLD where they landed:
+  corewise run -n 8 --placement best.json -- ./lbm
+  corewise run --reorder best.json -- mpiexec -n 8 --bind-to core ./lbm
 """
 
 
@@ -94,8 +100,15 @@ def _run(
     placement: Path | None = typer.Option(
         None, "--placement", help="bind ranks as this file of corewise place says"
     ),
+    reordering: str = typer.Option(
+        "",
+        "--reorder",
+        metavar="FILE|off",
+        help="give the program a world in the order of this file of corewise place (default: off)",
+    ),
     as_json: bool = typer.Option(False, "--json", help="print one JSON object when the program has ended"),
 ) -> int:
+    wanted = _checked_reordering(reordering, ranks, placement)
     options = launch.RecordOptions(
         buffer=_checked_buffer(buffer),
         mode=_checked_mode(mode, flight),
@@ -109,6 +122,7 @@ def _run(
             libraries=tuple(map(_checked_file("--function-library"), function_library)),
         ),
         preload=None if preload is None else _checked_file("--preload")(preload),
+        reordering=wanted,
     )
     check_patterns(options.functions.patterns)
     pack = _packer(files)
@@ -121,17 +135,42 @@ def _run(
             return _record(
                 launch.plan(command, ranks=ranks, mpi=mpi, binding=binding), directory, options, pack, as_json
             )
+    if wanted is not None and decided.program is not None:
+        binding = _core_by_core(decided.mpi.family, wanted)
+        decided = launch.plan(command, ranks=ranks, mpi=mpi, binding=binding)
     return _record(decided, directory, options, pack, as_json)
 
 
 def _binding(family: str, file: Path, ranks: int | None, folder: Path) -> tuple[str, ...]:
     """Launcher arguments that put each rank where the placement file says, on this host."""
     machine = load_machine("host")
-    placement = load_placement(file, machine)
-    if ranks != len(placement.unit_of_rank):
-        raise InputError(f"{file}: places {len(placement.unit_of_rank)} ranks, but -n is {ranks}")
+    placement = _placement_of(file, machine, ranks)
     form = "openmpi-pelist" if family == "openmpi" else "mpich"
     return export_placement(form, machine, placement, str(folder / "rankfile")).arguments
+
+
+def _placement_of(file: Path, machine: _core.Machine, ranks: int | None) -> Placement:
+    placement = load_placement(file, machine)
+    if ranks is not None and ranks != placement.ranks:
+        raise InputError(f"{file}: places {placement.ranks} ranks, but -n is {ranks}")
+    return placement
+
+
+def _checked_reordering(text: str, ranks: int | None, placement: Path | None) -> reorder.Wanted | None:
+    if text in ("", "off"):
+        return None
+    if placement is not None:
+        raise InputError(f"--reorder: found '{text}' with --placement, allowed: one of the two")
+    machine = load_machine("host")
+    reorder.check_machine(machine)
+    return reorder.Wanted(_placement_of(Path(text), machine, ranks), machine)
+
+
+def _core_by_core(family: str, wanted: reorder.Wanted) -> tuple[str, ...]:
+    """Launcher arguments that bind ranks in the machine's order to the units that a placement uses."""
+    placement = make_placement(wanted.machine, reorder.launch_order(wanted.placement))
+    form = "openmpi-pelist" if family == "openmpi" else "mpich"
+    return export_placement(form, wanted.machine, placement).arguments
 
 
 def _record(
@@ -158,13 +197,16 @@ def _record(
         )
     if pack is not None and (traces or spawned):
         _pack(pack, directory)
+    answer = None if options.reordering is None else reorder.read_answer(directory)
     if as_json:
-        row = {
+        row: dict[str, object] = {
             "profile": str(directory),
             "ranks_seen": len(traces),
             "exit_status": outcome.exit_status,
             "wall_s": outcome.wall_s,
         }
+        if answer is not None:
+            row["reorder"] = asdict(answer)
         console.show_json("run", None, [row])
     elif traces or spawned:
         asked = decided.ranks
@@ -173,7 +215,18 @@ def _record(
         console.note(
             f"corewise: {count} ranks{more} recorded in {directory}; next: corewise report {directory}"
         )
+    if answer is not None and not as_json:
+        _tell(answer)
     return outcome.exit_status
+
+
+def _tell(answer: reorder.Answer) -> None:
+    """What became of the order that was asked for."""
+    if not answer.reordered:
+        console.warn(f"corewise: MPI_COMM_WORLD kept the launcher's order: {answer.reason}")
+        return
+    launch_ranks = " ".join(map(str, answer.launch_ranks))
+    console.note(f"corewise: MPI_COMM_WORLD was reordered; launch ranks of ranks 0, 1, ...: {launch_ranks}")
 
 
 def _pack(pack: Packer, directory: Path) -> None:
@@ -187,7 +240,7 @@ def _pack(pack: Packer, directory: Path) -> None:
 def _remove_if_empty(directory: Path) -> bool:
     """Removes a profile in which nothing lies but what the launch itself wrote."""
     found = list(directory.iterdir())
-    if any(path.name not in (launch.META, OTHER_MPI, FILTER) for path in found):
+    if any(path.name not in (launch.META, OTHER_MPI, FILTER, reorder.PLAN) for path in found):
         return False
     for path in found:
         path.unlink()

@@ -18,14 +18,14 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
 
 from corewise import __version__
 from corewise.errors import InputError, RunError
-from corewise.mpi import elf, find
-from corewise.mpi.build import build_preload
+from corewise.mpi import elf, find, reorder
+from corewise.mpi.build import build_preload, build_reorder
 from corewise.mpi.find import MpiLibrary
 from corewise.mpi.functions import FILTER, FunctionChoice, write_filter
 
@@ -120,6 +120,7 @@ class RecordOptions:
     kinds : words of `corewise.mpi.kinds`; empty: everything that the preload was built for.
     functions : which functions.
     preload : a library of `corewise build-preload` to use, None: the one of the program's MPI.
+    reordering : the order that the program's world gets, None: the launcher's.
     """
 
     buffer: str = ""
@@ -129,6 +130,7 @@ class RecordOptions:
     kinds: tuple[str, ...] = ()
     functions: FunctionChoice = field(default_factory=FunctionChoice)
     preload: Path | None = None
+    reordering: reorder.Wanted | None = None
 
     def environment(self) -> dict[str, str]:
         """The variables to set."""
@@ -318,18 +320,23 @@ def record(
     library = options.preload or build_preload(decided.mpi)
     _make_directory(directory)
     filters = _write_filter(decided, directory, options.functions)
-    preload = ":".join(filter(None, [str(library), os.environ.get("LD_PRELOAD", "")]))
+    reordering = _write_plan(directory, options.reordering)
+    behind = [str(build_reorder(decided.mpi))] if reordering else []
+    preload = ":".join(filter(None, [str(library), *behind, os.environ.get("LD_PRELOAD", "")]))
     variables = {
         "LD_PRELOAD": preload,
         "COREWISE_TRACE_DIR": str(directory.resolve()),
         **options.environment(),
         **filters,
+        **reordering,
     }
     command = decided.with_environment(variables)
     meta = _meta(decided)
     _write_meta(directory, meta)
     outcome = execute(command, environment(decided), output)
     meta |= {"exit_status": outcome.exit_status, "wall_s": round(outcome.wall_s, 6)}
+    if reordering:
+        meta["reorder"] = asdict(reorder.read_answer(directory))
     _write_meta(directory, meta)
     return outcome
 
@@ -416,6 +423,15 @@ def _write_filter(decided: LaunchPlan, directory: Path, choice: FunctionChoice) 
         directory.rmdir()
         raise
     return {"COREWISE_TRACE_FUNCTIONS": str(file)}
+
+
+def _write_plan(directory: Path, wanted: reorder.Wanted | None) -> dict[str, str]:
+    """The variable that names the prepared order; empty without one."""
+    if wanted is None:
+        return {}
+    file = directory.resolve() / reorder.PLAN
+    reorder.write_plan(wanted.placement, wanted.machine, file)
+    return {reorder.KNOB: str(file)}
 
 
 def _meta(decided: LaunchPlan) -> dict[str, object]:

@@ -57,6 +57,14 @@ class Answer:
     launch_ranks: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """A reordering that is asked for: a placement, and the machine that its units belong to."""
+
+    placement: Placed
+    machine: Machine
+
+
 def write_plan(placement: Placed, machine: Machine, file: Path) -> None:
     """Writes what the reorder library reads.
 
@@ -73,12 +81,7 @@ def write_plan(placement: Placed, machine: Machine, file: Path) -> None:
     RunError
         The file cannot be written.
     """
-    unknown = [unit.name for unit in machine.units if unit.os_index < 0]
-    if unknown:
-        raise InputError(
-            f"--reorder: unit '{unknown[0]}' of machine '{machine.name}' has no operating-system index, "
-            "allowed: a placement on this host (corewise place --machine host)"
-        )
+    check_machine(machine)
     rows = [
         _MAGIC,
         f"{len(placement.unit_of_rank)} {len(machine.units)}",
@@ -92,23 +95,44 @@ def write_plan(placement: Placed, machine: Machine, file: Path) -> None:
         raise RunError(f"{file}: cannot be written: {error.strerror}") from error
 
 
+def check_machine(machine: Machine) -> None:
+    """Refuses a machine whose units cannot be told from a CPU number.
+
+    Raises
+    ------
+    InputError
+        A unit without operating-system index.
+    """
+    unknown = [unit.name for unit in machine.units if unit.os_index < 0]
+    if unknown:
+        raise InputError(
+            f"--reorder: unit '{unknown[0]}' of machine '{machine.name}' has no operating-system index, "
+            "allowed: a placement on this host (corewise place --machine host)"
+        )
+
+
 def launch_order(placement: Placed) -> tuple[int, ...]:
     """A placement's units in the machine's order: where a launcher that binds core by core puts ranks."""
     return tuple(sorted(placement.unit_of_rank))
 
 
-def read_answer(profile: Path) -> Answer | None:
-    """What the library left in a profile; None where no rank 0 came as far as that.
+def read_answer(profile: Path) -> Answer:
+    """What the library left in a profile.
 
     Parameters
     ----------
     profile : the profile directory.
+
+    Returns
+    -------
+    Answer
+        Not reordered, where there is none: nothing was decided.
     """
     try:
         found = json.loads((profile / ANSWER).read_text())
         return Answer(bool(found["reordered"]), str(found["reason"]), tuple(map(int, found["launch_ranks"])))
     except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return Answer(False, "no rank 0 came out of MPI_Init with the reorder library", ())
 
 
 # --- programs that reorder themselves -------------------------------------------------------------------
