@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -33,6 +34,7 @@ class CutFinder {
       }
     }
     measure_distances();
+    measure_quantum();
   }
 
   std::vector<Cut> run(std::size_t most) {
@@ -103,6 +105,9 @@ class CutFinder {
       if (from && !to) cut.capacity_out += machine_.links[link].bandwidth_gb_per_s;
       if (!from && to) cut.capacity_in += machine_.links[link].bandwidth_gb_per_s;
     }
+    cut.links_out = equal_links(set, true);
+    cut.links_in = equal_links(set, false);
+    cut.quantum = quantum_;
     const double capacity = cut.capacity_out + cut.capacity_in;
     const auto known = found_.find(cut.units);
     if (known != found_.end()) {
@@ -115,6 +120,33 @@ class CutFinder {
     }
     order_of_.emplace(cut.units, order_of_.size());
     found_.emplace(cut.units, std::move(cut));
+  }
+
+  /// How many links leave (enter) the set, 0 where they are not equally fast.
+  int equal_links(const StopSet& set, bool leaving) const {
+    int count = 0;
+    double bandwidth = 0;
+    for (std::size_t link = 0; link < machine_.links.size(); ++link) {
+      const machine::Link& at = machine_.links[link];
+      if (!on_route_[link] || set[index(at.from)] != leaving || set[index(at.to)] == leaving) continue;
+      if (count > 0 && at.bandwidth_gb_per_s != bandwidth) return 0;
+      bandwidth = at.bandwidth_gb_per_s;
+      ++count;
+    }
+    return count;
+  }
+
+  /// The shares of all routes are multiples of this.
+  void measure_quantum() {
+    const Result<RoutedShares> shares = RoutedShares::of(machine_);
+    if (!shares.ok()) return;
+    std::uint32_t common = 0;
+    for (int from = 0; from < shares.value().units(); ++from) {
+      for (int to = 0; to < shares.value().units(); ++to) {
+        for (const Share& share : shares.value().shares(from, to)) common = std::gcd(common, share.parts);
+      }
+    }
+    quantum_ = static_cast<double>(common) / shares.value().parts_per_byte();
   }
 
   /// Least over the pairs of the time per byte on the worst link that leaves (enters) the set.
@@ -161,6 +193,7 @@ class CutFinder {
   std::vector<bool> on_route_;
   int stops_;
   std::vector<int> distance_;
+  double quantum_ = 0;
   std::map<std::uint64_t, Cut> found_;
   std::map<std::uint64_t, std::size_t> order_of_;
 };
@@ -168,6 +201,7 @@ class CutFinder {
 /// What one phase sends across every set of ranks (bit k: the k-th rank of the order).
 struct Crossing {
   std::vector<double> out, in, largest_out, largest_in;
+  double divisor = 0;  ///< of all messages, in bytes
 };
 
 struct Entry {
@@ -178,8 +212,11 @@ struct Entry {
 
 Crossing crossing_of(const std::vector<Entry>& entries, int ranks) {
   const std::size_t sets = std::size_t{1} << static_cast<unsigned>(ranks);
+  std::uint64_t common = 0;
+  for (const Entry& entry : entries) common = std::gcd(common, static_cast<std::uint64_t>(entry.bytes));
+  const auto divisor = static_cast<double>(common);
   Crossing made{std::vector<double>(sets, 0), std::vector<double>(sets, 0), std::vector<double>(sets, 0),
-                std::vector<double>(sets, 0)};
+                std::vector<double>(sets, 0), divisor};
   std::vector<std::vector<Entry>> of_rank(index(ranks));
   for (const Entry& entry : entries) {
     of_rank[entry.from].push_back(entry);
@@ -220,11 +257,20 @@ Crossing crossing_of(const std::vector<Entry>& entries, int ranks) {
   return made;
 }
 
+/// Bytes, rounded up to what whole steps on equal links can be.
+double stepped(double bytes, int links, double step) {
+  if (links == 0 || step <= 0) return bytes;
+  const double unit = step * links;
+  return std::max(bytes, std::ceil(bytes / unit - 1e-9) * unit);
+}
+
 void add_phase(std::vector<double>& costs, const Crossing& crossing, const Cut& cut, double weight, double floor) {
+  const double step = crossing.divisor * cut.quantum;
   const double out = cut.capacity_out > 0 ? 1 / cut.capacity_out : 0;
   const double in = cut.capacity_in > 0 ? 1 / cut.capacity_in : 0;
   for (std::size_t set = 0; set < costs.size(); ++set) {
-    const double total = std::max(crossing.out[set] * out, crossing.in[set] * in);
+    const double total = std::max(stepped(crossing.out[set], cut.links_out, step) * out,
+                                  stepped(crossing.in[set], cut.links_in, step) * in);
     const double single =
         std::max(crossing.largest_out[set] * cut.sigma_out, crossing.largest_in[set] * cut.sigma_in);
     costs[set] += weight * std::max({total, single, floor});
@@ -257,11 +303,16 @@ double floor_ns(const RoutedShares& shares, const std::vector<Traffic>& phase) {
 CutTables::CutTables(std::vector<Cut> cuts, const Workload& work, const std::vector<int>& order, int units,
                      const std::vector<double>& floors, std::size_t most_tables)
     : ranks_(work.ranks) {
-  std::map<std::array<double, 5>, std::size_t> known;
+  std::map<std::array<double, 7>, std::size_t> known;
   std::vector<Cut> classes;
   for (Cut& cut : cuts) {
-    const std::array key{static_cast<double>(cut.units_inside), cut.capacity_out, cut.capacity_in, cut.sigma_out,
-                         cut.sigma_in};
+    const std::array key{static_cast<double>(cut.units_inside),
+                         cut.capacity_out,
+                         cut.capacity_in,
+                         cut.sigma_out,
+                         cut.sigma_in,
+                         static_cast<double>(cut.links_out),
+                         static_cast<double>(cut.links_in)};
     if (known.size() == most_tables && known.find(key) == known.end()) continue;
     const auto [entry, is_new] = known.emplace(key, known.size());
     if (is_new) classes.push_back(cut);

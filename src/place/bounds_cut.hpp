@@ -7,7 +7,9 @@
 //   max(out(S) / capacity out, in(S) / capacity in, largest message out * sigma out, largest message in * sigma
 //   in),
 // sigma the least time per byte that one message between a unit inside and one outside puts on its worst leaving
-// (entering) link. The weighted sum over the phases, minimal over all S that contain the ranks known to be inside,
+// (entering) link. Where those links are equally fast, the first two terms are rounded up: a link's load is a
+// multiple of the phase's greatest common divisor times the finest share of a message that a route carries
+// (quantum). The weighted sum over the phases, minimal over all S that contain the ranks known to be inside,
 // exclude those known to be outside and fit both sides, bounds every completion. Sets S are enumerated once per
 // class of cuts (2^ranks), the minima over the ranks not yet placed come by folding the table rank by rank.
 // SPDX-License-Identifier: BSD-3-Clause
@@ -33,6 +35,9 @@ struct Cut {
   double capacity_in = 0;
   double sigma_out = 0;  ///< ns per byte
   double sigma_in = 0;
+  int links_out = 0;  ///< that are on a route; 0 where their bandwidths differ
+  int links_in = 0;
+  double quantum = 0;  ///< of the machine: every share of a message on a link is a multiple of it
 };
 
 /// Cuts worth asking: single stops, the sides of every link, stops between two stops and what two such sets have in

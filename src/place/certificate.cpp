@@ -44,29 +44,30 @@ std::uint64_t digest(std::string_view text) {
 
 std::string machine_text(const machine::Machine& machine) {
   std::string text;
-  for (const machine::Unit& unit : machine.units) text += "u" + std::to_string(unit.stop) + ";";
+  for (const machine::Unit& unit : machine.units) text.append("u").append(std::to_string(unit.stop)).append(";");
   for (const machine::Link& link : machine.links) {
-    text += "l" + std::to_string(link.from) + "," + std::to_string(link.to) + "," +
-            number(link.bandwidth_gb_per_s) + ";";
+    text.append("l").append(std::to_string(link.from)).append(",").append(std::to_string(link.to));
+    text.append(",").append(number(link.bandwidth_gb_per_s)).append(";");
   }
   for (const auto& alternatives : machine.route_table) {
     for (const machine::Route& route : alternatives) {
-      text += "r";
-      for (const int link : route.links) text += std::to_string(link) + ",";
-      text += ";";
+      text.append("r");
+      for (const int link : route.links) text.append(std::to_string(link)).append(",");
+      text.append(";");
     }
-    text += "|";
+    text.append("|");
   }
   return text;
 }
 
 std::string workload_text(const Workload& work) {
-  std::string text = "n" + std::to_string(work.ranks) + ";";
+  std::string text;
+  text.append("n").append(std::to_string(work.ranks)).append(";");
   for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
-    text += "w" + number(work.weight(phase)) + ";";
+    text.append("w").append(number(work.weight(phase))).append(";");
     for (const Traffic& entry : work.phases[phase]) {
-      text += "m" + std::to_string(entry.from) + "," + std::to_string(entry.to) + "," +
-              std::to_string(entry.bytes) + ";";
+      text.append("m").append(std::to_string(entry.from)).append(",").append(std::to_string(entry.to));
+      text.append(",").append(std::to_string(entry.bytes)).append(";");
     }
   }
   return text;
@@ -87,6 +88,7 @@ std::string certificate_json(const machine::Machine& machine, const Workload& wo
   text += "  \"rank_symmetries\": " +
           lists(search.rank_symmetries().generators, [](const auto& g) { return g.second; }) + ",\n";
   text += "  \"cuts\": " + lists(search.cuts(), [](const Cut& cut) { return cut.stops; }) + ",\n";
+  text += "  \"chain\": " + list(search.chain()) + ",\n";
   text += "  \"tree\": \"" + tree.letters + "\"\n}\n";
   return text;
 }

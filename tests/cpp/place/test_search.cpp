@@ -41,9 +41,12 @@ TEST(Search, MoreRanksAreNotProvenAndSaySo) {
   SearchOptions options;
   options.find_worst = true;
   options.local_evaluations = 20'000;
+  options.method = Wanted::local;
   const auto result = search(machine, matrix, options);
   ASSERT_TRUE(result.ok());
   EXPECT_FALSE(result.value().proven_optimal);
+  EXPECT_GT(result.value().bound_ns, 0);
+  EXPECT_LE(result.value().bound_ns, result.value().evaluation.bottleneck_ns);
   EXPECT_EQ(result.value().method, Method::local);
   EXPECT_EQ(result.value().statement, "not proven: best of 20000 placements of a local search");
   EXPECT_FALSE(result.value().worst->proven);
@@ -55,11 +58,17 @@ TEST(Search, MoreRanksAreNotProvenAndSaySo) {
   EXPECT_TRUE(machine::check(result.value().placement, machine).ok());
 }
 
-TEST(Search, FewRanksOnManyUnitsFallBackToLocalSearch) {
+TEST(Search, FewRanksOnManyUnitsAreBoundedWhereTheyAreTooManyToEnumerate) {
   const pattern::Matrix matrix{8, {{0, 7, 10, 1}}};
   const auto result = search(full_ring(24), matrix);
   ASSERT_TRUE(result.ok());
-  EXPECT_FALSE(result.value().proven_optimal);
+  EXPECT_EQ(result.value().method, Method::branch_and_bound);
+  EXPECT_TRUE(result.value().proven_optimal);
+  SearchOptions options;
+  options.method = Wanted::exhaustive;  // too many representatives: falls back
+  const auto fallen_back = search(full_ring(24), matrix, options);
+  EXPECT_FALSE(fallen_back.value().proven_optimal);
+  EXPECT_EQ(fallen_back.value().method, Method::local);
 }
 
 TEST(Search, PhasesAreJudgedOneAfterAnother) {

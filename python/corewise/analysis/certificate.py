@@ -1,0 +1,578 @@
+"""Checks a certificate: that no placement of a pattern on a machine costs less than the certificate says.
+
+Shares no code with the search and believes nothing of the document: symmetries, cuts, capacities, traffic,
+costs and every leaf of the tree are derived again from machine and patterns. The argument is in
+`docs/formats/certificate.md`. It walks the whole closed tree, so its time grows with the tree.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corewise._core import Machine, Pattern
+from corewise.errors import InputError, RunError, bad_field
+
+__all__ = ["check_certificate"]
+
+Floats = NDArray[np.float64]
+
+TOLERANCE = 1e-9
+"""Relative rounding that a comparison of two times allows; the search allows a tenth of it."""
+
+_FIELDS: dict[str, type | tuple[type, ...]] = {
+    "format": str,
+    "version": int,
+    "machine_digest": str,
+    "pattern_digest": str,
+    "objective": str,
+    "unit_of_rank": list,
+    "cost_ns": (int, float),
+    "bound_ns": (int, float),
+    "order": list,
+    "unit_symmetries": list,
+    "rank_symmetries": list,
+    "cuts": list,
+    "chain": list,
+    "tree": str,
+}
+
+
+def check_certificate(
+    machine: Machine,
+    patterns: Sequence[Pattern],
+    weights: Sequence[float] | None,
+    document: str | Mapping[str, Any],
+) -> None:
+    """Returns where the certificate holds for these patterns (one placement for all) on this machine.
+
+    Parameters
+    ----------
+    machine : Machine
+    patterns : sequence of Pattern
+        As the search was given them, in the same order.
+    weights : sequence of float or None
+        One per pattern; None: 1 each.
+    document : str or mapping
+        The certificate, as JSON text or read.
+
+    Raises
+    ------
+    InputError
+        The document is no certificate of version 1, or one of another machine or other patterns.
+    RunError
+        The certificate does not hold: its message says what is wrong and where.
+    """
+    read = _read(document)
+    traffic = _Traffic(patterns, weights)
+    node = _Node(machine)
+    _check_digests(read, machine, traffic)
+    _check_shape(read, len(machine.units), traffic.ranks)
+    _check_claim(read, node, traffic)
+    for image in read["unit_symmetries"]:
+        node.check_symmetry(image)
+    for image in read["rank_symmetries"]:
+        traffic.check_symmetry(image)
+    _Walk(read, node, traffic).check()
+
+
+def _read(document: str | Mapping[str, Any]) -> Mapping[str, Any]:
+    parsed: Any = document
+    if isinstance(document, str):
+        try:
+            parsed = json.loads(document)
+        except ValueError as error:
+            raise InputError(
+                f"certificate: found no JSON ({error}), allowed: a document of format corewise-certificate"
+            ) from error
+    if not isinstance(parsed, Mapping):
+        raise InputError(
+            "certificate: found no JSON object, allowed: a document of format corewise-certificate"
+        )
+    _check_fields(parsed)
+    return parsed
+
+
+def _check_fields(parsed: Mapping[str, Any]) -> None:
+    for field, kind in _FIELDS.items():
+        if field not in parsed:
+            raise bad_field("certificate", field, "nothing", "all fields of version 1")
+        if not isinstance(parsed[field], kind) or isinstance(parsed[field], bool):
+            raise bad_field("certificate", field, type(parsed[field]).__name__, "the type of version 1")
+    for field in parsed:
+        if field not in _FIELDS:
+            raise bad_field("certificate", str(field), "an unknown field", ", ".join(_FIELDS))
+    for field, only in (("format", "corewise-certificate"), ("version", 1), ("objective", "bottleneck")):
+        if parsed[field] != only:
+            raise bad_field("certificate", field, repr(parsed[field]), repr(only))
+
+
+def _digest(text: str) -> str:
+    value = 14695981039346656037
+    for byte in text.encode():
+        value = ((value ^ byte) * 1099511628211) & 0xFFFFFFFFFFFFFFFF
+    return f"{value:016x}"
+
+
+def _check_digests(read: Mapping[str, Any], machine: Machine, traffic: _Traffic) -> None:
+    parts = [f"u{unit.stop};" for unit in machine.units]
+    parts += [f"l{link.source},{link.target},{link.bandwidth_gb_per_s:.17g};" for link in machine.links]
+    units = len(machine.units)
+    for source in range(units):
+        for target in range(units):
+            for route in machine.routes(source, target):
+                parts.append("r" + "".join(f"{link}," for link in route) + ";")
+            parts.append("|")
+    for field, text in (("machine_digest", "".join(parts)), ("pattern_digest", traffic.text())):
+        if read[field] != _digest(text):
+            raise bad_field("certificate", field, read[field], f"{_digest(text)}: it certifies another one")
+
+
+def _permutation(values: Any, size: int) -> bool:
+    if not isinstance(values, list) or not all(type(value) is int for value in values):
+        return False
+    return sorted(values) == list(range(size))
+
+
+def _check_shape(read: Mapping[str, Any], units: int, ranks: int) -> None:
+    if not _permutation(read["order"], ranks):
+        raise bad_field(
+            "certificate", "order", str(read["order"])[:60], f"the ranks 0 to {ranks - 1}, each once"
+        )
+    placed = read["unit_of_rank"]
+    valid = all(type(unit) is int and 0 <= unit < units for unit in placed)
+    if len(placed) != ranks or not valid or len(set(placed)) != ranks:
+        raise bad_field(
+            "certificate", "unit_of_rank", str(placed)[:60], f"{ranks} different units below {units}"
+        )
+    for field, size in (("unit_symmetries", units), ("rank_symmetries", ranks)):
+        for image in read[field]:
+            if not _permutation(image, size):
+                raise bad_field("certificate", field, str(image)[:60], f"permutations of 0 to {size - 1}")
+
+
+def _check_claim(read: Mapping[str, Any], node: _Node, traffic: _Traffic) -> None:
+    cost = traffic.cost(node, read["unit_of_rank"])
+    if abs(cost - read["cost_ns"]) > TOLERANCE * max(cost, 1e-30):
+        raise RunError(f"certificate: cost_ns is {read['cost_ns']}, the placement costs {cost}")
+    if not 0 < read["bound_ns"] <= cost * (1 + TOLERANCE):
+        raise RunError(
+            f"certificate: bound_ns is {read['bound_ns']}, which no bound of a placement of {cost} ns is"
+        )
+
+
+class _Traffic:
+    """Bytes of every phase: float64 (phases, ranks, ranks), and their weights."""
+
+    def __init__(self, patterns: Sequence[Pattern], weights: Sequence[float] | None) -> None:
+        self.ranks = patterns[0].ranks
+        self._entries: list[tuple[float, dict[tuple[int, int], int]]] = []
+        for pattern, weight in zip(patterns, weights or [1.0] * len(patterns), strict=True):
+            for phase in pattern.phases:
+                senders, receivers, sizes, _ = phase.coordinates()
+                sums: dict[tuple[int, int], int] = {}
+                for a, b, size in zip(senders.tolist(), receivers.tolist(), sizes.tolist(), strict=True):
+                    if a != b and size:
+                        sums[a, b] = sums.get((a, b), 0) + size
+                self._entries.append((float(weight), sums))
+        busy = [(weight, sums) for weight, sums in self._entries if sums]
+        self.weights = np.array([weight for weight, _ in busy])
+        self.bytes: Floats = np.zeros((len(busy), self.ranks, self.ranks))
+        for phase_index, (_, sums) in enumerate(busy):
+            for (a, b), size in sums.items():
+                self.bytes[phase_index, a, b] = size
+
+    def text(self) -> str:
+        parts = [f"n{self.ranks};"]
+        for weight, sums in self._entries:
+            parts.append(f"w{weight:.17g};")
+            parts += [f"m{a},{b},{sums[a, b]};" for a, b in sorted(sums)]
+        return "".join(parts)
+
+    def check_symmetry(self, image: list[int]) -> None:
+        if not np.array_equal(self.bytes[:, image][:, :, image], self.bytes):
+            raise RunError(f"certificate: rank_symmetries: {image} changes what is sent")
+
+    def cost(self, node: _Node, unit_of_rank: list[int]) -> float:
+        loads = np.zeros((len(self.weights), node.links))
+        for phase, a, b in np.argwhere(self.bytes):
+            loads[phase] += self.bytes[phase, a, b] * node.times[unit_of_rank[a], unit_of_rank[b]]
+        return float(self.weights @ loads.max(axis=1, initial=0))
+
+    def floors(self, node: _Node) -> Floats:
+        """What every phase costs in any placement: its largest message between the best pair of units."""
+        apart = ~np.eye(node.units, dtype=bool)
+        least = float(node.times.max(axis=2, initial=0)[apart].min()) if node.units > 1 else 0.0
+        largest: Floats = self.bytes.max(axis=(1, 2), initial=0)
+        return largest * least
+
+
+class _Node:
+    """Time per byte that a pair of units puts on every link: float64 (units, units, links)."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.units = len(machine.units)
+        self.links = len(machine.links)
+        self.bandwidths = np.array([link.bandwidth_gb_per_s for link in machine.links])
+        self.shares: Floats = np.zeros((self.units, self.units, self.links))
+        for source in range(self.units):
+            for target in range(self.units):
+                routes = machine.routes(source, target)
+                for route in routes:
+                    for link in route:
+                        self.shares[source, target, link] += 1
+                self.shares[source, target] /= len(routes)
+        self.times: Floats = self.shares / self.bandwidths
+        counts = [len(machine.routes(a, b)) for a in range(self.units) for b in range(self.units)]
+        parts = math.lcm(*counts)
+        self.quantum = (
+            math.gcd(*(round(share * parts) for share in self.shares[self.shares > 0].tolist())) / parts
+        )
+        self._by_link = np.ascontiguousarray(np.moveaxis(self.shares, 2, 0))
+        self._kinds = self._kinds_of(self._by_link)
+
+    def _kinds_of(self, by_link: Floats) -> dict[bytes, float]:
+        """Of links that carry the same shares of the same pairs only the slowest counts."""
+        kinds: dict[bytes, float] = {}
+        for link in range(self.links):
+            if by_link[link].any():
+                key = by_link[link].tobytes()
+                kinds[key] = min(kinds.get(key, np.inf), float(self.bandwidths[link]))
+        return kinds
+
+    def check_symmetry(self, image: list[int]) -> None:
+        moved = np.ascontiguousarray(self._by_link[:, image][:, :, image])
+        if self._kinds_of(moved) != self._kinds:
+            raise RunError(f"certificate: unit_symmetries: {image} is no symmetry of the machine's links")
+
+
+class _Cuts:
+    """For every cut the least cost of any completion, by the ranks already known to be inside."""
+
+    def __init__(self, read: Mapping[str, Any], node: _Node, traffic: _Traffic) -> None:
+        self._node = node
+        self._ranks = traffic.ranks
+        if read["cuts"] and traffic.ranks > 16:
+            raise bad_field("certificate", "cuts", "cuts for more than 16 ranks", "none")
+        self._crossings = self._cross(read["order"], traffic) if read["cuts"] else []
+        self._weights = traffic.weights
+        self._floors = traffic.floors(node)
+        self._steps = [
+            math.gcd(*(int(b) for b in phase[phase > 0])) * node.quantum for phase in traffic.bytes
+        ]
+        self.sizes: list[int] = []
+        inside: list[list[bool]] = []
+        tables: dict[tuple[float, ...], int] = {}
+        made: list[Floats] = []
+        of_cut: list[int] = []
+        for stops in read["cuts"]:
+            units_inside, kind = self._measure(stops)
+            if kind not in tables:
+                tables[kind] = len(made)
+                made.append(self._table(kind))
+            of_cut.append(tables[kind])
+            inside.append(units_inside)
+            self.sizes.append(sum(units_inside))
+        self.inside = np.array(inside, dtype=np.int64).reshape(len(inside), node.units)
+        self.of_cut = np.array(of_cut, dtype=np.int64)
+        self.tables = np.array(made)
+
+    def _cross(self, order: list[int], traffic: _Traffic) -> list[tuple[Floats, Floats, Floats, Floats]]:
+        """Per phase and set of ranks: bytes out and in, the largest message out and in."""
+        sets = np.arange(1 << self._ranks)
+        member = [(sets >> position) & 1 == 1 for position in range(self._ranks)]
+        crossings = []
+        for phase in traffic.bytes:
+            out, into, most_out, most_in = (np.zeros(len(sets)) for _ in range(4))
+            ordered = phase[order][:, order]
+            for a, b in np.argwhere(ordered):
+                leaves = member[a] & ~member[b]
+                enters = member[b] & ~member[a]
+                size = ordered[a, b]
+                out[leaves] += size
+                into[enters] += size
+                most_out[leaves] = np.maximum(most_out[leaves], size)
+                most_in[enters] = np.maximum(most_in[enters], size)
+            crossings.append((out, into, most_out, most_in))
+        return crossings
+
+    def _measure(self, stops: Any) -> tuple[list[bool], tuple[float, ...]]:
+        machine = self._node.machine
+        total = len(machine.stops)
+        if not isinstance(stops, list) or not all(type(stop) is int and 0 <= stop < total for stop in stops):
+            raise bad_field("certificate", "cuts", str(stops)[:60], f"lists of stops below {total}")
+        chosen = set(stops)
+        inside = [unit.stop in chosen for unit in machine.units]
+        used = self._node.shares.any(axis=(0, 1))
+        leaving = np.array([link.source in chosen and link.target not in chosen for link in machine.links])
+        entering = np.array([link.target in chosen and link.source not in chosen for link in machine.links])
+        within = np.array(inside)
+        kind = [float(within.sum())]
+        for crossing in (leaving, entering):
+            speeds = self._node.bandwidths[crossing & used]
+            kind.append(float(speeds.sum()))
+            kind.append(float(len(speeds)) if len(set(speeds.tolist())) == 1 else 0.0)
+        for crossing, pairs in (
+            (leaving, self._node.shares[within][:, ~within]),
+            (entering, self._node.shares[~within][:, within]),
+        ):
+            if not pairs.size:
+                raise bad_field(
+                    "certificate", "cuts", str(stops)[:60], "stops with some of the units, not all"
+                )
+            over = pairs[:, :, crossing]
+            if (over.sum(axis=2) < 1 - TOLERANCE).any():
+                raise RunError(
+                    f"certificate: cuts: traffic leaves the stops {stops} without crossing their links"
+                )
+            kind.append(float((over / self._node.bandwidths[crossing]).max(axis=2).min()))
+        return inside, tuple(kind)
+
+    def _table(self, kind: tuple[float, ...]) -> Floats:
+        units_inside, capacity_out, links_out, capacity_in, links_in, sigma_out, sigma_in = kind
+        sets = 1 << self._ranks
+        cost = np.zeros(sets)
+        phases = zip(self._weights, self._floors, self._steps, self._crossings, strict=True)
+        for weight, floor, step, (out, into, most_out, most_in) in phases:
+            total = np.maximum(
+                _in_steps(out, links_out, step) / capacity_out, _in_steps(into, links_in, step) / capacity_in
+            )
+            single = np.maximum(most_out * sigma_out, most_in * sigma_in)
+            cost += weight * np.maximum(np.maximum(total, single), floor)
+        counts = np.array([bin(s).count("1") for s in range(sets)]) if sets <= 1 << 16 else np.zeros(0)
+        outside = self._node.units - units_inside
+        cost[(counts > units_inside) | (self._ranks - counts > outside)] = np.inf
+        table = np.full(2 * sets, np.inf)
+        table[sets:] = cost
+        for placed in range(self._ranks - 1, -1, -1):
+            here = 1 << placed
+            table[here : 2 * here] = np.minimum(table[2 * here : 3 * here], table[3 * here : 4 * here])
+        return table
+
+    def root(self, chain: list[int]) -> float:
+        """Before any rank is placed: the best single cut, the fullest of disjoint ones, or the chain."""
+        if not len(self.of_cut):
+            return 0.0
+        best = float(self.tables[:, 1].max())
+        sets = 1 << self._ranks
+        counts = np.array([bin(s).count("1") for s in range(sets)])
+        for size in sorted(set(self.sizes)):
+            covered = np.zeros(self._node.units, dtype=np.int64)
+            chosen = set()
+            for cut, cut_size in enumerate(self.sizes):
+                if cut_size == size and not (covered & self.inside[cut]).any():
+                    covered |= self.inside[cut]
+                    chosen.add(int(self.of_cut[cut]))
+            if covered.all():
+                enough = counts >= -(-self._ranks * size // self._node.units)
+                best = max(best, min(float(self.tables[table, sets:][enough].min()) for table in chosen))
+        return max(best, self._chain(chain, counts)) if chain else best
+
+    def _chain(self, chain: list[int], counts: NDArray[np.int64]) -> float:
+        """Nested cuts: ranks inside grow from each to the next by no more than the units that it has more."""
+        least = np.full(self._ranks + 1, np.inf)
+        least[0] = 0
+        covered = np.zeros(self._node.units, dtype=np.int64)
+        for cut in chain:
+            within = self.inside[cut]
+            if (covered & ~within & 1).any():
+                raise RunError(f"certificate: chain: cut {cut} does not hold the units of the one before")
+            more = int(within.sum() - covered.sum())
+            costs = self.tables[self.of_cut[cut], 1 << self._ranks :]
+            least = np.array(
+                [
+                    max(least[max(0, k - more) : k + 1].min(), costs[counts == k].min())
+                    for k in range(self._ranks + 1)
+                ]
+            )
+            covered = within
+        outside = self._node.units - int(covered.sum())
+        return float(least[max(0, self._ranks - outside) :].min())
+
+
+def _in_steps(sent: Floats, links: float, step: float) -> Floats:
+    """Bytes over equal links whose loads are whole steps: rounded up to a step on every link."""
+    if not links:
+        return sent
+    return np.maximum(sent, np.ceil(sent / (step * links) - TOLERANCE) * step * links)
+
+
+class _Walk:
+    """The tree, entry by entry; a position is a place in the order of the ranks."""
+
+    def __init__(self, read: Mapping[str, Any], node: _Node, traffic: _Traffic) -> None:
+        self._node = node
+        self._ranks = traffic.ranks
+        self._weights = traffic.weights
+        self._letters = read["tree"]
+        self._limit = read["bound_ns"] * (1 - TOLERANCE)
+        self._cuts = _Cuts(read, node, traffic)
+        self._chain = read["chain"]
+        if not all(type(cut) is int and 0 <= cut < len(read["cuts"]) for cut in self._chain):
+            raise bad_field("certificate", "chain", str(self._chain)[:60], "numbers of cuts")
+        self._floors = traffic.floors(node)
+        self._symmetries = [np.array(image) for image in read["unit_symmetries"]]
+        self._moved = [
+            frozenset(np.flatnonzero(image != np.arange(node.units)).tolist()) for image in self._symmetries
+        ]
+        order = read["order"]
+        self._lower = self._constraints(order, read["rank_symmetries"])
+        ordered = traffic.bytes[:, order][:, :, order]
+        self._messages: list[list[tuple[int, int, bool, float]]] = [[] for _ in range(self._ranks)]
+        for phase, a, b in np.argwhere(ordered):
+            self._messages[max(a, b)].append(
+                (int(phase), int(min(a, b)), bool(a > b), float(ordered[phase, a, b]))
+            )
+        self._at: list[int] = []
+        self._next = 0
+
+    def _constraints(self, order: list[int], images: list[list[int]]) -> list[list[int]]:
+        """Per position the earlier ones whose unit must be lower."""
+        lower: list[list[int]] = [[] for _ in order]
+        position = {rank: place for place, rank in enumerate(order)}
+        for place, rank in enumerate(order):
+            fixing = [image for image in images if all(image[other] == other for other in order[:place])]
+            orbit, fresh = {rank}, [rank]
+            while fresh:
+                some = fresh.pop()
+                for image in fixing:
+                    for other in (image[some], image.index(some)):
+                        if other not in orbit:
+                            orbit.add(other)
+                            fresh.append(other)
+            for other in orbit - {rank}:
+                lower[position[other]].append(place)
+        return lower
+
+    def check(self) -> None:
+        if self._letters == "R":
+            proven = self._cuts.root(self._chain)
+            if proven < self._limit:
+                raise RunError(
+                    f"certificate: tree: the cuts prove {proven} ns at the root, less than bound_ns"
+                )
+            return
+        loads = np.zeros((len(self._weights), self._node.links))
+        self._descend(loads, np.zeros(len(self._cuts.of_cut), dtype=np.int64))
+        if self._next != len(self._letters):
+            raise RunError(f"certificate: tree: {len(self._letters) - self._next} entries are left over")
+
+    def _candidates(self) -> list[int]:
+        taken = set(self._at)
+        parent = list(range(self._node.units))
+
+        def root(unit: int) -> int:
+            while parent[unit] != unit:
+                unit = parent[unit]
+            return unit
+
+        for image, moved in zip(self._symmetries, self._moved, strict=True):
+            if moved & taken:
+                continue
+            for unit in moved:
+                low, high = sorted((root(unit), root(int(image[unit]))))
+                parent[high] = low
+        floor = max((self._at[earlier] for earlier in self._lower[len(self._at)]), default=-1)
+        return [u for u in range(self._node.units) if u not in taken and parent[u] == u and u > floor]
+
+    def _descend(self, loads: Floats, inside: NDArray[np.int64]) -> None:
+        for unit in self._candidates():
+            if self._next == len(self._letters):
+                raise RunError(f"certificate: tree: ends after {self._next} entries, before it is closed")
+            letter = self._letters[self._next]
+            self._next += 1
+            self._at.append(unit)
+            after = self._put(loads, len(self._at) - 1, unit)
+            within = inside | (self._cuts.inside[:, unit] << (len(self._at) - 1))
+            if letter == "(":
+                if len(self._at) == self._ranks:
+                    raise RunError(f"certificate: tree: entry {self._next} goes on below a whole placement")
+                self._descend(after, within)
+            elif not self._closes(letter, after, within):
+                raise RunError(
+                    f"certificate: tree: entry {self._next} ('{letter}') does not close the branch with "
+                    f"units {self._at} for the first ranks of the order"
+                )
+            self._at.pop()
+
+    def _closes(self, letter: str, loads: Floats, inside: NDArray[np.int64]) -> bool:
+        if letter == "L":
+            return bool(self._weights @ self._busiest(loads) >= self._limit)
+        if letter == "C" and len(inside):
+            return bool(
+                self._cuts.tables[self._cuts.of_cut, (1 << len(self._at)) + inside].max() >= self._limit
+            )
+        return letter == "A" and self._has_no_assignment(loads)
+
+    def _put(self, loads: Floats, position: int, unit: int) -> Floats:
+        after = loads.copy()
+        for phase, peer, outgoing, size in self._messages[position]:
+            other = self._at[peer]
+            after[phase] += size * (
+                self._node.times[unit, other] if outgoing else self._node.times[other, unit]
+            )
+        return after
+
+    def _busiest(self, loads: Floats) -> Floats:
+        """Per phase (last axis) the load of its busiest link, at least its floor."""
+        busiest: Floats = np.maximum(loads.max(axis=-1, initial=0), self._floors)
+        return busiest
+
+    def _has_no_assignment(self, loads: Floats) -> bool:
+        """Narrows the units of the ranks left and raises what each phase costs, as long as it helps."""
+        placed = len(self._at)
+        left = range(placed, self._ranks)
+        trials = {position: self._trials(loads, position) for position in left}
+        free = np.ones(self._node.units, dtype=bool)
+        free[self._at] = False
+        allowed = {position: free.copy() for position in left}
+        for position in left:
+            floor = max((self._at[p] for p in self._lower[position] if p < placed), default=-1)
+            allowed[position][: floor + 1] = False
+        least = self._busiest(loads)
+        changed = True
+        while changed:
+            changed = False
+            for position in left:
+                costs = np.maximum(trials[position], least) @ self._weights
+                kept = allowed[position] & (costs < self._limit)
+                if not kept.any():
+                    return True
+                raised = np.maximum(least, trials[position][kept].min(axis=0))
+                changed |= bool((kept != allowed[position]).any() or (raised > least).any())
+                allowed[position], least = kept, raised
+            if float(self._weights @ least) >= self._limit:
+                return True
+        return not _has_matching([set(np.flatnonzero(allowed[position]).tolist()) for position in left])
+
+    def _trials(self, loads: Floats, position: int) -> Floats:
+        """Per unit for this rank and per phase the busiest link: float64 (units, phases)."""
+        extra = np.zeros((self._node.units, *loads.shape))
+        for phase, peer, outgoing, size in self._messages[position]:
+            if peer < len(self._at):
+                other = self._at[peer]
+                times = self._node.times[:, other] if outgoing else self._node.times[other, :]
+                extra[:, phase] += size * times
+        return self._busiest(loads + extra)
+
+
+def _has_matching(allowed: list[set[int]]) -> bool:
+    holder: dict[int, int] = {}
+
+    def augment(row: int, seen: set[int]) -> bool:
+        for unit in allowed[row] - seen:
+            seen.add(unit)
+            if unit not in holder or augment(holder[unit], seen):
+                holder[unit] = row
+                return True
+        return False
+
+    return all(augment(row, set()) for row in range(len(allowed)))
