@@ -187,8 +187,6 @@ def _refuse_method(costs: Costs, allowed: Sequence[str]) -> None:
 def _by_link_load(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
     settings = costs.settings
     _refuse_method(costs, METHODS)
-    if not hasattr(_core.SearchResult, "bound_ns"):
-        return _by_link_load_old(costs)
     found = costs.searcher.search(
         list(costs.patterns),
         weights=list(costs.weights),
@@ -211,24 +209,6 @@ def _by_link_load(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
         worst_proven=found.worst_proven,
         bound=bound or None,
         certificate=found.certificate,
-    )
-
-
-def _by_link_load_old(costs: Costs) -> Found:
-    settings = costs.settings
-    from corewise.analysis.placement_starts import joined
-
-    found = costs.searcher.search(
-        joined(costs.patterns), objective=settings.objective, seed=settings.seed, find_worst=True
-    )
-    return Found(
-        unit_of_rank=list(found.unit_of_rank),
-        proven_optimal=found.proven_optimal,
-        method=found.method,
-        statement=found.statement,
-        optimal=[list(found.unit_of_rank)],
-        worst=list(found.worst) if found.worst else None,
-        worst_proven=found.worst_proven,
     )
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import typer
 
-from corewise.cli import paper_affinity, paper_collectives, paper_mapping, paper_profiling
+from corewise.cli import paper_affinity, paper_collectives, paper_mapping, paper_placement, paper_profiling
 
-SUBCOMMANDS = (paper_affinity, paper_mapping, paper_collectives, paper_profiling)
+SUBCOMMANDS = (paper_affinity, paper_mapping, paper_placement, paper_collectives, paper_profiling)
 """Modules that add their command by ``register(group)``, in the order of ``corewise paper --help``."""
 
 _HELP = """Runs the papers' experiments again and shows what was published beside what comes out here.
