@@ -81,27 +81,27 @@ double mean_length(const machine::Machine& machine, int from, int to, DistanceKi
 
 }  // namespace
 
-Result<Traffic> traffic_of(const pattern::Pattern& pattern) {
+Result<PairTraffic> traffic_of(const pattern::Pattern& pattern) {
   if (Status status = pattern::check(pattern, pattern.name); !status.ok()) return status;
   return traffic_of(pattern::sum(pattern));
 }
 
-Result<Traffic> traffic_of(const pattern::Matrix& matrix) {
+Result<PairTraffic> traffic_of(const pattern::Matrix& matrix) {
   if (matrix.ranks < 1) return bad_field("", "ranks", std::to_string(matrix.ranks), "1 or more");
   if (matrix.total_bytes() >= most_bytes) {
     return bad_field("", "bytes", std::to_string(matrix.total_bytes()), "a total below 2^61");
   }
   const auto ranks = static_cast<std::size_t>(matrix.ranks);
-  std::vector<std::vector<Traffic::Peer>> lists(ranks);
+  std::vector<std::vector<PairTraffic::Peer>> lists(ranks);
   for (const pattern::Message& entry : matrix.entries) {
     if (entry.from == entry.to || entry.bytes == 0) continue;
     lists[static_cast<std::size_t>(entry.from)].push_back({entry.to, static_cast<std::int64_t>(entry.bytes)});
     lists[static_cast<std::size_t>(entry.to)].push_back({entry.from, static_cast<std::int64_t>(entry.bytes)});
   }
-  Traffic traffic{matrix.ranks, {0}, {}};
-  for (std::vector<Traffic::Peer>& list : lists) {
+  PairTraffic traffic{matrix.ranks, {0}, {}};
+  for (std::vector<PairTraffic::Peer>& list : lists) {
     std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
-    for (const Traffic::Peer& peer : list) {
+    for (const PairTraffic::Peer& peer : list) {
       const bool again = traffic.peers.size() > traffic.first.back() && traffic.peers.back().rank == peer.rank;
       if (again) {
         traffic.peers.back().bytes += peer.bytes;
@@ -271,10 +271,10 @@ Result<Distances> tree_distances(const std::string& hierarchy, const std::string
   return tree.value().matrix();
 }
 
-double weighted_distance(const Traffic& traffic, const Distances& distances, Assignment unit_of_rank) {
+double weighted_distance(const PairTraffic& traffic, const Distances& distances, Assignment unit_of_rank) {
   double sum = 0;
   for (int rank = 0; rank < traffic.ranks; ++rank) {
-    for (const Traffic::Peer& peer : traffic.peers_of(rank)) {
+    for (const PairTraffic::Peer& peer : traffic.peers_of(rank)) {
       if (peer.rank < rank) continue;
       sum += static_cast<double>(peer.bytes) * distances(unit_of_rank[static_cast<std::size_t>(rank)],
                                                          unit_of_rank[static_cast<std::size_t>(peer.rank)]);

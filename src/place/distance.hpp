@@ -24,7 +24,7 @@
 namespace corewise::place {
 
 /// Bytes both ways between pairs of ranks, as lists of neighbours; self messages and empty pairs are left out.
-struct Traffic {
+struct PairTraffic {
   struct Peer {
     int rank = 0;
     std::int64_t bytes = 0;
@@ -42,8 +42,8 @@ struct Traffic {
 };
 
 /// Phases summed. Refuses what pattern::check refuses, and totals of 2^61 bytes or more.
-Result<Traffic> traffic_of(const pattern::Pattern& pattern);
-Result<Traffic> traffic_of(const pattern::Matrix& matrix);
+Result<PairTraffic> traffic_of(const pattern::Pattern& pattern);
+Result<PairTraffic> traffic_of(const pattern::Matrix& matrix);
 
 /// units * units values, row by row.
 struct Distances {
@@ -117,6 +117,6 @@ class Tree {
 Result<Distances> tree_distances(const std::string& hierarchy, const std::string& distances);
 
 /// J by definition. Requires a placement of the traffic's ranks on different units.
-double weighted_distance(const Traffic& traffic, const Distances& distances, Assignment unit_of_rank);
+double weighted_distance(const PairTraffic& traffic, const Distances& distances, Assignment unit_of_rank);
 
 }  // namespace corewise::place

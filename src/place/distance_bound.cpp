@@ -54,7 +54,7 @@ std::int64_t AssignmentProblem::cost(std::span<const int> unit_of_rank) const {
   return sum;
 }
 
-std::optional<AssignmentProblem> AssignmentProblem::of(const Traffic& traffic, const Distances& distances) {
+std::optional<AssignmentProblem> AssignmentProblem::of(const PairTraffic& traffic, const Distances& distances) {
   const std::optional<double> scale = whole_scale(distances);
   if (!scale) return std::nullopt;
   AssignmentProblem problem;
@@ -63,7 +63,7 @@ std::optional<AssignmentProblem> AssignmentProblem::of(const Traffic& traffic, c
   const auto size = static_cast<std::size_t>(problem.size);
   problem.flow.assign(size * size, 0);
   for (int rank = 0; rank < traffic.ranks; ++rank) {
-    for (const Traffic::Peer& peer : traffic.peers_of(rank)) {
+    for (const PairTraffic::Peer& peer : traffic.peers_of(rank)) {
       problem.flow[static_cast<std::size_t>(rank) * size + static_cast<std::size_t>(peer.rank)] = peer.bytes;
     }
   }
@@ -176,7 +176,7 @@ std::optional<std::int64_t> LinearAssignment::augment(int size, const std::int64
   }
 }
 
-double simple_distance_bound(const Traffic& traffic, const Distances& distances) {
+double simple_distance_bound(const PairTraffic& traffic, const Distances& distances) {
   const auto units = static_cast<std::size_t>(distances.units);
   // Entry k: the least distance that any unit has to its k-th nearest other unit.
   std::vector<double> nearest(units, std::numeric_limits<double>::infinity());
@@ -192,7 +192,7 @@ double simple_distance_bound(const Traffic& traffic, const Distances& distances)
   std::vector<std::int64_t> flows;
   for (int rank = 0; rank < traffic.ranks; ++rank) {
     flows.clear();
-    for (const Traffic::Peer& peer : traffic.peers_of(rank)) flows.push_back(peer.bytes);
+    for (const PairTraffic::Peer& peer : traffic.peers_of(rank)) flows.push_back(peer.bytes);
     std::sort(flows.begin(), flows.end(), std::greater<>());
     for (std::size_t k = 0; k < flows.size(); ++k) twice += static_cast<double>(flows[k]) * nearest[k];
   }

@@ -33,7 +33,7 @@ struct AssignmentProblem {
   [[nodiscard]] std::int64_t cost(std::span<const int> unit_of_rank) const;
 
   /// Nothing where distances are not multiples of 10^-6 of moderate size, or sums would be too large.
-  static std::optional<AssignmentProblem> of(const Traffic& traffic, const Distances& distances);
+  static std::optional<AssignmentProblem> of(const PairTraffic& traffic, const Distances& distances);
 };
 
 /// Stands for "not allowed" in a cost matrix.
@@ -64,6 +64,6 @@ class LinearAssignment {
 
 /// A lower bound of J for problems too large for anything better: every rank's flows, largest first, times the
 /// least distances any unit has, nearest first. O(n^2 log n).
-double simple_distance_bound(const Traffic& traffic, const Distances& distances);
+double simple_distance_bound(const PairTraffic& traffic, const Distances& distances);
 
 }  // namespace corewise::place

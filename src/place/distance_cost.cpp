@@ -7,10 +7,10 @@
 
 namespace corewise::place {
 
-DistanceCost::DistanceCost(const Traffic& traffic, const Distances& distances)
+DistanceCost::DistanceCost(const PairTraffic& traffic, const Distances& distances)
     : traffic_(traffic), units_(distances.units), rank_at_(static_cast<std::size_t>(distances.units), -1) {
   double bytes = 0;
-  for (const Traffic::Peer& peer : traffic.peers) bytes += static_cast<double>(peer.bytes);
+  for (const PairTraffic::Peer& peer : traffic.peers) bytes += static_cast<double>(peer.bytes);
   const double farthest = *std::max_element(distances.at.begin(), distances.at.end());
   // frexp: bytes * farthest < 2^exponent.
   int exponent = 0;
@@ -36,7 +36,7 @@ void DistanceCost::assign(Assignment unit_of_rank) {
 std::int64_t DistanceCost::terms(int rank) const {
   const int here = unit_of_rank_[static_cast<std::size_t>(rank)];
   std::int64_t sum = 0;
-  for (const Traffic::Peer& peer : traffic_.peers_of(rank)) {
+  for (const PairTraffic::Peer& peer : traffic_.peers_of(rank)) {
     sum += peer.bytes * distance(here, unit_of_rank_[static_cast<std::size_t>(peer.rank)]);
   }
   return sum;

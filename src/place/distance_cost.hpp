@@ -17,7 +17,7 @@ namespace corewise::place {
 class DistanceCost final : public IncrementalCost {
  public:
   /// Requires checked distances and 1 <= traffic.ranks <= distances.units. Keeps a reference to `traffic`.
-  DistanceCost(const Traffic& traffic, const Distances& distances);
+  DistanceCost(const PairTraffic& traffic, const Distances& distances);
 
   [[nodiscard]] int ranks() const override { return traffic_.ranks; }
   [[nodiscard]] int units() const override { return units_; }
@@ -33,7 +33,7 @@ class DistanceCost final : public IncrementalCost {
   [[nodiscard]] std::int64_t terms(int rank) const;
   void put(int rank, machine::UnitId unit);
 
-  const Traffic& traffic_;
+  const PairTraffic& traffic_;
   int units_;
   std::vector<std::int64_t> distance_;
   double unit_of_sum_ = 1;

@@ -22,7 +22,7 @@ constexpr int descents_per_unit = 6;
 
 class DistanceSearch {
  public:
-  DistanceSearch(const Traffic& traffic, const Distances& distances, const DistanceOptions& options)
+  DistanceSearch(const PairTraffic& traffic, const Distances& distances, const DistanceOptions& options)
       : traffic_(traffic), distances_(distances), options_(options) {}
 
   Result<DistanceResult> run() {
@@ -115,14 +115,14 @@ class DistanceSearch {
     result.statement = "least weighted distance: it equals a lower bound (every rank's peers on its nearest units)";
   }
 
-  const Traffic& traffic_;
+  const PairTraffic& traffic_;
   const Distances& distances_;
   const DistanceOptions& options_;
 };
 
 }  // namespace
 
-Result<DistanceResult> search_distance(const Traffic& traffic, const Distances& distances,
+Result<DistanceResult> search_distance(const PairTraffic& traffic, const Distances& distances,
                                        const DistanceOptions& options) {
   if (Status status = check(distances); !status.ok()) return status;
   if (traffic.ranks < 1 || traffic.ranks > distances.units) {

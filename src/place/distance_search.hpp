@@ -39,7 +39,7 @@ struct DistanceResult {
 
 /// Errors: distances that break the contract of distance.hpp, more ranks than units, branch and bound asked for
 /// more than 64 units or for distances that are no multiples of 10^-6, multilevel asked for distances of no tree.
-Result<DistanceResult> search_distance(const Traffic& traffic, const Distances& distances,
+Result<DistanceResult> search_distance(const PairTraffic& traffic, const Distances& distances,
                                        const DistanceOptions& options = {});
 
 }  // namespace corewise::place

@@ -15,13 +15,13 @@ namespace {
 
 using Members = std::vector<int>;
 
-SplitGraph graph_of(const Traffic& traffic, int units) {
+SplitGraph graph_of(const PairTraffic& traffic, int units) {
   SplitGraph graph;
   graph.vertex_weight.assign(static_cast<std::size_t>(units), 1);
   graph.edges.reserve(traffic.peers.size());
   for (int vertex = 0; vertex < units; ++vertex) {
     if (vertex < traffic.ranks) {
-      for (const Traffic::Peer& peer : traffic.peers_of(vertex)) graph.edges.push_back({peer.rank, peer.bytes});
+      for (const PairTraffic::Peer& peer : traffic.peers_of(vertex)) graph.edges.push_back({peer.rank, peer.bytes});
     }
     graph.first.push_back(static_cast<int>(graph.edges.size()));
   }
@@ -169,7 +169,8 @@ class Mapper {
 
 }  // namespace
 
-Result<MultilevelResult> multilevel(const Traffic& traffic, const Tree& tree, const MultilevelOptions& options) {
+Result<MultilevelResult> multilevel(const PairTraffic& traffic, const Tree& tree,
+                                    const MultilevelOptions& options) {
   if (traffic.ranks > tree.units()) {
     return bad_field("", "ranks", std::to_string(traffic.ranks), "1.." + std::to_string(tree.units()));
   }

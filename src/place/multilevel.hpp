@@ -28,7 +28,7 @@ struct MultilevelResult {
 };
 
 /// More ranks than units is the one error.
-Result<MultilevelResult> multilevel(const Traffic& traffic, const Tree& tree,
+Result<MultilevelResult> multilevel(const PairTraffic& traffic, const Tree& tree,
                                     const MultilevelOptions& options = {});
 
 }  // namespace corewise::place

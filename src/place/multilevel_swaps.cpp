@@ -8,7 +8,7 @@
 
 namespace corewise::place {
 
-TreeSwaps::TreeSwaps(const Traffic& traffic, const Tree& tree, std::vector<int> position_of_vertex)
+TreeSwaps::TreeSwaps(const PairTraffic& traffic, const Tree& tree, std::vector<int> position_of_vertex)
     : traffic_(traffic), tree_(tree), position_(std::move(position_of_vertex)), vertex_at_(position_.size()) {
   for (std::size_t v = 0; v < position_.size(); ++v)
     vertex_at_[static_cast<std::size_t>(position_[v])] = static_cast<int>(v);
@@ -35,7 +35,7 @@ double TreeSwaps::cost() const {
 double TreeSwaps::terms(int vertex, int position) const {
   if (vertex >= traffic_.ranks) return 0;
   double sum = 0;
-  for (const Traffic::Peer& peer : traffic_.peers_of(vertex)) {
+  for (const PairTraffic::Peer& peer : traffic_.peers_of(vertex)) {
     sum +=
         static_cast<double>(peer.bytes) * tree_.distance(position, position_[static_cast<std::size_t>(peer.rank)]);
   }
@@ -50,7 +50,7 @@ double TreeSwaps::swap_gain(int vertex, int other) const {
     // Their own distance stays: the sums above count it as gone.
     const auto peers = traffic_.peers_of(vertex);
     const auto found = std::lower_bound(peers.begin(), peers.end(), other,
-                                        [](const Traffic::Peer& peer, int rank) { return peer.rank < rank; });
+                                        [](const PairTraffic::Peer& peer, int rank) { return peer.rank < rank; });
     if (found != peers.end() && found->rank == other) {
       gain -= 2 * static_cast<double>(found->bytes) * tree_.distance(here, there);
     }
@@ -72,7 +72,7 @@ bool TreeSwaps::improve(int vertex) {
   seen_[static_cast<std::size_t>(group_of_[static_cast<std::size_t>(here)])] = mark_;
   int best = -1;
   double best_gain = least_gain_;
-  for (const Traffic::Peer& peer : traffic_.peers_of(vertex)) {
+  for (const PairTraffic::Peer& peer : traffic_.peers_of(vertex)) {
     const int beside = position_[static_cast<std::size_t>(peer.rank)];
     const int group = group_of_[static_cast<std::size_t>(beside)];
     if (std::exchange(seen_[static_cast<std::size_t>(group)], mark_) == mark_) continue;
@@ -120,7 +120,7 @@ void TreeSwaps::anneal(std::uint64_t proposals, Rng& rng) {
     const auto peers = traffic_.peers_of(vertex);
     if (peers.empty()) continue;
     // A unit of the group in which a random peer lives.
-    const Traffic::Peer& peer = peers[static_cast<std::size_t>(rng.below(peers.size()))];
+    const PairTraffic::Peer& peer = peers[static_cast<std::size_t>(rng.below(peers.size()))];
     const int group = group_of_[static_cast<std::size_t>(position_[static_cast<std::size_t>(peer.rank)])];
     const Tree::Node& node = tree_.nodes()[static_cast<std::size_t>(group)];
     const int at = node.first_unit + static_cast<int>(rng.below(static_cast<std::uint64_t>(node.units)));

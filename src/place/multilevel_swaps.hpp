@@ -16,7 +16,7 @@ namespace corewise::place {
 class TreeSwaps {
  public:
   /// `position_of_vertex`: a permutation of the tree's positions; the first `traffic.ranks` vertices are the ranks.
-  TreeSwaps(const Traffic& traffic, const Tree& tree, std::vector<int> position_of_vertex);
+  TreeSwaps(const PairTraffic& traffic, const Tree& tree, std::vector<int> position_of_vertex);
 
   [[nodiscard]] const std::vector<int>& positions() const { return position_; }
   [[nodiscard]] double cost() const;
@@ -33,7 +33,7 @@ class TreeSwaps {
   bool improve(int vertex);
   void index_groups();
 
-  const Traffic& traffic_;
+  const PairTraffic& traffic_;
   const Tree& tree_;
   std::vector<int> position_;   ///< of vertex
   std::vector<int> vertex_at_;  ///< of position
