@@ -1,7 +1,7 @@
 """Reordering without a relaunch: the program's world in the order of a placement, wherever ranks were put.
 
-Which unit a rank runs on is read back inside the rank (`sched_getaffinity`); which launch rank it is, from what
-the launcher tells it. The whole conformance suite in a reordered world is in ``test_conformance.py``.
+Which unit a rank runs on is read back inside the rank (`sched_getaffinity`); which launch rank it is, from
+what the launcher tells it. The whole conformance suite in a reordered world is in ``test_conformance.py``.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -25,6 +25,7 @@ from preload_runs import MPI_NAMES, described, launcher_options
 
 from corewise.data.machines import load_machine
 from corewise.data.placement import make_placement, save_placement
+from corewise.errors import InputError
 from corewise.mpi import build, find, reorder
 
 SOURCES = Path(__file__).resolve().parent / "reorder"
@@ -74,7 +75,8 @@ def run(
 
 def launch_ranks(lines: Sequence[str]) -> list[int]:
     """Of rank 0, 1, ..., as the ranks say it."""
-    found = dict(map(int, match) for match in re.findall(r"^rank (\d+) is (\d+)", "\n".join(lines), re.M))
+    said = re.findall(r"^rank (\d+) is (\d+)", "\n".join(lines), re.M)
+    found = {int(rank): int(launched) for rank, launched in said}
     return [found[rank] for rank in range(len(found))]
 
 
@@ -279,8 +281,8 @@ def test_fortran_program(name: str, language: str) -> None:
 
 def chain(lines: Sequence[str], head: str) -> list[int]:
     """The launch rank at every place of a chain."""
-    text = "\n".join(lines)
-    found = dict(map(int, match) for match in re.findall(rf"^{head}place (\d+) launch (\d+)$", text, re.M))
+    said = re.findall(rf"^{head}place (\d+) launch (\d+)$", "\n".join(lines), re.M)
+    found = {int(place): int(launched) for place, launched in said}
     return [found[place] for place in range(len(found))]
 
 
@@ -402,5 +404,5 @@ def test_split_advice_in_fortran(by_cpu: bool, tmp_path: Path) -> None:
 
 
 def test_an_unknown_language_is_refused() -> None:
-    with pytest.raises(reorder.InputError, match="allowed: c, fortran, python"):
+    with pytest.raises(InputError, match="allowed: c, fortran, python"):
         reorder.split_advice(make_placement(load_machine("host"), [0]), "cobol")
