@@ -31,6 +31,10 @@ NEAR = 0.1
 MOST_PLACEMENTS = 100_000
 """That are all looked at."""
 CONFIDENCE = 0.95
+ERROR_RATE = 0.01
+"""How often a difference between placements may be claimed where there is none."""
+LEAST_RUNS = 3
+"""Of a test whether placements differ at all."""
 _SEARCH_EVALUATIONS = 2000
 
 
@@ -301,6 +305,20 @@ class Exploration:
         """Largest minus least time of a placement's runs, over its median; the median placement's."""
         each = self.times_ns[:, : self.plan.population]
         return float(np.median(np.ptp(each, axis=0) / np.median(each, axis=0)))
+
+    @property
+    def chance(self) -> float | None:
+        """How likely times differ so much where all placements are equal (Kruskal and Wallis, 1952).
+
+        None of fewer than `LEAST_RUNS` runs, or where nothing differs.
+        """
+        each = self.times_ns[:, : self.plan.population]
+        if self.runs < LEAST_RUNS or self.plan.population < 2 or np.ptp(each) == 0:
+            return None
+        # Loading it takes a second, which every other command would wait for.
+        from scipy import stats
+
+        return float(stats.kruskal(*each.T).pvalue)
 
     def near(self) -> Near:
         """How likely a random placement is within `NEAR` of the best seen."""

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from corewise._core import Machine, Pattern
 from corewise.analysis import explore_study as study
-from corewise.analysis.explore import CONFIDENCE, NEAR, Agreement, Exploration, Standing
+from corewise.analysis.explore import CONFIDENCE, ERROR_RATE, NEAR, Agreement, Exploration, Standing
 from corewise.analysis.explore_host import mpi_of
 from corewise.analysis.explore_pick import Pick, pick
 from corewise.analysis.explore_runs import MODELS, SimulatedRuns
@@ -290,6 +290,12 @@ def _findings(found: Exploration, picked: Pick | None) -> list[str]:
         f"{found.run_spread:.1%} of its time (median placement)",
         f"a random placement is within {NEAR:.0%} of {of} with probability {near.share:.1%}{bounds}",
     ]
+    if found.chance is not None:
+        certain = found.chance < ERROR_RATE
+        verdict = (
+            "placements differ beyond chance" if certain else "no significant difference between placements"
+        )
+        lines.append(f"{verdict} (p = {found.chance:.2g}, Kruskal-Wallis)")
     if picked is not None:
         lines.append(_pick_text(found, picked))
     return lines
@@ -301,7 +307,8 @@ def _pick_text(found: Exploration, picked: Pick) -> str:
     return (
         f"pick: the model likes it best of {of} {_many(picked.predicted)}; predicted "
         f"{_time(picked.predicted_ns)}, checked {_time(standing.time_ns)} "
-        f"({picked.predicted_ns / standing.time_ns - 1:+.1%}), rank {standing.rank} among {found.plan.population}"
+        f"({picked.predicted_ns / standing.time_ns - 1:+.1%}), rank {standing.rank} "
+        f"among {found.plan.population}"
     )
 
 
@@ -393,6 +400,7 @@ def _more(found: Exploration, picked: Pick | None) -> dict[str, object]:
         "ratio": found.ratio,
         "run_ratio": found.run_ratio,
         "run_spread": found.run_spread,
+        "chance": found.chance,
         "within_10_percent": {"share": near.share, "low": near.low, "high": near.high},
         "standings": [
             {key: value for key, value in asdict(each).items() if key != "row"} for each in found.standings()
