@@ -167,7 +167,7 @@ static void say_where(void) {
   sched_getaffinity(0, sizeof set, &set);
   for (int cpu = 0; cpu < 64; ++cpu)
     if (CPU_ISSET(cpu, &set)) used += snprintf(line + used, sizeof line - (size_t)used, " %d", cpu);
-  puts(line);
+  printf("%s\n", line);
 }
 
 int main(void) {
