@@ -10,6 +10,7 @@ void bind_base(nanobind::module_& module);
 void bind_machine(nanobind::module_& module);
 void bind_pattern(nanobind::module_& module);
 void bind_place(nanobind::module_& module);
+void bind_place_distance(nanobind::module_& module);
 void bind_profile(nanobind::module_& module);
 void bind_call_graph(nanobind::module_& module);
 void bind_sim(nanobind::module_& module);

@@ -167,6 +167,17 @@ class Mapper {
   std::vector<int> part_of_;
 };
 
+TreeSwaps one_mapping(const PairTraffic& traffic, const SplitGraph& graph, const Tree& tree, std::uint64_t seed,
+                      int effort) {
+  TreeSwaps swaps(traffic, tree, Mapper(graph, tree, {seed, effort}).run());
+  swaps.descend();
+  return swaps;
+}
+
+void keep_better(TreeSwaps& best, TreeSwaps other) {
+  if (other.cost() < best.cost()) best.take(std::move(other));
+}
+
 }  // namespace
 
 Result<MultilevelResult> multilevel(const PairTraffic& traffic, const Tree& tree,
@@ -175,17 +186,20 @@ Result<MultilevelResult> multilevel(const PairTraffic& traffic, const Tree& tree
     return bad_field("", "ranks", std::to_string(traffic.ranks), "1.." + std::to_string(tree.units()));
   }
   const SplitGraph graph = graph_of(traffic, tree.units());
-  TreeSwaps swaps(traffic, tree, Mapper(graph, tree, options).run());
-  swaps.descend();
+  TreeSwaps best = one_mapping(traffic, graph, tree, options.seed, 1);
+  for (int run = 1; run < options.effort; ++run) {
+    keep_better(best, one_mapping(traffic, graph, tree, options.seed + static_cast<std::uint64_t>(run) * 1000, 1));
+  }
   if (options.effort > 1) {
+    keep_better(best, one_mapping(traffic, graph, tree, options.seed, options.effort));
     Rng rng(options.seed ^ 0xa11ea1U);
-    swaps.anneal(static_cast<std::uint64_t>(options.effort) * 100'000, rng);
+    best.anneal(static_cast<std::uint64_t>(options.effort) * 100 * static_cast<std::uint64_t>(tree.units()), rng);
   }
   MultilevelResult result;
   for (int rank = 0; rank < traffic.ranks; ++rank) {
-    result.placement.unit_of_rank.push_back(tree.unit_at(swaps.positions()[static_cast<std::size_t>(rank)]));
+    result.placement.unit_of_rank.push_back(tree.unit_at(best.positions()[static_cast<std::size_t>(rank)]));
   }
-  result.cost = swaps.cost();
+  result.cost = best.cost();
   return result;
 }
 

@@ -26,6 +26,11 @@ void TreeSwaps::index_groups() {
   }
 }
 
+void TreeSwaps::take(TreeSwaps other) {
+  position_ = std::move(other.position_);
+  vertex_at_ = std::move(other.vertex_at_);
+}
+
 double TreeSwaps::cost() const {
   double twice = 0;
   for (int rank = 0; rank < traffic_.ranks; ++rank) twice += terms(rank, position_[static_cast<std::size_t>(rank)]);

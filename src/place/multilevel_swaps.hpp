@@ -20,6 +20,8 @@ class TreeSwaps {
 
   [[nodiscard]] const std::vector<int>& positions() const { return position_; }
   [[nodiscard]] double cost() const;
+  /// The mapping of another one of the same traffic and tree.
+  void take(TreeSwaps other);
   /// Swaps that lower J, until none is found.
   void descend();
   /// Annealing from moderate temperature, then descent from the best state met.
