@@ -18,7 +18,15 @@ from corewise.analysis.placement_search import OBJECTIVES, Costs, Settings, sear
 from corewise.analysis.placement_starts import named_starts
 from corewise.errors import InputError, bad_field
 
-__all__ = ["OBJECTIVES", "PlacementRow", "PlacementStudy", "Price", "Settings", "study_placements"]
+__all__ = [
+    "OBJECTIVES",
+    "PlacementRow",
+    "PlacementStudy",
+    "Price",
+    "Settings",
+    "study_placements",
+    "weights_of",
+]
 
 
 @dataclass(frozen=True)
@@ -190,7 +198,7 @@ def study_placements(
     patterns = (pattern,) if isinstance(pattern, Pattern) else tuple(pattern)
     settings = (settings or Settings()).with_(objective=objective, seed=seed)
     _check(patterns, machine, source)
-    costs = Costs(machine, patterns, _weights(patterns, weights), settings)
+    costs = Costs(machine, patterns, weights_of(patterns, weights), settings)
     starts = named_starts(machine, patterns)
     found = search_placements(costs, starts)
     identity = list(machine.identity_placement(patterns[0].ranks))
@@ -238,7 +246,8 @@ def _check(patterns: Sequence[Pattern], machine: Machine, source: str) -> None:
             raise bad_field(source or each.name, "ranks", each.ranks, allowed)
 
 
-def _weights(patterns: Sequence[Pattern], weights: Sequence[float] | None) -> tuple[float, ...]:
+def weights_of(patterns: Sequence[Pattern], weights: Sequence[float] | None) -> tuple[float, ...]:
+    """A weight for every pattern: those given, in the order of the patterns, then 1."""
     given = tuple(float(weight) for weight in weights or ())
     if len(given) > len(patterns):
         raise InputError(

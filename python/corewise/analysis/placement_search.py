@@ -22,7 +22,7 @@ from corewise.errors import InputError
 
 OBJECTIVES = ("bottleneck", "flow", "simulated", "hop-bytes", "distance")
 TIMES = ("flow", "simulated")
-METHODS = ("auto", "exhaustive", "branch-and-bound", "local")
+METHODS = ("auto", "exhaustive", "branch-and-bound", "multilevel", "local")
 RANDOM_SAMPLES = 999
 """An odd number, so that the median is one placement that can be shown."""
 RANDOM_TIMES = 99
@@ -137,7 +137,7 @@ class Costs:
 
     def _distance(self, units: Sequence[int]) -> float:
         return self.weighted(
-            [_core.distance_cost(self.machine, pattern, list(units)) for pattern in self.patterns]
+            [_core.weighted_distance(self.machine, pattern, list(units)) for pattern in self.patterns]
         )
 
     def median_random(self) -> list[int]:
@@ -186,10 +186,11 @@ def _refuse_method(costs: Costs, allowed: Sequence[str]) -> None:
 
 def _by_link_load(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
     settings = costs.settings
-    _refuse_method(costs, METHODS)
+    _refuse_method(costs, ("auto", "exhaustive", "branch-and-bound", "local"))
+    linear = settings.objective == "hop-bytes"
     found = costs.searcher.search(
-        list(costs.patterns),
-        weights=list(costs.weights),
+        [_together(costs)] if linear else list(costs.patterns),
+        weights=None if linear else list(costs.weights),
         objective=settings.objective,
         method=settings.method,
         seed=settings.seed,
@@ -198,7 +199,6 @@ def _by_link_load(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
         starts=[list(units) for units in starts.values()],
         certify=settings.certify,
     )
-    bound = found.bound_ns if settings.objective == "bottleneck" else 0.0
     return Found(
         unit_of_rank=list(found.unit_of_rank),
         proven_optimal=found.proven_optimal,
@@ -207,7 +207,7 @@ def _by_link_load(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
         optimal=[list(units) for units in found.optimal] or [list(found.unit_of_rank)],
         worst=list(found.worst) if found.worst else None,
         worst_proven=found.worst_proven,
-        bound=bound or None,
+        bound=found.bound_ns or None,
         certificate=found.certificate,
     )
 
@@ -240,5 +240,32 @@ def _by_time(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
 
 
 def _by_distance(costs: Costs) -> Found:
-    _refuse_method(costs, ("auto", "branch-and-bound", "local"))
-    raise InputError("objective distance: not there")
+    settings = costs.settings
+    _refuse_method(costs, ("auto", "branch-and-bound", "multilevel", "local"))
+    found = _core.search_distance(
+        costs.machine,
+        _together(costs),
+        seed=settings.seed,
+        should_stop=settings.should_stop,
+        method=settings.method,
+    )
+    return Found(
+        unit_of_rank=list(found.unit_of_rank),
+        proven_optimal=found.proven_optimal,
+        method=found.method,
+        statement=found.statement,
+        optimal=[list(found.unit_of_rank)],
+        bound=found.bound or None,
+    )
+
+
+def _together(costs: Costs) -> Pattern:
+    """The weighted sum of the patterns, for objectives that are linear in bytes."""
+    if len(costs.patterns) == 1:
+        return costs.patterns[0]
+    if any(weight != int(weight) for weight in costs.weights):
+        objective = costs.settings.objective
+        raise InputError(f"weights: found a fraction with objective {objective}, allowed: whole numbers")
+    matrices = [pattern.matrix() for pattern in costs.patterns]
+    total = sum(int(weight) * matrix for weight, matrix in zip(costs.weights, matrices, strict=True))
+    return Pattern.from_dense("together", np.asarray(total, np.uint64))

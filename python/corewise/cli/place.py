@@ -7,6 +7,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +15,8 @@ import typer
 
 from corewise._core import Machine, Pattern
 from corewise.analysis import applied
-from corewise.analysis.placement import PlacementStudy, study_placements
+from corewise.analysis.certificate import check_certificate
+from corewise.analysis.placement import PlacementStudy, study_placements, weights_of
 from corewise.analysis.placement_explain import Explanation, explain_placement
 from corewise.analysis.placement_search import Costs, Settings
 from corewise.analysis.placement_starts import named_starts
@@ -25,7 +27,7 @@ from corewise.cli import console, place_show
 from corewise.cli import place_options as options
 from corewise.cli.place_show import Shown
 from corewise.data.export import Export, export_placement
-from corewise.data.files import check_target, write_text
+from corewise.data.files import check_target, read_text, write_text
 from corewise.data.machines import HOST, load_machine
 from corewise.data.patterns import load_pattern_and_collectives
 from corewise.data.placement import make_placement, save_placement
@@ -75,6 +77,9 @@ def place(
     machine = load_machine(machine_reference)
     on_host = machine_reference == HOST
     patterns, collectives = _load(sources, summed)
+    if check is not None:
+        _check(check, machine, patterns, weights, as_json)
+        return
     given = None
     if placement is not None:
         given = options.given_placement(
@@ -114,6 +119,31 @@ def place(
         console.show_text(" ".join([shown.export.program, *shown.export.arguments]))
     if advice is not None:
         console.show_text(advice)
+
+
+def _check(
+    file: Path, machine: Machine, patterns: Sequence[Pattern], weights: Sequence[float], as_json: bool
+) -> None:
+    """Believes nothing of a certificate; says so where it holds, else fails."""
+    text = read_text(file)
+    padded = weights_of(patterns, weights)
+    with console.progress("checking the certificate"):
+        check_certificate(machine, patterns, padded, text)
+    read = json.loads(text)
+    if as_json:
+        row = {
+            "certificate": str(file),
+            "holds": True,
+            "cost_ns": read["cost_ns"],
+            "bound_ns": read["bound_ns"],
+        }
+        console.show_json("place", machine.name, [row])
+        return
+    names = " + ".join(each.name for each in patterns)
+    console.show(
+        f"{file} holds: no placement of {names} on {machine.name} costs less than {read['bound_ns']:.6g} ns; "
+        f"the one it names costs {read['cost_ns']:.6g} ns"
+    )
 
 
 def _load(sources: Sequence[Path], summed: bool) -> tuple[list[Pattern], int]:

@@ -1,0 +1,83 @@
+"""`corewise place --verify` on real MPIs: two ranks, launches interleaved, the verdict of two equal cores.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, Mpi, find_mpi
+from installed_tool import assert_one_line_error, corewise, document
+
+RANKS = 2
+ROUNDS = 7
+NAMES = ("default", "best", "next 1", "random")
+
+
+@pytest.fixture(params=["openmpi", "mpich"])
+def mpi(request: pytest.FixtureRequest) -> Mpi:
+    """Both MPIs, one after the other."""
+    if len(os.sched_getaffinity(0)) < RANKS:
+        pytest.skip("capability: two cores")
+    return find_mpi(request.param)
+
+
+def ring(mpi: Mpi) -> Path:
+    return ROOT / "build" / "apps" / mpi.name / "ring"
+
+
+def check(verified: dict[str, Any], rounds: int) -> None:
+    rows = {row["which"]: row for row in verified["rows"]}
+    assert set(NAMES) <= set(rows)
+    for row in rows.values():
+        assert row["rounds"] == rounds
+        assert row["median"] > 0
+        assert row["gain"] > 0
+    assert verified["unit"] == "s"
+    assert "interleaved" in verified["how"]
+    assert rows["best"]["predicted_ratio"] == 1
+    # Two cores that are equal: the model predicts no difference, and its error is what the noise is.
+    assert rows["next 1"]["predicted_ratio"] == pytest.approx(1)
+    assert rows["next 1"]["model_error"] == pytest.approx(1 / rows["next 1"]["measured_ratio"] - 1)
+    assert rows["default"]["predicted_ns"] is None
+    assert rows["random"]["unit_of_rank"] is None
+
+
+def test_a_profiled_program_is_verified(mpi: Mpi, tmp_path: Path) -> None:
+    profile = tmp_path / "ring.cw"
+    recorded = ["-n", RANKS, "--mpi", mpi.prefix, "-o", profile, "--", ring(mpi), "--rounds", 5]
+    assert corewise("run", *recorded).returncode == 0
+    found = document("place", profile, "--machine", "host", "--verify", "--rounds", ROUNDS)
+    check(found["verified"], ROUNDS)
+    if all(row["faster"] is None for row in found["verified"]["rows"]):
+        assert found["verified"]["statement"] == "no significant difference between the placements"
+
+
+def test_a_program_on_the_command_line_is_verified(tmp_path: Path) -> None:
+    mpi = find_mpi("mpich")
+    if len(os.sched_getaffinity(0)) < RANKS:
+        pytest.skip("capability: two cores")
+    pattern = tmp_path / "two.json"
+    assert corewise("patterns", "make", "ring", "ranks=2", "-o", pattern).returncode == 0
+    place = ["place", pattern, "--machine", "host", "--verify", "--rounds", 2, "--mpi", mpi.prefix]
+    found = document(*place, "--", ring(mpi), "--rounds", 5)
+    check(found["verified"], 2)
+    assert "2 rounds cannot tell" in found["verified"]["statement"]
+
+
+def test_a_run_that_fails_ends_the_verification(tmp_path: Path) -> None:
+    mpi = find_mpi("mpich")
+    if len(os.sched_getaffinity(0)) < RANKS:
+        pytest.skip("capability: two cores")
+    pattern = tmp_path / "two.json"
+    assert corewise("patterns", "make", "ring", "ranks=2", "-o", pattern).returncode == 0
+    place = ["place", pattern, "--machine", "host", "--verify", "--rounds", 2, "--mpi", mpi.prefix]
+    failed = corewise(*place, "--", ring(mpi), "--no-such-option")
+    assert failed.returncode == 1
+    assert "exit status" in failed.stderr
+    missing = corewise(*place, "--", tmp_path / "nothing")
+    assert_one_line_error(missing, "nothing")
