@@ -1,4 +1,4 @@
-"""`corewise explore` on this host: a program under every placement of two ranks on two cores, and unpinned."""
+"""`corewise explore` on this host: a program under both placements of two ranks on two cores, unpinned."""
 
 from __future__ import annotations
 

@@ -102,6 +102,8 @@ def test_the_pick_is_the_least_prediction_of_all() -> None:
     times = model.predict_ns(RouteFeatures(machine, [pattern]), EVERY)
     assert chosen.complete and chosen.predicted == len(EVERY)
     assert chosen.predicted_ns == times.min()
+    next_best = model.predict_ns(RouteFeatures(machine, [pattern]), np.array(chosen.next_best, np.int32))
+    assert next_best.tolist() == np.sort(times)[1:5].tolist()
     best = min(_core.Searcher(machine).evaluate(pattern, list(map(int, row))).bottleneck_ns for row in EVERY)
     mine = _core.Searcher(machine).evaluate(pattern, list(chosen.unit_of_rank)).bottleneck_ns
     assert mine == best
@@ -122,6 +124,9 @@ def test_fit_then_pick_on_the_command_line(tmp_path: Path, capsys: pytest.Captur
     assert row["time_ns"] == found["pick"]["checked_ns"] and row["rank"] == found["pick"]["rank"]
     # Far better than chance: among the best tenth of placements that the model has not seen.
     assert found["pick"]["rank"] <= 6
+    checked = [row for row in found["rows"] if any(name.startswith("pick") for name in row["names"])]
+    assert len(checked) == found["pick"]["best_checked"]["of"] > 1
+    assert found["pick"]["best_checked"]["time_ns"] == min(row["time_ns"] for row in checked)
     assert not found["pick"]["complete"] and found["pick"]["predicted"] > 10_000
     predicted = load_model(file).predict_ns(
         RouteFeatures(load_machine("mesh:4x4"), [pattern_of("ring", ["ranks=12", "bytes=16KiB"])]),

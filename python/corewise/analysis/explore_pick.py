@@ -19,7 +19,8 @@ from corewise.analysis.statistical_features import Placements, RouteFeatures
 MOST_PREDICTED = 50_000
 """Placements that are all predicted; of more, so many divided by `_SHARE` are drawn."""
 _SHARE = 5
-_CLIMBS = 3
+CHECKED = 5
+"""Placements that the model likes best and that are checked; also climbs, where not all are predicted."""
 _MOST_STEPS = 50
 
 
@@ -35,12 +36,15 @@ class Pick:
         How many placements the model was asked about.
     complete : bool
         Whether these were all.
+    next_best : tuple of tuple of int
+        The placements that the model likes next, best first: to check a few costs little and finds better.
     """
 
     unit_of_rank: tuple[int, ...]
     predicted_ns: float
     predicted: int
     complete: bool
+    next_best: tuple[tuple[int, ...], ...] = ()
 
 
 def pick(
@@ -66,8 +70,9 @@ def pick(
     if math.perm(units, ranks) <= MOST_PREDICTED:
         every = np.array(list(itertools.permutations(range(units), ranks)), dtype=np.int32)
         times = model.predict_ns(features, every)
-        at = int(np.argmin(times))
-        return Pick(tuple(map(int, every[at])), float(times[at]), len(every), True)
+        first, *others = (int(at) for at in np.argsort(times, kind="stable")[:CHECKED])
+        next_best = tuple(tuple(map(int, every[at])) for at in others)
+        return Pick(tuple(map(int, every[first])), float(times[first]), len(every), True, next_best)
     rng = np.random.default_rng([seed, units, ranks, 1])
     drawn = np.array(
         [rng.permutation(units)[:ranks] for _ in range(MOST_PREDICTED // _SHARE)], dtype=np.int32
@@ -75,7 +80,7 @@ def pick(
     times = model.predict_ns(features, drawn)
     asked = len(drawn)
     found: list[tuple[float, tuple[int, ...]]] = []
-    for at in np.argsort(times, kind="stable")[:_CLIMBS]:
+    for at in np.argsort(times, kind="stable")[:CHECKED]:
         here, time = drawn[at], float(times[at])
         for _ in range(_MOST_STEPS):
             around = _neighbours(here, units)
@@ -86,8 +91,8 @@ def pick(
                 break
             here, time = around[step], float(predicted[step])
         found.append((time, tuple(map(int, here))))
-    time, unit_of_rank = min(found)
-    return Pick(unit_of_rank, time, asked, False)
+    (time, unit_of_rank), *next_found = sorted(set(found))
+    return Pick(unit_of_rank, time, asked, False, tuple(units for _, units in next_found))
 
 
 def _neighbours(placement: Placements, units: int) -> Placements:

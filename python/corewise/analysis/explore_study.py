@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from corewise._core import Machine, Pattern
 from corewise.analysis import explore
-from corewise.analysis.explore import Exploration
+from corewise.analysis.explore import Exploration, Standing
 from corewise.analysis.explore_host import count_migrations, time_program
 from corewise.analysis.explore_pick import Pick
 from corewise.analysis.explore_runs import Progress, SimulatedRuns, texts_of
@@ -81,6 +81,12 @@ def explore_simulated(
         not_fitted=why,
         notes=tuple(texts_of(how)),
     )
+
+
+def best_pick(found: Exploration) -> Standing:
+    """The fastest of the placements that the model likes best, once checked."""
+    standings = [found.standing(name, row) for name, row in found.plan.named.items() if name.startswith(PICK)]
+    return min(standings, key=lambda each: each.time_ns)
 
 
 @dataclass(frozen=True)
@@ -170,4 +176,6 @@ def _named(
     found |= explore.named_by_models(machine, patterns, wanted.seed)
     if wanted.picked is not None:
         found[PICK] = wanted.picked.unit_of_rank
+        for place, units in enumerate(wanted.picked.next_best, start=2):
+            found[f"{PICK} {place}"] = units
     return found

@@ -303,12 +303,14 @@ def _findings(found: Exploration, picked: Pick | None) -> list[str]:
 
 def _pick_text(found: Exploration, picked: Pick) -> str:
     standing = found.standing(study.PICK, found.plan.named[study.PICK])
+    best = study.best_pick(found)
     of = "all" if picked.complete else "a sample and its neighbours, together"
     return (
         f"pick: the model likes it best of {of} {_many(picked.predicted)}; predicted "
         f"{_time(picked.predicted_ns)}, checked {_time(standing.time_ns)} "
         f"({picked.predicted_ns / standing.time_ns - 1:+.1%}), rank {standing.rank} "
-        f"among {found.plan.population}"
+        f"among {found.plan.population}; fastest of the {1 + len(picked.next_best)} it likes best: "
+        f"{best.name}, {_time(best.time_ns)}, rank {best.rank}"
     )
 
 
@@ -412,6 +414,7 @@ def _more(found: Exploration, picked: Pick | None) -> dict[str, object]:
     }  # fmt: skip
     if picked is not None:
         standing = found.standing(study.PICK, found.plan.named[study.PICK])
+        best = study.best_pick(found)
         more["pick"] = {
             "unit_of_rank": list(picked.unit_of_rank),
             "predicted_ns": picked.predicted_ns,
@@ -419,5 +422,11 @@ def _more(found: Exploration, picked: Pick | None) -> dict[str, object]:
             "rank": standing.rank,
             "predicted": picked.predicted,
             "complete": picked.complete,
+            "best_checked": {
+                "of": 1 + len(picked.next_best),
+                "unit_of_rank": [int(unit) for unit in found.plan.placements[best.row or 0]],
+                "time_ns": best.time_ns,
+                "rank": best.rank,
+            },
         }
     return more
