@@ -11,9 +11,10 @@ status=0
 
 tools/run_ctest.sh release || status=1
 results=build/results/release
-"$bin/python" -m pytest tests/python -q --junitxml "$results/pytest-python.xml" || status=1
 # A file's tests stay in one process, so its programs are built once; two files run side by side.
-"$bin/python" -m pytest tests/mpi -q -n "${JOBS:-2}" --dist loadfile --junitxml "$results/pytest-mpi.xml" || status=1
+side_by_side=(-q -n "${JOBS:-2}" --dist loadfile)
+"$bin/python" -m pytest tests/python "${side_by_side[@]}" --junitxml "$results/pytest-python.xml" || status=1
+"$bin/python" -m pytest tests/mpi "${side_by_side[@]}" --junitxml "$results/pytest-mpi.xml" || status=1
 
 "$bin/python" tools/summarise.py build/results/release || status=1
 exit "$status"
