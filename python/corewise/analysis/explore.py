@@ -35,7 +35,8 @@ ERROR_RATE = 0.01
 """How often a difference between placements may be claimed where there is none."""
 LEAST_RUNS = 3
 """Of a test whether placements differ at all."""
-_SEARCH_EVALUATIONS = 2000
+_LEAST_EVALUATIONS, _MOST_EVALUATIONS = 200, 2000
+_SEARCHED_MESSAGES = 200_000  # of all placements that a search by flow times, about
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,10 @@ def named_by_models(machine: Machine, patterns: Sequence[Pattern], seed: int) ->
     found = {}
     if len(patterns) == 1:
         found["best by bottleneck"] = Searcher(machine).search(patterns[0], seed=seed).unit_of_rank
-    flow = search_by_time(machine, list(patterns), model="flow", seed=seed, evaluations=_SEARCH_EVALUATIONS)
+    messages = sum(len(phase.coordinates()[0]) for pattern in patterns for phase in pattern.phases)
+    evaluations = _SEARCHED_MESSAGES // max(1, messages)
+    evaluations = min(max(evaluations, _LEAST_EVALUATIONS), _MOST_EVALUATIONS)
+    flow = search_by_time(machine, list(patterns), model="flow", seed=seed, evaluations=evaluations)
     return {**found, "best by flow": flow.unit_of_rank}
 
 
