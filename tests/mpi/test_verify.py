@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,9 @@ def test_a_program_on_the_command_line_is_verified(tmp_path: Path) -> None:
     pattern = tmp_path / "two.json"
     assert corewise("patterns", "make", "ring", "ranks=2", "-o", pattern).returncode == 0
     place = ["place", pattern, "--machine", "host", "--verify", "--rounds", 2, "--mpi", mpi.prefix]
-    found = document(*place, "--", ring(mpi), "--rounds", 5)
+    done = corewise(*place, "--json", "--", ring(mpi), "--rounds", 5)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
     check(found["verified"], 2)
     assert "2 rounds cannot tell" in found["verified"]["statement"]
 

@@ -191,14 +191,22 @@ def test_a_profile_of_collectives_has_nothing_to_place(
 
 
 def test_beyond_eight_ranks_nothing_is_claimed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By a local search; branch and bound may prove such a pattern, and then says so."""
     file = ring_file(tmp_path, "ranks=16", "bytes=4096")
     capsys.readouterr()
+    local = rows_of(capsys, str(file), "--machine", "cell-blade", "--method", "local")
+    assert not local["document"]["proven_optimal"]
+    assert "not proven" in str(local["document"]["statement"])
     rows = rows_of(capsys, str(file), "--machine", "cell-blade")
     document = rows["document"]
-    assert not document["proven_optimal"]
-    assert "not proven" in str(document["statement"])
-    assert float(str(rows["best"]["ratio"])) <= float(str(rows["identity"]["ratio"]))
-    assert sorted(rows["best"]["unit_of_rank"]) == list(range(16))  # type: ignore[call-overload]
+    cost, bound = float(str(rows["best"]["cost"])), float(str(document["bound"]))
+    assert cost <= float(str(local["best"]["cost"]))
+    assert bound <= cost * (1 + 1e-9)
+    if document["proven_optimal"]:
+        assert bound == pytest.approx(cost)
+    for found in (rows, local):
+        assert float(str(found["best"]["ratio"])) <= float(str(found["identity"]["ratio"]))
+        assert sorted(found["best"]["unit_of_rank"]) == list(range(16))  # type: ignore[call-overload]
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

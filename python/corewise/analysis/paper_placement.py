@@ -95,6 +95,7 @@ def run_study(effort: Effort, seed: int = 1, progress: Progress = lambda share: 
     compromise = find_compromise(steps, operations, timers, effort, seed)
     advance()
     ring = ps3_ring(effort.ring_rounds, lambda share: progress((done + share) / parts))
+    progress(1.0)
     return Study(tuple(steps), tuple(operations), compromise, ring)
 
 

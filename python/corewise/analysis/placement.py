@@ -208,12 +208,13 @@ def study_placements(
         "random": costs.median_random(),
         "worst": found.worst or identity,
     }
-    if found.worst is None:
-        candidates["worst"] = max(candidates.values(), key=costs.of)
     if given is not None:
         candidates["given"] = list(given)
     if named:
         candidates |= {name: units for name, units in starts.items() if name not in candidates}
+    if found.worst is None:
+        costs.of_all(list(candidates.values()))
+        candidates["worst"] = costs.worst_seen()
     least = costs.of(found.unit_of_rank)
     rows = tuple(_row(which, units, costs, least) for which, units in candidates.items())
     return PlacementStudy(

@@ -25,9 +25,9 @@ TIMES = ("flow", "simulated")
 METHODS = ("auto", "exhaustive", "branch-and-bound", "multilevel", "local")
 RANDOM_SAMPLES = 999
 """An odd number, so that the median is one placement that can be shown."""
-RANDOM_TIMES = 99
+RANDOM_TIMES = 49
 """The same where every sample is a simulation."""
-MOST_TIMED = {"flow": 50_000, "simulated": 3_000}
+MOST_TIMED = {"flow": 50_000, "simulated": 1_000}
 """Placements that a search times without being asked for more: a flow takes 0.1 ms, a simulation several."""
 MOST_ENUMERATED = 1_000_000
 """The same where the user asks for a method; with ``--time`` a clock ends it before."""
@@ -139,6 +139,10 @@ class Costs:
         return self.weighted(
             [_core.weighted_distance(self.machine, pattern, list(units)) for pattern in self.patterns]
         )
+
+    def worst_seen(self) -> list[int]:
+        """Of all placements asked about so far the one that costs most."""
+        return list(max(self._known, key=lambda units: (self._known[units], units)))
 
     def median_random(self) -> list[int]:
         """Of many random placements the one of median cost."""
