@@ -338,7 +338,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         for process in reversed(daemons):
             process.terminate()
         for process in reversed(daemons):
-            process.wait(timeout=30)
+            process.wait(timeout=120)
 
 
 def wait_until_idle(env: dict[str, str]) -> bool:

@@ -128,7 +128,7 @@ def test_a_run_that_is_told_to_end_ends_its_ranks(name: str, number: signal.Sign
                 assert process.poll() is None and time.monotonic() < deadline
                 time.sleep(0.05)
             process.send_signal(number)
-            process.wait(timeout=60)
+            process.wait(timeout=180)
         finally:
             process.kill()
     assert process.returncode == 128 + number
