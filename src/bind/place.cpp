@@ -87,7 +87,9 @@ class StopRequest {
       if (error_) return true;
       const nb::gil_scoped_acquire acquire;
       try {
-        return nb::cast<bool>(callback_());
+        const int truth = PyObject_IsTrue(nb::object(callback_()).ptr());
+        if (truth < 0) throw nb::python_error();
+        return truth != 0;
       } catch (...) {
         error_ = std::current_exception();
         return true;

@@ -302,7 +302,7 @@ double floor_ns(const RoutedShares& shares, const std::vector<Traffic>& phase) {
 
 CutTables::CutTables(std::vector<Cut> cuts, const Workload& work, const std::vector<int>& order, int units,
                      const std::vector<double>& floors, std::size_t most_tables)
-    : ranks_(work.ranks) {
+    : ranks_(work.ranks), work_(work), floors_(floors) {
   std::map<std::array<double, 7>, std::size_t> known;
   std::vector<Cut> classes;
   for (Cut& cut : cuts) {
@@ -322,6 +322,12 @@ CutTables::CutTables(std::vector<Cut> cuts, const Workload& work, const std::vec
   const std::size_t sets = std::size_t{1} << static_cast<unsigned>(ranks_);
   std::vector<unsigned> position(order.size());
   for (std::size_t k = 0; k < order.size(); ++k) position[index(order[k])] = static_cast<unsigned>(k);
+  for (auto& phase : work_.phases) {
+    for (Traffic& entry : phase) {
+      entry.from = static_cast<int>(position[index(entry.from)]);
+      entry.to = static_cast<int>(position[index(entry.to)]);
+    }
+  }
   std::vector<std::vector<double>> costs(classes.size(), std::vector<double>(sets, 0));
   for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
     std::vector<Entry> entries;
@@ -351,6 +357,45 @@ CutTables::CutTables(std::vector<Cut> cuts, const Workload& work, const std::vec
   for (const auto& table : tables_) root_ns_ = std::max(root_ns_, table[1]);
   root_ns_ = std::max(root_ns_, shared_out_ns(units));
   measure_chains(units);
+}
+
+std::vector<double> CutTables::phases_ns(std::size_t cut, std::uint32_t inside) const {
+  std::vector<double> costs;
+  for (std::size_t phase = 0; phase < work_.phases.size(); ++phase) {
+    std::vector<double> cost{0};
+    Crossing one{{0}, {0}, {0}, {0}, 0};
+    std::uint64_t common = 0;
+    for (const Traffic& entry : work_.phases[phase]) {
+      const bool from = ((inside >> static_cast<unsigned>(entry.from)) & 1U) != 0;
+      const bool to = ((inside >> static_cast<unsigned>(entry.to)) & 1U) != 0;
+      const auto bytes = static_cast<double>(entry.bytes);
+      common = std::gcd(common, entry.bytes);
+      if (from == to) continue;
+      (from ? one.out : one.in)[0] += bytes;
+      double& largest = (from ? one.largest_out : one.largest_in)[0];
+      largest = std::max(largest, bytes);
+    }
+    one.divisor = static_cast<double>(common);
+    add_phase(cost, one, cuts_[cut], 1, floors_[phase]);
+    costs.push_back(cost[0]);
+  }
+  return costs;
+}
+
+std::pair<int, std::size_t> CutTables::splitting_cut(double limit_ns, int units) const {
+  std::pair<int, std::size_t> best{-1, 0};
+  const std::size_t sets = std::size_t{1} << static_cast<unsigned>(ranks_);
+  std::map<std::size_t, std::size_t> counts;
+  for (std::size_t cut = 0; cut < cuts_.size(); ++cut) {
+    const int inside = cuts_[cut].units_inside;
+    if (4 * inside < units || 4 * (units - inside) < units) continue;
+    const auto [entry, is_new] = counts.emplace(table_of_cut_[cut], 0);
+    for (std::size_t set = 0; is_new && set < sets; ++set) {
+      entry->second += tables_[table_of_cut_[cut]][sets + set] < limit_ns ? 1 : 0;
+    }
+    if (best.first < 0 || entry->second < best.second) best = {static_cast<int>(cut), entry->second};
+  }
+  return best;
 }
 
 void CutTables::measure_chains(int units) {

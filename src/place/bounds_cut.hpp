@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "machine/machine.hpp"
@@ -63,6 +64,15 @@ class CutTables {
   [[nodiscard]] double least_ns(std::size_t cut, int placed, std::uint32_t inside) const {
     return tables_[table_of_cut_[cut]][(std::size_t{1} << static_cast<unsigned>(placed)) + inside];
   }
+  /// The same for one whole set of ranks inside, and what every phase costs at least with it, in ns.
+  [[nodiscard]] double set_ns(std::size_t cut, std::uint32_t inside) const {
+    return tables_[table_of_cut_[cut]][(std::size_t{1} << static_cast<unsigned>(ranks_)) + inside];
+  }
+  [[nodiscard]] std::vector<double> phases_ns(std::size_t cut, std::uint32_t inside) const;
+  /// Of the cuts with at least a quarter of the units on both sides the one that leaves fewest sets of ranks below
+  /// the limit, and how many; -1 where there is none.
+  [[nodiscard]] std::pair<int, std::size_t> splitting_cut(double limit_ns, int units) const;
+
   /// Bound at the root. Of disjoint cuts that hold all units one holds at least an average number of ranks; and of
   /// nested cuts every one holds as many ranks as the one inside it, and at most as many more as it has more units.
   [[nodiscard]] double root_ns() const { return root_ns_; }
@@ -80,6 +90,8 @@ class CutTables {
   /// Entry 2^d + mask: minimum after d ranks.
   std::vector<std::vector<double>> tables_;
   int ranks_ = 0;
+  Workload work_;  ///< ranks by position
+  std::vector<double> floors_;
   double root_ns_ = 0;
   std::vector<int> chain_;
   std::vector<std::vector<double>> by_count_;  ///< per table and number of ranks inside

@@ -173,7 +173,8 @@ class BranchAndBound::Tree {
   }
 
   /// Is there a placement below the threshold? At most `budget` nodes.
-  Answer below(double threshold_ns, std::uint64_t budget, const std::function<bool()>* should_stop,
+  /// With a splitting cut (not -1) one tree for every set of ranks inside it that the cut's own bound leaves open.
+  Answer below(double threshold_ns, int split, std::uint64_t budget, const std::function<bool()>* should_stop,
                std::string* letters, std::size_t most_letters) {
     limit_ns_ = threshold_ns * (1 - tolerance);
     nodes_left_ = budget;
@@ -190,9 +191,24 @@ class BranchAndBound::Tree {
     std::fill(allowed_[0].begin(), allowed_[0].end(), all);
     live_movers_.assign(1, {});
     for (const Mover& mover : movers_) live_movers_[0].push_back(&mover);
-    descend(0, all);
+    sides_.assign(index(ranks_), all);
+    const std::vector<double> floor(busiest_.begin(),
+                                    busiest_.begin() + static_cast<std::ptrdiff_t>(work_.phases.size()));
+    if (split < 0) {
+      descend(0, all);
+    } else {
+      descend_split(static_cast<std::size_t>(split), all);
+    }
+    std::copy(floor.begin(), floor.end(), busiest_.begin());
     if (found_) return Answer::found;
     return stopped_ ? Answer::unknown : Answer::none;
+  }
+
+  /// The cut to split by, -1 where none leaves few enough sets.
+  [[nodiscard]] int splitting_cut(double threshold_ns) const {
+    if (!cut_tables_) return -1;
+    const auto [cut, sets] = cut_tables_->splitting_cut(threshold_ns * (1 - tolerance), units_);
+    return sets <= most_split_sets ? cut : -1;
   }
 
   [[nodiscard]] double root_ns() const { return cut_tables_ ? cut_tables_->root_ns() : 0; }
@@ -217,6 +233,24 @@ class BranchAndBound::Tree {
   }
 
  private:
+  static constexpr std::size_t most_split_sets = 40'000;
+
+  void descend_split(std::size_t cut, std::uint64_t all) {
+    const std::uint64_t within = cut_tables_->cuts()[cut].units;
+    const std::uint32_t sets = std::uint32_t{1} << static_cast<unsigned>(ranks_);
+    for (std::uint32_t inside = 0; inside < sets && !stopped_ && !found_; ++inside) {
+      if (cut_tables_->set_ns(cut, inside) >= limit_ns_) continue;
+      const std::vector<double> least = cut_tables_->phases_ns(cut, inside);
+      std::copy(least.begin(), least.end(), busiest_.begin());
+      for (int position = 0; position < ranks_; ++position) {
+        const bool is_inside = ((inside >> static_cast<unsigned>(position)) & 1U) != 0;
+        sides_[index(position)] = is_inside ? within : all & ~within;
+        allowed_[0][index(position)] = sides_[index(position)];
+      }
+      descend(0, all);
+    }
+  }
+
   struct TimeShare {
     std::uint32_t link;
     double ns_per_byte;
@@ -453,7 +487,7 @@ class BranchAndBound::Tree {
 
   /// Units above those of the ranks that come before by a symmetry of the pattern.
   [[nodiscard]] std::uint64_t candidates(int depth, std::uint64_t free_units) {
-    std::uint64_t left = least_of_orbits(depth, free_units);
+    std::uint64_t left = least_of_orbits(depth, free_units) & sides_[index(depth)];
     for (int earlier = 0; earlier < depth; ++earlier) {
       const auto& later = above_[index(earlier)];
       if (std::find(later.begin(), later.end(), depth) == later.end()) continue;
@@ -511,7 +545,8 @@ class BranchAndBound::Tree {
   std::vector<std::uint32_t> cut_inside_;
   std::vector<std::vector<std::uint64_t>> allowed_;
   std::vector<std::vector<const Mover*>> live_movers_;
-  std::vector<int> unit_at_;  ///< per position
+  std::vector<int> unit_at_;          ///< per position
+  std::vector<std::uint64_t> sides_;  ///< per position the units of the splitting cut's side
   // Scratch of narrow; extra_ is zero between calls:
   std::vector<double> extra_;
   std::vector<double> trial_;
@@ -546,13 +581,17 @@ BranchAndBoundResult BranchAndBound::minimise(const machine::Placement& start,
   double low_ns = tree_->root_ns();
   double high_ns = best_ns;  // thresholds from here up are out of reach
   bool whole = true;         // the next question is about the best known cost, with most of the budget
+  bool by_split = false;     // plain trees first; where they do not close, split
   const std::uint64_t begin = tree_->nodes();
   while (low_ns < best_ns * (1 - tolerance) && high_ns - low_ns > 1e-3 * best_ns) {
     const std::uint64_t spent = tree_->nodes() - begin;
     if (spent >= options.nodes || (options.should_stop && options.should_stop())) break;
     const double threshold = whole ? best_ns : (low_ns + high_ns) / 2;
-    const std::uint64_t budget = (options.nodes - spent) / (whole ? 2 : 3) + 1;
-    switch (tree_->below(threshold, budget, &options.should_stop, nullptr, 0)) {
+    const int split = by_split ? tree_->splitting_cut(threshold) : -1;
+    const std::uint64_t left = options.nodes - spent;
+    const std::uint64_t budget =
+        whole ? (by_split ? left / 2 : std::min(left / 4, options.plain_nodes)) + 1 : left / 3 + 1;
+    switch (tree_->below(threshold, split, budget, &options.should_stop, nullptr, 0)) {
       case Tree::Answer::found:
         result.best = tree_->found();
         best_ns = tree_->cost_ns(result.best.unit_of_rank);
@@ -562,8 +601,12 @@ BranchAndBoundResult BranchAndBound::minimise(const machine::Placement& start,
         low_ns = std::max(low_ns, threshold);
         break;
       case Tree::Answer::unknown:
-        high_ns = threshold;
-        whole = false;
+        if (whole && !by_split) {
+          by_split = true;
+        } else {
+          high_ns = threshold;
+          whole = false;
+        }
         break;
     }
   }
@@ -573,13 +616,24 @@ BranchAndBoundResult BranchAndBound::minimise(const machine::Placement& start,
   return result;
 }
 
-std::optional<ClosedTree> BranchAndBound::close(double bound_ns, std::size_t most_letters) {
-  ClosedTree closed;
-  closed.bound_ns = bound_ns;
-  const auto answer =
-      tree_->below(bound_ns, std::numeric_limits<std::uint64_t>::max(), nullptr, &closed.letters, most_letters);
-  if (answer != Tree::Answer::none) return std::nullopt;
-  return closed;
+std::optional<ClosedTree> BranchAndBound::close(double bound_ns, std::size_t most_letters,
+                                                std::size_t plain_letters) {
+  const int cut = tree_->splitting_cut(bound_ns);
+  struct Attempt {
+    int split;
+    std::size_t letters;
+  };
+  std::vector<Attempt> attempts{{-1, std::min(plain_letters, most_letters)}};
+  if (cut >= 0) attempts.push_back({cut, most_letters});
+  attempts.push_back({-1, most_letters});
+  for (const Attempt& attempt : attempts) {
+    ClosedTree closed{bound_ns, attempt.split, {}};
+    const auto answer = tree_->below(bound_ns, attempt.split, std::numeric_limits<std::uint64_t>::max(), nullptr,
+                                     &closed.letters, attempt.letters);
+    if (answer == Tree::Answer::none) return closed;
+    if (answer == Tree::Answer::found) break;
+  }
+  return std::nullopt;
 }
 
 const std::vector<int>& BranchAndBound::order() const {

@@ -33,13 +33,18 @@ inline constexpr double tolerance = 1e-10;
 struct BranchAndBoundOptions {
   std::uint64_t nodes = 5'000'000;         ///< placements of one rank that are tried
   std::function<bool()> should_stop = {};  ///< asked every 1024 nodes
+  /// Of these at most so many on one tree for all placements; then a tree for every set of ranks inside a cut.
+  std::uint64_t plain_nodes = 30'000;
 };
 
-/// A closed tree: no placement costs less than `bound_ns`. In preorder, a letter for every unit that the next rank
-/// of the order may take (free, not left out by symmetry, ascending): ( a subtree follows, L load, C cut,
-/// A assignment. "R" alone: the bound at the root.
+/// A closed tree: no placement costs less than `bound_ns`. With a splitting cut one tree follows another: for every
+/// set of ranks inside the cut that its own bound leaves open, ascending (bit k: the k-th rank of the order), with
+/// every rank on its side and every phase costing at least what crosses the cut. In preorder, a letter for every
+/// unit that the next rank of the order may take (free, not left out by symmetry, ascending): ( a subtree follows,
+/// L load, C cut, A assignment. "R" alone: the bound at the root.
 struct ClosedTree {
   double bound_ns = 0;
+  int split = -1;  ///< a cut; -1: none
   std::string letters;
 };
 
@@ -61,9 +66,9 @@ class BranchAndBound {
   /// Improves a valid placement until it is proven optimal or the budget is spent.
   BranchAndBoundResult minimise(const machine::Placement& start, const BranchAndBoundOptions& options);
 
-  /// The tree that proves `bound_ns`; nothing where it takes more than `most_letters` or where there is a placement
-  /// below.
-  std::optional<ClosedTree> close(double bound_ns, std::size_t most_letters);
+  /// The tree that proves `bound_ns`, split by a cut where a plain one takes more than `plain_letters`; nothing
+  /// where it takes more than `most_letters` or where there is a placement below.
+  std::optional<ClosedTree> close(double bound_ns, std::size_t most_letters, std::size_t plain_letters = 100'000);
 
   [[nodiscard]] const std::vector<int>& order() const;
   [[nodiscard]] const std::vector<UnitPermutation>& unit_symmetries() const;

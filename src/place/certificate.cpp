@@ -89,6 +89,7 @@ std::string certificate_json(const machine::Machine& machine, const Workload& wo
           lists(search.rank_symmetries().generators, [](const auto& g) { return g.second; }) + ",\n";
   text += "  \"cuts\": " + lists(search.cuts(), [](const Cut& cut) { return cut.stops; }) + ",\n";
   text += "  \"chain\": " + list(search.chain()) + ",\n";
+  text += "  \"split\": " + std::to_string(tree.split) + ",\n";
   text += "  \"tree\": \"" + tree.letters + "\"\n}\n";
   return text;
 }

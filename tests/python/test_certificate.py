@@ -12,6 +12,7 @@ import pytest
 
 from corewise import _core as core
 from corewise.analysis.certificate import check_certificate
+from corewise.data.machines import load_machine
 from corewise.errors import InputError, RunError
 
 RING = core.Machine.from_synthetic("ring:8")
@@ -107,13 +108,25 @@ def test_a_bound_below_the_cost_is_certified_too():
     refused(document, pattern, machine=machine)
 
 
+def test_a_split_tree_holds_and_may_not_lose_a_set():
+    machine = load_machine("cell-blade")
+    pattern = core.generate("dissemination", {"ranks": "16"})
+    found, document = certified(machine, pattern)
+    assert found.proven_optimal
+    assert document["split"] >= 0
+    check_certificate(machine, [pattern], None, document)
+    refused(document | {"split": -1}, pattern, machine=machine, match="tree")
+    refused(document | {"split": 10_000}, pattern, InputError, machine=machine, match="split")
+    refused(document | {"tree": document["tree"][:-1]}, pattern, machine=machine, match="tree")
+
+
 def test_proofs_without_a_tree_hold():
     machine = core.Machine.from_synthetic("flat:8")
     pattern = core.generate("all_to_all", {"ranks": "8"})
     _, document = certified(machine, pattern)
     check_certificate(machine, [pattern], None, document)
     assert document["tree"] == "R"
-    document["cuts"] = document["cuts"][:1]
+    document["cuts"] = []
     refused(document, pattern, machine=machine)
 
 

@@ -41,6 +41,7 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
     "rank_symmetries": list,
     "cuts": list,
     "chain": list,
+    "split": int,
     "tree": str,
 }
 
@@ -160,7 +161,7 @@ def _check_shape(read: Mapping[str, Any], units: int, ranks: int) -> None:
 
 def _check_claim(read: Mapping[str, Any], node: _Node, traffic: _Traffic) -> None:
     cost = traffic.cost(node, read["unit_of_rank"])
-    if abs(cost - read["cost_ns"]) > TOLERANCE * max(cost, 1e-30):
+    if not abs(cost - read["cost_ns"]) <= TOLERANCE * cost:
         raise RunError(f"certificate: cost_ns is {read['cost_ns']}, the placement costs {cost}")
     if not 0 < read["bound_ns"] <= cost * (1 + TOLERANCE):
         raise RunError(
@@ -281,6 +282,7 @@ class _Cuts:
             of_cut.append(tables[kind])
             inside.append(units_inside)
             self.sizes.append(sum(units_inside))
+        self.kinds = list(tables)
         self.inside = np.array(inside, dtype=np.int64).reshape(len(inside), node.units)
         self.of_cut = np.array(of_cut, dtype=np.int64)
         self.tables = np.array(made)
@@ -337,16 +339,9 @@ class _Cuts:
         return inside, tuple(kind)
 
     def _table(self, kind: tuple[float, ...]) -> Floats:
-        units_inside, capacity_out, links_out, capacity_in, links_in, sigma_out, sigma_in = kind
+        units_inside = kind[0]
         sets = 1 << self._ranks
-        cost = np.zeros(sets)
-        phases = zip(self._weights, self._floors, self._steps, self._crossings, strict=True)
-        for weight, floor, step, (out, into, most_out, most_in) in phases:
-            total = np.maximum(
-                _in_steps(out, links_out, step) / capacity_out, _in_steps(into, links_in, step) / capacity_in
-            )
-            single = np.maximum(most_out * sigma_out, most_in * sigma_in)
-            cost += weight * np.maximum(np.maximum(total, single), floor)
+        cost = self._weights @ self._phase_costs(kind) if len(self._weights) else np.zeros(sets)
         counts = np.array([bin(s).count("1") for s in range(sets)]) if sets <= 1 << 16 else np.zeros(0)
         outside = self._node.units - units_inside
         cost[(counts > units_inside) | (self._ranks - counts > outside)] = np.inf
@@ -356,6 +351,26 @@ class _Cuts:
             here = 1 << placed
             table[here : 2 * here] = np.minimum(table[2 * here : 3 * here], table[3 * here : 4 * here])
         return table
+
+    def _phase_costs(self, kind: tuple[float, ...]) -> Floats:
+        """What every phase costs at least with every set of ranks inside: float64 (phases, sets)."""
+        _, capacity_out, links_out, capacity_in, links_in, sigma_out, sigma_in = kind
+        costs = []
+        phases = zip(self._floors, self._steps, self._crossings, strict=True)
+        for floor, step, (out, into, most_out, most_in) in phases:
+            total = np.maximum(
+                _in_steps(out, links_out, step) / capacity_out, _in_steps(into, links_in, step) / capacity_in
+            )
+            single = np.maximum(most_out * sigma_out, most_in * sigma_in)
+            costs.append(np.maximum(np.maximum(total, single), floor))
+        return np.array(costs)
+
+    def open_sets(self, cut: int, limit: float) -> list[tuple[int, Floats]]:
+        """The sets of ranks inside that the cut's bound leaves open, ascending, with the phases' costs."""
+        sets = 1 << self._ranks
+        table = self.tables[self.of_cut[cut], sets:]
+        costs = self._phase_costs(self.kinds[self.of_cut[cut]])
+        return [(int(inside), costs[:, inside]) for inside in np.flatnonzero(table < limit)]
 
     def root(self, chain: list[int]) -> float:
         """Before any rank is placed: the best single cut, the fullest of disjoint ones, or the chain."""
@@ -413,12 +428,17 @@ class _Walk:
         self._ranks = traffic.ranks
         self._weights = traffic.weights
         self._letters = read["tree"]
-        self._limit = read["bound_ns"] * (1 - TOLERANCE)
+        self._bound = float(read["bound_ns"])
+        self._limit = self._bound * (1 - TOLERANCE)
         self._cuts = _Cuts(read, node, traffic)
         self._chain = read["chain"]
         if not all(type(cut) is int and 0 <= cut < len(read["cuts"]) for cut in self._chain):
             raise bad_field("certificate", "chain", str(self._chain)[:60], "numbers of cuts")
+        self._split = read["split"]
+        if not -1 <= self._split < len(read["cuts"]):
+            raise bad_field("certificate", "split", self._split, "-1 or the number of a cut")
         self._floors = traffic.floors(node)
+        self._sides = [np.ones(node.units, dtype=bool)] * self._ranks
         self._symmetries = [np.array(image) for image in read["unit_symmetries"]]
         self._moved = [
             frozenset(np.flatnonzero(image != np.arange(node.units)).tolist()) for image in self._symmetries
@@ -460,10 +480,20 @@ class _Walk:
                     f"certificate: tree: the cuts prove {proven} ns at the root, less than bound_ns"
                 )
             return
-        loads = np.zeros((len(self._weights), self._node.links))
-        self._descend(loads, np.zeros(len(self._cuts.of_cut), dtype=np.int64))
+        if self._split < 0:
+            self._start()
+        else:
+            within = self._cuts.inside[self._split].astype(bool)
+            for inside, costs in self._cuts.open_sets(self._split, self._bound * (1 - TOLERANCE / 10)):
+                self._floors = costs
+                self._sides = [within if inside >> place & 1 else ~within for place in range(self._ranks)]
+                self._start()
         if self._next != len(self._letters):
             raise RunError(f"certificate: tree: {len(self._letters) - self._next} entries are left over")
+
+    def _start(self) -> None:
+        loads = np.zeros((len(self._weights), self._node.links))
+        self._descend(loads, np.zeros(len(self._cuts.of_cut), dtype=np.int64))
 
     def _candidates(self) -> list[int]:
         taken = set(self._at)
@@ -481,7 +511,10 @@ class _Walk:
                 low, high = sorted((root(unit), root(int(image[unit]))))
                 parent[high] = low
         floor = max((self._at[earlier] for earlier in self._lower[len(self._at)]), default=-1)
-        return [u for u in range(self._node.units) if u not in taken and parent[u] == u and u > floor]
+        side = self._sides[len(self._at)]
+        return [
+            u for u in range(floor + 1, self._node.units) if u not in taken and parent[u] == u and side[u]
+        ]
 
     def _descend(self, loads: Floats, inside: NDArray[np.int64]) -> None:
         for unit in self._candidates():
@@ -537,6 +570,7 @@ class _Walk:
         for position in left:
             floor = max((self._at[p] for p in self._lower[position] if p < placed), default=-1)
             allowed[position][: floor + 1] = False
+            allowed[position] &= self._sides[position]
         least = self._busiest(loads)
         changed = True
         while changed:

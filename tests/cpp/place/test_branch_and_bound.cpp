@@ -151,6 +151,27 @@ TEST(BranchAndBound, ABudgetGivesAValidBound) {
   EXPECT_GT(open, 10);
 }
 
+TEST(BranchAndBound, SplitByACutItFindsTheSame) {
+  Rng rng(609);
+  int split = 0;
+  for (int k = 0; k < 400; ++k) {
+    const Instance made = random_instance(rng);
+    BranchAndBound tree(made.machine, made.shares, Symmetry(made.shares), made.work);
+    BranchAndBoundOptions options;
+    options.plain_nodes = 0;
+    const BranchAndBoundResult found = tree.minimise(identity(made.work.ranks), options);
+    ASSERT_TRUE(found.closed) << k;
+    const double found_ns = evaluate(made.shares, made.work, found.best.unit_of_rank).bottleneck_ns;
+    ASSERT_NEAR(found_ns, made.least_ns, 1e-9 * made.least_ns) << k;
+    if (made.least_ns <= 0) continue;
+    const auto closed = tree.close(made.least_ns * (1 - 1e-12), 1'000'000, 0);
+    ASSERT_TRUE(closed.has_value()) << k;
+    split += closed->split >= 0 ? 1 : 0;
+    EXPECT_FALSE(tree.close(made.least_ns * 1.001, 1'000'000, 0).has_value()) << k;
+  }
+  EXPECT_GT(split, 50);
+}
+
 TEST(BranchAndBound, StopsWhenAsked) {
   Rng rng(604);
   const machine::Machine machine = full_ring(16);
