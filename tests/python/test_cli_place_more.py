@@ -8,7 +8,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
-from itertools import pairwise
+from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from test_cli_place import RING_GB_PER_S, brute_force, cost_of, ring_file, ring_
 
 from corewise import _core
 from corewise.cli.main import execute
+from corewise.data.machines import load_machine
 from corewise.data.placement import load_placement
 
 AFFINITIES = dict(_core.affinities())
@@ -190,8 +191,12 @@ def test_weighted_distance_as_objective(tmp_path: Path, capsys: pytest.CaptureFi
     file = str(ring_file(tmp_path, "ranks=6"))
     document = found(capsys, file, "-m", "ps3", "--objective", "distance")
     assert document["proven_optimal"]
-    machine_distances = _core.machine_distances(_core.Machine.from_synthetic("ring:6"))
-    assert machine_distances.shape == (6, 6)
+    distances = np.round(_core.machine_distances(load_machine("ps3")), 6)
+    every = np.array(list(permutations(range(6))))
+    # Both ways of every pair of neighbours: 2 x 4096 bytes over each of six distances.
+    costs = sum(8192 * distances[every[:, rank], every[:, (rank + 1) % 6]] for rank in range(6))
+    assert document["by"]["best"]["cost"] == pytest.approx(costs.min())
+    assert document["by"]["identity"]["cost"] == pytest.approx(costs[0])
     assert document["by"]["best"]["cost"] <= document["by"]["identity"]["cost"]
     assert document["bound"] == pytest.approx(document["by"]["best"]["cost"])
 

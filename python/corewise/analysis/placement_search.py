@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corewise import _core
 from corewise._core import Machine, Pattern, Searcher
@@ -95,6 +97,11 @@ class Costs:
         self.unit = UNITS[settings.objective]
         self._known: dict[tuple[int, ...], float] = {}
 
+    @cached_property
+    def distances(self) -> NDArray[np.float64]:
+        """Of the machine's units in ns, without the rounding of sums: a proof wants whole multiples."""
+        return np.round(_core.machine_distances(self.machine), 6)
+
     def alone(self, index: int) -> Costs:
         """The same for one of the patterns, unweighted."""
         settings = replace(self.settings, certify=False)
@@ -137,12 +144,12 @@ class Costs:
 
     def _distance(self, units: Sequence[int]) -> float:
         return self.weighted(
-            [_core.weighted_distance(self.machine, pattern, list(units)) for pattern in self.patterns]
+            [_core.weighted_distance(self.distances, pattern, list(units)) for pattern in self.patterns]
         )
 
     def worst_seen(self) -> list[int]:
         """Of all placements asked about so far the one that costs most."""
-        return list(max(self._known, key=lambda units: (self._known[units], units)))
+        return list(max(self._known.items(), key=lambda each: (each[1], each[0]))[0])
 
     def median_random(self) -> list[int]:
         """Of many random placements the one of median cost."""
@@ -247,7 +254,7 @@ def _by_distance(costs: Costs) -> Found:
     settings = costs.settings
     _refuse_method(costs, ("auto", "branch-and-bound", "multilevel", "local"))
     found = _core.search_distance(
-        costs.machine,
+        costs.distances,
         _together(costs),
         seed=settings.seed,
         should_stop=settings.should_stop,
