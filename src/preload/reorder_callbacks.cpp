@@ -135,14 +135,16 @@ void* entered_word(void* word) {
 
 }  // namespace
 
+constinit thread_local int FromFortran::depth __attribute__((tls_model("initial-exec"))) = 0;
+
 MPI_Comm_copy_attr_function* entered(MPI_Comm_copy_attr_function* function) {
-  return entered_as<Copy>(function);
+  return FromFortran::depth == 0 ? entered_as<Copy>(function) : function;
 }
 MPI_Comm_delete_attr_function* entered(MPI_Comm_delete_attr_function* function) {
-  return entered_as<Delete>(function);
+  return FromFortran::depth == 0 ? entered_as<Delete>(function) : function;
 }
 MPI_Comm_errhandler_function* entered(MPI_Comm_errhandler_function* function) {
-  return entered_as<Handler>(function);
+  return FromFortran::depth == 0 ? entered_as<Handler>(function) : function;
 }
 
 #ifndef MPI_ABI

@@ -8,6 +8,17 @@
 
 namespace corewise::preload::reorder {
 
+/// While one lives, the calling thread is in a Fortran entry: functions that it hands to C names below are called
+/// as Fortran calls them (MPICH), and were entered above.
+class FromFortran {
+ public:
+  FromFortran() { ++depth; }
+  ~FromFortran() { --depth; }
+  FromFortran(const FromFortran&) = delete;
+  FromFortran& operator=(const FromFortran&) = delete;
+  static constinit thread_local int depth __attribute__((tls_model("initial-exec")));
+};
+
 // In C.
 MPI_Comm_copy_attr_function* entered(MPI_Comm_copy_attr_function* function);
 MPI_Comm_delete_attr_function* entered(MPI_Comm_delete_attr_function* function);

@@ -215,7 +215,7 @@ def _fortran_body(entry: Entry, given: list[int], callbacks: dict[str, str], wor
         at = signature.position("pset_name")
         length = len(signature.arguments)
         return f"{call}  arrange_fortran_group(w[{at}], w[{length}], w[{signature.position('newgroup')}]);\n"
-    return f"{text}{exchanged}{call}"
+    return f"{text}  const FromFortran guard;\n{call}" if text else f"{exchanged}{call}"
 
 
 def _all_names(entry: Entry, symbols: set[str]) -> list[str]:

@@ -39,7 +39,13 @@ contains
     COMM :: comm
     integer :: keyval, ierror
     integer(MPI_ADDRESS_KIND) :: value, extra_state
-    if (comm == MPI_COMM_WORLD) deleted = deleted + 1
+    character(len=MPI_MAX_LIBRARY_VERSION_STRING) :: library
+    integer :: length, ierr
+    if (value /= 5) return
+    deleted = deleted + 1
+    call MPI_Get_library_version(library, length, ierr)
+    ! Open MPI 4.1 hands something else over here.
+    if (index(library, 'MPICH') > 0) call check(comm == MPI_COMM_WORLD, 'communicator of a delete function')
     ierror = MPI_SUCCESS
   end subroutine
 
