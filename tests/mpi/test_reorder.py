@@ -8,8 +8,11 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import os
+import random
 import re
 import subprocess
 import sys
@@ -29,6 +32,8 @@ from corewise.errors import InputError
 from corewise.mpi import build, find, reorder
 
 SOURCES = Path(__file__).resolve().parent / "reorder"
+Table = Sequence[Sequence[int]]
+Edges = set[tuple[int, int]]
 UNITS = [unit.os_index for unit in load_machine("host").units]
 
 
@@ -294,6 +299,74 @@ def test_topologies_may_reorder(name: str, programs: Path) -> None:
     assert chain(lines, "chain 1 4 ") in ([0, 1, 2, 3], [3, 2, 1, 0])
     assert chain(lines, "chain 1 3 ") in ([0, 1, 2], [2, 1, 0])
     assert chain(lines, "graph ") in ([0, 1, 2, 3], [3, 2, 1, 0])
+
+
+@cache
+def search(folder: Path) -> Path:
+    """The preload's own search, as a program."""
+    source = Path(build.source_root())
+    words = [*build.compiler(), "-std=c++20", "-O1", f"-I{source}", "-o", str(folder / "search")]
+    files = [str(SOURCES / "search.cpp"), str(source / "preload" / "reorder_grid.cpp")]
+    subprocess.run([*words, *files], check=True)
+    return folder / "search"
+
+
+def searched(
+    program: Path, dims: Sequence[int], periods: Sequence[int], table: Table
+) -> tuple[list[int], Edges]:
+    """The member at every place, and the edges of the grid."""
+    rows = [[len(dims)], dims, periods, [len(table)], *table]
+    text = "\n".join(" ".join(map(str, row)) for row in rows)
+    done = subprocess.run([str(program)], input=text, capture_output=True, text=True, check=True)
+    first, *edges = done.stdout.splitlines()
+    pairs = [tuple(map(int, edge.split())) for edge in edges]
+    assert len(set(pairs)) == len(pairs)
+    return [int(member) for member in first.split()], {(a, b) for a, b in pairs}
+
+
+def expected_edges(dims: Sequence[int], periods: Sequence[int]) -> Edges:
+    """Both directions between coordinates that differ by one step in one dimension."""
+    places = list(itertools.product(*(range(length) for length in dims)))
+    number = {place: i for i, place in enumerate(places)}
+    found = set()
+    for place, d, step in itertools.product(places, range(len(dims)), (-1, 1)):
+        at = place[d] + step
+        if periods[d] or 0 <= at < dims[d]:
+            other = (*place[:d], at % dims[d], *place[d + 1 :])
+            found.add((number[place], number[other]))
+    return {(a, b) for a, b in found if a != b}
+
+
+@pytest.mark.parametrize(
+    ("dims", "periods"),
+    [
+        ((6,), (1,)),
+        ((2, 3), (0, 1)),
+        ((2, 2, 2), (1, 1, 0)),
+        ((4, 4), (1, 0)),
+        ((1, 5), (1, 1)),
+        ((3, 1, 4), (0, 1, 1)),
+    ],
+)
+def test_the_search_of_a_grid(dims: tuple[int, ...], periods: tuple[int, ...], programs: Path) -> None:
+    """Its edges are the grid's; the result is valid, no worse than the identity, and no swap betters it."""
+    places = math.prod(dims)
+    chance = random.Random(places)
+    table = [[0] * places for _ in range(places)]
+    for a, b in itertools.combinations(range(places), 2):
+        table[a][b] = table[b][a] = chance.randrange(1, 9)
+    members, edges = searched(search(programs), dims, periods, table)
+    assert edges == expected_edges(dims, periods)
+    assert sorted(members) == list(range(places))
+
+    def cost(order: Sequence[int]) -> int:
+        return sum(table[order[a]][order[b]] for a, b in edges)
+
+    assert cost(members) <= cost(range(places))
+    for a, b in itertools.combinations(range(places), 2):
+        swapped = list(members)
+        swapped[a], swapped[b] = members[b], members[a]
+        assert cost(swapped) >= cost(members)
 
 
 # --- the command line, advice -----------------------------------------------------------------------------
