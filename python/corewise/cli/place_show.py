@@ -163,7 +163,8 @@ def _which(row: PlacementRow, study: PlacementStudy) -> str:
 def _link(row: PlacementRow, study: PlacementStudy) -> str:
     if row.bottleneck_link is None:
         return "none"
-    phase = f" in {row.bottleneck_phase}" if len(study.pattern.phases) > 1 else ""
+    phases = sum(len(pattern.phases) for pattern in study.patterns)
+    phase = f" in {row.bottleneck_phase}" if phases > 1 else ""
     return row.bottleneck_link + phase
 
 
