@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <span>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
