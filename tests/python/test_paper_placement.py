@@ -171,6 +171,8 @@ def test_certified_mappings_of_the_ps3_by_brute_force(study: Study, rows: dict[s
     for each in study.ring.certified:
         assert 1 <= each.rank <= 120
         assert rows["S/" + "".join(map(str, each.mapping))].ours == pytest.approx(each.factor)
+    assert -1 <= study.ring.correlation <= 1
+    assert rows["S/order"].holds == (study.ring.correlation > 0.5)
     assert rows["S/first"].holds == any(each.rank == 1 for each in study.ring.certified)
     assert "optimal" in study.ring.statement
 

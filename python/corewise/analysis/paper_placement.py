@@ -177,6 +177,8 @@ def _ring(ring: Ps3Ring) -> Iterator[Row]:
     first = ring.certified[0].rank
     what = "PS3: the fastest of the 120 simulated mappings is among those proven best"
     yield statement_row("S/first", what, _PS3, first == 1, float(first), "best rank of the proven")
+    what = "PS3: link load orders the mappings as the simulation does (rank correlation over 0.5)"
+    yield statement_row("S/order", what, _PS3, ring.correlation > 0.5, ring.correlation)
     worst = max(each.factor for each in ring.certified)
     what = "PS3: choosing a proven mapping is better than choosing at random (median)"
     yield statement_row(

@@ -22,6 +22,7 @@ from corewise._core import Pattern, Pattern000
 from corewise.analysis.paper import Progress
 from corewise.analysis.paper_affinity_data import AFFINITIES, LARGE_BYTES, SPES
 from corewise.analysis.placement_hypercube import map_by_hypercube
+from corewise.analysis.verify import tied_ranks
 from corewise.data.machines import load_machine
 
 EVERY = np.array(list(permutations(range(SPES))), np.int64)
@@ -314,6 +315,8 @@ class Ps3Ring:
     spread: float
     median: float
     mappings: int
+    correlation: float
+    """Spearman's, of link load and simulated time over all mappings."""
 
 
 def ps3_ring(rounds: int, progress: Progress) -> Ps3Ring:
@@ -329,11 +332,11 @@ def ps3_ring(rounds: int, progress: Progress) -> Ps3Ring:
     mappings = {
         index: _core.mapping_at(6, index) for index in range(_core.mapping_count(6))
     }  # thread -> task
-    best = [
-        index
+    loads = {
+        index: searcher.evaluate(pattern, [tasks.index(task) for task in range(6)]).bottleneck_ns
         for index, tasks in mappings.items()
-        if searcher.evaluate(pattern, [tasks.index(task) for task in range(6)]).bottleneck_ns <= least
-    ]
+    }
+    best = [index for index, load in loads.items() if load <= least]
     experiment = experiment_on("ps3", 1024, jitter=False)
     experiment.most_rounds = rounds
     done = 0.0
@@ -358,4 +361,11 @@ def ps3_ring(rounds: int, progress: Progress) -> Ps3Ring:
         spread=curve.spread,
         median=curve.middle,
         mappings=len(average),
+        correlation=_rank_correlation([loads[int(index)] for index in curve.indices], average.tolist()),
     )
+
+
+def _rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
+    # Times that differ by rounding are equal.
+    ranks = [tied_ranks([round(value, 9) for value in values]) for values in (one, other)]
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

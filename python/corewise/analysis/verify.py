@@ -249,13 +249,13 @@ def _correlation(rows: Sequence[Verified]) -> float | None:
     known = [(row.predicted_ns, row.median) for row in rows if row.predicted_ns is not None]
     if len({round(predicted, 9) for predicted, _ in known}) < 3:
         return None
-    ranks = [_ranks([pair[column] for pair in known]) for column in (0, 1)]
+    ranks = [tied_ranks([pair[column] for pair in known]) for column in (0, 1)]
     if len(set(ranks[1])) == 1:
         return None
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
-def _ranks(values: Sequence[float]) -> list[float]:
+def tied_ranks(values: Sequence[float]) -> list[float]:
     """Ranks from 1, equals share the mean of theirs."""
     ordered = sorted(values)
     return [(2 * ordered.index(value) + ordered.count(value) + 1) / 2 for value in values]
