@@ -180,7 +180,7 @@ def _ring(ring: Ps3Ring) -> Iterator[Row]:
     what = "PS3: link load orders the mappings as the simulation does (rank correlation over 0.5)"
     yield statement_row("S/order", what, _PS3, ring.correlation > 0.5, ring.correlation)
     worst = max(each.factor for each in ring.certified)
-    what = "PS3: choosing a proven mapping is better than choosing at random (median)"
+    what = "PS3: a proven mapping is over 1 % better than one drawn at random (median)"
     yield statement_row(
         "S/random", what, _PS3, worst < ring.median, worst, f"times the best, median {ring.median:.3g}"
     )
