@@ -183,6 +183,16 @@ def test_equal_placements_are_not_told_apart() -> None:
     assert level.near().share == 1 and level.agreements()[0].spearman is None
 
 
+def test_a_best_placement_that_takes_no_time(capsys: pytest.CaptureFixture[str]) -> None:
+    # Two ranks on the two cores of one tile share no link.
+    found = explored(capsys, "ring", "ranks=2", "-m", "mesh:2x1 core:2", "--all", "--runs", "2")
+    assert found["rows"][0]["time_ns"] == 0 and found["rows"][0]["factor"] == 1
+    assert found["rows"][-1]["time_ns"] > 0 and found["rows"][-1]["factor"] is None
+    assert found["ratio"] is None and found["within_10_percent"]["share"] == pytest.approx(4 / 12)
+    assert execute(["explore", "ring", "ranks=2", "-m", "mesh-6x4", "--samples", "50", "--runs", "1"]) == 0
+    assert "-" in capsys.readouterr().out
+
+
 def test_confidence_of_a_share_holds() -> None:
     # Hit 30 of 100 draws as often as the bound says, on both sides (binomial distribution).
     low, high = clopper_pearson(30, 100)
@@ -225,6 +235,7 @@ def test_curves_are_drawn_the_same_again(
         (["ring", "-m", "cell-be", "--separation", "never"], "dependence, barrier"),
         (["ring", "-m", "cell-be", "-n", "2"], "allowed: host"),
         (["ring", "ranks=4", "-m", "ring:4", "--fit", "model.json"], "too few"),
+        (["ring", "ranks=1", "-m", "ring:3"], "no message between two ranks"),
         (["unheard", "-m", "cell-be"], "is unknown"),
         (["ring", "-m", "cell-be", "--pick", "missing.json"], "missing.json"),
     ],

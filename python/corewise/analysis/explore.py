@@ -171,8 +171,8 @@ class Standing:
         Median, least and largest over the runs.
     rank : int
         1 and how many of the population are faster.
-    factor : float
-        Over the best time seen.
+    factor : float or None
+        Over the best time seen; None where that is nothing.
     """
 
     name: str
@@ -181,7 +181,7 @@ class Standing:
     least_ns: float
     most_ns: float
     rank: int
-    factor: float
+    factor: float | None
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ class Exploration:
 
     def _standing(self, name: str, row: int | None, time: float, least: float, most: float) -> Standing:
         faster = int((self.population_ns < time).sum())
-        return Standing(name, row, time, least, most, 1 + faster, time / float(self.time_ns.min()))
+        return Standing(name, row, time, least, most, 1 + faster, over(time, float(self.time_ns.min())))
 
     def standings(self) -> list[Standing]:
         """Best, the named ones, median, worst and unpinned; fastest first."""
@@ -294,21 +294,25 @@ class Exploration:
         return sorted(found, key=lambda each: each.time_ns)
 
     @property
-    def ratio(self) -> float:
-        """Worst over best of the population."""
-        return float(self.population_ns.max() / self.population_ns.min())
+    def ratio(self) -> float | None:
+        """Worst over best of the population; None where the best takes no time."""
+        return over(float(self.population_ns.max()), float(self.population_ns.min()))
 
     @property
-    def run_ratio(self) -> float:
+    def run_ratio(self) -> float | None:
         """The same within a run, the largest of the runs."""
         each = self.times_ns[:, : self.plan.population]
-        return float((each.max(axis=1) / each.min(axis=1)).max())
+        ratios = [over(float(run.max()), float(run.min())) for run in each]
+        known = [ratio for ratio in ratios if ratio is not None]
+        return max(known) if len(known) == len(ratios) else None
 
     @property
     def run_spread(self) -> float:
         """Largest minus least time of a placement's runs, over its median; the median placement's."""
         each = self.times_ns[:, : self.plan.population]
-        return float(np.median(np.ptp(each, axis=0) / np.median(each, axis=0)))
+        middle = np.median(each, axis=0)
+        spread = np.divide(np.ptp(each, axis=0), middle, out=np.zeros_like(middle), where=middle > 0)
+        return float(np.median(spread))
 
     @property
     def chance(self) -> float | None:
@@ -346,6 +350,13 @@ class Exploration:
             error = self.fitted.errors[0]
             found.append(Agreement("fitted, on unseen", error.spearman, error.kendall, None, 1))
         return found
+
+
+def over(time_ns: float, least_ns: float) -> float | None:
+    """A time over the least one; None where the least is nothing and the time is not."""
+    if least_ns > 0:
+        return time_ns / least_ns
+    return 1.0 if time_ns == 0 else None
 
 
 def _between_runs(pairs: list[tuple[float | None, float | None]]) -> Agreement:
@@ -389,7 +400,9 @@ def fitted_model(
         return None, f"{count} placements are too few to fit a model: it takes {LEAST_PLACEMENTS} or more"
     if len(machine.units) > MOST_UNITS:
         return None, f"a model is fitted on machines of at most {MOST_UNITS} units"
-    if not (middle > 0).all() or np.ptp(middle) == 0:
+    if not (middle > 0).all():
+        return None, "some placements take no time: there is nothing to fit"
+    if np.ptp(middle) == 0:
         return None, "all placements take the same time: there is nothing to fit"
     beside = {name: says[:count] for name, says in models.items()}
     return fit_model(machine, patterns, plan.placements[:count], middle, beside, source, seed), ""

@@ -61,7 +61,7 @@ def explore_simulated(
         Told the share that is done.
     """
     machine, patterns = how.machine, how.patterns
-    _check_ranks(patterns)
+    _check_patterns(patterns)
     ranks = patterns[0].ranks
     named = _named(machine, patterns, ranks, wanted) if ranks <= len(machine.units) else {}
     plan = explore.plan_placements(machine, ranks, wanted.samples, wanted.everything, named, wanted.seed)
@@ -154,7 +154,12 @@ def explore_host(
     )
 
 
-def _check_ranks(patterns: Sequence[Pattern]) -> None:
+def _check_patterns(patterns: Sequence[Pattern]) -> None:
+    senders, receivers = zip(*(pattern.coordinates()[:2] for pattern in patterns), strict=True)
+    if not any((sender != receiver).any() for sender, receiver in zip(senders, receivers, strict=True)):
+        raise InputError(
+            f"pattern '{patterns[0].name}': found no message between two ranks, allowed: one or more"
+        )
     for pattern in patterns[1:]:
         if pattern.ranks != patterns[0].ranks:
             raise InputError(

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from corewise._core import Machine, Pattern
 from corewise.analysis import explore_study as study
-from corewise.analysis.explore import CONFIDENCE, ERROR_RATE, NEAR, Agreement, Exploration, Standing
+from corewise.analysis.explore import CONFIDENCE, ERROR_RATE, NEAR, Agreement, Exploration, Standing, over
 from corewise.analysis.explore_host import mpi_of
 from corewise.analysis.explore_pick import Pick, pick
 from corewise.analysis.explore_runs import MODELS, SimulatedRuns
@@ -265,7 +265,7 @@ def _standings_table(found: Exploration) -> FittingTable:
                 importance=2,
             ),
             Column("rank", [f"{each.rank}" for each in standings], right=True),
-            Column("to best", [f"{each.factor:.3f}" for each in standings], right=True),
+            Column("to best", [_number(each.factor) for each in standings], right=True),
             Column("unit of rank 0, 1, ...", units, importance=1),
         ],
         title=f"{population}; time: median of the runs; rank: 1 and how many of them are faster",
@@ -286,7 +286,8 @@ def _findings(found: Exploration, picked: Pick | None) -> list[str]:
     )
     of = "the best" if found.plan.complete else "the best seen"
     lines = [
-        f"worst / best: {found.ratio:.3f}, within a run {found.run_ratio:.3f}; a placement's runs differ by "
+        f"worst / best: {_number(found.ratio)}, within a run {_number(found.run_ratio)}; "
+        "a placement's runs differ by "
         f"{found.run_spread:.1%} of its time (median placement)",
         f"a random placement is within {NEAR:.0%} of {of} with probability {near.share:.1%}{bounds}",
     ]
@@ -308,7 +309,7 @@ def _pick_text(found: Exploration, picked: Pick) -> str:
     return (
         f"pick: the model likes it best of {of} {_many(picked.predicted)}; predicted "
         f"{_time(picked.predicted_ns)}, checked {_time(standing.time_ns)} "
-        f"({picked.predicted_ns / standing.time_ns - 1:+.1%}), rank {standing.rank} "
+        f"(predicted / checked {_number(over(picked.predicted_ns, standing.time_ns))}), rank {standing.rank} "
         f"among {found.plan.population}; fastest of the {1 + len(picked.next_best)} it likes best: "
         f"{best.name}, {_time(best.time_ns)}, rank {best.rank}"
     )
@@ -371,7 +372,7 @@ def _rows(found: Exploration) -> list[dict[str, object]]:
     for name, row in found.plan.named.items():
         names.setdefault(row, []).append(name)
     order = sorted(range(len(found.plan.placements)), key=lambda row: (found.time_ns[row], row))
-    rows = []
+    rows: list[dict[str, object]] = []
     for row in order:
         standing = found.standing("", row)
         rows.append(
