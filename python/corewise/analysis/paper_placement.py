@@ -181,9 +181,8 @@ def _ring(ring: Ps3Ring) -> Iterator[Row]:
     yield statement_row("S/order", what, _PS3, ring.correlation > 0.5, ring.correlation)
     worst = max(each.factor for each in ring.certified)
     what = "PS3: a proven mapping is over 1 % better than one drawn at random (median)"
-    yield statement_row(
-        "S/random", what, _PS3, worst < ring.median, worst, f"times the best, median {ring.median:.3g}"
-    )
+    unit = f"times the best, median {ring.median:.3g}"
+    yield statement_row("S/random", what, _PS3, BETTER * worst < ring.median, worst, unit)
 
 
 # ---- tables ----------------------------------------------------------------------------------------------
