@@ -1,9 +1,9 @@
 """How often the best placement is proven, and how long the proof takes.
 
-Every bundled machine and every bundled pattern, with as many ranks as the machine has units, at most 16. Prints
-one JSON object: per pair a row `id, what, unit, ours, rival, theirs, floor, ratio, spread, n` (seconds to the
-answer, the median of n runs; rival is the budget; floor null) with `proven`, `found_ns`, `bound_ns`, `gap` and
-`nodes` besides; then rows for the certificate of 8 ranks on an 8-unit ring. The table goes to standard error.
+Every bundled machine and every bundled pattern, with as many ranks as the machine has units, at most 16.
+Prints one JSON object: per pair a row `id, what, unit, ours, rival, theirs, floor, ratio, spread, n` (seconds to
+the answer, the median of n runs; rival is the budget; floor null) with `proven`, `found_ns`, `bound_ns`, `gap`
+and `nodes` besides; then rows for the certificate of 8 ranks on an 8-unit ring. The table goes to standard error.
 
     .venv/bin/python bench/mapping/optimum.py --seconds 10
 
@@ -19,7 +19,7 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -42,13 +42,16 @@ def patterns(ranks: int) -> list[core.Pattern]:
     return made
 
 
+def until(end: float) -> Callable[[], bool]:
+    return lambda: time.perf_counter() > end
+
+
 def proof_row(machine: core.Machine, pattern: core.Pattern, seconds: float, runs: int) -> dict[str, object]:
     times = []
     for _ in range(runs):
         searcher = core.Searcher(machine)
         begin = time.perf_counter()
-        end = begin + seconds
-        found = searcher.search(pattern, nodes=1 << 60, should_stop=lambda end=end: time.perf_counter() > end)
+        found = searcher.search(pattern, nodes=1 << 60, should_stop=until(begin + seconds))
         times.append(time.perf_counter() - begin)
     ours = statistics.median(times)
     return {
@@ -92,6 +95,7 @@ def ring_rows(count: int) -> list[dict[str, object]]:
             begin = time.perf_counter()
             found = searcher.search(pattern, certify=certify)
             kinds[kind].append((time.perf_counter() - begin) * 1e6)
+        assert found.certificate is not None
         begin = time.perf_counter()
         check_certificate(ring, [pattern], None, found.certificate)
         kinds["check"].append((time.perf_counter() - begin) * 1e6)

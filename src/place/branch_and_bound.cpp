@@ -184,7 +184,7 @@ class BranchAndBound::Tree {
     stopped_ = false;
     found_ = false;
     if (root_ns() >= limit_ns_) {
-      if (letters_ != nullptr) letters_->assign("R");
+      if (letters_ != nullptr) letters_->assign(1, 'R');
       return Answer::none;
     }
     const std::uint64_t all = units_ == 64 ? ~std::uint64_t{0} : bit(units_) - 1;
