@@ -24,7 +24,7 @@ import fortran_runs
 import pytest
 from conftest import CORES, Mpi, find_mpi
 from installed_tool import assert_one_line_error, corewise, document
-from preload_runs import MPI_NAMES, described, launcher_options
+from preload_runs import MPI_NAMES, described, launcher_options, preload
 
 from corewise.data.machines import load_machine
 from corewise.data.placement import make_placement, save_placement
@@ -236,6 +236,21 @@ def test_the_recording_library_alone_knows_nothing_of_it(programs: Path, tmp_pat
     assert done.returncode == 0, done.stderr
     assert launch_ranks(done.stdout.splitlines()) == [0, 1]
     assert not (profile / reorder.ANSWER).exists()
+
+
+def test_a_program_of_another_mpi_is_left_alone(programs: Path, tmp_path: Path) -> None:
+    """Both libraries step aside together: the program starts again without either."""
+    openmpi = find_mpi("openmpi")
+    variables = {
+        "LD_PRELOAD": f"{preload('mpich')}:{library('mpich')}",
+        "COREWISE_REORDER": "reverse",
+        "COREWISE_TRACE_DIR": str(tmp_path),
+    }
+    words = [*(f"{name}={value}" for name, value in variables.items()), program("openmpi", "world", programs)]
+    done = openmpi.run(2, "/usr/bin/env", words)
+    assert done.returncode == 0, done.stderr
+    assert launch_ranks(done.stdout.splitlines()) == [0, 1]
+    assert [path.name for path in tmp_path.iterdir()] == ["other-mpi.txt"]
 
 
 PYTHON = """
