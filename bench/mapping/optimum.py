@@ -1,9 +1,10 @@
 """How often the best placement is proven, and how long the proof takes.
 
 Every bundled machine and every bundled pattern, with as many ranks as the machine has units, at most 16.
-Prints one JSON object: per pair a row `id, what, unit, ours, rival, theirs, floor, ratio, spread, n` (seconds to
-the answer, the median of n runs; rival is the budget; floor null) with `proven`, `found_ns`, `bound_ns`, `gap`
-and `nodes` besides; then rows for the certificate of 8 ranks on an 8-unit ring. The table goes to standard error.
+Prints one JSON object: per pair a row `id, what, unit, ours, rival, theirs, floor, ratio, spread, n` (seconds
+to the answer, the median of n runs; rival is the budget; floor null) with `proven`, `found_ns`, `bound_ns`,
+`gap` and `nodes` besides; then rows for the certificate of 8 ranks on an 8-unit ring. The table goes to
+standard error.
 
     .venv/bin/python bench/mapping/optimum.py --seconds 10
 
