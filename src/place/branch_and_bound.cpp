@@ -507,7 +507,9 @@ class BranchAndBound::Tree {
   }
 
   void visit(int depth, int unit, std::uint64_t free_units) {
-    if ((allowed_[index(depth)][index(depth)] & bit(unit)) == 0) return write('L');
+    // What an ancestor has ruled out is closed; a reader of the letters wants a reason that shows here, and the
+    // same bounds, on more load, give one.
+    if (letters_ == nullptr && (allowed_[index(depth)][index(depth)] & bit(unit)) == 0) return;
     put(depth, unit);
     if (cost_[index(depth) + 1] >= limit_ns_) return write('L');
     if (depth + 1 == ranks_) {
