@@ -42,7 +42,7 @@ or on this host, for a program recorded with corewise run:
 SPLIT = {"split": "c", "split-fortran": "fortran", "split-python": "python"}
 """Exports that are code for the program and no launcher arguments: the form, and its language."""
 
-SOURCES = typer.Argument(..., metavar="PATTERN_OR_PROFILE...", help="Pattern files or NAME.cw directories.")
+SOURCES = typer.Argument(..., metavar="PATTERN_OR_PROFILE", help="Pattern files or NAME.cw directories.")
 MACHINE = typer.Option(
     ..., "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text."
 )
