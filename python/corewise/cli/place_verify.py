@@ -32,8 +32,8 @@ def views(found: Verification, objective: str, unit: str) -> list[RenderableType
         Column("model error", [_error(row) for row in rows], right=True, importance=1),
     ]
     remark = (
-        f"gain: middle and {100 * found.confidence:.0f} % interval of all rows together; predicted, measured: "
-        "time over the best's"
+        f"gain: middle and {100 * found.confidence:.0f} % interval of all rows together; "
+        "predicted, measured: time over the best's"
     )
     views: list[RenderableType] = [
         Text("predicted and verified", style="bold"),
