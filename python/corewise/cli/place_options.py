@@ -29,7 +29,7 @@ Takes a pattern (.json, .csv, .mtx) or a profile NAME.cw. Compares the best plac
 found. Several patterns share one placement: the best compromise, and its price per pattern.
 
 \b
-Examples:
+Example:
   corewise patterns make ring ranks=8 -o ring.json
   corewise place ring.json --machine cell-be -o best.json
   corewise place ring.json --machine cell-be --placement overlap --explain
