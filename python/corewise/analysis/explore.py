@@ -128,15 +128,13 @@ def _sample(units: int, ranks: int, samples: int, total: int, seed: int) -> Plac
 
 
 def named_by_models(machine: Machine, patterns: Sequence[Pattern], seed: int) -> dict[str, list[int]]:
-    """The best placements by link load (of one pattern) and by flow: predictions to hold against times."""
-    found = {}
-    if len(patterns) == 1:
-        found["best by bottleneck"] = Searcher(machine).search(patterns[0], seed=seed).unit_of_rank
+    """The best placements by link load and by flow: predictions to hold against times."""
+    bottleneck = Searcher(machine).search(list(patterns), seed=seed)
     messages = sum(len(phase.coordinates()[0]) for pattern in patterns for phase in pattern.phases)
     evaluations = _SEARCHED_MESSAGES // max(1, messages)
     evaluations = min(max(evaluations, _LEAST_EVALUATIONS), _MOST_EVALUATIONS)
     flow = search_by_time(machine, list(patterns), model="flow", seed=seed, evaluations=evaluations)
-    return {**found, "best by flow": flow.unit_of_rank}
+    return {"best by bottleneck": bottleneck.unit_of_rank, "best by flow": flow.unit_of_rank}
 
 
 def model_times(
