@@ -49,6 +49,9 @@ class LinearAssignment {
   std::int64_t solve(int size, const std::int64_t* costs, std::int64_t* price, std::int64_t* row_price,
                      std::int64_t enough = forbidden_cost);
 
+  /// Row of a column in the last solution that was not cut short.
+  [[nodiscard]] const std::vector<int>& row_of_column() const { return row_of_; }
+
  private:
   /// What the dual objective has gained; nothing where the row cannot be assigned.
   std::optional<std::int64_t> augment(int size, const std::int64_t* costs, std::int64_t* price,

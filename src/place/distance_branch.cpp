@@ -221,7 +221,7 @@ class Walk {
   }
 
   /// What every pair adds to the bound at least: its reduced cost.
-  void weigh_pairs(Node& node) const {
+  void weigh_pairs(Node& node) {
     const std::size_t m = node.ranks.size();
     node.rise.resize(m * m);
     for (std::size_t i = 0; i < m; ++i) {
@@ -229,7 +229,33 @@ class Walk {
         node.rise[i * m + k] = node.cost[i * m + k] - node.rank_price[i] - node.price[k];
       }
     }
+    add_detours(node);
     bar_by_rise(node);
+  }
+
+  /// A pair forced into the assignment displaces a row, which displaces another, until one takes the place left:
+  /// the reduced costs along the cheapest such chain come on top of the pair's own.
+  void add_detours(Node& node) {
+    const std::size_t m = node.ranks.size();
+    const std::vector<int>& row_of = assignment_.row_of_column();
+    // Entry (a, b): the least cost of a chain that starts with row a without a place and ends on b's.
+    detour_.assign(m * m, 0);
+    for (std::size_t a = 0; a < m; ++a) {
+      for (std::size_t k = 0; k < m; ++k)
+        detour_[a * m + static_cast<std::size_t>(row_of[k])] = node.rise[a * m + k];
+    }
+    for (std::size_t via = 0; via < m; ++via) {
+      for (std::size_t a = 0; a < m; ++a) {
+        const std::int64_t first = detour_[a * m + via];
+        for (std::size_t b = 0; b < m; ++b) {
+          detour_[a * m + b] = std::min(detour_[a * m + b], first + detour_[via * m + b]);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t k = 0; k < m; ++k)
+        node.rise[i * m + k] += detour_[static_cast<std::size_t>(row_of[k]) * m + i];
+    }
   }
 
   void bar_by_rise(Node& node) const {
@@ -398,6 +424,7 @@ class Walk {
   std::vector<std::vector<int>> by_distance_;
   std::vector<std::int64_t> flows_;
   std::vector<std::int64_t> distances_;
+  std::vector<std::int64_t> detour_;
   LinearAssignment assignment_;
   std::uint64_t units_trivial_ = 0;
   std::uint64_t ranks_trivial_ = 0;
