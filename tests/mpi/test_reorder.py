@@ -218,11 +218,18 @@ def test_every_way_to_say_world(name: str, programs: Path) -> None:
     assert launch_ranks(run(name, 3, world, "order:1,2,0")) == [1, 2, 0]
 
 
-@pytest.mark.parametrize("name", MPI_NAMES)
-@pytest.mark.parametrize("order", ["", "order:0,1,2", "order:1,0,1", "sideways"])
+@pytest.mark.parametrize(
+    ("name", "order"),
+    [
+        ("openmpi", ""),
+        ("mpich", ""),
+        ("mpich", "order:1,2,0"),
+        ("mpich", "order:1,0,1"),
+        ("openmpi", "sideways"),
+    ],
+)
 def test_off_unless_asked_for_and_understood(name: str, order: str, programs: Path) -> None:
-    if name == "mpich" and order not in ("", "sideways"):
-        return  # how a value is read does not depend on the MPI
+    """No order, one of another size, no order at all, no such file: the launcher's stays."""
     assert launch_ranks(run(name, 2, program(name, "world", programs), order)) == [0, 1]
 
 
