@@ -207,16 +207,17 @@ struct Crossing {
 struct Entry {
   unsigned from;
   unsigned to;
-  double bytes;
+  std::uint64_t bytes;
 };
 
+/// Bytes are added and taken away again: as integers, so that a small rest of large sums is exact.
 Crossing crossing_of(const std::vector<Entry>& entries, int ranks) {
   const std::size_t sets = std::size_t{1} << static_cast<unsigned>(ranks);
   std::uint64_t common = 0;
-  for (const Entry& entry : entries) common = std::gcd(common, static_cast<std::uint64_t>(entry.bytes));
-  const auto divisor = static_cast<double>(common);
+  for (const Entry& entry : entries) common = std::gcd(common, entry.bytes);
   Crossing made{std::vector<double>(sets, 0), std::vector<double>(sets, 0), std::vector<double>(sets, 0),
-                std::vector<double>(sets, 0), divisor};
+                std::vector<double>(sets, 0), static_cast<double>(common)};
+  std::vector<std::uint64_t> all_out(sets, 0), all_in(sets, 0);
   std::vector<std::vector<Entry>> of_rank(index(ranks));
   for (const Entry& entry : entries) {
     of_rank[entry.from].push_back(entry);
@@ -225,16 +226,18 @@ Crossing crossing_of(const std::vector<Entry>& entries, int ranks) {
   for (std::size_t set = 1; set < sets; ++set) {
     const auto low = static_cast<unsigned>(std::countr_zero(set));
     const std::size_t rest = set & (set - 1);
-    double out = made.out[rest];
-    double in = made.in[rest];
+    std::uint64_t out = all_out[rest];
+    std::uint64_t in = all_in[rest];
     for (const Entry& entry : of_rank[low]) {
       const unsigned other = entry.from == low ? entry.to : entry.from;
       const bool other_inside = ((rest >> other) & 1U) != 0;
-      if (entry.from == low) (other_inside ? in : out) += other_inside ? -entry.bytes : entry.bytes;
-      if (entry.to == low) (other_inside ? out : in) += other_inside ? -entry.bytes : entry.bytes;
+      if (entry.from == low) (other_inside ? in : out) += other_inside ? 0 - entry.bytes : entry.bytes;
+      if (entry.to == low) (other_inside ? out : in) += other_inside ? 0 - entry.bytes : entry.bytes;
     }
-    made.out[set] = out;
-    made.in[set] = in;
+    all_out[set] = out;
+    all_in[set] = in;
+    made.out[set] = static_cast<double>(out);
+    made.in[set] = static_cast<double>(in);
   }
   std::vector<Entry> sorted = entries;
   std::stable_sort(sorted.begin(), sorted.end(), [](const Entry& a, const Entry& b) { return a.bytes > b.bytes; });
@@ -246,10 +249,10 @@ Crossing crossing_of(const std::vector<Entry>& entries, int ranks) {
       const bool to = ((set >> sorted[k].to) & 1U) != 0;
       if (from == to) continue;
       if (from && want_out) {
-        made.largest_out[set] = sorted[k].bytes;
+        made.largest_out[set] = static_cast<double>(sorted[k].bytes);
         want_out = false;
       } else if (to && want_in) {
-        made.largest_in[set] = sorted[k].bytes;
+        made.largest_in[set] = static_cast<double>(sorted[k].bytes);
         want_in = false;
       }
     }
@@ -257,11 +260,13 @@ Crossing crossing_of(const std::vector<Entry>& entries, int ranks) {
   return made;
 }
 
-/// Bytes, rounded up to what whole steps on equal links can be.
+/// Bytes, rounded up to what whole steps on equal links can be. What is a whole number of steps but for the
+/// rounding of the quotient is not rounded up: of many steps the slack grows with their number.
 double stepped(double bytes, int links, double step) {
   if (links == 0 || step <= 0) return bytes;
   const double unit = step * links;
-  return std::max(bytes, std::ceil(bytes / unit - 1e-9) * unit);
+  const double steps = bytes / unit;
+  return std::max(bytes, std::ceil(steps - std::max(1e-9, 1e-13 * steps)) * unit);
 }
 
 void add_phase(std::vector<double>& costs, const Crossing& crossing, const Cut& cut, double weight, double floor) {
@@ -332,8 +337,7 @@ CutTables::CutTables(std::vector<Cut> cuts, const Workload& work, const std::vec
   for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
     std::vector<Entry> entries;
     for (const Traffic& traffic : work.phases[phase]) {
-      entries.push_back(
-          {position[index(traffic.from)], position[index(traffic.to)], static_cast<double>(traffic.bytes)});
+      entries.push_back({position[index(traffic.from)], position[index(traffic.to)], traffic.bytes});
     }
     const Crossing crossing = crossing_of(entries, ranks_);
     for (std::size_t k = 0; k < classes.size(); ++k)

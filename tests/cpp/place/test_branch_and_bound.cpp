@@ -266,6 +266,35 @@ TEST(BoundCut, TablesAreBelowEveryCompletion) {
   }
 }
 
+// Sums of doubles taken away again would leave 128 of the 97 bytes.
+TEST(BoundCut, ASmallRestOfLargeTrafficIsExact) {
+  const machine::Machine machine = testing::ring(4, {0, 0, 2});
+  const RoutedShares shares = RoutedShares::of(machine).value();
+  const pattern::Pattern pattern{"large", 3, {{"", {{1, 0, std::uint64_t{1} << 58U, 1}, {1, 2, 97, 1}}}}};
+  const Workload work = workload(pattern).value();
+  const double least_ns = evaluate(shares, work, identity(3).unit_of_rank).bottleneck_ns;
+  EXPECT_DOUBLE_EQ(least_ns, 97 / 2.0 / machine.links[0].bandwidth_gb_per_s);
+  const CutTables tables(find_cuts(machine), work, {0, 1, 2}, shares.units(), {0});
+  EXPECT_GT(tables.root_ns(), least_ns * 0.9);
+  EXPECT_LE(tables.root_ns(), least_ns * (1 + 1e-12));
+}
+
+// The quotient's rounding is larger than any fixed slack: a step too many of 10^8 is still a bound that is wrong.
+TEST(BoundCut, ManyWholeStepsAreNotRoundedUp) {
+  Cut cut;
+  cut.stops = {0};
+  cut.units = 1;
+  cut.units_inside = 1;
+  cut.capacity_out = cut.capacity_in = 5;
+  cut.links_out = cut.links_in = 5;
+  cut.quantum = 1.0 / 3;
+  constexpr std::uint64_t bytes = 166716940;
+  const pattern::Pattern pattern{"many steps", 3, {{"", {{0, 1, bytes - 1, 1}, {0, 2, 1, 1}}}}};
+  const CutTables tables({cut}, workload(pattern).value(), {0, 1, 2}, 3, {0});
+  EXPECT_NEAR(tables.set_ns(0, 1), bytes / 5.0, 1e-12 * bytes);
+  EXPECT_NEAR(tables.phases_ns(0, 1).front(), bytes / 5.0, 1e-12 * bytes);
+}
+
 TEST(BoundCut, ARingIsCutIntoArcs) {
   const std::vector<Cut> cuts = find_cuts(full_ring(8));
   std::set<std::uint64_t> arcs;
