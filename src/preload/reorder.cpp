@@ -58,8 +58,9 @@ bool is_spawned() {
 
 /// A communicator of our own; MPI_COMM_NULL where a rank does not take part.
 MPI_Comm own_communicator() {
-  MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Request request = MPI_REQUEST_NULL;
+  // MPI may write them after the deadline.
+  static MPI_Comm comm = MPI_COMM_NULL;
+  static MPI_Request request = MPI_REQUEST_NULL;
   if (CW_NEXT(MPI_Comm_idup)(MPI_COMM_WORLD, &comm, &request) != MPI_SUCCESS) return MPI_COMM_NULL;
   const std::int64_t deadline = seconds() + kDeadline_s;
   for (int done = 0; done == 0;) {
@@ -195,15 +196,18 @@ void decide_and_make(MPI_Comm comm) {
 
 // ---- topologies ----
 
-/// Launch ranks of the first `places` members of `comm`. False where one of them is not of this world.
-bool launch_ranks_of(MPI_Comm comm, std::size_t places, std::vector<int>& launch) {
+/// Launch ranks of the members of `comm`. False where one of them is not of this world: all members see the same,
+/// also those of the other world.
+bool launch_ranks_of(MPI_Comm comm, std::vector<int>& launch) {
   MPI_Group group = MPI_GROUP_NULL, all = MPI_GROUP_NULL;
-  std::vector<int> ranks(places);
-  launch.resize(places);
+  int size = 0;
+  CW_NEXT(MPI_Comm_size)(comm, &size);
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  launch.resize(ranks.size());
   std::iota(ranks.begin(), ranks.end(), 0);
   CW_NEXT(MPI_Comm_group)(comm, &group);
   CW_NEXT(MPI_Comm_group)(MPI_COMM_WORLD, &all);
-  CW_NEXT(MPI_Group_translate_ranks)(group, static_cast<int>(places), ranks.data(), all, launch.data());
+  CW_NEXT(MPI_Group_translate_ranks)(group, size, ranks.data(), all, launch.data());
   CW_NEXT(MPI_Group_free)(&group);
   CW_NEXT(MPI_Group_free)(&all);
   return std::find(launch.begin(), launch.end(), MPI_UNDEFINED) == launch.end();
@@ -229,7 +233,8 @@ bool may_arrange(MPI_Comm comm, int& size) {
 
 bool make_arranged(MPI_Comm comm, const Neighbours& graph, MPI_Comm* arranged) {
   std::vector<int> launch;
-  if (graph.size() > kMostPlaces || !launch_ranks_of(comm, graph.size(), launch)) return false;
+  if (graph.size() > kMostPlaces || !launch_ranks_of(comm, launch)) return false;
+  launch.resize(graph.size());
   const std::vector<int> members = arrange(graph, distances_between(launch), launch.size());
   int rank = 0;
   CW_NEXT(MPI_Comm_rank)(comm, &rank);

@@ -63,11 +63,13 @@ Plan read_file(const std::string& text) {
   if (!(from >> name >> version >> ranks >> units) || name != "corewise-reorder" || version != 1) return {};
   if (ranks < 1 || units < 1 || ranks > kMost || units > kMost) return {};
   const auto unit_count = static_cast<std::size_t>(units);
+  if (unit_count * unit_count > text.size()) return {};  // a distance takes two letters
   if (!read_numbers(from, unit_count, plan.os_index) ||
       !read_numbers(from, static_cast<std::size_t>(ranks), plan.unit_of_rank) ||
       !read_numbers(from, unit_count * unit_count, plan.distance) || !within(plan.unit_of_rank, units))
     return {};
   plan.kind = Plan::Kind::placement;
+  plan.farthest = *std::max_element(plan.distance.begin(), plan.distance.end());
   return plan;
 }
 
@@ -248,7 +250,7 @@ std::int64_t distance(const Plan& plan, const std::vector<Seat>& seats, int a, i
   const Seat& from = seats[static_cast<std::size_t>(a)];
   const Seat& to = seats[static_cast<std::size_t>(b)];
   if (plan.kind != Plan::Kind::placement) return std::abs(static_cast<std::int64_t>(a) - b);
-  if (from.node != to.node) return 4 * (1 + *std::max_element(plan.distance.begin(), plan.distance.end()));
+  if (from.node != to.node) return 4 * (1 + plan.farthest);
   const std::size_t units = plan.os_index.size();
   return plan.distance[static_cast<std::size_t>(from.unit) * units + static_cast<std::size_t>(to.unit)];
 }

@@ -37,6 +37,7 @@ struct Plan {
   std::vector<int> os_index;           ///< kind placement: of every unit
   std::vector<int> unit_of_rank;       ///< kind placement
   std::vector<std::int64_t> distance;  ///< kind placement: units x units
+  std::int64_t farthest = 0;           ///< the largest distance
 };
 
 /// Reads what `text` (the knob's value) says. Kind none where it cannot be read or understood.

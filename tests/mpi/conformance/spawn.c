@@ -9,6 +9,18 @@
 
 enum { CHILDREN = 2 };
 
+// With room for as many as the parents are, and leave to choose who: of two worlds, which must not disagree.
+static void make_grid(MPI_Comm both, int places) {
+  const int open = 0;
+  int is_in = 0, sum = -1;
+  MPI_Comm grid;
+  OK(MPI_Cart_create(both, 1, &places, &open, 1, &grid));
+  is_in = grid != MPI_COMM_NULL;
+  if (is_in) OK(MPI_Comm_free(&grid));
+  OK(MPI_Allreduce(&is_in, &sum, 1, MPI_INT, MPI_SUM, both));
+  EQ(places, sum);
+}
+
 static void talk(MPI_Comm inter, int is_child) {
   int flag = 0, remote = -1, me = -1, value = -1, sum = -1, merged_rank = -1, merged_size = -1;
   MPI_Comm both;
@@ -34,6 +46,7 @@ static void talk(MPI_Comm inter, int is_child) {
   OK(MPI_Sendrecv(&merged_rank, 1, MPI_INT, (merged_rank + 1) % merged_size, 4, &value, 1, MPI_INT, MPI_ANY_SOURCE,
                   4, both, MPI_STATUS_IGNORE));
   EQ((merged_rank + merged_size - 1) % merged_size, value);
+  make_grid(both, merged_size - CHILDREN);
   OK(MPI_Comm_free(&both));
 }
 
