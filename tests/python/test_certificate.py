@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from corewise import _core as core
-from corewise.analysis.certificate import check_certificate
+from corewise.analysis.certificate import _in_steps, check_certificate
 from corewise.data.machines import load_machine
 from corewise.errors import InputError, RunError
 
@@ -268,6 +268,40 @@ def test_the_form_is_strict(grown):
     refused(document | {"version": 2}, pattern, InputError, match="version")
     refused(document | {"format": "other"}, pattern, InputError, match="format")
     refused(document | {"objective": "hop-bytes"}, pattern, InputError, match="objective")
+
+
+def test_numbers_beyond_a_double_are_refused(grown):
+    pattern, _, document = grown
+    refused(document | {"cost_ns": 10**400}, pattern, InputError, match="cost_ns")
+    refused(document | {"bound_ns": 10**400}, pattern, InputError, match="bound_ns")
+    refused("[" * 100_000, pattern, InputError, match="JSON")
+
+
+@pytest.mark.parametrize("links", range(1, 13))
+def test_a_whole_number_of_steps_is_not_rounded_up(links):
+    """However many: a step too many would be a bound that no placement has to keep."""
+    steps = np.random.default_rng(links).integers(1, 10**9, 20_000)
+    for shares in (1, 2, 3, 5, 6, 7, 12):
+        whole = steps[steps * links % shares == 0]
+        sent = (whole * links // shares).astype(float)
+        stepped = _in_steps(sent, float(links), 1 / shares)
+        np.testing.assert_allclose(stepped, sent, rtol=1e-12)
+        if shares == 1 and links > 1:
+            more = _in_steps(sent + 1, float(links), 1.0)
+            np.testing.assert_allclose(more, sent + links, rtol=1e-15)
+
+
+def test_large_traffic_with_a_small_rest_holds():
+    """Two ranks that talk in petabytes share a stop; what leaves it is 97 bytes."""
+    machine = core.Machine.from_synthetic("pack:2 core:2")
+    matrix = np.zeros((3, 3), dtype=np.uint64)
+    matrix[1, 0] = matrix[0, 1] = 2**56 + 1
+    matrix[1, 2] = 97
+    pattern = core.Pattern.from_dense("large", matrix)
+    for method in ("exhaustive", "branch-and-bound"):
+        found, document = certified(machine, pattern, method=method)
+        check_certificate(machine, [pattern], None, document)
+        refused(document | {"bound_ns": document["bound_ns"] * 1.001}, pattern, machine=machine)
 
 
 def test_a_tree_too_large_is_said(grown):

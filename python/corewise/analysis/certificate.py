@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -89,7 +90,7 @@ def _read(document: str | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(document, str):
         try:
             parsed = json.loads(document)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(
                 f"certificate: found no JSON ({error}), allowed: a document of format corewise-certificate"
             ) from error
@@ -107,6 +108,9 @@ def _check_fields(parsed: Mapping[str, Any]) -> None:
             raise bad_field("certificate", field, "nothing", "all fields of version 1")
         if not isinstance(parsed[field], kind) or isinstance(parsed[field], bool):
             raise bad_field("certificate", field, type(parsed[field]).__name__, "the type of version 1")
+    for field in ("cost_ns", "bound_ns"):
+        if abs(parsed[field]) > sys.float_info.max:
+            raise bad_field("certificate", field, f"{str(parsed[field])[:20]}...", "a time in ns")
     for field in parsed:
         if field not in _FIELDS:
             raise bad_field("certificate", str(field), "an unknown field", ", ".join(_FIELDS))
@@ -185,6 +189,7 @@ class _Traffic:
                 self._entries.append((float(weight), sums))
         busy = [(weight, sums) for weight, sums in self._entries if sums]
         self.weights = np.array([weight for weight, _ in busy])
+        self.divisors = [math.gcd(*sums.values()) for _, sums in busy]
         self.bytes: Floats = np.zeros((len(busy), self.ranks, self.ranks))
         for phase_index, (_, sums) in enumerate(busy):
             for (a, b), size in sums.items():
@@ -266,9 +271,7 @@ class _Cuts:
         self._crossings = self._cross(read["order"], traffic) if read["cuts"] else []
         self._weights = traffic.weights
         self._floors = traffic.floors(node)
-        self._steps = [
-            math.gcd(*(int(b) for b in phase[phase > 0])) * node.quantum for phase in traffic.bytes
-        ]
+        self._steps = [divisor * node.quantum for divisor in traffic.divisors]
         self.sizes: list[int] = []
         inside: list[list[bool]] = []
         tables: dict[tuple[float, ...], int] = {}
@@ -414,10 +417,14 @@ class _Cuts:
 
 
 def _in_steps(sent: Floats, links: float, step: float) -> Floats:
-    """Bytes over equal links whose loads are whole steps: rounded up to a step on every link."""
+    """Bytes over equal links whose loads are whole steps: rounded up to a step on every link.
+
+    Not rounded up: what is a whole number of steps but for the rounding of the quotient.
+    """
     if not links:
         return sent
-    return np.maximum(sent, np.ceil(sent / (step * links) - TOLERANCE) * step * links)
+    steps = sent / (step * links)
+    return np.maximum(sent, np.ceil(steps - np.maximum(TOLERANCE, 1e-13 * steps)) * step * links)
 
 
 class _Walk:
