@@ -8,6 +8,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 from test_cli_place import RING_GB_PER_S, brute_force, cost_of, ring_file, ring_matrix
 
 from corewise import _core
+from corewise.analysis.placement import PlacementStudy, study_placements
 from corewise.cli.main import execute
 from corewise.data.machines import load_machine
 from corewise.data.placement import load_placement
@@ -216,7 +218,7 @@ def test_certificate_is_written_and_checked(tmp_path: Path, capsys: pytest.Captu
     forged = tmp_path / "forged.json"
     forged.write_text(json.dumps(document))
     assert execute([*base, "--check", str(forged)]) == 1
-    assert capsys.readouterr().err.startswith("corewise: certificate")
+    assert capsys.readouterr().err.startswith(f"corewise: {forged} does not hold: certificate")
     other = str(make(tmp_path, "other", "hypercube", "ranks=8"))
     assert execute(["place", other, "-m", "cell-be", "--check", str(proof)]) == 2
 
@@ -302,13 +304,13 @@ def test_split_advice_is_alone_on_standard_output(tmp_path: Path, capsys: pytest
     "arguments, words",
     [
         (["ring.json", "-m", "cell-be", "--method", "magic"], ["'magic'", "branch-and-bound"]),
-        (["ring.json", "-m", "cell-be", "-w", "1", "-w", "2"], ["weights", "found 2", "at most 1"]),
-        (["ring.json", "-m", "cell-be", "-w", "0"], ["weight 0", "above 0"]),
-        (["ring.json", "small.json", "-m", "cell-be"], ["ranks", "found 4", "8"]),
+        (["ring.json", "-m", "cell-be", "-w", "1", "-w", "2"], ["'weight'", "found 2", "at most 1"]),
+        (["ring.json", "-m", "cell-be", "-w", "0"], ["'weight': found 0", "above 0"]),
+        (["ring.json", "small.json", "-m", "cell-be"], ["small.json: ", "ranks", "found 4", "8"]),
         (["ring.json", "-m", "cell-be", "--placement", "leap3"], ["'leap3'", "leap2", ".json"]),
         (["ring.json", "-m", "cell-be", "--placement", "0,1"], ["places 2 ranks", "8"]),
         (["ring.json", "-m", "cell-be", "--placement", "0,1,2,3,4,5,6,9"], ["'9'", "0 to 7"]),
-        (["ring.json", "-m", "cell-be", "--placement", "0,0,1,2,3,4,5,6"], ["unit"]),
+        (["ring.json", "-m", "cell-be", "--placement", "0,0,1,2,3,4,5,6"], ["--placement", "unit 0"]),
         (["ring.json", "-m", "cell-be", "--", "./a.out"], ["./a.out", "only with --verify"]),
         (["ring.json", "-m", "cell-be", "--verify", "--", "./a.out"], ["./a.out", "'cell-be'", "host"]),
         (["ring.json", "-m", "host", "--verify"], ["--verify", "found a pattern file", "-- PROGRAM"]),
@@ -322,6 +324,18 @@ def test_split_advice_is_alone_on_standard_output(tmp_path: Path, capsys: pytest
             ["'multilevel'", "flow", "exhaustive"],
         ),
         (["ring.json", "-m", "cell-be", "--check", "none.json"], ["none.json"]),
+        (["ring.json", "-m", "cell-be", "--check", "deep.txt"], ["deep.txt: ", "JSON", "allowed"]),
+        (["ring.json", "-m", "cell-be", "--check", "none.json", "-o", "x"], ["--output", "with --check"]),
+        (["ring.json", "-m", "cell-be", "--check", "none.json", "--explain"], ["--explain", "--weight"]),
+        (
+            ["ring.json", "-m", "cell-be", "-o", "x.json", "--certificate", "./x.json"],
+            ["--certificate", "x.json", "the file of --output"],
+        ),
+        (
+            ["ring.json", "-m", "cell-be", "--objective", "distance", "--method", "multilevel"],
+            ["'multilevel'", "'cell-be'", "tree"],
+        ),
+        (["pair.json", "-m", "mesh-6x4", "--verify"], ["--verify", "'default'", "take time"]),
     ],
 )
 def test_wrong_input_is_one_line(
@@ -334,6 +348,8 @@ def test_wrong_input_is_one_line(
     monkeypatch.chdir(tmp_path)
     ring_file(tmp_path, "ranks=8")
     make(tmp_path, "small", "ring", "ranks=4")
+    make(tmp_path, "pair", "ring", "ranks=2")
+    (tmp_path / "deep.txt").write_text("[" * 100_000)
     capsys.readouterr()
     assert execute(["place", *arguments]) == 2
     captured = capsys.readouterr()
@@ -341,3 +357,35 @@ def test_wrong_input_is_one_line(
     assert captured.err.startswith("corewise: ")
     assert captured.err.count("\n") == 1
     assert all(word in captured.err for word in words), captured.err
+    assert not list(tmp_path.glob("x*")), "half of what was asked for is written"
+
+
+def test_nothing_is_written_where_the_certificate_cannot_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unproven(*arguments: Any, **more: Any) -> PlacementStudy:
+        return replace(study_placements(*arguments, **more), certificate=None)
+
+    monkeypatch.setattr("corewise.cli.place.study_placements", unproven)
+    best = tmp_path / "best.json"
+    arguments = ["-m", "cell-be", "-o", str(best), "--certificate", str(tmp_path / "proof.json")]
+    assert execute(["place", str(ring_file(tmp_path, "ranks=8")), *arguments]) == 2
+    assert "nothing is proven here" in capsys.readouterr().err
+    assert not best.exists()
+
+
+def test_a_certificate_with_an_impossible_number_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ring, proof = str(ring_file(tmp_path, "ranks=8")), tmp_path / "proof.json"
+    assert execute(["place", ring, "-m", "cell-be", "--certificate", str(proof)]) == 0
+    proof.write_text(json.dumps({**json.loads(proof.read_text()), "cost_ns": 10**400}))
+    capsys.readouterr()
+    assert execute(["place", ring, "-m", "cell-be", "--check", str(proof)]) == 2
+    assert "proof.json: found no JSON of numbers" in capsys.readouterr().err
+
+
+def test_the_largest_seed_verifies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ring = str(ring_file(tmp_path, "ranks=8"))
+    document = found(capsys, ring, "-m", "cell-be", "--seed", str(2**64 - 1), "--verify", "--rounds", "2")
+    assert document["verified"]["rows"][0]["rounds"] == 2

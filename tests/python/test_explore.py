@@ -232,6 +232,13 @@ def test_curves_are_drawn_the_same_again(
         (["ring", "-m", "cell-be", "-o", "curves.pdf"], ".svg, .png"),
         (["ring", "-m", "cell-be", "--also", "ring ranks=4"], "they share one placement"),
         (["ring", "-m", "cell-be", "--also", ""], "--also"),
+        (["ring", "-m", "cell-be", "--also", "ring 'ranks=8"], "quotes"),
+        (["ring", "-m", "cell-be", "--mpi", "mpich"], "--mpi mpich"),
+        (["ring", "-m", "cell-be", "--simulate"], "--simulate"),
+        (["ring", "ranks=20", "-m", "mesh-6x4", "--samples", "1000000000"], "at most 100000"),
+        (["ring", "-m", "cell-be", "--samples", "39", "--fit", "model.json"], "40 or more"),
+        (["-m", "host", "-n", "1", "--fit", "model.json", "--", "./tool"], "a profile or a pattern"),
+        (["./tool", "-m", "host"], "-n RANKS -- PROGRAM"),
         (["ring", "-m", "cell-be", "--separation", "never"], "dependence, barrier"),
         (["ring", "-m", "cell-be", "-n", "2"], "allowed: host"),
         (["ring", "ranks=4", "-m", "ring:4", "--fit", "model.json"], "too few"),
@@ -248,8 +255,11 @@ def test_wrong_input_is_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
     assert words in refused(capsys, *arguments)
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [tool]
 
 
 def test_search_by_time_is_the_least_of_all(capsys: pytest.CaptureFixture[str]) -> None:

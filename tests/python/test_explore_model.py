@@ -133,6 +133,18 @@ def test_fit_then_pick_on_the_command_line(tmp_path: Path, capsys: pytest.Captur
         np.array([found["pick"]["unit_of_rank"]], np.int32),
     )
     assert predicted[0] == pytest.approx(found["pick"]["predicted_ns"])
+    assert not any("was fitted on" in note for note in found["notes"])
+
+
+def test_a_pick_for_another_pattern_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "model.json"
+    save_model(fitted(noise=0.05), file)
+    model = load_model(file)
+    other = ["explore", "halo_2d", "dims=3x2", "-m", model.machine, "--samples", "5", "--model", "flow"]
+    assert execute([*other, "--pick", str(file), "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    told = next(note for note in notes if "was fitted on" in note)
+    assert f"ring, 5 ranks, {model.source}" in told and "halo_2d, 6 ranks, flow" in told
 
 
 def test_a_file_gives_the_same_model_back(tmp_path: Path) -> None:
@@ -151,6 +163,7 @@ def test_a_file_gives_the_same_model_back(tmp_path: Path) -> None:
         ("mean", [1.0], "field 'mean'"),
         ("names", None, "field 'names'"),
         ("intercept", "x", "field 'intercept'"),
+        ("intercept", 10**400, "field 'intercept'"),
         ("units", -1, "field 'units'"),
         ("machine", 3, "field 'machine'"),
         ("errors", [{}], "field 'errors'"),
@@ -178,7 +191,7 @@ def test_a_file_without_a_field_or_without_json_is_refused(tmp_path: Path) -> No
     file.write_text(json.dumps(document))
     with pytest.raises(InputError, match="field 'intercept': found nothing"):
         load_model(file)
-    for text in ("{", "[]", "3"):
+    for text in ("{", "[]", "3", "[" * 100_000):
         file.write_text(text)
         with pytest.raises(InputError, match=r"model\.json"):
             load_model(file)

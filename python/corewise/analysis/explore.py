@@ -79,7 +79,7 @@ def plan_placements(
     machine : Machine
     ranks : int
     samples : int
-        Size of a sample.
+        Size of a sample, up to `MOST_PLACEMENTS`.
     everything : bool
         All placements however many, up to `MOST_PLACEMENTS`.
     named : mapping of str to sequence of int
@@ -96,6 +96,8 @@ def plan_placements(
             "", "--all", f"{total} placements", f"at most {MOST_PLACEMENTS}; --samples takes some"
         )
     complete = everything or total <= samples
+    if not complete and samples > MOST_PLACEMENTS:
+        raise bad_field("", "--samples", samples, f"at most {MOST_PLACEMENTS}")
     if complete:
         table = np.array(list(itertools.permutations(range(units), ranks)), dtype=np.int32)
     else:
@@ -395,7 +397,8 @@ def fitted_model(
     count = plan.population
     middle = np.median(times_ns, axis=0)[:count]
     if count < LEAST_PLACEMENTS:
-        return None, f"{count} placements are too few to fit a model: it takes {LEAST_PLACEMENTS} or more"
+        found = "1 placement is" if count == 1 else f"{count} placements are"
+        return None, f"{found} too few to fit a model: it takes {LEAST_PLACEMENTS} or more"
     if len(machine.units) > MOST_UNITS:
         return None, f"a model is fitted on machines of at most {MOST_UNITS} units"
     if not (middle > 0).all():

@@ -252,11 +252,12 @@ def weights_of(patterns: Sequence[Pattern], weights: Sequence[float] | None) -> 
     given = tuple(float(weight) for weight in weights or ())
     if len(given) > len(patterns):
         raise InputError(
-            f"weights: found {len(given)}, allowed: at most {len(patterns)}, one per pattern in their order"
+            f"field 'weight': found {len(given)}, allowed: at most {len(patterns)}, one per pattern in their "
+            "order"
         )
     for weight in given:
         if not 0 < weight < 1e6:
-            raise InputError(f"weight {weight:g}: allowed: above 0 and below 1e6")
+            raise InputError(f"field 'weight': found {weight:g}, allowed: above 0 and below 1e6")
     return given + (1.0,) * (len(patterns) - len(given))
 
 

@@ -253,13 +253,16 @@ def _by_time(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
 def _by_distance(costs: Costs) -> Found:
     settings = costs.settings
     _refuse_method(costs, ("auto", "branch-and-bound", "multilevel", "local"))
-    found = _core.search_distance(
-        costs.distances,
-        _together(costs),
-        seed=settings.seed,
-        should_stop=settings.should_stop,
-        method=settings.method,
-    )
+    try:
+        found = _core.search_distance(
+            costs.distances,
+            _together(costs),
+            seed=settings.seed,
+            should_stop=settings.should_stop,
+            method=settings.method,
+        )
+    except InputError as error:
+        raise InputError(f"method '{settings.method}' on machine '{costs.machine.name}': {error}") from None
     return Found(
         unit_of_rank=list(found.unit_of_rank),
         proven_optimal=found.proven_optimal,
@@ -276,7 +279,9 @@ def _together(costs: Costs) -> Pattern:
         return costs.patterns[0]
     if any(weight != int(weight) for weight in costs.weights):
         objective = costs.settings.objective
-        raise InputError(f"weights: found a fraction with objective {objective}, allowed: whole numbers")
+        raise InputError(
+            f"field 'weight': found a fraction with objective {objective}, allowed: whole numbers"
+        )
     matrices = [pattern.matrix() for pattern in costs.patterns]
     total = sum(int(weight) * matrix for weight, matrix in zip(costs.weights, matrices, strict=True))
     return Pattern.from_dense("together", np.asarray(total, np.uint64))

@@ -6,7 +6,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
-import math
+import sys
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ def load_model(path: Path) -> StatisticalModel:
 def _document(text: str, source: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise bad_field(
             source, "document", "no JSON", f"a model of corewise explore --fit ({error})"
         ) from None
@@ -75,7 +75,10 @@ def _document(text: str, source: str) -> dict[str, Any]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return False
+    # An integer too large for a number of the model is none.
+    return abs(value) <= sys.float_info.max
 
 
 def _check(value: object, name: str, source: str) -> None:

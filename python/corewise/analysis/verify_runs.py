@@ -22,6 +22,7 @@ from corewise.analysis.placement_hypercube import has_affinities
 from corewise.analysis.placement_search import TIMES, Costs
 from corewise.analysis.placement_starts import named_starts
 from corewise.analysis.verify import DEFAULT
+from corewise.errors import InputError
 
 NEXT_BESTS = 2
 RANDOM = "random"
@@ -30,6 +31,8 @@ MOST_SWAPPED = 24
 """Up to so many ranks every swap of the best is looked at."""
 JITTER = 0.1
 """Of a simulated round: link latencies up to a tenth longer (on a Cell: the pauses of its rings)."""
+_SEEDS = 2**64
+"""Seeds that are counted up begin again there."""
 _SAME = 1e-9
 """Costs this close (relative) are one cost."""
 
@@ -97,7 +100,7 @@ def _nearby(costs: Costs, best: tuple[int, ...]) -> list[tuple[int, ...]]:
             swapped[first], swapped[second] = swapped[second], swapped[first]
             found.append(tuple(swapped))
     samples = NEARBY_RANDOMS // 10 if costs.settings.objective in TIMES else NEARBY_RANDOMS
-    drawn = costs.searcher.random_placements(len(best), samples, costs.settings.seed + 1)
+    drawn = costs.searcher.random_placements(len(best), samples, (costs.settings.seed + 1) % _SEEDS)
     found += [tuple(int(unit) for unit in row) for row in drawn]
     return list(dict.fromkeys(found))
 
@@ -107,6 +110,11 @@ def simulate(costs: Costs, chosen: Contenders, rounds: int, seed: int) -> dict[s
 
     A round has its own jitter, the same settings for all. The default is rank order; on eight SPEs what the
     system gives, drawn anew in every round (paper 000, section 3).
+
+    Raises
+    ------
+    InputError
+        A placement takes no time, so that nothing can be said to be so many times faster.
     """
     defaults = _defaults(costs, rounds, seed)
     times: dict[str, list[float]] = {name: [] for name in (DEFAULT, *chosen.fixed, RANDOM)}
@@ -117,11 +125,16 @@ def simulate(costs: Costs, chosen: Contenders, rounds: int, seed: int) -> dict[s
             list(costs.patterns),
             np.array(placements, np.int32),
             model="simulated",
-            seed=seed + turn,
+            seed=(seed + turn) % _SEEDS,
             jitter=JITTER,
             weights=list(costs.weights),
         )
         for name, time_ns in zip(times, found, strict=True):
+            if not time_ns > 0:
+                raise InputError(
+                    f"--verify: found no time that placement '{name}' takes (no message crosses a link), "
+                    "allowed: patterns that take time under every placement"
+                )
             times[name].append(float(time_ns) / 1000)
     return times
 

@@ -5,9 +5,10 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import typer
@@ -19,6 +20,7 @@ from corewise.analysis.explore import CONFIDENCE, ERROR_RATE, NEAR, Agreement, E
 from corewise.analysis.explore_host import mpi_of
 from corewise.analysis.explore_pick import Pick, pick
 from corewise.analysis.explore_runs import MODELS, SimulatedRuns
+from corewise.analysis.statistical import LEAST_PLACEMENTS
 from corewise.analysis.statistical_file import load_model, save_model
 from corewise.cli import console
 from corewise.data.files import check_target
@@ -121,8 +123,9 @@ def explore(
     if model not in MODELS:
         raise InputError(f"--model '{model}' is unknown, allowed: {', '.join(MODELS)}")
     program, patterns, title = _what(words, also, machine_reference, ranks, mpi, simulate)
-    machine = load_machine(machine_reference)
     count = samples or (HOST_SAMPLES if program else SAMPLES)
+    _check_fit(fit, patterns, count, everything)
+    machine = load_machine(machine_reference)
     picked = _pick(pick_by, machine, patterns, seed)
     wanted = study.Wanted(runs, count, everything, seed, picked)
     if program is not None:
@@ -140,6 +143,9 @@ def explore(
         how = SimulatedRuns(machine, tuple(patterns), model, jitter, repeat, separation, seed, unpinned)
         with console.progress_bar("simulating placements") as advance:
             found = study.explore_simulated(how, title, wanted, advance)
+    if pick_by is not None:
+        remarks = _carried_over(pick_by, patterns, found.source)
+        found = replace(found, notes=(*found.notes, *remarks))
     _write(found, fit, output)
     if as_json:
         console.show_json("explore", machine.name, _rows(found), **_more(found, picked))
@@ -186,14 +192,53 @@ def _what(
         program, count, prefix = recorded_program(source)
         pattern = load_pattern_or_profile(source)
         return study.Program(tuple(program), count, mpi or prefix), [pattern], source.name
+    _check_simulated(source, words, on_host, mpi, simulate)
     patterns = [pattern_of(words[0], list(words[1:]))]
-    for each in also:
-        split = shlex.split(each)
-        if not split:
-            raise InputError("--also: found nothing, allowed: a pattern, e.g. 'halo_2d dims=4x2'")
-        patterns.append(pattern_of(split[0], split[1:]))
+    patterns += [_also(each) for each in also]
     title = " + ".join(pattern.name or "pattern" for pattern in patterns)
     return None, patterns, title
+
+
+def _check_simulated(
+    source: Path, words: Sequence[str], on_host: bool, mpi: str | None, simulate: bool
+) -> None:
+    """Refuses what makes no sense where a pattern is simulated."""
+    if on_host and len(words) == 1 and _runs(source):
+        raise InputError(f"{source}: found a program without its ranks, allowed: -n RANKS -- PROGRAM")
+    if mpi is not None:
+        raise InputError(f"--mpi {mpi}: found in a simulation, allowed: with a program that is run")
+    if simulate and not (on_host and is_profile(source)):
+        raise InputError(
+            "--simulate: found where all is simulated anyway, allowed: with a profile on machine host"
+        )
+
+
+def _also(text: str) -> Pattern:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"--also {text!r}: found {error}, allowed: words whose quotes are closed") from None
+    if not words:
+        raise InputError("--also: found nothing, allowed: a pattern, e.g. 'halo_2d dims=4x2'")
+    return pattern_of(words[0], words[1:])
+
+
+def _runs(source: Path) -> bool:
+    return source.is_file() and source.suffix == "" and os.access(source, os.X_OK)
+
+
+def _check_fit(fit: Path | None, patterns: Sequence[Pattern], count: int, everything: bool) -> None:
+    """Refuses what is known not to give a model, before anything runs."""
+    if fit is None:
+        return
+    if not patterns:
+        raise InputError(f"--fit {fit}: found with a program, allowed: a profile or a pattern, which tells "
+                         "what is sent")  # fmt: skip
+    if count < LEAST_PLACEMENTS and not everything:
+        raise InputError(
+            f"--fit {fit}: found {count} placements, allowed: {LEAST_PLACEMENTS} or more (--samples), to fit "
+            "a model"
+        )
 
 
 def _refuse(given: Sequence[str]) -> None:
@@ -215,6 +260,17 @@ def _pick(file: Path | None, machine: Machine, patterns: Sequence[Pattern], seed
         )
     with console.progress("asking the model"):
         return pick(fitted, machine, patterns, str(file), seed)
+
+
+def _carried_over(file: Path, patterns: Sequence[Pattern], source: str) -> list[str]:
+    """Where a model is asked about something else than it was fitted on."""
+    fitted = load_model(file)
+    one = (", ".join(fitted.patterns), fitted.ranks, fitted.source)
+    other = (", ".join(pattern.name for pattern in patterns), patterns[0].ranks, source)
+    if one == other:
+        return []
+    texts = [f"{names or 'a pattern'}, {ranks} ranks, {how}" for names, ranks, how in (one, other)]
+    return [f"{file} was fitted on {texts[0]}; here it is asked about {texts[1]}: it may not carry over"]
 
 
 def _write(found: Exploration, fit: Path | None, output: Path | None) -> None:

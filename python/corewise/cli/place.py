@@ -26,12 +26,12 @@ from corewise.analysis.verify_runs import RANDOM, contenders, default_of, simula
 from corewise.cli import console, place_show
 from corewise.cli import place_options as options
 from corewise.cli.place_show import Shown
-from corewise.data.export import Export, export_placement
-from corewise.data.files import check_target, read_text, write_text
+from corewise.data.export import RANK_FILE_FORM, Export, export_placement
+from corewise.data.files import read_text, write_text
 from corewise.data.machines import HOST, load_machine
 from corewise.data.patterns import load_pattern_and_collectives
 from corewise.data.placement import make_placement, save_placement
-from corewise.errors import InputError
+from corewise.errors import InputError, RunError, bad_field
 from corewise.mpi.reorder import split_advice
 
 ROUNDS = 9
@@ -70,10 +70,10 @@ def place(
     """Finds the best placement."""
     runs = options.Runs(verified, apply, rounds, mpi, ctx.meta.get("program", ()))
     rank_file = options.check_export(export_form, export_file)
-    for target in (output, certificate):
-        if target is not None:
-            check_target(target)
+    options.check_targets(output, certificate, rank_file if export_form == RANK_FILE_FORM else None)
     options.check_runs(runs, sources, machine_reference)
+    if check is not None:
+        options.check_alone(ctx)
     machine = load_machine(machine_reference)
     on_host = machine_reference == HOST
     patterns, collectives = _load(sources, summed)
@@ -127,8 +127,17 @@ def _check(
     """Believes nothing of a certificate; says so where it holds, else fails."""
     text = read_text(file)
     padded = weights_of(patterns, weights)
-    with console.progress("checking the certificate"):
-        check_certificate(machine, patterns, padded, text)
+    try:
+        with console.progress("checking the certificate"):
+            check_certificate(machine, patterns, padded, text)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+    except RunError as error:
+        raise RunError(f"{file} does not hold: {error}") from None
+    except (RecursionError, OverflowError) as error:  # brackets in brackets, or an integer of 400 digits
+        raise InputError(
+            f"{file}: found no JSON of numbers and lists ({error}), allowed: a certificate"
+        ) from None
     read = json.loads(text)
     if as_json:
         row = {
@@ -148,10 +157,14 @@ def _check(
 
 def _load(sources: Sequence[Path], summed: bool) -> tuple[list[Pattern], int]:
     """The patterns, and the bytes of collectives that profiles have beside them."""
-    patterns, collectives = [], 0
+    patterns: list[Pattern] = []
+    collectives = 0
     for source in sources:
         pattern, beside = load_pattern_and_collectives(source)
         _check_messages(pattern, beside, source)
+        if patterns and pattern.ranks != patterns[0].ranks:
+            allowed = f"{patterns[0].ranks}, the ranks of {sources[0]}, with which it shares the placement"
+            raise bad_field(str(source), "ranks", pattern.ranks, allowed)
         patterns.append(pattern.summed() if summed else pattern)
         collectives += beside or 0
     return patterns, collectives
@@ -221,6 +234,11 @@ def _write(
     rank_file: Path,
     certificate: Path | None,
 ) -> list[Path]:
+    if certificate is not None and study.certificate is None:
+        raise InputError(
+            f"--certificate {certificate}: nothing is proven here ({study.method}), allowed: "
+            "method exhaustive or branch-and-bound"
+        )
     written = []
     if output is not None:
         save_placement(make_placement(study.machine, study.best.unit_of_rank), output)
@@ -228,12 +246,7 @@ def _write(
     if export is not None and export.needs_file:
         write_text(rank_file, export.text)
         written.append(rank_file)
-    if certificate is not None:
-        if study.certificate is None:
-            raise InputError(
-                f"--certificate {certificate}: nothing is proven here ({study.method}), allowed: "
-                "method exhaustive or branch-and-bound"
-            )
+    if certificate is not None and study.certificate is not None:
         write_text(certificate, study.certificate)
         written.append(certificate)
     return written

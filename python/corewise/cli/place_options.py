@@ -142,6 +142,33 @@ def check_runs(wanted: Runs, sources: Sequence[Path], machine_reference: str) ->
         )
 
 
+_WITH_CHECK = ("ctx", "sources", "machine_reference", "weights", "summed", "check", "as_json")
+"""What `--check` looks at."""
+
+
+def check_alone(ctx: typer.Context) -> None:
+    """Refuses options that `--check` would not look at: nothing is searched, shown or written then."""
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        source = ctx.get_parameter_source(name)
+        if name not in _WITH_CHECK and source is not None and source.name == "COMMANDLINE":
+            allowed = "--machine, --weight, --summed and --json"
+            raise InputError(f"{parameter.opts[0]}: found with --check, allowed: {allowed}")
+
+
+def check_targets(output: Path | None, certificate: Path | None, rank_file: Path | None) -> None:
+    """Refuses files that cannot be written, and one file for two things."""
+    targets = {"--output": output, "--certificate": certificate, "--export-file": rank_file}
+    seen: dict[Path, str] = {}
+    for option, target in targets.items():
+        if target is None:
+            continue
+        check_target(target)
+        first = seen.setdefault(target.resolve(), option)
+        if first != option and target.resolve().parts[1:2] != ("dev",):
+            raise InputError(f"{option} {target}: found the file of {first}, allowed: another one")
+
+
 def check_export(form: str | None, file: Path | None) -> Path:
     """Where a rank file goes, as a path that holds wherever the launcher is started."""
     if form is not None and form not in FORMS and form not in SPLIT:
@@ -185,7 +212,10 @@ def given_placement(
         )
     if len(units) != ranks:
         raise InputError(f"--placement '{text}': places {len(units)} ranks, allowed: {ranks}, the pattern's")
-    machine.check_placement(units)
+    try:
+        machine.check_placement(units)
+    except InputError as error:
+        raise InputError(f"--placement '{text}': {error}") from None
     return units
 
 
