@@ -335,6 +335,7 @@ def test_split_advice_is_alone_on_standard_output(tmp_path: Path, capsys: pytest
             ["ring.json", "-m", "cell-be", "--objective", "distance", "--method", "multilevel"],
             ["'multilevel'", "'cell-be'", "tree"],
         ),
+        (["big.json", "-m", "mesh-6x4", "--method", "exhaustive"], ["'exhaustive'", "branch-and-bound"]),
         (["pair.json", "-m", "mesh-6x4", "--verify"], ["--verify", "'default'", "take time"]),
     ],
 )
@@ -349,6 +350,7 @@ def test_wrong_input_is_one_line(
     ring_file(tmp_path, "ranks=8")
     make(tmp_path, "small", "ring", "ranks=4")
     make(tmp_path, "pair", "ring", "ranks=2")
+    make(tmp_path, "big", "random", "ranks=12", "degree=3", "seed=1")
     (tmp_path / "deep.txt").write_text("[" * 100_000)
     capsys.readouterr()
     assert execute(["place", *arguments]) == 2
@@ -382,7 +384,7 @@ def test_a_certificate_with_an_impossible_number_is_refused(
     proof.write_text(json.dumps({**json.loads(proof.read_text()), "cost_ns": 10**400}))
     capsys.readouterr()
     assert execute(["place", ring, "-m", "cell-be", "--check", str(proof)]) == 2
-    assert "proof.json: found no JSON of numbers" in capsys.readouterr().err
+    assert "proof.json: certificate: field 'cost_ns'" in capsys.readouterr().err
 
 
 def test_the_largest_seed_verifies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -210,6 +210,11 @@ def _by_link_load(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
         starts=[list(units) for units in starts.values()],
         certify=settings.certify,
     )
+    if settings.method == "exhaustive" and found.method != "exhaustive":
+        raise InputError(
+            f"method 'exhaustive': found too many placements of {costs.patterns[0].ranks} ranks on "
+            f"'{costs.machine.name}' to look at each, allowed: auto, branch-and-bound, local"
+        )
     return Found(
         unit_of_rank=list(found.unit_of_rank),
         proven_optimal=found.proven_optimal,
