@@ -79,18 +79,30 @@ double mean_length(const machine::Machine& machine, int from, int to, DistanceKi
   return sum / static_cast<double>(routes.size());
 }
 
+/// Before anything is summed: sums of more would wrap round.
+Status add_bytes(const std::vector<pattern::Message>& messages, std::uint64_t& total) {
+  for (const pattern::Message& message : messages) {
+    if (message.bytes >= most_bytes - total) return bad_field("", "bytes", "2^61 or more", "a total below 2^61");
+    total += message.bytes;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<PairTraffic> traffic_of(const pattern::Pattern& pattern) {
   if (Status status = pattern::check(pattern, pattern.name); !status.ok()) return status;
+  std::uint64_t total = 0;
+  for (const pattern::Phase& phase : pattern.phases) {
+    if (Status status = add_bytes(phase.messages, total); !status.ok()) return status;
+  }
   return traffic_of(pattern::sum(pattern));
 }
 
 Result<PairTraffic> traffic_of(const pattern::Matrix& matrix) {
   if (matrix.ranks < 1) return bad_field("", "ranks", std::to_string(matrix.ranks), "1 or more");
-  if (matrix.total_bytes() >= most_bytes) {
-    return bad_field("", "bytes", std::to_string(matrix.total_bytes()), "a total below 2^61");
-  }
+  std::uint64_t total = 0;
+  if (Status status = add_bytes(matrix.entries, total); !status.ok()) return status;
   const auto ranks = static_cast<std::size_t>(matrix.ranks);
   std::vector<std::vector<PairTraffic::Peer>> lists(ranks);
   for (const pattern::Message& entry : matrix.entries) {

@@ -22,9 +22,9 @@ std::optional<double> whole_scale(const Distances& distances) {
       scale *= 10;
       if (scale > 1e6) return std::nullopt;
     }
-    if (value * scale > 1e15) return std::nullopt;
   }
-  return scale;
+  const double farthest = *std::max_element(distances.at.begin(), distances.at.end());
+  return farthest * scale > 1e15 ? std::nullopt : std::optional(scale);
 }
 
 std::int64_t divide_by_common(std::vector<std::int64_t>& values) {

@@ -76,6 +76,10 @@ TEST(Distance, RefusesWhatBreaksTheContract) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_FALSE(check(Distances{2, {0, nan, nan, 0}}).ok());
   EXPECT_FALSE(traffic_of(pattern::Matrix{2, {{0, 1, std::uint64_t{1} << 61, 1}}}).ok());
+  // Totals of 64 bits would wrap round to nothing.
+  const pattern::Message half{0, 1, std::uint64_t{1} << 63, 1};
+  EXPECT_FALSE(traffic_of(pattern::Matrix{3, {half, {0, 2, std::uint64_t{1} << 63, 1}}}).ok());
+  EXPECT_FALSE(traffic_of(pattern::Pattern{"p", 2, {{"", {half}}, {"", {half}}}}).ok());
   const PairTraffic three = traffic_of(pattern::Matrix{3, {}}).value();
   EXPECT_EQ(search_distance(three, Distances{2, {0, 1, 1, 0}}).status().message(),
             "field 'ranks': found 3, allowed: 1..2");
@@ -267,6 +271,13 @@ TEST(DistanceProof, FractionsOfDistance) {
   options.method = DistanceMethod::branch_and_bound;
   EXPECT_FALSE(search_distance(traffic, distances, options).ok());
   EXPECT_TRUE(search_distance(traffic, distances).ok());
+  // Together too fine for 64 bits, whichever comes first.
+  for (const double large : {1e15, 1e-6}) {
+    const double small = 1e9 / large;
+    EXPECT_FALSE(AssignmentProblem::of(traffic_of(pattern::Matrix{2, {{0, 1, 1, 1}}}).value(),
+                                       Distances{3, {0, large, small, large, 0, small, small, small, 0}})
+                     .has_value());
+  }
 }
 
 TEST(DistanceProof, Nugent12And14And15) {
