@@ -2,8 +2,8 @@
 //
 // With a threshold, the bottleneck assignment problem is a question of yes or no: rank r may lie on unit u where
 // the traffic of r with the ranks already placed keeps the cost below the threshold; a matching of all ranks to
-// allowed units exists, or no completion is below it. Allowed units are sets of bits. SPDX-License-Identifier:
-// BSD-3-Clause
+// allowed units exists, or no completion is below it. Allowed units are sets of bits.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
