@@ -8,6 +8,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from itertools import pairwise, permutations
 from pathlib import Path
@@ -148,6 +149,24 @@ def test_explain_names_link_messages_rule_and_swap(
     assert "0->6 (SPE0 to SPE6)" in out
     assert "on ccw:SPE4>SPE6" in out
     assert "best single step of 28: rank" in out
+
+
+def test_two_units_on_a_stop_of_a_ring(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Messages within a stop cross no link; the rules are about the others."""
+    file = str(ring_file(tmp_path, "ranks=4", "bytes=65536"))
+    given = ["--placement", "0,1,2,3", "--explain"]
+    document = found(capsys, file, "-m", "ring:4 core:2", *given)
+    ((_, phase),) = document["explanation"]["rules"]
+    crossing = {(each["sender"], each["receiver"]) for each in phase["messages"]}
+    assert crossing == {(1, 2), (2, 1), (3, 0), (0, 3)}
+    assert (phase["clockwise"], phase["counter_clockwise"], phase["overlap"]) == (2, 2, 2)
+
+
+def test_a_long_list_of_messages_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = make(tmp_path, "all", "all_to_all", "ranks=10", "bytes=65536")
+    arguments = ["place", file, "-m", "ring:10", "--method", "local", "--explain"]
+    assert execute([*arguments, "--placement", "identity"]) == 0
+    assert re.search(r" and \d+ more; on cw:", " ".join(capsys.readouterr().out.split()))
 
 
 def test_explain_on_any_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,7 +102,7 @@ class PhaseRules:
     ----------
     phase : str
     messages : tuple of Message
-        The large ones, between different units.
+        The large ones, between units of different stops.
     short : int
         How many messages were too short to count.
     clockwise, counter_clockwise, half_way : int
@@ -210,7 +210,9 @@ class _Ring:
         """One route, or both of a half-way pair, clockwise first."""
         if (source, target) not in self._routes:
             found = [list(route) for route in self.machine.routes(source, target)]
-            self._routes[source, target] = sorted(found, key=lambda route: not self.clockwise[route[0]])
+            self._routes[source, target] = sorted(
+                found, key=lambda route: not (route and self.clockwise[route[0]])
+            )
         return self._routes[source, target]
 
 
@@ -275,6 +277,8 @@ def _messages(
             continue
         source, target = units[sender], units[receiver]
         routes = ring.routes(source, target)
+        if not routes[0]:  # two units of one stop: no link is crossed
+            continue
         way: Way = "half-way" if len(routes) > 1 else "counter-clockwise"
         if len(routes) == 1 and ring.clockwise[routes[0][0]]:
             way = "clockwise"

@@ -13,7 +13,7 @@ from rich.text import Text
 from corewise._core import Machine
 from corewise.analysis.placement import names_of
 from corewise.analysis.placement_explain import BusyLink, Explanation
-from corewise.analysis.rules import LARGE_BYTES, Break, PhaseRules
+from corewise.analysis.rules import LARGE_BYTES, MOST_HALF_WAY, Break, PhaseRules
 from corewise.plots.heatmap import bytes_text
 from corewise.report.layout import Column, FittingTable, Hanging
 
@@ -96,6 +96,10 @@ def _phase(pattern: str, phase: PhaseRules, named: bool) -> list[RenderableType]
     most = f"at most {phase.overlap} meet on a link"
     if phase.overlap_at_worst > phase.overlap:
         most += f" ({phase.overlap_at_worst} if half-way messages go the wrong way)"
+    if phase.half_way > MOST_HALF_WAY:
+        most += (
+            f"; of the half-way messages' directions {phase.choices} choices were drawn, not all looked at"
+        )
     lines: list[RenderableType] = [Hanging(f"{label}", Text(f"{', '.join(counts)}; {most}"))]
     for rule, text in _RULES.items():
         broken = [each for each in phase.breaks if each.rule == rule]
@@ -116,8 +120,10 @@ def _broken(rule: int, text: str, broken: Sequence[Break]) -> list[RenderableTyp
 
 
 def _who(broken: Break) -> str:
-    messages = ", ".join(f"{each} ({each.source} to {each.target})" for each in broken.messages)
-    return f"by {messages}{_where(broken.links)}"
+    shown = [f"{each} ({each.source} to {each.target})" for each in broken.messages[:SHOWN_MESSAGES]]
+    rest = len(broken.messages) - len(shown)
+    more = f" and {rest} more" if rest > 0 else ""
+    return f"by {', '.join(shown)}{more}{_where(broken.links)}"
 
 
 def _where(links: Sequence[str]) -> str:
