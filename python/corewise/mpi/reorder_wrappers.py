@@ -214,7 +214,10 @@ def _fortran_body(entry: Entry, given: list[int], callbacks: dict[str, str], wor
     if signature.procedure == _SET_GROUP:
         at = signature.position("pset_name")
         length = len(signature.arguments)
-        return f"{call}  arrange_fortran_group(w[{at}], w[{length}], w[{signature.position('newgroup')}]);\n"
+        error = signature.position("ierror")
+        failed = f"w[{error}] != nullptr && *static_cast<const MPI_Fint*>(w[{error}]) != MPI_SUCCESS"
+        made = f"w[{signature.position('newgroup')}]"
+        return f"{call}  if ({failed}) return;\n  arrange_fortran_group(w[{at}], w[{length}], {made});\n"
     return f"{text}  const FromFortran guard;\n{call}" if text else f"{exchanged}{call}"
 
 
