@@ -187,8 +187,14 @@ def test_a_collective_is_searched_from_the_best_start() -> None:
 
 def test_tables_and_json(study: Study, rows: dict[str, Row]) -> None:
     tables = list(tables_of(study, tuple(rows.values())))
-    assert len(tables) == 6
+    assert len(tables) == 7
     assert all(len(row) == len(table.columns) for table in tables for row in table.rows)
+    # At 80 columns the first column wraps and no other is cut.
+    for table in tables[:-1]:
+        first, *others = zip(table.columns, *table.rows, strict=True)
+        widths = [max(len(word) for cell in first for word in cell.split())]
+        widths += [max(map(len, cells)) for cells in others]
+        assert sum(widths) + 3 * len(widths) + 1 <= 80, table.title
     result = PaperResult("paper placement", "simulated", tuple(rows.values()), tuple(tables))
     json.dumps(result.to_json(), allow_nan=False)
 
