@@ -3,6 +3,7 @@
 SPDX-License-Identifier: BSD-3-Clause
 """
 
+import contextlib
 import itertools
 import json
 import math
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from corewise import _core as core
-from corewise.analysis.certificate import _in_steps, check_certificate
+from corewise.analysis.certificate import _in_steps, _Node, _Traffic, _Walk, check_certificate
 from corewise.data.machines import load_machine
 from corewise.errors import InputError, RunError
 
@@ -268,6 +269,61 @@ def test_the_form_is_strict(grown):
     refused(document | {"version": 2}, pattern, InputError, match="version")
     refused(document | {"format": "other"}, pattern, InputError, match="format")
     refused(document | {"objective": "hop-bytes"}, pattern, InputError, match="objective")
+
+
+class _Adversary(_Walk):
+    """Writes the tree itself: closes every branch for which the checker takes any reason."""
+
+    def proves(self):
+        try:
+            self._letters = ""
+            self.check()
+        except LookupError:
+            return False
+        return True
+
+    def _descend(self, loads, inside):
+        for unit in self._candidates():
+            self._at.append(unit)
+            after = self._put(loads, len(self._at) - 1, unit)
+            within = inside | (self._cuts.inside[:, unit] << (len(self._at) - 1))
+            if not any(self._closes(letter, after, within) for letter in "LCA"):
+                if len(self._at) == self._ranks:
+                    raise LookupError
+                self._descend(after, within)
+            self._at.pop()
+
+
+def symmetries(size, check):
+    found = []
+    for image in map(list, itertools.permutations(range(size))):
+        with contextlib.suppress(RunError):
+            check(image)
+            found.append(image)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_forger_can_prove_more_than_the_optimum(seed):
+    """Any order, every symmetry there is, any cut to split by: what the checker's rules allow is true."""
+    draw = np.random.default_rng(seed)
+    machine = core.Machine.from_synthetic(("ring:5", "mesh:3x2", "pack:2 l3:2 core:1", "ring:6")[seed % 4])
+    matrix = np.zeros((4, 4), dtype=np.uint64)
+    for rank in range(4):
+        matrix[rank, (rank + 1) % 4] = 12
+    patterns = [random_pattern(4, seed, 2), core.Pattern.from_dense("ring", matrix)]
+    weights = [0.3, 1.0]
+    least = core.Searcher(machine).search(patterns, weights=weights).evaluation.bottleneck_ns
+    _, document = certified(machine, patterns, weights, method="branch-and-bound")
+    node, traffic = _Node(machine), _Traffic(patterns, weights)
+    document["order"] = draw.permutation(4).tolist()
+    document["unit_symmetries"] = symmetries(len(machine.units), node.check_symmetry)
+    document["rank_symmetries"] = symmetries(4, traffic.check_symmetry)
+    for split in (-1, *draw.integers(0, len(document["cuts"]), 2).tolist()):
+        above = document | {"split": split, "bound_ns": least * (1 + 1e-7)}
+        assert not _Adversary(above, node, traffic).proves()
+    below = document | {"split": -1, "bound_ns": least * (1 - 1e-12)}
+    assert _Adversary(below, node, traffic).proves()
 
 
 def test_numbers_beyond_a_double_are_refused(grown):
