@@ -206,8 +206,13 @@ class Search {
       take_if_faster(found.best, found.best_score.primary);
       return;
     }
-    result_.placement = std::move(found.best);
-    result_.time_ns = found.best_score.primary;
+    // A start may be the same by symmetry and faster by the rounding of a tick.
+    if (result_.time_ns < found.best_score.primary) {
+      found.optimal = {result_.placement};
+    } else {
+      result_.placement = std::move(found.best);
+      result_.time_ns = found.best_score.primary;
+    }
     result_.proven_optimal = true;
     result_.statement = place::proof_statement(found);
     result_.optimal = std::move(found.optimal);
