@@ -292,7 +292,8 @@ def _show(found: Exploration, picked: Pick | None) -> None:
     heading = Text(f"{found.title} on {found.machine.name}", style="bold")
     how = {"host": "measured on this host", "flow": "by flow"}.get(found.source, "simulated")
     heading.append(
-        f": {found.ranks} ranks on {len(found.machine.units)} units, {how}, {found.runs} runs of each",
+        f": {found.ranks} ranks on {len(found.machine.units)} units, {how}, "
+        f"{found.runs} run{'s' * (found.runs > 1)} of each",
         style="none",
     )
     console.show(heading, *found.notes, "", _standings_table(found), "")
