@@ -596,7 +596,7 @@ BranchAndBoundResult BranchAndBound::minimise(const machine::Placement& start,
   const auto is_open = [&] { return low_ns < best_ns * (1 - tolerance); };
   const auto ask = [&](double threshold, int split, std::uint64_t budget) {
     const auto answer = tree_->below(threshold, split, budget, &options.should_stop, nullptr, 0);
-    if (answer == Tree::Answer::none) low_ns = std::max(low_ns, threshold);
+    if (answer == Tree::Answer::none) low_ns = std::max(low_ns, threshold * (1 - tolerance));
     if (answer != Tree::Answer::found) return;
     result.best = tree_->found();
     best_ns = tree_->cost_ns(result.best.unit_of_rank);
