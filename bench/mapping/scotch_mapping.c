@@ -1,16 +1,15 @@
-/* Scotch as a contestant: maps a problem (peers_problem.py writes it) with SCOTCH_graphMap onto a tleaf architecture.
- * Prints the CPU time of build, strategy and mapping in seconds, then the unit of every rank; whether it is a
- * permutation is for peers.py to check.
+/* Scotch as a contestant: maps a problem (peers_problem.py writes it) with SCOTCH_graphMap onto a tleaf
+ * architecture. Prints the CPU time of build, strategy and mapping in seconds, then the unit of every rank; whether
+ * it is a permutation is for peers.py to check.
  *
  * Usage: bench_scotch PROBLEM default|balance SEED
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include <scotch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <scotch.h>
 
 enum { most_levels = 16 };
 
@@ -59,7 +58,7 @@ static struct problem read_problem(const char* path) {
   if (read_levels(distances, problem.distances) != problem.levels) fail("hierarchy and distances differ in length");
   problem.units = 1;
   for (SCOTCH_Num k = 0; k < problem.levels; ++k) problem.units *= problem.sizes[k];
-  long(*list)[3] = malloc((size_t)(pairs + 1) * sizeof *list);
+  long (*list)[3] = malloc((size_t)(pairs + 1) * sizeof *list);
   problem.first = calloc((size_t)ranks + 2, sizeof(SCOTCH_Num));
   problem.peers = malloc((size_t)(2 * pairs + 1) * sizeof(SCOTCH_Num));
   problem.bytes = malloc((size_t)(2 * pairs + 1) * sizeof(SCOTCH_Num));
