@@ -147,7 +147,7 @@ class BranchAndBound::Tree {
  public:
   enum class Answer { found, none, unknown };
 
-  Tree(const machine::Machine& machine, const RoutedShares& shares, const Symmetry& symmetry, const Workload& work)
+  Tree(const std::vector<Cut>& cuts, const RoutedShares& shares, const Symmetry& symmetry, const Workload& work)
       : work_(grouped(work)),
         ranks_(work.ranks),
         units_(shares.units()),
@@ -159,7 +159,7 @@ class BranchAndBound::Tree {
     take_messages();
     take_constraints();
     if (ranks_ <= most_cut_ranks && units_ <= most_cut_units) {
-      cut_tables_.emplace(find_cuts(machine), work_, order_, units_, floors(shares, work_));
+      cut_tables_.emplace(cuts, work_, order_, units_, floors(shares, work_));
       cut_inside_.assign(depths() * cut_tables_->cuts().size(), 0);
     }
     load_.assign(depths() * load_size_, 0);
@@ -578,7 +578,13 @@ class BranchAndBound::Tree {
 
 BranchAndBound::BranchAndBound(const machine::Machine& machine, const RoutedShares& shares,
                                const Symmetry& symmetry, const Workload& work)
-    : tree_(std::make_unique<Tree>(machine, shares, symmetry, work)) {}
+    : BranchAndBound(work.ranks <= most_cut_ranks && shares.units() <= most_cut_units ? find_cuts(machine)
+                                                                                      : std::vector<Cut>(),
+                     shares, symmetry, work) {}
+
+BranchAndBound::BranchAndBound(const std::vector<Cut>& cuts, const RoutedShares& shares, const Symmetry& symmetry,
+                               const Workload& work)
+    : tree_(std::make_unique<Tree>(cuts, shares, symmetry, work)) {}
 
 BranchAndBound::~BranchAndBound() = default;
 

@@ -61,6 +61,9 @@ class BranchAndBound {
   /// ranks.
   BranchAndBound(const machine::Machine& machine, const RoutedShares& shares, const Symmetry& symmetry,
                  const Workload& work);
+  /// With the machine's cuts (find_cuts), found once for many patterns.
+  BranchAndBound(const std::vector<Cut>& cuts, const RoutedShares& shares, const Symmetry& symmetry,
+                 const Workload& work);
   ~BranchAndBound();
 
   /// Improves a valid placement until it is proven optimal or the budget is spent.

@@ -73,11 +73,11 @@ std::string workload_text(const Workload& work) {
   return text;
 }
 
-std::string certificate_json(const machine::Machine& machine, const Workload& work,
+std::string certificate_json(std::uint64_t machine_digest, const Workload& work,
                              const machine::Placement& placement, double cost_ns, const BranchAndBound& search,
                              const ClosedTree& tree) {
   std::string text = "{\n  \"format\": \"corewise-certificate\",\n  \"version\": 1,\n";
-  text += "  \"machine_digest\": \"" + hexadecimal(digest(machine_text(machine))) + "\",\n";
+  text += "  \"machine_digest\": \"" + hexadecimal(machine_digest) + "\",\n";
   text += "  \"pattern_digest\": \"" + hexadecimal(digest(workload_text(work))) + "\",\n";
   text += "  \"objective\": \"bottleneck\",\n";
   text += "  \"unit_of_rank\": " + list(placement.unit_of_rank) + ",\n";

@@ -21,7 +21,8 @@ std::string machine_text(const machine::Machine& machine);
 /// Phases, weights and messages likewise.
 std::string workload_text(const Workload& work);
 
-std::string certificate_json(const machine::Machine& machine, const Workload& work,
+/// `machine_digest`: of machine_text().
+std::string certificate_json(std::uint64_t machine_digest, const Workload& work,
                              const machine::Placement& placement, double cost_ns, const BranchAndBound& search,
                              const ClosedTree& tree);
 

@@ -135,10 +135,20 @@ bool Searcher::can_bound(const Workload& work, const SearchOptions& options) con
          shares_.units() <= most_cut_units;
 }
 
+const std::vector<Cut>& Searcher::cuts() {
+  if (!cuts_) cuts_ = find_cuts(*machine_);
+  return *cuts_;
+}
+
+std::uint64_t Searcher::machine_digest() {
+  if (!machine_digest_) machine_digest_ = digest(machine_text(*machine_));
+  return *machine_digest_;
+}
+
 /// Local search for a good start, then the tree.
 SearchResult Searcher::search_bounded(const Workload& work, const SearchOptions& options) {
   SearchResult result = search_locally(work, options);
-  BranchAndBound tree(*machine_, shares_, symmetry(), work);
+  BranchAndBound tree(cuts(), shares_, symmetry(), work);
   const BranchAndBoundOptions how{options.nodes, options.should_stop};
   BranchAndBoundResult found = tree.minimise(result.placement, how);
   result.placement = std::move(found.best);
@@ -165,7 +175,7 @@ SearchResult Searcher::search_bounded(const Workload& work, const SearchOptions&
 /// A bound for what local search found, without a tree.
 void Searcher::bound(const Workload& work, const SearchOptions& options, SearchResult& result) {
   if (result.proven_optimal || result.method != Method::local || !can_bound(work, options)) return;
-  result.bound_ns = std::min(BranchAndBound(*machine_, shares_, symmetry(), work).root_ns(),
+  result.bound_ns = std::min(BranchAndBound(cuts(), shares_, symmetry(), work).root_ns(),
                              evaluate(shares_, work, result.placement.unit_of_rank).bottleneck_ns);
 }
 
@@ -181,11 +191,11 @@ SearchResult Searcher::choose(const Workload& work, const SearchOptions& options
 
 void Searcher::certify(const Workload& work, const SearchOptions& options, SearchResult& result) {
   if (!options.certify || result.bound_ns <= 0 || !can_bound(work, options)) return;
-  BranchAndBound tree(*machine_, shares_, symmetry(), work);
+  BranchAndBound tree(cuts(), shares_, symmetry(), work);
   const std::optional<ClosedTree> closed = tree.close(result.bound_ns, options.certificate_letters);
   if (closed) {
     result.certificate =
-        certificate_json(*machine_, work, result.placement, result.evaluation.bottleneck_ns, tree, *closed);
+        certificate_json(machine_digest(), work, result.placement, result.evaluation.bottleneck_ns, tree, *closed);
   } else {
     result.statement +=
         "; no certificate: its tree has more than " + std::to_string(options.certificate_letters) + " entries";

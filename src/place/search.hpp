@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "place/bounds_cut.hpp"
 #include "place/exhaustive.hpp"
 #include "place/local_search.hpp"
 #include "place/objective.hpp"
@@ -97,12 +98,17 @@ class Searcher {
   SearchResult choose(const Workload& work, const SearchOptions& options);
   void certify(const Workload& work, const SearchOptions& options, SearchResult& result);
   void bound(const Workload& work, const SearchOptions& options, SearchResult& result);
+  /// Both are found at the first call. Requires can_bound.
+  const std::vector<Cut>& cuts();
+  std::uint64_t machine_digest();
   [[nodiscard]] bool can_bound(const Workload& work, const SearchOptions& options) const;
 
   std::shared_ptr<const machine::Machine> machine_;
   RoutedShares shares_;
   std::optional<Symmetry> symmetry_;
   std::optional<Symmetry> unmerged_symmetry_;
+  std::optional<std::vector<Cut>> cuts_;
+  std::optional<std::uint64_t> machine_digest_;
   /// By ranks and limit; nothing where there are too many representatives.
   std::map<std::pair<int, std::uint64_t>, std::optional<LinkLoadEnumeration>> enumerations_;
 };
