@@ -11,5 +11,5 @@ results="$PWD/build/results/$preset"
 # GoogleTest never overwrites a result: an old file would be read as this run's.
 rm -rf "$results"
 mkdir -p "$results/cpp"
-GTEST_OUTPUT="xml:$results/cpp/" "$PWD/.venv/bin/ctest" --preset "$preset" --parallel "${JOBS:-2}" --timeout 600 \
+GTEST_OUTPUT="xml:$results/cpp/" "$PWD/.venv/bin/ctest" --preset "$preset" --parallel "${JOBS:-2}" --timeout 1200 \
     --no-tests=error --output-junit "$results/ctest.xml" "$@"
