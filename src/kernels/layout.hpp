@@ -1,0 +1,95 @@
+// What a datatype looks like in memory: a tree over contiguous runs of bytes, in the order in which MPI packs them
+// (the order of the type map, MPI-4.1 sections 5.1 and 5.2). The one form on which simplification, packing plans
+// and copies from layout to layout work.
+//
+// Contract: a layout is a value. Offsets and strides are bytes relative to the address of the item, and may be
+// negative or zero; runs may overlap (a receiver must not use such a type, a sender may). `size` is the data bytes
+// of one item. A layout as constructed may have nodes without data; a canonical one (simplify.hpp) has the fewest
+// nodes. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace corewise::kernels {
+
+struct Layout {
+  enum class Kind : std::uint8_t {
+    run,       ///< `bytes` contiguous bytes
+    repeat,    ///< `count` times the child, `stride` bytes apart
+    list,      ///< the child at each of `offsets`
+    runs,      ///< contiguous bytes: `lengths[i]` of them at `offsets[i]`
+    sequence,  ///< the children, one after the other
+  };
+
+  Kind kind = Kind::run;
+  std::int64_t offset = 0;  ///< bytes from where the parent puts this node to where it begins; every kind has it
+  std::int64_t bytes = 0;   ///< run
+  std::int64_t count = 0;   ///< repeat
+  std::int64_t stride = 0;  ///< repeat: bytes from one beginning to the next
+  std::vector<std::int64_t> offsets;  ///< list, runs
+  std::vector<std::int64_t> lengths;  ///< runs, as many as offsets
+  std::vector<Layout> children;       ///< repeat and list: one; sequence: any number
+
+  bool operator==(const Layout&) const = default;
+};
+
+/// Data bytes of one item.
+inline std::int64_t size_of(const Layout& layout) {
+  switch (layout.kind) {
+    case Layout::Kind::run:
+      return layout.bytes;
+    case Layout::Kind::repeat:
+      return layout.count * size_of(layout.children.front());
+    case Layout::Kind::list:
+      return static_cast<std::int64_t>(layout.offsets.size()) * size_of(layout.children.front());
+    case Layout::Kind::runs:
+      return std::accumulate(layout.lengths.begin(), layout.lengths.end(), std::int64_t{0});
+    case Layout::Kind::sequence:
+      break;
+  }
+  std::int64_t sum = 0;
+  for (const Layout& child : layout.children) {
+    sum += size_of(child);
+  }
+  return sum;
+}
+
+/// Calls `visit(offset, bytes)` for every run with data, in packing order: the slow reference for whatever packs.
+template <class Visit>
+void for_each_run(const Layout& layout, std::int64_t at, Visit&& visit) {
+  at += layout.offset;
+  switch (layout.kind) {
+    case Layout::Kind::run:
+      if (layout.bytes > 0) {
+        visit(at, layout.bytes);
+      }
+      return;
+    case Layout::Kind::repeat:
+      for (std::int64_t i = 0; i < layout.count; ++i) {
+        for_each_run(layout.children.front(), at + i * layout.stride, visit);
+      }
+      return;
+    case Layout::Kind::list:
+      for (const std::int64_t offset : layout.offsets) {
+        for_each_run(layout.children.front(), at + offset, visit);
+      }
+      return;
+    case Layout::Kind::runs:
+      for (std::size_t i = 0; i < layout.offsets.size(); ++i) {
+        if (layout.lengths[i] > 0) {
+          visit(at + layout.offsets[i], layout.lengths[i]);
+        }
+      }
+      return;
+    case Layout::Kind::sequence:
+      for (const Layout& child : layout.children) {
+        for_each_run(child, at, visit);
+      }
+      return;
+  }
+}
+
+}  // namespace corewise::kernels
