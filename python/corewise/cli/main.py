@@ -15,6 +15,7 @@ import typer
 
 from corewise import CorewiseError, __version__
 from corewise.cli import (
+    bench,
     build_preload,
     call_graph,
     console,
@@ -47,6 +48,7 @@ COMMANDS = (
     explore,
     sim,
     paper,
+    bench,
     explain,
     machines,
     patterns,
