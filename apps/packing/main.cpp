@@ -1,0 +1,252 @@
+// packing: what it costs to send data that do not lie side by side, by every way that MPI and C offer. The
+// experiment of Boyer and Chase ("Insomnia", section 4): Irecv, Send, Wait on both of two ranks, with the sent
+// message packed, the received one unpacked, or both; and MPI_Pack and MPI_Unpack alone.
+//
+// mpiexec -n 2 packing --set constant --directions send,receive,both --ways contiguous,datatype,loop,mpi-pack
+//
+// Rank 0 prints a line per case, direction and way: `time case=... direction=... way=... bytes=... n=...
+// median_ns=... low_ns=... high_ns=...`, low and high being the quartiles; then `machine seconds=... foreign=...`,
+// the share of the processors' time that other programs took meanwhile. Exit status of every rank: 0, 1 when data
+// are wrong, 2 when the arguments are. SPDX-License-Identifier: BSD-3-Clause
+#include <mpi.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../common/arguments.hpp"
+#include "layouts.hpp"
+#include "step.hpp"
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kSets{"constant", "elements", "columns", "applications"};
+constexpr std::array<std::string_view, 5> kDirections{"send", "receive", "both", "pack", "unpack"};
+constexpr std::array<std::string_view, 8> kWays{"contiguous", "datatype",        "mpi-pack", "loop",
+                                                "assignment", "memcpy-prefetch", "memcpy",   "manual"};
+
+struct Options {
+  std::vector<std::string> sets{"constant"};
+  std::vector<std::string> directions{"both"};
+  std::vector<std::string> ways{"contiguous", "datatype", "mpi-pack", "loop"};
+  std::vector<std::string> only;
+  std::vector<int> cpus;
+  double budget_ms = 4;
+  bool quick = false, check = false, help = false;
+};
+
+template <std::size_t Count>
+bool read_names(std::string_view text, const std::array<std::string_view, Count>& allowed,
+                std::vector<std::string>& out) {
+  std::vector<std::string> names;
+  for (;;) {
+    const std::size_t end = text.find(',');
+    const std::string_view name = text.substr(0, end);
+    if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) return false;
+    names.emplace_back(name);
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  out = std::move(names);
+  return true;
+}
+
+bool read_cases(std::string_view text, std::vector<std::string>& out) {
+  std::vector<std::string> known;
+  for (const std::string_view set : kSets) {
+    const std::vector<std::string> names = case_names(std::string(set), false);
+    known.insert(known.end(), names.begin(), names.end());
+  }
+  for (;;) {
+    const std::size_t end = text.find(',');
+    if (std::find(known.begin(), known.end(), text.substr(0, end)) == known.end()) return false;
+    out.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return true;
+    text.remove_prefix(end + 1);
+  }
+}
+
+bool read_cpus(std::string_view text, std::vector<int>& out) {
+  const auto cpus = arguments::read_list(text, ',', 0, CPU_SETSIZE - 1);
+  if (!cpus || cpus->size() != 2) return false;
+  out = *cpus;
+  return true;
+}
+
+std::vector<arguments::Option> table(Options& o) {
+  return {
+      {"--set", "A,B", "constant (32 KB by element size), elements (1024 by size), columns, applications",
+       [&o](std::string_view text) { return read_names(text, kSets, o.sets); }},
+      {"--cases", "A,B", "only these cases, e.g. constant/64,mg_x/34",
+       [&o](std::string_view text) { return read_cases(text, o.only); }},
+      {"--directions", "A,B", "send, receive, both, pack, unpack",
+       [&o](std::string_view text) { return read_names(text, kDirections, o.directions); }},
+      {"--ways", "A,B", "contiguous, datatype, mpi-pack, loop, assignment, memcpy, memcpy-prefetch, manual",
+       [&o](std::string_view text) { return read_names(text, kWays, o.ways); }},
+      {"--cpus", "A,B", "processors of the two ranks; without it they run where the launcher puts them",
+       [&o](std::string_view text) { return read_cpus(text, o.cpus); }},
+      {"--budget", "MS", "about so long for each way of a case, 0.01 to 10000 (default 4)",
+       [&o](std::string_view text) { return arguments::read_number(text, 0.01, 10000.0, o.budget_ms); }},
+      {"--quick", "", "fewer cases", [&o](std::string_view) { return o.quick = true; }},
+      {"--check", "", "before it is timed, look at every byte that each way moves",
+       [&o](std::string_view) { return o.check = true; }},
+      {"--help", "", "this text", [&o](std::string_view) { return o.help = true; }},
+  };
+}
+
+Direction direction_of(const std::string& name) {
+  const auto at = std::find(kDirections.begin(), kDirections.end(), name) - kDirections.begin();
+  return static_cast<Direction>(at);
+}
+
+/// The ways of a case: those that it has, among those that were asked for; the engines alone have no message.
+std::vector<std::string> ways_of(const Case& c, const std::vector<std::string>& wanted, Direction direction) {
+  const bool alone = direction == Direction::pack || direction == Direction::unpack;
+  std::vector<std::string> ways;
+  for (const std::string& way : wanted) {
+    const bool own =
+        std::any_of(c.hands.begin(), c.hands.end(), [&](const Hand& hand) { return hand.name == way; });
+    const bool message = way == "contiguous" || way == "datatype";
+    if (own || way == "mpi-pack" || (message && !alone)) ways.push_back(way);
+  }
+  return ways;
+}
+
+/// Processor time since boot that was not idle, in seconds over all processors; 0 where the system does not say.
+double busy_seconds() {
+  std::ifstream file("/proc/stat");
+  std::string line, word;
+  std::getline(file, line);
+  std::istringstream fields(line);
+  fields >> word;
+  double busy = 0, value = 0;
+  constexpr int kIdle = 3, kWaiting = 4, kGuest = 8;
+  for (int i = 0; i < kGuest && fields >> value; ++i) busy += i == kIdle || i == kWaiting ? 0 : value;
+  return busy / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+double own_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * t.tv_usec; };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+double wall_seconds() {
+  using namespace std::chrono;
+  return duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+
+/// What others did between its construction and `print`.
+class Machine {
+ public:
+  Machine() : busy_(busy_seconds()), own_(own_seconds()), wall_(wall_seconds()) {}
+  void print(int rank) const {
+    const double mine = own_seconds() - own_;
+    double ours = 0;
+    MPI_Reduce(&mine, &ours, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank != 0) return;
+    const double wall = wall_seconds() - wall_;
+    const double processors = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+    const double foreign = std::max(0.0, busy_seconds() - busy_ - ours) / (wall * processors);
+    std::printf("machine seconds=%.3f foreign=%.4f\n", wall, foreign);
+  }
+
+ private:
+  double busy_, own_, wall_;
+};
+
+void print_times(const Case& c, const std::string& direction, const std::string& way,
+                 std::vector<std::int64_t> times) {
+  std::sort(times.begin(), times.end());
+  const auto at = [&](double share) {
+    return times[static_cast<std::size_t>(share * static_cast<double>(times.size() - 1))];
+  };
+  std::printf("time case=%s direction=%s way=%s bytes=%zu n=%zu median_ns=%lld low_ns=%lld high_ns=%lld\n",
+              c.name.c_str(), direction.c_str(), way.c_str(), c.bytes, times.size(),
+              static_cast<long long>(at(0.5)), static_cast<long long>(at(0.25)), static_cast<long long>(at(0.75)));
+}
+
+bool run_case(const std::string& name, const Options& o, Meeting& meeting) {
+  Case c = make_case(name);
+  bool good = true;
+  {
+    Bench bench(c, meeting);
+    for (const std::string& named : o.directions) {
+      const Direction direction = direction_of(named);
+      const std::vector<std::string> ways = ways_of(c, o.ways, direction);
+      for (const std::string& way : ways) {
+        if (!o.check || bench.correct(way, direction)) continue;
+        good = false;
+        if (meeting.rank() == 0) {
+          std::printf("wrong case=%s direction=%s way=%s\n", c.name.c_str(), named.c_str(), way.c_str());
+        }
+      }
+      const auto times = bench.measure(ways, direction, static_cast<std::int64_t>(1e6 * o.budget_ms));
+      for (std::size_t i = 0; meeting.rank() == 0 && i < ways.size(); ++i) {
+        print_times(c, named, ways[i], times[i]);
+      }
+    }
+  }
+  free_types(c);
+  return good;
+}
+
+bool run_all(const Options& o) {
+  Meeting meeting;
+  const Machine machine;
+  std::vector<std::string> names = o.only;
+  for (const std::string& set : o.sets) {
+    const std::vector<std::string> more = o.only.empty() ? case_names(set, o.quick) : std::vector<std::string>{};
+    names.insert(names.end(), more.begin(), more.end());
+  }
+  bool good = true;
+  for (const std::string& name : names) good = run_case(name, o, meeting) && good;
+  machine.print(meeting.rank());
+  return good;
+}
+
+void bind_to(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(cpu), &set);
+  sched_setaffinity(0, sizeof(set), &set);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0, ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  Options options;
+  const std::vector<arguments::Option> known = table(options);
+  const auto error = arguments::parse(known, std::span(argv + 1, static_cast<std::size_t>(argc - 1)));
+  int status = 0;
+  if (error || options.help) {
+    status = error ? arguments::kStatusUsage : 0;
+    if (rank == 0 && error) std::fprintf(stderr, "packing: %s\n", error->c_str());
+    if (rank == 0 && options.help) std::printf("%s", arguments::usage("packing", known).c_str());
+  } else if (ranks != 2) {
+    status = arguments::kStatusUsage;
+    if (rank == 0) std::fprintf(stderr, "packing: found %d ranks; allowed: 2 (mpiexec -n 2)\n", ranks);
+  } else {
+    if (!options.cpus.empty()) bind_to(options.cpus[static_cast<std::size_t>(rank)]);
+    status = run_all(options) ? 0 : arguments::kStatusFailed;
+  }
+  std::fflush(stdout);
+  MPI_Finalize();
+  return status;
+}

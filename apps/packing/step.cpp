@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "step.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <new>
+
+namespace {
+
+constexpr std::size_t kLine = 64;
+constexpr int kTag = 7;
+constexpr int kSpinsBeforeYield = 20000;
+constexpr int kTurnSteps = 8;
+constexpr int kLeastSteps = 9, kMostSteps = 160;
+constexpr char kGap = static_cast<char>(0xa5);
+
+std::int64_t now_ns() {
+  using namespace std::chrono;
+  return duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// Byte `at` of a rank's memory: differs from its neighbours, from what lies a power of two further, and by rank.
+char pattern(std::size_t at, int rank) {
+  const std::uint64_t mixed = (at + 1 + static_cast<std::uint64_t>(rank) * 0x51ed27U) * 0x9e3779b97f4a7c15U;
+  return static_cast<char>(mixed >> 56);
+}
+
+void fill(std::vector<char>& memory, int rank) {
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = pattern(i, rank);
+}
+
+/// A byte of data in each line that the packing loop reads, in packing order: the loop packs addresses.
+std::vector<std::uint32_t> touched_lines(const Case& c) {
+  std::vector<char> items(c.send_span), packed(c.bytes);
+  std::vector<std::uint32_t> offsets(c.bytes, 0);
+  for (unsigned shift = 0; shift < 32; shift += 8) {
+    for (std::size_t i = 0; i < items.size(); ++i) items[i] = static_cast<char>(i >> shift);
+    c.hands.front().pack(items.data(), packed.data());
+    for (std::size_t i = 0; i < c.bytes; ++i) {
+      offsets[i] |= std::uint32_t{static_cast<unsigned char>(packed[i])} << shift;
+    }
+  }
+  std::vector<bool> seen(c.send_span / kLine + 1, false);
+  std::vector<std::uint32_t> lines;
+  for (const std::uint32_t offset : offsets) {
+    if (seen[offset / kLine]) continue;
+    seen[offset / kLine] = true;
+    lines.push_back(offset);
+  }
+  return lines;
+}
+
+bool packs(Direction direction) {
+  return direction == Direction::send || direction == Direction::both;
+}
+bool unpacks(Direction direction) {
+  return direction == Direction::receive || direction == Direction::both;
+}
+
+}  // namespace
+
+// ---- meeting ---------------------------------------------------------------------------------------------
+
+Meeting::Meeting() {
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  void* base = nullptr;
+  MPI_Win_allocate_shared(sizeof(Place), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window_);
+  mine_ = new (base) Place{};
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Aint size = 0;
+  int unit = 0;
+  void* other = nullptr;
+  MPI_Win_shared_query(window_, 1 - rank_, &size, &unit, &other);
+  peer_ = static_cast<Place*>(other);
+}
+
+Meeting::~Meeting() {
+  MPI_Win_free(&window_);
+}
+
+void Meeting::meet() {
+  mine_->arrived.store(++epoch_, std::memory_order_release);
+  int spins = 0;
+  // The peer may be one meeting ahead.
+  while (static_cast<std::int32_t>(peer_->arrived.load(std::memory_order_acquire) - epoch_) < 0) {
+    relax();
+    if (++spins > kSpinsBeforeYield) sched_yield();
+  }
+}
+
+std::int64_t Meeting::larger(std::int64_t mine) {
+  mine_->number.store(mine, std::memory_order_relaxed);
+  meet();
+  const std::int64_t result = std::max(mine, peer_->number.load(std::memory_order_relaxed));
+  meet();  // nobody stores the next number before both have read this one
+  return result;
+}
+
+// ---- ways ------------------------------------------------------------------------------------------------
+
+Bench::Bench(Case& c, Meeting& meeting)
+    : case_(c),
+      meeting_(meeting),
+      peer_(1 - meeting.rank()),
+      source_(c.send_span),
+      target_(c.receive_span),
+      packed_out_(c.bytes),
+      packed_in_(c.bytes),
+      plain_out_(c.bytes),
+      plain_in_(c.bytes),
+      lines_(touched_lines(c)) {
+  fill(source_, meeting_.rank());
+  fill(plain_out_, meeting_.rank());
+}
+
+const Hand* Bench::hand_of(const std::string& way) const {
+  const auto found =
+      std::find_if(case_.hands.begin(), case_.hands.end(), [&](const Hand& hand) { return hand.name == way; });
+  return found == case_.hands.end() ? nullptr : &*found;
+}
+
+Bench::Step Bench::step_of(const std::string& way, Direction direction) {
+  const bool alone = direction == Direction::pack || direction == Direction::unpack;
+  return alone ? engine(way, direction) : ring(way, direction);
+}
+
+Bench::Step Bench::ring(const std::string& way, Direction direction) {
+  const auto bytes = static_cast<int>(case_.bytes);
+  const bool pack = packs(direction) && way != "contiguous", unpack = unpacks(direction) && way != "contiguous";
+  const auto exchange = [this](const void* out, int out_count, MPI_Datatype out_type, void* in, int in_count,
+                               MPI_Datatype in_type) {
+    MPI_Request request;
+    MPI_Irecv(in, in_count, in_type, peer_, kTag, MPI_COMM_WORLD, &request);
+    MPI_Send(out, out_count, out_type, peer_, kTag, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  };
+  if (way == "contiguous" || way == "datatype") {
+    const MPI_Datatype out_type = pack ? case_.send_type : MPI_BYTE;
+    const MPI_Datatype in_type = unpack ? case_.receive_type : MPI_BYTE;
+    char* out = pack ? source_.data() : plain_out_.data();
+    char* in = unpack ? target_.data() : plain_in_.data();
+    return [=] { exchange(out, pack ? 1 : bytes, out_type, in, unpack ? 1 : bytes, in_type); };
+  }
+  char* out = pack ? packed_out_.data() : plain_out_.data();
+  char* in = unpack ? packed_in_.data() : plain_in_.data();
+  if (way == "mpi-pack") {
+    return [=, this] {
+      MPI_Request request;
+      MPI_Irecv(in, bytes, MPI_PACKED, peer_, kTag, MPI_COMM_WORLD, &request);
+      int position = 0;
+      if (pack) MPI_Pack(source_.data(), 1, case_.send_type, out, bytes, &position, MPI_COMM_WORLD);
+      MPI_Send(out, bytes, MPI_PACKED, peer_, kTag, MPI_COMM_WORLD);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      position = 0;
+      if (unpack) MPI_Unpack(in, bytes, &position, target_.data(), 1, case_.receive_type, MPI_COMM_WORLD);
+    };
+  }
+  const Hand* hand = hand_of(way);
+  return [=, this] {
+    MPI_Request request;
+    MPI_Irecv(in, bytes, MPI_BYTE, peer_, kTag, MPI_COMM_WORLD, &request);
+    if (pack) hand->pack(source_.data(), out);
+    MPI_Send(out, bytes, MPI_BYTE, peer_, kTag, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (unpack) hand->unpack(in, target_.data());
+  };
+}
+
+Bench::Step Bench::engine(const std::string& way, Direction direction) {
+  const auto bytes = static_cast<int>(case_.bytes);
+  const Hand* hand = hand_of(way);
+  if (direction == Direction::pack) {
+    if (hand != nullptr) return [=, this] { hand->pack(source_.data(), packed_out_.data()); };
+    return [=, this] {
+      int position = 0;
+      MPI_Pack(source_.data(), 1, case_.send_type, packed_out_.data(), bytes, &position, MPI_COMM_WORLD);
+    };
+  }
+  if (hand != nullptr) return [=, this] { hand->unpack(packed_in_.data(), target_.data()); };
+  return [=, this] {
+    int position = 0;
+    MPI_Unpack(packed_in_.data(), bytes, &position, target_.data(), 1, case_.receive_type, MPI_COMM_WORLD);
+  };
+}
+
+// ---- time ------------------------------------------------------------------------------------------------
+
+void Bench::rewrite(const std::string& way, Direction direction) {
+  const auto stamp = static_cast<char>(++stamp_);
+  if (direction == Direction::unpack) return;
+  if (direction == Direction::pack || (packs(direction) && way != "contiguous")) {
+    for (const std::uint32_t offset : lines_) source_[offset] = stamp;
+    return;
+  }
+  for (std::size_t at = 0; at < plain_out_.size(); at += kLine) plain_out_[at] = stamp;
+}
+
+std::int64_t Bench::timed(const Step& step, const std::string& way, Direction direction) {
+  rewrite(way, direction);
+  meeting_.meet();
+  const std::int64_t begin = now_ns();
+  step();
+  return meeting_.larger(now_ns() - begin);
+}
+
+std::vector<std::vector<std::int64_t>> Bench::measure(const std::vector<std::string>& ways, Direction direction,
+                                                      std::int64_t budget_ns) {
+  const std::size_t count = ways.size();
+  std::vector<Step> steps;
+  std::vector<int> wanted;
+  for (const std::string& way : ways) {
+    steps.push_back(step_of(way, direction));
+    timed(steps.back(), way, direction);
+    const std::int64_t first = timed(steps.back(), way, direction), second = timed(steps.back(), way, direction);
+    const std::int64_t least = std::max<std::int64_t>(1, std::min(first, second));
+    wanted.push_back(static_cast<int>(std::clamp<std::int64_t>(budget_ns / least, kLeastSteps, kMostSteps)));
+  }
+  std::vector<std::vector<std::int64_t>> times(count);
+  for (std::size_t turn = 0, open = count; open > 0; ++turn) {
+    open = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t way = (k + turn) % count;
+      const auto left = static_cast<int>(wanted[way] - static_cast<int>(times[way].size()));
+      if (left <= 0) continue;
+      timed(steps[way], ways[way], direction);  // the caches are another way's
+      for (int i = 0; i < std::min(left, kTurnSteps); ++i) {
+        times[way].push_back(timed(steps[way], ways[way], direction));
+      }
+      open += left > kTurnSteps ? 1 : 0;
+    }
+  }
+  return times;
+}
+
+bool Bench::correct(const std::string& way, Direction direction) {
+  std::vector<char> theirs(case_.send_span), sent(case_.bytes);
+  const bool alone = direction == Direction::pack || direction == Direction::unpack;
+  fill(source_, meeting_.rank());
+  fill(plain_out_, meeting_.rank());
+  fill(packed_in_, meeting_.rank());
+  std::fill(target_.begin(), target_.end(), kGap);
+  std::fill(plain_in_.begin(), plain_in_.end(), kGap);
+  // What should arrive: the peer's message, known from its rank.
+  const bool from_items = direction == Direction::pack || (packs(direction) && way != "contiguous");
+  const int sender = alone ? meeting_.rank() : peer_;
+  fill(from_items ? theirs : sent, sender);
+  if (from_items) case_.hands.front().pack(theirs.data(), sent.data());
+  meeting_.meet();
+  step_of(way, direction)();
+  const bool into_items = direction == Direction::unpack || (unpacks(direction) && way != "contiguous");
+  bool good = true;
+  if (into_items) {
+    std::vector<char> expected(case_.receive_span, kGap);
+    case_.hands.front().unpack(sent.data(), expected.data());
+    good = expected == target_;
+  } else {
+    good = sent == (direction == Direction::pack ? packed_out_ : plain_in_);
+  }
+  return meeting_.larger(good ? 0 : 1) == 0;
+}

@@ -1,0 +1,188 @@
+// The paper's elements at a stride, and its three ways of packing them by hand (Boyer and Chase, section 4), with a
+// fourth of today.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "layouts.hpp"
+
+namespace {
+
+struct Strided {
+  std::size_t block, count, stride;
+};
+
+struct Pair {
+  std::uint64_t low, high;
+};
+
+constexpr std::size_t kConstantBytes = 32 * 1024;
+constexpr std::size_t kElements = 1024;
+constexpr std::size_t kLine = 64;
+constexpr std::size_t kAhead = 8 * kLine;
+
+/// `blocks` of `Words` values of one type; the compiler sees a constant number of them.
+template <class Word, std::size_t Words>
+void gather(const char* from, std::size_t from_stride, char* to, std::size_t to_stride, std::size_t blocks) {
+  for (std::size_t i = 0; i < blocks; ++i) {
+    std::memcpy(to + i * to_stride, from + i * from_stride, Words * sizeof(Word));
+  }
+}
+
+void gather_any(const char* from, std::size_t from_stride, char* to, std::size_t to_stride, const Strided& s) {
+  for (std::size_t i = 0; i < s.count; ++i) {
+    std::memcpy(to + i * to_stride, from + i * from_stride, s.block);
+  }
+}
+
+/// Today's loop: a constant length for small elements, memcpy for others.
+void loop(const char* from, std::size_t from_stride, char* to, std::size_t to_stride, const Strided& s) {
+  switch (s.block) {
+    case 1:
+      return gather<std::uint8_t, 1>(from, from_stride, to, to_stride, s.count);
+    case 2:
+      return gather<std::uint16_t, 1>(from, from_stride, to, to_stride, s.count);
+    case 4:
+      return gather<std::uint32_t, 1>(from, from_stride, to, to_stride, s.count);
+    case 8:
+      return gather<std::uint64_t, 1>(from, from_stride, to, to_stride, s.count);
+    case 16:
+      return gather<std::uint64_t, 2>(from, from_stride, to, to_stride, s.count);
+    case 32:
+      return gather<std::uint64_t, 4>(from, from_stride, to, to_stride, s.count);
+    case 64:
+      return gather<std::uint64_t, 8>(from, from_stride, to, to_stride, s.count);
+    case 128:
+      return gather<std::uint64_t, 16>(from, from_stride, to, to_stride, s.count);
+    default:
+      return gather_any(from, from_stride, to, to_stride, s);
+  }
+}
+
+/// The paper's first kernel: values assigned one by one, unrolled, with what is written next fetched before.
+template <class Word>
+void assign(const char* from, std::size_t from_stride, char* to, std::size_t to_stride, const Strided& s) {
+  const std::size_t words = s.block / sizeof(Word);
+  std::size_t fetched = 0;
+  for (std::size_t i = 0; i < s.count; ++i) {
+    const char* in = from + i * from_stride;
+    char* out = to + i * to_stride;
+    const std::size_t at = i * to_stride;
+    if (at >= fetched) {
+      __builtin_prefetch(out + kAhead, 1);
+      fetched = at + kLine;
+    }
+    std::size_t w = 0;
+    for (; w + 4 <= words; w += 4) {
+      Word a, b, c, d;
+      std::memcpy(&a, in + w * sizeof(Word), sizeof(Word));
+      std::memcpy(&b, in + (w + 1) * sizeof(Word), sizeof(Word));
+      std::memcpy(&c, in + (w + 2) * sizeof(Word), sizeof(Word));
+      std::memcpy(&d, in + (w + 3) * sizeof(Word), sizeof(Word));
+      std::memcpy(out + w * sizeof(Word), &a, sizeof(Word));
+      std::memcpy(out + (w + 1) * sizeof(Word), &b, sizeof(Word));
+      std::memcpy(out + (w + 2) * sizeof(Word), &c, sizeof(Word));
+      std::memcpy(out + (w + 3) * sizeof(Word), &d, sizeof(Word));
+      if (w * sizeof(Word) % kLine == 0) __builtin_prefetch(out + w * sizeof(Word) + kAhead, 1);
+    }
+    for (; w < words; ++w) std::memcpy(out + w * sizeof(Word), in + w * sizeof(Word), sizeof(Word));
+  }
+}
+
+void assignment(const char* from, std::size_t from_stride, char* to, std::size_t to_stride, const Strided& s) {
+  if (s.block % sizeof(Pair) == 0) return assign<Pair>(from, from_stride, to, to_stride, s);
+  if (s.block % 8 == 0) return assign<std::uint64_t>(from, from_stride, to, to_stride, s);
+  if (s.block % 4 == 0) return assign<std::uint32_t>(from, from_stride, to, to_stride, s);
+  if (s.block % 2 == 0) return assign<std::uint16_t>(from, from_stride, to, to_stride, s);
+  assign<std::uint8_t>(from, from_stride, to, to_stride, s);
+}
+
+/// A call of the library for every element, whose length the compiler does not know.
+void by_memcpy(const char* from, std::size_t from_stride, char* to, std::size_t to_stride, const Strided& s) {
+  void* (*volatile chosen)(void*, const void*, std::size_t) = std::memcpy;
+  auto* copy = chosen;
+  for (std::size_t i = 0; i < s.count; ++i) copy(to + i * to_stride, from + i * from_stride, s.block);
+}
+
+/// The same, with the first line of the next element's target fetched before.
+void by_prefetched_memcpy(const char* from, std::size_t from_stride, char* to, std::size_t to_stride,
+                          const Strided& s) {
+  void* (*volatile chosen)(void*, const void*, std::size_t) = std::memcpy;
+  auto* copy = chosen;
+  for (std::size_t i = 0; i < s.count; ++i) {
+    __builtin_prefetch(to + (i + 1) * to_stride, 1);
+    copy(to + i * to_stride, from + i * from_stride, s.block);
+  }
+}
+
+using Kernel = void (*)(const char*, std::size_t, char*, std::size_t, const Strided&);
+
+Hand hand(std::string name, Kernel kernel, Strided s) {
+  return {std::move(name), [=](const char* items, char* packed) { kernel(items, s.stride, packed, s.block, s); },
+          [=](const char* packed, char* items) { kernel(packed, s.block, items, s.stride, s); }};
+}
+
+MPI_Datatype word_of(std::size_t block) {
+  if (block % 8 == 0) return MPI_DOUBLE;
+  if (block % 4 == 0) return MPI_INT;
+  return block % 2 == 0 ? MPI_SHORT : MPI_CHAR;
+}
+
+std::size_t word_bytes(std::size_t block) {
+  return block % 8 == 0 ? 8 : block % 4 == 0 ? 4 : block % 2 == 0 ? 2 : 1;
+}
+
+std::vector<std::string> sized(const std::string& set, const std::vector<std::size_t>& blocks) {
+  std::vector<std::string> names;
+  for (const std::size_t block : blocks) names.push_back(set + "/" + std::to_string(block));
+  return names;
+}
+
+std::vector<std::size_t> powers(std::size_t from, std::size_t to, std::size_t factor) {
+  std::vector<std::size_t> values;
+  for (std::size_t value = from; value <= to; value *= factor) values.push_back(value);
+  return values;
+}
+
+}  // namespace
+
+Case strided_case(std::string name, std::size_t block, std::size_t count, std::size_t stride) {
+  const Strided s{block, count, stride};
+  Case c;
+  c.name = std::move(name);
+  c.bytes = block * count;
+  c.send_span = c.receive_span = stride * (count - 1) + block;
+  const std::size_t word = word_bytes(block);
+  MPI_Type_create_hvector(static_cast<int>(count), static_cast<int>(block / word), static_cast<MPI_Aint>(stride),
+                          word_of(block), &c.send_type);
+  MPI_Type_commit(&c.send_type);
+  c.receive_type = c.send_type;
+  c.hands = {hand("loop", loop, s), hand("assignment", assignment, s), hand("memcpy", by_memcpy, s),
+             hand("memcpy-prefetch", by_prefetched_memcpy, s)};
+  return c;
+}
+
+std::vector<std::string> case_names(const std::string& set, bool quick) {
+  if (set == "constant") return sized(set, quick ? powers(4, 16384, 8) : powers(1, 16384, 2));
+  if (set == "elements") return sized(set, quick ? powers(4, 2048, 8) : powers(1, 8192, 2));
+  if (set == "columns") return sized(set, quick ? powers(32, 32, 2) : powers(8, 1024, 2));
+  if (set == "applications") return application_names(quick);
+  return {};
+}
+
+Case make_case(const std::string& name) {
+  const std::size_t slash = name.find('/');
+  const std::string_view set = std::string_view(name).substr(0, slash);
+  const std::string_view size = std::string_view(name).substr(slash + 1);
+  std::size_t block = 0;
+  std::from_chars(size.data(), size.data() + size.size(), block);
+  if (set == "constant") return strided_case(name, block, kConstantBytes / block, 2 * block);
+  if (set == "elements") return strided_case(name, block, kElements, 2 * block);
+  constexpr std::size_t kColumnStride = 4096 + kLine;  // one block a page, and not all in one set of a cache
+  if (set == "columns") return strided_case(name, block, kConstantBytes / block, kColumnStride);
+  return application_case(name);
+}
