@@ -2,8 +2,10 @@
 //
 // Contract: arguments are those of the MPI procedures of the same name, already found valid by whoever calls (an
 // MPI library, or the reader of a text); nothing here fails or knows an MPI handle. Counts and displacements are 64
-// bits wide, as in the large-count procedures. A layout is as constructed, not simplified. Source: MPI-4.1,
-// sections 5.1.2 (constructors), 5.1.3 (subarray), 5.1.4 (darray), 5.1.7 (lower and upper bounds).
+// bits wide, as in the large-count procedures. A layout is as constructed, not simplified, unless it would be
+// deeper than `kDeepest`. Libraries differ in the padding at the end of a type (alignment of its predefined types);
+// whoever has a handle sets `extent` and `lb` to what the library says before building on the type. Source:
+// MPI-4.1, sections 5.1.2 (constructors), 5.1.3 (subarray), 5.1.4 (darray), 5.1.6 and 5.1.7 (bounds).
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -21,6 +23,8 @@ struct Datatype {
   std::int64_t extent = 0;       ///< upper bound minus lower bound; may be negative where a program resized it so
   std::int64_t true_lb = 0;      ///< first byte of data (MPI_Type_get_true_extent); 0 without data
   std::int64_t true_extent = 0;  ///< from the first byte of data to behind the last
+  std::int64_t alignment = 1;    ///< the largest of its predefined types: unmarked extents are rounded up to it
+  bool marked = false;           ///< bounds set by resized, subarray or darray: types built from it inherit them
 };
 
 enum class Order : std::uint8_t { c, fortran };
@@ -29,8 +33,9 @@ enum class Distribution : std::uint8_t { none, block, cyclic };
 /// `darg` of a dimension that has none (MPI_DISTRIBUTE_DFLT_DARG).
 inline constexpr std::int64_t kDefaultDarg = -1;
 
-/// A predefined type without a gap.
-Datatype basic(std::int64_t bytes);
+/// A predefined type without a gap. `alignment`: of its C type; 0: the largest power of two that divides `bytes`,
+/// at most 16 (a complex number has that of its parts).
+Datatype basic(std::int64_t bytes, std::int64_t alignment = 0);
 /// A predefined pair (MPI_DOUBLE_INT and kin): `first` bytes at 0, `second` bytes at `second_at`.
 Datatype basic_pair(std::int64_t first, std::int64_t second_at, std::int64_t second, std::int64_t extent);
 Datatype contiguous(std::int64_t count, const Datatype& old);

@@ -4,13 +4,15 @@
 //
 // Contract: a layout is a value. Offsets and strides are bytes relative to the address of the item, and may be
 // negative or zero; runs may overlap (a receiver must not use such a type, a sender may). `size` is the data bytes
-// of one item. A layout as constructed may have nodes without data; a canonical one (simplify.hpp) has the fewest
-// nodes. SPDX-License-Identifier: BSD-3-Clause
+// of one item. A layout as constructed may have nodes without data; a canonical one (simplify.hpp) has none.
+// Functions on layouts call themselves once per level: whoever builds one keeps to `kDeepest` levels
+// (datatype.cpp). SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace corewise::kernels {
@@ -35,6 +37,15 @@ struct Layout {
 
   bool operator==(const Layout&) const = default;
 };
+
+/// Levels that a layout may have. A canonical one has fewer in any case: every repeat and every list doubles its
+/// size.
+inline constexpr int kDeepest = 200;
+
+/// Levels of a layout: 1 where there are no children.
+int depth_of(const Layout& layout);
+/// A line per node, indented by its level; of long lists the first entries and the number of all.
+std::string to_text(const Layout& layout);
 
 /// Data bytes of one item.
 inline std::int64_t size_of(const Layout& layout) {
