@@ -10,7 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "kernels/datatype.hpp"
 #include "kernels/layout.hpp"
@@ -23,6 +26,10 @@ class PackPlan {
   static PackPlan compile(const Layout& canonical, std::int64_t extent);
   /// Simplifies and compiles.
   static PackPlan compile(const Datatype& type);
+  /// Compiled to the loops of one instruction set, whatever the host prefers; none where this build or this host
+  /// does not have it (pack_instruction_sets).
+  static std::optional<PackPlan> compile_for(std::string_view instruction_set, const Layout& canonical,
+                                             std::int64_t extent);
 
   PackPlan(PackPlan&&) noexcept;
   PackPlan& operator=(PackPlan&&) noexcept;
@@ -34,13 +41,16 @@ class PackPlan {
   bool contiguous() const;
   /// Mean length of its contiguous runs, in bytes; 0 without data.
   double mean_run() const;
-  /// Data bytes per byte of the 64-byte lines that the item's data lie in: 1 where every line is used whole.
+  /// Data bytes per byte of the 64-byte lines that the data of many items lie in: 1 where every line is used whole.
   double line_density() const;
 
   /// Bytes [from, from + bytes) of the packed stream of `count` items at `items`, to `packed`.
   void pack(const void* items, std::int64_t count, std::int64_t from, void* packed, std::size_t bytes) const;
   /// The same bytes from `packed` into the items.
   void unpack(void* items, std::int64_t count, std::int64_t from, const void* packed, std::size_t bytes) const;
+
+  /// The instruction set of its loops.
+  std::string_view instruction_set() const;
 
   /// What `corewise explain datatype` shows: a line per loop and the kernel it runs.
   std::string describe() const;
@@ -53,6 +63,9 @@ class PackPlan {
 
   friend void copy_items(const PackPlan&, const void*, std::int64_t, const PackPlan&, void*, std::int64_t);
 };
+
+/// The instruction sets that this build has packing loops for and this host can run, the preferred one first.
+std::vector<std::string_view> pack_instruction_sets();
 
 /// From layout to layout without a packed stream in between: `source_count` items of one plan into `target_count`
 /// of another. As many bytes as both have; the two memories must not overlap.

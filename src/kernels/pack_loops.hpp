@@ -1,0 +1,235 @@
+// Loops that every instruction set shares, written on fixed block lengths that the compiler turns into its widest
+// registers. Included by the files of the instruction sets after they have chosen theirs, so everything here is in
+// an unnamed namespace: no file may see another's code.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "kernels/pack_kernels.hpp"
+
+namespace corewise::kernels {
+namespace {
+
+#define COREWISE_INLINE inline __attribute__((always_inline))
+
+/// N bytes by loads and stores of registers; N is small.
+template <std::size_t N>
+COREWISE_INLINE void copy_fixed(std::byte* to, const std::byte* from) {
+  __builtin_memcpy(to, from, N);
+}
+
+/// N to 2N bytes: two pieces that overlap, both read before either is written.
+template <std::size_t N>
+COREWISE_INLINE void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) {
+  struct Piece {
+    unsigned char data[N];
+  };
+  Piece first;
+  Piece last;
+  __builtin_memcpy(&first, from, N);
+  __builtin_memcpy(&last, from + bytes - N, N);
+  __builtin_memcpy(to, &first, N);
+  __builtin_memcpy(to + bytes - N, &last, N);
+}
+
+/// Any number of bytes without a call up to 256.
+COREWISE_INLINE void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes >= 16) {
+    if (bytes <= 32) {
+      copy_ends<16>(to, from, bytes);
+      return;
+    }
+    if (bytes > 256) {
+      __builtin_memcpy(to, from, bytes);
+      return;
+    }
+    std::size_t i = 0;
+    for (; i + 32 < bytes; i += 32) {
+      copy_fixed<32>(to + i, from + i);
+    }
+    copy_fixed<32>(to + bytes - 32, from + bytes - 32);
+    return;
+  }
+  if (bytes >= 8) {
+    copy_ends<8>(to, from, bytes);
+  } else if (bytes >= 4) {
+    copy_ends<4>(to, from, bytes);
+  } else if (bytes >= 2) {
+    copy_ends<2>(to, from, bytes);
+  } else if (bytes == 1) {
+    *to = *from;
+  }
+}
+
+/// Blocks of N bytes, N known to the compiler.
+template <std::size_t N>
+struct Fixed {
+  static constexpr std::int64_t length(const Blocks&) { return N; }
+  static constexpr std::int64_t length(const Table&) { return N; }
+  COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t) { copy_fixed<N>(to, from); }
+};
+
+/// Blocks of N to 2N bytes.
+template <std::size_t N>
+struct Ends {
+  static std::int64_t length(const Blocks& shape) { return shape.block; }
+  static std::int64_t length(const Table& shape) { return shape.block; }
+  COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+    copy_ends<N>(to, from, static_cast<std::size_t>(bytes));
+  }
+};
+
+/// Blocks of any length.
+struct Any {
+  static std::int64_t length(const Blocks& shape) { return shape.block; }
+  static std::int64_t length(const Table& shape) { return shape.block; }
+  COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+    copy_short(to, from, static_cast<std::size_t>(bytes));
+  }
+};
+
+/// Blocks that are long enough for a call.
+struct Long : Any {
+  COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+    __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
+  }
+};
+
+template <class Block>
+void pack_blocks(std::byte* packed, const std::byte* items, const Blocks& shape) {
+  const std::int64_t bytes = Block::length(shape);
+  for (std::int64_t row = 0; row < shape.rows; ++row) {
+    const std::byte* from = items + row * shape.row_stride;
+    for (std::int64_t i = 0; i < shape.count; ++i, from += shape.stride, packed += bytes) {
+      Block::copy(packed, from, bytes);
+    }
+  }
+}
+
+template <class Block>
+void unpack_blocks(std::byte* items, const std::byte* packed, const Blocks& shape) {
+  const std::int64_t bytes = Block::length(shape);
+  for (std::int64_t row = 0; row < shape.rows; ++row) {
+    std::byte* to = items + row * shape.row_stride;
+    for (std::int64_t i = 0; i < shape.count; ++i, to += shape.stride, packed += bytes) {
+      Block::copy(to, packed, bytes);
+    }
+  }
+}
+
+template <class Block>
+void pack_table(std::byte* packed, const std::byte* items, const Table& shape) {
+  const std::int64_t bytes = Block::length(shape);
+  for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
+    for (std::int64_t i = 0; i < shape.count; ++i, packed += bytes) {
+      Block::copy(packed, items + shape.offsets[i], bytes);
+    }
+  }
+}
+
+template <class Block>
+void unpack_table(std::byte* items, const std::byte* packed, const Table& shape) {
+  const std::int64_t bytes = Block::length(shape);
+  for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
+    for (std::int64_t i = 0; i < shape.count; ++i, packed += bytes) {
+      Block::copy(items + shape.offsets[i], packed, bytes);
+    }
+  }
+}
+
+inline void pack_runs(std::byte* packed, const std::byte* items, const Table& shape) {
+  for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
+    for (std::int64_t i = 0; i < shape.count; packed += shape.lengths[i], ++i) {
+      copy_short(packed, items + shape.offsets[i], static_cast<std::size_t>(shape.lengths[i]));
+    }
+  }
+}
+
+inline void unpack_runs(std::byte* items, const std::byte* packed, const Table& shape) {
+  for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
+    for (std::int64_t i = 0; i < shape.count; packed += shape.lengths[i], ++i) {
+      copy_short(items + shape.offsets[i], packed, static_cast<std::size_t>(shape.lengths[i]));
+    }
+  }
+}
+
+template <class Block>
+constexpr Kernels<Blocks> of_blocks(std::string_view name) {
+  return {pack_blocks<Block>, unpack_blocks<Block>, name, name};
+}
+
+template <class Block>
+constexpr Kernels<Table> of_table(std::string_view name) {
+  return {pack_table<Block>, unpack_table<Block>, name, name};
+}
+
+/// The plain loop for a block length.
+inline Kernels<Blocks> plain_blocks(std::int64_t block) {
+  switch (block) {
+    case 1:
+      return of_blocks<Fixed<1>>("block 1");
+    case 2:
+      return of_blocks<Fixed<2>>("block 2");
+    case 4:
+      return of_blocks<Fixed<4>>("block 4");
+    case 8:
+      return of_blocks<Fixed<8>>("block 8");
+    case 16:
+      return of_blocks<Fixed<16>>("block 16");
+    case 24:
+      return of_blocks<Fixed<24>>("block 24");
+    case 32:
+      return of_blocks<Fixed<32>>("block 32");
+    case 48:
+      return of_blocks<Fixed<48>>("block 48");
+    case 64:
+      return of_blocks<Fixed<64>>("block 64");
+    case 128:
+      return of_blocks<Fixed<128>>("block 128");
+    default:
+      break;
+  }
+  if (block > 8 && block < 16) {
+    return of_blocks<Ends<8>>("block 8 to 16");
+  }
+  if (block > 16 && block < 32) {
+    return of_blocks<Ends<16>>("block 16 to 32");
+  }
+  if (block > 32 && block < 64) {
+    return of_blocks<Ends<32>>("block 32 to 64");
+  }
+  return block <= 256 ? of_blocks<Any>("block up to 256") : of_blocks<Long>("long blocks");
+}
+
+/// The plain loop for a table.
+inline Kernels<Table> plain_table(const Table& shape) {
+  if (shape.lengths != nullptr) {
+    return {pack_runs, unpack_runs, "runs", "runs"};
+  }
+  switch (shape.block) {
+    case 1:
+      return of_table<Fixed<1>>("list of 1");
+    case 2:
+      return of_table<Fixed<2>>("list of 2");
+    case 4:
+      return of_table<Fixed<4>>("list of 4");
+    case 8:
+      return of_table<Fixed<8>>("list of 8");
+    case 16:
+      return of_table<Fixed<16>>("list of 16");
+    case 24:
+      return of_table<Fixed<24>>("list of 24");
+    case 32:
+      return of_table<Fixed<32>>("list of 32");
+    case 48:
+      return of_table<Fixed<48>>("list of 48");
+    case 64:
+      return of_table<Fixed<64>>("list of 64");
+    case 128:
+      return of_table<Fixed<128>>("list of 128");
+    default:
+      return shape.block <= 256 ? of_table<Any>("list up to 256") : of_table<Long>("list of long blocks");
+  }
+}
+
+}  // namespace
+}  // namespace corewise::kernels

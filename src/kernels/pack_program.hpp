@@ -1,0 +1,55 @@
+// A compiled layout, private to the room: a tree whose leaves are loops of pack_kernels.hpp.
+//
+// Contract: every node has an outermost loop of `members`, `unit` data bytes each (a sequence: of different sizes,
+// beginning at `starts`), so a place in the packed stream is found by one division or search per level. Items of a
+// message are members of the root, whose number comes with the call.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/pack.hpp"
+#include "kernels/pack_kernels.hpp"
+
+namespace corewise::kernels {
+
+struct Node {
+  enum class Kind : std::uint8_t {
+    run,       ///< `unit` contiguous bytes
+    row,       ///< members are blocks
+    rows,      ///< members are rows of blocks
+    table,     ///< members are all runs of a table
+    repeat,    ///< members are the child, `stride` apart
+    list,      ///< members are the child at each of `offsets`
+    sequence,  ///< members are the children
+  };
+
+  Kind kind = Kind::run;
+  std::int64_t offset = 0;
+  std::int64_t unit = 0;
+  std::int64_t members = 1;
+  std::int64_t size = 0;    ///< data bytes of all members
+  std::int64_t stride = 0;  ///< row: of blocks; rows: of rows; table, repeat: of members
+  Blocks blocks;            ///< row, rows: the shape of one member (`count`, `rows` are set by the call)
+  Kernels<Blocks> block_kernels;
+  std::int64_t table_block = 0;  ///< table: bytes of every run, 0 where they differ
+  std::vector<std::int64_t> offsets;
+  std::vector<std::int64_t> lengths;
+  std::vector<std::int64_t> starts;  ///< table of different runs, sequence: where each begins in the stream
+  Kernels<Table> table_kernels;
+  std::vector<Node> children;
+};
+
+struct PackPlan::Program {
+  Node root;                  ///< members: of any number of items
+  std::int64_t per_item = 1;  ///< members of the root that are one item
+  std::int64_t size = 0;      ///< data bytes of one item
+  std::int64_t extent = 0;
+  bool contiguous = false;
+  double mean_run = 0;
+  double line_density = 0;
+  const KernelSet* kernels = nullptr;
+};
+
+}  // namespace corewise::kernels

@@ -1,0 +1,405 @@
+// Plans against the slow reference `for_each_run`, which shares nothing with them: whole messages, every part of
+// small ones, guard bytes around every buffer and in every gap, for each instruction set of this host by name.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "kernels/pack.hpp"
+
+namespace corewise::kernels {
+namespace {
+
+using Bytes = std::vector<unsigned char>;
+
+constexpr std::size_t kGuard = 128;
+constexpr unsigned char kUntouched = 0xA5;
+
+Layout run(std::int64_t bytes, std::int64_t offset = 0) {
+  Layout layout;
+  layout.offset = offset;
+  layout.bytes = bytes;
+  return layout;
+}
+
+Layout repeat(std::int64_t count, std::int64_t stride, Layout child, std::int64_t offset = 0) {
+  Layout layout;
+  layout.kind = Layout::Kind::repeat;
+  layout.offset = offset;
+  layout.count = count;
+  layout.stride = stride;
+  layout.children.push_back(std::move(child));
+  return layout;
+}
+
+Layout list(std::vector<std::int64_t> offsets, Layout child, std::int64_t offset = 0) {
+  Layout layout;
+  layout.kind = Layout::Kind::list;
+  layout.offset = offset;
+  layout.offsets = std::move(offsets);
+  layout.children.push_back(std::move(child));
+  return layout;
+}
+
+Layout runs(std::vector<std::int64_t> offsets, std::vector<std::int64_t> lengths, std::int64_t offset = 0) {
+  Layout layout;
+  layout.kind = Layout::Kind::runs;
+  layout.offset = offset;
+  layout.offsets = std::move(offsets);
+  layout.lengths = std::move(lengths);
+  return layout;
+}
+
+Layout sequence(std::vector<Layout> children, std::int64_t offset = 0) {
+  Layout layout;
+  layout.kind = Layout::Kind::sequence;
+  layout.offset = offset;
+  layout.children = std::move(children);
+  return layout;
+}
+
+/// Items of a layout in a memory of their own, with guards, and what they look like packed.
+class Message {
+ public:
+  Message(const Layout& layout, std::int64_t extent, std::int64_t count, std::size_t alignment = 0)
+      : layout_(layout), extent_(extent), count_(count) {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    visit([&](std::int64_t at, std::int64_t bytes) {
+      low = std::min(low, at);
+      high = std::max(high, at + bytes);
+      size_ += static_cast<std::size_t>(bytes);
+    });
+    base_ = kGuard + alignment + static_cast<std::size_t>(-low);
+    memory_ = Bytes(base_ + static_cast<std::size_t>(high) + kGuard, kUntouched);
+  }
+
+  template <class Visit>
+  void visit(Visit&& visitor) const {
+    for (std::int64_t i = 0; i < count_; ++i) {
+      for_each_run(layout_, i * extent_, visitor);
+    }
+  }
+
+  void fill(Rng& rng) {
+    for (unsigned char& byte : memory_) {
+      byte = static_cast<unsigned char>(rng.next());
+    }
+  }
+
+  Bytes packed() const {
+    Bytes stream;
+    visit([&](std::int64_t at, std::int64_t bytes) {
+      const auto from = memory_.begin() + static_cast<std::ptrdiff_t>(base_) + at;
+      stream.insert(stream.end(), from, from + bytes);
+    });
+    return stream;
+  }
+
+  /// Bytes [from, from + bytes) of a stream written where they belong, run by run.
+  void unpack(const Bytes& stream, std::size_t from, std::size_t bytes) {
+    std::size_t place = 0;
+    visit([&](std::int64_t at, std::int64_t length) {
+      for (std::int64_t i = 0; i < length; ++i, ++place) {
+        if (place >= from && place < from + bytes) {
+          memory_[base_ + static_cast<std::size_t>(at + i)] = stream[place];
+        }
+      }
+    });
+  }
+
+  unsigned char* items() { return memory_.data() + base_; }
+  const Bytes& memory() const { return memory_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  Layout layout_;
+  std::int64_t extent_;
+  std::int64_t count_;
+  std::size_t size_ = 0;
+  std::size_t base_ = 0;
+  Bytes memory_;
+};
+
+struct Case {
+  Layout layout;
+  std::int64_t extent;
+  std::int64_t count;
+};
+
+void check_pack(const PackPlan& plan, const Case& what, std::size_t from, std::size_t bytes, std::size_t shift) {
+  Rng rng(from + 7 * bytes + shift);
+  Message message(what.layout, what.extent, what.count, shift);
+  message.fill(rng);
+  const Bytes all = message.packed();
+  Bytes expected(kGuard + shift, kUntouched);
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(from);
+  expected.insert(expected.end(), first, first + static_cast<std::ptrdiff_t>(bytes));
+  expected.insert(expected.end(), kGuard, kUntouched);
+  Bytes actual(expected.size(), kUntouched);
+  const Bytes before = message.memory();
+  plan.pack(message.items(), what.count, static_cast<std::int64_t>(from), actual.data() + kGuard + shift, bytes);
+  EXPECT_EQ(actual, expected) << "pack [" << from << ", +" << bytes << ")\n" << plan.describe();
+  EXPECT_EQ(message.memory(), before);
+}
+
+void check_unpack(const PackPlan& plan, const Case& what, std::size_t from, std::size_t bytes, std::size_t shift) {
+  Rng rng(from + 7 * bytes + shift);
+  Message actual(what.layout, what.extent, what.count, shift);
+  actual.fill(rng);
+  Message expected = actual;
+  Bytes stream(actual.size() + shift);
+  for (unsigned char& byte : stream) {
+    byte = static_cast<unsigned char>(rng.next());
+  }
+  const Bytes whole(stream.begin() + static_cast<std::ptrdiff_t>(shift), stream.end());
+  expected.unpack(whole, from, bytes);
+  plan.unpack(actual.items(), what.count, static_cast<std::int64_t>(from), stream.data() + shift + from, bytes);
+  EXPECT_EQ(actual.memory(), expected.memory()) << "unpack [" << from << ", +" << bytes << ")\n" << plan.describe();
+}
+
+void check(const PackPlan& plan, const Case& what, std::size_t shift = 0) {
+  const std::size_t size = Message(what.layout, what.extent, what.count).size();
+  check_pack(plan, what, 0, size, shift);
+  check_unpack(plan, what, 0, size, shift);
+}
+
+/// Whatever names an instruction set.
+class PackPlans : public testing::TestWithParam<std::string> {
+ protected:
+  static PackPlan compile(const Layout& layout, std::int64_t extent) {
+    return std::move(*PackPlan::compile_for(GetParam(), layout, extent));
+  }
+  static void check_case(const Case& what, std::size_t shift = 0) {
+    check(compile(what.layout, what.extent), what, shift);
+  }
+};
+
+TEST_P(PackPlans, ForcedSetIsTheOneThatRuns) {
+  EXPECT_EQ(compile(run(8), 16).instruction_set(), GetParam());
+}
+
+TEST_P(PackPlans, EveryBlockLengthAndDistance) {
+  for (std::int64_t block = 1; block <= 160; ++block) {
+    for (const std::int64_t gap : {1, 3, 8, 40, 200}) {
+      for (const std::int64_t count : {1, 7, 33}) {
+        check_case({repeat(count, block + gap, run(block)), count * (block + gap), 1},
+                   static_cast<std::size_t>((block + count) % 16));
+      }
+    }
+  }
+}
+
+TEST_P(PackPlans, ElementsAtEveryCountAndAlignment) {
+  for (const std::int64_t block : {1, 2, 4, 8, 12, 16, 24, 32, 48, 64}) {
+    for (const std::int64_t stride : {block + 1, 2 * block, 3 * block, 4 * block, 5 * block + 3, block + 256}) {
+      const PackPlan plan = compile(run(block), stride);
+      for (std::int64_t count = 1; count <= 40; ++count) {
+        check(plan, {run(block), stride, count}, static_cast<std::size_t>(count) % 64);
+      }
+    }
+  }
+}
+
+TEST_P(PackPlans, NegativeStrides) {
+  for (const std::int64_t block : {1, 2, 3, 4, 8, 16, 24, 32, 64, 100, 300}) {
+    for (const std::int64_t stride : {-block - 1, -2 * block, -3 * block - 5}) {
+      check_case({repeat(19, stride, run(block)), 10, 1}, 3);
+      check_case({repeat(5, 1000, repeat(19, stride, run(block), 7)), 5000, 2}, 3);
+      check_case({repeat(5, -9000, repeat(19, stride, run(block))), 5, 1}, 3);
+    }
+  }
+}
+
+TEST_P(PackPlans, SourcesWhoseBlocksOverlap) {
+  for (const std::int64_t block : {2, 4, 8, 16, 24, 32, 64, 100, 300}) {
+    for (const std::int64_t stride : {std::int64_t{0}, std::int64_t{1}, block / 2, block - 1, 1 - block}) {
+      check_case({repeat(37, stride, run(block)), 5, 1});
+      check_case({repeat(3, 11, repeat(13, stride, run(block))), 5, 2});
+    }
+  }
+}
+
+TEST_P(PackPlans, TwoDimensions) {
+  for (const std::int64_t block : {1, 2, 4, 6, 8, 16, 24, 32, 64, 96}) {
+    for (const std::int64_t count : {2, 3, 4, 5, 8, 11}) {
+      check_case({repeat(6, 4 * block * count, repeat(count, 2 * block, run(block))), 10000, 2}, 5);
+      check_case({repeat(6, block + 1, repeat(count, 100 * block, run(block))), 100000, 2}, 5);
+    }
+  }
+}
+
+TEST_P(PackPlans, TablesOfEqualRuns) {
+  for (const std::int64_t block : {1, 2, 3, 4, 8, 12, 16, 20, 32, 40, 64, 128, 300}) {
+    for (const std::int64_t count : {2, 3, 7, 8, 9, 17, 100}) {
+      std::vector<std::int64_t> offsets;
+      for (std::int64_t i = 0; i < count; ++i) {
+        offsets.push_back((i * 11 % count) * 2 * block + i % 2);
+      }
+      check_case({list(offsets, run(block, 3)), 2 * block * count + 5, 3}, 9);
+    }
+  }
+}
+
+TEST_P(PackPlans, TablesOfDifferentRuns) {
+  for (const std::int64_t scale : {1, 2, 4, 8, 37}) {
+    check_case(
+        {runs({0, 10 * scale, 3 * scale, 30 * scale}, {scale, 2 * scale, 3 * scale, 5 * scale}), 40 * scale, 9},
+        static_cast<std::size_t>(scale % 8));
+    check_case({runs({-50 * scale, 9}, {3 * scale, 300}), 1000, 3});
+  }
+}
+
+TEST_P(PackPlans, RecordsOfAProgram) {
+  const Layout record = runs({0, 8, 20}, {8, 4, 2});
+  check_case({record, 24, 100});
+  check_case({repeat(50, 24, record), 2000, 3});
+  check_case({list({0, 96, 24, 480}, record), 600, 5});
+  check_case({sequence({record, run(7, 30), repeat(4, 10, run(3), 40)}), 80, 5});
+}
+
+TEST_P(PackPlans, EveryPartOfAMessage) {
+  const std::vector<Case> cases = {
+      {run(5), 8, 6},
+      {repeat(5, 7, run(3)), 40, 3},
+      {repeat(3, 40, repeat(4, 8, run(4), 1)), 150, 2},
+      {repeat(2, 200, repeat(3, 40, repeat(4, 8, run(2), 1))), 500, 2},
+      {list({0, 30, 13}, run(9)), 45, 3},
+      {runs({0, 30, 13}, {9, 2, 11}), 45, 3},
+      {list({0, 700, 300}, repeat(40, 7, run(2), 3)), 1000, 1},
+      {sequence({repeat(20, 3, run(1)), repeat(45, 6, run(2), 80), run(9, 400)}), 500, 2},
+  };
+  for (const Case& what : cases) {
+    const PackPlan plan = compile(what.layout, what.extent);
+    const std::size_t size = Message(what.layout, what.extent, what.count).size();
+    for (std::size_t from = 0; from <= size; ++from) {
+      for (std::size_t bytes = 0; from + bytes <= size; bytes += 1 + bytes / 9) {
+        check_pack(plan, what, from, bytes, from % 8);
+        check_unpack(plan, what, from, bytes, bytes % 8);
+      }
+    }
+  }
+}
+
+std::int64_t draw(Rng& rng, std::int64_t bound) {
+  return static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(bound)));
+}
+
+/// A random layout of at most `depth` levels, its members apart from each other, and the bytes that it spans.
+std::pair<Layout, std::int64_t> random_layout(Rng& rng, int depth) {
+  const std::int64_t gap = draw(rng, 9);
+  if (depth == 0 || rng.below(5) == 0) {
+    const std::int64_t bytes = 1 + draw(rng, draw(rng, 3) == 0 ? 400 : 20);
+    return {run(bytes, gap), gap + bytes};
+  }
+  const std::int64_t count = 2 + draw(rng, 6);
+  if (rng.below(4) == 0) {
+    std::vector<Layout> children;
+    std::int64_t at = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      auto [child, span] = random_layout(rng, depth - 1);
+      child.offset += at;
+      at += span + draw(rng, 5);
+      children.push_back(std::move(child));
+    }
+    return {sequence(std::move(children), gap), gap + at};
+  }
+  auto [child, span] = random_layout(rng, depth - 1);
+  const std::int64_t stride = span + draw(rng, 30);
+  if (rng.below(2) == 0) {
+    return {repeat(count, stride, std::move(child), gap), gap + count * stride};
+  }
+  std::vector<std::int64_t> offsets;
+  for (std::int64_t i = 0; i < count; ++i) {
+    offsets.push_back((i * 11 % count) * stride + draw(rng, stride - span + 1));
+  }
+  std::sort(offsets.begin(), offsets.end());
+  return {list(std::move(offsets), std::move(child), gap), gap + count * stride};
+}
+
+TEST_P(PackPlans, RandomLayoutsAndParts) {
+  Rng rng(7);
+  for (int i = 0; i < 300; ++i) {
+    const auto [layout, span] = random_layout(rng, 3);
+    const Case what = {layout, span + draw(rng, 20), 1 + draw(rng, 3)};
+    const PackPlan plan = compile(what.layout, what.extent);
+    check(plan, what, rng.below(16));
+    const std::size_t size = Message(what.layout, what.extent, what.count).size();
+    for (int part = 0; part < 8; ++part) {
+      const std::size_t from = rng.below(size);
+      const std::size_t bytes = rng.below(size - from + 1);
+      check_pack(plan, what, from, bytes, 1);
+      check_unpack(plan, what, from, bytes, 1);
+    }
+  }
+}
+
+TEST_P(PackPlans, CopiesFromLayoutToLayout) {
+  Rng rng(11);
+  for (int i = 0; i < 200; ++i) {
+    const auto [from, from_span] = random_layout(rng, 3);
+    const auto [to, to_span] = random_layout(rng, 3);
+    Message source(from, from_span, 3);
+    Message target(to, to_span, 5, rng.below(8));
+    source.fill(rng);
+    target.fill(rng);
+    Message expected = target;
+    const std::size_t bytes = std::min(source.size(), target.size());
+    Bytes stream = source.packed();
+    stream.resize(std::max(source.size(), target.size()));
+    expected.unpack(stream, 0, bytes);
+    copy_items(compile(from, from_span), source.items(), 3, compile(to, to_span), target.items(), 5);
+    ASSERT_EQ(target.memory(), expected.memory());
+  }
+}
+
+INSTANTIATE_TEST_CASE_P(Sets, PackPlans, testing::ValuesIn([] {
+                          std::vector<std::string> names;
+                          for (const std::string_view name : pack_instruction_sets()) {
+                            names.emplace_back(name);
+                          }
+                          return names;
+                        }()),
+                        [](const testing::TestParamInfo<std::string>& set) { return set.param; });
+
+TEST(PackPlan, AnUnknownInstructionSetIsNone) {
+  EXPECT_FALSE(PackPlan::compile_for("", run(8), 16).has_value());
+  EXPECT_FALSE(PackPlan::compile_for("avx1024", run(8), 16).has_value());
+}
+
+TEST(PackPlan, TheFirstInstructionSetIsTheOneItPrefers) {
+  ASSERT_FALSE(pack_instruction_sets().empty());
+  EXPECT_EQ(PackPlan::compile(run(8), 16).instruction_set(), pack_instruction_sets().front());
+  EXPECT_EQ(pack_instruction_sets().back(), "generic");
+}
+
+TEST(PackPlan, Facts) {
+  const PackPlan strided = PackPlan::compile(repeat(4, 128, run(16)), 512);
+  EXPECT_EQ(strided.size(), 64);
+  EXPECT_FALSE(strided.contiguous());
+  EXPECT_DOUBLE_EQ(strided.mean_run(), 16);
+  EXPECT_DOUBLE_EQ(strided.line_density(), 0.25);
+  EXPECT_TRUE(PackPlan::compile(run(24), 24).contiguous());
+  EXPECT_FALSE(PackPlan::compile(run(24), 32).contiguous());
+  EXPECT_DOUBLE_EQ(PackPlan::compile(run(8), 16).line_density(), 0.5);
+  EXPECT_DOUBLE_EQ(PackPlan::compile(run(64), 64).line_density(), 1);
+}
+
+TEST(PackPlan, WithoutData) {
+  const PackPlan plan = PackPlan::compile(run(0), 0);
+  EXPECT_EQ(plan.size(), 0);
+  EXPECT_DOUBLE_EQ(plan.mean_run(), 0);
+  EXPECT_DOUBLE_EQ(plan.line_density(), 0);
+  unsigned char byte = kUntouched;
+  plan.pack(&byte, 5, 0, &byte, 0);
+  plan.unpack(&byte, 5, 0, &byte, 0);
+  EXPECT_EQ(byte, kUntouched);
+}
+
+}  // namespace
+}  // namespace corewise::kernels
