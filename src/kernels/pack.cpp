@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kernels/pack_program.hpp"
+#include "kernels/simplify.hpp"
 
 namespace corewise::kernels {
 namespace {
