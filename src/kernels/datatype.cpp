@@ -1,5 +1,6 @@
-// The constructors: a layout and the bounds of its type map, side by side. Contract in datatype.hpp.
-// SPDX-License-Identifier: BSD-3-Clause
+// The constructors: a layout and the bounds of its type map, side by side. Contract in datatype.hpp. Every node
+// holds a copy of its children, so that what would hold many copies of one layout is built as a list over one; and
+// what has no data leaves no node behind. SPDX-License-Identifier: BSD-3-Clause
 #include "kernels/datatype.hpp"
 
 #include <algorithm>
@@ -83,6 +84,11 @@ std::optional<Layout> dense_item(const Datatype& type) {
   return run && run->bytes == type.extent ? run : std::nullopt;
 }
 
+/// The layout, simplified where it is too deep.
+Layout shallow(Layout layout) {
+  return depth_of(layout) > kDeepest ? simplify(std::move(layout)) : std::move(layout);
+}
+
 // Bounds of a type map (MPI-4.1, 5.1.6 and 5.1.7)
 // ----------------------------------------------------------------------
 
@@ -137,8 +143,10 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t unit) {
 
 Datatype Bounds::finish(Layout layout) const {
   Datatype type;
-  type.layout = depth_of(layout) > kDeepest ? simplify(std::move(layout)) : std::move(layout);
-  type.size = size_of(type.layout);
+  if (data_.any) {
+    type.layout = shallow(std::move(layout));
+    type.size = size_of(type.layout);
+  }
   type.alignment = alignment_;
   type.marked = marked_;
   if (data_.any) {
@@ -247,6 +255,50 @@ Datatype blocks_of(Blocks blocks, const Datatype& old) {
   return bounds.finish(unequal_blocks(blocks, old));
 }
 
+// Members of a structure
+// ---------------------------------------------------------------------------------------------
+
+/// All of types whose items lie one after the other without a gap.
+Layout dense_members(std::span<const std::int64_t> lengths, std::span<const std::int64_t> displacements,
+                     std::span<const Datatype> types) {
+  Blocks blocks;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const Layout item = dense_item(types[i]).value_or(Layout{});
+    blocks.offsets.push_back(displacements[i] + item.offset);
+    blocks.lengths.push_back(lengths[i] * item.bytes);
+  }
+  return runs_of(std::move(blocks.offsets), std::move(blocks.lengths));
+}
+
+/// Member `i` as the one before it: a list then holds one layout for both.
+bool same_member(std::size_t i, std::span<const std::int64_t> lengths, std::span<const Datatype> types) {
+  return lengths[i] == lengths[i - 1] && types[i].extent == types[i - 1].extent &&
+         types[i].layout == types[i - 1].layout;
+}
+
+Layout member_by_member(std::span<const std::int64_t> lengths, std::span<const std::int64_t> displacements,
+                        std::span<const Datatype> types) {
+  std::vector<Layout> members;
+  for (std::size_t from = 0, to = 0; from < types.size(); from = to) {
+    to = from + 1;
+    while (to < types.size() && same_member(to, lengths, types)) {
+      ++to;
+    }
+    if (lengths[from] == 0 || types[from].size == 0) {
+      continue;
+    }
+    Layout block = block_of(lengths[from], types[from]);
+    if (to - from == 1) {
+      block.offset = displacements[from];
+      members.push_back(std::move(block));
+    } else {
+      const auto begin = displacements.begin() + static_cast<std::ptrdiff_t>(from);
+      members.push_back(list_of({begin, begin + static_cast<std::ptrdiff_t>(to - from)}, std::move(block)));
+    }
+  }
+  return sequence_of(std::move(members));
+}
+
 std::vector<std::int64_t> scaled(std::span<const std::int64_t> values, std::int64_t factor) {
   std::vector<std::int64_t> result(values.begin(), values.end());
   for (std::int64_t& value : result) {
@@ -292,12 +344,14 @@ Share share_of(std::int64_t size, Distribution distribution, std::int64_t darg, 
     return {0, size, 0, 1, 0, 0};
   }
   const bool by_block = distribution == Distribution::block;
-  const std::int64_t block = darg != kDefaultDarg ? darg : by_block ? (size + processes - 1) / processes : 1;
+  const std::int64_t wanted = darg != kDefaultDarg ? darg : by_block ? (size + processes - 1) / processes : 1;
+  const std::int64_t block = std::min(wanted, size);
   Share share{coordinate * block, block, block * processes, 0, 0, 0};
   const std::int64_t left = std::max<std::int64_t>(size - share.first, 0);
   share.whole = left / share.apart + (left % share.apart >= block ? 1 : 0);
   share.rest = left % share.apart >= block ? 0 : left % share.apart;
   share.rest_at = share.first + share.whole * share.apart;
+  share.apart = share.whole < 2 ? 0 : share.apart;
   return share;
 }
 
@@ -390,27 +444,13 @@ Datatype hindexed_block(std::int64_t blocklength, std::span<const std::int64_t> 
 Datatype structure(std::span<const std::int64_t> blocklengths, std::span<const std::int64_t> byte_displacements,
                    std::span<const Datatype> types) {
   Bounds bounds;
-  Blocks dense;
-  std::vector<Layout> members;
+  bool dense = true;
   for (std::size_t i = 0; i < types.size(); ++i) {
     bounds.add_block(types[i], byte_displacements[i], blocklengths[i]);
+    dense = dense && dense_item(types[i]).has_value();
   }
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    const std::optional<Layout> item = dense_item(types[i]);
-    if (!item) {
-      break;
-    }
-    dense.offsets.push_back(byte_displacements[i] + item->offset);
-    dense.lengths.push_back(blocklengths[i] * item->bytes);
-  }
-  if (dense.offsets.size() == types.size()) {
-    return bounds.finish(runs_of(std::move(dense.offsets), std::move(dense.lengths)));
-  }
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    members.push_back(block_of(blocklengths[i], types[i]));
-    members.back().offset = byte_displacements[i];
-  }
-  return bounds.finish(sequence_of(std::move(members)));
+  return bounds.finish(dense ? dense_members(blocklengths, byte_displacements, types)
+                             : member_by_member(blocklengths, byte_displacements, types));
 }
 
 Datatype subarray(std::span<const std::int64_t> sizes, std::span<const std::int64_t> subsizes,
@@ -423,8 +463,8 @@ Datatype subarray(std::span<const std::int64_t> sizes, std::span<const std::int6
   bool any = true;
   for (std::size_t step = 0; step < sizes.size(); ++step) {
     const std::size_t i = dimension(step, sizes.size(), order);
-    layout = repeat_of(subsizes[i], stride, std::move(layout));
-    layout.offset = starts[i] * stride;
+    layout = shallow(repeat_of(subsizes[i], stride, std::move(layout)));
+    layout.offset += starts[i] * stride;
     first += starts[i] * stride;
     last += (starts[i] + subsizes[i] - 1) * stride;
     any = any && subsizes[i] > 0;
@@ -450,10 +490,12 @@ Datatype darray(std::int64_t size, std::int64_t rank, std::span<const std::int64
   for (std::size_t step = 0; step < gsizes.size(); ++step) {
     const std::size_t i = dimension(step, gsizes.size(), order);
     const Share share = share_of(gsizes[i], distributions[i], dargs[i], psizes[i], coordinates[i]);
-    layout = shared_layout(share, stride, layout);
-    first += share.lowest() * stride;
-    last += share.highest() * stride;
     any = any && share.indexes() > 0;
+    if (any) {
+      layout = shallow(shared_layout(share, stride, layout));
+      first += share.lowest() * stride;
+      last += share.highest() * stride;
+    }
     stride *= gsizes[i];
   }
   if (any) {
