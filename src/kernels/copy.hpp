@@ -1,0 +1,130 @@
+// Copies of contiguous bytes: every kernel under its own name, and the choice among them.
+//
+// Contract: a kernel copies `bytes` bytes from `from` to `to`, as memcpy does: any address and any length will do,
+// 0 included, the two blocks must not overlap, nothing outside them is read or written. Kernels never fail,
+// allocate or block, and what they wrote is visible to whoever sees a later release store of the same thread: those
+// that write past the caches end with a fence. A kernel whose instruction set the processor lacks must not be
+// called (`available`).
+//
+// Nothing here knows what is fast. `copy` uses the library's memcpy until it is given a tuning, which is measured
+// on the machine (copy_calibrate.hpp) or read from a file that was (docs/formats/copy-tuning.md). Source of
+// `naive`, `read_allocate` and `four_stream`: paper 004, section 3. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace corewise::kernels {
+
+using CopyFunction = void (*)(void* to, const void* from, std::size_t bytes);
+
+struct CopyKernel {
+  std::string_view name;
+  std::string_view instructions;  ///< what the processor must have; "any" where nothing
+  std::string_view what;          ///< in a line
+  bool streams;                   ///< writes past the caches: not for a reader that comes soon
+  bool (*available)();            ///< on this processor
+  CopyFunction run;               ///< null where the build is for another architecture
+};
+
+/// All kernels of all architectures, in the order in which they are shown; those of other architectures are
+/// not available. `memcpy` is the first.
+std::span<const CopyKernel> copy_kernels();
+
+/// The kernel of that name, null where there is none.
+const CopyKernel* find_copy_kernel(std::string_view name);
+
+/// Who reads the target next.
+enum class Audience : std::uint8_t {
+  self,             ///< this core, soon
+  other_core_soon,  ///< another core: a message
+  nobody_soon,      ///< nobody before it has left the caches
+};
+inline constexpr std::array<std::string_view, 3> audience_names = {"self", "other", "nobody"};
+
+/// How the two addresses lie to each other, which decides what a processor can do at its best.
+enum class CopyAlignment : std::uint8_t {
+  same,      ///< both at the same place of their 64-byte lines
+  shifted,   ///< at different places of their lines
+  aliasing,  ///< the target begins less than 1 KB after the source, modulo 4 KB: loads look like they read the
+             ///< stores before them
+};
+inline constexpr std::array<std::string_view, 3> alignment_names = {"same", "shifted", "aliasing"};
+
+CopyAlignment copy_alignment(const void* to, const void* from);
+
+/// Which kernel copies what: for each audience and alignment, one kernel per octave of sizes [2^k, 2^(k+1)).
+struct CopyTuning {
+  static constexpr std::size_t octaves = 64;  ///< by std::bit_width of the size
+  using Row = std::array<const CopyKernel*, octaves + 1>;
+  std::array<std::array<Row, alignment_names.size()>, audience_names.size()> rows;
+
+  /// memcpy throughout.
+  CopyTuning();
+  bool operator==(const CopyTuning&) const = default;
+};
+
+/// One line: "self.same=memcpy,avx512@2048,memcpy@16384;self.shifted=memcpy;..." Sizes are bytes, powers of two,
+/// rising; a kernel serves from its size on; what is left out is memcpy.
+std::string format_copy_tuning(const CopyTuning& tuning);
+
+/// None for a text that is not of this form, or names a kernel that is unknown or not available here; `why` says in
+/// a few words what is wrong.
+std::optional<CopyTuning> parse_copy_tuning(std::string_view text, std::string* why = nullptr);
+
+/// Makes `copy` use it from now on, in all threads. A tuning that has once been set is kept for the life of the
+/// process: another thread may be reading it.
+void set_copy_tuning(const CopyTuning& tuning);
+
+/// The tuning in use.
+const CopyTuning& copy_tuning();
+
+/// Up to here `copy` is inline, whatever the tuning says: a call would cost more than the bytes.
+inline constexpr std::size_t copy_inline_limit = 128;
+
+/// The kernel that `copy` runs for a size above `copy_inline_limit`.
+const CopyKernel& chosen_copy(const void* to, const void* from, std::size_t bytes, Audience audience);
+
+/// For sizes above `copy_inline_limit`; callers want `copy`.
+void copy_chosen(void* to, const void* from, std::size_t bytes, Audience audience);
+
+namespace detail {
+
+struct Sixteen {
+  std::uint64_t words[2];
+};
+
+/// `Pairs` words from the beginning on, and as many up to the end: they overlap or meet.
+template <class Word, std::size_t Pairs>
+inline void copy_from_both_ends(void* to, const void* from, std::size_t bytes) {
+  std::array<Word, 2 * Pairs> words;
+  constexpr std::size_t side = Pairs * sizeof(Word);
+  const auto* source = static_cast<const unsigned char*>(from);
+  auto* target = static_cast<unsigned char*>(to);
+  std::memcpy(words.data(), source, side);
+  std::memcpy(words.data() + Pairs, source + bytes - side, side);
+  std::memcpy(target, words.data(), side);
+  std::memcpy(target + bytes - side, words.data() + Pairs, side);
+}
+
+}  // namespace detail
+
+/// Copies by the kernel that the tuning has for this size, alignment and audience.
+inline void copy(void* to, const void* from, std::size_t bytes, Audience audience) {
+  if (bytes > copy_inline_limit) return copy_chosen(to, from, bytes, audience);
+  if (bytes > 64) return detail::copy_from_both_ends<detail::Sixteen, 4>(to, from, bytes);
+  if (bytes > 32) return detail::copy_from_both_ends<detail::Sixteen, 2>(to, from, bytes);
+  if (bytes >= 16) return detail::copy_from_both_ends<detail::Sixteen, 1>(to, from, bytes);
+  if (bytes >= 8) return detail::copy_from_both_ends<std::uint64_t, 1>(to, from, bytes);
+  if (bytes >= 4) return detail::copy_from_both_ends<std::uint32_t, 1>(to, from, bytes);
+  if (bytes >= 2) return detail::copy_from_both_ends<std::uint16_t, 1>(to, from, bytes);
+  if (bytes == 1) *static_cast<unsigned char*>(to) = *static_cast<const unsigned char*>(from);
+}
+
+}  // namespace corewise::kernels
