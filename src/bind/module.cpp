@@ -22,4 +22,5 @@ NB_MODULE(_core, module) {
   corewise::bind::bind_events(module);
   corewise::bind::bind_waits(module);
   corewise::bind::bind_trace(module);
+  corewise::bind::bind_datatype(module);
 }
