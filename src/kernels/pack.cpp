@@ -23,7 +23,11 @@ constexpr std::int64_t kSampledRuns = 8192;
 constexpr std::int64_t kLine = 64;
 
 std::vector<const KernelSet*> usable_sets() {
-  static constexpr std::array all = {&kPackGeneric};
+  static constexpr std::array all = {
+#if defined(__x86_64__)
+      &kPackAvx512,
+#endif
+      &kPackGeneric};
   std::vector<const KernelSet*> usable;
   std::copy_if(all.begin(), all.end(), std::back_inserter(usable),
                [](const KernelSet* set) { return set->available(); });
@@ -100,6 +104,7 @@ class Compiler {
     }
     if (node.kind == Kind::table && node.members == 1) {
       node.stride = stride;
+      use_window(node, pieces_of(node));
       return resized(std::move(node), count);
     }
     Node outer;
@@ -139,6 +144,7 @@ class Compiler {
     node.stride = stride;
     node.blocks = {block.size, stride, count, 0, 1};
     node.block_kernels = kernels_.blocks(node.blocks);
+    use_window(node, {{0, block.size}});
     return resized(std::move(node), count);
   }
 
@@ -150,7 +156,39 @@ class Compiler {
     node.stride = stride;
     node.blocks = {inner.unit, inner.stride, inner.members, stride, count};
     node.block_kernels = kernels_.blocks(node.blocks);
+    if (inner.unit * inner.members <= static_cast<std::int64_t>(kWindowBytes)) {
+      use_window(node, pieces_of(inner));
+      node.window_of_rows = node.window != nullptr;
+    }
+    if (node.window == nullptr) {
+      set_window(node, make_window(std::vector<Piece>{{0, inner.unit}}, inner.stride, kernels_.windows));
+    }
     return resized(std::move(node), count);
+  }
+
+  /// The runs of one member of a table, or of a row.
+  static std::vector<Piece> pieces_of(const Node& node) {
+    std::vector<Piece> pieces;
+    if (node.kind == Kind::row) {
+      for (std::int64_t i = 0; i < node.members; ++i) {
+        pieces.push_back({i * node.stride, node.unit});
+      }
+    }
+    for (std::size_t i = 0; i < node.offsets.size(); ++i) {
+      pieces.push_back({node.offsets[i], node.table_block != 0 ? node.table_block : node.lengths[i]});
+    }
+    return pieces;
+  }
+
+  void use_window(Node& node, const std::vector<Piece>& pieces) const {
+    set_window(node, make_window(pieces, node.stride, kernels_.windows));
+  }
+
+  void set_window(Node& node, std::unique_ptr<const Window> window) const {
+    node.window = std::move(window);
+    if (node.window != nullptr) {
+      node.window_kernels = kernels_.window(*node.window);
+    }
   }
 
   /// Few runs that are not evenly spaced blocks.
@@ -275,6 +313,11 @@ std::string names_of(const Kernels<Shape>& kernels) {
 /// What one node's loop does, all lengths in bytes.
 std::string loop_of(const Node& node) {
   std::ostringstream out;
+  if (node.window != nullptr) {
+    out << "[windows of " << node.window->vectors << " vectors for " << node.window->group
+        << (node.kind == Kind::row || (node.kind == Kind::rows && !node.window_of_rows) ? " blocks] "
+                                                                                        : " members] ");
+  }
   switch (node.kind) {
     case Kind::run:
       out << node.unit << " bytes";

@@ -15,6 +15,6 @@ Kernels<Blocks> blocks(const Blocks& shape) {
 
 }  // namespace
 
-extern const KernelSet kPackGeneric = {"generic", always, blocks, plain_table};
+extern const KernelSet kPackGeneric = {"generic", always, blocks, plain_table, {}, nullptr};
 
 }  // namespace corewise::kernels

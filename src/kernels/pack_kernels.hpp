@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kernels/pack_window.hpp"
+
 namespace corewise::kernels {
 
 /// Equal blocks at even distances in one or two dimensions; all lengths in bytes.
@@ -46,6 +48,8 @@ struct KernelSet {
   bool (*available)();
   Kernels<Blocks> (*blocks)(const Blocks& shape);
   Kernels<Table> (*table)(const Table& shape);
+  WindowLimits windows;
+  WindowKernels (*window)(const Window& shape);  ///< null where `windows` has no vectors
 };
 
 /// In the order of preference; a set that this build's architecture does not have is absent.

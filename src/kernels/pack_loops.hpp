@@ -17,6 +17,11 @@ COREWISE_INLINE void copy_fixed(std::byte* to, const std::byte* from) {
   __builtin_memcpy(to, from, N);
 }
 
+/// Keeps a compiler from turning a loop into gather and scatter instructions, which lose here.
+COREWISE_INLINE void keep_scalar() {
+  asm volatile("" ::: "memory");
+}
+
 /// N to 2N bytes: two pieces that overlap, both read before either is written.
 template <std::size_t N>
 COREWISE_INLINE void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -101,6 +106,7 @@ void pack_blocks(std::byte* packed, const std::byte* items, const Blocks& shape)
     const std::byte* from = items + row * shape.row_stride;
     for (std::int64_t i = 0; i < shape.count; ++i, from += shape.stride, packed += bytes) {
       Block::copy(packed, from, bytes);
+      keep_scalar();
     }
   }
 }
@@ -112,6 +118,7 @@ void unpack_blocks(std::byte* items, const std::byte* packed, const Blocks& shap
     std::byte* to = items + row * shape.row_stride;
     for (std::int64_t i = 0; i < shape.count; ++i, to += shape.stride, packed += bytes) {
       Block::copy(to, packed, bytes);
+      keep_scalar();
     }
   }
 }
@@ -122,6 +129,7 @@ void pack_table(std::byte* packed, const std::byte* items, const Table& shape) {
   for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
     for (std::int64_t i = 0; i < shape.count; ++i, packed += bytes) {
       Block::copy(packed, items + shape.offsets[i], bytes);
+      keep_scalar();
     }
   }
 }
@@ -132,6 +140,7 @@ void unpack_table(std::byte* items, const std::byte* packed, const Table& shape)
   for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
     for (std::int64_t i = 0; i < shape.count; ++i, packed += bytes) {
       Block::copy(items + shape.offsets[i], packed, bytes);
+      keep_scalar();
     }
   }
 }

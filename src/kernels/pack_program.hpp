@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "kernels/pack.hpp"
@@ -38,6 +39,9 @@ struct Node {
   std::vector<std::int64_t> lengths;
   std::vector<std::int64_t> starts;  ///< table of different runs, sequence: where each begins in the stream
   Kernels<Table> table_kernels;
+  std::unique_ptr<const Window> window;  ///< row, rows, table: for members; rows too: for blocks of a row
+  bool window_of_rows = false;           ///< rows: whether members of the window are rows
+  WindowKernels window_kernels;
   std::vector<Node> children;
 };
 

@@ -106,8 +106,31 @@ class Walk {
     }
   }
 
+  static void run_window(const Node& node, std::int64_t members, Items items, Stream stream) {
+    if constexpr (packing) {
+      node.window_kernels.pack(stream, items, *node.window, members);
+    } else {
+      node.window_kernels.unpack(items, stream, *node.window, members);
+    }
+  }
+
+  /// Whole members by windows: of members, or of the blocks of every row.
+  static void windows(const Node& node, std::int64_t count, Items items, Stream stream) {
+    if (node.kind != Kind::rows || node.window_of_rows) {
+      run_window(node, count, items, stream);
+      return;
+    }
+    for (std::int64_t row = 0; row < count; ++row, stream += node.unit) {
+      run_window(node, node.blocks.count, items + row * node.stride, stream);
+    }
+  }
+
   /// Whole members, from `first` on.
   static void middle(const Node& node, std::int64_t first, std::int64_t count, Items items, Stream stream) {
+    if (node.window != nullptr) {
+      windows(node, count, items + first * node.stride, stream);
+      return;
+    }
     switch (node.kind) {
       case Kind::run:
         return;
