@@ -31,7 +31,7 @@
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kSets{"constant", "elements", "columns", "applications"};
+constexpr std::array<std::string_view, 5> kSets{"constant", "elements", "columns", "applications", "grid"};
 constexpr std::array<std::string_view, 5> kDirections{"send", "receive", "both", "pack", "unpack"};
 constexpr std::array<std::string_view, 8> kWays{"contiguous", "datatype",        "mpi-pack", "loop",
                                                 "assignment", "memcpy-prefetch", "memcpy",   "manual"};
@@ -86,7 +86,9 @@ bool read_cpus(std::string_view text, std::vector<int>& out) {
 
 std::vector<arguments::Option> table(Options& o) {
   return {
-      {"--set", "A,B", "constant (32 KB by element size), elements (1024 by size), columns, applications",
+      {"--set", "A,B",
+       "constant (32 KB by element size), elements (1024 by size), columns, applications, grid (bytes by element "
+       "size)",
        [&o](std::string_view text) { return read_names(text, kSets, o.sets); }},
       {"--cases", "A,B", "only these cases, e.g. constant/64,mg_x/34",
        [&o](std::string_view text) { return read_cases(text, o.only); }},

@@ -148,6 +148,17 @@ std::vector<std::size_t> powers(std::size_t from, std::size_t to, std::size_t fa
   return values;
 }
 
+/// Sizes of a message by lengths of its elements, as far as there are two of them.
+std::vector<std::string> grid_names(bool quick) {
+  std::vector<std::string> names;
+  for (const std::size_t bytes : powers(512, 2048 * 1024, quick ? 512 : 8)) {
+    for (const std::size_t block : powers(4, std::min<std::size_t>(bytes / 2, 16384), quick ? 16 : 2)) {
+      names.push_back("grid/" + std::to_string(bytes) + "/" + std::to_string(block));
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 Case strided_case(std::string name, std::size_t block, std::size_t count, std::size_t stride) {
@@ -171,6 +182,7 @@ std::vector<std::string> case_names(const std::string& set, bool quick) {
   if (set == "elements") return sized(set, quick ? powers(4, 2048, 8) : powers(1, 8192, 2));
   if (set == "columns") return sized(set, quick ? powers(32, 32, 2) : powers(8, 1024, 2));
   if (set == "applications") return application_names(quick);
+  if (set == "grid") return grid_names(quick);
   return {};
 }
 
@@ -182,6 +194,13 @@ Case make_case(const std::string& name) {
   std::from_chars(size.data(), size.data() + size.size(), block);
   if (set == "constant") return strided_case(name, block, kConstantBytes / block, 2 * block);
   if (set == "elements") return strided_case(name, block, kElements, 2 * block);
+  if (set == "grid") {
+    std::size_t bytes = 0;
+    const std::size_t second = size.find('/');
+    std::from_chars(size.data(), size.data() + second, bytes);
+    std::from_chars(size.data() + second + 1, size.data() + size.size(), block);
+    return strided_case(name, block, bytes / block, 2 * block);
+  }
   constexpr std::size_t kColumnStride = 4096 + kLine;  // one block a page, and not all in one set of a cache
   if (set == "columns") return strided_case(name, block, kConstantBytes / block, kColumnStride);
   return application_case(name);

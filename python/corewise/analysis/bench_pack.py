@@ -1,0 +1,222 @@
+"""`corewise bench pack`: paper 004's packing experiment on this host, applications, engines, a tuning.
+
+Joins the launches (`bench_pack_runs`), what is said about them (`bench_pack_rows`) and how it is shown
+(`bench_pack_views`). Nothing here prints or draws.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corewise import __version__
+from corewise.analysis.bench_pack_rows import Claim, Goal, Row, claims_of, goals_of, rows_of
+from corewise.analysis.bench_pack_runs import (
+    FULL,
+    PARTS,
+    QUICK,
+    SETS,
+    Effort,
+    Setting,
+    Study,
+    settings_of,
+    study,
+)
+from corewise.analysis.paper import Progress
+from corewise.data.packing_tuning import PackingRow, PackingTuning, longest_run
+from corewise.errors import InputError, RunError
+
+ALL = "all"
+TUNING_GAIN = 1.05
+"""A tuning packs where that is at least so many times as fast: what the noise cannot turn round."""
+MOST_BYTES = 16 * 1024 * 1024
+"""The largest measured size of a tuning stands for messages up to this."""
+_TUNED = (("send", "datatype"), ("receive", "datatype"), ("pack", "mpi-pack"), ("unpack", "mpi-pack"))
+
+
+@dataclass(frozen=True)
+class BenchResult:
+    """Everything one `corewise bench pack` measured.
+
+    Attributes
+    ----------
+    machine : str
+        The host's processor.
+    studies : tuple of Study
+        Per setting and part.
+    rows : tuple of Row
+        A row per case and direction.
+    claims : tuple of Claim
+        The paper's statements, per setting.
+    goals : tuple of Goal
+        What the rows say together, per setting.
+    """
+
+    machine: str
+    studies: tuple[Study, ...]
+    rows: tuple[Row, ...]
+    claims: tuple[Claim, ...]
+    goals: tuple[Goal, ...]
+
+    @property
+    def loudest(self) -> float:
+        """The largest share of the processors that other programs had during a launch that counted."""
+        return max(launch.foreign for each in self.studies for launch in each.launches())
+
+
+def parts_of(wanted: str) -> tuple[str, ...]:
+    """The parts of ``--set``."""
+    if wanted == ALL:
+        return SETS
+    if wanted not in SETS:
+        raise InputError(f"--set: found '{wanted}', allowed: {', '.join((*SETS, ALL))}")
+    return (wanted,)
+
+
+def run_bench(
+    *,
+    mpi: str = "both",
+    parts: Sequence[str] = SETS,
+    quick: bool = False,
+    knob: str = "",
+    effort: Effort | None = None,
+    cases: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> BenchResult:
+    """Measures and assembles.
+
+    Parameters
+    ----------
+    mpi : ``both``, ``openmpi``, ``mpich``, a prefix or a launcher.
+    parts : keys of `corewise.analysis.bench_pack_runs.PARTS`.
+    quick : fewer rounds and cases.
+    knob : COREWISE_PACKING for the launches with the library; empty: its default.
+    effort : in place of what `quick` says.
+    cases : only these.
+    progress : told the share that is done.
+    """
+    settings = settings_of(mpi)
+    wanted = effort or (QUICK if quick else FULL)
+    studies = _studies(settings, parts, wanted, knob, cases, progress)
+    return BenchResult(
+        processor(),
+        tuple(studies),
+        tuple(row for each in studies for row in rows_of(each)),
+        tuple(claim for each in studies for claim in claims_of(each)),
+        tuple(goal for each in studies for goal in goals_of(each)),
+    )
+
+
+def _studies(
+    settings: Sequence[Setting],
+    parts: Sequence[str],
+    effort: Effort,
+    knob: str,
+    cases: Sequence[str],
+    progress: Progress | None,
+) -> list[Study]:
+    steps = len(settings) * len(parts) * effort.rounds * 2
+    done = 0
+
+    def advance() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done / steps)
+
+    found = []
+    with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
+        for part in parts:
+            for setting in settings:
+                chosen = [each for each in cases if each.split("/")[0] in PARTS[part].sets] if cases else []
+                found.append(
+                    study(setting, part, effort, Path(name), knob=knob, cases=chosen, advance=advance)
+                )
+    return found
+
+
+def processor() -> str:
+    """The host's processor as the system names it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine() or "unknown"
+
+
+# ---- tuning ----------------------------------------------------------------------------------------------
+
+
+def tune(
+    *,
+    mpi: str,
+    quick: bool = False,
+    command: str,
+    effort: Effort | None = None,
+    cases: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> PackingTuning:
+    """Measures what the library should pack: a run in which it packs everything beside one without it.
+
+    Parameters
+    ----------
+    mpi : one MPI, as `corewise.mpi.find.find` takes it; ``both`` is refused.
+    quick : fewer rounds and sizes.
+    command : the command line, for the file.
+    effort, cases, progress : as `run_bench`.
+    """
+    if mpi == "both":
+        raise InputError(
+            "--tune: found --mpi both, allowed: one MPI, a file is for one (--mpi openmpi, --mpi mpich)"
+        )
+    setting = settings_of(mpi)[0]
+    wanted = effort or (QUICK if quick else FULL)
+    (measured,) = _studies([setting], ["grid"], wanted, "always", cases, progress)
+    return PackingTuning(
+        host=processor(),
+        mpi=f"{setting.mpi.name} {setting.mpi.version}",
+        who=f"corewise {__version__}",
+        when=datetime.date.today().isoformat(),
+        command=command,
+        rows=tuple(tuning_rows(measured)),
+    )
+
+
+def tuning_rows(measured: Study) -> list[PackingRow]:
+    """The rows that measurements of the grid say, by use and bytes."""
+    sizes = sorted({_grid(case)[0] for case, _ in measured.cases()})
+    if not sizes:
+        raise RunError("--tune: nothing was measured")
+    rows = []
+    for use, way in _TUNED:
+        for size in sizes:
+            cases = sorted(
+                (_grid(case)[1], case)
+                for case, direction in measured.cases()
+                if direction == use and _grid(case)[0] == size
+            )
+            runs = tuple(run for run, _ in cases)
+            ours = tuple(_us(measured, case, use, "ours") for _, case in cases)
+            theirs = tuple(_us(measured, case, use, way) for _, case in cases)
+            reach = max(size, MOST_BYTES) if size == sizes[-1] else size
+            rows.append(
+                PackingRow(use, reach, longest_run(runs, ours, theirs, TUNING_GAIN), runs, ours, theirs)
+            )
+    return rows
+
+
+def _grid(case: str) -> tuple[int, int]:
+    """Bytes of the message and of a run."""
+    _, size, run = case.split("/")
+    return int(size), int(run)
+
+
+def _us(measured: Study, case: str, use: str, way: str) -> float:
+    return round(measured.time(case, use, way).median / 1000, 3)

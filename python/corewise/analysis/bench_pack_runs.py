@@ -1,0 +1,361 @@
+"""Runs of apps/packing for `corewise bench pack`: built per MPI, in turns, gated by what others do meanwhile.
+
+A round launches the program without and with the packing library, one after the other; which is first
+changes from round to round. The program takes its own ways in turns. A launch during which other programs
+took more than `FOREIGN_LIMIT` of the processors is done again, a few times at most; the quietest one
+counts, and says how quiet it was.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from corewise.analysis.paper_profiling_data import Spread, spread_of
+from corewise.errors import InputError, RunError
+from corewise.mpi import build, find, launch
+from corewise.mpi.programs import build_program
+
+FOREIGN_LIMIT = 0.03
+"""Share of the processors' time above which a launch is repeated, or marked."""
+HANDS = ("assignment", "memcpy", "memcpy-prefetch")
+"""The paper's three ways of packing by hand."""
+PLAIN_WAYS = ("contiguous", "datatype", "mpi-pack", "loop", *HANDS, "manual")
+LIBRARY_WAYS = ("contiguous", "datatype")
+OURS = "ours"
+_TIMEOUT_S = 900
+_TOPOLOGY = Path("/sys/devices/system/cpu")
+
+Key = tuple[str, str, str]
+"""Case, direction and way, e.g. ``("constant/64", "both", "loop")``."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An MPI as it is used.
+
+    Attributes
+    ----------
+    name : str
+        ``openmpi``, ``mpich``, or ``mpich-no-cma``: copies through shared memory instead of from process to
+        process.
+    mpi : MpiLibrary
+    variables : mapping
+        What the ranks' environment gets.
+    """
+
+    name: str
+    mpi: find.MpiLibrary
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        switched = "" if not self.variables else ", CMA off"
+        return f"{self.mpi.name} {self.mpi.version}{switched}"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One launch of a round: what the program is told, without and with the library."""
+
+    sets: tuple[str, ...]
+    directions: tuple[str, ...]
+    plain_ways: tuple[str, ...] = PLAIN_WAYS
+    library_ways: tuple[str, ...] = LIBRARY_WAYS
+
+
+PARTS: dict[str, Part] = {
+    "paper": Part(("constant", "elements"), ("send", "receive", "both")),
+    "columns": Part(("columns",), ("both",)),
+    "applications": Part(("applications",), ("both",)),
+    "mpi-pack": Part(("constant",), ("pack", "unpack"), ("mpi-pack", "loop"), ("mpi-pack",)),
+    "grid": Part(
+        ("grid",), ("send", "receive", "pack", "unpack"), ("datatype", "mpi-pack"), ("datatype", "mpi-pack")
+    ),
+}
+"""What each set of `corewise bench pack` measures; ``grid`` is what ``--tune`` does."""
+SETS = ("paper", "columns", "applications", "mpi-pack")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured.
+
+    Attributes
+    ----------
+    rounds : int
+        Launches without and with the library, each.
+    budget_ms : float
+        About how long a way of a case is timed in a launch.
+    repeats : int
+        How often a loud launch is done again, at most.
+    quick : bool
+        Fewer cases.
+    """
+
+    rounds: int
+    budget_ms: float
+    repeats: int
+    quick: bool
+
+
+FULL = Effort(7, 4.0, 2, False)
+QUICK = Effort(2, 1.0, 0, True)
+
+
+@dataclass(frozen=True)
+class Time:
+    """One way of one case in one launch, ns; the quartiles are those of its steps."""
+
+    bytes: int
+    median: float
+    low: float
+    high: float
+    count: int
+
+
+@dataclass
+class Launch:
+    """One launch: its times, and the share of the processors that others had."""
+
+    times: dict[Key, Time]
+    foreign: float
+
+
+@dataclass
+class Study:
+    """Every launch of one setting and one part; `library` is empty where the library was not asked for."""
+
+    setting: Setting
+    part: str
+    plain: list[Launch] = field(default_factory=list)
+    library: list[Launch] = field(default_factory=list)
+
+    def cases(self) -> list[tuple[str, str]]:
+        """Cases and directions in the order of the program."""
+        return list(dict.fromkeys((case, direction) for case, direction, _ in self.plain[0].times))
+
+    def ways(self, case: str, direction: str) -> list[str]:
+        """What was measured without the library."""
+        return [way for each, towards, way in self.plain[0].times if (each, towards) == (case, direction)]
+
+    def bytes_of(self, case: str) -> int:
+        """Data bytes of a case's message."""
+        return next(time.bytes for (name, _, _), time in self.plain[0].times.items() if name == case)
+
+    def rounds(self, case: str, direction: str, way: str) -> list[float]:
+        """Medians by round, ns; `OURS` is the unmodified program with the library."""
+        if way != OURS:
+            return [launch.times[case, direction, way].median for launch in self.plain]
+        own = "mpi-pack" if direction in ("pack", "unpack") else "datatype"
+        return [launch.times[case, direction, own].median for launch in self.library]
+
+    def time(self, case: str, direction: str, way: str) -> Spread:
+        """Median over rounds, ns."""
+        return spread_of(self.rounds(case, direction, way))
+
+    def best(self, case: str, direction: str, ways: Iterable[str]) -> str:
+        """The quickest of some ways, by median over rounds."""
+        had = set(self.ways(case, direction))
+        return min(
+            (way for way in ways if way in had), key=lambda way: self.time(case, direction, way).median
+        )
+
+    def ratio(self, case: str, direction: str, way: str) -> Spread:
+        """Time of a way over ours, round by round: above 1 where we are quicker."""
+        ours = self.rounds(case, direction, OURS)
+        return spread_of([a / b for a, b in zip(self.rounds(case, direction, way), ours, strict=True)])
+
+    def drift(self) -> Spread | None:
+        """Contiguous messages with the library over without: 1 where nothing changed between launches."""
+        shared = [key for key in self.plain[0].times if key[2] == "contiguous"]
+        if not shared or not self.library:
+            return None
+        pairs = zip(self.plain, self.library, strict=True)
+        return spread_of([b.times[key].median / a.times[key].median for a, b in pairs for key in shared])
+
+    def launches(self) -> list[Launch]:
+        """All of them."""
+        return [*self.plain, *self.library]
+
+
+# ---- settings --------------------------------------------------------------------------------------------
+
+
+def settings_of(wanted: str) -> list[Setting]:
+    """The MPIs to measure: the newest of each name, MPICH with and without copies from process to process.
+
+    Parameters
+    ----------
+    wanted : ``both``, or what `corewise.mpi.find.find` takes.
+    """
+    if wanted == "both":
+        newest = [_newest(name) for name in ("openmpi", "mpich")]
+        libraries = [each for each in newest if each is not None]
+        if not libraries:
+            raise InputError(f"--mpi both: no MPI found; found here: {find.found_here()}")
+    else:
+        libraries = [_newest(wanted) or find.find(wanted)]
+    settings = []
+    for mpi in libraries:
+        settings.append(Setting(mpi.name, mpi))
+        if mpi.name == "mpich":
+            settings.append(Setting("mpich-no-cma", mpi, {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}))
+    return settings
+
+
+def _newest(name: str) -> find.MpiLibrary | None:
+    def version(mpi: find.MpiLibrary) -> tuple[int, ...]:
+        return tuple(int(number) for number in re.findall(r"\d+", mpi.version))
+
+    return max((mpi for mpi in find.find_all() if mpi.name == name), key=version, default=None)
+
+
+def two_processors(allowed: Sequence[int] | None = None) -> tuple[int, int] | None:
+    """Two processors of different cores, of one package where the system says so; None of a single one.
+
+    Parameters
+    ----------
+    allowed : processors to choose from; None: those of this process.
+    """
+    processors = sorted(os.sched_getaffinity(0) if allowed is None else allowed)
+    first = processors[0]
+    others = [each for each in processors[1:] if _core(each) != _core(first)] or processors[1:]
+    near = [each for each in others if _core(each)[0] == _core(first)[0]] or others
+    return (first, near[0]) if near else None
+
+
+def _core(processor: int) -> tuple[str, str]:
+    """Package and core of a processor; its own number where the system does not say."""
+    folder = _TOPOLOGY / f"cpu{processor}" / "topology"
+    try:
+        package = (folder / "physical_package_id").read_text().strip()
+        return package, (folder / "core_id").read_text().strip()
+    except OSError:
+        return "", str(processor)
+
+
+# ---- launches --------------------------------------------------------------------------------------------
+
+
+def build_for(setting: Setting, folder: Path) -> Path:
+    """apps/packing, optimised for this host, so that the loops written by hand are worthy rivals."""
+    fast = dataclasses.replace(
+        setting.mpi, compile_flags=("-O3", "-march=native", *setting.mpi.compile_flags)
+    )
+    return build_program(fast, "packing", folder)
+
+
+def library_variables(mpi: find.MpiLibrary, knob: str = "") -> dict[str, str]:
+    """What puts the packing library behind a program; `knob`: COREWISE_PACKING, empty for its default."""
+    variables = {"LD_PRELOAD": str(build.build_packing(mpi))}
+    return {**variables, "COREWISE_PACKING": knob} if knob else variables
+
+
+def study(
+    setting: Setting,
+    part: str,
+    effort: Effort,
+    folder: Path,
+    *,
+    knob: str = "",
+    cases: Sequence[str] = (),
+    advance: Callable[[], None] = lambda: None,
+) -> Study:
+    """Measures one setting and one part.
+
+    Parameters
+    ----------
+    setting, part, effort : see there; `part` is a key of `PARTS`.
+    folder : for the executable.
+    knob : COREWISE_PACKING for the launches with the library.
+    cases : only these, e.g. ``constant/64``.
+    advance : told after every launch.
+    """
+    program = build_for(setting, folder)
+    variables = library_variables(setting.mpi, knob)
+    result = Study(setting, part)
+    words = PARTS[part]
+    for turn in range(effort.rounds):
+        pair = [(result.plain, words.plain_ways, {}), (result.library, words.library_ways, variables)]
+        for launches, ways, extra in pair if turn % 2 == 0 else reversed(pair):
+            command = _command(program, words, ways, effort, cases, check=turn == 0)
+            launches.append(_quiet_launch(setting, command, extra, effort.repeats))
+            advance()
+    return result
+
+
+def _command(
+    program: Path, part: Part, ways: Sequence[str], effort: Effort, cases: Sequence[str], *, check: bool
+) -> list[str]:
+    command = [str(program), "--set", ",".join(part.sets), "--directions", ",".join(part.directions)]
+    command += ["--ways", ",".join(ways), "--budget", f"{effort.budget_ms:g}"]
+    if cases:
+        command += ["--cases", ",".join(cases)]
+    if effort.quick:
+        command.append("--quick")
+    if check:
+        command.append("--check")
+    processors = two_processors()
+    return [*command, "--cpus", ",".join(map(str, processors))] if processors is not None else command
+
+
+def _quiet_launch(
+    setting: Setting, command: Sequence[str], variables: Mapping[str, str], repeats: int
+) -> Launch:
+    best = _launch(setting, command, variables)
+    for _ in range(repeats):
+        if best.foreign <= FOREIGN_LIMIT:
+            break
+        best = min(best, _launch(setting, command, variables), key=lambda each: each.foreign)
+    return best
+
+
+def _launch(setting: Setting, command: Sequence[str], variables: Mapping[str, str]) -> Launch:
+    plan = launch.plan(command, ranks=2, mpi=str(setting.mpi.launcher))
+    words = plan.with_environment({**setting.variables, **variables})
+    try:
+        done = subprocess.run(
+            words,
+            env=launch.environment(plan),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_TIMEOUT_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise RunError(f"packing with {setting.title}: not done after {_TIMEOUT_S} s") from None
+    if done.returncode != 0:
+        raise RunError(
+            f"packing with {setting.title}: exit status {done.returncode}\n"
+            f"{done.stdout[-1500:]}{done.stderr[-1500:]}"
+        )
+    return parse(done.stdout)
+
+
+_TIME = re.compile(
+    r"^time case=(\S+) direction=(\S+) way=(\S+) bytes=(\d+) n=(\d+) "
+    r"median_ns=(\d+) low_ns=(\d+) high_ns=(\d+)$",
+    re.M,
+)
+_MACHINE = re.compile(r"^machine seconds=[\d.]+ foreign=([\d.]+)$", re.M)
+
+
+def parse(text: str) -> Launch:
+    """What apps/packing prints."""
+    times = {
+        (case, direction, way): Time(int(size), float(median), float(low), float(high), int(count))
+        for case, direction, way, size, count, median, low, high in _TIME.findall(text)
+    }
+    machine = _MACHINE.search(text)
+    if not times or machine is None:
+        raise RunError(f"packing: its output cannot be read:\n{text[-1500:]}")
+    return Launch(times, float(machine[1]))

@@ -1,0 +1,236 @@
+"""Packing-tuning files: what the packing library packs, per host and MPI (docs/formats/packing-tuning.md).
+
+Owns the format: TOML, one file per host and MPI, one row per use and size of message with the longest runs that
+are packed, and the measurements that say so. Invariant: the rows of a use rise in bytes; what was read and is
+written again is the same file.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corewise.data.files import read_text, write_text
+from corewise.errors import InputError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FORMAT, VERSION = "corewise-packing-tuning", 1
+USES = ("send", "receive", "pack", "unpack")
+"""What is to be done with a message, in the order of ``kernels/packing_cost.hpp``."""
+_HEAD = ("format", "version", "host", "mpi", "who", "when", "command", "row")
+_ROW = ("use", "bytes", "run", "measured_runs", "ours_us", "theirs_us")
+
+
+@dataclass(frozen=True)
+class PackingRow:
+    """Messages of up to `bytes` are packed where their mean run is at most `run` bytes.
+
+    Attributes
+    ----------
+    use : str
+        One of `USES`.
+    bytes : int
+        Data bytes of the largest message that the row decides about.
+    run : int
+        Bytes; 0: nothing is packed.
+    measured_runs : tuple of int
+        Lengths of runs that were measured, bytes, rising.
+    ours_us, theirs_us : tuple of float
+        What each took, packed by the library and by the MPI.
+    """
+
+    use: str
+    bytes: int
+    run: int
+    measured_runs: tuple[int, ...]
+    ours_us: tuple[float, ...]
+    theirs_us: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class PackingTuning:
+    """A tuning file.
+
+    Attributes
+    ----------
+    host : str
+        Whose processor it was, as the system names it.
+    mpi : str
+        Name and version, e.g. ``mpich 5.0.2``.
+    who, when, command : str
+        The corewise that wrote it, the day, and the command line.
+    rows : tuple of PackingRow
+    """
+
+    host: str
+    mpi: str
+    who: str
+    when: str
+    command: str
+    rows: tuple[PackingRow, ...]
+
+    def knob(self) -> str:
+        """The value of COREWISE_PACKING that says the same: ``send=32768:512;unpack=32768:256``."""
+        texts = []
+        for use in USES:
+            rows = [f"{row.bytes}:{row.run}" for row in self.rows if row.use == use]
+            if rows:
+                texts.append(f"{use}={','.join(rows)}")
+        return ";".join(texts)
+
+
+def longest_run(runs: Sequence[int], ours: Sequence[float], theirs: Sequence[float], gain: float) -> int:
+    """The longest run up to which we are `gain` times as fast at every length measured; 0 for none.
+
+    Parameters
+    ----------
+    runs : lengths in bytes, rising.
+    ours, theirs : times in any unit, one per length.
+    gain : at least so many times as fast, e.g. 1.05.
+    """
+    longest = 0
+    for run, mine, other in zip(runs, ours, theirs, strict=True):
+        if other < gain * mine:
+            break
+        longest = run
+    return longest
+
+
+def load_packing_tuning(path: str | Path) -> PackingTuning:
+    """Reads a file; an `InputError` names the file, the field, what was found and what is allowed."""
+    return parse_packing_tuning(read_text(Path(path)), str(path))
+
+
+def parse_packing_tuning(text: str, source: str = "") -> PackingTuning:
+    """Reads the text of one; `source` begins every message."""
+    try:
+        document: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{source}: not TOML: {error}") from None
+    _only(source, "", document, _HEAD)
+    if document.get("format") != FORMAT:
+        raise _wrong(source, "format", document, FORMAT)
+    if document.get("version") != VERSION or isinstance(document.get("version"), bool):
+        raise _wrong(source, "version", document, str(VERSION))
+    tables = document.get("row")
+    if not isinstance(tables, list) or not tables or not all(isinstance(each, dict) for each in tables):
+        raise _wrong(source, "row", document, "one or more tables [[row]]")
+    rows = tuple(_row(source, f"row[{index}]", table) for index, table in enumerate(tables))
+    _check_order(source, rows)
+    texts = {field: _text(source, field, document) for field in ("host", "mpi", "who", "when", "command")}
+    return PackingTuning(rows=rows, **texts)
+
+
+def save_packing_tuning(tuning: PackingTuning, path: str | Path) -> None:
+    """Writes a file; reading it gives the same `PackingTuning`."""
+    write_text(Path(path), packing_tuning_text(tuning))
+
+
+def packing_tuning_text(tuning: PackingTuning) -> str:
+    """The TOML text."""
+    lines = [
+        "# What the packing library packs on this host with this MPI, measured by the command below and read",
+        "# by `corewise run --packing`. The format: docs/formats/packing-tuning.md.",
+        f"format = {json.dumps(FORMAT)}",
+        f"version = {VERSION}",
+        *(
+            f"{field} = {json.dumps(getattr(tuning, field))}"
+            for field in ("host", "mpi", "who", "when", "command")
+        ),
+    ]
+    for row in tuning.rows:
+        lines += [
+            "",
+            "[[row]]",
+            f"use = {json.dumps(row.use)}",
+            f"bytes = {row.bytes}",
+            f"run = {row.run}",
+            f"measured_runs = {list(row.measured_runs)}",
+            f"ours_us = {list(row.ours_us)}",
+            f"theirs_us = {list(row.theirs_us)}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+# ---- fields ----------------------------------------------------------------------------------------------
+
+
+def _wrong(source: str, field: str, table: Mapping[str, Any], allowed: str) -> InputError:
+    value = table.get(field.rsplit(".", 1)[-1])
+    found = "nothing" if value is None else repr(value)
+    return InputError(f"{source}: {field}: found {found}, allowed: {allowed}")
+
+
+def _only(source: str, path: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for field in table:
+        if field not in known:
+            raise InputError(f"{source}: {path}{field}: found an unknown field, allowed: {', '.join(known)}")
+
+
+def _text(source: str, field: str, table: Mapping[str, Any]) -> str:
+    value = table.get(field)
+    if not isinstance(value, str) or not value.strip():
+        raise _wrong(source, field, table, "a text")
+    return value
+
+
+def _row(source: str, path: str, table: Mapping[str, Any]) -> PackingRow:
+    _only(source, f"{path}.", table, _ROW)
+    if table.get("use") not in USES:
+        raise _wrong(source, f"{path}.use", table, ", ".join(USES))
+    runs = _numbers(source, f"{path}.measured_runs", table, whole=True)
+    if not runs or list(runs) != sorted(set(runs)):
+        raise _wrong(source, f"{path}.measured_runs", table, "one or more rising whole numbers")
+    ours = _numbers(source, f"{path}.ours_us", table, count=len(runs))
+    theirs = _numbers(source, f"{path}.theirs_us", table, count=len(runs))
+    return PackingRow(
+        table["use"],
+        _whole(source, f"{path}.bytes", table, 1),
+        _whole(source, f"{path}.run", table, 0),
+        tuple(int(run) for run in runs),
+        ours,
+        theirs,
+    )
+
+
+def _whole(source: str, path: str, table: Mapping[str, Any], least: int) -> int:
+    value = table.get(path.rsplit(".", 1)[-1])
+    if type(value) is not int or value < least:
+        raise _wrong(source, path, table, f"a whole number from {least}")
+    return value
+
+
+def _numbers(
+    source: str, path: str, table: Mapping[str, Any], *, whole: bool = False, count: int | None = None
+) -> tuple[float, ...]:
+    value = table.get(path.rsplit(".", 1)[-1])
+    kinds = (int,) if whole else (int, float)
+    good = isinstance(value, list) and all(type(each) in kinds and 0 < each < float("inf") for each in value)
+    if not good or (count is not None and len(value or ()) != count):
+        number = "positive whole numbers" if whole else "positive numbers"
+        raise _wrong(
+            source, path, table, number if count is None else f"{count} {number}, one per measured run"
+        )
+    return tuple(value or ()) if whole else tuple(float(each) for each in value or ())
+
+
+def _check_order(source: str, rows: tuple[PackingRow, ...]) -> None:
+    largest: dict[str, int] = {}
+    for index, row in enumerate(rows):
+        before = largest.get(row.use, 0)
+        if row.bytes <= before:
+            raise InputError(
+                f"{source}: row[{index}].bytes: found {row.bytes} after {before} for {row.use}, "
+                "allowed: rising bytes for each use"
+            )
+        largest[row.use] = row.bytes
