@@ -14,6 +14,7 @@ NB_MODULE(_core, module) {
   corewise::bind::bind_place_distance(module);
   corewise::bind::bind_profile(module);
   corewise::bind::bind_call_graph(module);
+  corewise::bind::bind_probe(module);
   corewise::bind::bind_sim(module);
   corewise::bind::bind_affinity(module);
   corewise::bind::bind_mapping(module);
