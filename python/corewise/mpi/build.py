@@ -23,11 +23,12 @@ from pathlib import Path
 from types import ModuleType
 
 from corewise.errors import InputError, RunError
-from corewise.mpi import elf, fortran, fortran_source, reorder_wrappers, wrappers
+from corewise.mpi import elf, fortran, fortran_source, packing_wrappers, reorder_wrappers, wrappers
 from corewise.mpi.find import MpiLibrary
 from corewise.mpi.kinds import ALL
 
 ROOMS = ("base", "trace", "preload")
+PACKING_ROOMS = ("base", "kernels", "preload")
 SOURCES = (
     "base/knobs.cpp",
     "base/units.cpp",
@@ -75,6 +76,19 @@ REORDER_SOURCES = (
     "preload/reorder_callbacks.cpp",
 )
 REORDER_FORTRAN_SOURCE = "preload/reorder_fortran.cpp"  # where the MPI has Fortran
+PACKING_SOURCES = (
+    "base/knobs.cpp",
+    "base/units.cpp",
+    "preload/guard.cpp",
+    "preload/packing.cpp",
+    "preload/packing_types.cpp",
+    "preload/packing_envelope.cpp",
+    "preload/packing_buffers.cpp",
+    "preload/packing_requests.cpp",
+    "preload/packing_calls.cpp",
+)
+PACKING_KERNELS = ("datatype", "layout", "simplify", "pack")
+"""Sources of the room ``kernels`` that the packing library has: those whose names begin like this."""
 # Nothing else may be visible: a program would take a preload's copy of a library template for its own.
 EXPORTS = "{ global: MPI_*; mpi_*; corewise_*; __cyg_profile_func_*; local: *; };\n"
 REORDER_EXPORTS = "{ global: MPI*; PMPI*; mpi*; pmpi*; local: *; };\n"
@@ -192,6 +206,29 @@ def build_reorder(mpi: MpiLibrary, *, force: bool = False) -> Path:
     return _cached(mpi, _REORDERING, (), force)
 
 
+def build_packing(mpi: MpiLibrary, *, force: bool = False) -> Path:
+    """The library that packs non-contiguous messages, for `mpi`; built if it is not in the cache.
+
+    It stands in LD_PRELOAD behind the other two, or alone.
+
+    Parameters
+    ----------
+    mpi : the MPI library to build for.
+    force : build even when the cache has it.
+
+    Returns
+    -------
+    pathlib.Path
+        The shared library.
+
+    Raises
+    ------
+    RunError
+        No compiler, or it failed; the message carries its output.
+    """
+    return _cached(mpi, _PACKING, (), force)
+
+
 def _cached(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...], force: bool) -> Path:
     folder = f"{mpi.name}-{mpi.version}-{_fingerprint(mpi, kind, choice)}"
     target = cache_root() / "preload" / folder / kind.file
@@ -233,8 +270,8 @@ def _header(mpi: MpiLibrary) -> str:
 def _fingerprint(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...]) -> str:
     digest = hashlib.sha256()
     root = source_root()
-    headers = [path for room in ROOMS for path in (root / room).glob("*.hpp") if kind.includes(path)]
-    sources = [root / name for name in (*kind.sources, kind.fortran_source)]
+    headers = [path for room in kind.rooms for path in (root / room).glob("*.hpp") if kind.includes(path)]
+    sources = [*kind.all_sources(), *(root / name for name in filter(None, (kind.fortran_source,)))]
     for path in sorted([*headers, *sources]):
         digest.update(path.name.encode() + path.read_bytes())
     for module in (wrappers, fortran, elf, kind.writer):
@@ -248,6 +285,7 @@ def _fingerprint(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...]) -> str:
         _compiler_version(),
         metadata.version("pympistandard"),
         *FLAGS,
+        *kind.flags,
         *choice,
         kind.exports,
     )
@@ -288,6 +326,13 @@ def _generate_reordering(mpi: MpiLibrary, work: Path) -> list[Path]:
     ]
 
 
+def _generate_packing(mpi: MpiLibrary, work: Path) -> list[Path]:
+    procedures = library_procedures(mpi)
+    (work / "packing_available.hpp").write_text(packing_wrappers.available_macros(procedures))
+    (work / "packing_wrappers.cpp").write_text(packing_wrappers.source(procedures))
+    return [work / "packing_wrappers.cpp"]
+
+
 @dataclass(frozen=True)
 class _Kind:
     """A library that can be built: its file, its sources, what it exports, what writes the rest of it."""
@@ -298,12 +343,22 @@ class _Kind:
     exports: str
     generate: Callable[[MpiLibrary, Path], list[Path]]
     writer: ModuleType
+    rooms: tuple[str, ...] = ROOMS
+    kernels: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    def all_sources(self) -> list[Path]:
+        """The sources but for those of Fortran and the generated ones."""
+        root = source_root()
+        found = [path for name in self.kernels for path in sorted((root / "kernels").glob(f"{name}*.cpp"))]
+        return [*(root / name for name in self.sources), *found]
 
     def includes(self, header: Path) -> bool:
-        """Whether a header is one of this library's: the preload's room has two."""
-        ours = self is _REORDERING
-        shared = header.parent.name != "preload" or header.name in _SHARED_HEADERS
-        return shared or header.name.startswith("reorder") == ours
+        """Whether a header is one of this library's: the preload's room has three."""
+        if header.parent.name != "preload" or header.name in _SHARED_HEADERS:
+            return True
+        owner = next((word for word in ("reorder", "packing") if header.name.startswith(word)), "")
+        return owner == {_REORDERING.file: "reorder", _PACKING.file: "packing"}.get(self.file, "")
 
 
 _SHARED_HEADERS = ("environment.hpp", "mpi_api.hpp")
@@ -318,6 +373,17 @@ _REORDERING = _Kind(
     _generate_reordering,
     reorder_wrappers,
 )
+_PACKING = _Kind(
+    "libcorewise-packing.so",
+    PACKING_SOURCES,
+    "",
+    REORDER_EXPORTS,
+    _generate_packing,
+    packing_wrappers,
+    PACKING_ROOMS,
+    PACKING_KERNELS,
+    ("-O3",),
+)
 
 
 def _compile(
@@ -325,9 +391,9 @@ def _compile(
 ) -> Path:
     root = source_root()
     output = work / kind.file
-    sources = [*generated, *(root / name for name in kind.sources)]
+    sources = [*generated, *kind.all_sources()]
     (work / "exports.map").write_text(kind.exports)
-    flags = [*compiler(), *FLAGS, *choice]
+    flags = [*compiler(), *FLAGS, *kind.flags, *choice]
     failure = f"building {kind.file} for {mpi.name} {mpi.version} failed"
 
     def compiled(source: Path) -> str:

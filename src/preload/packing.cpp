@@ -1,0 +1,192 @@
+// Mode, calibration, and what is not ours to touch; see packing.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "preload/packing.hpp"
+
+#include <link.h>
+#include <time.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "base/knobs.hpp"
+#include "preload/packing_calls.hpp"
+
+namespace corewise::preload::packing {
+
+std::atomic<bool> active{false};
+
+namespace {
+
+constexpr Knob kPacking{"packing", KnobType::text, "auto",
+                        "off, always, auto, or the crossings of a tuning row (send=BYTES:RUN,...;receive=...)",
+                        "which non-contiguous messages are packed by corewise; auto: found by timing, once"};
+
+// ---- calibration ----
+
+constexpr double kGain = 1.15;  ///< a packed message is copied once more than the MPI's own pieces
+constexpr int kTries = 3;
+constexpr std::int64_t kSizes[] = {1 << 10, 1 << 15, 1 << 18};           ///< bytes of a message
+constexpr std::int64_t kRuns[] = {8, 16, 32, 64, 128, 512, 2048, 8192};  ///< bytes
+
+double now_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+}
+
+/// The shortest of some tries, after one that warms up.
+template <class Work>
+double time_of(Work&& work) {
+  double best = 0;
+  for (int i = 0; i <= kTries; ++i) {
+    const double begin = now_ns();
+    work();
+    const double took = now_ns() - begin;
+    if (i == 1 || (i > 1 && took < best)) best = took;
+  }
+  return best;
+}
+
+/// Half-dense vectors of one size and run, both ways.
+struct Trial {
+  Trial(std::int64_t bytes, std::int64_t run)
+      : plan(kernels::PackPlan::compile(kernels::hvector(bytes / run, run, 2 * run, kernels::basic(1)))),
+        sample_bytes(bytes),
+        sample_run(run) {
+    CW_NEXT(MPI_Type_vector)
+    (static_cast<int>(bytes / run), static_cast<int>(run), static_cast<int>(2 * run), MPI_BYTE, &type);
+    CW_NEXT(MPI_Type_commit)(&type);
+  }
+  ~Trial() { CW_NEXT(MPI_Type_free)(&type); }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  kernels::PackingSample packing(void* items, void* packed) {
+    const auto size = static_cast<int>(sample_bytes);
+    const double theirs = time_of([&] {
+      int position = 0;
+      CW_NEXT(MPI_Pack)(items, 1, type, packed, size, &position, MPI_COMM_SELF);
+    });
+    const double ours = time_of([&] { plan.pack(items, 1, 0, packed, static_cast<std::size_t>(size)); });
+    return {sample_bytes, sample_run, theirs, ours};
+  }
+  kernels::PackingSample unpacking(void* items, void* packed) {
+    const auto size = static_cast<int>(sample_bytes);
+    const double theirs = time_of([&] {
+      int position = 0;
+      CW_NEXT(MPI_Unpack)(packed, size, &position, items, 1, type, MPI_COMM_SELF);
+    });
+    const double ours = time_of([&] { plan.unpack(items, 1, 0, packed, static_cast<std::size_t>(size)); });
+    return {sample_bytes, sample_run, theirs, ours};
+  }
+
+  kernels::PackPlan plan;
+  std::int64_t sample_bytes;
+  std::int64_t sample_run;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+};
+
+kernels::PackingCosts calibrated() {
+  std::vector<kernels::PackingSample> packs, unpacks;
+  std::vector<char> items(2 * static_cast<std::size_t>(std::end(kSizes)[-1]), 1);
+  std::vector<char> packed(items.size() / 2, 1);
+  for (const std::int64_t bytes : kSizes)
+    for (const std::int64_t run : kRuns) {
+      if (2 * run > bytes) continue;
+      Trial trial(bytes, run);
+      packs.push_back(trial.packing(items.data(), packed.data()));
+      unpacks.push_back(trial.unpacking(items.data(), packed.data()));
+    }
+  kernels::PackingCosts found;
+  const auto set = [&found](PackingUse use, const std::vector<kernels::PackingSample>& samples, double gain) {
+    found.crossings[static_cast<std::size_t>(use)] = kernels::crossings_of(samples, gain, kMostBytes);
+  };
+  set(PackingUse::send, packs, kGain);
+  set(PackingUse::receive, unpacks, kGain);
+  set(PackingUse::pack, packs, 1.0);
+  set(PackingUse::unpack, unpacks, 1.0);
+  return found;
+}
+
+struct Choice {
+  Mode mode = Mode::costs;
+  std::optional<kernels::PackingCosts> given;
+};
+
+const Choice& choice() {
+  static const Choice chosen = [] {
+    const std::string_view text = knob_text(kPacking);
+    if (text == "off") return Choice{Mode::off, {}};
+    if (text == "always") return Choice{Mode::always, {}};
+    return Choice{Mode::costs, kernels::parse_packing_costs(text)};
+  }();
+  return chosen;
+}
+
+// ---- what is not ours ----
+
+constexpr std::string_view kGpuLibraries[] = {"libcuda.so", "libamdhip64.so", "libhsa-runtime64.so",
+                                              "libze_loader.so"};
+
+/// Whether the packed form is the bytes themselves, as it is where all processes have one kind of data.
+bool packs_plain_bytes() {
+  const int items[4] = {0x01020304, 0, 0x05060708, 0};
+  const int wanted[2] = {items[0], items[2]};
+  char packed[64] = {};
+  int position = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  CW_NEXT(MPI_Type_vector)(2, 1, 2, MPI_INT, &type);
+  CW_NEXT(MPI_Type_commit)(&type);
+  CW_NEXT(MPI_Pack)(items, 1, type, packed, sizeof packed, &position, MPI_COMM_SELF);
+  CW_NEXT(MPI_Type_free)(&type);
+  return position == sizeof wanted && std::memcmp(packed, wanted, sizeof wanted) == 0;
+}
+
+}  // namespace
+
+Mode mode() {
+  return choice().mode;
+}
+
+const kernels::PackingCosts& costs() {
+  static const kernels::PackingCosts found = choice().given ? *choice().given : calibrated();
+  return found;
+}
+
+bool gpu_present() {
+  static std::atomic<unsigned long long> seen_added{0};
+  static std::atomic<bool> seen_gpu{false};
+  unsigned long long added = 0;
+  // The first object says how many were ever loaded; all of them are looked at where that has changed.
+  const auto count = [](dl_phdr_info* info, std::size_t, void* state) {
+    *static_cast<unsigned long long*>(state) = info->dlpi_adds;
+    return 1;
+  };
+  const auto look = [](dl_phdr_info* info, std::size_t, void* state) {
+    const std::string_view path = info->dlpi_name;
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    for (const std::string_view library : kGpuLibraries)
+      if (name.substr(0, library.size()) == library) *static_cast<bool*>(state) = true;
+    return 0;
+  };
+  if (seen_gpu.load(std::memory_order_relaxed)) return true;
+  dl_iterate_phdr(count, &added);
+  if (added == seen_added.load(std::memory_order_relaxed)) return false;
+  bool gpu = false;
+  dl_iterate_phdr(look, &gpu);
+  seen_gpu.store(gpu, std::memory_order_relaxed);
+  seen_added.store(added, std::memory_order_relaxed);
+  return gpu;
+}
+
+void begin() {
+  if (mode() == Mode::off || active.load(std::memory_order_relaxed)) return;
+  active.store(packs_plain_bytes(), std::memory_order_release);
+}
+
+void end() {
+  active.store(false, std::memory_order_release);
+}
+
+}  // namespace corewise::preload::packing

@@ -1,0 +1,66 @@
+// Free memory by size; see packing_buffers.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "preload/packing_buffers.hpp"
+
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+
+namespace corewise::preload::packing {
+namespace {
+
+constexpr std::size_t kLeast = 4096;                      ///< also the alignment
+constexpr std::size_t kMostInUse = std::size_t{1} << 29;  ///< bytes
+constexpr std::size_t kMostKept = std::size_t{1} << 26;   ///< bytes
+
+/// The head of free memory lies in it.
+struct Free {
+  Free* next;
+};
+std::array<Free*, 64> kept{};
+std::size_t kept_bytes = 0;
+std::size_t used_bytes = 0;
+std::mutex lock;
+
+std::size_t rounded(std::size_t bytes) {
+  return std::bit_ceil(bytes < kLeast ? kLeast : bytes);
+}
+
+}  // namespace
+
+void* take_memory(std::size_t bytes) {
+  const std::size_t size = rounded(bytes);
+  Free*& head = kept[static_cast<std::size_t>(std::countr_zero(size))];
+  {
+    const std::lock_guard guard(lock);
+    if (used_bytes + size > kMostInUse) return nullptr;
+    used_bytes += size;
+    if (head != nullptr) {
+      kept_bytes -= size;
+      return std::exchange(head, head->next);
+    }
+  }
+  void* memory = std::aligned_alloc(kLeast, size);
+  if (memory != nullptr) return memory;
+  const std::lock_guard guard(lock);
+  used_bytes -= size;
+  return nullptr;
+}
+
+void give_memory(void* memory, std::size_t bytes) {
+  const std::size_t size = rounded(bytes);
+  Free*& head = kept[static_cast<std::size_t>(std::countr_zero(size))];
+  {
+    const std::lock_guard guard(lock);
+    used_bytes -= size;
+    if (kept_bytes + size <= kMostKept) {
+      kept_bytes += size;
+      head = ::new (memory) Free{head};
+      return;
+    }
+  }
+  std::free(memory);
+}
+
+}  // namespace corewise::preload::packing

@@ -1,0 +1,39 @@
+// What the calls share; see packing_calls.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "preload/packing_calls.hpp"
+
+namespace corewise::preload::packing {
+namespace {
+
+/// Types with absolute addresses have MPI_BOTTOM for a buffer; below this no data of a program lie.
+constexpr std::int64_t kLeastAddress = 1 << 16;
+
+}  // namespace
+
+bool taken(Type& type, const void* items, std::int64_t count, PackingUse use, int peer) {
+  if (count <= 0 || peer == MPI_PROC_NULL || count > kMostBytes / type.size) return false;
+  if (items == nullptr && type.true_lb < kLeastAddress) return false;  // MPI says what is wrong with it
+  const auto bytes = static_cast<std::int64_t>(bytes_of(type, count));
+  if (count == 1 && type.mean_run >= static_cast<double>(type.size)) return false;
+  if (mode() != Mode::always && !kernels::packed_by_us(costs(), use, bytes, type.mean_run)) return false;
+  type.messages.fetch_add(1, std::memory_order_relaxed);
+  return !gpu_present();
+}
+
+int posted_send(int code, std::unique_ptr<Pending> pending, MPI_Request request) {
+  if (code != MPI_SUCCESS) return code;
+  int complete = 0;
+  CW_NEXT(MPI_Request_get_status)(request, &complete, MPI_STATUS_IGNORE);
+  if (complete == 0) remember(pending.release(), request);
+  return code;
+}
+
+int posted(int code, std::unique_ptr<Pending> pending, bool persistent, MPI_Request request) {
+  if (code != MPI_SUCCESS) return code;
+  pending->persistent = persistent;
+  pending->active = !persistent;
+  remember(pending.release(), request);
+  return code;
+}
+
+}  // namespace corewise::preload::packing

@@ -1,0 +1,394 @@
+// The table, and the calls that start, test and end requests; see packing_requests.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "preload/packing_requests.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "packing_available.hpp"
+
+namespace corewise::preload::packing {
+
+std::atomic<std::int64_t> pending_requests{0};
+
+namespace {
+
+// ---- the table ----
+
+constexpr std::size_t kBuckets = 4096;
+std::array<Pending*, kBuckets> table{};
+std::vector<Pending*> freed;  ///< by the program, while they were active
+std::mutex lock;              ///< of both; never held while MPI is called
+
+Pending*& bucket_of(MPI_Request request) {
+  return table[static_cast<std::size_t>((handle_key(request) * 0x9E3779B97F4A7C15ULL) >> 52)];
+}
+
+/// With the lock held. The newest of one handle is met first: an older one is being ended by another thread.
+Pending* look_up(MPI_Request request) {
+  if (request == MPI_REQUEST_NULL) return nullptr;
+  Pending* found = bucket_of(request);
+  while (found != nullptr && found->request != request) found = found->next;
+  return found;
+}
+
+Pending* find(MPI_Request request) {
+  const std::lock_guard guard(lock);
+  return look_up(request);
+}
+
+void take_out(Pending* pending) {
+  const std::lock_guard guard(lock);
+  Pending** link = &bucket_of(pending->request);
+  while (*link != pending) link = &(*link)->next;
+  *link = pending->next;
+}
+
+void end_entry(Pending* pending) {
+  take_out(pending);
+  delete pending;
+  pending_requests.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// ---- completion ----
+
+bool is_active_receive(const Pending& pending) {
+  return pending.kind == Pending::Kind::receive && pending.active && !pending.unpacked;
+}
+
+/// Complete, whether or not the call that says so ends the request.
+void arrive(Pending& pending, const MPI_Status& status) {
+  if (!is_active_receive(pending)) return;
+  const std::size_t bytes = std::min(received_bytes(status), pending.packed.bytes());
+  pending.type->plan.unpack(pending.items, pending.count, 0, pending.packed.get(), bytes);
+  pending.unpacked = true;
+}
+
+/// A call that ends requests has returned, and found this one complete.
+void finish(Pending* pending) {
+  if (!pending->persistent) return end_entry(pending);
+  pending->active = false;
+  pending->unpacked = false;
+}
+
+/// What a single request's call has done. An error leaves no data that the standard speaks of.
+void complete(Pending* pending, int code, MPI_Request after, const MPI_Status& status) {
+  if (code == MPI_SUCCESS) arrive(*pending, status);
+  if (pending->persistent || after == MPI_REQUEST_NULL) finish(pending);
+}
+
+/// The entries of an array of requests.
+class Entries {
+ public:
+  Entries(int count, const MPI_Request* requests) {
+    const auto n = static_cast<std::size_t>(std::max(count, 0));
+    if (n > few_.size()) many_.reset(new Pending*[n]);
+    found_ = n > few_.size() ? many_.get() : few_.data();
+    const std::lock_guard guard(lock);
+    for (std::size_t i = 0; i < n; ++i) {
+      found_[i] = look_up(requests[i]);
+      any_ = any_ || found_[i] != nullptr;
+    }
+  }
+  bool any() const { return any_; }
+  Pending* operator[](int i) const { return found_[i]; }
+
+ private:
+  std::array<Pending*, 64> few_;
+  std::unique_ptr<Pending*[]> many_;
+  Pending** found_ = nullptr;
+  bool any_ = false;
+};
+
+/// The program's statuses, or ours where it ignores them.
+class Statuses {
+ public:
+  Statuses(int count, MPI_Status* given) : given_(given) {
+    if (given != MPI_STATUSES_IGNORE) return;
+    const auto n = static_cast<std::size_t>(std::max(count, 1));
+    if (n > few_.size()) many_.reset(new MPI_Status[n]);
+    given_ = n > few_.size() ? many_.get() : few_.data();
+    std::memset(static_cast<void*>(given_), 0, n * sizeof(MPI_Status));
+  }
+  MPI_Status* get() const { return given_; }
+  const MPI_Status& operator[](int i) const { return given_[i]; }
+
+ private:
+  MPI_Status* given_;
+  std::array<MPI_Status, 16> few_;
+  std::unique_ptr<MPI_Status[]> many_;
+};
+
+class OwnStatus {
+ public:
+  explicit OwnStatus(MPI_Status* given) : given_(given == MPI_STATUS_IGNORE ? &own_ : given) {
+    std::memset(static_cast<void*>(&own_), 0, sizeof own_);
+  }
+  MPI_Status* get() const { return given_; }
+
+ private:
+  MPI_Status own_;
+  MPI_Status* given_;
+};
+
+bool is_in_status(int code) {
+  int error_class = MPI_SUCCESS;
+  return code != MPI_SUCCESS && CW_NEXT(MPI_Error_class)(code, &error_class) == MPI_SUCCESS &&
+         error_class == MPI_ERR_IN_STATUS;
+}
+
+bool is_pending(int code) {
+  int error_class = MPI_SUCCESS;
+  return code != MPI_SUCCESS && CW_NEXT(MPI_Error_class)(code, &error_class) == MPI_SUCCESS &&
+         error_class == MPI_ERR_PENDING;
+}
+
+/// One of several requests, in a call that returned `code` (of which its status has the particulars).
+void complete_one(Pending* pending, int code, bool in_status, MPI_Request after, const MPI_Status& status) {
+  if (pending == nullptr) return;
+  if (in_status && is_pending(status.MPI_ERROR)) return;
+  complete(pending, in_status ? status.MPI_ERROR : code, after, status);
+}
+
+// ---- freed requests ----
+
+void delete_freed(Pending* pending) {
+  delete pending;
+  pending_requests.fetch_sub(1, std::memory_order_relaxed);
+}
+
+/// True when it is complete.
+bool test_freed(Pending& pending) {
+  MPI_Status status;
+  int flag = 0;
+  std::memset(static_cast<void*>(&status), 0, sizeof status);
+  const int code = CW_NEXT(MPI_Test)(&pending.request, &flag, &status);
+  if (code == MPI_SUCCESS && flag == 0) return false;
+  if (code == MPI_SUCCESS) arrive(pending, status);
+  if (pending.persistent && pending.request != MPI_REQUEST_NULL) CW_NEXT(MPI_Request_free)(&pending.request);
+  return true;
+}
+
+void test_all_freed() {
+  std::vector<Pending*> mine;
+  {
+    const std::lock_guard guard(lock);
+    if (freed.empty()) return;
+    mine.swap(freed);
+  }
+  const auto still = std::partition(mine.begin(), mine.end(), [](Pending* each) { return !test_freed(*each); });
+  std::for_each(still, mine.end(), delete_freed);
+  const std::lock_guard guard(lock);
+  freed.insert(freed.end(), mine.begin(), still);
+}
+
+void before_start(MPI_Request request) {
+  Pending* pending = find(request);
+  if (pending == nullptr) return;
+  if (pending->kind == Pending::Kind::send)
+    pending->type->plan.pack(pending->items, pending->count, 0, pending->packed.get(), pending->packed.bytes());
+  pending->active = true;
+  pending->unpacked = false;
+}
+
+}  // namespace
+
+std::size_t received_bytes(const MPI_Status& status) {
+  int cancelled = 0, bytes = 0;
+  CW_NEXT(MPI_Test_cancelled)(&status, &cancelled);
+  if (cancelled != 0) return 0;
+  const int code = CW_NEXT(MPI_Get_count)(&status, MPI_BYTE, &bytes);
+  return code == MPI_SUCCESS && bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
+void remember(Pending* pending, MPI_Request request) {
+  pending->request = request;
+  pending_requests.fetch_add(1, std::memory_order_relaxed);
+  const std::lock_guard guard(lock);
+  Pending*& head = bucket_of(request);
+  pending->next = head;
+  head = pending;
+}
+
+void end_requests() {
+  test_all_freed();
+  const std::lock_guard guard(lock);
+  for (Pending* pending : freed) {
+    pending->packed.abandon();
+    CW_NEXT(MPI_Request_free)(&pending->request);
+    delete_freed(pending);
+  }
+  freed.clear();
+}
+
+int start(MPI_Request* request) {
+  if (!none_pending()) before_start(*request);
+  return CW_NEXT(MPI_Start)(request);
+}
+
+int start_all(int count, MPI_Request* requests) {
+  if (!none_pending())
+    for (int i = 0; i < count; ++i) before_start(requests[i]);
+  return CW_NEXT(MPI_Startall)(count, requests);
+}
+
+int wait(MPI_Request* request, MPI_Status* status) {
+  if (none_pending()) return CW_NEXT(MPI_Wait)(request, status);
+  test_all_freed();
+  Pending* pending = find(*request);
+  if (pending == nullptr) return CW_NEXT(MPI_Wait)(request, status);
+  const OwnStatus own(status);
+  const int code = CW_NEXT(MPI_Wait)(request, own.get());
+  complete(pending, code, *request, *own.get());
+  return code;
+}
+
+int test(MPI_Request* request, int* flag, MPI_Status* status) {
+  if (none_pending()) return CW_NEXT(MPI_Test)(request, flag, status);
+  test_all_freed();
+  Pending* pending = find(*request);
+  if (pending == nullptr) return CW_NEXT(MPI_Test)(request, flag, status);
+  const OwnStatus own(status);
+  const int code = CW_NEXT(MPI_Test)(request, flag, own.get());
+  if (code != MPI_SUCCESS || *flag != 0) complete(pending, code, *request, *own.get());
+  return code;
+}
+
+int wait_any(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+  if (none_pending()) return CW_NEXT(MPI_Waitany)(count, requests, index, status);
+  test_all_freed();
+  const Entries entries(count, requests);
+  if (!entries.any()) return CW_NEXT(MPI_Waitany)(count, requests, index, status);
+  const OwnStatus own(status);
+  const int code = CW_NEXT(MPI_Waitany)(count, requests, index, own.get());
+  if (*index >= 0 && *index < count) complete_one(entries[*index], code, false, requests[*index], *own.get());
+  return code;
+}
+
+int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  if (none_pending()) return CW_NEXT(MPI_Testany)(count, requests, index, flag, status);
+  test_all_freed();
+  const Entries entries(count, requests);
+  if (!entries.any()) return CW_NEXT(MPI_Testany)(count, requests, index, flag, status);
+  const OwnStatus own(status);
+  const int code = CW_NEXT(MPI_Testany)(count, requests, index, flag, own.get());
+  const bool found = (code != MPI_SUCCESS || *flag != 0) && *index >= 0 && *index < count;
+  if (found) complete_one(entries[*index], code, false, requests[*index], *own.get());
+  return code;
+}
+
+int wait_all(int count, MPI_Request* requests, MPI_Status* statuses) {
+  if (none_pending()) return CW_NEXT(MPI_Waitall)(count, requests, statuses);
+  test_all_freed();
+  const Entries entries(count, requests);
+  if (!entries.any()) return CW_NEXT(MPI_Waitall)(count, requests, statuses);
+  const Statuses own(count, statuses);
+  const int code = CW_NEXT(MPI_Waitall)(count, requests, own.get());
+  const bool in_status = is_in_status(code);
+  for (int i = 0; i < count; ++i) complete_one(entries[i], code, in_status, requests[i], own[i]);
+  return code;
+}
+
+int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  if (none_pending()) return CW_NEXT(MPI_Testall)(count, requests, flag, statuses);
+  test_all_freed();
+  const Entries entries(count, requests);
+  if (!entries.any()) return CW_NEXT(MPI_Testall)(count, requests, flag, statuses);
+  const Statuses own(count, statuses);
+  const int code = CW_NEXT(MPI_Testall)(count, requests, flag, own.get());
+  if (code == MPI_SUCCESS && *flag == 0) return code;
+  const bool in_status = is_in_status(code);
+  for (int i = 0; i < count; ++i) complete_one(entries[i], code, in_status, requests[i], own[i]);
+  return code;
+}
+
+namespace {
+
+/// MPI_Waitsome and MPI_Testsome.
+template <class Next>
+int some(Next next, int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+  if (none_pending()) return next(count, requests, done, indices, statuses);
+  test_all_freed();
+  const Entries entries(count, requests);
+  if (!entries.any()) return next(count, requests, done, indices, statuses);
+  const Statuses own(count, statuses);
+  const int code = next(count, requests, done, indices, own.get());
+  const bool in_status = is_in_status(code);
+  if (code != MPI_SUCCESS && !in_status) return code;
+  for (int k = 0; *done != MPI_UNDEFINED && k < *done; ++k)
+    complete_one(entries[indices[k]], code, in_status, requests[indices[k]], own[k]);
+  return code;
+}
+
+}  // namespace
+
+int wait_some(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+  return some(CW_NEXT(MPI_Waitsome), count, requests, done, indices, statuses);
+}
+
+int test_some(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+  return some(CW_NEXT(MPI_Testsome), count, requests, done, indices, statuses);
+}
+
+int request_free(MPI_Request* request) {
+  if (none_pending()) return CW_NEXT(MPI_Request_free)(request);
+  test_all_freed();
+  Pending* pending = find(*request);
+  if (pending == nullptr) return CW_NEXT(MPI_Request_free)(request);
+  if (!pending->active) {
+    const int code = CW_NEXT(MPI_Request_free)(request);
+    if (code == MPI_SUCCESS) end_entry(pending);
+    return code;
+  }
+  take_out(pending);
+  *request = MPI_REQUEST_NULL;
+  const std::lock_guard guard(lock);
+  freed.push_back(pending);
+  return MPI_SUCCESS;
+}
+
+int get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  Pending* pending = none_pending() ? nullptr : find(request);
+  if (pending == nullptr) return CW_NEXT(MPI_Request_get_status)(request, flag, status);
+  const OwnStatus own(status);
+  const int code = CW_NEXT(MPI_Request_get_status)(request, flag, own.get());
+  if (code == MPI_SUCCESS && *flag != 0) arrive(*pending, *own.get());
+  return code;
+}
+
+#ifdef CW_HAVE_MPI_Request_get_status_all
+int get_status_any(int count, const MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  if (none_pending()) return CW_NEXT(MPI_Request_get_status_any)(count, requests, index, flag, status);
+  const Entries entries(count, requests);
+  const OwnStatus own(status);
+  const int code = CW_NEXT(MPI_Request_get_status_any)(count, requests, index, flag, own.get());
+  const bool found = code == MPI_SUCCESS && *flag != 0 && *index >= 0 && *index < count;
+  if (found && entries[*index] != nullptr) arrive(*entries[*index], *own.get());
+  return code;
+}
+
+int get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  if (none_pending()) return CW_NEXT(MPI_Request_get_status_all)(count, requests, flag, statuses);
+  const Entries entries(count, requests);
+  const Statuses own(count, statuses);
+  const int code = CW_NEXT(MPI_Request_get_status_all)(count, requests, flag, own.get());
+  for (int i = 0; code == MPI_SUCCESS && *flag != 0 && i < count; ++i)
+    if (entries[i] != nullptr) arrive(*entries[i], own[i]);
+  return code;
+}
+
+int get_status_some(int count, const MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+  if (none_pending()) return CW_NEXT(MPI_Request_get_status_some)(count, requests, done, indices, statuses);
+  const Entries entries(count, requests);
+  const Statuses own(count, statuses);
+  const int code = CW_NEXT(MPI_Request_get_status_some)(count, requests, done, indices, own.get());
+  for (int k = 0; code == MPI_SUCCESS && *done != MPI_UNDEFINED && k < *done; ++k)
+    if (Pending* pending = entries[indices[k]]) arrive(*pending, own[k]);
+  return code;
+}
+#endif
+
+}  // namespace corewise::preload::packing

@@ -1,0 +1,74 @@
+// Datatypes of the program, as packing knows them: read through their envelope once, compiled, kept as an attribute
+// on the datatype and freed with it. A small cache of each thread answers for handles it has met: a handle may be
+// used again for another type, so every entry has a generation, which ends when a type that it may mean is freed.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "kernels/datatype.hpp"
+#include "kernels/pack.hpp"
+#include "preload/packing.hpp"
+
+namespace corewise::preload::packing {
+
+/// A type that may be packed. Shared by the attribute and by messages under way.
+struct Type {
+  kernels::PackPlan plan;
+  std::int64_t size;  ///< data bytes of an item; not 0
+  std::int64_t extent;
+  std::int64_t true_lb;  ///< first byte of data of an item
+  double mean_run;
+  std::uint64_t handle;
+  std::atomic<int> holders{1};
+  std::atomic<std::uint32_t> messages{0};
+};
+
+inline void hold(Type& type) {
+  type.holders.fetch_add(1, std::memory_order_relaxed);
+}
+void release(Type* type);
+
+inline constexpr std::size_t kSlots = 256;
+
+/// What a thread knows of a handle; `type` is null where messages of it are passed through.
+struct Known {
+  std::uint64_t handle;
+  Type* type;
+  std::uint32_t generation;
+  std::uint32_t uses;  ///< of `candidate`, about which nothing is decided yet
+  std::uint64_t candidate;
+};
+extern constinit thread_local std::array<Known, kSlots> known __attribute__((tls_model("initial-exec")));
+extern constinit std::array<std::atomic<std::uint32_t>, kSlots> generations;
+
+inline std::size_t slot_of(std::uint64_t handle) {
+  return static_cast<std::size_t>((handle * 0x9E3779B97F4A7C15ULL) >> 56);
+}
+
+/// The slow half of `packed_type`.
+Type* find_type(MPI_Datatype datatype, std::uint64_t handle);
+
+/// The type behind a handle; null where it is to be passed through.
+inline Type* packed_type(MPI_Datatype datatype) {
+  const std::uint64_t handle = handle_key(datatype);
+  const std::size_t slot = slot_of(handle);
+  const Known& entry = known[slot];
+  if (entry.handle == handle && entry.generation == generations[slot].load(std::memory_order_relaxed))
+    return entry.type;
+  return find_type(datatype, handle);
+}
+
+/// What is known of a handle ends: its type is being freed.
+void forget(std::uint64_t handle);
+
+/// The type as its envelopes say; nothing where one of them is not understood, or where MPI finds another size,
+/// extent or true extent than we.
+std::optional<kernels::Datatype> read_type(MPI_Datatype datatype);
+
+/// The key of our attribute ends with MPI.
+void end_types();
+
+}  // namespace corewise::preload::packing
