@@ -19,6 +19,7 @@
 #include "bind/rooms.hpp"
 #include "kernels/datatype_checked.hpp"
 #include "kernels/pack.hpp"
+#include "kernels/packing_cost.hpp"
 #include "kernels/simplify.hpp"
 
 namespace nb = nanobind;
@@ -302,7 +303,7 @@ void bind_plan(nb::class_<Type>& type) {
   type.def(
           "plan", [](Type& self) { return self.plan().describe(); }, "The packing plan: a line per loop.")
       .def_prop_ro(
-          "contiguous", [](Type& self) { return self.plan().contiguous(); },
+          "is_contiguous", [](Type& self) { return self.plan().contiguous(); },
           "Whether any number of items is one run.")
       .def_prop_ro(
           "mean_run", [](Type& self) { return self.plan().mean_run(); },
@@ -330,6 +331,9 @@ void bind_datatype(nb::module_& module) {
       .def("simplified", &simplified, "count"_a = 1,
            "Pairs (pass, layout as text): as constructed, then after every pass that changed something.");
   bind_plan(type);
+  module.def("packing_decision", &packing_decision, "knob"_a, "use"_a, "bytes"_a, "mean_run"_a,
+             "Whether the packing library packs a message (use: send, receive, pack, unpack) by the costs in knob, "
+             "the text of COREWISE_PACKING, and the row that decides.");
   module.def("copy_items", &copy_items, "source"_a, "source_type"_a, "source_count"_a, "target"_a, "target_type"_a,
              "target_count"_a, "source_offset"_a = 0, "target_offset"_a = 0,
              "Copies items of one type into items of another, as many bytes as both have; buffers are uint8.");

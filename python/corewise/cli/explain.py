@@ -9,19 +9,21 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from corewise.cli import console
+from corewise.cli import console, explain_datatype
 from corewise.data.sizes import size_bytes
 from corewise.data.tuning import SELECTIONS, Choice, Selection, Tuning, TuningRow, tuning_for
 from corewise.errors import bad_field
 from corewise.plots.heatmap import bytes_text
 
 _HELP = """Says why a choice is made: the row of data that decides, what won, what lost and by how much.
+Of an MPI datatype: what it is in memory, and how it is packed.
 
 Every command prints a table, or one JSON object with --json.
 
 \b
 Example:
   corewise explain collective broadcast --ranks 16 --bytes 128
+  corewise explain datatype "vector(512, 8, 16, double)"
 """
 _COLLECTIVE_HELP = """The algorithm that is chosen for a collective, and those that lost.
 
@@ -52,6 +54,7 @@ def register(app: typer.Typer) -> None:
     )
     group.callback()(_group)
     group.command("collective", help=_COLLECTIVE_HELP)(collective)
+    group.command("datatype", help=explain_datatype.HELP)(explain_datatype.datatype)
     app.add_typer(group)
 
 
