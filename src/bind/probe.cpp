@@ -80,6 +80,17 @@ std::string check_copy_tuning(const std::string& text) {
   return kernels::format_copy_tuning(tuning_of(text));
 }
 
+/// Two addresses that lie to each other as the word says: nothing is read.
+std::string chosen_copy(std::size_t bytes, const std::string& alignment, const std::string& audience) {
+  constexpr std::uintptr_t distances[] = {std::uintptr_t{1} << 30, (std::uintptr_t{1} << 30) - 24,
+                                          (std::uintptr_t{1} << 30) + 72};
+  const std::uintptr_t from = std::uintptr_t{1} << 31;
+  const std::uintptr_t to = from + distances[index_of(kernels::alignment_names, alignment, "alignment")];
+  const auto whose = static_cast<kernels::Audience>(index_of(kernels::audience_names, audience, "audience"));
+  return std::string(
+      kernels::chosen_copy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, whose).name);
+}
+
 std::string calibrate_copy(std::size_t largest, double seconds) {
   const nb::gil_scoped_release unlocked;
   return kernels::format_copy_tuning(kernels::calibrate_copy({largest, seconds}));
@@ -161,6 +172,8 @@ void bind_probe(nb::module_& module) {
   module.def("set_copy_tuning", &set_copy_tuning, "text"_a,
              "Which kernel `copy` runs from now on in this process; one line (docs/formats/copy-tuning.md).");
   module.def("check_copy_tuning", &check_copy_tuning, "text"_a, "The tuning written out in full, or an error.");
+  module.def("chosen_copy", &chosen_copy, "bytes"_a, "alignment"_a = "same", "audience"_a = "self",
+             "The kernel that `copy` runs by the tuning in use; copies of up to 128 bytes are inline.");
   module.def("calibrate_copy", &calibrate_copy, "largest"_a = std::size_t{1} << 18, "seconds"_a = 0.1,
              "Measures this core's copies of up to `largest` bytes and returns a tuning as text.");
   nb::class_<Race>(module, "CopyRace", "Contestants that copy the same block of memory in turns.")

@@ -1,0 +1,300 @@
+"""Copy-tuning files: which copy kernel is quickest, per host (docs/formats/copy-tuning.md).
+
+Owns the format: TOML, one file per host; one row per audience, alignment and range of sizes in which a kernel
+other than memcpy won, with what both took; one row per size of message with the way that won. Invariant: what
+was read and is written again is the same file. Whether this processor has the kernels is asked when a
+tuning is used, not when it is read.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corewise import _core
+from corewise.data.files import read_text, write_text
+from corewise.errors import InputError, bad_field
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FORMAT, VERSION = "corewise-copy-tuning", 1
+AUDIENCES = ("self", "other", "nobody")
+"""Who reads the target next: this core, another one soon, nobody soon (``kernels/copy.hpp``)."""
+ALIGNMENTS = ("same", "shifted", "aliasing")
+WAYS = ("slot", "pipeline", "direct", "halves")
+KERNELS = tuple(name for name, *_ in _core.copy_kernels())
+_HEAD = ("format", "version", "host", "who", "when", "command", "row", "message")
+_ROW = ("audience", "alignment", "bytes_from", "bytes_to", "kernel", "measured_bytes", "ours_ns", "memcpy_ns")
+_MESSAGE = ("bytes", "way", "sender", "receiver", "chunk", "ours_ns", "slot_ns")
+
+
+@dataclass(frozen=True)
+class CopyRow:
+    """Copies of `bytes_from` up to `bytes_to` bytes are done by `kernel`.
+
+    Attributes
+    ----------
+    audience, alignment : str
+        One of `AUDIENCES` and of `ALIGNMENTS`.
+    bytes_from, bytes_to : int
+        Powers of two; the second no longer belongs to the range.
+    kernel : str
+        One of `KERNELS`.
+    measured_bytes : tuple of int
+        Rising.
+    ours_ns, memcpy_ns : tuple of float
+        Per measured size, one copy.
+    """
+
+    audience: str
+    alignment: str
+    bytes_from: int
+    bytes_to: int
+    kernel: str
+    measured_bytes: tuple[int, ...]
+    ours_ns: tuple[float, ...]
+    memcpy_ns: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class MessageRow:
+    """The way that was quickest from core to core.
+
+    Attributes
+    ----------
+    bytes : int
+    way : str
+        One of `WAYS`.
+    sender, receiver : str
+        Kernels of `KERNELS`; `direct` has no use for the first.
+    chunk : int
+        Bytes; 0: everything at once.
+    ours_ns, slot_ns : float
+        One message by this way, and by two memcpys through a slot.
+    """
+
+    bytes: int
+    way: str
+    sender: str
+    receiver: str
+    chunk: int
+    ours_ns: float
+    slot_ns: float
+
+
+@dataclass(frozen=True)
+class CopyTuning:
+    """A tuning file.
+
+    Attributes
+    ----------
+    host : str
+        The processor it was measured on.
+    who, when, command : str
+        The version that measured, the day, and what repeats it.
+    rows : tuple of CopyRow
+    messages : tuple of MessageRow
+    """
+
+    host: str
+    who: str
+    when: str
+    command: str
+    rows: tuple[CopyRow, ...]
+    messages: tuple[MessageRow, ...] = ()
+
+    def knob(self) -> str:
+        """The rows in one line, as ``kernels/copy.hpp`` reads them; memcpy where there is no row."""
+        fields = []
+        for audience in AUDIENCES:
+            for alignment in ALIGNMENTS:
+                rows = [row for row in self.rows if (row.audience, row.alignment) == (audience, alignment)]
+                fields.append(f"{audience}.{alignment}={_steps(rows)}")
+        return ";".join(fields)
+
+
+def _steps(rows: list[CopyRow]) -> str:
+    steps, kernel, end = ["memcpy"], "memcpy", 0
+    for row in sorted(rows, key=lambda row: row.bytes_from):
+        if end != row.bytes_from and kernel != "memcpy":
+            steps.append(f"memcpy@{end}")
+            kernel = "memcpy"
+        if row.kernel != kernel:
+            steps.append(f"{row.kernel}@{row.bytes_from}")
+        kernel, end = row.kernel, row.bytes_to
+    return ",".join(steps if kernel == "memcpy" else [*steps, f"memcpy@{end}"])
+
+
+def load_copy_tuning(path: str | Path) -> CopyTuning:
+    """Reads a copy-tuning file."""
+    return parse_copy_tuning(read_text(Path(path)), str(path))
+
+
+def save_copy_tuning(tuning: CopyTuning, path: str | Path) -> None:
+    """Writes a copy-tuning file."""
+    write_text(Path(path), copy_tuning_text(tuning))
+
+
+def copy_tuning_text(tuning: CopyTuning) -> str:
+    """The file's text."""
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "host": tuning.host,
+        "who": tuning.who,
+        "when": tuning.when,
+        "command": tuning.command,
+    }
+    lines = [f"{key} = {_toml(value)}" for key, value in head.items()]
+    for name, fields, rows in (("row", _ROW, tuning.rows), ("message", _MESSAGE, tuning.messages)):
+        for row in rows:
+            lines += ["", f"[[{name}]]"]
+            lines += [f"{field} = {_toml(getattr(row, field))}" for field in fields]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+
+
+def parse_copy_tuning(text: str, source: str = "") -> CopyTuning:
+    """Reads the text of one; `source` begins every message."""
+    try:
+        document: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{source}: not TOML: {error}") from None
+    head = _Fields(source, "", document)
+    head.only(_HEAD, ("row", "message"))
+    head.one_of("format", (FORMAT,))
+    head.whole("version", VERSION, VERSION)
+    rows = tuple(_row(fields) for fields in head.tables("row"))
+    _check_ranges(source, rows)
+    return CopyTuning(
+        host=head.text("host"),
+        who=head.text("who"),
+        when=head.text("when"),
+        command=head.text("command"),
+        rows=rows,
+        messages=tuple(_message(fields) for fields in head.tables("message")),
+    )
+
+
+def _row(fields: _Fields) -> CopyRow:
+    fields.only(_ROW)
+    measured = fields.wholes("measured_bytes")
+    row = CopyRow(
+        audience=fields.one_of("audience", AUDIENCES),
+        alignment=fields.one_of("alignment", ALIGNMENTS),
+        bytes_from=fields.power("bytes_from"),
+        bytes_to=fields.power("bytes_to"),
+        kernel=fields.one_of("kernel", KERNELS),
+        measured_bytes=measured,
+        ours_ns=fields.times("ours_ns", len(measured)),
+        memcpy_ns=fields.times("memcpy_ns", len(measured)),
+    )
+    if row.bytes_to <= row.bytes_from:
+        raise fields.wrong("bytes_to", f"more than bytes_from, {row.bytes_from}")
+    return row
+
+
+def _message(fields: _Fields) -> MessageRow:
+    fields.only(_MESSAGE)
+    way = fields.one_of("way", WAYS)
+    return MessageRow(
+        bytes=fields.whole("bytes", 1),
+        way=way,
+        sender=fields.one_of("sender", KERNELS),
+        receiver=fields.one_of("receiver", KERNELS),
+        chunk=fields.whole("chunk", 1 if way == "pipeline" else 0),
+        ours_ns=fields.time("ours_ns"),
+        slot_ns=fields.time("slot_ns"),
+    )
+
+
+def _check_ranges(source: str, rows: tuple[CopyRow, ...]) -> None:
+    ends: dict[tuple[str, str], int] = {}
+    for index, row in enumerate(rows):
+        place = (row.audience, row.alignment)
+        if row.bytes_from < ends.get(place, 0):
+            allowed = f"at least {ends[place]}, where the row before it ends"
+            raise bad_field(source, f"row[{index}].bytes_from", row.bytes_from, allowed)
+        ends[place] = row.bytes_to
+
+
+class _Fields:
+    """The fields of one TOML table; an error names file and field, what was found and what is allowed."""
+
+    def __init__(self, source: str, path: str, table: Mapping[str, Any]) -> None:
+        self._source, self._path, self._table = source, path, table
+
+    def wrong(self, field: str, allowed: str) -> InputError:
+        value = self._table.get(field)
+        found = "nothing" if value is None else f"'{value}'" if isinstance(value, str) else value
+        return bad_field(self._source, f"{self._path}{field}", found, allowed)
+
+    def only(self, known: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
+        for field in self._table:
+            if field not in known:
+                raise bad_field(self._source, f"{self._path}{field}", "an unknown field", ", ".join(known))
+        for field in known:
+            if field not in self._table and field not in optional:
+                raise self.wrong(field, "required")
+
+    def text(self, field: str) -> str:
+        value = self._table.get(field)
+        if not isinstance(value, str) or not value.strip():
+            raise self.wrong(field, "a text")
+        return value
+
+    def one_of(self, field: str, allowed: tuple[str, ...]) -> str:
+        if self._table.get(field) not in allowed:
+            raise self.wrong(field, ", ".join(allowed))
+        return self.text(field)
+
+    def whole(self, field: str, least: int, most: int = 2**62) -> int:
+        value = self._table.get(field)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise self.wrong(field, f"a whole number from {least}" + (f" to {most}" if most < 2**62 else ""))
+        return value
+
+    def power(self, field: str) -> int:
+        value = self.whole(field, 1)
+        if value & (value - 1):
+            raise self.wrong(field, "a power of two")
+        return value
+
+    def wholes(self, field: str) -> tuple[int, ...]:
+        value = self._table.get(field)
+        good = isinstance(value, list) and value and all(type(each) is int and each > 0 for each in value)
+        if not good:
+            raise self.wrong(field, "one or more whole numbers from 1")
+        return tuple(value or ())
+
+    def time(self, field: str) -> float:
+        value = self._table.get(field)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e18:
+            raise self.wrong(field, "a positive number")
+        return float(value)
+
+    def times(self, field: str, count: int) -> tuple[float, ...]:
+        value = self._table.get(field)
+        if not isinstance(value, list) or len(value) != count:
+            raise self.wrong(field, f"{count} positive numbers, one per measured size")
+        return tuple(_Fields(self._source, self._path, {field: each}).time(field) for each in value)
+
+    def tables(self, field: str) -> list[_Fields]:
+        value = self._table.get(field, [])
+        if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+            raise self.wrong(field, "tables")
+        return [
+            _Fields(self._source, f"{self._path}{field}[{index}].", each) for index, each in enumerate(value)
+        ]
