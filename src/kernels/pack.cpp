@@ -25,7 +25,9 @@ constexpr std::int64_t kLine = 64;
 std::vector<const KernelSet*> usable_sets() {
   static constexpr std::array all = {
 #if defined(__x86_64__)
-      &kPackAvx512,
+      &kPackAvx512, &kPackAvx2,
+#elif defined(__aarch64__)
+      &kPackNeon,
 #endif
       &kPackGeneric};
   std::vector<const KernelSet*> usable;
@@ -188,6 +190,10 @@ class Compiler {
     node.window = std::move(window);
     if (node.window != nullptr) {
       node.window_kernels = kernels_.window(*node.window);
+      if (2 * node.window->vectors > node.window->pieces) {
+        // A permutation and a masked store cost about two plain stores.
+        node.window_kernels.unpack = nullptr;
+      }
     }
   }
 

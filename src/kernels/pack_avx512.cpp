@@ -19,7 +19,8 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
 
-#include "kernels/pack_loops.hpp"
+#define COREWISE_REGISTER_BYTES 64
+#include "kernels/pack_insert.hpp"
 
 namespace corewise::kernels {
 namespace {
@@ -148,6 +149,73 @@ void unpack_window(std::byte* items, const std::byte* packed, const Window& wind
   }
 }
 
+// Windows of byte lanes: a packed vector has 16.
+
+/// Each 16 bytes of a vector shuffled to their packed places, all of them laid over each other.
+template <std::size_t vectors>
+COREWISE_INLINE __m128i gathered_bytes(const std::byte* from, const Window::Lanes& data,
+                                       const __m512i (&index)[vectors]) {
+  __m512i all = _mm512_shuffle_epi8(_mm512_maskz_loadu_epi8(data[0], from), index[0]);
+  for (std::size_t i = 1; i < vectors; ++i) {
+    all = _mm512_or_si512(all, _mm512_shuffle_epi8(_mm512_maskz_loadu_epi8(data[i], from + 64 * i), index[i]));
+  }
+  const __m256i half = _mm256_or_si256(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
+  return _mm_or_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+}
+
+COREWISE_INLINE __mmask16 first_bytes(std::int64_t bytes) {
+  return static_cast<__mmask16>(_bzhi_u32(0xFFFF, static_cast<unsigned>(bytes)));
+}
+
+template <std::size_t vectors>
+void pack_bytes(std::byte* packed, const std::byte* items, const Window& window, std::int64_t members) {
+  __m512i index[vectors];
+  load_tables(index, window.gather);
+  const Window::Lanes data = window.data[static_cast<std::size_t>(window.group)];
+  const std::int64_t bytes = window.group * window.unit;
+  const std::int64_t step = window.group * window.stride;
+  items += window.begin;
+  for (; members >= window.group; members -= window.group, items += step, packed += bytes) {
+    _mm_mask_storeu_epi8(packed, first_bytes(bytes), gathered_bytes(items, data, index));
+  }
+  if (members > 0) {
+    _mm_mask_storeu_epi8(packed, first_bytes(members * window.unit),
+                         gathered_bytes(items, window.data[static_cast<std::size_t>(members)], index));
+  }
+}
+
+template <std::size_t vectors>
+COREWISE_INLINE void scattered_bytes(std::byte* to, const Window::Lanes& data, const __m512i (&index)[vectors],
+                                     __m128i packed) {
+  const __m512i everywhere = _mm512_broadcast_i32x4(packed);
+  for (std::size_t i = 0; i < vectors; ++i) {
+    _mm512_mask_storeu_epi8(to + 64 * i, data[i], _mm512_shuffle_epi8(everywhere, index[i]));
+  }
+}
+
+template <std::size_t vectors>
+void unpack_bytes(std::byte* items, const std::byte* packed, const Window& window, std::int64_t members) {
+  __m512i index[vectors];
+  load_tables(index, window.scatter);
+  const Window::Lanes data = window.data[static_cast<std::size_t>(window.group)];
+  const std::int64_t bytes = window.group * window.unit;
+  const std::int64_t step = window.group * window.stride;
+  items += window.begin;
+  for (; members >= window.group; members -= window.group, items += step, packed += bytes) {
+    scattered_bytes(items, data, index, _mm_maskz_loadu_epi8(first_bytes(bytes), packed));
+  }
+  if (members > 0) {
+    scattered_bytes(items, window.data[static_cast<std::size_t>(members)], index,
+                    _mm_maskz_loadu_epi8(first_bytes(members * window.unit), packed));
+  }
+}
+
+template <std::size_t... more>
+WindowKernels bytes_of(std::int64_t vectors, std::index_sequence<more...>) {
+  static constexpr WindowKernels all[] = {{pack_bytes<more + 1>, unpack_bytes<more + 1>}...};
+  return all[vectors - 1];
+}
+
 template <class Lane, std::size_t... more>
 WindowKernels window_of(std::int64_t vectors, std::index_sequence<more...>) {
   static constexpr WindowKernels all[] = {{pack_window<Lane, more + 1>, unpack_window<Lane, more + 1>}...};
@@ -156,21 +224,13 @@ WindowKernels window_of(std::int64_t vectors, std::index_sequence<more...>) {
 
 WindowKernels window(const Window& shape) {
   constexpr auto kVectors = std::make_index_sequence<kWindowVectors>{};
+  if (shape.lane == 1) {
+    return bytes_of(shape.vectors, kVectors);
+  }
   return shape.lane == 2 ? window_of<Lane2>(shape.vectors, kVectors) : window_of<Lane4>(shape.vectors, kVectors);
 }
 
 // Pieces inserted into vectors. ---------------------------------------------------------------------------------
-
-/// Where block i begins: at even distances, or by a table.
-struct Even {
-  std::int64_t stride;
-  COREWISE_INLINE std::int64_t operator[](std::int64_t i) const { return i * stride; }
-};
-
-struct Listed {
-  const std::int64_t* offsets;
-  COREWISE_INLINE std::int64_t operator[](std::int64_t i) const { return offsets[i]; }
-};
 
 /// Vectors of blocks of 4, 8, 16 and 32 bytes, put together from `per` of them.
 struct Insert4 {
@@ -254,104 +314,21 @@ struct Together64 {
   }
 };
 
-template <class Insert>
-COREWISE_INLINE void insert_even(std::byte* packed, const std::byte* from, std::int64_t stride,
-                                 std::int64_t count) {
-  for (; count >= Insert::per; count -= Insert::per) {
-    Insert::move(packed, from, Even{stride});
-    from += Insert::per * stride;
-    packed += Insert::per * Insert::bytes;
-  }
-  for (; count > 0; --count, from += stride, packed += Insert::bytes) {
-    copy_fixed<Insert::bytes>(packed, from);
-    keep_scalar();
-  }
-}
-
-template <class Insert>
-void pack_inserted(std::byte* packed, const std::byte* items, const Blocks& shape) {
-  for (std::int64_t row = 0; row < shape.rows; ++row) {
-    insert_even<Insert>(packed, items + row * shape.row_stride, shape.stride, shape.count);
-    packed += shape.count * Insert::bytes;
-  }
-}
-
-template <class Insert>
-void pack_inserted_list(std::byte* packed, const std::byte* items, const Table& shape) {
-  for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
-    std::int64_t i = 0;
-    for (; i + Insert::per <= shape.count; i += Insert::per, packed += Insert::per * Insert::bytes) {
-      Insert::move(packed, items, Listed{shape.offsets + i});
-    }
-    for (; i < shape.count; ++i, packed += Insert::bytes) {
-      copy_fixed<Insert::bytes>(packed, items + shape.offsets[i]);
-      keep_scalar();
-    }
-  }
-}
-
 Kernels<Blocks> blocks(const Blocks& shape) {
   Kernels<Blocks> kernels = plain_blocks(shape.block);
-  const auto use = [&](auto insert, std::string_view name) {
-    kernels.pack = pack_inserted<decltype(insert)>;
-    kernels.pack_name = name;
-  };
-  switch (shape.block) {
-    case 4:
-      use(Insert4{}, "4 inserted");
-      break;
-    case 8:
-      use(Insert8{}, "8 inserted");
-      break;
-    case 16:
-      use(Insert16{}, "16 inserted");
-      break;
-    case 32:
-      use(Insert32{}, "32 inserted");
-      break;
-    case 64:
-      use(Together64{}, "64 by four");
-      break;
-    default:
-      break;
-  }
+  use_inserted<Insert4, Insert8, Insert16, Insert32, Together64>(kernels, shape);
   return kernels;
 }
 
 Kernels<Table> table(const Table& shape) {
   Kernels<Table> kernels = plain_table(shape);
-  if (shape.lengths != nullptr) {
-    return kernels;
-  }
-  const auto use = [&](auto insert, std::string_view name) {
-    kernels.pack = pack_inserted_list<decltype(insert)>;
-    kernels.pack_name = name;
-  };
-  switch (shape.block) {
-    case 4:
-      use(Insert4{}, "list of 4 inserted");
-      break;
-    case 8:
-      use(Insert8{}, "list of 8 inserted");
-      break;
-    case 16:
-      use(Insert16{}, "list of 16 inserted");
-      break;
-    case 32:
-      use(Insert32{}, "list of 32 inserted");
-      break;
-    case 64:
-      use(Together64{}, "list of 64 by four");
-      break;
-    default:
-      break;
-  }
+  use_inserted_lists<Insert4, Insert8, Insert16, Insert32, Together64>(kernels, shape);
   return kernels;
 }
 
 }  // namespace
 
-extern const KernelSet kPackAvx512 = {"avx512", available, blocks, table, {64, 2, kWindowVectors}, window};
+extern const KernelSet kPackAvx512 = {"avx512", available, blocks, table, {64, 1, kWindowVectors}, window};
 
 }  // namespace corewise::kernels
 

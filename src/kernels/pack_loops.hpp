@@ -11,10 +11,37 @@ namespace {
 
 #define COREWISE_INLINE inline __attribute__((always_inline))
 
-/// N bytes by loads and stores of registers; N is small.
+/// Bytes of the widest register; said by the file, because compilers do not always tell the preprocessor what a
+/// pragma chose.
+#if !defined(COREWISE_REGISTER_BYTES)
+#define COREWISE_REGISTER_BYTES 16
+#endif
+inline constexpr std::size_t kRegisterBytes = COREWISE_REGISTER_BYTES;
+/// From here on a call of memcpy costs little beside the copy itself.
+inline constexpr std::size_t kInlineBytes = kRegisterBytes == 16 ? 256 : 128 * kRegisterBytes;
+
+/// The widest register that N is a multiple of.
+template <std::size_t N>
+inline constexpr std::size_t kFitting =
+    N % kRegisterBytes == 0 ? kRegisterBytes : (N % 32 == 0 && kRegisterBytes > 32 ? 32 : 0);
+
+/// N bytes by loads and stores of registers, all loads first; N is small. Wide registers are asked for as vectors:
+/// compilers move blocks of known length by narrower ones than they have.
 template <std::size_t N>
 COREWISE_INLINE void copy_fixed(std::byte* to, const std::byte* from) {
-  __builtin_memcpy(to, from, N);
+  if constexpr (kFitting<N> != 0) {
+    typedef unsigned char Register __attribute__((vector_size(kFitting<N>), aligned(1), may_alias));
+    constexpr std::size_t kCount = N / kFitting<N>;
+    Register values[kCount];
+    for (std::size_t i = 0; i < kCount; ++i) {
+      values[i] = reinterpret_cast<const Register*>(from)[i];
+    }
+    for (std::size_t i = 0; i < kCount; ++i) {
+      reinterpret_cast<Register*>(to)[i] = values[i];
+    }
+  } else {
+    __builtin_memcpy(to, from, N);
+  }
 }
 
 /// Keeps a compiler from turning a loop into gather and scatter instructions, which lose here.
@@ -25,33 +52,44 @@ COREWISE_INLINE void keep_scalar() {
 /// N to 2N bytes: two pieces that overlap, both read before either is written.
 template <std::size_t N>
 COREWISE_INLINE void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) {
-  struct Piece {
-    unsigned char data[N];
-  };
-  Piece first;
-  Piece last;
-  __builtin_memcpy(&first, from, N);
-  __builtin_memcpy(&last, from + bytes - N, N);
-  __builtin_memcpy(to, &first, N);
-  __builtin_memcpy(to + bytes - N, &last, N);
+  typedef unsigned char Piece __attribute__((vector_size(N), aligned(1), may_alias));
+  const Piece first = *reinterpret_cast<const Piece*>(from);
+  const Piece last = *reinterpret_cast<const Piece*>(from + bytes - N);
+  *reinterpret_cast<Piece*>(to) = first;
+  *reinterpret_cast<Piece*>(to + bytes - N) = last;
 }
 
-/// Any number of bytes without a call up to 256.
+/// N or more bytes, N a register's: four loads before their stores, then one by one, the last one overlapping.
+template <std::size_t N>
+COREWISE_INLINE void copy_registers(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes <= 2 * N) {
+    copy_ends<N>(to, from, bytes);
+    return;
+  }
+  std::size_t i = 0;
+  for (; i + 4 * N <= bytes; i += 4 * N) {
+    copy_fixed<4 * N>(to + i, from + i);
+  }
+  for (; i + N <= bytes; i += N) {
+    copy_fixed<N>(to + i, from + i);
+  }
+  if (i < bytes) {
+    copy_fixed<N>(to + bytes - N, from + bytes - N);
+  }
+}
+
+/// Any number of bytes, without a call while they are few.
 COREWISE_INLINE void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes >= 16) {
     if (bytes <= 32) {
       copy_ends<16>(to, from, bytes);
-      return;
-    }
-    if (bytes > 256) {
+    } else if (bytes <= 64) {
+      copy_ends<32>(to, from, bytes);
+    } else if (bytes <= kInlineBytes) {
+      copy_registers<kRegisterBytes>(to, from, bytes);
+    } else {
       __builtin_memcpy(to, from, bytes);
-      return;
     }
-    std::size_t i = 0;
-    for (; i + 32 < bytes; i += 32) {
-      copy_fixed<32>(to + i, from + i);
-    }
-    copy_fixed<32>(to + bytes - 32, from + bytes - 32);
     return;
   }
   if (bytes >= 8) {
@@ -68,6 +106,7 @@ COREWISE_INLINE void copy_short(std::byte* to, const std::byte* from, std::size_
 /// Blocks of N bytes, N known to the compiler.
 template <std::size_t N>
 struct Fixed {
+  static constexpr bool narrow = N < 16;
   static constexpr std::int64_t length(const Blocks&) { return N; }
   static constexpr std::int64_t length(const Table&) { return N; }
   COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t) { copy_fixed<N>(to, from); }
@@ -76,6 +115,7 @@ struct Fixed {
 /// Blocks of N to 2N bytes.
 template <std::size_t N>
 struct Ends {
+  static constexpr bool narrow = N < 16;
   static std::int64_t length(const Blocks& shape) { return shape.block; }
   static std::int64_t length(const Table& shape) { return shape.block; }
   COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
@@ -85,10 +125,18 @@ struct Ends {
 
 /// Blocks of any length.
 struct Any {
+  static constexpr bool narrow = false;
   static std::int64_t length(const Blocks& shape) { return shape.block; }
   static std::int64_t length(const Table& shape) { return shape.block; }
   COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
     copy_short(to, from, static_cast<std::size_t>(bytes));
+  }
+};
+
+/// Blocks of a register or more, up to kInlineBytes.
+struct Registers : Any {
+  COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+    copy_registers<kRegisterBytes>(to, from, static_cast<std::size_t>(bytes));
   }
 };
 
@@ -100,13 +148,25 @@ struct Long : Any {
 };
 
 template <class Block>
+COREWISE_INLINE void move_block(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  Block::copy(to, from, bytes);
+  if constexpr (Block::narrow) {
+    keep_scalar();
+  }
+}
+
+template <class Block>
 void pack_blocks(std::byte* packed, const std::byte* items, const Blocks& shape) {
   const std::int64_t bytes = Block::length(shape);
+  const std::int64_t count = shape.count;
+  const std::int64_t stride = shape.stride;
   for (std::int64_t row = 0; row < shape.rows; ++row) {
     const std::byte* from = items + row * shape.row_stride;
-    for (std::int64_t i = 0; i < shape.count; ++i, from += shape.stride, packed += bytes) {
-      Block::copy(packed, from, bytes);
-      keep_scalar();
+#pragma GCC unroll 4
+    for (std::int64_t i = 0; i < count; ++i) {
+      move_block<Block>(packed, from, bytes);
+      from += stride;
+      packed += bytes;
     }
   }
 }
@@ -114,11 +174,15 @@ void pack_blocks(std::byte* packed, const std::byte* items, const Blocks& shape)
 template <class Block>
 void unpack_blocks(std::byte* items, const std::byte* packed, const Blocks& shape) {
   const std::int64_t bytes = Block::length(shape);
+  const std::int64_t count = shape.count;
+  const std::int64_t stride = shape.stride;
   for (std::int64_t row = 0; row < shape.rows; ++row) {
     std::byte* to = items + row * shape.row_stride;
-    for (std::int64_t i = 0; i < shape.count; ++i, to += shape.stride, packed += bytes) {
-      Block::copy(to, packed, bytes);
-      keep_scalar();
+#pragma GCC unroll 4
+    for (std::int64_t i = 0; i < count; ++i) {
+      move_block<Block>(to, packed, bytes);
+      to += stride;
+      packed += bytes;
     }
   }
 }
@@ -126,10 +190,12 @@ void unpack_blocks(std::byte* items, const std::byte* packed, const Blocks& shap
 template <class Block>
 void pack_table(std::byte* packed, const std::byte* items, const Table& shape) {
   const std::int64_t bytes = Block::length(shape);
+  const std::int64_t count = shape.count;
+  const std::int64_t* const offsets = shape.offsets;
   for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
-    for (std::int64_t i = 0; i < shape.count; ++i, packed += bytes) {
-      Block::copy(packed, items + shape.offsets[i], bytes);
-      keep_scalar();
+#pragma GCC unroll 4
+    for (std::int64_t i = 0; i < count; ++i, packed += bytes) {
+      move_block<Block>(packed, items + offsets[i], bytes);
     }
   }
 }
@@ -137,10 +203,12 @@ void pack_table(std::byte* packed, const std::byte* items, const Table& shape) {
 template <class Block>
 void unpack_table(std::byte* items, const std::byte* packed, const Table& shape) {
   const std::int64_t bytes = Block::length(shape);
+  const std::int64_t count = shape.count;
+  const std::int64_t* const offsets = shape.offsets;
   for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
-    for (std::int64_t i = 0; i < shape.count; ++i, packed += bytes) {
-      Block::copy(items + shape.offsets[i], packed, bytes);
-      keep_scalar();
+#pragma GCC unroll 4
+    for (std::int64_t i = 0; i < count; ++i, packed += bytes) {
+      move_block<Block>(items + offsets[i], packed, bytes);
     }
   }
 }
@@ -194,6 +262,8 @@ inline Kernels<Blocks> plain_blocks(std::int64_t block) {
       return of_blocks<Fixed<64>>("block 64");
     case 128:
       return of_blocks<Fixed<128>>("block 128");
+    case 256:
+      return of_blocks<Fixed<256>>("block 256");
     default:
       break;
   }
@@ -206,7 +276,9 @@ inline Kernels<Blocks> plain_blocks(std::int64_t block) {
   if (block > 32 && block < 64) {
     return of_blocks<Ends<32>>("block 32 to 64");
   }
-  return block <= 256 ? of_blocks<Any>("block up to 256") : of_blocks<Long>("long blocks");
+  return block <= static_cast<std::int64_t>(kInlineBytes) && block > 64 ? of_blocks<Registers>("registers")
+         : block < 8                                                    ? of_blocks<Any>("short blocks")
+                                                                        : of_blocks<Long>("memcpy");
 }
 
 /// The plain loop for a table.
@@ -236,7 +308,8 @@ inline Kernels<Table> plain_table(const Table& shape) {
     case 128:
       return of_table<Fixed<128>>("list of 128");
     default:
-      return shape.block <= 256 ? of_table<Any>("list up to 256") : of_table<Long>("list of long blocks");
+      return shape.block <= static_cast<std::int64_t>(kInlineBytes) ? of_table<Any>("list of short blocks")
+                                                                    : of_table<Long>("list by memcpy");
   }
 }
 

@@ -127,7 +127,7 @@ class Walk {
 
   /// Whole members, from `first` on.
   static void middle(const Node& node, std::int64_t first, std::int64_t count, Items items, Stream stream) {
-    if (node.window != nullptr) {
+    if (packing ? node.window_kernels.pack != nullptr : node.window_kernels.unpack != nullptr) {
       windows(node, count, items + first * node.stride, stream);
       return;
     }

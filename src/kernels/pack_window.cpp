@@ -33,6 +33,11 @@ Bounds bounds_of(std::span<const Piece> pieces) {
   return bounds;
 }
 
+/// Bytes that a byte shuffle works on at a time.
+constexpr std::int64_t kShuffled = 16;
+/// A shuffle's index for a byte without source.
+constexpr std::uint8_t kNoByte = 0x80;
+
 void set_lane(std::array<std::uint8_t, kWindowBytes>& lanes, std::int64_t lane, std::int64_t bytes,
               std::int64_t value) {
   for (std::int64_t i = 0; i < bytes; ++i) {
@@ -44,6 +49,9 @@ void set_lane(std::array<std::uint8_t, kWindowBytes>& lanes, std::int64_t lane, 
 bool place_lanes(Window& window, std::span<const Piece> pieces, std::int64_t vector_bytes) {
   const std::int64_t lanes = vector_bytes / window.lane;
   std::int64_t packed = 0;
+  if (window.lane == 1) {
+    std::fill(window.gather.front().data(), window.gather.front().data() + sizeof window.gather, kNoByte);
+  }
   for (std::int64_t member = 0; member < window.group; ++member) {
     window.data[static_cast<std::size_t>(member + 1)] = window.data[static_cast<std::size_t>(member)];
     Window::Lanes& data = window.data[static_cast<std::size_t>(member + 1)];
@@ -55,10 +63,16 @@ bool place_lanes(Window& window, std::span<const Piece> pieces, std::int64_t vec
         if ((data[vector] >> lane & 1U) != 0) {
           return false;
         }
-        data[vector] |= std::uint32_t{1} << lane;
-        window.packed[vector] |= std::uint32_t{1} << packed;
-        set_lane(window.gather[vector == 1 ? 0 : vector], packed, window.lane, vector == 1 ? lanes + lane : lane);
+        data[vector] |= std::uint64_t{1} << lane;
+        window.packed[vector] |= std::uint64_t{1} << packed;
         set_lane(window.scatter[vector], lane, window.lane, packed);
+        if (window.lane == 1) {
+          // A byte shuffle stays within 16 bytes: each puts what it has where it belongs in the packed 16.
+          window.gather[vector][static_cast<std::size_t>(lane / kShuffled * kShuffled + packed)] =
+              static_cast<std::uint8_t>(lane % kShuffled);
+        } else {
+          set_lane(window.gather[vector == 1 ? 0 : vector], packed, window.lane, vector == 1 ? lanes + lane : lane);
+        }
       }
     }
   }
@@ -80,10 +94,11 @@ std::unique_ptr<const Window> make_window(std::span<const Piece> pieces, std::in
   for (const Piece& piece : pieces) {
     window->unit += piece.bytes;
   }
-  if (window->lane == 0 || window->unit == 0 || window->unit > limits.vector_bytes) {
+  const std::int64_t most = window->lane == 1 ? kShuffled : limits.vector_bytes;
+  if (window->lane == 0 || window->unit == 0 || window->unit > most) {
     return nullptr;
   }
-  for (window->group = limits.vector_bytes / window->unit; window->group > 0; --window->group) {
+  for (window->group = most / window->unit; window->group > 0; --window->group) {
     const std::int64_t last = (window->group - 1) * stride;
     window->begin = low + std::min<std::int64_t>(0, last);
     const std::int64_t span = high + std::max<std::int64_t>(0, last) - window->begin;
@@ -92,8 +107,8 @@ std::unique_ptr<const Window> make_window(std::span<const Piece> pieces, std::in
       break;
     }
   }
-  const bool fewer = window->vectors < window->group * static_cast<std::int64_t>(pieces.size());
-  if (window->group == 0 || !fewer || !place_lanes(*window, pieces, limits.vector_bytes)) {
+  window->pieces = window->group * static_cast<std::int64_t>(pieces.size());
+  if (window->vectors >= window->pieces || !place_lanes(*window, pieces, limits.vector_bytes)) {
     return nullptr;
   }
   return window;

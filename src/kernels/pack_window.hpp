@@ -17,7 +17,8 @@ namespace corewise::kernels {
 
 inline constexpr std::size_t kWindowVectors = 8;
 inline constexpr std::size_t kWindowBytes = 64;  ///< of the widest vector
-inline constexpr std::size_t kWindowLanes = 32;  ///< of two bytes, in the widest vector
+inline constexpr std::size_t kWindowLanes =
+    32;  ///< of two bytes, in the widest vector: the most members of a group
 
 struct Window {
   std::int64_t lane = 0;     ///< bytes
@@ -25,17 +26,19 @@ struct Window {
   std::int64_t group = 0;    ///< members of a group
   std::int64_t unit = 0;     ///< data bytes of a member
   std::int64_t stride = 0;   ///< from member to member
+  std::int64_t pieces = 0;   ///< of a group
   std::int64_t begin = 0;    ///< from the first member of a group to the first vector
 
-  using Lanes = std::array<std::uint32_t, kWindowVectors>;
+  using Lanes = std::array<std::uint64_t, kWindowVectors>;
   /// By members of a group: the lanes of each vector that are data (bit sets).
   std::array<Lanes, kWindowLanes + 1> data{};
   /// Packing: lanes of the packed vector that come from each vector.
   Lanes packed{};
   /// Packing: for each vector and lane of the packed one, the lane it comes from; vector 1's lanes are numbered on
-  /// from vector 0's, and are listed with them. `lane` bytes each.
+  /// from vector 0's, and are listed with them. `lane` bytes each. Of byte lanes: for each vector and byte of it
+  /// the byte of the 16 around it that goes there, counted from where these begin, bit 7 set where none does.
   alignas(64) std::array<std::array<std::uint8_t, kWindowBytes>, kWindowVectors> gather{};
-  /// Unpacking: for each vector and lane of it, the lane of the packed vector.
+  /// Unpacking: for each vector and lane of it, the lane of the packed vector, which has 16 where lanes are bytes.
   alignas(64) std::array<std::array<std::uint8_t, kWindowBytes>, kWindowVectors> scatter{};
 };
 
