@@ -201,6 +201,19 @@ void copy_items(const ConstBytes& source, Type& source_type, std::int64_t source
                       target.data() + target_offset, target_count);
 }
 
+/// Whether the packing library packs a message, by a table as its knob has it, and the row that says so.
+std::pair<bool, std::string> packing_decision(const std::string& knob, const std::string& use, std::int64_t bytes,
+                                              double mean_run) {
+  const auto costs = kernels::parse_packing_costs(knob);
+  if (!costs) raise(bad_field("", "knob", "'" + knob + "'", "USE=BYTES:RUN,...;USE=..."));
+  const auto found = std::find(kernels::kPackingUses.begin(), kernels::kPackingUses.end(), use);
+  if (found == kernels::kPackingUses.end()) {
+    raise(bad_field("", "use", "'" + use + "'", "send, receive, pack, unpack"));
+  }
+  const auto which = static_cast<kernels::PackingUse>(found - kernels::kPackingUses.begin());
+  return {kernels::packed_by_us(*costs, which, bytes, mean_run), kernels::packing_reason(*costs, which, bytes)};
+}
+
 // The class
 // ------------------------------------------------------------------------------------------------------------
 
