@@ -1,9 +1,9 @@
 """`corewise bench copy`: copies of one core and messages between two, against glibc and two memcpys.
 
-What the copy that chooses (``kernels/copy.hpp``) runs is decided by races of their own before it is measured, or
-by a tuning file. Contestants take turns in an order drawn anew each round; a ratio is taken round by round,
-over 1 means that ours is quicker, and what is told is its median; spread: the distance between its quartiles
-over its median.
+What the copy that chooses (``kernels/copy.hpp``) runs is decided by races of their own before it is
+measured, or by a tuning file. Contestants take turns in an order drawn anew each round; a ratio is taken
+round by round, over 1 means that ours is quicker, and what is told is its median; spread: the distance
+between its quartiles over its median.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -50,6 +50,8 @@ SIZES = (
 QUICK_SIZES = (4 * KIB, 64 * KIB, MIB)
 MESSAGE_SIZES = (4 * KIB, 32 * KIB, 256 * KIB, 512 * KIB, MIB, 4 * MIB)
 QUICK_MESSAGE_SIZES = (4 * KIB, 32 * KIB, 256 * KIB)
+LARGEST_MESSAGE = 4 * MIB
+"""Bytes up to which `tune` asks two cores which kernel is for ``other``."""
 LARGEST = 1 << 32
 """Bytes of the largest copy that is measured: twice that is mapped."""
 TUNED_OCTAVES = tuple(1 << bit for bit in range(7, 27))
@@ -166,7 +168,8 @@ class Result:
     @property
     def foreign(self) -> float:
         """The largest share that others took in any block."""
-        return max((each.foreign for each in (*self.copies, *self.messages)), default=0.0)
+        shares = [each.foreign for each in self.copies] + [each.foreign for each in self.messages]
+        return max(shares, default=0.0)
 
 
 def host_name() -> str:
@@ -182,7 +185,7 @@ def host_name() -> str:
 
 @contextmanager
 def bound_to(processor: int) -> Iterator[None]:
-    """This thread on one processor, for a while."""
+    """Binds this thread to one processor for a while."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {processor})
     try:
@@ -351,8 +354,14 @@ def tune(wanted: Wanted, command: str, progress: Progress) -> CopyTuning:
             progress(0.8 * (index + 1) / len(octaves))
     messages: tuple[MessageTimes, ...] = ()
     if len(_core.usable_processors()) > 1 or wanted.processors:
-        sizes = tuple(size for size in MESSAGE_SIZES if size <= 2 * max(octaves))
-        messages = _tune_messages(wanted, sizes, lambda share: progress(0.8 + 0.2 * share))
+        messenger = Messenger(*two_processors(wanted.processors), wanted.plan)
+        for octave in octaves:
+            if octave <= LARGEST_MESSAGE:
+                decisions["other", "same", octave] = messenger.audience_other(octave, names)
+        progress(0.9)
+        sizes = [size for size in MESSAGE_SIZES if size <= 2 * max(octaves)]
+        messages = tuple(messenger.run(size, read=False) for size in sizes)
+        progress(1.0)
     return CopyTuning(
         host=host_name(),
         who=f"corewise {__version__}",
@@ -361,13 +370,3 @@ def tune(wanted: Wanted, command: str, progress: Progress) -> CopyTuning:
         rows=rows_of(decisions),
         messages=tuple(each.row() for each in messages),
     )
-
-
-def _tune_messages(wanted: Wanted, sizes: Sequence[int], progress: Progress) -> tuple[MessageTimes, ...]:
-    sender, receiver = two_processors(wanted.processors)
-    messenger = Messenger(sender, receiver, wanted.plan)
-    found = []
-    for size in sizes:
-        found.append(messenger.run(size, read=False))
-        progress(len(found) / len(sizes))
-    return tuple(found)

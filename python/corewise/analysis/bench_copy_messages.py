@@ -17,7 +17,7 @@ import numpy as np
 
 from corewise import _core
 from corewise.analysis.bench_copy_noise import Block, quiet
-from corewise.analysis.bench_copy_races import Plan, Times, kernels_here, octave_sizes, winner
+from corewise.analysis.bench_copy_races import Decision, Plan, Times, kernels_here, octave_sizes, winner
 from corewise.data.copy_tuning import MessageRow
 from corewise.errors import RunError
 
@@ -162,11 +162,23 @@ class Messenger:
             size, read, tried, tried[1 + int(medians.argmin())], counting, floor, block.foreign
         )
 
-    def audience_other(self, octave: int, names: Sequence[str]) -> str:
-        """Which kernel is to write what another core copies out next: two cores can tell."""
+    def audience_other(self, octave: int, names: Sequence[str]) -> Decision:
+        """Which kernel is to write what another core copies out next: only two cores can tell.
+
+        The times are those of a message whose sender copies into a slot by the kernel, and whose receiver
+        copies out by memcpy.
+        """
         tried = tuple(Way("slot", name, "memcpy") for name in names)
-        times = [
-            self.times(tried, size, False, self.plan.rounds, 1 + index)
-            for index, size in enumerate(octave_sizes(octave))
-        ]
-        return winner(times, names, names)
+        blocks = [self._quiet(tried, size) for size in octave_sizes(octave)]
+        times = [block.value for block in blocks]
+        kernel = winner(times, names, names)
+        medians = [np.median(one, axis=0) for one in times]
+        return Decision(
+            kernel,
+            tuple(round(float(one[names.index(kernel)]), 1) for one in medians),
+            tuple(round(float(one[0]), 1) for one in medians),
+            max(block.foreign for block in blocks),
+        )
+
+    def _quiet(self, tried: Sequence[Way], size: int) -> Block[Times]:
+        return quiet(lambda: self.times(tried, size, False, self.plan.rounds, size), self.plan.tries)

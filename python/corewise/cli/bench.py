@@ -9,9 +9,9 @@ from types import ModuleType
 
 import typer
 
-from corewise.cli import bench_pack
+from corewise.cli import bench_copy, bench_pack
 
-SUBCOMMANDS: tuple[ModuleType, ...] = (bench_pack,)
+SUBCOMMANDS: tuple[ModuleType, ...] = (bench_copy, bench_pack)
 """Modules that add their command by ``register(group)``, in the order of ``corewise bench --help``."""
 
 _HELP = """Measures this host: what it costs to copy, to pack, and to hand data to another core.

@@ -1,0 +1,497 @@
+"""`corewise bench copy`: kernels forced by name, choices from times, tunings, tables, refused input.
+
+No test says how quick anything is: times are made up where a number matters.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from installed_tool import assert_one_line_error, corewise, document
+
+from corewise import _core
+from corewise.analysis import bench_copy_noise as noise
+from corewise.analysis.bench_copy import (
+    KIB,
+    MIB,
+    CopyTimes,
+    Result,
+    Wanted,
+    check,
+    compare,
+    host_name,
+    run_bench,
+    size_text,
+    tune,
+)
+from corewise.analysis.bench_copy_messages import (
+    RIVAL,
+    MessageTimes,
+    Messenger,
+    Way,
+    two_processors,
+    ways,
+)
+from corewise.analysis.bench_copy_noise import Block, quiet
+from corewise.analysis.bench_copy_races import (
+    Decision,
+    Plan,
+    Racer,
+    clearly_quicker,
+    decide,
+    kernels_here,
+    octave_sizes,
+    octaves_of,
+    rows_of,
+    streaming_kernels,
+    winner,
+)
+from corewise.analysis.bench_copy_views import figures, goals, tables
+from corewise.data.copy_tuning import (
+    KERNELS,
+    CopyRow,
+    CopyTuning,
+    MessageRow,
+    copy_tuning_text,
+    load_copy_tuning,
+    parse_copy_tuning,
+    save_copy_tuning,
+)
+from corewise.errors import InputError, RunError
+from corewise.plots.bench_copy import check_picture, write_pictures
+
+TINY = Plan(seconds=0.0, rounds=2, tries=1)
+TUNING = CopyTuning(
+    host="a processor",
+    who="corewise 0.0.0",
+    when="2026-01-01",
+    command="corewise bench copy --tune copy.toml",
+    rows=(
+        CopyRow("self", "same", 256, 1024, "naive", (256, 384), (10.0, 11.0), (20.0, 21.5)),
+        CopyRow("self", "same", 1024, 2048, "four_stream", (1024,), (1.0,), (2.0,)),
+        CopyRow("nobody", "aliasing", 4096, 8192, "naive", (4096,), (1.0,), (2.0,)),
+    ),
+    messages=(MessageRow(32768, "pipeline", "memcpy", "naive", 8192, 3000.5, 6000.0),),
+)
+
+
+@pytest.fixture(autouse=True)
+def memcpy_only():
+    """No test leaves a tuning behind."""
+    yield
+    _core.set_copy_tuning("")
+
+
+# ---- the core's copies, by name --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", kernels_here())
+def test_a_kernel_forced_by_name_copies_and_stays_inside(name):
+    source = np.arange(3000, dtype=np.uint8)
+    for begin, end in ((0, 3000), (1, 130), (63, 2048), (7, 7)):
+        target = np.full(3200, 0xA5, dtype=np.uint8)
+        _core.copy_by_kernel(name, target[100 + begin : 100 + end], source[begin:end])
+        assert (target[100 + begin : 100 + end] == source[begin:end]).all()
+        assert (target[: 100 + begin] == 0xA5).all()
+        assert (target[100 + end :] == 0xA5).all()
+
+
+def test_only_the_forced_kernel_is_measured():
+    result = document("bench", "copy", "--quick", "--size", "4KiB", "--kernel", "naive")
+    assert [row["id"] for row in result["rows"]] == ["copy-4096-same-naive"]
+    row = result["rows"][0]
+    assert row["what"].endswith("naive")
+    assert row["rival"] == "memcpy"
+    assert row["n"] >= 5
+    assert result["tuning"] is None
+
+
+def test_other_names_of_kernels_are_refused():
+    with pytest.raises(InputError, match="'memcopy'"):
+        _core.copy_by_kernel("memcopy", np.zeros(1, dtype=np.uint8), np.zeros(1, dtype=np.uint8))
+    with pytest.raises(InputError, match="2 bytes"):
+        _core.copy_by_kernel("memcpy", np.zeros(2, dtype=np.uint8), np.zeros(1, dtype=np.uint8))
+
+
+def test_the_choice_follows_the_tuning():
+    _core.set_copy_tuning(TUNING.knob())
+    assert _core.chosen_copy(200) == "memcpy"
+    assert _core.chosen_copy(256) == "naive"
+    assert _core.chosen_copy(1023) == "naive"
+    assert _core.chosen_copy(1024) == "four_stream"
+    assert _core.chosen_copy(2048) == "memcpy"
+    assert _core.chosen_copy(1024, "shifted") == "memcpy"
+    assert _core.chosen_copy(5000, "aliasing", "nobody") == "naive"
+    assert _core.chosen_copy(5000, "aliasing", "other") == "memcpy"
+
+
+def test_a_calibration_is_a_tuning():
+    text = _core.calibrate_copy(1024, 0.0)
+    assert _core.check_copy_tuning(text) == text
+
+
+# ---- what times say --------------------------------------------------------------------------------------
+
+
+def columns(*times: float, rounds: int = 9) -> np.ndarray:
+    return np.tile(np.array(times), (rounds, 1))
+
+
+def test_a_winner_is_quicker_at_both_sizes():
+    names = ("memcpy", "a", "b", "c")
+    # a: clearly quicker once, slower once; b: clearly at both; c: by a hair.
+    times = [columns(100, 50, 80, 99), columns(100, 101, 90, 99)]
+    assert winner(times, names, names) == "b"
+    assert winner(times, names, ("a", "c")) == "memcpy"
+    assert clearly_quicker(times, 0, 2) == pytest.approx(100 / 90)
+
+
+def test_what_is_noise_stays_memcpy():
+    unsteady = columns(100, 50)
+    unsteady[:3, 1] = 400  # quicker in the median, slower in a third of the rounds
+    assert winner([unsteady, unsteady], ("memcpy", "a"), ("a",)) == "memcpy"
+
+
+class MadeUp:
+    """A racer whose times are made up."""
+
+    def __init__(self, copy: dict[str, float], read: dict[str, float]) -> None:
+        self.copy, self.read = copy, read
+
+    def run(self, names, size, alignment="same", read_back=False):
+        known = self.read if read_back else self.copy
+        return Block(columns(*(known[name] for name in names)), 0.01)
+
+
+@pytest.mark.skipif(not streaming_kernels() & set(kernels_here()), reason="capability: streaming kernels")
+def test_a_streaming_kernel_serves_self_only_where_reading_does_not_pay_for_it():
+    streams = min(streaming_kernels() & set(kernels_here()))
+    names = ("memcpy", "naive", streams)
+    copy = {"memcpy": 100.0, "naive": 90.0, streams: 50.0}
+    lost = decide(MadeUp(copy, {"naive": 120.0, streams: 150.0}), 4096, "same", names)
+    won = decide(MadeUp(copy, {"naive": 120.0, streams: 70.0}), 4096, "same", names)
+    assert {audience: each.kernel for audience, each in lost.items()} == {
+        "self": "naive",
+        "other": "naive",
+        "nobody": streams,
+    }
+    assert won["self"].kernel == streams
+    assert won["other"].kernel == "naive"
+
+
+def test_neighbouring_octaves_are_one_row_and_memcpy_none():
+    def decision(kernel):
+        return Decision(kernel, (1.0, 2.0), (3.0, 4.0), 0.0)
+
+    rows = rows_of(
+        {
+            ("self", "same", 256): decision("naive"),
+            ("self", "same", 128): decision("naive"),
+            ("self", "same", 512): decision("memcpy"),
+            ("self", "same", 1024): decision("naive"),
+        }
+    )
+    assert [(row.bytes_from, row.bytes_to) for row in rows] == [(128, 512), (1024, 2048)]
+    assert rows[0].measured_bytes == (128, 192, 256, 384)
+    assert octave_sizes(256) == (256, 384)
+    assert octaves_of((100, 200, 255, 4096)) == (128, 4096)
+
+
+def test_ratios_are_taken_round_by_round():
+    times = np.array([[10.0, 5.0], [100.0, 50.0], [30.0, 10.0]])
+    ours, theirs, ratio, spread = compare(times, 0, 1)
+    assert (ours, theirs, ratio) == (10.0, 30.0, 2.0)
+    assert spread == pytest.approx(0.25)
+
+
+def test_foreign_share_is_what_others_took(monkeypatch):
+    busy, own, now = iter((100.0, 101.0)), iter((5.0, 5.4)), iter((0.0, 1.0))
+    monkeypatch.setattr(noise, "busy_seconds", lambda: next(busy))
+    monkeypatch.setattr(noise, "own_seconds", lambda: next(own))
+    monkeypatch.setattr(noise.os, "cpu_count", lambda: 2)
+    block = noise.measured(lambda: "value", clock=lambda: next(now))
+    assert block.value == "value"
+    assert block.foreign == pytest.approx(0.3)
+    assert block.loud
+
+
+def test_what_was_loud_is_measured_again_and_the_quietest_kept(monkeypatch):
+    shares = iter((0.5, 0.2, 0.4, 0.9))
+    monkeypatch.setattr(noise, "measured", lambda run: Block(run(), next(shares)))
+    assert quiet(lambda: 1, 3).foreign == 0.2
+    shares = iter((0.5, 0.01, 0.9))
+    assert not quiet(lambda: 1, 3).loud
+    assert next(shares) == 0.9
+
+
+def test_this_host_counts_its_processor_time():
+    assert noise.busy_seconds() > 0
+    assert noise.own_seconds() > 0
+    assert host_name()
+
+
+# ---- runs of the real thing, as small as they come -------------------------------------------------------
+
+
+def test_rounds_are_rows_and_contestants_columns():
+    block = Racer(4096, TINY).run(("memcpy", "copy.self", "naive"), 1024, "aliasing", read_back=True)
+    assert block.value.shape[1] == 3
+    assert len(block.value) >= 2
+    assert (block.value > 0).all()
+
+
+def test_a_run_measures_the_choice_and_every_kernel(tmp_path):
+    path = tmp_path / "copy.toml"
+    save_copy_tuning(TUNING, path)
+    shares = []
+    result = run_bench(Wanted(sizes=(300, 3000), quick=True, tuning=path), shares.append)
+    assert [each.chosen for each in result.copies] == ["naive", "memcpy"]
+    assert result.knob == TUNING.knob()
+    assert shares[-1] == 1.0
+    assert {row.id for row in result.rows} >= {"copy-300-same", "copy-3000-same", "copy-3000-same-naive"}
+    assert all(row.ratio > 0 and row.n >= 5 for row in result.rows)
+
+
+def test_messages_are_measured_by_every_way():
+    processors = _core.usable_processors()
+    messenger = Messenger(processors[0], processors[-1], TINY)
+    found = messenger.run(16384, read=False)
+    assert found.times.shape == (2, len(found.ways))
+    assert found.ways[0] == RIVAL
+    assert found.chosen != RIVAL
+    assert {way.way for way in found.ways} == {"slot", "pipeline", "direct", "halves"}
+    assert found.floor > 0
+    assert found.row().bytes == 16384
+
+
+def test_the_audience_of_another_core_is_asked_of_two_cores():
+    processors = _core.usable_processors()
+    decision = Messenger(processors[0], processors[-1], TINY).audience_other(256, ("memcpy", "naive"))
+    assert decision.kernel in ("memcpy", "naive")
+    assert len(decision.ours_ns) == 2
+
+
+def test_a_tuning_is_measured_written_and_used(tmp_path):
+    target = tmp_path / "copy.toml"
+    done = corewise("bench", "copy", "--quick", "--size", "256", "--size", "4KiB", "--tune", target)
+    assert (done.returncode, done.stderr) == (0, "")
+    tuning = load_copy_tuning(target)
+    assert tuning.command == "corewise bench copy --size 256 --size 4096 --quick --tune copy.toml"
+    assert tuning.host == host_name()
+    assert tuning.knob() in done.stdout
+    used = document("bench", "copy", "--quick", "--size", "4KiB", "--tuning", target)
+    assert used["tuning"] == tuning.knob()
+    assert used["rows"][0]["id"] == "copy-4096-same"
+
+
+def test_tuning_asks_every_octave_and_alignment():
+    tuning = tune(Wanted(sizes=(128,), quick=True), "command", lambda share: None)
+    assert all(row.bytes_from == 128 and row.bytes_to == 256 for row in tuning.rows)
+    _core.check_copy_tuning(tuning.knob())
+
+
+def test_tables_json_and_picture_from_the_command(tmp_path):
+    picture = tmp_path / "copy.svg"
+    done = corewise("bench", "copy", "--quick", "--size", "4KiB", "-o", picture)
+    assert done.returncode == 0
+    assert "The kernel chosen against memcpy" in done.stdout
+    assert "copy of 4 KB over memcpy" in done.stdout
+    assert "foreign" in done.stdout
+    assert "</svg>" in picture.read_text(encoding="utf-8")
+    processor = str(_core.usable_processors()[0])
+    result = document(
+        *(
+            "bench",
+            "copy",
+            "--message",
+            "--quick",
+            "--size",
+            "4KiB",
+            "--processors",
+            f"{processor},{processor}",
+        )
+    )
+    assert result["name"] == "bench copy"
+    assert {"message-4096", "message-4096-read"} <= {row["id"] for row in result["rows"]}
+    keys = {"id", "what", "unit", "ours", "rival", "theirs", "floor", "ratio", "spread", "n"}
+    assert keys <= set(result["rows"][0])
+    assert 0 <= result["foreign"] <= 1
+
+
+# ---- views of made-up results ----------------------------------------------------------------------------
+
+
+def made_up() -> Result:
+    copies = tuple(
+        CopyTimes(size, ("memcpy", "copy.self", "naive"), "naive", columns(130, 100, 200), foreign)
+        for size, foreign in ((4 * KIB, 0.5), (64 * MIB, 0.0))
+    )
+    direct, halves = Way("direct", "memcpy", "memcpy"), Way("halves", "memcpy", "memcpy")
+    messages = tuple(
+        MessageTimes(size, read, (RIVAL, direct, halves), halves, columns(260, 200, 100), 50.0, 0.0)
+        for size in (32 * KIB, 256 * KIB, MIB)
+        for read in (False, True)
+    )
+    return Result("a processor", Wanted(), "self.same=naive", copies, messages)
+
+
+def test_goals_say_how_far_they_were_reached():
+    reached = {goal.what: goal.reached for goal in goals(made_up())}
+    assert reached == {
+        "copy of 4 KB over memcpy": "aim",
+        "copy of 64 MB over memcpy": "no",
+        "copy of every size over memcpy, the least": "aim",
+        "message of 32 KB over two memcpys, the least": "aim",
+    }
+
+
+def test_tables_name_the_way_and_mark_what_was_loud():
+    cells = {table.title: table.rows for table in tables(made_up())}
+    chosen = cells["The kernel chosen against memcpy"]
+    assert chosen[0][0] == "copy of 4 KB, addresses same, chosen: naive"
+    assert chosen[0][-1] == "50.0 % !"
+    assert chosen[1][-1] == "0.0 %"
+    message = cells["Message from core to core: the quickest way against two memcpys through a slot"]
+    assert message[0][0] == "message of 32 KB, chosen: one copy by both, memcpy"
+    assert message[0][3] == "2.60"
+    ways_table = cells["Every way, us"]
+    assert ways_table[0][0] == "two memcpys through a slot"
+
+
+def test_figures_can_be_drawn(tmp_path):
+    drawn = list(figures(made_up()))
+    assert [figure.name for figure in drawn] == ["copy", "message"]
+    target = tmp_path / "both.svg"
+    assert write_pictures(drawn[:1], target) == [target]
+    assert target.stat().st_size > 0
+    with pytest.raises(InputError, match=r"allowed: \.svg, \.png"):
+        check_picture(tmp_path / "plot.pdf")
+
+
+def test_sizes_are_told_shortly():
+    assert [size_text(size) for size in (100, 4096, 5000, 3 * MIB)] == ["100 B", "4 KB", "5000 B", "3 MB"]
+
+
+def test_ways_fit_their_size():
+    assert all(way.chunk < 4096 for way in ways(4096))
+    assert len(set(ways(1 << 20))) == len(ways(1 << 20))
+    assert {way.chunk for way in ways(1 << 20)} >= {4096, 32768}
+
+
+# ---- tuning files ----------------------------------------------------------------------------------------
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    path = tmp_path / "copy.toml"
+    save_copy_tuning(TUNING, path)
+    assert load_copy_tuning(path) == TUNING
+    assert copy_tuning_text(load_copy_tuning(path)) == path.read_text(encoding="utf-8")
+
+
+def test_the_knob_is_what_the_core_reads():
+    knob = TUNING.knob()
+    assert "self.same=memcpy,naive@256,four_stream@1024,memcpy@2048;" in knob
+    assert knob.endswith("nobody.aliasing=memcpy,naive@4096,memcpy@8192")
+    assert _core.check_copy_tuning(knob) == knob
+
+
+def test_a_gap_between_rows_is_memcpy():
+    rows = (
+        CopyRow("self", "same", 128, 256, "naive", (128,), (1.0,), (2.0,)),
+        CopyRow("self", "same", 512, 1024, "naive", (512,), (1.0,), (2.0,)),
+    )
+    knob = CopyTuning("h", "w", "w", "c", rows).knob()
+    assert knob.startswith("self.same=memcpy,naive@128,memcpy@256,naive@512,memcpy@1024;")
+
+
+def test_a_kernel_of_another_processor_may_be_read_but_not_used():
+    absent = next(name for name in KERNELS if name not in kernels_here())
+    row = CopyRow("self", "same", 128, 256, absent, (128,), (1.0,), (2.0,))
+    text = copy_tuning_text(CopyTuning("h", "w", "w", "c", (row,)))
+    tuning = parse_copy_tuning(text)
+    with pytest.raises(InputError, match=absent):
+        _core.set_copy_tuning(tuning.knob())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "field"),
+    [
+        ('format = "corewise-copy-tuning"', 'format = "other"', "format"),
+        ("version = 1", "version = 2", "version"),
+        ('host = "a processor"', 'host = ""', "host"),
+        ('who = "corewise 0.0.0"\n', "", "who"),
+        ("version = 1", "version = 1\nmore = 2", "more"),
+        ('audience = "nobody"', 'audience = "all"', "row[2].audience"),
+        ('alignment = "aliasing"', 'alignment = "none"', "row[2].alignment"),
+        ("bytes_from = 256", "bytes_from = 300", "row[0].bytes_from"),
+        ("bytes_from = 4096", "bytes_from = 8192", "row[2].bytes_to"),
+        ("bytes_from = 1024", "bytes_from = 512", "row[1].bytes_from"),
+        ('kernel = "four_stream"', 'kernel = "five_stream"', "row[1].kernel"),
+        ("measured_bytes = [256, 384]", "measured_bytes = []", "row[0].measured_bytes"),
+        ("ours_ns = [10.0, 11.0]", "ours_ns = [10.0]", "row[0].ours_ns"),
+        ("memcpy_ns = [20.0, 21.5]", "memcpy_ns = [20.0, -1.0]", "row[0].memcpy_ns"),
+        ('way = "pipeline"', 'way = "pigeon"', "message[0].way"),
+        ("chunk = 8192", "chunk = 0", "message[0].chunk"),
+        ("slot_ns = 6000.0", "slot_ns = true", "message[0].slot_ns"),
+        ("bytes = 32768", "bytes = 1.5", "message[0].bytes"),
+    ],
+)
+def test_what_is_wrong_in_a_tuning_file_is_named(tmp_path, before, after, field):
+    text = copy_tuning_text(TUNING)
+    assert text.count(before) >= 1
+    path = tmp_path / "wrong.toml"
+    path.write_text(text.replace(before, after, 1), encoding="utf-8")
+    with pytest.raises(InputError) as raised:
+        load_copy_tuning(path)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert field in str(raised.value)
+
+
+def test_text_that_is_no_toml_is_refused():
+    with pytest.raises(InputError, match="not TOML"):
+        parse_copy_tuning("a = = 1", "file")
+
+
+# ---- refused input ---------------------------------------------------------------------------------------
+
+
+def test_wrong_options_are_one_line(tmp_path):
+    assert_one_line_error(corewise("bench", "copy", "--kernel", "none"), "--kernel", "'none'", "memcpy")
+    assert_one_line_error(corewise("bench", "copy", "--size", "0"), "--size", "0")
+    assert_one_line_error(corewise("bench", "copy", "--size", "4 GB/s"), "--size")
+    assert_one_line_error(
+        corewise("bench", "copy", "--message", "--tune", tmp_path / "t"), "--message", "--tune"
+    )
+    assert_one_line_error(corewise("bench", "copy", "--tune", tmp_path / "no" / "t.toml"), "no folder")
+    assert_one_line_error(corewise("bench", "copy", "-o", tmp_path / "plot.pdf"), ".svg")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "word"),
+    [
+        (Wanted(alignment="odd"), "--alignment"),
+        (Wanted(processors=(0, 99999)), "--processors"),
+        (Wanted(sizes=(1 << 40,)), "--size"),
+        (Wanted(kernels=("memcpy", "x")), "--kernel"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_first(wanted, word):
+    with pytest.raises(InputError, match=word):
+        check(wanted)
+
+
+def test_one_processor_is_not_enough_for_two_cores(monkeypatch):
+    monkeypatch.setattr(_core, "usable_processors", lambda: [3])
+    with pytest.raises(RunError, match="found 1 processor"):
+        two_processors()
+    assert two_processors((3, 3)) == (3, 3)
+
+
+def test_a_missing_tuning_is_one_line(tmp_path):
+    missing = tmp_path / "missing.toml"
+    with pytest.raises(InputError, match=r"missing\.toml"):
+        run_bench(Wanted(sizes=(256,), quick=True, tuning=Path(missing)), lambda share: None)
