@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -150,8 +151,8 @@ void require_inside(const Datatype& type, std::int64_t count, std::int64_t offse
   require_items(count, type);
   if (count == 0 || type.size == 0) return;
   const auto bytes = static_cast<std::int64_t>(buffer);
-  if (offset < 0 || offset > bytes) {
-    raise(bad_field("", "offset", std::to_string(offset), "0 to " + std::to_string(bytes)));
+  if (std::abs(offset) > checked::kFarthestByte) {
+    raise(bad_field("", "offset", std::to_string(offset), "less than 2^60"));
   }
   const std::int64_t last = (count - 1) * type.extent;
   const std::int64_t from = offset + type.true_lb + std::min<std::int64_t>(last, 0);
@@ -160,6 +161,12 @@ void require_inside(const Datatype& type, std::int64_t count, std::int64_t offse
     raise(bad_field("", "buffer", std::to_string(bytes) + " bytes",
                     "one with bytes " + std::to_string(from) + " to " + std::to_string(to)));
   }
+}
+
+/// The address of an item; it may lie outside the buffer that its data lie in.
+template <class Byte>
+Byte* address(Byte* buffer, std::int64_t offset) {
+  return reinterpret_cast<Byte*>(reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(offset));
 }
 
 void require_part(std::int64_t first, std::int64_t bytes, std::int64_t whole) {
@@ -175,7 +182,7 @@ ArrayOut<std::uint8_t> pack_part(Type& self, const ConstBytes& buffer, std::int6
   require_inside(self.type, count, offset, buffer.size());
   require_part(first, bytes, count * self.type.size);
   std::vector<std::uint8_t> packed(static_cast<std::size_t>(bytes));
-  if (bytes > 0) self.plan().pack(buffer.data() + offset, count, first, packed.data(), packed.size());
+  if (bytes > 0) self.plan().pack(address(buffer.data(), offset), count, first, packed.data(), packed.size());
   return to_array(std::move(packed));
 }
 
@@ -188,7 +195,8 @@ void unpack(Type& self, const ConstBytes& packed, const Bytes& buffer, std::int6
             std::int64_t first) {
   require_inside(self.type, count, offset, buffer.size());
   require_part(first, static_cast<std::int64_t>(packed.size()), count * self.type.size);
-  if (packed.size() > 0) self.plan().unpack(buffer.data() + offset, count, first, packed.data(), packed.size());
+  if (packed.size() > 0)
+    self.plan().unpack(address(buffer.data(), offset), count, first, packed.data(), packed.size());
 }
 
 void copy_items(const ConstBytes& source, Type& source_type, std::int64_t source_count, const Bytes& target,
@@ -197,8 +205,8 @@ void copy_items(const ConstBytes& source, Type& source_type, std::int64_t source
   require_inside(source_type.type, source_count, source_offset, source.size());
   require_inside(target_type.type, target_count, target_offset, target.size());
   if (source_count * source_type.type.size == 0 || target_count * target_type.type.size == 0) return;
-  kernels::copy_items(source_type.plan(), source.data() + source_offset, source_count, target_type.plan(),
-                      target.data() + target_offset, target_count);
+  kernels::copy_items(source_type.plan(), address(source.data(), source_offset), source_count, target_type.plan(),
+                      address(target.data(), target_offset), target_count);
 }
 
 /// Whether the packing library packs a message, by a table as its knob has it, and the row that says so.
