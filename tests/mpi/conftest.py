@@ -72,7 +72,7 @@ class Mpi:
         program: Path | str,
         args: Sequence[object] = (),
         env: Mapping[str, str] | None = None,
-        timeout: float = 180.0,
+        timeout: float = 600.0,
         launcher_args: Sequence[str] = (),
         cwd: Path | None = None,
     ) -> subprocess.CompletedProcess[str]:

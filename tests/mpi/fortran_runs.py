@@ -104,7 +104,7 @@ def run(name: str, command: Path | str, folder: Path, *args: object, ranks: int 
         options += ["-x", f"{key}={value}"] if name == "openmpi" else ["-genv", key, value]
     words = [f"mpiexec.{name}", *options, "-n", str(ranks), str(command), *map(str, args)]
     done = subprocess.run(
-        words, check=False, capture_output=True, text=True, timeout=120, env={**os.environ, **ENVIRONMENT}
+        words, check=False, capture_output=True, text=True, timeout=600, env={**os.environ, **ENVIRONMENT}
     )
     assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}{done.stderr}"
     return done.stdout

@@ -114,7 +114,7 @@ def record(
     args: Sequence[object] = (),
     knobs: Mapping[str, str] | None = None,
     env: Mapping[str, str] | None = None,
-    timeout: float = 180.0,
+    timeout: float = 600.0,
 ) -> Traced:
     """Run a program with its records going to ``folder``."""
     mpi = library(name)

@@ -241,7 +241,7 @@ WRONG = [
 def test_wrong_arguments_give_one_error(
     mpi: Mpi, programs: dict[str, Path], program: str, arguments: list[str], message: str
 ) -> None:
-    done = mpi.run(2, programs[program], arguments, timeout=120)
+    done = mpi.run(2, programs[program], arguments, timeout=600)
     errors = [line for line in done.stderr.splitlines() if line.startswith(f"{program}: ")]
     assert done.returncode == 2
     assert len(errors) == 1, done.stderr
@@ -253,7 +253,7 @@ def test_a_count_file_that_cannot_be_created_is_refused_before_the_run(
     mpi: Mpi, programs: dict[str, Path], tmp_path: Path, program: str
 ) -> None:
     file = tmp_path / "missing" / "counts.csv"
-    done = mpi.run(2, programs[program], ["--count-file", file], timeout=120)
+    done = mpi.run(2, programs[program], ["--count-file", file], timeout=600)
     assert done.returncode == 2
     assert f"{program}: --count-file: cannot create '{file}'" in done.stderr
     assert done.stdout == ""
@@ -264,7 +264,7 @@ def test_a_count_file_that_cannot_be_written_fails_the_run(
     mpi: Mpi, programs: dict[str, Path], program: str
 ) -> None:
     small = {"lbm": ["--size", "4x4x4"], "ring": ["--rounds", "4"]}[program]
-    done = mpi.run(2, programs[program], [*small, "--count-file", "/dev/full"], timeout=120)
+    done = mpi.run(2, programs[program], [*small, "--count-file", "/dev/full"], timeout=600)
     assert done.returncode == 1
     assert f"{program}: --count-file: cannot write '/dev/full'" in done.stderr
 

@@ -95,7 +95,7 @@ def launch(command: Sequence[str | Path], env: dict[str, str] | None = None, cwd
     """Runs to the end and returns standard output; a failure fails the test with everything that was said."""
     full = {**os.environ, **(env or {})}
     done = subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, timeout=120, env=full, cwd=cwd, check=False
+        list(map(str, command)), capture_output=True, text=True, timeout=600, env=full, cwd=cwd, check=False
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout
@@ -338,7 +338,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         for process in reversed(daemons):
             process.terminate()
         for process in reversed(daemons):
-            process.wait(timeout=120)
+            process.wait(timeout=600)
 
 
 def wait_until_idle(env: dict[str, str]) -> bool:

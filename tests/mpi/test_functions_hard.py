@@ -54,7 +54,7 @@ def test_a_signal_at_every_instruction(name: str, mode: str, tmp_path: Path) -> 
     folder = tmp_path / "traces"
     folder.mkdir()
     knobs = {"COREWISE_TRACE_BUFFER": "4 KiB", "COREWISE_TRACE_MODE": mode}
-    done = record(name, 1, program, folder, knobs=knobs, timeout=240).succeeded()
+    done = record(name, 1, program, folder, knobs=knobs, timeout=900).succeeded()
     trace = done.ranks[0]
     texts = [events(trace, slot) for slot in range(len(trace.slots))]
     handlers = sum(text == "+in_handler" for slot in texts for text in slot)

@@ -25,7 +25,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 def end_as(name: str, how: str, folder: Path, ranks: int = 2) -> Traced:
     """Run ends.c."""
-    return record(name, ranks, program(name, "ends"), folder, [how], timeout=120)
+    return record(name, ranks, program(name, "ends"), folder, [how], timeout=600)
 
 
 def assert_known_calls(trace: Trace) -> None:
@@ -82,7 +82,7 @@ def test_children_leave_the_parent_alone(name: str, how: str, tmp_path: Path) ->
 @pytest.mark.parametrize("mode", ["drain", "flight"])
 def test_flight_recorder_keeps_the_newest(name: str, mode: str, tmp_path: Path) -> None:
     knobs = {"COREWISE_TRACE_MODE": mode, "COREWISE_TRACE_BUFFER": "4KiB"}
-    done = record(name, 2, program(name, "ends"), tmp_path, ["kill"], knobs=knobs, timeout=120)
+    done = record(name, 2, program(name, "ends"), tmp_path, ["kill"], knobs=knobs, timeout=600)
     for trace in done.ranks.values():
         tags = [r.tag for r in trace.records if r.procedure == "MPI_Send"]
         if mode == "drain":
@@ -256,7 +256,7 @@ def test_file_system_full(name: str, tmp_path: Path) -> None:
     environment = {**os.environ, **library(name).env, "FROM": str(folder), "TO": str(kept)}
     done = subprocess.run(
         ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", str(folder), *command],
-        capture_output=True, text=True, check=False, timeout=180, env=environment,
+        capture_output=True, text=True, check=False, timeout=600, env=environment,
     )  # fmt: skip
     if "unshare" in done.stderr and "not permitted" in done.stderr:
         pytest.skip("capability: this host grants no user namespaces")

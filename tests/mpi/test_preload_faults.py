@@ -32,8 +32,8 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("how", ["kill", "segv", "abort", "_exit", "exec"])
 def test_a_helper_thread_loses_nothing_either(name: str, how: str, tmp_path: Path) -> None:
-    done = record(name, 2, program(name, "ends"), tmp_path, [how], knobs=THREAD, timeout=180)
-    plain = library(name).run(2, program(name, "ends"), [how], timeout=180)
+    done = record(name, 2, program(name, "ends"), tmp_path, [how], knobs=THREAD, timeout=600)
+    plain = library(name).run(2, program(name, "ends"), [how], timeout=600)
     assert (done.status, done.out) == (plain.returncode, done.out if plain.returncode else plain.stdout)
     assert sorted(done.ranks) == [0, 1]
     for trace in done.ranks.values():

@@ -43,7 +43,7 @@ def corewise(
     environment = {**os.environ, **library(name).env, **variables}
     command = [*COREWISE, *map(str, arguments)]
     return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=120, cwd=folder, env=environment
+        command, capture_output=True, text=True, check=False, timeout=600, cwd=folder, env=environment
     )
 
 
@@ -128,7 +128,7 @@ def test_a_run_that_is_told_to_end_ends_its_ranks(name: str, number: signal.Sign
                 assert process.poll() is None and time.monotonic() < deadline
                 time.sleep(0.05)
             process.send_signal(number)
-            process.wait(timeout=180)
+            process.wait(timeout=600)
         finally:
             process.kill()
     assert process.returncode == 128 + number

@@ -64,7 +64,7 @@ def run_both(
         place.mkdir()
         prepare(place)
         done = subprocess.run(
-            [*before, *command], cwd=place, capture_output=True, text=True, check=False, timeout=240
+            [*before, *command], cwd=place, capture_output=True, text=True, check=False, timeout=900
         )
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
         found.append(results(place, done.stdout))
@@ -126,7 +126,7 @@ def espresso(tmp_path_factory: pytest.TempPathFactory) -> Pair:
     def prepare(place: Path) -> None:
         with (INPUTS / "hydrogen.ld1").open() as text:
             subprocess.run(
-                [need("ld1.x")], stdin=text, cwd=place, check=True, capture_output=True, timeout=60
+                [need("ld1.x")], stdin=text, cwd=place, check=True, capture_output=True, timeout=600
             )
 
     def results(_: Path, out: str) -> list[str]:

@@ -296,7 +296,7 @@ def test_fortran_program(name: str, language: str) -> None:
         options += ["-x", f"{key}={value}"] if name == "openmpi" else ["-genv", key, value]
     done = subprocess.run(
         [f"mpiexec.{name}", *options, "-n", "3", str(built)],
-        check=False, capture_output=True, text=True, timeout=120,
+        check=False, capture_output=True, text=True, timeout=600,
         env={**os.environ, **fortran_runs.ENVIRONMENT},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -492,7 +492,7 @@ def test_split_advice_in_fortran(by_cpu: bool, tmp_path: Path) -> None:
     subprocess.run(["mpif90.mpich", "-o", str(built), str(source)], check=True, cwd=tmp_path)
     done = subprocess.run(
         ["mpiexec.mpich", "-n", str(len(order)), "-bind-to", "core", str(built)],
-        check=True, capture_output=True, text=True, timeout=60,
+        check=True, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert launch_ranks(sorted(done.stdout.splitlines())) == order
 

@@ -32,7 +32,7 @@ def program(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])
 def test_barrier_broadcast_and_allreduce_agree_with_the_mpi(mpi: Mpi, program: Path, ranks: int) -> None:
-    done = mpi.run(ranks, program, env=mpi.yield_env, timeout=120)
+    done = mpi.run(ranks, program, env=mpi.yield_env, timeout=600)
     assert done.returncode == 0, done.stderr
     found = re.search(r"compared (\d+)", done.stdout)
     assert found is not None, done.stdout

@@ -21,7 +21,7 @@ def corewise(
     """The tool, run to its end."""
     command = [str(COREWISE), *map(str, arguments)]
     return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=240, env=env, cwd=cwd
+        command, capture_output=True, text=True, check=False, timeout=900, env=env, cwd=cwd
     )  # fmt: skip
 
 

@@ -363,7 +363,7 @@ def test_the_picture_opens_in_a_browser(tmp_path: Path) -> None:
     subprocess.run(
         ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'b'}",
          f"--screenshot={png}", svg.as_uri()],
-        check=True, capture_output=True, timeout=120,
+        check=True, capture_output=True, timeout=600,
     )  # fmt: skip
     assert png.stat().st_size > 5_000
 

@@ -31,7 +31,7 @@ def _open(file: Path, folder: Path, *options: str) -> subprocess.CompletedProces
         f"--user-data-dir={folder / 'browser'}",
         "--enable-logging=stderr", "--v=0", "--window-size=1280,2400", *options, file.as_uri(),
     ]  # fmt: skip
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)
 
 
 def _console(stderr: str) -> list[str]:
