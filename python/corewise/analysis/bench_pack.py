@@ -25,6 +25,7 @@ from corewise.analysis.bench_pack_runs import (
     Effort,
     Setting,
     Study,
+    build_for,
     settings_of,
     study,
 )
@@ -132,11 +133,21 @@ def _studies(
 
     found = []
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
+        libraries = {setting.mpi.library: setting.mpi for setting in settings}
+        programs = {library: build_for(mpi, Path(name)) for library, mpi in libraries.items()}
         for part in parts:
             for setting in settings:
                 chosen = [each for each in cases if each.split("/")[0] in PARTS[part].sets] if cases else []
                 found.append(
-                    study(setting, part, effort, Path(name), knob=knob, cases=chosen, advance=advance)
+                    study(
+                        setting,
+                        part,
+                        effort,
+                        programs[setting.mpi.library],
+                        knob=knob,
+                        cases=chosen,
+                        advance=advance,
+                    )
                 )
     return found
 

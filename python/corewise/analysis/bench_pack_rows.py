@@ -274,12 +274,12 @@ def _block(case: str) -> int:
 
 
 def _in_table(study: Study, block: int) -> bool:
-    low, high = (16, 64) if study.setting.mpi.family == "openmpi" else (128, 8192)
+    low, high = (16, 64) if study.setting.mpi.name == "openmpi" else (128, 8192)
     return low <= block <= high
 
 
 def _table_range(study: Study) -> str:
-    return "16 to 64 B" if study.setting.mpi.family == "openmpi" else "128 B to 8 KB"
+    return "16 to 64 B" if study.setting.mpi.name == "openmpi" else "128 B to 8 KB"
 
 
 def _goal(study: Study, what: str, rival: str, cases: Sequence[tuple[str, str]]) -> Iterator[Goal]:

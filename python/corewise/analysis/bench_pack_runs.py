@@ -246,11 +246,9 @@ def _core(processor: int) -> tuple[str, str]:
 # ---- launches --------------------------------------------------------------------------------------------
 
 
-def build_for(setting: Setting, folder: Path) -> Path:
+def build_for(mpi: find.MpiLibrary, folder: Path) -> Path:
     """apps/packing, optimised for this host, so that the loops written by hand are worthy rivals."""
-    fast = dataclasses.replace(
-        setting.mpi, compile_flags=("-O3", "-march=native", *setting.mpi.compile_flags)
-    )
+    fast = dataclasses.replace(mpi, compile_flags=("-O3", "-march=native", *mpi.compile_flags))
     return build_program(fast, "packing", folder)
 
 
@@ -264,7 +262,7 @@ def study(
     setting: Setting,
     part: str,
     effort: Effort,
-    folder: Path,
+    program: Path,
     *,
     knob: str = "",
     cases: Sequence[str] = (),
@@ -275,12 +273,11 @@ def study(
     Parameters
     ----------
     setting, part, effort : see there; `part` is a key of `PARTS`.
-    folder : for the executable.
+    program : from `build_for`.
     knob : COREWISE_PACKING for the launches with the library.
     cases : only these, e.g. ``constant/64``.
     advance : told after every launch.
     """
-    program = build_for(setting, folder)
     variables = library_variables(setting.mpi, knob)
     result = Study(setting, part)
     words = PARTS[part]

@@ -39,7 +39,7 @@ def bench_figures(result: BenchResult) -> Iterator[Figure]:
             _panel(study, name, direction, f"{number}.{suffix} {doing}, {what}")
             for number, name, what in _FIGURES
             for suffix, direction, doing in _SUFFIXES
-            if any(case.startswith(f"{name}/") for case, _ in study.cases())
+            if any(case.startswith(f"{name}/") and towards == direction for case, towards in study.cases())
         ]
         title = f"Packing as paper 004 measured it: {study.setting.title}"
         yield Figure(study.setting.name, title, tuple(panels))
