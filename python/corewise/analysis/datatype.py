@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from corewise._core import Datatype
+from corewise._core import Datatype, packing_decision
+from corewise.data.packing_tuning import USES, PackingTuning
 
 
 @dataclass(frozen=True)
@@ -101,3 +102,31 @@ def datatype_facts(datatype: Datatype, count: int = 1) -> DatatypeFacts:
         line_density=datatype.line_density,
         contiguous=datatype.is_contiguous,
     )
+
+
+@dataclass(frozen=True)
+class PackingChoice:
+    """What the packing library does with such a message, and the row of the tuning that says so.
+
+    Attributes
+    ----------
+    use : str
+        ``send``, ``receive``, ``pack``, ``unpack``.
+    packed : bool
+        Whether corewise packs it; otherwise it is left to the MPI.
+    reason : str
+        The row that decides.
+    """
+
+    use: str
+    packed: bool
+    reason: str
+
+
+def packing_choices(facts: DatatypeFacts, tuning: PackingTuning) -> list[PackingChoice]:
+    """What is done with a message of these items, for every use; contiguous ones go to the MPI."""
+    if facts.contiguous or facts.bytes == 0:
+        return [PackingChoice(use, False, f"{use}: contiguous, nothing to pack") for use in USES]
+    knob = tuning.knob()
+    decisions = [packing_decision(knob, use, facts.bytes, facts.mean_run) for use in USES]
+    return [PackingChoice(use, *decision) for use, decision in zip(USES, decisions, strict=True)]

@@ -5,19 +5,29 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from corewise.analysis.datatype import DatatypeFacts, DatatypeStage, datatype_facts, datatype_stages
+from corewise.analysis.datatype import (
+    DatatypeFacts,
+    DatatypeStage,
+    PackingChoice,
+    datatype_facts,
+    datatype_stages,
+    packing_choices,
+)
 from corewise.cli import console
 from corewise.data.datatypes import read_datatype
+from corewise.data.packing_tuning import load_packing_tuning
 
 HELP = """What an MPI datatype is in memory, how it is simplified, and how it is packed.
 
 Prints the layout as constructed, after every pass that changed it, the canonical form, the packing plan, and
-size, extent, runs and densities. The text is a predefined type or a constructor with MPI's arguments, nested;
-docs/datatypes.md has the grammar.
+size, extent, runs and densities; with a tuning file also whether the packing library packs such a message.
+The text is a predefined type or a constructor with MPI's arguments, nested; its grammar: docs/datatypes.md.
 
 \b
 Example:
@@ -27,22 +37,43 @@ Example:
 """
 _TEXT = typer.Argument(..., metavar="DATATYPE", help='For example "vector(512, 8, 16, double)".')
 _COUNT = typer.Option(1, "--count", "-c", min=0, help="How many items, one extent apart.")
+_TUNING = typer.Option(
+    None,
+    "--tuning",
+    metavar="FILE",
+    help="A file of corewise bench pack --tune: what is packed, what is left.",
+)
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
 
-def datatype(text: str = _TEXT, count: int = _COUNT, as_json: bool = _AS_JSON) -> None:
+def datatype(
+    text: str = _TEXT, count: int = _COUNT, tuning: str | None = _TUNING, as_json: bool = _AS_JSON
+) -> None:
     """Explains one type."""
     read = read_datatype(text)
     stages, facts, plan = datatype_stages(read, count), datatype_facts(read, count), read.plan().rstrip("\n")
+    choices = packing_choices(facts, load_packing_tuning(tuning)) if tuning else []
     if as_json:
-        rows = [{"stage": stage.name, "layout": stage.layout.split("\n")} for stage in stages]
-        console.show_json(
-            "explain datatype", None, rows, datatype=text, plan=plan.split("\n"), **facts.document()
-        )
+        _show_json(text, stages, facts, plan, choices)
         return
     _show_stages(stages)
     _show_block("plan of one item", plan)
     console.show(_table(facts))
+    for choice in choices:
+        console.show(f"{'packed by corewise' if choice.packed else 'left to the MPI':18}  {choice.reason}")
+
+
+def _show_json(
+    text: str,
+    stages: list[DatatypeStage],
+    facts: DatatypeFacts,
+    plan: str,
+    choices: list[PackingChoice],
+) -> None:
+    rows = [{"stage": stage.name, "layout": stage.layout.split("\n")} for stage in stages]
+    packing = [asdict(choice) for choice in choices]
+    more = {"datatype": text, "plan": plan.split("\n"), **facts.document(), "packing": packing}
+    console.show_json("explain datatype", None, rows, **more)
 
 
 def _show_stages(stages: list[DatatypeStage]) -> None:
