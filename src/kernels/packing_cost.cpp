@@ -61,7 +61,8 @@ std::string packing_text(const PackingCosts& costs) {
   std::string text;
   for (std::size_t use = 0; use < kPackingUses.size(); ++use) {
     if (costs.crossings[use].empty()) continue;
-    text += (text.empty() ? "" : ";") + std::string(kPackingUses[use]) + "=";
+    if (!text.empty()) text += ";";
+    text += std::string(kPackingUses[use]).append("=");
     for (const PackingCrossing& row : costs.crossings[use])
       text += (text.back() == '=' ? "" : ",") + std::to_string(row.bytes) + ":" + std::to_string(row.run);
   }

@@ -26,7 +26,7 @@ class Outgoing {
     hold(type);
     if (!taken(type, items, count, PackingUse::send, peer)) return;
     buffer_ = Buffer(bytes_of(type, count));
-    if (buffer_.get() != nullptr && packed_now) type.plan.pack(items, count, 0, buffer_.get(), buffer_.bytes());
+    if (buffer_.get() != nullptr && packed_now) type.plan().pack(items, count, 0, buffer_.get(), buffer_.bytes());
   }
   ~Outgoing() { release(&type_); }
   Outgoing(const Outgoing&) = delete;
@@ -53,7 +53,7 @@ class Incoming {
   Buffer& buffer() { return buffer_; }
   void unpack(const MPI_Status& status) {
     const std::size_t bytes = std::min(received_bytes(status), buffer_.bytes());
-    type_.plan.unpack(items_, count_, 0, buffer_.get(), bytes);
+    type_.plan().unpack(items_, count_, 0, buffer_.get(), bytes);
   }
 
  private:
@@ -73,6 +73,15 @@ class SeenStatus {
   MPI_Status own_{};
   MPI_Status* given_;
 };
+
+/// A call of another kind, in which MPI may make progress.
+template <class Next, class... Arguments>
+int progress(Next next, Arguments... arguments) {
+  const int code = next(arguments...);
+  if (freed_requests.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    test_all_freed();
+  return code;
+}
 
 // ---- sends ----
 
@@ -225,7 +234,7 @@ int send_receive_replace(Next next, void* buf, Count count, MPI_Datatype datatyp
   Incoming message(*type, buf, count, source);
   if (!message.ours()) return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
   const Buffer& packed = message.buffer();
-  type->plan.pack(buf, count, 0, packed.get(), packed.bytes());
+  type->plan().pack(buf, count, 0, packed.get(), packed.bytes());
   const SeenStatus seen(status);
   const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, dest, sendtag, source,
                         recvtag, comm, seen.get());
@@ -250,7 +259,7 @@ int pack(Next next, const void* inbuf, Count incount, MPI_Datatype datatype, voi
       !fits(*position, outsize, bytes_of(*type, incount)))
     return next(inbuf, incount, datatype, outbuf, outsize, position, comm);
   const std::size_t bytes = bytes_of(*type, incount);
-  type->plan.pack(inbuf, incount, 0, static_cast<char*>(outbuf) + *position, bytes);
+  type->plan().pack(inbuf, incount, 0, static_cast<char*>(outbuf) + *position, bytes);
   *position += static_cast<Count>(bytes);
   return MPI_SUCCESS;
 }
@@ -265,9 +274,16 @@ int unpack(Next next, const void* inbuf, Count insize, Count* position, void* ou
       !fits(*position, insize, bytes_of(*type, outcount)))
     return next(inbuf, insize, position, outbuf, outcount, datatype, comm);
   const std::size_t bytes = bytes_of(*type, outcount);
-  type->plan.unpack(outbuf, outcount, 0, static_cast<const char*>(inbuf) + *position, bytes);
+  type->plan().unpack(outbuf, outcount, 0, static_cast<const char*>(inbuf) + *position, bytes);
   *position += static_cast<Count>(bytes);
   return MPI_SUCCESS;
+}
+
+template <class Next>
+int commit_type(Next next, MPI_Datatype* datatype) {
+  const int code = next(datatype);
+  if (code == MPI_SUCCESS) committed(*datatype);
+  return code;
 }
 
 /// MPI_Type_free: what was decided about the handle ends with it.

@@ -13,6 +13,7 @@
 namespace corewise::preload::packing {
 
 std::atomic<std::int64_t> pending_requests{0};
+std::atomic<std::int64_t> freed_requests{0};
 
 namespace {
 
@@ -40,6 +41,14 @@ Pending* find(MPI_Request request) {
   return look_up(request);
 }
 
+void put_in(Pending* pending, MPI_Request request) {
+  pending->request = request;
+  const std::lock_guard guard(lock);
+  Pending*& head = bucket_of(request);
+  pending->next = head;
+  head = pending;
+}
+
 void take_out(Pending* pending) {
   const std::lock_guard guard(lock);
   Pending** link = &bucket_of(pending->request);
@@ -63,7 +72,7 @@ bool is_active_receive(const Pending& pending) {
 void arrive(Pending& pending, const MPI_Status& status) {
   if (!is_active_receive(pending)) return;
   const std::size_t bytes = std::min(received_bytes(status), pending.packed.bytes());
-  pending.type->plan.unpack(pending.items, pending.count, 0, pending.packed.get(), bytes);
+  pending.type->plan().unpack(pending.items, pending.count, 0, pending.packed.get(), bytes);
   pending.unpacked = true;
 }
 
@@ -157,6 +166,7 @@ void complete_one(Pending* pending, int code, bool in_status, MPI_Request after,
 
 void delete_freed(Pending* pending) {
   delete pending;
+  freed_requests.fetch_sub(1, std::memory_order_relaxed);
   pending_requests.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -172,6 +182,8 @@ bool test_freed(Pending& pending) {
   return true;
 }
 
+}  // namespace
+
 void test_all_freed() {
   std::vector<Pending*> mine;
   {
@@ -185,13 +197,24 @@ void test_all_freed() {
   freed.insert(freed.end(), mine.begin(), still);
 }
 
-void before_start(MPI_Request request) {
+namespace {
+
+/// Packs what is to be sent. Taken out of the table, because MPI may give a started request another handle.
+Pending* before_start(MPI_Request request) {
   Pending* pending = find(request);
-  if (pending == nullptr) return;
+  if (pending == nullptr) return nullptr;
   if (pending->kind == Pending::Kind::send)
-    pending->type->plan.pack(pending->items, pending->count, 0, pending->packed.get(), pending->packed.bytes());
+    pending->type->plan().pack(pending->items, pending->count, 0, pending->packed.get(), pending->packed.bytes());
   pending->active = true;
   pending->unpacked = false;
+  take_out(pending);
+  return pending;
+}
+
+void after_start(Pending* pending, int code, MPI_Request request) {
+  if (pending == nullptr) return;
+  if (code != MPI_SUCCESS) pending->active = false;
+  put_in(pending, request);
 }
 
 }  // namespace
@@ -205,18 +228,15 @@ std::size_t received_bytes(const MPI_Status& status) {
 }
 
 void remember(Pending* pending, MPI_Request request) {
-  pending->request = request;
   pending_requests.fetch_add(1, std::memory_order_relaxed);
-  const std::lock_guard guard(lock);
-  Pending*& head = bucket_of(request);
-  pending->next = head;
-  head = pending;
+  put_in(pending, request);
 }
 
 void end_requests() {
   test_all_freed();
   const std::lock_guard guard(lock);
   for (Pending* pending : freed) {
+    // MPI may still use the memory.
     pending->packed.abandon();
     CW_NEXT(MPI_Request_free)(&pending->request);
     delete_freed(pending);
@@ -225,14 +245,22 @@ void end_requests() {
 }
 
 int start(MPI_Request* request) {
-  if (!none_pending()) before_start(*request);
-  return CW_NEXT(MPI_Start)(request);
+  if (none_pending()) return CW_NEXT(MPI_Start)(request);
+  test_all_freed();
+  Pending* pending = before_start(*request);
+  const int code = CW_NEXT(MPI_Start)(request);
+  after_start(pending, code, *request);
+  return code;
 }
 
 int start_all(int count, MPI_Request* requests) {
-  if (!none_pending())
-    for (int i = 0; i < count; ++i) before_start(requests[i]);
-  return CW_NEXT(MPI_Startall)(count, requests);
+  if (none_pending() || count <= 0) return CW_NEXT(MPI_Startall)(count, requests);
+  test_all_freed();
+  std::vector<Pending*> started(static_cast<std::size_t>(count));
+  std::transform(requests, requests + count, started.begin(), before_start);
+  const int code = CW_NEXT(MPI_Startall)(count, requests);
+  for (int i = 0; i < count; ++i) after_start(started[static_cast<std::size_t>(i)], code, requests[i]);
+  return code;
 }
 
 int wait(MPI_Request* request, MPI_Status* status) {
@@ -345,6 +373,7 @@ int request_free(MPI_Request* request) {
   }
   take_out(pending);
   *request = MPI_REQUEST_NULL;
+  freed_requests.fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard guard(lock);
   freed.push_back(pending);
   return MPI_SUCCESS;

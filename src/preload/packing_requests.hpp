@@ -42,6 +42,9 @@ inline bool none_pending() {
   return pending_requests.load(std::memory_order_relaxed) == 0;
 }
 
+/// Freed by the program while they were active: whatever it calls next tests them.
+void test_all_freed();
+
 /// From here on the table's.
 void remember(Pending* pending, MPI_Request request);
 

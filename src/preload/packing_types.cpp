@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 
 namespace corewise::preload::packing {
 
@@ -24,23 +25,35 @@ std::recursive_mutex making;
 /// The attribute's delete callback: MPI frees the type.
 int type_freed(MPI_Datatype, int, void* value, void*) {
   auto* type = static_cast<Type*>(value);
-  auto& wait = patience[slot_of(type->handle)];
-  const bool wasted = type->messages.load(std::memory_order_relaxed) < kWorthwhile;
-  wait.store(wasted ? std::min(kMostPatience, 2 * wait.load() + 1) : 0);
-  forget(type->handle);
+  if (type->handle != 0) {
+    if (type->state == Type::State::packed) {
+      auto& wait = patience[slot_of(type->handle)];
+      const bool wasted = type->messages.load(std::memory_order_relaxed) < kWorthwhile;
+      wait.store(wasted ? std::min(kMostPatience, 2 * wait.load() + 1) : 0);
+    }
+    forget(type->handle);
+  }
   release(type);
+  return MPI_SUCCESS;
+}
+
+/// The copy callback, in MPI_Type_dup: a duplicate of a committed type is committed, and read for itself.
+int type_copied(MPI_Datatype, int, void*, void*, void* copy, int* flag) {
+  auto* fresh = new (std::nothrow) Type;
+  *static_cast<void**>(copy) = fresh;
+  *flag = fresh != nullptr ? 1 : 0;
   return MPI_SUCCESS;
 }
 
 bool have_key() {
   if (keyval != MPI_KEYVAL_INVALID) return true;
-  // A duplicate has no attribute of ours: it is read for itself.
-  return CW_NEXT(MPI_Type_create_keyval)(MPI_TYPE_NULL_COPY_FN, type_freed, &keyval, nullptr) == MPI_SUCCESS;
+  return CW_NEXT(MPI_Type_create_keyval)(type_copied, type_freed, &keyval, nullptr) == MPI_SUCCESS;
 }
 
 Type* attached(MPI_Datatype datatype) {
   void* value = nullptr;
   int found = 0;
+  if (keyval == MPI_KEYVAL_INVALID) return nullptr;
   if (CW_NEXT(MPI_Type_get_attr)(datatype, keyval, &value, &found) != MPI_SUCCESS) return nullptr;
   return found != 0 ? static_cast<Type*>(value) : nullptr;
 }
@@ -60,37 +73,37 @@ bool is_dense(MPI_Datatype datatype) {
   return size <= 0 || (size == extent && size == true_extent);
 }
 
-Type* compiled(MPI_Datatype datatype) {
+/// False where the type is to be passed through.
+bool compile(Type& type, MPI_Datatype datatype) {
   const std::optional<kernels::Datatype> read = read_type(datatype);
-  if (!read || read->size <= 0) return nullptr;
+  if (!read || read->size <= 0) return false;
   kernels::PackPlan plan = kernels::PackPlan::compile(*read);
-  if (plan.contiguous() || plan.size() != read->size) return nullptr;
-  const double run = plan.mean_run();
-  return new Type{std::move(plan), read->size, read->extent, read->true_lb, run, handle_key(datatype)};
+  if (plan.contiguous() || plan.size() != read->size) return false;
+  type.size = read->size;
+  type.true_lb = read->true_lb;
+  type.mean_run = plan.mean_run();
+  type.plan_.emplace(std::move(plan));
+  return true;
 }
 
-/// Compiled and attached; null where the type is to be passed through.
-Type* made(MPI_Datatype datatype) {
-  Type* type = nullptr;
-  try {
-    type = compiled(datatype);
-  } catch (...) {
-    return nullptr;
-  }
-  if (type == nullptr) return nullptr;
-  if (CW_NEXT(MPI_Type_set_attr)(datatype, keyval, type) == MPI_SUCCESS) return type;
-  release(type);
-  return nullptr;
+/// Whether it has been used often enough to be worth reading.
+bool is_due(Type& type) {
+  return mode() == Mode::always || ++type.uses > 1 + patience[slot_of(type.handle)].load(std::memory_order_relaxed);
 }
 
-/// Whether the handle has been used often enough to be worth reading.
-bool is_due(Known& entry, std::uint64_t handle) {
-  if (mode() == Mode::always) return true;
-  if (entry.candidate != handle) {
-    entry.candidate = handle;
-    entry.uses = 0;
+/// Reads an unread type, where it is time to.
+void decide(Type& type, MPI_Datatype datatype) {
+  if (mode() != Mode::always && is_dense(datatype)) {
+    type.state = Type::State::passed;
+  } else if (is_due(type)) {
+    bool packed = false;
+    try {
+      packed = compile(type, datatype);
+    } catch (...) {
+      packed = false;
+    }
+    type.state = packed ? Type::State::packed : Type::State::passed;
   }
-  return ++entry.uses > 1 + patience[slot_of(handle)].load(std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -103,22 +116,28 @@ void forget(std::uint64_t handle) {
   generations[slot_of(handle)].fetch_add(1, std::memory_order_relaxed);
 }
 
+void committed(MPI_Datatype datatype) {
+  if (!active.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(making);
+  if (!have_key() || is_named(datatype) || attached(datatype) != nullptr) return;
+  forget(handle_key(datatype));  // a thread may know the handle from a use before the type was committed
+  auto* type = new (std::nothrow) Type;
+  if (type != nullptr && CW_NEXT(MPI_Type_set_attr)(datatype, keyval, type) != MPI_SUCCESS) release(type);
+}
+
 Type* find_type(MPI_Datatype datatype, std::uint64_t handle) {
   if (!active.load(std::memory_order_acquire) || datatype == MPI_DATATYPE_NULL) return nullptr;
   const std::size_t slot = slot_of(handle);
-  Known& entry = known[slot];
   const std::lock_guard lock(making);
   const std::uint32_t generation = generations[slot].load(std::memory_order_relaxed);
-  Type* type = nullptr;
-  if (!is_named(datatype)) {
-    if (!have_key()) return nullptr;
-    type = attached(datatype);
-    if (type == nullptr && !(mode() != Mode::always && is_dense(datatype))) {
-      if (!is_due(entry, handle)) return nullptr;
-      type = made(datatype);
-    }
+  Type* type = is_named(datatype) ? nullptr : attached(datatype);
+  if (type != nullptr) {
+    type->handle = handle;
+    if (type->state == Type::State::unread) decide(*type, datatype);
+    if (type->state == Type::State::unread) return nullptr;
+    if (type->state == Type::State::passed) type = nullptr;
   }
-  entry = {handle, type, generation, 0, 0};
+  known[slot] = {handle, type, generation};
   return type;
 }
 

@@ -14,16 +14,22 @@
 
 namespace corewise::preload::packing {
 
-/// A type that may be packed. Shared by the attribute and by messages under way.
+/// A committed type: attached to its handle when it is committed, read and compiled when it has been used often
+/// enough. Shared by the attribute and by messages under way.
 struct Type {
-  kernels::PackPlan plan;
-  std::int64_t size;  ///< data bytes of an item; not 0
-  std::int64_t extent;
-  std::int64_t true_lb;  ///< first byte of data of an item
-  double mean_run;
-  std::uint64_t handle;
+  enum class State : std::uint8_t { unread, packed, passed };
+
+  State state = State::unread;
+  std::optional<kernels::PackPlan> plan_;  ///< and what follows: of a packed one
+  std::int64_t size = 0;                   ///< data bytes of an item; not 0
+  std::int64_t true_lb = 0;                ///< first byte of data of an item
+  double mean_run = 0;
+  std::uint32_t uses = 0;    ///< while it is unread
+  std::uint64_t handle = 0;  ///< where a thread may know it
   std::atomic<int> holders{1};
   std::atomic<std::uint32_t> messages{0};
+
+  const kernels::PackPlan& plan() const { return *plan_; }
 };
 
 inline void hold(Type& type) {
@@ -38,8 +44,6 @@ struct Known {
   std::uint64_t handle;
   Type* type;
   std::uint32_t generation;
-  std::uint32_t uses;  ///< of `candidate`, about which nothing is decided yet
-  std::uint64_t candidate;
 };
 extern constinit thread_local std::array<Known, kSlots> known __attribute__((tls_model("initial-exec")));
 extern constinit std::array<std::atomic<std::uint32_t>, kSlots> generations;
@@ -51,15 +55,23 @@ inline std::size_t slot_of(std::uint64_t handle) {
 /// The slow half of `packed_type`.
 Type* find_type(MPI_Datatype datatype, std::uint64_t handle);
 
+extern std::atomic<std::int64_t> freed_requests;  ///< see packing_requests.hpp
+void test_all_freed();
+
 /// The type behind a handle; null where it is to be passed through.
 inline Type* packed_type(MPI_Datatype datatype) {
   const std::uint64_t handle = handle_key(datatype);
   const std::size_t slot = slot_of(handle);
   const Known& entry = known[slot];
+  if (freed_requests.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    test_all_freed();
   if (entry.handle == handle && entry.generation == generations[slot].load(std::memory_order_relaxed))
     return entry.type;
   return find_type(datatype, handle);
 }
+
+/// A type has been committed: from here on it may be packed.
+void committed(MPI_Datatype datatype);
 
 /// What is known of a handle ends: its type is being freed.
 void forget(std::uint64_t handle);

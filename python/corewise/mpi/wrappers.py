@@ -139,6 +139,13 @@ _SYNCHRONISING = {
     "allreduce": "const ClockComparison clocks(comm, count);",
 }
 
+
+def collectives() -> frozenset[str]:
+    """The collective procedures on communicators, those that do not block included."""
+    names = (name.capitalize() for name in _COLLECTIVES)
+    return frozenset(full for name in names for full in (f"MPI_{name}", f"MPI_I{name.lower()}"))
+
+
 _WINDOWS = ("create", "create_dynamic", "allocate", "allocate_shared")
 
 
