@@ -86,6 +86,7 @@ static const MPI_Datatype* basics(void) {
 
 static int large;    // the constructors of large counts
 static int refused;  // constructors that failed since a command began
+static int pairs;    // pair types among the types since then
 
 static void made(int code) {
   if (code != MPI_SUCCESS) ++refused;
@@ -252,7 +253,9 @@ static MPI_Datatype read_any_type(void) {
   MPI_Datatype type = MPI_DATATYPE_NULL, old;
   int kind = (int)next_word();
   if (kind == 0) {
-    MPI_Type_dup(basics()[next_word()], &type);
+    long index = next_word();
+    pairs += index == 8 || index == 10 || index == 11 || index == 12 || index == 14;
+    MPI_Type_dup(basics()[index], &type);
     return type;
   }
   if (kind == 11) return resized_type();
@@ -531,13 +534,14 @@ static int receive_by(int way, items* what, MPI_Status* status) {
   }
 }
 
+// MPICH 5.0.2 divides by zero in MPI_Get_elements of a type that is made of pairs.
 static void put_status(const MPI_Status* status, MPI_Datatype type) {
   int count = -7, elements = -7, bytes = -7;
   put_number(status->MPI_SOURCE);
   put_number(status->MPI_TAG);
   if (type != MPI_DATATYPE_NULL) {
     MPI_Get_count(status, type, &count);
-    MPI_Get_elements(status, type, &elements);
+    if (pairs == 0) MPI_Get_elements(status, type, &elements);
   }
   MPI_Get_count(status, MPI_BYTE, &bytes);
   put_number(count);
@@ -611,7 +615,7 @@ int main(int argc, char** argv) {
   while (read_command()) {
     int what = (int)next_word();
     large = (int)next_word();
-    refused = 0;
+    refused = pairs = 0;
     if (what == 0) describe();
     if (what == 1) pack_and_unpack();
     if (what == 2) message();
