@@ -17,6 +17,7 @@ from corewise.analysis.bench_pack_runs import HANDS, OURS, Study
 
 PAPER_CROSSOVER = 2048
 PAPER_EXCEPTION = 4
+_BESIDE = {PAPER_EXCEPTION // 2, PAPER_EXCEPTION, PAPER_EXCEPTION * 2}
 _BY_HAND = ("loop", *HANDS, "manual")
 _SHORT = 256
 
@@ -138,7 +139,7 @@ def claims_of(study: Study) -> Iterator[Claim]:
         yield _below(study, what, ratios)
         yield _above(study, what, ratios)
         yield _crossover(study, what, ratios)
-        if PAPER_EXCEPTION in ratios:
+        if ratios.keys() >= _BESIDE:
             yield _exception(study, what, ratios)
 
 
@@ -200,9 +201,8 @@ def _crossover(study: Study, what: str, ratios: dict[int, float]) -> Claim:
 
 
 def _exception(study: Study, what: str, ratios: dict[int, float]) -> Claim:
-    beside = [size for size in (PAPER_EXCEPTION // 2, PAPER_EXCEPTION * 2) if size in ratios]
-    alone = ratios[PAPER_EXCEPTION] > 1 and all(ratios[size] <= 1 for size in beside)
-    numbers = ", ".join(f"{ratios[size]:.2f} at {size} B" for size in sorted([*beside, PAPER_EXCEPTION]))
+    alone = all((ratios[size] > 1) == (size == PAPER_EXCEPTION) for size in _BESIDE)
+    numbers = ", ".join(f"{ratios[size]:.2f} at {size} B" for size in sorted(_BESIDE))
     return Claim(
         study.setting.title,
         f"{what}: 4-byte elements are an exception, datatypes win there and not beside",
