@@ -5,13 +5,12 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from installed_tool import assert_one_line_error, corewise
 
-from corewise.analysis.bench_pack import BenchResult, parts_of, tuning_rows
+from corewise.analysis.bench_pack import TUNING_GAIN, BenchResult, parts_of, tuning_rows
 from corewise.analysis.bench_pack_rows import claims_of, crossover, goals_of, rows_of
 from corewise.analysis.bench_pack_runs import (
     OURS,
@@ -295,12 +294,10 @@ def test_tuning_rows_come_from_the_grid() -> None:
     assert rows[0].measured_runs == (8, 256) and rows[0].theirs_us == (2.0, 1.0)
 
 
-def test_the_bundled_tunings_are_good() -> None:
-    folder = Path(__file__).resolve().parents[2] / "tuning"
-    files = sorted(folder.glob("packing-*.toml"))
-    for file in files:
-        tuning = load_packing_tuning(file)
-        assert json.dumps(tuning.mpi) in file.read_text()
-        assert all(
-            row.run == longest_run(row.measured_runs, row.ours_us, row.theirs_us, 1.05) for row in tuning.rows
-        )
+def test_the_documented_tuning_is_a_tuning_and_means_what_the_page_says() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "formats" / "packing-tuning.md").read_text()
+    tuning = parse_packing_tuning(page.split("```")[1].removeprefix("toml"), "the page")
+    assert f"`{tuning.knob()}`" in page
+    assert [row.run for row in tuning.rows] == [
+        longest_run(row.measured_runs, row.ours_us, row.theirs_us, TUNING_GAIN) for row in tuning.rows
+    ]

@@ -107,7 +107,7 @@ class Effort:
     quick: bool
 
 
-FULL = Effort(7, 4.0, 2, False)
+FULL = Effort(5, 2.5, 2, False)
 QUICK = Effort(2, 1.0, 0, True)
 
 
