@@ -22,6 +22,7 @@ from corewise.analysis.bench_pack_runs import (
     two_processors,
 )
 from corewise.analysis.bench_pack_views import bench_figures, bench_tables
+from corewise.cli.main import execute
 from corewise.data.packing_tuning import (
     PackingRow,
     PackingTuning,
@@ -203,8 +204,22 @@ def test_pictures_are_refused_before_the_long_work(tmp_path: Path) -> None:
         (["--mpi", "lam"], "--mpi lam: no such MPI found"),
     ],
 )
-def test_wrong_input_is_one_line(words: list[str], said: str, tmp_path: Path) -> None:
-    assert_one_line_error(corewise("bench", "pack", *words, cwd=tmp_path), said)
+def test_wrong_input_is_one_line(
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status = execute(["bench", "pack", *words])
+    out, err = capsys.readouterr()
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("corewise: ") and said in err
+
+
+def test_the_installed_tool_has_the_command(tmp_path: Path) -> None:
+    assert_one_line_error(corewise("bench", "pack", "--set", "rows", cwd=tmp_path), "--set: found 'rows'")
 
 
 # ---- tunings ---------------------------------------------------------------------------------------------
