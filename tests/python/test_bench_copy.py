@@ -7,11 +7,12 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from installed_tool import assert_one_line_error, corewise, document
+from installed_tool import assert_one_line_error, corewise
 
 from corewise import _core
 from corewise.analysis import bench_copy_noise as noise
@@ -51,6 +52,7 @@ from corewise.analysis.bench_copy_races import (
     winner,
 )
 from corewise.analysis.bench_copy_views import figures, goals, tables
+from corewise.cli.main import execute
 from corewise.data.copy_tuning import (
     KERNELS,
     CopyRow,
@@ -100,8 +102,9 @@ def test_a_kernel_forced_by_name_copies_and_stays_inside(name):
         assert (target[100 + end :] == 0xA5).all()
 
 
-def test_only_the_forced_kernel_is_measured():
-    result = document("bench", "copy", "--quick", "--size", "4KiB", "--kernel", "naive")
+def test_only_the_forced_kernel_is_measured(capsys):
+    assert execute(["bench", "copy", "--quick", "--size", "4KiB", "--kernel", "naive", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
     assert [row["id"] for row in result["rows"]] == ["copy-4096-same-naive"]
     row = result["rows"][0]
     assert row["what"].endswith("naive")
@@ -275,7 +278,7 @@ def test_the_audience_of_another_core_is_asked_of_two_cores():
     assert len(decision.ours_ns) == 2
 
 
-def test_a_tuning_is_measured_written_and_used(tmp_path):
+def test_a_tuning_is_measured_written_and_used(tmp_path, capsys):
     target = tmp_path / "copy.toml"
     done = corewise("bench", "copy", "--quick", "--size", "256", "--size", "4KiB", "--tune", target)
     assert (done.returncode, done.stderr) == (0, "")
@@ -283,7 +286,8 @@ def test_a_tuning_is_measured_written_and_used(tmp_path):
     assert tuning.command == "corewise bench copy --size 256 --size 4096 --quick --tune copy.toml"
     assert tuning.host == host_name()
     assert tuning.knob() in done.stdout
-    used = document("bench", "copy", "--quick", "--size", "4KiB", "--tuning", target)
+    assert execute(["bench", "copy", "--quick", "--size", "4KiB", "--tuning", str(target), "--json"]) == 0
+    used = json.loads(capsys.readouterr().out)
     assert used["tuning"] == tuning.knob()
     assert used["rows"][0]["id"] == "copy-4096-same"
 
@@ -294,7 +298,7 @@ def test_tuning_asks_every_octave_and_alignment():
     _core.check_copy_tuning(tuning.knob())
 
 
-def test_tables_json_and_picture_from_the_command(tmp_path):
+def test_tables_json_and_picture_from_the_command(tmp_path, capsys):
     picture = tmp_path / "copy.svg"
     done = corewise("bench", "copy", "--quick", "--size", "4KiB", "-o", picture)
     assert done.returncode == 0
@@ -302,19 +306,10 @@ def test_tables_json_and_picture_from_the_command(tmp_path):
     assert "copy of 4 KB over memcpy" in done.stdout
     assert "foreign" in done.stdout
     assert "</svg>" in picture.read_text(encoding="utf-8")
-    processor = str(_core.usable_processors()[0])
-    result = document(
-        *(
-            "bench",
-            "copy",
-            "--message",
-            "--quick",
-            "--size",
-            "4KiB",
-            "--processors",
-            f"{processor},{processor}",
-        )
-    )
+    processors = ",".join([str(_core.usable_processors()[0])] * 2)
+    message = ["--message", "--quick", "--size", "4KiB", "--processors", processors]
+    assert execute(["bench", "copy", *message, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
     assert result["name"] == "bench copy"
     assert {"message-4096", "message-4096-read"} <= {row["id"] for row in result["rows"]}
     keys = {"id", "what", "unit", "ours", "rival", "theirs", "floor", "ratio", "spread", "n"}
@@ -459,15 +454,29 @@ def test_text_that_is_no_toml_is_refused():
 # ---- refused input ---------------------------------------------------------------------------------------
 
 
-def test_wrong_options_are_one_line(tmp_path):
+def test_wrong_options_are_one_line_and_exit_status_two():
     assert_one_line_error(corewise("bench", "copy", "--kernel", "none"), "--kernel", "'none'", "memcpy")
-    assert_one_line_error(corewise("bench", "copy", "--size", "0"), "--size", "0")
-    assert_one_line_error(corewise("bench", "copy", "--size", "4 GB/s"), "--size")
-    assert_one_line_error(
-        corewise("bench", "copy", "--message", "--tune", tmp_path / "t"), "--message", "--tune"
-    )
-    assert_one_line_error(corewise("bench", "copy", "--tune", tmp_path / "no" / "t.toml"), "no folder")
-    assert_one_line_error(corewise("bench", "copy", "-o", tmp_path / "plot.pdf"), ".svg")
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--size", "0"), "--size: found 0"),
+        (("--size", "4 GB/s"), "--size"),
+        (("--processors", "0"), "--processors"),
+        (("--message", "--tune", "t.toml"), "--message: found with --tune"),
+        (("--kernel", "naive", "--message"), "--kernel: found with --message"),
+        (("--tuning", "t.toml", "--kernel", "naive"), "--tuning: found with --kernel"),
+        (("--tune", "no/such/folder/t.toml"), "no folder"),
+        (("-o", "plot.pdf"), ".svg"),
+    ],
+)
+def test_wrong_options_are_named(capsys, options, word):
+    assert execute(["bench", "copy", *options]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert word in shown.err
+    assert shown.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
