@@ -12,7 +12,7 @@ import datetime
 import platform
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corewise import __version__
@@ -85,6 +85,7 @@ def run_bench(
     mpi: str = "both",
     parts: Sequence[str] = SETS,
     quick: bool = False,
+    rounds: int | None = None,
     knob: str = "",
     effort: Effort | None = None,
     cases: Sequence[str] = (),
@@ -97,6 +98,7 @@ def run_bench(
     mpi : ``both``, ``openmpi``, ``mpich``, a prefix or a launcher.
     parts : keys of `corewise.analysis.bench_pack_runs.PARTS`.
     quick : fewer rounds and cases.
+    rounds : in place of what `quick` says.
     knob : COREWISE_PACKING for the launches with the library; empty: its default.
     effort : in place of what `quick` says.
     cases : only these.
@@ -104,6 +106,8 @@ def run_bench(
     """
     settings = settings_of(mpi)
     wanted = effort or (QUICK if quick else FULL)
+    if rounds is not None:
+        wanted = replace(wanted, rounds=rounds)
     studies = _studies(settings, parts, wanted, knob, cases, progress)
     return BenchResult(
         processor(),

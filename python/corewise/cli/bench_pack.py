@@ -40,6 +40,7 @@ Examples:
 _MPI = typer.Option("both", "--mpi", help="openmpi, mpich, both, a prefix, or a launcher.")
 _SET = typer.Option(ALL, "--set", help=f"What is measured: {', '.join(SETS)} or {ALL}.")
 _QUICK = typer.Option(False, "--quick", help="Fewer rounds and cases: a minute instead of many.")
+_ROUNDS = typer.Option(None, "--rounds", min=1, max=100, help="Launches without and with the library, each.")
 _TUNE = typer.Option(None, "--tune", metavar="FILE", help="Measure a tuning of one MPI and write it to FILE.")
 _OUT = typer.Option(None, "-o", "--out", metavar="FILE", help="Draw figures 1.A to 2.C, as .svg or .png.")
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
@@ -54,6 +55,7 @@ def bench_pack(
     mpi: str = _MPI,
     which: str = _SET,
     quick: bool = _QUICK,
+    rounds: int | None = _ROUNDS,
     tuning: Path | None = _TUNE,
     out: Path | None = _OUT,
     as_json: bool = _AS_JSON,
@@ -71,7 +73,7 @@ def bench_pack(
             f"-o: found with --set {which}, allowed: --set paper or {ALL}, the others have no figures"
         )
     with console.progress_bar("measuring packing") as advance:
-        result = run_bench(mpi=mpi, parts=parts, quick=quick, progress=advance)
+        result = run_bench(mpi=mpi, parts=parts, quick=quick, rounds=rounds, progress=advance)
     figures = list(bench_figures(result))
     written = write_pictures(figures, out) if out is not None else []
     if as_json:
