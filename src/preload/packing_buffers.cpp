@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preload/packing_buffers.hpp"
 
+#include <sys/mman.h>
+
 #include <array>
 #include <bit>
 #include <cstdlib>
 #include <mutex>
+
+#include "preload/mpi_api.hpp"
 
 namespace corewise::preload::packing {
 namespace {
@@ -27,6 +31,28 @@ std::size_t rounded(std::size_t bytes) {
   return std::bit_ceil(bytes < kLeast ? kLeast : bytes);
 }
 
+#ifdef OPEN_MPI
+// Where a message is longer than a contiguous receive, Open MPI 5.0 writes all of it (and says MPI_ERR_TRUNCATE); a
+// strided receive it cuts. Address space behind the memory keeps what is written there away from everything else.
+constexpr std::size_t kBehind = std::size_t{1} << 28;
+
+void* fresh_memory(std::size_t size) {
+  void* memory =
+      mmap(nullptr, size + kBehind, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+void free_memory(void* memory, std::size_t size) {
+  munmap(memory, size + kBehind);
+}
+#else
+void* fresh_memory(std::size_t size) {
+  return std::aligned_alloc(kLeast, size);
+}
+void free_memory(void* memory, std::size_t) {
+  std::free(memory);
+}
+#endif
+
 }  // namespace
 
 void* take_memory(std::size_t bytes) {
@@ -41,7 +67,7 @@ void* take_memory(std::size_t bytes) {
       return std::exchange(head, head->next);
     }
   }
-  void* memory = std::aligned_alloc(kLeast, size);
+  void* memory = fresh_memory(size);
   if (memory != nullptr) return memory;
   const std::lock_guard guard(lock);
   used_bytes -= size;
@@ -60,7 +86,7 @@ void give_memory(void* memory, std::size_t bytes) {
       return;
     }
   }
-  std::free(memory);
+  free_memory(memory, size);
 }
 
 }  // namespace corewise::preload::packing

@@ -1,10 +1,11 @@
-"""The conformance suite of MPI semantics: plain, under the recording preload, and in a reordered world.
+"""The conformance suite of MPI semantics: plain, recorded, in a reordered world, and with packed messages.
 
 Owns which program of ``conformance/`` runs where: each names in comment lines the rank counts it wants,
 its exit status (``// exit:``), its arguments and its environment. Every program is built once per MPI.
 In ``test_preload`` the ranks, and only they, get the library in LD_PRELOAD; the outcome must be that of the
 plain run: the same status, the same lines, nothing more on either stream. In ``test_reordered`` they get the
-reorder library as well, and a world whose order is not the launcher's; no program is left out.
+reorder library as well, and a world whose order is not the launcher's; in ``test_packing`` the packing
+library, which packs every non-contiguous message, alone and behind the other two. No program is left out.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -154,6 +155,20 @@ def reorder_library() -> Callable[[Mpi], Path]:
     return lambda mpi: build(mpi.name)
 
 
+@pytest.fixture(scope="session")
+def packing_library() -> Callable[[Mpi], Path]:
+    """Builds the packing library for an MPI, once."""
+
+    @cache
+    def build(name: str) -> Path:
+        from corewise.mpi.build import build_packing
+        from corewise.mpi.find import from_prefix
+
+        return build_packing(from_prefix(library(name).prefix, abi=name.endswith("_abi")))
+
+    return lambda mpi: build(mpi.name)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How a launch ended and what it printed."""
@@ -258,6 +273,44 @@ def test_reordered(
     if answer.exists():
         found = json.loads(answer.read_text())
         assert (found["reordered"], found["launch_ranks"]) == (True, launch_ranks)
+
+
+PACKING_CASES = [
+    (mpi_name, program.name, program.ranks[-1], mpi_name == "mpich_abi")
+    for mpi_name in MPI_NAMES
+    for program in PROGRAMS.values()
+]
+
+
+@pytest.mark.parametrize(("mpi_name", "name", "n", "all_three"), PACKING_CASES)
+def test_packing(
+    mpi_name: str,
+    name: str,
+    n: int,
+    all_three: bool,
+    plain_run: Callable[[Mpi, Program, int], Outcome],
+    built: Callable[[Mpi, Program], Path],
+    preload_library: Callable[[Mpi], Path],
+    reorder_library: Callable[[Mpi], Path],
+    packing_library: Callable[[Mpi], Path],
+    tmp_path: Path,
+) -> None:
+    """Every non-contiguous message is packed, and the program says the same; also behind the others."""
+    mpi, program = library(mpi_name), PROGRAMS[name]
+    plain = plain_run(mpi, program, n)
+    plain.check(program)
+    before = [preload_library(mpi), reorder_library(mpi)] if all_three else []
+    order = ",".join(map(str, reversed(range(n))))
+    ranks_env = {
+        "LD_PRELOAD": ":".join(map(str, [*before, packing_library(mpi)])),
+        "COREWISE_PACKING": "always",
+        **({"COREWISE_TRACE_DIR": str(tmp_path), "COREWISE_REORDER": f"order:{order}"} if all_three else {}),
+    }
+    packed = launch(mpi, program, built(mpi, program), n, ranks_env)
+    packed.check(program)
+    assert "corewise" not in (packed.out + packed.err).lower()
+    if program.exit_status == 0:
+        assert packed.lines() == plain.lines()
 
 
 def test_every_program_asks_for_ranks() -> None:

@@ -18,6 +18,7 @@ from corewise import _core
 from corewise.cli import console
 from corewise.data.export import export_placement
 from corewise.data.machines import load_machine
+from corewise.data.packing_tuning import load_packing_tuning
 from corewise.data.placement import Placement, load_placement, make_placement
 from corewise.errors import InputError, RunError
 from corewise.mpi import build, elf, launch, reorder
@@ -52,6 +53,11 @@ and, where the program was compiled with -finstrument-functions, which functions
 Ranks are put where a placement wants them by binding, or by reordering MPI_COMM_WORLD where they landed:
   corewise run -n 8 --placement best.json -- ./lbm
   corewise run --reorder best.json -- mpiexec -n 8 --bind-to core ./lbm
+
+\b
+Messages with derived datatypes are packed by corewise where it is quicker than the MPI (docs/packing.md):
+  corewise run -n 8 --packing -- ./lbm
+  corewise run -n 8 --packing --packing-tuning host.toml -- ./lbm
 """
 
 
@@ -106,6 +112,14 @@ def _run(
         metavar="FILE|off",
         help="give the program a world in the order of this file of corewise place (default: off)",
     ),
+    packing: bool = typer.Option(
+        False, "--packing", help="pack non-contiguous messages where it is quicker than the MPI's own way"
+    ),
+    packing_tuning: Path | None = typer.Option(
+        None,
+        "--packing-tuning",
+        help="what is packed, by this file of corewise bench pack --tune (default: timed in the run)",
+    ),
     as_json: bool = typer.Option(False, "--json", help="print one JSON object when the program has ended"),
 ) -> int:
     wanted = _checked_reordering(reordering, ranks, placement)
@@ -123,6 +137,7 @@ def _run(
         ),
         preload=None if preload is None else _checked_file("--preload")(preload),
         reordering=wanted,
+        packing=_checked_packing(packing, packing_tuning),
     )
     check_patterns(options.functions.patterns)
     pack = _packer(files)
@@ -139,6 +154,15 @@ def _run(
         binding = _core_by_core(decided.mpi.family, wanted)
         decided = launch.plan(command, ranks=ranks, mpi=mpi, binding=binding)
     return _record(decided, directory, options, pack, as_json)
+
+
+def _checked_packing(packing: bool, tuning: Path | None) -> str:
+    """The packing library's variable; empty where it is not wanted."""
+    if tuning is not None and not packing:
+        raise InputError(f"--packing-tuning: found '{tuning}' without --packing, allowed: both, or none")
+    if not packing:
+        return ""
+    return "auto" if tuning is None else load_packing_tuning(tuning).knob()
 
 
 def _binding(family: str, file: Path, ranks: int | None, folder: Path) -> tuple[str, ...]:
@@ -183,6 +207,8 @@ def _record(
     with console.progress(f"building the preload for {decided.mpi.name} {decided.mpi.version}"):
         if options.preload is None:
             build.build_preload(decided.mpi)
+        if options.packing:
+            build.build_packing(decided.mpi)
     # With --json standard output is the object's alone.
     outcome = launch.record(decided, directory, options, sys.stderr if as_json else None)
     traces = list(directory.glob("rank-*.cwt"))

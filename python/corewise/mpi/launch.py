@@ -25,7 +25,7 @@ from typing import IO
 from corewise import __version__
 from corewise.errors import InputError, RunError
 from corewise.mpi import elf, find, reorder
-from corewise.mpi.build import build_preload, build_reorder
+from corewise.mpi.build import build_packing, build_preload, build_reorder
 from corewise.mpi.find import MpiLibrary
 from corewise.mpi.functions import FILTER, FunctionChoice, write_filter
 
@@ -54,6 +54,8 @@ WRAPPERS = (
     "strace",
 )
 META = "meta.json"
+PACKING_KNOB = "COREWISE_PACKING"
+"""The packing library's variable: off, always, auto, or crossings (``src/kernels/packing_cost.hpp``)."""
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that end a run from outside: batch systems, closed terminals, users."""
 
@@ -121,6 +123,8 @@ class RecordOptions:
     functions : which functions.
     preload : a library of `corewise build-preload` to use, None: the one of the program's MPI.
     reordering : the order that the program's world gets, None: the launcher's.
+    packing : which non-contiguous messages are packed, as the packing library's variable says it; empty: the
+        library is not loaded.
     """
 
     buffer: str = ""
@@ -131,6 +135,7 @@ class RecordOptions:
     functions: FunctionChoice = field(default_factory=FunctionChoice)
     preload: Path | None = None
     reordering: reorder.Wanted | None = None
+    packing: str = ""
 
     def environment(self) -> dict[str, str]:
         """The variables to set."""
@@ -322,6 +327,8 @@ def record(
     filters = _write_filter(decided, directory, options.functions)
     reordering = _write_plan(directory, options.reordering)
     behind = [str(build_reorder(decided.mpi))] if reordering else []
+    if options.packing:
+        behind.append(str(build_packing(decided.mpi)))
     preload = ":".join(filter(None, [str(library), *behind, os.environ.get("LD_PRELOAD", "")]))
     variables = {
         "LD_PRELOAD": preload,
@@ -329,6 +336,7 @@ def record(
         **options.environment(),
         **filters,
         **reordering,
+        **({PACKING_KNOB: options.packing} if options.packing else {}),
     }
     command = decided.with_environment(variables)
     meta = _meta(decided)
