@@ -107,6 +107,14 @@ struct InUse {
 constinit std::atomic<const InUse*> in_use{nullptr};
 constinit std::atomic<const Functions*> functions_in_use{&initial_functions};
 
+std::size_t tuned_from(const CopyTuning& tuning) {
+  for (std::size_t bit = 0; bit < 64; ++bit)
+    for (const auto& audience : tuning.rows)
+      for (const CopyTuning::Row& row : audience)
+        if (row[bit + 1] != &kernel_table[0]) return std::size_t{1} << bit;
+  return static_cast<std::size_t>(-1);
+}
+
 Functions functions_of(const CopyTuning& tuning) {
   Functions functions = initial_functions;
   for (std::size_t audience = 0; audience < audience_names.size(); ++audience)
@@ -117,6 +125,8 @@ Functions functions_of(const CopyTuning& tuning) {
 }
 
 }  // namespace
+
+constinit std::atomic<std::size_t> copy_tuned_from{static_cast<std::size_t>(-1)};
 
 std::span<const CopyKernel> copy_kernels() {
   return kernel_table;
@@ -144,6 +154,7 @@ void set_copy_tuning(const CopyTuning& tuning) {
   while (!in_use.compare_exchange_weak(next->before, next.get(), std::memory_order_acq_rel)) {
   }
   functions_in_use.store(&next.release()->functions, std::memory_order_release);
+  copy_tuned_from.store(tuned_from(tuning), std::memory_order_relaxed);
 }
 
 const CopyTuning& copy_tuning() {

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -91,6 +92,10 @@ inline constexpr std::size_t copy_inline_limit = 128;
 /// The kernel that `copy` runs for a size above `copy_inline_limit`.
 const CopyKernel& chosen_copy(const void* to, const void* from, std::size_t bytes, Audience audience);
 
+/// The least size that the tuning in use gives to another kernel than memcpy, for whatever audience and alignment:
+/// below it `copy` does not look further.
+extern std::atomic<std::size_t> copy_tuned_from;
+
 /// For sizes above `copy_inline_limit`; callers want `copy`.
 void copy_chosen(void* to, const void* from, std::size_t bytes, Audience audience);
 
@@ -117,7 +122,11 @@ inline void copy_from_both_ends(void* to, const void* from, std::size_t bytes) {
 
 /// Copies by the kernel that the tuning has for this size, alignment and audience.
 inline void copy(void* to, const void* from, std::size_t bytes, Audience audience) {
-  if (bytes > copy_inline_limit) return copy_chosen(to, from, bytes, audience);
+  if (bytes > copy_inline_limit) {
+    if (bytes >= copy_tuned_from.load(std::memory_order_relaxed)) return copy_chosen(to, from, bytes, audience);
+    std::memcpy(to, from, bytes);
+    return;
+  }
   if (bytes > 64) return detail::copy_from_both_ends<detail::Sixteen, 4>(to, from, bytes);
   if (bytes > 32) return detail::copy_from_both_ends<detail::Sixteen, 2>(to, from, bytes);
   if (bytes >= 16) return detail::copy_from_both_ends<detail::Sixteen, 1>(to, from, bytes);

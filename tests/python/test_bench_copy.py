@@ -43,6 +43,7 @@ from corewise.analysis.bench_copy_races import (
     Plan,
     Racer,
     clearly_quicker,
+    confirmed,
     decide,
     kernels_here,
     octave_sizes,
@@ -184,6 +185,23 @@ def test_a_streaming_kernel_serves_self_only_where_reading_does_not_pay_for_it()
     }
     assert won["self"].kernel == streams
     assert won["other"].kernel == "naive"
+
+
+def test_a_kernel_that_does_not_pay_for_the_choosing_is_dropped():
+    def decision(kernel):
+        return Decision(kernel, (90.0, 90.0), (100.0, 100.0), 0.0)
+
+    decided = {
+        ("self", "same", 128): decision("naive"),
+        ("nobody", "same", 128): decision("naive"),
+        ("other", "same", 128): decision("four_stream"),
+        ("self", "same", 1 << 20): decision("naive"),
+    }
+    slow = confirmed(MadeUp({"memcpy": 100.0, "copy.self": 100.0}, {}), decided)
+    assert [each.kernel for each in slow.values()] == ["memcpy", "memcpy", "four_stream", "naive"]
+    assert slow["self", "same", 128].ours_ns == (100.0, 100.0)
+    assert confirmed(MadeUp({"memcpy": 100.0, "copy.self": 90.0}, {}), decided) == decided
+    assert _core.chosen_copy(150) == "memcpy"
 
 
 def test_neighbouring_octaves_are_one_row_and_memcpy_none():

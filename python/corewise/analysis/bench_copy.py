@@ -32,6 +32,7 @@ from corewise.analysis.bench_copy_races import (
     Plan,
     Racer,
     Times,
+    confirmed,
     decide,
     kernels_here,
     octaves_of,
@@ -237,7 +238,7 @@ def _knob(wanted: Wanted, racer: Racer, sizes: Sequence[int], progress: Progress
         for audience, decision in decide(racer, octave, wanted.alignment, kernels_here()).items():
             decisions[audience, wanted.alignment, octave] = decision
         progress(0.5 * (index + 1) / len(octaves))
-    return CopyTuning("-", "-", "-", "-", rows_of(decisions)).knob()
+    return CopyTuning("-", "-", "-", "-", rows_of(confirmed(racer, decisions))).knob()
 
 
 def _run_copy(wanted: Wanted, racer: Racer, size: int) -> CopyTimes:
@@ -352,6 +353,7 @@ def tune(wanted: Wanted, command: str, progress: Progress) -> CopyTuning:
                 for audience, decision in decide(racer, octave, alignment, names).items():
                     decisions[audience, alignment, octave] = decision
             progress(0.8 * (index + 1) / len(octaves))
+        decisions = confirmed(racer, decisions)
     messages: tuple[MessageTimes, ...] = ()
     if len(_core.usable_processors()) > 1 or wanted.processors:
         messenger = Messenger(*two_processors(wanted.processors), wanted.plan)

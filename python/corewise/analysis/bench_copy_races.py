@@ -11,7 +11,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ PAPERS = ("naive", "read_allocate", "four_stream")
 """Paper 004's kernels: measured, never chosen without having won like any other."""
 SMALLEST = 128
 """Bytes: smaller copies are inline, whatever a tuning says (``kernels/copy.hpp``)."""
+CONFIRMED = 1 << 14
+"""Bytes: up to here what the choosing costs is looked at; beyond it is a thousandth of a copy."""
 _QUARTER = 25.0
 
 Times = NDArray[np.float64]
@@ -182,6 +184,29 @@ def decide(racer: Racer, octave: int, alignment: str, names: Sequence[str]) -> d
         )
         for audience, kernel in chosen.items()
     }
+
+
+def confirmed(racer: Racer, decisions: Mapping[Choice, Decision]) -> dict[Choice, Decision]:
+    """The decisions without those that the choosing itself costs more than they gain.
+
+    Kernels race without it; a short copy is over before it would pay. So each decision for ``self`` up to
+    `CONFIRMED` bytes is put into use and must win again as `copy`, at both sizes; the other audiences lose
+    the kernels that it loses.
+    """
+    kept = dict(decisions)
+    for (audience, alignment, octave), decision in decisions.items():
+        if audience != "self" or octave > CONFIRMED or decision.kernel == "memcpy":
+            continue
+        _core.set_copy_tuning(f"self.{alignment}=memcpy,{decision.kernel}@{octave}")
+        pair = ("memcpy", "copy.self")
+        times = [racer.run(pair, size, alignment).value for size in octave_sizes(octave)]
+        if winner(times, pair, pair) == "memcpy":
+            for other in AUDIENCES:
+                lost = decisions.get((other, alignment, octave))
+                if lost is not None and lost.kernel == decision.kernel:
+                    kept[other, alignment, octave] = replace(lost, kernel="memcpy", ours_ns=lost.memcpy_ns)
+    _core.set_copy_tuning("")
+    return kept
 
 
 def rows_of(decisions: Mapping[Choice, Decision]) -> tuple[CopyRow, ...]:

@@ -235,7 +235,11 @@ TEST(Copy, TheChoiceGoesBySizeAlignmentAndAudience) {
   EXPECT_EQ(chosen_copy(shifted, source, 1024, Audience::self).name, "four_stream");
   EXPECT_EQ(chosen_copy(same, source, 1024, Audience::nobody_soon).name, "read_allocate");
   EXPECT_EQ(chosen_copy(same, source, 1024, Audience::other_core_soon).name, "memcpy");
+  EXPECT_EQ(copy_tuned_from, 1U);
+  set_copy_tuning(*parse_copy_tuning("self.same=memcpy,naive@4096;other.aliasing=memcpy,naive@512,memcpy@1024"));
+  EXPECT_EQ(copy_tuned_from, 512U);
   set_copy_tuning({});
+  EXPECT_EQ(copy_tuned_from, static_cast<std::size_t>(-1));
   EXPECT_EQ(chosen_copy(same, source, 1024, Audience::self).name, "memcpy");
 }
 

@@ -141,7 +141,12 @@ TEST_P(Forced, CopyRunsWhatTheTuningSays) {
   for (const Audience audience : {Audience::self, Audience::other_core_soon, Audience::nobody_soon}) {
     unsigned char* const target = to.data() + 1;
     const unsigned char* const source = from.data();
-    expect_it_ran(seen_in(stepped([=] { copy(target, source, count, audience); })));
+    const Seen seen = seen_in(stepped([=] { copy(target, source, count, audience); }));
+    if (GetParam()->name == "memcpy") {
+      EXPECT_TRUE(seen.entered.empty());  // the library's own, without a step in between
+    } else {
+      expect_it_ran(seen);
+    }
   }
   set_copy_tuning({});
 }
