@@ -39,10 +39,10 @@ def packing(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_way_moves_exactly_its_bytes(mpi: Mpi, packing: Path) -> None:
-    sets = ["--set", "constant,elements,columns,applications,grid", "--quick", "--check", "--budget", "0"]
-    done = mpi.run(
-        2, packing, [*sets, "--directions", "send,receive,both,pack,unpack", "--ways", WAYS], mpi.yield_env
-    )
+    cases = "constant/4,constant/32,constant/2048,elements/1,columns/32,grid/512/64,mg_x/34"
+    words = ["--cases", cases, "--check", "--budget", "0", "--ways", WAYS]
+    directions = ["--directions", "send,receive,both,pack,unpack"]
+    done = mpi.run(2, packing, [*words, *directions], mpi.yield_env)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     assert lines[-1].startswith("machine seconds=") and "wrong" not in done.stdout
@@ -51,6 +51,22 @@ def test_every_way_moves_exactly_its_bytes(mpi: Mpi, packing: Path) -> None:
     assert sum(case == "case=constant/32" for case, _, _ in ways) == 3 * 7 + 2 * 5
     # An application has one loop.
     assert sum(case == "case=mg_x/34" for case, _, _ in ways) == 3 * 4 + 2 * 2
+
+
+def test_every_application_is_right(mpi: Mpi, packing: Path) -> None:
+    words = [
+        "--set",
+        "applications",
+        "--quick",
+        "--check",
+        "--budget",
+        "0",
+        "--ways",
+        "datatype,mpi-pack,manual",
+    ]
+    done = mpi.run(2, packing, words, mpi.yield_env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("direction=both") == 16 * 3
 
 
 def test_larger_applications_are_right_too(mpi: Mpi, packing: Path) -> None:
