@@ -36,7 +36,9 @@ def launched(name: str, groups: list[tuple[int, list[str]]]) -> list[str]:
     for index, (ranks, command) in enumerate(groups):
         words += [":"] if index else []
         words += ["-n", str(ranks), *command]
+    # mpi4py's wheel takes the first MPI that the loader finds.
     env = {**os.environ, **mpi.env, **YIELD_ENV[name.partition("_")[0]]}
+    env["LD_LIBRARY_PATH"] = str(mpi.prefix / "lib")
     done = subprocess.run(
         words,
         env=env,

@@ -1,7 +1,7 @@
 // Requests of non-contiguous messages: every way of completing one delivers the data before it says so; freed,
 // cancelled, persistent and half-tested requests; types freed while they are in use.
 //
-// ranks: 1 3
+// ranks: 1 2
 // SPDX-License-Identifier: BSD-3-Clause
 #include "typed.h"
 
