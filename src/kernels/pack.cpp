@@ -19,8 +19,11 @@ using Kind = Node::Kind;
 /// A subtree of at most so many runs becomes a table of them: walking a table costs less than walking nodes.
 constexpr std::int64_t kTableRuns = 64;
 /// Runs looked at to find how densely data lie.
-constexpr std::int64_t kSampledRuns = 8192;
+constexpr std::int64_t kSampledRuns = 256;
+/// Of a layout with more, the first so many.
+constexpr std::size_t kMostRuns = 4096;
 constexpr std::int64_t kLine = 64;
+constexpr std::int64_t kPage = 4096;
 
 std::vector<const KernelSet*> usable_sets() {
   static constexpr std::array all = {
@@ -259,30 +262,45 @@ class Compiler {
   const KernelSet& kernels_;
 };
 
-/// Data bytes over the bytes of the lines that they lie in, over many items.
-double find_line_density(const Layout& layout, std::int64_t extent) {
+/// Pieces of memory of one size that the data of many items lie in.
+struct Touched {
+  std::int64_t pieces = 0;
+  double bytes = 0;  ///< data in them
+};
+
+Touched find_touched(const Layout& layout, std::int64_t extent, std::int64_t piece) {
   const std::int64_t runs = count_runs(layout);
   if (runs == 0) {
-    return 0;
+    return {};
   }
-  std::vector<std::pair<std::int64_t, std::int64_t>> lines;
-  double bytes = 0;
+  Touched touched;
+  std::vector<std::pair<std::int64_t, std::int64_t>> pieces;
   const std::int64_t items = std::max<std::int64_t>(1, kSampledRuns / runs);
-  const auto line_of = [](std::int64_t at) { return (at >= 0 ? at : at - (kLine - 1)) / kLine; };
+  const auto piece_of = [&](std::int64_t at) { return (at >= 0 ? at : at - (piece - 1)) / piece; };
   for (std::int64_t item = 0; item < items; ++item) {
     for_each_run(layout, item * extent, [&](std::int64_t at, std::int64_t length) {
-      lines.emplace_back(line_of(at), line_of(at + length - 1) + 1);
-      bytes += static_cast<double>(length);
+      if (pieces.size() < kMostRuns) {
+        pieces.emplace_back(piece_of(at), piece_of(at + length - 1) + 1);
+        touched.bytes += static_cast<double>(length);
+      }
     });
   }
-  std::sort(lines.begin(), lines.end());
-  std::int64_t used = 0;
-  std::int64_t end = lines.front().first;
-  for (const auto& [first, last] : lines) {
-    used += std::max<std::int64_t>(0, last - std::max(first, end));
+  std::sort(pieces.begin(), pieces.end());
+  std::int64_t end = pieces.front().first;
+  for (const auto& [first, last] : pieces) {
+    touched.pieces += std::max<std::int64_t>(0, last - std::max(first, end));
     end = std::max(end, last);
   }
-  return std::min(1.0, bytes / static_cast<double>(used * kLine));
+  return touched;
+}
+
+void find_densities(PackPlan::Program& program, const Layout& layout) {
+  const Touched lines = find_touched(layout, program.extent, kLine);
+  if (lines.pieces > 0) {
+    const Touched pages = find_touched(layout, program.extent, kPage);
+    program.line_density = std::min(1.0, lines.bytes / static_cast<double>(lines.pieces * kLine));
+    program.pages_per_line = static_cast<double>(pages.pieces * kLine) / pages.bytes;
+  }
 }
 
 const char* name_of(Kind kind) {
@@ -387,7 +405,7 @@ std::unique_ptr<const PackPlan::Program> program_of(const KernelSet& kernels, co
   program->contiguous = item.kind == Kind::run && item.size == extent;
   const std::int64_t runs = count_runs(canonical);
   program->mean_run = runs == 0 ? 0 : static_cast<double>(item.size) / static_cast<double>(runs);
-  program->line_density = find_line_density(canonical, extent);
+  find_densities(*program, canonical);
   program->kernels = &kernels;
   const std::int64_t members = item.members;
   const bool merges = item.kind == Kind::row && item.members * item.stride == extent;
@@ -427,6 +445,9 @@ double PackPlan::mean_run() const {
 }
 double PackPlan::line_density() const {
   return program_->line_density;
+}
+double PackPlan::pages_per_line() const {
+  return program_->pages_per_line;
 }
 std::string_view PackPlan::instruction_set() const {
   return program_->kernels->name;

@@ -43,6 +43,8 @@ class PackPlan {
   double mean_run() const;
   /// Data bytes per byte of the 64-byte lines that the data of many items lie in: 1 where every line is used whole.
   double line_density() const;
+  /// Pages of 4096 bytes that the data of many items lie in, per 64 bytes of data.
+  double pages_per_line() const;
 
   /// Bytes [from, from + bytes) of the packed stream of `count` items at `items`, to `packed`.
   void pack(const void* items, std::int64_t count, std::int64_t from, void* packed, std::size_t bytes) const;
@@ -63,6 +65,16 @@ class PackPlan {
 
   friend void copy_items(const PackPlan&, const void*, std::int64_t, const PackPlan&, void*, std::int64_t);
 };
+
+/// What moving lines between two cores costs, counted in lines that a reader streams.
+struct StageCosts {
+  double lines_by_stage = 2.1;  ///< a stage, per line of data: moved to its writer, moved to its reader, and packed
+  double lines_per_page = 4;    ///< a page whose lines no hardware fetches ahead
+};
+
+/// Whether items in another core's cache had better be packed by their owner into a stage than read from where they
+/// lie, which moves 1 / line_density lines for every line of data.
+bool owner_packs(const PackPlan& plan, const StageCosts& costs = {});
 
 /// The instruction sets that this build has packing loops for and this host can run, the preferred one first.
 std::vector<std::string_view> pack_instruction_sets();

@@ -81,7 +81,7 @@ Kernels<Table> table(const Table& shape) {
 
 }  // namespace
 
-extern const KernelSet kPackAvx2 = {"avx2", available, blocks, table, {}, nullptr};
+extern const KernelSet kPackAvx2 = {"avx2", available, blocks, table, plain_pairs, {}, nullptr};
 
 }  // namespace corewise::kernels
 

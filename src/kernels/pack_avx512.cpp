@@ -328,7 +328,8 @@ Kernels<Table> table(const Table& shape) {
 
 }  // namespace
 
-extern const KernelSet kPackAvx512 = {"avx512", available, blocks, table, {64, 1, kWindowVectors}, window};
+extern const KernelSet kPackAvx512 = {"avx512", available, blocks, table, plain_pairs, {64, 1, kWindowVectors},
+                                      window};
 
 }  // namespace corewise::kernels
 

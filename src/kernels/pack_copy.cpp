@@ -1,4 +1,5 @@
-// From layout to layout: through a stage that stays in the nearest cache. Contract in pack.hpp.
+// From layout to layout: block by block where both sides have the same blocks, through a stage that stays in the
+// nearest cache where they differ or are so small that whole vectors move several. Contract in pack.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstddef>
@@ -8,18 +9,62 @@
 namespace corewise::kernels {
 namespace {
 
+using Program = PackPlan::Program;
+
 constexpr std::int64_t kStageBytes = 8192;
+/// Runs of at least this length are unpacked from where they lie: the pieces of a stage are no longer.
+constexpr std::int64_t kLongRun = 1024;
+
+/// Whether blocks are copied one by one: the same on both sides, and too long or too sparse for windows.
+bool same_blocks(const Node& from, const Node& to) {
+  const bool rows = from.kind == Node::Kind::row && to.kind == Node::Kind::row && from.unit == to.unit;
+  const bool windows = from.window != nullptr && from.unit < 32;
+  return rows && !windows;
+}
+
+/// Long blocks of the source, each unpacked from where it lies.
+void copy_blocks(const Node& from, const std::byte* source, const PackPlan& to, void* target, std::int64_t count,
+                 std::int64_t bytes) {
+  for (std::int64_t at = 0; at < bytes; at += from.unit, source += from.stride) {
+    const std::int64_t some = std::min(from.unit, bytes - at);
+    to.unpack(target, count, at, source, static_cast<std::size_t>(some));
+  }
+}
 
 }  // namespace
 
+bool owner_packs(const PackPlan& plan, const StageCosts& costs) {
+  const double direct = 1 / std::max(plan.line_density(), 1e-9) + costs.lines_per_page * plan.pages_per_line();
+  return direct > costs.lines_by_stage;
+}
+
 void copy_items(const PackPlan& from, const void* source, std::int64_t source_count, const PackPlan& to,
                 void* target, std::int64_t target_count) {
-  alignas(64) std::byte stage[kStageBytes];
-  const std::int64_t bytes = std::min(source_count * from.size(), target_count * to.size());
-  for (std::int64_t at = 0; at < bytes; at += kStageBytes) {
-    const auto some = static_cast<std::size_t>(std::min(kStageBytes, bytes - at));
-    from.pack(source, source_count, at, stage, some);
-    to.unpack(target, target_count, at, stage, some);
+  const Program& reader = *from.program_;
+  const Program& writer = *to.program_;
+  const std::int64_t bytes = std::min(source_count * reader.size, target_count * writer.size);
+  if (bytes == 0) {
+    return;
+  }
+  const auto* const items = static_cast<const std::byte*>(source) + reader.root.offset;
+  auto* const places = static_cast<std::byte*>(target) + writer.root.offset;
+  if (reader.contiguous) {
+    to.unpack(target, target_count, 0, items, static_cast<std::size_t>(bytes));
+  } else if (writer.contiguous) {
+    from.pack(source, source_count, 0, places, static_cast<std::size_t>(bytes));
+  } else if (same_blocks(reader.root, writer.root)) {
+    const Node& root = reader.root;
+    reader.kernels->pairs(root.unit)(places, items,
+                                     {root.unit, writer.root.stride, root.stride, bytes / root.unit});
+  } else if (reader.root.kind == Node::Kind::row && reader.root.unit >= kLongRun) {
+    copy_blocks(reader.root, items, to, target, target_count, bytes);
+  } else {
+    alignas(64) std::byte stage[kStageBytes];
+    for (std::int64_t at = 0; at < bytes; at += kStageBytes) {
+      const auto some = static_cast<std::size_t>(std::min(kStageBytes, bytes - at));
+      from.pack(source, source_count, at, stage, some);
+      to.unpack(target, target_count, at, stage, some);
+    }
   }
 }
 

@@ -15,6 +15,6 @@ Kernels<Blocks> blocks(const Blocks& shape) {
 
 }  // namespace
 
-extern const KernelSet kPackGeneric = {"generic", always, blocks, plain_table, {}, nullptr};
+extern const KernelSet kPackGeneric = {"generic", always, blocks, plain_table, plain_pairs, {}, nullptr};
 
 }  // namespace corewise::kernels

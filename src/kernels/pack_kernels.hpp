@@ -33,6 +33,16 @@ struct Table {
   std::int64_t repeats = 1;
 };
 
+/// Blocks from one distance to another.
+struct Pairs {
+  std::int64_t block = 0;
+  std::int64_t to_stride = 0;
+  std::int64_t from_stride = 0;
+  std::int64_t count = 0;
+};
+
+using CopyPairs = void (*)(std::byte* to, const std::byte* from, const Pairs& shape);
+
 /// A pair of opposite loops and their names.
 template <class Shape>
 struct Kernels {
@@ -48,6 +58,7 @@ struct KernelSet {
   bool (*available)();
   Kernels<Blocks> (*blocks)(const Blocks& shape);
   Kernels<Table> (*table)(const Table& shape);
+  CopyPairs (*pairs)(std::int64_t block);
   WindowLimits windows;
   WindowKernels (*window)(const Window& shape);  ///< null where `windows` has no vectors
 };

@@ -109,6 +109,7 @@ struct Fixed {
   static constexpr bool narrow = N < 16;
   static constexpr std::int64_t length(const Blocks&) { return N; }
   static constexpr std::int64_t length(const Table&) { return N; }
+  static constexpr std::int64_t length(const Pairs&) { return N; }
   COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t) { copy_fixed<N>(to, from); }
 };
 
@@ -118,6 +119,7 @@ struct Ends {
   static constexpr bool narrow = N < 16;
   static std::int64_t length(const Blocks& shape) { return shape.block; }
   static std::int64_t length(const Table& shape) { return shape.block; }
+  static std::int64_t length(const Pairs& shape) { return shape.block; }
   COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
     copy_ends<N>(to, from, static_cast<std::size_t>(bytes));
   }
@@ -128,6 +130,7 @@ struct Any {
   static constexpr bool narrow = false;
   static std::int64_t length(const Blocks& shape) { return shape.block; }
   static std::int64_t length(const Table& shape) { return shape.block; }
+  static std::int64_t length(const Pairs& shape) { return shape.block; }
   COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
     copy_short(to, from, static_cast<std::size_t>(bytes));
   }
@@ -279,6 +282,48 @@ inline Kernels<Blocks> plain_blocks(std::int64_t block) {
   return block <= static_cast<std::int64_t>(kInlineBytes) && block > 64 ? of_blocks<Registers>("registers")
          : block < 8                                                    ? of_blocks<Any>("short blocks")
                                                                         : of_blocks<Long>("memcpy");
+}
+
+/// Blocks ahead of the one that is copied whose lines are asked for: they may be in another core's cache.
+inline constexpr std::int64_t kAhead = 8;
+
+template <class Block>
+void copy_pairs(std::byte* to, const std::byte* from, const Pairs& shape) {
+  const std::int64_t bytes = Block::length(shape);
+  const std::int64_t count = shape.count;
+  const std::int64_t to_stride = shape.to_stride;
+  const std::int64_t from_stride = shape.from_stride;
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < count; ++i) {
+    __builtin_prefetch(from + kAhead * from_stride);
+    move_block<Block>(to, from, bytes);
+    to += to_stride;
+    from += from_stride;
+  }
+}
+
+/// The loop from stride to stride for a block length.
+inline CopyPairs plain_pairs(std::int64_t block) {
+  switch (block) {
+    case 8:
+      return copy_pairs<Fixed<8>>;
+    case 16:
+      return copy_pairs<Fixed<16>>;
+    case 32:
+      return copy_pairs<Fixed<32>>;
+    case 64:
+      return copy_pairs<Fixed<64>>;
+    case 128:
+      return copy_pairs<Fixed<128>>;
+    case 256:
+      return copy_pairs<Fixed<256>>;
+    default:
+      break;
+  }
+  if (block > 64 && block <= static_cast<std::int64_t>(kInlineBytes)) {
+    return copy_pairs<Registers>;
+  }
+  return block < 64 ? copy_pairs<Any> : copy_pairs<Long>;
 }
 
 /// The plain loop for a table.

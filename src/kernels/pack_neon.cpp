@@ -56,7 +56,7 @@ Kernels<Table> table(const Table& shape) {
 
 }  // namespace
 
-extern const KernelSet kPackNeon = {"neon", available, blocks, table, {}, nullptr};
+extern const KernelSet kPackNeon = {"neon", available, blocks, table, plain_pairs, {}, nullptr};
 
 }  // namespace corewise::kernels
 

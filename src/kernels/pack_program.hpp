@@ -53,6 +53,7 @@ struct PackPlan::Program {
   bool contiguous = false;
   double mean_run = 0;
   double line_density = 0;
+  double pages_per_line = 0;
   const KernelSet* kernels = nullptr;
 };
 

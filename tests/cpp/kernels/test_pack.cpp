@@ -358,6 +358,38 @@ TEST_P(PackPlans, CopiesFromLayoutToLayout) {
   }
 }
 
+void check_copy(const PackPlan& from, const Case& source_case, const PackPlan& to, const Case& target_case) {
+  Rng rng(5);
+  Message source(source_case.layout, source_case.extent, source_case.count, 3);
+  Message target(target_case.layout, target_case.extent, target_case.count, 5);
+  source.fill(rng);
+  target.fill(rng);
+  Message expected = target;
+  const std::size_t bytes = std::min(source.size(), target.size());
+  Bytes stream = source.packed();
+  stream.resize(std::max(source.size(), target.size()));
+  expected.unpack(stream, 0, bytes);
+  copy_items(from, source.items(), source_case.count, to, target.items(), target_case.count);
+  EXPECT_EQ(target.memory(), expected.memory()) << from.describe() << to.describe();
+}
+
+TEST_P(PackPlans, CopiesTheSameBlocksFromStrideToStride) {
+  for (const std::int64_t block : {1, 3, 8, 16, 24, 32, 48, 64, 96, 128, 256, 300, 1024, 5000}) {
+    for (const std::int64_t count : {1, 2, 9}) {
+      const Case from = {repeat(count, 2 * block, run(block, 4)), 2 * block * count, 2};
+      const Case to = {repeat(count, 3 * block + 1, run(block, 9)), (3 * block + 1) * count, 3};
+      const Case dense = {run(block * count), block * count, 2};
+      const PackPlan source = compile(from.layout, from.extent);
+      const PackPlan target = compile(to.layout, to.extent);
+      const PackPlan contiguous = compile(dense.layout, dense.extent);
+      check_copy(source, from, target, to);
+      check_copy(target, to, source, from);
+      check_copy(source, from, contiguous, dense);
+      check_copy(contiguous, dense, target, to);
+    }
+  }
+}
+
 INSTANTIATE_TEST_CASE_P(Sets, PackPlans, testing::ValuesIn([] {
                           std::vector<std::string> names;
                           for (const std::string_view name : pack_instruction_sets()) {
@@ -388,6 +420,16 @@ TEST(PackPlan, Facts) {
   EXPECT_FALSE(PackPlan::compile(run(24), 32).contiguous());
   EXPECT_DOUBLE_EQ(PackPlan::compile(run(8), 16).line_density(), 0.5);
   EXPECT_DOUBLE_EQ(PackPlan::compile(run(64), 64).line_density(), 1);
+}
+
+TEST(PackPlan, TheOwnerPacksWhatIsSparseInLinesOrPages) {
+  EXPECT_FALSE(owner_packs(PackPlan::compile(run(64), 128)));
+  EXPECT_FALSE(owner_packs(PackPlan::compile(run(256), 4160)));
+  EXPECT_TRUE(owner_packs(PackPlan::compile(run(8), 64)));
+  EXPECT_TRUE(owner_packs(PackPlan::compile(run(8), 4160)));
+  EXPECT_TRUE(owner_packs(PackPlan::compile(run(32), 4160)));
+  EXPECT_FALSE(owner_packs(PackPlan::compile(run(8), 64), {1000, 0}));
+  EXPECT_TRUE(owner_packs(PackPlan::compile(run(64), 128), {0.5, 0}));
 }
 
 TEST(PackPlan, WithoutData) {

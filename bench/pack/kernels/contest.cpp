@@ -1,0 +1,104 @@
+// The packing kernels, each instruction set by name, a hand-written loop and memcpy per block on the same strided
+// blocks, taking turns. Usage: contest ROUNDS BYTES BLOCK:STRIDE... Prints per case, direction and contestant
+// `BLOCK:STRIDE pack|unpack NAME NANOSECONDS...`, one number a round. SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/pack.hpp"
+
+extern "C" int hand(int packing, char* to, const char* from, long block, long stride, long count);
+extern "C" void by_memcpy(int packing, char* to, const char* from, long block, long stride, long count);
+
+namespace {
+
+using corewise::kernels::Layout;
+using corewise::kernels::PackPlan;
+using Clock = std::chrono::steady_clock;
+
+struct Contestant {
+  std::string name;
+  std::function<void()> run;
+  std::vector<double> times;
+};
+
+Layout strided(long block, long stride, long count) {
+  Layout run;
+  run.bytes = block;
+  Layout blocks;
+  blocks.kind = Layout::Kind::repeat;
+  blocks.count = count;
+  blocks.stride = stride;
+  blocks.children = {run};
+  return blocks;
+}
+
+double nanoseconds(const std::function<void()>& run, long calls) {
+  run();
+  const auto begin = Clock::now();
+  for (long i = 0; i < calls; ++i) {
+    run();
+  }
+  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / static_cast<double>(calls);
+}
+
+void contest(bool packing, long rounds, long bytes, long block, long stride) {
+  const long count = std::max(1L, bytes / block);
+  std::vector<char> items(static_cast<std::size_t>(count * stride), 1);
+  std::vector<char> packed(static_cast<std::size_t>(count * block), 2);
+  char* const to = packing ? packed.data() : items.data();
+  const char* const from = packing ? items.data() : packed.data();
+  std::vector<Contestant> all;
+  if (hand(packing, to, from, block, stride, count) != 0) {
+    all.push_back({"hand", [=] { hand(packing, to, from, block, stride, count); }, {}});
+  }
+  all.push_back({"memcpy", [=] { by_memcpy(packing, to, from, block, stride, count); }, {}});
+  std::vector<PackPlan> plans;
+  for (const std::string_view set : corewise::kernels::pack_instruction_sets()) {
+    plans.push_back(std::move(*PackPlan::compile_for(set, strided(block, stride, count), count * stride)));
+  }
+  for (const PackPlan& plan : plans) {
+    const auto size = static_cast<std::size_t>(count * block);
+    all.push_back({std::string(plan.instruction_set()),
+                   [&plan, to, from, size, packing] {
+                     packing ? plan.pack(from, 1, 0, to, size) : plan.unpack(to, 1, 0, from, size);
+                   },
+                   {}});
+  }
+  const long calls = std::max(1L, 100000 / bytes);
+  for (long round = 0; round < rounds; ++round) {
+    for (std::size_t turn = 0; turn < all.size(); ++turn) {
+      Contestant& next = all[(turn + static_cast<std::size_t>(round)) % all.size()];
+      next.times.push_back(nanoseconds(next.run, calls));
+    }
+  }
+  for (const Contestant& one : all) {
+    std::printf("%ld:%ld %s %s", block, stride, packing ? "pack" : "unpack", one.name.c_str());
+    for (const double time : one.times) {
+      std::printf(" %.1f", time);
+    }
+    std::printf("\n");
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  for (int i = 3; i < count; ++i) {
+    long block = 0;
+    long stride = 0;
+    if (std::sscanf(arguments[i], "%ld:%ld", &block, &stride) != 2 || block < 1 || stride < block) {
+      std::fprintf(stderr, "contest: case %s: BLOCK:STRIDE in bytes, stride at least block\n", arguments[i]);
+      return 2;
+    }
+    for (const bool packing : {true, false}) {
+      contest(packing, std::atol(arguments[1]), std::atol(arguments[2]), block, stride);
+    }
+  }
+  return 0;
+}
