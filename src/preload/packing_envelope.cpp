@@ -25,12 +25,6 @@ struct Contents {
   std::vector<MPI_Datatype> types;
 };
 
-bool is_named(MPI_Datatype type) {
-  int integers = 0, addresses = 0, types = 0, combiner = 0;
-  const int code = CW_NEXT(MPI_Type_get_envelope)(type, &integers, &addresses, &types, &combiner);
-  return code == MPI_SUCCESS && combiner == MPI_COMBINER_NAMED;
-}
-
 /// Handles that MPI_Type_get_contents returned are ours to free, but for predefined ones.
 void free_types(const std::vector<MPI_Datatype>& types) {
   for (MPI_Datatype type : types)
@@ -236,6 +230,18 @@ std::optional<Datatype> read(MPI_Datatype type, int depth) {
 
 std::optional<Datatype> read_type(MPI_Datatype datatype) {
   return read(datatype, 0);
+}
+
+bool is_named(MPI_Datatype datatype) {
+  int combiner = MPI_COMBINER_NAMED;
+#ifdef CW_HAVE_MPI_Type_get_envelope_c
+  MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
+  CW_NEXT(MPI_Type_get_envelope_c)(datatype, &integers, &addresses, &counts, &types, &combiner);
+#else
+  int integers = 0, addresses = 0, types = 0;
+  CW_NEXT(MPI_Type_get_envelope)(datatype, &integers, &addresses, &types, &combiner);
+#endif
+  return combiner == MPI_COMBINER_NAMED;
 }
 
 }  // namespace corewise::preload::packing

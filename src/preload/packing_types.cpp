@@ -58,12 +58,6 @@ Type* attached(MPI_Datatype datatype) {
   return found != 0 ? static_cast<Type*>(value) : nullptr;
 }
 
-bool is_named(MPI_Datatype datatype) {
-  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
-  CW_NEXT(MPI_Type_get_envelope)(datatype, &integers, &addresses, &types, &combiner);
-  return combiner == MPI_COMBINER_NAMED;
-}
-
 /// By MPI's own word: one run, and items without a gap between them. (The order within may be another.)
 bool is_dense(MPI_Datatype datatype) {
   MPI_Count size = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;

@@ -80,6 +80,9 @@ void forget(std::uint64_t handle);
 /// extent or true extent than we.
 std::optional<kernels::Datatype> read_type(MPI_Datatype datatype);
 
+/// Whether a type is predefined and needs no reading.
+bool is_named(MPI_Datatype datatype);
+
 /// The key of our attribute ends with MPI.
 void end_types();
 
