@@ -26,6 +26,7 @@ from corewise.analysis.bench_pack_runs import (
     Setting,
     Study,
     build_for,
+    set_of,
     settings_of,
     study,
 )
@@ -141,7 +142,9 @@ def _studies(
         programs = {library: build_for(mpi, Path(name)) for library, mpi in libraries.items()}
         for part in parts:
             for setting in settings:
-                chosen = [each for each in cases if each.split("/")[0] in PARTS[part].sets] if cases else []
+                chosen = [each for each in cases if set_of(each) in PARTS[part].sets]
+                if cases and not chosen:
+                    continue
                 found.append(
                     study(
                         setting,

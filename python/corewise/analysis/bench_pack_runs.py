@@ -85,6 +85,12 @@ PARTS: dict[str, Part] = {
 SETS = ("paper", "columns", "applications", "mpi-pack")
 
 
+def set_of(case: str) -> str:
+    """The program's set that a case is of: its first word, or that of the applications, ``mg_x/34``."""
+    word = case.split("/")[0]
+    return word if any(word in part.sets for part in PARTS.values()) else "applications"
+
+
 @dataclass(frozen=True)
 class Effort:
     """How much is measured.
