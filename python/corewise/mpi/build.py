@@ -382,7 +382,7 @@ _PACKING = _Kind(
     packing_wrappers,
     PACKING_ROOMS,
     PACKING_KERNELS,
-    ("-O3",),
+    ("-O3", "-Wl,--no-as-needed"),
 )
 
 
@@ -404,8 +404,10 @@ def _compile(
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as workers:
         objects = list(workers.map(compiled, sources))
-    link = [f"-Wl,--version-script={work / 'exports.map'}", *objects, "-o", str(output), *mpi.link_flags]
-    _run([*flags, *link, "-lpthread"], failure)
+    # The file itself: MPICH's wheel has a linker script AS_NEEDED for libmpi.so, and a library that only asks
+    # for the next MPI_X would not bring its MPI along into a program that opens its own by dlopen.
+    link = [f"-Wl,--version-script={work / 'exports.map'}", *objects, "-o", str(output), str(mpi.library)]
+    _run([*flags, *link, *mpi.link_flags, "-lpthread"], failure)
     return output
 
 
