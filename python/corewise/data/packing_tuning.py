@@ -1,8 +1,8 @@
 """Packing-tuning files: what the packing library packs, per host and MPI (docs/formats/packing-tuning.md).
 
 Owns the format: TOML, one file per host and MPI, one row per use and size of message with the longest runs
-that are packed, and the measurements that say so. Invariant: the rows of a use rise in bytes; what was read and
-is written again is the same file.
+that are packed, and the measurements that say so. Invariant: the rows of a use rise in bytes; what was read
+and is written again is the same file.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
