@@ -27,7 +27,7 @@ from conftest import Mpi, find_mpi
 
 HERE = Path(__file__).resolve().parent / "conformance"
 MPI_NAMES = ("openmpi", "mpich", "mpich_abi")
-TIMEOUT_S = 90.0
+TIMEOUT_S = 600.0
 BUILDERS = 2
 # The last two are about Open MPI's MPI_UNWEIGHTED and about arguments that are garbage on purpose.
 FLAGS = (

@@ -26,7 +26,7 @@ CONFORMANCE = Path(__file__).resolve().parent / "conformance"
 FFT_PYTHON = ROOT / "build" / "fft" / "bin" / "python"
 # What has a rank of its own in each role: rank 0 sends, rank 1 receives, or both do both.
 ALONE = ("typed_matching", "typed_exchange")
-TIMEOUT_S = 240.0
+TIMEOUT_S = 900.0
 
 
 def launched(name: str, groups: list[tuple[int, list[str]]]) -> list[str]:
