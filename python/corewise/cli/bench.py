@@ -17,6 +17,7 @@ SUBCOMMANDS: tuple[ModuleType, ...] = (bench_copy, bench_pack)
 _HELP = """Measures this host: what it costs to copy, to pack, and to hand data to another core.
 
 Contestants take turns in one run. What the measurements say can be kept as a tuning file.
+Every command prints a table, or one JSON object with --json.
 
 \b
 Example:

@@ -31,7 +31,7 @@ Measurements during which others took more than 3 % of the processors are repeat
 marked. With --tune: measures which kernel is quickest where, and writes that to a file.
 
 \b
-Examples:
+Example:
   corewise bench copy --quick
   corewise bench copy --message -o messages.svg
   corewise bench copy --size 4KiB --kernel avx512 --kernel naive

@@ -32,7 +32,7 @@ of the processors are repeated, at most twice. With --tune: measures what the li
 writes that to a file.
 
 \b
-Examples:
+Example:
   corewise bench pack --quick
   corewise bench pack --mpi mpich --set paper -o plot.svg
   corewise bench pack --mpi openmpi --tune packing-openmpi.toml

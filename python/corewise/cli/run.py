@@ -118,7 +118,7 @@ def _run(
     packing_tuning: Path | None = typer.Option(
         None,
         "--packing-tuning",
-        help="what is packed, by this file of corewise bench pack --tune (default: timed in the run)",
+        help="what is packed, by this file of corewise bench pack (default: timed in the run)",
     ),
     as_json: bool = typer.Option(False, "--json", help="print one JSON object when the program has ended"),
 ) -> int:
