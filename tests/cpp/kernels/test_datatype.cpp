@@ -1,6 +1,6 @@
 // MPI's constructors against examples worked out by hand, and the array types against loops over all indexes.
-// Random nests are compared with a type map in Python (tests/python/test_datatypes.py). SPDX-License-Identifier:
-// BSD-3-Clause
+// Random nests are compared with a type map in Python (tests/python/test_datatypes.py).
+// SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 // Messages from core to core: every way delivers what was sent, and only that is timed which is wanted. Nothing
-// here depends on how long anything takes, or on having more than one processor. SPDX-License-Identifier:
-// BSD-3-Clause
+// here depends on how long anything takes, or on having more than one processor.
+// SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 #include <sched.h>
 

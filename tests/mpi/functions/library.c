@@ -1,5 +1,5 @@
-/* A shared library; built a second time as the plugin that is loaded by dlopen. SPDX-License-Identifier:
- * BSD-3-Clause */
+/* A shared library; built a second time as the plugin that is loaded by dlopen.
+ * SPDX-License-Identifier: BSD-3-Clause */
 #ifdef PLUGIN
 #define NAME from_plugin
 #else

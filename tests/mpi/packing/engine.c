@@ -3,8 +3,8 @@
 // one that runs under the packing library and one that does not, and compares.
 //
 // A command is a line of integers, an answer a length (four bytes) and that many bytes. Buffers lie against a page
-// that nobody may touch, on one side, so that a read beyond the data ends the program too. SPDX-License-Identifier:
-// BSD-3-Clause
+// that nobody may touch, on one side, so that a read beyond the data ends the program too.
+// SPDX-License-Identifier: BSD-3-Clause
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
