@@ -33,24 +33,24 @@ void copy_odd_bytes(void* to, const void* from, std::size_t bytes) {
 }  // namespace
 
 COREWISE_KEEP_LOOP void copy_naive(void* to, const void* from, std::size_t bytes) {
-  auto* target = static_cast<Word*>(to);
-  const auto* source = static_cast<const Word*>(from);
+  Word* target = static_cast<Word*>(to);  // auto would lose the alignment of 1
+  const Word* source = static_cast<const Word*>(from);
   for (std::size_t i = 0; i < bytes / sizeof(Word); ++i) target[i] = source[i];
   copy_odd_bytes(to, from, bytes);
 }
 
 COREWISE_KEEP_LOOP void copy_read_allocate(void* to, const void* from, std::size_t bytes) {
   const std::uint32_t zero = zero_in_memory;
-  auto* target = static_cast<Word*>(to);
-  const auto* source = static_cast<const Word*>(from);
+  Word* target = static_cast<Word*>(to);  // auto would lose the alignment of 1
+  const Word* source = static_cast<const Word*>(from);
   for (std::size_t i = 0; i < bytes / sizeof(Word); ++i) target[i] = source[i] + zero * target[i];
   copy_odd_bytes(to, from, bytes);
 }
 
 COREWISE_KEEP_LOOP void copy_four_stream(void* to, const void* from, std::size_t bytes) {
   const std::uint32_t zero = zero_in_memory;
-  auto* target = static_cast<Word*>(to);
-  const auto* source = static_cast<const Word*>(from);
+  Word* target = static_cast<Word*>(to);  // auto would lose the alignment of 1
+  const Word* source = static_cast<const Word*>(from);
   const std::size_t words = bytes / sizeof(Word);
   const std::size_t half = words / 2;
   for (std::size_t i = 0; i < half; ++i) {
