@@ -20,6 +20,14 @@
 
 namespace corewise::kernels {
 
+/// Who had the packed buffer last. Ancestor: the read-allocated destination of paper 004, section 3.
+enum class PackedBuffer : std::uint8_t {
+  own,     ///< this core, or nobody for long
+  shared,  ///< another core: it has read what was packed here before, or has just written what is unpacked. Its
+           ///< lines are asked for ahead of the loop (for writing, where it packs); otherwise few are under way at
+           ///< once.
+};
+
 class PackPlan {
  public:
   /// `canonical`: one item, simplified; `extent`: bytes from one item to the next.
@@ -47,9 +55,11 @@ class PackPlan {
   double pages_per_line() const;
 
   /// Bytes [from, from + bytes) of the packed stream of `count` items at `items`, to `packed`.
-  void pack(const void* items, std::int64_t count, std::int64_t from, void* packed, std::size_t bytes) const;
+  void pack(const void* items, std::int64_t count, std::int64_t from, void* packed, std::size_t bytes,
+            PackedBuffer buffer = PackedBuffer::own) const;
   /// The same bytes from `packed` into the items.
-  void unpack(void* items, std::int64_t count, std::int64_t from, const void* packed, std::size_t bytes) const;
+  void unpack(void* items, std::int64_t count, std::int64_t from, const void* packed, std::size_t bytes,
+              PackedBuffer buffer = PackedBuffer::own) const;
 
   /// The instruction set of its loops.
   std::string_view instruction_set() const;

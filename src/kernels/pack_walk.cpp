@@ -296,18 +296,60 @@ void run_plan(const PackPlan::Program& program, Items items, std::int64_t count,
   }
 }
 
-}  // namespace
+constexpr std::size_t kLine = 64;
+/// Bytes of the packed buffer that are on their way from another core while as many are worked on.
+constexpr std::size_t kUnderWay = 1024;
 
-void PackPlan::pack(const void* items, std::int64_t count, std::int64_t from, void* packed,
-                    std::size_t bytes) const {
-  run_plan<true>(*program_, static_cast<const std::byte*>(items), count, from, static_cast<std::byte*>(packed),
-                 bytes);
+/// Asks for the lines of [begin, begin + bytes): to own them, or to read them.
+template <bool owning>
+void ask_for(const std::byte* begin, std::size_t bytes) {
+  for (std::size_t at = 0; at < bytes; at += kLine) {
+#if defined(__x86_64__)
+    // The builtin asks for reading only, unless the whole file is built for processors that have the instruction;
+    // on those without it is no operation.
+    if constexpr (owning) {
+      asm volatile("prefetchw %0" ::"m"(begin[at]));
+      continue;
+    }
+#endif
+    __builtin_prefetch(begin + at, owning ? 1 : 0);
+  }
 }
 
-void PackPlan::unpack(void* items, std::int64_t count, std::int64_t from, const void* packed,
-                      std::size_t bytes) const {
-  run_plan<false>(*program_, static_cast<std::byte*>(items), count, from, static_cast<const std::byte*>(packed),
-                  bytes);
+/// The same with the packed buffer in another core's cache: while a part is worked on the next one's lines come.
+template <bool packing, class Items, class Stream>
+void run_shared(const PackPlan::Program& program, Items items, std::int64_t count, std::int64_t from, Stream stream,
+                std::size_t bytes) {
+  ask_for<packing>(stream, std::min(kUnderWay, bytes));
+  while (bytes > 0) {
+    const std::size_t some = std::min(kUnderWay, bytes);
+    ask_for<packing>(stream + some, std::min(kUnderWay, bytes - some));
+    run_plan<packing>(program, items, count, from, stream, some);
+    from += static_cast<std::int64_t>(some);
+    stream += some;
+    bytes -= some;
+  }
+}
+
+template <bool packing, class Items, class Stream>
+void run_any(const PackPlan::Program& program, Items items, std::int64_t count, std::int64_t from, Stream stream,
+             std::size_t bytes, PackedBuffer buffer) {
+  (buffer == PackedBuffer::shared ? run_shared<packing, Items, Stream>
+                                  : run_plan<packing, Items, Stream>)(program, items, count, from, stream, bytes);
+}
+
+}  // namespace
+
+void PackPlan::pack(const void* items, std::int64_t count, std::int64_t from, void* packed, std::size_t bytes,
+                    PackedBuffer buffer) const {
+  run_any<true>(*program_, static_cast<const std::byte*>(items), count, from, static_cast<std::byte*>(packed),
+                bytes, buffer);
+}
+
+void PackPlan::unpack(void* items, std::int64_t count, std::int64_t from, const void* packed, std::size_t bytes,
+                      PackedBuffer buffer) const {
+  run_any<false>(*program_, static_cast<std::byte*>(items), count, from, static_cast<const std::byte*>(packed),
+                 bytes, buffer);
 }
 
 }  // namespace corewise::kernels

@@ -132,7 +132,8 @@ struct Case {
   std::int64_t count;
 };
 
-void check_pack(const PackPlan& plan, const Case& what, std::size_t from, std::size_t bytes, std::size_t shift) {
+void check_pack(const PackPlan& plan, const Case& what, std::size_t from, std::size_t bytes, std::size_t shift,
+                PackedBuffer buffer = PackedBuffer::own) {
   Rng rng(from + 7 * bytes + shift);
   Message message(what.layout, what.extent, what.count, shift);
   message.fill(rng);
@@ -143,12 +144,14 @@ void check_pack(const PackPlan& plan, const Case& what, std::size_t from, std::s
   expected.insert(expected.end(), kGuard, kUntouched);
   Bytes actual(expected.size(), kUntouched);
   const Bytes before = message.memory();
-  plan.pack(message.items(), what.count, static_cast<std::int64_t>(from), actual.data() + kGuard + shift, bytes);
+  plan.pack(message.items(), what.count, static_cast<std::int64_t>(from), actual.data() + kGuard + shift, bytes,
+            buffer);
   EXPECT_EQ(actual, expected) << "pack [" << from << ", +" << bytes << ")\n" << plan.describe();
   EXPECT_EQ(message.memory(), before);
 }
 
-void check_unpack(const PackPlan& plan, const Case& what, std::size_t from, std::size_t bytes, std::size_t shift) {
+void check_unpack(const PackPlan& plan, const Case& what, std::size_t from, std::size_t bytes, std::size_t shift,
+                  PackedBuffer buffer = PackedBuffer::own) {
   Rng rng(from + 7 * bytes + shift);
   Message actual(what.layout, what.extent, what.count, shift);
   actual.fill(rng);
@@ -159,7 +162,8 @@ void check_unpack(const PackPlan& plan, const Case& what, std::size_t from, std:
   }
   const Bytes whole(stream.begin() + static_cast<std::ptrdiff_t>(shift), stream.end());
   expected.unpack(whole, from, bytes);
-  plan.unpack(actual.items(), what.count, static_cast<std::int64_t>(from), stream.data() + shift + from, bytes);
+  plan.unpack(actual.items(), what.count, static_cast<std::int64_t>(from), stream.data() + shift + from, bytes,
+              buffer);
   EXPECT_EQ(actual.memory(), expected.memory()) << "unpack [" << from << ", +" << bytes << ")\n" << plan.describe();
 }
 
@@ -282,6 +286,24 @@ TEST_P(PackPlans, EveryPartOfAMessage) {
         check_pack(plan, what, from, bytes, from % 8);
         check_unpack(plan, what, from, bytes, bytes % 8);
       }
+    }
+  }
+}
+
+TEST_P(PackPlans, PackedBufferOfAnotherCore) {
+  const std::vector<Case> cases = {
+      {run(5), 8, 1000},
+      {repeat(500, 24, run(12)), 12000, 2},
+      {repeat(30, 4096, repeat(4, 160, run(80), 1)), 150000, 1},
+      {runs({0, 3000, 1400}, {900, 2, 1500}), 5000, 3},
+      {run(7000), 7000, 1},
+  };
+  for (const Case& what : cases) {
+    const PackPlan plan = compile(what.layout, what.extent);
+    const std::size_t size = Message(what.layout, what.extent, what.count).size();
+    for (const std::size_t from : {std::size_t{0}, std::size_t{1}, std::size_t{1030}, size - 1}) {
+      check_pack(plan, what, from, size - from, 5, PackedBuffer::shared);
+      check_unpack(plan, what, from, size - from, 5, PackedBuffer::shared);
     }
   }
 }
