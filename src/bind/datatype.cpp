@@ -211,15 +211,16 @@ void copy_items(const ConstBytes& source, Type& source_type, std::int64_t source
 
 /// Whether the packing library packs a message, by a table as its knob has it, and the row that says so.
 std::pair<bool, std::string> packing_decision(const std::string& knob, const std::string& use, std::int64_t bytes,
-                                              double mean_run) {
+                                              double mean_run, double line_density, double pages_per_line) {
   const auto costs = kernels::parse_packing_costs(knob);
-  if (!costs) raise(bad_field("", "knob", "'" + knob + "'", "USE=BYTES:RUN,...;USE=..."));
+  if (!costs) raise(bad_field("", "knob", "'" + knob + "'", "USE=BYTES:RUNS,...;USE=..."));
   const auto found = std::find(kernels::kPackingUses.begin(), kernels::kPackingUses.end(), use);
   if (found == kernels::kPackingUses.end()) {
     raise(bad_field("", "use", "'" + use + "'", "send, receive, pack, unpack"));
   }
   const auto which = static_cast<kernels::PackingUse>(found - kernels::kPackingUses.begin());
-  return {kernels::packed_by_us(*costs, which, bytes, mean_run), kernels::packing_reason(*costs, which, bytes)};
+  const kernels::PackedMessage message{bytes, mean_run, kernels::packing_lines(line_density, pages_per_line)};
+  return {kernels::packed_by_us(*costs, which, message), kernels::packing_reason(*costs, which, message)};
 }
 
 // The class
@@ -332,6 +333,9 @@ void bind_plan(nb::class_<Type>& type) {
       .def_prop_ro(
           "line_density", [](Type& self) { return self.plan().line_density(); },
           "Data bytes per byte of the 64-byte lines in which they lie.")
+      .def_prop_ro(
+          "pages_per_line", [](Type& self) { return self.plan().pages_per_line(); },
+          "Pages of 4096 bytes in which they lie, per 64 bytes of data.")
       .def("pack", &pack, "buffer"_a, "count"_a = 1, "offset"_a = 0,
            "The packed bytes of count items, the first at byte offset of the buffer (uint8).")
       .def("pack_part", &pack_part, "buffer"_a, "count"_a, "offset"_a, "first"_a, "bytes"_a,
@@ -353,6 +357,7 @@ void bind_datatype(nb::module_& module) {
            "Pairs (pass, layout as text): as constructed, then after every pass that changed something.");
   bind_plan(type);
   module.def("packing_decision", &packing_decision, "knob"_a, "use"_a, "bytes"_a, "mean_run"_a,
+             "line_density"_a = 1.0, "pages_per_line"_a = 0.0,
              "Whether the packing library packs a message (use: send, receive, pack, unpack) by the costs in knob, "
              "the text of COREWISE_PACKING, and the row that decides.");
   module.def("copy_items", &copy_items, "source"_a, "source_type"_a, "source_count"_a, "target"_a, "target_type"_a,

@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <map>
 
 namespace corewise::kernels {
 namespace {
 
-const PackingCrossing* row_of(const PackingCosts& costs, PackingUse use, std::int64_t bytes) {
-  const auto& rows = costs.crossings[static_cast<std::size_t>(use)];
+constexpr std::string_view kSparse = ".sparse";
+
+const PackingRow* row_of(const PackingCosts& costs, PackingUse use, const PackedMessage& message) {
+  const auto& rows = costs.of(use, message.lines);
   const auto found =
-      std::find_if(rows.begin(), rows.end(), [bytes](const PackingCrossing& row) { return bytes <= row.bytes; });
+      std::find_if(rows.begin(), rows.end(), [&](const PackingRow& row) { return message.bytes <= row.bytes; });
   return found == rows.end() ? nullptr : &*found;
 }
 
@@ -30,41 +31,103 @@ bool read_number(std::string_view text, std::int64_t& number) {
   return error == std::errc{} && end == text.data() + text.size() && number >= 0;
 }
 
-bool read_rows(std::string_view text, std::vector<PackingCrossing>& rows) {
-  if (text.empty() || text.back() == ',') return false;
+/// A range, LEAST-MOST or MOST.
+bool read_range(std::string_view piece, PackingRuns& runs) {
+  if (piece.find('-') == std::string_view::npos) return read_number(piece, runs.most) && runs.most > 0;
+  const std::string_view least = cut(piece, '-');
+  return read_number(least, runs.least) && read_number(piece, runs.most) && runs.least > 0 &&
+         runs.least <= runs.most;
+}
+
+bool read_ranges(std::string_view text, std::vector<PackingRuns>& ranges) {
+  if (text == "0") return true;
+  if (text.empty() || text.back() == '+') return false;
   while (!text.empty()) {
-    std::string_view piece = cut(text, ',');
-    const std::string_view bytes = cut(piece, ':');
-    PackingCrossing row;
-    if (!read_number(bytes, row.bytes) || !read_number(piece, row.run)) return false;
-    if (!rows.empty() && row.bytes <= rows.back().bytes) return false;
-    rows.push_back(row);
+    PackingRuns runs;
+    if (!read_range(cut(text, '+'), runs)) return false;
+    if (!ranges.empty() && runs.least <= ranges.back().most) return false;
+    ranges.push_back(runs);
   }
   return true;
 }
 
-}  // namespace
-
-bool packed_by_us(const PackingCosts& costs, PackingUse use, std::int64_t bytes, double mean_run) {
-  const PackingCrossing* row = row_of(costs, use, bytes);
-  return row != nullptr && mean_run <= static_cast<double>(row->run);
+bool read_rows(std::string_view text, PackingCosts::Rows& rows) {
+  if (text.empty() || text.back() == ',') return false;
+  while (!text.empty()) {
+    std::string_view piece = cut(text, ',');
+    const std::string_view bytes = cut(piece, ':');
+    PackingRow row;
+    if (!read_number(bytes, row.bytes) || !read_ranges(piece, row.runs)) return false;
+    if (!rows.empty() && row.bytes <= rows.back().bytes) return false;
+    rows.push_back(std::move(row));
+  }
+  return true;
 }
 
-std::string packing_reason(const PackingCosts& costs, PackingUse use, std::int64_t bytes) {
-  const PackingCrossing* row = row_of(costs, use, bytes);
-  const std::string name(kPackingUses[static_cast<std::size_t>(use)]);
-  if (row == nullptr) return name + ": no row for " + std::to_string(bytes) + " B";
-  return name + ": up to " + std::to_string(row->bytes) + " B, runs of at most " + std::to_string(row->run) + " B";
+/// The rows that a name, "send" or "send.sparse", means; null where there are none.
+PackingCosts::Rows* rows_named(PackingCosts& costs, std::string_view name) {
+  const bool sparse = name.ends_with(kSparse);
+  if (sparse) name.remove_suffix(kSparse.size());
+  const auto* use = std::find(kPackingUses.begin(), kPackingUses.end(), name);
+  if (use == kPackingUses.end()) return nullptr;
+  return &costs.rows[static_cast<std::size_t>(use - kPackingUses.begin())][sparse ? 1 : 0];
+}
+
+std::string ranges_text(const std::vector<PackingRuns>& ranges) {
+  std::string text;
+  for (const PackingRuns& runs : ranges) {
+    if (!text.empty()) text += "+";
+    if (runs.least > 0) text += std::to_string(runs.least) + "-";
+    text += std::to_string(runs.most);
+  }
+  return text.empty() ? "0" : text;
+}
+
+std::string rows_text(const PackingCosts::Rows& rows) {
+  std::string text;
+  for (const PackingRow& row : rows)
+    text += (text.empty() ? "" : ",") + std::to_string(row.bytes) + ":" + ranges_text(row.runs);
+  return text;
+}
+
+}  // namespace
+
+PackingLines packing_lines(double line_density, double pages_per_line) {
+  return line_density < kDenseLine || pages_per_line * kDensePage >= 1 ? PackingLines::sparse : PackingLines::dense;
+}
+
+bool packed_by_us(const PackingCosts& costs, PackingUse use, const PackedMessage& message) {
+  const PackingRow* row = row_of(costs, use, message);
+  return row != nullptr && std::any_of(row->runs.begin(), row->runs.end(), [&](const PackingRuns& runs) {
+           return message.mean_run >= static_cast<double>(runs.least) &&
+                  message.mean_run <= static_cast<double>(runs.most);
+         });
+}
+
+std::string packing_reason(const PackingCosts& costs, PackingUse use, const PackedMessage& message) {
+  const PackingRow* row = row_of(costs, use, message);
+  std::string text(kPackingUses[static_cast<std::size_t>(use)]);
+  if (message.lines == PackingLines::sparse) text += ", sparse";
+  if (row == nullptr) return text + ": no row for " + std::to_string(message.bytes) + " B";
+  text += ": up to " + std::to_string(row->bytes) + " B, runs of ";
+  if (row->runs.empty()) return text + "no length";
+  for (const PackingRuns& runs : row->runs) {
+    if (&runs != row->runs.data()) text += ", or ";
+    text += runs.least == 0 ? std::string("at most ") : std::to_string(runs.least).append(" to ");
+    text += std::to_string(runs.most).append(" B");
+  }
+  return text;
 }
 
 std::string packing_text(const PackingCosts& costs) {
   std::string text;
   for (std::size_t use = 0; use < kPackingUses.size(); ++use) {
-    if (costs.crossings[use].empty()) continue;
-    if (!text.empty()) text += ";";
-    text += std::string(kPackingUses[use]).append("=");
-    for (const PackingCrossing& row : costs.crossings[use])
-      text += (text.back() == '=' ? "" : ",") + std::to_string(row.bytes) + ":" + std::to_string(row.run);
+    for (std::size_t sparse = 0; sparse < 2; ++sparse) {
+      const PackingCosts::Rows& rows = costs.rows[use][sparse];
+      if (rows.empty()) continue;
+      if (!text.empty()) text += ";";
+      text += std::string(kPackingUses[use]).append(sparse == 1 ? kSparse : "").append("=").append(rows_text(rows));
+    }
   }
   return text;
 }
@@ -74,31 +137,29 @@ std::optional<PackingCosts> parse_packing_costs(std::string_view text) {
   if (text.empty() || text.back() == ';') return std::nullopt;
   while (!text.empty()) {
     std::string_view rows = cut(text, ';');
-    const std::string_view name = cut(rows, '=');
-    const auto* use = std::find(kPackingUses.begin(), kPackingUses.end(), name);
-    if (use == kPackingUses.end()) return std::nullopt;
-    auto& target = costs.crossings[static_cast<std::size_t>(use - kPackingUses.begin())];
-    if (!target.empty() || !read_rows(rows, target)) return std::nullopt;
+    PackingCosts::Rows* target = rows_named(costs, cut(rows, '='));
+    if (target == nullptr || !target->empty() || !read_rows(rows, *target)) return std::nullopt;
   }
+  const bool lonely = std::any_of(costs.rows.begin(), costs.rows.end(),
+                                  [](const auto& both) { return both[0].empty() && !both[1].empty(); });
+  if (lonely) return std::nullopt;
   return costs;
 }
 
-std::vector<PackingCrossing> crossings_of(const std::vector<PackingSample>& samples, double gain,
-                                          std::int64_t most_bytes) {
-  std::map<std::int64_t, std::map<std::int64_t, double>> gains;
-  for (const PackingSample& sample : samples)
-    gains[sample.bytes][sample.run] += std::log(sample.theirs / (gain * sample.ours));
-  std::vector<PackingCrossing> rows;
+std::vector<PackingRow> packing_rows(const std::vector<PackingSample>& samples, double gain,
+                                     std::int64_t most_bytes) {
+  std::map<std::int64_t, std::map<std::int64_t, bool>> gains;
+  for (const PackingSample& sample : samples) gains[sample.bytes][sample.run] = sample.theirs >= gain * sample.ours;
+  std::vector<PackingRow> rows;
   for (const auto& [bytes, by_run] : gains) {
-    PackingCrossing row{bytes, 0};
-    double sum = 0, best = 0;
+    PackingRow row{bytes, {}};
+    bool open = false;
     for (const auto& [run, won] : by_run) {
-      sum += won;
-      if (sum <= best || won <= 0) continue;
-      best = sum;
-      row.run = run;
+      if (won && open) row.runs.back().most = run;
+      if (won && !open) row.runs.push_back({run == by_run.begin()->first ? 0 : run, run});
+      open = won;
     }
-    rows.push_back(row);
+    rows.push_back(std::move(row));
   }
   if (!rows.empty()) rows.back().bytes = std::max(rows.back().bytes, most_bytes);
   return rows;

@@ -19,7 +19,7 @@ std::atomic<bool> active{false};
 namespace {
 
 constexpr Knob kPacking{"packing", KnobType::text, "auto",
-                        "off, always, auto, or the crossings of a tuning row (send=BYTES:RUN,...;receive=...)",
+                        "off, always, auto, or the rows of a tuning file (send=BYTES:RUNS,...;receive=...)",
                         "which non-contiguous messages are packed by corewise; auto: found by timing, once"};
 
 // ---- calibration ----
@@ -100,7 +100,7 @@ kernels::PackingCosts calibrated() {
     }
   kernels::PackingCosts found;
   const auto set = [&found](PackingUse use, const std::vector<kernels::PackingSample>& samples, double gain) {
-    found.crossings[static_cast<std::size_t>(use)] = kernels::crossings_of(samples, gain, kMostBytes);
+    found.rows[static_cast<std::size_t>(use)][0] = kernels::packing_rows(samples, gain, kMostBytes);
   };
 #ifndef OPEN_MPI
   // Open MPI packs into the memory that its ranks share, and saves the copy that a packed message has more: what

@@ -20,7 +20,8 @@ bool taken(Type& type, const void* items, std::int64_t count, PackingUse use, in
   if (items == nullptr && type.true_lb < kLeastAddress) return false;  // MPI says what is wrong with it
   const auto bytes = static_cast<std::int64_t>(bytes_of(type, count));
   if (count == 1 && type.mean_run >= static_cast<double>(type.size)) return false;
-  if (mode() != Mode::always && !kernels::packed_by_us(costs(), use, bytes, type.mean_run)) return false;
+  if (mode() != Mode::always && !kernels::packed_by_us(costs(), use, {bytes, type.mean_run, type.lines}))
+    return false;
   type.messages.fetch_add(1, std::memory_order_relaxed);
   return !gpu_present();
 }

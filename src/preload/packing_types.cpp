@@ -76,6 +76,7 @@ bool compile(Type& type, MPI_Datatype datatype) {
   type.size = read->size;
   type.true_lb = read->true_lb;
   type.mean_run = plan.mean_run();
+  type.lines = kernels::packing_lines(plan.line_density(), plan.pages_per_line());
   type.plan_.emplace(std::move(plan));
   return true;
 }
