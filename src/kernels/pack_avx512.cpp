@@ -20,7 +20,7 @@
 #include <immintrin.h>
 
 #define COREWISE_REGISTER_BYTES 64
-#include "kernels/pack_insert.hpp"
+#include "kernels/pack_insert_x86.hpp"
 
 namespace corewise::kernels {
 namespace {
@@ -232,44 +232,20 @@ WindowKernels window(const Window& shape) {
 
 // Pieces inserted into vectors. ---------------------------------------------------------------------------------
 
-/// Vectors of blocks of 4, 8, 16 and 32 bytes, put together from `per` of them.
-struct Insert4 {
-  static constexpr std::int64_t bytes = 4;
-  static constexpr std::int64_t per = 4;
-  template <class At>
-  COREWISE_INLINE static void move(std::byte* to, const std::byte* from, At at) {
-    const auto value = [&](std::int64_t i) {
-      int word;
-      __builtin_memcpy(&word, from + at[i], 4);
-      return word;
-    };
-    const __m128i low = _mm_insert_epi32(_mm_cvtsi32_si128(value(0)), value(1), 1);
-    const __m128i high = _mm_insert_epi32(_mm_cvtsi32_si128(value(2)), value(3), 1);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_unpacklo_epi64(low, high));
-  }
-};
-
-struct Insert8 {
+/// Eight pieces of 8 bytes.
+struct Wide8 {
+  static constexpr std::string_view name = "eight of 8 put together";
   static constexpr std::int64_t bytes = 8;
   static constexpr std::int64_t per = 8;
   template <class At>
-  COREWISE_INLINE static __m128d two(const std::byte* from, At at, std::int64_t i) {
-    const auto* low = reinterpret_cast<const double*>(from + at[i]);
-    const auto* high = reinterpret_cast<const double*>(from + at[i + 1]);
-    return _mm_loadh_pd(_mm_load_sd(low), high);
-  }
-  template <class At>
-  COREWISE_INLINE static __m256d four(const std::byte* from, At at, std::int64_t i) {
-    return _mm256_insertf128_pd(_mm256_castpd128_pd256(two(from, at, i)), two(from, at, i + 2), 1);
-  }
-  template <class At>
   COREWISE_INLINE static void move(std::byte* to, const std::byte* from, At at) {
-    const __m512d value = _mm512_insertf64x4(_mm512_castpd256_pd512(four(from, at, 0)), four(from, at, 4), 1);
-    _mm512_storeu_pd(to, value);
+    const __m512d low = _mm512_castpd256_pd512(Insert8::four(from, at, 0));
+    _mm512_storeu_pd(to, _mm512_insertf64x4(low, Insert8::four(from, at, 4), 1));
   }
 };
 
-struct Insert16 {
+struct Wide16 {
+  static constexpr std::string_view name = "four of 16 put together";
   static constexpr std::int64_t bytes = 16;
   static constexpr std::int64_t per = 4;
   COREWISE_INLINE static __m128i load(const std::byte* from) {
@@ -284,7 +260,8 @@ struct Insert16 {
   }
 };
 
-struct Insert32 {
+struct Wide32 {
+  static constexpr std::string_view name = "two of 32 put together";
   static constexpr std::int64_t bytes = 32;
   static constexpr std::int64_t per = 2;
   COREWISE_INLINE static __m256i load(const std::byte* from) {
@@ -299,6 +276,7 @@ struct Insert32 {
 
 /// Whole vectors of a longer block: the loads of four blocks before their stores.
 struct Together64 {
+  static constexpr std::string_view name = "four of 64 together";
   static constexpr std::int64_t bytes = 64;
   static constexpr std::int64_t per = 4;
   template <class At>
@@ -314,22 +292,15 @@ struct Together64 {
   }
 };
 
-Kernels<Blocks> blocks(const Blocks& shape) {
-  Kernels<Blocks> kernels = plain_blocks(shape.block);
-  use_inserted<Insert4, Insert8, Insert16, Insert32, Together64>(kernels, shape);
-  return kernels;
-}
-
-Kernels<Table> table(const Table& shape) {
-  Kernels<Table> kernels = plain_table(shape);
-  use_inserted_lists<Insert4, Insert8, Insert16, Insert32, Together64>(kernels, shape);
-  return kernels;
-}
+constexpr auto kBlocks =
+    joined(kInsertedBlocks<Insert4, Insert8, Wide8, Insert16, Wide16, Wide32, Together64>, kPlain<Blocks>);
+constexpr auto kTables =
+    joined(kInsertedTables<Insert4, Insert8, Wide8, Insert16, Wide16, Wide32, Together64>, kPlain<Table>);
 
 }  // namespace
 
-extern const KernelSet kPackAvx512 = {"avx512", available, blocks, table, plain_pairs, {64, 1, kWindowVectors},
-                                      window};
+extern const KernelSet kPackAvx512 = {
+    "avx512", available, kBlocks, kTables, kPlainRuns, plain_pairs, {64, 1, kWindowVectors}, window};
 
 }  // namespace corewise::kernels
 

@@ -11,15 +11,20 @@ namespace {
 
 using Program = PackPlan::Program;
 
+/// A quarter of the smallest nearest cache that processors of these architectures have.
 constexpr std::int64_t kStageBytes = 8192;
 /// Runs of at least this length are unpacked from where they lie: the pieces of a stage are no longer.
-constexpr std::int64_t kLongRun = 1024;
+constexpr std::int64_t kLongRun = kStageBytes / 8;
 
-/// Whether blocks are copied one by one: the same on both sides, and too long or too sparse for windows.
-bool same_blocks(const Node& from, const Node& to) {
-  const bool rows = from.kind == Node::Kind::row && to.kind == Node::Kind::row && from.unit == to.unit;
-  const bool windows = from.window != nullptr && from.unit < 32;
-  return rows && !windows;
+/// Whether blocks are copied one by one: the same on both sides, and not quicker packed and unpacked.
+bool same_blocks(const Program& reader, const Program& writer) {
+  const Node& from = reader.root;
+  const Node& to = writer.root;
+  if (from.kind != Node::Kind::row || to.kind != Node::Kind::row || from.unit != to.unit) {
+    return false;
+  }
+  const bool windows = from.window_kernels.pack != nullptr && to.window_kernels.unpack != nullptr;
+  return !windows || reader.chooser->pairs_ns(from.unit) <= from.pack_ns + to.unpack_ns;
 }
 
 /// Long blocks of the source, each unpacked from where it lies.
@@ -52,10 +57,10 @@ void copy_items(const PackPlan& from, const void* source, std::int64_t source_co
     to.unpack(target, target_count, 0, items, static_cast<std::size_t>(bytes));
   } else if (writer.contiguous) {
     from.pack(source, source_count, 0, places, static_cast<std::size_t>(bytes));
-  } else if (same_blocks(reader.root, writer.root)) {
+  } else if (same_blocks(reader, writer)) {
     const Node& root = reader.root;
-    reader.kernels->pairs(root.unit)(places, items,
-                                     {root.unit, writer.root.stride, root.stride, bytes / root.unit});
+    reader.chooser->set().pairs(root.unit)(places, items,
+                                           {root.unit, writer.root.stride, root.stride, bytes / root.unit});
   } else if (reader.root.kind == Node::Kind::row && reader.root.unit >= kLongRun) {
     copy_blocks(reader.root, items, to, target, target_count, bytes);
   } else {

@@ -1,13 +1,15 @@
-// The innermost loops of packing: one table of them per instruction set, private to the room.
+// The innermost loops of packing: tables of them, one per instruction set, private to the room.
 //
-// Contract: a kernel moves whole blocks between memory and a packed stream, reads and writes nothing but those
-// bytes, asks no alignment, and writes blocks in packing order where they overlap. Every table answers for every
-// block length and stride; the choice is made once, when a plan is compiled.
+// Contract: a loop moves whole blocks between memory and a packed stream, reads and writes nothing but those
+// bytes, asks no alignment, and writes blocks in packing order where they overlap. Each set has a row for every
+// block length, both directions, often several: which of them runs is chosen by pack_choice.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string_view>
 
 #include "kernels/pack_window.hpp"
@@ -26,7 +28,7 @@ struct Blocks {
 /// Runs at the offsets of a table, repeated. `lengths` is null where every run has `block` bytes.
 struct Table {
   std::int64_t block = 0;
-  const std::int64_t* offsets = nullptr;
+  const std::int32_t* offsets = nullptr;  ///< of 32 bits: half the bytes to read beside the data
   const std::int64_t* lengths = nullptr;
   std::int64_t count = 0;
   std::int64_t stride = 0;  ///< from one repetition to the next
@@ -43,21 +45,26 @@ struct Pairs {
 
 using CopyPairs = void (*)(std::byte* to, const std::byte* from, const Pairs& shape);
 
-/// A pair of opposite loops and their names.
+inline constexpr std::int64_t kAnyLength = std::numeric_limits<std::int64_t>::max();
+
+/// A pair of opposite loops for blocks of `least` to `most` bytes; one of them may be null. In tables of runs of
+/// different lengths it is their mean that is in these bounds: such loops move every length.
 template <class Shape>
-struct Kernels {
+struct Candidate {
+  std::string_view name;
+  std::int64_t least = 1;
+  std::int64_t most = kAnyLength;
   void (*pack)(std::byte* packed, const std::byte* items, const Shape& shape) = nullptr;
   void (*unpack)(std::byte* items, const std::byte* packed, const Shape& shape) = nullptr;
-  std::string_view pack_name;
-  std::string_view unpack_name;
 };
 
-/// The loops of one instruction set.
+/// The loops of one instruction set. Where nothing was measured the first row that fits is taken.
 struct KernelSet {
   std::string_view name;
   bool (*available)();
-  Kernels<Blocks> (*blocks)(const Blocks& shape);
-  Kernels<Table> (*table)(const Table& shape);
+  std::span<const Candidate<Blocks>> blocks;
+  std::span<const Candidate<Table>> tables;  ///< of runs of one length
+  std::span<const Candidate<Table>> runs;    ///< of runs of different lengths
   CopyPairs (*pairs)(std::int64_t block);
   WindowLimits windows;
   WindowKernels (*window)(const Window& shape);  ///< null where `windows` has no vectors

@@ -4,6 +4,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
+#include <type_traits>
+
 #include "kernels/pack_kernels.hpp"
 
 namespace corewise::kernels {
@@ -17,8 +20,6 @@ namespace {
 #define COREWISE_REGISTER_BYTES 16
 #endif
 inline constexpr std::size_t kRegisterBytes = COREWISE_REGISTER_BYTES;
-/// From here on a call of memcpy costs little beside the copy itself.
-inline constexpr std::size_t kInlineBytes = kRegisterBytes == 16 ? 256 : 128 * kRegisterBytes;
 
 /// The widest register that N is a multiple of.
 template <std::size_t N>
@@ -78,17 +79,36 @@ COREWISE_INLINE void copy_registers(std::byte* to, const std::byte* from, std::s
   }
 }
 
-/// Any number of bytes, without a call while they are few.
-COREWISE_INLINE void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) {
+/// More than N bytes, N a register's: the stores between the two ends at multiples of N, so that none crosses a
+/// line.
+template <std::size_t N>
+COREWISE_INLINE void copy_aligned(std::byte* to, const std::byte* from, std::size_t bytes) {
+  typedef unsigned char Register __attribute__((vector_size(N), aligned(1), may_alias));
+  const Register first = *reinterpret_cast<const Register*>(from);
+  const Register last = *reinterpret_cast<const Register*>(from + bytes - N);
+  std::size_t i = N - reinterpret_cast<std::uintptr_t>(to) % N;
+  for (; i + 5 * N < bytes; i += 4 * N) {
+    copy_fixed<4 * N>(to + i, from + i);
+  }
+  for (; i + N < bytes; i += N) {
+    copy_fixed<N>(to + i, from + i);
+  }
+  *reinterpret_cast<Register*>(to) = first;
+  *reinterpret_cast<Register*>(to + bytes - N) = last;
+}
+
+/// Any number of bytes; `call`: more than 64 by memcpy.
+template <bool call>
+COREWISE_INLINE void copy_any(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes >= 16) {
     if (bytes <= 32) {
       copy_ends<16>(to, from, bytes);
     } else if (bytes <= 64) {
       copy_ends<32>(to, from, bytes);
-    } else if (bytes <= kInlineBytes) {
-      copy_registers<kRegisterBytes>(to, from, bytes);
-    } else {
+    } else if constexpr (call) {
       __builtin_memcpy(to, from, bytes);
+    } else {
+      copy_registers<kRegisterBytes>(to, from, bytes);
     }
     return;
   }
@@ -107,44 +127,54 @@ COREWISE_INLINE void copy_short(std::byte* to, const std::byte* from, std::size_
 template <std::size_t N>
 struct Fixed {
   static constexpr bool narrow = N < 16;
-  static constexpr std::int64_t length(const Blocks&) { return N; }
-  static constexpr std::int64_t length(const Table&) { return N; }
-  static constexpr std::int64_t length(const Pairs&) { return N; }
+  template <class Shape>
+  static constexpr std::int64_t length(const Shape&) {
+    return N;
+  }
   COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t) { copy_fixed<N>(to, from); }
+};
+
+/// Blocks whose length the shape tells.
+struct Told {
+  static constexpr bool narrow = false;
+  template <class Shape>
+  static std::int64_t length(const Shape& shape) {
+    return shape.block;
+  }
 };
 
 /// Blocks of N to 2N bytes.
 template <std::size_t N>
-struct Ends {
+struct Ends : Told {
   static constexpr bool narrow = N < 16;
-  static std::int64_t length(const Blocks& shape) { return shape.block; }
-  static std::int64_t length(const Table& shape) { return shape.block; }
-  static std::int64_t length(const Pairs& shape) { return shape.block; }
   COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
     copy_ends<N>(to, from, static_cast<std::size_t>(bytes));
   }
 };
 
 /// Blocks of any length.
-struct Any {
-  static constexpr bool narrow = false;
-  static std::int64_t length(const Blocks& shape) { return shape.block; }
-  static std::int64_t length(const Table& shape) { return shape.block; }
-  static std::int64_t length(const Pairs& shape) { return shape.block; }
+struct Any : Told {
   COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
-    copy_short(to, from, static_cast<std::size_t>(bytes));
+    copy_any<false>(to, from, static_cast<std::size_t>(bytes));
   }
 };
 
-/// Blocks of a register or more, up to kInlineBytes.
-struct Registers : Any {
+/// Blocks of a register or more.
+struct Registers : Told {
   COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
     copy_registers<kRegisterBytes>(to, from, static_cast<std::size_t>(bytes));
   }
 };
 
+/// Blocks of more than a register.
+struct Aligned : Told {
+  COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+    copy_aligned<kRegisterBytes>(to, from, static_cast<std::size_t>(bytes));
+  }
+};
+
 /// Blocks that are long enough for a call.
-struct Long : Any {
+struct Long : Told {
   COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
     __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
   }
@@ -194,7 +224,7 @@ template <class Block>
 void pack_table(std::byte* packed, const std::byte* items, const Table& shape) {
   const std::int64_t bytes = Block::length(shape);
   const std::int64_t count = shape.count;
-  const std::int64_t* const offsets = shape.offsets;
+  const std::int32_t* const offsets = shape.offsets;
   for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
 #pragma GCC unroll 4
     for (std::int64_t i = 0; i < count; ++i, packed += bytes) {
@@ -207,7 +237,7 @@ template <class Block>
 void unpack_table(std::byte* items, const std::byte* packed, const Table& shape) {
   const std::int64_t bytes = Block::length(shape);
   const std::int64_t count = shape.count;
-  const std::int64_t* const offsets = shape.offsets;
+  const std::int32_t* const offsets = shape.offsets;
   for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
 #pragma GCC unroll 4
     for (std::int64_t i = 0; i < count; ++i, packed += bytes) {
@@ -216,72 +246,75 @@ void unpack_table(std::byte* items, const std::byte* packed, const Table& shape)
   }
 }
 
-inline void pack_runs(std::byte* packed, const std::byte* items, const Table& shape) {
+template <bool call>
+void pack_runs(std::byte* packed, const std::byte* items, const Table& shape) {
   for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
     for (std::int64_t i = 0; i < shape.count; packed += shape.lengths[i], ++i) {
-      copy_short(packed, items + shape.offsets[i], static_cast<std::size_t>(shape.lengths[i]));
+      copy_any<call>(packed, items + shape.offsets[i], static_cast<std::size_t>(shape.lengths[i]));
     }
   }
 }
 
-inline void unpack_runs(std::byte* items, const std::byte* packed, const Table& shape) {
+template <bool call>
+void unpack_runs(std::byte* items, const std::byte* packed, const Table& shape) {
   for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
     for (std::int64_t i = 0; i < shape.count; packed += shape.lengths[i], ++i) {
-      copy_short(items + shape.offsets[i], packed, static_cast<std::size_t>(shape.lengths[i]));
+      copy_any<call>(items + shape.offsets[i], packed, static_cast<std::size_t>(shape.lengths[i]));
     }
   }
 }
 
-template <class Block>
-constexpr Kernels<Blocks> of_blocks(std::string_view name) {
-  return {pack_blocks<Block>, unpack_blocks<Block>, name, name};
+/// A row of a set's tables.
+template <class Shape, class Block>
+constexpr Candidate<Shape> row(std::string_view name, std::int64_t least, std::int64_t most = kAnyLength) {
+  if constexpr (std::is_same_v<Shape, Blocks>) {
+    return {name, least, most, pack_blocks<Block>, unpack_blocks<Block>};
+  } else {
+    return {name, least, most, pack_table<Block>, unpack_table<Block>};
+  }
 }
 
-template <class Block>
-constexpr Kernels<Table> of_table(std::string_view name) {
-  return {pack_table<Block>, unpack_table<Block>, name, name};
+template <class Shape, std::size_t N>
+constexpr Candidate<Shape> fixed_row(std::string_view name) {
+  return row<Shape, Fixed<N>>(name, N, N);
 }
 
-/// The plain loop for a block length.
-inline Kernels<Blocks> plain_blocks(std::int64_t block) {
-  switch (block) {
-    case 1:
-      return of_blocks<Fixed<1>>("block 1");
-    case 2:
-      return of_blocks<Fixed<2>>("block 2");
-    case 4:
-      return of_blocks<Fixed<4>>("block 4");
-    case 8:
-      return of_blocks<Fixed<8>>("block 8");
-    case 16:
-      return of_blocks<Fixed<16>>("block 16");
-    case 24:
-      return of_blocks<Fixed<24>>("block 24");
-    case 32:
-      return of_blocks<Fixed<32>>("block 32");
-    case 48:
-      return of_blocks<Fixed<48>>("block 48");
-    case 64:
-      return of_blocks<Fixed<64>>("block 64");
-    case 128:
-      return of_blocks<Fixed<128>>("block 128");
-    case 256:
-      return of_blocks<Fixed<256>>("block 256");
-    default:
-      break;
+/// The plain loops, for every block length.
+template <class Shape>
+inline constexpr std::array kPlain = {
+    fixed_row<Shape, 1>("1"),
+    fixed_row<Shape, 2>("2"),
+    fixed_row<Shape, 4>("4"),
+    fixed_row<Shape, 8>("8"),
+    fixed_row<Shape, 16>("16"),
+    fixed_row<Shape, 24>("24"),
+    fixed_row<Shape, 32>("32"),
+    fixed_row<Shape, 48>("48"),
+    fixed_row<Shape, 64>("64"),
+    fixed_row<Shape, 128>("128"),
+    fixed_row<Shape, 256>("256"),
+    row<Shape, Any>("up to 8", 1, 7),
+    row<Shape, Ends<8>>("8 to 16", 9, 15),
+    row<Shape, Ends<16>>("16 to 32", 17, 31),
+    row<Shape, Ends<32>>("32 to 64", 33, 63),
+    row<Shape, Registers>("registers", 65),
+    row<Shape, Aligned>("registers, aligned stores", 65),
+    row<Shape, Long>("memcpy", 65),
+};
+
+inline constexpr std::array kPlainRuns = {
+    Candidate<Table>{"runs", 1, kAnyLength, pack_runs<false>, unpack_runs<false>},
+    Candidate<Table>{"runs, long ones by memcpy", 17, kAnyLength, pack_runs<true>, unpack_runs<true>},
+};
+
+/// Two tables, one behind the other.
+template <class Row, std::size_t N, std::size_t M>
+constexpr std::array<Row, N + M> joined(const std::array<Row, N>& first, const std::array<Row, M>& second) {
+  std::array<Row, N + M> all{};
+  for (std::size_t i = 0; i < N + M; ++i) {
+    all[i] = i < N ? first[i] : second[i - N];
   }
-  if (block > 8 && block < 16) {
-    return of_blocks<Ends<8>>("block 8 to 16");
-  }
-  if (block > 16 && block < 32) {
-    return of_blocks<Ends<16>>("block 16 to 32");
-  }
-  if (block > 32 && block < 64) {
-    return of_blocks<Ends<32>>("block 32 to 64");
-  }
-  return block <= static_cast<std::int64_t>(kInlineBytes) && block > 64 ? of_blocks<Registers>("registers")
-         : block < 8                                                    ? of_blocks<Any>("short blocks")
-                                                                        : of_blocks<Long>("memcpy");
+  return all;
 }
 
 /// Blocks ahead of the one that is copied whose lines are asked for: they may be in another core's cache.
@@ -320,42 +353,7 @@ inline CopyPairs plain_pairs(std::int64_t block) {
     default:
       break;
   }
-  if (block > 64 && block <= static_cast<std::int64_t>(kInlineBytes)) {
-    return copy_pairs<Registers>;
-  }
-  return block < 64 ? copy_pairs<Any> : copy_pairs<Long>;
-}
-
-/// The plain loop for a table.
-inline Kernels<Table> plain_table(const Table& shape) {
-  if (shape.lengths != nullptr) {
-    return {pack_runs, unpack_runs, "runs", "runs"};
-  }
-  switch (shape.block) {
-    case 1:
-      return of_table<Fixed<1>>("list of 1");
-    case 2:
-      return of_table<Fixed<2>>("list of 2");
-    case 4:
-      return of_table<Fixed<4>>("list of 4");
-    case 8:
-      return of_table<Fixed<8>>("list of 8");
-    case 16:
-      return of_table<Fixed<16>>("list of 16");
-    case 24:
-      return of_table<Fixed<24>>("list of 24");
-    case 32:
-      return of_table<Fixed<32>>("list of 32");
-    case 48:
-      return of_table<Fixed<48>>("list of 48");
-    case 64:
-      return of_table<Fixed<64>>("list of 64");
-    case 128:
-      return of_table<Fixed<128>>("list of 128");
-    default:
-      return shape.block <= static_cast<std::int64_t>(kInlineBytes) ? of_table<Any>("list of short blocks")
-                                                                    : of_table<Long>("list by memcpy");
-  }
+  return block > 64 ? copy_pairs<Registers> : copy_pairs<Any>;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ bool available() {
 }
 
 struct Insert4 {
+  static constexpr std::string_view name = "four of 4 put together";
   static constexpr std::int64_t bytes = 4;
   static constexpr std::int64_t per = 4;
   template <class At>
@@ -32,6 +33,7 @@ struct Insert4 {
 };
 
 struct Insert8 {
+  static constexpr std::string_view name = "two of 8 put together";
   static constexpr std::int64_t bytes = 8;
   static constexpr std::int64_t per = 2;
   template <class At>
@@ -42,21 +44,12 @@ struct Insert8 {
   }
 };
 
-Kernels<Blocks> blocks(const Blocks& shape) {
-  Kernels<Blocks> kernels = plain_blocks(shape.block);
-  use_inserted<Insert4, Insert8>(kernels, shape);
-  return kernels;
-}
-
-Kernels<Table> table(const Table& shape) {
-  Kernels<Table> kernels = plain_table(shape);
-  use_inserted_lists<Insert4, Insert8>(kernels, shape);
-  return kernels;
-}
+constexpr auto kBlocks = joined(kInsertedBlocks<Insert4, Insert8>, kPlain<Blocks>);
+constexpr auto kTables = joined(kInsertedTables<Insert4, Insert8>, kPlain<Table>);
 
 }  // namespace
 
-extern const KernelSet kPackNeon = {"neon", available, blocks, table, plain_pairs, {}, nullptr};
+extern const KernelSet kPackNeon = {"neon", available, kBlocks, kTables, kPlainRuns, plain_pairs, {}, nullptr};
 
 }  // namespace corewise::kernels
 

@@ -8,10 +8,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "kernels/pack.hpp"
-#include "kernels/pack_kernels.hpp"
+#include "kernels/pack_choice.hpp"
 
 namespace corewise::kernels {
 
@@ -36,12 +37,15 @@ struct Node {
   Kernels<Blocks> block_kernels;
   std::int64_t table_block = 0;  ///< table: bytes of every run, 0 where they differ
   std::vector<std::int64_t> offsets;
+  std::vector<std::int32_t> near;  ///< table: the same, for the loops; empty where they do not fit
   std::vector<std::int64_t> lengths;
   std::vector<std::int64_t> starts;  ///< table of different runs, sequence: where each begins in the stream
   Kernels<Table> table_kernels;
   std::unique_ptr<const Window> window;  ///< row, rows, table: for members; rows too: for blocks of a row
   bool window_of_rows = false;           ///< rows: whether members of the window are rows
   WindowKernels window_kernels;
+  double pack_ns = 0;  ///< row, rows, table: what a block or run costs by the loops chosen, in the timer's unit
+  double unpack_ns = 0;
   std::vector<Node> children;
 };
 
@@ -54,7 +58,15 @@ struct PackPlan::Program {
   double mean_run = 0;
   double line_density = 0;
   double pages_per_line = 0;
-  const KernelSet* kernels = nullptr;
+  LoopChooser* chooser = nullptr;
 };
+
+/// The tree of a canonical layout, a root of any number of items.
+std::unique_ptr<const PackPlan::Program> compile_program(LoopChooser& chooser, const Layout& canonical,
+                                                         std::int64_t extent);
+/// Runs with data.
+std::int64_t count_runs(const Layout& layout);
+/// A line per node, indented by its level.
+std::string to_text(const Node& node, bool measured);
 
 }  // namespace corewise::kernels

@@ -106,6 +106,10 @@ class Walk {
     }
   }
 
+  static bool has_window(const Node& node) {
+    return packing ? node.window_kernels.pack != nullptr : node.window_kernels.unpack != nullptr;
+  }
+
   static void run_window(const Node& node, std::int64_t members, Items items, Stream stream) {
     if constexpr (packing) {
       node.window_kernels.pack(stream, items, *node.window, members);
@@ -127,7 +131,7 @@ class Walk {
 
   /// Whole members, from `first` on.
   static void middle(const Node& node, std::int64_t first, std::int64_t count, Items items, Stream stream) {
-    if (packing ? node.window_kernels.pack != nullptr : node.window_kernels.unpack != nullptr) {
+    if (has_window(node)) {
       windows(node, count, items + first * node.stride, stream);
       return;
     }
@@ -145,11 +149,8 @@ class Walk {
         return;
       }
       case Kind::table:
-        run_kernel(
-            node.table_kernels,
-            Table{node.table_block, node.offsets.data(), node.lengths.empty() ? nullptr : node.lengths.data(),
-                  static_cast<std::int64_t>(node.offsets.size()), node.stride, count},
-            items + first * node.stride, stream);
+        runs_of_table(node, 0, static_cast<std::int64_t>(node.offsets.size()), count, items + first * node.stride,
+                      stream);
         return;
       case Kind::repeat:
       case Kind::list:
@@ -207,7 +208,9 @@ class Walk {
       bytes -= head;
     }
     const auto [count, rest] = divide(bytes, block);
-    if (count > 0) {
+    if (count > 0 && has_window(node) && !node.window_of_rows) {
+      run_window(node, count, items, stream);
+    } else if (count > 0) {
       run_kernel(node.block_kernels, Blocks{block, node.blocks.stride, count, 0, 1}, items, stream);
     }
     if (rest > 0) {
@@ -229,18 +232,36 @@ class Walk {
       return;
     }
     const Place end = place_in_table(node, start(node, run) + bytes);
-    runs_of_table(node, run, end.member - run, items, stream);
+    runs_of_table(node, run, end.member - run, 1, items, stream);
     if (end.skip > 0) {
       move(items + node.offsets[static_cast<std::size_t>(end.member)], stream + (bytes - end.skip), end.skip);
     }
   }
 
-  /// Whole runs of one member of a table.
-  static void runs_of_table(const Node& node, std::int64_t first, std::int64_t count, Items items, Stream stream) {
-    if (count > 0) {
-      const std::int64_t* lengths = node.lengths.empty() ? nullptr : node.lengths.data() + first;
-      run_kernel(node.table_kernels, Table{node.table_block, node.offsets.data() + first, lengths, count, 0, 1},
-                 items, stream);
+  /// Some whole runs of a table, of each of `members` members.
+  static void runs_of_table(const Node& node, std::int64_t first, std::int64_t count, std::int64_t members,
+                            Items items, Stream stream) {
+    if (count == 0) {
+      return;
+    }
+    if (node.near.empty()) {
+      far_runs(node, first, count, members, items, stream);
+      return;
+    }
+    const std::int64_t* lengths = node.lengths.empty() ? nullptr : node.lengths.data() + first;
+    run_kernel(node.table_kernels,
+               Table{node.table_block, node.near.data() + first, lengths, count, node.stride, members}, items,
+               stream);
+  }
+
+  /// Runs further apart than 32 bits can say: parts of a program that are nobody's array.
+  static void far_runs(const Node& node, std::int64_t first, std::int64_t count, std::int64_t members, Items items,
+                       Stream stream) {
+    for (std::int64_t member = 0; member < members; ++member, items += node.stride) {
+      for (std::int64_t run = first; run < first + count; ++run) {
+        move(items + node.offsets[static_cast<std::size_t>(run)], stream, length(node, run));
+        stream += length(node, run);
+      }
     }
   }
 

@@ -1,6 +1,7 @@
-// The packing kernels, each instruction set by name, a hand-written loop and memcpy per block on the same strided
-// blocks, taking turns. Usage: contest ROUNDS BYTES BLOCK:STRIDE... Prints per case, direction and contestant
-// `BLOCK:STRIDE pack|unpack NAME NANOSECONDS...`, one number a round. SPDX-License-Identifier: BSD-3-Clause
+// The packing kernels (`chosen`: the loops that timing found quickest; and each instruction set by name), a
+// hand-written loop and memcpy per block on the same strided blocks, taking turns. Usage: contest ROUNDS BYTES
+// BLOCK:STRIDE... Prints per case, direction and contestant `BLOCK:STRIDE pack|unpack NAME NANOSECONDS...`, one
+// number a round. SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -62,9 +63,15 @@ void contest(bool packing, long rounds, long bytes, long block, long stride) {
   for (const std::string_view set : corewise::kernels::pack_instruction_sets()) {
     plans.push_back(std::move(*PackPlan::compile_for(set, strided(block, stride, count), count * stride)));
   }
-  for (const PackPlan& plan : plans) {
+  std::vector<std::string> names(plans.size());
+  std::transform(plans.begin(), plans.end(), names.begin(),
+                 [](const PackPlan& plan) { return std::string(plan.instruction_set()); });
+  plans.insert(plans.begin(), PackPlan::compile(strided(block, stride, count), count * stride));
+  names.insert(names.begin(), "chosen");
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const PackPlan& plan = plans[i];
     const auto size = static_cast<std::size_t>(count * block);
-    all.push_back({std::string(plan.instruction_set()),
+    all.push_back({names[i],
                    [&plan, to, from, size, packing] {
                      packing ? plan.pack(from, 1, 0, to, size) : plan.unpack(to, 1, 0, from, size);
                    },
