@@ -50,8 +50,19 @@ const CopyKernel& kernel_named(const std::string& name) {
   raise(bad_field("", "kernel", "'" + name + "'", allowed));
 }
 
-/// A kernel's name, or `copy.AUDIENCE` for the choice.
+/// One of the parts of every copy, alone.
+kernels::CopyContestant bound_named(const std::string& name) {
+  const kernels::CopyBounds* bounds = kernels::copy_bounds();
+  if (bounds == nullptr) raise(bad_field("", "bound", "'" + name + "'", "nothing on this processor"));
+  constexpr std::array<std::string_view, 3> names = {"read", "write", "write_past"};
+  const kernels::CopyFunction functions[] = {bounds->read, bounds->write, bounds->write_past};
+  return kernels::CopyContestant::of(functions[index_of(names, name, "bound")]);
+}
+
+/// A kernel's name, `copy.AUDIENCE` for the choice, or `bound.PART`.
 kernels::CopyContestant contestant_named(const std::string& name) {
+  constexpr std::string_view bound = "bound.";
+  if (name.starts_with(bound)) return bound_named(name.substr(bound.size()));
   constexpr std::string_view chosen = "copy.";
   if (!name.starts_with(chosen)) return kernels::CopyContestant::of(kernel_named(name));
   const std::size_t audience = index_of(kernels::audience_names, name.substr(chosen.size()), "audience");
@@ -152,6 +163,13 @@ MatrixOut<double> time_messages(const std::vector<Method>& named, std::size_t by
   return to_matrix(std::move(times), static_cast<std::size_t>(rounds), columns.size());
 }
 
+double core_to_core_ns(int one, int other) {
+  return unwrap([&] {
+    const nb::gil_scoped_release unlocked;
+    return probe::core_to_core_ns(one, other);
+  }());
+}
+
 /// Copies between two arrays of bytes by the kernel of that name.
 void copy_by_kernel(const std::string& name,
                     nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> to,
@@ -180,12 +198,20 @@ void bind_probe(nb::module_& module) {
       .def(nb::init<std::size_t, bool>(), "largest"_a, "huge_pages"_a = false)
       .def("rounds", &Race::rounds, "names"_a, "bytes"_a, "alignment"_a = "same", "read_back"_a = false,
            "first"_a = 0, "count"_a = 1,
-           "Nanoseconds per copy, (rounds, contestants); a contestant is a kernel, or copy.AUDIENCE. Rounds "
+           "Nanoseconds per copy, (rounds, contestants); a contestant is a kernel, copy.AUDIENCE, or a part of "
+           "every copy alone: bound.read, bound.write (through the caches) or bound.write_past (them). Rounds "
            "are numbered from `first`: the number draws the order.");
-  module.def("time_messages", &time_messages, "methods"_a, "bytes"_a, "rounds"_a, "repeats"_a = 5, "seed"_a = 1,
-             "read"_a = false, "sender"_a = 0, "receiver"_a = 0,
-             "Nanoseconds per message from one bound thread to another, (rounds, methods); a method is (slot, "
-             "pipeline, direct or halves; the sender's kernel; the receiver's; bytes of a chunk).");
+  module.def(
+      "time_messages", &time_messages, "methods"_a, "bytes"_a, "rounds"_a, "repeats"_a = 5, "seed"_a = 1,
+      "read"_a = false, "sender"_a = 0, "receiver"_a = 0,
+      "Nanoseconds per message from one bound thread to another, (rounds, methods); a method is (slot, "
+      "pipeline, direct or halves; the sender's kernel; the receiver's; bytes of a chunk, for halves of what the "
+      "sender copies, 0: half).");
+  module.def("core_to_core_ns", &core_to_core_ns, "one"_a, "other"_a,
+             "Nanoseconds from one processor's core to another's: half of what a word takes there and back.");
+  module.def(
+      "copy_has_bounds", [] { return kernels::copy_bounds() != nullptr; },
+      "Whether this processor's parts of a copy can be timed alone (CopyRace).");
   module.def("usable_processors", &probe::usable_processors, "Processors that this process may use.");
 }
 

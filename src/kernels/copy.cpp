@@ -12,10 +12,6 @@
 namespace corewise::kernels {
 namespace {
 
-void copy_memcpy(void* to, const void* from, std::size_t bytes) {
-  std::memcpy(to, from, bytes);
-}
-
 bool always() {
   return true;
 }
@@ -74,7 +70,7 @@ constexpr auto with_neon = never;
   }
 
 constexpr CopyKernel kernel_table[] = {
-    {"memcpy", "any", "the C library's", false, always, copy_memcpy},
+    {"memcpy", "any", "the C library's", false, always, std::memcpy},
     {"naive", "any", "word by word (paper 004)", false, always, copy_naive},
     {"read_allocate", "any", "word by word, the target read first (paper 004)", false, always, copy_read_allocate},
     {"four_stream", "any", "both halves at once, the target read first (paper 004)", false, always,
@@ -85,51 +81,76 @@ constexpr CopyKernel kernel_table[] = {
     COREWISE_COPY_ROWS(neon, "NEON", with_neon, COREWISE_ON_ARM),
 };
 
-/// A tuning as `copy` reads it: by audience, alignment, and the position of the size's highest bit.
-using Functions = std::array<std::array<std::array<CopyFunction, 64>, 4>, 3>;
+#define COREWISE_BOUNDS_ROW(name, available, on) \
+  {available, on(bound_##name##_read), on(bound_##name##_write), on(bound_##name##_write_nt)}
+/// The widest vectors first.
+constexpr CopyBounds bounds_table[] = {
+    COREWISE_BOUNDS_ROW(avx512, with_avx512, COREWISE_ON_X86),
+    COREWISE_BOUNDS_ROW(avx2, with_avx2, COREWISE_ON_X86),
+    COREWISE_BOUNDS_ROW(neon, with_neon, COREWISE_ON_ARM),
+};
 
-constexpr Functions memcpy_only() {
-  Functions functions{};
-  for (auto& audience : functions)
-    for (auto& alignment : audience) alignment.fill(copy_memcpy);
-  return functions;
+constexpr detail::CopyEntries memcpy_only() {
+  detail::CopyEntries entries{};
+  for (auto& audience : entries) audience.fill(std::memcpy);
+  return entries;
 }
 
-constinit const Functions initial_functions = memcpy_only();
+constinit const detail::CopyEntries initial_entries = memcpy_only();
+
+/// By alignment and the position of the size's highest bit.
+using Functions = std::array<std::array<CopyFunction, 64>, alignment_names.size()>;
 
 /// Those that were in use once stay: a thread may be in one of them.
 struct InUse {
   CopyTuning tuning;
-  Functions functions;
+  std::array<Functions, audience_names.size()> functions;
+  detail::CopyEntries entries;
   const InUse* before = nullptr;
 };
 
 constinit std::atomic<const InUse*> in_use{nullptr};
-constinit std::atomic<const Functions*> functions_in_use{&initial_functions};
 
-std::size_t tuned_from(const CopyTuning& tuning) {
-  for (std::size_t bit = 0; bit < 64; ++bit)
-    for (const auto& audience : tuning.rows)
-      for (const CopyTuning::Row& row : audience)
-        if (row[bit + 1] != &kernel_table[0]) return std::size_t{1} << bit;
-  return static_cast<std::size_t>(-1);
+/// The entry of sizes whose kernel depends on the alignment.
+template <std::size_t audience>
+void* copy_by_alignment(void* to, const void* from, std::size_t bytes) {
+  const Functions& functions = in_use.load(std::memory_order_acquire)->functions[audience];
+  const auto alignment = static_cast<std::size_t>(copy_alignment(to, from));
+  return functions[alignment][static_cast<std::size_t>(63 - std::countl_zero(bytes))](to, from, bytes);
 }
 
-Functions functions_of(const CopyTuning& tuning) {
-  Functions functions = initial_functions;
+constexpr std::array<CopyFunction, audience_names.size()> by_alignment = {
+    copy_by_alignment<0>, copy_by_alignment<1>, copy_by_alignment<2>};
+
+std::unique_ptr<InUse> compiled(const CopyTuning& tuning) {
+  auto made = std::make_unique<InUse>();
+  made->tuning = tuning;
   for (std::size_t audience = 0; audience < audience_names.size(); ++audience)
-    for (std::size_t alignment = 0; alignment < alignment_names.size(); ++alignment)
-      for (std::size_t bit = 0; bit < 64; ++bit)
-        functions[audience][alignment][bit] = tuning.rows[audience][alignment][bit + 1]->run;
-  return functions;
+    for (std::size_t bit = 0; bit < 64; ++bit) {
+      Functions& functions = made->functions[audience];
+      bool one_for_all = true;
+      for (std::size_t alignment = 0; alignment < alignment_names.size(); ++alignment) {
+        functions[alignment][bit] = tuning.rows[audience][alignment][bit + 1]->run;
+        one_for_all = one_for_all && functions[alignment][bit] == functions[0][bit];
+      }
+      made->entries[audience][bit] = one_for_all ? functions[0][bit] : by_alignment[audience];
+    }
+  return made;
 }
 
 }  // namespace
 
-constinit std::atomic<std::size_t> copy_tuned_from{static_cast<std::size_t>(-1)};
+namespace detail {
+constinit std::atomic<const CopyEntries*> copy_entries{&initial_entries};
+}
 
 std::span<const CopyKernel> copy_kernels() {
   return kernel_table;
+}
+
+const CopyBounds* copy_bounds() {
+  const auto* found = std::ranges::find_if(bounds_table, [](const CopyBounds& each) { return each.available(); });
+  return found != std::end(bounds_table) ? found : nullptr;
 }
 
 const CopyKernel* find_copy_kernel(std::string_view name) {
@@ -149,12 +170,11 @@ CopyTuning::CopyTuning() {
 }
 
 void set_copy_tuning(const CopyTuning& tuning) {
-  auto next = std::make_unique<InUse>(InUse{tuning, functions_of(tuning)});
+  std::unique_ptr<InUse> next = compiled(tuning);
   next->before = in_use.load(std::memory_order_relaxed);
   while (!in_use.compare_exchange_weak(next->before, next.get(), std::memory_order_acq_rel)) {
   }
-  functions_in_use.store(&next.release()->functions, std::memory_order_release);
-  copy_tuned_from.store(tuned_from(tuning), std::memory_order_relaxed);
+  detail::copy_entries.store(&next.release()->entries, std::memory_order_release);
 }
 
 const CopyTuning& copy_tuning() {
@@ -166,12 +186,6 @@ const CopyTuning& copy_tuning() {
 const CopyKernel& chosen_copy(const void* to, const void* from, std::size_t bytes, Audience audience) {
   const auto& rows = copy_tuning().rows[static_cast<std::size_t>(audience)];
   return *rows[static_cast<std::size_t>(copy_alignment(to, from))][std::bit_width(bytes)];
-}
-
-void copy_chosen(void* to, const void* from, std::size_t bytes, Audience audience) {
-  const Functions& functions = *functions_in_use.load(std::memory_order_acquire);
-  const auto& rows = functions[static_cast<std::size_t>(audience)];
-  rows[static_cast<std::size_t>(copy_alignment(to, from))][63 - std::countl_zero(bytes | 1)](to, from, bytes);
 }
 
 }  // namespace corewise::kernels

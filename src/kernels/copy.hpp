@@ -13,6 +13,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -23,7 +24,8 @@
 
 namespace corewise::kernels {
 
-using CopyFunction = void (*)(void* to, const void* from, std::size_t bytes);
+/// As memcpy: returns `to`.
+using CopyFunction = void* (*)(void* to, const void* from, std::size_t bytes);
 
 struct CopyKernel {
   std::string_view name;
@@ -40,6 +42,19 @@ std::span<const CopyKernel> copy_kernels();
 
 /// The kernel of that name, null where there is none.
 const CopyKernel* find_copy_kernel(std::string_view name);
+
+/// What no copy can do without, each alone, with the widest vectors: loads of the source, stores to the target
+/// through the caches, and past them. They have a kernel's form, but copy nothing. A copy takes as long as the
+/// loads, and as long as the quicker of the stores, at least.
+struct CopyBounds {
+  bool (*available)();
+  CopyFunction read;
+  CopyFunction write;
+  CopyFunction write_past;
+};
+
+/// Those of this processor; null where the build has no vectors for it.
+const CopyBounds* copy_bounds();
 
 /// Who reads the target next.
 enum class Audience : std::uint8_t {
@@ -92,14 +107,12 @@ inline constexpr std::size_t copy_inline_limit = 128;
 /// The kernel that `copy` runs for a size above `copy_inline_limit`.
 const CopyKernel& chosen_copy(const void* to, const void* from, std::size_t bytes, Audience audience);
 
-/// The least size that the tuning in use gives to another kernel than memcpy, for whatever audience and alignment:
-/// below it `copy` does not look further.
-extern std::atomic<std::size_t> copy_tuned_from;
-
-/// For sizes above `copy_inline_limit`; callers want `copy`.
-void copy_chosen(void* to, const void* from, std::size_t bytes, Audience audience);
-
 namespace detail {
+
+/// A tuning as `copy` reads it: by audience and the position of the size's highest bit. Where the kernel depends on
+/// the alignment, too, the function here is one that looks at it.
+using CopyEntries = std::array<std::array<CopyFunction, 64>, audience_names.size()>;
+extern std::atomic<const CopyEntries*> copy_entries;
 
 struct Sixteen {
   std::uint64_t words[2];
@@ -122,9 +135,10 @@ inline void copy_from_both_ends(void* to, const void* from, std::size_t bytes) {
 
 /// Copies by the kernel that the tuning has for this size, alignment and audience.
 inline void copy(void* to, const void* from, std::size_t bytes, Audience audience) {
-  if (bytes > copy_inline_limit) {
-    if (bytes >= copy_tuned_from.load(std::memory_order_relaxed)) return copy_chosen(to, from, bytes, audience);
-    std::memcpy(to, from, bytes);
+  if (bytes > copy_inline_limit) [[likely]] {
+    const detail::CopyEntries& entries = *detail::copy_entries.load(std::memory_order_acquire);
+    entries[static_cast<std::size_t>(audience)][static_cast<std::size_t>(63 - std::countl_zero(bytes))](to, from,
+                                                                                                        bytes);
     return;
   }
   if (bytes > 64) return detail::copy_from_both_ends<detail::Sixteen, 4>(to, from, bytes);

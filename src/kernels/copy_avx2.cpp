@@ -32,6 +32,7 @@ struct Avx2 {
   [[gnu::always_inline]] static inline void stream(Byte* p, Register r) {
     _mm256_stream_si256(reinterpret_cast<__m256i*>(p), r);
   }
+  [[gnu::always_inline]] static inline void use(Register r) { asm volatile("" : : "x"(r)); }
   [[gnu::always_inline]] static inline void fence() { _mm_sfence(); }
 };
 

@@ -28,6 +28,7 @@ struct Avx512 {
   [[gnu::always_inline]] static inline void stream(Byte* p, Register r) {
     _mm512_stream_si512(reinterpret_cast<__m512i*>(p), r);
   }
+  [[gnu::always_inline]] static inline void use(Register r) { asm volatile("" : : "v"(r)); }
   [[gnu::always_inline]] static inline void fence() { _mm_sfence(); }
 };
 

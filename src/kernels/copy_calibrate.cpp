@@ -15,6 +15,7 @@ namespace corewise::kernels {
 namespace {
 
 constexpr std::size_t least_rounds = 3;
+constexpr std::uint64_t confirming_rounds = 7;
 constexpr double clearly_quicker = 0.95;
 constexpr std::size_t batch_bytes = std::size_t{1} << 16;
 constexpr std::size_t first_bit = 7;  ///< smaller copies are inline
@@ -86,9 +87,20 @@ class Calibration {
     return best;
   }
 
+  /// The best of many is partly the luckiest: a winner has to win again, alone against memcpy.
+  const CopyKernel* confirmed(const Cell& cell, std::size_t won) {
+    if (won == 0) return kernels_[0];
+    const Kernels pair = {kernels_[0], kernels_[won]};
+    Cell again{cell.bit, cell.alignment, {}};
+    for (std::uint64_t number = 0; number < confirming_rounds; ++number) measure(again, pair, false, number);
+    return pair[winner(again, pair, true)];
+  }
+
   void decide(Cell& cell, CopyTuning& tuning) {
-    const CopyKernel* through = kernels_[winner(cell, kernels_, false)];
-    const CopyKernel* any = kernels_[winner(cell, kernels_, true)];
+    const std::size_t won_through = winner(cell, kernels_, false);
+    const std::size_t won = winner(cell, kernels_, true);
+    const CopyKernel* through = confirmed(cell, won_through);
+    const CopyKernel* any = won == won_through ? through : confirmed(cell, won);
     set(tuning, Audience::nobody_soon, cell, any);
     set(tuning, Audience::other_core_soon, cell, through);
     if (any->streams) {

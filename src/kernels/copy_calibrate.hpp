@@ -18,9 +18,9 @@ struct CopyCalibration {
 };
 
 /// A kernel replaces memcpy for an octave of sizes, [2^k, 2^(k+1)), where it was quicker both at 2^k and at 1.5 *
-/// 2^k by at least a twentieth, in the median of the rounds. For `self` a kernel that writes past the caches must
-/// be quicker with reading the target included. One core cannot measure `other_core_soon`: it gets what is quickest
-/// through the caches. memcpy throughout where there is no memory.
+/// 2^k by at least a twentieth, in the median of the rounds, and again in rounds against memcpy alone. For `self` a
+/// kernel that writes past the caches must be quicker with reading the target included. One core cannot measure
+/// `other_core_soon`: it gets what is quickest through the caches. memcpy throughout where there is no memory.
 CopyTuning calibrate_copy(const CopyCalibration& calibration = {});
 
 }  // namespace corewise::kernels

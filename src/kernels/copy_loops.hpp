@@ -92,10 +92,12 @@ template <class V, Size Ahead>
   const typename V::Register end[4] = {V::load(from + bytes - 4 * V::width), V::load(from + bytes - 3 * V::width),
                                        V::load(from + bytes - 2 * V::width), V::load(from + bytes - V::width)};
   Byte* const last = to + bytes;
-  const Size skipped = V::width - (reinterpret_cast<std::uintptr_t>(to) & (V::width - 1));
-  V::store(to, first);
-  to += skipped;
-  from += skipped;
+  // A processor that stores half a vector a cycle is as quick as its stores: none twice.
+  if (const Size skipped = -reinterpret_cast<std::uintptr_t>(to) & (V::width - 1); skipped != 0) {
+    V::store(to, first);
+    to += skipped;
+    from += skipped;
+  }
   // The last four vectors are stored from what was loaded before the loop.
   for (Byte* const stop = last - 4 * V::width; to < stop; to += 4 * V::width, from += 4 * V::width) {
     if constexpr (Ahead != 0) {
@@ -178,14 +180,48 @@ template <class V, Size Pages>
   copy_streaming<V, 0>(to, from, bytes);
 }
 
+/// What every copy does at least: loads of all whole vectors, at the source's alignment, four under way.
+template <class V>
+[[gnu::always_inline]] inline void read_only(void*, const void* source, Size bytes) {
+  const auto* from = static_cast<const Byte*>(source);
+  for (; bytes >= 4 * V::width; bytes -= 4 * V::width, from += 4 * V::width) {
+    V::use(V::load(from));
+    V::use(V::load(from + V::width));
+    V::use(V::load(from + 2 * V::width));
+    V::use(V::load(from + 3 * V::width));
+  }
+  for (; bytes >= V::width; bytes -= V::width, from += V::width) V::use(V::load(from));
+}
+
+/// And stores of as many whole vectors, on whole vectors: through the caches or past them.
+template <class V, bool Streams>
+[[gnu::always_inline]] inline void write_only(void* target, const void* source, Size bytes) {
+  auto* to = static_cast<Byte*>(target);
+  if (bytes < 2 * V::width) return;
+  const typename V::Register value = V::load(static_cast<const Byte*>(source));
+  const Size skipped = -reinterpret_cast<std::uintptr_t>(to) & (V::width - 1);
+  to += skipped;
+  bytes -= skipped;
+#pragma GCC unroll 4
+  for (; bytes >= V::width; bytes -= V::width, to += V::width) {
+    if constexpr (Streams) {
+      V::stream(to, value);
+    } else {
+      V::store(to, value);
+    }
+  }
+  if constexpr (Streams) V::fence();
+}
+
 }  // namespace
 }  // namespace corewise::kernels
 
 // Bytes by which kernels that prefetch are ahead of what they copy.
 #define COREWISE_COPY_AHEAD 512
-#define COREWISE_COPY_KERNEL(name, ...)                      \
-  void name(void* to, const void* from, std::size_t bytes) { \
-    __VA_ARGS__(to, from, bytes);                            \
+#define COREWISE_COPY_KERNEL(name, ...)                       \
+  void* name(void* to, const void* from, std::size_t bytes) { \
+    __VA_ARGS__(to, from, bytes);                             \
+    return to;                                                \
   }
 /// The kernels of one vector, under the names that copy_kernels.hpp declares.
 #define COREWISE_COPY_KERNELS(name, Vector)                                                    \
@@ -195,4 +231,7 @@ template <class V, Size Pages>
   COREWISE_COPY_KERNEL(copy_##name##_nt, copy_streaming<Vector, 0>)                            \
   COREWISE_COPY_KERNEL(copy_##name##_nt_prefetch, copy_streaming<Vector, COREWISE_COPY_AHEAD>) \
   COREWISE_COPY_KERNEL(copy_##name##_nt_pages4, copy_streaming_pages<Vector, 4>)               \
-  COREWISE_COPY_KERNEL(copy_##name##_nt_pages16, copy_streaming_pages<Vector, 16>)
+  COREWISE_COPY_KERNEL(copy_##name##_nt_pages16, copy_streaming_pages<Vector, 16>)             \
+  COREWISE_COPY_KERNEL(bound_##name##_read, read_only<Vector>)                                 \
+  COREWISE_COPY_KERNEL(bound_##name##_write, write_only<Vector, false>)                        \
+  COREWISE_COPY_KERNEL(bound_##name##_write_nt, write_only<Vector, true>)

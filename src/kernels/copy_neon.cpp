@@ -24,6 +24,7 @@ struct Neon {
   [[gnu::always_inline]] static inline void stream(Byte* p, Register r) {
     asm volatile("stnp %q0, %q1, [%2]" : : "w"(r.val[0]), "w"(r.val[1]), "r"(p) : "memory");
   }
+  [[gnu::always_inline]] static inline void use(Register r) { asm volatile("" : : "w"(r.val[0]), "w"(r.val[1])); }
   /// A store with the non-temporal hint is ordered by a release as any other.
   [[gnu::always_inline]] static inline void fence() {}
 };

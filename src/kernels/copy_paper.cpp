@@ -24,30 +24,32 @@ void copy_tail(unsigned char* to, const unsigned char* from, std::size_t bytes) 
   for (std::size_t i = 0; i < bytes; ++i) *(to + i) = *static_cast<const volatile unsigned char*>(from + i);
 }
 
-void copy_odd_bytes(void* to, const void* from, std::size_t bytes) {
+/// What is left behind the last whole word; returns `to`.
+void* copy_odd_bytes(void* to, const void* from, std::size_t bytes) {
   const std::size_t whole = bytes / sizeof(Word) * sizeof(Word);
   copy_tail(static_cast<unsigned char*>(to) + whole, static_cast<const unsigned char*>(from) + whole,
             bytes - whole);
+  return to;
 }
 
 }  // namespace
 
-COREWISE_KEEP_LOOP void copy_naive(void* to, const void* from, std::size_t bytes) {
+COREWISE_KEEP_LOOP void* copy_naive(void* to, const void* from, std::size_t bytes) {
   Word* target = static_cast<Word*>(to);  // auto would lose the alignment of 1
   const Word* source = static_cast<const Word*>(from);
   for (std::size_t i = 0; i < bytes / sizeof(Word); ++i) target[i] = source[i];
-  copy_odd_bytes(to, from, bytes);
+  return copy_odd_bytes(to, from, bytes);
 }
 
-COREWISE_KEEP_LOOP void copy_read_allocate(void* to, const void* from, std::size_t bytes) {
+COREWISE_KEEP_LOOP void* copy_read_allocate(void* to, const void* from, std::size_t bytes) {
   const std::uint32_t zero = zero_in_memory;
   Word* target = static_cast<Word*>(to);  // auto would lose the alignment of 1
   const Word* source = static_cast<const Word*>(from);
   for (std::size_t i = 0; i < bytes / sizeof(Word); ++i) target[i] = source[i] + zero * target[i];
-  copy_odd_bytes(to, from, bytes);
+  return copy_odd_bytes(to, from, bytes);
 }
 
-COREWISE_KEEP_LOOP void copy_four_stream(void* to, const void* from, std::size_t bytes) {
+COREWISE_KEEP_LOOP void* copy_four_stream(void* to, const void* from, std::size_t bytes) {
   const std::uint32_t zero = zero_in_memory;
   Word* target = static_cast<Word*>(to);  // auto would lose the alignment of 1
   const Word* source = static_cast<const Word*>(from);
@@ -58,12 +60,14 @@ COREWISE_KEEP_LOOP void copy_four_stream(void* to, const void* from, std::size_t
     target[i + half] = source[i + half] + zero * target[i + half];
   }
   if (words % 2 != 0) target[words - 1] = source[words - 1];
-  copy_odd_bytes(to, from, bytes);
+  return copy_odd_bytes(to, from, bytes);
 }
 
 #if defined(__x86_64__)
-void copy_rep_movsb(void* to, const void* from, std::size_t bytes) {
-  asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+void* copy_rep_movsb(void* to, const void* from, std::size_t bytes) {
+  void* at = to;
+  asm volatile("rep movsb" : "+D"(at), "+S"(from), "+c"(bytes) : : "memory");
+  return to;
 }
 #endif
 

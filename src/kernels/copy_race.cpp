@@ -46,23 +46,47 @@ void read_lines(const unsigned char* memory, std::size_t bytes) {
   asm volatile("" : : "r"(sum));
 }
 
+template <class Copy>
+[[gnu::always_inline]] inline void repeat(Copy&& copy_once, void* to, std::size_t bytes, std::size_t times,
+                                          bool read_back) {
+  for (std::size_t i = 0; i < times; ++i) {
+    copy_once();
+    // No copy is left out, and none is moved.
+    asm volatile("" : : "r"(to) : "memory");
+    if (read_back) read_lines(static_cast<const unsigned char*>(to), bytes);
+  }
+}
+
+void repeat_kernel(CopyFunction run, void* to, const void* from, std::size_t bytes, std::size_t times,
+                   bool read_back) {
+  repeat([=] { run(to, from, bytes); }, to, bytes, times, read_back);
+}
+
+void repeat_memcpy(CopyFunction, void* to, const void* from, std::size_t bytes, std::size_t times, bool read_back) {
+  repeat([=] { std::memcpy(to, from, bytes); }, to, bytes, times, read_back);
+}
+
 template <Audience audience>
-void copy_for(void* to, const void* from, std::size_t bytes) {
-  copy(to, from, bytes, audience);
+void repeat_chosen(CopyFunction, void* to, const void* from, std::size_t bytes, std::size_t times, bool read_back) {
+  repeat([=] { copy(to, from, bytes, audience); }, to, bytes, times, read_back);
 }
 
 }  // namespace
 
+CopyContestant CopyContestant::of(CopyFunction run) {
+  return {run, run == copy_kernels().front().run ? repeat_memcpy : repeat_kernel};
+}
+
 CopyContestant CopyContestant::chosen(Audience audience) {
   switch (audience) {
     case Audience::self:
-      return {copy_for<Audience::self>};
+      return {nullptr, repeat_chosen<Audience::self>};
     case Audience::other_core_soon:
-      return {copy_for<Audience::other_core_soon>};
+      return {nullptr, repeat_chosen<Audience::other_core_soon>};
     case Audience::nobody_soon:
       break;
   }
-  return {copy_for<Audience::nobody_soon>};
+  return {nullptr, repeat_chosen<Audience::nobody_soon>};
 }
 
 std::unique_ptr<CopyRace> CopyRace::make(std::size_t largest, bool huge_pages) {
@@ -86,13 +110,10 @@ double CopyRace::sample(const CopyContestant& contestant, const CopyTrial& trial
   unsigned char* const source = memory_ + skipped;
   unsigned char* const target = source + apart_ + target_offset(trial.alignment);
   for (std::size_t i = 0; i < trial.bytes; i += 64) source[i] = static_cast<unsigned char>(stamp + i / 64);
-  contestant.run(target, source, trial.bytes);
+  contestant.repeat(contestant.run, target, source, trial.bytes, 1, false);
   const std::size_t repeats = repeats_for(trial);
   const Clock::time_point start = Clock::now();
-  for (std::size_t i = 0; i < repeats; ++i) {
-    contestant.run(target, source, trial.bytes);
-    if (trial.read_back) read_lines(target, trial.bytes);
-  }
+  contestant.repeat(contestant.run, target, source, trial.bytes, repeats, trial.read_back);
   return nanoseconds_since(start) / static_cast<double>(repeats);
 }
 

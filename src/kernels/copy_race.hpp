@@ -24,10 +24,15 @@ struct CopyTrial {
   std::size_t batch_bytes = std::size_t{1} << 20;  ///< short copies are repeated until so much is copied
 };
 
-/// A contestant: a kernel, or `copy` as it is tuned.
+/// A contestant: a kernel, or `copy` as it is tuned. memcpy is called, and `copy` is inline, as in a program.
 struct CopyContestant {
+  /// Copies so many times; reads every line of the target after each where wanted.
+  using Repeat = void (*)(CopyFunction run, void* to, const void* from, std::size_t bytes, std::size_t times,
+                          bool read_back);
   CopyFunction run = nullptr;
-  static CopyContestant of(const CopyKernel& kernel) { return {kernel.run}; }
+  Repeat repeat = nullptr;
+  static CopyContestant of(const CopyKernel& kernel) { return of(kernel.run); }
+  static CopyContestant of(CopyFunction run);
   /// `copy` for an audience, whatever the tuning says when it is called.
   static CopyContestant chosen(Audience audience);
 };

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -133,7 +134,7 @@ class Channel {
   void send(const MessageMethod& method, std::uint64_t sent) {
     if (method.way == MessageWay::direct) return ready_.set(sent + plan_.bytes);
     if (method.way == MessageWay::halves) {
-      const std::size_t half = first_half();
+      const std::size_t half = receivers_part(method);
       ready_.set(sent + half);
       method.in(target_.data() + half, source_.data() + half, plan_.bytes - half);
       return ready_.set(sent + plan_.bytes);
@@ -149,8 +150,9 @@ class Channel {
     const bool slotted = method.way == MessageWay::slot || method.way == MessageWay::pipeline;
     const Byte* from = slotted ? slot_.data() : source_.data();
     if (method.way == MessageWay::halves) {
-      ready_.await(message * plan_.bytes + first_half());
-      method.out(target_.data(), from, first_half());
+      const std::size_t part = receivers_part(method);
+      ready_.await(message * plan_.bytes + part);
+      method.out(target_.data(), from, part);
       ready_.await((message + 1) * plan_.bytes);
     } else {
       each_chunk(method, [&](std::size_t at, std::size_t bytes) {
@@ -169,7 +171,10 @@ class Channel {
   }
 
   /// Whole lines: no line is written by both.
-  std::size_t first_half() const { return plan_.bytes / 2 / line * line; }
+  std::size_t receivers_part(const MessageMethod& method) const {
+    const std::size_t senders = method.chunk == 0 ? plan_.bytes / 2 : std::min(method.chunk, plan_.bytes);
+    return (plan_.bytes - senders) / line * line;
+  }
 
   template <class Use>
   void each_chunk(const MessageMethod& method, Use&& use) const {
@@ -195,6 +200,17 @@ bool bind_this_thread(int processor) {
   return pthread_setaffinity_np(pthread_self(), sizeof(only), &only) == 0;
 }
 
+Status check_processors(int one, int other) {
+  const std::vector<int> usable = usable_processors();
+  for (const int processor : {one, other}) {
+    if (std::ranges::find(usable, processor) != usable.end()) continue;
+    std::string allowed;
+    for (const int known : usable) allowed.append(allowed.empty() ? "" : ", ").append(std::to_string(known));
+    return bad_field("", "processor", std::to_string(processor), allowed);
+  }
+  return {};
+}
+
 Status check(std::span<const MessageMethod> methods, const MessagePlan& plan) {
   if (plan.bytes == 0) return bad_field("", "bytes", "0", "1 and more");
   if (plan.rounds < 1 || plan.repeats < 1)
@@ -202,14 +218,24 @@ Status check(std::span<const MessageMethod> methods, const MessagePlan& plan) {
   for (const MessageMethod& method : methods)
     if (method.way == MessageWay::pipeline && method.chunk == 0)
       return bad_field("", "chunk", "0", "1 byte and more");
-  const std::vector<int> usable = usable_processors();
-  for (const int processor : {plan.sender, plan.receiver}) {
-    if (std::ranges::find(usable, processor) != usable.end()) continue;
-    std::string allowed;
-    for (const int known : usable) allowed.append(allowed.empty() ? "" : ", ").append(std::to_string(known));
-    return bad_field("", "processor", std::to_string(processor), allowed);
-  }
-  return {};
+  return check_processors(plan.sender, plan.receiver);
+}
+
+/// Two threads, each bound to its processor: none of the caller's.
+template <class One, class Other>
+Status run_bound(int one, One&& first, int other, Other&& second) {
+  std::atomic<bool> bound{true};
+  std::thread there([&] {
+    if (!bind_this_thread(other)) bound = false;
+    second();
+  });
+  std::thread here([&] {
+    if (!bind_this_thread(one)) bound = false;
+    first();
+  });
+  here.join();
+  there.join();
+  return bound ? Status() : Status(Code::io, "a thread could not be bound to its processor");
 }
 
 }  // namespace
@@ -230,22 +256,40 @@ Result<std::vector<std::vector<double>>> time_messages(std::span<const MessageMe
   Channel channel(methods, plan);
   if (!channel.has_memory()) return Status(Code::io, "no memory for messages of that size");
   std::vector<std::vector<double>> times(methods.size());
-  std::atomic<bool> bound{true};
-  std::thread receiver([&] {
-    if (!bind_this_thread(plan.receiver)) bound = false;
-    channel.run_receiver();
-  });
-  // A thread of its own: the caller's binding stays as it is.
-  std::thread sender([&] {
-    if (!bind_this_thread(plan.sender)) bound = false;
-    channel.run_sender(times);
-  });
-  sender.join();
-  receiver.join();
-  if (!bound) return Status(Code::io, "a thread could not be bound to its processor");
+  const auto send = [&] { channel.run_sender(times); };
+  const auto receive = [&] { channel.run_receiver(); };
+  if (Status status = run_bound(plan.sender, send, plan.receiver, receive); !status.ok()) return status;
   if (channel.wrong_lines() != 0)
     return Status(Code::io, std::to_string(channel.wrong_lines()) + " lines of messages arrived wrong");
   return times;
+}
+
+Result<double> core_to_core_ns(int one, int other) {
+  if (Status status = check_processors(one, other); !status.ok()) return status;
+  constexpr std::uint64_t rounds = 300;
+  constexpr int tries = 5;
+  Flag there;
+  Flag back;
+  double least = std::numeric_limits<double>::infinity();
+  const auto ask = [&] {
+    for (std::uint64_t attempt = 0; attempt < tries; ++attempt) {
+      const Clock::time_point start = Clock::now();
+      for (std::uint64_t i = attempt * rounds + 1; i <= (attempt + 1) * rounds; ++i) {
+        there.set(i);
+        back.await(i);
+      }
+      const double took = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+      least = std::min(least, took / (2.0 * rounds));
+    }
+  };
+  const auto answer = [&] {
+    for (std::uint64_t i = 1; i <= tries * rounds; ++i) {
+      there.await(i);
+      back.set(i);
+    }
+  };
+  if (Status status = run_bound(one, ask, other, answer); !status.ok()) return status;
+  return least;
 }
 
 }  // namespace corewise::probe

@@ -24,14 +24,14 @@ enum class MessageWay : std::uint8_t {
   slot,      ///< the sender copies all of it into a slot that both see, the receiver copies it out
   pipeline,  ///< the same chunk by chunk: the receiver copies out while the sender copies in
   direct,    ///< the receiver copies from the sender's memory: one copy
-  halves,    ///< one copy too: the sender copies the second half into the receiver's memory meanwhile
+  halves,    ///< one copy too: the sender copies the last part into the receiver's memory meanwhile
 };
 
 struct MessageMethod {
   MessageWay way = MessageWay::slot;
   kernels::CopyFunction in = nullptr;   ///< by the sender; not used by `direct`
   kernels::CopyFunction out = nullptr;  ///< by the receiver
-  std::size_t chunk = 0;                ///< bytes; `pipeline` only, at least 1
+  std::size_t chunk = 0;                ///< bytes; `pipeline`: at least 1; `halves`: the sender's part, 0: half
 };
 
 struct MessagePlan {
@@ -48,6 +48,10 @@ struct MessagePlan {
 /// not use, and where memory is short or a message arrived wrong.
 Result<std::vector<std::vector<double>>> time_messages(std::span<const MessageMethod> methods,
                                                        const MessagePlan& plan);
+
+/// Nanoseconds from one core to another: half of what a word takes there and back, the least of several tries.
+/// Where a hypervisor moves processors from die to die this changes several times. Errors as above.
+Result<double> core_to_core_ns(int one, int other);
 
 /// Processors that this process may use, rising.
 std::vector<int> usable_processors();

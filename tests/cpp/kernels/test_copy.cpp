@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <set>
 #include <string>
@@ -235,12 +237,51 @@ TEST(Copy, TheChoiceGoesBySizeAlignmentAndAudience) {
   EXPECT_EQ(chosen_copy(shifted, source, 1024, Audience::self).name, "four_stream");
   EXPECT_EQ(chosen_copy(same, source, 1024, Audience::nobody_soon).name, "read_allocate");
   EXPECT_EQ(chosen_copy(same, source, 1024, Audience::other_core_soon).name, "memcpy");
-  EXPECT_EQ(copy_tuned_from, 1U);
-  set_copy_tuning(*parse_copy_tuning("self.same=memcpy,naive@4096;other.aliasing=memcpy,naive@512,memcpy@1024"));
-  EXPECT_EQ(copy_tuned_from, 512U);
   set_copy_tuning({});
-  EXPECT_EQ(copy_tuned_from, static_cast<std::size_t>(-1));
   EXPECT_EQ(chosen_copy(same, source, 1024, Audience::self).name, "memcpy");
+}
+
+/// The entry that an inlined copy of so many bytes goes to.
+CopyFunction entry_of(Audience audience, std::size_t bytes) {
+  return (*detail::copy_entries.load())[static_cast<std::size_t>(audience)][std::bit_width(bytes) - 1];
+}
+
+TEST(Copy, WhereTheAlignmentSaysNothingTheKernelIsCalledAtOnce) {
+  const CopyFunction naive = find_copy_kernel("naive")->run;
+  const CopyFunction library = find_copy_kernel("memcpy")->run;
+  set_copy_tuning(
+      *parse_copy_tuning("self.same=memcpy,naive@256,memcpy@2048;self.shifted=memcpy,naive@256,memcpy@512;"
+                         "self.aliasing=memcpy,naive@256,memcpy@512"));
+  EXPECT_EQ(entry_of(Audience::self, 255), library);
+  EXPECT_EQ(entry_of(Audience::self, 256), naive);
+  EXPECT_EQ(entry_of(Audience::self, 511), naive);
+  EXPECT_NE(entry_of(Audience::self, 512), naive);
+  EXPECT_NE(entry_of(Audience::self, 512), library);
+  EXPECT_EQ(entry_of(Audience::self, 2048), library);
+  EXPECT_EQ(entry_of(Audience::nobody_soon, 256), library);
+  set_copy_tuning({});
+  EXPECT_EQ(entry_of(Audience::self, 512), library);
+}
+
+TEST(CopyBounds, ReadNothingButTheSourceAndWriteNothingButTheTarget) {
+  const CopyBounds* const bounds = copy_bounds();
+  if (bounds == nullptr) return;
+  const Walled source(2);
+  const Walled target(2);
+  std::memset(source.begin(), 7, 2 * 4096);
+  for (std::size_t bytes = 0; bytes <= 600; ++bytes)
+    for (const CopyFunction part : {bounds->read, bounds->write, bounds->write_past}) {
+      std::memset(target.begin(), untouched, 2 * 4096);
+      part(target.end() - bytes, source.end() - bytes, bytes);
+      ASSERT_TRUE(std::all_of(target.begin(), target.end() - bytes, [](auto byte) { return byte == untouched; }));
+      part(target.begin(), source.begin(), bytes);
+      const auto written = static_cast<std::size_t>(std::count(target.begin(), target.begin() + bytes, 7));
+      if (part == bounds->read) {
+        ASSERT_EQ(written, 0U);
+      } else if (bytes >= 128) {
+        ASSERT_GT(written + 64, bytes);  // all but ends that are no whole vectors
+      }
+    }
 }
 
 TEST(Copy, ATuningMayChangeWhileOthersCopy) {

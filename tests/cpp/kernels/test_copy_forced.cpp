@@ -90,6 +90,13 @@ Seen seen_in(const std::vector<std::uintptr_t>& places) {
   return seen;
 }
 
+/// Kernels that ran, but for memcpy: it is the library's own, and compilers call it for a word, too.
+std::vector<std::string_view> kernels_in(const Seen& seen) {
+  std::vector<std::string_view> kernels = seen.entered;
+  kernels.erase(std::remove(kernels.begin(), kernels.end(), "memcpy"), kernels.end());
+  return kernels;
+}
+
 class Forced : public ::testing::TestWithParam<const CopyKernel*> {
  protected:
   Forced() : from(bytes + 64, 3), to(bytes + 64, 0) {}
@@ -104,9 +111,14 @@ class Forced : public ::testing::TestWithParam<const CopyKernel*> {
 
   void expect_it_ran(const Seen& seen) const {
     const std::string_view name = GetParam()->name;
-    ASSERT_EQ(seen.entered.size(), 1U) << name;
-    EXPECT_EQ(seen.entered.front(), name);
-    if (name == "memcpy") return;  // whatever the library does
+    const std::vector<std::string_view> kernels = kernels_in(seen);
+    if (name == "memcpy") {
+      EXPECT_TRUE(kernels.empty());
+      EXPECT_FALSE(seen.entered.empty());
+      return;  // whatever the library does
+    }
+    ASSERT_EQ(kernels.size(), 1U) << name;
+    EXPECT_EQ(kernels.front(), name);
     EXPECT_EQ(seen.rep_movsb, name == "rep_movsb");
     EXPECT_EQ(seen.vectors_of_64, name.substr(0, 6) == "avx512");
     EXPECT_TRUE(seen.vectors_of_32 || name.substr(0, 4) != "avx2");
@@ -141,12 +153,7 @@ TEST_P(Forced, CopyRunsWhatTheTuningSays) {
   for (const Audience audience : {Audience::self, Audience::other_core_soon, Audience::nobody_soon}) {
     unsigned char* const target = to.data() + 1;
     const unsigned char* const source = from.data();
-    const Seen seen = seen_in(stepped([=] { copy(target, source, count, audience); }));
-    if (GetParam()->name == "memcpy") {
-      EXPECT_TRUE(seen.entered.empty());  // the library's own, without a step in between
-    } else {
-      expect_it_ran(seen);
-    }
+    expect_it_ran(seen_in(stepped([=] { copy(target, source, count, audience); })));
   }
   set_copy_tuning({});
 }
@@ -154,7 +161,8 @@ TEST_P(Forced, CopyRunsWhatTheTuningSays) {
 TEST(ForcedNone, ShortCopiesEnterNoKernel) {
   unsigned char source[128] = {9};
   unsigned char target[128] = {};
-  EXPECT_TRUE(seen_in(stepped([&] { copy(target, source, 128, Audience::self); })).entered.empty());
+  const Seen seen = seen_in(stepped([&] { copy(target, source, 128, Audience::self); }));
+  EXPECT_TRUE(kernels_in(seen).empty());
   EXPECT_EQ(target[0], 9);
 }
 

@@ -77,13 +77,14 @@ std::vector<int> called;
 std::vector<unsigned char> first_bytes;
 
 template <int number>
-void noted(void* to, const void* from, std::size_t bytes) {
+void* noted(void* to, const void* from, std::size_t bytes) {
   if (called.empty() || called.back() != number) called.push_back(number);
   first_bytes.push_back(*static_cast<const unsigned char*>(from));
-  std::memcpy(to, from, bytes);
+  return std::memcpy(to, from, bytes);
 }
 
-const CopyContestant three[] = {{noted<0>}, {noted<1>}, {noted<2>}};
+const CopyContestant three[] = {CopyContestant::of(noted<0>), CopyContestant::of(noted<1>),
+                                CopyContestant::of(noted<2>)};
 
 TEST(CopyRace, EveryRoundHasEveryContestantInAnotherOrder) {
   const std::unique_ptr<CopyRace> race = CopyRace::make(4096);
@@ -121,15 +122,15 @@ TEST(CopyRace, TheSourceIsRewrittenForEveryRound) {
 
 CopyAlignment seen_alignment = CopyAlignment::same;
 
-void look_at_alignment(void* to, const void* from, std::size_t bytes) {
+void* look_at_alignment(void* to, const void* from, std::size_t bytes) {
   seen_alignment = copy_alignment(to, from);
-  std::memcpy(to, from, bytes);
+  return std::memcpy(to, from, bytes);
 }
 
 TEST(CopyRace, BlocksLieAsTheTrialSays) {
   const std::unique_ptr<CopyRace> race = CopyRace::make(8192);
   ASSERT_NE(race, nullptr);
-  const CopyContestant contestant{look_at_alignment};
+  const CopyContestant contestant = CopyContestant::of(look_at_alignment);
   for (const CopyAlignment alignment : {CopyAlignment::same, CopyAlignment::shifted, CopyAlignment::aliasing}) {
     double time = 0;
     race->round({&contestant, 1}, {8192, alignment, true, 1}, 1, {&time, 1});

@@ -4,21 +4,23 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <atomic>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "probe/messages.hpp"
 
 namespace corewise::probe {
 namespace {
 
-void plain(void* to, const void* from, std::size_t bytes) {
-  std::memcpy(to, from, bytes);
+void* plain(void* to, const void* from, std::size_t bytes) {
+  return std::memcpy(to, from, bytes);
 }
 
 /// Leaves out the last byte's line: what a broken kernel might do.
-void short_of_a_line(void* to, const void* from, std::size_t bytes) {
-  if (bytes > 64) std::memcpy(to, from, bytes - 64);
+void* short_of_a_line(void* to, const void* from, std::size_t bytes) {
+  return bytes > 64 ? std::memcpy(to, from, bytes - 64) : to;
 }
 
 MessagePlan plan_of(std::size_t bytes) {
@@ -32,10 +34,9 @@ MessagePlan plan_of(std::size_t bytes) {
 }
 
 const MessageMethod every_way[] = {
-    {MessageWay::slot, plain, plain, 0},
-    {MessageWay::pipeline, plain, plain, 1000},
-    {MessageWay::direct, nullptr, plain, 0},
-    {MessageWay::halves, plain, plain, 0},
+    {MessageWay::slot, plain, plain, 0},      {MessageWay::pipeline, plain, plain, 1000},
+    {MessageWay::direct, nullptr, plain, 0},  {MessageWay::halves, plain, plain, 0},
+    {MessageWay::halves, plain, plain, 1000}, {MessageWay::halves, plain, plain, 1 << 20},
 };
 
 TEST(Messages, EveryWayDeliversEveryLineAtEverySize) {
@@ -70,6 +71,29 @@ TEST(Messages, OneProcessorIsEnough) {
   MessagePlan plan = plan_of(2048);
   plan.receiver = plan.sender;
   EXPECT_TRUE(time_messages(every_way, plan).ok());
+}
+
+TEST(Messages, TheSendersPartOfOneCopyByBothIsWhatIsAsked) {
+  static std::atomic<std::size_t> sent{0};
+  const auto counting = [](void* to, const void* from, std::size_t bytes) {
+    sent = bytes;
+    return std::memcpy(to, from, bytes);
+  };
+  for (const auto& [asked, expected] : {std::pair<std::size_t, std::size_t>{0, 2048}, {1024, 1024}, {100, 128}}) {
+    const MessageMethod method{MessageWay::halves, counting, plain, asked};
+    EXPECT_TRUE(time_messages({&method, 1}, plan_of(4096)).ok());
+    EXPECT_EQ(sent, expected);  // whole lines: none is written by both
+  }
+}
+
+TEST(CoreToCore, IsATimeOfUsableProcessors) {
+  const int first = usable_processors().front();
+  const Result<double> time = core_to_core_ns(first, usable_processors().back());
+  ASSERT_TRUE(time.ok());
+  EXPECT_GT(time.value(), 0);
+  EXPECT_LT(time.value(), 1e9);
+  EXPECT_TRUE(core_to_core_ns(first, first).ok());
+  EXPECT_FALSE(core_to_core_ns(first, 1 << 20).ok());
 }
 
 TEST(Messages, TheCallersBindingStays) {
