@@ -104,23 +104,54 @@ COREWISE_INLINE typename Lane::Mask first_lanes(std::int64_t bytes) {
   return static_cast<typename Lane::Mask>(_bzhi_u64(~std::uint64_t{0}, static_cast<unsigned>(bytes / Lane::bytes)));
 }
 
+/// Members to move first so that no vector of memory crosses lines; fewer than a group.
+COREWISE_INLINE std::int64_t members_to_a_line(const std::byte* vector, const Window& window,
+                                               std::int64_t members) {
+  if (window.line_shift < 0 || members < 4 * window.group) {
+    return 0;
+  }
+  const std::uintptr_t missing = -reinterpret_cast<std::uintptr_t>(vector) % kWindowBytes;
+  const auto head = static_cast<std::int64_t>(missing >> window.line_shift);
+  return static_cast<std::uintptr_t>(head) << window.line_shift == missing ? head : 0;
+}
+
+/// Calls `whole(items, packed)` for every group and `part(items, packed, members)` for what is none.
+template <class Items, class Stream, class Whole, class Part>
+COREWISE_INLINE void for_groups(Items items, Stream packed, const Window& window, std::int64_t members,
+                                const Whole& whole, const Part& part) {
+  const std::int64_t bytes = window.group * window.unit;
+  const std::int64_t step = window.group * window.stride;
+  items += window.begin;
+  if (const std::int64_t head = members_to_a_line(items, window, members); head > 0) {
+    part(items, packed, head);
+    items += head * window.stride;
+    packed += head * window.unit;
+    members -= head;
+  }
+  for (; members >= window.group; members -= window.group, items += step, packed += bytes) {
+    whole(items, packed);
+  }
+  if (members > 0) {
+    part(items, packed, members);
+  }
+}
+
 template <class Lane, std::size_t vectors>
 void pack_window(std::byte* packed, const std::byte* items, const Window& window, std::int64_t members) {
   __m512i index[vectors];
   load_tables(index, window.gather);
   const Window::Lanes data = window.data[static_cast<std::size_t>(window.group)];
   const Window::Lanes from = window.packed;
-  const std::int64_t bytes = window.group * window.unit;
-  const std::int64_t step = window.group * window.stride;
-  const auto whole = first_lanes<Lane>(bytes);
-  items += window.begin;
-  for (; members >= window.group; members -= window.group, items += step, packed += bytes) {
-    Lane::store(packed, whole, gathered<Lane, vectors>(items, data, index, from));
-  }
-  if (members > 0) {
-    Lane::store(packed, first_lanes<Lane>(members * window.unit),
-                gathered<Lane, vectors>(items, window.data[static_cast<std::size_t>(members)], index, from));
-  }
+  const auto lanes = first_lanes<Lane>(window.group * window.unit);
+  for_groups(
+      items, packed, window, members,
+      [&](const std::byte* at, std::byte* to) {
+        Lane::store(to, lanes, gathered<Lane, vectors>(at, data, index, from));
+      },
+      [&](const std::byte* at, std::byte* to, std::int64_t some) {
+        Lane::store(to, first_lanes<Lane>(some * window.unit),
+                    gathered<Lane, vectors>(at, window.data[static_cast<std::size_t>(some)], index, from));
+      });
 }
 
 template <class Lane, std::size_t vectors>
@@ -136,17 +167,16 @@ void unpack_window(std::byte* items, const std::byte* packed, const Window& wind
   __m512i index[vectors];
   load_tables(index, window.scatter);
   const Window::Lanes data = window.data[static_cast<std::size_t>(window.group)];
-  const std::int64_t bytes = window.group * window.unit;
-  const std::int64_t step = window.group * window.stride;
-  const auto whole = first_lanes<Lane>(bytes);
-  items += window.begin;
-  for (; members >= window.group; members -= window.group, items += step, packed += bytes) {
-    scattered<Lane, vectors>(items, data, index, Lane::load(whole, packed));
-  }
-  if (members > 0) {
-    scattered<Lane, vectors>(items, window.data[static_cast<std::size_t>(members)], index,
-                             Lane::load(first_lanes<Lane>(members * window.unit), packed));
-  }
+  const auto lanes = first_lanes<Lane>(window.group * window.unit);
+  for_groups(
+      items, packed, window, members,
+      [&](std::byte* at, const std::byte* from) {
+        scattered<Lane, vectors>(at, data, index, Lane::load(lanes, from));
+      },
+      [&](std::byte* at, const std::byte* from, std::int64_t some) {
+        scattered<Lane, vectors>(at, window.data[static_cast<std::size_t>(some)], index,
+                                 Lane::load(first_lanes<Lane>(some * window.unit), from));
+      });
 }
 
 // Windows of byte lanes: a packed vector has 16.
@@ -172,16 +202,14 @@ void pack_bytes(std::byte* packed, const std::byte* items, const Window& window,
   __m512i index[vectors];
   load_tables(index, window.gather);
   const Window::Lanes data = window.data[static_cast<std::size_t>(window.group)];
-  const std::int64_t bytes = window.group * window.unit;
-  const std::int64_t step = window.group * window.stride;
-  items += window.begin;
-  for (; members >= window.group; members -= window.group, items += step, packed += bytes) {
-    _mm_mask_storeu_epi8(packed, first_bytes(bytes), gathered_bytes(items, data, index));
-  }
-  if (members > 0) {
-    _mm_mask_storeu_epi8(packed, first_bytes(members * window.unit),
-                         gathered_bytes(items, window.data[static_cast<std::size_t>(members)], index));
-  }
+  const __mmask16 whole = first_bytes(window.group * window.unit);
+  for_groups(
+      items, packed, window, members,
+      [&](const std::byte* at, std::byte* to) { _mm_mask_storeu_epi8(to, whole, gathered_bytes(at, data, index)); },
+      [&](const std::byte* at, std::byte* to, std::int64_t some) {
+        _mm_mask_storeu_epi8(to, first_bytes(some * window.unit),
+                             gathered_bytes(at, window.data[static_cast<std::size_t>(some)], index));
+      });
 }
 
 template <std::size_t vectors>
@@ -198,16 +226,16 @@ void unpack_bytes(std::byte* items, const std::byte* packed, const Window& windo
   __m512i index[vectors];
   load_tables(index, window.scatter);
   const Window::Lanes data = window.data[static_cast<std::size_t>(window.group)];
-  const std::int64_t bytes = window.group * window.unit;
-  const std::int64_t step = window.group * window.stride;
-  items += window.begin;
-  for (; members >= window.group; members -= window.group, items += step, packed += bytes) {
-    scattered_bytes(items, data, index, _mm_maskz_loadu_epi8(first_bytes(bytes), packed));
-  }
-  if (members > 0) {
-    scattered_bytes(items, window.data[static_cast<std::size_t>(members)], index,
-                    _mm_maskz_loadu_epi8(first_bytes(members * window.unit), packed));
-  }
+  const __mmask16 whole = first_bytes(window.group * window.unit);
+  for_groups(
+      items, packed, window, members,
+      [&](std::byte* at, const std::byte* from) {
+        scattered_bytes(at, data, index, _mm_maskz_loadu_epi8(whole, from));
+      },
+      [&](std::byte* at, const std::byte* from, std::int64_t some) {
+        scattered_bytes(at, window.data[static_cast<std::size_t>(some)], index,
+                        _mm_maskz_loadu_epi8(first_bytes(some * window.unit), from));
+      });
 }
 
 template <std::size_t... more>

@@ -353,10 +353,13 @@ void run_shared(const PackPlan::Program& program, Items items, std::int64_t coun
 }
 
 template <bool packing, class Items, class Stream>
-void run_any(const PackPlan::Program& program, Items items, std::int64_t count, std::int64_t from, Stream stream,
-             std::size_t bytes, PackedBuffer buffer) {
-  (buffer == PackedBuffer::shared ? run_shared<packing, Items, Stream>
-                                  : run_plan<packing, Items, Stream>)(program, items, count, from, stream, bytes);
+inline void run_any(const PackPlan::Program& program, Items items, std::int64_t count, std::int64_t from,
+                    Stream stream, std::size_t bytes, PackedBuffer buffer) {
+  if (buffer == PackedBuffer::own) [[likely]] {
+    run_plan<packing>(program, items, count, from, stream, bytes);
+  } else {
+    run_shared<packing>(program, items, count, from, stream, bytes);
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "kernels/pack_window.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -106,6 +107,10 @@ std::unique_ptr<const Window> make_window(std::span<const Piece> pieces, std::in
     if (window->vectors <= limits.most_vectors) {
       break;
     }
+  }
+  constexpr std::int64_t kLine = 64;
+  if (stride > 0 && kLine % stride == 0 && window->group * stride % kLine == 0) {
+    window->line_shift = std::countr_zero(static_cast<std::uint64_t>(stride));
   }
   window->pieces = window->group * static_cast<std::int64_t>(pieces.size());
   if (window->vectors >= window->pieces || !place_lanes(*window, pieces, limits.vector_bytes)) {

@@ -28,6 +28,7 @@ struct Window {
   std::int64_t stride = 0;   ///< from member to member
   std::int64_t pieces = 0;   ///< of a group
   std::int64_t begin = 0;    ///< from the first member of a group to the first vector
+  int line_shift = -1;  ///< log2 of the stride, if moving some members first makes all vectors begin with lines
 
   using Lanes = std::array<std::uint64_t, kWindowVectors>;
   /// By members of a group: the lanes of each vector that are data (bit sets).
