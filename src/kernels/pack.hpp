@@ -80,15 +80,19 @@ class PackPlan {
   friend void copy_items(const PackPlan&, const void*, std::int64_t, const PackPlan&, void*, std::int64_t);
 };
 
-/// What moving lines between two cores costs, counted in lines that a reader streams.
+/// What it costs to bring strided data from one core to another, per 64 bytes of data and in any one unit:
+/// measured on the host at hand by probe/stage_costs.hpp. `*_page` is paid per page of 4096 bytes that the data lie
+/// in.
 struct StageCosts {
-  double lines_by_stage = 2.1;  ///< a stage, per line of data: moved to its writer, moved to its reader, and packed
-  double lines_per_page = 4;    ///< a page whose lines no hardware fetches ahead
+  double direct_line = 0;  ///< the reader copies from where the data lie: per line that it touches
+  double direct_page = 0;
+  double stage_line = 0;  ///< the owner packs into a stage, the reader unpacks from it
+  double stage_page = 0;
 };
 
 /// Whether items in another core's cache had better be packed by their owner into a stage than read from where they
 /// lie, which moves 1 / line_density lines for every line of data.
-bool owner_packs(const PackPlan& plan, const StageCosts& costs = {});
+bool owner_packs(const PackPlan& plan, const StageCosts& costs);
 
 /// Whether loops of plans compiled from now on are chosen by timing them, once per process and class of block
 /// lengths (some 0.1 ms each; pack_choice.hpp). On unless built with a sanitizer; off, each set's first loop is

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 
 #include "kernels/pack_program.hpp"
 
@@ -36,11 +37,50 @@ void copy_blocks(const Node& from, const std::byte* source, const PackPlan& to, 
   }
 }
 
+constexpr std::int64_t kLine = 64, kPage = 4096;
+
+/// Whether hardware fetches nothing ahead and a block may lie in two lines: processors then wait for every store
+/// that begins in one line and ends in another, unless both have been asked for.
+bool far_apart(const Pairs& shape) {
+  return std::min(std::abs(shape.to_stride), std::abs(shape.from_stride)) >= kPage && 2 * shape.block > kLine;
+}
+
+/// The first and the last line of some blocks; addresses only, nothing is read.
+template <int write>
+void ask_for_blocks(const std::byte* first, std::int64_t stride, std::int64_t block, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::byte* const each = first + i * stride;
+    __builtin_prefetch(each, write);
+    __builtin_prefetch(each + block - 1, write);
+  }
+}
+
+/// Block by block; where they are far apart the next ones' lines come while some are copied.
+void copy_pairs(CopyPairs copy, std::byte* to, const std::byte* from, const Pairs& shape) {
+  constexpr std::int64_t kSome = 8;
+  if (!far_apart(shape)) {
+    return copy(to, from, shape);
+  }
+  const auto ask = [&](std::int64_t at) {
+    const std::int64_t some = std::min(kSome, shape.count - at);
+    ask_for_blocks<0>(from + at * shape.from_stride, shape.from_stride, shape.block, some);
+    ask_for_blocks<1>(to + at * shape.to_stride, shape.to_stride, shape.block, some);
+  };
+  ask(0);
+  for (std::int64_t at = 0; at < shape.count; at += kSome) {
+    Pairs part = shape;
+    part.count = std::min(kSome, shape.count - at);
+    ask(at + kSome);
+    copy(to + at * shape.to_stride, from + at * shape.from_stride, part);
+  }
+}
+
 }  // namespace
 
 bool owner_packs(const PackPlan& plan, const StageCosts& costs) {
-  const double direct = 1 / std::max(plan.line_density(), 1e-9) + costs.lines_per_page * plan.pages_per_line();
-  return direct > costs.lines_by_stage;
+  const double lines = 1 / std::max(plan.line_density(), 1e-9);
+  const double pages = plan.pages_per_line();
+  return costs.direct_line * lines + costs.direct_page * pages > costs.stage_line + costs.stage_page * pages;
 }
 
 void copy_items(const PackPlan& from, const void* source, std::int64_t source_count, const PackPlan& to,
@@ -59,8 +99,8 @@ void copy_items(const PackPlan& from, const void* source, std::int64_t source_co
     from.pack(source, source_count, 0, places, static_cast<std::size_t>(bytes));
   } else if (same_blocks(reader, writer)) {
     const Node& root = reader.root;
-    reader.chooser->set().pairs(root.unit)(places, items,
-                                           {root.unit, writer.root.stride, root.stride, bytes / root.unit});
+    copy_pairs(reader.chooser->set().pairs(root.unit), places, items,
+               {root.unit, writer.root.stride, root.stride, bytes / root.unit});
   } else if (reader.root.kind == Node::Kind::row && reader.root.unit >= kLongRun) {
     copy_blocks(reader.root, items, to, target, target_count, bytes);
   } else {

@@ -445,13 +445,33 @@ TEST(PackPlan, Facts) {
 }
 
 TEST(PackPlan, TheOwnerPacksWhatIsSparseInLinesOrPages) {
-  EXPECT_FALSE(owner_packs(PackPlan::compile(run(64), 128)));
-  EXPECT_FALSE(owner_packs(PackPlan::compile(run(256), 4160)));
-  EXPECT_TRUE(owner_packs(PackPlan::compile(run(8), 64)));
-  EXPECT_TRUE(owner_packs(PackPlan::compile(run(8), 4160)));
-  EXPECT_TRUE(owner_packs(PackPlan::compile(run(32), 4160)));
-  EXPECT_FALSE(owner_packs(PackPlan::compile(run(8), 64), {1000, 0}));
-  EXPECT_TRUE(owner_packs(PackPlan::compile(run(64), 128), {0.5, 0}));
+  const StageCosts costs{1, 4, 2, 1};
+  EXPECT_FALSE(owner_packs(PackPlan::compile(run(64), 128), costs));
+  EXPECT_FALSE(owner_packs(PackPlan::compile(run(256), 4160), costs));
+  EXPECT_TRUE(owner_packs(PackPlan::compile(run(8), 64), costs));
+  EXPECT_TRUE(owner_packs(PackPlan::compile(run(8), 4160), costs));
+  EXPECT_TRUE(owner_packs(PackPlan::compile(run(32), 4160), costs));
+  EXPECT_FALSE(owner_packs(PackPlan::compile(run(8), 64), {1, 4, 1000, 0}));
+  EXPECT_TRUE(owner_packs(PackPlan::compile(run(64), 128), {1, 0, 0.5, 0}));
+  // A page costs both ways: what decides is the difference.
+  EXPECT_FALSE(owner_packs(PackPlan::compile(run(8), 4160), {1, 4, 2, 5}));
+}
+
+TEST(PackPlan, CopiesBlocksThatLieInPagesOfTheirOwn) {
+  constexpr std::int64_t kBlocks = 21, kFrom = 4160, kTo = 5003;
+  for (const std::int64_t block : {33, 64, 100, 256}) {
+    const PackPlan from = PackPlan::compile(repeat(kBlocks, kFrom, run(block)), kBlocks * kFrom);
+    const PackPlan to = PackPlan::compile(repeat(kBlocks, kTo, run(block)), kBlocks * kTo);
+    std::vector<unsigned char> source(kBlocks * kFrom), target(kBlocks * kTo, kUntouched), wanted = target;
+    for (std::size_t i = 0; i < source.size(); ++i) {
+      source[i] = static_cast<unsigned char>(i * 7 + i / 251);
+    }
+    for (std::int64_t i = 0; i < kBlocks; ++i) {
+      std::copy_n(source.begin() + i * kFrom, block, wanted.begin() + i * kTo);
+    }
+    copy_items(from, source.data(), 1, to, target.data(), 1);
+    EXPECT_EQ(target, wanted) << block;
+  }
 }
 
 TEST(PackPlan, WithoutData) {
