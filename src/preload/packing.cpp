@@ -15,6 +15,7 @@
 namespace corewise::preload::packing {
 
 std::atomic<bool> active{false};
+std::atomic<bool> many_threads{true};
 
 namespace {
 
@@ -186,6 +187,9 @@ bool gpu_present() {
 
 void begin() {
   if (mode() == Mode::off || active.load(std::memory_order_relaxed)) return;
+  int level = MPI_THREAD_MULTIPLE;
+  CW_NEXT(MPI_Query_thread)(&level);
+  many_threads.store(level == MPI_THREAD_MULTIPLE, std::memory_order_relaxed);
   active.store(packs_plain_bytes(), std::memory_order_release);
 }
 

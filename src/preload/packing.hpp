@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
 #include "kernels/packing_cost.hpp"
 #include "preload/mpi_api.hpp"
@@ -37,6 +38,25 @@ Function* next(const char* name) {
 
 /// How messages are chosen, by the knob COREWISE_PACKING.
 enum class Mode : std::uint8_t { off, always, costs };
+
+/// Whether several threads may call MPI at once.
+extern std::atomic<bool> many_threads;
+
+/// A lock that is taken only where several threads may call MPI at once.
+class Guard {
+ public:
+  explicit Guard(std::mutex& lock) : lock_(many_threads.load(std::memory_order_relaxed) ? &lock : nullptr) {
+    if (lock_ != nullptr) lock_->lock();
+  }
+  ~Guard() {
+    if (lock_ != nullptr) lock_->unlock();
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  std::mutex* lock_;
+};
 
 extern std::atomic<bool> active;  ///< between MPI_Init and the end of MPI_Finalize, where the mode is not `off`
 Mode mode();

@@ -4,12 +4,13 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdlib>
 #include <mutex>
 
-#include "preload/mpi_api.hpp"
+#include "preload/packing.hpp"
 
 namespace corewise::preload::packing {
 namespace {
@@ -45,8 +46,12 @@ void free_memory(void* memory, std::size_t size) {
   munmap(memory, size + kBehind);
 }
 #else
+constexpr std::size_t kHugePage = std::size_t{1} << 21;
+
 void* fresh_memory(std::size_t size) {
-  return std::aligned_alloc(kLeast, size);
+  void* memory = std::aligned_alloc(std::min(size, kHugePage), size);
+  if (memory != nullptr && size >= kHugePage) madvise(memory, size, MADV_HUGEPAGE);
+  return memory;
 }
 void free_memory(void* memory, std::size_t) {
   std::free(memory);
@@ -59,7 +64,7 @@ void* take_memory(std::size_t bytes) {
   const std::size_t size = rounded(bytes);
   Free*& head = kept[static_cast<std::size_t>(std::countr_zero(size))];
   {
-    const std::lock_guard guard(lock);
+    const Guard guard(lock);
     if (used_bytes + size > kMostInUse) return nullptr;
     used_bytes += size;
     if (head != nullptr) {
@@ -69,7 +74,7 @@ void* take_memory(std::size_t bytes) {
   }
   void* memory = fresh_memory(size);
   if (memory != nullptr) return memory;
-  const std::lock_guard guard(lock);
+  const Guard guard(lock);
   used_bytes -= size;
   return nullptr;
 }
@@ -78,7 +83,7 @@ void give_memory(void* memory, std::size_t bytes) {
   const std::size_t size = rounded(bytes);
   Free*& head = kept[static_cast<std::size_t>(std::countr_zero(size))];
   {
-    const std::lock_guard guard(lock);
+    const Guard guard(lock);
     used_bytes -= size;
     if (kept_bytes + size <= kMostKept) {
       kept_bytes += size;

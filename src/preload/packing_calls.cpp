@@ -19,11 +19,19 @@ bool taken(Type& type, const void* items, std::int64_t count, PackingUse use, in
   if (count <= 0 || count > kMostBytes / type.size) return false;
   if (items == nullptr && type.true_lb < kLeastAddress) return false;  // MPI says what is wrong with it
   const auto bytes = static_cast<std::int64_t>(bytes_of(type, count));
-  if (count == 1 && type.mean_run >= static_cast<double>(type.size)) return false;
+  if (type.plain || (count == 1 && type.mean_run >= static_cast<double>(type.size))) return false;
   if (mode() != Mode::always && !kernels::packed_by_us(costs(), use, {bytes, type.mean_run, type.lines}))
     return false;
   type.messages.fetch_add(1, std::memory_order_relaxed);
   return !gpu_present();
+}
+
+char* plain_bytes(const Type& type, const void* items, std::int64_t count, std::int64_t most, std::int64_t& bytes) {
+  if (count <= 0 || count > most / type.size) return nullptr;
+  if (items == nullptr && type.true_lb < kLeastAddress) return nullptr;
+  bytes = type.size * count;
+  return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(items) +
+                                 static_cast<std::uintptr_t>(type.true_lb));
 }
 
 int posted_send(int code, std::unique_ptr<Pending> pending, MPI_Request request) {

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <limits>
 #include <memory>
 
 #include "preload/packing_requests.hpp"
@@ -19,6 +20,24 @@ inline std::size_t bytes_of(const Type& type, std::int64_t count) {
   return static_cast<std::size_t>(type.size * count);
 }
 
+/// The address of a message that is handed on as bytes where it lies, and how many; null where it is not: its type
+/// is another, or MPI has something to say about it.
+char* plain_bytes(const Type& type, const void* items, std::int64_t count, std::int64_t most, std::int64_t& bytes);
+
+/// Makes the arguments of a message those of its bytes, where they lie in one run.
+template <class Pointer, class Count>
+bool made_plain(const Type& type, Pointer*& buf, Count& count, MPI_Datatype& datatype) {
+  std::int64_t bytes = 0;
+  if (!type.plain) [[likely]]
+    return false;
+  char* at = plain_bytes(type, buf, count, std::numeric_limits<Count>::max(), bytes);
+  if (at == nullptr) return false;
+  buf = at;
+  count = static_cast<Count>(bytes);
+  datatype = MPI_PACKED;
+  return true;
+}
+
 /// A message on its way out: packed, where it is ours.
 class Outgoing {
  public:
@@ -26,7 +45,8 @@ class Outgoing {
     hold(type);
     if (!taken(type, items, count, PackingUse::send, peer)) return;
     buffer_ = Buffer(bytes_of(type, count));
-    if (buffer_.get() != nullptr && packed_now) type.plan().pack(items, count, 0, buffer_.get(), buffer_.bytes());
+    if (buffer_.get() != nullptr && packed_now)
+      type.plan().pack(items, count, 0, buffer_.get(), buffer_.bytes(), kernels::PackedBuffer::shared);
   }
   ~Outgoing() { release(&type_); }
   Outgoing(const Outgoing&) = delete;
@@ -53,7 +73,7 @@ class Incoming {
   Buffer& buffer() { return buffer_; }
   void unpack(const MPI_Status& status) {
     const std::size_t bytes = std::min(received_bytes(status), buffer_.bytes());
-    type_.plan().unpack(items_, count_, 0, buffer_.get(), bytes);
+    type_.plan().unpack(items_, count_, 0, buffer_.get(), bytes, kernels::PackedBuffer::shared);
   }
 
  private:
@@ -88,7 +108,7 @@ int progress(Next next, Arguments... arguments) {
 template <class Next, class Count>
 int send(Next next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   Type* type = packed_type(datatype);
-  if (type == nullptr) [[likely]]
+  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, dest, tag, comm);
   Outgoing message(*type, buf, count, dest);
   if (!message.ours()) return next(buf, count, datatype, dest, tag, comm);
@@ -103,7 +123,7 @@ template <class Next, class Count>
 int post_send(Next next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
               MPI_Request* request) {
   Type* type = packed_type(datatype);
-  if (type == nullptr) [[likely]]
+  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, dest, tag, comm, request);
   Outgoing message(*type, buf, count, dest);
   if (!message.ours()) return next(buf, count, datatype, dest, tag, comm, request);
@@ -121,7 +141,7 @@ template <class Next, class Count>
 int init_send(Next next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
               MPI_Request* request) {
   Type* type = packed_type(datatype);
-  if (type == nullptr) [[likely]]
+  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, dest, tag, comm, request);
   Outgoing message(*type, buf, count, dest, false);
   if (!message.ours()) return next(buf, count, datatype, dest, tag, comm, request);
@@ -138,7 +158,7 @@ template <class Next, class Count>
 int receive(Next next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
             MPI_Status* status) {
   Type* type = packed_type(datatype);
-  if (type == nullptr) [[likely]]
+  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, source, tag, comm, status);
   Incoming message(*type, buf, count, source);
   if (!message.ours()) return next(buf, count, datatype, source, tag, comm, status);
@@ -154,7 +174,7 @@ template <class Next, class Count>
 int post_receive(Next next, bool persistent, void* buf, Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Request* request) {
   Type* type = packed_type(datatype);
-  if (type == nullptr) [[likely]]
+  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, source, tag, comm, request);
   Incoming message(*type, buf, count, source);
   if (!message.ours()) return next(buf, count, datatype, source, tag, comm, request);
@@ -169,7 +189,7 @@ template <class Next, class Count>
 int receive_message(Next next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
                     MPI_Status* status) {
   Type* type = packed_type(datatype);
-  if (type == nullptr) [[likely]]
+  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, message, status);
   Incoming incoming(*type, buf, count, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0);
   if (!incoming.ours()) return next(buf, count, datatype, message, status);
@@ -184,7 +204,7 @@ template <class Next, class Count>
 int post_receive_message(Next next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
                          MPI_Request* request) {
   Type* type = packed_type(datatype);
-  if (type == nullptr) [[likely]]
+  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, message, request);
   Incoming incoming(*type, buf, count, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0);
   if (!incoming.ours()) return next(buf, count, datatype, message, request);
@@ -205,6 +225,8 @@ int send_receive(Next next, const void* sendbuf, Count sendcount, MPI_Datatype s
   if (out == nullptr && in == nullptr) [[likely]]
     return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
                 status);
+  if (out != nullptr && made_plain(*out, sendbuf, sendcount, sendtype)) out = nullptr;
+  if (in != nullptr && made_plain(*in, recvbuf, recvcount, recvtype)) in = nullptr;
   std::optional<Outgoing> outgoing;
   std::optional<Incoming> incoming;
   if (out != nullptr) outgoing.emplace(*out, sendbuf, sendcount, dest);
@@ -229,12 +251,12 @@ template <class Next, class Count>
 int send_receive_replace(Next next, void* buf, Count count, MPI_Datatype datatype, int dest, int sendtag,
                          int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   Type* type = packed_type(datatype);
-  if (type == nullptr) [[likely]]
+  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
   Incoming message(*type, buf, count, source);
   if (!message.ours()) return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
   const Buffer& packed = message.buffer();
-  type->plan().pack(buf, count, 0, packed.get(), packed.bytes());
+  type->plan().pack(buf, count, 0, packed.get(), packed.bytes(), kernels::PackedBuffer::shared);
   const SeenStatus seen(status);
   const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, dest, sendtag, source,
                         recvtag, comm, seen.get());

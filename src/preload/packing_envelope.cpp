@@ -109,6 +109,14 @@ bool read_bounds(MPI_Datatype type, Bounds& bounds) {
          CW_NEXT(MPI_Type_get_true_extent_x)(type, &bounds.true_lb, &bounds.true_extent) == MPI_SUCCESS;
 }
 
+/// MPI pads a struct to the alignment of its predefined types, which we do not know of all: its extent is MPI's word.
+Datatype padded(const Datatype& ours, const Bounds& theirs) {
+  constexpr std::int64_t kMostAlignment = 16;
+  const std::int64_t padding = theirs.extent - ours.extent;
+  if (padding <= 0 || padding >= kMostAlignment || ours.lb != theirs.lb) return ours;
+  return kernels::resized(ours, theirs.lb, theirs.extent);
+}
+
 bool agrees(const Datatype& ours, const Bounds& theirs) {
   if (ours.size != theirs.size || ours.lb != theirs.lb || ours.extent != theirs.extent) return false;
   return ours.size == 0 || (ours.true_lb == theirs.true_lb && ours.true_extent == theirs.true_extent);
@@ -222,7 +230,9 @@ std::optional<Datatype> read(MPI_Datatype type, int depth) {
     made = std::nullopt;
   }
   free_types(contents.types);
-  if (!made || !read_bounds(type, bounds) || !agrees(*made, bounds)) return std::nullopt;
+  if (!made || !read_bounds(type, bounds)) return std::nullopt;
+  made = padded(*made, bounds);
+  if (!agrees(*made, bounds)) return std::nullopt;
   return made;
 }
 

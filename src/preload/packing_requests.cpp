@@ -37,20 +37,20 @@ Pending* look_up(MPI_Request request) {
 }
 
 Pending* find(MPI_Request request) {
-  const std::lock_guard guard(lock);
+  const Guard guard(lock);
   return look_up(request);
 }
 
 void put_in(Pending* pending, MPI_Request request) {
   pending->request = request;
-  const std::lock_guard guard(lock);
+  const Guard guard(lock);
   Pending*& head = bucket_of(request);
   pending->next = head;
   head = pending;
 }
 
 void take_out(Pending* pending) {
-  const std::lock_guard guard(lock);
+  const Guard guard(lock);
   Pending** link = &bucket_of(pending->request);
   while (*link != pending) link = &(*link)->next;
   *link = pending->next;
@@ -72,7 +72,8 @@ bool is_active_receive(const Pending& pending) {
 void arrive(Pending& pending, const MPI_Status& status) {
   if (!is_active_receive(pending)) return;
   const std::size_t bytes = std::min(received_bytes(status), pending.packed.bytes());
-  pending.type->plan().unpack(pending.items, pending.count, 0, pending.packed.get(), bytes);
+  pending.type->plan().unpack(pending.items, pending.count, 0, pending.packed.get(), bytes,
+                              kernels::PackedBuffer::shared);
   pending.unpacked = true;
 }
 
@@ -96,7 +97,7 @@ class Entries {
     const auto n = static_cast<std::size_t>(std::max(count, 0));
     if (n > few_.size()) many_.reset(new Pending*[n]);
     found_ = n > few_.size() ? many_.get() : few_.data();
-    const std::lock_guard guard(lock);
+    const Guard guard(lock);
     for (std::size_t i = 0; i < n; ++i) {
       found_[i] = look_up(requests[i]);
       any_ = any_ || found_[i] != nullptr;
@@ -187,13 +188,13 @@ bool test_freed(Pending& pending) {
 void test_all_freed() {
   std::vector<Pending*> mine;
   {
-    const std::lock_guard guard(lock);
+    const Guard guard(lock);
     if (freed.empty()) return;
     mine.swap(freed);
   }
   const auto still = std::partition(mine.begin(), mine.end(), [](Pending* each) { return !test_freed(*each); });
   std::for_each(still, mine.end(), delete_freed);
-  const std::lock_guard guard(lock);
+  const Guard guard(lock);
   freed.insert(freed.end(), mine.begin(), still);
 }
 
@@ -204,7 +205,8 @@ Pending* before_start(MPI_Request request) {
   Pending* pending = find(request);
   if (pending == nullptr) return nullptr;
   if (pending->kind == Pending::Kind::send)
-    pending->type->plan().pack(pending->items, pending->count, 0, pending->packed.get(), pending->packed.bytes());
+    pending->type->plan().pack(pending->items, pending->count, 0, pending->packed.get(), pending->packed.bytes(),
+                               kernels::PackedBuffer::shared);
   pending->active = true;
   pending->unpacked = false;
   take_out(pending);
@@ -234,7 +236,7 @@ void remember(Pending* pending, MPI_Request request) {
 
 void end_requests() {
   test_all_freed();
-  const std::lock_guard guard(lock);
+  const Guard guard(lock);
   for (Pending* pending : freed) {
     // MPI may still use the memory.
     pending->packed.abandon();
@@ -374,7 +376,7 @@ int request_free(MPI_Request* request) {
   take_out(pending);
   *request = MPI_REQUEST_NULL;
   freed_requests.fetch_add(1, std::memory_order_relaxed);
-  const std::lock_guard guard(lock);
+  const Guard guard(lock);
   freed.push_back(pending);
   return MPI_SUCCESS;
 }

@@ -15,6 +15,12 @@ namespace {
 
 constexpr std::uint32_t kWorthwhile = 8;  ///< messages that a compiled type should live to see
 constexpr std::uint32_t kMostPatience = 64;
+/// MPICH moves a struct whose parts lie side by side piece by piece; Open MPI sees that it is one run.
+#ifdef OPEN_MPI
+constexpr bool kPlainPays = false;
+#else
+constexpr bool kPlainPays = true;
+#endif
 
 int keyval = MPI_KEYVAL_INVALID;
 /// Uses of a handle before it is compiled: grows where types were freed soon after.
@@ -58,21 +64,13 @@ Type* attached(MPI_Datatype datatype) {
   return found != 0 ? static_cast<Type*>(value) : nullptr;
 }
 
-/// By MPI's own word: one run, and items without a gap between them. (The order within may be another.)
-bool is_dense(MPI_Datatype datatype) {
-  MPI_Count size = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
-  CW_NEXT(MPI_Type_size_x)(datatype, &size);
-  CW_NEXT(MPI_Type_get_extent_x)(datatype, &lb, &extent);
-  CW_NEXT(MPI_Type_get_true_extent_x)(datatype, &true_lb, &true_extent);
-  return size <= 0 || (size == extent && size == true_extent);
-}
-
 /// False where the type is to be passed through.
 bool compile(Type& type, MPI_Datatype datatype) {
   const std::optional<kernels::Datatype> read = read_type(datatype);
   if (!read || read->size <= 0) return false;
   kernels::PackPlan plan = kernels::PackPlan::compile(*read);
-  if (plan.contiguous() || plan.size() != read->size) return false;
+  if (plan.size() != read->size || (plan.contiguous() && !kPlainPays)) return false;
+  type.plain = plan.contiguous();
   type.size = read->size;
   type.true_lb = read->true_lb;
   type.mean_run = plan.mean_run();
@@ -88,17 +86,14 @@ bool is_due(Type& type) {
 
 /// Reads an unread type, where it is time to.
 void decide(Type& type, MPI_Datatype datatype) {
-  if (mode() != Mode::always && is_dense(datatype)) {
-    type.state = Type::State::passed;
-  } else if (is_due(type)) {
-    bool packed = false;
-    try {
-      packed = compile(type, datatype);
-    } catch (...) {
-      packed = false;
-    }
-    type.state = packed ? Type::State::packed : Type::State::passed;
+  if (!is_due(type)) return;
+  bool packed = false;
+  try {
+    packed = compile(type, datatype);
+  } catch (...) {
+    packed = false;
   }
+  type.state = packed ? Type::State::packed : Type::State::passed;
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ struct Type {
   std::int64_t true_lb = 0;                ///< first byte of data of an item
   double mean_run = 0;
   kernels::PackingLines lines = kernels::PackingLines::dense;
+  bool plain = false;        ///< any number of items is one run: its bytes can be sent and received where they lie
   std::uint32_t uses = 0;    ///< while it is unread
   std::uint64_t handle = 0;  ///< where a thread may know it
   std::atomic<int> holders{1};
