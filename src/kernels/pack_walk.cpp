@@ -58,6 +58,15 @@ class Walk {
     }
   }
 
+  /// The first `members` blocks of a row.
+  static void row(const Node& node, std::int64_t members, Items items, Stream stream) {
+    if (has_window(node)) {
+      run_window(node, members, items + node.offset, stream);
+    } else {
+      run_kernel(node.block_kernels, Blocks{node.unit, node.stride, members, 0, 1}, items + node.offset, stream);
+    }
+  }
+
   /// Bytes [from, from + bytes) of a node's stream, of any number of members.
   static void part(const Node& node, std::int64_t from, std::int64_t bytes, Items items, Stream stream) {
     items += node.offset;
@@ -352,26 +361,41 @@ void run_shared(const PackPlan::Program& program, Items items, std::int64_t coun
   }
 }
 
+/// What is not a whole message of rows.
 template <bool packing, class Items, class Stream>
-inline void run_any(const PackPlan::Program& program, Items items, std::int64_t count, std::int64_t from,
-                    Stream stream, std::size_t bytes, PackedBuffer buffer) {
-  if (buffer == PackedBuffer::own) [[likely]] {
-    run_plan<packing>(program, items, count, from, stream, bytes);
-  } else {
-    run_shared<packing>(program, items, count, from, stream, bytes);
-  }
+[[gnu::noinline]] void run_any(const PackPlan::Program& program, Items items, std::int64_t count, std::int64_t from,
+                               Stream stream, std::size_t bytes, PackedBuffer buffer) {
+  (buffer == PackedBuffer::own ? run_plan<packing, Items, Stream>
+                               : run_shared<packing, Items, Stream>)(program, items, count, from, stream, bytes);
+}
+
+/// Whether this is all of `count` items that are one row: those go to the loop without a walk.
+inline bool is_whole_row(const PackPlan::Program& program, std::int64_t count, std::int64_t from, std::size_t bytes,
+                         PackedBuffer buffer) {
+  return program.root.kind == Kind::row && from == 0 && buffer == PackedBuffer::own &&
+         static_cast<std::int64_t>(bytes) == count * program.size && !program.contiguous;
 }
 
 }  // namespace
 
 void PackPlan::pack(const void* items, std::int64_t count, std::int64_t from, void* packed, std::size_t bytes,
                     PackedBuffer buffer) const {
+  if (is_whole_row(*program_, count, from, bytes, buffer)) {
+    Walk<true>::row(program_->root, count * program_->per_item, static_cast<const std::byte*>(items),
+                    static_cast<std::byte*>(packed));
+    return;
+  }
   run_any<true>(*program_, static_cast<const std::byte*>(items), count, from, static_cast<std::byte*>(packed),
                 bytes, buffer);
 }
 
 void PackPlan::unpack(void* items, std::int64_t count, std::int64_t from, const void* packed, std::size_t bytes,
                       PackedBuffer buffer) const {
+  if (is_whole_row(*program_, count, from, bytes, buffer)) {
+    Walk<false>::row(program_->root, count * program_->per_item, static_cast<std::byte*>(items),
+                     static_cast<const std::byte*>(packed));
+    return;
+  }
   run_any<false>(*program_, static_cast<std::byte*>(items), count, from, static_cast<const std::byte*>(packed),
                  bytes, buffer);
 }
