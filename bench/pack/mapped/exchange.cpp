@@ -4,10 +4,12 @@
 // mpiexec -n 2 exchange ROUNDS CASE...   CASE: BLOCK:COUNT:STRIDE in bytes
 //
 // Every step: both ranks rewrite a word of every line of their source, meet, and are timed from there until both
-// directions are done. Ways take turns within a round, the order changing from round to round. Rank 0 prints per
-// case and way: `BLOCK:COUNT:STRIDE WAY LINE_DENSITY MICROSECONDS...` (one per round, a mean over its steps), then
-// `foreign SHARE`: what other programs took of the processors meanwhile. Exit status 1 when data are wrong.
-// SPDX-License-Identifier: BSD-3-Clause
+// directions are done. Ways take turns within a round, the order changing from round to round. Before each case the
+// two ranks measure what decides between reading directly and staging, as a transport would once. Rank 0 prints per
+// case and way: `BLOCK:COUNT:STRIDE WAY LINE_DENSITY MICROSECONDS...` (one per round, a mean over its steps), per
+// case `chosen BLOCK:COUNT:STRIDE WAY DIRECT_LINE DIRECT_PAGE STAGE_LINE STAGE_PAGE` (ns), then `state BEFORE
+// AFTER` (ns from core to core, one way, at both ends of the run) and `foreign SHARE`: what other programs took of
+// the processors meanwhile. Exit status 1 when data are wrong. SPDX-License-Identifier: BSD-3-Clause
 #include <fcntl.h>
 #include <mpi.h>
 #include <sched.h>
@@ -17,35 +19,33 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "kernels/pack.hpp"
+#include "probe/stage_costs.hpp"
 
 namespace {
 
 using corewise::kernels::Layout;
 using corewise::kernels::PackPlan;
+using corewise::kernels::StageCosts;
+using corewise::probe::ExchangeSide;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kItems = std::size_t{20} << 20;
 constexpr std::size_t kStage = std::size_t{9} << 20;
-constexpr std::size_t kChunk = 8192;
-
-struct alignas(128) Flag {
-  std::atomic<std::uint64_t> value{0};
-};
 
 /// What a rank shares with its peer.
 struct Shared {
-  Flag met, ready, packed, done;
+  corewise::probe::ExchangeFlags flags;
   alignas(4096) std::byte items[kItems];
   alignas(4096) std::byte stage[kStage];
 };
@@ -55,17 +55,12 @@ struct Case {
   std::int64_t bytes() const { return block * count; }
 };
 
-void wait_for(const Flag& flag, std::uint64_t value) {
-  for (int spins = 0; flag.value.load(std::memory_order_acquire) < value; ++spins) {
-    if (spins > 100000) {
-      sched_yield();
-    }
-  }
-}
-
 class Exchange {
  public:
-  Exchange(Shared* shared, int rank) : mine_(shared[rank]), peer_(shared[1 - rank]), rank_(rank) {
+  Exchange(Shared* shared, int rank)
+      : mine_{&shared[rank].flags, shared[rank].items, shared[rank].stage},
+        peer_{&shared[1 - rank].flags, shared[1 - rank].items, shared[1 - rank].stage},
+        rank_(rank) {
     target_.resize(kItems);
     send_.resize(kStage);
     receive_.resize(kStage);
@@ -84,14 +79,30 @@ class Exchange {
     MPI_Type_create_hvector(static_cast<int>(what.count), static_cast<int>(what.block), what.stride, MPI_BYTE,
                             &type_);
     MPI_Type_commit(&type_);
+    costs_ = stage_costs(mine_, peer_, target_.data(), epoch_);
+    staged_chosen_ = owner_packs(*plan_, costs_);
   }
 
   void end() { MPI_Type_free(&type_); }
   double density() const { return plan_->line_density(); }
 
-  void meet() {
-    mine_.met.value.store(++meetings_, std::memory_order_release);
-    wait_for(peer_.met, meetings_);
+  const StageCosts& costs() const { return costs_; }
+  const char* chosen() const { return staged_chosen_ ? "staged" : "direct"; }
+
+  void meet() { corewise::probe::meet(mine_, peer_); }
+
+  /// Nanoseconds from core to core, one way: the best of some.
+  double state() {
+    constexpr int kTrips = 2000;
+    double best = 1e12;
+    for (int i = 0; i < 5; ++i) {
+      const auto begin = Clock::now();
+      for (int trip = 0; trip < kTrips; ++trip) {
+        ping();
+      }
+      best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / kTrips / 2);
+    }
+    return best;
   }
 
   /// A word of every line of data, and of every block.
@@ -119,32 +130,10 @@ class Exchange {
 
   // The ways. ----------------------------------------------------------------------------------------------------
 
-  /// Reads the peer's items and writes its own, both strided.
-  void direct() {
-    mine_.ready.value.store(epoch_, std::memory_order_release);
-    wait_for(peer_.ready, epoch_);
-    copy_items(*plan_, peer_.items, 1, *plan_, target_.data(), 1);
-    finish();
-  }
-
-  /// Packs its items into a stage and unpacks the peer's, chunk by chunk.
-  void staged() {
-    const auto bytes = static_cast<std::size_t>(case_.bytes());
-    const std::uint64_t base = epoch_ << 32U;
-    for (std::size_t at = 0; at < bytes; at += kChunk) {
-      plan_->pack(mine_.items, 1, static_cast<std::int64_t>(at), mine_.stage + at, std::min(kChunk, bytes - at));
-      mine_.packed.value.store(base + at + 1, std::memory_order_release);
-    }
-    for (std::size_t at = 0; at < bytes; at += kChunk) {
-      wait_for(peer_.packed, base + at + 1);
-      plan_->unpack(target_.data(), 1, static_cast<std::int64_t>(at), peer_.stage + at,
-                    std::min(kChunk, bytes - at));
-    }
-    finish();
-  }
-
+  void direct() { exchange_direct(*plan_, mine_, peer_, target_.data(), epoch_); }
+  void staged() { exchange_staged(*plan_, mine_, peer_, target_.data(), epoch_); }
   /// Whichever of the two the library chooses.
-  void ours() { owner_packs(*plan_) ? staged() : direct(); }
+  void ours() { staged_chosen_ ? staged() : direct(); }
 
   void datatype() {
     MPI_Request request;
@@ -176,9 +165,16 @@ class Exchange {
   }
 
  private:
-  void finish() {
-    mine_.done.value.store(epoch_, std::memory_order_release);
-    wait_for(peer_.done, epoch_);
+  /// There and back.
+  void ping() {
+    ++epoch_;
+    if (rank_ == 0) {
+      mine_.flags->ready.set(epoch_);
+    }
+    peer_.flags->ready.await(epoch_);
+    if (rank_ == 1) {
+      mine_.flags->ready.set(epoch_);
+    }
   }
 
   template <std::size_t N>
@@ -216,10 +212,10 @@ class Exchange {
     hand(items, packed, case_.stride, case_.block);
   }
 
-  Shared& mine_;
-  Shared& peer_;
+  ExchangeSide mine_, peer_;
   int rank_;
-  std::uint64_t meetings_ = 0;
+  StageCosts costs_;
+  bool staged_chosen_ = false;
   std::uint64_t epoch_ = 0;
   Case case_;
   std::unique_ptr<PackPlan> plan_;
@@ -282,6 +278,12 @@ void measure(Exchange& exchange, const Case& what, int rounds, int rank) {
       std::printf(" %.3f", time);
     }
     std::printf("\n");
+  }
+  if (rank == 0) {
+    const StageCosts& costs = exchange.costs();
+    std::printf("chosen %ld:%ld:%ld %s %.2f %.2f %.2f %.2f\n", static_cast<long>(what.block),
+                static_cast<long>(what.count), static_cast<long>(what.stride), exchange.chosen(), costs.direct_line,
+                costs.direct_page, costs.stage_line, costs.stage_page);
   }
   exchange.end();
 }
@@ -352,6 +354,7 @@ int main(int count, char** arguments) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   bind_to_processor(rank);
   Exchange exchange(map_shared(rank), rank);
+  const double before = exchange.state();
   const auto begin = Clock::now();
   const double all = used_by_all();
   const double here = used_here();
@@ -361,11 +364,13 @@ int main(int count, char** arguments) {
     measure(exchange, {block, blocks, stride}, std::atoi(arguments[1]), rank);
   }
   double own = used_here() - here;
+  const double after = exchange.state();
   MPI_Allreduce(MPI_IN_PLACE, &own, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (rank == 0) {
     const double foreign =
         (used_by_all() - all - own) / (seconds * static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)));
+    std::printf("state %.1f %.1f\n", before, after);
     std::printf("foreign %.4f\n", std::max(0.0, foreign));
   }
   MPI_Finalize();

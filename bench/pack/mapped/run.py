@@ -1,37 +1,50 @@
-"""Strided to strided between two ranks: over mapped memory with flags, against the best way of both MPIs.
+"""Strided to strided between two ranks: over mapped memory with flags, against the best way of each MPI.
 
-The program runs under each MPI (MPICH with its copies between processes and without), ways taking turns.
-Ratio = the best MPI way of all runs / ours in the same run as that way, of the medians over rounds; spread:
-the distance between the quartiles of ours over its median; floor: the better of the two forms that ours
-chooses between. Needs the MPIs of build/mpi.
+Per round the program runs under each MPI (MPICH with its copies between processes and without); its ways
+take turns within a run. Ratio = the best way of that MPI / ours in the same run, its median over the rounds;
+spread: the distance between its quartiles; floor: the better of the two forms that ours chooses between.
 
-Usage: .venv/bin/python bench/pack/mapped/run.py [--rounds N] [--json]
+A core may be near or far: each run measures how long a flag takes from one to the other, before and after; a
+run during which that changed by more than half is done again, three times at most. Rows are of the state that
+most runs were in. `chosen` says which form ours took, `lost` by how much the other one was quicker (0: it was
+not). Needs the MPIs of build/mpi.
+
+Usage: .venv/bin/python bench/pack/mapped/run.py [--set NAME]... [--mpi NAME]... [--rounds N] [--json]
+       ... --programs FOLDER: where the programs are, or are put
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from corewise import __version__
-
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-SOURCE = ROOT / "src"
-KERNELS = ("pack*.cpp", "simplify*.cpp", "layout.cpp", "datatype*.cpp")
+sys.path.insert(0, str(HERE.parents[1]))
+
+import racing  # noqa: E402
+
 MPI_WAYS = ("datatype", "hand", "mpi-pack")
-CONSTANT = [(block, 32768 // block, 2 * block) for block in (8 << i for i in range(12))]
-FIXED = [(block, 1024, 2 * block) for block in (8, 32, 128, 512, 2048)]
-COLUMNS = [(8, 4096, 4160), (32, 1024, 4160), (256, 128, 4160)]
+FORMS = ("direct", "staged")
+SETS = {
+    "constant": [(block, 32768 // block, 2 * block) for block in (8 << i for i in range(12))],
+    "elements": [(block, 1024, 2 * block) for block in (8, 32, 64, 128, 512, 2048)],
+    "columns": [(8, 4096, 4160), (32, 1024, 4160), (64, 1024, 4160), (256, 128, 4160)],
+    "densities": [
+        (block, 1024, stride) for block in (8, 32) for stride in (64, 128, 256, 1024, 4160) if stride > block
+    ],
+}
+INNER_ROUNDS = 7
+STATE_CHANGED = 1.5
+NEAR_NS = 120.0
+"""Cores that share a cache take less, from flag to flag; those of different dies take more."""
+TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -40,122 +53,169 @@ class Setting:
 
     name: str
     folder: str
-    options: tuple[str, ...]
-    environment: dict[str, str]
+    options: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
 
 
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+AS_ROOT = (("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"), ("OMPI_MCA_btl", "^ofi"))
 SETTINGS = (
     Setting("openmpi", "openmpi", ("--oversubscribe", "--bind-to", "none"), AS_ROOT),
-    Setting("mpich", "mpich", (), {}),
-    Setting("mpich without CMA", "mpich", (), {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}),
+    Setting("mpich", "mpich"),
+    Setting("mpich-no-cma", "mpich", (), (("MPIR_CVAR_CH4_CMA_ENABLE", "0"),)),
 )
+
+
+@dataclass
+class Run:
+    """One launch: medians in us by case and way, the form ours took, ns from core to core, others' share."""
+
+    times: dict[str, dict[str, float]] = field(default_factory=dict)
+    chosen: dict[str, str] = field(default_factory=dict)
+    before: float = 0.0
+    after: float = 0.0
+    foreign: float = 0.0
+
+    @property
+    def state(self) -> str:
+        """Where the two cores were."""
+        return "near" if max(self.before, self.after) < NEAR_NS else "far"
+
+    @property
+    def changed(self) -> bool:
+        """Whether they were elsewhere at the end than at the beginning."""
+        slower, quicker = max(self.before, self.after), min(self.before, self.after)
+        return slower > STATE_CHANGED * quicker
 
 
 def build(setting: Setting, folder: Path) -> Path:
     """The program for one MPI."""
     program = folder / f"exchange-{setting.folder}"
     if not program.exists():
-        found = (path for pattern in KERNELS for path in (SOURCE / "kernels").glob(pattern))
-        sources = sorted(str(path) for path in found if not path.name.startswith("packing"))
-        compiler = ROOT / "build" / "mpi" / setting.folder / "bin" / "mpicxx"
-        command = [str(compiler), "-std=c++20", "-O3", "-march=native", "-DNDEBUG", f"-I{SOURCE}"]
-        subprocess.run([*command, str(HERE / "exchange.cpp"), *sources, "-o", str(program)], check=True)
+        compiler = racing.ROOT / "build" / "mpi" / setting.folder / "bin" / "mpicxx"
+        flags = ["-std=c++20", "-O3", "-march=native", "-DNDEBUG", f"-I{racing.SOURCE}", "-pthread"]
+        probe = [str(racing.SOURCE / "probe" / name) for name in ("stage_costs.cpp", "messages.cpp")]
+        sources = [str(HERE / "exchange.cpp"), *racing.packing_sources(), *probe]
+        subprocess.run([str(compiler), *flags, *sources, "-o", str(program)], check=True)
     return program
 
 
-Result = dict[str, dict[str, list[float]]]
-
-
-def measure(setting: Setting, program: Path, rounds: int, cases: list[str]) -> tuple[Result, float]:
-    """Microseconds of every round by case and way, and the share of the processors that others took."""
-    launcher = ROOT / "build" / "mpi" / setting.folder / "bin" / "mpiexec"
-    command = [str(launcher), *setting.options, "-n", "2", str(program), str(rounds), *cases]
-    environment = {**os.environ, **setting.environment}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    result: Result = {}
-    foreign = 0.0
+def launch(setting: Setting, program: Path, cases: list[str]) -> Run:
+    """One run of the program."""
+    launcher = racing.ROOT / "build" / "mpi" / setting.folder / "bin" / "mpiexec"
+    command = [str(launcher), *setting.options, "-n", "2", str(program), str(INNER_ROUNDS), *cases]
+    environment = {**os.environ, **dict(setting.environment)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    if done.returncode != 0:
+        sys.exit(f"{setting.name}: {' '.join(command)}\n{done.stdout}{done.stderr}")
+    run = Run()
     for line in done.stdout.splitlines():
-        fields = line.split()
-        if fields[0] == "foreign":
-            foreign = float(fields[1])
+        first, *fields = line.split()
+        if first == "foreign":
+            run.foreign = float(fields[0])
+        elif first == "state":
+            run.before, run.after = map(float, fields)
+        elif first == "chosen":
+            run.chosen[fields[0]] = fields[1]
         else:
-            result.setdefault(fields[0], {})[fields[1]] = [float(value) for value in fields[3:]]
-    return result, foreign
+            run.times.setdefault(first, {})[fields[0]] = statistics.median(map(float, fields[2:]))
+    return run
 
 
-def row(case: str, results: dict[str, Result]) -> dict[str, object]:
+def steady(setting: Setting, program: Path, cases: list[str]) -> Run:
+    """A run during which the cores stayed where they were, if three tries find one."""
+    run = launch(setting, program, cases)
+    for _ in range(TRIES - 1):
+        if not run.changed:
+            break
+        run = launch(setting, program, cases)
+    return run
+
+
+def of_one_state(runs: list[Run]) -> list[Run]:
+    """Those of the state that most steady runs were in."""
+    quiet = [run for run in runs if not run.changed] or runs
+    state = statistics.mode(run.state for run in quiet)
+    return [run for run in quiet if run.state == state]
+
+
+def row(setting: Setting, case: str, all_runs: list[Run]) -> racing.Row:
     """One line of the result."""
-    medians = {
-        (name, way): statistics.median(result[case][way])
-        for name, result in results.items()
-        for way in MPI_WAYS
-    }
-    name, way = min(medians, key=lambda key: medians[key])
-    ours = results[name][case]["ours"]
-    cuts = statistics.quantiles(ours, n=4)
-    middle = statistics.median(ours)
-    floors = [statistics.median(results[name][case][kind]) for kind in ("direct", "staged")]
+    runs = of_one_state(all_runs)
+    medians = {way: statistics.median(run.times[case][way] for run in runs) for way in runs[0].times[case]}
+    rival = min(MPI_WAYS, key=lambda way: medians[way])
+    ours = [run.times[case]["ours"] for run in runs]
+    chosen = statistics.mode(run.chosen[case] for run in runs)
+    better = min(FORMS, key=lambda form: medians[form])
     block, count, stride = case.split(":")
+    compared = racing.compared([run.times[case][rival] for run in runs], ours) if len(runs) > 1 else {}
     return {
-        "id": f"mapped-{block}-{count}-{stride}",
-        "what": f"{count} blocks of {block} bytes, {stride} apart on both sides",
+        "id": f"mapped-{setting.name}-{block}-{count}-{stride}",
+        "what": f"{count} blocks of {block} bytes, {stride} apart on both sides, {setting.name}",
         "unit": "us",
-        "ours": round(middle, 2),
-        "rival": f"{way} under {name}",
-        "theirs": round(medians[name, way], 2),
-        "floor": round(min(floors), 2),
-        "ratio": round(medians[name, way] / middle, 3),
-        "spread": round((cuts[2] - cuts[0]) / middle, 3),
-        "n": len(ours),
+        "ours": racing.middle(ours, 2),
+        "rival": rival,
+        "theirs": round(medians[rival], 2),
+        "floor": round(medians[better], 2),
+        "ratio": round(medians[rival] / medians["ours"], 3),
+        "spread": None,
+        "n": len(runs),
+        **compared,
+        "state": runs[0].state,
+        "core_to_core_ns": racing.middle([run.before for run in runs]),
+        "chosen": chosen,
+        "lost": round(medians[chosen] / medians[better] - 1, 3),
+        "foreign": round(max(run.foreign for run in runs), 4),
     }
 
 
-def commit() -> str | None:
-    """The checkout's commit, None outside one."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False
+def sentence(line: racing.Row) -> str:
+    """A row for people."""
+    return (
+        f"{line['what']}: {line['ours']} us ({line['chosen']}; better of the two {line['floor']}), "
+        f"{line['rival']} {line['theirs']} us; "
+        f"ratio {line['ratio']} (spread {line['spread']}, n={line['n']}), "
+        f"{line['state']} ({line['core_to_core_ns']} ns), others {line['foreign']}"
     )
-    return done.stdout.strip() or None
+
+
+def remarks(rows: list[racing.Row]) -> str:
+    """How often the choice was wrong, and the least ratio of what has blocks of 64 bytes and more."""
+    lost = [float(str(line["lost"])) for line in rows]
+    wrong = [share for share in lost if share > 0.05]
+    large = [line for line in rows if int(str(line["id"]).rsplit("-", 3)[1]) >= 64]
+    text = f"the other form was more than 5 % quicker in {len(wrong)} of {len(lost)} cases"
+    text += f", by up to {100 * max(lost):.0f} %"
+    if large:
+        ratios = [float(str(line["ratio"])) for line in large]
+        text += f"; blocks of 64 bytes and more: ratio {min(ratios)} and more"
+        text += f", geometric mean {statistics.geometric_mean(ratios):.2f}"
+    return text
 
 
 def main() -> int:
     """Runs and prints."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = racing.options(__doc__, 5)
+    parser.add_argument("--set", action="append", choices=sorted(SETS), help="only these cases")
+    parser.add_argument(
+        "--mpi", action="append", choices=[setting.name for setting in SETTINGS], help="only these settings"
     )
-    parser.add_argument("--rounds", type=int, default=31)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--programs", type=Path, help="where they are, or are put; default: built anew")
     arguments = parser.parse_args()
-    cases = [f"{block}:{count}:{stride}" for block, count, stride in [*CONSTANT, *FIXED, *COLUMNS]]
-    cases = list(dict.fromkeys(cases))
-    results: dict[str, Result] = {}
-    shares: dict[str, float] = {}
+    wanted = [case for name in arguments.set or SETS for case in SETS[name]]
+    cases = list(dict.fromkeys(f"{block}:{count}:{stride}" for block, count, stride in wanted))
+    settings = [setting for setting in SETTINGS if not arguments.mpi or setting.name in arguments.mpi]
+    runs: dict[str, list[Run]] = {setting.name: [] for setting in settings}
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
-        for setting in SETTINGS:
-            program = build(setting, Path(name))
-            results[setting.name], shares[setting.name] = measure(setting, program, arguments.rounds, cases)
-    rows = [row(case, results) for case in cases]
-    if arguments.json:
-        document = {
-            "name": "pack-mapped",
-            "version": __version__,
-            "commit": commit(),
-            "machine": "host",
-            "foreign": shares,
-            "rows": rows,
-        }
-        print(json.dumps(document))
-        return 0
-    for line in rows:
-        print(
-            f"{line['what']}: {line['ours']} us (better of direct and staged {line['floor']}), "
-            f"{line['rival']} {line['theirs']} us; ratio {line['ratio']} "
-            f"(spread {line['spread']}, n={line['n']})"
-        )
-    print(
-        "other programs took " + ", ".join(f"{100 * share:.1f} % ({name})" for name, share in shares.items())
-    )
+        folder = arguments.programs or Path(name)
+        programs = {setting.name: build(setting, folder) for setting in settings}
+        for turn in range(arguments.rounds):
+            first = turn % len(settings)
+            for setting in settings[first:] + settings[:first]:
+                runs[setting.name].append(steady(setting, programs[setting.name], cases))
+    rows = [row(setting, case, runs[setting.name]) for setting in settings for case in cases]
+    racing.show("pack-mapped", rows, sentence, as_json=arguments.json)
+    if not arguments.json:
+        print(remarks(rows))
     return 0
 
 
