@@ -8,6 +8,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +23,9 @@ from corewise.analysis.bench_copy import (
     CopyTimes,
     Result,
     Wanted,
+    apart_text,
     check,
     compare,
-    host_name,
     run_bench,
     size_text,
     tune,
@@ -54,6 +55,7 @@ from corewise.analysis.bench_copy_races import (
 )
 from corewise.analysis.bench_copy_views import figures, goals, tables
 from corewise.cli.main import execute
+from corewise.data.copy_hosts import find_copy_tuning, host_name
 from corewise.data.copy_tuning import (
     KERNELS,
     CopyRow,
@@ -64,6 +66,7 @@ from corewise.data.copy_tuning import (
     parse_copy_tuning,
     save_copy_tuning,
 )
+from corewise.data.tuning import bundled_tunings, tuning_directory
 from corewise.errors import InputError, RunError
 from corewise.plots.bench_copy import check_picture, write_pictures
 
@@ -78,7 +81,7 @@ TUNING = CopyTuning(
         CopyRow("self", "same", 1024, 2048, "four_stream", (1024,), (1.0,), (2.0,)),
         CopyRow("nobody", "aliasing", 4096, 8192, "naive", (4096,), (1.0,), (2.0,)),
     ),
-    messages=(MessageRow(32768, "pipeline", "memcpy", "naive", 8192, 3000.5, 6000.0),),
+    messages=(MessageRow(32768, "pipeline", "memcpy", "naive", 8192, 3000.5, 6000.0, 51.0),),
 )
 
 
@@ -187,21 +190,44 @@ def test_a_streaming_kernel_serves_self_only_where_reading_does_not_pay_for_it()
     assert won["other"].kernel == "naive"
 
 
-def test_a_kernel_that_does_not_pay_for_the_choosing_is_dropped():
-    def decision(kernel):
-        return Decision(kernel, (90.0, 90.0), (100.0, 100.0), 0.0)
+def decision_for(kernel):
+    return Decision(kernel, (90.0, 90.0), (100.0, 100.0), 0.0)
 
+
+def test_a_winner_that_does_not_win_again_is_dropped():
     decided = {
-        ("self", "same", 128): decision("naive"),
-        ("nobody", "same", 128): decision("naive"),
-        ("other", "same", 128): decision("four_stream"),
-        ("self", "same", 1 << 20): decision("naive"),
+        ("self", "same", 128): decision_for("naive"),
+        ("nobody", "same", 128): decision_for("memcpy"),
+        ("other", "same", 128): decision_for("four_stream"),
+        ("self", "same", 1 << 20): decision_for("naive"),
     }
     slow = confirmed(MadeUp({"memcpy": 100.0, "copy.self": 100.0}, {}), decided)
-    assert [each.kernel for each in slow.values()] == ["memcpy", "memcpy", "four_stream", "naive"]
+    assert [each.kernel for each in slow.values()] == ["memcpy"] * 4
     assert slow["self", "same", 128].ours_ns == (100.0, 100.0)
     assert confirmed(MadeUp({"memcpy": 100.0, "copy.self": 90.0}, {}), decided) == decided
     assert _core.chosen_copy(150) == "memcpy"
+
+
+def test_a_winner_is_asked_again_as_the_choice_and_once_for_all_audiences():
+    seen = []
+
+    class Noting(MadeUp):
+        def run(self, names, size, alignment="same", read_back=False):
+            seen.append((size, _core.chosen_copy(size, alignment), read_back))
+            return super().run(names, size, alignment, read_back)
+
+    decided = {(audience, "shifted", 4096): decision_for("naive") for audience in ("self", "other", "nobody")}
+    confirmed(Noting({"memcpy": 100.0, "copy.self": 90.0}, {}), decided)
+    assert seen == [(4096, "naive", False), (6144, "naive", False)]
+
+
+@pytest.mark.skipif(not streaming_kernels() & set(kernels_here()), reason="capability: streaming kernels")
+def test_a_streaming_winner_is_asked_again_with_reading_where_it_serves_self():
+    streams = min(streaming_kernels() & set(kernels_here()))
+    decided = {(audience, "same", 1 << 26): decision_for(streams) for audience in ("self", "nobody")}
+    quick, slow = {"memcpy": 100.0, "copy.self": 50.0}, {"memcpy": 100.0, "copy.self": 120.0}
+    assert [each.kernel for each in confirmed(MadeUp(quick, slow), decided).values()] == ["memcpy", streams]
+    assert [each.kernel for each in confirmed(MadeUp(slow, quick), decided).values()] == [streams, "memcpy"]
 
 
 def test_neighbouring_octaves_are_one_row_and_memcpy_none():
@@ -286,7 +312,32 @@ def test_messages_are_measured_by_every_way():
     assert found.chosen != RIVAL
     assert {way.way for way in found.ways} == {"slot", "pipeline", "direct", "halves"}
     assert found.floor > 0
+    assert all(apart > 0 for apart in found.apart)
     assert found.row().bytes == 16384
+
+
+def test_a_block_before_and_behind_which_the_cores_are_elsewhere_is_measured_again(monkeypatch):
+    processors = _core.usable_processors()
+    messenger = Messenger(processors[0], processors[-1], Plan(seconds=0.0, rounds=2, tries=2))
+    apart = iter((50.0, 250.0, 250.0, 240.0, 60.0, 60.0))
+    monkeypatch.setattr(_core, "core_to_core_ns", lambda one, other: next(apart))
+    found = messenger.run(4096, read=False)
+    assert found.apart == (250.0, 240.0)
+    assert not found.moved
+    assert apart_text(found) == "cores 240 ns apart"
+    apart = iter((50.0, 250.0) * 9)
+    found = messenger.run(4096, read=False)
+    assert found.moved
+    assert apart_text(found) == "cores 50 ns, then 250 ns apart"
+    assert found.row().apart_ns == 250.0
+
+
+def test_the_sender_may_copy_any_part_of_one_copy_by_both():
+    parts = {way.chunk for way in ways(1 << 20) if way.way == "halves"}
+    assert parts >= {0, 1 << 16, 1 << 17}
+    assert all(way.chunk % 64 == 0 for way in ways(5000) if way.way == "halves")
+    named = {way.name for way in ways(1 << 20)}
+    assert any(name.startswith("one copy by both, 1/16 by the sender") for name in named)
 
 
 def test_the_audience_of_another_core_is_asked_of_two_cores():
@@ -345,7 +396,16 @@ def made_up() -> Result:
     )
     direct, halves = Way("direct", "memcpy", "memcpy"), Way("halves", "memcpy", "memcpy")
     messages = tuple(
-        MessageTimes(size, read, (RIVAL, direct, halves), halves, columns(260, 200, 100), 50.0, 0.0)
+        MessageTimes(
+            size,
+            read,
+            (RIVAL, direct, halves),
+            halves,
+            columns(260 - 40 * read, 200, 100),
+            50.0,
+            0.0,
+            (51, 52),
+        )
         for size in (32 * KIB, 256 * KIB, MIB)
         for read in (False, True)
     )
@@ -358,7 +418,8 @@ def test_goals_say_how_far_they_were_reached():
         "copy of 4 KB over memcpy": "aim",
         "copy of 64 MB over memcpy": "no",
         "copy of every size over memcpy, the least": "aim",
-        "message of 32 KB over two memcpys, the least": "aim",
+        "message of 32 KB, over two memcpys, the least": "aim",
+        "message of 32 KB, read, over two memcpys, the least": "must",
     }
 
 
@@ -369,7 +430,7 @@ def test_tables_name_the_way_and_mark_what_was_loud():
     assert chosen[0][-1] == "50.0 % !"
     assert chosen[1][-1] == "0.0 %"
     message = cells["Message from core to core: the quickest way against two memcpys through a slot"]
-    assert message[0][0] == "message of 32 KB, chosen: one copy by both, memcpy"
+    assert message[0][0] == "message of 32 KB, chosen: one copy by both, memcpy, cores 52 ns apart"
     assert message[0][3] == "2.60"
     ways_table = cells["Every way, us"]
     assert ways_table[0][0] == "two memcpys through a slot"
@@ -378,6 +439,14 @@ def test_tables_name_the_way_and_mark_what_was_loud():
 def test_figures_can_be_drawn(tmp_path):
     drawn = list(figures(made_up()))
     assert [figure.name for figure in drawn] == ["copy", "message"]
+    lines = {series.label: series.y for series in drawn[1].panels[0].series}
+    assert set(lines) == {
+        "two memcpys through a slot",
+        "one copy by the receiver, the quickest",
+        "one copy by both, the quickest",
+        "a message of one byte",
+    }
+    assert lines["one copy by both, the quickest"] == (0.1, 0.1, 0.1)
     target = tmp_path / "both.svg"
     assert write_pictures(drawn[:1], target) == [target]
     assert target.stat().st_size > 0
@@ -393,6 +462,113 @@ def test_ways_fit_their_size():
     assert all(way.chunk < 4096 for way in ways(4096))
     assert len(set(ways(1 << 20))) == len(ways(1 << 20))
     assert {way.chunk for way in ways(1 << 20)} >= {4096, 32768}
+
+
+def test_the_floor_of_a_copy_is_its_slower_part_by_the_quicker_way():
+    names = ("memcpy", "naive", "bound.read", "bound.write", "bound.write_past")
+    quick_reads = CopyTimes(4096, names, "", columns(130, 200, 30, 80, 60), 0.0)
+    assert quick_reads.floor == 60
+    assert CopyTimes(4096, names, "", columns(130, 200, 70, 80, 60), 0.0).floor == 70
+    assert CopyTimes(4096, names[:2], "", columns(130, 200), 0.0).floor is None
+    assert CopyTimes(256, names, "", columns(130, 200, 30, 80, 60), 0.0).floor is None
+    result = Result("a processor", Wanted(kernels=("naive",)), "", (quick_reads,), ())
+    assert [(row.id, row.floor) for row in result.rows] == [("copy-4096-same-naive", 60.0)]
+    cells = next(tables(result))
+    assert [row[0] for row in cells.rows][2:] == [
+        "(loads alone)",
+        "(stores alone)",
+        "(stores past the caches alone)",
+    ]
+    lines = {series.label: series.y for series in next(figures(result)).panels[0].series}
+    assert lines["no copy is quicker"] == (4096 / 60,)
+
+
+def test_many_kernels_are_drawn_by_their_kind():
+    names = ("memcpy", "copy.self", *KERNELS[1:])
+    times = columns(*(float(100 + i) for i in range(len(names))))
+    found = Result("a processor", Wanted(), "", (CopyTimes(4000, names, "memcpy", times, 0.0),), ())
+    today, paper = next(figures(found)).panels
+    through = min(i for i, name in enumerate(names) if name.startswith("avx2"))
+    lines = {series.label: series.y for series in today.series}
+    assert lines["through the caches, the quickest"] == (4000 / (100 + through),)
+    assert {"memcpy", "the choice", "past the caches, the quickest"} <= set(lines)
+    assert [series.label for series in paper.series] == ["memcpy", "naive", "read_allocate", "four_stream"]
+
+
+@pytest.mark.skipif(not _core.copy_has_bounds(), reason="capability: vectors")
+def test_the_floor_is_measured_beside_the_kernels():
+    result = run_bench(Wanted(sizes=(4096,), kernels=("memcpy", "naive"), quick=True), lambda share: None)
+    row = next(row for row in result.rows if row.id == "copy-4096-same-naive")
+    assert row.floor is not None
+    assert row.floor > 0
+    with pytest.raises(InputError, match="allowed: read, write, write_past"):
+        Racer(4096, TINY).run(("memcpy", "bound.nothing"), 1024)
+
+
+# ---- this host's tuning ----------------------------------------------------------------------------------
+
+
+def test_a_tuning_of_exactly_this_processor_is_found_and_others_are_told(tmp_path):
+    kept, bundled = tmp_path / "kept", tmp_path / "bundled"
+    for folder in (kept, bundled):
+        folder.mkdir()
+    ours = replace(TUNING, host="A (family 1, model 2)")
+    save_copy_tuning(replace(TUNING, host="A (family 1, model 3)"), kept / "copy-a.toml")
+    save_copy_tuning(ours, bundled / "copy-a.toml")
+    (bundled / "copy-broken.toml").write_text("[", encoding="utf-8")
+    (bundled / "collectives-a.toml").write_text("[", encoding="utf-8")
+    found = find_copy_tuning("A (family 1, model 2)", (kept, bundled))
+    assert (found.tuning, found.path) == (ours, bundled / "copy-a.toml")
+    assert found.ignored[0] == (kept / "copy-a.toml", "is for A (family 1, model 3)")
+    assert found.ignored[1][0].name == "copy-broken.toml"
+    assert len(found.ignored) == 2
+    save_copy_tuning(ours, kept / "copy-b.toml")
+    assert find_copy_tuning("A (family 1, model 2)", (kept, bundled)).path == kept / "copy-b.toml"
+    none = find_copy_tuning("B", (kept,))
+    assert none.tuning is None
+    assert none.text().startswith("none for B; ignored: copy-a.toml is for A")
+
+
+def test_a_processor_is_named_with_its_makers_numbers(tmp_path):
+    info = tmp_path / "cpuinfo"
+    info.write_text(
+        "processor : 0\ncpu family : 25\nmodel : 17\nmodel name : A CPU\nstepping : 1\nmodel name : B\n",
+        encoding="utf-8",
+    )
+    assert host_name(info) == "A CPU (family 25, model 17, stepping 1)"
+    assert host_name(tmp_path / "none")
+
+
+def test_bundled_copy_tunings_are_readable_and_no_collectives():
+    for path in tuning_directory().glob("copy-*.toml"):
+        tuning = load_copy_tuning(path)
+        assert tuning.rows
+        assert tuning.messages
+        assert path not in bundled_tunings()
+    assert all(path.name.startswith("collectives-") for path in bundled_tunings())
+    assert bundled_tunings()
+
+
+def test_the_hosts_tuning_is_used_only_where_it_is_this_processors(tmp_path, monkeypatch, capsys):
+    kept = tmp_path / "corewise"
+    kept.mkdir()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr("corewise.data.copy_hosts.tuning_directory", lambda: tmp_path)
+    command = ["bench", "copy", "--quick", "--size", "300", "--kernel", "naive", "--json"]
+    save_copy_tuning(replace(TUNING, host="another processor"), kept / "copy-x.toml")
+    assert execute(command) == 0
+    said = json.loads(capsys.readouterr().out)["host_tuning"]
+    assert said["file"] is None
+    assert said["ignored"] == [{"file": str(kept / "copy-x.toml"), "why": "is for another processor"}]
+    assert execute(["bench", "copy", "--quick", "--size", "300", "--tuning", "host"]) == 2
+    assert "copy-x.toml is for another processor" in capsys.readouterr().err
+    assert execute(["doctor"]) == 0
+    assert "copy-x.toml" in "".join(capsys.readouterr().out.split())
+    save_copy_tuning(replace(TUNING, host=host_name()), kept / "copy-y.toml")
+    assert execute(["bench", "copy", "--quick", "--size", "300", "--tuning", "host", "--json"]) == 0
+    used = json.loads(capsys.readouterr().out)
+    assert used["tuning"] == TUNING.knob()
+    assert used["host_tuning"]["file"] == str(kept / "copy-y.toml")
 
 
 # ---- tuning files ----------------------------------------------------------------------------------------

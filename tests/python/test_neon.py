@@ -24,7 +24,7 @@ EMULATOR = "qemu-aarch64"
 FLAGS = ("-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{ROOT / 'src'}")
 PARTS = ("copy", "pack", "layout", "simplify", "datatype")
 """What the names of the room's files begin with that are needed."""
-TESTS = ("test_copy.cpp", "test_copy_tuning.cpp", "test_pack.cpp")
+TESTS = ("test_copy.cpp", "test_copy_tuning.cpp", "test_pack.cpp", "test_pack_choice.cpp")
 COPY_KERNELS = (
     *("naive", "read_allocate", "four_stream", "neon", "neon_prefetch", "neon_backward"),
     *("neon_nt", "neon_nt_prefetch", "neon_nt_pages4", "neon_nt_pages16"),
@@ -106,3 +106,9 @@ def test_pack_plans_pack_and_unpack_exactly_on_arm(program: Path, kernels: str) 
     # NEON is what Arm takes, without being asked.
     assert "PackPlan.TheFirstInstructionSetIsTheOneItPrefers" in passed
     assert len([name for name in passed if name.endswith(f"/{kernels}")]) >= len(passed) - 1
+
+
+def test_every_pack_loop_of_neon_moves_every_length_on_arm(program: Path) -> None:
+    # Plans take the loops that are quickest here; this one forces each in turn.
+    wanted = {"PackChoice.EveryLoopOfEverySetMovesEveryLength"}
+    assert _passed(program, ":".join(wanted)) == wanted

@@ -11,7 +11,6 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import os
-import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,6 +31,7 @@ from corewise.analysis.bench_copy_races import (
     Plan,
     Racer,
     Times,
+    bounds_here,
     confirmed,
     decide,
     kernels_here,
@@ -39,6 +39,7 @@ from corewise.analysis.bench_copy_races import (
     ratios,
     rows_of,
 )
+from corewise.data.copy_hosts import find_copy_tuning, host_name
 from corewise.data.copy_tuning import ALIGNMENTS, CopyTuning, load_copy_tuning
 from corewise.errors import InputError
 
@@ -53,6 +54,10 @@ MESSAGE_SIZES = (4 * KIB, 32 * KIB, 256 * KIB, 512 * KIB, MIB, 4 * MIB)
 QUICK_MESSAGE_SIZES = (4 * KIB, 32 * KIB, 256 * KIB)
 LARGEST_MESSAGE = 4 * MIB
 """Bytes up to which `tune` asks two cores which kernel is for ``other``."""
+FLOORS_FROM = 4 * KIB
+"""Bytes from which the parts of a copy, alone, say how quick it could be."""
+HOST = "host"
+"""Instead of a tuning's file: that of this processor."""
 LARGEST = 1 << 32
 """Bytes of the largest copy that is measured: twice that is mapped."""
 TUNED_OCTAVES = tuple(1 << bit for bit in range(7, 27))
@@ -135,7 +140,7 @@ class CopyTimes:
     ----------
     bytes : int
     names : tuple of str
-        memcpy first; ``copy.self`` is the choice.
+        memcpy first; ``copy.self`` is the choice, ``bound.PART`` a part of every copy alone.
     chosen : str
         The kernel that the choice ran, empty where kernels were forced.
     times : array of float, (rounds, contestants)
@@ -148,6 +153,27 @@ class CopyTimes:
     chosen: str
     times: Times
     foreign: float
+
+    @property
+    def floor(self) -> float | None:
+        """Nanoseconds below which no copy was possible.
+
+        All loads take so long, and all stores, by the quicker way; both at once would be best.
+        None where the parts were not timed, and for short copies: a loop's own steps are as long as they are.
+        """
+        if self.bytes < FLOORS_FROM:
+            return None
+        parts = {
+            name: float(np.median(self.times[:, i])) for i, name in enumerate(self.names) if is_bound(name)
+        }
+        if not parts:
+            return None
+        return max(parts["bound.read"], min(parts["bound.write"], parts["bound.write_past"]))
+
+
+def is_bound(name: str) -> bool:
+    """Whether a contestant is no copy, but a part of every copy."""
+    return name.startswith("bound.")
 
 
 @dataclass(frozen=True)
@@ -171,17 +197,6 @@ class Result:
         """The largest share that others took in any block."""
         shares = [each.foreign for each in self.copies] + [each.foreign for each in self.messages]
         return max(shares, default=0.0)
-
-
-def host_name() -> str:
-    """The processor, as the system calls it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 @contextmanager
@@ -231,7 +246,7 @@ def check(wanted: Wanted) -> None:
 
 def _knob(wanted: Wanted, racer: Racer, sizes: Sequence[int], progress: Progress) -> str:
     if wanted.tuning is not None:
-        return load_copy_tuning(wanted.tuning).knob()
+        return tuning_wanted(wanted.tuning).knob()
     decisions: dict[Choice, Decision] = {}
     octaves = octaves_of(sizes)
     for index, octave in enumerate(octaves):
@@ -241,12 +256,24 @@ def _knob(wanted: Wanted, racer: Racer, sizes: Sequence[int], progress: Progress
     return CopyTuning("-", "-", "-", "-", rows_of(confirmed(racer, decisions))).knob()
 
 
+def tuning_wanted(where: Path) -> CopyTuning:
+    """That of a file; for ``host`` the one of this processor, kept here or bundled."""
+    if str(where) != HOST:
+        return load_copy_tuning(where)
+    found = find_copy_tuning()
+    if found.tuning is None:
+        raise InputError(
+            f"--tuning {HOST}: found {found.text()}, allowed: a file (corewise bench copy --tune FILE)"
+        )
+    return found.tuning
+
+
 def _run_copy(wanted: Wanted, racer: Racer, size: int) -> CopyTimes:
     names = (
         tuple(dict.fromkeys(("memcpy", *wanted.kernels)))
         if wanted.kernels
         else ("memcpy", "copy.self", *(name for name in kernels_here() if name != "memcpy"))
-    )
+    ) + bounds_here()
     block = racer.run(names, size, wanted.alignment)
     chosen = "" if wanted.kernels else chosen_kernel(size, wanted.alignment)
     return CopyTimes(size, names, chosen, block.value, block.foreign)
@@ -293,7 +320,7 @@ def compare(times: Times, rival: int, ours: int) -> tuple[float, float, float, f
 
 def _copy_rows(found: CopyTimes, alignment: str) -> Iterator[Row]:
     for index, name in enumerate(found.names):
-        if name == "memcpy" and len(found.names) > 1:
+        if is_bound(name) or (name == "memcpy" and len(found.names) > 1 + len(bounds_here())):
             continue
         ours, theirs, ratio, spread = compare(found.times, 0, index)
         chosen = name.startswith("copy.")
@@ -305,12 +332,18 @@ def _copy_rows(found: CopyTimes, alignment: str) -> Iterator[Row]:
             ours=ours,
             rival="memcpy",
             theirs=theirs,
-            floor=None,
+            floor=round(found.floor, 1) if found.floor is not None else None,
             ratio=ratio,
             spread=spread,
             n=len(found.times),
             foreign=round(found.foreign, 4),
         )
+
+
+def apart_text(found: MessageTimes) -> str:
+    """``cores 51 ns apart``, or from where to where they moved."""
+    first, last = (f"{each:.0f} ns" for each in found.apart)
+    return f"cores {first}, then {last} apart" if found.moved else f"cores {last} apart"
 
 
 def _message_rows(found: MessageTimes) -> Iterator[Row]:
@@ -324,7 +357,7 @@ def _message_rows(found: MessageTimes) -> Iterator[Row]:
             id=f"message-{found.bytes}{until}{end}",
             what=f"message of {size_text(found.bytes)}{' and reading it' if found.read else ''}, "
             + ("chosen: " if index == chosen else "")
-            + way.name,
+            + f"{way.name}, {apart_text(found)}",
             unit="ns",
             ours=ours,
             rival=found.ways[0].name,

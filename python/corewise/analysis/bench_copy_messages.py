@@ -2,29 +2,37 @@
 
 The rival is what a message layer does that only has memory which both cores see: two memcpys through a slot.
 The other ways: the same in chunks, so that the receiver copies while the sender does; one copy by the
-receiver; one copy of which the sender does the second half. Each is timed until the receiver holds the
+receiver; one copy of which the sender does the last part. Each is timed until the receiver holds the
 message, and again until it has also read every line of it: a line that the sender wrote comes over then.
+
+How far two cores are apart is told with every block, because a hypervisor may move processors from die to die
+while we measure: a block before and behind which it is not the same is measured again.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from corewise import _core
-from corewise.analysis.bench_copy_noise import Block, quiet
+from corewise.analysis.bench_copy_noise import Block, Measured, quiet
 from corewise.analysis.bench_copy_races import Decision, Plan, Times, kernels_here, octave_sizes, winner
 from corewise.data.copy_tuning import MessageRow
 from corewise.errors import RunError
 
 CHUNKS = (4096, 8192, 16384, 32768)
 """Bytes of a chunk, for the ways that go by chunks."""
+SHARES = (16, 8, 6, 5)
+"""The sender's part of one copy by both: half, or one of so many parts of a message."""
+MOVED = 1.5
+"""Cores whose distance changed by more than this factor lie elsewhere than before."""
 REPEATS = 5
 """Messages per round, their median counts."""
+LINE = 64
 _FAMILIES = ("avx512", "avx2", "neon")
 
 
@@ -36,6 +44,8 @@ class Way:
     sender: str
     receiver: str
     chunk: int = 0
+    share: int = 0
+    """The sender's part of one copy by both: one of so many, 0: half."""
 
     @property
     def name(self) -> str:
@@ -47,7 +57,7 @@ class Way:
             "slot": "two copies through a slot",
             "pipeline": f"two copies in chunks of {self.chunk} bytes",
             "direct": "one copy by the receiver",
-            "halves": "one copy by both",
+            "halves": "one copy by both" + (f", 1/{self.share} by the sender" if self.share else ""),
         }[self.way]
         return f"{what}, {kernels}"
 
@@ -69,7 +79,9 @@ def ways(size: int) -> tuple[Way, ...]:
     made += [Way("pipeline", vector, vector, chunk) for chunk in CHUNKS[1:2] if chunk < size and tuned]
     made += [Way("slot", f"{vector}_nt", vector)] if tuned else []
     made += [Way("direct", kernel, kernel) for kernel in ("memcpy", *tuned)]
-    made += [Way("halves", kernel, kernel) for kernel in ("memcpy", *tuned)]
+    made += [Way("halves", kernel, kernel) for kernel in ("memcpy", *tuned[:1])]
+    parts = {share: size // share // LINE * LINE for share in SHARES}
+    made += [Way("halves", vector, vector, part, share) for share, part in parts.items() if part >= LINE]
     return tuple(dict.fromkeys(made))
 
 
@@ -104,6 +116,8 @@ class MessageTimes:
     floor : float
         Nanoseconds of a message of one byte: what the flags take.
     foreign : float
+    apart : tuple of float
+        Nanoseconds from core to core before and behind the block.
     """
 
     bytes: int
@@ -113,6 +127,12 @@ class MessageTimes:
     times: Times
     floor: float
     foreign: float
+    apart: tuple[float, float]
+
+    @property
+    def moved(self) -> bool:
+        """Whether the cores were elsewhere at the end than at the beginning."""
+        return moved(self.apart)
 
     def row(self) -> MessageRow:
         """As a tuning file has it."""
@@ -125,7 +145,13 @@ class MessageTimes:
             self.chosen.chunk,
             round(float(medians[self.ways.index(self.chosen)]), 1),
             round(float(medians[0]), 1),
+            round(max(self.apart), 1),
         )
+
+
+def moved(apart: tuple[float, float]) -> bool:
+    """Whether two distances are those of different places."""
+    return max(apart) > MOVED * min(apart)
 
 
 @dataclass(frozen=True)
@@ -154,13 +180,23 @@ class Messenger:
                 self.times(tried, size, read, rounds, 2 + rounds),
             )
 
-        block: Block[tuple[Times, Times]] = quiet(both, self.plan.tries)
+        block, apart = self._settled(lambda: quiet(both, self.plan.tries))
         choosing, counting = block.value
         medians = np.median(choosing[:, 1:], axis=0)
         floor = float(np.median(self.times((Way("direct", "memcpy", "memcpy"),), 1, False, rounds, 1)))
         return MessageTimes(
-            size, read, tried, tried[1 + int(medians.argmin())], counting, floor, block.foreign
+            size, read, tried, tried[1 + int(medians.argmin())], counting, floor, block.foreign, apart
         )
+
+    def _settled(self, run: Callable[[], Block[Measured]]) -> tuple[Block[Measured], tuple[float, float]]:
+        """A block, and how far the cores were apart before and behind it; again where they moved."""
+        for attempt in range(self.plan.tries + 1):
+            before = _core.core_to_core_ns(self.sender, self.receiver)
+            block = run()
+            apart = (before, _core.core_to_core_ns(self.sender, self.receiver))
+            if not moved(apart) or attempt == self.plan.tries:
+                break
+        return block, apart
 
     def audience_other(self, octave: int, names: Sequence[str]) -> Decision:
         """Which kernel is to write what another core copies out next: only two cores can tell.
@@ -181,4 +217,7 @@ class Messenger:
         )
 
     def _quiet(self, tried: Sequence[Way], size: int) -> Block[Times]:
-        return quiet(lambda: self.times(tried, size, False, self.plan.rounds, size), self.plan.tries)
+        def run() -> Block[Times]:
+            return quiet(lambda: self.times(tried, size, False, self.plan.rounds, size), self.plan.tries)
+
+        return self._settled(run)[0]

@@ -2,8 +2,10 @@
 
 A kernel replaces memcpy for the sizes [2^k, 2^(k+1)) where it was quicker at both 2^k and 1.5 * 2^k: in the
 median of the ratios taken round by round by `CLEARLY`, and in three rounds of four at all. So what is noise
-stays memcpy. For ``self`` a kernel that writes past the caches must also be quicker with reading the target
-included; for ``other`` only two cores can tell (`bench_copy_messages`).
+stays memcpy. The best of many is partly the luckiest, and choosing costs: so a winner has to win once more,
+as `copy` itself, against memcpy alone (`confirmed`). For ``self`` a kernel that writes past the caches must
+also be quicker with reading the target included; for ``other`` only two cores can tell
+(`bench_copy_messages`).
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -26,8 +28,8 @@ PAPERS = ("naive", "read_allocate", "four_stream")
 """Paper 004's kernels: measured, never chosen without having won like any other."""
 SMALLEST = 128
 """Bytes: smaller copies are inline, whatever a tuning says (``kernels/copy.hpp``)."""
-CONFIRMED = 1 << 14
-"""Bytes: up to here what the choosing costs is looked at; beyond it is a thousandth of a copy."""
+BOUNDS = ("bound.read", "bound.write", "bound.write_past")
+"""The parts of every copy, each alone: loads, stores through the caches, stores past them."""
 _QUARTER = 25.0
 
 Times = NDArray[np.float64]
@@ -43,6 +45,11 @@ def kernels_here() -> tuple[str, ...]:
 def streaming_kernels() -> frozenset[str]:
     """Kernels that write past the caches."""
     return frozenset(name for name, _, _, streams, _ in _core.copy_kernels() if streams)
+
+
+def bounds_here() -> tuple[str, ...]:
+    """Parts of a copy that this processor can be timed with."""
+    return BOUNDS if _core.copy_has_bounds() else ()
 
 
 @dataclass(frozen=True)
@@ -187,26 +194,32 @@ def decide(racer: Racer, octave: int, alignment: str, names: Sequence[str]) -> d
 
 
 def confirmed(racer: Racer, decisions: Mapping[Choice, Decision]) -> dict[Choice, Decision]:
-    """The decisions without those that the choosing itself costs more than they gain.
+    """The decisions without those that do not hold in rounds of their own.
 
-    Kernels race without it; a short copy is over before it would pay. So each decision for ``self`` up to
-    `CONFIRMED` bytes is put into use and must win again as `copy`, at both sizes; the other audiences lose
-    the kernels that it loses.
+    Each is put into use and must win again as `copy`, with what the choosing costs, against memcpy alone, at
+    both sizes.
     """
     kept = dict(decisions)
+    streams = streaming_kernels()
+    held: dict[tuple[str, int, str, bool], bool] = {}
     for (audience, alignment, octave), decision in decisions.items():
-        if audience != "self" or octave > CONFIRMED or decision.kernel == "memcpy":
+        if decision.kernel == "memcpy":
             continue
-        _core.set_copy_tuning(f"self.{alignment}=memcpy,{decision.kernel}@{octave}")
-        pair = ("memcpy", "copy.self")
-        times = [racer.run(pair, size, alignment).value for size in octave_sizes(octave)]
-        if winner(times, pair, pair) == "memcpy":
-            for other in AUDIENCES:
-                lost = decisions.get((other, alignment, octave))
-                if lost is not None and lost.kernel == decision.kernel:
-                    kept[other, alignment, octave] = replace(lost, kernel="memcpy", ours_ns=lost.memcpy_ns)
+        read_back = audience == "self" and decision.kernel in streams
+        key = (alignment, octave, decision.kernel, read_back)
+        if key not in held:
+            held[key] = _holds(racer, *key)
+        if not held[key]:
+            kept[audience, alignment, octave] = replace(decision, kernel="memcpy", ours_ns=decision.memcpy_ns)
     _core.set_copy_tuning("")
     return kept
+
+
+def _holds(racer: Racer, alignment: str, octave: int, kernel: str, read_back: bool) -> bool:
+    _core.set_copy_tuning(f"self.{alignment}=memcpy,{kernel}@{octave}")
+    pair = ("memcpy", "copy.self")
+    times = [racer.run(pair, size, alignment, read_back).value for size in octave_sizes(octave)]
+    return winner(times, pair, pair) != "memcpy"
 
 
 def rows_of(decisions: Mapping[Choice, Decision]) -> tuple[CopyRow, ...]:

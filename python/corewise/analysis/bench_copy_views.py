@@ -5,16 +5,27 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from corewise.analysis.bench_copy import KIB, MIB, Result, Row, size_text
+from corewise.analysis.bench_copy import KIB, MIB, Result, Row, is_bound, size_text
+from corewise.analysis.bench_copy_messages import RIVAL
 from corewise.analysis.bench_copy_noise import FOREIGN_LIMIT
+from corewise.analysis.bench_copy_races import PAPERS, streaming_kernels
 from corewise.analysis.paper import Figure, Panel, Series, Table
 
 _LOUD = "!"
+_MOST_LINES = 8
+"""Of kernels in a picture that can be read; more of them are drawn by their kind."""
+_SAID = {
+    "copy.self": "the choice",
+    "bound.read": "(loads alone)",
+    "bound.write": "(stores alone)",
+    "bound.write_past": "(stores past the caches alone)",
+}
+"""Contestants that are no kernels, in words."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +53,7 @@ class Goal:
 
 
 def goals(result: Result) -> Iterator[Goal]:
-    """Those for which the result has the sizes."""
+    """Those for which the result has the sizes; messages until they are there, and until they are read."""
     by_id = {row.id: row.ratio for row in result.rows}
     for size, must, aim in ((4 * KIB, 1.2, 1.3), (64 * MIB, 1.4, 1.6)):
         if (key := f"copy-{size}-same") in by_id:
@@ -50,11 +61,13 @@ def goals(result: Result) -> Iterator[Goal]:
     chosen = [by_id[key] for each in result.copies if (key := f"copy-{each.bytes}-same") in by_id]
     if chosen:
         yield Goal("copy of every size over memcpy, the least", 0.98, 1.0, min(chosen))
-    for sizes, must, aim in (((32 * KIB,), 2.0, 2.3), ((256 * KIB, 512 * KIB, MIB), 2.5, 2.9)):
-        found = [by_id[key] for size in sizes if (key := f"message-{size}") in by_id]
-        if len(found) == len(sizes):
-            name = " to ".join(size_text(size) for size in dict.fromkeys((sizes[0], sizes[-1])))
-            yield Goal(f"message of {name} over two memcpys, the least", must, aim, min(found))
+    for end, until in (("", ""), ("-read", ", read")):
+        for sizes, must, aim in (((32 * KIB,), 2.0, 2.3), ((256 * KIB, 512 * KIB, MIB), 2.5, 2.9)):
+            found = [by_id[key] for size in sizes if (key := f"message-{size}{end}") in by_id]
+            if len(found) == len(sizes):
+                name = " to ".join(size_text(size) for size in dict.fromkeys((sizes[0], sizes[-1])))
+                what = f"message of {name}{until}, over two memcpys, the least"
+                yield Goal(what, must, aim, min(found))
 
 
 def tables(result: Result) -> Iterator[Table]:
@@ -119,7 +132,7 @@ def _kernel_table(result: Result) -> Table:
         ("kernel", *(size_text(each.bytes) for each in result.copies)),
         tuple(
             (
-                "the choice" if name == "copy.self" else name,
+                _SAID.get(name, name),
                 *(
                     f"{each.bytes / times[index]:.1f}"
                     for each, times in zip(result.copies, medians, strict=True)
@@ -127,58 +140,104 @@ def _kernel_table(result: Result) -> Table:
             )
             for index, name in enumerate(names)
         ),
+        note="loads and stores alone: from 4 KB on no copy is quicker than the slower of both."
+        if any(map(is_bound, names))
+        else "",
     )
 
 
 def _way_table(result: Result, read: bool) -> Table:
     found = [each for each in result.messages if each.read == read]
-    ways = list(dict.fromkeys(way for each in found for way in each.ways))
+    names = list(dict.fromkeys(way.name for each in found for way in each.ways))
     cells = {
-        (way, each.bytes): f"{np.median(each.times[:, index]) / 1000:.2f}"
+        (way.name, each.bytes): f"{np.median(each.times[:, index]) / 1000:.2f}"
         for each in found
         for index, way in enumerate(each.ways)
     }
     return Table(
         "Every way, us" + (", read" if read else ""),
         ("way", *(size_text(each.bytes) for each in found)),
-        tuple((way.name, *(cells.get((way, each.bytes), "") for each in found)) for way in ways),
+        tuple((name, *(cells.get((name, each.bytes), "") for each in found)) for name in names),
     )
 
 
 def figures(result: Result) -> Iterator[Figure]:
     """Rates of the kernels by size, times of the ways by size."""
     if result.copies:
-        yield Figure("copy", f"Copies of one core: {result.host}", (_copy_panel(result),))
+        yield Figure("copy", f"Copies of one core\n{result.host}", tuple(_copy_panels(result)))
     if result.messages:
         panels = tuple(_message_panel(result, read) for read in (False, True))
-        yield Figure("message", f"Messages from core to core: {result.host}", panels)
+        yield Figure("message", f"Messages from core to core\n{result.host}", panels)
 
 
-def _copy_panel(result: Result) -> Panel:
-    names = result.copies[0].names
+def _copy_panels(result: Result) -> Iterator[Panel]:
+    """A line each for few kernels; of many, those of today by their kind, and the paper's."""
+    names = [name for name in result.copies[0].names if not is_bound(name)]
+    where = f"addresses {result.wanted.alignment}"
+    if len(names) <= _MOST_LINES:
+        yield _copy_panel(result, where, [(_SAID.get(name, name), (name,)) for name in names])
+        return
+    streams = streaming_kernels()
+    vectors = [name for name in names if name not in ("memcpy", "copy.self", "rep_movsb", *PAPERS)]
+    kinds = [
+        ("memcpy", ("memcpy",)),
+        ("the choice", ("copy.self",)),
+        ("rep_movsb", ("rep_movsb",)),
+        ("through the caches, the quickest", tuple(name for name in vectors if name not in streams)),
+        ("past the caches, the quickest", tuple(name for name in vectors if name in streams)),
+    ]
+    yield _copy_panel(result, where, kinds)
+    paper = [("memcpy", ("memcpy",)), *((name, (name,)) for name in PAPERS)]
+    yield _copy_panel(result, f"{where}: paper 004's kernels", paper)
+
+
+def _copy_panel(result: Result, title: str, kinds: Sequence[tuple[str, tuple[str, ...]]]) -> Panel:
+    """One line for each kind: the rate of its quickest kernel at every size."""
     sizes = tuple(float(each.bytes) for each in result.copies)
-    rates = [each.bytes / np.median(each.times, axis=0) for each in result.copies]
-    series = tuple(
-        Series("the choice" if name == "copy.self" else name, sizes, tuple(float(rate[i]) for rate in rates))
-        for i, name in enumerate(names)
-    )
-    return Panel(
-        f"addresses {result.wanted.alignment}", "bytes", "GB/s", "line", series, x_log2=True, y_log=True
-    )
+    medians = [dict(zip(each.names, np.median(each.times, axis=0), strict=True)) for each in result.copies]
+    series = [
+        Series(
+            label,
+            sizes,
+            tuple(
+                size / float(min(times[name] for name in found))
+                for size, times in zip(sizes, medians, strict=True)
+            ),
+        )
+        for label, kernels in kinds
+        if (found := [name for name in kernels if name in medians[0]])
+    ]
+    limits = {float(each.bytes): each.bytes / floor for each in result.copies if (floor := each.floor)}
+    if limits:
+        series.append(Series("no copy is quicker", tuple(limits), tuple(limits.values())))
+    return Panel(title, "bytes", "GB/s", "line", tuple(series), x_log2=True, y_log=True)
+
+
+_WAYS = {
+    "slot": "two copies past the caches",
+    "pipeline": "two copies in chunks, the quickest",
+    "direct": "one copy by the receiver, the quickest",
+    "halves": "one copy by both, the quickest",
+}
 
 
 def _message_panel(result: Result, read: bool) -> Panel:
+    """The rival, and of every other kind of way the quickest at every size."""
     found = [each for each in result.messages if each.read == read]
-    ways = list(dict.fromkeys(way for each in found for way in each.ways))
-    series = []
-    for way in ways:
-        here = [each for each in found if way in each.ways]
-        series.append(
-            Series(
-                way.name,
-                tuple(float(each.bytes) for each in here),
-                tuple(float(np.median(each.times[:, each.ways.index(way)])) / 1000 for each in here),
-            )
+    quickest: dict[str, dict[float, float]] = {}
+    for each in found:
+        for way, took in zip(each.ways, np.median(each.times, axis=0), strict=True):
+            of_kind = quickest.setdefault(RIVAL.name if way == RIVAL else _WAYS[way.way], {})
+            of_kind[float(each.bytes)] = min(of_kind.get(float(each.bytes), np.inf), float(took) / 1000)
+    series = [Series(label, tuple(times), tuple(times.values())) for label, times in quickest.items()]
+    series.append(
+        Series(
+            "a message of one byte",
+            tuple(float(each.bytes) for each in found),
+            tuple(each.floor / 1000 for each in found),
         )
+    )
     title = "until it is read" if read else "until it is there"
+    apart = sorted(each.apart[1] for each in found)
+    title += f", cores {apart[0]:.0f} to {apart[-1]:.0f} ns apart" if apart else ""
     return Panel(title, "bytes", "us", "line", tuple(series), x_log2=True, y_log=True)

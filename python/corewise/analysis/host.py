@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from corewise.data import machines
+from corewise.data.copy_hosts import find_copy_tuning
 from corewise.errors import CorewiseError
 from corewise.mpi import build, find
 
@@ -55,6 +56,7 @@ def examine() -> list[Finding]:
         _cma(),
         _huge_pages(),
         _instructions(),
+        _copy_tuning(),
         _cache(),
     ]
 
@@ -141,6 +143,18 @@ def _instructions() -> Finding:
         bool(have),
         " ".join(have) or "baseline only",
         "copy and packing kernels choose among them",
+    )
+
+
+def _copy_tuning() -> Finding:
+    found = find_copy_tuning()
+    return Finding(
+        "copy tuning",
+        found.tuning is not None,
+        found.text(),
+        "bench copy --tuning host copies by it"
+        if found.tuning is not None
+        else "copies are memcpy's until measured (bench copy --tune FILE)",
     )
 
 

@@ -17,6 +17,7 @@ from corewise.analysis.bench_copy_views import figures, goals, tables
 from corewise.analysis.paper import built_commit
 from corewise.cli import console
 from corewise.cli.paper_show import fitted
+from corewise.data.copy_hosts import find_copy_tuning
 from corewise.data.copy_tuning import save_copy_tuning
 from corewise.data.files import check_target
 from corewise.data.sizes import size_bytes
@@ -43,7 +44,12 @@ _ALIGNMENT = typer.Option("same", "--alignment", help="How the addresses lie: sa
 _MESSAGE = typer.Option(False, "--message", help="Messages from core to core instead.")
 _PROCESSORS = typer.Option(None, "--processors", metavar="A,B", help="Where sender and receiver run.")
 _HUGE = typer.Option(False, "--huge-pages", help="Ask for huge pages.")
-_TUNING = typer.Option(None, "--tuning", metavar="FILE", help="Choose by this tuning instead of by races.")
+_TUNING = typer.Option(
+    None,
+    "--tuning",
+    metavar="FILE",
+    help="Choose by this tuning instead of by races; host: by this processor's.",
+)
 _TUNE = typer.Option(None, "--tune", metavar="FILE", help="Measure a tuning and write it to FILE.")
 _QUICK = typer.Option(False, "--quick", help="Fewer sizes and rounds: seconds instead of minutes.")
 _OUT = typer.Option(None, "-o", "--out", metavar="FILE", help="Draw the result, as .svg or .png.")
@@ -133,8 +139,19 @@ def _show_json(result: Result, written: list[Path]) -> None:
         tuning=result.knob or None,
         goals=[{**asdict(goal), "reached": goal.reached} for goal in goals(result)],
         foreign=round(result.foreign, 4),
+        host_tuning=_host_tuning(),
         files=[str(path) for path in written],
     )
+
+
+def _host_tuning() -> dict[str, object]:
+    """The tuning of this processor, and files that are for others."""
+    found = find_copy_tuning()
+    return {
+        "host": found.host,
+        "file": str(found.path) if found.path is not None else None,
+        "ignored": [{"file": str(path), "why": why} for path, why in found.ignored],
+    }
 
 
 def _tune(wanted: Wanted, target: Path, as_json: bool) -> None:

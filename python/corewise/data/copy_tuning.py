@@ -34,7 +34,7 @@ WAYS = ("slot", "pipeline", "direct", "halves")
 KERNELS = tuple(name for name, *_ in _core.copy_kernels())
 _HEAD = ("format", "version", "host", "who", "when", "command", "row", "message")
 _ROW = ("audience", "alignment", "bytes_from", "bytes_to", "kernel", "measured_bytes", "ours_ns", "memcpy_ns")
-_MESSAGE = ("bytes", "way", "sender", "receiver", "chunk", "ours_ns", "slot_ns")
+_MESSAGE = ("bytes", "way", "sender", "receiver", "chunk", "ours_ns", "slot_ns", "apart_ns")
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,11 @@ class MessageRow:
     sender, receiver : str
         Kernels of `KERNELS`; `direct` has no use for the first.
     chunk : int
-        Bytes; 0: everything at once.
+        Bytes; 0: everything at once. For `halves`: what the sender copies, 0: half.
     ours_ns, slot_ns : float
         One message by this way, and by two memcpys through a slot.
+    apart_ns : float
+        From core to core, one way, while that was measured.
     """
 
     bytes: int
@@ -89,6 +91,7 @@ class MessageRow:
     chunk: int
     ours_ns: float
     slot_ns: float
+    apart_ns: float
 
 
 @dataclass(frozen=True)
@@ -217,6 +220,7 @@ def _message(fields: _Fields) -> MessageRow:
         chunk=fields.whole("chunk", 1 if way == "pipeline" else 0),
         ours_ns=fields.time("ours_ns"),
         slot_ns=fields.time("slot_ns"),
+        apart_ns=fields.time("apart_ns"),
     )
 
 

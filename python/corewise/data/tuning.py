@@ -205,8 +205,8 @@ def tuning_directory() -> Path:
 
 
 def bundled_tunings() -> list[Path]:
-    """The files that come with corewise, sorted."""
-    return sorted(tuning_directory().glob("*.toml"))
+    """The files of collectives that come with corewise, sorted."""
+    return sorted(tuning_directory().glob("collectives-*.toml"))
 
 
 def tuning_for(machine: str) -> Tuning:
