@@ -5,9 +5,10 @@
 // mpiexec -n 2 packing --set constant --directions send,receive,both --ways contiguous,datatype,loop,mpi-pack
 //
 // Rank 0 prints a line per case, direction and way: `time case=... direction=... way=... bytes=... n=...
-// median_ns=... low_ns=... high_ns=...`, low and high being the quartiles; then `machine seconds=... foreign=...`,
-// the share of the processors' time that other programs took meanwhile. Exit status of every rank: 0, 1 when data
-// are wrong, 2 when the arguments are. SPDX-License-Identifier: BSD-3-Clause
+// median_ns=... low_ns=... high_ns=...`, low and high being the quartiles; then `machine seconds=... foreign=...
+// latency_ns=A,B`: the share of the processors' time that other programs took meanwhile, and what a word took from
+// core to core before and after, because virtual processors may move apart. Exit status of every rank: 0, 1 when
+// data are wrong, 2 when the arguments are. SPDX-License-Identifier: BSD-3-Clause
 #include <mpi.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -31,7 +32,8 @@
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kSets{"constant", "elements", "columns", "applications", "grid"};
+constexpr std::array<std::string_view, 6> kSets{"constant",     "elements", "columns",
+                                                "applications", "grid",     "sparse"};
 constexpr std::array<std::string_view, 5> kDirections{"send", "receive", "both", "pack", "unpack"};
 constexpr std::array<std::string_view, 8> kWays{"contiguous", "datatype",        "mpi-pack", "loop",
                                                 "assignment", "memcpy-prefetch", "memcpy",   "manual"};
@@ -88,7 +90,7 @@ std::vector<arguments::Option> table(Options& o) {
   return {
       {"--set", "A,B",
        "constant (32 KB by element size), elements (1024 by size), columns, applications, grid (bytes by element "
-       "size)",
+       "size), sparse (the same, an element a page)",
        [&o](std::string_view text) { return read_names(text, kSets, o.sets); }},
       {"--cases", "A,B", "only these cases, e.g. constant/64,mg_x/34",
        [&o](std::string_view text) { return read_cases(text, o.only); }},
@@ -154,7 +156,7 @@ double wall_seconds() {
 class Machine {
  public:
   Machine() : busy_(busy_seconds()), own_(own_seconds()), wall_(wall_seconds()) {}
-  void print(int rank) const {
+  void print(int rank, std::int64_t before_ns, std::int64_t after_ns) const {
     const double mine = own_seconds() - own_;
     double ours = 0;
     MPI_Reduce(&mine, &ours, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
@@ -162,7 +164,8 @@ class Machine {
     const double wall = wall_seconds() - wall_;
     const double processors = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
     const double foreign = std::max(0.0, busy_seconds() - busy_ - ours) / (wall * processors);
-    std::printf("machine seconds=%.3f foreign=%.4f\n", wall, foreign);
+    std::printf("machine seconds=%.3f foreign=%.4f latency_ns=%lld,%lld\n", wall, foreign,
+                static_cast<long long>(before_ns), static_cast<long long>(after_ns));
   }
 
  private:
@@ -208,6 +211,7 @@ bool run_case(const std::string& name, const Options& o, Meeting& meeting) {
 bool run_all(const Options& o) {
   Meeting meeting;
   const Machine machine;
+  const std::int64_t before_ns = meeting.latency_ns();
   std::vector<std::string> names = o.only;
   for (const std::string& set : o.sets) {
     const std::vector<std::string> more = o.only.empty() ? case_names(set, o.quick) : std::vector<std::string>{};
@@ -215,7 +219,7 @@ bool run_all(const Options& o) {
   }
   bool good = true;
   for (const std::string& name : names) good = run_case(name, o, meeting) && good;
-  machine.print(meeting.rank());
+  machine.print(meeting.rank(), before_ns, meeting.latency_ns());
   return good;
 }
 

@@ -32,6 +32,8 @@ class Meeting {
   void meet();
   /// Publishes this rank's number and gives the larger of both, on both ranks.
   std::int64_t larger(std::int64_t mine);
+  /// What a word takes from one core to the other, ns: how far they are from each other now.
+  std::int64_t latency_ns();
 
  private:
   struct alignas(128) Place {

@@ -23,6 +23,8 @@ struct Pair {
 constexpr std::size_t kConstantBytes = 32 * 1024;
 constexpr std::size_t kElements = 1024;
 constexpr std::size_t kLine = 64;
+constexpr std::size_t kColumnStride = 4096 + kLine;  // one block a page, and not all in one set of a cache
+constexpr std::size_t kMostPages = 8192;             // of a sparse message in the grid
 constexpr std::size_t kAhead = 8 * kLine;
 
 /// `blocks` of `Words` values of one type; the compiler sees a constant number of them.
@@ -149,11 +151,14 @@ std::vector<std::size_t> powers(std::size_t from, std::size_t to, std::size_t fa
 }
 
 /// Sizes of a message by lengths of its elements, as far as there are two of them.
-std::vector<std::string> grid_names(bool quick) {
+std::vector<std::string> grid_names(const std::string& set, bool quick) {
+  const bool sparse = set == "sparse";
   std::vector<std::string> names;
-  for (const std::size_t bytes : powers(512, 2048 * 1024, quick ? 512 : 8)) {
-    for (const std::size_t block : powers(4, std::min<std::size_t>(bytes / 2, 16384), quick ? 16 : 2)) {
-      names.push_back("grid/" + std::to_string(bytes) + "/" + std::to_string(block));
+  for (const std::size_t bytes : powers(512, sparse ? 512 * 1024 : 2048 * 1024, quick ? 8 : 4)) {
+    for (const std::size_t block :
+         powers(1, std::min<std::size_t>(bytes / 2, sparse ? 1024 : 16384), quick ? 4 : 2)) {
+      if (sparse && bytes / block > kMostPages) continue;
+      names.push_back(set + "/" + std::to_string(bytes) + "/" + std::to_string(block));
     }
   }
   return names;
@@ -182,7 +187,7 @@ std::vector<std::string> case_names(const std::string& set, bool quick) {
   if (set == "elements") return sized(set, quick ? powers(4, 2048, 8) : powers(1, 8192, 2));
   if (set == "columns") return sized(set, quick ? powers(32, 32, 2) : powers(8, 1024, 2));
   if (set == "applications") return application_names(quick);
-  if (set == "grid") return grid_names(quick);
+  if (set == "grid" || set == "sparse") return grid_names(set, quick);
   return {};
 }
 
@@ -194,14 +199,13 @@ Case make_case(const std::string& name) {
   std::from_chars(size.data(), size.data() + size.size(), block);
   if (set == "constant") return strided_case(name, block, kConstantBytes / block, 2 * block);
   if (set == "elements") return strided_case(name, block, kElements, 2 * block);
-  if (set == "grid") {
+  if (set == "grid" || set == "sparse") {
     std::size_t bytes = 0;
     const std::size_t second = size.find('/');
     std::from_chars(size.data(), size.data() + second, bytes);
     std::from_chars(size.data() + second + 1, size.data() + size.size(), block);
-    return strided_case(name, block, bytes / block, 2 * block);
+    return strided_case(name, block, bytes / block, set == "sparse" ? kColumnStride : 2 * block);
   }
-  constexpr std::size_t kColumnStride = 4096 + kLine;  // one block a page, and not all in one set of a cache
   if (set == "columns") return strided_case(name, block, kConstantBytes / block, kColumnStride);
   return application_case(name);
 }

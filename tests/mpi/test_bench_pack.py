@@ -39,7 +39,7 @@ def packing(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_way_moves_exactly_its_bytes(mpi: Mpi, packing: Path) -> None:
-    cases = "constant/4,constant/32,constant/2048,elements/1,columns/32,grid/512/64,mg_x/34"
+    cases = "constant/4,constant/32,constant/2048,elements/1,columns/32,grid/512/64,sparse/512/8,mg_x/34"
     words = ["--cases", cases, "--check", "--budget", "0", "--ways", WAYS]
     directions = ["--directions", "send,receive,both,pack,unpack"]
     done = mpi.run(2, packing, [*words, *directions], mpi.yield_env)
@@ -134,11 +134,12 @@ def test_the_command_measures_every_part_and_the_library() -> None:
 
 
 def test_a_tuning_has_a_row_for_every_use_and_size() -> None:
-    cases = ["grid/512/4", "grid/512/64", "grid/262144/1024"]
+    cases = ["grid/512/4", "grid/512/64", "grid/262144/1024", "sparse/4096/64"]
     tuning = tune(mpi=str(find_mpi("mpich").prefix), command="tune", effort=TINY, cases=cases)
     assert tuning.mpi.startswith("mpich ")
-    assert [(row.use, row.measured_runs) for row in tuning.rows] == [
-        (use, runs) for use in ("send", "receive", "pack", "unpack") for runs in ((4, 64), (1024,))
+    measured = [("dense", (4, 64)), ("dense", (1024,)), ("sparse", (64,))]
+    assert [(row.use, row.lines, row.measured_runs) for row in tuning.rows] == [
+        (use, *each) for use in ("send", "receive", "pack", "unpack") for each in measured
     ]
     words = tuning.knob().split(";")
-    assert [word.split("=")[0] for word in words] == ["send", "receive", "pack", "unpack"]
+    assert [word.split("=")[0] for word in words[:3]] == ["send", "send.sparse", "receive"]

@@ -5,11 +5,15 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from installed_tool import assert_one_line_error, corewise
 
+from corewise._core import packing_decision
 from corewise.analysis.bench_pack import TUNING_GAIN, BenchResult, parts_of, tuning_rows
 from corewise.analysis.bench_pack_rows import claims_of, crossover, goals_of, rows_of
 from corewise.analysis.bench_pack_runs import (
@@ -18,18 +22,22 @@ from corewise.analysis.bench_pack_runs import (
     Setting,
     Study,
     Time,
+    distance,
     parse,
+    steady_round,
     two_processors,
 )
 from corewise.analysis.bench_pack_views import bench_figures, bench_tables
 from corewise.cli.main import execute
 from corewise.data.packing_tuning import (
+    LINES,
+    USES,
     PackingRow,
     PackingTuning,
     load_packing_tuning,
-    longest_run,
     packing_tuning_text,
     parse_packing_tuning,
+    ranges_of,
     save_packing_tuning,
 )
 from corewise.errors import InputError, RunError
@@ -48,7 +56,7 @@ def sweep(part: str, datatype: dict[int, float], ours: float, hand: float = 1000
     """Two rounds in which every way but datatypes takes `hand` at every size, the baseline half of it."""
     study = Study(Setting("mpich", MPICH), part)
     for _ in range(2):
-        times = {}
+        times: dict[tuple[str, str, str], float] = {}
         for size, ns in datatype.items():
             key = (f"constant/{size}", "both")
             times |= {(*key, way): hand for way in WAYS}
@@ -66,9 +74,9 @@ def test_the_programs_lines_are_read() -> None:
     found = parse(
         "time case=constant/64 direction=both way=loop bytes=32768 n=9 "
         "median_ns=1200 low_ns=1100 high_ns=1300\n"
-        "machine seconds=0.5 foreign=0.0212\n"
+        "machine seconds=0.5 foreign=0.0212 latency_ns=51,249\n"
     )
-    assert found.foreign == 0.0212
+    assert (found.foreign, found.latencies) == (0.0212, (51, 249))
     assert found.times == {("constant/64", "both", "loop"): Time(32768, 1200, 1100, 1300, 9)}
 
 
@@ -231,9 +239,10 @@ TUNING = PackingTuning(
     "2026-11-22",
     'corewise bench pack --tune "a b"',
     (
-        PackingRow("send", 4096, 0, (8, 64), (2.0, 1.0), (1.0, 1.0)),
-        PackingRow("send", 32768, 64, (8, 64), (1.0, 1.0), (2.0, 1.5)),
-        PackingRow("unpack", 32768, 8, (8,), (1.0,), (1.25,)),
+        PackingRow("send", "dense", 4096, (), (8, 64), (2.0, 1.0), (1.0, 1.0)),
+        PackingRow("send", "dense", 32768, ((0, 8), (64, 64)), (8, 16, 64), (1.0,) * 3, (2.0, 1.0, 1.5)),
+        PackingRow("send", "sparse", 32768, (), (8, 64), (1.0, 1.0), (1.0, 1.0)),
+        PackingRow("unpack", "dense", 32768, ((0, 8),), (8,), (1.0,), (1.25,)),
     ),
 )
 
@@ -241,33 +250,45 @@ TUNING = PackingTuning(
 def test_a_tuning_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
     save_packing_tuning(TUNING, tmp_path / "t.toml")
     assert load_packing_tuning(tmp_path / "t.toml") == TUNING
-    assert TUNING.knob() == "send=4096:0,32768:64;unpack=32768:8"
+    assert TUNING.knob() == "send=4096:0,32768:8+64-64;send.sparse=32768:0;unpack=32768:8"
 
 
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ("version = 1", "version = 2", "t.toml: version: found 2, allowed: 1"),
-        ("version = 1", "version = true", "t.toml: version: found True, allowed: 1"),
+        (
+            "version = 2",
+            "version = 1",
+            "t.toml: version: found 1, allowed: 2; corewise bench pack --tune writes",
+        ),
+        ("version = 2", "version = true", "t.toml: version: found True, allowed: 2"),
         ('host = "a processor"', "", "t.toml: host: found nothing, allowed: a text"),
         (
             'use = "unpack"',
             'use = "copy"',
-            "t.toml: row[2].use: found 'copy', allowed: send, receive, pack, unpack",
+            "t.toml: row[3].use: found 'copy', allowed: send, receive, pack, unpack",
         ),
-        ("run = 64", "run = -1", "t.toml: row[1].run: found -1, allowed: a whole number from 0"),
-        ("run = 64", "runs = 64", "t.toml: row[1].runs: found an unknown field, allowed: use, bytes, run"),
+        ("runs = [[0, 8], [64, 64]]", "runs = 8", "t.toml: row[1].runs: found 8, allowed: rising pairs"),
+        ("runs = [[0, 8], [64, 64]]", "runs = [[0, 8], [8, 64]]", "row[1].runs: found [[0, 8], [8, 64]]"),
+        ("runs = [[0, 8], [64, 64]]", "runs = [[8, 4]]", "row[1].runs: found [[8, 4]], allowed: rising"),
+        ("runs = [[0, 8], [64, 64]]", "run = 64", "t.toml: row[1].run: found an unknown field, allowed: use"),
+        ('lines = "sparse"', 'lines = "thin"', "row[2].lines: found 'thin', allowed: dense, sparse"),
+        (
+            'use = "send"\nlines = "sparse"',
+            'use = "receive"\nlines = "sparse"',
+            "t.toml: row: found receive, sparse alone, allowed: with rows of dense",
+        ),
         (
             "bytes = 4096",
             "bytes = 65536",
-            "t.toml: row[1].bytes: found 32768 after 65536 for send, allowed: rising",
+            "t.toml: row[1].bytes: found 32768 after 65536 for send, dense, allowed: rising",
         ),
         (
             "measured_runs = [8]",
             "measured_runs = [8, 8]",
-            "row[2].measured_runs: found [8, 8], allowed: one or more",
+            "row[3].measured_runs: found [8, 8], allowed: one or more",
         ),
-        ("theirs_us = [1.25]", "theirs_us = [0]", "row[2].theirs_us: found [0], allowed: 1 positive numbers"),
+        ("theirs_us = [1.25]", "theirs_us = [0]", "row[3].theirs_us: found [0], allowed: 1 positive numbers"),
         ("[[row]]", "[row", "t.toml: not TOML"),
     ],
 )
@@ -279,40 +300,117 @@ def test_wrong_tunings_are_refused_with_their_field(before: str, after: str, sai
     assert said in str(error.value)
 
 
-def test_a_run_is_packed_up_to_the_first_length_that_does_not_pay() -> None:
-    assert longest_run((8, 64, 512), (1, 1, 1), (2, 2, 2), 1.05) == 512
-    assert longest_run((8, 64, 512), (1, 1, 1), (2, 1.04, 2), 1.05) == 8
-    assert longest_run((8, 64), (1, 1), (1, 9), 1.05) == 0
+@given(st.data())
+def test_any_table_is_the_same_after_writing_and_reading(data: st.DataObject) -> None:
+    rows = []
+    for use in data.draw(st.lists(st.sampled_from(USES), min_size=1, unique=True)):
+        for lines in LINES[: data.draw(st.integers(1, 2))]:
+            for size in sorted(data.draw(st.sets(st.integers(1, 1 << 30), min_size=1, max_size=4))):
+                runs = sorted(data.draw(st.sets(st.integers(1, 1 << 20), min_size=1, max_size=6)))
+                won = data.draw(st.lists(st.booleans(), min_size=len(runs), max_size=len(runs)))
+                times = (1.5,) * len(runs)
+                rows.append(PackingRow(use, lines, size, ranges_of(runs, won), tuple(runs), times, times))
+    tuning = PackingTuning("h", "m", "w", "2026-11-22", "c", tuple(rows))
+    assert parse_packing_tuning(packing_tuning_text(tuning)) == tuning
+    decided = rows[data.draw(st.integers(0, len(rows) - 1))]
+    density = 1.0 if decided.lines == "dense" else 0.1
+    for run in decided.measured_runs:
+        wanted = any(least <= run <= most for least, most in decided.runs)
+        assert packing_decision(tuning.knob(), decided.use, decided.bytes, run, density)[0] == wanted
 
 
-def test_tuning_rows_come_from_the_grid() -> None:
+def test_ranges_are_what_won_side_by_side() -> None:
+    assert ranges_of((8, 64, 512), (True, True, True)) == ((0, 512),)
+    assert ranges_of((8, 64, 512), (True, False, True)) == ((0, 8), (512, 512))
+    assert ranges_of((8, 64, 512, 4096), (False, True, True, False)) == ((64, 512),)
+    assert ranges_of((8, 64), (False, False)) == ()
+
+
+def grid(ratios: dict[tuple[str, str], list[float]]) -> Study:
+    """A grid of one dense case: times over ours by use and way, a number per round."""
     study = Study(Setting("mpich", MPICH), "grid")
-    plain, library = {}, {}
-    for size in (512, 4096):
-        for run in (8, 256):
-            for use, way in (
-                ("send", "datatype"),
-                ("receive", "datatype"),
-                ("pack", "mpi-pack"),
-                ("unpack", "mpi-pack"),
-            ):
-                key = (f"grid/{size}/{run}", use, way)
-                plain[key] = 2000.0 if run == 8 else 1000.0
-                library[key] = 1000.0
-    study.plain.append(launch(plain))
-    study.library.append(launch(library))
+    for turn in range(4):
+        keys = {("grid/512/8", use, way): values[turn] for (use, way), values in ratios.items()}
+        study.plain.append(launch({key: 1000.0 * value for key, value in keys.items()}))
+        study.library.append(launch(dict.fromkeys(keys, 1000.0)))
+    return study
+
+
+@pytest.mark.parametrize(
+    ("send", "receive", "both", "packed"),
+    [
+        ([1.2] * 4, [1.2] * 4, [1.4] * 4, {"send", "receive"}),
+        ([1.02] * 4, [1.2] * 4, [1.4] * 4, {"receive"}),  # too little
+        ([0.8, 0.9, 1.3, 1.4], [1.2] * 4, [1.4] * 4, {"receive"}),  # in half of the rounds only
+        ([1.2] * 4, [1.3] * 4, [0.9] * 4, {"receive"}),  # not both of them
+        ([1.3] * 4, [1.3] * 4, [0.9] * 4, {"send"}),
+    ],
+)
+def test_a_side_is_taken_over_where_it_won_by_more_than_the_noise(
+    send: list[float], receive: list[float], both: list[float], packed: set[str]
+) -> None:
+    engines = {(use, "mpi-pack"): [1.0] * 4 for use in ("pack", "unpack")}
+    study = grid(
+        {("send", "datatype"): send, ("receive", "datatype"): receive, ("both", "datatype"): both} | engines
+    )
     rows = tuning_rows(study)
-    assert [(row.use, row.run) for row in rows] == [
-        (use, 8) for use in ("send", "receive", "pack", "unpack") for _ in "12"
+    assert {row.use for row in rows if row.runs} == packed
+    assert [row.use for row in rows] == list(USES) and rows[0].measured_runs == (8,)
+
+
+def test_a_measured_size_stands_for_its_neighbours() -> None:
+    study = Study(Setting("mpich", MPICH), "grid")
+    uses = {"send": "datatype", "receive": "datatype", "pack": "mpi-pack", "unpack": "mpi-pack"}
+    keys = [
+        (f"{name}/{size}/8", use, way)
+        for name, sizes in (("grid", (512, 2048, 8192)), ("sparse", (512,)))
+        for size in sizes
+        for use, way in uses.items()
     ]
-    assert [row.bytes for row in rows[:2]] == [512, 16 * 1024 * 1024]
-    assert rows[0].measured_runs == (8, 256) and rows[0].theirs_us == (2.0, 1.0)
+    study.plain.append(launch(dict.fromkeys(keys, 2000.0)))
+    study.library.append(launch(dict.fromkeys(keys, 1000.0)))
+    rows = [row for row in tuning_rows(study) if row.use == "send"]
+    assert [(row.lines, row.bytes, row.runs) for row in rows] == [
+        ("dense", 1024, ((0, 8),)),
+        ("dense", 4096, ((0, 8),)),
+        ("dense", 16 * 1024 * 1024, ((0, 8),)),
+        ("sparse", 16 * 1024 * 1024, ((0, 8),)),
+    ]
+    assert rows[0].theirs_us == (2.0,) and rows[0].ours_us == (1.0,)
+
+
+def test_rounds_in_which_the_cores_moved_apart_are_done_again() -> None:
+    def told(*latencies: float) -> Launch:
+        return Launch({}, 0.0, latencies)
+
+    asked: list[str] = []
+
+    def launches(name: str, *found: Launch) -> Callable[[], Launch]:
+        left = iter(found)
+
+        def one() -> Launch:
+            asked.append(name)
+            return next(left)
+
+        return one
+
+    near, far = told(50, 55), told(250, 240)
+    pair = [launches("plain", near, far), launches("library", far, far)]
+    assert steady_round(pair, 2) == (far, far)
+    assert asked == ["plain", "library"] * 2
+    asked.clear()
+    # The second time is no better, and there is no third: the first counts.
+    worse = told(50, 400)
+    pair = [launches("plain", near, worse), launches("library", far, worse)]
+    assert steady_round(pair, 1, backwards=True) == (near, far)
+    assert asked == ["library", "plain"] * 2
+    assert distance([near, far]) == 5 and distance([told()]) == 1
 
 
 def test_the_documented_tuning_is_a_tuning_and_means_what_the_page_says() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "formats" / "packing-tuning.md").read_text()
     tuning = parse_packing_tuning(page.split("```")[1].removeprefix("toml"), "the page")
     assert f"`{tuning.knob()}`" in page
-    assert [row.run for row in tuning.rows] == [
-        longest_run(row.measured_runs, row.ours_us, row.theirs_us, TUNING_GAIN) for row in tuning.rows
-    ]
+    for row in tuning.rows:
+        won = [b >= TUNING_GAIN * a for a, b in zip(row.ours_us, row.theirs_us, strict=True)]
+        assert row.runs == ranges_of(row.measured_runs, won)

@@ -30,8 +30,8 @@ def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, o
 @pytest.fixture
 def tuning(tmp_path: Path) -> str:
     rows = (
-        PackingRow("send", 4096, 64, (8, 64, 512), (1.0, 1.0, 2.0), (2.0, 2.0, 1.0)),
-        PackingRow("pack", 1 << 20, 4096, (8,), (1.0,), (2.0,)),
+        PackingRow("send", "dense", 4096, ((0, 64),), (8, 64, 512), (1.0, 1.0, 2.0), (2.0, 2.0, 1.0)),
+        PackingRow("pack", "dense", 1 << 20, ((0, 4096),), (8,), (1.0,), (2.0,)),
     )
     path = tmp_path / "tuning.toml"
     save_packing_tuning(PackingTuning("a host", "mpich 5.0.2", "corewise", "2026-01-31", "tune", rows), path)

@@ -9,7 +9,9 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import datetime
+import math
 import platform
+import statistics
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +21,7 @@ from corewise import __version__
 from corewise.analysis.bench_pack_rows import Claim, Goal, Row, claims_of, goals_of, rows_of
 from corewise.analysis.bench_pack_runs import (
     FULL,
+    OURS,
     PARTS,
     QUICK,
     SETS,
@@ -31,7 +34,7 @@ from corewise.analysis.bench_pack_runs import (
     study,
 )
 from corewise.analysis.paper import Progress
-from corewise.data.packing_tuning import PackingRow, PackingTuning, longest_run
+from corewise.data.packing_tuning import LINES, PackingRow, PackingTuning, ranges_of
 from corewise.errors import InputError, RunError
 
 ALL = "all"
@@ -39,6 +42,12 @@ TUNING_GAIN = 1.05
 """A tuning packs where that is at least so many times as fast: what the noise cannot turn round."""
 MOST_BYTES = 16 * 1024 * 1024
 """The largest measured size of a tuning stands for messages up to this."""
+SHARE_WON = 0.75
+"""And in at least so many of the rounds."""
+GRID = Effort(5, 0.6, 2, False)
+QUICK_GRID = Effort(4, 0.3, 1, True)
+"""A table in some ten seconds."""
+_SETS = dict(zip(LINES, ("grid", "sparse"), strict=True))
 _TUNED = (("send", "datatype"), ("receive", "datatype"), ("pack", "mpi-pack"), ("unpack", "mpi-pack"))
 
 
@@ -132,7 +141,7 @@ def _studies(
 
     def advance() -> None:
         nonlocal done
-        done += 1
+        done = min(done + 1, steps)  # a round that is done again is no progress
         if progress is not None:
             progress(done / steps)
 
@@ -195,7 +204,7 @@ def tune(
             "--tune: found --mpi both, allowed: one MPI, a file is for one (--mpi openmpi, --mpi mpich)"
         )
     setting = settings_of(mpi)[0]
-    wanted = effort or (QUICK if quick else FULL)
+    wanted = effort or (QUICK_GRID if quick else GRID)
     (measured,) = _studies([setting], ["grid"], wanted, "always", cases, progress)
     return PackingTuning(
         host=processor(),
@@ -208,26 +217,60 @@ def tune(
 
 
 def tuning_rows(measured: Study) -> list[PackingRow]:
-    """The rows that measurements of the grid say, by use and bytes."""
-    sizes = sorted({_grid(case)[0] for case, _ in measured.cases()})
-    if not sizes:
+    """The rows that measurements of the grid say, by use, closeness and bytes.
+
+    What each side does alone is measured alone. Where both pay, both together are looked at: the one that won
+    less is left to the MPI where the two do not pay.
+    """
+    if not measured.cases():
         raise RunError("--tune: nothing was measured")
     rows = []
     for use, way in _TUNED:
-        for size in sizes:
-            cases = sorted(
-                (_grid(case)[1], case)
-                for case, direction in measured.cases()
-                if direction == use and _grid(case)[0] == size
-            )
-            runs = tuple(run for run, _ in cases)
-            ours = tuple(_us(measured, case, use, "ours") for _, case in cases)
-            theirs = tuple(_us(measured, case, use, way) for _, case in cases)
-            reach = max(size, MOST_BYTES) if size == sizes[-1] else size
-            rows.append(
-                PackingRow(use, reach, longest_run(runs, ours, theirs, TUNING_GAIN), runs, ours, theirs)
-            )
+        for lines in LINES:
+            cases = [each for each in measured.cases() if each[0].startswith(f"{_SETS[lines]}/")]
+            sizes = sorted({_grid(case)[0] for case, _ in cases})
+            for index, size in enumerate(sizes):
+                own = sorted({(_grid(case)[1], case) for case, _ in cases if _grid(case)[0] == size})
+                runs = tuple(run for run, _ in own)
+                rows.append(
+                    PackingRow(
+                        use,
+                        lines,
+                        _reach(sizes, index),
+                        ranges_of(runs, [_pays(measured, case, use, way) for _, case in own]),
+                        runs,
+                        tuple(_us(measured, case, use, "ours") for _, case in own),
+                        tuple(_us(measured, case, use, way) for _, case in own),
+                    )
+                )
     return rows
+
+
+def _reach(sizes: Sequence[int], index: int) -> int:
+    """A measured size stands for those that are nearer to it than to the next, by their ratio."""
+    if index + 1 == len(sizes):
+        return max(MOST_BYTES, sizes[index])
+    return math.isqrt(sizes[index] * sizes[index + 1])
+
+
+def _pays(measured: Study, case: str, use: str, way: str) -> bool:
+    if not _won(measured, case, use, way):
+        return False
+    other = {"send": "receive", "receive": "send"}.get(use)
+    if other is None or not _won(measured, case, other, way) or _won(measured, case, "both", way):
+        return True
+    mine, theirs = (measured.ratio(case, each, way).median for each in (use, other))
+    return mine > theirs or (mine == theirs and use == "send")
+
+
+def _won(measured: Study, case: str, use: str, way: str) -> bool:
+    """By more than the noise: in the median, and in most rounds."""
+    if (case, use) not in measured.cases():
+        return use == "both"
+    pairs = zip(measured.rounds(case, use, way), measured.rounds(case, use, OURS), strict=True)
+    ratios = [theirs / ours for theirs, ours in pairs]
+    better = sum(ratio > 1 for ratio in ratios)
+    return statistics.median(ratios) >= TUNING_GAIN and better >= SHARE_WON * len(ratios)
 
 
 def _grid(case: str) -> tuple[int, int]:

@@ -55,6 +55,8 @@ class DatatypeFacts:
         Bytes of data per run of one item.
     line_density : float
         Data bytes per byte of the 64-byte lines that one item touches.
+    pages_per_line : float
+        Pages of 4096 bytes that one item touches, per 64 bytes of data.
     contiguous : bool
         Whether any number of items is one run.
     """
@@ -71,6 +73,7 @@ class DatatypeFacts:
     density: float
     mean_run: float
     line_density: float
+    pages_per_line: float
     contiguous: bool
 
     def document(self) -> Mapping[str, object]:
@@ -100,6 +103,7 @@ def datatype_facts(datatype: Datatype, count: int = 1) -> DatatypeFacts:
         density=data / span if data else 0.0,
         mean_run=datatype.mean_run,
         line_density=datatype.line_density,
+        pages_per_line=datatype.pages_per_line,
         contiguous=datatype.is_contiguous,
     )
 
@@ -128,5 +132,8 @@ def packing_choices(facts: DatatypeFacts, tuning: PackingTuning) -> list[Packing
     if facts.contiguous or facts.bytes == 0:
         return [PackingChoice(use, False, f"{use}: contiguous, nothing to pack") for use in USES]
     knob = tuning.knob()
-    decisions = [packing_decision(knob, use, facts.bytes, facts.mean_run) for use in USES]
+    decisions = [
+        packing_decision(knob, use, facts.bytes, facts.mean_run, facts.line_density, facts.pages_per_line)
+        for use in USES
+    ]
     return [PackingChoice(use, *decision) for use, decision in zip(USES, decisions, strict=True)]

@@ -1,8 +1,8 @@
 """Packing-tuning files: what the packing library packs, per host and MPI (docs/formats/packing-tuning.md).
 
-Owns the format: TOML, one file per host and MPI, one row per use and size of message with the longest runs
-that are packed, and the measurements that say so. Invariant: the rows of a use rise in bytes; what was read
-and is written again is the same file.
+Owns the format: TOML, one file per host and MPI, one row per use, closeness and size of message with the
+ranges of runs that are packed, and the measurements that say so. Invariant: the rows of a use and closeness
+rise in bytes; what was read and is written again is the same file.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -24,25 +24,30 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FORMAT, VERSION = "corewise-packing-tuning", 1
+FORMAT, VERSION = "corewise-packing-tuning", 2
 USES = ("send", "receive", "pack", "unpack")
 """What is to be done with a message, in the order of ``kernels/packing_cost.hpp``."""
+LINES = ("dense", "sparse")
+"""How close together data lie, as ``packing_lines`` of ``kernels/packing_cost.hpp`` says it."""
 _HEAD = ("format", "version", "host", "mpi", "who", "when", "command", "row")
-_ROW = ("use", "bytes", "run", "measured_runs", "ours_us", "theirs_us")
+_ROW = ("use", "lines", "bytes", "runs", "measured_runs", "ours_us", "theirs_us")
 
 
 @dataclass(frozen=True)
 class PackingRow:
-    """Messages of up to `bytes` are packed where their mean run is at most `run` bytes.
+    """Messages of up to `bytes` are packed where their mean run is in one of `runs`.
 
     Attributes
     ----------
     use : str
         One of `USES`.
+    lines : str
+        One of `LINES`.
     bytes : int
         Data bytes of the largest message that the row decides about.
-    run : int
-        Bytes; 0: nothing is packed.
+    runs : tuple of (int, int)
+        Shortest and longest run of each range, bytes, rising; the first may begin at 0. Without a range
+        nothing is packed.
     measured_runs : tuple of int
         Lengths of runs that were measured, bytes, rising.
     ours_us, theirs_us : tuple of float
@@ -50,8 +55,9 @@ class PackingRow:
     """
 
     use: str
+    lines: str
     bytes: int
-    run: int
+    runs: tuple[tuple[int, int], ...]
     measured_runs: tuple[int, ...]
     ours_us: tuple[float, ...]
     theirs_us: tuple[float, ...]
@@ -80,30 +86,38 @@ class PackingTuning:
     rows: tuple[PackingRow, ...]
 
     def knob(self) -> str:
-        """The value of COREWISE_PACKING that says the same: ``send=32768:512;unpack=32768:256``."""
+        """The value of COREWISE_PACKING that says the same: ``send=32768:512+4096-8192;send.sparse=...``."""
         texts = []
         for use in USES:
-            rows = [f"{row.bytes}:{row.run}" for row in self.rows if row.use == use]
-            if rows:
-                texts.append(f"{use}={','.join(rows)}")
+            for lines in LINES:
+                rows = [row for row in self.rows if (row.use, row.lines) == (use, lines)]
+                if rows:
+                    name = use if lines == LINES[0] else f"{use}.{lines}"
+                    texts.append(f"{name}={','.join(f'{row.bytes}:{_ranges(row.runs)}' for row in rows)}")
         return ";".join(texts)
 
 
-def longest_run(runs: Sequence[int], ours: Sequence[float], theirs: Sequence[float], gain: float) -> int:
-    """The longest run up to which we are `gain` times as fast at every length measured; 0 for none.
+def _ranges(runs: Sequence[tuple[int, int]]) -> str:
+    return "+".join(str(most) if least == 0 else f"{least}-{most}" for least, most in runs) or "0"
+
+
+def ranges_of(runs: Sequence[int], won: Sequence[bool]) -> tuple[tuple[int, int], ...]:
+    """Ranges of neighbouring runs that won; the shortest measured one stands for shorter ones.
 
     Parameters
     ----------
     runs : lengths in bytes, rising.
-    ours, theirs : times in any unit, one per length.
-    gain : at least so many times as fast, e.g. 1.05.
+    won : for each, whether packing it pays.
     """
-    longest = 0
-    for run, mine, other in zip(runs, ours, theirs, strict=True):
-        if other < gain * mine:
-            break
-        longest = run
-    return longest
+    found: list[tuple[int, int]] = []
+    before = False
+    for index, (run, good) in enumerate(zip(runs, won, strict=True)):
+        if good and before:
+            found[-1] = (found[-1][0], run)
+        elif good:
+            found.append((0 if index == 0 else run, run))
+        before = good
+    return tuple(found)
 
 
 def load_packing_tuning(path: str | Path) -> PackingTuning:
@@ -121,7 +135,7 @@ def parse_packing_tuning(text: str, source: str = "") -> PackingTuning:
     if document.get("format") != FORMAT:
         raise _wrong(source, "format", document, FORMAT)
     if document.get("version") != VERSION or isinstance(document.get("version"), bool):
-        raise _wrong(source, "version", document, str(VERSION))
+        raise _wrong(source, "version", document, f"{VERSION}; corewise bench pack --tune writes such a file")
     tables = document.get("row")
     if not isinstance(tables, list) or not tables or not all(isinstance(each, dict) for each in tables):
         raise _wrong(source, "row", document, "one or more tables [[row]]")
@@ -153,8 +167,9 @@ def packing_tuning_text(tuning: PackingTuning) -> str:
             "",
             "[[row]]",
             f"use = {json.dumps(row.use)}",
+            f"lines = {json.dumps(row.lines)}",
             f"bytes = {row.bytes}",
-            f"run = {row.run}",
+            f"runs = {[list(each) for each in row.runs]}",
             f"measured_runs = {list(row.measured_runs)}",
             f"ours_us = {list(row.ours_us)}",
             f"theirs_us = {list(row.theirs_us)}",
@@ -188,6 +203,8 @@ def _row(source: str, path: str, table: Mapping[str, Any]) -> PackingRow:
     _only(source, f"{path}.", table, _ROW)
     if table.get("use") not in USES:
         raise _wrong(source, f"{path}.use", table, ", ".join(USES))
+    if table.get("lines") not in LINES:
+        raise _wrong(source, f"{path}.lines", table, ", ".join(LINES))
     runs = _numbers(source, f"{path}.measured_runs", table, whole=True)
     if not runs or list(runs) != sorted(set(runs)):
         raise _wrong(source, f"{path}.measured_runs", table, "one or more rising whole numbers")
@@ -195,8 +212,9 @@ def _row(source: str, path: str, table: Mapping[str, Any]) -> PackingRow:
     theirs = _numbers(source, f"{path}.theirs_us", table, count=len(runs))
     return PackingRow(
         table["use"],
+        table["lines"],
         _whole(source, f"{path}.bytes", table, 1),
-        _whole(source, f"{path}.run", table, 0),
+        _pairs(source, f"{path}.runs", table),
         tuple(int(run) for run in runs),
         ours,
         theirs,
@@ -208,6 +226,20 @@ def _whole(source: str, path: str, table: Mapping[str, Any], least: int) -> int:
     if type(value) is not int or value < least:
         raise _wrong(source, path, table, f"a whole number from {least}")
     return value
+
+
+def _pairs(source: str, path: str, table: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+    """Ranges of runs: rising, apart from each other."""
+    value = table.get(path.rsplit(".", 1)[-1])
+    pairs: list[Any] = value if isinstance(value, list) else [value]
+    found: list[tuple[int, int]] = []
+    for each in pairs:
+        good = isinstance(each, list) and len(each) == 2 and all(type(number) is int for number in each)
+        low, high = (int(each[0]), int(each[1])) if good else (0, 0)
+        if high < 1 or low > high or low < (found[-1][1] + 1 if found else 0):
+            raise _wrong(source, path, table, "rising pairs of whole numbers, [shortest, longest], or none")
+        found.append((low, high))
+    return tuple(found)
 
 
 def _numbers(
@@ -225,12 +257,15 @@ def _numbers(
 
 
 def _check_order(source: str, rows: tuple[PackingRow, ...]) -> None:
-    largest: dict[str, int] = {}
+    largest: dict[tuple[str, str], int] = {}
     for index, row in enumerate(rows):
-        before = largest.get(row.use, 0)
+        before = largest.get((row.use, row.lines), 0)
         if row.bytes <= before:
             raise InputError(
-                f"{source}: row[{index}].bytes: found {row.bytes} after {before} for {row.use}, "
+                f"{source}: row[{index}].bytes: found {row.bytes} after {before} for {row.use}, {row.lines}, "
                 "allowed: rising bytes for each use"
             )
-        largest[row.use] = row.bytes
+        largest[row.use, row.lines] = row.bytes
+    for use, lines in largest:
+        if (use, LINES[0]) not in largest:
+            raise InputError(f"{source}: row: found {use}, {lines} alone, allowed: with rows of {LINES[0]}")
