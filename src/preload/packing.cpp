@@ -11,6 +11,7 @@
 
 #include "base/knobs.hpp"
 #include "preload/packing_calls.hpp"
+#include "preload/packing_engine.hpp"
 
 namespace corewise::preload::packing {
 
@@ -20,7 +21,7 @@ std::atomic<bool> many_threads{true};
 namespace {
 
 constexpr Knob kPacking{"packing", KnobType::text, "auto",
-                        "off, always, auto, or the rows of a tuning file (send=BYTES:RUNS,...;receive=...)",
+                        "off, always, engine, auto, or the rows of a tuning file (send=BYTES:RUNS,...;receive=...)",
                         "which non-contiguous messages are packed by corewise; auto: found by timing, once"};
 
 // ---- calibration ----
@@ -124,6 +125,7 @@ const Choice& choice() {
     const std::string_view text = knob_text(kPacking);
     if (text == "off") return Choice{Mode::off, {}};
     if (text == "always") return Choice{Mode::always, {}};
+    if (text == "engine") return Choice{Mode::engine, {}};
     return Choice{Mode::costs, kernels::parse_packing_costs(text)};
   }();
   return chosen;
@@ -190,7 +192,9 @@ void begin() {
   int level = MPI_THREAD_MULTIPLE;
   CW_NEXT(MPI_Query_thread)(&level);
   many_threads.store(level == MPI_THREAD_MULTIPLE, std::memory_order_relaxed);
-  active.store(packs_plain_bytes(), std::memory_order_release);
+  const bool plain = packs_plain_bytes();
+  if (plain && !gpu_present()) engine::begin();
+  active.store(plain, std::memory_order_release);
 }
 
 void end() {

@@ -11,7 +11,7 @@ constexpr std::int64_t kLeastAddress = 1 << 16;
 }  // namespace
 
 bool taken(Type& type, const void* items, std::int64_t count, PackingUse use, int peer) {
-  if (peer == MPI_PROC_NULL) return false;
+  if (peer == MPI_PROC_NULL || mode() == Mode::engine) return false;
 #ifdef OPEN_MPI
   // Whatever comes is too long for it: see packing_buffers.cpp.
   if (count == 0 && use == PackingUse::receive) return true;

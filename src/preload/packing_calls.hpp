@@ -308,6 +308,13 @@ int commit_type(Next next, MPI_Datatype* datatype) {
   return code;
 }
 
+template <class Next>
+int dup_type(Next next, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  const int code = next(oldtype, newtype);
+  if (code == MPI_SUCCESS) duplicated(*newtype);
+  return code;
+}
+
 /// MPI_Type_free: what was decided about the handle ends with it.
 template <class Next>
 int free_type(Next next, MPI_Datatype* datatype) {

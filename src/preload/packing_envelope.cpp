@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "packing_available.hpp"
+#include "preload/packing_grain.hpp"
 #include "preload/packing_types.hpp"
 
 namespace corewise::preload::packing {
@@ -109,7 +110,8 @@ bool read_bounds(MPI_Datatype type, Bounds& bounds) {
          CW_NEXT(MPI_Type_get_true_extent_x)(type, &bounds.true_lb, &bounds.true_extent) == MPI_SUCCESS;
 }
 
-/// MPI pads a struct to the alignment of its predefined types, which we do not know of all: its extent is MPI's word.
+/// MPI pads a struct to the alignment of its predefined types, which we do not know of all: its extent is MPI's
+/// word.
 Datatype padded(const Datatype& ours, const Bounds& theirs) {
   constexpr std::int64_t kMostAlignment = 16;
   const std::int64_t padding = theirs.extent - ours.extent;
@@ -202,28 +204,42 @@ std::optional<Datatype> derived(const Contents& from, const Datatype& old) {
   }
 }
 
-std::optional<Datatype> read(MPI_Datatype type, int depth);
+std::optional<Described> read(MPI_Datatype type, int depth);
 
-std::optional<Datatype> build(const Contents& contents, int depth) {
-  std::vector<Datatype> parts;
-  for (const MPI_Datatype type : contents.types) {
-    std::optional<Datatype> part = read(type, depth);
-    if (!part) return std::nullopt;
-    parts.push_back(*std::move(part));
-  }
-  if (contents.combiner == MPI_COMBINER_STRUCT) {
-    const std::int64_t count = contents.integers.at(0);
-    return kernels::structure(part(contents.integers, 1, count), part(contents.addresses, 0, count), parts);
-  }
-  return parts.size() == 1 ? derived(contents, parts.front()) : std::nullopt;
+std::optional<Described> build_structure(const Contents& contents, const std::vector<Datatype>& types,
+                                         std::vector<StreamPart>& parts) {
+  const std::int64_t count = contents.integers.at(0);
+  const Span lengths = part(contents.integers, 1, count);
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i].bytes *= lengths[i];
+  return Described{kernels::structure(lengths, part(contents.addresses, 0, count), types), grain_of(parts)};
 }
 
-std::optional<Datatype> read(MPI_Datatype type, int depth) {
+std::optional<Described> build(const Contents& contents, int depth) {
+  std::vector<Datatype> types;
+  std::vector<StreamPart> parts;
+  for (const MPI_Datatype type : contents.types) {
+    std::optional<Described> found = read(type, depth);
+    if (!found) return std::nullopt;
+    parts.push_back({found->type.size, found->grain});
+    types.push_back(std::move(found->type));
+  }
+  if (contents.combiner == MPI_COMBINER_STRUCT) return build_structure(contents, types, parts);
+  if (types.size() != 1) return std::nullopt;
+  std::optional<Datatype> made = derived(contents, types.front());
+  if (!made) return std::nullopt;
+  return Described{*std::move(made), parts.front().grain};
+}
+
+std::optional<Described> read(MPI_Datatype type, int depth) {
   Contents contents;
   Bounds bounds;
   if (depth > kDeepest || !read_contents(type, contents)) return std::nullopt;
-  if (contents.combiner == MPI_COMBINER_NAMED) return named(type);
-  std::optional<Datatype> made;
+  if (contents.combiner == MPI_COMBINER_NAMED) {
+    std::optional<Datatype> found = named(type);
+    if (!found) return std::nullopt;
+    return Described{*found, found->size};
+  }
+  std::optional<Described> made;
   try {
     made = build(contents, depth + 1);
   } catch (...) {
@@ -231,14 +247,14 @@ std::optional<Datatype> read(MPI_Datatype type, int depth) {
   }
   free_types(contents.types);
   if (!made || !read_bounds(type, bounds)) return std::nullopt;
-  made = padded(*made, bounds);
-  if (!agrees(*made, bounds)) return std::nullopt;
+  made->type = padded(made->type, bounds);
+  if (!agrees(made->type, bounds)) return std::nullopt;
   return made;
 }
 
 }  // namespace
 
-std::optional<Datatype> read_type(MPI_Datatype datatype) {
+std::optional<Described> read_type(MPI_Datatype datatype) {
   return read(datatype, 0);
 }
 

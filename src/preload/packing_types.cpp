@@ -6,6 +6,8 @@
 #include <mutex>
 #include <new>
 
+#include "preload/packing_engine.hpp"
+
 namespace corewise::preload::packing {
 
 constinit thread_local std::array<Known, kSlots> known __attribute__((tls_model("initial-exec"))) = {};
@@ -32,6 +34,7 @@ std::recursive_mutex making;
 int type_freed(MPI_Datatype, int, void* value, void*) {
   auto* type = static_cast<Type*>(value);
   if (type->handle != 0) {
+    engine::leave(type->handle);
     if (type->state == Type::State::packed) {
       auto& wait = patience[slot_of(type->handle)];
       const bool wasted = type->messages.load(std::memory_order_relaxed) < kWorthwhile;
@@ -66,8 +69,9 @@ Type* attached(MPI_Datatype datatype) {
 
 /// False where the type is to be passed through.
 bool compile(Type& type, MPI_Datatype datatype) {
-  const std::optional<kernels::Datatype> read = read_type(datatype);
-  if (!read || read->size <= 0) return false;
+  const std::optional<Described> described = read_type(datatype);
+  if (!described || described->type.size <= 0) return false;
+  const kernels::Datatype* const read = &described->type;
   kernels::PackPlan plan = kernels::PackPlan::compile(*read);
   if (plan.size() != read->size || (plan.contiguous() && !kPlainPays)) return false;
   type.plain = plan.contiguous();
@@ -75,13 +79,28 @@ bool compile(Type& type, MPI_Datatype datatype) {
   type.true_lb = read->true_lb;
   type.mean_run = plan.mean_run();
   type.lines = kernels::packing_lines(plan.line_density(), plan.pages_per_line());
+  type.grain = described->grain;
   type.plan_.emplace(std::move(plan));
   return true;
 }
 
+/// Whether every type is ours, used often or not, quicker or not.
+bool takes_all() {
+  return mode() == Mode::always || mode() == Mode::engine;
+}
+
 /// Whether it has been used often enough to be worth reading.
 bool is_due(Type& type) {
-  return mode() == Mode::always || ++type.uses > 1 + patience[slot_of(type.handle)].load(std::memory_order_relaxed);
+  const std::uint32_t messages = 1 + patience[slot_of(type.handle)].load(std::memory_order_relaxed);
+  // A message that the MPI moves is a use to its call and to the engine.
+  return takes_all() || ++type.uses > (engine::is_on() ? 2 * messages : messages);
+}
+
+/// Who moves it inside the MPI, where no contest is to say so.
+void settle(Type& type, bool packed) {
+  const bool ours = packed && !gpu_present();
+  if (ours && !takes_all()) return;
+  for (Contest& contest : type.contest) contest.settle(ours ? Contest::Winner::ours : Contest::Winner::theirs);
 }
 
 /// Reads an unread type, where it is time to.
@@ -94,6 +113,17 @@ void decide(Type& type, MPI_Datatype datatype) {
     packed = false;
   }
   type.state = packed ? Type::State::packed : Type::State::passed;
+  settle(type, packed);
+  type.ready.store(packed, std::memory_order_release);
+}
+
+/// From here on its messages are met inside the MPI.
+void enter_engine(Type& type, MPI_Datatype datatype) {
+  type.handle = handle_key(datatype);
+  try {
+    engine::enter(type.handle, type);
+  } catch (const std::bad_alloc&) {  // then they are the MPI's
+  }
 }
 
 }  // namespace
@@ -112,7 +142,26 @@ void committed(MPI_Datatype datatype) {
   if (!have_key() || is_named(datatype) || attached(datatype) != nullptr) return;
   forget(handle_key(datatype));  // a thread may know the handle from a use before the type was committed
   auto* type = new (std::nothrow) Type;
-  if (type != nullptr && CW_NEXT(MPI_Type_set_attr)(datatype, keyval, type) != MPI_SUCCESS) release(type);
+  if (type == nullptr) return;
+  if (CW_NEXT(MPI_Type_set_attr)(datatype, keyval, type) != MPI_SUCCESS) {
+    release(type);
+    return;
+  }
+  enter_engine(*type, datatype);
+}
+
+void duplicated(MPI_Datatype datatype) {
+  if (!engine::is_on() || !active.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(making);
+  Type* type = attached(datatype);
+  if (type != nullptr) enter_engine(*type, datatype);
+}
+
+bool try_to_read(Type& type, MPI_Datatype datatype) {
+  const std::unique_lock lock(making, std::try_to_lock);
+  if (!lock.owns_lock() || !active.load(std::memory_order_acquire)) return false;
+  if (type.state == Type::State::unread) decide(type, datatype);
+  return type.state == Type::State::packed;
 }
 
 Type* find_type(MPI_Datatype datatype, std::uint64_t handle) {

@@ -11,6 +11,7 @@
 #include "kernels/datatype.hpp"
 #include "kernels/pack.hpp"
 #include "preload/packing.hpp"
+#include "preload/packing_contest.hpp"
 
 namespace corewise::preload::packing {
 
@@ -30,6 +31,11 @@ struct Type {
   std::uint64_t handle = 0;  ///< where a thread may know it
   std::atomic<int> holders{1};
   std::atomic<std::uint32_t> messages{0};
+
+  // For the MPI's own engine (packing_engine.hpp):
+  std::int64_t grain = 0;          ///< multiples of it in the stream cut no element in two; 0: none known
+  std::array<Contest, 2> contest;  ///< who moves it inside the MPI: unpacking, packing
+  std::atomic<bool> ready{false};  ///< there is a plan
 
   const kernels::PackPlan& plan() const { return *plan_; }
 };
@@ -72,15 +78,26 @@ inline Type* packed_type(MPI_Datatype datatype) {
   return find_type(datatype, handle);
 }
 
+/// Whether there is a plan of a type, or can be made now. Calls nothing that waits, or that sends.
+bool try_to_read(Type& type, MPI_Datatype datatype);
+
 /// A type has been committed: from here on it may be packed.
 void committed(MPI_Datatype datatype);
+
+/// A type has been duplicated: so may a duplicate of a committed one.
+void duplicated(MPI_Datatype datatype);
 
 /// What is known of a handle ends: its type is being freed.
 void forget(std::uint64_t handle);
 
-/// The type as its envelopes say; nothing where one of them is not understood, or where MPI finds another size,
-/// extent or true extent than we.
-std::optional<kernels::Datatype> read_type(MPI_Datatype datatype);
+/// A type as its envelopes say.
+struct Described {
+  kernels::Datatype type;
+  std::int64_t grain = 0;  ///< see packing_grain.hpp
+};
+
+/// Nothing where an envelope is not understood, or where MPI finds another size, extent or true extent than we.
+std::optional<Described> read_type(MPI_Datatype datatype);
 
 /// Whether a type is predefined and needs no reading.
 bool is_named(MPI_Datatype datatype);

@@ -18,12 +18,15 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-from conftest import YIELD_ENV, Mpi, find_mpi
+import pytest
+from conftest import OPENMPI_ENV, YIELD_ENV, Mpi, find_mpi
 
 from corewise.mpi import build, find
 
 SOURCES = Path(__file__).resolve().parent / "packing"
 MPI_NAMES = ("openmpi", "mpich", "mpich_abi")
+DEBIAN = "openmpi_debian"
+"""Debian's Open MPI, of another version than the wheel's; for a test that has asked ``require_debian``."""
 START_S = 600.0
 ANSWER_S = 600.0
 FLAGS = ("-D_GNU_SOURCE", "-O1", "-g", "-Wno-deprecated-declarations")
@@ -33,19 +36,37 @@ RANKS = 2
 @cache
 def library(name: str) -> Mpi:
     """The MPI called ``name``; ``mpich_abi`` is MPICH through the standard ABI."""
+    if name == DEBIAN:
+        tools = {tool: Path(f"/usr/bin/{tool}.openmpi") for tool in ("mpicc", "mpicxx", "mpiexec")}
+        return Mpi(name, Path("/usr"), env=OPENMPI_ENV, yield_env=YIELD_ENV["openmpi"], **tools)
     family, _, suffix = name.partition("_")
     return find_mpi(family, wrapper_suffix=f"_{suffix}" if suffix else "")
+
+
+def require_debian() -> None:
+    """Skip where Debian's Open MPI or its compiler is missing."""
+    for tool in ("mpicc.openmpi", "mpiexec.openmpi"):
+        if not Path(f"/usr/bin/{tool}").exists():
+            pytest.skip(f"capability: no Debian Open MPI ({tool})")
+
+
+@cache
+def described(name: str) -> find.MpiLibrary:
+    """The MPI as corewise sees it."""
+    if name == DEBIAN:
+        return find.from_launcher("mpiexec.openmpi")
+    return find.from_prefix(library(name).prefix, abi=name.endswith("_abi"))
 
 
 @cache
 def packing_library(name: str) -> Path:
     """The packing library for an MPI, built once."""
-    return build.build_packing(find.from_prefix(library(name).prefix, abi=name.endswith("_abi")))
+    return build.build_packing(described(name))
 
 
-def packing_environment(name: str) -> dict[str, str]:
-    """What makes a rank pack every message whose type has gaps."""
-    return {"LD_PRELOAD": str(packing_library(name)), "COREWISE_PACKING": "always"}
+def packing_environment(name: str, mode: str = "always") -> dict[str, str]:
+    """What makes a rank pack every message whose type has gaps; ``engine``: inside the MPI's own engine."""
+    return {"LD_PRELOAD": str(packing_library(name)), "COREWISE_PACKING": mode}
 
 
 class EngineEndedError(AssertionError):

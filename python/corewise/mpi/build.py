@@ -84,6 +84,8 @@ PACKING_SOURCES = (
     "preload/packing_types.cpp",
     "preload/packing_envelope.cpp",
     "preload/packing_buffers.cpp",
+    "preload/packing_engine.cpp",
+    "preload/packing_proof.cpp",
     "preload/packing_requests.cpp",
     "preload/packing_calls.cpp",
 )
@@ -92,6 +94,7 @@ PACKING_KERNELS = ("datatype", "layout", "simplify", "pack")
 # Nothing else may be visible: a program would take a preload's copy of a library template for its own.
 EXPORTS = "{ global: MPI_*; mpi_*; corewise_*; __cyg_profile_func_*; local: *; };\n"
 REORDER_EXPORTS = "{ global: MPI*; PMPI*; mpi*; pmpi*; local: *; };\n"
+PACKING_EXPORTS = "{ global: MPI*; PMPI*; mpi*; pmpi*; opal_*; corewise_*; local: *; };\n"
 
 
 def source_root() -> Path:
@@ -206,7 +209,7 @@ def build_reorder(mpi: MpiLibrary, *, force: bool = False) -> Path:
     return _cached(mpi, _REORDERING, (), force)
 
 
-def build_packing(mpi: MpiLibrary, *, force: bool = False) -> Path:
+def build_packing(mpi: MpiLibrary, *, force: bool = False, definitions: tuple[str, ...] = ()) -> Path:
     """The library that packs non-contiguous messages, for `mpi`; built if it is not in the cache.
 
     It stands in LD_PRELOAD behind the other two, or alone.
@@ -215,6 +218,7 @@ def build_packing(mpi: MpiLibrary, *, force: bool = False) -> Path:
     ----------
     mpi : the MPI library to build for.
     force : build even when the cache has it.
+    definitions : for tests: macros as ``NAME=VALUE``.
 
     Returns
     -------
@@ -226,7 +230,7 @@ def build_packing(mpi: MpiLibrary, *, force: bool = False) -> Path:
     RunError
         No compiler, or it failed; the message carries its output.
     """
-    return _cached(mpi, _PACKING, (), force)
+    return _cached(mpi, _PACKING, tuple(f"-D{definition}" for definition in definitions), force)
 
 
 def _cached(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...], force: bool) -> Path:
@@ -377,7 +381,7 @@ _PACKING = _Kind(
     "libcorewise-packing.so",
     PACKING_SOURCES,
     "",
-    REORDER_EXPORTS,
+    PACKING_EXPORTS,
     _generate_packing,
     packing_wrappers,
     PACKING_ROOMS,

@@ -69,6 +69,7 @@ _BODIES = MappingProxyType(
         "MPI_Request_get_status_all": f"get_status_all({_REQUESTS}, flag, array_of_statuses)",
         "MPI_Request_get_status_some": f"get_status_some({_SOME})",
         "MPI_Type_commit": "commit_type({next}, datatype)",
+        "MPI_Type_dup": "dup_type({next}, oldtype, newtype)",
         "MPI_Type_free": "free_type({next}, datatype)",
     }
 )
