@@ -13,8 +13,6 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -25,10 +23,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from corewise import __version__
-
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parents[0]))
+
+import racing  # noqa: E402
+
+ROOT = racing.ROOT
 MPIS = ("openmpi", "mpich")
 SOURCES = (
     "shm/mapping.cpp",
@@ -128,45 +128,30 @@ def run_once(mpi: str, program: Path, ranks: int, rounds: int, calls: int, wante
         case.run_ends.append(len(case.times))
 
 
-def quartiles(values: Sequence[float]) -> float:
-    """Spread: the distance between the quartiles."""
-    cuts = statistics.quantiles(values, n=4)
-    return cuts[2] - cuts[0]
-
-
-def row(mpi: str, ranks: int, case: Case) -> dict[str, object]:
+def row(mpi: str, ranks: int, case: Case) -> racing.Row:
     """One line of the result."""
-    ratios = [theirs / ours for ours, theirs, _ in case.times]
+    ours, theirs = [each[0] for each in case.times], [each[1] for each in case.times]
+    ratios = [rival / own for rival, own in zip(theirs, ours, strict=True)]
     over_floor = [ours / floor for ours, _, floor in case.times if floor > 0]
     floors = [floor for _, _, floor in case.times if floor > 0]
     return {
         "id": f"shm-{case.collective}-{case.size}-{ranks}-{mpi}",
         "what": f"{case.collective} of {case.size} bytes, {ranks} processes, {case.algorithm}",
         "unit": "ns",
-        "ours": round(statistics.median(ours for ours, _, _ in case.times), 1),
+        "ours": racing.middle(ours),
         "rival": mpi,
-        "theirs": round(statistics.median(theirs for _, theirs, _ in case.times), 1),
-        "floor": round(statistics.median(floors), 1) if floors else None,
-        "over_floor": round(statistics.median(over_floor), 3) if over_floor else None,
-        "ratio": round(statistics.median(ratios), 3),
-        "spread": round(quartiles(ratios), 3),
+        "theirs": racing.middle(theirs),
+        "floor": racing.middle(floors),
+        "over_floor": racing.middle(over_floor, 3),
+        **racing.compared(theirs, ours),
         "runs": [
             round(statistics.median(ratios[first:last]), 3)
             for first, last in pairwise([0, *(case.run_ends or [len(ratios)])])
         ],
-        "n": len(ratios),
     }
 
 
-def commit() -> str | None:
-    """The checkout's commit, None outside one."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() or None
-
-
-def measure(mpis: Sequence[str], ranks: int, runs: int, rounds: int, calls: int) -> list[dict[str, object]]:
+def measure(mpis: Sequence[str], ranks: int, runs: int, rounds: int, calls: int) -> list[racing.Row]:
     """Rows of all cases; the MPIs take turns, run by run."""
     wanted = {mpi: cases() for mpi in mpis}
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
@@ -177,37 +162,27 @@ def measure(mpis: Sequence[str], ranks: int, runs: int, rounds: int, calls: int)
     return [row(mpi, ranks, case) for mpi in mpis for case in wanted[mpi]]
 
 
+def sentence(line: racing.Row) -> str:
+    """A row for people."""
+    floor = f", floor {line['floor']} ns (x{line['over_floor']})" if line["floor"] else ""
+    return (
+        f"{line['what']}: ours {line['ours']} ns, {line['rival']} {line['theirs']} ns{floor}; "
+        f"ratio {line['ratio']} (quartile distance {line['spread']}, n={line['n']}, "
+        f"run by run {line['runs']})"
+    )
+
+
 def main() -> int:
     """Runs and prints."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = racing.options(__doc__, 11)
     parser.add_argument("--runs", type=int, default=3, help="processes per MPI, taking turns")
-    parser.add_argument("--rounds", type=int, default=11, help="rounds of each run")
     parser.add_argument("--calls", type=int, default=200, help="calls per contestant and round")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--mpi", choices=MPIS, help="only this one")
-    parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     mpis = (arguments.mpi,) if arguments.mpi else MPIS
     rows = measure(mpis, arguments.ranks, arguments.runs, arguments.rounds, arguments.calls)
-    if arguments.json:
-        document = {
-            "name": "collectives",
-            "version": __version__,
-            "commit": commit(),
-            "machine": "host",
-            "rows": rows,
-        }
-        print(json.dumps(document))
-        return 0
-    for line in rows:
-        floor = f", floor {line['floor']} ns (x{line['over_floor']})" if line["floor"] else ""
-        print(
-            f"{line['what']}: ours {line['ours']} ns, {line['rival']} {line['theirs']} ns{floor}; "
-            f"ratio {line['ratio']} (quartile distance {line['spread']}, n={line['n']}, "
-            f"run by run {line['runs']})"
-        )
+    racing.show("collectives", rows, sentence, as_json=arguments.json)
     return 0
 
 

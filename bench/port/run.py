@@ -12,25 +12,33 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from corewise import __version__
-
 HERE = Path(__file__).resolve().parent
-SOURCE = HERE.parent.parent / "src"
+sys.path.insert(0, str(HERE.parents[0]))
+
+import racing  # noqa: E402
 
 
 def compile_bench(output: Path) -> Path:
     """The benchmark program, optimised, with assertions off as in a release."""
-    command = [os.environ.get("CXX", "g++"), "-std=c++20", "-O3", "-DNDEBUG", f"-I{SOURCE}", f"-I{HERE}"]
-    sources = [HERE / "bench_port.cpp", SOURCE / "shm" / "mapping.cpp", SOURCE / "shm" / "segment.cpp"]
+    command = [
+        os.environ.get("CXX", "g++"),
+        "-std=c++20",
+        "-O3",
+        "-DNDEBUG",
+        f"-I{racing.SOURCE}",
+        f"-I{HERE}",
+    ]
+    sources = [
+        HERE / "bench_port.cpp",
+        racing.SOURCE / "shm" / "mapping.cpp",
+        racing.SOURCE / "shm" / "segment.cpp",
+    ]
     subprocess.run([*command, *map(str, sources), "-o", str(output), "-pthread"], check=True)
     return output
 
@@ -44,47 +52,36 @@ def measure(program: Path, ranks: int, rounds: int, calls: int) -> list[tuple[fl
     return [(float(ours), float(theirs), float(floor)) for ours, theirs, floor in lines]
 
 
-def quartiles(values: list[float]) -> float:
-    """Spread: the distance between the quartiles."""
-    cuts = statistics.quantiles(values, n=4)
-    return cuts[2] - cuts[0]
-
-
-def row(ranks: int, rounds: list[tuple[float, float, float]]) -> dict[str, object]:
+def row(ranks: int, rounds: list[tuple[float, float, float]]) -> racing.Row:
     """One line of the result."""
-    ratios = [theirs / ours for ours, theirs, _ in rounds]
+    ours, theirs = [each[0] for each in rounds], [each[1] for each in rounds]
     floors = [floor for _, _, floor in rounds if floor > 0]
     return {
         "id": f"port-barrier-{ranks}",
         "what": f"pairwise-exchange barrier of {ranks} threads, back to back",
         "unit": "ns",
-        "ours": round(statistics.median(ours for ours, _, _ in rounds), 1),
+        "ours": racing.middle(ours),
         "rival": "the same barrier hand-written on atomics",
-        "theirs": round(statistics.median(theirs for _, theirs, _ in rounds), 1),
-        "floor": round(statistics.median(floors), 1) if floors else None,
-        "ratio": round(statistics.median(ratios), 3),
-        "spread": round(quartiles(ratios), 3),
-        "n": len(rounds),
+        "theirs": racing.middle(theirs),
+        "floor": racing.middle(floors),
+        **racing.compared(theirs, ours),
     }
 
 
-def commit() -> str | None:
-    """The checkout's commit, None outside one."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False
+def sentence(line: racing.Row) -> str:
+    """A row for people."""
+    return (
+        f"{line['what']}: port {line['ours']} ns, hand-written {line['theirs']} ns, "
+        f"floor {line['floor']} ns; "
+        f"ratio {line['ratio']} (quartile distance {line['spread']}, n={line['n']})"
     )
-    return done.stdout.strip() or None
 
 
 def main() -> int:
     """Runs and prints."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rounds", type=int, default=101)
+    parser = racing.options(__doc__, 101)
     parser.add_argument("--calls", type=int, default=500)
     parser.add_argument("--ranks", default="2,4", help="numbers of ranks, powers of two, separated by commas")
-    parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
         program = compile_bench(Path(name) / "bench_port")
@@ -92,22 +89,7 @@ def main() -> int:
             row(ranks, measure(program, ranks, arguments.rounds, arguments.calls))
             for ranks in map(int, arguments.ranks.split(","))
         ]
-    if arguments.json:
-        document = {
-            "name": "port",
-            "version": __version__,
-            "commit": commit(),
-            "machine": "host",
-            "rows": rows,
-        }
-        print(json.dumps(document))
-        return 0
-    for line in rows:
-        print(
-            f"{line['what']}: port {line['ours']} ns, hand-written {line['theirs']} ns, "
-            f"floor {line['floor']} ns; ratio {line['ratio']} "
-            f"(quartile distance {line['spread']}, n={line['n']})"
-        )
+    racing.show("port", rows, sentence, as_json=arguments.json)
     return 0
 
 

@@ -12,8 +12,6 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import shutil
 import statistics
@@ -22,10 +20,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from corewise import __version__
 from corewise.mpi import build, find, launch
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[0]))
+
+import racing  # noqa: E402
+
 HOOKS = "-finstrument-functions"
 
 
@@ -81,13 +82,7 @@ def round_of(mpi: find.MpiLibrary, programs: dict[str, Path], folder: Path) -> d
     return result
 
 
-def quartiles(values: list[float]) -> float:
-    """Spread: the distance between the quartiles."""
-    cuts = statistics.quantiles(values, n=4)
-    return cuts[2] - cuts[0]
-
-
-def row(mpi: find.MpiLibrary, name: str, rounds: list[dict[str, float]]) -> dict[str, object]:
+def row(mpi: find.MpiLibrary, name: str, rounds: list[dict[str, float]]) -> racing.Row:
     """One line of the result; the rival is uftrace where it ran, else the compiler's empty hooks."""
     rival = "uftrace" if "uftrace" in rounds[0] else "empty hooks"
     added = [r[name] - r["none"] for r in rounds]
@@ -101,19 +96,24 @@ def row(mpi: find.MpiLibrary, name: str, rounds: list[dict[str, float]]) -> dict
         "theirs": round(statistics.median(theirs), 2),
         "empty_hooks": round(statistics.median(r["empty hooks"] - r["none"] for r in rounds), 2),
         "ratio": round(statistics.median(t / o for t, o in zip(theirs, added, strict=True)), 3),
-        "spread": round(quartiles(added), 2),
+        "spread": round(racing.quartiles(added), 2),
         "n": len(rounds),
     }
 
 
+def sentence(line: racing.Row) -> str:
+    """A row for people."""
+    return (
+        f"{line['what']}: {line['ours']} ns (quartile distance {line['spread']}, n={line['n']}); "
+        f"{line['rival']} {line['theirs']} ns, ratio {line['ratio']}; "
+        f"empty hooks {line['empty_hooks']} ns"
+    )
+
+
 def main() -> int:
     """Runs and prints."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = racing.options(__doc__, 9)
     parser.add_argument("--mpi")
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     mpi = find.find(arguments.mpi)
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
@@ -121,25 +121,8 @@ def main() -> int:
         programs = contestants(mpi, folder)
         rounds = [round_of(mpi, programs, folder) for _ in range(arguments.rounds)]
     rows = [row(mpi, contestant, rounds) for contestant in ("drain", "flight")]
-    if arguments.json:
-        document = {"name": "profiler-functions", "version": __version__, "commit": commit()}
-        print(json.dumps({**document, "machine": "host", "rows": rows}))
-        return 0
-    for line in rows:
-        print(
-            f"{line['what']}: {line['ours']} ns (quartile distance {line['spread']}, n={line['n']}); "
-            f"{line['rival']} {line['theirs']} ns, ratio {line['ratio']}; "
-            f"empty hooks {line['empty_hooks']} ns"
-        )
+    racing.show("profiler-functions", rows, sentence, as_json=arguments.json)
     return 0
-
-
-def commit() -> str | None:
-    """The checkout's commit, None outside one."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() or None
 
 
 if __name__ == "__main__":

@@ -12,8 +12,6 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import shutil
 import statistics
@@ -23,10 +21,13 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from corewise import __version__
 from corewise.mpi import build, find, launch
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[0]))
+
+import racing  # noqa: E402
+
 NULL_CALLS, PING_PONG_CALLS = 60 * 20000, 2 * 40 * 4000
 CONTESTANTS = ("none", "corewise", "flight", "eztrace")
 Round = dict[str, float]
@@ -101,20 +102,12 @@ def round_of(mpi: find.MpiLibrary, programs: Mapping[str, Path], folder: Path) -
     return result
 
 
-def quartiles(values: Sequence[float]) -> float:
-    """Spread: the distance between the quartiles."""
-    cuts = statistics.quantiles(values, n=4)
-    return cuts[2] - cuts[0]
-
-
 def added(rounds: Sequence[Round], contestant: str, what: str) -> list[float]:
     """With - without, round by round."""
     return [each[f"{contestant} {what}"] - each[f"none {what}"] for each in rounds]
 
 
-def row(
-    rounds: Sequence[Round], ours: str, what: str, text: str, unit: str, *, floor: bool
-) -> dict[str, object]:
+def row(rounds: Sequence[Round], ours: str, what: str, text: str, unit: str, *, floor: bool) -> racing.Row:
     """One line of the result: ours beside EZTrace."""
     mine, theirs = added(rounds, ours, what), added(rounds, "eztrace", what)
     ratios = [them / us if us > 0 else float("inf") for us, them in zip(mine, theirs, strict=True)]
@@ -127,12 +120,12 @@ def row(
         "theirs": round(statistics.median(theirs), 2),
         "floor": round(statistics.median(each["floor"] for each in rounds), 2) if floor else None,
         "ratio": round(statistics.median(ratios), 2),
-        "spread": round(quartiles(ratios), 2),
+        "spread": round(racing.quartiles(ratios), 2),
         "n": len(rounds),
     }
 
 
-def rows_of(rounds: Sequence[Round]) -> list[dict[str, object]]:
+def rows_of(rounds: Sequence[Round]) -> list[racing.Row]:
     """All lines."""
     return [
         line
@@ -153,14 +146,18 @@ def rows_of(rounds: Sequence[Round]) -> list[dict[str, object]]:
     ]
 
 
+def sentence(line: racing.Row) -> str:
+    """A row for people."""
+    text = (
+        f"{line['what']}: {line['ours']} {line['unit']}, EZTrace {line['theirs']}; ratio {line['ratio']} "
+        f"(quartile distance {line['spread']}, n={line['n']})"
+    )
+    return text + (f"; floor {line['floor']}" if line["floor"] is not None else "")
+
+
 def main() -> int:
     """Runs and prints."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
+    arguments = racing.options(__doc__, 9).parse_args()
     launcher = shutil.which("mpiexec.openmpi")
     if launcher is None or shutil.which("eztrace") is None:
         print("rivals.py: needs Debian's packages openmpi-bin, libopenmpi-dev and eztrace", file=sys.stderr)
@@ -172,25 +169,8 @@ def main() -> int:
         for stem in ("send_null", "ping_pong"):
             programs[stem] = compile_c(mpi, f"{stem}.c", folder)
         rows = rows_of([round_of(mpi, programs, folder) for _ in range(arguments.rounds)])
-    if arguments.json:
-        top = {"name": "profiler", "version": __version__, "commit": commit(), "machine": "host"}
-        print(json.dumps(top | {"rows": rows}))
-        return 0
-    for line in rows:
-        print(
-            f"{line['what']}: {line['ours']} {line['unit']}, EZTrace {line['theirs']}; ratio {line['ratio']} "
-            f"(quartile distance {line['spread']}, n={line['n']})"
-            + (f"; floor {line['floor']}" if line["floor"] is not None else "")
-        )
+    racing.show("profiler", rows, sentence, as_json=arguments.json)
     return 0
-
-
-def commit() -> str | None:
-    """The checkout's commit, None outside one."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() or None
 
 
 if __name__ == "__main__":

@@ -12,8 +12,6 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import struct
 import subprocess
@@ -21,10 +19,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from corewise import __version__
 from corewise.mpi import build, find, launch
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[0]))
+
+import racing  # noqa: E402
+
 CONTESTANTS = {"corewise": "drain", "thread": "thread", "flight": "flight"}
 """Rows, and the value of COREWISE_TRACE_MODE."""
 CALLS = 60 * 20000
@@ -69,13 +70,7 @@ def chunk_bytes(trace: Path) -> int:
     return total
 
 
-def quartiles(values: list[float]) -> float:
-    """Spread: the distance between the quartiles."""
-    cuts = statistics.quantiles(values, n=4)
-    return cuts[2] - cuts[0]
-
-
-def row(mpi: find.MpiLibrary, name: str, rounds: list[dict[str, float]]) -> dict[str, object]:
+def row(mpi: find.MpiLibrary, name: str, rounds: list[dict[str, float]]) -> racing.Row:
     """One line of the result."""
     added = [r[name] - r["none"] for r in rounds]
     ratios = [r["floor"] / (r[name] - r["none"]) for r in rounds]
@@ -88,7 +83,7 @@ def row(mpi: find.MpiLibrary, name: str, rounds: list[dict[str, float]]) -> dict
         "theirs": round(statistics.median(r["none"] for r in rounds), 2),
         "floor": round(statistics.median(r["floor"] for r in rounds), 2),
         "ratio": round(statistics.median(ratios), 3),
-        "spread": round(quartiles(added), 2),
+        "spread": round(racing.quartiles(added), 2),
         "n": len(rounds),
     }
 
@@ -100,7 +95,7 @@ def libraries(prefixes: list[str]) -> list[find.MpiLibrary]:
     return [library for library in find.find_all() if library.name != "abi"]
 
 
-def bytes_row(mpi: find.MpiLibrary, rounds: list[dict[str, float]]) -> dict[str, object]:
+def bytes_row(mpi: find.MpiLibrary, rounds: list[dict[str, float]]) -> racing.Row:
     """What a drained call takes in the file, against the 32 bytes of its record."""
     values = [r["bytes"] for r in rounds]
     return {
@@ -112,23 +107,29 @@ def bytes_row(mpi: find.MpiLibrary, rounds: list[dict[str, float]]) -> dict[str,
         "theirs": 32,
         "floor": None,
         "ratio": round(32 / statistics.median(values), 2),
-        "spread": round(quartiles(values), 2),
+        "spread": round(racing.quartiles(values), 2),
         "n": len(rounds),
     }
 
 
+def sentence(line: racing.Row) -> str:
+    """A row for people."""
+    if line["unit"] == "bytes":
+        return f"{line['what']}: {line['ours']} bytes (n={line['n']})"
+    return (
+        f"{line['what']}: {line['ours']} ns (quartile distance {line['spread']}, n={line['n']}); "
+        f"no tool {line['theirs']} ns, floor {line['floor']} ns, floor/added {line['ratio']}"
+    )
+
+
 def main() -> int:
     """Runs and prints."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--json", action="store_true")
+    parser = racing.options(__doc__, 9)
     parser.add_argument(
         "--mpi", action="append", default=[], help="a prefix; default: every MPI that is found"
     )
     arguments = parser.parse_args()
-    rows: list[dict[str, object]] = []
+    rows: list[racing.Row] = []
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
         folder = Path(name)
         floor = compile_c("floor.c", folder / "floor")
@@ -139,36 +140,8 @@ def main() -> int:
             rounds = [round_of(mpi, program, floor, folder) for _ in range(arguments.rounds)]
             rows += [row(mpi, contestant, rounds) for contestant in CONTESTANTS]
             rows.append(bytes_row(mpi, rounds))
-    if arguments.json:
-        print(
-            json.dumps(
-                {
-                    "name": "profiler",
-                    "version": __version__,
-                    "commit": commit(),
-                    "machine": "host",
-                    "rows": rows,
-                }
-            )
-        )
-        return 0
-    for line in rows:
-        if line["unit"] == "bytes":
-            print(f"{line['what']}: {line['ours']} bytes (n={line['n']})")
-            continue
-        print(
-            f"{line['what']}: {line['ours']} ns (quartile distance {line['spread']}, n={line['n']}); "
-            f"no tool {line['theirs']} ns, floor {line['floor']} ns, floor/added {line['ratio']}"
-        )
+    racing.show("profiler", rows, sentence, as_json=arguments.json)
     return 0
-
-
-def commit() -> str | None:
-    """The checkout's commit, None outside one."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() or None
 
 
 if __name__ == "__main__":

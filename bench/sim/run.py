@@ -18,8 +18,6 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import argparse
-import json
 import shutil
 import statistics
 import subprocess
@@ -27,10 +25,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from corewise import __version__
-
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parents[0]))
+
+import racing  # noqa: E402
+
+ROOT = racing.ROOT
 BUILD = ROOT / "build" / "bench"
 
 RING_ROUNDS = {"flow": 60000, "packet": 12000, "simgrid": 6000}
@@ -102,8 +102,7 @@ def one_round(programs: dict[str, Path], turn: int) -> dict[str, Sample]:
 
 def spread(values: list[float]) -> float:
     """Distance between the quartiles over the median."""
-    cuts = statistics.quantiles(values, n=4)
-    return (cuts[2] - cuts[0]) / statistics.median(values)
+    return racing.quartiles(values) / statistics.median(values)
 
 
 def row(name: str, clock: str, rounds: list[dict[str, Sample]]) -> dict[str, object]:
@@ -155,14 +154,6 @@ def broken_floors(rows: list[dict[str, object]]) -> list[str]:
     return broken
 
 
-def commit() -> str | None:
-    """The checkout's commit, None outside one."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() or None
-
-
 def show(rows: list[dict[str, object]]) -> None:
     """The rows for people."""
     for line in rows:
@@ -180,11 +171,7 @@ def show(rows: list[dict[str, object]]) -> None:
 
 def main() -> int:
     """Builds, runs, prints."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rounds", type=int, default=9, help="measurements of each contestant, at least 2")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser = racing.options(__doc__, 9)
     parser.add_argument("--check", action="store_true", help="fail where a ratio is below its floor")
     arguments = parser.parse_args()
     if arguments.rounds < 2:
@@ -194,11 +181,7 @@ def main() -> int:
     check_agreement(rounds)
     rows = [row(name, clock, rounds) for clock in ("wall", "cpu") for name in ("flow", "packet")]
     if arguments.json:
-        print(
-            json.dumps(
-                {"name": "sim", "version": __version__, "commit": commit(), "machine": "host", "rows": rows}
-            )
-        )
+        print(racing.document("sim", rows))
     else:
         show(rows)
     broken = broken_floors(rows) if arguments.check else []
