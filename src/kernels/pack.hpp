@@ -25,9 +25,8 @@ class LoopChooser;
 /// Who had the packed buffer last. Ancestor: the read-allocated destination of paper 004, section 3.
 enum class PackedBuffer : std::uint8_t {
   own,     ///< this core, or nobody for long
-  shared,  ///< another core: it has read what was packed here before, or has just written what is unpacked. Its
-           ///< lines are asked for ahead of the loop (for writing, where it packs); otherwise few are under way at
-           ///< once.
+  shared,  ///< another core. Packing owns its lines ahead of the loop: otherwise few are under way at once.
+           ///< Unpacking reads on and on, which processors foresee, and does as for `own`: asking ahead was slower.
 };
 
 class PackPlan {
@@ -80,14 +79,16 @@ class PackPlan {
   friend void copy_items(const PackPlan&, const void*, std::int64_t, const PackPlan&, void*, std::int64_t);
 };
 
-/// What it costs to bring strided data from one core to another, per 64 bytes of data and in any one unit:
-/// measured on the host at hand by probe/stage_costs.hpp. `*_page` is paid per page of 4096 bytes that the data lie
-/// in.
+/// What it costs to bring strided data from one core to another, in any one unit: measured on the host at hand by
+/// probe/stage_costs.hpp.
 struct StageCosts {
-  double direct_line = 0;  ///< the reader copies from where the data lie: per line that it touches
-  double direct_page = 0;
-  double stage_line = 0;  ///< the owner packs into a stage, the reader unpacks from it
-  double stage_page = 0;
+  struct Way {
+    double data = 0;  ///< per 64 bytes of data
+    double line = 0;  ///< per line that they lie in
+    double page = 0;  ///< per page of 4096 bytes that they lie in
+  };
+  Way direct;  ///< the reader copies from where the data lie
+  Way stage;   ///< the owner packs into a stage, the reader unpacks from it
 };
 
 /// Whether items in another core's cache had better be packed by their owner into a stage than read from where they

@@ -327,77 +327,77 @@ void run_plan(const PackPlan::Program& program, Items items, std::int64_t count,
 }
 
 constexpr std::size_t kLine = 64;
-/// Bytes of the packed buffer that are on their way from another core while as many are worked on.
-constexpr std::size_t kUnderWay = 1024;
+/// Bytes of the packed buffer that are on their way from another core while as many are worked on: more lines than
+/// a core can wait for at once, so that none of its places is idle; fewer lost at 32 KB, as many were no better.
+constexpr std::size_t kUnderWay = 2048;
 
-/// Asks for the lines of [begin, begin + bytes): to own them, or to read them.
-template <bool owning>
+/// Asks to own the lines of [begin, begin + bytes).
 void ask_for(const std::byte* begin, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes; at += kLine) {
 #if defined(__x86_64__)
     // The builtin asks for reading only, unless the whole file is built for processors that have the instruction;
     // on those without it is no operation.
-    if constexpr (owning) {
-      asm volatile("prefetchw %0" ::"m"(begin[at]));
-      continue;
-    }
+    asm volatile("prefetchw %0" ::"m"(begin[at]));
+#else
+    __builtin_prefetch(begin + at, 1);
 #endif
-    __builtin_prefetch(begin + at, owning ? 1 : 0);
   }
 }
 
-/// The same with the packed buffer in another core's cache: while a part is worked on the next one's lines come.
-template <bool packing, class Items, class Stream>
-void run_shared(const PackPlan::Program& program, Items items, std::int64_t count, std::int64_t from, Stream stream,
-                std::size_t bytes) {
-  ask_for<packing>(stream, std::min(kUnderWay, bytes));
+/// Packs where another core has the lines: while a part is packed those of the next come.
+void pack_shared(const PackPlan::Program& program, const std::byte* items, std::int64_t count, std::int64_t from,
+                 std::byte* packed, std::size_t bytes) {
+  ask_for(packed, std::min(kUnderWay, bytes));
   while (bytes > 0) {
     const std::size_t some = std::min(kUnderWay, bytes);
-    ask_for<packing>(stream + some, std::min(kUnderWay, bytes - some));
-    run_plan<packing>(program, items, count, from, stream, some);
+    ask_for(packed + some, std::min(kUnderWay, bytes - some));
+    run_plan<true>(program, items, count, from, packed, some);
     from += static_cast<std::int64_t>(some);
-    stream += some;
+    packed += some;
     bytes -= some;
   }
 }
 
-/// What is not a whole message of rows.
-template <bool packing, class Items, class Stream>
-[[gnu::noinline]] void run_any(const PackPlan::Program& program, Items items, std::int64_t count, std::int64_t from,
-                               Stream stream, std::size_t bytes, PackedBuffer buffer) {
-  (buffer == PackedBuffer::own ? run_plan<packing, Items, Stream>
-                               : run_shared<packing, Items, Stream>)(program, items, count, from, stream, bytes);
+/// Whether this is all of `count` items that are one row: those go to the loop without a walk.
+inline bool is_whole_row(const PackPlan::Program& program, std::int64_t count, std::int64_t from,
+                         std::size_t bytes) {
+  return program.root.kind == Kind::row && from == 0 && static_cast<std::int64_t>(bytes) == count * program.size &&
+         !program.contiguous;
 }
 
-/// Whether this is all of `count` items that are one row: those go to the loop without a walk.
-inline bool is_whole_row(const PackPlan::Program& program, std::int64_t count, std::int64_t from, std::size_t bytes,
-                         PackedBuffer buffer) {
-  return program.root.kind == Kind::row && from == 0 && buffer == PackedBuffer::own &&
-         static_cast<std::int64_t>(bytes) == count * program.size && !program.contiguous;
+/// What is not a whole message of one row.
+[[gnu::noinline]] void pack_part(const PackPlan::Program& program, const std::byte* items, std::int64_t count,
+                                 std::int64_t from, std::byte* packed, std::size_t bytes, PackedBuffer buffer) {
+  (buffer == PackedBuffer::own ? run_plan<true, const std::byte*, std::byte*> : pack_shared)(program, items, count,
+                                                                                             from, packed, bytes);
+}
+
+[[gnu::noinline]] void unpack_part(const PackPlan::Program& program, std::byte* items, std::int64_t count,
+                                   std::int64_t from, const std::byte* packed, std::size_t bytes) {
+  run_plan<false>(program, items, count, from, packed, bytes);
 }
 
 }  // namespace
 
 void PackPlan::pack(const void* items, std::int64_t count, std::int64_t from, void* packed, std::size_t bytes,
                     PackedBuffer buffer) const {
-  if (is_whole_row(*program_, count, from, bytes, buffer)) {
+  if (buffer == PackedBuffer::own && is_whole_row(*program_, count, from, bytes)) {
     Walk<true>::row(program_->root, count * program_->per_item, static_cast<const std::byte*>(items),
                     static_cast<std::byte*>(packed));
     return;
   }
-  run_any<true>(*program_, static_cast<const std::byte*>(items), count, from, static_cast<std::byte*>(packed),
-                bytes, buffer);
+  pack_part(*program_, static_cast<const std::byte*>(items), count, from, static_cast<std::byte*>(packed), bytes,
+            buffer);
 }
 
 void PackPlan::unpack(void* items, std::int64_t count, std::int64_t from, const void* packed, std::size_t bytes,
-                      PackedBuffer buffer) const {
-  if (is_whole_row(*program_, count, from, bytes, buffer)) {
+                      PackedBuffer /*buffer*/) const {
+  if (is_whole_row(*program_, count, from, bytes)) {
     Walk<false>::row(program_->root, count * program_->per_item, static_cast<std::byte*>(items),
                      static_cast<const std::byte*>(packed));
     return;
   }
-  run_any<false>(*program_, static_cast<std::byte*>(items), count, from, static_cast<const std::byte*>(packed),
-                 bytes, buffer);
+  unpack_part(*program_, static_cast<std::byte*>(items), count, from, static_cast<const std::byte*>(packed), bytes);
 }
 
 }  // namespace corewise::kernels
