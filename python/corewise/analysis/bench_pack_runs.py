@@ -34,7 +34,6 @@ HANDS = ("assignment", "memcpy", "memcpy-prefetch")
 PLAIN_WAYS = ("contiguous", "datatype", "mpi-pack", "loop", *HANDS, "manual")
 LIBRARY_WAYS = ("contiguous", "datatype")
 OURS = "ours"
-_TIMEOUT_S = 900
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 Key = tuple[str, str, str]
@@ -112,12 +111,15 @@ class Effort:
         How often a loud launch is done again, at most.
     quick : bool
         Fewer cases.
+    limit_s : float
+        A launch that takes longer is an error.
     """
 
     rounds: int
     budget_ms: float
     repeats: int
     quick: bool
+    limit_s: float = 900
 
 
 FULL = Effort(5, 2.5, 2, False)
@@ -311,7 +313,7 @@ def study(
             for ways in (words.plain_ways, words.library_ways)
         ]
         pair = [
-            functools.partial(_quiet_launch, setting, command, extra, effort.repeats, advance)
+            functools.partial(_quiet_launch, setting, command, extra, effort, advance)
             for command, extra in zip(commands, ({}, variables), strict=True)
         ]
         plain, library = steady_round(pair, effort.repeats, backwards=turn % 2 == 1)
@@ -362,19 +364,20 @@ def _quiet_launch(
     setting: Setting,
     command: Sequence[str],
     variables: Mapping[str, str],
-    repeats: int,
+    effort: Effort,
     advance: Callable[[], None],
 ) -> Launch:
-    best = _launch(setting, command, variables)
-    for _ in range(repeats):
+    best = _launch(setting, command, variables, effort.limit_s)
+    for _ in range(effort.repeats):
         if best.foreign <= FOREIGN_LIMIT:
             break
-        best = min(best, _launch(setting, command, variables), key=lambda each: each.foreign)
+        again = _launch(setting, command, variables, effort.limit_s)
+        best = min(best, again, key=lambda each: each.foreign)
     advance()
     return best
 
 
-def _launch(setting: Setting, command: Sequence[str], variables: Mapping[str, str]) -> Launch:
+def _launch(setting: Setting, command: Sequence[str], variables: Mapping[str, str], limit_s: float) -> Launch:
     plan = launch.plan(command, ranks=2, mpi=str(setting.mpi.launcher))
     words = plan.with_environment({**setting.variables, **variables})
     try:
@@ -384,10 +387,10 @@ def _launch(setting: Setting, command: Sequence[str], variables: Mapping[str, st
             capture_output=True,
             text=True,
             check=False,
-            timeout=_TIMEOUT_S,
+            timeout=limit_s,
         )
     except subprocess.TimeoutExpired:
-        raise RunError(f"packing with {setting.title}: not done after {_TIMEOUT_S} s") from None
+        raise RunError(f"packing with {setting.title}: not done after {limit_s:g} s") from None
     if done.returncode != 0:
         raise RunError(
             f"packing with {setting.title}: exit status {done.returncode}\n"

@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from pathlib import Path
 import typer
 
 from corewise import _core
+from corewise.analysis.packing_host import host_table
 from corewise.cli import console
 from corewise.data.export import export_placement
 from corewise.data.machines import load_machine
@@ -27,6 +29,8 @@ from corewise.mpi.kinds import KINDS, chosen_kinds
 
 Packer = Callable[[str], object]
 
+OF_HOST = "of-host"
+"""Stands for the host's own table until the MPI is known."""
 OTHER_MPI = "other-mpi.txt"
 """What the preload leaves in the profile when it meets a program of another MPI (src/preload/guard.cpp)."""
 
@@ -118,7 +122,7 @@ def _run(
     packing_tuning: Path | None = typer.Option(
         None,
         "--packing-tuning",
-        help="what is packed, by this file of corewise bench pack (default: timed in the run)",
+        help="what is packed, by this file of corewise bench pack (default: the host's, measured once)",
     ),
     as_json: bool = typer.Option(False, "--json", help="print one JSON object when the program has ended"),
 ) -> int:
@@ -162,7 +166,7 @@ def _checked_packing(packing: bool, tuning: Path | None) -> str:
         raise InputError(f"--packing-tuning: found '{tuning}' without --packing, allowed: both, or none")
     if not packing:
         return ""
-    return "auto" if tuning is None else load_packing_tuning(tuning).knob()
+    return OF_HOST if tuning is None else load_packing_tuning(tuning).knob()
 
 
 def _binding(family: str, file: Path, ranks: int | None, folder: Path) -> tuple[str, ...]:
@@ -209,6 +213,9 @@ def _record(
             build.build_preload(decided.mpi)
         if options.packing:
             build.build_packing(decided.mpi)
+    if options.packing == OF_HOST:
+        table = host_table(decided.mpi, lambda text: console.note(f"corewise: {text}"))
+        options = dataclasses.replace(options, packing=table.knob)
     # With --json standard output is the object's alone.
     outcome = launch.record(decided, directory, options, sys.stderr if as_json else None)
     traces = list(directory.glob("rank-*.cwt"))
