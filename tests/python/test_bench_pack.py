@@ -155,6 +155,7 @@ def test_goals_give_the_mean_and_the_worst_case() -> None:
     study = sweep("columns", {8: 400.0, 64: 1600.0}, ours=400.0)
     (goal,) = goals_of(study)
     assert (goal.least, goal.worst, goal.count) == (1.0, "constant/8 both", 2)
+    assert (goal.must, goal.must_least, goal.aim, goal.holds) == (1.0, None, 1.3, True)
     assert goal.mean == pytest.approx(2.5**0.5, abs=1e-3)  # beside 64 B the loops are quickest: 2.5
     engine = Study(Setting("mpich", MPICH), "mpi-pack")
     key = ("constant/256", "pack")
@@ -163,6 +164,22 @@ def test_goals_give_the_mean_and_the_worst_case() -> None:
     found = {(goal.what, goal.rival): goal.mean for goal in goals_of(engine)}
     assert found["MPI_Pack", "mpi-pack"] == 2.0 and found["MPI_Pack, 128 B to 8 KB", "mpi-pack"] == 2.0
     assert found["MPI_Pack, beside a loop by hand", "loop"] == pytest.approx(0.667)
+
+
+@pytest.mark.parametrize(
+    ("datatype", "holds"),
+    [
+        ({64: 1300.0, 4096: 1300.0}, True),
+        ({64: 1100.0, 4096: 1100.0}, False),  # the mean is too small
+        ({64: 2000.0, 4096: 900.0}, False),  # one case is under 0.95
+    ],
+)
+def test_both_sweeps_together_are_held_against_what_is_asked(datatype: dict[int, float], holds: bool) -> None:
+    study = sweep("paper", datatype, ours=1000.0, hand=9000.0)
+    (goal,) = [each for each in goals_of(study) if each.what == "strided, both sweeps"]
+    assert (goal.must, goal.must_least, goal.aim, goal.holds) == (1.2, 0.95, 1.3, holds)
+    short = next(each for each in goals_of(study) if each.what == "strided, blocks up to 256 B")
+    assert (short.must, short.count, short.holds) == (5.0, 1, False)  # what MPICH with CMA must show
 
 
 def test_parts_are_named() -> None:

@@ -226,6 +226,11 @@ class Goal:
     worst : str
         Where the smallest is.
     count : int
+    must, must_least, aim : float or None
+        What the mean and the smallest ratio must be, and what the mean is wanted to be; None where nothing
+        is asked.
+    holds : bool or None
+        Whether what they must be is so here; None where nothing is asked.
     """
 
     setting: str
@@ -235,6 +240,28 @@ class Goal:
     mean: float
     worst: str
     count: int
+    must: float | None = None
+    must_least: float | None = None
+    aim: float | None = None
+    holds: bool | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a goal asks: of the geometric mean, of the smallest ratio, and what is wanted of the mean."""
+
+    must: float | None = None
+    must_least: float | None = None
+    aim: float | None = None
+
+
+_SWEEPS = Asked(1.2, 0.95, 1.3)
+_COLUMNS = Asked(1.0, None, 1.3)
+_ENGINE = Asked(1.5, None, 2.0)
+_MANUAL = Asked(None, 1.0)
+_APPLICATIONS = {"openmpi": Asked(aim=1.5), "mpich": Asked(aim=2.0), "mpich-no-cma": Asked(aim=2.0)}
+_SHORT_BLOCKS = {"mpich": Asked(5.0, None, 14.0), "mpich-no-cma": Asked(1.5, None, 5.0)}
+_NOTHING = Asked()
 
 
 def goals_of(study: Study) -> Iterator[Goal]:
@@ -242,10 +269,11 @@ def goals_of(study: Study) -> Iterator[Goal]:
     if study.part == "paper":
         yield from _sweeps(study)
     elif study.part == "columns":
-        yield from _goal(study, "sparse columns, one block a page", "best way", study.cases())
+        yield from _goal(study, "sparse columns, one block a page", "best way", study.cases(), _COLUMNS)
     elif study.part == "applications":
-        yield from _goal(study, "application datatypes", "best way", study.cases())
-        yield from _goal(study, "application datatypes", "manual", study.cases())
+        wanted = _APPLICATIONS.get(study.setting.name, _NOTHING)
+        yield from _goal(study, "application datatypes", "best way", study.cases(), wanted)
+        yield from _goal(study, "application datatypes", "manual", study.cases(), _MANUAL)
         yield from _goal(study, "application datatypes", "datatype", study.cases())
     elif study.part == "mpi-pack":
         for direction in ("pack", "unpack"):
@@ -253,17 +281,19 @@ def goals_of(study: Study) -> Iterator[Goal]:
             yield from _goal(study, f"MPI_{direction.capitalize()}", "mpi-pack", cases)
             middle = [each for each in cases if _in_table(study, _block(each[0]))]
             yield from _goal(
-                study, f"MPI_{direction.capitalize()}, {_table_range(study)}", "mpi-pack", middle
+                study, f"MPI_{direction.capitalize()}, {_table_range(study)}", "mpi-pack", middle, _ENGINE
             )
             yield from _goal(study, f"MPI_{direction.capitalize()}, beside a loop by hand", "loop", cases)
 
 
 def _sweeps(study: Study) -> Iterator[Goal]:
+    yield from _goal(study, "strided, both sweeps", "best way", study.cases(), _SWEEPS)
     for name, what in (("constant", "strided, 32 KB"), ("elements", "strided, 1024 elements")):
         cases = [each for each in study.cases() if each[0].split("/")[0] == name]
         yield from _goal(study, what, "best way", cases)
     short = [each for each in study.cases() if _block(each[0]) <= _SHORT]
-    yield from _goal(study, f"strided, blocks up to {_SHORT} B", "datatype", short)
+    asked = _SHORT_BLOCKS.get(study.setting.name, _NOTHING)
+    yield from _goal(study, f"strided, blocks up to {_SHORT} B", "datatype", short, asked)
     yield from _goal(
         study, "strided, blocks up to 256 B, both ways", "datatype", [e for e in short if e[1] == "both"]
     )
@@ -282,7 +312,9 @@ def _table_range(study: Study) -> str:
     return "16 to 64 B" if study.setting.mpi.name == "openmpi" else "128 B to 8 KB"
 
 
-def _goal(study: Study, what: str, rival: str, cases: Sequence[tuple[str, str]]) -> Iterator[Goal]:
+def _goal(
+    study: Study, what: str, rival: str, cases: Sequence[tuple[str, str]], asked: Asked = _NOTHING
+) -> Iterator[Goal]:
     ratios = {}
     for case, direction in cases:
         ways = study.ways(case, direction)
@@ -295,4 +327,19 @@ def _goal(study: Study, what: str, rival: str, cases: Sequence[tuple[str, str]])
         return
     worst = min(ratios, key=lambda each: ratios[each])
     mean = math.exp(statistics.fmean(math.log(ratio) for ratio in ratios.values()))
-    yield Goal(study.setting.title, what, rival, round(ratios[worst], 3), round(mean, 3), worst, len(ratios))
+    least = ratios[worst]
+    conditions = [(mean, asked.must), (least, asked.must_least)]
+    held = [found >= wanted for found, wanted in conditions if wanted is not None]
+    yield Goal(
+        study.setting.title,
+        what,
+        rival,
+        round(least, 3),
+        round(mean, 3),
+        worst,
+        len(ratios),
+        asked.must,
+        asked.must_least,
+        asked.aim,
+        all(held) if held else None,
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corewise.analysis.bench_pack import BenchResult
+from corewise.analysis.bench_pack_rows import Goal
 from corewise.analysis.bench_pack_runs import FOREIGN_LIMIT, HANDS, OURS, Study
 from corewise.analysis.paper import Figure, Panel, Series, Table
 from corewise.analysis.paper_profiling_data import Spread
@@ -90,15 +91,23 @@ def bench_tables(result: BenchResult) -> Iterator[Table]:
             f"{goal.least:.2f}",
             goal.worst,
             str(goal.count),
+            _must_text(goal),
         )
         for goal in result.goals
     )
     yield Table(
         "The packing library beside others: their time over ours",
-        ("what", "rival", "geometric mean", "least", "at", "cases"),
+        ("what", "rival", "geometric mean", "least", "at", "cases", "must be"),
         cells,
         noise_text(result),
     )
+
+
+def _must_text(goal: Goal) -> str:
+    """What is asked, and whether it is so: "mean 1.2, least 0.95: yes"."""
+    named = (("mean", goal.must), ("least", goal.must_least))
+    asked = [f"{name} {value:g}" for name, value in named if value is not None]
+    return f"{', '.join(asked)}: {'yes' if goal.holds else 'no'}" if asked else ""
 
 
 def noise_text(result: BenchResult) -> str:
