@@ -79,8 +79,10 @@ void copy_pairs(CopyPairs copy, std::byte* to, const std::byte* from, const Pair
 
 bool owner_packs(const PackPlan& plan, const StageCosts& costs) {
   const double lines = 1 / std::max(plan.line_density(), 1e-9);
-  const double pages = plan.pages_per_line();
-  return costs.direct_line * lines + costs.direct_page * pages > costs.stage_line + costs.stage_page * pages;
+  const auto cost = [&](const StageCosts::Way& way) {
+    return way.data + way.line * lines + way.page * plan.pages_per_line();
+  };
+  return cost(costs.direct) > cost(costs.stage);
 }
 
 void copy_items(const PackPlan& from, const void* source, std::int64_t source_count, const PackPlan& to,

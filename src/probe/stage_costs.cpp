@@ -41,7 +41,7 @@ struct Pattern {
   }
   double lines() const { return static_cast<double>(block * count) / static_cast<double>(kLine); }
 };
-constexpr Pattern kDense{64, 256, 128}, kSparse{8, 256, 4160};
+constexpr std::array<Pattern, 3> kPatterns{{{64, 256, 128}, {8, 1024, 128}, {8, 1024, 4160}}};
 
 using Way = void (*)(const PackPlan&, const ExchangeSide&, const ExchangeSide&, std::byte*, std::uint64_t);
 
@@ -56,9 +56,21 @@ void rewrite(const Pattern& pattern, std::byte* items, std::uint64_t step) {
   for (std::int64_t i = 0; i < pattern.count; ++i) std::memcpy(items + i * pattern.stride, &step, sizeof step);
 }
 
-kernels::StageCosts slower(const kernels::StageCosts& a, const kernels::StageCosts& b) {
-  return {std::max(a.direct_line, b.direct_line), std::max(a.direct_page, b.direct_page),
-          std::max(a.stage_line, b.stage_line), std::max(a.stage_page, b.stage_page)};
+using Costs = kernels::StageCosts::Way;
+
+Costs slower(const Costs& a, const Costs& b) {
+  return {std::max(a.data, b.data), std::max(a.line, b.line), std::max(a.page, b.page)};
+}
+
+/// What a way costs, from its times per 64 bytes of data: dense, in lines of their own, in pages of their own.
+Costs costs_of(double dense, double lines, double pages) {
+  // Blocks of 8 bytes: as many lines, or pages, as there are words in a line.
+  constexpr double kWords = 8;
+  Costs found;
+  found.line = std::max(0.0, (lines - dense) / (kWords - 1));
+  found.data = std::max(0.0, dense - found.line);
+  found.page = std::max(0.0, (pages - lines) / kWords);
+  return found;
 }
 
 bool bind_this_thread(int processor) {
@@ -110,32 +122,28 @@ void exchange_staged(const PackPlan& plan, const ExchangeSide& mine, const Excha
 
 kernels::StageCosts stage_costs(const ExchangeSide& mine, const ExchangeSide& peer, std::byte* target,
                                 std::uint64_t& step, int rounds) {
-  const std::array<Pattern, 2> patterns{kDense, kSparse};
-  const std::array<PackPlan, 2> plans{kDense.plan(), kSparse.plan()};
+  const std::array<PackPlan, 3> plans{kPatterns[0].plan(), kPatterns[1].plan(), kPatterns[2].plan()};
   const std::array<Way, 2> ways{exchange_direct, exchange_staged};
-  std::array<std::vector<double>, 4> times;
+  std::array<std::vector<double>, 6> times;
   for (int round = -1; round < rounds; ++round) {
     for (std::size_t turn = 0; turn < times.size(); ++turn) {
       const std::size_t at = (turn + static_cast<std::size_t>(round + 1)) % times.size();
-      rewrite(patterns[at / 2], mine.items, ++step);
+      rewrite(kPatterns[at / 2], mine.items, ++step);
       meet(mine, peer);
       const Clock::time_point start = Clock::now();
       ways[at % 2](plans[at / 2], mine, peer, target, step);
       const double took = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-      if (round >= 0) times[at].push_back(took / patterns[at / 2].lines());
+      if (round >= 0) times[at].push_back(took / kPatterns[at / 2].lines());
       meet(mine, peer);
     }
   }
-  // Lines that the sparse pattern touches for a line of its data: as many as pages.
-  const double touched = static_cast<double>(kLine) / static_cast<double>(kSparse.block);
   kernels::StageCosts found;
-  found.direct_line = median(times[0]);
-  found.stage_line = median(times[1]);
-  found.direct_page = std::max(0.0, median(times[2]) / touched - found.direct_line);
-  found.stage_page = std::max(0.0, (median(times[3]) - found.stage_line) / touched);
+  found.direct = costs_of(median(times[0]), median(times[2]), median(times[4]));
+  found.stage = costs_of(median(times[1]), median(times[3]), median(times[5]));
   mine.flags->costs = found;
   meet(mine, peer);
-  const kernels::StageCosts both = slower(found, peer.flags->costs);
+  const kernels::StageCosts& theirs = peer.flags->costs;
+  const kernels::StageCosts both{slower(found.direct, theirs.direct), slower(found.stage, theirs.stage)};
   meet(mine, peer);  // nobody measures again before both have read
   return both;
 }

@@ -48,11 +48,11 @@ void exchange_staged(const kernels::PackPlan& plan, const ExchangeSide& mine, co
                      std::byte* target, std::uint64_t step);
 
 /// Bytes that `stage_costs` uses of items and target, and of a stage.
-inline constexpr std::size_t kStageCostsItems = std::size_t{256} * 4160, kStageCostsStage = 16384;
+inline constexpr std::size_t kStageCostsItems = std::size_t{1024} * 4160, kStageCostsStage = 16384;
 
 /// Called by both sides; the same numbers on both (ns, the slower side's). Steps begin behind `step`, which is what
-/// they have reached afterwards. Dense blocks and blocks in pages of their own, both ways in turn, medians of
-/// `rounds`; about 0.1 ms a round.
+/// they have reached afterwards. Dense blocks, and blocks in lines and in pages of their own, both ways in turn,
+/// medians of `rounds`; about 0.1 ms a round.
 kernels::StageCosts stage_costs(const ExchangeSide& mine, const ExchangeSide& peer, std::byte* target,
                                 std::uint64_t& step, int rounds = 15);
 

@@ -7,7 +7,7 @@
 // directions are done. Ways take turns within a round, the order changing from round to round. Before each case the
 // two ranks measure what decides between reading directly and staging, as a transport would once. Rank 0 prints per
 // case and way: `BLOCK:COUNT:STRIDE WAY LINE_DENSITY MICROSECONDS...` (one per round, a mean over its steps), per
-// case `chosen BLOCK:COUNT:STRIDE WAY DIRECT_LINE DIRECT_PAGE STAGE_LINE STAGE_PAGE` (ns), then `state BEFORE
+// case `chosen BLOCK:COUNT:STRIDE WAY` and its costs (StageCosts, ns), then `state BEFORE
 // AFTER` (ns from core to core, one way, at both ends of the run) and `foreign SHARE`: what other programs took of
 // the processors meanwhile. Exit status 1 when data are wrong. SPDX-License-Identifier: BSD-3-Clause
 #include <fcntl.h>
@@ -281,9 +281,12 @@ void measure(Exchange& exchange, const Case& what, int rounds, int rank) {
   }
   if (rank == 0) {
     const StageCosts& costs = exchange.costs();
-    std::printf("chosen %ld:%ld:%ld %s %.2f %.2f %.2f %.2f\n", static_cast<long>(what.block),
-                static_cast<long>(what.count), static_cast<long>(what.stride), exchange.chosen(), costs.direct_line,
-                costs.direct_page, costs.stage_line, costs.stage_page);
+    std::printf("chosen %ld:%ld:%ld %s", static_cast<long>(what.block), static_cast<long>(what.count),
+                static_cast<long>(what.stride), exchange.chosen());
+    for (const StageCosts::Way& way : {costs.direct, costs.stage}) {
+      std::printf(" %.2f %.2f %.2f", way.data, way.line, way.page);
+    }
+    std::printf("\n");
   }
   exchange.end();
 }

@@ -300,16 +300,18 @@ TEST(PackPlan, Facts) {
 }
 
 TEST(PackPlan, TheOwnerPacksWhatIsSparseInLinesOrPages) {
-  const StageCosts costs{1, 4, 2, 1};
+  const StageCosts costs{{0, 1, 4}, {2, 0, 1}};
   EXPECT_FALSE(owner_packs(PackPlan::compile(run(64), 128), costs));
   EXPECT_FALSE(owner_packs(PackPlan::compile(run(256), 4160), costs));
   EXPECT_TRUE(owner_packs(PackPlan::compile(run(8), 64), costs));
   EXPECT_TRUE(owner_packs(PackPlan::compile(run(8), 4160), costs));
   EXPECT_TRUE(owner_packs(PackPlan::compile(run(32), 4160), costs));
-  EXPECT_FALSE(owner_packs(PackPlan::compile(run(8), 64), {1, 4, 1000, 0}));
-  EXPECT_TRUE(owner_packs(PackPlan::compile(run(64), 128), {1, 0, 0.5, 0}));
+  EXPECT_FALSE(owner_packs(PackPlan::compile(run(8), 64), {{0, 1, 4}, {1000, 0, 0}}));
+  EXPECT_TRUE(owner_packs(PackPlan::compile(run(64), 128), {{0, 1, 0}, {0.5, 0, 0}}));
   // A page costs both ways: what decides is the difference.
-  EXPECT_FALSE(owner_packs(PackPlan::compile(run(8), 4160), {1, 4, 2, 5}));
+  EXPECT_FALSE(owner_packs(PackPlan::compile(run(8), 4160), {{0, 1, 4}, {2, 0, 5}}));
+  // A line too.
+  EXPECT_FALSE(owner_packs(PackPlan::compile(run(8), 64), {{0, 1, 0}, {2, 1, 0}}));
 }
 
 TEST(PackPlan, CopiesBlocksThatLieInPagesOfTheirOwn) {
