@@ -134,7 +134,7 @@ def test_the_command_measures_every_part_and_the_library() -> None:
 
 
 def test_a_tuning_has_a_row_for_every_use_and_size() -> None:
-    cases = ["grid/512/4", "grid/512/64", "grid/262144/1024", "sparse/4096/64"]
+    cases = ["grid/512/4", "grid/512/64", "grid/131072/1024", "sparse/2048/64"]
     tuning = tune(mpi=str(find_mpi("mpich").prefix), command="tune", effort=TINY, cases=cases)
     assert tuning.mpi.startswith("mpich ")
     measured = [("dense", (4, 64)), ("dense", (1024,)), ("sparse", (64,))]
