@@ -7,10 +7,13 @@
 #include <initializer_list>
 #include <string>
 
+#include "effort.hpp"
 #include "lab/dma_study.hpp"
 
 namespace corewise::lab {
 namespace {
+
+using test::effort;
 
 constexpr std::uint32_t kKb = 1024;
 constexpr std::array<std::uint32_t, 6> kSizes = {16, 128, kKb, 4 * kKb, 16 * kKb, 64 * kKb};
@@ -124,7 +127,7 @@ TEST(DmaStudy, CongestionRaisesTheLatencyAndItsVariance) {
 TEST(DmaStudy, TheFigureIsInTheReport) {
   const std::array<std::string, 4> names = {"local_store", "other_local_store", "memory", "other_memory"};
   for (const DmaTarget target : kTargets) {
-    for (const int spes : {1, 8, 16}) {
+    for (const int spes : effort({1, 8, 16}, {8})) {
       for (const std::uint32_t bytes : kSizes) {
         const DmaTimes put = times(DmaWay::put, target, bytes, spes);
         const std::string name = "put_" + names[static_cast<std::size_t>(target)] + "_spes_" +
@@ -136,7 +139,8 @@ TEST(DmaStudy, TheFigureIsInTheReport) {
       }
     }
   }
-  for (const std::uint64_t bytes : {std::uint64_t{128}, std::uint64_t{16 * kKb}, std::uint64_t{1024 * kKb}}) {
+  for (const std::uint64_t bytes :
+       effort({std::uint64_t{128}, std::uint64_t{16 * kKb}, std::uint64_t{1024 * kKb}}, {128, 16 * kKb})) {
     for (const std::uint32_t buffer : {kKb, 2 * kKb, 4 * kKb, 8 * kKb, 16 * kKb}) {
       for (const int buffers : {1, 2}) {
         const double us = copy_us(bytes, buffer, buffers);
