@@ -13,7 +13,7 @@ import math
 import platform
 import statistics
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -40,14 +40,17 @@ from corewise.errors import InputError, RunError
 ALL = "all"
 TUNING_GAIN = 1.05
 """A tuning packs where that is at least so many times as fast: what the noise cannot turn round."""
-MOST_BYTES = 16 * 1024 * 1024
-"""The largest measured size of a tuning stands for messages up to this."""
+TUNING_LOSS = 0.97
+"""And where neither side alone is slower than this."""
 SHARE_WON = 0.75
 """And in at least so many of the rounds."""
 GRID = Effort(5, 0.6, 2, False)
 QUICK_GRID = Effort(4, 0.3, 1, True)
 """A table in some ten seconds."""
 _SETS = dict(zip(LINES, ("grid", "sparse"), strict=True))
+_SIDES = ("send", "receive")
+_BESIDE: Mapping[str, str] = {"openmpi": "auto"}
+"""What a packed message has to beat: on Open MPI the library's loops in the MPI's own engine."""
 _TUNED = (("send", "datatype"), ("receive", "datatype"), ("pack", "mpi-pack"), ("unpack", "mpi-pack"))
 
 
@@ -96,7 +99,7 @@ def run_bench(
     parts: Sequence[str] = SETS,
     quick: bool = False,
     rounds: int | None = None,
-    knob: str = "",
+    knob_of: Callable[[Setting], str] = lambda _: "",
     effort: Effort | None = None,
     cases: Sequence[str] = (),
     progress: Progress | None = None,
@@ -109,7 +112,7 @@ def run_bench(
     parts : keys of `corewise.analysis.bench_pack_runs.PARTS`.
     quick : fewer rounds and cases.
     rounds : in place of what `quick` says.
-    knob : COREWISE_PACKING for the launches with the library; empty: its default.
+    knob_of : COREWISE_PACKING for a setting's launches with the library; empty: its default.
     effort : in place of what `quick` says.
     cases : only these.
     progress : told the share that is done.
@@ -118,7 +121,8 @@ def run_bench(
     wanted = effort or (QUICK if quick else FULL)
     if rounds is not None:
         wanted = replace(wanted, rounds=rounds)
-    studies = _studies(settings, parts, wanted, knob, cases, progress)
+    knobs = [knob_of(each) for each in settings]
+    studies = _studies(settings, parts, wanted, knobs, cases, progress)
     return BenchResult(
         processor(),
         tuple(studies),
@@ -132,9 +136,10 @@ def _studies(
     settings: Sequence[Setting],
     parts: Sequence[str],
     effort: Effort,
-    knob: str,
+    knobs: Sequence[str],
     cases: Sequence[str],
     progress: Progress | None,
+    beside: str | None = None,
 ) -> list[Study]:
     steps = len(settings) * len(parts) * effort.rounds * 2
     done = 0
@@ -150,7 +155,7 @@ def _studies(
         libraries = {setting.mpi.library: setting.mpi for setting in settings}
         programs = {library: build_for(mpi, Path(name)) for library, mpi in libraries.items()}
         for part in parts:
-            for setting in settings:
+            for setting, knob in zip(settings, knobs, strict=True):
                 chosen = [each for each in cases if set_of(each) in PARTS[part].sets]
                 if cases and not chosen:
                     continue
@@ -161,6 +166,7 @@ def _studies(
                         effort,
                         programs[setting.mpi.library],
                         knob=knob,
+                        beside=beside,
                         cases=chosen,
                         advance=advance,
                     )
@@ -186,26 +192,29 @@ def tune(
     mpi: str,
     quick: bool = False,
     command: str,
+    variables: Mapping[str, str] | None = None,
     effort: Effort | None = None,
     cases: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> PackingTuning:
-    """Measures what the library should pack: a run in which it packs everything beside one without it.
+    """Measures what the library should pack: a run that packs everything beside one that does not.
 
     Parameters
     ----------
     mpi : one MPI, as `corewise.mpi.find.find` takes it; ``both`` is refused.
     quick : fewer rounds and sizes.
     command : the command line, for the file.
+    variables : what the ranks' environment gets; None: nothing.
     effort, cases, progress : as `run_bench`.
     """
     if mpi == "both":
         raise InputError(
             "--tune: found --mpi both, allowed: one MPI, a file is for one (--mpi openmpi, --mpi mpich)"
         )
-    setting = settings_of(mpi)[0]
+    setting = replace(settings_of(mpi)[0], variables=variables or {})
     wanted = effort or (QUICK_GRID if quick else GRID)
-    (measured,) = _studies([setting], ["grid"], wanted, "always", cases, progress)
+    beside = _BESIDE.get(setting.mpi.name)
+    (measured,) = _studies([setting], ["grid"], wanted, ["always"], cases, progress, beside)
     return PackingTuning(
         host=processor(),
         mpi=f"{setting.mpi.name} {setting.mpi.version}",
@@ -219,8 +228,8 @@ def tune(
 def tuning_rows(measured: Study) -> list[PackingRow]:
     """The rows that measurements of the grid say, by use, closeness and bytes.
 
-    What each side does alone is measured alone. Where both pay, both together are looked at: the one that won
-    less is left to the MPI where the two do not pay.
+    A message is packed on both sides or on none: each decides without the other, and what a packed side costs
+    beside one that the MPI packs is not measured.
     """
     if not measured.cases():
         raise RunError("--tune: nothing was measured")
@@ -247,26 +256,31 @@ def tuning_rows(measured: Study) -> list[PackingRow]:
 
 
 def _reach(sizes: Sequence[int], index: int) -> int:
-    """A measured size stands for those that are nearer to it than to the next, by their ratio."""
+    """A measured size stands for those that are nearer to it than to the next, by their ratio.
+
+    Messages more than twice as large as the largest are the MPI's: nobody has measured them.
+    """
     if index + 1 == len(sizes):
-        return max(MOST_BYTES, sizes[index])
+        return 2 * sizes[index]
     return math.isqrt(sizes[index] * sizes[index + 1])
 
 
 def _pays(measured: Study, case: str, use: str, way: str) -> bool:
-    if not _won(measured, case, use, way):
+    """Both sides of a message must win together, and neither may lose where the other is contiguous."""
+    if use not in _SIDES:
+        return _won(measured, case, use, way)
+    if (case, "both") not in measured.cases():
         return False
-    other = {"send": "receive", "receive": "send"}.get(use)
-    if other is None or not _won(measured, case, other, way) or _won(measured, case, "both", way):
-        return True
-    mine, theirs = (measured.ratio(case, each, way).median for each in (use, other))
-    return mine > theirs or (mine == theirs and use == "send")
+    alone = [each for each in _SIDES if (case, each) in measured.cases()]
+    return _won(measured, case, "both", way) and not any(_lost(measured, case, each, way) for each in alone)
+
+
+def _lost(measured: Study, case: str, use: str, way: str) -> bool:
+    return measured.ratio(case, use, way).median < TUNING_LOSS
 
 
 def _won(measured: Study, case: str, use: str, way: str) -> bool:
     """By more than the noise: in the median, and in most rounds."""
-    if (case, use) not in measured.cases():
-        return use == "both"
     pairs = zip(measured.rounds(case, use, way), measured.rounds(case, use, OURS), strict=True)
     ratios = [theirs / ours for theirs, ours in pairs]
     better = sum(ratio > 1 for ratio in ratios)

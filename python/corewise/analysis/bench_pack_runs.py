@@ -290,6 +290,7 @@ def study(
     program: Path,
     *,
     knob: str = "",
+    beside: str | None = None,
     cases: Sequence[str] = (),
     advance: Callable[[], None] = lambda: None,
 ) -> Study:
@@ -300,10 +301,12 @@ def study(
     setting, part, effort : see there; `part` is a key of `PARTS`.
     program : from `build_for`.
     knob : COREWISE_PACKING for the launches with the library.
+    beside : COREWISE_PACKING for the other launches; None: those are without the library.
     cases : only these, e.g. ``constant/64``.
     advance : told after every launch.
     """
     variables = library_variables(setting.mpi, knob)
+    others = {} if beside is None else library_variables(setting.mpi, beside)
     result = Study(setting, part)
     words = PARTS[part]
     for turn in range(effort.rounds):
@@ -314,7 +317,7 @@ def study(
         ]
         pair = [
             functools.partial(_quiet_launch, setting, command, extra, effort, advance)
-            for command, extra in zip(commands, ({}, variables), strict=True)
+            for command, extra in zip(commands, (others, variables), strict=True)
         ]
         plain, library = steady_round(pair, effort.repeats, backwards=turn % 2 == 1)
         result.plain.append(plain)

@@ -70,7 +70,9 @@ def bundled_tables() -> Iterator[Path]:
         yield from sorted(folder.glob("packing-*.toml"))
 
 
-def host_table(mpi: MpiLibrary, say: Callable[[str], None]) -> HostTable:
+def host_table(
+    mpi: MpiLibrary, say: Callable[[str], None], variables: Mapping[str, str] | None = None
+) -> HostTable:
     """The table of this host with an MPI: the kept one, a bundled one, or one measured now.
 
     Where none can be measured (one processor, a launcher that refuses), `FALLBACK`.
@@ -79,10 +81,11 @@ def host_table(mpi: MpiLibrary, say: Callable[[str], None]) -> HostTable:
     ----------
     mpi : the MPI.
     say : told, in a sentence, that it measures, and that it could not.
+    variables : what the ranks' environment gets besides this process's.
     """
     host = processor()
-    kept = kept_table(mpi, host)
-    for path in (kept, *bundled_tables()):
+    kept = kept_table(mpi, host, {**os.environ, **(variables or {})})
+    for path in (kept, *(bundled_tables() if not variables else ())):
         if found := _table_of(path, host, mpi):
             return found
     if two_processors() is None:
@@ -92,7 +95,9 @@ def host_table(mpi: MpiLibrary, say: Callable[[str], None]) -> HostTable:
         return HostTable(FALLBACK, "")
     say(f"measuring what packing pays on this host with {mpi.name} {mpi.version}, once, some 10 s")
     try:
-        measured = tune(mpi=str(mpi.launcher), command="corewise run --packing", effort=ONCE)
+        measured = tune(
+            mpi=str(mpi.launcher), command="corewise run --packing", variables=variables, effort=ONCE
+        )
         # A launcher may serve two libraries, MPICH and the standard ABI's: the table is the program's.
         tuning = dataclasses.replace(measured, mpi=f"{mpi.name} {mpi.version}")
         kept.parent.mkdir(parents=True, exist_ok=True)

@@ -13,8 +13,9 @@ import typer
 from rich.text import Text
 
 from corewise.analysis.bench_pack import ALL, BenchResult, parts_of, run_bench, tune
-from corewise.analysis.bench_pack_runs import SETS
+from corewise.analysis.bench_pack_runs import SETS, Setting
 from corewise.analysis.bench_pack_views import bench_figures, bench_tables, noise_text
+from corewise.analysis.packing_host import host_table
 from corewise.analysis.paper import built_commit
 from corewise.cli import console
 from corewise.cli.paper_show import fitted
@@ -73,7 +74,9 @@ def bench_pack(
             f"-o: found with --set {which}, allowed: --set paper or {ALL}, the others have no figures"
         )
     with console.progress_bar("measuring packing") as advance:
-        result = run_bench(mpi=mpi, parts=parts, quick=quick, rounds=rounds, progress=advance)
+        result = run_bench(
+            mpi=mpi, parts=parts, quick=quick, rounds=rounds, knob_of=_host_knob, progress=advance
+        )
     figures = list(bench_figures(result))
     written = write_pictures(figures, out) if out is not None else []
     if as_json:
@@ -84,6 +87,11 @@ def bench_pack(
         console.show("", fitted(table))
     for path in written:
         console.note(f"{path} written")
+
+
+def _host_knob(setting: Setting) -> str:
+    """What `corewise run --packing` gives."""
+    return host_table(setting.mpi, lambda text: console.note(f"corewise: {text}"), setting.variables).knob
 
 
 def _show_json(result: BenchResult, written: list[Path]) -> None:
