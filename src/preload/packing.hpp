@@ -37,7 +37,8 @@ Function* next(const char* name) {
   }())
 
 /// How messages are chosen, by the knob COREWISE_PACKING.
-/// `engine`: none is sent as MPI_PACKED, and the MPI's own engine (packing_engine.hpp) moves every type by our plans.
+/// `engine`: none is sent as MPI_PACKED, and the MPI's own engine (packing_engine.hpp) moves every type by our
+/// plans.
 enum class Mode : std::uint8_t { off, always, costs, engine };
 
 /// Whether several threads may call MPI at once.

@@ -96,6 +96,6 @@ def test_launches_alternate_with_cma_and_without_it(monkeypatch: pytest.MonkeyPa
     assert [study.setting.name for study in result.studies] == ["mpich", "mpich-no-cma"]
     alternating = [False, True, True, False]
     assert launched == [(cma_off, library) for cma_off in (False, True) for library in alternating]
-    shares = [float(share) for text in said for share in re.findall(r" foreign=([\d.]+)$", text, re.M)]
+    shares = [float(share) for text in said for share in re.findall(r" foreign=([\d.]+)", text)]
     assert len(shares) == len(said) and result.loudest == max(shares)
     assert f"{100 * max(shares):.1f} % of the processors" in noise_text(result)

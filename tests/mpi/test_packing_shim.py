@@ -118,15 +118,17 @@ def kinds(counts: Counter[str], *procedures: str) -> Counts:
 
 @pytest.mark.parametrize("name", MPI_NAMES)
 def test_strided_messages_go_on_as_packed_ones(name: str) -> None:
-    """All of them, by every kind of call, sent and received; contiguous ones as they came."""
+    """All of them, by every kind of call, sent and received; contiguous ones from where they lie."""
     counts = always(name)
     assert kinds(counts["blocking"]) == {"MPI_Send/packed": TIMES, "MPI_Recv/packed": TIMES}
     assert kinds(counts["posted"]) == {"MPI_Isend/packed": 2 * TIMES, "MPI_Irecv/packed": 2 * TIMES}
     assert kinds(counts["persistent"]) == {"MPI_Send_init/packed": 2, "MPI_Recv_init/packed": 2}
     exchanges = ("MPI_Sendrecv out", "MPI_Sendrecv in", "MPI_Sendrecv_replace")
     assert kinds(counts["exchanges"]) == {f"{each}/packed": 2 * TIMES for each in exchanges}
-    sends = {"MPI_Send/derived": TIMES, "MPI_Send/predefined": TIMES}
-    assert kinds(counts["contiguous"]) == {**sends, "MPI_Recv/derived": 2 * TIMES}
+    # A derived type in one run goes on as its bytes, but on Open MPI, which sees that itself.
+    derived = "derived" if name == "openmpi" else "packed"
+    sends = {f"MPI_Send/{derived}": TIMES, "MPI_Send/predefined": TIMES}
+    assert kinds(counts["contiguous"]) == {**sends, f"MPI_Recv/{derived}": 2 * TIMES}
 
 
 @pytest.mark.parametrize("name", MPI_NAMES)

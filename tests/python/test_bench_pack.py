@@ -166,6 +166,17 @@ def test_goals_give_the_mean_and_the_worst_case() -> None:
     assert found["MPI_Pack, beside a loop by hand", "loop"] == pytest.approx(0.667)
 
 
+@pytest.mark.parametrize(("manual", "holds"), [(1100.0, True), (900.0, False)])
+def test_applications_are_held_against_manual_packing(manual: float, holds: bool) -> None:
+    study = Study(Setting("openmpi", MPICH), "applications")
+    keys = [(case, "both") for case in ("mg_x/34", "lammps_full/300")]
+    study.plain.append(launch({(*key, way): manual for key in keys for way in ("manual", "datatype")}))
+    study.library.append(launch({(*key, "datatype"): 1000.0 for key in keys}))
+    found = {goal.rival: goal for goal in goals_of(study)}
+    assert (found["manual"].must_least, found["manual"].holds) == (1.0, holds)
+    assert (found["best way"].aim, found["best way"].count) == (1.5, 2)
+
+
 @pytest.mark.parametrize(
     ("datatype", "holds"),
     [

@@ -399,7 +399,8 @@ def _signals_handled(end: Callable[[int, object], None]) -> Iterator[None]:
         yield
     finally:
         for number, was in before.items():
-            signal.signal(number, was)
+            if was is not None:  # one that a library set in C cannot be put back
+                signal.signal(number, was)
 
 
 def _make_directory(directory: Path) -> None:
