@@ -130,16 +130,13 @@ std::int32_t move_pieces(const Type& type, Convertor& convertor, iovec* pieces, 
   return 1;
 }
 
-std::size_t room_in(const iovec* pieces, std::uint32_t count) {
-  std::size_t room = 0;
-  for (std::uint32_t i = 0; i < count; ++i) room += pieces[i].iov_len;
-  return room;
-}
-
-/// Whether we may move these pieces: not where they end within a type whose elements we cannot tell apart.
+/// Whether we may move these pieces: packing, each must hold the rest, or an element of the type at least.
 template <bool packing>
 bool may_move(const Type& type, const Convertor& convertor, const iovec* pieces, std::uint32_t count) {
-  return !packing || type.grain > 0 || room_in(pieces, count) >= convertor.local_size - convertor.position;
+  if (!packing || (count > 0 && pieces[0].iov_len >= convertor.local_size - convertor.position)) return true;
+  const auto least = static_cast<std::size_t>(type.grain);
+  return least > 0 &&
+         std::all_of(pieces, pieces + count, [least](const iovec& piece) { return piece.iov_len >= least; });
 }
 
 template <bool packing>

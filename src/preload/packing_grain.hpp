@@ -18,7 +18,7 @@ struct StreamPart {
 /// The grain of any number of items with these parts, which follow one another in the stream; 0 where there is
 /// none.
 inline std::int64_t grain_of(std::span<const StreamPart> parts) {
-  constexpr std::int64_t kMost = 4096;  // larger ones would leave too much of a fragment unused
+  constexpr std::int64_t kMost = 128;  // larger ones would leave too much of a fragment unused
   std::int64_t size = 0, grain = 1;
   for (const StreamPart& part : parts) size += part.bytes;
   std::int64_t begin = 0;
