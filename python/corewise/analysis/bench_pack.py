@@ -21,7 +21,6 @@ from corewise import __version__
 from corewise.analysis.bench_pack_rows import Claim, Goal, Row, claims_of, goals_of, rows_of
 from corewise.analysis.bench_pack_runs import (
     FULL,
-    OURS,
     PARTS,
     QUICK,
     SETS,
@@ -281,8 +280,7 @@ def _lost(measured: Study, case: str, use: str, way: str) -> bool:
 
 def _won(measured: Study, case: str, use: str, way: str) -> bool:
     """By more than the noise: in the median, and in most rounds."""
-    pairs = zip(measured.rounds(case, use, way), measured.rounds(case, use, OURS), strict=True)
-    ratios = [theirs / ours for theirs, ours in pairs]
+    ratios = measured.ratios(case, use, way)
     better = sum(ratio > 1 for ratio in ratios)
     return statistics.median(ratios) >= TUNING_GAIN and better >= SHARE_WON * len(ratios)
 

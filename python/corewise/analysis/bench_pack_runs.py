@@ -34,6 +34,7 @@ HANDS = ("assignment", "memcpy", "memcpy-prefetch")
 PLAIN_WAYS = ("contiguous", "datatype", "mpi-pack", "loop", *HANDS, "manual")
 LIBRARY_WAYS = ("contiguous", "datatype")
 OURS = "ours"
+_ALONE = ("pack", "unpack")
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 Key = tuple[str, str, str]
@@ -79,12 +80,12 @@ PARTS: dict[str, Part] = {
     "paper": Part(("constant", "elements"), ("send", "receive", "both")),
     "columns": Part(("columns",), ("both",)),
     "applications": Part(("applications",), ("both",)),
-    "mpi-pack": Part(("constant",), ("pack", "unpack"), ("mpi-pack", "loop"), ("mpi-pack",)),
+    "mpi-pack": Part(("constant",), _ALONE, ("mpi-pack", "loop"), ("mpi-pack", "loop")),
     "grid": Part(
         ("grid", "sparse"),
-        ("send", "receive", "both", "pack", "unpack"),
-        ("datatype", "mpi-pack"),
-        ("datatype", "mpi-pack"),
+        ("send", "receive", "both", *_ALONE),
+        ("contiguous", "datatype", "mpi-pack"),
+        ("contiguous", "datatype", "mpi-pack"),
     ),
 }
 """What each set of `corewise bench pack` measures; ``grid`` is what ``--tune`` does."""
@@ -180,7 +181,7 @@ class Study:
         """Medians by round, ns; `OURS` is the unmodified program with the library."""
         if way != OURS:
             return [launch.times[case, direction, way].median for launch in self.plain]
-        own = "mpi-pack" if direction in ("pack", "unpack") else "datatype"
+        own = "mpi-pack" if direction in _ALONE else "datatype"
         return [launch.times[case, direction, own].median for launch in self.library]
 
     def time(self, case: str, direction: str, way: str) -> Spread:
@@ -194,10 +195,26 @@ class Study:
             (way for way in ways if way in had), key=lambda way: self.time(case, direction, way).median
         )
 
+    def ratios(self, case: str, direction: str, way: str) -> list[float]:
+        """Time of a way over ours, round by round: above 1 where we are quicker.
+
+        Both are counted in what their own launch took for as many contiguous bytes (for an engine alone: by
+        the loop written by hand), which the library leaves alone: a processor may be slower for seconds, during
+        one launch and not during the other.
+        """
+        pairs = zip(self.rounds(case, direction, way), self.rounds(case, direction, OURS), strict=True)
+        return [a / b * drift for (a, b), drift in zip(pairs, self._drifts(case, direction), strict=True)]
+
     def ratio(self, case: str, direction: str, way: str) -> Spread:
-        """Time of a way over ours, round by round: above 1 where we are quicker."""
-        ours = self.rounds(case, direction, OURS)
-        return spread_of([a / b for a, b in zip(self.rounds(case, direction, way), ours, strict=True)])
+        """Over the rounds."""
+        return spread_of(self.ratios(case, direction, way))
+
+    def _drifts(self, case: str, direction: str) -> list[float]:
+        key = (case, direction, "loop" if direction in _ALONE else "contiguous")
+        pairs = list(zip(self.plain, self.library, strict=True))
+        if not all(key in launch.times for pair in pairs for launch in pair):
+            return [1.0] * len(pairs)
+        return [ours.times[key].median / other.times[key].median for other, ours in pairs]
 
     def drift(self) -> Spread | None:
         """Contiguous messages with the library over without: 1 where nothing changed between launches."""
