@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
 #include <cstdlib>
 #include <mutex>
 
@@ -32,22 +33,29 @@ std::size_t rounded(std::size_t bytes) {
   return std::bit_ceil(bytes < kLeast ? kLeast : bytes);
 }
 
+constexpr std::size_t kHugePage = std::size_t{1} << 21;
+
 #ifdef OPEN_MPI
 // Where a message is longer than a contiguous receive, Open MPI 5.0 writes all of it (and says MPI_ERR_TRUNCATE); a
 // strided receive it cuts. Address space behind the memory keeps what is written there away from everything else.
 constexpr std::size_t kBehind = std::size_t{1} << 28;
 
 void* fresh_memory(std::size_t size) {
-  void* memory =
-      mmap(nullptr, size + kBehind, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return memory == MAP_FAILED ? nullptr : memory;
+  const std::size_t align = std::min(size, kHugePage), room = align + size + kBehind;
+  void* mapped = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  auto* const begin = static_cast<char*>(mapped);
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(begin) % align;
+  char* const memory = begin + before;
+  if (before > 0) munmap(begin, before);
+  munmap(memory + size + kBehind, align - before);
+  if (size >= kHugePage) madvise(memory, size, MADV_HUGEPAGE);
+  return memory;
 }
 void free_memory(void* memory, std::size_t size) {
   munmap(memory, size + kBehind);
 }
 #else
-constexpr std::size_t kHugePage = std::size_t{1} << 21;
-
 void* fresh_memory(std::size_t size) {
   void* memory = std::aligned_alloc(std::min(size, kHugePage), size);
   if (memory != nullptr && size >= kHugePage) madvise(memory, size, MADV_HUGEPAGE);

@@ -408,8 +408,8 @@ def test_a_measured_size_stands_for_its_neighbours() -> None:
     assert [(row.lines, row.bytes, row.runs) for row in rows] == [
         ("dense", 1024, ((0, 8),)),
         ("dense", 4096, ((0, 8),)),
-        ("dense", 16384, ((0, 8),)),
-        ("sparse", 1024, ((0, 8),)),
+        ("dense", 12288, ((0, 8),)),
+        ("sparse", 768, ((0, 8),)),
     ]
     assert rows[0].theirs_us == (2.0,) and rows[0].ours_us == (1.0,)
 

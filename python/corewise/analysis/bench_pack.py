@@ -257,10 +257,10 @@ def tuning_rows(measured: Study) -> list[PackingRow]:
 def _reach(sizes: Sequence[int], index: int) -> int:
     """A measured size stands for those that are nearer to it than to the next, by their ratio.
 
-    Messages more than twice as large as the largest are the MPI's: nobody has measured them.
+    Messages that are larger than the largest by half are the MPI's: nobody has measured them.
     """
     if index + 1 == len(sizes):
-        return 2 * sizes[index]
+        return sizes[index] * 3 // 2
     return math.isqrt(sizes[index] * sizes[index + 1])
 
 

@@ -199,8 +199,8 @@ class Study:
         """Time of a way over ours, round by round: above 1 where we are quicker.
 
         Both are counted in what their own launch took for as many contiguous bytes (for an engine alone: by
-        the loop written by hand), which the library leaves alone: a processor may be slower for seconds, during
-        one launch and not during the other.
+        the loop written by hand), which the library leaves alone: a processor may be slower for seconds,
+        during one launch and not during the other.
         """
         pairs = zip(self.rounds(case, direction, way), self.rounds(case, direction, OURS), strict=True)
         return [a / b * drift for (a, b), drift in zip(pairs, self._drifts(case, direction), strict=True)]
