@@ -16,7 +16,7 @@ constinit std::array<std::atomic<std::uint32_t>, kSlots> generations{};
 namespace {
 
 constexpr std::uint32_t kWorthwhile = 8;  ///< messages that a compiled type should live to see
-constexpr std::uint32_t kMostPatience = 64;
+constexpr std::uint32_t kMostPatience = 8;
 /// MPICH moves a struct whose parts lie side by side piece by piece; Open MPI sees that it is one run.
 #ifdef OPEN_MPI
 constexpr bool kPlainPays = false;
