@@ -30,7 +30,7 @@ class Host:
         self.measured, self.said, self.error = 0, list[str](), ""
         self.bundled: list[Path] = []
         monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        monkeypatch.setattr(packing_host, "processor", lambda: "a processor")
+        monkeypatch.setattr(packing_host, "host_name", lambda: "a processor")
         monkeypatch.setattr(packing_host, "two_processors", lambda: (0, 1))
         monkeypatch.setattr(packing_host, "bundled_tables", lambda: iter(self.bundled))
         monkeypatch.setattr(packing_host, "tune", self.tune)
@@ -63,7 +63,7 @@ def test_a_table_of_another_kind_is_measured_anew(host: Host, monkeypatch: pytes
     monkeypatch.setenv("MPIR_CVAR_CH4_CMA_ENABLE", "0")
     host.ask()
     assert host.measured == 2
-    monkeypatch.setattr(packing_host, "processor", lambda: "another processor")
+    monkeypatch.setattr(packing_host, "host_name", lambda: "another processor")
     host.ask()
     assert host.measured == 3
 
@@ -97,3 +97,12 @@ def test_what_cannot_be_measured_is_said_and_timed_in_the_run(
     monkeypatch.setattr(packing_host, "two_processors", lambda: None)
     assert host.ask() == HostTable(FALLBACK, "") and host.measured == 1
     assert host.said[-1].startswith("one processor: ")
+
+
+def test_bundled_tables_lie_where_the_other_tunings_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(packing_host, "tuning_directory", lambda: tmp_path)
+    for name in ("packing-b.toml", "packing-a.toml", "copy-a.toml"):
+        (tmp_path / name).touch()
+    assert [path.name for path in packing_host.bundled_tables()] == ["packing-a.toml", "packing-b.toml"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import datetime
 import math
-import platform
 import statistics
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +32,7 @@ from corewise.analysis.bench_pack_runs import (
     study,
 )
 from corewise.analysis.paper import Progress
+from corewise.data.copy_hosts import host_name
 from corewise.data.packing_tuning import LINES, PackingRow, PackingTuning, ranges_of
 from corewise.errors import InputError, RunError
 
@@ -45,7 +45,7 @@ SHARE_WON = 0.75
 """And in at least so many of the rounds."""
 GRID = Effort(5, 0.6, 2, False)
 QUICK_GRID = Effort(4, 0.3, 1, True)
-"""A table in some ten seconds."""
+"""A table in less than a minute."""
 _SETS = dict(zip(LINES, ("grid", "sparse"), strict=True))
 _SIDES = ("send", "receive")
 _BESIDE: Mapping[str, str] = {"openmpi": "auto"}
@@ -123,7 +123,7 @@ def run_bench(
     knobs = [knob_of(each) for each in settings]
     studies = _studies(settings, parts, wanted, knobs, cases, progress)
     return BenchResult(
-        processor(),
+        host_name(),
         tuple(studies),
         tuple(row for each in studies for row in rows_of(each)),
         tuple(claim for each in studies for claim in claims_of(each)),
@@ -173,16 +173,6 @@ def _studies(
     return found
 
 
-def processor() -> str:
-    """The host's processor as the system names it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine() or "unknown"
-
-
 # ---- tuning ----------------------------------------------------------------------------------------------
 
 
@@ -215,7 +205,7 @@ def tune(
     beside = _BESIDE.get(setting.mpi.name)
     (measured,) = _studies([setting], ["grid"], wanted, ["always"], cases, progress, beside)
     return PackingTuning(
-        host=processor(),
+        host=host_name(),
         mpi=f"{setting.mpi.name} {setting.mpi.version}",
         who=f"corewise {__version__}",
         when=datetime.date.today().isoformat(),

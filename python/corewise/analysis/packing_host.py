@@ -17,9 +17,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from corewise.analysis.bench_pack import processor, tune
+from corewise.analysis.bench_pack import tune
 from corewise.analysis.bench_pack_runs import Effort, two_processors
+from corewise.data.copy_hosts import host_name
 from corewise.data.packing_tuning import load_packing_tuning, save_packing_tuning
+from corewise.data.tuning import tuning_directory
 from corewise.errors import InputError, RunError
 from corewise.mpi.build import cache_root
 from corewise.mpi.find import MpiLibrary
@@ -27,7 +29,7 @@ from corewise.mpi.find import MpiLibrary
 FALLBACK = "auto"
 """COREWISE_PACKING where there is no table: engines are timed in each process."""
 ONCE = Effort(4, 0.2, 0, True, limit_s=30)
-"""Some ten seconds on a quiet host."""
+"""Less than a minute on a quiet host."""
 _VARIABLES = ("MPIR_CVAR_", "MPIR_PARAM_", "OMPI_MCA_", "PRTE_MCA_", "UCX_", "FI_")
 
 
@@ -65,9 +67,7 @@ def kept_table(mpi: MpiLibrary, host: str, variables: Mapping[str, str] | None =
 
 def bundled_tables() -> Iterator[Path]:
     """Tables that come with corewise."""
-    here = Path(__file__).resolve().parents[1]
-    for folder in (here / "_tuning", here.parents[1] / "tuning"):
-        yield from sorted(folder.glob("packing-*.toml"))
+    yield from sorted(tuning_directory().glob("packing-*.toml"))
 
 
 def host_table(
@@ -83,7 +83,7 @@ def host_table(
     say : told, in a sentence, that it measures, and that it could not.
     variables : what the ranks' environment gets besides this process's.
     """
-    host = processor()
+    host = host_name()
     kept = kept_table(mpi, host, {**os.environ, **(variables or {})})
     for path in (kept, *(bundled_tables() if not variables else ())):
         if found := _table_of(path, host, mpi):
@@ -93,7 +93,8 @@ def host_table(
             f"one processor: what packing pays with {mpi.name} {mpi.version} is timed in each process instead"
         )
         return HostTable(FALLBACK, "")
-    say(f"measuring what packing pays on this host with {mpi.name} {mpi.version}, once, some 10 s")
+    library = f"{mpi.name} {mpi.version}"
+    say(f"measuring what packing pays on this host with {library}, once: less than a minute on a quiet host")
     try:
         measured = tune(
             mpi=str(mpi.launcher), command="corewise run --packing", variables=variables, effort=ONCE
