@@ -6,6 +6,7 @@
 #include <atomic>
 #include <bit>
 #include <memory>
+#include <mutex>
 
 #include "kernels/copy_kernels.hpp"
 
@@ -96,8 +97,6 @@ constexpr detail::CopyEntries memcpy_only() {
   return entries;
 }
 
-constinit const detail::CopyEntries initial_entries = memcpy_only();
-
 /// By alignment and the position of the size's highest bit.
 using Functions = std::array<std::array<CopyFunction, 64>, alignment_names.size()>;
 
@@ -105,7 +104,6 @@ using Functions = std::array<std::array<CopyFunction, 64>, alignment_names.size(
 struct InUse {
   CopyTuning tuning;
   std::array<Functions, audience_names.size()> functions;
-  detail::CopyEntries entries;
   const InUse* before = nullptr;
 };
 
@@ -126,22 +124,24 @@ std::unique_ptr<InUse> compiled(const CopyTuning& tuning) {
   auto made = std::make_unique<InUse>();
   made->tuning = tuning;
   for (std::size_t audience = 0; audience < audience_names.size(); ++audience)
-    for (std::size_t bit = 0; bit < 64; ++bit) {
-      Functions& functions = made->functions[audience];
-      bool one_for_all = true;
-      for (std::size_t alignment = 0; alignment < alignment_names.size(); ++alignment) {
-        functions[alignment][bit] = tuning.rows[audience][alignment][bit + 1]->run;
-        one_for_all = one_for_all && functions[alignment][bit] == functions[0][bit];
-      }
-      made->entries[audience][bit] = one_for_all ? functions[0][bit] : by_alignment[audience];
-    }
+    for (std::size_t alignment = 0; alignment < alignment_names.size(); ++alignment)
+      for (std::size_t bit = 0; bit < 64; ++bit)
+        made->functions[audience][alignment][bit] = tuning.rows[audience][alignment][bit + 1]->run;
   return made;
+}
+
+/// What `copy` calls for sizes of an octave: their kernel, or what looks at the alignment where that decides.
+CopyFunction entry_of(const InUse& tuning, std::size_t audience, std::size_t bit) {
+  const auto& functions = tuning.functions[audience];
+  const bool one_for_all =
+      std::ranges::all_of(functions, [&](const auto& row) { return row[bit] == functions[0][bit]; });
+  return one_for_all ? functions[0][bit] : by_alignment[audience];
 }
 
 }  // namespace
 
 namespace detail {
-constinit std::atomic<const CopyEntries*> copy_entries{&initial_entries};
+alignas(64) constinit CopyEntries copy_entries = memcpy_only();
 }
 
 std::span<const CopyKernel> copy_kernels() {
@@ -170,11 +170,17 @@ CopyTuning::CopyTuning() {
 }
 
 void set_copy_tuning(const CopyTuning& tuning) {
+  // One after the other, so that the entries are those of the tuning in use.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
   std::unique_ptr<InUse> next = compiled(tuning);
   next->before = in_use.load(std::memory_order_relaxed);
-  while (!in_use.compare_exchange_weak(next->before, next.get(), std::memory_order_acq_rel)) {
-  }
-  detail::copy_entries.store(&next.release()->entries, std::memory_order_release);
+  const InUse& used = *next.release();
+  in_use.store(&used, std::memory_order_release);
+  for (std::size_t audience = 0; audience < audience_names.size(); ++audience)
+    for (std::size_t bit = 0; bit < 64; ++bit)
+      std::atomic_ref(detail::copy_entries[audience][bit])
+          .store(entry_of(used, audience, bit), std::memory_order_release);
 }
 
 const CopyTuning& copy_tuning() {

@@ -110,9 +110,16 @@ const CopyKernel& chosen_copy(const void* to, const void* from, std::size_t byte
 namespace detail {
 
 /// A tuning as `copy` reads it: by audience and the position of the size's highest bit. Where the kernel depends on
-/// the alignment, too, the function here is one that looks at it.
+/// the alignment, too, the function here is one that looks at it. Each entry is changed by itself: every kernel
+/// copies rightly, whatever the others are. One line of memory is touched per copy, as by a call of memcpy: a copy
+/// that just fills the first cache feels a second one.
 using CopyEntries = std::array<std::array<CopyFunction, 64>, audience_names.size()>;
-extern std::atomic<const CopyEntries*> copy_entries;
+[[gnu::visibility("hidden")]] alignas(64) extern CopyEntries copy_entries;
+
+inline std::atomic_ref<CopyFunction> copy_entry(Audience audience, std::size_t bytes) {
+  return std::atomic_ref<CopyFunction>(
+      copy_entries[static_cast<std::size_t>(audience)][static_cast<std::size_t>(63 - std::countl_zero(bytes))]);
+}
 
 struct Sixteen {
   std::uint64_t words[2];
@@ -136,9 +143,7 @@ inline void copy_from_both_ends(void* to, const void* from, std::size_t bytes) {
 /// Copies by the kernel that the tuning has for this size, alignment and audience.
 inline void copy(void* to, const void* from, std::size_t bytes, Audience audience) {
   if (bytes > copy_inline_limit) [[likely]] {
-    const detail::CopyEntries& entries = *detail::copy_entries.load(std::memory_order_acquire);
-    entries[static_cast<std::size_t>(audience)][static_cast<std::size_t>(63 - std::countl_zero(bytes))](to, from,
-                                                                                                        bytes);
+    detail::copy_entry(audience, bytes).load(std::memory_order_acquire)(to, from, bytes);
     return;
   }
   if (bytes > 64) return detail::copy_from_both_ends<detail::Sixteen, 4>(to, from, bytes);

@@ -103,9 +103,14 @@ Status check_blocks(std::span<const std::int64_t> blocklengths, std::span<const 
                        within_reach("blocklengths", sum(blocklengths) * reach_of(old))});
 }
 
+/// One block at least: products of the arguments are formed whether there are blocks or not.
+double blocks_of(std::int64_t count) {
+  return std::max(magnitude(count), 1.0);
+}
+
 Status check_equal_blocks(std::int64_t blocklength, std::span<const std::int64_t> displacements, double unit,
                           const Datatype& old) {
-  const auto blocks = static_cast<double>(displacements.size());
+  const double blocks = blocks_of(static_cast<std::int64_t>(displacements.size()));
   return first_broken({at_least("blocklength", blocklength, 0),
                        within_reach("displacements", farthest(displacements) * unit + reach_of(old)),
                        within_reach("blocklength", blocks * magnitude(blocklength) * reach_of(old))});
@@ -113,8 +118,8 @@ Status check_equal_blocks(std::int64_t blocklength, std::span<const std::int64_t
 
 Status check_vector(std::int64_t count, std::int64_t blocklength, double stride, const Datatype& old) {
   return first_broken({at_least("count", count, 0), at_least("blocklength", blocklength, 0),
-                       within_reach("stride", magnitude(count) * stride + reach_of(old)),
-                       within_reach("count", magnitude(count) * magnitude(blocklength) * reach_of(old))});
+                       within_reach("stride", blocks_of(count) * stride + reach_of(old)),
+                       within_reach("count", blocks_of(count) * magnitude(blocklength) * reach_of(old))});
 }
 
 Status check_share(std::size_t i, std::int64_t gsize, Distribution distribution, std::int64_t darg,

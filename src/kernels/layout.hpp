@@ -68,39 +68,45 @@ inline std::int64_t size_of(const Layout& layout) {
   return sum;
 }
 
-/// Calls `visit(offset, bytes)` for every run with data, in packing order: the slow reference for whatever packs.
+/// Calls `visit(offset, bytes)` for runs with data, in packing order, as long as it returns true; whether it always
+/// did.
 template <class Visit>
-void for_each_run(const Layout& layout, std::int64_t at, Visit&& visit) {
+bool visit_runs(const Layout& layout, std::int64_t at, Visit&& visit) {
   at += layout.offset;
   switch (layout.kind) {
     case Layout::Kind::run:
-      if (layout.bytes > 0) {
-        visit(at, layout.bytes);
-      }
-      return;
+      return layout.bytes <= 0 || visit(at, layout.bytes);
     case Layout::Kind::repeat:
       for (std::int64_t i = 0; i < layout.count; ++i) {
-        for_each_run(layout.children.front(), at + i * layout.stride, visit);
+        if (!visit_runs(layout.children.front(), at + i * layout.stride, visit)) return false;
       }
-      return;
+      return true;
     case Layout::Kind::list:
       for (const std::int64_t offset : layout.offsets) {
-        for_each_run(layout.children.front(), at + offset, visit);
+        if (!visit_runs(layout.children.front(), at + offset, visit)) return false;
       }
-      return;
+      return true;
     case Layout::Kind::runs:
       for (std::size_t i = 0; i < layout.offsets.size(); ++i) {
-        if (layout.lengths[i] > 0) {
-          visit(at + layout.offsets[i], layout.lengths[i]);
-        }
+        if (layout.lengths[i] > 0 && !visit(at + layout.offsets[i], layout.lengths[i])) return false;
       }
-      return;
+      return true;
     case Layout::Kind::sequence:
       for (const Layout& child : layout.children) {
-        for_each_run(child, at, visit);
+        if (!visit_runs(child, at, visit)) return false;
       }
-      return;
+      return true;
   }
+  return true;
+}
+
+/// Calls `visit(offset, bytes)` for every run with data, in packing order: the slow reference for whatever packs.
+template <class Visit>
+void for_each_run(const Layout& layout, std::int64_t at, Visit&& visit) {
+  visit_runs(layout, at, [&visit](std::int64_t offset, std::int64_t bytes) {
+    visit(offset, bytes);
+    return true;
+  });
 }
 
 }  // namespace corewise::kernels

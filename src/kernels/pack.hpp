@@ -27,6 +27,7 @@ enum class PackedBuffer : std::uint8_t {
   own,     ///< this core, or nobody for long
   shared,  ///< another core. Packing owns its lines ahead of the loop: otherwise few are under way at once.
            ///< Unpacking reads on and on, which processors foresee, and does as for `own`: asking ahead was slower.
+           ///< So do layouts that go by tiles.
 };
 
 class PackPlan {

@@ -14,6 +14,7 @@
 
 #define COREWISE_REGISTER_BYTES 32
 #include "kernels/pack_insert_x86.hpp"
+#include "kernels/pack_tiles.hpp"
 
 namespace corewise::kernels {
 namespace {
@@ -24,10 +25,12 @@ bool available() {
 
 constexpr auto kBlocks = joined(kInsertedBlocks<Insert4, Insert8, Insert16>, kPlain<Blocks>);
 constexpr auto kTables = joined(kInsertedTables<Insert4, Insert8, Insert16>, kPlain<Table>);
+constexpr auto kTiles = joined(joined(joined(square_rows<4>(), square_rows<8>()), square_rows<16>()), kPlainTiles);
 
 }  // namespace
 
-extern const KernelSet kPackAvx2 = {"avx2", available, kBlocks, kTables, kPlainRuns, plain_pairs, {}, nullptr};
+extern const KernelSet kPackAvx2 = {"avx2",      available, kBlocks, kTables, kPlainRuns,
+                                    plain_pairs, kTiles,    {},      nullptr};
 
 }  // namespace corewise::kernels
 

@@ -21,13 +21,15 @@
 
 #define COREWISE_REGISTER_BYTES 64
 #include "kernels/pack_insert_x86.hpp"
+#include "kernels/pack_tiles.hpp"
 
 namespace corewise::kernels {
 namespace {
 
 bool available() {
   return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-         __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+         __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+         __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("bmi2") != 0;
 }
 
 // Windows. ------------------------------------------------------------------------------------------------------
@@ -324,11 +326,12 @@ constexpr auto kBlocks =
     joined(kInsertedBlocks<Insert4, Insert8, Wide8, Insert16, Wide16, Wide32, Together64>, kPlain<Blocks>);
 constexpr auto kTables =
     joined(kInsertedTables<Insert4, Insert8, Wide8, Insert16, Wide16, Wide32, Together64>, kPlain<Table>);
+constexpr auto kTiles = joined(joined(joined(square_rows<4>(), square_rows<8>()), square_rows<16>()), kPlainTiles);
 
 }  // namespace
 
 extern const KernelSet kPackAvx512 = {
-    "avx512", available, kBlocks, kTables, kPlainRuns, plain_pairs, {64, 1, kWindowVectors}, window};
+    "avx512", available, kBlocks, kTables, kPlainRuns, plain_pairs, kTiles, {64, 1, kWindowVectors}, window};
 
 }  // namespace corewise::kernels
 

@@ -9,30 +9,30 @@
 namespace corewise::kernels {
 namespace {
 
-/// The class of a length, and a length to time it by.
-struct LengthClass {
-  std::size_t index;
-  std::int64_t block;
-};
-
-LengthClass class_of(std::int64_t block) {
+/// A length to time the class of a length by; equal ones are one class.
+std::int64_t class_of(std::int64_t block) {
   constexpr std::int64_t kExact = 64;
   constexpr std::int64_t kLongest = std::int64_t{1} << 17;
-  block = std::max<std::int64_t>(block, 1);  // of nothing at all
   if (block <= kExact) {
-    return {static_cast<std::size_t>(block), block};
+    return std::max<std::int64_t>(block, 1);  // of nothing at all
   }
   const auto wide = static_cast<std::uint64_t>(std::min(block, kLongest));
-  const auto width = static_cast<std::size_t>(std::bit_width(wide));
-  const std::int64_t power = std::int64_t{1} << (width - 1);
-  const bool exact = std::has_single_bit(wide);
-  return {static_cast<std::size_t>(kExact) + 2 * width + (exact ? 0 : 1), exact ? power : power + power / 2};
+  const auto power = static_cast<std::int64_t>(std::bit_floor(wide));
+  return std::has_single_bit(wide) ? power : power + power / 2;
+}
+
+/// The same for rows of tiles.
+std::int64_t class_of_row(std::int64_t row) {
+  constexpr std::int64_t kLeast = 512;
+  constexpr std::int64_t kMost = 4096;
+  const std::int64_t power = row & -row;
+  return power <= kLeast ? 3 * kLeast : std::min(power, kMost);
 }
 
 template <class Shape>
 std::span<const Candidate<Shape>> rows_of(const KernelSet& set, PackTrial::Loop loop) {
   if constexpr (std::is_same_v<Shape, Blocks>) {
-    return set.blocks;
+    return loop == PackTrial::Loop::tiles ? set.tiles : set.blocks;
   } else {
     return loop == PackTrial::Loop::runs ? set.runs : set.tables;
   }
@@ -73,45 +73,60 @@ LoopChooser::LoopChooser(std::vector<const KernelSet*> sets, PackTimer timer, bo
     : sets_(std::move(sets)), timer_(std::move(timer)), measured_(measured) {}
 
 template <class Shape>
-const LoopChooser::Chosen& LoopChooser::chosen(PackTrial::Loop loop, bool packing, std::int64_t block) {
-  const LengthClass length = class_of(block);
-  auto& slot = slots_[static_cast<std::size_t>(loop)][packing ? 1 : 0][length.index];
-  if (slot.has_value()) {
-    return *slot;
+void LoopChooser::race(Chosen& found, PackTrial& trial, const KernelSet& set, const Candidate<Shape>& row) {
+  trial.set = &set;
+  trial.name = row.name;
+  set_row(trial, row);
+  if (is_best(found.choice, trial, timer_(trial))) {
+    found.row = &row;
+    found.set = &set;
   }
-  Chosen found;
-  PackTrial trial;
-  trial.loop = loop;
-  trial.packing = packing;
-  trial.block = length.block;
-  for (const KernelSet* set : sets_) {
-    for (const Candidate<Shape>& row : rows_of<Shape>(*set, loop)) {
-      const bool moves = packing ? row.pack != nullptr : row.unpack != nullptr;
-      if (moves && row.least <= length.block && length.block <= row.most) {
-        trial.set = set;
-        trial.name = row.name;
-        set_row(trial, row);
-        if (is_best(found.choice, trial, timer_(trial))) {
-          found.row = &row;
-        }
-        ++trial.rank;
-      }
-    }
-  }
-  return slot.emplace(found);
+  ++trial.rank;
 }
 
 template <class Shape>
-Kernels<Shape> LoopChooser::choose(PackTrial::Loop loop, std::int64_t block) {
+const LoopChooser::Chosen& LoopChooser::chosen(PackTrial::Loop loop, bool packing, std::int64_t block,
+                                               std::int64_t row_bytes) {
+  const Key key{loop, packing, block, row_bytes};
+  if (const auto known = chosen_.find(key); known != chosen_.end()) {
+    return known->second;
+  }
+  Chosen found;  // kept when all are timed: there may be no memory to time one
+  PackTrial trial;
+  trial.loop = loop;
+  trial.packing = packing;
+  trial.block = block;
+  trial.row = row_bytes;
+  for (const KernelSet* set : sets_) {
+    for (const Candidate<Shape>& row : rows_of<Shape>(*set, loop)) {
+      const bool moves = packing ? row.pack != nullptr : row.unpack != nullptr;
+      if (moves && row.least <= block && block <= row.most) {
+        race(found, trial, *set, row);
+      }
+    }
+  }
+  if (loop == PackTrial::Loop::tiles) {
+    const Chosen& by_rows = chosen<Shape>(PackTrial::Loop::blocks, packing, block, 0);
+    race(found, trial, *by_rows.set, *static_cast<const Candidate<Shape>*>(by_rows.row));
+  }
+  return chosen_.emplace(key, std::move(found)).first->second;
+}
+
+template <class Shape>
+Kernels<Shape> LoopChooser::choose(PackTrial::Loop loop, std::int64_t block, std::int64_t row) {
   const std::lock_guard lock(mutex_);
-  const Chosen& packing = chosen<Shape>(loop, true, block);
-  const Chosen& unpacking = chosen<Shape>(loop, false, block);
+  const Chosen& packing = chosen<Shape>(loop, true, class_of(block), row);
+  const Chosen& unpacking = chosen<Shape>(loop, false, class_of(block), row);
   return {static_cast<const Candidate<Shape>*>(packing.row)->pack,
           static_cast<const Candidate<Shape>*>(unpacking.row)->unpack, packing.choice, unpacking.choice};
 }
 
 Kernels<Blocks> LoopChooser::blocks(std::int64_t block) {
   return choose<Blocks>(PackTrial::Loop::blocks, block);
+}
+
+Kernels<Blocks> LoopChooser::tiles(std::int64_t block, std::int64_t row) {
+  return choose<Blocks>(PackTrial::Loop::tiles, block, class_of_row(row));
 }
 
 Kernels<Table> LoopChooser::table(std::int64_t block) {
@@ -124,17 +139,18 @@ Kernels<Table> LoopChooser::runs(std::int64_t mean) {
 
 double LoopChooser::single(PackTrial::Loop loop, bool packing, std::int64_t block) {
   const std::lock_guard lock(mutex_);
-  const LengthClass length = class_of(block);
-  auto& slot = slots_[static_cast<std::size_t>(loop)][packing ? 1 : 0][length.index];
-  if (!slot.has_value()) {
-    PackTrial trial;
-    trial.loop = loop;
-    trial.packing = packing;
-    trial.block = length.block;
-    trial.set = sets_.front();
-    slot.emplace().choice.ns = timer_(trial);
+  PackTrial trial;
+  trial.loop = loop;
+  trial.packing = packing;
+  trial.block = class_of(block);
+  trial.set = sets_.front();
+  const Key key{loop, packing, trial.block, 0};
+  if (const auto known = chosen_.find(key); known != chosen_.end()) {
+    return known->second.choice.ns;
   }
-  return slot->choice.ns;
+  Chosen found;
+  found.choice.ns = timer_(trial);
+  return chosen_.emplace(key, std::move(found)).first->second.choice.ns;
 }
 
 double LoopChooser::window_ns(bool packing, std::int64_t lane) {

@@ -5,17 +5,19 @@
 // are equal. Nothing here knows what is fast: `default_timer` takes what stands first in the tables,
 // `measuring_timer` (pack_race.cpp) measures on this core, tests bring their own.
 //
-// Classes: every length up to 64 bytes; above, every power of two, and the lengths between two of them.
+// Classes: every length up to 64 bytes; above, every power of two, and the lengths between two of them. Of tiles by
+// the rows of the packed stream too: how large a power of two divides their length, which is whether they get in
+// each other's way in a cache.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
-#include <optional>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "kernels/pack_kernels.hpp"
@@ -30,10 +32,13 @@ struct PackTrial {
     runs,    ///< of different lengths, `block` bytes in the mean
     window,  ///< of lanes of `block` bytes
     pairs,   ///< blocks from one distance to another
+    tiles,   ///< rows of blocks side by side, the blocks of a row pages apart; by `blocks`, of `tiles` or of the
+             ///< set's `blocks`, which go row by row
   };
   Loop loop = Loop::blocks;
   bool packing = true;
   std::int64_t block = 0;          ///< bytes
+  std::int64_t row = 0;            ///< tiles: bytes from row to row of the packed stream
   const KernelSet* set = nullptr;  ///< it is of this
   std::size_t rank = 0;            ///< among those that fit, in the order of the tables; 0 for windows and pairs
   std::string_view name;
@@ -48,7 +53,7 @@ using PackTimer = std::function<double(const PackTrial&)>;
 /// when it is stored, which is masked.
 PackTimer default_timer();
 /// By the clock: the geometric mean of 4 KB and of 32 KB of data, every other block, each the quickest of several
-/// rounds. Tens of microseconds a trial.
+/// rounds; of tiles, 36 to 192 KB of data. Tens of microseconds a trial.
 PackTimer measuring_timer();
 
 /// What was chosen, for whoever wants to know.
@@ -79,6 +84,10 @@ class LoopChooser {
   LoopChooser(std::vector<const KernelSet*> sets, PackTimer timer, bool measured);
 
   Kernels<Blocks> blocks(std::int64_t block);
+  /// For rows that lie side by side while the blocks of a row are lines or more apart: of the loops for tiles, or
+  /// the one that `blocks` answers, row by row.
+  /// `row`: bytes of a row in the packed stream.
+  Kernels<Blocks> tiles(std::int64_t block, std::int64_t row);
   Kernels<Table> table(std::int64_t block);
   Kernels<Table> runs(std::int64_t mean);
   double window_ns(bool packing, std::int64_t lane);
@@ -88,25 +97,29 @@ class LoopChooser {
   bool measured() const { return measured_; }
 
  private:
-  static constexpr std::size_t kClasses = 160;
-  static constexpr std::size_t kLoops = 5;
+  /// Loop, whether packing, length and row of the trial.
+  using Key = std::tuple<PackTrial::Loop, bool, std::int64_t, std::int64_t>;
   struct Chosen {
     const void* row = nullptr;
+    const KernelSet* set = nullptr;
     Choice choice;
   };
-  using Slots = std::array<std::array<std::optional<Chosen>, kClasses>, 2>;
 
+  /// Takes a loop into account.
   template <class Shape>
-  Kernels<Shape> choose(PackTrial::Loop loop, std::int64_t block);
+  void race(Chosen& found, PackTrial& trial, const KernelSet& set, const Candidate<Shape>& row);
   template <class Shape>
-  const Chosen& chosen(PackTrial::Loop loop, bool packing, std::int64_t block);
+  Kernels<Shape> choose(PackTrial::Loop loop, std::int64_t block, std::int64_t row = 0);
+  /// With the lock held.
+  template <class Shape>
+  const Chosen& chosen(PackTrial::Loop loop, bool packing, std::int64_t block, std::int64_t row);
   double single(PackTrial::Loop loop, bool packing, std::int64_t block);
 
   std::vector<const KernelSet*> sets_;
   PackTimer timer_;
   bool measured_;
   std::mutex mutex_;
-  std::array<Slots, kLoops> slots_;
+  std::map<Key, Chosen> chosen_;
 };
 
 }  // namespace corewise::kernels

@@ -141,6 +141,7 @@ class Compiler {
     node.stride = stride;
     node.blocks = {inner.unit, inner.stride, inner.members, stride, count};
     use_blocks(node);
+    use_tiles(node);
     if (inner.unit * inner.members <= static_cast<std::int64_t>(kWindowBytes)) {
       use_window(node, pieces_of(inner));
       node.window_of_rows = node.window != nullptr;
@@ -168,6 +169,18 @@ class Compiler {
   void use_blocks(Node& node) const {
     node.block_kernels = chooser_.blocks(node.blocks.block);
     set_costs(node, node.block_kernels);
+  }
+
+  /// Where rows lie in lines of their own, or the blocks of a row fill no line of the packed stream, there is
+  /// nothing to gain from tiles.
+  void use_tiles(Node& node) const {
+    const Blocks& shape = node.blocks;
+    const std::int64_t apart = std::abs(shape.row_stride);
+    node.tiled = shape.block <= apart && apart < kLine && kLine <= std::abs(shape.stride) &&
+                 kLine <= shape.count * shape.block;
+    if (node.tiled) {
+      node.tile_kernels = chooser_.tiles(shape.block, shape.count * shape.block);
+    }
   }
 
   void use_table(Node& node) const {
@@ -330,11 +343,10 @@ Touched find_touched(const Layout& layout, std::int64_t extent, std::int64_t pie
   const std::int64_t items = std::max<std::int64_t>(1, kSampledRuns / runs);
   const auto piece_of = [&](std::int64_t at) { return (at >= 0 ? at : at - (piece - 1)) / piece; };
   for (std::int64_t item = 0; item < items; ++item) {
-    for_each_run(layout, item * extent, [&](std::int64_t at, std::int64_t length) {
-      if (pieces.size() < kMostRuns) {
-        pieces.emplace_back(piece_of(at), piece_of(at + length - 1) + 1);
-        touched.bytes += static_cast<double>(length);
-      }
+    visit_runs(layout, item * extent, [&](std::int64_t at, std::int64_t length) {
+      pieces.emplace_back(piece_of(at), piece_of(at + length - 1) + 1);
+      touched.bytes += static_cast<double>(length);
+      return pieces.size() < kMostRuns;
     });
   }
   std::sort(pieces.begin(), pieces.end());
@@ -355,6 +367,10 @@ void find_densities(PackPlan::Program& program, const Layout& layout) {
   }
 }
 
+bool has_tiles(const Node& node) {
+  return node.tiled || std::ranges::any_of(node.children, has_tiles);
+}
+
 }  // namespace
 
 std::unique_ptr<const PackPlan::Program> compile_program(LoopChooser& chooser, const Layout& canonical,
@@ -373,6 +389,7 @@ std::unique_ptr<const PackPlan::Program> compile_program(LoopChooser& chooser, c
   const bool merges = item.kind == Kind::row && item.members * item.stride == extent;
   program->per_item = merges ? members : 1;
   program->root = compiler.repeated(std::move(item), 1, extent);
+  program->tiled = has_tiles(program->root);
   return program;
 }
 

@@ -72,7 +72,8 @@ std::string loop_of(const Node& node, bool measured) {
       break;
     case Kind::rows:
       out << node.members << " x " << node.blocks.count << " x " << node.blocks.block << " bytes, strides "
-          << node.stride << ", " << node.blocks.stride << names_of(node.block_kernels, measured);
+          << node.stride << ", " << node.blocks.stride
+          << names_of(node.tiled ? node.tile_kernels : node.block_kernels, measured);
       break;
     case Kind::table:
       out << node.members << " x " << node.offsets.size() << " runs, " << node.unit << " bytes, stride "

@@ -1,6 +1,6 @@
 // Packing without any instruction set asked for: the plain loops, and on x86 the one instruction that copies a
 // whole block, which every one of its processors has and some are quick at. SPDX-License-Identifier: BSD-3-Clause
-#include "kernels/pack_loops.hpp"
+#include "kernels/pack_tiles.hpp"
 
 namespace corewise::kernels {
 namespace {
@@ -23,9 +23,11 @@ template <class Shape>
 constexpr auto kRows = kPlain<Shape>;
 #endif
 
+constexpr auto kTiles = joined(joined(square_rows<4>(), square_rows<8>()), kPlainTiles);
+
 }  // namespace
 
-extern const KernelSet kPackGeneric = {"generic",   always, kRows<Blocks>, kRows<Table>, kPlainRuns,
-                                       plain_pairs, {},     nullptr};
+extern const KernelSet kPackGeneric = {"generic", always, kRows<Blocks>, kRows<Table>, kPlainRuns, plain_pairs,
+                                       kTiles,    {},     nullptr};
 
 }  // namespace corewise::kernels

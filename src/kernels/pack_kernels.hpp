@@ -66,6 +66,9 @@ struct KernelSet {
   std::span<const Candidate<Table>> tables;  ///< of runs of one length
   std::span<const Candidate<Table>> runs;    ///< of runs of different lengths
   CopyPairs (*pairs)(std::int64_t block);
+  /// Rows of blocks that are shorter than a line, `row_stride` not less than the block; unpacking, no two blocks
+  /// overlap. Squares of blocks are moved where `row_stride` is the block.
+  std::span<const Candidate<Blocks>> tiles;
   WindowLimits windows;
   WindowKernels (*window)(const Window& shape);  ///< null where `windows` has no vectors
 };

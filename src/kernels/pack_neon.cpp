@@ -8,6 +8,7 @@
 
 #define COREWISE_REGISTER_BYTES 16
 #include "kernels/pack_insert.hpp"
+#include "kernels/pack_tiles.hpp"
 
 namespace corewise::kernels {
 namespace {
@@ -46,10 +47,12 @@ struct Insert8 {
 
 constexpr auto kBlocks = joined(kInsertedBlocks<Insert4, Insert8>, kPlain<Blocks>);
 constexpr auto kTables = joined(kInsertedTables<Insert4, Insert8>, kPlain<Table>);
+constexpr auto kTiles = joined(joined(square_rows<4>(), square_rows<8>()), kPlainTiles);
 
 }  // namespace
 
-extern const KernelSet kPackNeon = {"neon", available, kBlocks, kTables, kPlainRuns, plain_pairs, {}, nullptr};
+extern const KernelSet kPackNeon = {"neon",      available, kBlocks, kTables, kPlainRuns,
+                                    plain_pairs, kTiles,    {},      nullptr};
 
 }  // namespace corewise::kernels
 

@@ -35,6 +35,8 @@ struct Node {
   std::int64_t stride = 0;  ///< row: of blocks; rows: of rows; table, repeat: of members
   Blocks blocks;            ///< row, rows: the shape of one member (`count`, `rows` are set by the call)
   Kernels<Blocks> block_kernels;
+  bool tiled = false;  ///< rows: they share lines, which the blocks of one row do not: by `tile_kernels`
+  Kernels<Blocks> tile_kernels;
   std::int64_t table_block = 0;  ///< table: bytes of every run, 0 where they differ
   std::vector<std::int64_t> offsets;
   std::vector<std::int32_t> near;  ///< table: the same, for the loops; empty where they do not fit
@@ -55,6 +57,7 @@ struct PackPlan::Program {
   std::int64_t size = 0;      ///< data bytes of one item
   std::int64_t extent = 0;
   bool contiguous = false;
+  bool tiled = false;  ///< whether a node of its tree is
   double mean_run = 0;
   double line_density = 0;
   double pages_per_line = 0;

@@ -30,18 +30,28 @@ constexpr std::size_t kApart = 2048;
 constexpr std::size_t kAliasing = 64;
 constexpr std::size_t kPage = 4096;
 
+/// Of tiles: columns at most, and bytes that the blocks of a column fill: four lines, and what comes before the
+/// first.
+constexpr std::int64_t kColumns = 512;
+constexpr std::int64_t kColumnBytes = 4 * 64 + 64 - static_cast<std::int64_t>(kBuffersAt);
+
 /// The memory of trials: items and packed bytes, and the tables. Kept from one trial to the next.
 class Scratch {
  public:
   /// For `bytes` of data in blocks of `block`, every other one; the packed bytes begin `apart` further in their
   /// page.
   void fit(std::int64_t bytes, std::int64_t block, std::size_t apart) {
-    const auto span = static_cast<std::size_t>(2 * (bytes + block)) + 2 * kPage;
-    if (memory_.size() < 2 * span) {
-      memory_.assign(2 * span, std::byte{1});
+    fit_both(2 * (bytes + block), 2 * (bytes + block), apart);
+  }
+  /// For items of so many bytes, and so many packed ones.
+  void fit_both(std::int64_t span, std::int64_t bytes, std::size_t apart) {
+    const std::size_t before = static_cast<std::size_t>(span) + 2 * kPage;
+    const std::size_t all = before + static_cast<std::size_t>(bytes) + 2 * kPage;
+    if (memory_.size() < all) {
+      memory_.assign(all, std::byte{1});
     }
     items = at_page(memory_.data()) + kBuffersAt;
-    packed = at_page(memory_.data() + span) + kBuffersAt + apart;
+    packed = at_page(memory_.data() + before) + kBuffersAt + apart;
   }
 
   /// Runs of `block` bytes in the mean; `even`: all of that length.
@@ -113,6 +123,17 @@ double time_window(const PackTrial& trial, const Scratch& scratch, std::int64_t 
   return ns / static_cast<double>(members / window->group * window->vectors);
 }
 
+/// A matrix packed by columns, a page from row to row.
+double time_tiles(const PackTrial& trial, Scratch& scratch) {
+  constexpr auto kStride = static_cast<std::int64_t>(kPage);
+  const std::int64_t columns = std::min(kColumns, trial.row / trial.block);
+  const std::int64_t rows = kColumnBytes / trial.block;
+  scratch.fit_both(columns * kStride, rows * columns * trial.block, kApart);
+  return time_loop(trial, *trial.blocks, {trial.block, kStride, columns, trial.block, rows}, scratch,
+                   trial.block * rows * columns) /
+         static_cast<double>(rows * columns);
+}
+
 double time_trial(const PackTrial& trial, Scratch& scratch, std::int64_t bytes, std::size_t apart) {
   bytes = std::max(bytes, trial.block);
   scratch.fit(bytes, trial.block, apart);
@@ -128,6 +149,7 @@ double time_trial(const PackTrial& trial, Scratch& scratch, std::int64_t bytes, 
              blocks;
     case Loop::window:
       return time_window(trial, scratch, bytes);
+    case Loop::tiles:
     case Loop::pairs:
       break;
   }
@@ -140,6 +162,9 @@ double time_trial(const PackTrial& trial, Scratch& scratch, std::int64_t bytes, 
 
 PackTimer measuring_timer() {
   return [scratch = std::make_shared<Scratch>()](const PackTrial& trial) {
+    if (trial.loop == Loop::tiles) {
+      return time_tiles(trial, *scratch);
+    }
     const double small =
         std::sqrt(time_trial(trial, *scratch, kSmall, kApart) * time_trial(trial, *scratch, kSmall, kAliasing));
     return std::sqrt(small * time_trial(trial, *scratch, kLarge, kApart));

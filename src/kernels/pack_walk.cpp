@@ -4,6 +4,7 @@
 // the two ends to the level below.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -138,6 +139,12 @@ class Walk {
     }
   }
 
+  /// Whether so many rows go together: more than one, and no column of them reaches the next one, so that no block
+  /// overlaps another.
+  static bool in_tiles(const Node& node, std::int64_t rows) {
+    return node.tiled && rows > 1 && (packing || rows * std::abs(node.stride) <= std::abs(node.blocks.stride));
+  }
+
   /// Whole members, from `first` on.
   static void middle(const Node& node, std::int64_t first, std::int64_t count, Items items, Stream stream) {
     if (has_window(node)) {
@@ -154,7 +161,8 @@ class Walk {
       case Kind::rows: {
         Blocks shape = node.blocks;
         shape.rows = count;
-        run_kernel(node.block_kernels, shape, items + first * node.stride, stream);
+        run_kernel(in_tiles(node, count) ? node.tile_kernels : node.block_kernels, shape,
+                   items + first * node.stride, stream);
         return;
       }
       case Kind::table:
@@ -361,15 +369,17 @@ void pack_shared(const PackPlan::Program& program, const std::byte* items, std::
 /// Whether this is all of `count` items that are one row: those go to the loop without a walk.
 inline bool is_whole_row(const PackPlan::Program& program, std::int64_t count, std::int64_t from,
                          std::size_t bytes) {
-  return program.root.kind == Kind::row && from == 0 && static_cast<std::int64_t>(bytes) == count * program.size &&
-         !program.contiguous;
+  return program.root.kind == Kind::row && from == 0 && bytes > 0 &&
+         static_cast<std::int64_t>(bytes) == count * program.size && !program.contiguous;
 }
 
-/// What is not a whole message of one row.
+/// What is not a whole message of one row. Tiles are as high as the whole part allows, and write many lines at
+/// once: they do not go piece by piece.
 [[gnu::noinline]] void pack_part(const PackPlan::Program& program, const std::byte* items, std::int64_t count,
                                  std::int64_t from, std::byte* packed, std::size_t bytes, PackedBuffer buffer) {
-  (buffer == PackedBuffer::own ? run_plan<true, const std::byte*, std::byte*> : pack_shared)(program, items, count,
-                                                                                             from, packed, bytes);
+  const bool in_pieces = buffer == PackedBuffer::shared && !program.tiled;
+  (in_pieces ? pack_shared : run_plan<true, const std::byte*, std::byte*>)(program, items, count, from, packed,
+                                                                           bytes);
 }
 
 [[gnu::noinline]] void unpack_part(const PackPlan::Program& program, std::byte* items, std::int64_t count,

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <utility>
 
 namespace corewise::kernels {
 namespace {
 
 constexpr std::string_view kSparse = ".sparse";
+constexpr std::string_view kRotate = "rotate";
 
 const PackingRow* row_of(const PackingCosts& costs, PackingUse use, const PackedMessage& message) {
   const auto& rows = costs.of(use, message.lines);
@@ -104,6 +106,12 @@ bool packed_by_us(const PackingCosts& costs, PackingUse use, const PackedMessage
          });
 }
 
+bool side_packs(const PackingCosts& costs, PackingUse side, OtherSide other, const PackedMessage& message) {
+  if (other == OtherSide::strided) return packed_by_us(costs, PackingUse::both, message);
+  return packed_by_us(costs, side, message) &&
+         (other == OtherSide::contiguous || packed_by_us(costs, PackingUse::both, message));
+}
+
 std::string packing_reason(const PackingCosts& costs, PackingUse use, const PackedMessage& message) {
   const PackingRow* row = row_of(costs, use, message);
   std::string text(kPackingUses[static_cast<std::size_t>(use)]);
@@ -129,15 +137,30 @@ std::string packing_text(const PackingCosts& costs) {
       text += std::string(kPackingUses[use]).append(sparse == 1 ? kSparse : "").append("=").append(rows_text(rows));
     }
   }
+  if (costs.rotate > 0)
+    text += std::string(text.empty() ? "" : ";")
+                .append(kRotate)
+                .append("=")
+                .append(std::to_string(costs.rotate))
+                .append(":")
+                .append(std::to_string(costs.rotate_from));
   return text;
 }
 
 std::optional<PackingCosts> parse_packing_costs(std::string_view text) {
   PackingCosts costs;
   if (text.empty() || text.back() == ';') return std::nullopt;
+  bool rotates = false;
   while (!text.empty()) {
     std::string_view rows = cut(text, ';');
-    PackingCosts::Rows* target = rows_named(costs, cut(rows, '='));
+    const std::string_view name = cut(rows, '=');
+    if (name == kRotate) {
+      const std::string_view turn = cut(rows, ':');
+      if (std::exchange(rotates, true) || !read_number(turn, costs.rotate) || !read_number(rows, costs.rotate_from))
+        return std::nullopt;
+      continue;
+    }
+    PackingCosts::Rows* target = rows_named(costs, name);
     if (target == nullptr || !target->empty() || !read_rows(rows, *target)) return std::nullopt;
   }
   const bool lonely = std::any_of(costs.rows.begin(), costs.rows.end(),

@@ -6,7 +6,8 @@
 // data lie close together. So it is a table, measured and not assumed: messages of up to so many bytes are packed
 // where their mean run lies in one of some ranges. Paper 004, section 4 found one such crossing, at 2 KB.
 //
-// Contract: pure functions, nothing fails but reading a text. SPDX-License-Identifier: BSD-3-Clause
+// Contract: pure functions, nothing fails but reading a text.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>
@@ -18,9 +19,13 @@
 
 namespace corewise::kernels {
 
-/// What is to be done with the packed bytes.
-enum class PackingUse : std::uint8_t { send, receive, pack, unpack };
-inline constexpr std::array<std::string_view, 4> kPackingUses = {"send", "receive", "pack", "unpack"};
+/// What is to be done with the packed bytes. `send`, `receive`: a message whose other side is contiguous; `both`:
+/// a side of one whose other side has gaps too.
+enum class PackingUse : std::uint8_t { send, receive, both, pack, unpack };
+inline constexpr std::array<std::string_view, 5> kPackingUses = {"send", "receive", "both", "pack", "unpack"};
+
+/// What one side of a message knows of the other's memory.
+enum class OtherSide : std::uint8_t { unknown, contiguous, strided };
 
 /// How close together the data lie: `sparse` where a block has a page, or a fraction of a line, for itself.
 enum class PackingLines : std::uint8_t { dense, sparse };
@@ -49,6 +54,8 @@ struct PackingRow {
 struct PackingCosts {
   using Rows = std::vector<PackingRow>;
   std::array<std::array<Rows, 2>, kPackingUses.size()> rows;
+  std::int64_t rotate = 0;       ///< bytes over which buffers of sent messages take turns; 0: the same one again
+  std::int64_t rotate_from = 0;  ///< bytes of the smallest message whose buffers do
 
   const Rows& of(PackingUse use, PackingLines lines) const {
     const auto& both = rows[static_cast<std::size_t>(use)];
@@ -64,18 +71,23 @@ struct PackedMessage {
   PackingLines lines = PackingLines::dense;
 };
 
-/// Whether a message is packed by us.
+/// Whether the rows of a use pack a message.
 bool packed_by_us(const PackingCosts& costs, PackingUse use, const PackedMessage& message);
+
+/// Whether a side of a message, `send` or `receive`, packs it. Where the other side is not known, it does where
+/// that is right with either.
+bool side_packs(const PackingCosts& costs, PackingUse side, OtherSide other, const PackedMessage& message);
 
 /// The row that decides about a message, as `explain` shows it, e.g. "send: up to 32768 B, runs of at most 512 B,
 /// or 4096 to 8192 B".
 std::string packing_reason(const PackingCosts& costs, PackingUse use, const PackedMessage& message);
 
-/// One line, no spaces: "send=512:0,32768:512+4096-8192;send.sparse=32768:64;receive=...". Each row is
-/// BYTES:RANGES; a range is LEAST-MOST, or MOST alone for one from nothing on; 0 is no range.
+/// One line, no spaces: "send=512:0,32768:512+4096-8192;send.sparse=32768:64;receive=...;rotate=1048576:4096". Each
+/// row is BYTES:RANGES, `rotate` is BYTES:FROM; a range is LEAST-MOST, or MOST alone for one from nothing on; 0 is
+/// no range.
 std::string packing_text(const PackingCosts& costs);
 
-/// Reads what `packing_text` writes; uses may be missing. Nothing for anything else: unknown or repeated uses,
+/// Reads what `packing_text` writes; uses may be missing. Nothing for anything else: unknown or repeated names,
 /// numbers that are none or negative, bytes or ranges that do not rise, sparse rows of a use without others.
 std::optional<PackingCosts> parse_packing_costs(std::string_view text);
 

@@ -74,9 +74,10 @@ class Source {
     const std::int64_t number = around(32);
     return next(16) != 15 ? number : number * (std::int64_t{1} << (4 * next(15)));
   }
+  std::int64_t few(std::int64_t values) { return next(16) != 15 ? next(values) : any(); }
   Integers several(std::size_t count, std::int64_t values) {
     Integers all(count);
-    std::generate(all.begin(), all.end(), [this, values] { return next(values); });
+    std::generate(all.begin(), all.end(), [this, values] { return few(values); });
     return all;
   }
   Integers places(std::size_t count) {
@@ -120,17 +121,17 @@ Result<Datatype> any_type(Source& from, const Datatype& old) {
     case 0:
       return checked::contiguous(from.any(), old);
     case 1:
-      return checked::vector(from.next(6), from.next(4), from.any(), old);
+      return checked::vector(from.few(6), from.few(4), from.any(), old);
     case 2:
-      return checked::hvector(from.next(6), from.next(4), from.any(), old);
+      return checked::hvector(from.few(6), from.few(4), from.any(), old);
     case 3:
       return checked::indexed(from.several(blocks, 4), from.places(blocks), old);
     case 4:
       return checked::hindexed(from.several(blocks, 4), from.places(blocks), old);
     case 5:
-      return checked::indexed_block(from.next(4), from.places(blocks), old);
+      return checked::indexed_block(from.few(4), from.places(blocks), old);
     case 6:
-      return checked::hindexed_block(from.next(4), from.places(blocks), old);
+      return checked::hindexed_block(from.few(4), from.places(blocks), old);
     case 7:
       return checked::resized(old, from.any(), from.any());
     case 8: {

@@ -277,6 +277,8 @@ WRONG = [
     ("contiguous(99999999999999999999,int)", "allowed: a number of 64 bits"),
     ("indexed_block(1,[99999999999999999999],int)", "allowed: numbers of 64 bits"),
     ("contiguous(9000000000000000000,int)", "reaches or counts 2^60 bytes or more"),
+    ("vector(0,1,9000000000000000000,int)", "field 'stride': found a type that reaches or counts 2^60"),
+    ("hvector(0,9000000000000000000,1,int)", "field 'count': found a type that reaches or counts 2^60"),
     ("indexed_block(1,[0:9:0],int)", "a range whose step is not 0"),
     ("indexed_block(1,[5:5],int)", "a range with an entry"),
     ("indexed_block(1,[0:100000000],int)", "at most 16777216 entries"),

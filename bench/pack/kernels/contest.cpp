@@ -1,17 +1,18 @@
 // The packing kernels (`chosen`: the loops that timing found quickest; and each instruction set by name), a
-// hand-written loop and memcpy per block on the same strided blocks, taking turns. Usage: contest ROUNDS BYTES
+// hand-written loop, memcpy per block and their floor (`lines`: what must be touched, touched) on the same strided
+// blocks, taking turns. Usage: contest ROUNDS BYTES
 // BLOCK:STRIDE... Prints per case, direction and contestant `BLOCK:STRIDE pack|unpack NAME NANOSECONDS...`, one
 // number a round. SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "floor.hpp"
 #include "kernels/pack.hpp"
+#include "rounds.hpp"
 
 extern "C" int hand(int packing, char* to, const char* from, long block, long stride, long count);
 extern "C" void by_memcpy(int packing, char* to, const char* from, long block, long stride, long count);
@@ -20,13 +21,6 @@ namespace {
 
 using corewise::kernels::Layout;
 using corewise::kernels::PackPlan;
-using Clock = std::chrono::steady_clock;
-
-struct Contestant {
-  std::string name;
-  std::function<void()> run;
-  std::vector<double> times;
-};
 
 Layout strided(long block, long stride, long count) {
   Layout run;
@@ -39,13 +33,11 @@ Layout strided(long block, long stride, long count) {
   return blocks;
 }
 
-double nanoseconds(const std::function<void()>& run, long calls) {
-  run();
-  const auto begin = Clock::now();
-  for (long i = 0; i < calls; ++i) {
-    run();
-  }
-  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / static_cast<double>(calls);
+/// Which bytes of so many blocks are data.
+std::vector<bool> data_bytes(long block, long stride, long count) {
+  std::vector<bool> is_data(static_cast<std::size_t>(count * stride), false);
+  for (long i = 0; i < count * stride; ++i) is_data[static_cast<std::size_t>(i)] = i % stride < block;
+  return is_data;
 }
 
 void contest(bool packing, long rounds, long bytes, long block, long stride) {
@@ -59,6 +51,11 @@ void contest(bool packing, long rounds, long bytes, long block, long stride) {
     all.push_back({"hand", [=] { hand(packing, to, from, block, stride, count); }, {}});
   }
   all.push_back({"memcpy", [=] { by_memcpy(packing, to, from, block, stride, count); }, {}});
+  all.push_back({"lines",
+                 [&items, &packed, packing, runs = data_lines(data_bytes(block, stride, count), items, packed)] {
+                   packing ? touch_as_packing(runs, items, packed) : touch_as_unpacking(runs, packed, items);
+                 },
+                 {}});
   std::vector<PackPlan> plans;
   for (const std::string_view set : corewise::kernels::pack_instruction_sets()) {
     plans.push_back(std::move(*PackPlan::compile_for(set, strided(block, stride, count), count * stride)));
@@ -77,20 +74,8 @@ void contest(bool packing, long rounds, long bytes, long block, long stride) {
                    },
                    {}});
   }
-  const long calls = std::max(1L, 100000 / bytes);
-  for (long round = 0; round < rounds; ++round) {
-    for (std::size_t turn = 0; turn < all.size(); ++turn) {
-      Contestant& next = all[(turn + static_cast<std::size_t>(round)) % all.size()];
-      next.times.push_back(nanoseconds(next.run, calls));
-    }
-  }
-  for (const Contestant& one : all) {
-    std::printf("%ld:%ld %s %s", block, stride, packing ? "pack" : "unpack", one.name.c_str());
-    for (const double time : one.times) {
-      std::printf(" %.1f", time);
-    }
-    std::printf("\n");
-  }
+  take_turns(all, rounds, std::max(1L, 100000 / bytes), std::to_string(block) + ":" + std::to_string(stride),
+             packing);
 }
 
 }  // namespace

@@ -4,7 +4,14 @@ Each instruction set is a contestant by its name; all take turns on the same str
 data. Ratio = best of the two rivals / the preferred instruction set, taken round by round (over 1: the
 kernels are faster), its median over the rounds; spread: the distance between the quartiles of the ratio.
 
-Usage: .venv/bin/python bench/pack/kernels/run.py [--rounds N] [--json]
+Floor: every line that holds data touched once and the packed buffer once, nothing arranged
+(apps/packing/floor.hpp), or the quickest contestant where that took less. Bound: the rival's time over the
+floor, the ratio of a kernel that arranged data in no time.
+
+With --matrices: square matrices packed by columns and unpacked into columns, against the loops that a program
+would write, row by row of the packed stream and in tiles of eight by eight; floor: memcpy of as many bytes.
+
+Usage: .venv/bin/python bench/pack/kernels/run.py [--matrices] [--rounds N] [--json]
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -16,6 +23,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -24,78 +33,132 @@ sys.path.insert(0, str(HERE.parents[1]))
 import racing  # noqa: E402
 
 BLOCKS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512, 1024, 4096)
+DATA = (4096, 32768)
+MATRICES = (
+    *("16:128:256", "16:384:768", "12:256:256", "8:130:130", "8:256:256"),
+    *("8:512:512", "8:1000:1003", "4:512:512", "24:256:256"),
+)
+"""Bytes of an element, rows and columns, elements from row to row."""
 Times = dict[str, list[float]]
+Cases = dict[tuple[str, str], Times]
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Who takes part, by the names that the program prints: rivals and what they are; the floor."""
+
+    rivals: Mapping[str, str]
+    floor: str
+
+
+BLOCKWISE = Contest({"hand": "loop by hand, -O3 -march=native", "memcpy": "memcpy per block"}, "lines")
+TRANSPOSED = Contest({"hand": "loop by hand, row by row", "tiles": "loop by hand, in tiles"}, "memcpy")
+
+
+def compile_to(output: Path, *words: str) -> str:
+    """Runs the compiler of C++, for this host only where the words say so."""
+    cxx = os.environ.get("CXX", "g++")
+    subprocess.run([cxx, "-std=c++20", "-O3", *words, "-o", str(output)], check=True)
+    return str(output)
 
 
 def build(folder: Path) -> Path:
     """The contest; the rivals for this host, the kernels as they are shipped."""
-    rivals = []
-    for name in ("hand", "memcpy"):
+    floor = racing.ROOT / "apps" / "packing"
+    rivals = [compile_to(folder / "floor.o", "-march=native", "-c", str(floor / "floor.cpp"))]
+    for name in BLOCKWISE.rivals:
         rivals.append(str(folder / f"{name}.o"))
         command = [os.environ.get("CC", "gcc"), "-O3", "-march=native", "-c", str(HERE / f"{name}.c")]
         subprocess.run([*command, "-o", rivals[-1]], check=True)
-    program = folder / "contest"
-    command = [os.environ.get("CXX", "g++"), "-std=c++20", "-O3", "-DNDEBUG", f"-I{racing.SOURCE}"]
     sources = [str(HERE / "contest.cpp"), *racing.packing_sources(), *rivals]
-    subprocess.run([*command, *sources, "-o", str(program)], check=True)
-    return program
+    words = ["-DNDEBUG", f"-I{racing.SOURCE}", f"-I{floor}", f"-I{HERE}"]
+    return Path(compile_to(folder / "contest", *words, *sources))
 
 
-def measure(program: Path, rounds: int, data: int) -> tuple[dict[tuple[str, str], Times], float]:
+def build_matrices(folder: Path) -> Path:
+    """The contest of matrices; its rivals are in the same file."""
+    sources = [str(HERE / "transposes.cpp"), *racing.packing_sources()]
+    return Path(compile_to(folder / "transposes", "-DNDEBUG", f"-I{racing.SOURCE}", f"-I{HERE}", *sources))
+
+
+def measure(command: Sequence[str | Path]) -> tuple[Cases, float]:
     """Nanoseconds of every round by case and direction, and the share of the processors that others took."""
-    cases = [f"{block}:{2 * block}" for block in BLOCKS]
     watch = racing.Watch()
-    done = subprocess.run(
-        [str(program), str(rounds), str(data), *cases], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=True)
     foreign = watch.foreign()
-    result: dict[tuple[str, str], Times] = {}
+    result: Cases = {}
     for line in done.stdout.splitlines():
         case, direction, name, *times = line.split()
         result.setdefault((case, direction), {})[name] = [float(value) for value in times]
     return result, foreign
 
 
-def row(case: str, direction: str, data: int, times: Times) -> racing.Row:
-    """One line of the result."""
-    rivals = {name: times[name] for name in ("hand", "memcpy") if name in times}
-    best = min(rivals, key=lambda name: statistics.median(rivals[name]))
-    preferred = next(name for name in times if name not in rivals)
-    block = case.split(":")[0]
+def row(contest: Contest, key: str, what: str, times: Times) -> racing.Row:
+    """One line of the result; `what` is said of the one that is preferred."""
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    best = min((name for name in contest.rivals if name in times), key=lambda name: medians[name])
+    preferred = next(name for name in times if name not in (*contest.rivals, contest.floor))
     return {
-        "id": f"{direction}-{block}-{data}",
-        "what": f"{direction} {data} bytes in blocks of {block}, every other one, {preferred}",
+        "id": key,
+        "what": f"{what}, {preferred}",
         "unit": "ns",
-        "ours": round(statistics.median(times[preferred]), 1),
-        "rival": "loop by hand, -O3 -march=native" if best == "hand" else "memcpy per block",
-        "theirs": round(statistics.median(rivals[best]), 1),
-        "floor": None,
+        "ours": round(medians[preferred], 1),
+        "rival": contest.rivals[best],
+        "theirs": round(medians[best], 1),
+        "floor": round(min(medians.values()), 1),
         **racing.compared(times[best], times[preferred]),
+        "bound": max(float(str(racing.compared(times[best], one)["ratio"])) for one in times.values()),
     }
+
+
+def blockwise(folder: Path, rounds: int) -> tuple[list[racing.Row], float]:
+    """Strided blocks."""
+    program, rows, shares = build(folder), [], []
+    for data in DATA:
+        cases, foreign = measure(
+            [program, str(rounds), str(data), *(f"{block}:{2 * block}" for block in BLOCKS)]
+        )
+        for (case, direction), times in cases.items():
+            block = case.split(":")[0]
+            what = f"{direction} {data} bytes in blocks of {block}, every other one"
+            rows.append(row(BLOCKWISE, f"{direction}-{block}-{data}", what, times))
+        shares.append(foreign)
+    return rows, max(shares)
+
+
+def matrices(folder: Path, rounds: int) -> tuple[list[racing.Row], float]:
+    """Matrices by columns."""
+    cases, foreign = measure([build_matrices(folder), str(rounds), *MATRICES])
+    rows = []
+    for (case, direction), times in cases.items():
+        block, side, pitch = case.split(":")
+        what = f"{direction} {side} by {side} elements of {block} bytes by columns, {pitch} from row to row"
+        rows.append(row(TRANSPOSED, f"{direction}-matrix-{case}", what, times))
+    return rows, foreign
 
 
 def sentence(line: racing.Row) -> str:
     """A row for people."""
     return (
         f"{line['what']}: {line['ours']} ns, {line['rival']} {line['theirs']} ns; "
-        f"ratio {line['ratio']} (quartile distance {line['spread']}, n={line['n']})"
+        f"ratio {line['ratio']} (quartile distance {line['spread']}, n={line['n']}), "
+        f"bound {line['bound']} (floor {line['floor']} ns)"
     )
 
 
 def main() -> int:
     """Runs and prints."""
-    arguments = racing.options(__doc__, 31).parse_args()
-    rows: list[racing.Row] = []
-    shares: list[float] = []
+    parser = racing.options(__doc__, 31)
+    parser.add_argument(
+        "--matrices", action="store_true", help="matrices by columns instead of strided blocks"
+    )
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
-        program = build(Path(name))
-        for data in (4096, 32768):
-            cases, foreign = measure(program, arguments.rounds, data)
-            rows += [row(case, direction, data, times) for (case, direction), times in cases.items()]
-            shares.append(foreign)
-    racing.show("pack-kernels", rows, sentence, as_json=arguments.json, foreign=round(max(shares), 4))
+        contest = matrices if arguments.matrices else blockwise
+        rows, foreign = contest(Path(name), arguments.rounds)
+    racing.show("pack-kernels", rows, sentence, as_json=arguments.json, foreign=round(foreign, 4))
     if not arguments.json:
-        print(f"other programs took {100 * max(shares):.1f} % of the processors")
+        print(f"other programs took {100 * foreign:.1f} % of the processors")
     return 0
 
 

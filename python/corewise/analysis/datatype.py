@@ -115,7 +115,7 @@ class PackingChoice:
     Attributes
     ----------
     use : str
-        ``send``, ``receive``, ``pack``, ``unpack``.
+        ``send``, ``receive`` (the other side contiguous), ``both``, ``pack``, ``unpack``.
     packed : bool
         Whether corewise packs it; otherwise it is left to the MPI.
     reason : str

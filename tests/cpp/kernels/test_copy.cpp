@@ -243,7 +243,7 @@ TEST(Copy, TheChoiceGoesBySizeAlignmentAndAudience) {
 
 /// The entry that an inlined copy of so many bytes goes to.
 CopyFunction entry_of(Audience audience, std::size_t bytes) {
-  return (*detail::copy_entries.load())[static_cast<std::size_t>(audience)][std::bit_width(bytes) - 1];
+  return detail::copy_entry(audience, bytes).load();
 }
 
 TEST(Copy, WhereTheAlignmentSaysNothingTheKernelIsCalledAtOnce) {

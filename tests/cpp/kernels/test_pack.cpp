@@ -93,6 +93,62 @@ TEST_P(PackPlans, TwoDimensions) {
   }
 }
 
+/// A matrix of blocks, `gap` bytes between those of a row, whose rows are `pitch` bytes apart, by columns.
+Layout transposed(std::int64_t block, std::int64_t columns, std::int64_t rows, std::int64_t gap,
+                  std::int64_t pitch) {
+  return repeat(columns, block + gap, repeat(rows, pitch, run(block)));
+}
+
+TEST_P(PackPlans, MatricesByColumns) {
+  for (std::int64_t block = 1; block < 64; block += block < 16 || block % 16 == 7 ? 1 : 8) {
+    for (const std::int64_t rows : {16, 64, 67, 100}) {
+      for (const std::int64_t columns : {2, 5, 17, 40}) {
+        const std::int64_t gap = rows % 3 == 1 ? 0 : 3;
+        const std::int64_t least = columns * (block + gap);
+        // Rows that begin at the same place of a line, and rows that do not.
+        for (const std::int64_t pitch : {(least + 191) / 64 * 64, least + 65, -least - 70}) {
+          check_case({transposed(block, columns, rows, gap, pitch), 7, 1},
+                     static_cast<std::size_t>((block + rows) % 64));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(PackPlans, ColumnsOfAMatrixAsItems) {
+  for (const std::int64_t block : {4, 8, 12, 16, 24}) {
+    for (const std::int64_t count : {1, 2, 3, 9, 33}) {
+      check_case({repeat(70, 64 * block, run(block)), block, count}, 16);
+      check_case({repeat(70, 64 * block, run(block)), -block, count}, 16);
+      check_case({repeat(70, 64 * block + 1, run(block)), block, count}, 3);
+    }
+  }
+}
+
+TEST_P(PackPlans, ColumnsThatOverlapAreUnpackedInOrder) {
+  check_case({transposed(8, 40, 30, 0, 64), 7, 1});
+  check_case({transposed(16, 9, 30, 0, 128), 7, 1});
+  check_case({repeat(9, 0, repeat(30, 128, run(16))), 7, 1});
+  check_case({repeat(9, 5, repeat(30, 128, run(16))), 7, 1});
+}
+
+TEST_P(PackPlans, EveryPartOfAMatrixByColumns) {
+  const std::vector<Case> cases = {{transposed(8, 19, 21, 0, 256), 19 * 256, 1},
+                                   {transposed(16, 11, 9, 0, 192), 11 * 192, 2},
+                                   {transposed(12, 23, 7, 0, 300), 8000, 1},
+                                   {repeat(33, 128, run(4)), 4, 20}};
+  for (const Case& what : cases) {
+    const PackPlan plan = compile(what.layout, what.extent);
+    const std::size_t size = Message(what.layout, what.extent, what.count).size();
+    for (std::size_t from = 0; from < size; from += from < 700 ? 1 : 97) {
+      for (const std::size_t bytes : {size - from, (size - from) / 2, std::min<std::size_t>(size - from, 1000)}) {
+        check_pack(plan, what, from, bytes, from % 64);
+        check_unpack(plan, what, from, bytes, from % 64);
+      }
+    }
+  }
+}
+
 TEST_P(PackPlans, TablesOfEqualRuns) {
   for (const std::int64_t block : {1, 2, 3, 4, 8, 12, 16, 20, 32, 40, 64, 128, 300}) {
     for (const std::int64_t count : {2, 3, 7, 8, 9, 17, 100}) {
@@ -150,6 +206,7 @@ TEST_P(PackPlans, PackedBufferOfAnotherCore) {
       {run(5), 8, 1000},
       {repeat(500, 24, run(12)), 12000, 2},
       {repeat(30, 4096, repeat(4, 160, run(80), 1)), 150000, 1},
+      {transposed(16, 60, 50, 0, 1024), 60000, 2},
       {runs({0, 3000, 1400}, {900, 2, 1500}), 5000, 3},
       {run(7000), 7000, 1},
   };
@@ -336,10 +393,21 @@ TEST(PackPlan, WithoutData) {
   EXPECT_EQ(plan.size(), 0);
   EXPECT_DOUBLE_EQ(plan.mean_run(), 0);
   EXPECT_DOUBLE_EQ(plan.line_density(), 0);
-  unsigned char byte = kUntouched;
-  plan.pack(&byte, 5, 0, &byte, 0);
-  plan.unpack(&byte, 5, 0, &byte, 0);
-  EXPECT_EQ(byte, kUntouched);
+  for (const std::int64_t extent : {0, 8, -8}) {
+    const PackPlan nothing = PackPlan::compile(run(0), extent);
+    unsigned char byte = kUntouched;
+    nothing.pack(nullptr, 5, 0, &byte, 0);
+    nothing.unpack(&byte, 5, 0, nullptr, 0);
+    EXPECT_EQ(byte, kUntouched);
+  }
+}
+
+// Compiling looks at some of the runs: one look at each of these would take hours.
+TEST(PackPlan, OfMoreRunsThanAnybodyCanVisit) {
+  constexpr std::int64_t kRuns = std::int64_t{1} << 44;
+  const PackPlan plan = PackPlan::compile(repeat(kRuns, 16, run(8)), 16 * kRuns);
+  EXPECT_EQ(plan.size(), 8 * kRuns);
+  EXPECT_NEAR(plan.line_density(), 0.5, 0.01);
 }
 
 }  // namespace

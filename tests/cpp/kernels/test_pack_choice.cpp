@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,6 +34,13 @@ PackTimer ranked(std::size_t rank) {
 PackTimer named(std::string name) {
   return [name](const PackTrial& trial) {
     return trial.loop == Loop::window ? kNever : trial.name == name ? 0.5 : 1 + static_cast<double>(trial.rank);
+  };
+}
+
+/// A loop for tiles; elsewhere the first that fits.
+PackTimer named_tiles(const Candidate<Blocks>& loop) {
+  return [&loop](const PackTrial& trial) {
+    return trial.loop == Loop::window ? kNever : trial.blocks == &loop ? 0.5 : 1 + static_cast<double>(trial.rank);
   };
 }
 
@@ -81,6 +89,88 @@ TEST(PackChoice, EveryLoopOfEverySetMovesEveryLength) {
       }
     }
   }
+}
+
+TEST(PackChoice, EveryLoopForTilesMovesEveryMatrix) {
+  for (const KernelSet* set : usable_pack_sets()) {
+    for (std::size_t rank = 0; rank < set->tiles.size(); ++rank) {
+      LoopChooser chooser({set}, named_tiles(set->tiles[rank]), false);
+      const Candidate<Blocks>& loop = set->tiles[rank];
+      for (const std::int64_t block : {loop.least, std::min<std::int64_t>(loop.most, 63)}) {
+        ASSERT_EQ(chooser.tiles(block, 512).packing.name, loop.name);
+        for (const std::int64_t pitch : {1024, 1031}) {
+          // As high as the highest tiles and a line more, and wider than the widest by what is no square.
+          const Layout matrix = repeat(340 / block + 1, block, repeat(64 + 21, pitch, run(block)));
+          for (const std::size_t shift : {16, 33}) {
+            check(PackPlan::compile_with(chooser, matrix, 9), {matrix, 9, 1}, shift);
+          }
+          const Layout apart = repeat(30, block + 1, repeat(64 + 21, pitch, run(block)));
+          check(PackPlan::compile_with(chooser, apart, 9), {apart, 9, 1}, 7);
+        }
+      }
+    }
+  }
+}
+
+TEST(PackChoice, ATimerThatHasNoMemoryIsAskedAgain) {
+  int failures = 3;
+  LoopChooser chooser(
+      usable_pack_sets(),
+      [&failures](const PackTrial& trial) {
+        if (failures > 0) {
+          --failures;
+          throw std::bad_alloc();
+        }
+        return 1 + static_cast<double>(trial.rank);
+      },
+      true);
+  EXPECT_THROW(chooser.blocks(8), std::bad_alloc);
+  EXPECT_THROW(chooser.tiles(8, 512), std::bad_alloc);
+  EXPECT_THROW(chooser.window_ns(true, 8), std::bad_alloc);
+  EXPECT_NE(chooser.blocks(8).pack, nullptr);
+  EXPECT_NE(chooser.tiles(8, 512).unpack, nullptr);
+  EXPECT_EQ(chooser.window_ns(true, 8), 1);
+}
+
+TEST(PackChoice, TilesRunWhereRowsShareLines) {
+  LoopChooser chooser(usable_pack_sets(), named("columns, one line high"), true);
+  const auto text = [&](const Layout& layout) { return PackPlan::compile_with(chooser, layout, 9).describe(); };
+  EXPECT_NE(text(repeat(40, 16, repeat(50, 4096, run(16)))).find("pack: columns, one"), std::string::npos);
+  EXPECT_NE(text(repeat(40, 16, repeat(50, 4096, run(16)))).find("unpack: columns, one"), std::string::npos);
+  EXPECT_EQ(text(repeat(40, 64, repeat(50, 4096, run(16)))).find("columns"), std::string::npos);
+  EXPECT_EQ(text(repeat(40, 1024, repeat(50, 32, run(16)))).find("columns"), std::string::npos);
+  EXPECT_EQ(text(repeat(40, 16, repeat(3, 4096, run(16)))).find("columns"), std::string::npos);
+}
+
+TEST(PackChoice, RowsInTurnWhereThatCostsLess) {
+  LoopChooser chooser(
+      usable_pack_sets(),
+      [](const PackTrial& trial) {
+        const bool by_rows = trial.loop == Loop::tiles && trial.name.find("high") == std::string_view::npos;
+        return by_rows && trial.packing ? 0.5 : 1 + static_cast<double>(trial.rank);
+      },
+      true);
+  const Kernels<Blocks> found = chooser.tiles(16, 4096);
+  EXPECT_EQ(found.packing.name, chooser.blocks(16).packing.name);
+  EXPECT_EQ(found.pack, chooser.blocks(16).pack);
+  EXPECT_NE(found.unpacking.name, chooser.blocks(16).unpacking.name);
+}
+
+TEST(PackChoice, TilesAreTimedOnceForRowsThatMeetInACacheAlike) {
+  std::multiset<std::int64_t> rows;
+  LoopChooser chooser(
+      {usable_pack_sets().back()},
+      [&rows](const PackTrial& trial) {
+        if (trial.loop == Loop::tiles && trial.packing && trial.rank == 0) {
+          rows.insert(trial.row);
+        }
+        return 1.0;
+      },
+      true);
+  for (const std::int64_t row : {512, 1536, 800, 1024, 3072, 2048, 4096, 8192, 65536}) {
+    EXPECT_GE(chooser.tiles(16, row).packing.ns, 1);
+  }
+  EXPECT_EQ(rows, (std::multiset<std::int64_t>{1024, 1536, 2048, 4096}));
 }
 
 TEST(PackChoice, StoresThatAreAlignedFirstAtEveryAlignment) {
@@ -226,6 +316,11 @@ TEST(PackChoice, MeasuredLoopsPackAsOthersDo) {
     EXPECT_LE(found.packing.ns, found.packing.second.empty() ? found.packing.ns : found.packing.second_ns);
     const Layout blocks = repeat(9, 2 * block, run(block));
     check(PackPlan::compile_with(chooser, blocks, 18 * block), {blocks, 18 * block, 2}, 3);
+  }
+  for (const std::int64_t block : {4, 8, 24}) {
+    EXPECT_GT(chooser.tiles(block, 4096).packing.ns, 0);
+    const Layout matrix = repeat(50, block, repeat(70, 4096, run(block)));
+    check(PackPlan::compile_with(chooser, matrix, 9), {matrix, 9, 1}, 16);
   }
   EXPECT_GT(chooser.table(8).packing.ns, 0);
   EXPECT_GT(chooser.runs(12).unpacking.ns, 0);

@@ -65,11 +65,37 @@ TEST(PackingCost, UsesWithoutARowAreLeftToTheMpi) {
   EXPECT_FALSE(packed_by_us(PackingCosts{}, PackingUse::receive, {64, 8, kSparse}));
 }
 
+TEST(PackingCost, ASidePacksByWhatTheOtherSideHas) {
+  // Runs of 8, 64 and 512 B: packed by one side alone, by either, by both alone; and 1 B by nobody.
+  const PackingCosts given = costs("send=4096:8-64;receive=4096:2-64;both=4096:64-512;both.sparse=4096:2-2");
+  const auto packed = [&](PackingUse side, OtherSide other, double run, PackingLines lines = kDense) {
+    return side_packs(given, side, other, {4096, run, lines});
+  };
+  for (const PackingUse side : {PackingUse::send, PackingUse::receive}) {
+    const std::array<bool, 4> contiguous{false, true, true, false}, strided{false, false, true, true};
+    const std::array<double, 4> runs{1, 8, 64, 512};
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      EXPECT_EQ(contiguous[i], packed(side, OtherSide::contiguous, runs[i])) << runs[i];
+      EXPECT_EQ(strided[i], packed(side, OtherSide::strided, runs[i])) << runs[i];
+      EXPECT_EQ(contiguous[i] && strided[i], packed(side, OtherSide::unknown, runs[i])) << runs[i];
+    }
+  }
+  EXPECT_TRUE(packed(PackingUse::receive, OtherSide::contiguous, 2));
+  EXPECT_FALSE(packed(PackingUse::send, OtherSide::contiguous, 2));
+  EXPECT_TRUE(packed(PackingUse::send, OtherSide::strided, 2, kSparse));
+  EXPECT_FALSE(packed(PackingUse::send, OtherSide::strided, 64, kSparse));
+}
+
 TEST(PackingCost, TextIsReadAsItIsWritten) {
   for (const char* text : {"send=1:2", "send=512:0,32768:512;receive=32768:256", "pack=8:8;unpack=9:0,10:1",
-                           "send=512:1-64+4096-16384;send.sparse=8:1-1,9:0;receive=4:7+9-9"})
+                           "send=512:1-64+4096-16384;send.sparse=8:1-1,9:0;receive=4:7+9-9",
+                           "receive=8:8;both=8:0;both.sparse=8:4;pack=8:8;rotate=4194304:8192"})
     EXPECT_EQ(text, packing_text(costs(text)));
   EXPECT_EQ(costs("unpack=1:2;send=3:4"), costs("send=3:4;unpack=1:2"));
+  EXPECT_EQ(costs("rotate=64:8;send=3:4"), costs("send=3:4;rotate=64:8"));
+  EXPECT_EQ(costs("send=3:4"), costs("send=3:4;rotate=0:0"));
+  EXPECT_EQ(64, costs("send=3:4;rotate=64:8").rotate);
+  EXPECT_EQ(8, costs("send=3:4;rotate=64:8").rotate_from);
 }
 
 TEST(PackingCost, AnyTableIsTheSameAfterWritingAndReading) {
@@ -77,6 +103,8 @@ TEST(PackingCost, AnyTableIsTheSameAfterWritingAndReading) {
   const auto up_to = [&random](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
   for (int turn = 0; turn < 500; ++turn) {
     PackingCosts wanted;
+    wanted.rotate = up_to(1) * up_to(1 << 30);
+    if (wanted.rotate > 0) wanted.rotate_from = up_to(1 << 20);
     for (auto& both : wanted.rows)
       for (auto& rows : both) {
         if (&rows == &both[1] && both[0].empty()) continue;
@@ -131,6 +159,15 @@ TEST(PackingCost, WrongTextIsRefused) {
                            "send.dense=1:2",
                            "send=1:2;send.sparse=",
                            "send=1:1-2-3",
+                           "send=1:2;rotate",
+                           "send=1:2;rotate=",
+                           "send=1:2;rotate=-1",
+                           "send=1:2;rotate=8",
+                           "send=1:2;rotate=8:",
+                           "send=1:2;rotate=8:-1",
+                           "send=1:2;rotate=8:1:2",
+                           "send=1:2;rotate=8:1;rotate=8:1",
+                           "send=1:2;rotate.sparse=8",
                            ".sparse=1:2"})
     EXPECT_FALSE(parse_packing_costs(text).has_value()) << text;
 }
