@@ -20,9 +20,10 @@ std::atomic<bool> many_threads{true};
 
 namespace {
 
-constexpr Knob kPacking{"packing", KnobType::text, "auto",
-                        "off, always, engine, auto, or the rows of a tuning file (send=BYTES:RUNS,...;receive=...)",
-                        "which non-contiguous messages are packed by corewise; auto: found by timing, once"};
+constexpr Knob kPacking{
+    "packing", KnobType::text, "auto",
+    "off, always, always;rotate=BYTES:FROM, engine, auto, or a tuning file's rows (send=BYTES:RUNS,...;...)",
+    "which non-contiguous messages are packed by corewise; auto: found by timing, once"};
 
 // ---- calibration ----
 
@@ -109,6 +110,12 @@ kernels::PackingCosts calibrated() {
   // its engine takes says nothing of its messages, so without a tuning row they are its own.
   set(PackingUse::send, packs, kGain);
   set(PackingUse::receive, unpacks, kGain);
+  std::vector<kernels::PackingSample> sums(packs);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    sums[i].theirs += unpacks[i].theirs;
+    sums[i].ours += unpacks[i].ours;
+  }
+  set(PackingUse::both, sums, kGain);
 #endif
   set(PackingUse::pack, packs, 1.0);
   set(PackingUse::unpack, unpacks, 1.0);
@@ -120,15 +127,36 @@ struct Choice {
   std::optional<kernels::PackingCosts> given;
 };
 
+constexpr std::string_view kAlwaysAnd = "always;";  ///< and "rotate=BYTES:FROM"
+
 const Choice& choice() {
   static const Choice chosen = [] {
     const std::string_view text = knob_text(kPacking);
     if (text == "off") return Choice{Mode::off, {}};
-    if (text == "always") return Choice{Mode::always, {}};
+    if (text == "always") return Choice{Mode::always, kernels::PackingCosts{}};
+    if (text.starts_with(kAlwaysAnd))
+      if (const auto turns = kernels::parse_packing_costs(text.substr(kAlwaysAnd.size())))
+        return Choice{Mode::always, turns};
     if (text == "engine") return Choice{Mode::engine, {}};
     return Choice{Mode::costs, kernels::parse_packing_costs(text)};
   }();
   return chosen;
+}
+
+/// Whether a side's choice may be another one with another partner.
+bool sides_are_chosen() {
+  if (choice().mode != Mode::costs) return false;
+#ifdef OPEN_MPI
+  if (!choice().given) return false;
+#endif
+  if (!choice().given) return true;
+  const auto has_runs = [](PackingUse use) {
+    const auto& both = choice().given->rows[static_cast<std::size_t>(use)];
+    return std::any_of(both.begin(), both.end(), [](const kernels::PackingCosts::Rows& rows) {
+      return std::any_of(rows.begin(), rows.end(), [](const auto& row) { return !row.runs.empty(); });
+    });
+  };
+  return has_runs(PackingUse::send) || has_runs(PackingUse::receive) || has_runs(PackingUse::both);
 }
 
 // ---- what is not ours ----
@@ -157,7 +185,14 @@ Mode mode() {
 }
 
 const kernels::PackingCosts& costs() {
-  static const kernels::PackingCosts found = choice().given ? *choice().given : calibrated();
+  static const kernels::PackingCosts found = [] {
+    if (choice().given) return *choice().given;
+    try {
+      return calibrated();
+    } catch (...) {
+      return kernels::PackingCosts{};  // no memory to find out: everything is the MPI's
+    }
+  }();
   return found;
 }
 
@@ -191,13 +226,15 @@ void begin() {
   if (mode() == Mode::off || active.load(std::memory_order_relaxed)) return;
   int level = MPI_THREAD_MULTIPLE;
   CW_NEXT(MPI_Query_thread)(&level);
-  many_threads.store(level == MPI_THREAD_MULTIPLE, std::memory_order_relaxed);
+  if (level == MPI_THREAD_MULTIPLE) many_threads.store(true, std::memory_order_relaxed);
   const bool plain = packs_plain_bytes();
   if (plain && !gpu_present()) engine::begin();
+  hints::begin(plain && sides_are_chosen());
   active.store(plain, std::memory_order_release);
 }
 
 void end() {
+  hints::end();
   active.store(false, std::memory_order_release);
 }
 

@@ -41,7 +41,8 @@ Function* next(const char* name) {
 /// plans.
 enum class Mode : std::uint8_t { off, always, costs, engine };
 
-/// Whether several threads may call MPI at once.
+/// Whether several threads may call MPI at once: as MPI_Init says, or because there is a session, which has a level
+/// of its own. Once it is so it stays.
 extern std::atomic<bool> many_threads;
 
 /// A lock that is taken only where several threads may call MPI at once.

@@ -6,19 +6,33 @@
 
 #include <limits>
 #include <memory>
+#include <new>
 
+#include "preload/packing_hints.hpp"
 #include "preload/packing_requests.hpp"
 
 namespace corewise::preload::packing {
 
+using kernels::OtherSide;
 using kernels::PackingUse;
 
 /// Whether a message is ours: not empty, not too large, its memory the CPU's, and worth it.
-bool taken(Type& type, const void* items, std::int64_t count, PackingUse use, int peer);
+bool taken(Type& type, const void* items, std::int64_t count, PackingUse use, int peer,
+           OtherSide other = OtherSide::unknown);
+
+/// What the other side of a message has, as far as it is known; it is told what this side has.
+inline OtherSide other_side(PackingUse side, const Type* type, MPI_Datatype datatype, std::int64_t count, int peer,
+                            int tag, MPI_Comm comm) {
+  if (!hints::on()) return OtherSide::unknown;
+  return hints::exchange(side, lies(type, datatype, count), peer, tag, comm);
+}
 
 inline std::size_t bytes_of(const Type& type, std::int64_t count) {
   return static_cast<std::size_t>(type.size * count);
 }
+
+/// The bytes that send buffers of this size take turns in (packing_buffers.hpp); 0: none.
+std::size_t turn_of(std::size_t bytes);
 
 /// The address of a message that is handed on as bytes where it lies, and how many; null where it is not: its type
 /// is another, or MPI has something to say about it.
@@ -38,21 +52,34 @@ bool made_plain(const Type& type, Pointer*& buf, Count& count, MPI_Datatype& dat
   return true;
 }
 
+/// What a request keeps of a message; null where there is no memory.
+inline std::unique_ptr<Pending> kept_of(Pending::Kind kind, Type& type, Buffer& buffer, void* items,
+                                        std::int64_t count) {
+  return std::unique_ptr<Pending>(new (std::nothrow) Pending(kind, type, std::move(buffer), items, count));
+}
+
 /// A message on its way out: packed, where it is ours.
 class Outgoing {
  public:
-  Outgoing(Type& type, const void* items, std::int64_t count, int peer, bool packed_now = true) : type_(type) {
+  Outgoing(Type& type, const void* items, std::int64_t count, int peer, OtherSide other, bool packed_now = true)
+      : type_(type) {
     hold(type);
-    if (!taken(type, items, count, PackingUse::send, peer)) return;
-    buffer_ = Buffer(bytes_of(type, count));
+    if (!taken(type, items, count, PackingUse::send, peer, other)) return;
+    const std::size_t bytes = bytes_of(type, count);
+    buffer_ = Buffer(bytes, BufferUse::send, packed_now ? turn_of(bytes) : 0);
     if (buffer_.get() != nullptr && packed_now)
-      type.plan().pack(items, count, 0, buffer_.get(), buffer_.bytes(), kernels::PackedBuffer::shared);
+      type.plan().pack(items, count, 0, buffer_.get(), buffer_.bytes(),
+                       buffer_.turns() ? kernels::PackedBuffer::own : kernels::PackedBuffer::shared);
   }
   ~Outgoing() { release(&type_); }
   Outgoing(const Outgoing&) = delete;
   Outgoing& operator=(const Outgoing&) = delete;
   bool ours() const { return buffer_.get() != nullptr; }
   Buffer& buffer() { return buffer_; }
+  /// For a request; null where there is no memory.
+  std::unique_ptr<Pending> kept(void* items, std::int64_t count) {
+    return kept_of(Pending::Kind::send, type_, buffer_, items, count);
+  }
 
  private:
   Type& type_;
@@ -62,15 +89,19 @@ class Outgoing {
 /// Room for a message that comes in.
 class Incoming {
  public:
-  Incoming(Type& type, void* items, std::int64_t count, int peer) : type_(type), items_(items), count_(count) {
+  Incoming(Type& type, void* items, std::int64_t count, int peer, OtherSide other)
+      : type_(type), items_(items), count_(count) {
     hold(type);
-    if (taken(type, items, count, PackingUse::receive, peer)) buffer_ = Buffer(bytes_of(type, count));
+    if (taken(type, items, count, PackingUse::receive, peer, other))
+      buffer_ = Buffer(bytes_of(type, count), BufferUse::receive);
   }
   ~Incoming() { release(&type_); }
   Incoming(const Incoming&) = delete;
   Incoming& operator=(const Incoming&) = delete;
   bool ours() const { return buffer_.get() != nullptr; }
   Buffer& buffer() { return buffer_; }
+  /// For a request; null where there is no memory.
+  std::unique_ptr<Pending> kept() { return kept_of(Pending::Kind::receive, type_, buffer_, items_, count_); }
   void unpack(const MPI_Status& status) {
     const std::size_t bytes = std::min(received_bytes(status), buffer_.bytes());
     type_.plan().unpack(items_, count_, 0, buffer_.get(), bytes, kernels::PackedBuffer::shared);
@@ -108,9 +139,10 @@ int progress(Next next, Arguments... arguments) {
 template <class Next, class Count>
 int send(Next next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   Type* type = packed_type(datatype);
+  const OtherSide other = other_side(PackingUse::send, type, datatype, count, dest, tag, comm);
   if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, dest, tag, comm);
-  Outgoing message(*type, buf, count, dest);
+  Outgoing message(*type, buf, count, dest, other);
   if (!message.ours()) return next(buf, count, datatype, dest, tag, comm);
   const Buffer& packed = message.buffer();
   return next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, dest, tag, comm);
@@ -123,12 +155,13 @@ template <class Next, class Count>
 int post_send(Next next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
               MPI_Request* request) {
   Type* type = packed_type(datatype);
+  const OtherSide other = other_side(PackingUse::send, type, datatype, count, dest, tag, comm);
   if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, dest, tag, comm, request);
-  Outgoing message(*type, buf, count, dest);
+  Outgoing message(*type, buf, count, dest, other);
   if (!message.ours()) return next(buf, count, datatype, dest, tag, comm, request);
-  auto pending = std::make_unique<Pending>(Pending::Kind::send, *type, std::move(message.buffer()),
-                                           const_cast<void*>(buf), count);
+  auto pending = message.kept(const_cast<void*>(buf), count);
+  if (pending == nullptr) return next(buf, count, datatype, dest, tag, comm, request);
   const Buffer& packed = pending->packed;
   const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, dest, tag, comm, request);
   return posted_send(code, std::move(pending), *request);
@@ -141,12 +174,13 @@ template <class Next, class Count>
 int init_send(Next next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
               MPI_Request* request) {
   Type* type = packed_type(datatype);
+  const OtherSide other = other_side(PackingUse::send, type, datatype, count, dest, tag, comm);
   if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, dest, tag, comm, request);
-  Outgoing message(*type, buf, count, dest, false);
+  Outgoing message(*type, buf, count, dest, other, false);
   if (!message.ours()) return next(buf, count, datatype, dest, tag, comm, request);
-  auto pending = std::make_unique<Pending>(Pending::Kind::send, *type, std::move(message.buffer()),
-                                           const_cast<void*>(buf), count);
+  auto pending = message.kept(const_cast<void*>(buf), count);
+  if (pending == nullptr) return next(buf, count, datatype, dest, tag, comm, request);
   const Buffer& packed = pending->packed;
   const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, dest, tag, comm, request);
   return posted(code, std::move(pending), true, *request);
@@ -158,9 +192,10 @@ template <class Next, class Count>
 int receive(Next next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
             MPI_Status* status) {
   Type* type = packed_type(datatype);
+  const OtherSide other = other_side(PackingUse::receive, type, datatype, count, source, tag, comm);
   if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, source, tag, comm, status);
-  Incoming message(*type, buf, count, source);
+  Incoming message(*type, buf, count, source, other);
   if (!message.ours()) return next(buf, count, datatype, source, tag, comm, status);
   const SeenStatus seen(status);
   const Buffer& packed = message.buffer();
@@ -174,11 +209,13 @@ template <class Next, class Count>
 int post_receive(Next next, bool persistent, void* buf, Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Request* request) {
   Type* type = packed_type(datatype);
+  const OtherSide other = other_side(PackingUse::receive, type, datatype, count, source, tag, comm);
   if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, source, tag, comm, request);
-  Incoming message(*type, buf, count, source);
+  Incoming message(*type, buf, count, source, other);
   if (!message.ours()) return next(buf, count, datatype, source, tag, comm, request);
-  auto pending = std::make_unique<Pending>(Pending::Kind::receive, *type, std::move(message.buffer()), buf, count);
+  auto pending = message.kept();
+  if (pending == nullptr) return next(buf, count, datatype, source, tag, comm, request);
   const Buffer& packed = pending->packed;
   const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, source, tag, comm, request);
   return posted(code, std::move(pending), persistent, *request);
@@ -191,7 +228,7 @@ int receive_message(Next next, void* buf, Count count, MPI_Datatype datatype, MP
   Type* type = packed_type(datatype);
   if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, message, status);
-  Incoming incoming(*type, buf, count, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0);
+  Incoming incoming(*type, buf, count, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0, OtherSide::unknown);
   if (!incoming.ours()) return next(buf, count, datatype, message, status);
   const SeenStatus seen(status);
   const Buffer& packed = incoming.buffer();
@@ -206,9 +243,10 @@ int post_receive_message(Next next, void* buf, Count count, MPI_Datatype datatyp
   Type* type = packed_type(datatype);
   if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, message, request);
-  Incoming incoming(*type, buf, count, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0);
+  Incoming incoming(*type, buf, count, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0, OtherSide::unknown);
   if (!incoming.ours()) return next(buf, count, datatype, message, request);
-  auto pending = std::make_unique<Pending>(Pending::Kind::receive, *type, std::move(incoming.buffer()), buf, count);
+  auto pending = incoming.kept();
+  if (pending == nullptr) return next(buf, count, datatype, message, request);
   const Buffer& packed = pending->packed;
   const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, message, request);
   return posted(code, std::move(pending), false, *request);
@@ -222,6 +260,8 @@ int send_receive(Next next, const void* sendbuf, Count sendcount, MPI_Datatype s
                  MPI_Status* status) {
   Type* out = packed_type(sendtype);
   Type* in = packed_type(recvtype);
+  const OtherSide receiver = other_side(PackingUse::send, out, sendtype, sendcount, dest, sendtag, comm);
+  const OtherSide sender = other_side(PackingUse::receive, in, recvtype, recvcount, source, recvtag, comm);
   if (out == nullptr && in == nullptr) [[likely]]
     return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
                 status);
@@ -229,8 +269,8 @@ int send_receive(Next next, const void* sendbuf, Count sendcount, MPI_Datatype s
   if (in != nullptr && made_plain(*in, recvbuf, recvcount, recvtype)) in = nullptr;
   std::optional<Outgoing> outgoing;
   std::optional<Incoming> incoming;
-  if (out != nullptr) outgoing.emplace(*out, sendbuf, sendcount, dest);
-  if (in != nullptr) incoming.emplace(*in, recvbuf, recvcount, source);
+  if (out != nullptr) outgoing.emplace(*out, sendbuf, sendcount, dest, receiver);
+  if (in != nullptr) incoming.emplace(*in, recvbuf, recvcount, source, sender);
   if (outgoing && outgoing->ours()) {
     sendbuf = outgoing->buffer().get();
     sendcount = static_cast<Count>(outgoing->buffer().bytes());
@@ -251,10 +291,13 @@ template <class Next, class Count>
 int send_receive_replace(Next next, void* buf, Count count, MPI_Datatype datatype, int dest, int sendtag,
                          int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   Type* type = packed_type(datatype);
+  const OtherSide receiver = other_side(PackingUse::send, type, datatype, count, dest, sendtag, comm);
+  const OtherSide sender = other_side(PackingUse::receive, type, datatype, count, source, recvtag, comm);
   if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
-  Incoming message(*type, buf, count, source);
-  if (!message.ours()) return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
+  Incoming message(*type, buf, count, source, sender);
+  if (!message.ours() || !taken(*type, buf, count, PackingUse::send, dest, receiver))
+    return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
   const Buffer& packed = message.buffer();
   type->plan().pack(buf, count, 0, packed.get(), packed.bytes(), kernels::PackedBuffer::shared);
   const SeenStatus seen(status);
@@ -313,6 +356,20 @@ int dup_type(Next next, MPI_Datatype oldtype, MPI_Datatype* newtype) {
   const int code = next(oldtype, newtype);
   if (code == MPI_SUCCESS) duplicated(*newtype);
   return code;
+}
+
+/// MPI_Session_init, whose info may ask for any level of threads, whatever the world's is.
+template <class Next, class... Arguments>
+int init_session(Next next, Arguments... arguments) {
+  many_threads.store(true, std::memory_order_relaxed);
+  return next(arguments...);
+}
+
+/// MPI_Comm_free and MPI_Comm_disconnect.
+template <class Next>
+int free_communicator(Next next, MPI_Comm* comm) {
+  hints::forget_communicators();
+  return progress(next, comm);
 }
 
 /// MPI_Type_free: what was decided about the handle ends with it.

@@ -21,7 +21,12 @@ class Contest {
   void settle(Winner winner) { winner_.store(winner, std::memory_order_release); }
 
   /// Takes part in the next round; false where another thread does, or the contest is over.
-  bool enter() { return winner() == Winner::open && !busy_.test_and_set(std::memory_order_acquire); }
+  bool enter() {
+    if (winner() != Winner::open || busy_.test_and_set(std::memory_order_acquire)) return false;
+    if (winner() == Winner::open) return true;
+    leave();  // another thread has ended it between the two looks
+    return false;
+  }
   void leave() { busy_.clear(std::memory_order_release); }
 
   /// Within a round: whether ours goes first.

@@ -44,9 +44,10 @@ struct Convertor {
 inline constexpr std::uint32_t kSend = 0x00040000;
 inline constexpr std::uint32_t kHomogeneous = 0x00080000;
 inline constexpr std::uint32_t kCompleted = 0x08000000;
+inline constexpr std::uint32_t kNoOperation = 0x00100000;  ///< one run: bytes are moved where they lie
 /// Conversion for the sender, no operation, a checksum, three for memory of an accelerator.
 inline constexpr std::uint32_t kOthers =
-    0x00010000 | 0x00100000 | 0x00200000 | 0x00400000 | 0x00800000 | 0x10000000;
+    0x00010000 | kNoOperation | 0x00200000 | 0x00400000 | 0x00800000 | 0x10000000;
 
 /// Plain bytes of the CPU's memory, some of them still to be moved.
 inline bool is_plain(const Convertor& convertor) {

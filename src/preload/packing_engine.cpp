@@ -70,9 +70,10 @@ constexpr Advance* undecided() {
   return packing ? opal_generic_simple_pack : opal_generic_simple_unpack;
 }
 
-/// Whether a convertor has been ours since it was last at its beginning. The MPI's stack is where it was then.
+/// Whether a convertor has been ours since it was last at its beginning. The MPI's stack is where it was then. One
+/// that is prepared for bytes in one run keeps our function of the message before, and never calls it.
 bool is_ours(const Convertor& convertor) {
-  return state.load(std::memory_order_relaxed) == State::on &&
+  return state.load(std::memory_order_relaxed) == State::on && (convertor.flags & kNoOperation) == 0 &&
          (convertor.advance == advance_ours<true> || convertor.advance == advance_ours<false>);
 }
 
@@ -200,7 +201,7 @@ Type* candidate(const Convertor& convertor) {
 template <bool packing>
 std::int32_t advance(Convertor* convertor, iovec* pieces, std::uint32_t* count, std::size_t* bytes) {
   const State now = state.load(std::memory_order_acquire);
-  if (now == State::proving) return observe(packing, convertor, pieces, count, bytes);
+  if (now == State::proving && is_proving_here()) return observe(packing, convertor, pieces, count, bytes);
   Type* type = now == State::on ? candidate<packing>(*convertor) : nullptr;
   if (type == nullptr || !may_move<packing>(*type, *convertor, pieces, *count))
     return theirs<packing>()(convertor, pieces, count, bytes);

@@ -15,7 +15,7 @@ namespace {
 using kernels::Datatype;
 using Numbers = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostNumbers = 1 << 22;  ///< in one envelope; longer lists would take seconds to compile
+constexpr std::int64_t kMostNumbers = 1 << 22;  ///< in all envelopes of a type; more would take seconds to compile
 constexpr int kDeepest = 64;
 
 /// An envelope's contents; large counts are brought to the places of integers and addresses.
@@ -25,6 +25,12 @@ struct Contents {
   Numbers addresses;
   std::vector<MPI_Datatype> types;
 };
+
+/// Predefined types, some of which have no name (MPI-4.1, 19.1.9).
+bool is_predefined(int combiner) {
+  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
 
 /// Handles that MPI_Type_get_contents returned are ours to free, but for predefined ones.
 void free_types(const std::vector<MPI_Datatype>& types) {
@@ -66,7 +72,7 @@ bool read_contents(MPI_Datatype type, Contents& contents) {
   if (CW_NEXT(MPI_Type_get_envelope_c)(type, &integers, &addresses, &counts, &types, &contents.combiner) !=
       MPI_SUCCESS)
     return false;
-  if (contents.combiner == MPI_COMBINER_NAMED) return true;
+  if (is_predefined(contents.combiner)) return true;
   if (integers + addresses + counts > kMostNumbers || types > kMostNumbers) return false;
   std::vector<int> i(static_cast<std::size_t>(integers) + 1);
   std::vector<MPI_Aint> a(static_cast<std::size_t>(addresses) + 1);
@@ -86,7 +92,7 @@ bool read_contents(MPI_Datatype type, Contents& contents) {
   int integers = 0, addresses = 0, types = 0;
   if (CW_NEXT(MPI_Type_get_envelope)(type, &integers, &addresses, &types, &contents.combiner) != MPI_SUCCESS)
     return false;
-  if (contents.combiner == MPI_COMBINER_NAMED) return true;
+  if (is_predefined(contents.combiner)) return true;
   if (std::int64_t{integers} + addresses > kMostNumbers || types > kMostNumbers) return false;
   std::vector<int> i(static_cast<std::size_t>(integers) + 1);
   std::vector<MPI_Aint> a(static_cast<std::size_t>(addresses) + 1);
@@ -204,7 +210,17 @@ std::optional<Datatype> derived(const Contents& from, const Datatype& old) {
   }
 }
 
-std::optional<Described> read(MPI_Datatype type, int depth);
+std::int64_t numbers_in(const Contents& contents) {
+  return static_cast<std::int64_t>(contents.integers.size() + contents.addresses.size() + contents.types.size());
+}
+
+/// How far a reading has come.
+struct Reading {
+  int depth = 0;
+  std::int64_t numbers = 0;  ///< in the envelopes that it has read
+};
+
+std::optional<Described> read(MPI_Datatype type, Reading& reading);
 
 std::optional<Described> build_structure(const Contents& contents, const std::vector<Datatype>& types,
                                          std::vector<StreamPart>& parts) {
@@ -214,11 +230,11 @@ std::optional<Described> build_structure(const Contents& contents, const std::ve
   return Described{kernels::structure(lengths, part(contents.addresses, 0, count), types), grain_of(parts)};
 }
 
-std::optional<Described> build(const Contents& contents, int depth) {
+std::optional<Described> build(const Contents& contents, Reading& reading) {
   std::vector<Datatype> types;
   std::vector<StreamPart> parts;
   for (const MPI_Datatype type : contents.types) {
-    std::optional<Described> found = read(type, depth);
+    std::optional<Described> found = read(type, reading);
     if (!found) return std::nullopt;
     parts.push_back({found->type.size, found->grain});
     types.push_back(std::move(found->type));
@@ -230,21 +246,24 @@ std::optional<Described> build(const Contents& contents, int depth) {
   return Described{*std::move(made), parts.front().grain};
 }
 
-std::optional<Described> read(MPI_Datatype type, int depth) {
+std::optional<Described> read(MPI_Datatype type, Reading& reading) {
   Contents contents;
   Bounds bounds;
-  if (depth > kDeepest || !read_contents(type, contents)) return std::nullopt;
-  if (contents.combiner == MPI_COMBINER_NAMED) {
+  if (reading.depth > kDeepest || !read_contents(type, contents)) return std::nullopt;
+  if (is_predefined(contents.combiner)) {
     std::optional<Datatype> found = named(type);
     if (!found) return std::nullopt;
     return Described{*found, found->size};
   }
   std::optional<Described> made;
+  reading.numbers += numbers_in(contents);
+  ++reading.depth;
   try {
-    made = build(contents, depth + 1);
+    if (reading.numbers <= kMostNumbers) made = build(contents, reading);
   } catch (...) {
     made = std::nullopt;
   }
+  --reading.depth;
   free_types(contents.types);
   if (!made || !read_bounds(type, bounds)) return std::nullopt;
   made->type = padded(made->type, bounds);
@@ -255,7 +274,8 @@ std::optional<Described> read(MPI_Datatype type, int depth) {
 }  // namespace
 
 std::optional<Described> read_type(MPI_Datatype datatype) {
-  return read(datatype, 0);
+  Reading reading;
+  return read(datatype, reading);
 }
 
 bool is_named(MPI_Datatype datatype) {
@@ -267,7 +287,7 @@ bool is_named(MPI_Datatype datatype) {
   int integers = 0, addresses = 0, types = 0;
   CW_NEXT(MPI_Type_get_envelope)(datatype, &integers, &addresses, &types, &combiner);
 #endif
-  return combiner == MPI_COMBINER_NAMED;
+  return is_predefined(combiner);
 }
 
 }  // namespace corewise::preload::packing

@@ -19,6 +19,9 @@ struct Behind {
 /// convertor holds that is to be moved without checksum or conversion.
 bool convertors_are_known(const Behind& behind, Advance* pack, Advance* unpack);
 
+/// Whether this thread's call is one of them. Others may use the MPI meanwhile, through a session.
+bool is_proving_here();
+
 /// Moves a convertor's pieces as the MPI's function would, and looks at it before, between and after.
 std::int32_t observe(bool packing, Convertor* convertor, iovec* pieces, std::uint32_t* count, std::size_t* bytes);
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "packing_available.hpp"
@@ -28,11 +29,28 @@ Pending*& bucket_of(MPI_Request request) {
   return table[static_cast<std::size_t>((handle_key(request) * 0x9E3779B97F4A7C15ULL) >> 52)];
 }
 
-/// With the lock held. The newest of one handle is met first: an older one is being ended by another thread.
+/// With the lock held.
 Pending* look_up(MPI_Request request) {
   if (request == MPI_REQUEST_NULL) return nullptr;
   Pending* found = bucket_of(request);
   while (found != nullptr && found->request != request) found = found->next;
+  return found;
+}
+
+/// With the lock held.
+void put_back(Pending* pending) {
+  Pending*& head = bucket_of(pending->request);
+  pending->next = head;
+  head = pending;
+}
+
+/// With the lock held: taken out of the table; null where nothing is known of the request.
+Pending* claim(MPI_Request request) {
+  Pending* const found = look_up(request);
+  if (found == nullptr) return nullptr;
+  Pending** link = &bucket_of(request);
+  while (*link != found) link = &(*link)->next;
+  *link = found->next;
   return found;
 }
 
@@ -41,25 +59,26 @@ Pending* find(MPI_Request request) {
   return look_up(request);
 }
 
+Pending* claimed(MPI_Request request) {
+  const Guard guard(lock);
+  return claim(request);
+}
+
 void put_in(Pending* pending, MPI_Request request) {
   pending->request = request;
   const Guard guard(lock);
-  Pending*& head = bucket_of(request);
-  pending->next = head;
-  head = pending;
-}
-
-void take_out(Pending* pending) {
-  const Guard guard(lock);
-  Pending** link = &bucket_of(pending->request);
-  while (*link != pending) link = &(*link)->next;
-  *link = pending->next;
+  put_back(pending);
 }
 
 void end_entry(Pending* pending) {
-  take_out(pending);
   delete pending;
   pending_requests.fetch_sub(1, std::memory_order_relaxed);
+}
+
+/// Ended by somebody else, the program's error handler perhaps, while MPI may still use the memory.
+void lose(Pending* pending) {
+  pending->packed.abandon();
+  end_entry(pending);
 }
 
 // ---- completion ----
@@ -77,40 +96,70 @@ void arrive(Pending& pending, const MPI_Status& status) {
   pending.unpacked = true;
 }
 
-/// A call that ends requests has returned, and found this one complete.
-void finish(Pending* pending) {
-  if (!pending->persistent) return end_entry(pending);
-  pending->active = false;
-  pending->unpacked = false;
+/// What a call has done that ends requests, and found this one complete; false where the request lives on. An error
+/// leaves no data that the standard speaks of, and a persistent request that it concerns may still be active;
+/// waiting for one that is not gives an empty status, of which nothing is unpacked.
+bool ends(Pending& pending, int code, MPI_Request after, const MPI_Status& status) {
+  if (code == MPI_SUCCESS) arrive(pending, status);
+  if (after == MPI_REQUEST_NULL) return true;
+  if (pending.persistent && code == MPI_SUCCESS) pending.active = pending.unpacked = false;
+  return false;
 }
 
-/// What a single request's call has done. An error leaves no data that the standard speaks of.
-void complete(Pending* pending, int code, MPI_Request after, const MPI_Status& status) {
-  if (code == MPI_SUCCESS) arrive(*pending, status);
-  if (pending->persistent || after == MPI_REQUEST_NULL) finish(pending);
-}
-
-/// The entries of an array of requests.
+/// The entries of requests that a call looks at.
 class Entries {
  public:
-  Entries(int count, const MPI_Request* requests) {
-    const auto n = static_cast<std::size_t>(std::max(count, 0));
-    if (n > few_.size()) many_.reset(new Pending*[n]);
-    found_ = n > few_.size() ? many_.get() : few_.data();
+  Entries(int count, const MPI_Request* requests, Pending* (*take)(MPI_Request) = look_up)
+      : count_(static_cast<std::size_t>(std::max(count, 0))) {
+    if (count_ > few_.size()) many_.reset(new Pending*[count_]);
+    found_ = count_ > few_.size() ? many_.get() : few_.data();
     const Guard guard(lock);
-    for (std::size_t i = 0; i < n; ++i) {
-      found_[i] = look_up(requests[i]);
+    for (std::size_t i = 0; i < count_; ++i) {
+      found_[i] = take(requests[i]);
       any_ = any_ || found_[i] != nullptr;
     }
   }
+  Entries(const Entries&) = delete;
+  Entries& operator=(const Entries&) = delete;
   bool any() const { return any_; }
-  Pending* operator[](int i) const { return found_[i]; }
+  std::size_t size() const { return count_; }
+  Pending*& operator[](int i) { return found_[i]; }
 
  private:
   std::array<Pending*, 64> few_;
   std::unique_ptr<Pending*[]> many_;
   Pending** found_ = nullptr;
+  std::size_t count_;
   bool any_ = false;
+};
+
+/// Those of a call that ends requests: out of the table while MPI is called, because as soon as MPI has ended one
+/// it may give another thread the same handle again. What is not ended goes back; not what MPI has taken away
+/// without saying that it is complete, as Open MPI does with every failed request when one of them is waited for.
+class Claimed {
+ public:
+  Claimed(int count, const MPI_Request* requests) : entries_(count, requests, claim), requests_(requests) {}
+  ~Claimed() {
+    if (!any()) return;
+    const Guard guard(lock);
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      Pending* const pending = entries_[static_cast<int>(i)];
+      if (pending == nullptr) continue;
+      if (requests_[i] != MPI_REQUEST_NULL)
+        put_back(pending);
+      else
+        lose(pending);
+    }
+  }
+  Claimed(const Claimed&) = delete;
+  Claimed& operator=(const Claimed&) = delete;
+  bool any() const { return entries_.any(); }
+  /// Request `i`, in a call that returned `code`, of which the request's status may have the particulars.
+  void complete(int i, int code, bool in_status, MPI_Request after, const MPI_Status& status);
+
+ private:
+  Entries entries_;
+  const MPI_Request* requests_;
 };
 
 /// The program's statuses, or ours where it ignores them.
@@ -156,11 +205,11 @@ bool is_pending(int code) {
          error_class == MPI_ERR_PENDING;
 }
 
-/// One of several requests, in a call that returned `code` (of which its status has the particulars).
-void complete_one(Pending* pending, int code, bool in_status, MPI_Request after, const MPI_Status& status) {
-  if (pending == nullptr) return;
-  if (in_status && is_pending(status.MPI_ERROR)) return;
-  complete(pending, in_status ? status.MPI_ERROR : code, after, status);
+void Claimed::complete(int i, int code, bool in_status, MPI_Request after, const MPI_Status& status) {
+  Pending*& pending = entries_[i];
+  if (pending == nullptr || (in_status && is_pending(status.MPI_ERROR))) return;
+  if (!ends(*pending, in_status ? status.MPI_ERROR : code, after, status)) return;
+  end_entry(std::exchange(pending, nullptr));
 }
 
 // ---- freed requests ----
@@ -202,21 +251,23 @@ namespace {
 
 /// Packs what is to be sent. Taken out of the table, because MPI may give a started request another handle.
 Pending* before_start(MPI_Request request) {
-  Pending* pending = find(request);
+  Pending* pending = claimed(request);
   if (pending == nullptr) return nullptr;
   if (pending->kind == Pending::Kind::send)
     pending->type->plan().pack(pending->items, pending->count, 0, pending->packed.get(), pending->packed.bytes(),
                                kernels::PackedBuffer::shared);
   pending->active = true;
   pending->unpacked = false;
-  take_out(pending);
   return pending;
 }
 
-void after_start(Pending* pending, int code, MPI_Request request) {
+/// Of several that failed to start, some may have started.
+void after_start(Pending* pending, MPI_Request request) {
   if (pending == nullptr) return;
-  if (code != MPI_SUCCESS) pending->active = false;
-  put_in(pending, request);
+  if (request != MPI_REQUEST_NULL)
+    put_in(pending, request);
+  else
+    lose(pending);
 }
 
 }  // namespace
@@ -251,7 +302,7 @@ int start(MPI_Request* request) {
   test_all_freed();
   Pending* pending = before_start(*request);
   const int code = CW_NEXT(MPI_Start)(request);
-  after_start(pending, code, *request);
+  after_start(pending, *request);
   return code;
 }
 
@@ -261,77 +312,77 @@ int start_all(int count, MPI_Request* requests) {
   std::vector<Pending*> started(static_cast<std::size_t>(count));
   std::transform(requests, requests + count, started.begin(), before_start);
   const int code = CW_NEXT(MPI_Startall)(count, requests);
-  for (int i = 0; i < count; ++i) after_start(started[static_cast<std::size_t>(i)], code, requests[i]);
+  for (int i = 0; i < count; ++i) after_start(started[static_cast<std::size_t>(i)], requests[i]);
   return code;
 }
 
 int wait(MPI_Request* request, MPI_Status* status) {
   if (none_pending()) return CW_NEXT(MPI_Wait)(request, status);
   test_all_freed();
-  Pending* pending = find(*request);
-  if (pending == nullptr) return CW_NEXT(MPI_Wait)(request, status);
+  Claimed entry(1, request);
+  if (!entry.any()) return CW_NEXT(MPI_Wait)(request, status);
   const OwnStatus own(status);
   const int code = CW_NEXT(MPI_Wait)(request, own.get());
-  complete(pending, code, *request, *own.get());
+  entry.complete(0, code, false, *request, *own.get());
   return code;
 }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
   if (none_pending()) return CW_NEXT(MPI_Test)(request, flag, status);
   test_all_freed();
-  Pending* pending = find(*request);
-  if (pending == nullptr) return CW_NEXT(MPI_Test)(request, flag, status);
+  Claimed entry(1, request);
+  if (!entry.any()) return CW_NEXT(MPI_Test)(request, flag, status);
   const OwnStatus own(status);
   const int code = CW_NEXT(MPI_Test)(request, flag, own.get());
-  if (code != MPI_SUCCESS || *flag != 0) complete(pending, code, *request, *own.get());
+  if (code != MPI_SUCCESS || *flag != 0) entry.complete(0, code, false, *request, *own.get());
   return code;
 }
 
 int wait_any(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   if (none_pending()) return CW_NEXT(MPI_Waitany)(count, requests, index, status);
   test_all_freed();
-  const Entries entries(count, requests);
+  Claimed entries(count, requests);
   if (!entries.any()) return CW_NEXT(MPI_Waitany)(count, requests, index, status);
   const OwnStatus own(status);
   const int code = CW_NEXT(MPI_Waitany)(count, requests, index, own.get());
-  if (*index >= 0 && *index < count) complete_one(entries[*index], code, false, requests[*index], *own.get());
+  if (*index >= 0 && *index < count) entries.complete(*index, code, false, requests[*index], *own.get());
   return code;
 }
 
 int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   if (none_pending()) return CW_NEXT(MPI_Testany)(count, requests, index, flag, status);
   test_all_freed();
-  const Entries entries(count, requests);
+  Claimed entries(count, requests);
   if (!entries.any()) return CW_NEXT(MPI_Testany)(count, requests, index, flag, status);
   const OwnStatus own(status);
   const int code = CW_NEXT(MPI_Testany)(count, requests, index, flag, own.get());
   const bool found = (code != MPI_SUCCESS || *flag != 0) && *index >= 0 && *index < count;
-  if (found) complete_one(entries[*index], code, false, requests[*index], *own.get());
+  if (found) entries.complete(*index, code, false, requests[*index], *own.get());
   return code;
 }
 
 int wait_all(int count, MPI_Request* requests, MPI_Status* statuses) {
   if (none_pending()) return CW_NEXT(MPI_Waitall)(count, requests, statuses);
   test_all_freed();
-  const Entries entries(count, requests);
+  Claimed entries(count, requests);
   if (!entries.any()) return CW_NEXT(MPI_Waitall)(count, requests, statuses);
   const Statuses own(count, statuses);
   const int code = CW_NEXT(MPI_Waitall)(count, requests, own.get());
   const bool in_status = is_in_status(code);
-  for (int i = 0; i < count; ++i) complete_one(entries[i], code, in_status, requests[i], own[i]);
+  for (int i = 0; i < count; ++i) entries.complete(i, code, in_status, requests[i], own[i]);
   return code;
 }
 
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   if (none_pending()) return CW_NEXT(MPI_Testall)(count, requests, flag, statuses);
   test_all_freed();
-  const Entries entries(count, requests);
+  Claimed entries(count, requests);
   if (!entries.any()) return CW_NEXT(MPI_Testall)(count, requests, flag, statuses);
   const Statuses own(count, statuses);
   const int code = CW_NEXT(MPI_Testall)(count, requests, flag, own.get());
   if (code == MPI_SUCCESS && *flag == 0) return code;
   const bool in_status = is_in_status(code);
-  for (int i = 0; i < count; ++i) complete_one(entries[i], code, in_status, requests[i], own[i]);
+  for (int i = 0; i < count; ++i) entries.complete(i, code, in_status, requests[i], own[i]);
   return code;
 }
 
@@ -342,14 +393,14 @@ template <class Next>
 int some(Next next, int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   if (none_pending()) return next(count, requests, done, indices, statuses);
   test_all_freed();
-  const Entries entries(count, requests);
+  Claimed entries(count, requests);
   if (!entries.any()) return next(count, requests, done, indices, statuses);
   const Statuses own(count, statuses);
   const int code = next(count, requests, done, indices, own.get());
   const bool in_status = is_in_status(code);
   if (code != MPI_SUCCESS && !in_status) return code;
   for (int k = 0; *done != MPI_UNDEFINED && k < *done; ++k)
-    complete_one(entries[indices[k]], code, in_status, requests[indices[k]], own[k]);
+    entries.complete(indices[k], code, in_status, requests[indices[k]], own[k]);
   return code;
 }
 
@@ -366,14 +417,16 @@ int test_some(int count, MPI_Request* requests, int* done, int* indices, MPI_Sta
 int request_free(MPI_Request* request) {
   if (none_pending()) return CW_NEXT(MPI_Request_free)(request);
   test_all_freed();
-  Pending* pending = find(*request);
+  Pending* pending = claimed(*request);
   if (pending == nullptr) return CW_NEXT(MPI_Request_free)(request);
   if (!pending->active) {
     const int code = CW_NEXT(MPI_Request_free)(request);
-    if (code == MPI_SUCCESS) end_entry(pending);
+    if (code == MPI_SUCCESS)
+      end_entry(pending);
+    else
+      put_in(pending, pending->request);
     return code;
   }
-  take_out(pending);
   *request = MPI_REQUEST_NULL;
   freed_requests.fetch_add(1, std::memory_order_relaxed);
   const Guard guard(lock);
@@ -393,7 +446,7 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
 #ifdef CW_HAVE_MPI_Request_get_status_all
 int get_status_any(int count, const MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   if (none_pending()) return CW_NEXT(MPI_Request_get_status_any)(count, requests, index, flag, status);
-  const Entries entries(count, requests);
+  Entries entries(count, requests);
   const OwnStatus own(status);
   const int code = CW_NEXT(MPI_Request_get_status_any)(count, requests, index, flag, own.get());
   const bool found = code == MPI_SUCCESS && *flag != 0 && *index >= 0 && *index < count;
@@ -403,7 +456,7 @@ int get_status_any(int count, const MPI_Request* requests, int* index, int* flag
 
 int get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses) {
   if (none_pending()) return CW_NEXT(MPI_Request_get_status_all)(count, requests, flag, statuses);
-  const Entries entries(count, requests);
+  Entries entries(count, requests);
   const Statuses own(count, statuses);
   const int code = CW_NEXT(MPI_Request_get_status_all)(count, requests, flag, own.get());
   for (int i = 0; code == MPI_SUCCESS && *flag != 0 && i < count; ++i)
@@ -413,7 +466,7 @@ int get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status
 
 int get_status_some(int count, const MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   if (none_pending()) return CW_NEXT(MPI_Request_get_status_some)(count, requests, done, indices, statuses);
-  const Entries entries(count, requests);
+  Entries entries(count, requests);
   const Statuses own(count, statuses);
   const int code = CW_NEXT(MPI_Request_get_status_some)(count, requests, done, indices, own.get());
   for (int k = 0; code == MPI_SUCCESS && *done != MPI_UNDEFINED && k < *done; ++k)

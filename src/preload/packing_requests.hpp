@@ -3,8 +3,11 @@
 // call that ends it. Where no request of ours is pending, every call costs one test.
 //
 // Different requests may have one handle: MPICH gives all sends that are complete at once the same. Only sends that
-// are not complete when they return are kept, so an entry found under a handle is the request's own. A request that
-// was freed while it is active lives on here: later calls test it. SPDX-License-Identifier: BSD-3-Clause
+// are not complete when they return are kept, so an entry found under a handle is the request's own. A call that
+// may end a request has its entry out of the table meanwhile: MPI may give another thread the handle before it
+// returns. A request that was freed while it is active lives on here: later calls test it.
+//
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

@@ -73,8 +73,8 @@ bool compile(Type& type, MPI_Datatype datatype) {
   if (!described || described->type.size <= 0) return false;
   const kernels::Datatype* const read = &described->type;
   kernels::PackPlan plan = kernels::PackPlan::compile(*read);
-  if (plan.size() != read->size || (plan.contiguous() && !kPlainPays)) return false;
   type.plain = plan.contiguous();
+  if (plan.size() != read->size || (type.plain && !kPlainPays)) return false;
   type.size = read->size;
   type.true_lb = read->true_lb;
   type.mean_run = plan.mean_run();
@@ -169,15 +169,27 @@ Type* find_type(MPI_Datatype datatype, std::uint64_t handle) {
   const std::size_t slot = slot_of(handle);
   const std::lock_guard lock(making);
   const std::uint32_t generation = generations[slot].load(std::memory_order_relaxed);
-  Type* type = is_named(datatype) ? nullptr : attached(datatype);
+  const bool named = is_named(datatype);
+  Type* type = named ? nullptr : attached(datatype);
+  auto lies = named ? kernels::OtherSide::contiguous : kernels::OtherSide::unknown;
   if (type != nullptr) {
     type->handle = handle;
     if (type->state == Type::State::unread) decide(*type, datatype);
     if (type->state == Type::State::unread) return nullptr;
+    if (type->plain) lies = kernels::OtherSide::contiguous;
     if (type->state == Type::State::passed) type = nullptr;
   }
-  known[slot] = {handle, type, generation};
+  known[slot] = {handle, type, generation, lies};
   return type;
+}
+
+kernels::OtherSide lies(const Type* type, MPI_Datatype datatype, std::int64_t count) {
+  if (count <= 0) return kernels::OtherSide::unknown;
+  if (type != nullptr)
+    return type->in_one_run(count) ? kernels::OtherSide::contiguous : kernels::OtherSide::strided;
+  const std::uint64_t handle = handle_key(datatype);
+  const Known& entry = known[slot_of(handle)];
+  return entry.handle == handle ? entry.lies : kernels::OtherSide::unknown;
 }
 
 void end_types() {

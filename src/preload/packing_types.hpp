@@ -38,6 +38,9 @@ struct Type {
   std::atomic<bool> ready{false};  ///< there is a plan
 
   const kernels::PackPlan& plan() const { return *plan_; }
+  bool in_one_run(std::int64_t count) const {
+    return plain || (count == 1 && mean_run >= static_cast<double>(size));
+  }
 };
 
 inline void hold(Type& type) {
@@ -47,11 +50,13 @@ void release(Type* type);
 
 inline constexpr std::size_t kSlots = 256;
 
-/// What a thread knows of a handle; `type` is null where messages of it are passed through.
+/// What a thread knows of a handle; `type` is null where messages of it are passed through, and `lies` says then
+/// whether they are in one run.
 struct Known {
   std::uint64_t handle;
   Type* type;
   std::uint32_t generation;
+  kernels::OtherSide lies;
 };
 extern constinit thread_local std::array<Known, kSlots> known __attribute__((tls_model("initial-exec")));
 extern constinit std::array<std::atomic<std::uint32_t>, kSlots> generations;
@@ -77,6 +82,9 @@ inline Type* packed_type(MPI_Datatype datatype) {
     return entry.type;
   return find_type(datatype, handle);
 }
+
+/// How a message lies in this side's memory, as far as its type is known.
+kernels::OtherSide lies(const Type* type, MPI_Datatype datatype, std::int64_t count);
 
 /// Whether there is a plan of a type, or can be made now. Calls nothing that waits, or that sends.
 bool try_to_read(Type& type, MPI_Datatype datatype);

@@ -5,7 +5,7 @@ its exit status (``// exit:``), its arguments and its environment. Every program
 In ``test_preload`` the ranks, and only they, get the library in LD_PRELOAD; the outcome must be that of the
 plain run: the same status, the same lines, nothing more on either stream. In ``test_reordered`` they get the
 reorder library as well, and a world whose order is not the launcher's; in ``test_packing`` the packing
-library, which packs every non-contiguous message, alone and behind the other two. No program is left out.
+library, which packs non-contiguous messages, alone and behind the other two. No program is left out.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -24,6 +24,8 @@ from pathlib import Path
 
 import pytest
 from conftest import Mpi, find_mpi
+
+from corewise.mpi import packing_board
 
 HERE = Path(__file__).resolve().parent / "conformance"
 MPI_NAMES = ("openmpi", "mpich", "mpich_abi")
@@ -276,12 +278,21 @@ def test_reordered(
 
 
 # Open MPI's own engine can be told to use our loops; the others' cannot.
+PACKING_MODES = {
+    "openmpi": ("always", "hints", "engine"),
+    "mpich": ("always", "hints"),
+    "mpich_abi": ("always",),
+}
 PACKING_CASES = [
     (mpi_name, program.name, program.ranks[-1], mpi_name == "mpich_abi", mode)
     for mpi_name in MPI_NAMES
     for program in PROGRAMS.values()
-    for mode in ("always", *(("engine",) if mpi_name == "openmpi" else ()))
+    for mode in PACKING_MODES[mpi_name]
 ]
+HINTS = ";".join(
+    f"{use}={1 << 28}:{run}" for use, run in (("send", 1 << 28), ("receive", 1 << 28), ("both", 8))
+)
+"""A table of which nearly every choice is another one where the other side of a message is known."""
 
 
 @pytest.mark.parametrize(("mpi_name", "name", "n", "all_three", "mode"), PACKING_CASES)
@@ -298,18 +309,24 @@ def test_packing(
     packing_library: Callable[[Mpi], Path],
     tmp_path: Path,
 ) -> None:
-    """Our loops move every non-contiguous message, and the program says the same; also behind the others."""
+    """Our loops move non-contiguous messages, and the program says the same; also behind the others.
+
+    All of them, or those that a table says, by what ranks tell each other.
+    """
     mpi, program = library(mpi_name), PROGRAMS[name]
     plain = plain_run(mpi, program, n)
     plain.check(program)
     before = [preload_library(mpi), reorder_library(mpi)] if all_three else []
     order = ",".join(map(str, reversed(range(n))))
-    ranks_env = {
-        "LD_PRELOAD": ":".join(map(str, [*before, packing_library(mpi)])),
-        "COREWISE_PACKING": mode,
-        **({"COREWISE_TRACE_DIR": str(tmp_path), "COREWISE_REORDER": f"order:{order}"} if all_three else {}),
-    }
-    packed = launch(mpi, program, built(mpi, program), n, ranks_env)
+    traced = {"COREWISE_TRACE_DIR": str(tmp_path), "COREWISE_REORDER": f"order:{order}"} if all_three else {}
+    with packing_board.board(n if mode == "hints" else 0) as board:
+        ranks_env = {
+            "LD_PRELOAD": ":".join(map(str, [*before, packing_library(mpi)])),
+            "COREWISE_PACKING": HINTS if mode == "hints" else mode,
+            **traced,
+            **board,
+        }
+        packed = launch(mpi, program, built(mpi, program), n, ranks_env)
     packed.check(program)
     assert "corewise" not in (packed.out + packed.err).lower()
     if program.exit_status == 0:

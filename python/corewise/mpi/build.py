@@ -86,6 +86,7 @@ PACKING_SOURCES = (
     "preload/packing_buffers.cpp",
     "preload/packing_engine.cpp",
     "preload/packing_proof.cpp",
+    "preload/packing_hints.cpp",
     "preload/packing_requests.cpp",
     "preload/packing_calls.cpp",
 )

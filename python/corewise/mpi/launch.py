@@ -24,7 +24,7 @@ from typing import IO
 
 from corewise import __version__
 from corewise.errors import InputError, RunError
-from corewise.mpi import elf, find, reorder
+from corewise.mpi import elf, find, packing_board, reorder
 from corewise.mpi.build import build_packing, build_preload, build_reorder
 from corewise.mpi.find import MpiLibrary
 from corewise.mpi.functions import FILTER, FunctionChoice, write_filter
@@ -338,10 +338,11 @@ def record(
         **reordering,
         **({PACKING_KNOB: options.packing} if options.packing else {}),
     }
-    command = decided.with_environment(variables)
     meta = _meta(decided)
     _write_meta(directory, meta)
-    outcome = execute(command, environment(decided), output)
+    with packing_board.board(decided.ranks if options.packing else 0) as board:
+        command = decided.with_environment({**variables, **board})
+        outcome = execute(command, environment(decided), output)
     meta |= {"exit_status": outcome.exit_status, "wall_s": round(outcome.wall_s, 6)}
     if reordering:
         meta["reorder"] = asdict(reorder.read_answer(directory))

@@ -71,6 +71,9 @@ _BODIES = MappingProxyType(
         "MPI_Type_commit": "commit_type({next}, datatype)",
         "MPI_Type_dup": "dup_type({next}, oldtype, newtype)",
         "MPI_Type_free": "free_type({next}, datatype)",
+        "MPI_Session_init": "init_session({next}, info, errhandler, session)",
+        "MPI_Comm_free": "free_communicator({next}, comm)",
+        "MPI_Comm_disconnect": "free_communicator({next}, comm)",
     }
 )
 _WHOLE = MappingProxyType({"MPI_Init": _BEGIN, "MPI_Init_thread": _BEGIN, "MPI_Finalize": _END})

@@ -4,6 +4,7 @@
 // many results were compared.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <mpi.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
@@ -134,7 +135,7 @@ int main(int argc, char** argv) {
       }
     }
   }
-  if (bench::world_rank() == 0) std::printf("compared %ld\n", compared);
+  if (bench::world_rank() == 0) std::printf("compared %ld, process %d\n", compared, static_cast<int>(getpid()));
   MPI_Finalize();
   return 0;
 }

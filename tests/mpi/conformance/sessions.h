@@ -6,19 +6,19 @@
 #include "check.h"
 
 #ifdef HAVE_MPI4
-static MPI_Session open_session(void) {
+static inline MPI_Session open_session(void) {
   MPI_Session session = MPI_SESSION_NULL;
   OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session));
   CHECK(session != MPI_SESSION_NULL);
   return session;
 }
 
-static void close_session(MPI_Session* session) {
+static inline void close_session(MPI_Session* session) {
   OK(MPI_Session_finalize(session));
   CHECK(*session == MPI_SESSION_NULL);
 }
 
-static MPI_Comm communicator(MPI_Session session, const char* set, const char* tag) {
+static inline MPI_Comm communicator(MPI_Session session, const char* set, const char* tag) {
   MPI_Group group = MPI_GROUP_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
   OK(MPI_Group_from_session_pset(session, set, &group));
@@ -28,7 +28,7 @@ static MPI_Comm communicator(MPI_Session session, const char* set, const char* t
   return comm;
 }
 
-static void use(MPI_Comm comm, int shift) {
+static inline void use(MPI_Comm comm, int shift) {
   int me = -1, count = -1, value = -1, sum = 0;
   MPI_Status status;
   OK(MPI_Comm_rank(comm, &me));

@@ -141,6 +141,78 @@ static void truncation(void) {
   OK(MPI_Type_free(&half));
 }
 
+// Messages of ints, which may get the handles that failed requests had. Memory that those were for is the
+// program's.
+static void still_ours(int* const* in, int count) {
+  enum { AFTER = 8 };
+  int values[AFTER];
+  MPI_Request requests[AFTER];
+  for (int i = 0; i < count; ++i) clear_room(in[i], of.span);
+  for (int i = 0; i < AFTER; ++i) OK(MPI_Irecv(&values[i], 1, MPI_INT, other, 30 + i, comm, &requests[i]));
+  for (int i = 0; i < AFTER; ++i) OK(MPI_Send(&i, 1, MPI_INT, other, 30 + i, comm));
+  for (int i = 0; i < AFTER; ++i) OK(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+  for (int i = 0; i < AFTER; ++i) EQ(i, values[i]);
+  for (int i = 0; i < count; ++i) CHECK_GAPS(in[i], &of);
+}
+
+// Waiting for any of several messages that are all too long: Open MPI takes every failed request away at once.
+static void several_too_long(void) {
+  enum { SEVERAL = 3 };
+  int *in[SEVERAL], *out = new_room(&of, 5), index = -1;
+  MPI_Request receives[SEVERAL], sends[SEVERAL];
+  MPI_Datatype half;
+  OK(MPI_Type_vector(of.n / 6, 3, 7, MPI_INT, &half));
+  OK(MPI_Type_commit(&half));
+  for (int i = 0; i < SEVERAL; ++i) {
+    in[i] = new_room(&of, -1);
+    OK(MPI_Irecv(in[i], 1, half, other, 20 + i, comm, &receives[i]));
+  }
+  OK(MPI_Barrier(comm));
+  for (int i = 0; i < SEVERAL; ++i) OK(MPI_Isend(out, of.items, of.type, other, 20 + i, comm, &sends[i]));
+  OK(MPI_Waitall(SEVERAL, sends, MPI_STATUSES_IGNORE));
+  OK(MPI_Barrier(comm));
+  FAILS(MPI_ERR_TRUNCATE, MPI_Waitany(SEVERAL, receives, &index, MPI_STATUS_IGNORE));
+  CHECK(index >= 0 && index < SEVERAL && receives[index] == MPI_REQUEST_NULL);
+  for (int i = 0; i < SEVERAL; ++i)
+    if (receives[i] != MPI_REQUEST_NULL) FAILS(MPI_ERR_TRUNCATE, MPI_Wait(&receives[i], MPI_STATUS_IGNORE));
+  still_ours(in, SEVERAL);
+  for (int i = 0; i < SEVERAL; ++i) free(in[i]);
+  free(out);
+  OK(MPI_Type_free(&half));
+}
+
+// A persistent receive of half a message; where the library leaves it to us it can be started again.
+static void persistent_too_long(void) {
+  int *in = new_room(&of, -1), *out = new_room(&of, 6);
+  MPI_Request receive, sent;
+  MPI_Datatype half;
+  MPI_Status status;
+  OK(MPI_Type_vector(of.n / 6, 3, 7, MPI_INT, &half));
+  OK(MPI_Type_commit(&half));
+  OK(MPI_Recv_init(in, 1, half, other, 25, comm, &receive));
+  OK(MPI_Start(&receive));
+  OK(MPI_Isend(out, of.items, of.type, other, 25, comm, &sent));
+  FAILS(MPI_ERR_TRUNCATE, MPI_Wait(&receive, MPI_STATUS_IGNORE));
+  OK(MPI_Wait(&sent, MPI_STATUS_IGNORE));
+  SEEN("a persistent receive of too long a message is %s", receive == MPI_REQUEST_NULL ? "gone" : "inactive");
+  if (receive != MPI_REQUEST_NULL) {
+    clear_room(in, of.span);
+    poison(&status);
+    OK(MPI_Wait(&receive, &status));  // inactive: nothing arrives
+    EQ(MPI_ANY_SOURCE, status.MPI_SOURCE);
+    CHECK_GAPS(in, &of);
+    OK(MPI_Start(&receive));
+    OK(MPI_Send(out, 1, half, other, 25, comm));
+    OK(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+    CHECK_PART(in, &of, 6, of.n / 2);
+    OK(MPI_Request_free(&receive));
+  }
+  still_ours(&in, 1);
+  free(in);
+  free(out);
+  OK(MPI_Type_free(&half));
+}
+
 // A receive of no room at all, for a message that has something.
 static void into_nothing(void) {
   int *out = new_room(&of, 4), *in = new_room(&of, -1);
@@ -268,6 +340,8 @@ int main(void) {
     of = make_layout(0, n);
     wrong_arguments();
     truncation();
+    several_too_long();
+    persistent_too_long();
     // Open MPI 5.0.11 writes a long contiguous message into a receive of count 0, where it must write nothing.
     if (n == SMALL) {
       into_nothing();

@@ -7,6 +7,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dlfcn.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +23,19 @@ typedef struct {
 static entry table[512];
 static int entries, section;
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
 static void count_call(const char* procedure, const char* kind) {
   if (section == 0) return;
-  for (int i = 0; i < entries; ++i)
-    if (table[i].section == section && !strcmp(table[i].procedure, procedure) && !strcmp(table[i].kind, kind)) {
-      ++table[i].count;
-      return;
-    }
-  if (entries == sizeof table / sizeof *table) abort();
-  table[entries++] = (entry){section, procedure, kind, 1};
+  int i = 0;
+  pthread_mutex_lock(&lock);
+  while (i < entries &&
+         (table[i].section != section || strcmp(table[i].procedure, procedure) || strcmp(table[i].kind, kind)))
+    ++i;
+  if (i == sizeof table / sizeof *table) abort();
+  if (i == entries) table[entries++] = (entry){section, procedure, kind, 0};
+  ++table[i].count;
+  pthread_mutex_unlock(&lock);
 }
 
 static void* behind(const char* name) {

@@ -7,20 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "check.h"
+
 enum { BLOCKS = 64, BLOCK = 4, STRIDE = 10, ROOM = BLOCKS * STRIDE, INTS = BLOCKS * BLOCK, TIMES = 8, GAP = -7 };
 enum { MANY = 20000, FEW = 1000, PLACES = 512 };
 
 static int rank, value;
 static int here[ROOM], there[ROOM], line[INTS];
-
-#define CHECK(good)                                                 \
-  do {                                                              \
-    if (!(good)) {                                                  \
-      printf("rank %d fails line %d: %s\n", rank, __LINE__, #good); \
-      fflush(stdout);                                               \
-      MPI_Abort(MPI_COMM_WORLD, 1);                                 \
-    }                                                               \
-  } while (0)
 
 // Every message has other values; what a rank is to send, and what it must find from the other one.
 static int is_data(int i) {
