@@ -35,8 +35,8 @@ namespace {
 constexpr std::array<std::string_view, 6> kSets{"constant",     "elements", "columns",
                                                 "applications", "grid",     "sparse"};
 constexpr std::array<std::string_view, 5> kDirections{"send", "receive", "both", "pack", "unpack"};
-constexpr std::array<std::string_view, 8> kWays{"contiguous", "datatype",        "mpi-pack", "loop",
-                                                "assignment", "memcpy-prefetch", "memcpy",   "manual"};
+constexpr std::array<std::string_view, 9> kWays{"contiguous",      "datatype", "mpi-pack", "loop", "assignment",
+                                                "memcpy-prefetch", "memcpy",   "manual",   "lines"};
 
 struct Options {
   std::vector<std::string> sets{"constant"};
@@ -45,7 +45,7 @@ struct Options {
   std::vector<std::string> only;
   std::vector<int> cpus;
   double budget_ms = 4;
-  bool quick = false, check = false, help = false;
+  bool quick = false, list = false, check = false, help = false;
 };
 
 template <std::size_t Count>
@@ -96,13 +96,17 @@ std::vector<arguments::Option> table(Options& o) {
        [&o](std::string_view text) { return read_cases(text, o.only); }},
       {"--directions", "A,B", "send, receive, both, pack, unpack",
        [&o](std::string_view text) { return read_names(text, kDirections, o.directions); }},
-      {"--ways", "A,B", "contiguous, datatype, mpi-pack, loop, assignment, memcpy, memcpy-prefetch, manual",
+      {"--ways", "A,B",
+       "contiguous, datatype, mpi-pack, loop, assignment, memcpy, memcpy-prefetch, manual; lines (pack, unpack: "
+       "every line is touched, nothing is arranged)",
        [&o](std::string_view text) { return read_names(text, kWays, o.ways); }},
       {"--cpus", "A,B", "processors of the two ranks; without it they run where the launcher puts them",
        [&o](std::string_view text) { return read_cpus(text, o.cpus); }},
       {"--budget", "MS", "about so long for each way of a case, 0 (one step) to 10000 (default 4)",
        [&o](std::string_view text) { return arguments::read_number(text, 0.0, 10000.0, o.budget_ms); }},
       {"--quick", "", "fewer cases", [&o](std::string_view) { return o.quick = true; }},
+      {"--list", "", "print the names of the cases, and do nothing else",
+       [&o](std::string_view) { return o.list = true; }},
       {"--check", "", "before it is timed, look at every byte that each way moves",
        [&o](std::string_view) { return o.check = true; }},
       {"--help", "", "this text", [&o](std::string_view) { return o.help = true; }},
@@ -114,7 +118,8 @@ Direction direction_of(const std::string& name) {
   return static_cast<Direction>(at);
 }
 
-/// The ways of a case: those that it has, among those that were asked for; the engines alone have no message.
+/// The ways of a case: those that it has, among those that were asked for; the engines alone have no message, and
+/// only they a floor of their own (`lines`).
 std::vector<std::string> ways_of(const Case& c, const std::vector<std::string>& wanted, Direction direction) {
   const bool alone = direction == Direction::pack || direction == Direction::unpack;
   std::vector<std::string> ways;
@@ -122,7 +127,7 @@ std::vector<std::string> ways_of(const Case& c, const std::vector<std::string>& 
     const bool own =
         std::any_of(c.hands.begin(), c.hands.end(), [&](const Hand& hand) { return hand.name == way; });
     const bool message = way == "contiguous" || way == "datatype";
-    if (own || way == "mpi-pack" || (message && !alone)) ways.push_back(way);
+    if (own || way == "mpi-pack" || (message && !alone) || (way == "lines" && alone)) ways.push_back(way);
   }
   return ways;
 }
@@ -208,17 +213,21 @@ bool run_case(const std::string& name, const Options& o, Meeting& meeting) {
   return good;
 }
 
-bool run_all(const Options& o) {
-  Meeting meeting;
-  const Machine machine;
-  const std::int64_t before_ns = meeting.latency_ns();
+std::vector<std::string> wanted_cases(const Options& o) {
   std::vector<std::string> names = o.only;
   for (const std::string& set : o.sets) {
     const std::vector<std::string> more = o.only.empty() ? case_names(set, o.quick) : std::vector<std::string>{};
     names.insert(names.end(), more.begin(), more.end());
   }
+  return names;
+}
+
+bool run_all(const Options& o) {
+  Meeting meeting;
+  const Machine machine;
+  const std::int64_t before_ns = meeting.latency_ns();
   bool good = true;
-  for (const std::string& name : names) good = run_case(name, o, meeting) && good;
+  for (const std::string& name : wanted_cases(o)) good = run_case(name, o, meeting) && good;
   machine.print(meeting.rank(), before_ns, meeting.latency_ns());
   return good;
 }
@@ -248,6 +257,9 @@ int main(int argc, char** argv) {
   } else if (ranks != 2) {
     status = arguments::kStatusUsage;
     if (rank == 0) std::fprintf(stderr, "packing: found %d ranks; allowed: 2 (mpiexec -n 2)\n", ranks);
+  } else if (options.list) {
+    for (const std::string& name : wanted_cases(options))
+      if (rank == 0) std::printf("case %s\n", name.c_str());
   } else {
     if (!options.cpus.empty()) bind_to(options.cpus[static_cast<std::size_t>(rank)]);
     status = run_all(options) ? 0 : arguments::kStatusFailed;

@@ -23,8 +23,9 @@ struct Pair {
 constexpr std::size_t kConstantBytes = 32 * 1024;
 constexpr std::size_t kElements = 1024;
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kColumnStride = 4096 + kLine;  // one block a page, and not all in one set of a cache
-constexpr std::size_t kMostPages = 8192;             // of a sparse message in the grid
+constexpr std::size_t kColumnStride = 4096 + kLine;        // one block a page, and not all in one set of a cache
+constexpr std::size_t kMostPages = 8192;                   // of a sparse message in the grid
+constexpr std::size_t kMostBlocks = std::size_t{1} << 17;  // of any: shorter ones say nothing new, and take long
 constexpr std::size_t kAhead = 8 * kLine;
 
 /// `blocks` of `Words` values of one type; the compiler sees a constant number of them.
@@ -151,14 +152,17 @@ std::vector<std::size_t> powers(std::size_t from, std::size_t to, std::size_t fa
 }
 
 /// Sizes of a message by lengths of its elements, as far as there are two of them. A factor of four between sizes:
-/// wider, and an MPI's change of protocol lies between two of them, with forty times the time behind it.
+/// wider, and an MPI's change of protocol lies between two of them, with forty times the time behind it. Above 2
+/// MB, where caches end, a factor of two.
 std::vector<std::string> grid_names(const std::string& set, bool quick) {
   const bool sparse = set == "sparse";
   std::vector<std::string> names;
-  for (const std::size_t bytes : powers(512, sparse ? 512 * 1024 : 2048 * 1024, 4)) {
+  std::vector<std::size_t> sizes = powers(512, 2048 * 1024, 4);
+  if (!sparse) sizes.insert(sizes.end(), {4096 * 1024, 8192 * 1024});
+  for (const std::size_t bytes : sizes) {
     for (const std::size_t block :
          powers(1, std::min<std::size_t>(bytes / 2, sparse ? 1024 : 16384), quick ? 4 : 2)) {
-      if (sparse && bytes / block > kMostPages) continue;
+      if (bytes / block > (sparse ? kMostPages : kMostBlocks)) continue;
       names.push_back(set + "/" + std::to_string(bytes) + "/" + std::to_string(block));
     }
   }

@@ -17,7 +17,7 @@ from corewise.analysis.bench_pack_runs import OURS, PLAIN_WAYS, Effort
 
 SOURCES = sorted((ROOT / "apps" / "packing").glob("*.cpp"))
 TINY = Effort(1, 0.0, 0, True)
-WAYS = ",".join(PLAIN_WAYS)
+WAYS = ",".join((*PLAIN_WAYS, "lines"))
 SPOIL = """
 #include <mpi.h>
 /* One byte of every message in MPI_BYTE is not what was sent. */
@@ -47,10 +47,11 @@ def test_every_way_moves_exactly_its_bytes(mpi: Mpi, packing: Path) -> None:
     lines = done.stdout.splitlines()
     assert lines[-1].startswith("machine seconds=") and "wrong" not in done.stdout
     ways = {tuple(line.split()[1:4]) for line in lines if line.startswith("time ")}
-    # 32 B elements: four loops, MPI_Pack, datatypes and the baseline; the engines alone have no message.
-    assert sum(case == "case=constant/32" for case, _, _ in ways) == 3 * 7 + 2 * 5
+    # 32 B elements: four loops, MPI_Pack, datatypes and the baseline; the engines alone have no message, but
+    # a floor.
+    assert sum(case == "case=constant/32" for case, _, _ in ways) == 3 * 7 + 2 * 6
     # An application has one loop.
-    assert sum(case == "case=mg_x/34" for case, _, _ in ways) == 3 * 4 + 2 * 2
+    assert sum(case == "case=mg_x/34" for case, _, _ in ways) == 3 * 4 + 2 * 3
 
 
 def test_every_application_is_right(mpi: Mpi, packing: Path) -> None:
@@ -90,6 +91,16 @@ def test_wrong_data_are_found(mpi: Mpi, packing: Path, tmp_path: Path) -> None:
     assert wrong == ["wrong case=constant/64 direction=both way=loop"]
 
 
+def test_cases_are_listed_and_not_run(mpi: Mpi, packing: Path) -> None:
+    listed, quick = (
+        mpi.run(2, packing, ["--set", "grid,sparse", "--list", *more], mpi.yield_env).stdout.splitlines()
+        for more in ([], ["--quick"])
+    )
+    assert "case grid/2048/64" in quick and "case sparse/2048/16" in quick
+    assert all(line.startswith(("case grid/", "case sparse/")) for line in quick)
+    assert set(quick) < set(listed) and len(set(listed)) == len(listed)
+
+
 @pytest.mark.parametrize(
     ("words", "ranks", "said"),
     [
@@ -127,7 +138,7 @@ def test_the_command_measures_every_part_and_the_library() -> None:
         *(f"mpich/constant/{size}/{way}" for size in (4, 2048) for way in ("pack", "unpack")),
         "mpich/lu_y/33/both",
     ]
-    assert all(row.ours > 0 and row.theirs > 0 for row in result.rows)
+    assert all(row.ours > 0 and row.theirs > 0 and row.floor for row in result.rows)
     paper = result.studies[0]
     assert paper.time("constant/4", "both", OURS).median > 0 and paper.drift() is not None
     assert any("4-byte" not in claim.what for claim in result.claims) and len(result.goals) > 5
@@ -137,9 +148,10 @@ def test_a_tuning_has_a_row_for_every_use_and_size() -> None:
     cases = ["grid/512/4", "grid/512/64", "grid/131072/1024", "sparse/2048/64"]
     tuning = tune(mpi=str(find_mpi("mpich").prefix), command="tune", effort=TINY, cases=cases)
     assert tuning.mpi.startswith("mpich ")
-    measured = [("dense", (4, 64)), ("dense", (1024,)), ("sparse", (64,))]
+    # The largest size of each has a row more, for messages that are larger still.
+    measured = [("dense", (4, 64)), *[("dense", (1024,))] * 2, *[("sparse", (64,))] * 2]
     assert [(row.use, row.lines, row.measured_runs) for row in tuning.rows] == [
-        (use, *each) for use in ("send", "receive", "pack", "unpack") for each in measured
+        (use, *each) for use in ("send", "receive", "both", "pack", "unpack") for each in measured
     ]
     words = tuning.knob().split(";")
     assert [word.split("=")[0] for word in words[:3]] == ["send", "send.sparse", "receive"]

@@ -53,7 +53,7 @@ from corewise.analysis.bench_copy_races import (
     streaming_kernels,
     winner,
 )
-from corewise.analysis.bench_copy_views import figures, goals, tables
+from corewise.analysis.bench_copy_views import bound_of, figures, goals, tables
 from corewise.cli.main import execute
 from corewise.data.copy_hosts import find_copy_tuning, host_name
 from corewise.data.copy_tuning import (
@@ -421,6 +421,28 @@ def test_goals_say_how_far_they_were_reached():
         "message of 32 KB, over two memcpys, the least": "aim",
         "message of 32 KB, read, over two memcpys, the least": "must",
     }
+
+
+def test_goals_say_what_the_floor_allows():
+    bounds = {goal.what: goal.bound for goal in goals(made_up())}
+    # No parts were timed: the quickest contestant counts. A message's floor is one of one byte.
+    assert bounds["copy of 4 KB over memcpy"] == 1.3
+    assert bounds["message of 32 KB, over two memcpys, the least"] == 5.2
+    names = ("memcpy", "copy.self", "naive", "bound.read", "bound.write", "bound.write_past")
+    sizes = {4 * KIB: columns(110, 105, 104, 100, 90, 95), 64 * KIB: columns(100, 100, 80, 90, 90, 90)}
+    copies = tuple(CopyTimes(size, names, "naive", times, 0.0) for size, times in sizes.items())
+    result = Result("a processor", Wanted(), "", copies, ())
+    found = {goal.what: goal for goal in goals(result)}
+    short = found["copy of 4 KB over memcpy"]
+    assert (short.bound, short.reached, short.within_reach) == (1.1, "no", False)
+    # A kernel was quicker than the parts alone: then it is the bound.
+    assert bound_of(copies[1]) == 1.25
+    least = found["copy of every size over memcpy, the least"]
+    assert (least.bound, least.within_reach) == (1.1, True)
+    table = list(tables(result))[-1]
+    assert table.columns[-2:] == ("bound", "reached")
+    assert table.rows[0][-2:] == ("1.10", "no, out of reach")
+    assert table.rows[1][-1] == "aim"
 
 
 def test_tables_name_the_way_and_mark_what_was_loud():

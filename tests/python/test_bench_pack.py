@@ -6,6 +6,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,15 @@ from hypothesis import strategies as st
 from installed_tool import assert_one_line_error, corewise
 
 from corewise._core import packing_decision
-from corewise.analysis.bench_pack import TUNING_GAIN, BenchResult, parts_of, tuning_rows
-from corewise.analysis.bench_pack_rows import claims_of, crossover, goals_of, rows_of
+from corewise.analysis.bench_pack import (
+    MOST_BYTES,
+    TUNING_GAIN,
+    BenchResult,
+    packed_ranges,
+    parts_of,
+    tuning_rows,
+)
+from corewise.analysis.bench_pack_rows import Goal, claims_of, crossover, goals_of, rows_of
 from corewise.analysis.bench_pack_runs import (
     OURS,
     Launch,
@@ -27,7 +35,8 @@ from corewise.analysis.bench_pack_runs import (
     steady_round,
     two_processors,
 )
-from corewise.analysis.bench_pack_views import bench_figures, bench_tables
+from corewise.analysis.bench_pack_turns import Turn, best_turn, confirmed
+from corewise.analysis.bench_pack_views import bench_figures, bench_tables, noise_text
 from corewise.cli.main import execute
 from corewise.data.packing_tuning import (
     LINES,
@@ -45,6 +54,7 @@ from corewise.mpi.find import MpiLibrary
 from corewise.plots.bench_pack import check_picture, write_pictures
 
 MPICH = MpiLibrary("mpich", "5.0.2", Path("/p"), Path("/p/bin/mpiexec"), Path("/p/lib/libmpi.so"), (), ())
+OPEN_MPI = replace(MPICH, name="openmpi", version="5.0.11")
 WAYS = ("contiguous", "datatype", "mpi-pack", "loop", "assignment", "memcpy", "memcpy-prefetch")
 
 
@@ -193,6 +203,69 @@ def test_both_sweeps_together_are_held_against_what_is_asked(datatype: dict[int,
     assert (short.must, short.count, short.holds) == (5.0, 1, False)  # what MPICH with CMA must show
 
 
+def goal_of(study: Study, what: str, rival: str) -> Goal:
+    (found,) = [goal for goal in goals_of(study) if (goal.what, goal.rival) == (what, rival)]
+    return found
+
+
+def test_a_goal_says_what_packing_in_no_time_would_reach() -> None:
+    # Contiguous messages take 500 ns; of 64 B the quickest way is a datatype, of 4 KB a loop.
+    study = sweep("paper", {64: 550.0, 4096: 2000.0}, ours=800.0)
+    both = goal_of(study, "strided, both sweeps", "best way")
+    assert both.bound == pytest.approx((1.1 * 2.0) ** 0.5, abs=1e-3) and both.bound_least == 1.1
+    assert both.holds is False and both.within_reach
+    short = goal_of(study, "strided, blocks up to 256 B", "datatype")
+    assert (short.must, short.bound, short.bound_least, short.within_reach) == (5.0, 1.1, 1.1, False)
+
+
+def test_a_bound_is_never_below_a_ratio_that_was_measured() -> None:
+    # A datatype is quicker than as many contiguous bytes, and ours is quicker still.
+    study = sweep("paper", {64: 400.0}, ours=250.0)
+    both = goal_of(study, "strided, both sweeps", "best way")
+    assert both.mean == both.bound == both.bound_least == 1.6
+    # So is one that each round finds, whatever the rounds have in common.
+    for index, launches in enumerate((study.plain, study.library)):
+        launches[1] = launch({key: (3 + index) * time.median for key, time in launches[1].times.items()})
+    assert goal_of(study, "strided, both sweeps", "best way").bound == 1.6
+
+
+def test_an_engines_bound_is_that_of_touching_its_lines() -> None:
+    engine = Study(Setting("openmpi", OPEN_MPI), "mpi-pack")
+    keys = [("constant/32", direction) for direction in ("pack", "unpack")]
+    ways = {"mpi-pack": 1200.0, "loop": 1000.0, "lines": 900.0}
+    engine.plain.append(launch({(*key, way): ns for key in keys for way, ns in ways.items()}))
+    engine.library.append(
+        launch({(*key, way): ns for key in keys for way, ns in {"mpi-pack": 960.0, "loop": 1000.0}.items()})
+    )
+    asked = goal_of(engine, "MPI_Pack, 16 to 64 B", "mpi-pack")
+    assert (asked.mean, asked.bound, asked.holds, asked.within_reach) == (1.25, 1.333, False, False)
+    assert goal_of(engine, "MPI_Unpack, beside a loop by hand", "loop").bound == 1.111
+    row = next(iter(rows_of(engine)))
+    assert (row.rival, row.floor, row.ways["lines"]) == ("mpi-pack", 0.9, 0.9)
+    table = next(iter(bench_tables(BenchResult("h", (engine,), (), (), tuple(goals_of(engine))))))
+    assert table.columns[:3] == ("block", "lines", "MPI") and table.rows[0][:3] == (
+        "32 B pack",
+        "0.90",
+        "1.20",
+    )
+
+
+@pytest.mark.parametrize(
+    ("must", "bound", "holds", "said"),
+    [
+        (1.2, 1.5, True, "mean 1.2: yes"),
+        (1.2, 1.5, False, "mean 1.2: no"),
+        (1.2, 1.1, False, "mean 1.2: no, out of reach"),
+    ],
+)
+def test_the_table_says_what_is_out_of_reach(must: float, bound: float, holds: bool, said: str) -> None:
+    goal = Goal("mpich", "what", "loop", 1.0, 1.0, "a case", 1, must, holds=holds, bound=bound)
+    study = sweep("columns", {64: 500.0}, ours=400.0)
+    table = list(bench_tables(BenchResult("h", (study,), (), (), (goal,))))[-1]
+    assert table.columns[-2:] == ("bound", "must be") and table.rows[0][-2:] == (f"{bound:.2f}", said)
+    assert table.note.startswith("bound: the mean of a library whose packing took no time; ")
+
+
 def test_parts_are_named() -> None:
     assert parts_of("all") == ("paper", "columns", "applications", "mpi-pack")
     assert parts_of("columns") == ("columns",)
@@ -215,6 +288,22 @@ def test_tables_and_pictures_show_every_way(tmp_path: Path) -> None:
     assert one == [tmp_path / "plot.svg"] and both[0] == tmp_path / "two-mpich.svg"
     drawn = one[0].read_text()
     assert drawn.count("<svg") == 1 and drawn == both[0].read_text()
+
+
+def test_pictures_show_ours_as_it_would_be_in_the_other_launch(tmp_path: Path) -> None:
+    study = sweep("paper", {4: 500.0, 2048: 900.0}, ours=400.0)
+    for index, each in enumerate(study.library):  # all of it in half the time: the cores were nearer
+        study.library[index] = launch({key: time.median / 2 for key, time in each.times.items()})
+    result = BenchResult("host", (study,), (), (), ())
+    (figure,) = bench_figures(result)
+    lines = {series.label: series.y for series in figure.panels[0].series}
+    assert lines["ours: packing library"] == (0.4, 0.4) and lines["contiguous"] == (0.5, 0.5)
+    # Two panels of the same many curves have one legend, and their axes plain numbers.
+    twice = replace(figure, panels=figure.panels * 2)
+    write_pictures([twice], tmp_path / "plot.svg")
+    drawn = (tmp_path / "plot.svg").read_text()
+    assert drawn.count("<!-- ours: packing library -->") == 1 and "<!-- 0.5 -->" in drawn
+    assert "mathdefault" not in drawn
 
 
 def test_pictures_are_refused_before_the_long_work(tmp_path: Path) -> None:
@@ -272,29 +361,37 @@ TUNING = PackingTuning(
         PackingRow("send", "sparse", 32768, (), (8, 64), (1.0, 1.0), (1.0, 1.0)),
         PackingRow("unpack", "dense", 32768, ((0, 8),), (8,), (1.0,), (1.25,)),
     ),
+    rotate=1 << 20,
+    rotate_from=8192,
 )
 
 
 def test_a_tuning_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
     save_packing_tuning(TUNING, tmp_path / "t.toml")
     assert load_packing_tuning(tmp_path / "t.toml") == TUNING
-    assert TUNING.knob() == "send=4096:0,32768:8+64-64;send.sparse=32768:0;unpack=32768:8"
+    assert TUNING.knob() == "send=4096:0,32768:8+64-64;send.sparse=32768:0;unpack=32768:8;rotate=1048576:8192"
+    still = replace(TUNING, rotate=0, rotate_from=0)
+    assert "rotate" not in still.knob() + packing_tuning_text(still)
+    assert parse_packing_tuning(packing_tuning_text(still)) == still
 
 
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
         (
+            "version = 3",
             "version = 2",
-            "version = 1",
-            "t.toml: version: found 1, allowed: 2; corewise bench pack --tune writes",
+            "t.toml: version: found 2, allowed: 3; corewise bench pack --tune writes",
         ),
-        ("version = 2", "version = true", "t.toml: version: found True, allowed: 2"),
+        ("version = 3", "version = 1", "t.toml: version: found 1, allowed: 3"),
+        ("version = 3", "version = true", "t.toml: version: found True, allowed: 3"),
+        ("rotate = 1048576", "rotate = -1", "t.toml: rotate: found -1, allowed: a whole number from 0"),
+        ("rotate = 1048576", "rotate = true", "t.toml: rotate: found True, allowed: a whole number from 0"),
         ('host = "a processor"', "", "t.toml: host: found nothing, allowed: a text"),
         (
             'use = "unpack"',
             'use = "copy"',
-            "t.toml: row[3].use: found 'copy', allowed: send, receive, pack, unpack",
+            "t.toml: row[3].use: found 'copy', allowed: send, receive, both, pack, unpack",
         ),
         ("runs = [[0, 8], [64, 64]]", "runs = 8", "t.toml: row[1].runs: found 8, allowed: rising pairs"),
         ("runs = [[0, 8], [64, 64]]", "runs = [[0, 8], [8, 64]]", "row[1].runs: found [[0, 8], [8, 64]]"),
@@ -338,7 +435,9 @@ def test_any_table_is_the_same_after_writing_and_reading(data: st.DataObject) ->
                 won = data.draw(st.lists(st.booleans(), min_size=len(runs), max_size=len(runs)))
                 times = (1.5,) * len(runs)
                 rows.append(PackingRow(use, lines, size, ranges_of(runs, won), tuple(runs), times, times))
-    tuning = PackingTuning("h", "m", "w", "2026-11-22", "c", tuple(rows))
+    rotate = data.draw(st.integers(0, 1 << 40))
+    least = data.draw(st.integers(0, 1 << 40)) if rotate else 0
+    tuning = PackingTuning("h", "m", "w", "2026-11-22", "c", tuple(rows), rotate, least)
     assert parse_packing_tuning(packing_tuning_text(tuning)) == tuning
     decided = rows[data.draw(st.integers(0, len(rows) - 1))]
     density = 1.0 if decided.lines == "dense" else 0.1
@@ -354,11 +453,11 @@ def test_ranges_are_what_won_side_by_side() -> None:
     assert ranges_of((8, 64), (False, False)) == ()
 
 
-def grid(ratios: dict[tuple[str, str], list[float]]) -> Study:
-    """A grid of one dense case: times over ours by use and way, a number per round."""
+def grid(ratios: dict[tuple[str, str], list[float]], case: str = "grid/512/8") -> Study:
+    """A grid of one case: times over ours by use and way, a number per round."""
     study = Study(Setting("mpich", MPICH), "grid")
     for turn in range(4):
-        keys = {("grid/512/8", use, way): values[turn] for (use, way), values in ratios.items()}
+        keys = {(case, use, way): values[turn] for (use, way), values in ratios.items()}
         study.plain.append(launch({key: 1000.0 * value for key, value in keys.items()}))
         study.library.append(launch(dict.fromkeys(keys, 1000.0)))
     return study
@@ -367,15 +466,13 @@ def grid(ratios: dict[tuple[str, str], list[float]]) -> Study:
 @pytest.mark.parametrize(
     ("send", "receive", "both", "packed"),
     [
-        ([1.2] * 4, [1.2] * 4, [1.4] * 4, {"send", "receive"}),
-        ([1.0] * 4, [0.98] * 4, [1.4] * 4, {"send", "receive"}),
-        ([1.2] * 4, [1.2] * 4, [1.02] * 4, set()),  # too little
-        ([1.2] * 4, [1.2] * 4, [0.8, 0.9, 1.3, 1.4], set()),  # in half of the rounds only
-        ([0.9] * 4, [1.3] * 4, [1.4] * 4, set()),  # one side loses
-        ([1.3] * 4, [0.9] * 4, [1.4] * 4, set()),
+        ([1.2] * 4, [1.2] * 4, [1.4] * 4, {"send", "receive", "both"}),
+        ([0.98] * 4, [1.2] * 4, [1.4] * 4, {"receive", "both"}),
+        ([1.2] * 4, [1.2] * 4, [1.02] * 4, {"send", "receive"}),  # too little
+        ([1.2] * 4, [1.0] * 4, [0.8, 0.9, 1.3, 1.4], {"send"}),  # in half of the rounds only
     ],
 )
-def test_messages_are_taken_over_where_both_sides_won_by_more_than_the_noise(
+def test_messages_are_taken_over_where_they_won_by_more_than_the_noise(
     send: list[float], receive: list[float], both: list[float], packed: set[str]
 ) -> None:
     engines = {(use, "mpi-pack"): [1.0] * 4 for use in ("pack", "unpack")}
@@ -384,7 +481,72 @@ def test_messages_are_taken_over_where_both_sides_won_by_more_than_the_noise(
     )
     rows = tuning_rows(study)
     assert {row.use for row in rows if row.runs} == packed
-    assert [row.use for row in rows] == list(USES) and rows[0].measured_runs == (8,)
+    assert list(dict.fromkeys(row.use for row in rows)) == list(USES) and rows[0].measured_runs == (8,)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "ranges"),
+    [
+        ([1.5, 1.5, 1.5], ((0, 256),)),
+        ([2.0, 2.0, 0.5], ((0, 64),)),  # the logarithms cross 1 half-way from 16 to 256
+        ([0.5, 2.0, 0.5], ((8, 64),)),
+        ([4.0, 4.0, 0.5], ((0, 101),)),
+        ([2.0, 1.01, 2.0], ((0, 256),)),  # too little to be sure: as its neighbours
+        ([2.0, 1.01, 0.5], ((0, 15),)),  # which do not agree
+        ([2.0, 2.0, 1.01], ((0, 255),)),
+        ([2.0, 0.99, 2.0], ((0, 15), (17, 256))),
+        ([0.9, 0.9, 0.9], ()),
+    ],
+)
+def test_the_border_lies_where_ratios_cross_one(
+    ratios: list[float], ranges: tuple[tuple[int, int], ...]
+) -> None:
+    assert packed_ranges((4, 16, 256), [[each] * 4 for each in ratios]) == ranges
+
+
+def turns(gains: dict[int, float]) -> Study:
+    """A study in which turns made messages of some bytes so much quicker."""
+    study = Study(Setting("mpich", MPICH), "turns")
+    keys = {
+        (f"grid/{size}/256", use, "datatype"): gain
+        for size, gain in gains.items()
+        for use in ("send", "both")
+    }
+    study.plain.append(launch({key: 1000.0 * gain for key, gain in keys.items()}))
+    study.library.append(launch(dict.fromkeys(keys, 1000.0)))
+    return study
+
+
+@pytest.mark.parametrize(
+    ("studies", "best"),
+    [
+        ({1 << 20: {2048: 0.9, 8192: 1.2, 32768: 1.5}}, Turn(1 << 20, 8192)),
+        ({1 << 20: {2048: 0.9, 8192: 0.9, 32768: 0.9}}, Turn(0, 0)),
+        ({1 << 20: {2048: 0.95, 8192: 1.03, 32768: 1.08}}, Turn(0, 0)),  # not worth the cache
+        ({1 << 20: {2048: 1.2, 8192: 0.9, 32768: 1.5}}, Turn(1 << 20, 32768)),
+        (
+            {
+                1 << 20: {8192: 1.2, 32768: 1.5},
+                1 << 21: {8192: 1.5, 32768: 2.0},
+                1 << 22: {8192: 1.5, 32768: 2.01},
+            },
+            Turn(1 << 21, 8192),
+        ),
+    ],
+)
+def test_turns_are_taken_from_the_size_on_from_which_they_pay(
+    studies: dict[int, dict[int, float]], best: Turn
+) -> None:
+    assert best_turn({rotate: turns(gains) for rotate, gains in studies.items()}) == best
+
+
+def test_a_turn_that_was_lucky_is_not_taken() -> None:
+    """It is measured twice, and taken from the size on from which both times say so."""
+    first = Turn(1 << 21, 8192)
+    assert confirmed(first, Turn(1 << 21, 8192)) == first
+    assert confirmed(first, Turn(1 << 21, 32768)) == Turn(1 << 21, 32768)
+    assert confirmed(first, Turn(1 << 21, 2048)) == first
+    assert confirmed(first, Turn(0, 0)) == Turn(0, 0)
 
 
 def test_a_measured_size_stands_for_its_neighbours() -> None:
@@ -409,7 +571,9 @@ def test_a_measured_size_stands_for_its_neighbours() -> None:
         ("dense", 1024, ((0, 8),)),
         ("dense", 4096, ((0, 8),)),
         ("dense", 12288, ((0, 8),)),
+        ("dense", MOST_BYTES, ((0, 8),)),
         ("sparse", 768, ((0, 8),)),
+        ("sparse", MOST_BYTES, ((0, 8),)),
     ]
     assert rows[0].theirs_us == (2.0,) and rows[0].ours_us == (1.0,)
 
@@ -440,6 +604,39 @@ def test_rounds_in_which_the_cores_moved_apart_are_done_again() -> None:
     assert steady_round(pair, 1, backwards=True) == (near, far)
     assert asked == ["library", "plain"] * 2
     assert distance([near, far]) == 5 and distance([told()]) == 1
+    # Latencies below 50 ns are seen from time to time between the same two cores.
+    assert distance([told(15, 50), told(70)]) == 1.4
+
+
+def test_rounds_whose_launches_saw_different_distances_say_nothing_of_a_ratio() -> None:
+    near, far = Launch({}, 0.0, (60,)), Launch({}, 0.0, (240,))
+    rounds = Study(Setting("mpich", MPICH), "grid", [near, far, near], [near, far, far])
+    kept = rounds.steady()
+    assert (kept.plain, kept.library, kept.left_out) == ([near, far], [near, far], 1)
+    mixed = Study(Setting("mpich", MPICH), "grid", [near, far], [far, near])
+    assert mixed.steady() == mixed
+
+
+def test_the_remark_says_how_many_rounds_were_left_out() -> None:
+    rounds = sweep("paper", {4: 1000.0}, 1000.0)
+    result = BenchResult("m", (rounds, replace(rounds, left_out=2)), (), (), ())
+    assert "; rounds left out because the cores moved: 2; contiguous" in noise_text(result)
+    assert "left out" not in noise_text(BenchResult("m", (rounds,), (), (), ()))
+
+
+def test_a_table_is_one_of_all_its_studies() -> None:
+    ratios = {(use, "datatype"): [1.5] * 4 for use in ("send", "receive", "both")}
+    ratios |= {(use, "mpi-pack"): [0.5] * 4 for use in ("pack", "unpack")}
+    long = grid({key: [2 - each for each in values] for key, values in ratios.items()}, "grid/131072/8")
+    rows = tuning_rows(grid(ratios), long)
+    assert [(row.use, row.bytes, row.runs) for row in rows if row.use in ("send", "pack")] == [
+        ("send", 8192, ((0, 8),)),
+        ("send", 196608, ()),
+        ("send", MOST_BYTES, ()),
+        ("pack", 8192, ()),
+        ("pack", 196608, ((0, 8),)),
+        ("pack", MOST_BYTES, ((0, 8),)),
+    ]
 
 
 def test_the_documented_tuning_is_a_tuning_and_means_what_the_page_says() -> None:

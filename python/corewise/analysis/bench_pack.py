@@ -8,11 +8,12 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import bisect
 import datetime
 import math
 import statistics
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,31 +27,41 @@ from corewise.analysis.bench_pack_runs import (
     Effort,
     Setting,
     Study,
+    add_round,
     build_for,
+    cases_of,
     set_of,
     settings_of,
     study,
 )
+from corewise.analysis.bench_pack_turns import found_turn, turn_launches
 from corewise.analysis.paper import Progress
 from corewise.data.copy_hosts import host_name
 from corewise.data.packing_tuning import LINES, PackingRow, PackingTuning, ranges_of
 from corewise.errors import InputError, RunError
 
 ALL = "all"
-TUNING_GAIN = 1.05
+TUNING_GAIN = 1.03
 """A tuning packs where that is at least so many times as fast: what the noise cannot turn round."""
-TUNING_LOSS = 0.97
-"""And where neither side alone is slower than this."""
 SHARE_WON = 0.75
 """And in at least so many of the rounds."""
+FAR_GAIN = 1.3
+"""And so many times as fast at the largest measured size, for messages that are larger still."""
 GRID = Effort(5, 0.6, 2, False)
 QUICK_GRID = Effort(4, 0.3, 1, True)
-"""A table in less than a minute."""
+"""A table in a minute or two."""
 _SETS = dict(zip(LINES, ("grid", "sparse"), strict=True))
-_SIDES = ("send", "receive")
+MOST_BYTES = 1 << 28
+"""Larger messages are never packed (``kMostBytes`` of ``preload/packing.hpp``)."""
+_LENGTHS = (1 << 18, 1 << 22)
+"""Messages shorter than the first are measured in one launch, those from there to the second in another."""
+_MESSAGES = ("send", "receive", "both")
 _BESIDE: Mapping[str, str] = {"openmpi": "auto"}
 """What a packed message has to beat: on Open MPI the library's loops in the MPI's own engine."""
-_TUNED = (("send", "datatype"), ("receive", "datatype"), ("pack", "mpi-pack"), ("unpack", "mpi-pack"))
+_TUNED = (
+    *((use, "datatype") for use in _MESSAGES),
+    *((use, "mpi-pack") for use in ("pack", "unpack")),
+)
 
 
 @dataclass(frozen=True)
@@ -131,16 +142,8 @@ def run_bench(
     )
 
 
-def _studies(
-    settings: Sequence[Setting],
-    parts: Sequence[str],
-    effort: Effort,
-    knobs: Sequence[str],
-    cases: Sequence[str],
-    progress: Progress | None,
-    beside: str | None = None,
-) -> list[Study]:
-    steps = len(settings) * len(parts) * effort.rounds * 2
+def _counter(steps: int, progress: Progress | None) -> Callable[[], None]:
+    """What is told after each of some launches, and tells the share that is done."""
     done = 0
 
     def advance() -> None:
@@ -149,6 +152,18 @@ def _studies(
         if progress is not None:
             progress(done / steps)
 
+    return advance
+
+
+def _studies(
+    settings: Sequence[Setting],
+    parts: Sequence[str],
+    effort: Effort,
+    knobs: Sequence[str],
+    cases: Sequence[str],
+    progress: Progress | None,
+) -> list[Study]:
+    advance = _counter(len(settings) * len(parts) * effort.rounds * 2, progress)
     found = []
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
         libraries = {setting.mpi.library: setting.mpi for setting in settings}
@@ -158,18 +173,16 @@ def _studies(
                 chosen = [each for each in cases if set_of(each) in PARTS[part].sets]
                 if cases and not chosen:
                     continue
-                found.append(
-                    study(
-                        setting,
-                        part,
-                        effort,
-                        programs[setting.mpi.library],
-                        knob=knob,
-                        beside=beside,
-                        cases=chosen,
-                        advance=advance,
-                    )
+                measured = study(
+                    setting,
+                    part,
+                    effort,
+                    programs[setting.mpi.library],
+                    knob=knob,
+                    cases=chosen,
+                    advance=advance,
                 )
+                found.append(measured.steady())
     return found
 
 
@@ -203,76 +216,129 @@ def tune(
     setting = replace(settings_of(mpi)[0], variables=variables or {})
     wanted = effort or (QUICK_GRID if quick else GRID)
     beside = _BESIDE.get(setting.mpi.name)
-    (measured,) = _studies([setting], ["grid"], wanted, ["always"], cases, progress, beside)
+    with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
+        program = build_for(setting.mpi, Path(name))
+        groups = _by_length(cases or cases_of(setting, "grid", program, quick=wanted.quick))
+        advance = _counter(turn_launches() + 2 * wanted.rounds * len(groups), progress)
+        turn = found_turn(setting, program, limit_s=wanted.limit_s, advance=advance)
+        always = f"always;rotate={turn.rotate}:{turn.least}"
+        studies = [Study(setting, "grid") for _ in groups]
+        for index in range(wanted.rounds):
+            for measured, group in zip(studies, groups, strict=True):
+                add_round(
+                    measured,
+                    wanted,
+                    program,
+                    knob=always,
+                    beside=beside,
+                    cases=group,
+                    turn=index,
+                    advance=advance,
+                )
     return PackingTuning(
         host=host_name(),
         mpi=f"{setting.mpi.name} {setting.mpi.version}",
         who=f"corewise {__version__}",
         when=datetime.date.today().isoformat(),
         command=command,
-        rows=tuple(tuning_rows(measured)),
+        rows=tuple(tuning_rows(*(each.steady() for each in studies))),
+        rotate=turn.rotate,
+        rotate_from=turn.least,
     )
 
 
-def tuning_rows(measured: Study) -> list[PackingRow]:
-    """The rows that measurements of the grid say, by use, closeness and bytes.
+def _by_length(cases: Iterable[str]) -> list[list[str]]:
+    """Cases whose messages take about as long together: short launches, during which the cores stay."""
+    groups: dict[int, list[str]] = {}
+    for case in cases:
+        groups.setdefault(bisect.bisect(_LENGTHS, _grid(case)[0]), []).append(case)
+    return list(groups.values())
 
-    A message is packed on both sides or on none: each decides without the other, and what a packed side costs
-    beside one that the MPI packs is not measured.
+
+def tuning_rows(*studies: Study) -> list[PackingRow]:
+    """The rows that measurements of the grid say, by use, closeness and bytes; each study has its own cases.
+
+    Between a length of runs that won and one that did not the border lies where their ratios, joined by a
+    straight line over the logarithms, cross 1.
     """
-    if not measured.cases():
+    by_case = {case: each for each in studies for case, _ in each.cases()}
+    if not by_case:
         raise RunError("--tune: nothing was measured")
     rows = []
     for use, way in _TUNED:
         for lines in LINES:
-            cases = [each for each in measured.cases() if each[0].startswith(f"{_SETS[lines]}/")]
-            sizes = sorted({_grid(case)[0] for case, _ in cases})
+            cases = [case for case in by_case if case.startswith(f"{_SETS[lines]}/")]
+            sizes = sorted({_grid(case)[0] for case in cases})
             for index, size in enumerate(sizes):
-                own = sorted({(_grid(case)[1], case) for case, _ in cases if _grid(case)[0] == size})
+                own = sorted((_grid(case)[1], case) for case in cases if _grid(case)[0] == size)
                 runs = tuple(run for run, _ in own)
-                rows.append(
-                    PackingRow(
-                        use,
-                        lines,
-                        _reach(sizes, index),
-                        ranges_of(runs, [_pays(measured, case, use, way) for _, case in own]),
-                        runs,
-                        tuple(_us(measured, case, use, "ours") for _, case in own),
-                        tuple(_us(measured, case, use, way) for _, case in own),
-                    )
+                ratios = [by_case[case].ratios(case, use, way) for _, case in own]
+                row = PackingRow(
+                    use,
+                    lines,
+                    _reach(sizes, index),
+                    packed_ranges(runs, ratios),
+                    runs,
+                    tuple(_us(by_case[case], case, use, "ours") for _, case in own),
+                    tuple(_us(by_case[case], case, use, way) for _, case in own),
                 )
+                rows.append(row)
+            if sizes:
+                rows.append(replace(row, bytes=MOST_BYTES, runs=packed_ranges(runs, ratios, FAR_GAIN)))
     return rows
 
 
 def _reach(sizes: Sequence[int], index: int) -> int:
     """A measured size stands for those that are nearer to it than to the next, by their ratio.
 
-    Messages that are larger than the largest by half are the MPI's: nobody has measured them.
+    The largest one stands for those that are larger by half, too.
     """
     if index + 1 == len(sizes):
         return sizes[index] * 3 // 2
     return math.isqrt(sizes[index] * sizes[index + 1])
 
 
-def _pays(measured: Study, case: str, use: str, way: str) -> bool:
-    """Both sides of a message must win together, and neither may lose where the other is contiguous."""
-    if use not in _SIDES:
-        return _won(measured, case, use, way)
-    if (case, "both") not in measured.cases():
-        return False
-    alone = [each for each in _SIDES if (case, each) in measured.cases()]
-    return _won(measured, case, "both", way) and not any(_lost(measured, case, each, way) for each in alone)
+def packed_ranges(
+    runs: Sequence[int], ratios: Sequence[Sequence[float]], gain: float = TUNING_GAIN
+) -> tuple[tuple[int, int], ...]:
+    """Ranges of runs that are packed.
+
+    Parameters
+    ----------
+    runs : lengths in bytes, rising.
+    ratios : for each, the MPI's time over ours, round by round.
+    gain : what the median must be.
+    """
+    medians = [statistics.median(each) for each in ratios]
+    sure = [_won(each, gain) for each in ratios]
+    # What was not lost, but is not sure, goes with its two neighbours.
+    won = [
+        each or (median >= 1 and sure[index - 1 : index] + sure[index + 1 : index + 2] == [True, True])
+        for index, (each, median) in enumerate(zip(sure, medians, strict=True))
+    ]
+    found = []
+    for least, most in ranges_of(runs, won):
+        first, last = runs.index(max(least, runs[0])), runs.index(most)
+        if first > 0:
+            least = _border(runs, medians, first, first - 1)
+        if last + 1 < len(runs):
+            most = _border(runs, medians, last, last + 1)
+        found.append((least, most))
+    return tuple(found)
 
 
-def _lost(measured: Study, case: str, use: str, way: str) -> bool:
-    return measured.ratio(case, use, way).median < TUNING_LOSS
+def _border(runs: Sequence[int], ratios: Sequence[float], won: int, lost: int) -> int:
+    """The length of a run from which on, towards the one that lost, packing does not pay any more."""
+    high, low = math.log(ratios[won]), math.log(ratios[lost])
+    share = 1.0 if low >= 0 else high / (high - low)
+    border = round(math.exp(math.log(runs[won]) + share * math.log(runs[lost] / runs[won])), 6)
+    return min(math.floor(border), runs[lost] - 1) if lost > won else max(math.ceil(border), runs[lost] + 1)
 
 
-def _won(measured: Study, case: str, use: str, way: str) -> bool:
+def _won(ratios: Sequence[float], gain: float) -> bool:
     """By more than the noise: in the median, and in most rounds."""
-    ratios = measured.ratios(case, use, way)
     better = sum(ratio > 1 for ratio in ratios)
-    return statistics.median(ratios) >= TUNING_GAIN and better >= SHARE_WON * len(ratios)
+    return statistics.median(ratios) >= gain and better >= SHARE_WON * len(ratios)
 
 
 def _grid(case: str) -> tuple[int, int]:

@@ -15,6 +15,7 @@ import dataclasses
 import functools
 import os
 import re
+import statistics
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,17 +23,21 @@ from pathlib import Path
 
 from corewise.analysis.paper_profiling_data import Spread, spread_of
 from corewise.errors import InputError, RunError
-from corewise.mpi import build, find, launch
+from corewise.mpi import build, find, launch, packing_board
 from corewise.mpi.programs import build_program
 
 FOREIGN_LIMIT = 0.03
 """Share of the processors' time above which a launch is repeated, or marked."""
 DISTANCE_LIMIT = 1.5
 """Latencies from core to core of a round's launches may differ so much; above it the round is repeated."""
+NEAR_NS = 50.0
+"""Latencies count as no less: that of one core to another is seen so, or three times as short, at times."""
 HANDS = ("assignment", "memcpy", "memcpy-prefetch")
 """The paper's three ways of packing by hand."""
 PLAIN_WAYS = ("contiguous", "datatype", "mpi-pack", "loop", *HANDS, "manual")
 LIBRARY_WAYS = ("contiguous", "datatype")
+FLOORS = ("contiguous", "lines")
+"""Ways that arrange nothing: as many contiguous bytes; of an engine alone, every line touched once."""
 OURS = "ours"
 _ALONE = ("pack", "unpack")
 _TOPOLOGY = Path("/sys/devices/system/cpu")
@@ -80,7 +85,9 @@ PARTS: dict[str, Part] = {
     "paper": Part(("constant", "elements"), ("send", "receive", "both")),
     "columns": Part(("columns",), ("both",)),
     "applications": Part(("applications",), ("both",)),
-    "mpi-pack": Part(("constant",), _ALONE, ("mpi-pack", "loop"), ("mpi-pack", "loop")),
+    "mpi-pack": Part(("constant",), _ALONE, ("mpi-pack", "loop", "lines"), ("mpi-pack", "loop")),
+    "noise": Part(("constant", "elements"), ("send", "receive", "both"), LIBRARY_WAYS, LIBRARY_WAYS),
+    "turns": Part(("grid",), ("send", "both"), LIBRARY_WAYS, LIBRARY_WAYS),
     "grid": Part(
         ("grid", "sparse"),
         ("send", "receive", "both", *_ALONE),
@@ -88,7 +95,10 @@ PARTS: dict[str, Part] = {
         ("contiguous", "datatype", "mpi-pack"),
     ),
 }
-"""What each set of `corewise bench pack` measures; ``grid`` is what ``--tune`` does."""
+"""What each set of `corewise bench pack` measures; ``turns`` and ``grid`` are what ``--tune`` does.
+
+``noise`` is that of ``bench/pack/noise``.
+"""
 SETS = ("paper", "columns", "applications", "mpi-pack")
 
 
@@ -151,19 +161,23 @@ class Launch:
 
 
 def distance(launches: Iterable[Launch]) -> float:
-    """The largest over the smallest latency that launches saw; 1 where they say nothing of it."""
-    seen = [latency for each in launches for latency in each.latencies if latency > 0]
+    """The largest over the smallest latency that launches saw; 1 where they say nothing of it.
+
+    Those up to `NEAR_NS` count as that.
+    """
+    seen = [max(latency, NEAR_NS) for each in launches for latency in each.latencies if latency > 0]
     return max(seen) / min(seen) if seen else 1.0
 
 
 @dataclass
 class Study:
-    """Every launch of one setting and one part; `library` is empty where the library was not asked for."""
+    """Every launch of one setting and one part, and how many rounds `steady` left out."""
 
     setting: Setting
     part: str
     plain: list[Launch] = field(default_factory=list)
     library: list[Launch] = field(default_factory=list)
+    left_out: int = 0
 
     def cases(self) -> list[tuple[str, str]]:
         """Cases and directions in the order of the program."""
@@ -209,6 +223,23 @@ class Study:
         """Over the rounds."""
         return spread_of(self.ratios(case, direction, way))
 
+    def beside(self, case: str, direction: str, way: str) -> Spread:
+        """Over the rounds, ns, ours as it would be in the other launch: by what `ratios` compare."""
+        rounds = self.rounds(case, direction, way)
+        if way == OURS:
+            drifts = self._drifts(case, direction)
+            rounds = [time / drift for time, drift in zip(rounds, drifts, strict=True)]
+        return spread_of(rounds)
+
+    def bound(self, case: str, direction: str, way: str) -> float:
+        """What a way's ratio would be, were the library's packing done in no time; at least what it is."""
+        theirs = self.rounds(case, direction, way)
+        found = [self.ratio(case, direction, way).median]
+        for other in self.ways(case, direction):
+            floor = self.rounds(case, direction, other)
+            found.append(statistics.median(a / b for a, b in zip(theirs, floor, strict=True)))
+        return max(found)
+
     def _drifts(self, case: str, direction: str) -> list[float]:
         key = (case, direction, "loop" if direction in _ALONE else "contiguous")
         pairs = list(zip(self.plain, self.library, strict=True))
@@ -219,10 +250,17 @@ class Study:
     def drift(self) -> Spread | None:
         """Contiguous messages with the library over without: 1 where nothing changed between launches."""
         shared = [key for key in self.plain[0].times if key[2] == "contiguous"]
-        if not shared or not self.library:
+        if not shared:
             return None
         pairs = zip(self.plain, self.library, strict=True)
         return spread_of([b.times[key].median / a.times[key].median for a, b in pairs for key in shared])
+
+    def steady(self) -> Study:
+        """The rounds in which both launches saw the cores as far apart; all of them where none did."""
+        pairs = list(zip(self.plain, self.library, strict=True))
+        kept = [pair for pair in pairs if distance(pair) <= DISTANCE_LIMIT] or pairs
+        plain, library = map(list, zip(*kept, strict=True))
+        return Study(self.setting, self.part, plain, library, left_out=len(pairs) - len(kept))
 
     def launches(self) -> list[Launch]:
         """All of them."""
@@ -322,24 +360,44 @@ def study(
     cases : only these, e.g. ``constant/64``.
     advance : told after every launch.
     """
+    result = Study(setting, part)
+    for turn in range(effort.rounds):
+        add_round(result, effort, program, knob=knob, beside=beside, cases=cases, turn=turn, advance=advance)
+    return result
+
+
+def add_round(
+    result: Study,
+    effort: Effort,
+    program: Path,
+    *,
+    knob: str,
+    beside: str | None,
+    cases: Sequence[str],
+    turn: int,
+    advance: Callable[[], None],
+) -> None:
+    """One round more; `turn` says which one, and the others are as `study` has them."""
+    setting, words = result.setting, PARTS[result.part]
     variables = library_variables(setting.mpi, knob)
     others = {} if beside is None else library_variables(setting.mpi, beside)
-    result = Study(setting, part)
-    words = PARTS[part]
-    for turn in range(effort.rounds):
-        check = turn == 0
-        commands = [
-            _command(program, words, ways, effort, cases, check=check)
-            for ways in (words.plain_ways, words.library_ways)
-        ]
-        pair = [
-            functools.partial(_quiet_launch, setting, command, extra, effort, advance)
-            for command, extra in zip(commands, (others, variables), strict=True)
-        ]
-        plain, library = steady_round(pair, effort.repeats, backwards=turn % 2 == 1)
-        result.plain.append(plain)
-        result.library.append(library)
-    return result
+    commands = [
+        _command(program, words, ways, effort, cases, check=turn == 0)
+        for ways in (words.plain_ways, words.library_ways)
+    ]
+    pair = [
+        functools.partial(_quiet_launch, setting, command, extra, effort, advance)
+        for command, extra in zip(commands, (others, variables), strict=True)
+    ]
+    plain, library = steady_round(pair, effort.repeats, backwards=turn % 2 == 1)
+    result.plain.append(plain)
+    result.library.append(library)
+
+
+def cases_of(setting: Setting, part: str, program: Path, *, quick: bool) -> list[str]:
+    """The program's cases of a part."""
+    command = [str(program), "--set", ",".join(PARTS[part].sets), "--list", *(["--quick"] if quick else [])]
+    return re.findall(r"^case (\S+)$", _output(setting, command, {}, limit_s=Effort.limit_s), re.M)
 
 
 def steady_round(
@@ -398,17 +456,21 @@ def _quiet_launch(
 
 
 def _launch(setting: Setting, command: Sequence[str], variables: Mapping[str, str], limit_s: float) -> Launch:
+    return parse(_output(setting, command, variables, limit_s))
+
+
+def _output(setting: Setting, command: Sequence[str], variables: Mapping[str, str], limit_s: float) -> str:
     plan = launch.plan(command, ranks=2, mpi=str(setting.mpi.launcher))
-    words = plan.with_environment({**setting.variables, **variables})
     try:
-        done = subprocess.run(
-            words,
-            env=launch.environment(plan),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=limit_s,
-        )
+        with packing_board.board(2 if variables else 0) as board:
+            done = subprocess.run(
+                plan.with_environment({**setting.variables, **variables, **board}),
+                env=launch.environment(plan),
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=limit_s,
+            )
     except subprocess.TimeoutExpired:
         raise RunError(f"packing with {setting.title}: not done after {limit_s:g} s") from None
     if done.returncode != 0:
@@ -416,7 +478,7 @@ def _launch(setting: Setting, command: Sequence[str], variables: Mapping[str, st
             f"packing with {setting.title}: exit status {done.returncode}\n"
             f"{done.stdout[-1500:]}{done.stderr[-1500:]}"
         )
-    return parse(done.stdout)
+    return done.stdout
 
 
 _TIME = re.compile(

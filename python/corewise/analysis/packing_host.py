@@ -28,8 +28,8 @@ from corewise.mpi.find import MpiLibrary
 
 FALLBACK = "auto"
 """COREWISE_PACKING where there is no table: engines are timed in each process."""
-ONCE = Effort(4, 0.2, 0, True, limit_s=30)
-"""Less than a minute on a quiet host."""
+ONCE = Effort(4, 0.2, 1, True, limit_s=30)
+"""The launches alone take two minutes, more where cores move and rounds are done again."""
 _VARIABLES = ("MPIR_CVAR_", "MPIR_PARAM_", "OMPI_MCA_", "PRTE_MCA_", "UCX_", "FI_")
 
 
@@ -94,7 +94,7 @@ def host_table(
         )
         return HostTable(FALLBACK, "")
     library = f"{mpi.name} {mpi.version}"
-    say(f"measuring what packing pays on this host with {library}, once: less than a minute on a quiet host")
+    say(f"measuring what packing pays on this host with {library}, once: one to four minutes")
     try:
         measured = tune(
             mpi=str(mpi.launcher), command="corewise run --packing", variables=variables, effort=ONCE

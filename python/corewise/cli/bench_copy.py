@@ -137,7 +137,10 @@ def _show_json(result: Result, written: list[Path]) -> None:
         [row.to_json() for row in result.rows],
         commit=built_commit(),
         tuning=result.knob or None,
-        goals=[{**asdict(goal), "reached": goal.reached} for goal in goals(result)],
+        goals=[
+            {**asdict(goal), "reached": goal.reached, "within_reach": goal.within_reach}
+            for goal in goals(result)
+        ],
         foreign=round(result.foreign, 4),
         host_tuning=_host_tuning(),
         files=[str(path) for path in written],

@@ -101,7 +101,7 @@ def _show_json(result: BenchResult, written: list[Path]) -> None:
         [row.to_json() for row in result.rows],
         commit=built_commit(),
         claims=[asdict(claim) for claim in result.claims],
-        goals=[asdict(goal) for goal in result.goals],
+        goals=[{**asdict(goal), "within_reach": goal.within_reach} for goal in result.goals],
         foreign=result.loudest,
         noise=noise_text(result),
         files=[str(path) for path in written],

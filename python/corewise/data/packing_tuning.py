@@ -24,12 +24,12 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FORMAT, VERSION = "corewise-packing-tuning", 2
-USES = ("send", "receive", "pack", "unpack")
+FORMAT, VERSION = "corewise-packing-tuning", 3
+USES = ("send", "receive", "both", "pack", "unpack")
 """What is to be done with a message, in the order of ``kernels/packing_cost.hpp``."""
 LINES = ("dense", "sparse")
 """How close together data lie, as ``packing_lines`` of ``kernels/packing_cost.hpp`` says it."""
-_HEAD = ("format", "version", "host", "mpi", "who", "when", "command", "row")
+_HEAD = ("format", "version", "host", "mpi", "who", "when", "command", "rotate", "rotate_from", "row")
 _ROW = ("use", "lines", "bytes", "runs", "measured_runs", "ours_us", "theirs_us")
 
 
@@ -76,6 +76,10 @@ class PackingTuning:
     who, when, command : str
         The corewise that wrote it, the day, and the command line.
     rows : tuple of PackingRow
+    rotate : int
+        Bytes over which the buffers of sent messages take turns; 0: the same one is used again.
+    rotate_from : int
+        Bytes of the smallest message whose buffers do.
     """
 
     host: str
@@ -84,6 +88,8 @@ class PackingTuning:
     when: str
     command: str
     rows: tuple[PackingRow, ...]
+    rotate: int = 0
+    rotate_from: int = 0
 
     def knob(self) -> str:
         """The value of COREWISE_PACKING that says the same: ``send=32768:512+4096-8192;send.sparse=...``."""
@@ -94,6 +100,8 @@ class PackingTuning:
                 if rows:
                     name = use if lines == LINES[0] else f"{use}.{lines}"
                     texts.append(f"{name}={','.join(f'{row.bytes}:{_ranges(row.runs)}' for row in rows)}")
+        if self.rotate:
+            texts.append(f"rotate={self.rotate}:{self.rotate_from}")
         return ";".join(texts)
 
 
@@ -142,7 +150,10 @@ def parse_packing_tuning(text: str, source: str = "") -> PackingTuning:
     rows = tuple(_row(source, f"row[{index}]", table) for index, table in enumerate(tables))
     _check_order(source, rows)
     texts = {field: _text(source, field, document) for field in ("host", "mpi", "who", "when", "command")}
-    return PackingTuning(rows=rows, **texts)
+    rotate, least = (
+        _whole(source, field, document, 0) if field in document else 0 for field in ("rotate", "rotate_from")
+    )
+    return PackingTuning(rows=rows, rotate=rotate, rotate_from=least, **texts)
 
 
 def save_packing_tuning(tuning: PackingTuning, path: str | Path) -> None:
@@ -161,6 +172,7 @@ def packing_tuning_text(tuning: PackingTuning) -> str:
             f"{field} = {json.dumps(getattr(tuning, field))}"
             for field in ("host", "mpi", "who", "when", "command")
         ),
+        *([f"rotate = {tuning.rotate}", f"rotate_from = {tuning.rotate_from}"] if tuning.rotate else []),
     ]
     for row in tuning.rows:
         lines += [

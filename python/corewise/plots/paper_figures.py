@@ -38,6 +38,12 @@ _STYLE: dict[Any, Any] = {
 _DOTS_PER_INCH = 110
 _MOST_COLUMNS = 3
 _LEGEND_COLUMNS = 3
+_MOST_INSIDE = 4
+"""Curves of a panel whose legend has room among them; that of more stands below."""
+_ENTRY_INCHES, _LETTER_INCHES = 0.6, 0.08
+"""A curve's sign in a legend below the panels, and each letter of its name."""
+_FEW_DECADES = 2.5
+"""A logarithmic axis that spans no more has 1, 2 and 5 of each decade, others their decades alone."""
 
 
 def write_figures(figures: Sequence[Figure], folder: Path) -> list[Path]:
@@ -75,8 +81,15 @@ def draw(figure: Figure, paths: Sequence[Path]) -> None:
         canvas = Canvas(figsize=(width * columns, height * rows), layout="constrained")
         canvas.suptitle(figure.title, fontsize=11.5, fontweight="bold")
         all_axes = canvas.subplots(rows, columns, squeeze=False).flatten()
+        shared = _shares_legend(figure)
         for axes, panel in zip(all_axes, figure.panels, strict=False):
             _draw_panel(axes, panel)
+            if len(panel.series) > 1 and not shared:
+                _add_legend(axes, panel)
+        if shared:
+            handles, labels = all_axes[0].get_legend_handles_labels()
+            across = max(1, int(width * columns / (_ENTRY_INCHES + _LETTER_INCHES * max(map(len, labels)))))
+            canvas.legend(handles, labels, fontsize=9, ncols=across, loc="outside lower center")
         for axes in all_axes[len(figure.panels) :]:
             axes.set_visible(False)
         for path in paths:
@@ -106,16 +119,35 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
     if panel.y_log:
-        axes.set_yscale("log")
+        _log_axis(axes)
     elif panel.kind == "bars" or panel.from_zero:
         axes.set_ylim(bottom=0)
-    if len(panel.series) > 1:
-        _add_legend(axes, panel)
+
+
+def _log_axis(axes: Axes) -> None:
+    """Plain numbers, not powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    subs = (1.0, 2.0, 5.0) if high <= low * 10**_FEW_DECADES else (1.0,)
+    axes.yaxis.set_major_locator(LogLocator(subs=subs))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _shares_legend(figure: Figure) -> bool:
+    """Whether all panels have the same many curves: then one legend below them says it once."""
+    labels = {tuple(series.label for series in panel.series) for panel in figure.panels}
+    lines = all(panel.kind == "line" for panel in figure.panels)
+    return lines and len(figure.panels) > 1 and len(labels) == 1 and len(next(iter(labels))) > _MOST_INSIDE
 
 
 def _add_legend(axes: Axes, panel: Panel) -> None:
-    """Among curves there is room; bars fill their axes, theirs stands above."""
-    if panel.kind == "line":
+    """Among few curves there is room, many have theirs below; bars fill their axes, theirs stands above."""
+    if panel.kind == "line" and len(panel.series) > _MOST_INSIDE:
+        axes.legend(fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.27))
+    elif panel.kind == "line":
         axes.legend(fontsize=8, loc="best")
     else:
         axes.legend(fontsize=8, ncols=_LEGEND_COLUMNS, loc="lower right", bbox_to_anchor=(1.0, 0.99))
