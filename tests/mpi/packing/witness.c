@@ -1,8 +1,8 @@
 // Watches what a program sends, to say how its bench measures: the ways in the order of their turns, and whether a
 // message is new everywhere. At the end each rank writes $COREWISE_WITNESS_OUT.RANK, a line per MPI_Send:
-// `WAY CHANGED WINDOWS`. WAY is `derived` or `packed` by the datatype, else the number of the buffer that is sent,
-// in order of appearance; of WINDOWS pieces of 64 packed bytes, CHANGED differ from the last message of that way
-// and length (none is compared with at first: WINDOWS is 0). SPDX-License-Identifier: BSD-3-Clause
+// `WAY BYTES CHANGED WINDOWS`. WAY is `derived` or `packed` by the datatype, else the number of the buffer that is
+// sent, in order of appearance; of WINDOWS pieces of 64 packed bytes, CHANGED differ from the last message of that
+// way and length (none is compared with at first: WINDOWS is 0). SPDX-License-Identifier: BSD-3-Clause
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ int MPI_Send(const void* buffer, int count, MPI_Datatype type, int to, int tag, 
     fprintf(output(), "%d", (int)(mine - ways));
   else
     fprintf(output(), "%s", mine->kind);
-  fprintf(output(), " %d %d\n", changed, windows);
+  fprintf(output(), " %d %d %d\n", bytes, changed, windows);
   return PMPI_Send(buffer, count, type, to, tag, comm);
 }
 
