@@ -307,6 +307,56 @@ def test_build_is_reused(name: str) -> None:
     assert preload(name).stat().st_mtime_ns == before
 
 
+FAKE_COMPILER = """#!/bin/sh
+case " $* " in
+*" -E "*) exec g++ "$@" ;;
+*" --version "*) echo "$FAKE_VERSION"; exit ;;
+esac
+while [ $# -gt 0 ]; do
+  case "$1" in
+  -c) echo "$2" >> "$FAKE_LOG" ;;
+  -o) : > "$2" ;;
+  esac
+  shift
+done
+"""
+
+
+def test_a_second_mpi_takes_the_objects_that_know_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from corewise.mpi import build
+
+    log, fake = tmp_path / "log", tmp_path / "fake"
+    fake.write_text(FAKE_COMPILER)
+    fake.chmod(0o755)
+    for variable, value in {
+        "CXX": str(fake),
+        "FAKE_LOG": str(log),
+        "FAKE_VERSION": "1",
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+    }.items():
+        monkeypatch.setenv(variable, value)
+
+    def rooms(name: str, *, force: bool = False) -> dict[str, int]:
+        """Sources that a build compiles, by their room; those of this build alone are ``own``."""
+        log.write_text("")
+        assert build.build_packing(described(name), force=force).is_file()
+        folders = [Path(line).parent for line in log.read_text().splitlines()]
+        inside = [each.name if each.is_relative_to(build.source_root()) else "own" for each in folders]
+        return {room: inside.count(room) for room in sorted(set(inside))}
+
+    everything = rooms("openmpi")
+    assert set(everything) == {"base", "kernels", "own", "preload"}
+    of_the_mpi = {room: everything[room] for room in ("own", "preload")}
+    assert rooms("mpich") == of_the_mpi
+    assert rooms("mpich") == {}
+    assert rooms("mpich", force=True) == everything
+    monkeypatch.setenv("FAKE_VERSION", "2")
+    assert rooms("mpich") == everything
+    assert not list((tmp_path / "cache").rglob("*.tmp"))
+
+
 def test_cache_that_the_loader_could_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """LD_PRELOAD cannot hold a path with a space or a colon."""
     from corewise.mpi import build

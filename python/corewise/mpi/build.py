@@ -1,7 +1,8 @@
 """Builds the preload library for one MPI and keeps it in a cache.
 
-One source (``src/preload`` and the rooms below it), generated wrappers, one compiler call. The result is
-keyed by everything it was made from: it is rebuilt when corewise, the MPI or the compiler changes, only then.
+One source (``src/preload`` and the rooms below it) and generated wrappers. The result is keyed by everything
+it was made from: it is rebuilt when corewise, the MPI or the compiler changes, only then. Objects of the
+rooms below the preload know no MPI: they are kept, too, and the next MPI's library takes them.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -29,6 +30,8 @@ from corewise.mpi.kinds import ALL
 
 ROOMS = ("base", "trace", "preload")
 PACKING_ROOMS = ("base", "kernels", "preload")
+_PRELOAD = "preload"
+"""The room whose sources include mpi.h."""
 SOURCES = (
     "base/knobs.cpp",
     "base/units.cpp",
@@ -242,7 +245,7 @@ def _cached(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...], force: bool) 
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="corewise-build-") as scratch:
         work = Path(scratch)
-        built = _compile(mpi, work, kind, kind.generate(mpi, work), choice)
+        built = _compile(mpi, work, kind, kind.generate(mpi, work), choice, force)
         staged = target.with_suffix(f".{os.getpid()}.tmp")
         shutil.copy2(built, staged)
         staged.replace(target)
@@ -360,7 +363,7 @@ class _Kind:
 
     def includes(self, header: Path) -> bool:
         """Whether a header is one of this library's: the preload's room has three."""
-        if header.parent.name != "preload" or header.name in _SHARED_HEADERS:
+        if header.parent.name != _PRELOAD or header.name in _SHARED_HEADERS:
             return True
         owner = next((word for word in ("reorder", "packing") if header.name.startswith(word)), "")
         return owner == {_REORDERING.file: "reorder", _PACKING.file: "packing"}.get(self.file, "")
@@ -392,7 +395,7 @@ _PACKING = _Kind(
 
 
 def _compile(
-    mpi: MpiLibrary, work: Path, kind: _Kind, generated: list[Path], choice: tuple[str, ...]
+    mpi: MpiLibrary, work: Path, kind: _Kind, generated: list[Path], choice: tuple[str, ...], force: bool
 ) -> Path:
     root = source_root()
     output = work / kind.file
@@ -402,6 +405,8 @@ def _compile(
     failure = f"building {kind.file} for {mpi.name} {mpi.version} failed"
 
     def compiled(source: Path) -> str:
+        if source not in generated and source.parent.name != _PRELOAD:
+            return str(_kept_object(source, kind, failure, force))
         target = work / f"{source.stem}.o"
         include = [f"-I{root}", f"-I{work}", *mpi.compile_flags]
         _run([*flags, *include, "-c", str(source), "-o", str(target)], failure)
@@ -414,6 +419,23 @@ def _compile(
     link = [f"-Wl,--version-script={work / 'exports.map'}", *objects, "-o", str(output), str(mpi.library)]
     _run([*flags, *link, *mpi.link_flags, "-lpthread"], failure)
     return output
+
+
+def _kept_object(source: Path, kind: _Kind, failure: str, force: bool) -> Path:
+    """The object of a source that knows no MPI; compiled if it is not in the cache."""
+    root = source_root()
+    command = [*compiler(), *FLAGS, *kind.flags]
+    digest = hashlib.sha256("\0".join([*command, _compiler_version(), source.parent.name]).encode())
+    headers = [path for room in kind.rooms if room != _PRELOAD for path in (root / room).glob("*.hpp")]
+    for path in (source, *sorted(headers)):
+        digest.update(path.name.encode() + path.read_bytes())
+    target = cache_root() / "objects" / f"{source.stem}-{digest.hexdigest()[:16]}.o"
+    if force or not target.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staged = target.with_suffix(f".{os.getpid()}.tmp")
+        _run([*command, f"-I{root}", "-c", str(source), "-o", str(staged)], failure)
+        staged.replace(target)
+    return target
 
 
 def _run(command: list[str], failure: str) -> str:
