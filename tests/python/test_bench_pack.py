@@ -578,6 +578,25 @@ def test_a_measured_size_stands_for_its_neighbours() -> None:
     assert rows[0].theirs_us == (2.0,) and rows[0].ours_us == (1.0,)
 
 
+def test_a_table_tells_times_as_it_compares_them() -> None:
+    study = Study(Setting("mpich", MPICH), "grid")
+    case = "grid/8192/8"
+
+    def told(contiguous: float, other: float) -> Launch:
+        uses = [("send", "datatype"), ("receive", "datatype"), ("both", "datatype")]
+        times = {
+            (case, use, way): other for use, way in [*uses, ("pack", "mpi-pack"), ("unpack", "mpi-pack")]
+        }
+        return launch({**times, (case, "send", "contiguous"): contiguous})
+
+    # The processors were half as quick while the library ran.
+    study.plain.append(told(1000.0, 3000.0))
+    study.library.append(told(2000.0, 4000.0))
+    rows = {row.use: row for row in tuning_rows(study)}
+    assert rows["send"].runs == ((0, 8),) and rows["receive"].runs == ()
+    assert (rows["send"].ours_us, rows["send"].theirs_us) == ((2.0,), (3.0,))
+
+
 def test_rounds_in_which_the_cores_moved_apart_are_done_again() -> None:
     def told(*latencies: float) -> Launch:
         return Launch({}, 0.0, latencies)

@@ -348,4 +348,4 @@ def _grid(case: str) -> tuple[int, int]:
 
 
 def _us(measured: Study, case: str, use: str, way: str) -> float:
-    return round(measured.time(case, use, way).median / 1000, 3)
+    return round(measured.beside(case, use, way).median / 1000, 3)
