@@ -25,7 +25,7 @@ exec "$@"
 """
 CLOCK_BLOCK = b"CLOK"
 SKEW_NS = 50e6
-DOZE_NS = 20e6
+DOZE_NS = 200e6
 
 
 def on_two_nodes(name: str, folder: Path, sync: str, *args: str) -> Traced:
@@ -119,16 +119,19 @@ def test_waits_are_as_long_as_the_program_says(name: str, tmp_path: Path) -> Non
     folder.mkdir()
     traced = record(name, 2, program(name, "late"), folder).succeeded()
     assert comparisons(folder, 0) + comparisons(folder, 1) == 0
-    own_ns = dict(
-        zip(("late sender", "late receiver", "barrier"), map(float, traced.out.split()), strict=True)
-    )
-    longest: dict[str, float] = {}
+    kinds = {"late sender": "MPI_Recv", "late receiver": "MPI_Ssend", "barrier": "MPI_Barrier"}
+    own_ns = dict(zip(kinds, map(float, traced.out.split()), strict=True))
+    longest = dict.fromkeys(kinds, 0.0)
     for wait in world_of(folder).waits:
-        if wait.rank == 0 and wait.cause == 1:
-            longest[wait.kind] = max(longest.get(wait.kind, 0.0), wait.longest_ns)
+        # Messages around the ring have waits of their own, as long as the machine makes them.
+        if (wait.rank, wait.cause, wait.procedure) == (0, 1, kinds.get(wait.kind)):
+            longest[wait.kind] = max(longest[wait.kind], wait.longest_ns)
     for kind, ns in own_ns.items():
-        # A rank may lose its core when its message is there already: that is no wait for the other.
-        assert min(ns, DOZE_NS) / 10 <= longest[kind] <= ns * 1.05, kind
+        # A rank may come late itself, or lose its core when its message is there already: that is no wait
+        # for the other.
+        least = DOZE_NS / 10 if ns >= DOZE_NS / 2 else 0.0
+        assert least <= longest[kind] <= ns * 1.05, kind
+    assert sum(ns >= DOZE_NS / 2 for ns in own_ns.values()) > 0
     summary = analyse_waits(folder)
     assert summary.notes == ()
     assert {"MPI_Recv", "MPI_Ssend", "MPI_Barrier"} <= {row.name.split(" in ")[0] for row in summary.sites}

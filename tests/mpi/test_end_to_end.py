@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
     if (rank == i % 2) MPI_Send(data, 100, MPI_BYTE, 1 - rank, i, MPI_COMM_WORLD);
     else MPI_Recv(data, 100, MPI_BYTE, 1 - rank, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
+  PMPI_Barrier(MPI_COMM_WORLD);  // both have done all of it; not recorded
   if (rank == 1 && strcmp(argv[1], "kill") == 0) raise(SIGKILL);
   if (rank == 1 && strcmp(argv[1], "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 3);
   MPI_Barrier(MPI_COMM_WORLD);

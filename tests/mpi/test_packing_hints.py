@@ -296,7 +296,15 @@ def running(name: str, folder: Path, script: str) -> Iterator[subprocess.Popen[s
     command = [*words, "-o", str(folder / "profile"), "--", "/bin/sh", "-c", script]
     env = {**os.environ, **mpi.env, **YIELD_ENV[name], "COREWISE_SHIM_OUT": str(folder / "counts")}
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True) as started:
+    with subprocess.Popen(
+        command,
+        env=env,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        # What runs the tests under nohup leaves it ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+    ) as started:
         yield started
 
 

@@ -60,7 +60,7 @@ def test_a_profiled_program_is_verified(mpi: Mpi, tmp_path: Path) -> None:
 
 
 def test_two_equal_cores_make_no_difference(tmp_path: Path) -> None:
-    """The verdict errs in at most one study of twenty: three in a row would be a fault."""
+    """The verdict errs in at most one study of twenty: six in a row would be a fault."""
     mpi = find_mpi("mpich")
     if len(os.sched_getaffinity(0)) < RANKS:
         pytest.skip("capability: two cores")
@@ -68,7 +68,7 @@ def test_two_equal_cores_make_no_difference(tmp_path: Path) -> None:
     recorded = ["-n", RANKS, "--mpi", mpi.prefix, "-o", profile, "--", ring(mpi), "--rounds", 5]
     assert corewise("run", *recorded).returncode == 0
     place = ["place", profile, "--machine", "host", "--verify", "--rounds", ROUNDS]
-    for _ in range(3):
+    for _ in range(6):
         verified = document(*place)["verified"]
         check(verified, ROUNDS)
         assert all(row["low"] and row["high"] for row in verified["rows"])
@@ -76,7 +76,7 @@ def test_two_equal_cores_make_no_difference(tmp_path: Path) -> None:
         assert (verified["statement"] == NOTHING) == (not told_apart)
         if not told_apart:
             return
-    pytest.fail(f"three studies in a row tell {told_apart} from the default")
+    pytest.fail(f"six studies in a row tell {told_apart} from the default")
 
 
 def test_a_program_on_the_command_line_is_verified(tmp_path: Path) -> None:

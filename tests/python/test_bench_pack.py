@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from installed_tool import assert_one_line_error, corewise
 
@@ -425,6 +425,7 @@ def test_wrong_tunings_are_refused_with_their_field(before: str, after: str, sai
     assert said in str(error.value)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_any_table_is_the_same_after_writing_and_reading(data: st.DataObject) -> None:
     rows = []

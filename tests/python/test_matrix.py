@@ -361,7 +361,8 @@ def test_the_picture_opens_in_a_browser(tmp_path: Path) -> None:
     svg, png = tmp_path / "m.svg", tmp_path / "m.png"
     assert execute(["matrix", str(folder), "--svg", str(svg), "--level", "node"]) == 0
     subprocess.run(
-        ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'b'}",
+        ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+         f"--user-data-dir={tmp_path / 'b'}",
          f"--screenshot={png}", svg.as_uri()],
         check=True, capture_output=True, timeout=600,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corewise import InputError
@@ -234,6 +234,7 @@ sweeps = st.dictionaries(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sweeps)
 def test_every_measured_size_finds_its_winner(sweep: dict[int, dict[Configuration, float]]) -> None:
     rows = tuple(rows_of_sweep("all", "reduce", 8, sweep))

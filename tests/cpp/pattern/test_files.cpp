@@ -1,10 +1,12 @@
 // File formats: exact round trips, and one clear error for everything a reader must refuse.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
 #include <limits>
+#include <string>
 
 #include "pattern/files.hpp"
 
@@ -212,7 +214,7 @@ TEST(PatternFiles, FormatIsToldByItsBeginning) {
 }
 
 TEST(PatternFiles, ReadsFromDisk) {
-  const std::string path = testing::TempDir() + "corewise_pattern_test.csv";
+  const std::string path = testing::TempDir() + "corewise_pattern_test." + std::to_string(getpid()) + ".csv";
   std::ofstream(path) << "from,to,bytes\n0,1,5\n";
   const auto read = cp::from_file(path);
   ASSERT_TRUE(read.ok()) << read.status().message();

@@ -2,6 +2,7 @@
 // rule, invariants of every family over many sizes, and the errors of wrong parameters.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <string>
 
 #include "pattern/generate.hpp"
 #include "pattern/grid.hpp"
@@ -252,7 +254,7 @@ TEST(Generate, TableIsComplete) {
 }
 
 TEST(Generate, ReadsAFile) {
-  const std::string path = testing::TempDir() + "corewise_generate_test.csv";
+  const std::string path = testing::TempDir() + "corewise_generate_test." + std::to_string(getpid()) + ".csv";
   std::ofstream(path) << "from,to,bytes\n0,1,5\n";
   EXPECT_EQ(pairs_of(matrix("file", {{"path", path}})), (Pairs{{{0, 1}, 5}}));
   std::remove(path.c_str());

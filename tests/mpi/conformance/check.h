@@ -37,7 +37,7 @@ static inline _Noreturn void end_job(void) {
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
   fflush(NULL);
-  usleep(500000);  // MPICH's launcher drops what it has not read when a rank aborts
+  sleep(2);  // MPICH's launcher drops what it has not read when a rank aborts
   if (initialized && !finalized) MPI_Abort(MPI_COMM_WORLD, 1);
   _exit(1);
 }

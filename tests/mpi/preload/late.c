@@ -1,4 +1,4 @@
-// Ranks that keep each other waiting for 20 ms: a late sender, a late receiver, a late rank at a barrier. Rank 0
+// Ranks that keep each other waiting for 200 ms: a late sender, a late receiver, a late rank at a barrier. Rank 0
 // prints how long it stood there by its own clock. Before and after, messages around a ring and collectives, so
 // that wrong clocks show. "leave": the last rank goes without MPI_Finalize. SPDX-License-Identifier: BSD-3-Clause
 #include <mpi.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static void doze(void) {
-  const struct timespec pause = {0, 20000000};
+  const struct timespec pause = {0, 200000000};
   nanosleep(&pause, NULL);
 }
 
