@@ -69,8 +69,9 @@ class Choosers {
 };
 
 const Choosers& choosers() {
-  static const Choosers measured(true);
-  static const Choosers unmeasured(false);
+  // Never destroyed: the packing library is used until a program's last function has returned.
+  static const Choosers& measured = *new Choosers(true);
+  static const Choosers& unmeasured = *new Choosers(false);
   return calibrates().load(std::memory_order_relaxed) ? measured : unmeasured;
 }
 

@@ -31,9 +31,9 @@ struct Insert8 {
   static constexpr std::int64_t per = 4;
   template <class At>
   COREWISE_INLINE static __m128d two(const std::byte* from, At at, std::int64_t i) {
-    const auto* low = reinterpret_cast<const double*>(from + at[i]);
-    const auto* high = reinterpret_cast<const double*>(from + at[i + 1]);
-    return _mm_loadh_pd(_mm_load_sd(low), high);
+    // Wherever it lies: _mm_load_sd reads an aligned number.
+    const __m128i low = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + at[i]));
+    return _mm_loadh_pd(_mm_castsi128_pd(low), reinterpret_cast<const double*>(from + at[i + 1]));
   }
   template <class At>
   COREWISE_INLINE static __m256d four(const std::byte* from, At at, std::int64_t i) {

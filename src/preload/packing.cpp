@@ -130,7 +130,7 @@ struct Choice {
 constexpr std::string_view kAlwaysAnd = "always;";  ///< and "rotate=BYTES:FROM"
 
 const Choice& choice() {
-  static const Choice chosen = [] {
+  static const Choice& chosen = *new Choice([] {
     const std::string_view text = knob_text(kPacking);
     if (text == "off") return Choice{Mode::off, {}};
     if (text == "always") return Choice{Mode::always, kernels::PackingCosts{}};
@@ -139,7 +139,7 @@ const Choice& choice() {
         return Choice{Mode::always, turns};
     if (text == "engine") return Choice{Mode::engine, {}};
     return Choice{Mode::costs, kernels::parse_packing_costs(text)};
-  }();
+  }());
   return chosen;
 }
 
@@ -185,14 +185,14 @@ Mode mode() {
 }
 
 const kernels::PackingCosts& costs() {
-  static const kernels::PackingCosts found = [] {
+  static const kernels::PackingCosts& found = *new kernels::PackingCosts([] {
     if (choice().given) return *choice().given;
     try {
       return calibrated();
     } catch (...) {
       return kernels::PackingCosts{};  // no memory to find out: everything is the MPI's
     }
-  }();
+  }());
   return found;
 }
 

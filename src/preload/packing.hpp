@@ -61,6 +61,14 @@ class Guard {
   std::mutex* lock_;
 };
 
+/// A value that is never destroyed: what a program does in its own last functions comes after ours.
+template <class Value>
+union Lasting {
+  Value value;
+  constexpr Lasting() : value() {}
+  ~Lasting() {}
+};
+
 extern std::atomic<bool> active;  ///< between MPI_Init and the end of MPI_Finalize, where the mode is not `off`
 Mode mode();
 

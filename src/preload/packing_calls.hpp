@@ -117,7 +117,14 @@ class Incoming {
 /// A status to look at, whether or not the program wants one.
 class SeenStatus {
  public:
-  explicit SeenStatus(MPI_Status* given) : given_(given == MPI_STATUS_IGNORE ? &own_ : given) {}
+  explicit SeenStatus(MPI_Status* given) : given_(given == MPI_STATUS_IGNORE ? &own_ : given) {
+#ifndef OPEN_MPI
+    // MPICH 5 says success, too, where an error handler of the program has returned: then nothing has come.
+    if (given_ == &own_) return;
+    CW_NEXT(MPI_Status_set_elements)(given_, MPI_BYTE, 0);
+    CW_NEXT(MPI_Status_set_cancelled)(given_, 0);
+#endif
+  }
   MPI_Status* get() const { return given_; }
 
  private:
@@ -156,18 +163,20 @@ int post_send(Next next, const void* buf, Count count, MPI_Datatype datatype, in
               MPI_Request* request) {
   Type* type = packed_type(datatype);
   const OtherSide other = other_side(PackingUse::send, type, datatype, count, dest, tag, comm);
-  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
+  if (type == nullptr || request == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, dest, tag, comm, request);
   Outgoing message(*type, buf, count, dest, other);
   if (!message.ours()) return next(buf, count, datatype, dest, tag, comm, request);
   auto pending = message.kept(const_cast<void*>(buf), count);
   if (pending == nullptr) return next(buf, count, datatype, dest, tag, comm, request);
   const Buffer& packed = pending->packed;
+  *request = MPI_REQUEST_NULL;  // where it fails: see posted
   const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, dest, tag, comm, request);
   return posted_send(code, std::move(pending), *request);
 }
 
-/// A request has been made that lives until it is completed or, if persistent, freed.
+/// A request has been made, unless it is still null (MPICH 5 says success, too, where an error handler of the
+/// program has returned), that lives until it is completed or, if persistent, freed.
 int posted(int code, std::unique_ptr<Pending> pending, bool persistent, MPI_Request request);
 
 template <class Next, class Count>
@@ -175,13 +184,14 @@ int init_send(Next next, const void* buf, Count count, MPI_Datatype datatype, in
               MPI_Request* request) {
   Type* type = packed_type(datatype);
   const OtherSide other = other_side(PackingUse::send, type, datatype, count, dest, tag, comm);
-  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
+  if (type == nullptr || request == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, dest, tag, comm, request);
   Outgoing message(*type, buf, count, dest, other, false);
   if (!message.ours()) return next(buf, count, datatype, dest, tag, comm, request);
   auto pending = message.kept(const_cast<void*>(buf), count);
   if (pending == nullptr) return next(buf, count, datatype, dest, tag, comm, request);
   const Buffer& packed = pending->packed;
+  *request = MPI_REQUEST_NULL;  // where it fails: see posted
   const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, dest, tag, comm, request);
   return posted(code, std::move(pending), true, *request);
 }
@@ -210,13 +220,14 @@ int post_receive(Next next, bool persistent, void* buf, Count count, MPI_Datatyp
                  MPI_Comm comm, MPI_Request* request) {
   Type* type = packed_type(datatype);
   const OtherSide other = other_side(PackingUse::receive, type, datatype, count, source, tag, comm);
-  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
+  if (type == nullptr || request == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, source, tag, comm, request);
   Incoming message(*type, buf, count, source, other);
   if (!message.ours()) return next(buf, count, datatype, source, tag, comm, request);
   auto pending = message.kept();
   if (pending == nullptr) return next(buf, count, datatype, source, tag, comm, request);
   const Buffer& packed = pending->packed;
+  *request = MPI_REQUEST_NULL;  // where it fails: see posted
   const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, source, tag, comm, request);
   return posted(code, std::move(pending), persistent, *request);
 }
@@ -226,7 +237,7 @@ template <class Next, class Count>
 int receive_message(Next next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
                     MPI_Status* status) {
   Type* type = packed_type(datatype);
-  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
+  if (type == nullptr || message == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, message, status);
   Incoming incoming(*type, buf, count, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0, OtherSide::unknown);
   if (!incoming.ours()) return next(buf, count, datatype, message, status);
@@ -241,13 +252,15 @@ template <class Next, class Count>
 int post_receive_message(Next next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
                          MPI_Request* request) {
   Type* type = packed_type(datatype);
-  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
+  if (type == nullptr || request == nullptr || message == nullptr || made_plain(*type, buf, count, datatype))
+      [[likely]]
     return next(buf, count, datatype, message, request);
   Incoming incoming(*type, buf, count, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0, OtherSide::unknown);
   if (!incoming.ours()) return next(buf, count, datatype, message, request);
   auto pending = incoming.kept();
   if (pending == nullptr) return next(buf, count, datatype, message, request);
   const Buffer& packed = pending->packed;
+  *request = MPI_REQUEST_NULL;  // where it fails: see posted
   const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, message, request);
   return posted(code, std::move(pending), false, *request);
 }
@@ -318,7 +331,7 @@ template <class Next, class Count>
 int pack(Next next, const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf, Count outsize,
          Count* position, MPI_Comm comm) {
   Type* type = packed_type(datatype);
-  if (type == nullptr) [[likely]]
+  if (type == nullptr || position == nullptr) [[likely]]
     return next(inbuf, incount, datatype, outbuf, outsize, position, comm);
   if (comm == MPI_COMM_NULL || outbuf == nullptr || !taken(*type, inbuf, incount, PackingUse::pack, 0) ||
       !fits(*position, outsize, bytes_of(*type, incount)))
@@ -333,7 +346,7 @@ template <class Next, class Count>
 int unpack(Next next, const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,
            MPI_Datatype datatype, MPI_Comm comm) {
   Type* type = packed_type(datatype);
-  if (type == nullptr) [[likely]]
+  if (type == nullptr || position == nullptr) [[likely]]
     return next(inbuf, insize, position, outbuf, outcount, datatype, comm);
   if (comm == MPI_COMM_NULL || inbuf == nullptr || !taken(*type, outbuf, outcount, PackingUse::unpack, 0) ||
       !fits(*position, insize, bytes_of(*type, outcount)))

@@ -39,7 +39,8 @@ enum class State : std::uint8_t { off, proving, on };
 
 std::atomic<State> state{State::off};
 std::array<std::atomic<long>, 2> transfers{};
-Handles<Type> types;
+constinit Lasting<Handles<Type>> lasting_types;
+Handles<Type>& types = lasting_types.value;
 
 const Behind& behind() {
   static const Behind found{next<Advance>("opal_generic_simple_pack"), next<Advance>("opal_generic_simple_unpack"),

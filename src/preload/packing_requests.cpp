@@ -22,8 +22,9 @@ namespace {
 
 constexpr std::size_t kBuckets = 4096;
 std::array<Pending*, kBuckets> table{};
-std::vector<Pending*> freed;  ///< by the program, while they were active
-std::mutex lock;              ///< of both; never held while MPI is called
+constinit Lasting<std::vector<Pending*>> lasting_freed;
+std::vector<Pending*>& freed = lasting_freed.value;  ///< by the program, while they were active
+std::mutex lock;                                     ///< of both; never held while MPI is called
 
 Pending*& bucket_of(MPI_Request request) {
   return table[static_cast<std::size_t>((handle_key(request) * 0x9E3779B97F4A7C15ULL) >> 52)];
@@ -100,6 +101,8 @@ void arrive(Pending& pending, const MPI_Status& status) {
 /// leaves no data that the standard speaks of, and a persistent request that it concerns may still be active;
 /// waiting for one that is not gives an empty status, of which nothing is unpacked.
 bool ends(Pending& pending, int code, MPI_Request after, const MPI_Status& status) {
+  // MPICH 5 says success, too, where an error handler of the program has returned.
+  if (after != MPI_REQUEST_NULL && !pending.persistent) return false;
   if (code == MPI_SUCCESS) arrive(pending, status);
   if (after == MPI_REQUEST_NULL) return true;
   if (pending.persistent && code == MPI_SUCCESS) pending.active = pending.unpacked = false;
@@ -298,7 +301,7 @@ void end_requests() {
 }
 
 int start(MPI_Request* request) {
-  if (none_pending()) return CW_NEXT(MPI_Start)(request);
+  if (none_pending() || request == nullptr) return CW_NEXT(MPI_Start)(request);
   test_all_freed();
   Pending* pending = before_start(*request);
   const int code = CW_NEXT(MPI_Start)(request);
@@ -307,7 +310,7 @@ int start(MPI_Request* request) {
 }
 
 int start_all(int count, MPI_Request* requests) {
-  if (none_pending() || count <= 0) return CW_NEXT(MPI_Startall)(count, requests);
+  if (none_pending() || count <= 0 || requests == nullptr) return CW_NEXT(MPI_Startall)(count, requests);
   test_all_freed();
   std::vector<Pending*> started(static_cast<std::size_t>(count));
   std::transform(requests, requests + count, started.begin(), before_start);
@@ -317,7 +320,7 @@ int start_all(int count, MPI_Request* requests) {
 }
 
 int wait(MPI_Request* request, MPI_Status* status) {
-  if (none_pending()) return CW_NEXT(MPI_Wait)(request, status);
+  if (none_pending() || request == nullptr) return CW_NEXT(MPI_Wait)(request, status);
   test_all_freed();
   Claimed entry(1, request);
   if (!entry.any()) return CW_NEXT(MPI_Wait)(request, status);
@@ -328,7 +331,7 @@ int wait(MPI_Request* request, MPI_Status* status) {
 }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
-  if (none_pending()) return CW_NEXT(MPI_Test)(request, flag, status);
+  if (none_pending() || request == nullptr || flag == nullptr) return CW_NEXT(MPI_Test)(request, flag, status);
   test_all_freed();
   Claimed entry(1, request);
   if (!entry.any()) return CW_NEXT(MPI_Test)(request, flag, status);
@@ -339,7 +342,8 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
 }
 
 int wait_any(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-  if (none_pending()) return CW_NEXT(MPI_Waitany)(count, requests, index, status);
+  if (none_pending() || requests == nullptr || index == nullptr)
+    return CW_NEXT(MPI_Waitany)(count, requests, index, status);
   test_all_freed();
   Claimed entries(count, requests);
   if (!entries.any()) return CW_NEXT(MPI_Waitany)(count, requests, index, status);
@@ -350,7 +354,8 @@ int wait_any(int count, MPI_Request* requests, int* index, MPI_Status* status) {
 }
 
 int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
-  if (none_pending()) return CW_NEXT(MPI_Testany)(count, requests, index, flag, status);
+  if (none_pending() || requests == nullptr || index == nullptr || flag == nullptr)
+    return CW_NEXT(MPI_Testany)(count, requests, index, flag, status);
   test_all_freed();
   Claimed entries(count, requests);
   if (!entries.any()) return CW_NEXT(MPI_Testany)(count, requests, index, flag, status);
@@ -362,7 +367,7 @@ int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status
 }
 
 int wait_all(int count, MPI_Request* requests, MPI_Status* statuses) {
-  if (none_pending()) return CW_NEXT(MPI_Waitall)(count, requests, statuses);
+  if (none_pending() || requests == nullptr) return CW_NEXT(MPI_Waitall)(count, requests, statuses);
   test_all_freed();
   Claimed entries(count, requests);
   if (!entries.any()) return CW_NEXT(MPI_Waitall)(count, requests, statuses);
@@ -374,7 +379,8 @@ int wait_all(int count, MPI_Request* requests, MPI_Status* statuses) {
 }
 
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
-  if (none_pending()) return CW_NEXT(MPI_Testall)(count, requests, flag, statuses);
+  if (none_pending() || requests == nullptr || flag == nullptr)
+    return CW_NEXT(MPI_Testall)(count, requests, flag, statuses);
   test_all_freed();
   Claimed entries(count, requests);
   if (!entries.any()) return CW_NEXT(MPI_Testall)(count, requests, flag, statuses);
@@ -391,11 +397,13 @@ namespace {
 /// MPI_Waitsome and MPI_Testsome.
 template <class Next>
 int some(Next next, int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
-  if (none_pending()) return next(count, requests, done, indices, statuses);
+  if (none_pending() || requests == nullptr || done == nullptr || indices == nullptr)
+    return next(count, requests, done, indices, statuses);
   test_all_freed();
   Claimed entries(count, requests);
   if (!entries.any()) return next(count, requests, done, indices, statuses);
   const Statuses own(count, statuses);
+  *done = 0;
   const int code = next(count, requests, done, indices, own.get());
   const bool in_status = is_in_status(code);
   if (code != MPI_SUCCESS && !in_status) return code;
@@ -415,7 +423,7 @@ int test_some(int count, MPI_Request* requests, int* done, int* indices, MPI_Sta
 }
 
 int request_free(MPI_Request* request) {
-  if (none_pending()) return CW_NEXT(MPI_Request_free)(request);
+  if (none_pending() || request == nullptr) return CW_NEXT(MPI_Request_free)(request);
   test_all_freed();
   Pending* pending = claimed(*request);
   if (pending == nullptr) return CW_NEXT(MPI_Request_free)(request);
@@ -435,9 +443,10 @@ int request_free(MPI_Request* request) {
 }
 
 int get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  Pending* pending = none_pending() ? nullptr : find(request);
+  Pending* pending = none_pending() || flag == nullptr ? nullptr : find(request);
   if (pending == nullptr) return CW_NEXT(MPI_Request_get_status)(request, flag, status);
   const OwnStatus own(status);
+  *flag = 0;
   const int code = CW_NEXT(MPI_Request_get_status)(request, flag, own.get());
   if (code == MPI_SUCCESS && *flag != 0) arrive(*pending, *own.get());
   return code;

@@ -91,6 +91,13 @@ def test_one_rank_alone_has_it(name: str, stem: str, with_library: int) -> None:
     assert launched(name, groups) == [f"ok {stem}"]
 
 
+@pytest.mark.parametrize("name", MPI_NAMES[:2])
+def test_null_pointers_are_the_mpis_to_refuse(name: str, tmp_path: Path) -> None:
+    program = packing_runs.library(name).build(tmp_path / "nulls", SOURCES / "nulls.c")
+    for words in ([], packed(name)):
+        assert launched(name, [(1, [*words, str(program)])]) == ["ok nulls"]
+
+
 @pytest.mark.parametrize("name", fortran_runs.NAMES)
 def test_fortran(name: str, tmp_path: Path) -> None:
     fortran_runs.require(name)

@@ -415,6 +415,19 @@ def test_a_tuning_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
         ),
         ("theirs_us = [1.25]", "theirs_us = [0]", "row[3].theirs_us: found [0], allowed: 1 positive numbers"),
         ("[[row]]", "[row", "t.toml: not TOML"),
+        ("theirs_us = [1.25]", f"theirs_us = [1{'0' * 400}]", "row[3].theirs_us: found [1000"),
+        (
+            "bytes = 4096",
+            f"bytes = {2**63}",
+            f"bytes: found {2**63}, allowed: a whole number from 1 to {2**63 - 1}",
+        ),
+        (
+            "runs = [[0, 8], [64, 64]]",
+            f"runs = [[0, {2**63}]]",
+            "row[1].runs: found [[0, 9223372036854775808]]",
+        ),
+        ("[[row]]", f"deep = {'[' * 5000}\n[[row]]", "t.toml: not TOML"),
+        ("[[row]]", f"long = {'1' * 5000}\n[[row]]", "t.toml: not TOML"),
     ],
 )
 def test_wrong_tunings_are_refused_with_their_field(before: str, after: str, said: str) -> None:

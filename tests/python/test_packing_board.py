@@ -85,6 +85,10 @@ def test_where_there_is_no_proc_or_no_memory_there_is_none(
             patch.setattr(os, name, full)
             with board(2) as variables:
                 assert variables == {}
+    with monkeypatch.context() as patch:
+        patch.delattr(os, "memfd_create")  # as some builds of Python are
+        with board(2) as variables:
+            assert variables == {}
     monkeypatch.setattr(packing_board, "_PROC", tmp_path)
     with board(2) as variables:
         assert variables == {}

@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,8 @@ class Host:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.measured, self.said, self.error = 0, list[str](), ""
         self.bundled: list[Path] = []
+        for name in [name for name in os.environ if name.startswith(packing_host._VARIABLES)]:
+            monkeypatch.delenv(name)
         monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         monkeypatch.setattr(packing_host, "host_name", lambda: "a processor")
         monkeypatch.setattr(packing_host, "two_processors", lambda: (0, 1))
@@ -86,6 +89,23 @@ def test_a_bundled_table_serves_its_own_processor_and_mpi_only(host: Host, tmp_p
         save_packing_tuning(tuning, host.bundled[-1])
     assert host.ask() == HostTable("send=4096:64", str(host.bundled[2]))
     assert host.measured == 0 and host.said == []
+
+
+def test_a_bundled_table_is_for_an_mpi_that_nothing_steers(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host.bundled.append(tmp_path / "packing-a.toml")
+    save_packing_tuning(table("a processor", 64), host.bundled[0])
+    monkeypatch.setenv("MPIR_CVAR_CH4_CMA_ENABLE", "0")
+    assert host.ask().knob == "send=4096:8" and host.measured == 1
+
+
+def test_a_table_that_cannot_be_kept_serves_this_run(host: Host) -> None:
+    kept = kept_table(MPICH, "a processor")
+    kept.parent.parent.mkdir(parents=True, exist_ok=True)
+    kept.parent.write_text("a file where a folder should be")
+    assert host.ask() == HostTable("send=4096:8", "")
+    assert host.said[-1].startswith("it could not be kept, and is measured again next time: ")
 
 
 def test_what_cannot_be_measured_is_said_and_timed_in_the_run(

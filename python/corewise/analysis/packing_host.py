@@ -59,10 +59,15 @@ def kept_table(mpi: MpiLibrary, host: str, variables: Mapping[str, str] | None =
     variables : the environment; those that steer the MPI are part of the name. None: this process's.
     """
     chosen = os.environ if variables is None else variables
-    own = sorted(f"{name}={value}" for name, value in chosen.items() if name.startswith(_VARIABLES))
+    own = _of_the_mpi(chosen)
     digest = hashlib.sha256("\0".join([host, str(mpi.library), *own]).encode()).hexdigest()[:12]
     words = re.sub(r"[^A-Za-z0-9.]+", "-", f"{host}-{mpi.name}-{mpi.version}").strip("-").lower()
     return cache_root() / "packing" / f"{words}-{digest}.toml"
+
+
+def _of_the_mpi(variables: Mapping[str, str]) -> list[str]:
+    """Those that steer the MPI, ``NAME=VALUE``."""
+    return sorted(f"{name}={value}" for name, value in variables.items() if name.startswith(_VARIABLES))
 
 
 def bundled_tables() -> Iterator[Path]:
@@ -84,8 +89,9 @@ def host_table(
     variables : what the ranks' environment gets besides this process's.
     """
     host = host_name()
-    kept = kept_table(mpi, host, {**os.environ, **(variables or {})})
-    for path in (kept, *(bundled_tables() if not variables else ())):
+    chosen = {**os.environ, **(variables or {})}
+    kept = kept_table(mpi, host, chosen)
+    for path in (kept, *(() if _of_the_mpi(chosen) else bundled_tables())):
         if found := _table_of(path, host, mpi):
             return found
     if two_processors() is None:
@@ -99,15 +105,22 @@ def host_table(
         measured = tune(
             mpi=str(mpi.launcher), command="corewise run --packing", variables=variables, effort=ONCE
         )
-        # A launcher may serve two libraries, MPICH and the standard ABI's: the table is the program's.
-        tuning = dataclasses.replace(measured, mpi=f"{mpi.name} {mpi.version}")
+    except (InputError, RunError, OSError) as error:
+        say(f"it could not be measured, and is timed in each process instead: {_first_line(error)}")
+        return HostTable(FALLBACK, "")
+    # A launcher may serve two libraries, MPICH and the standard ABI's: the table is the program's.
+    tuning = dataclasses.replace(measured, mpi=f"{mpi.name} {mpi.version}")
+    try:
         kept.parent.mkdir(parents=True, exist_ok=True)
         save_packing_tuning(tuning, kept)
     except (InputError, RunError, OSError) as error:
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        say(f"it could not be measured, and is timed in each process instead: {first}")
-        return HostTable(FALLBACK, "")
+        say(f"it could not be kept, and is measured again next time: {_first_line(error)}")
+        return HostTable(tuning.knob(), "")
     return HostTable(tuning.knob(), str(kept))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def _table_of(path: Path, host: str, mpi: MpiLibrary) -> HostTable | None:

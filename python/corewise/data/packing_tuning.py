@@ -31,6 +31,7 @@ LINES = ("dense", "sparse")
 """How close together data lie, as ``packing_lines`` of ``kernels/packing_cost.hpp`` says it."""
 _HEAD = ("format", "version", "host", "mpi", "who", "when", "command", "rotate", "rotate_from", "row")
 _ROW = ("use", "lines", "bytes", "runs", "measured_runs", "ours_us", "theirs_us")
+_MOST = 2**63 - 1  # what the library reads
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def parse_packing_tuning(text: str, source: str = "") -> PackingTuning:
     """Reads the text of one; `source` begins every message."""
     try:
         document: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
         raise InputError(f"{source}: not TOML: {error}") from None
     _only(source, "", document, _HEAD)
     if document.get("format") != FORMAT:
@@ -235,8 +236,8 @@ def _row(source: str, path: str, table: Mapping[str, Any]) -> PackingRow:
 
 def _whole(source: str, path: str, table: Mapping[str, Any], least: int) -> int:
     value = table.get(path.rsplit(".", 1)[-1])
-    if type(value) is not int or value < least:
-        raise _wrong(source, path, table, f"a whole number from {least}")
+    if type(value) is not int or not least <= value <= _MOST:
+        raise _wrong(source, path, table, f"a whole number from {least} to {_MOST}")
     return value
 
 
@@ -248,7 +249,7 @@ def _pairs(source: str, path: str, table: Mapping[str, Any]) -> tuple[tuple[int,
     for each in pairs:
         good = isinstance(each, list) and len(each) == 2 and all(type(number) is int for number in each)
         low, high = (int(each[0]), int(each[1])) if good else (0, 0)
-        if high < 1 or low > high or low < (found[-1][1] + 1 if found else 0):
+        if not 1 <= high <= _MOST or low > high or low < (found[-1][1] + 1 if found else 0):
             raise _wrong(source, path, table, "rising pairs of whole numbers, [shortest, longest], or none")
         found.append((low, high))
     return tuple(found)
@@ -259,7 +260,7 @@ def _numbers(
 ) -> tuple[float, ...]:
     value = table.get(path.rsplit(".", 1)[-1])
     kinds = (int,) if whole else (int, float)
-    good = isinstance(value, list) and all(type(each) in kinds and 0 < each < float("inf") for each in value)
+    good = isinstance(value, list) and all(type(each) in kinds and 0 < each <= _MOST for each in value)
     if not good or (count is not None and len(value or ()) != count):
         number = "positive whole numbers" if whole else "positive numbers"
         raise _wrong(

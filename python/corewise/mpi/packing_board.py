@@ -48,7 +48,7 @@ def _made(ranks: int) -> int | None:
         return None
     try:
         file = os.memfd_create("corewise-packing")
-    except OSError:
+    except (OSError, AttributeError):  # some builds of Python lack it
         return None
     try:
         # All of its memory is there before a rank touches it: where there is none, that would end the rank.
