@@ -214,11 +214,12 @@ TEST(PatternFiles, FormatIsToldByItsBeginning) {
 }
 
 TEST(PatternFiles, ReadsFromDisk) {
-  const std::string path = testing::TempDir() + "corewise_pattern_test." + std::to_string(getpid()) + ".csv";
+  const std::string name = "corewise_pattern_test-" + std::to_string(getpid());
+  const std::string path = testing::TempDir() + name + ".csv";
   std::ofstream(path) << "from,to,bytes\n0,1,5\n";
   const auto read = cp::from_file(path);
   ASSERT_TRUE(read.ok()) << read.status().message();
-  EXPECT_EQ(read.value().name, "corewise_pattern_test");
+  EXPECT_EQ(read.value().name, name);
   EXPECT_EQ(read.value().ranks, 2);
   std::remove(path.c_str());
   EXPECT_EQ(cp::from_file(path).status().code(), corewise::Code::io);
