@@ -3,7 +3,8 @@
 // number of threads may read while others enter and remove. Memory of outgrown tables is kept until the process
 // ends, because a reader may still look at it: less than the table in use where few types live long. Among many
 // that do, places of removed ones are not free again, and a program that goes on making types fills table after
-// table. SPDX-License-Identifier: BSD-3-Clause
+// table.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>
