@@ -36,7 +36,7 @@ unexport PYTHONHOME PYTHONPATH
 
 .DELETE_ON_ERROR:
 .PHONY: all build package mpi cpp apps demo test format lint clean distclean \
-	lint-python lint-types lint-imports lint-cpp lint-layers lint-inventory
+	lint-python lint-types lint-imports lint-cpp lint-layers lint-folders lint-inventory
 
 all: build apps
 build: package mpi cpp
@@ -46,7 +46,7 @@ mpi: $(MPI_STAMPS)
 # --- set-up -------------------------------------------------------------------------------------------
 
 $(VENV)/bin/python:
-	@$(PYTHON) tools/check_host.py --compiler "$(CXX)"
+	@$(PYTHON) tools/checks/host.py --compiler "$(CXX)"
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.stamp-tools: tools/requirements-dev.txt | $(VENV)/bin/python
@@ -95,7 +95,7 @@ format: $(VENV)/.stamp-tools
 	$(BIN)/ruff format --quiet $(PYTHON_FOLDERS)
 	@$(BIN)/clang-format -i $(CPP_FILES)
 
-lint: lint-python lint-types lint-imports lint-cpp lint-layers lint-inventory
+lint: lint-python lint-types lint-imports lint-cpp lint-layers lint-folders lint-inventory
 
 lint-python: $(VENV)/.stamp-tools
 	$(BIN)/ruff check $(PYTHON_FOLDERS)
@@ -111,10 +111,13 @@ lint-cpp: $(VENV)/.stamp-tools
 	@$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
 
 lint-layers: $(VENV)/bin/python
-	$(BIN)/python tools/check_layers.py
+	$(BIN)/python tools/checks/layers.py
+
+lint-folders: $(VENV)/bin/python
+	$(BIN)/python tools/checks/folders.py
 
 lint-inventory: $(VENV)/.stamp-tools
-	$(BIN)/python tools/check_inventory.py
+	$(BIN)/python tools/checks/inventory.py
 
 clean:
 	rm -rf build

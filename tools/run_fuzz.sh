@@ -9,9 +9,9 @@ cd "$(dirname "$0")/.."
 
 seconds="${1:-20}"
 built=build/fuzz/fuzz_simplify
-sources=(tests/fuzz/fuzz_simplify.cpp src/kernels/datatype.cpp src/kernels/datatype_checked.cpp src/kernels/layout.cpp
-    src/kernels/simplify.cpp src/kernels/simplify_nodes.cpp src/kernels/simplify_period.cpp
-    src/kernels/simplify_runs.cpp)
+sources=(tests/fuzz/fuzz_simplify.cpp src/kernels/packing/layout/datatype.cpp src/kernels/packing/layout/checked.cpp src/kernels/packing/layout/layout.cpp
+    src/kernels/packing/simplification/simplify.cpp src/kernels/packing/simplification/nodes.cpp src/kernels/packing/simplification/period.cpp
+    src/kernels/packing/simplification/runs.cpp)
 
 find_clang() {
     local name

@@ -18,5 +18,5 @@ together=(-q --dist loadfile)
 "$bin/python" -m pytest tests/python "${together[@]}" -n "$jobs" --junitxml "$results/pytest-python.xml" || status=1
 "$bin/python" -m pytest tests/mpi "${together[@]}" -n $((jobs + 1)) --junitxml "$results/pytest-mpi.xml" || status=1
 
-"$bin/python" tools/summarise.py build/results/release || status=1
+"$bin/python" tools/checks/summarise.py build/results/release || status=1
 exit "$status"

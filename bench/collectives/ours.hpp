@@ -11,7 +11,7 @@
 #include "coll/broadcast/table.hpp"
 #include "coll/table.hpp"
 #include "job.hpp"
-#include "kernels/reduce.hpp"
+#include "kernels/reduce/reduce.hpp"
 #include "shm/port.hpp"
 
 namespace corewise::bench {

@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corewise import __version__
-from corewise.analysis.collective_cases import MACHINE, TRIED, Case, Choices, choices, run_cases
 from corewise.analysis.selection import Configuration, rows_of_sweep, winner
 from corewise.data.tuning import (
     COLLECTIVES,
@@ -39,6 +38,7 @@ from corewise.data.tuning import (
     load_tuning,
     save_tuning,
 )
+from corewise.papers.collectives.cases import MACHINE, TRIED, Case, Choices, choices, run_cases
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OUTPUT = ROOT / "tuning" / "collectives-cell.toml"

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "place/multilevel.hpp"
+#include "place/distance/multilevel.hpp"
 
 namespace {
 

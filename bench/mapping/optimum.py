@@ -27,7 +27,7 @@ import numpy as np
 
 from corewise import __version__
 from corewise import _core as core
-from corewise.analysis.certificate import check_certificate
+from corewise.analysis.placement.certificate import check_certificate
 from corewise.data.machines import load_machine
 
 MACHINES = ("cell-be", "cell-blade", "chiplet-2s", "flat", "mesh-6x4", "ps3")

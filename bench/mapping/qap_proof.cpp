@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "distance_instances.hpp"
-#include "place/distance_search.hpp"
+#include "place/distance/search.hpp"
 
 namespace {
 

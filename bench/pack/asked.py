@@ -9,7 +9,7 @@ import argparse
 
 import racing
 
-from corewise.analysis.bench_pack_runs import Setting, settings_of
+from corewise.bench.pack.runs import Setting, settings_of
 from corewise.errors import InputError
 
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/rng.hpp"
-#include "pattern/structure.hpp"
-#include "pattern/superpose.hpp"
+#include "pattern/recogniser/structure.hpp"
+#include "pattern/recogniser/superpose.hpp"
 
 namespace cp = corewise::pattern;
 

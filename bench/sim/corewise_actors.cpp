@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
-#include "sim/network.hpp"
+#include "sim/networks/network.hpp"
 #include "workload.hpp"
 
 namespace {

@@ -21,7 +21,7 @@ import json
 import time
 
 from corewise import __version__, _core
-from corewise.analysis.paper_mapping_data import experiment_on, time_all
+from corewise.papers.mapping.data import experiment_on, time_all
 
 BOUND_S = 60.0
 LOCAL_STORE_ROUNDS = 100

@@ -1,6 +1,6 @@
 // Paper 000's experiments for Python: its tables, and the runs that measure them on the simulated Cell. Every run
 // releases the GIL. SPDX-License-Identifier: BSD-3-Clause
-#include "lab/affinity.hpp"
+#include "lab/affinity/affinity.hpp"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -15,8 +15,8 @@
 #include "bind/arrays.hpp"
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
-#include "lab/affinity_runs.hpp"
-#include "lab/patterns000.hpp"
+#include "lab/affinity/runs.hpp"
+#include "lab/affinity/transfers.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

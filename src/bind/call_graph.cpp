@@ -1,7 +1,7 @@
 // Call graphs and source places for Python: nodes as plain objects in tree order, debug information over sections
 // that Python has read.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "profile/call_graph.hpp"
+#include "profile/call_graph/call_graph.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

@@ -13,9 +13,9 @@
 
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
-#include "lab/collective_run.hpp"
-#include "lab/dma_study.hpp"
-#include "lab/memory_stream.hpp"
+#include "lab/collectives/dma_study.hpp"
+#include "lab/collectives/memory_stream.hpp"
+#include "lab/collectives/run.hpp"
 #include "machine/machine.hpp"
 
 namespace nb = nanobind;

@@ -1,7 +1,7 @@
 // MPI datatypes for Python: constructors, bounds, runs, the stages of simplification, and packing of NumPy bytes.
 // Every item must lie inside the buffer it is packed from; that is checked here, because the core cannot know.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "kernels/datatype.hpp"
+#include "kernels/packing/layout/datatype.hpp"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -18,10 +18,10 @@
 #include "bind/arrays.hpp"
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
-#include "kernels/datatype_checked.hpp"
-#include "kernels/pack.hpp"
-#include "kernels/packing_cost.hpp"
-#include "kernels/simplify.hpp"
+#include "kernels/packing/layout/checked.hpp"
+#include "kernels/packing/plans/cost.hpp"
+#include "kernels/packing/plans/pack.hpp"
+#include "kernels/packing/simplification/simplify.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -11,7 +11,7 @@
 #include "bind/arrays.hpp"
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
-#include "lab/ring_mapping.hpp"
+#include "lab/mapping/ring.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -15,12 +15,12 @@
 #include "bind/arrays.hpp"
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
-#include "pattern/files.hpp"
-#include "pattern/generate.hpp"
-#include "pattern/recognise.hpp"
-#include "pattern/sequence.hpp"
-#include "pattern/structure.hpp"
-#include "pattern/superpose.hpp"
+#include "pattern/files/files.hpp"
+#include "pattern/generators/generate.hpp"
+#include "pattern/recogniser/recognise.hpp"
+#include "pattern/recogniser/sequence.hpp"
+#include "pattern/recogniser/structure.hpp"
+#include "pattern/recogniser/superpose.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

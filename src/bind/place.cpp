@@ -16,7 +16,7 @@
 #include "bind/arrays.hpp"
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
-#include "place/objective.hpp"
+#include "place/links/objective.hpp"
 #include "place/references.hpp"
 #include "place/search.hpp"
 
@@ -210,7 +210,8 @@ void bind_result(nb::module_& module) {
           },
           "Where placements were enumerated: up to 16 optimal ones, one of every set that symmetry makes equal.")
       .def_ro("certificate", &SearchResult::certificate,
-              "JSON text that corewise.analysis.certificate checks; None where none was asked for or possible.")
+              "JSON text that corewise.analysis.placement.certificate checks; None where none was asked for or "
+              "possible.")
       .def_prop_ro(
           "worst",
           [](const SearchResult& result) -> std::optional<std::vector<UnitId>> {

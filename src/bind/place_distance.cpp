@@ -17,7 +17,7 @@
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
 #include "machine/placement.hpp"
-#include "place/distance_search.hpp"
+#include "place/distance/search.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

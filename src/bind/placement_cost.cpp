@@ -1,7 +1,5 @@
 // Contended times for Python: what placements take by flow or by simulation, and the placement that takes least.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "lab/placement_cost.hpp"
-
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -19,7 +17,8 @@
 #include "bind/arrays.hpp"
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
-#include "lab/placement_search.hpp"
+#include "lab/placement/cost.hpp"
+#include "lab/placement/search.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

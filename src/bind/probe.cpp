@@ -14,8 +14,8 @@
 #include "bind/arrays.hpp"
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
-#include "kernels/copy_calibrate.hpp"
-#include "kernels/copy_race.hpp"
+#include "kernels/copy/calibrate.hpp"
+#include "kernels/copy/race.hpp"
 #include "probe/messages.hpp"
 
 namespace nb = nanobind;

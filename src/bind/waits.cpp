@@ -1,6 +1,6 @@
 // Waits of a profile for Python: plain rows, summed per rank, cause, call site and phase.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "profile/waits.hpp"
+#include "profile/waits/waits.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

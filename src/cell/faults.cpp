@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "cell/local_store.hpp"
+#include "cell/spe/local_store.hpp"
 
 namespace corewise::cell {
 namespace {

@@ -1,6 +1,6 @@
 // The table of all parameters, and how a machine file becomes Parameters. Sources: P000, P001, P003 are the papers;
-// "public" is published elsewhere; "inferred" and "assumed" are said as such, with the reason in docs/cell.md.
-// SPDX-License-Identifier: BSD-3-Clause
+// "public" is published elsewhere; "inferred" and "assumed" are said as such, with the reason in
+// docs/simulating/cell.md. SPDX-License-Identifier: BSD-3-Clause
 #include "cell/parameters.hpp"
 
 #include <cmath>

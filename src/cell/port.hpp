@@ -21,7 +21,7 @@
 
 #include "base/status.hpp"
 #include "cell/address.hpp"
-#include "cell/spu.hpp"
+#include "cell/spe/spu.hpp"
 #include "port/capabilities.hpp"
 #include "port/port.hpp"
 

@@ -4,10 +4,10 @@
 #include <bit>
 
 #include "cell/eib.hpp"
-#include "cell/memory.hpp"
-#include "cell/memory_target.hpp"
-#include "cell/mfc.hpp"
-#include "cell/spe.hpp"
+#include "cell/memory/memory.hpp"
+#include "cell/memory/target.hpp"
+#include "cell/spe/mfc.hpp"
+#include "cell/spe/spe.hpp"
 #include "cell/system.hpp"
 
 namespace corewise::cell {

@@ -4,17 +4,17 @@
 
 #include <utility>
 
-#include "cell/atomic.hpp"
 #include "cell/blade.hpp"
 #include "cell/eib.hpp"
-#include "cell/memory.hpp"
-#include "cell/memory_retry.hpp"
-#include "cell/memory_target.hpp"
-#include "cell/ppe.hpp"
-#include "cell/ppu.hpp"
-#include "cell/proxy.hpp"
-#include "cell/reservation.hpp"
-#include "cell/spe.hpp"
+#include "cell/memory/atomic.hpp"
+#include "cell/memory/memory.hpp"
+#include "cell/memory/reservation.hpp"
+#include "cell/memory/retry.hpp"
+#include "cell/memory/target.hpp"
+#include "cell/ppe/ppe.hpp"
+#include "cell/ppe/ppu.hpp"
+#include "cell/spe/proxy.hpp"
+#include "cell/spe/spe.hpp"
 
 namespace corewise::cell {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/status.hpp"
 #include "cell/address.hpp"
 #include "cell/parameters.hpp"
-#include "cell/spu.hpp"
+#include "cell/spe/spu.hpp"
 #include "sim/engine.hpp"
 #include "sim/state.hpp"
 

@@ -19,8 +19,8 @@ inline constexpr std::int64_t kPeer = 20;   ///< the loop over peers: who is nex
 /// With Operation::cycles_per_quadword the only numbers here that are fitted: to paper 001's reduce on 8 SPEs
 /// (table 3, 128 B and 1 MB). Assumed: all of it is the call's, nothing the operands'. A kernel that takes a row of
 /// operands (Operation::combine_row) therefore costs it once, two at a time cost it for each pair. Whoever thinks
-/// the assumption too kind finds what is gained without it in tests/cpp/lab/test_reduce_on_cell.cpp (a user's
-/// operator).
+/// the assumption too kind finds what is gained without it in tests/cpp/lab/collectives/test_reduce_on_cell.cpp (a
+/// user's operator).
 inline constexpr std::int64_t kCombine = 1000;
 inline constexpr std::int64_t kShiftSetUp = 20;  ///< a copy within the local store that shifts bytes
 inline constexpr std::int64_t kShiftQuadword = 3;

@@ -13,7 +13,7 @@
 #include "cell/eib.hpp"
 #include "cell/parameters.hpp"
 #include "cell/port.hpp"
-#include "cell/spu.hpp"
+#include "cell/spe/spu.hpp"
 #include "cell/system.hpp"
 #include "coll/barrier/pairwise_exchange.hpp"
 

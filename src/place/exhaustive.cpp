@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "place/enumeration.hpp"
-#include "place/load_kernels.hpp"
+#include "place/links/load_kernels.hpp"
 
 namespace corewise::place {
 

@@ -17,8 +17,8 @@
 
 #include "machine/placement.hpp"
 #include "place/cost.hpp"
-#include "place/objective.hpp"
-#include "place/symmetry.hpp"
+#include "place/links/objective.hpp"
+#include "place/symmetry/symmetry.hpp"
 
 namespace corewise::place {
 

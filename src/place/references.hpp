@@ -10,7 +10,7 @@
 #include "base/rng.hpp"
 #include "machine/placement.hpp"
 #include "place/cost.hpp"
-#include "place/objective.hpp"
+#include "place/links/objective.hpp"
 
 namespace corewise::place {
 

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "place/branch_and_bound.hpp"
-#include "place/certificate.hpp"
-#include "place/hop_bytes_cost.hpp"
-#include "place/link_load_cost.hpp"
+#include "place/links/branch_and_bound.hpp"
+#include "place/links/certificate.hpp"
+#include "place/links/hop_bytes_cost.hpp"
+#include "place/links/link_load_cost.hpp"
 
 namespace corewise::place {
 

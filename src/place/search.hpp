@@ -16,12 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "place/bounds_cut.hpp"
 #include "place/exhaustive.hpp"
+#include "place/links/cut_bounds.hpp"
+#include "place/links/objective.hpp"
 #include "place/local_search.hpp"
-#include "place/objective.hpp"
 #include "place/references.hpp"
-#include "place/symmetry.hpp"
+#include "place/symmetry/symmetry.hpp"
 
 namespace corewise::place {
 

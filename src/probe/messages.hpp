@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "kernels/copy.hpp"
+#include "kernels/copy/copy.hpp"
 
 namespace corewise::probe {
 

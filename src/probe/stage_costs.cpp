@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/layout.hpp"
+#include "kernels/packing/layout/layout.hpp"
 #include "probe/messages.hpp"
 
 namespace corewise::probe {

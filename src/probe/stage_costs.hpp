@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "base/status.hpp"
-#include "kernels/pack.hpp"
+#include "kernels/packing/plans/pack.hpp"
 
 namespace corewise::probe {
 

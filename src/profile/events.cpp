@@ -10,7 +10,7 @@
 
 #include "profile/communicators.hpp"
 #include "profile/launches.hpp"
-#include "profile/waits.hpp"
+#include "profile/waits/waits.hpp"
 
 namespace corewise::profile {
 namespace {

@@ -20,8 +20,8 @@
 
 #include "base/status.hpp"
 #include "profile/addresses.hpp"
-#include "profile/alignment.hpp"
 #include "profile/profile.hpp"
+#include "profile/waits/alignment.hpp"
 #include "trace/reader.hpp"
 
 namespace corewise::profile {

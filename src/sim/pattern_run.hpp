@@ -10,7 +10,7 @@
 #include "machine/machine.hpp"
 #include "machine/placement.hpp"
 #include "pattern/pattern.hpp"
-#include "sim/network.hpp"
+#include "sim/networks/network.hpp"
 #include "sim/pattern_result.hpp"
 #include "sim/timeline.hpp"
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "../cpp/kernels/layout_reference.hpp"
-#include "kernels/datatype_checked.hpp"
-#include "kernels/simplify.hpp"
+#include "kernels/packing/layout/checked.hpp"
+#include "kernels/packing/simplification/simplify.hpp"
 
 namespace corewise::kernels {
 namespace {

@@ -1,4 +1,4 @@
-"""Debian's MPIs with their Fortran compilers: building tests/mpi/fortran and recording the runs.
+"""Debian's MPIs with their Fortran compilers: building tests/mpi/recording/fortran and recording the runs.
 
 Where gfortran or an MPI's Fortran is not installed, tests that ask for it are skipped: the wheels have none.
 
@@ -23,7 +23,7 @@ from trace_decoder import Trace
 
 from corewise.mpi import build, find
 
-SOURCES = Path(__file__).resolve().parent / "fortran"
+SOURCES = Path(__file__).resolve().parent / "recording" / "fortran"
 NAMES = ("openmpi", "mpich")
 LANGUAGES = ("mpif", "mpi", "f08")
 RANKS = 3

@@ -1,4 +1,4 @@
-"""Building the programs of tests/mpi/functions, and what their traces say of functions, regions and phases.
+"""Building the programs of recording/functions, and what their traces say of functions, regions and phases.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -15,7 +15,7 @@ from trace_decoder import Record, Trace, function_at
 from corewise.mpi import build
 from corewise.mpi.functions import names_of
 
-SOURCES = Path(__file__).resolve().parent / "functions"
+SOURCES = Path(__file__).resolve().parent / "recording" / "functions"
 HOOKS = "-finstrument-functions"
 # -Wl,-rpath: a library lies beside its program.
 FLAGS = ("-D_GNU_SOURCE", "-Wall", f"-I{build.include_folder()}", "-Wl,-rpath,$ORIGIN", "-lpthread")

@@ -178,3 +178,28 @@ def end_session() -> None:
     """Remove what was built."""
     for folder in _folders:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@cache
+def built(name: str) -> tuple[Path, Path]:
+    """The shim and the program for an MPI."""
+    mpi, folder = library(name), engine_program(name).parent
+    shim = mpi.build(
+        folder / f"shim.{name}.so", SOURCES / "shim.c", flags=(*FLAGS, "-shared", "-fPIC", "-ldl")
+    )
+    return shim, mpi.build(folder / f"shim_program.{name}", SOURCES / "shim_program.c", flags=FLAGS)
+
+
+def ran(command: list[str], variables: Mapping[str, str]) -> str:
+    """What a launch printed; it must end well."""
+    done = subprocess.run(
+        command,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=ANSWER_S,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
+    return done.stdout

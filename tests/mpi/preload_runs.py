@@ -1,4 +1,4 @@
-"""Building the programs of tests/mpi/preload and running them with every rank recorded.
+"""Building the programs of tests/mpi/recording and running them with every rank recorded.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -16,11 +16,14 @@ from pathlib import Path
 
 import trace_decoder
 from conftest import Mpi, find_mpi
+from trace_decoder import PROC_NULL, Trace
 
 from corewise.mpi import build, find
 
-SOURCES = Path(__file__).resolve().parent / "preload"
+SOURCES = Path(__file__).resolve().parent / "recording"
 MPI_NAMES = ("openmpi", "mpich")
+KNOWN_CALLS = 5000
+"""Of the program ends.c."""
 ALL_NAMES = (*MPI_NAMES, "mpich_abi")
 # Call sites are return addresses: a tail call would name the caller's caller.
 FLAGS = (
@@ -121,3 +124,17 @@ def record(
     variables = {"LD_PRELOAD": str(preload(name)), "COREWISE_TRACE_DIR": str(folder), **(knobs or {})}
     done = mpi.run(n, command, args, env=env, timeout=timeout, launcher_args=launcher_options(mpi, variables))
     return Traced(done.returncode, done.stdout, done.stderr, folder)
+
+
+def assert_known_calls(trace: Trace) -> None:
+    """All known calls, in order, and both sides of what came before and after."""
+    sends = [r for r in trace.records if r.procedure == "MPI_Send"]
+    assert [(r.role, r.peer, r.bytes) for r in sends] == [("send", PROC_NULL, 4)] * KNOWN_CALLS
+    assert [r.tag for r in sends] == list(range(KNOWN_CALLS))
+    others = [r.procedure for r in trace.records if r.procedure != "MPI_Send"]
+    assert others[:4] == ["MPI_Init", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Barrier"]
+    assert trace.losses() == {}
+
+
+# How rank 1 ends: rank 1's state in its file. The launcher then ends rank 0 in its own way.
+SUDDEN = {"kill": "running", "term": "running", "segv": "running", "_exit": "running", "exit": "running"}

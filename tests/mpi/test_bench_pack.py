@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Mpi, find_mpi
 
-from corewise.analysis.bench_pack import run_bench, tune
-from corewise.analysis.bench_pack_runs import OURS, PLAIN_WAYS, Effort
+from corewise.bench.pack.runs import OURS, PLAIN_WAYS, Effort
+from corewise.bench.pack.study import run_bench, tune
 
 SOURCES = sorted((ROOT / "apps" / "packing").glob("*.cpp"))
 TINY = Effort(1, 0.0, 0, True)

@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 from conftest import ROOT, Mpi, find_mpi
 from installed_tool import corewise, document
-from test_cli_place import brute_force, cost_of
+from place_reference import brute_force, cost_of
 
 MPI_NAMES = ("openmpi", "mpich")
 RANKS, STEPS, EDGE = 8, 50, 16  # of the demo: each rank has a box of 16x16x16 cells

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from conftest import Mpi
 
-from corewise.analysis import explore_host
 from corewise.cli.main import execute
 from corewise.data.machines import load_machine
+from corewise.trials.exploration import host as explore_host
 
 CPUS = sorted(os.sched_getaffinity(0))
 # Every rank writes the cores it may use into a file of its own; the unpinned one may use all.

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Mpi, find_mpi
 
-from corewise.analysis.paper_profiling import study
-from corewise.analysis.paper_profiling_data import PAPER_BYTES, PAPER_EVENTS, PAPER_LARGE, Effort
 from corewise.mpi import elf, find
 from corewise.mpi.programs import build_program
+from corewise.papers.profiling.data import PAPER_BYTES, PAPER_EVENTS, PAPER_LARGE, Effort
+from corewise.papers.profiling.study import study
 
 TINY = Effort(1, 1, (40,), (8,), (4096,), 2)
 

@@ -18,8 +18,8 @@ SOURCES = (
     ROOT / "src/shm/mapping.cpp",
     ROOT / "src/shm/segment.cpp",
     ROOT / "src/pattern/schedule.cpp",
-    ROOT / "src/kernels/reduce.cpp",
-    ROOT / "src/kernels/reduce_tables.cpp",
+    ROOT / "src/kernels/reduce/reduce.cpp",
+    ROOT / "src/kernels/reduce/tables.cpp",
 )
 FLAGS = (f"-I{ROOT / 'src'}", f"-I{ROOT / 'bench/collectives'}", "-pthread")
 

@@ -43,7 +43,7 @@ from corewise.export import FORMATS, export_profile, load_events
 from corewise.export.nesting import BEGIN, END, ENTERS, EXITS, POINT, Mark, nested
 from corewise.export.procedures import base_name, collective_operation, is_blocking_send, region_role
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "export.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "recording" / "export.md"
 PROGRAM = "/opt/none/flow"
 MAPS = f"400000-500000 r-xp 00001000 08:01 42 {PROGRAM}\n"
 INSIDE_ONE_MESSAGE_EACH = {"MpiSend", "MpiIsend", "MpiRecv", "MpiIrecv", "MpiIrecvRequest"}

@@ -20,8 +20,8 @@ import trace_writer as tw
 import typer
 from installed_tool import COREWISE, assert_one_line_error, corewise
 
-from corewise.analysis import host
 from corewise.cli.main import build_app
+from corewise.trials import host
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -308,7 +308,7 @@ def test_every_format_has_a_page() -> None:
 
 
 def test_every_option_of_run_is_explained() -> None:
-    page = (ROOT / "docs" / "run.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "recording" / "run.md").read_text(encoding="utf-8")
     options = set(re.findall(r"^ .*?(--[a-z-]+) ", COMMANDS["run"].split("Options:")[1], re.M))
     assert {"--placement", "--flight-recorder", "--buffer", "--clock", "--mpi"} <= options
     obvious = {"--help", "--json", "--ranks", "--output"}

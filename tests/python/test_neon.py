@@ -21,10 +21,19 @@ import pytest
 ROOT = Path(__file__).parents[2]
 COMPILER = "aarch64-linux-gnu-g++"
 EMULATOR = "qemu-aarch64"
-FLAGS = ("-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{ROOT / 'src'}")
-PARTS = ("copy", "pack", "layout", "simplify", "datatype")
-"""What the names of the room's files begin with that are needed."""
-TESTS = ("test_copy.cpp", "test_copy_tuning.cpp", "test_pack.cpp", "test_pack_choice.cpp")
+FLAGS = (
+    "-std=c++20",
+    "-O1",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-pthread",
+    f"-I{ROOT / 'src'}",
+    f"-I{ROOT / 'tests' / 'cpp'}",
+)
+PARTS = ("copy", "packing")
+"""Folders of the room that are needed."""
+TESTS = ("copy/test_copy.cpp", "copy/test_tuning.cpp", "packing/test_pack.cpp", "packing/test_choice.cpp")
 COPY_KERNELS = (
     *("naive", "read_allocate", "four_stream", "neon", "neon_prefetch", "neon_backward"),
     *("neon_nt", "neon_nt_prefetch", "neon_nt_pages4", "neon_nt_pages16"),
@@ -56,11 +65,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     theirs = [googletest / "src" / name for name in ("gtest-all.cc", "gtest_main.cc")] if googletest else []
     ours = [ROOT / "tests" / "cpp" / "kernels" / name for name in TESTS]
     # What takes longest first.
-    room = [path for part in PARTS for path in sorted((ROOT / "src" / "kernels").glob(f"{part}*.cpp"))]
+    room = [path for part in PARTS for path in sorted((ROOT / "src" / "kernels" / part).rglob("*.cpp"))]
     sources = [*theirs, *ours, *room]
 
     def compiled(source: Path) -> Path:
-        made = folder / f"{source.stem}.o"
+        made = folder / f"{sources.index(source)}.o"
         strict = FLAGS if source not in theirs else (FLAGS[0], "-O0", "-w")
         _run(COMPILER, *strict, *headers, "-c", str(source), "-o", str(made))
         return made

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-import check_clean
-import check_inventory
-import check_layers
+import clean as check_clean
+import inventory as check_inventory
+import layers as check_layers
 import results
 import summarise
 
@@ -407,12 +407,20 @@ def test_ci_calls_every_check() -> None:
         "make -k lint",
         "asan-ubsan",
         "tsan",
-        "check_inventory.py --junit",
-        "check_clean",
+        "checks/inventory.py --junit",
+        "checks/clean.py",
     ):
         assert call in script, call
     lint = subprocess.run(["make", "-n", "lint"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    for call in ("ruff check", "ruff format --check", "mypy", "lint-imports", "clang-format", "check_layers"):
+    for call in (
+        "ruff check",
+        "ruff format --check",
+        "mypy",
+        "lint-imports",
+        "clang-format",
+        "checks/layers",
+        "checks/folders",
+    ):
         assert call in lint, call
 
 

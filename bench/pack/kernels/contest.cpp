@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "floor.hpp"
-#include "kernels/pack.hpp"
+#include "kernels/packing/plans/pack.hpp"
 #include "rounds.hpp"
 
 extern "C" int hand(int packing, char* to, const char* from, long block, long stride, long count);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/pack.hpp"
+#include "kernels/packing/plans/pack.hpp"
 #include "rounds.hpp"
 
 namespace {

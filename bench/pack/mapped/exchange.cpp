@@ -29,7 +29,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/pack.hpp"
+#include "kernels/packing/plans/pack.hpp"
 #include "probe/stage_costs.hpp"
 
 namespace {

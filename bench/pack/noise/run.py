@@ -27,8 +27,8 @@ sys.path.insert(0, str(HERE.parents[1]))
 import racing  # noqa: E402
 from pack.asked import asked  # noqa: E402
 
-from corewise.analysis.bench_pack_rows import rows_of  # noqa: E402
-from corewise.analysis.bench_pack_runs import FULL, Study, build_for, study  # noqa: E402
+from corewise.bench.pack.rows import rows_of  # noqa: E402
+from corewise.bench.pack.runs import FULL, Study, build_for, study  # noqa: E402
 
 LIMIT = 0.95
 """What no ratio may be below, in the table of `corewise bench pack`."""

@@ -24,9 +24,9 @@ sys.path.insert(0, str(HERE.parents[1]))
 import racing  # noqa: E402
 from pack.asked import asked  # noqa: E402
 
-from corewise.analysis.bench_pack_rows import rows_of  # noqa: E402
-from corewise.analysis.bench_pack_runs import Study, build_for  # noqa: E402
-from corewise.analysis.bench_pack_turns import turn_studies  # noqa: E402
+from corewise.bench.pack.rows import rows_of  # noqa: E402
+from corewise.bench.pack.runs import Study, build_for  # noqa: E402
+from corewise.bench.pack.turns import turn_studies  # noqa: E402
 
 
 def rows(rotate: int, measured: Study) -> Iterator[racing.Row]:

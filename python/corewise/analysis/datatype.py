@@ -21,7 +21,7 @@ class DatatypeStage:
     Attributes
     ----------
     name : str
-        ``constructed``, or the pass (src/kernels/simplify_passes.hpp).
+        ``constructed``, or the pass (src/kernels/packing/simplification/passes.hpp).
     layout : str
         A line per node, indented by its level. Offsets and strides in bytes.
     """

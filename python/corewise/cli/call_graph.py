@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from corewise.analysis.call_graph import (
+from corewise.analysis.profile.call_graph import (
     WEIGHTS,
     CallTree,
     MergedGraph,

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from corewise.analysis.diff import compare_profiles
+from corewise.analysis.profile.diff import compare_profiles
 from corewise.cli import console
 from corewise.data.files import check_target, write_text
 from corewise.data.profile import load_profile

@@ -8,8 +8,8 @@ from __future__ import annotations
 import typer
 from rich.table import Table
 
-from corewise.analysis import host
 from corewise.cli import console
+from corewise.trials import host
 
 _HELP = """Say which MPI libraries, capabilities and instruction sets were found, and what is therefore off.
 

@@ -15,13 +15,6 @@ import typer
 from rich.text import Text
 
 from corewise._core import Machine, Pattern
-from corewise.analysis import explore_study as study
-from corewise.analysis.explore import CONFIDENCE, ERROR_RATE, NEAR, Agreement, Exploration, Standing, over
-from corewise.analysis.explore_host import mpi_of
-from corewise.analysis.explore_pick import Pick, pick
-from corewise.analysis.explore_runs import MODELS, SimulatedRuns
-from corewise.analysis.statistical import LEAST_PLACEMENTS
-from corewise.analysis.statistical_file import load_model, save_model
 from corewise.cli import console
 from corewise.data.files import check_target
 from corewise.data.machines import HOST, load_machine
@@ -30,6 +23,21 @@ from corewise.errors import InputError
 from corewise.mpi.apply import recorded_program
 from corewise.plots.explore import check_ending, write_curves
 from corewise.report.layout import Column, FittingTable
+from corewise.trials.exploration import study
+from corewise.trials.exploration.findings import (
+    CONFIDENCE,
+    ERROR_RATE,
+    NEAR,
+    Agreement,
+    Exploration,
+    Standing,
+    over,
+)
+from corewise.trials.exploration.host import mpi_of
+from corewise.trials.exploration.pick import Pick, pick
+from corewise.trials.exploration.runs import MODELS, SimulatedRuns
+from corewise.trials.statistical.file import load_model, save_model
+from corewise.trials.statistical.model import LEAST_PLACEMENTS
 
 _HELP = """Times a pattern, or your program, under all or sampled placements.
 

@@ -15,26 +15,26 @@ import typer
 
 from corewise import CorewiseError, __version__
 from corewise.cli import (
-    bench,
     build_preload,
     call_graph,
     console,
     diff,
     doctor,
-    explain,
     explore,
     export,
     machines,
     matrix,
     pack,
-    paper,
     patterns,
-    place,
     report,
     run,
-    sim,
     waits,
 )
+from corewise.cli.bench import group as bench
+from corewise.cli.explain import command as explain
+from corewise.cli.papers import group as paper
+from corewise.cli.place import command as place
+from corewise.cli.sim import command as sim
 
 COMMANDS = (
     run,

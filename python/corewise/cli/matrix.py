@@ -12,15 +12,22 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from corewise.analysis.matrix import (
+from corewise.analysis.profile.cells import Cells, matrix_cells
+from corewise.analysis.profile.levels import (
+    LEVELS,
+    LevelRow,
+    RankPlaces,
+    level_rows,
+    pair_levels,
+    rank_places,
+)
+from corewise.analysis.profile.matrix import (
     PhysicalComparison,
     TrafficMatrix,
     build_matrix,
     compare_physical,
     heavy_paths,
 )
-from corewise.analysis.matrix_cells import Cells, matrix_cells
-from corewise.analysis.matrix_levels import LEVELS, LevelRow, RankPlaces, level_rows, pair_levels, rank_places
 from corewise.cli import console
 from corewise.data.files import check_target, write_text
 from corewise.data.machines import load_machine

@@ -52,8 +52,8 @@ Example:
 _NAME_HELP = """Names the templates that a pattern file or a profile NAME.cw is made of.
 
 Several superposed templates are told apart, each with its share of the bytes and its degree of match. Ranks
-may be numbered in any way: --save-relabelling writes which rank plays which part. docs/recogniser.md has
-definitions and limits.
+may be numbered in any way: --save-relabelling writes which rank plays which part. docs/placing/recogniser.md
+    has definitions and limits.
 
 \b
 Example:

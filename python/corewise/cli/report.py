@@ -11,8 +11,8 @@ import typer
 from rich.console import RenderableType
 
 from corewise._core import Machine
-from corewise.analysis.placement import PlacementStudy, study_placements
-from corewise.analysis.profile import analyse_profile, placement_scope
+from corewise.analysis.placement.comparison import PlacementStudy, study_placements
+from corewise.analysis.profile.tables import analyse_profile, placement_scope
 from corewise.cli import console
 from corewise.data.files import check_target, write_text
 from corewise.data.machines import load_machine

@@ -16,7 +16,7 @@ from pathlib import Path
 import typer
 
 from corewise import _core
-from corewise.analysis.packing_host import host_table
+from corewise.bench.pack.host import host_table
 from corewise.cli import console
 from corewise.data.export import export_placement
 from corewise.data.machines import load_machine
@@ -59,7 +59,7 @@ Ranks are put where a placement wants them by binding, or by reordering MPI_COMM
   corewise run --reorder best.json -- mpiexec -n 8 --bind-to core ./lbm
 
 \b
-Messages with derived datatypes are packed by corewise where it is quicker than the MPI (docs/packing.md):
+Messages with derived datatypes are packed by corewise where that is quicker (docs/packing/packing.md):
   corewise run -n 8 --packing -- ./lbm
   corewise run -n 8 --packing --packing-tuning host.toml -- ./lbm
 """

@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 from rich.console import RenderableType
 
-from corewise.analysis.waits import WaitRow, WaitsSummary, analyse_waits
+from corewise.analysis.profile.waits import WaitRow, WaitsSummary, analyse_waits
 from corewise.cli import console
 from corewise.errors import InputError
 from corewise.report.layout import Column, FittingTable
@@ -20,7 +20,7 @@ from corewise.report.text import count_text, share_text, time_text
 
 _HELP = """Shows where ranks waited in MPI because another rank was late.
 
-Late senders and receivers, waits at collectives, and how unevenly ranks worked (docs/waits.md).
+Late senders and receivers, waits at collectives, and how unevenly ranks worked (docs/recording/waits.md).
 
 Example: `corewise run -n 8 -- ./lbm`, then `corewise waits lbm.cw --top 5`
 """

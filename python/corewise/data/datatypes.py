@@ -1,7 +1,8 @@
 """Datatypes as text: ``vector(512, 8, 16, double)``, nested as MPI programs nest them.
 
-Owns the grammar (docs/datatypes.md) and the names of predefined types. The core checks the arguments, by
-MPI's rules; an `InputError` names the constructor and the argument, or where in the text something else was
+Owns the grammar (docs/packing/datatypes.md) and the names of predefined types. The core checks the
+arguments, by MPI's rules; an `InputError` names the constructor and the argument, or where in the text
+something else was
 expected. Reading needs no more memory than the text and its ranges, however deep the nest.
 
 SPDX-License-Identifier: BSD-3-Clause

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from corewise.analysis.symbols import find_symbol
+from corewise.data.symbols.addresses import find_symbol
 
 
 def function_name(path: str, offset: int) -> str:

@@ -24,35 +24,20 @@ from pathlib import Path
 from types import ModuleType
 
 from corewise.errors import InputError, RunError
-from corewise.mpi import elf, fortran, fortran_source, packing_wrappers, reorder_wrappers, wrappers
+from corewise.mpi import elf, fortran
 from corewise.mpi.find import MpiLibrary
+from corewise.mpi.generators import fortran as fortran_source
+from corewise.mpi.generators import packing as packing_wrappers
+from corewise.mpi.generators import recording as wrappers
+from corewise.mpi.generators import reordering as reorder_wrappers
 from corewise.mpi.kinds import ALL
 
-ROOMS = ("base", "trace", "preload")
-PACKING_ROOMS = ("base", "kernels", "preload")
 _PRELOAD = "preload"
 """The room whose sources include mpi.h."""
-SOURCES = (
-    "base/knobs.cpp",
-    "base/units.cpp",
-    "trace/codec.cpp",
-    "trace/recorder.cpp",
-    "preload/guard.cpp",
-    "preload/environment.cpp",
-    "preload/process.cpp",
-    "preload/drain.cpp",
-    "preload/comms.cpp",
-    "preload/requests.cpp",
-    "preload/windows.cpp",
-    "preload/events.cpp",
-    "preload/functions.cpp",
-    "preload/functions_filter.cpp",
-    "preload/functions_objects.cpp",
-    "preload/regions.cpp",
-    "preload/clocks.cpp",
-    "preload/special.cpp",
-)
-FORTRAN_SOURCE = "preload/fortran.cpp"  # where the MPI has Fortran
+_SHARED = ("base/knobs.cpp", "base/units.cpp", "preload/guard.cpp", "preload/environment.cpp")
+"""Sources that every library has."""
+_FORTRAN = "fortran.cpp"
+"""A library's source that is compiled where the MPI has Fortran."""
 FLAGS = (
     "-std=c++20",
     "-O2",
@@ -68,33 +53,6 @@ FLAGS = (
     "-Wno-deprecated-declarations",
     "-Wno-cast-function-type",
 )
-REORDER_SOURCES = (
-    "base/knobs.cpp",
-    "base/units.cpp",
-    "preload/guard.cpp",
-    "preload/environment.cpp",
-    "preload/reorder.cpp",
-    "preload/reorder_plan.cpp",
-    "preload/reorder_grid.cpp",
-    "preload/reorder_callbacks.cpp",
-)
-REORDER_FORTRAN_SOURCE = "preload/reorder_fortran.cpp"  # where the MPI has Fortran
-PACKING_SOURCES = (
-    "base/knobs.cpp",
-    "base/units.cpp",
-    "preload/guard.cpp",
-    "preload/packing.cpp",
-    "preload/packing_types.cpp",
-    "preload/packing_envelope.cpp",
-    "preload/packing_buffers.cpp",
-    "preload/packing_engine.cpp",
-    "preload/packing_proof.cpp",
-    "preload/packing_hints.cpp",
-    "preload/packing_requests.cpp",
-    "preload/packing_calls.cpp",
-)
-PACKING_KERNELS = ("datatype", "layout", "simplify", "pack")
-"""Sources of the room ``kernels`` that the packing library has: those whose names begin like this."""
 # Nothing else may be visible: a program would take a preload's copy of a library template for its own.
 EXPORTS = "{ global: MPI_*; mpi_*; corewise_*; __cyg_profile_func_*; local: *; };\n"
 REORDER_EXPORTS = "{ global: MPI*; PMPI*; mpi*; pmpi*; local: *; };\n"
@@ -105,7 +63,7 @@ def source_root() -> Path:
     """Where the C++ rooms are: beside the installed package, or in the checkout."""
     here = Path(__file__).resolve().parents[1]
     for candidate in (here / "_preload_source", here.parents[1] / "src"):
-        if (candidate / "preload" / "process.cpp").is_file():
+        if (candidate / "preload" / "guard.cpp").is_file():
             return candidate
     raise RunError(f"{here}: the preload's sources are missing: reinstall corewise")
 
@@ -278,10 +236,8 @@ def _header(mpi: MpiLibrary) -> str:
 def _fingerprint(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...]) -> str:
     digest = hashlib.sha256()
     root = source_root()
-    headers = [path for room in kind.rooms for path in (root / room).glob("*.hpp") if kind.includes(path)]
-    sources = [*kind.all_sources(), *(root / name for name in filter(None, (kind.fortran_source,)))]
-    for path in sorted([*headers, *sources]):
-        digest.update(path.name.encode() + path.read_bytes())
+    for path in sorted([*kind.headers(), *kind.sources(), *kind.fortran_sources()]):
+        digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     for module in (wrappers, fortran, elf, kind.writer):
         digest.update(Path(str(module.__file__)).read_bytes())
     libraries = [mpi.library.resolve(), *fortran.libraries(mpi)]
@@ -317,7 +273,7 @@ def _generate_recording(mpi: MpiLibrary, work: Path) -> list[Path]:
         return [work / "wrappers.cpp"]
     source = fortran_source.source(entries, fortran.libraries(mpi))
     (work / "fortran_wrappers.cpp").write_text(source)
-    return [work / "wrappers.cpp", work / "fortran_wrappers.cpp", source_root() / FORTRAN_SOURCE]
+    return [work / "wrappers.cpp", work / "fortran_wrappers.cpp", *_RECORDING.fortran_sources()]
 
 
 def _generate_reordering(mpi: MpiLibrary, work: Path) -> list[Path]:
@@ -327,11 +283,7 @@ def _generate_reordering(mpi: MpiLibrary, work: Path) -> list[Path]:
         return [work / "reorder_wrappers.cpp"]
     source = reorder_wrappers.fortran_source(entries, fortran.libraries(mpi))
     (work / "reorder_entries.cpp").write_text(source)
-    return [
-        work / "reorder_wrappers.cpp",
-        work / "reorder_entries.cpp",
-        source_root() / REORDER_FORTRAN_SOURCE,
-    ]
+    return [work / "reorder_wrappers.cpp", work / "reorder_entries.cpp", *_REORDERING.fortran_sources()]
 
 
 def _generate_packing(mpi: MpiLibrary, work: Path) -> list[Path]:
@@ -343,53 +295,66 @@ def _generate_packing(mpi: MpiLibrary, work: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class _Kind:
-    """A library that can be built: its file, its sources, what it exports, what writes the rest of it."""
+    """A library that can be built: its file, its folders, what it exports, what writes the rest of it."""
 
     file: str
-    sources: tuple[str, ...]
-    fortran_source: str
+    folder: str
+    """Its folder in the preload: all sources below are its own."""
     exports: str
     generate: Callable[[MpiLibrary, Path], list[Path]]
     writer: ModuleType
-    rooms: tuple[str, ...] = ROOMS
-    kernels: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+    """More sources than every library has, or folders of them."""
+    below: tuple[str, ...] = ()
+    """Folders of further headers that its sources may include."""
     flags: tuple[str, ...] = ()
 
-    def all_sources(self) -> list[Path]:
+    def sources(self) -> list[Path]:
         """The sources but for those of Fortran and the generated ones."""
         root = source_root()
-        found = [path for name in self.kernels for path in sorted((root / "kernels").glob(f"{name}*.cpp"))]
-        return [*(root / name for name in self.sources), *found]
+        own = [path for path in sorted((root / self.folder).rglob("*.cpp")) if path.name != _FORTRAN]
+        shared = [root / name for name in (*_SHARED, *self.shared)]
+        found = [sorted(path.rglob("*.cpp")) if path.is_dir() else [path] for path in shared]
+        return [*(path for paths in found for path in paths), *own]
 
-    def includes(self, header: Path) -> bool:
-        """Whether a header is one of this library's: the preload's room has three."""
-        if header.parent.name != _PRELOAD or header.name in _SHARED_HEADERS:
-            return True
-        owner = next((word for word in ("reorder", "packing") if header.name.startswith(word)), "")
-        return owner == {_REORDERING.file: "reorder", _PACKING.file: "packing"}.get(self.file, "")
+    def fortran_sources(self) -> list[Path]:
+        """The source for an MPI that has Fortran, if this library has one."""
+        return sorted((source_root() / self.folder).glob(_FORTRAN))
+
+    def headers(self) -> list[Path]:
+        """The headers that its sources may include."""
+        return [*self.headers_below(), *(source_root() / self.folder).rglob("*.hpp")]
+
+    def headers_below(self) -> list[Path]:
+        """Of these, those that the library shares with others."""
+        root = source_root()
+        folders = (root / name for name in ("base", *self.below))
+        return [
+            *(path for folder in folders for path in folder.rglob("*.hpp")),
+            *(root / _PRELOAD).glob("*.hpp"),
+        ]
 
 
-_SHARED_HEADERS = ("environment.hpp", "mpi_api.hpp")
 _RECORDING = _Kind(
-    "libcorewise-preload.so", SOURCES, FORTRAN_SOURCE, EXPORTS, _generate_recording, fortran_source
+    "libcorewise-preload.so",
+    "preload/recording",
+    EXPORTS,
+    _generate_recording,
+    fortran_source,
+    ("trace/codec.cpp", "trace/recorder.cpp"),
+    ("trace",),
 )
 _REORDERING = _Kind(
-    "libcorewise-reorder.so",
-    REORDER_SOURCES,
-    REORDER_FORTRAN_SOURCE,
-    REORDER_EXPORTS,
-    _generate_reordering,
-    reorder_wrappers,
+    "libcorewise-reorder.so", "preload/reordering", REORDER_EXPORTS, _generate_reordering, reorder_wrappers
 )
 _PACKING = _Kind(
     "libcorewise-packing.so",
-    PACKING_SOURCES,
-    "",
+    "preload/packing",
     PACKING_EXPORTS,
     _generate_packing,
     packing_wrappers,
-    PACKING_ROOMS,
-    PACKING_KERNELS,
+    ("kernels/packing",),
+    ("kernels",),
     ("-O3", "-Wl,--no-as-needed"),
 )
 
@@ -399,15 +364,15 @@ def _compile(
 ) -> Path:
     root = source_root()
     output = work / kind.file
-    sources = [*generated, *kind.all_sources()]
+    sources = [*generated, *kind.sources()]
     (work / "exports.map").write_text(kind.exports)
     flags = [*compiler(), *FLAGS, *kind.flags, *choice]
     failure = f"building {kind.file} for {mpi.name} {mpi.version} failed"
 
     def compiled(source: Path) -> str:
-        if source not in generated and source.parent.name != _PRELOAD:
+        if source not in generated and root / _PRELOAD not in source.parents:
             return str(_kept_object(source, kind, failure, force))
-        target = work / f"{source.stem}.o"
+        target = work / f"{sources.index(source)}-{source.stem}.o"
         include = [f"-I{root}", f"-I{work}", *mpi.compile_flags]
         _run([*flags, *include, "-c", str(source), "-o", str(target)], failure)
         return str(target)
@@ -425,10 +390,9 @@ def _kept_object(source: Path, kind: _Kind, failure: str, force: bool) -> Path:
     """The object of a source that knows no MPI; compiled if it is not in the cache."""
     root = source_root()
     command = [*compiler(), *FLAGS, *kind.flags]
-    digest = hashlib.sha256("\0".join([*command, _compiler_version(), source.parent.name]).encode())
-    headers = [path for room in kind.rooms if room != _PRELOAD for path in (root / room).glob("*.hpp")]
-    for path in (source, *sorted(headers)):
-        digest.update(path.name.encode() + path.read_bytes())
+    digest = hashlib.sha256("\0".join([*command, _compiler_version()]).encode())
+    for path in (source, *sorted(kind.headers_below())):
+        digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     target = cache_root() / "objects" / f"{source.stem}-{digest.hexdigest()[:16]}.o"
     if force or not target.is_file():
         target.parent.mkdir(parents=True, exist_ok=True)

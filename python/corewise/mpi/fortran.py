@@ -3,7 +3,7 @@
 Owns the names. An entry is a procedure in one Fortran language (``mpif``: mpif.h and ``use mpi``; ``f08``:
 mpi_f08) that the library exports together with its twin of the profiling interface; compilers spell names in
 several ways, and all spellings of one entry belong to it. What a library exports without a twin cannot be
-forwarded and is no entry. The wrappers themselves are written by `corewise.mpi.fortran_source`.
+forwarded and is no entry. The wrappers themselves are written by `corewise.mpi.generators.fortran`.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -19,8 +19,9 @@ from typing import Any
 
 import pympistandard
 
-from corewise.mpi import elf, wrappers
+from corewise.mpi import elf
 from corewise.mpi.find import MpiLibrary
+from corewise.mpi.generators import recording as wrappers
 
 # Beside the C library: Open MPI's, MPICH's, and MPICH's as Debian names it.
 _LIBRARIES = (

@@ -1,6 +1,7 @@
 """Which functions are recorded: names turned into addresses before the run.
 
-Owns the file that the preload maps (``src/preload/functions_filter.hpp`` has its layout) and what a pattern
+Owns the file that the preload maps (``functions_filter.hpp`` has its layout) and what a
+pattern
 means: a function is recorded if a pattern matches one of its names (or there are none to match), and no
 pattern that starts with ``!`` does. Its names are the symbol, the symbol without a trailing underscore
 (Fortran), the C++ name with and without parameters, and that name's last part. Only programs and libraries

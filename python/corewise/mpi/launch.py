@@ -55,7 +55,7 @@ WRAPPERS = (
 )
 META = "meta.json"
 PACKING_KNOB = "COREWISE_PACKING"
-"""The packing library's variable: off, always, auto, or crossings (``src/kernels/packing_cost.hpp``)."""
+"""The packing library's variable: off, always, auto, or crossings (``packing/plans/cost.hpp``)."""
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that end a run from outside: batch systems, closed terminals, users."""
 
@@ -226,12 +226,12 @@ def _refuse_wrappers(command: Sequence[str]) -> None:
     by_hand = "set LD_PRELOAD to what corewise build-preload prints and COREWISE_TRACE_DIR for the ranks"
     if first in OTHER_LAUNCHERS:
         raise InputError(
-            f"{first}: corewise run starts {LAUNCHERS[0]} and its like only; {by_hand} (docs/run.md)"
+            f"{first}: corewise run starts {LAUNCHERS[0]} and its like; {by_hand} (docs/recording/run.md)"
         )
     if launcher is not None and first in WRAPPERS:
         raise InputError(
             f"{first}: stands before the launcher {launcher}: put it before corewise run instead, or "
-            f"{by_hand} (docs/run.md)"
+            f"{by_hand} (docs/recording/run.md)"
         )
 
 

@@ -3,7 +3,7 @@
 The launcher puts each rank somewhere; the library that `corewise.mpi.build.build_reorder` makes reads in
 MPI_Init where that is and gives the program a world whose rank r sits where a placement wants rank r (paper
 000, section 3: the PPE sees where its threads landed and hands out thread numbers). This module owns the file
-that the library reads (``src/preload/reorder_plan.hpp`` says how), the answer that it leaves in the profile,
+that the library reads (``preload/reordering/plan.hpp`` says how), the answer that it leaves in the profile,
 and the text for programs that reorder themselves with MPI_Comm_split.
 
 SPDX-License-Identifier: BSD-3-Clause

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from corewise.analysis.paper import Figure
+from corewise.analysis.result import Figure
 from corewise.data.files import check_target
 from corewise.errors import InputError
-from corewise.plots.paper_figures import FORMATS, draw
+from corewise.plots.figures import FORMATS, draw
 
 
 def check_picture(path: Path | None) -> None:

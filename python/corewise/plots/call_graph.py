@@ -17,7 +17,7 @@ from html import escape
 from rich.text import Text
 from rich.tree import Tree
 
-from corewise.analysis.call_graph import CallTree, GraphEdge, MergedGraph, TreeNode, Weight
+from corewise.analysis.profile.call_graph import CallTree, GraphEdge, MergedGraph, TreeNode, Weight
 from corewise.plots.call_graph_layout import Placed, Point, layered
 from corewise.plots.picture import number
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from html import escape
 
 from corewise import __version__
-from corewise.analysis.call_graph import CallTree, MergedGraph, TreeNode, Weight
+from corewise.analysis.profile.call_graph import CallTree, MergedGraph, TreeNode, Weight
 from corewise.plots.call_graph import count_text, node_time_text, picture, time_text, tip
 
 _OPEN_LEVELS = 3

@@ -1,7 +1,7 @@
 """Which picture of a run's traffic suits which machine, and the one for meshes (SVG).
 
 Links are as wide and as hot as they were busy, each direction on its side of the line between its stops;
-transfers stand in the list beside. Where the stops lie, `corewise.analysis.layout` says.
+transfers stand in the list beside. Where the stops lie, `corewise.analysis.floor_plan` says.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 
-from corewise.analysis.layout import UNIT_HEIGHT, Point, is_mesh, machine_layout, ring_cycles
+from corewise.analysis.floor_plan import UNIT_HEIGHT, Point, is_mesh, machine_layout, ring_cycles
 from corewise.analysis.simulation import Traffic
 from corewise.plots.picture import (
     LINK_GAP,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from html import escape
 
-from corewise.analysis.layout import UNIT_HEIGHT, UNIT_WIDTH, Point
+from corewise.analysis.floor_plan import UNIT_HEIGHT, UNIT_WIDTH, Point
 from corewise.analysis.simulation import Flow, Traffic
 
 HEAT = ("#dfe3e8", "#9ecae1", "#6baed6", "#3182bd", "#fdae6b", "#f16913", "#cb181d")

@@ -15,7 +15,7 @@ from collections import defaultdict
 from html import escape
 
 from corewise._core import Machine
-from corewise.analysis.layout import Point, ring_cycles
+from corewise.analysis.floor_plan import Point, ring_cycles
 from corewise.analysis.simulation import Flow, Traffic
 from corewise.plots.picture import (
     arrow,

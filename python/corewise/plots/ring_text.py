@@ -13,7 +13,7 @@ from itertools import pairwise
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from corewise.analysis.layout import ring_cycles
+from corewise.analysis.floor_plan import ring_cycles
 from corewise.analysis.simulation import Traffic
 
 _LINK = 5  # columns between two stops

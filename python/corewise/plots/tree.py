@@ -1,6 +1,6 @@
 """A tree of caches and sockets with a run's traffic on its links, as a picture of its own (SVG).
 
-Branches lie as in `corewise.analysis.layout`'s trees; the leaves of one branch stand below each other, so
+Branches lie as in `corewise.analysis.floor_plan`'s trees; the leaves of one branch stand below each other, so
 that a node of many cores stays readable: every leaf has its two links as a stub and their busy shares beside.
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from corewise.analysis.layout import (
+from corewise.analysis.floor_plan import (
     UNIT_HEIGHT,
     UNIT_WIDTH,
     Point,

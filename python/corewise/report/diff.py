@@ -11,7 +11,7 @@ from dataclasses import asdict
 from rich.console import RenderableType
 from rich.text import Text
 
-from corewise.analysis.diff import Change, DiffRow, ProfileDiff
+from corewise.analysis.profile.diff import Change, DiffRow, ProfileDiff
 from corewise.report.layout import Column, FittingTable, Hanging
 from corewise.report.text import bytes_text, count_text, time_text
 

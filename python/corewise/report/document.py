@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from corewise._core import Match
-from corewise.analysis.placement import PlacementStudy
-from corewise.analysis.profile import ProfileAnalysis
+from corewise.analysis.placement.comparison import PlacementStudy
+from corewise.analysis.profile.tables import ProfileAnalysis
 
 
 def call_rows(analysis: ProfileAnalysis, top: int) -> list[dict[str, object]]:

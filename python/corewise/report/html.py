@@ -14,9 +14,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from corewise import __version__
-from corewise.analysis.links import link_loads
-from corewise.analysis.placement import PlacementStudy
-from corewise.analysis.profile import ProfileAnalysis, matrix_blocks
+from corewise.analysis.placement.comparison import PlacementStudy
+from corewise.analysis.placement.links import link_loads
+from corewise.analysis.profile.tables import ProfileAnalysis, matrix_blocks
 from corewise.report import svg
 from corewise.report.text import bytes_text, count_text, library_text, share_text, size_range_text, time_text
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rich.console import RenderableType
 from rich.text import Text
 
-from corewise.analysis.matrix import PhysicalComparison, TrafficMatrix
-from corewise.analysis.matrix_levels import LEVELS, LevelRow
+from corewise.analysis.profile.levels import LEVELS, LevelRow
+from corewise.analysis.profile.matrix import PhysicalComparison, TrafficMatrix
 from corewise.report.layout import Column, FittingTable
 from corewise.report.text import bytes_text, count_text, share_text, time_text
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corewise._core import Machine
-from corewise.analysis.layout import UNIT_HEIGHT, UNIT_WIDTH, Point, machine_layout
-from corewise.analysis.links import LinkLoads
+from corewise.analysis.floor_plan import UNIT_HEIGHT, UNIT_WIDTH, Point, machine_layout
+from corewise.analysis.placement.links import LinkLoads
 from corewise.report.text import bytes_text, time_text
 
 LEVELS = 9

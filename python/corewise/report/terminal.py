@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from corewise.analysis.placement import PlacementStudy
-from corewise.analysis.profile import CallRow, ProfileAnalysis, RankRow, SectionRow
+from corewise.analysis.placement.comparison import PlacementStudy
+from corewise.analysis.profile.tables import CallRow, ProfileAnalysis, RankRow, SectionRow
 from corewise.report.layout import Column, FittingTable, Hanging
 from corewise.report.text import (
     bytes_text,

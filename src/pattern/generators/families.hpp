@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "pattern/generate.hpp"
+#include "pattern/generators/generate.hpp"
 #include "pattern/grid.hpp"
 #include "pattern/schedule.hpp"
 

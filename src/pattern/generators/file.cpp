@@ -1,6 +1,6 @@
 // A pattern from a file, so that whatever takes a generator also takes a user's own matrix.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pattern/files.hpp"
+#include "pattern/files/files.hpp"
 #include "pattern/generators/families.hpp"
 
 namespace corewise::pattern::generators {

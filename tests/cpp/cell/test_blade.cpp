@@ -8,8 +8,8 @@
 
 #include "base/rng.hpp"
 #include "cell/blade.hpp"
-#include "cell/memory_target.hpp"
-#include "cell/ppu.hpp"
+#include "cell/memory/target.hpp"
+#include "cell/ppe/ppu.hpp"
 #include "cell/system.hpp"
 
 namespace corewise::cell {

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "cell/mfc.hpp"
-#include "cell/spe.hpp"
-#include "lab/affinity.hpp"
-#include "lab/affinity_runs.hpp"
+#include "cell/spe/mfc.hpp"
+#include "cell/spe/spe.hpp"
+#include "lab/affinity/affinity.hpp"
+#include "lab/affinity/runs.hpp"
+#include "lab/affinity/transfers.hpp"
 #include "lab/cell_pattern.hpp"
-#include "lab/patterns000.hpp"
-#include "pattern/generate.hpp"
+#include "pattern/generators/generate.hpp"
 
 namespace corewise::lab {
 namespace {

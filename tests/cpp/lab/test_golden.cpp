@@ -12,7 +12,7 @@
 
 #include "cell/eib.hpp"
 #include "cell/system.hpp"
-#include "lab/affinity_runs.hpp"
+#include "lab/affinity/runs.hpp"
 
 namespace corewise::lab {
 namespace {

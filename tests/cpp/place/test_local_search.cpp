@@ -8,7 +8,7 @@
 
 #include "machines.hpp"
 #include "place/exhaustive.hpp"
-#include "place/link_load_cost.hpp"
+#include "place/links/link_load_cost.hpp"
 #include "place/local_search.hpp"
 #include "place/references.hpp"
 

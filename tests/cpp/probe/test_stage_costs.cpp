@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/layout.hpp"
+#include "kernels/packing/layout/layout.hpp"
 #include "probe/messages.hpp"
 #include "probe/stage_costs.hpp"
 

@@ -1,6 +1,6 @@
 // Pattern runs: phases apart by dependence and by barrier, repetitions, results that add up.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "network_fixtures.hpp"
+#include "sim/networks/network_fixtures.hpp"
 #include "sim/pattern_run.hpp"
 
 namespace corewise::sim {

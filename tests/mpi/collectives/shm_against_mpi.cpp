@@ -18,7 +18,7 @@
 #include "coll/barrier/table.hpp"
 #include "coll/broadcast/table.hpp"
 #include "job.hpp"
-#include "kernels/reduce.hpp"
+#include "kernels/reduce/reduce.hpp"
 
 namespace corewise {
 namespace {

@@ -1,0 +1,328 @@
+"""What the placement of a pattern on a machine costs: the best, and what it is compared with.
+
+Owns the reference rows (best, identity, random, worst; named and given ones where asked), the price that each
+of several patterns pays for sharing one placement, and which link and phase is named as the bottleneck. The
+searches are in `placement_search`. Deterministic: the same patterns, machine and seed give the same study,
+unless a clock is handed in. Prints nothing.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from corewise._core import Bottleneck, Evaluation, Machine, Pattern
+from corewise.analysis.placement.search import OBJECTIVES, Costs, Settings, search_placements
+from corewise.analysis.placement.starts import named_starts
+from corewise.errors import InputError, bad_field
+
+__all__ = [
+    "OBJECTIVES",
+    "PlacementRow",
+    "PlacementStudy",
+    "Price",
+    "Settings",
+    "study_placements",
+    "weights_of",
+]
+
+
+@dataclass(frozen=True)
+class PlacementRow:
+    """One placement and what it costs.
+
+    Attributes
+    ----------
+    which : str
+        ``best``, ``identity``, ``random`` (the median one), ``worst``, ``given`` or the name of a named one.
+    unit_of_rank : tuple of int
+        Unit of rank r at [r].
+    bottleneck_ns : float
+        Time of the busiest link, summed over phases and (weighted) over patterns, in ns.
+    bottleneck_bytes : float
+        Load of the busiest link of the phase that takes longest, in bytes.
+    bottleneck_link : str or None
+        That link's name; None where no link carries anything.
+    bottleneck_phase : str
+        That phase's name.
+    hop_bytes : int
+        Sum over all messages of bytes times hops.
+    cost : float
+        By the study's objective, in its unit.
+    ratio : float
+        Cost over the best one's.
+    """
+
+    which: str
+    unit_of_rank: tuple[int, ...]
+    bottleneck_ns: float
+    bottleneck_bytes: float
+    bottleneck_link: str | None
+    bottleneck_phase: str
+    hop_bytes: int
+    cost: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Price:
+    """What one of several patterns pays for the placement that they share.
+
+    Attributes
+    ----------
+    pattern : str
+    weight : float
+    own_cost : float
+        Of the placement that is best for this pattern alone.
+    own_proven : bool
+        Whether that one is proven.
+    shared_cost : float
+        Of the shared placement, for this pattern.
+    identity_cost : float
+        Of rank order.
+    price : float
+        Shared over own cost; 1 is no loss.
+    own_unit_of_rank : tuple of int
+        The placement that is best for this pattern alone.
+    """
+
+    pattern: str
+    weight: float
+    own_cost: float
+    own_proven: bool
+    shared_cost: float
+    identity_cost: float
+    price: float
+    own_unit_of_rank: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class PlacementStudy:
+    """The rows, and how far they can be trusted.
+
+    Attributes
+    ----------
+    machine : Machine
+    patterns : tuple of Pattern
+        That share the placement, mostly one.
+    weights : tuple of float
+    objective, unit : str
+        What was minimised, and in what its cost is.
+    rows : tuple of PlacementRow
+        The best first.
+    prices : tuple of Price
+        One per pattern where several share the placement, else none.
+    proven_optimal, worst_proven : bool
+    method, statement : str
+        How it was searched, and what that proves.
+    symmetry_order : int
+        Of the machine's links.
+    bound, gap : float or None
+        No placement costs less than `bound`; cost of the best over it, less 1. None where no bound is known.
+    optimal : tuple of tuple of int
+        Placements as good as the best, where they are known; the best among them.
+    certificate : str or None
+        The proof as JSON, where asked for.
+    """
+
+    machine: Machine
+    patterns: tuple[Pattern, ...]
+    weights: tuple[float, ...]
+    objective: str
+    unit: str
+    rows: tuple[PlacementRow, ...]
+    prices: tuple[Price, ...]
+    proven_optimal: bool
+    worst_proven: bool
+    method: str
+    statement: str
+    symmetry_order: int
+    bound: float | None
+    gap: float | None
+    optimal: tuple[tuple[int, ...], ...]
+    certificate: str | None
+
+    @property
+    def pattern(self) -> Pattern:
+        """The only pattern, or the first."""
+        return self.patterns[0]
+
+    @property
+    def best(self) -> PlacementRow:
+        """The row of the best placement."""
+        return self.rows[0]
+
+    def row(self, which: str) -> PlacementRow:
+        """The row of that name."""
+        return next(row for row in self.rows if row.which == which)
+
+
+def study_placements(
+    pattern: Pattern | Sequence[Pattern],
+    machine: Machine,
+    objective: str = "bottleneck",
+    seed: int = 1,
+    source: str = "",
+    *,
+    weights: Sequence[float] | None = None,
+    settings: Settings | None = None,
+    named: bool = False,
+    given: Sequence[int] | None = None,
+) -> PlacementStudy:
+    """Searches the best placement and evaluates what it is compared with.
+
+    Parameters
+    ----------
+    pattern : Pattern or sequence of Pattern
+        Who sends how much to whom; phases run one after another. Several share one placement: its cost is the
+        sum of theirs, each times its weight.
+    machine : Machine
+        Where the ranks go; it needs at least as many units.
+    objective : str
+        One of `OBJECTIVES`.
+    seed : int
+        Of the local search and of the random placements.
+    source : str
+        Names the pattern's origin in errors.
+    weights : sequence of float, optional
+        One per pattern; 1 without.
+    settings : Settings, optional
+        How to search; its objective and seed give way to the two above.
+    named : bool
+        Also a row for every named placement.
+    given : sequence of int, optional
+        A placement that gets a row too.
+    """
+    patterns = (pattern,) if isinstance(pattern, Pattern) else tuple(pattern)
+    settings = (settings or Settings()).with_(objective=objective, seed=seed)
+    _check(patterns, machine, source)
+    costs = Costs(machine, patterns, weights_of(patterns, weights), settings)
+    starts = named_starts(machine, patterns)
+    found = search_placements(costs, starts)
+    identity = list(machine.identity_placement(patterns[0].ranks))
+    candidates = {
+        "best": found.unit_of_rank,
+        "identity": identity,
+        "random": costs.median_random(),
+        "worst": found.worst or identity,
+    }
+    if given is not None:
+        candidates["given"] = list(given)
+    if named:
+        candidates |= {name: units for name, units in starts.items() if name not in candidates}
+    if found.worst is None:
+        costs.of_all(list(candidates.values()))
+        candidates["worst"] = costs.worst_seen()
+    least = costs.of(found.unit_of_rank)
+    rows = tuple(_row(which, units, costs, least) for which, units in candidates.items())
+    return PlacementStudy(
+        machine=machine,
+        patterns=patterns,
+        weights=costs.weights,
+        objective=objective,
+        unit=costs.unit,
+        rows=rows,
+        prices=_prices(costs, found.unit_of_rank, identity) if len(patterns) > 1 else (),
+        proven_optimal=found.proven_optimal,
+        worst_proven=found.worst_proven,
+        method=found.method,
+        statement=found.statement,
+        symmetry_order=costs.searcher.symmetry_order,
+        bound=found.bound,
+        gap=least / found.bound - 1 if found.bound else None,
+        optimal=tuple(tuple(units) for units in found.optimal),
+        certificate=found.certificate,
+    )
+
+
+def _check(patterns: Sequence[Pattern], machine: Machine, source: str) -> None:
+    for each in patterns:
+        if each.ranks > len(machine.units):
+            allowed = f"at most {len(machine.units)}, the units of '{machine.name}'"
+            raise bad_field(source or each.name, "ranks", each.ranks, allowed)
+        if each.ranks != patterns[0].ranks:
+            allowed = f"{patterns[0].ranks}, the ranks of '{patterns[0].name}' that shares the placement"
+            raise bad_field(source or each.name, "ranks", each.ranks, allowed)
+
+
+def weights_of(patterns: Sequence[Pattern], weights: Sequence[float] | None) -> tuple[float, ...]:
+    """A weight for every pattern: those given, in the order of the patterns, then 1."""
+    given = tuple(float(weight) for weight in weights or ())
+    if len(given) > len(patterns):
+        raise InputError(
+            f"field 'weight': found {len(given)}, allowed: at most {len(patterns)}, one per pattern in their "
+            "order"
+        )
+    for weight in given:
+        if not 0 < weight < 1e6:
+            raise InputError(f"field 'weight': found {weight:g}, allowed: above 0 and below 1e6")
+    return given + (1.0,) * (len(patterns) - len(given))
+
+
+def _prices(costs: Costs, shared: Sequence[int], identity: Sequence[int]) -> tuple[Price, ...]:
+    alone = [costs.alone(index) for index in range(len(costs.patterns))]
+    return tuple(
+        _price(each, weight, shared, identity) for each, weight in zip(alone, costs.weights, strict=True)
+    )
+
+
+def _price(alone: Costs, weight: float, shared: Sequence[int], identity: Sequence[int]) -> Price:
+    found = search_placements(alone, {**named_starts(alone.machine, alone.patterns), "shared": list(shared)})
+    own, here = alone.of(found.unit_of_rank), alone.of(shared)
+    return Price(
+        pattern=alone.patterns[0].name,
+        weight=weight,
+        own_cost=own,
+        own_proven=found.proven_optimal,
+        shared_cost=here,
+        identity_cost=alone.of(identity),
+        price=_ratio(here, own),
+        own_unit_of_rank=tuple(found.unit_of_rank),
+    )
+
+
+def _ratio(cost: float, least: float) -> float:
+    # Nothing to carry: every placement is as good as the best.
+    return cost / least if least > 0 else 1.0
+
+
+def _row(which: str, units: Sequence[int], costs: Costs, least: float) -> PlacementRow:
+    evaluations = [costs.searcher.evaluate(pattern, list(units)) for pattern in costs.patterns]
+    phase, busiest = _longest_phase(costs, evaluations)
+    links = costs.machine.links
+    cost = costs.of(units)
+    return PlacementRow(
+        which=which,
+        unit_of_rank=tuple(units),
+        bottleneck_ns=costs.weighted([each.bottleneck_ns for each in evaluations]),
+        bottleneck_bytes=busiest.bytes if busiest else 0.0,
+        bottleneck_link=links[busiest.link].name if busiest and busiest.link >= 0 else None,
+        bottleneck_phase=phase,
+        hop_bytes=sum(each.hop_bytes for each in evaluations),
+        cost=cost,
+        ratio=_ratio(cost, least),
+    )
+
+
+def _longest_phase(costs: Costs, evaluations: Sequence[Evaluation]) -> tuple[str, Bottleneck | None]:
+    phases = [
+        (phase.name, found)
+        for pattern, evaluation in zip(costs.patterns, evaluations, strict=True)
+        for phase, found in zip(pattern.phases, evaluation.phases, strict=True)
+    ]
+    if not phases:
+        return "", None
+    index = max(range(len(phases)), key=lambda at: (phases[at][1].time_ns, -at))
+    return phases[index]
+
+
+def names_of(machine: Machine, units: Sequence[int]) -> list[str]:
+    """Names of units."""
+    return [machine.units[unit].name for unit in units]
+
+
+def rank_of_unit(units: Sequence[int]) -> Mapping[int, int]:
+    """Rank on every used unit."""
+    return {unit: rank for rank, unit in enumerate(units)}

@@ -1,0 +1,292 @@
+"""One front for every placement search: which objective is minimised, by which search, under which clock.
+
+Owns `Costs`, what a placement of one or several patterns costs by an objective, and `search_placements`,
+which hands the work to the core's searches: link loads (``bottleneck``, ``hop-bytes``) to `Searcher`,
+contended times (``flow``, ``simulated``) to `search_by_time`, weighted distance (``distance``) to
+`search_distance`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corewise import _core
+from corewise._core import Machine, Pattern, Searcher
+from corewise.errors import InputError
+
+OBJECTIVES = ("bottleneck", "flow", "simulated", "hop-bytes", "distance")
+TIMES = ("flow", "simulated")
+METHODS = ("auto", "exhaustive", "branch-and-bound", "multilevel", "local")
+RANDOM_SAMPLES = 999
+"""An odd number, so that the median is one placement that can be shown."""
+RANDOM_TIMES = 49
+"""The same where every sample is a simulation."""
+MOST_TIMED = {"flow": 50_000, "simulated": 1_000}
+"""Placements that a search times without being asked for more: a flow takes 0.1 ms, a simulation several."""
+MOST_ENUMERATED = 1_000_000
+"""The same where the user asks for a method; with ``--time`` a clock ends it before."""
+UNITS = {"bottleneck": "ns", "flow": "ns", "simulated": "ns", "hop-bytes": "B hops", "distance": "B ns"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to search.
+
+    Attributes
+    ----------
+    objective : str
+        One of `OBJECTIVES`.
+    method : str
+        One of `METHODS`; not every objective has every one.
+    seed : int
+    should_stop : callable or None
+        Asked now and then; True ends the search with what it has. A clock, where the user wants one.
+    certify : bool
+        Make a certificate.
+    """
+
+    objective: str = "bottleneck"
+    method: str = "auto"
+    seed: int = 1
+    should_stop: Callable[[], bool] | None = None
+    certify: bool = False
+
+    def with_(self, **changes: Any) -> Settings:
+        """The same with other values."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found; see `corewise.analysis.placement.comparison.PlacementStudy`."""
+
+    unit_of_rank: list[int]
+    proven_optimal: bool
+    method: str
+    statement: str
+    optimal: list[list[int]]
+    worst: list[int] | None = None
+    worst_proven: bool = False
+    bound: float | None = None
+    certificate: str | None = None
+
+
+class Costs:
+    """What placements cost by one objective: the weighted sum over the patterns that share the placement."""
+
+    def __init__(
+        self, machine: Machine, patterns: Sequence[Pattern], weights: Sequence[float], settings: Settings
+    ) -> None:
+        if settings.objective not in OBJECTIVES:
+            raise InputError(f"objective '{settings.objective}' is unknown, allowed: {', '.join(OBJECTIVES)}")
+        if settings.method not in METHODS:
+            raise InputError(f"method '{settings.method}' is unknown, allowed: {', '.join(METHODS)}")
+        self.machine = machine
+        self.patterns = tuple(patterns)
+        self.weights = tuple(weights)
+        self.settings = settings
+        self.searcher = Searcher(machine)
+        self.unit = UNITS[settings.objective]
+        self._known: dict[tuple[int, ...], float] = {}
+
+    @cached_property
+    def distances(self) -> NDArray[np.float64]:
+        """Of the machine's units in ns, without the rounding of sums: a proof wants whole multiples."""
+        return np.round(_core.machine_distances(self.machine), 6)
+
+    def alone(self, index: int) -> Costs:
+        """The same for one of the patterns, unweighted."""
+        settings = replace(self.settings, certify=False)
+        return Costs(self.machine, [self.patterns[index]], [1.0], settings)
+
+    def weighted(self, values: Sequence[float]) -> float:
+        """Sum over the patterns."""
+        return float(sum(weight * value for weight, value in zip(self.weights, values, strict=True)))
+
+    def of(self, unit_of_rank: Sequence[int]) -> float:
+        """Cost of one placement."""
+        return self.of_all([unit_of_rank])[0]
+
+    def of_all(self, placements: Sequence[Sequence[int]]) -> list[float]:
+        """Costs of several placements."""
+        keys = [tuple(int(unit) for unit in units) for units in placements]
+        fresh = [key for key in dict.fromkeys(keys) if key not in self._known]
+        self._known |= dict(zip(fresh, self._evaluate(fresh), strict=True))
+        return [self._known[key] for key in keys]
+
+    def _evaluate(self, placements: Sequence[tuple[int, ...]]) -> list[float]:
+        objective = self.settings.objective
+        if not placements:
+            return []
+        if objective in TIMES:
+            table = np.array(placements, np.int32)
+            times = _core.contended_times(
+                self.machine, list(self.patterns), table, model=objective, weights=list(self.weights)
+            )
+            return [float(time) for time in times]
+        if objective == "distance":
+            return [self._distance(units) for units in placements]
+        return [self._link_load(units) for units in placements]
+
+    def _link_load(self, units: Sequence[int]) -> float:
+        found = [self.searcher.evaluate(pattern, list(units)) for pattern in self.patterns]
+        if self.settings.objective == "bottleneck":
+            return self.weighted([each.bottleneck_ns for each in found])
+        return self.weighted([each.hop_bytes for each in found])
+
+    def _distance(self, units: Sequence[int]) -> float:
+        return self.weighted(
+            [_core.weighted_distance(self.distances, pattern, list(units)) for pattern in self.patterns]
+        )
+
+    def worst_seen(self) -> list[int]:
+        """Of all placements asked about so far the one that costs most."""
+        return list(max(self._known.items(), key=lambda each: (each[1], each[0]))[0])
+
+    def median_random(self) -> list[int]:
+        """Of many random placements the one of median cost."""
+        samples = RANDOM_TIMES if self.settings.objective in TIMES else RANDOM_SAMPLES
+        ranks = self.patterns[0].ranks
+        drawn = [
+            [int(unit) for unit in row]
+            for row in self.searcher.random_placements(ranks, samples, self.settings.seed)
+        ]
+        costs = self.of_all(drawn)
+        order = sorted(range(samples), key=lambda at: (costs[at], drawn[at]))
+        return drawn[order[samples // 2]]
+
+
+def search_placements(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
+    """The placement that costs least.
+
+    Parameters
+    ----------
+    costs : Costs
+        With the settings of the search.
+    starts : name -> unit of rank r at [r]
+        Placements to begin from besides the search's own.
+    """
+    objective = costs.settings.objective
+    if objective in TIMES:
+        return _by_time(costs, starts)
+    if objective == "distance":
+        return _by_distance(costs)
+    return _by_link_load(costs, starts)
+
+
+def _refuse_method(costs: Costs, allowed: Sequence[str]) -> None:
+    settings = costs.settings
+    if settings.method not in allowed:
+        raise InputError(
+            f"method '{settings.method}': found with objective {settings.objective}, "
+            f"allowed: {', '.join(allowed)}"
+        )
+    if settings.certify and settings.objective != "bottleneck":
+        raise InputError(
+            f"certificate: found with objective {settings.objective}, allowed: objective bottleneck"
+        )
+
+
+def _by_link_load(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
+    settings = costs.settings
+    _refuse_method(costs, ("auto", "exhaustive", "branch-and-bound", "local"))
+    linear = settings.objective == "hop-bytes"
+    found = costs.searcher.search(
+        [_together(costs)] if linear else list(costs.patterns),
+        weights=None if linear else list(costs.weights),
+        objective=settings.objective,
+        method=settings.method,
+        seed=settings.seed,
+        should_stop=settings.should_stop,
+        find_worst=True,
+        starts=[list(units) for units in starts.values()],
+        certify=settings.certify,
+    )
+    if settings.method == "exhaustive" and found.method != "exhaustive":
+        raise InputError(
+            f"method 'exhaustive': found too many placements of {costs.patterns[0].ranks} ranks on "
+            f"'{costs.machine.name}' to look at each, allowed: auto, branch-and-bound, local"
+        )
+    return Found(
+        unit_of_rank=list(found.unit_of_rank),
+        proven_optimal=found.proven_optimal,
+        method=found.method,
+        statement=found.statement,
+        optimal=[list(units) for units in found.optimal] or [list(found.unit_of_rank)],
+        worst=list(found.worst) if found.worst else None,
+        worst_proven=found.worst_proven,
+        bound=found.bound_ns or None,
+        certificate=found.certificate,
+    )
+
+
+def _by_time(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
+    settings = costs.settings
+    _refuse_method(costs, ("auto", "exhaustive", "local"))
+    found = _core.search_by_time(
+        costs.machine,
+        list(costs.patterns),
+        weights=list(costs.weights),
+        model=settings.objective,
+        method=settings.method,
+        seed=settings.seed,
+        evaluations=MOST_TIMED[settings.objective] if settings.method == "auto" else MOST_ENUMERATED,
+        starts=[(name, list(units)) for name, units in starts.items()],
+        should_stop=settings.should_stop,
+    )
+    method = "exhaustive" if found.proven_optimal else "local"
+    return Found(
+        unit_of_rank=list(found.unit_of_rank),
+        proven_optimal=found.proven_optimal,
+        method=method,
+        statement=found.statement,
+        optimal=[list(units) for units in found.optimal],
+        worst=list(found.worst) if found.worst else None,
+        worst_proven=found.worst is not None and found.proven_optimal,
+        bound=found.time_ns if found.proven_optimal else None,
+    )
+
+
+def _by_distance(costs: Costs) -> Found:
+    settings = costs.settings
+    _refuse_method(costs, ("auto", "branch-and-bound", "multilevel", "local"))
+    try:
+        found = _core.search_distance(
+            costs.distances,
+            _together(costs),
+            seed=settings.seed,
+            should_stop=settings.should_stop,
+            method=settings.method,
+        )
+    except InputError as error:
+        raise InputError(f"method '{settings.method}' on machine '{costs.machine.name}': {error}") from None
+    return Found(
+        unit_of_rank=list(found.unit_of_rank),
+        proven_optimal=found.proven_optimal,
+        method=found.method,
+        statement=found.statement,
+        optimal=[list(found.unit_of_rank)],
+        bound=found.bound or None,
+    )
+
+
+def _together(costs: Costs) -> Pattern:
+    """The weighted sum of the patterns, for objectives that are linear in bytes."""
+    if len(costs.patterns) == 1:
+        return costs.patterns[0]
+    if any(weight != int(weight) for weight in costs.weights):
+        objective = costs.settings.objective
+        raise InputError(
+            f"field 'weight': found a fraction with objective {objective}, allowed: whole numbers"
+        )
+    matrices = [pattern.matrix() for pattern in costs.patterns]
+    total = sum(int(weight) * matrix for weight, matrix in zip(costs.weights, matrices, strict=True))
+    return Pattern.from_dense("together", np.asarray(total, np.uint64))

@@ -1,0 +1,4 @@
+"""A profile as tables: calls, matrices, waits, call graphs, differences.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""

@@ -1,0 +1,4 @@
+"""`corewise bench copy`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""

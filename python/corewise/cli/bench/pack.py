@@ -1,0 +1,136 @@
+"""`corewise bench pack`: what it costs to send data that do not lie side by side, by every way.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+
+import typer
+from rich.text import Text
+
+from corewise.analysis.result import built_commit
+from corewise.bench.pack.host import host_table
+from corewise.bench.pack.runs import SETS, Setting
+from corewise.bench.pack.study import ALL, BenchResult, parts_of, run_bench, tune
+from corewise.bench.pack.views import bench_figures, bench_tables, noise_text
+from corewise.cli import console
+from corewise.cli.papers.show import fitted
+from corewise.data.files import check_target
+from corewise.data.packing_tuning import PackingTuning, save_packing_tuning
+from corewise.errors import InputError
+from corewise.plots.bench_pack import check_picture, write_pictures
+
+_HELP = """What packing costs (paper 004, section 4), measured on this host between two ranks.
+
+Sends strided elements, and what applications send, as MPI datatypes, by MPI_Pack, by the paper's three
+loops and by a loop of today; and the unmodified program with the packing library (corewise run --packing).
+MPICH with and without copies from process to process (CMA). Launches during which others took more than 3 %
+of the processors are repeated, at most twice. With --tune: measures what the library should pack, and
+writes that to a file.
+
+\b
+Example:
+  corewise bench pack --quick
+  corewise bench pack --mpi mpich --set paper -o plot.svg
+  corewise bench pack --mpi openmpi --tune packing-openmpi.toml
+"""
+_MPI = typer.Option("both", "--mpi", help="openmpi, mpich, both, a prefix, or a launcher.")
+_SET = typer.Option(ALL, "--set", help=f"What is measured: {', '.join(SETS)} or {ALL}.")
+_QUICK = typer.Option(False, "--quick", help="Fewer rounds and cases: a minute instead of many.")
+_ROUNDS = typer.Option(None, "--rounds", min=1, max=100, help="Launches without and with the library, each.")
+_TUNE = typer.Option(None, "--tune", metavar="FILE", help="Measure a tuning of one MPI and write it to FILE.")
+_OUT = typer.Option(None, "-o", "--out", metavar="FILE", help="Draw figures 1.A to 2.C, as .svg or .png.")
+_AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
+
+
+def register(group: typer.Typer) -> None:
+    """Adds `pack` to the group `bench`."""
+    group.command("pack", help=_HELP)(bench_pack)
+
+
+def bench_pack(
+    mpi: str = _MPI,
+    which: str = _SET,
+    quick: bool = _QUICK,
+    rounds: int | None = _ROUNDS,
+    tuning: Path | None = _TUNE,
+    out: Path | None = _OUT,
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Measures packing, or a tuning of it."""
+    parts = parts_of(which)
+    if tuning is not None:
+        if out is not None:
+            raise InputError("-o: found with --tune, allowed: one of them, a tuning has no figures")
+        _tune(mpi, quick, tuning, as_json)
+        return
+    check_picture(out)
+    if out is not None and "paper" not in parts:
+        raise InputError(
+            f"-o: found with --set {which}, allowed: --set paper or {ALL}, the others have no figures"
+        )
+    with console.progress_bar("measuring packing") as advance:
+        result = run_bench(
+            mpi=mpi, parts=parts, quick=quick, rounds=rounds, knob_of=_host_knob, progress=advance
+        )
+    figures = list(bench_figures(result))
+    written = write_pictures(figures, out) if out is not None else []
+    if as_json:
+        _show_json(result, written)
+        return
+    console.show(Text(f"bench pack on {result.machine}", style="bold"))
+    for table in bench_tables(result):
+        console.show("", fitted(table))
+    for path in written:
+        console.note(f"{path} written")
+
+
+def _host_knob(setting: Setting) -> str:
+    """What `corewise run --packing` gives."""
+    return host_table(setting.mpi, lambda text: console.note(f"corewise: {text}"), setting.variables).knob
+
+
+def _show_json(result: BenchResult, written: list[Path]) -> None:
+    console.show_json(
+        "bench pack",
+        result.machine,
+        [row.to_json() for row in result.rows],
+        commit=built_commit(),
+        claims=[asdict(claim) for claim in result.claims],
+        goals=[{**asdict(goal), "within_reach": goal.within_reach} for goal in result.goals],
+        foreign=result.loudest,
+        noise=noise_text(result),
+        files=[str(path) for path in written],
+    )
+
+
+def _tune(mpi: str, quick: bool, target: Path, as_json: bool) -> None:
+    check_target(target)
+    words = [
+        "corewise",
+        "bench",
+        "pack",
+        "--mpi",
+        mpi,
+        *(["--quick"] if quick else []),
+        "--tune",
+        str(target),
+    ]
+    with console.progress_bar("tuning packing") as advance:
+        tuning = tune(mpi=mpi, quick=quick, command=shlex.join(words), progress=advance)
+    save_packing_tuning(tuning, target)
+    _show_tuning(tuning, target, as_json)
+
+
+def _show_tuning(tuning: PackingTuning, target: Path, as_json: bool) -> None:
+    if as_json:
+        rows = [asdict(row) for row in tuning.rows]
+        console.show_json(
+            "bench pack", tuning.host, rows, commit=built_commit(), mpi=tuning.mpi, knob=tuning.knob()
+        )
+        return
+    console.show(f"{target}: what is packed with {tuning.mpi} on {tuning.host}", "", tuning.knob())

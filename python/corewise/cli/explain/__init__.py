@@ -1,0 +1,4 @@
+"""`corewise explain`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""

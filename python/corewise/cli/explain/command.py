@@ -1,0 +1,142 @@
+"""`corewise explain`: why a choice is made, from the data that it is made by.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from corewise.cli import console
+from corewise.cli.explain import datatype as explain_datatype
+from corewise.data.sizes import size_bytes
+from corewise.data.tuning import SELECTIONS, Choice, Selection, Tuning, TuningRow, tuning_for
+from corewise.errors import bad_field
+from corewise.plots.heatmap import bytes_text
+
+_HELP = """Says why a choice is made: the row of data that decides, what won, what lost and by how much.
+Of an MPI datatype: what it is in memory, and how it is packed.
+
+Every command prints a table, or one JSON object with --json.
+
+\b
+Example:
+  corewise explain collective broadcast --ranks 16 --bytes 128
+  corewise explain datatype "vector(512, 8, 16, double)"
+"""
+_COLLECTIVE_HELP = """The algorithm that is chosen for a collective, and those that lost.
+
+Reads the bundled tuning of the machine, or a tuning file.
+
+\b
+Example:
+  corewise explain collective broadcast --ranks 16 --bytes 128
+  corewise explain collective reduce --ranks 8 --bytes "64 KiB" --selection paper --json
+"""
+_RANKS = typer.Option(..., "--ranks", "-n", min=1, help="How many ranks take part.")
+_BYTES = typer.Option("0", "--bytes", "-b", metavar="BYTES", help='Of one rank\'s operand: 128 or "64 KiB".')
+_MACHINE = typer.Option("cell-blade", "--machine", "-m", metavar="NAME|FILE", help="Whose tuning to read.")
+_SELECTION = typer.Option(
+    "all", "--selection", metavar="SET", help="all: every algorithm; paper: those of paper 001 alone."
+)
+_AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `explain` and what it explains."""
+    group = typer.Typer(
+        name="explain",
+        help=_HELP,
+        no_args_is_help=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    group.callback()(_group)
+    group.command("collective", help=_COLLECTIVE_HELP)(collective)
+    group.command("datatype", help=explain_datatype.HELP)(explain_datatype.datatype)
+    app.add_typer(group)
+
+
+def _group() -> None:
+    """Without a command of its own: a typer group of one command would else be that command."""
+
+
+def collective(
+    name: str = typer.Argument(..., metavar="COLLECTIVE", help="barrier, broadcast, reduce, ..."),
+    ranks: int = _RANKS,
+    size: str = _BYTES,
+    machine: str = _MACHINE,
+    selection: str = _SELECTION,
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Explains the choice for one call."""
+    if selection not in SELECTIONS:
+        raise bad_field("", "selection", f"'{selection}'", " or ".join(SELECTIONS))
+    chosen: Selection = "paper" if selection == "paper" else "all"
+    at_bytes = size_bytes(size, "bytes")
+    tuning = tuning_for(machine)
+    row = tuning.find(name, ranks, at_bytes, chosen)
+    if as_json:
+        console.show_json("explain collective", tuning.machine, _rows(row, at_bytes), **_more(tuning, row))
+    else:
+        _show(tuning, row, at_bytes)
+
+
+def _places(row: TuningRow) -> list[Choice]:
+    return [row.won, *row.lost]
+
+
+def _show(tuning: Tuning, row: TuningRow, at_bytes: int) -> None:
+    at = row.measured_for(at_bytes)
+    head = Text(f"{row.collective}, {row.ranks} ranks, {bytes_text(at_bytes)}", style="bold")
+    head.append(f" on {tuning.machine}: {row.won.name}", style="none")
+    console.show(head)
+    console.show(
+        f"the row for {_range(row)}; measured at {bytes_text(row.measured_bytes[at])}, of set {row.set}", ""
+    )
+    table = Table("", "algorithm", "us", "times the winner's")
+    for place, each in enumerate(_places(row)):
+        time = each.latency_us[at]
+        factor = "" if place == 0 else f"{time / row.won.latency_us[at]:.2f}"
+        table.add_row("won" if place == 0 else "lost", each.name, f"{time:.4g}", factor)
+    console.show(table)
+    console.show(f"{tuning.description}; {tuning.who}, {tuning.when}: {tuning.command}")
+
+
+def _range(row: TuningRow) -> str:
+    if row.bytes_to is None:
+        return f"{bytes_text(row.bytes_from)} and more" if row.bytes_from else "any size"
+    return f"{row.bytes_from} to {row.bytes_to} B"
+
+
+def _rows(row: TuningRow, at_bytes: int) -> list[dict[str, object]]:
+    at = row.measured_for(at_bytes)
+    best = row.won.latency_us[at]
+    return [
+        {
+            "won": place == 0,
+            "algorithm": each.algorithm,
+            "parameters": dict(each.parameters),
+            "latency_us": each.latency_us[at],
+            "ratio": each.latency_us[at] / best,
+        }
+        for place, each in enumerate(_places(row))
+    ]
+
+
+def _more(tuning: Tuning, row: TuningRow) -> dict[str, object]:
+    return {
+        "collective": row.collective,
+        "ranks": row.ranks,
+        "set": row.set,
+        "bytes_from": row.bytes_from,
+        "bytes_to": row.bytes_to,
+        "measured_bytes": list(row.measured_bytes),
+        "port": tuning.port,
+        "description": tuning.description,
+        "who": tuning.who,
+        "when": tuning.when,
+        "command": tuning.command,
+    }

@@ -1,0 +1,4 @@
+"""`corewise paper`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""

@@ -1,0 +1,71 @@
+"""What the `corewise paper` commands share: the options, and how a result is shown and written.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+from rich.text import Text
+
+from corewise.analysis.result import PaperResult, Table
+from corewise.cli import console
+from corewise.errors import InputError
+from corewise.plots.figures import FORMATS, write_figures
+from corewise.report.layout import Column, FittingTable
+
+OUT = typer.Option(
+    None, "--out", "-o", metavar="DIR", help=f"Write the figures there, as {' and '.join(FORMATS)}."
+)
+QUICK = typer.Option(False, "--quick", help="Fewer repetitions and trials: seconds instead of minutes.")
+AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
+
+
+def check_folder(folder: Path | None) -> None:
+    """Refuses a target that cannot be a folder before the long work, and makes the folder."""
+    if folder is None:
+        return
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: found a file, allowed: a folder to write figures to")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def show_result(result: PaperResult, folder: Path | None, as_json: bool) -> None:
+    """Writes the figures where a folder is given, then prints the tables or the JSON object."""
+    written = write_figures(result.figures, folder) if folder is not None else []
+    if as_json:
+        document = result.to_json()
+        more = {
+            key: value for key, value in document.items() if key not in ("name", "version", "machine", "rows")
+        }
+        console.show_json(
+            result.name,
+            result.machine,
+            document["rows"],  # type: ignore[arg-type]
+            **more,
+            files=[str(path) for path in written],
+        )
+        return
+    console.show(Text(f"{result.name} on {result.machine}", style="bold"))
+    for table in result.tables:
+        console.show("", fitted(table))
+    if written:
+        console.show("", f"{len(written)} figures written to {folder}")
+
+
+def fitted(table: Table) -> FittingTable:
+    """A table of the analysis as one that fits the terminal."""
+    columns = [
+        Column(
+            name,
+            [row[index] for row in table.rows],
+            right=index > 0,
+            # Deviations in brackets go before anything else does.
+            narrow=[row[index].split(" (")[0] for row in table.rows] if index > 0 else None,
+            wrap=index == 0,
+        )
+        for index, name in enumerate(table.columns)
+    ]
+    return FittingTable(columns, title=table.title, remark=table.note)

@@ -1,0 +1,4 @@
+"""`corewise place`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""

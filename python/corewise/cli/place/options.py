@@ -1,0 +1,239 @@
+"""The options of `corewise place`: their texts, and what of them fits together.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+from typer.core import TyperCommand
+
+from corewise._core import Machine
+from corewise.analysis.placement.search import METHODS, OBJECTIVES
+from corewise.data.export import FORMS, RANK_FILE_FORM, is_rank_file
+from corewise.data.files import check_target, read_text
+from corewise.data.machines import HOST
+from corewise.data.patterns import is_profile
+from corewise.data.placement import load_placement
+from corewise.errors import InputError
+
+HELP = """Finds the placement of ranks on a machine's units that communicates fastest.
+
+Takes a pattern (.json, .csv, .mtx) or a profile NAME.cw. Compares the best placement with rank order
+(identity), the median of random ones, and the worst, and says whether the best is proven or what a search
+found. Several patterns share one placement: the best compromise, and its price per pattern.
+
+\b
+Example:
+  corewise patterns make ring ranks=8 -o ring.json
+  corewise place ring.json --machine cell-be -o best.json
+  corewise place ring.json --machine cell-be --placement overlap --explain
+  corewise place ring.json tree.json --weight 2 --weight 1 --machine cell-be
+  corewise place ring.json --machine cell-be --objective simulated --verify
+or on this host, for a program recorded with corewise run:
+  corewise place NAME.cw --machine host --verify
+  $(corewise place NAME.cw --machine host --export mpich) ./program
+"""
+SPLIT = {"split": "c", "split-fortran": "fortran", "split-python": "python"}
+"""Exports that are code for the program and no launcher arguments: the form, and its language."""
+
+SOURCES = typer.Argument(..., metavar="PATTERN_OR_PROFILE", help="Pattern files or NAME.cw directories.")
+MACHINE = typer.Option(
+    ..., "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text."
+)
+WEIGHT = typer.Option(
+    [], "--weight", "-w", help="How much a pattern counts, in the order of the patterns (1)."
+)
+OBJECTIVE = typer.Option(OBJECTIVES[0], "--objective", help=f"What to minimise: {', '.join(OBJECTIVES)}.")
+METHOD = typer.Option(METHODS[0], "--method", help=f"How to search: {', '.join(METHODS)}.")
+TIME = typer.Option(
+    None,
+    "--time",
+    metavar="SECONDS",
+    min=0.001,
+    help="End the search then, with the proven bound and the gap.",
+)
+SEED = typer.Option(1, "--seed", min=0, max=2**64 - 1, help="Of the search and of the random placements.")
+SUMMED = typer.Option(False, "--summed", help="Take all phases as one.")
+NAMED = typer.Option(False, "--named", help="A row for every named placement too.")
+PLACEMENT = typer.Option(
+    None,
+    "--placement",
+    metavar="FILE|NAME|LIST",
+    help="A row for this placement too; --explain is then about it. LIST: units of rank 0,1,...",
+)
+EXPLAIN = typer.Option(
+    False,
+    "--explain",
+    help="Say why: busiest links and their messages, rules of thumb, the best single swap.",
+)
+VERIFY = typer.Option(
+    False,
+    "--verify",
+    help="Run default, best, next bests and random interleaved (here, or simulated); gain with its interval.",
+)
+APPLY = typer.Option(False, "--apply", help="Only time the rows of the table under the profiled program.")
+ROUNDS = typer.Option(None, "--rounds", min=2, help="With --verify or --apply: runs of each placement (9).")
+MPI = typer.Option(None, "--mpi", help="With -- PROGRAM: openmpi, mpich, a prefix, or a launcher.")
+OUTPUT = typer.Option(None, "--output", "-o", metavar="FILE", help="Write the best placement as JSON.")
+EXPORT = typer.Option(
+    None,
+    "--export",
+    metavar="FORM",
+    help=f"Print the launcher's part of a command line: {', '.join(FORMS)}; or code: {', '.join(SPLIT)}.",
+)
+EXPORT_FILE = typer.Option(
+    None, "--export-file", metavar="FILE", help="Where openmpi-rankfile writes its file (rankfile)."
+)
+CERTIFICATE = typer.Option(None, "--certificate", metavar="FILE", help="Write the proof, to be checked.")
+CHECK = typer.Option(None, "--check", metavar="FILE", help="Only check such a proof, without the search.")
+AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
+
+
+class WithProgram(TyperCommand):
+    """A command that takes a program behind ``--``, which its variadic argument would swallow."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Keeps what stands behind ``--`` in ``ctx.meta``."""
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta["program"] = tuple(args[at + 1 :])
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What is to be timed: ``--verify``, ``--apply`` and what belongs to them."""
+
+    verify: bool
+    apply: bool
+    rounds: int | None
+    mpi: str | None
+    program: tuple[str, ...]
+
+
+def check_runs(wanted: Runs, sources: Sequence[Path], machine_reference: str) -> None:
+    """Refuses what does not fit together."""
+    if wanted.rounds is not None and not (wanted.verify or wanted.apply):
+        raise InputError(f"--rounds {wanted.rounds}: found alone, allowed: only with --apply or --verify")
+    if wanted.program and not wanted.verify:
+        raise InputError(f"-- {wanted.program[0]}: found without --verify, allowed: only with --verify")
+    if wanted.mpi is not None and not wanted.program:
+        raise InputError(f"--mpi {wanted.mpi}: found without a program, allowed: only with -- PROGRAM")
+    if wanted.program and machine_reference != HOST:
+        raise InputError(f"-- {wanted.program[0]}: found with machine '{machine_reference}', allowed: host")
+    if wanted.apply and sources[0].exists() and not is_profile(sources[0]):
+        raise InputError(
+            f"{sources[0]}: --apply needs a profile recorded with corewise run; found a pattern file"
+        )
+    if wanted.apply and machine_reference != HOST:
+        raise InputError(f"--apply: found machine '{machine_reference}', allowed: host (the machine at hand)")
+    on_host = wanted.verify and machine_reference == HOST and not wanted.program
+    if on_host and sources[0].exists() and not is_profile(sources[0]):
+        raise InputError(
+            f"{sources[0]}: --verify on host needs a program; found a pattern file, allowed: a profile "
+            "recorded with corewise run, or -- PROGRAM"
+        )
+
+
+_WITH_CHECK = ("ctx", "sources", "machine_reference", "weights", "summed", "check", "as_json")
+"""What `--check` looks at."""
+
+
+def check_alone(ctx: typer.Context) -> None:
+    """Refuses options that `--check` would not look at: nothing is searched, shown or written then."""
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        source = ctx.get_parameter_source(name)
+        if name not in _WITH_CHECK and source is not None and source.name == "COMMANDLINE":
+            allowed = "--machine, --weight, --summed and --json"
+            raise InputError(f"{parameter.opts[0]}: found with --check, allowed: {allowed}")
+
+
+def check_targets(output: Path | None, certificate: Path | None, rank_file: Path | None) -> None:
+    """Refuses files that cannot be written, and one file for two things."""
+    targets = {"--output": output, "--certificate": certificate, "--export-file": rank_file}
+    seen: dict[Path, str] = {}
+    for option, target in targets.items():
+        if target is None:
+            continue
+        check_target(target)
+        first = seen.setdefault(target.resolve(), option)
+        if first != option and target.resolve().parts[1:2] != ("dev",):
+            raise InputError(f"{option} {target}: found the file of {first}, allowed: another one")
+
+
+def check_export(form: str | None, file: Path | None) -> Path:
+    """Where a rank file goes, as a path that holds wherever the launcher is started."""
+    if form is not None and form not in FORMS and form not in SPLIT:
+        raise InputError(f"export '{form}' is unknown, allowed: {', '.join([*FORMS, *SPLIT])}")
+    if file is not None and form != RANK_FILE_FORM:
+        raise InputError(
+            f"--export-file: found without a rank file, allowed: only with --export {RANK_FILE_FORM}"
+        )
+    path = Path(file or "rankfile").absolute()
+    if form == RANK_FILE_FORM:
+        check_target(path)
+        if path.is_file() and not is_rank_file(read_text(path)):
+            raise InputError(f"{path}: found a file that is no rank file, allowed: a new file or a rank file")
+    return path
+
+
+def given_placement(
+    text: str, machine: Machine, ranks: int, named: Callable[[], dict[str, list[int]]]
+) -> list[int]:
+    """The placement that ``--placement`` means: a name, units by number or name, or a file.
+
+    Parameters
+    ----------
+    text : str
+    machine : Machine
+    ranks : int
+        Of the pattern.
+    named : callable
+        Gives the named placements.
+    """
+    if (starts := named()).get(text) is not None:
+        return starts[text]
+    if Path(text).suffix == ".json" or Path(text).is_file():
+        units = list(load_placement(text, machine).unit_of_rank)
+    elif "," in text or text.isdigit():
+        units = [_unit(word.strip(), machine, text) for word in text.split(",")]
+    else:
+        raise InputError(
+            f"--placement '{text}': no such placement, allowed: a .json file, units such as 0,2,1, or "
+            f"{', '.join(starts)}"
+        )
+    if len(units) != ranks:
+        raise InputError(f"--placement '{text}': places {len(units)} ranks, allowed: {ranks}, the pattern's")
+    try:
+        machine.check_placement(units)
+    except InputError as error:
+        raise InputError(f"--placement '{text}': {error}") from None
+    return units
+
+
+def _unit(word: str, machine: Machine, text: str) -> int:
+    names = {unit.name: index for index, unit in enumerate(machine.units)}
+    if word in names:
+        return names[word]
+    if word.isdigit() and int(word) < len(names):
+        return int(word)
+    raise InputError(
+        f"--placement '{text}': found '{word}', allowed: a unit of '{machine.name}', 0 to {len(names) - 1} "
+        "or its name"
+    )
+
+
+def stop_after(seconds: float | None) -> Callable[[], bool] | None:
+    """A clock for the search; None: none."""
+    if seconds is None:
+        return None
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() >= end

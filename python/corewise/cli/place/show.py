@@ -1,0 +1,265 @@
+"""What `corewise place` shows: tables that fit the terminal, and the same as one JSON object.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from corewise.analysis.placement.comparison import PlacementRow, PlacementStudy, names_of, rank_of_unit
+from corewise.analysis.placement.explanation import Explanation
+from corewise.cli import console
+from corewise.cli.place import explain as place_explain
+from corewise.cli.place import verify as place_verify
+from corewise.data.export import Export
+from corewise.plots.heatmap import bytes_text
+from corewise.plots.machines import drawing
+from corewise.report.layout import Column, FittingTable
+from corewise.trials import measured as applied
+from corewise.trials.verification.statistics import Verification
+
+SHOWN_UNITS = 4
+"""Units of a row where the table would not fit with all; all of them then stand below it."""
+Show = Callable[..., None]
+_COST_HEADINGS = {"flow": "flow ns", "simulated": "simulated ns", "distance": "distance"}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Everything that one call found.
+
+    Attributes
+    ----------
+    study : PlacementStudy
+    on_host : bool
+        Whether the machine is the one at hand; else all is a prediction.
+    collectives : int
+        Bytes of collectives that are not placed.
+    clocked : bool
+        Whether a clock could end the search.
+    explained : str
+        Which row the explanation is about.
+    explanation, verification, applied, export :
+        What was asked for, else None.
+    """
+
+    study: PlacementStudy
+    on_host: bool
+    collectives: int
+    clocked: bool
+    explained: str
+    explanation: Explanation | None
+    verification: Verification | None
+    applied: list[applied.AppliedRow] | None
+    export: Export | None
+
+
+def show(to: Show, shown: Shown) -> None:
+    """Prints everything through `to`, one part below the other."""
+    study = shown.study
+    to(_heading(study, shown.on_host), *_tables(study))
+    for line in _remarks(shown):
+        to(line)
+    if study.prices:
+        to("", _prices(study))
+    title = Text("best compromise" if study.prices else "best placement", style="bold")
+    to("", title, drawing(study.machine, rank_of_unit(study.best.unit_of_rank)))
+    if shown.explanation is not None:
+        to("", *place_explain.views(shown.explanation, shown.explained, study.machine, study.unit))
+    if shown.verification is not None:
+        to("", *place_verify.views(shown.verification, study.objective, study.unit))
+    if shown.applied is not None:
+        to("", *place_verify.applied_views(shown.applied))
+
+
+def _remarks(shown: Shown) -> list[str]:
+    study = shown.study
+    lines = [f"best: {study.statement}"]
+    if study.bound is not None and not study.proven_optimal:
+        lines.append(
+            f"proven bound: no placement costs less than {study.bound:.6g} {study.unit}; "
+            f"the best found is within {100 * (study.gap or 0):.1f} %"
+        )
+    if shown.clocked:
+        lines.append("a clock could end the search: another run may find another placement")
+    if not study.worst_proven:
+        lines.append("worst: not proven, the worst that a search found")
+    if shown.collectives:
+        lines.append(f"{count(shown.collectives)} bytes of collectives are not in the placement")
+    return lines
+
+
+def count(number: int) -> str:
+    """A number with thin groups: ``1 234 567``."""
+    return f"{number:,}".replace(",", " ")
+
+
+def _heading(study: PlacementStudy, on_host: bool) -> Text:
+    names = " + ".join(pattern.name or "pattern" for pattern in study.patterns)
+    text = Text(f"{names} on {study.machine.name}", style="bold")
+    text.append(
+        f": {study.pattern.ranks} ranks on {len(study.machine.units)} units, {_label(on_host)}", style="none"
+    )
+    return text
+
+
+def _label(on_host: bool) -> str:
+    return (
+        "link loads of this host as described, its speeds are nominal"
+        if on_host
+        else "prediction: this is not the machine at hand"
+    )
+
+
+def _tables(study: PlacementStudy) -> list[RenderableType]:
+    """The table as wide as the terminal bears, and below it the units that it has no room for."""
+    names = [names_of(study.machine, row.unit_of_rank) for row in study.rows]
+    whole = _table(study, [" ".join(units) for units in names])
+    if console.fits(whole):
+        return [whole]
+    begun = [" ".join(units[:SHOWN_UNITS] + ["..."] * (len(units) > SHOWN_UNITS)) for units in names]
+    narrower = (
+        _table(study, begun),
+        _table(study, None),
+        _table(study, None, hop_bytes=False),
+        _table(study, None, hop_bytes=False, link=False),
+    )
+    table = next((each for each in narrower if console.fits(each)), narrower[-1])
+    below = [f"{row.which}: {' '.join(units)}" for row, units in zip(study.rows, names, strict=True)]
+    return [table, "units of rank 0, 1, ...", *below]
+
+
+def _table(
+    study: PlacementStudy, unit_lists: Sequence[str] | None, hop_bytes: bool = True, link: bool = True
+) -> Table:
+    cost = _COST_HEADINGS.get(study.objective)
+    columns = [
+        ("placement", [_which(row, study) for row in study.rows]),
+        (cost or "", [f"{row.cost:.6g}" for row in study.rows] if cost else None),
+        ("bottleneck ns", [f"{row.bottleneck_ns:.6g}" for row in study.rows]),
+        ("load", [bytes_text(row.bottleneck_bytes) for row in study.rows] if link else None),
+        ("busiest link", [_link(row, study) for row in study.rows] if link else None),
+        ("hop-bytes", [str(row.hop_bytes) for row in study.rows] if hop_bytes else None),
+        ("ratio", [f"{row.ratio:.3f}" for row in study.rows]),
+        ("unit of rank 0, 1, ...", unit_lists),
+    ]
+    shown = [(heading, cells) for heading, cells in columns if cells is not None]
+    table = Table(*(heading for heading, _ in shown))
+    for index in range(len(study.rows)):
+        table.add_row(*(cells[index] for _, cells in shown))
+    return table
+
+
+def _which(row: PlacementRow, study: PlacementStudy) -> str:
+    proven = {"best": study.proven_optimal, "worst": study.worst_proven}.get(row.which, False)
+    names = {"random": "random (median)", "identity": "identity (rank order)"}
+    return f"{names.get(row.which, row.which)}{' (proven)' if proven else ''}"
+
+
+def _link(row: PlacementRow, study: PlacementStudy) -> str:
+    if row.bottleneck_link is None:
+        return "none"
+    phases = sum(len(pattern.phases) for pattern in study.patterns)
+    phase = f" in {row.bottleneck_phase}" if phases > 1 else ""
+    return row.bottleneck_link + phase
+
+
+def _prices(study: PlacementStudy) -> FittingTable:
+    """The best compromise and what each pattern pays for it."""
+    prices = study.prices
+    columns = [
+        Column("pattern", [price.pattern for price in prices], wrap=True),
+        Column("weight", [f"{price.weight:g}" for price in prices], right=True, importance=2),
+        Column(
+            f"alone {study.unit}",
+            [f"{price.own_cost:.6g}{' (proven)' if price.own_proven else ''}" for price in prices],
+            narrow=[f"{price.own_cost:.6g}" for price in prices],
+            right=True,
+            importance=3,
+        ),
+        Column(f"shared {study.unit}", [f"{price.shared_cost:.6g}" for price in prices], right=True),
+        Column("price", [f"{price.price:.3f}" for price in prices], right=True),
+        Column(
+            f"rank order {study.unit}",
+            [f"{price.identity_cost:.6g}" for price in prices],
+            right=True,
+            importance=1,
+        ),
+    ]
+    return FittingTable(
+        columns,
+        title="the best compromise and its price per pattern",
+        remark="price: cost of the shared placement over that of the best placement for this pattern alone",
+    )
+
+
+# ---- JSON ------------------------------------------------------------------------------------------------
+
+
+def show_json(shown: Shown, advice: str | None) -> None:
+    """The same as one JSON object."""
+    study = shown.study
+    more = _more(study, shown.on_host, shown.export)
+    if shown.explanation is not None:
+        more["explained"] = shown.explained
+        more["explanation"] = asdict(shown.explanation)
+    if shown.verification is not None:
+        more["verified"] = place_verify.to_json(shown.verification)
+    if shown.applied is not None:
+        more["applied"] = [row.row() for row in shown.applied]
+    if advice is not None:
+        more["advice"] = advice
+    console.show_json("place", study.machine.name, _rows(study), **more, collective_bytes=shown.collectives)
+
+
+def _rows(study: PlacementStudy) -> list[dict[str, object]]:
+    return [
+        {
+            "placement": row.which,
+            "bottleneck_ns": row.bottleneck_ns,
+            "bottleneck_bytes": row.bottleneck_bytes,
+            "bottleneck_link": row.bottleneck_link,
+            "bottleneck_phase": row.bottleneck_phase,
+            "hop_bytes": row.hop_bytes,
+            "cost": row.cost,
+            "ratio": row.ratio,
+            "unit_of_rank": list(row.unit_of_rank),
+            "units": names_of(study.machine, row.unit_of_rank),
+        }
+        for row in study.rows
+    ]
+
+
+def _more(study: PlacementStudy, on_host: bool, export: Export | None) -> dict[str, object]:
+    more: dict[str, object] = {
+        "pattern": study.pattern.name,
+        "patterns": [pattern.name for pattern in study.patterns],
+        "weights": list(study.weights),
+        "ranks": study.pattern.ranks,
+        "objective": study.objective,
+        "unit": study.unit,
+        "prediction": not on_host,
+        "method": study.method,
+        "proven_optimal": study.proven_optimal,
+        "worst_proven": study.worst_proven,
+        "statement": study.statement,
+        "symmetry_order": study.symmetry_order,
+        "bound": study.bound,
+        "gap": study.gap,
+        "optimal": [list(units) for units in study.optimal],
+        "prices": [asdict(price) for price in study.prices],
+    }
+    if export is not None:
+        more["export"] = {
+            "form": export.form,
+            "program": export.program,
+            "arguments": list(export.arguments),
+            "text": export.text,
+        }
+    return more

@@ -1,0 +1,94 @@
+"""How `corewise place --verify` and ``--apply`` read.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from corewise.report.layout import Column, FittingTable
+from corewise.trials import measured as applied
+from corewise.trials.verification.statistics import DEFAULT, Verification, Verified
+
+
+def views(found: Verification, objective: str, unit: str) -> list[RenderableType]:
+    """Predicted beside measured, and the verdict."""
+    rows = found.rows
+    costs = [_number(row.predicted_ns) for row in rows]
+    columns = [
+        Column("placement", [row.which for row in rows], wrap=True),
+        Column(f"{objective} {unit}", costs, right=True, importance=3),
+        Column(f"median {found.unit}", [f"{row.median:.4g}" for row in rows], right=True, importance=4),
+        Column("spread", [f"{row.spread:.2g}" for row in rows], right=True, importance=2),
+        Column("gain over default", list(map(_gain, rows)), narrow=list(map(_short, rows))),
+        Column("predicted", [_number(row.predicted_ratio) for row in rows], right=True, importance=5),
+        Column("measured", [_number(row.measured_ratio) for row in rows], right=True, importance=5),
+        Column("model error", [_error(row) for row in rows], right=True, importance=1),
+    ]
+    remark = (
+        f"gain: middle and {100 * found.confidence:.0f} % interval of all rows together; "
+        "predicted, measured: time over the best's"
+    )
+    views: list[RenderableType] = [
+        Text("predicted and verified", style="bold"),
+        found.how,
+        FittingTable(columns, remark=remark),
+        Text(found.statement, style="bold"),
+    ]
+    if found.model_error is not None:
+        order = found.rank_correlation
+        tail = "" if order is None else f"; rank correlation of prediction and measurement {order:.2f}"
+        views.append(f"error of the model's ratios: {100 * found.model_error:.1f} % in the mean{tail}")
+    return views
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def _gain(row: Verified) -> str:
+    if row.which == DEFAULT:
+        return ""
+    low = "0" if row.low == 0 else f"{row.low:.3f}"
+    high = "..." if math.isinf(row.high) else f"{row.high:.3f}"
+    return f"{row.gain:.3f} ({low} to {high}){_mark(row)}"
+
+
+def _short(row: Verified) -> str:
+    return "" if row.which == DEFAULT else f"{row.gain:.3f}{_mark(row)}"
+
+
+def _mark(row: Verified) -> str:
+    return {True: " faster", False: " slower", None: ""}[row.faster]
+
+
+def _error(row: Verified) -> str:
+    return "" if row.model_error is None or row.predicted_ratio == 1 else f"{100 * row.model_error:+.1f} %"
+
+
+def to_json(found: Verification) -> dict[str, object]:
+    """As part of the JSON object."""
+    return {
+        "how": found.how,
+        "unit": found.unit,
+        "confidence": found.confidence,
+        "model_error": found.model_error,
+        "rank_correlation": found.rank_correlation,
+        "statement": found.statement,
+        "rows": [row.row() for row in found.rows],
+    }
+
+
+def applied_views(rows: Sequence[applied.AppliedRow]) -> list[RenderableType]:
+    """Times of the study's rows."""
+    table = Table("placement", "median s", "spread s", "default / this", "runs")
+    for row in rows:
+        table.add_row(row.which, f"{row.median_s:.3f}", f"{row.spread_s:.3f}", f"{row.ratio:.3f}", str(row.n))
+    title = Text("measured on this host, wall time of the whole launch, interleaved", style="bold")
+    return [title, table, applied.verdict(rows)]

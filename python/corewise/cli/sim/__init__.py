@@ -1,0 +1,4 @@
+"""`corewise sim`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""

@@ -1,0 +1,427 @@
+"""`corewise sim`: runs a communication pattern, or a collective, on a simulated machine.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from corewise._core import Machine
+from corewise.analysis import simulation as found
+from corewise.analysis.floor_plan import ring_cycles
+from corewise.analysis.simulation import Traffic
+from corewise.cli import console
+from corewise.cli.sim import collective as collectives
+from corewise.data.files import check_target, write_text
+from corewise.data.machines import load_machine
+from corewise.data.patterns import pattern_of
+from corewise.data.placement import load_placement
+from corewise.errors import InputError
+from corewise.plots.heatmap import bytes_text
+from corewise.plots.links import traffic_picture
+from corewise.plots.machines import drawing
+from corewise.plots.ring_text import ring_drawing, share
+from corewise.sim import GRANULARITIES, SEPARATIONS, Simulation, named_placement, simulate
+
+_HELP = """Runs a communication pattern on a simulated machine.
+
+Says how long it takes, what bandwidth each transfer gets, how loaded the links are, and who waited. A machine
+file with `model = "cell"` (cell-be, cell-blade, ps3) is simulated as a whole Cell, DMA command by DMA command
+and packet by packet; any other as its interconnect: rings, meshes, trees of shared links.
+
+The pattern is a file (.json, .csv, .mtx), a profile NAME.cw, or a generator with its parameters
+(`corewise patterns` lists them).
+
+With --collective NAME it runs a collective on simulated SPEs instead, by one of the algorithms of paper 001
+or of its future work, with real data that are checked; `--collective list` shows them all.
+
+\b
+Example:
+  corewise sim ring ranks=8 bytes="64 KiB" --machine cell-be --placement even_odd
+  corewise sim halo.json -m mesh-6x4 --repeat 10 --svg halo.svg --trace halo.pftrace
+  corewise sim --collective broadcast --algorithm pieces --set min_piece=2KiB --ranks 16 --bytes 1MiB \\
+    -m cell-blade --memory own
+Open the trace at https://ui.perfetto.dev.
+"""
+_MACHINE = typer.Option(
+    None, "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text."
+)
+_PLACEMENT = typer.Option(
+    "identity",
+    "--placement",
+    "-p",
+    metavar="NAME|FILE",
+    help="A placement file, or identity; on a Cell also ring, overlap, even_odd, leap2.",
+)
+_REPEAT = typer.Option(1, "--repeat", min=1, help="Runs of the pattern, one after the other.")
+_GRANULARITY = typer.Option(
+    GRANULARITIES[0],
+    "--granularity",
+    help="packet; or flow: whole messages that share links evenly, quicker and less exact.",
+)
+_SEPARATION = typer.Option(
+    SEPARATIONS[0],
+    "--separation",
+    help="Before its next phase a rank waits for its own messages (dependence) or all (barrier).",
+)
+_SEED = typer.Option(
+    None,
+    "--seed",
+    min=1,
+    max=2**53,
+    help="Of a simulated Cell's jitter (else it has none); of a collective's data.",
+)
+_TRACE = typer.Option(None, "--trace", metavar="FILE", help="Write what happens when, for Perfetto.")
+_SVG = typer.Option(None, "--svg", metavar="FILE", help="Write a picture of the machine with its traffic.")
+_AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
+
+SHOWN_ROWS = 12
+"""Of each table; --json has all."""
+_BAR = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `sim`."""
+    app.command("sim", help=_HELP)(sim)
+
+
+def sim(
+    reference: str | None = typer.Argument(
+        None, metavar="[PATTERN]", help="A pattern file, a profile, or a generator's name."
+    ),
+    parameters: list[str] = typer.Argument(
+        None, metavar="[NAME=VALUE]...", help="The generator's parameters."
+    ),
+    machine_reference: str | None = _MACHINE,
+    placement: str = _PLACEMENT,
+    repeat: int = _REPEAT,
+    granularity: str = _GRANULARITY,
+    separation: str = _SEPARATION,
+    seed: int | None = _SEED,
+    trace: Path | None = _TRACE,
+    svg: Path | None = _SVG,
+    as_json: bool = _AS_JSON,
+    collective: str | None = collectives.COLLECTIVE,
+    algorithm: str | None = collectives.ALGORITHM,
+    settings: list[str] = collectives.SET,
+    ranks: int | None = collectives.RANKS,
+    size: str | None = collectives.BYTES,
+    root: int | None = collectives.ROOT,
+    memory: str | None = collectives.MEMORY,
+    operation: str | None = collectives.OPERATION,
+    element: str | None = collectives.ELEMENT,
+    stride: str | None = collectives.STRIDE,
+    in_place: bool = collectives.IN_PLACE,
+    uneven: bool = collectives.UNEVEN,
+    unaligned: bool = collectives.UNALIGNED,
+    delay: int | None = collectives.DELAY,
+    calls: int | None = collectives.CALLS,
+    warm_up: int | None = collectives.WARM_UP,
+    selection: str | None = collectives.SELECTION,
+) -> None:
+    """Simulates a pattern or a collective."""
+    wanted = collectives.Wanted(
+        collective,
+        algorithm,
+        settings or [],
+        ranks,
+        size,
+        root,
+        memory,
+        operation,
+        element,
+        stride,
+        in_place,
+        uneven,
+        unaligned,
+        delay,
+        calls,
+        warm_up,
+        selection,
+    )
+    if collective is not None:
+        of_patterns = {
+            "PATTERN": reference is not None,
+            "--repeat": repeat != 1,
+            "--granularity": granularity != GRANULARITIES[0],
+            "--separation": separation != SEPARATIONS[0],
+            "--trace": trace is not None,
+            "--svg": svg is not None,
+        }
+        _refuse([name for name, given in of_patterns.items() if given], "without --collective")
+        collectives.sim_collective(wanted, machine_reference, placement, seed, as_json)
+        return
+    _refuse(wanted.given(), "with --collective")
+    reference, machine_reference = _required(reference, machine_reference)
+    for target in (trace, svg):
+        if target is not None:
+            check_target(target)
+    machine = load_machine(machine_reference)
+    pattern = pattern_of(reference, parameters or [])
+    units = _units(placement, machine, pattern.ranks)
+    with console.progress("simulating"):
+        run = simulate(
+            machine,
+            pattern,
+            units,
+            repetitions=repeat,
+            granularity=granularity,
+            separation=separation,
+            seed=seed,
+            trace=trace is not None,
+        )
+    traffic = found.traffic(run)
+    if svg is not None:
+        write_text(svg, traffic_picture(traffic, _title(run)))
+    if trace is not None:
+        _write_trace(run, trace)
+    if as_json:
+        console.show_json("sim", machine.name, _transfer_rows(run), **_more(run, placement))
+        return
+    _show(run, traffic)
+    for written in (svg, trace):
+        if written is not None:
+            console.show(f"written to {written}")
+
+
+def _required(reference: str | None, machine: str | None) -> tuple[str, str]:
+    if reference is None:
+        raise InputError(
+            "PATTERN: found nothing, allowed: a pattern, a profile, a generator, or --collective"
+        )
+    if machine is None:
+        raise InputError("option '--machine': found nothing, allowed: a name, a file, `host`, synthetic text")
+    return reference, machine
+
+
+def _refuse(given: Sequence[str], allowed: str) -> None:
+    if given:
+        raise InputError(f"option '{given[0]}': found in this run, allowed: only {allowed}")
+
+
+def _units(placement: str, machine: Machine, ranks: int) -> Sequence[int]:
+    """A file where there is one or the text looks like one, else a name."""
+    path = Path(placement)
+    if path.suffix or "/" in placement or path.is_file():
+        return load_placement(path, machine).unit_of_rank
+    return named_placement(placement, machine, ranks)
+
+
+def _write_trace(run: Simulation, path: Path) -> None:
+    if run.timeline is None:
+        return
+    # Perfetto's classes take a while to load, and only this needs them.
+    with console.progress("writing the trace"):
+        importlib.import_module("corewise.sim.perfetto").write_perfetto(run.timeline, path)
+    if run.timeline.dropped:
+        kept = run.timeline.events.size
+        console.note(f"{path}: holds the first {kept} events, {run.timeline.dropped} later ones are left out")
+
+
+# ---- text ------------------------------------------------------------------------------------------------
+
+
+def _title(run: Simulation) -> str:
+    name = run.pattern.name or "pattern"
+    return f"{name} on {run.machine.name}: {run.pattern.ranks} ranks, {_model(run)}, {_time(run.total_ns)}"
+
+
+def _model(run: Simulation) -> str:
+    return {"cell": "a whole Cell by packet", "packet": "by packet", "flow": "by flow"}[run.model]
+
+
+def _show(run: Simulation, traffic: Traffic) -> None:
+    console.show(_heading(run), "")
+    ring = ring_drawing(traffic) if ring_cycles(run.machine) else None
+    if ring is not None and console.fits(ring):
+        console.show(Text("busy share of every link, in %", style="bold"), ring, "")
+    else:
+        console.show(drawing(run.machine, traffic.rank_of_unit), "")
+    tables = (_phase_table(run), _flow_table(run), _link_table(run), _rank_table(run))
+    for title, table, rest in tables:
+        if table.row_count == 0 and table is not tables[-1][1]:
+            continue
+        console.show(Text(title, style="bold"), *([table] if table.row_count else []))
+        if rest > 0:
+            console.show(Text(f"and {rest} more; --json lists all", style="dim"))
+
+
+def _heading(run: Simulation) -> Text:
+    ranks, units = run.pattern.ranks, len(run.machine.units)
+    text = Text(f"{run.pattern.name or 'pattern'} on {run.machine.name}", style="bold")
+    text.append(f": {ranks} ranks on {units} units, {_model(run)}\n", style="none")
+    size = bytes_text(int(run.transfers["bytes"].sum()))
+    often = f", {run.repetitions} times" if run.repetitions > 1 else ""
+    text.append(f"{_time(run.total_ns)} for {size} in {run.transfers.size} transfers{often}", style="none")
+    return text.append(f": {found.total_gb_per_s(run):.4g} GB/s together", style="none")
+
+
+def _time(ns: float) -> str:
+    """A time for people, four digits of it."""
+    for unit, length in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if ns >= length:
+            return f"{ns / length:.4g} {unit}"
+    return f"{ns:.4g} ns"
+
+
+_Section = tuple[str, Table, int]
+
+
+def _phase_table(run: Simulation) -> _Section:
+    table = Table("phase", "bytes", "begins", "takes")
+    if run.phases.size > 1:
+        names = [phase.name for phase in run.pattern.phases]
+        for row in run.phases[:SHOWN_ROWS]:
+            again = f" ({row['repetition'] + 1})" if run.repetitions > 1 else ""
+            name = names[row["phase"]] + again
+            takes = _time(float(row["end_ns"] - row["start_ns"]))
+            table.add_row(name, bytes_text(int(row["bytes"])), _time(float(row["start_ns"])), takes)
+    return "phases", table, run.phases.size - SHOWN_ROWS
+
+
+def _flow_table(run: Simulation) -> _Section:
+    flows = found.flows(run)
+    units = run.machine.units
+    table = Table("ranks", "units", "bytes", "under way", "GB/s")
+    for flow in flows[:SHOWN_ROWS]:
+        table.add_row(
+            f"{flow.sender} → {flow.receiver}",
+            f"{units[flow.source].name} → {units[flow.target].name}",
+            bytes_text(flow.bytes),
+            _time(flow.busy_ns),
+            f"{flow.gb_per_s:.2f}" if flow.busy_ns > 0 else "",
+        )
+    return "transfers, slowest first", table, len(flows) - SHOWN_ROWS
+
+
+def _link_table(run: Simulation) -> _Section:
+    rows = found.busiest_links(run)
+    # A simulated Cell counts no queues: its packets wait at the units.
+    queues = any(row.largest_queue > 0 for row in rows)
+    table = Table("link", "bytes", "GB/s", "busy %", "", *(["queue"] if queues else []))
+    for row in rows[:SHOWN_ROWS]:
+        table.add_row(
+            row.name,
+            bytes_text(row.bytes),
+            f"{row.gb_per_s:.2f}",
+            share(row.busy, True),
+            _bar(row.busy),
+            *([str(row.largest_queue)] if queues else []),
+        )
+    return "links, busiest first", table, len(rows) - SHOWN_ROWS
+
+
+def _bar(busy: float) -> RenderableType:
+    filled = round(_BAR * min(1.0, busy))
+    return Text("█" * filled).append("░" * (_BAR - filled), style="dim")
+
+
+def _rank_table(run: Simulation) -> _Section:
+    rows = [row for row in found.waiting_ranks(run) if row.waiting_ns > 0 or row.idle_ns > 0]
+    table = Table("rank", "unit", "sent", "received", "lost to others", "idle")
+    for row in rows[:SHOWN_ROWS]:
+        table.add_row(
+            str(row.rank),
+            row.unit,
+            bytes_text(row.sent_bytes),
+            bytes_text(row.received_bytes),
+            _time(row.waiting_ns),
+            _time(row.idle_ns),
+        )
+    parts = "packets" if run.model == "cell" else "messages"
+    title = f"who waited (lost to others: summed over a rank's {parts})" if rows else "nobody waited"
+    return title, table, len(rows) - SHOWN_ROWS
+
+
+# ---- JSON ------------------------------------------------------------------------------------------------
+
+
+def _transfer_rows(run: Simulation) -> list[dict[str, object]]:
+    units = [run.machine.units[unit].name for unit in run.unit_of_rank.tolist()]
+    phases = [phase.name for phase in run.pattern.phases]
+    bandwidths = run.bandwidths.tolist()
+    rows: list[dict[str, object]] = []
+    for row, bandwidth in zip(run.transfers.tolist(), bandwidths, strict=True):
+        repetition, phase, sender, receiver, size_bytes, messages, start_ns, end_ns = row
+        rows.append(
+            {
+                "repetition": repetition,
+                "phase": phases[phase],
+                "from": sender,
+                "to": receiver,
+                "from_unit": units[sender],
+                "to_unit": units[receiver],
+                "bytes": size_bytes,
+                "messages": messages,
+                "start_ns": start_ns,
+                "end_ns": end_ns,
+                "gb_per_s": bandwidth if end_ns > start_ns else None,
+            }
+        )
+    return rows
+
+
+def _more(run: Simulation, placement: str) -> dict[str, object]:
+    phases = [phase.name for phase in run.pattern.phases]
+    more: dict[str, object] = {
+        "pattern": run.pattern.name,
+        "ranks": run.pattern.ranks,
+        "placement": placement,
+        "unit_of_rank": run.unit_of_rank.tolist(),
+        "model": run.model,
+        "repetitions": run.repetitions,
+        "seed": run.seed,
+        "time_ns": run.total_ns,
+        "gb_per_s": found.total_gb_per_s(run),
+        "events": run.event_count,
+        "phases": [
+            {
+                "repetition": repetition,
+                "phase": phases[phase],
+                "bytes": size_bytes,
+                "start_ns": start_ns,
+                "end_ns": end_ns,
+            }
+            for repetition, phase, size_bytes, start_ns, end_ns in run.phases.tolist()
+        ],
+        "links": _link_rows(run),
+        "units": _unit_rows(run),
+    }
+    if run.timeline is not None:
+        more["trace"] = {"events": run.timeline.events.size, "left_out": run.timeline.dropped}
+    return more
+
+
+def _link_rows(run: Simulation) -> list[dict[str, object]]:
+    names = [link.name for link in run.machine.links]
+    busy = run.link_busy.tolist()
+    return [
+        {
+            "link": name,
+            "bytes": size_bytes,
+            "packets": packets,
+            "busy_ns": busy_ns,
+            "busy": part,
+            "largest_queue": queue if queue >= 0 else None,
+        }
+        for name, part, (size_bytes, packets, busy_ns, queue) in zip(
+            names, busy, run.links.tolist(), strict=True
+        )
+    ]
+
+
+def _unit_rows(run: Simulation) -> list[dict[str, object]]:
+    fields = run.units.dtype.names or ()
+    rows: list[dict[str, object]] = []
+    for unit, values in zip(run.machine.units, run.units.tolist(), strict=True):
+        row: dict[str, object] = {"unit": unit.name, **dict(zip(fields, values, strict=True))}
+        rows.append({**row, "rank": None if row["rank"] == -1 else row["rank"]})
+    return rows

@@ -1,0 +1,424 @@
+"""Generates the preload's C wrappers, one for every MPI procedure, from the standard's machine-readable API.
+
+Owns the table of recipes: which description (a method of ``Event`` in ``events.hpp``) belongs to
+which procedure. A procedure without a recipe is forwarded and recorded as a plain call; those in ``BY_HAND``
+are written in ``lifetime.cpp``. Only procedures that the library at hand declares with a ``PMPI_``
+twin are wrapped, so one generator serves every MPI.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pympistandard
+
+BY_HAND = frozenset(
+    {
+        "MPI_Init",
+        "MPI_Init_thread",
+        "MPI_Finalize",
+        "MPI_Abort",
+        "MPI_Pcontrol",
+        "MPI_Session_init",
+        "MPI_Session_finalize",
+        "MPI_Wait",
+        "MPI_Test",
+        "MPI_Waitany",
+        "MPI_Testany",
+        "MPI_Waitall",
+        "MPI_Testall",
+        "MPI_Waitsome",
+        "MPI_Testsome",
+        "MPI_Request_free",
+        "MPI_Cancel",
+        "MPI_Start",
+        "MPI_Startall",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a procedure is described.
+
+    Parameters
+    ----------
+    note : statement that describes the successful call to ``event``.
+    before : statement that runs before the call.
+    replace : argument name -> expression that is forwarded instead.
+    """
+
+    note: str
+    before: str = ""
+    replace: tuple[tuple[str, str], ...] = ()
+
+
+_OWN = "OwnStatus own(status);"
+_OWN_ARGUMENT = (("status", "own.get()"),)
+_TAKEN = "const TakenMessage taken(message);"
+
+
+def _with_status(note: str, before: str = "") -> Recipe:
+    return Recipe(note, f"{before} {_OWN}".strip(), _OWN_ARGUMENT)
+
+
+def _point_to_point() -> dict[str, Recipe]:
+    table: dict[str, Recipe] = {}
+    for mode in ("", "b", "s", "r"):
+        send = f"MPI_{mode.capitalize()}send" if mode else "MPI_Send"
+        table[send] = Recipe("event.send(dest, tag, count, datatype, comm);")
+        table[f"MPI_I{mode}send"] = Recipe("event.post_send(dest, tag, count, datatype, comm, *request);")
+        table[f"{send}_init"] = Recipe("event.init_send(dest, tag, count, datatype, comm, *request);")
+    table["MPI_Recv"] = _with_status("event.receive(own.value(), comm);")
+    table["MPI_Irecv"] = Recipe("event.post_receive(source, tag, count, datatype, comm, *request);")
+    table["MPI_Recv_init"] = Recipe("event.init_receive(source, tag, count, datatype, comm, *request);")
+    table["MPI_Sendrecv"] = _with_status(
+        "event.send(dest, sendtag, sendcount, sendtype, comm); event.receive_half(own.value(), comm);"
+    )
+    table["MPI_Sendrecv_replace"] = _with_status(
+        "event.send(dest, sendtag, count, datatype, comm); event.receive_half(own.value(), comm);"
+    )
+    table["MPI_Isendrecv"] = Recipe(
+        "event.send(dest, sendtag, sendcount, sendtype, comm);"
+        " event.post_receive(source, recvtag, recvcount, recvtype, comm, *request);"
+    )
+    table["MPI_Isendrecv_replace"] = Recipe(
+        "event.send(dest, sendtag, count, datatype, comm);"
+        " event.post_receive(source, recvtag, count, datatype, comm, *request);"
+    )
+    table["MPI_Psend_init"] = Recipe(
+        "event.init_partitioned_send(partitions, dest, tag, count, datatype, comm, *request);"
+    )
+    table["MPI_Precv_init"] = Recipe(
+        "event.init_partitioned_receive(partitions, source, tag, count, datatype, comm, *request);"
+    )
+    table["MPI_Probe"] = _with_status("event.probe(own.value(), comm);")
+    table["MPI_Iprobe"] = _with_status("if (*flag != 0) event.probe(own.value(), comm); else event.miss();")
+    table["MPI_Mprobe"] = _with_status("event.probe_message(own.value(), comm, *message);")
+    table["MPI_Improbe"] = _with_status(
+        "if (*flag != 0) event.probe_message(own.value(), comm, *message); else event.miss();"
+    )
+    table["MPI_Mrecv"] = _with_status("event.receive_message(own.value(), taken);", _TAKEN)
+    table["MPI_Imrecv"] = Recipe("event.post_receive_message(taken, count, datatype, *request);", _TAKEN)
+    table["MPI_Request_get_status"] = Recipe("if (*flag != 0) event.plain(); else event.miss();")
+    return table
+
+
+_COLLECTIVES = {
+    "barrier": "event.collective(comm, MPI_PROC_NULL, 0, {init});",
+    "bcast": "event.rooted(count, datatype, root, comm, {init});",
+    "reduce": "event.reduce(count, datatype, root, comm, {init});",
+    "allreduce": "event.rootless(count, datatype, comm, {init});",
+    "scan": "event.rootless(count, datatype, comm, {init});",
+    "exscan": "event.rootless(count, datatype, comm, {init});",
+    "gather": "event.gather(sendbuf, sendcount, sendtype, root, comm, {init});",
+    "gatherv": "event.gather(sendbuf, sendcount, sendtype, root, comm, {init});",
+    "scatter": "event.scatter(recvbuf, recvcount, recvtype, root, comm, {init});",
+    "scatterv": "event.scatter(recvbuf, recvcount, recvtype, root, comm, {init});",
+    "allgather": "event.allgather(sendbuf, sendcount, sendtype, recvcount, recvtype, comm, {init});",
+    "allgatherv": "event.allgatherv(sendbuf, sendcount, sendtype, recvcounts, recvtype, comm, {init});",
+    "alltoall": "event.alltoall(sendbuf, sendcount, sendtype, recvcount, recvtype, comm, {init});",
+    "alltoallv": "event.alltoallv(sendbuf, sendcounts, sendtype, recvcounts, recvtype, comm, {init});",
+    "alltoallw": "event.alltoallw(sendbuf, sendcounts, sendtypes, recvcounts, recvtypes, comm, {init});",
+    "reduce_scatter": "event.reduce_scatter(recvcounts, datatype, comm, {init});",
+    "reduce_scatter_block": "event.rootless(recvcount, datatype, comm, {init});",
+    "neighbor_allgather": "event.neighbor_same(sendcount, sendtype, comm, {init});",
+    "neighbor_allgatherv": "event.neighbor_same(sendcount, sendtype, comm, {init});",
+    "neighbor_alltoall": "event.neighbor_same(sendcount, sendtype, comm, {init});",
+    "neighbor_alltoallv": "event.neighbor_v(sendcounts, sendtype, comm, {init});",
+    "neighbor_alltoallw": "event.neighbor_w(sendcounts, sendtypes, comm, {init});",
+}
+# End on no rank before all have begun: where clocks may be compared (preload/clocks.hpp).
+_SYNCHRONISING = {
+    "barrier": "const ClockComparison clocks(comm, 1);",
+    "allreduce": "const ClockComparison clocks(comm, count);",
+}
+
+
+def collectives() -> frozenset[str]:
+    """The collective procedures on communicators, those that do not block included."""
+    names = (name.capitalize() for name in _COLLECTIVES)
+    return frozenset(full for name in names for full in (f"MPI_{name}", f"MPI_I{name.lower()}"))
+
+
+_WINDOWS = ("create", "create_dynamic", "allocate", "allocate_shared")
+
+
+def _one_sided() -> dict[str, Recipe]:
+    table = {f"MPI_Win_{how}": Recipe("event.new_window(*win, comm);") for how in _WINDOWS}
+    put = Recipe("event.put(target_rank, origin_count, origin_datatype, win);")
+    get = Recipe("event.get(target_rank, origin_count, origin_datatype, win);")
+    fetch = Recipe(
+        "event.fetch(target_rank, op, origin_count, origin_datatype, result_count, result_datatype, win);"
+    )
+    for name, recipe in (("put", put), ("get", get), ("accumulate", put), ("get_accumulate", fetch)):
+        table[f"MPI_{name.capitalize()}"] = recipe
+        table[f"MPI_R{name}"] = recipe
+    table["MPI_Fetch_and_op"] = Recipe("event.fetch(target_rank, op, 1, datatype, 1, datatype, win);")
+    table["MPI_Compare_and_swap"] = Recipe(
+        "event.fetch(target_rank, MPI_REPLACE, 1, datatype, 1, datatype, win);"
+    )
+    return table
+
+
+def _files() -> dict[str, Recipe]:
+    table: dict[str, Recipe] = {}
+    for verb in ("read", "write"):
+        role = f"trace::Role::file_{verb}"
+        asked = Recipe(f"event.file_access({role}, count, datatype);")
+        for how in ("", "_at", "_all", "_at_all", "_shared", "_ordered"):
+            table[f"MPI_File_{verb}{how}"] = _with_status(f"event.file_access({role}, own.value());")
+            if how != "_ordered":
+                table[f"MPI_File_i{verb}{how}"] = asked
+            if how in ("_all", "_at_all", "_ordered"):
+                table[f"MPI_File_{verb}{how}_begin"] = asked
+    return table
+
+
+_NEW_COMMUNICATORS = {
+    "MPI_Comm_dup": ("newcomm", "comm"),
+    "MPI_Comm_dup_with_info": ("newcomm", "comm"),
+    "MPI_Comm_create": ("newcomm", "comm"),
+    "MPI_Comm_create_group": ("newcomm", "comm"),
+    "MPI_Comm_create_from_group": ("newcomm", "MPI_COMM_NULL"),
+    "MPI_Comm_split": ("newcomm", "comm"),
+    "MPI_Comm_split_type": ("newcomm", "comm"),
+    "MPI_Cart_create": ("comm_cart", "comm_old"),
+    "MPI_Cart_sub": ("newcomm", "comm"),
+    "MPI_Graph_create": ("comm_graph", "comm_old"),
+    "MPI_Dist_graph_create": ("comm_dist_graph", "comm_old"),
+    "MPI_Dist_graph_create_adjacent": ("comm_dist_graph", "comm_old"),
+    "MPI_Intercomm_create": ("newintercomm", "local_comm"),
+    "MPI_Intercomm_create_from_groups": ("newintercomm", "MPI_COMM_NULL"),
+    "MPI_Intercomm_merge": ("newintracomm", "intercomm"),
+    "MPI_Comm_spawn": ("intercomm", "comm"),
+    "MPI_Comm_spawn_multiple": ("intercomm", "comm"),
+    "MPI_Comm_accept": ("newcomm", "comm"),
+    "MPI_Comm_connect": ("newcomm", "comm"),
+}
+
+
+def recipes() -> dict[str, Recipe]:
+    """The recipe of every procedure that has one, large-count variants included.
+
+    Returns
+    -------
+    dict of procedure name -> Recipe
+    """
+    table = _point_to_point() | _one_sided() | _files()
+    for name, note in _COLLECTIVES.items():
+        before = _SYNCHRONISING.get(name, "")
+        table[f"MPI_{name.capitalize()}"] = Recipe(note.format(init="nullptr"), before)
+        table[f"MPI_I{name}"] = Recipe(note.format(init="nullptr"))
+        table[f"MPI_{name.capitalize()}_init"] = Recipe(note.format(init="request"))
+    for name, (fresh, parent) in _NEW_COMMUNICATORS.items():
+        table[name] = Recipe(f"event.new_communicator(*{fresh}, {parent});")
+    large = {f"{name}_c": recipe for name, recipe in table.items()}
+    return table | large
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """A C procedure as the standard declares it: its name, return type and parameters (declaration, name)."""
+
+    name: str
+    returns: str
+    parameters: tuple[tuple[str, str], ...]
+
+
+@functools.cache
+def standard_procedures() -> list[Procedure]:
+    """Every C procedure of the standard, large-count variants included, sorted by name.
+
+    Returns
+    -------
+    list of Procedure
+    """
+    pympistandard.use_api_version(1)
+    found: dict[str, Procedure] = {}
+    for procedure in pympistandard.PROCEDURES.values():
+        for form in _c_forms(procedure):
+            parsed = _parse(str(form))
+            if parsed is not None:
+                found[parsed.name] = parsed
+    return [found[name] for name in sorted(found)]
+
+
+def _c_forms(procedure: Any) -> list[Any]:
+    express = procedure.express
+    forms = [express.iso_c]
+    if procedure.has_embiggenment:
+        forms.append(express.embiggen.iso_c)
+    return [form for form in forms if form is not None]
+
+
+_DECLARATION = re.compile(r"^(?P<returns>[\w ]+?\**)\s+(?P<name>MPI_\w+)\((?P<parameters>.*)\)$", re.S)
+
+
+def _parse(text: str) -> Procedure | None:
+    match = _DECLARATION.match(text.strip())
+    if match is None:
+        raise ValueError(f"pympistandard: cannot read the declaration '{text}'")
+    parameters = match["parameters"].strip()
+    if "ldots" in parameters:
+        return Procedure(match["name"], match["returns"], ())
+    pieces = [] if parameters in ("", "void") else [piece.strip() for piece in parameters.split(",")]
+    named = tuple((piece, re.sub(r"\[.*", "", piece).split()[-1].lstrip("*")) for piece in pieces)
+    return Procedure(match["name"], match["returns"], named)
+
+
+_QUALIFIERS = frozenset(
+    {"const", "volatile", "struct", "enum", "unsigned", "signed", "long", "restrict", "__restrict"}
+)
+_PROTOTYPE = re.compile(
+    r"([A-Za-z_][\w \t\n*]*?)\bP(MPI_[A-Z]\w*)\s*\(([^;{}]*)\)\s*(?:__attribute__[^;]*)?;"
+)
+
+
+def declared_procedures(header: str, standard: list[Procedure]) -> list[Procedure]:
+    """What a library declares of the standard: its own types, the standard's parameter names.
+
+    Libraries differ from the standard in a ``const`` here or a ``[]`` there; a wrapper matches the library.
+
+    Parameters
+    ----------
+    header : the preprocessed ``mpi.h``.
+    standard : as `standard_procedures` gives them.
+
+    Returns
+    -------
+    list of Procedure
+        In the order of `standard`; procedures without a ``PMPI_`` twin are left out.
+    """
+    known = {procedure.name: procedure for procedure in standard}
+    found: dict[str, Procedure] = {}
+    for returns, name, parameters in _PROTOTYPE.findall(header):
+        ours = known.get(name)
+        if ours is not None:
+            kept = [word for word in returns.split() if not word.startswith("__") and word != "extern"]
+            found[name] = Procedure(name, " ".join(kept), _named(parameters, ours))
+    return [found[procedure.name] for procedure in standard if procedure.name in found]
+
+
+def _named(parameters: str, ours: Procedure) -> tuple[tuple[str, str], ...]:
+    pieces = [piece.strip() for piece in parameters.split(",")]
+    if "..." in pieces or len(pieces) != len(ours.parameters):
+        return ours.parameters
+    return tuple(
+        (renamed(piece, name), name) for piece, (_, name) in zip(pieces, ours.parameters, strict=True)
+    )
+
+
+def renamed(declaration: str, name: str) -> str:
+    """`declaration` of a parameter, its own name (if it has one) replaced by `name`."""
+    body, bracket, rest = declaration.partition("[")
+    words = re.findall(r"\w+", body)
+    if len([word for word in words if word not in _QUALIFIERS]) > 1:
+        body = re.sub(rf"\b{words[-1]}\s*$", "", body)
+    return f"{body.strip()} {name}{bracket}{rest}"
+
+
+def numbered(procedures: list[str]) -> str:
+    """The header with procedure numbers and names that records use.
+
+    Parameters
+    ----------
+    procedures : names in the order of their numbers.
+
+    Returns
+    -------
+    str
+        C++ source.
+    """
+    if len(procedures) >= 1023:
+        raise ValueError("the record format numbers at most 1022 procedures")
+    numbers = "".join(f"  k{name} = {i},\n" for i, name in enumerate(procedures))
+    names = "".join(f'    "{name}",\n' for name in procedures)
+    return (
+        "// Generated by corewise.mpi.generators.recording: procedure numbers and names of the trace.\n"
+        "#pragma once\n#include <cstdint>\n"
+        f"namespace corewise::preload {{\nenum Procedure : std::uint16_t {{\n{numbers}}};\n"
+        f"inline constexpr int kProcedures = {len(procedures)};\n"
+        f"inline constexpr const char* kProcedureNames[] = {{\n{names}}};\n"
+        "}  // namespace corewise::preload\n"
+    )
+
+
+def available_macros(procedures: list[Procedure]) -> str:
+    """Macros that tell the hand-written wrappers what this library has."""
+    asked = BY_HAND | {"MPI_Status_f082c"}
+    wanted = [procedure.name for procedure in procedures if procedure.name in asked]
+    return "".join(f"#define CW_HAVE_{name} 1\n" for name in wanted)
+
+
+def wrapper_source(procedures: list[Procedure]) -> str:
+    """The wrappers of every procedure that is not written by hand.
+
+    Parameters
+    ----------
+    procedures : of one library, as `declared_procedures` gives them.
+
+    Returns
+    -------
+    str
+        C++ source.
+    """
+    table = recipes()
+    body = "".join(
+        _wrapper(procedure, table.get(procedure.name))
+        for procedure in procedures
+        if procedure.name not in BY_HAND
+    )
+    return (
+        "// Generated by corewise.mpi.generators.recording. One wrapper per procedure that this MPI offers.\n"
+        '#include "preload/recording/clocks.hpp"\n#include "preload/recording/events.hpp"\n'
+        '#include "procedures.hpp"\n'
+        "using namespace corewise::preload;\nnamespace trace = corewise::trace;\n"
+        'extern "C" {\n' + body + '}  // extern "C"\n'
+    )
+
+
+def _wrapper(procedure: Procedure, recipe: Recipe | None) -> str:
+    replaced = dict(recipe.replace) if recipe else {}
+    declared = ", ".join(declaration for declaration, _ in procedure.parameters) or "void"
+    forwarded = ", ".join(replaced.get(name, name) for _, name in procedure.parameters)
+    invoke = f"[&] {{ return P{procedure.name}({forwarded}); }}"
+    before = _pin(procedure) if recipe else ""
+    before += f"  {recipe.before}\n" if recipe and recipe.before else ""
+    head = (
+        f"#undef {procedure.name}\n"
+        f'__attribute__((visibility("default"))) {procedure.returns} {procedure.name}({declared}) {{\n'
+        f"{before}"
+    )
+    if procedure.returns != "int" or _returns_a_value(procedure.name):
+        return (
+            head + f"  return traced_value(k{procedure.name}, __builtin_return_address(0), {invoke});\n}}\n"
+        )
+    note = recipe.note if recipe else "event.plain();"
+    return head + (
+        f"  return traced(k{procedure.name}, __builtin_return_address(0),\n      {invoke},\n"
+        f"      [&](Event& event) {{ {note} }});\n}}\n"
+    )
+
+
+def _pin(procedure: Procedure) -> str:
+    held = pinned({name for _, name in procedure.parameters})
+    return f"  const Pin pin({', '.join(held)});\n" if held else ""
+
+
+def pinned(names: set[str]) -> list[str]:
+    """What is looked at before the call: the communicator, and in point-to-point calls the datatype."""
+    if "comm" not in names:
+        return []
+    point_to_point = "tag" in names or "sendtag" in names
+    return ["comm", *(name for name in ("datatype", "sendtype") if name in names and point_to_point)]
+
+
+def _returns_a_value(name: str) -> bool:
+    """Handle conversions return integers that are no error codes."""
+    return name.endswith(("_c2f", "_f2c", "_toint")) and not name.startswith("MPI_Status")

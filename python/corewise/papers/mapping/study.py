@@ -1,0 +1,308 @@
+"""Paper 002 again: a ring of tasks under every mapping to the SPEs of a PS3 and of a blade's chip.
+
+Runs the figures' curves and the experiments that ask where a dependence on the mapping could come from, and
+hands back rows, tables and figures. Nothing here prints or draws.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from corewise import _core
+from corewise.analysis.result import PaperResult, Progress
+from corewise.papers.mapping.data import (
+    FULL,
+    QUICK,
+    RUNS,
+    Curve,
+    Effort,
+    experiment_on,
+    sample,
+    time_all,
+    time_curve,
+)
+from corewise.papers.mapping.rows import paper_rows
+from corewise.papers.mapping.views import paper_figures, paper_tables
+
+CHIP, PS3 = "cell-be", "ps3"
+SIZES = (2048, 1024, 512)
+"""Packets of figures 4 and 5, bytes."""
+BACK_OFFS = (50, 100, 150, 200, 220, 230, 240, 250, 260, 300, 400, 600, 620, 640, 660, 700)
+"""Delays before a refused command is sent again, core cycles: experiment 1."""
+PAUSES = (0, 400, 4000)
+"""Cycles between two polls: experiment 1."""
+RHYTHMS = (0, 1000, 2000, 4000, 8000, 16000)
+"""Cycles between two polls where the rhythm of polling is looked at, both ways round and one way."""
+RHYTHM = 4000
+"""The pause of the jittered runs that ask whether a rhythm belongs to its mapping."""
+HOPS = (0, 2, 4)
+"""Core cycles that a command takes per stop between its unit and the address concentrator: experiment 1. Data
+take 2, a bus cycle."""
+LENGTHS = ((100, 0), (100, 2), (240, 0), (240, 2), (620, 2))
+"""Back-off and cycles per stop of the runs whose length is varied: as it is, and where most shows."""
+LENGTHENED = (1, 4, 16)
+"""Lengths of those runs, in multiples of the effort's rounds."""
+LAYOUTS: dict[str, dict[str, object]] = {
+    "one line per row": {},
+    "padded rows": {"entry_bytes": 32, "row_bytes": 256},
+    "separate acknowledges": {"separate_acknowledgements": True},
+    "local store": {"notify_local_store": True},
+    "one packet per poll": {"one_packet_per_poll": True},
+    "no line conflicts": {"line_conflicts": 0},
+}
+"""Experiments 2 and 3, and a machine without conflicts as their reference."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a sweep.
+
+    Attributes
+    ----------
+    layout : str
+        Key of `LAYOUTS`.
+    back_off, pause, hop : int
+        Core cycles.
+    size : int
+        Bytes of a packet.
+    rounds : int
+        Of the ring, simulated.
+    curve : Curve
+    """
+
+    layout: str
+    back_off: int
+    pause: int
+    hop: int
+    size: int
+    rounds: int
+    curve: Curve
+    bidirectional: bool = True
+
+
+@dataclass(frozen=True)
+class Study:
+    """Everything that was timed.
+
+    Attributes
+    ----------
+    fig2, fig3 : Curve
+        PS3 with the default and the pinned mapping, three jittered runs each.
+    ps3_sizes : dict of int to Curve
+        PS3, jitter-free, by packet size.
+    fig4, fig4_runs : dict of int to Curve
+        The chip's bidirectional ring: jitter-free over the mappings, and three jittered runs over a sample.
+    fig5 : dict of int to Curve
+        The chip's unidirectional ring, jitter-free.
+    rhythm_runs : Curve
+        As fig4_runs at 1 KB, with a pause between polls.
+    back_off, lengths, layouts, rhythms : tuple of Point
+        The sweeps: over back-off, pause and position; over the length of a run; over layouts; over the pause
+        between polls.
+    """
+
+    fig2: Curve
+    fig3: Curve
+    ps3_sizes: dict[int, Curve]
+    fig4: dict[int, Curve]
+    fig4_runs: dict[int, Curve]
+    fig5: dict[int, Curve]
+    rhythm_runs: Curve
+    back_off: tuple[Point, ...]
+    lengths: tuple[Point, ...]
+    layouts: tuple[Point, ...]
+    rhythms: tuple[Point, ...]
+
+
+class _Clock:
+    """Counts simulated rounds against what the whole study will need."""
+
+    def __init__(self, total: float, progress: Progress | None) -> None:
+        self._total, self._done, self._progress = total, 0.0, progress
+
+    def __call__(self, rounds: float) -> None:
+        self._done += rounds
+        if self._progress is not None:
+            self._progress(min(self._done / self._total, 1.0))
+
+
+def run_paper(quick: bool = False, seed: int = 1, progress: Progress | None = None) -> PaperResult:
+    """Runs paper 002's experiments.
+
+    Parameters
+    ----------
+    quick : bool
+        Samples of mappings and fewer rounds.
+    seed : int
+        Of jitter, samples and default mappings.
+    progress : callable, optional
+        Told the share that is done.
+    """
+    study = run_study(QUICK if quick else FULL, seed, progress)
+    return PaperResult(
+        name="paper mapping",
+        machine="simulated PS3 and one Cell of a blade",
+        rows=tuple(paper_rows(study)),
+        tables=tuple(paper_tables(study)),
+        figures=tuple(paper_figures(study)),
+    )
+
+
+def run_study(effort: Effort, seed: int, progress: Progress | None = None) -> Study:
+    """Times everything that the rows, tables and figures need."""
+    advance = _Clock(_rounds(effort), progress)
+    return Study(
+        fig2=_ps3(effort, seed, False, advance),
+        fig3=_ps3(effort, seed, True, advance),
+        ps3_sizes={size: _ps3_still(effort, size, advance) for size in SIZES},
+        fig4={size: _chip(effort, size, advance) for size in SIZES},
+        fig4_runs={size: _chip_runs(effort, size, seed, advance) for size in SIZES},
+        fig5={size: _one_way(effort, size, seed, advance) for size in SIZES},
+        rhythm_runs=_chip_runs(effort, 1024, seed, advance, RHYTHM),
+        back_off=tuple(_back_off_points(effort, seed, advance)),
+        lengths=tuple(_length_points(effort, seed, advance)),
+        layouts=tuple(_layout_points(effort, seed, advance)),
+        rhythms=tuple(_rhythm_points(effort, seed, advance)),
+    )
+
+
+def _rounds(effort: Effort) -> float:
+    """About how many rounds the study simulates."""
+    points = len(BACK_OFFS) * (len(PAUSES) + len(HOPS) - 1) + 2 * len(LAYOUTS) * len(SIZES)
+    points += len(LENGTHS) * sum(LENGTHENED) + 2 * len(RHYTHMS) * LENGTHENED[1]
+    chip = 2520 / effort.every + effort.one_way + RUNS * effort.jittered
+    return (
+        2 * RUNS * 120 * effort.ps3_rounds
+        + len(SIZES) * (66 + chip) * effort.rounds
+        + (points * effort.sweep + RUNS * effort.jittered) * effort.rounds
+    )
+
+
+def _applied(experiment: _core.RingExperiment, settings: dict[str, object]) -> _core.RingExperiment:
+    """An experiment with attributes or simulation parameters set by name."""
+    for name, value in settings.items():
+        if hasattr(experiment, name):
+            setattr(experiment, name, value)
+        else:
+            experiment.set(name, float(value))  # type: ignore[arg-type]
+    return experiment
+
+
+def _ps3(effort: Effort, seed: int, pinned: bool, advance: Callable[[float], None]) -> Curve:
+    """Three jittered runs; unpinned, each on its own placement of the threads."""
+    experiments = []
+    for run in range(RUNS):
+        experiment = experiment_on(PS3, 1024, jitter=True)
+        experiment.most_rounds = effort.ps3_rounds
+        experiment.seed = seed * RUNS + run
+        if not pinned:
+            order = np.random.default_rng([seed, run]).permutation(np.array(experiment.spe_of_thread))
+            experiment.spe_of_thread = [int(spe) for spe in order]
+        experiments.append(experiment)
+    label = "pinned mapping" if pinned else "default mapping"
+    return time_curve(label, experiments, np.arange(120, dtype=np.int64), advance)
+
+
+def _ps3_still(effort: Effort, size: int, advance: Callable[[float], None]) -> Curve:
+    experiment = experiment_on(PS3, size, jitter=False)
+    experiment.most_rounds = effort.rounds
+    return time_all(_size_text(size), experiment, 1, advance)
+
+
+def _chip(effort: Effort, size: int, advance: Callable[[float], None]) -> Curve:
+    experiment = experiment_on(CHIP, size, jitter=False)
+    experiment.most_rounds = effort.rounds
+    return time_all(_size_text(size), experiment, effort.every, advance)
+
+
+def _chip_runs(
+    effort: Effort, size: int, seed: int, advance: Callable[[float], None], pause: int = 0
+) -> Curve:
+    experiments = []
+    for run in range(RUNS):
+        experiment = experiment_on(CHIP, size, jitter=True)
+        experiment.most_rounds = effort.rounds
+        experiment.pause_cycles = pause
+        experiment.seed = seed * RUNS + run
+        experiments.append(experiment)
+    return time_curve(_size_text(size), experiments, sample(8, effort.jittered, seed), advance)
+
+
+def _one_way(effort: Effort, size: int, seed: int, advance: Callable[[float], None]) -> Curve:
+    experiment = experiment_on(CHIP, size, jitter=False)
+    experiment.bidirectional = False
+    experiment.most_rounds = effort.rounds
+    return time_curve(_size_text(size), [experiment], sample(8, effort.one_way, seed), advance)
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """What the points of all sweeps share."""
+
+    effort: Effort
+    seed: int
+    advance: Callable[[float], None]
+
+    def point(
+        self,
+        layout: str = "one line per row",
+        back_off: int = 100,
+        pause: int = 0,
+        hop: int = 0,
+        size: int = 1024,
+        longer: int = 1,
+        bidirectional: bool = True,
+    ) -> Point:
+        """Times a sample of mappings under one setting."""
+        experiment = experiment_on(CHIP, size, jitter=False)
+        experiment.bidirectional = bidirectional
+        experiment.most_rounds = longer * self.effort.rounds
+        settings: dict[str, object] = {
+            "retry_cycles": back_off,
+            "pause_cycles": pause,
+            "command_hop_cycles": hop,
+        }
+        _applied(experiment, {**settings, **LAYOUTS[layout]})
+        indices = sample(8, self.effort.sweep, self.seed)
+        curve = time_curve(layout, [experiment], indices, self.advance)
+        return Point(layout, back_off, pause, hop, size, experiment.most_rounds, curve, bidirectional)
+
+
+def _back_off_points(effort: Effort, seed: int, advance: Callable[[float], None]) -> Iterator[Point]:
+    sweep = _Sweep(effort, seed, advance)
+    for back_off in BACK_OFFS:
+        for pause in PAUSES:
+            yield sweep.point(back_off=back_off, pause=pause)
+        for hop in HOPS[1:]:
+            yield sweep.point(back_off=back_off, hop=hop)
+
+
+def _length_points(effort: Effort, seed: int, advance: Callable[[float], None]) -> Iterator[Point]:
+    sweep = _Sweep(effort, seed, advance)
+    for back_off, hop in LENGTHS:
+        for longer in LENGTHENED:
+            yield sweep.point(back_off=back_off, hop=hop, longer=longer)
+
+
+def _rhythm_points(effort: Effort, seed: int, advance: Callable[[float], None]) -> Iterator[Point]:
+    sweep = _Sweep(effort, seed, advance)
+    for pause in RHYTHMS:
+        for bidirectional in (True, False):
+            yield sweep.point(pause=pause, bidirectional=bidirectional, longer=LENGTHENED[1])
+
+
+def _layout_points(effort: Effort, seed: int, advance: Callable[[float], None]) -> Iterator[Point]:
+    sweep = _Sweep(effort, seed, advance)
+    for layout in LAYOUTS:
+        for size in SIZES:
+            yield sweep.point(layout=layout, size=size)
+            yield sweep.point(layout=layout, back_off=240, hop=2, size=size)
+
+
+def _size_text(size: int) -> str:
+    return f"{size / 1024:g} KB"

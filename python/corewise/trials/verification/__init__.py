@@ -1,0 +1,4 @@
+"""Prediction held against measurement.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""

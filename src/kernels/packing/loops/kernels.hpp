@@ -1,0 +1,82 @@
+// The innermost loops of packing: tables of them, one per instruction set, private to the room.
+//
+// Contract: a loop moves whole blocks between memory and a packed stream, reads and writes nothing but those
+// bytes, asks no alignment, and writes blocks in packing order where they overlap. Each set has a row for every
+// block length, both directions, often several: which of them runs is chosen by pack_choice.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+
+#include "kernels/packing/plans/window.hpp"
+
+namespace corewise::kernels {
+
+/// Equal blocks at even distances in one or two dimensions; all lengths in bytes.
+struct Blocks {
+  std::int64_t block = 0;       ///< contiguous bytes
+  std::int64_t stride = 0;      ///< from block to block
+  std::int64_t count = 0;       ///< blocks in a row
+  std::int64_t row_stride = 0;  ///< from row to row
+  std::int64_t rows = 1;
+};
+
+/// Runs at the offsets of a table, repeated. `lengths` is null where every run has `block` bytes.
+struct Table {
+  std::int64_t block = 0;
+  const std::int32_t* offsets = nullptr;  ///< of 32 bits: half the bytes to read beside the data
+  const std::int64_t* lengths = nullptr;
+  std::int64_t count = 0;
+  std::int64_t stride = 0;  ///< from one repetition to the next
+  std::int64_t repeats = 1;
+};
+
+/// Blocks from one distance to another.
+struct Pairs {
+  std::int64_t block = 0;
+  std::int64_t to_stride = 0;
+  std::int64_t from_stride = 0;
+  std::int64_t count = 0;
+};
+
+using CopyPairs = void (*)(std::byte* to, const std::byte* from, const Pairs& shape);
+
+inline constexpr std::int64_t kAnyLength = std::numeric_limits<std::int64_t>::max();
+
+/// A pair of opposite loops for blocks of `least` to `most` bytes; one of them may be null. In tables of runs of
+/// different lengths it is their mean that is in these bounds: such loops move every length.
+template <class Shape>
+struct Candidate {
+  std::string_view name;
+  std::int64_t least = 1;
+  std::int64_t most = kAnyLength;
+  void (*pack)(std::byte* packed, const std::byte* items, const Shape& shape) = nullptr;
+  void (*unpack)(std::byte* items, const std::byte* packed, const Shape& shape) = nullptr;
+};
+
+/// The loops of one instruction set. Where nothing was measured the first row that fits is taken.
+struct KernelSet {
+  std::string_view name;
+  bool (*available)();
+  std::span<const Candidate<Blocks>> blocks;
+  std::span<const Candidate<Table>> tables;  ///< of runs of one length
+  std::span<const Candidate<Table>> runs;    ///< of runs of different lengths
+  CopyPairs (*pairs)(std::int64_t block);
+  /// Rows of blocks that are shorter than a line, `row_stride` not less than the block; unpacking, no two blocks
+  /// overlap. Squares of blocks are moved where `row_stride` is the block.
+  std::span<const Candidate<Blocks>> tiles;
+  WindowLimits windows;
+  WindowKernels (*window)(const Window& shape);  ///< null where `windows` has no vectors
+};
+
+/// In the order of preference; a set that this build's architecture does not have is absent.
+extern const KernelSet kPackAvx512;
+extern const KernelSet kPackAvx2;
+extern const KernelSet kPackNeon;
+extern const KernelSet kPackGeneric;
+
+}  // namespace corewise::kernels

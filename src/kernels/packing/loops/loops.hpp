@@ -1,0 +1,360 @@
+// Loops that every instruction set shares, written on fixed block lengths that the compiler turns into its widest
+// registers. Included by the files of the instruction sets after they have chosen theirs, so everything here is in
+// an unnamed namespace: no file may see another's code.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <type_traits>
+
+#include "kernels/packing/loops/kernels.hpp"
+
+namespace corewise::kernels {
+namespace {
+
+#define COREWISE_INLINE inline __attribute__((always_inline))
+
+/// Bytes of the widest register; said by the file, because compilers do not always tell the preprocessor what a
+/// pragma chose.
+#if !defined(COREWISE_REGISTER_BYTES)
+#define COREWISE_REGISTER_BYTES 16
+#endif
+inline constexpr std::size_t kRegisterBytes = COREWISE_REGISTER_BYTES;
+
+/// The widest register that N is a multiple of.
+template <std::size_t N>
+inline constexpr std::size_t kFitting =
+    N % kRegisterBytes == 0 ? kRegisterBytes : (N % 32 == 0 && kRegisterBytes > 32 ? 32 : 0);
+
+/// N bytes by loads and stores of registers, all loads first; N is small. Wide registers are asked for as vectors:
+/// compilers move blocks of known length by narrower ones than they have.
+template <std::size_t N>
+COREWISE_INLINE void copy_fixed(std::byte* to, const std::byte* from) {
+  if constexpr (kFitting<N> != 0) {
+    typedef unsigned char Register __attribute__((vector_size(kFitting<N>), aligned(1), may_alias));
+    constexpr std::size_t kCount = N / kFitting<N>;
+    Register values[kCount];
+    for (std::size_t i = 0; i < kCount; ++i) {
+      values[i] = reinterpret_cast<const Register*>(from)[i];
+    }
+    for (std::size_t i = 0; i < kCount; ++i) {
+      reinterpret_cast<Register*>(to)[i] = values[i];
+    }
+  } else {
+    __builtin_memcpy(to, from, N);
+  }
+}
+
+/// Keeps a compiler from turning a loop into gather and scatter instructions, which lose here.
+COREWISE_INLINE void keep_scalar() {
+  asm volatile("" ::: "memory");
+}
+
+/// N to 2N bytes: two pieces that overlap, both read before either is written.
+template <std::size_t N>
+COREWISE_INLINE void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) {
+  typedef unsigned char Piece __attribute__((vector_size(N), aligned(1), may_alias));
+  const Piece first = *reinterpret_cast<const Piece*>(from);
+  const Piece last = *reinterpret_cast<const Piece*>(from + bytes - N);
+  *reinterpret_cast<Piece*>(to) = first;
+  *reinterpret_cast<Piece*>(to + bytes - N) = last;
+}
+
+/// N or more bytes, N a register's: four loads before their stores, then one by one, the last one overlapping.
+template <std::size_t N>
+COREWISE_INLINE void copy_registers(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes <= 2 * N) {
+    copy_ends<N>(to, from, bytes);
+    return;
+  }
+  std::size_t i = 0;
+  for (; i + 4 * N <= bytes; i += 4 * N) {
+    copy_fixed<4 * N>(to + i, from + i);
+  }
+  for (; i + N <= bytes; i += N) {
+    copy_fixed<N>(to + i, from + i);
+  }
+  if (i < bytes) {
+    copy_fixed<N>(to + bytes - N, from + bytes - N);
+  }
+}
+
+/// More than N bytes, N a register's: the stores between the two ends at multiples of N, so that none crosses a
+/// line.
+template <std::size_t N>
+COREWISE_INLINE void copy_aligned(std::byte* to, const std::byte* from, std::size_t bytes) {
+  typedef unsigned char Register __attribute__((vector_size(N), aligned(1), may_alias));
+  const Register first = *reinterpret_cast<const Register*>(from);
+  const Register last = *reinterpret_cast<const Register*>(from + bytes - N);
+  std::size_t i = N - reinterpret_cast<std::uintptr_t>(to) % N;
+  for (; i + 5 * N < bytes; i += 4 * N) {
+    copy_fixed<4 * N>(to + i, from + i);
+  }
+  for (; i + N < bytes; i += N) {
+    copy_fixed<N>(to + i, from + i);
+  }
+  *reinterpret_cast<Register*>(to) = first;
+  *reinterpret_cast<Register*>(to + bytes - N) = last;
+}
+
+/// Any number of bytes; `call`: more than 64 by memcpy.
+template <bool call>
+COREWISE_INLINE void copy_any(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes >= 16) {
+    if (bytes <= 32) {
+      copy_ends<16>(to, from, bytes);
+    } else if (bytes <= 64) {
+      copy_ends<32>(to, from, bytes);
+    } else if constexpr (call) {
+      __builtin_memcpy(to, from, bytes);
+    } else {
+      copy_registers<kRegisterBytes>(to, from, bytes);
+    }
+    return;
+  }
+  if (bytes >= 8) {
+    copy_ends<8>(to, from, bytes);
+  } else if (bytes >= 4) {
+    copy_ends<4>(to, from, bytes);
+  } else if (bytes >= 2) {
+    copy_ends<2>(to, from, bytes);
+  } else if (bytes == 1) {
+    *to = *from;
+  }
+}
+
+/// Blocks of N bytes, N known to the compiler.
+template <std::size_t N>
+struct Fixed {
+  static constexpr bool narrow = N < 16;
+  template <class Shape>
+  static constexpr std::int64_t length(const Shape&) {
+    return N;
+  }
+  COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t) { copy_fixed<N>(to, from); }
+};
+
+/// Blocks whose length the shape tells.
+struct Told {
+  static constexpr bool narrow = false;
+  template <class Shape>
+  static std::int64_t length(const Shape& shape) {
+    return shape.block;
+  }
+};
+
+/// Blocks of N to 2N bytes.
+template <std::size_t N>
+struct Ends : Told {
+  static constexpr bool narrow = N < 16;
+  COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+    copy_ends<N>(to, from, static_cast<std::size_t>(bytes));
+  }
+};
+
+/// Blocks of any length.
+struct Any : Told {
+  COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+    copy_any<false>(to, from, static_cast<std::size_t>(bytes));
+  }
+};
+
+/// Blocks of a register or more.
+struct Registers : Told {
+  COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+    copy_registers<kRegisterBytes>(to, from, static_cast<std::size_t>(bytes));
+  }
+};
+
+/// Blocks of more than a register.
+struct Aligned : Told {
+  COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+    copy_aligned<kRegisterBytes>(to, from, static_cast<std::size_t>(bytes));
+  }
+};
+
+/// Blocks that are long enough for a call.
+struct Long : Told {
+  COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+    __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
+  }
+};
+
+template <class Block>
+COREWISE_INLINE void move_block(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  Block::copy(to, from, bytes);
+  if constexpr (Block::narrow) {
+    keep_scalar();
+  }
+}
+
+template <class Block>
+void pack_blocks(std::byte* packed, const std::byte* items, const Blocks& shape) {
+  const std::int64_t bytes = Block::length(shape);
+  const std::int64_t count = shape.count;
+  const std::int64_t stride = shape.stride;
+  for (std::int64_t row = 0; row < shape.rows; ++row) {
+    const std::byte* from = items + row * shape.row_stride;
+#pragma GCC unroll 4
+    for (std::int64_t i = 0; i < count; ++i) {
+      move_block<Block>(packed, from, bytes);
+      from += stride;
+      packed += bytes;
+    }
+  }
+}
+
+template <class Block>
+void unpack_blocks(std::byte* items, const std::byte* packed, const Blocks& shape) {
+  const std::int64_t bytes = Block::length(shape);
+  const std::int64_t count = shape.count;
+  const std::int64_t stride = shape.stride;
+  for (std::int64_t row = 0; row < shape.rows; ++row) {
+    std::byte* to = items + row * shape.row_stride;
+#pragma GCC unroll 4
+    for (std::int64_t i = 0; i < count; ++i) {
+      move_block<Block>(to, packed, bytes);
+      to += stride;
+      packed += bytes;
+    }
+  }
+}
+
+template <class Block>
+void pack_table(std::byte* packed, const std::byte* items, const Table& shape) {
+  const std::int64_t bytes = Block::length(shape);
+  const std::int64_t count = shape.count;
+  const std::int32_t* const offsets = shape.offsets;
+  for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
+#pragma GCC unroll 4
+    for (std::int64_t i = 0; i < count; ++i, packed += bytes) {
+      move_block<Block>(packed, items + offsets[i], bytes);
+    }
+  }
+}
+
+template <class Block>
+void unpack_table(std::byte* items, const std::byte* packed, const Table& shape) {
+  const std::int64_t bytes = Block::length(shape);
+  const std::int64_t count = shape.count;
+  const std::int32_t* const offsets = shape.offsets;
+  for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
+#pragma GCC unroll 4
+    for (std::int64_t i = 0; i < count; ++i, packed += bytes) {
+      move_block<Block>(items + offsets[i], packed, bytes);
+    }
+  }
+}
+
+template <bool call>
+void pack_runs(std::byte* packed, const std::byte* items, const Table& shape) {
+  for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
+    for (std::int64_t i = 0; i < shape.count; packed += shape.lengths[i], ++i) {
+      copy_any<call>(packed, items + shape.offsets[i], static_cast<std::size_t>(shape.lengths[i]));
+    }
+  }
+}
+
+template <bool call>
+void unpack_runs(std::byte* items, const std::byte* packed, const Table& shape) {
+  for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
+    for (std::int64_t i = 0; i < shape.count; packed += shape.lengths[i], ++i) {
+      copy_any<call>(items + shape.offsets[i], packed, static_cast<std::size_t>(shape.lengths[i]));
+    }
+  }
+}
+
+/// A row of a set's tables.
+template <class Shape, class Block>
+constexpr Candidate<Shape> row(std::string_view name, std::int64_t least, std::int64_t most = kAnyLength) {
+  if constexpr (std::is_same_v<Shape, Blocks>) {
+    return {name, least, most, pack_blocks<Block>, unpack_blocks<Block>};
+  } else {
+    return {name, least, most, pack_table<Block>, unpack_table<Block>};
+  }
+}
+
+template <class Shape, std::size_t N>
+constexpr Candidate<Shape> fixed_row(std::string_view name) {
+  return row<Shape, Fixed<N>>(name, N, N);
+}
+
+/// The plain loops, for every block length.
+template <class Shape>
+inline constexpr std::array kPlain = {
+    fixed_row<Shape, 1>("1"),
+    fixed_row<Shape, 2>("2"),
+    fixed_row<Shape, 4>("4"),
+    fixed_row<Shape, 8>("8"),
+    fixed_row<Shape, 16>("16"),
+    fixed_row<Shape, 24>("24"),
+    fixed_row<Shape, 32>("32"),
+    fixed_row<Shape, 48>("48"),
+    fixed_row<Shape, 64>("64"),
+    fixed_row<Shape, 128>("128"),
+    fixed_row<Shape, 256>("256"),
+    row<Shape, Any>("up to 8", 1, 7),
+    row<Shape, Ends<8>>("8 to 16", 9, 15),
+    row<Shape, Ends<16>>("16 to 32", 17, 31),
+    row<Shape, Ends<32>>("32 to 64", 33, 63),
+    row<Shape, Registers>("registers", 65),
+    row<Shape, Aligned>("registers, aligned stores", 65),
+    row<Shape, Long>("memcpy", 65),
+};
+
+inline constexpr std::array kPlainRuns = {
+    Candidate<Table>{"runs", 1, kAnyLength, pack_runs<false>, unpack_runs<false>},
+    Candidate<Table>{"runs, long ones by memcpy", 17, kAnyLength, pack_runs<true>, unpack_runs<true>},
+};
+
+/// Two tables, one behind the other.
+template <class Row, std::size_t N, std::size_t M>
+constexpr std::array<Row, N + M> joined(const std::array<Row, N>& first, const std::array<Row, M>& second) {
+  std::array<Row, N + M> all{};
+  for (std::size_t i = 0; i < N + M; ++i) {
+    all[i] = i < N ? first[i] : second[i - N];
+  }
+  return all;
+}
+
+/// Blocks ahead of the one that is copied whose lines are asked for: they may be in another core's cache.
+inline constexpr std::int64_t kAhead = 8;
+
+template <class Block>
+void copy_pairs(std::byte* to, const std::byte* from, const Pairs& shape) {
+  const std::int64_t bytes = Block::length(shape);
+  const std::int64_t count = shape.count;
+  const std::int64_t to_stride = shape.to_stride;
+  const std::int64_t from_stride = shape.from_stride;
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < count; ++i) {
+    __builtin_prefetch(from + kAhead * from_stride);
+    move_block<Block>(to, from, bytes);
+    to += to_stride;
+    from += from_stride;
+  }
+}
+
+/// The loop from stride to stride for a block length.
+inline CopyPairs plain_pairs(std::int64_t block) {
+  switch (block) {
+    case 8:
+      return copy_pairs<Fixed<8>>;
+    case 16:
+      return copy_pairs<Fixed<16>>;
+    case 32:
+      return copy_pairs<Fixed<32>>;
+    case 64:
+      return copy_pairs<Fixed<64>>;
+    case 128:
+      return copy_pairs<Fixed<128>>;
+    case 256:
+      return copy_pairs<Fixed<256>>;
+    default:
+      break;
+  }
+  return block > 64 ? copy_pairs<Registers> : copy_pairs<Any>;
+}
+
+}  // namespace
+}  // namespace corewise::kernels

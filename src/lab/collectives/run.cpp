@@ -1,0 +1,521 @@
+// The harness around a row's `run`: one text for both ports, and what each of them needs around it.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lab/collectives/run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "base/rng.hpp"
+#include "cell/memory/target.hpp"
+#include "cell/port.hpp"
+#include "cell/spe/spe.hpp"
+#include "cell/system.hpp"
+#include "lab/collectives/ideal_port.hpp"
+#include "lab/collectives/ppe_service.hpp"
+#include "lab/collectives/tables/tables.hpp"
+
+namespace corewise::lab {
+namespace {
+
+using cell::CellPort;
+using cell::EffectiveAddress;
+using coll::Collective;
+
+constexpr cell::LsAddress kLocalData = 0x7000;
+static_assert(kLocalData + kMostLocalData == cell::kLocalStoreBytes - cell::kPortBudgetBytes);
+constexpr std::uint64_t kBytesForManySets = 48U << 20;  // beyond, calls share one set of data
+constexpr int kMostSets = 3;
+constexpr int kMostCalls = 1000000;
+
+Status check_range(const char* field, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value >= least && value <= most) return {};
+  return bad_field("", field, std::to_string(value), std::to_string(least) + " to " + std::to_string(most));
+}
+
+/// What a run has decided before it begins.
+struct Plan {
+  Algorithm algorithm;
+  std::size_t row = 0;
+  Configuration configuration;
+  CollectiveData data;
+  int all_calls = 0;
+};
+
+Result<std::size_t> find_algorithm(const CollectiveJob& job) {
+  const std::vector<Algorithm> all = algorithms_of(job.task.collective);
+  std::string allowed;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].name == job.algorithm) return i;
+    allowed.append(allowed.empty() ? "" : ", ").append(all[i].name);
+  }
+  return bad_field("", "algorithm", std::string(1, '\'').append(job.algorithm).append("'"),
+                   allowed + " for " + std::string(name_of(job.task.collective)));
+}
+
+/// As many sets of data as there are calls, up to three, where they fit; in place every call needs its own.
+Result<CollectiveData> make_data(const CollectiveJob& job, CollectiveTask task, int all_calls) {
+  if (task.in_place) {
+    task.sets = all_calls;
+    return CollectiveData::make(task);
+  }
+  task.sets = std::min(kMostSets, std::max(1, all_calls));
+  Result<CollectiveData> data = CollectiveData::make(task);
+  if (!data.ok() || task.sets == 1) {
+    task.sets = 1;
+    return CollectiveData::make(task);
+  }
+  std::uint64_t total = 0, largest = 0;
+  for (int rank = 0; rank < task.ranks; ++rank) {
+    total += data.value().area_bytes(rank);
+    largest = std::max(largest, data.value().area_bytes(rank));
+  }
+  const bool local = job.memory == UserMemory::local_store;
+  if (total <= kBytesForManySets && (!local || largest <= kMostLocalData)) return data;
+  task.sets = 1;
+  return CollectiveData::make(task);
+}
+
+Status check_local(const CollectiveJob& job, const CollectiveData& data) {
+  if (job.memory != UserMemory::local_store) return {};
+  for (int rank = 0; rank < job.task.ranks; ++rank) {
+    if (data.area_bytes(rank) <= kMostLocalData) continue;
+    return bad_field("", "bytes", std::to_string(job.task.bytes),
+                     "so many that a rank's buffers take at most " + std::to_string(kMostLocalData) +
+                         " bytes of its local store, not " + std::to_string(data.area_bytes(rank)));
+  }
+  return {};
+}
+
+coll::Facts facts_of(const CollectiveData& data) {
+  coll::Facts facts;
+  facts.bytes = data.largest();
+  if (data.operation() != nullptr)
+    facts.element_bytes = static_cast<std::uint32_t>(data.operation()->element_bytes);
+  facts.commutative = data.commutative();
+  facts.contiguous = data.task().stride.block_bytes == 0;
+  facts.ppe = true;
+  facts.workspace = true;
+  return facts;
+}
+
+/// The bytes of the layout and of the counters beside it, within the budget.
+Result<std::uint32_t> local_store_bytes(const coll::Shape& shape) {
+  const auto layout = cell::PortLayout::make(shape.layout());
+  if (!layout.ok()) return layout.status();
+  const std::uint32_t bytes = layout.value().bytes + shape.counter_bytes();
+  if (bytes <= cell::kPortBudgetBytes) return bytes;
+  return bad_field("", "buffer", std::to_string(shape.buffers) + " x " + std::to_string(shape.buffer_bytes),
+                   "what leaves the local store's budget of " + std::to_string(cell::kPortBudgetBytes) +
+                       " bytes whole; this takes " + std::to_string(bytes));
+}
+
+Result<Plan> plan_of(const CollectiveJob& job) {
+  for (Status status :
+       {check_range("warm_up", job.warm_up, 0, kMostCalls), check_range("calls", job.calls, 1, kMostCalls),
+        check_range("delay", job.most_delay_ns, 0, 1'000'000'000)}) {
+    if (!status.ok()) return status;
+  }
+  const Result<std::size_t> row = find_algorithm(job);
+  if (!row.ok()) return row.status();
+  const Algorithm algorithm = algorithms_of(job.task.collective)[row.value()];
+  const Result<Configuration> configuration = configure(algorithm, job.task.ranks, job.settings);
+  if (!configuration.ok()) return configuration.status();
+  CollectiveTask task = job.task;
+  task.workspace = (algorithm.needs & coll::kWorkspace) != 0;
+  const int all_calls = job.warm_up + 2 * job.calls;
+  Result<CollectiveData> data = make_data(job, task, all_calls);
+  if (!data.ok()) return data.status();
+  if (Status status = check_local(job, data.value()); !status.ok()) return status;
+  if (Status status = check_usable(algorithm, configuration.value().shape, facts_of(data.value())); !status.ok()) {
+    return status;
+  }
+  if (const auto bytes = local_store_bytes(configuration.value().shape); !bytes.ok()) return bytes.status();
+  return Plan{algorithm, row.value(), configuration.value(), std::move(data).value(), all_calls};
+}
+
+template <port::Port P>
+coll::Call<P> call_of(const CollectiveData& data, int rank, int set, typename P::UserAddress area) {
+  coll::Call<P> call;
+  call.send = area + data.send_at(rank, set);
+  call.receive = area + data.receive_at(rank, set);
+  call.bytes = data.bytes(rank);
+  call.send_blocks = data.send_blocks(rank);
+  call.receive_blocks = data.receive_blocks(rank);
+  call.root = data.task().root;
+  call.operation = data.operation();
+  call.stride = data.task().stride;
+  call.workspace = area + data.workspace_at(rank);
+  return call;
+}
+
+/// Sees that nobody leaves a barrier before everybody has entered it.
+class BarrierWatch {
+ public:
+  BarrierWatch(bool on, int ranks) : on_(on), entered_(static_cast<std::size_t>(ranks), 0) {}
+
+  void enter(int rank) { ++entered_[static_cast<std::size_t>(rank)]; }
+  void leave(int rank) {
+    const int number = entered_[static_cast<std::size_t>(rank)];
+    if (!on_ || early_ >= 0 || std::ranges::min(entered_) >= number) return;
+    early_ = rank;
+    call_ = number;
+  }
+  [[nodiscard]] Status status() const {
+    if (early_ < 0) return {};
+    return {Code::unsupported, "rank " + std::to_string(early_) + " left barrier " + std::to_string(call_) +
+                                   " before all had entered it"};
+  }
+
+ private:
+  bool on_;
+  std::vector<int> entered_;
+  int early_ = -1;
+  int call_ = 0;
+};
+
+/// Looks at the data between calls: what those that are done have left, and that the next start from nothing.
+class DataWatch {
+ public:
+  /// `area(rank)`: the bytes of a rank's user data.
+  using AreaOf = std::function<std::span<std::byte>(int)>;
+  DataWatch(const CollectiveData& data, AreaOf area) : data_(data), area_(std::move(area)) {}
+
+  [[nodiscard]] Status check(int rank, int first_call, int last_call) const {
+    for (int set = 0; set < data_.task().sets; ++set) {
+      if (!uses(first_call, last_call, set)) continue;
+      if (Status status = data_.check_call(rank, set, area_(rank)); !status.ok()) return status;
+    }
+    return {};
+  }
+  void forget(int rank, int first_call, int last_call) const {
+    for (int set = 0; set < data_.task().sets; ++set) {
+      if (uses(first_call, last_call, set)) data_.forget_call(rank, set, area_(rank));
+    }
+  }
+  /// Between the calls `first` .. `now` - 1 and those from `now` to `last` - 1, when no rank is in a call.
+  [[nodiscard]] Status between(int first, int now, int last) const {
+    for (int rank = 0; rank < data_.task().ranks; ++rank) {
+      if (Status status = check(rank, first, now); !status.ok()) return status;
+      forget(rank, now, last);
+    }
+    return {};
+  }
+
+ private:
+  /// Whether a call from `first` to `last` - 1 uses the set.
+  [[nodiscard]] bool uses(int first, int last, int set) const {
+    const int sets = data_.task().sets;
+    return first + (set - first % sets + sets) % sets < last;
+  }
+  const CollectiveData& data_;
+  AreaOf area_;
+};
+
+/// One rank's calls, in order. `area` is where its user data are.
+template <port::Port P>
+class Caller {
+ public:
+  Caller(P& port, const Plan& plan, const coll::Row<P>& row, typename P::UserAddress area, BarrierWatch& watch)
+      : me_(port, plan.configuration.shape), plan_(plan), row_(row), area_(area), watch_(watch) {}
+
+  void operator()() {
+    const int rank = me_.rank();
+    watch_.enter(rank);
+    const int set = number_++ % plan_.data.task().sets;
+    row_.run(me_, call_of<P>(plan_.data, rank, set, area_), plan_.configuration.parameters);
+    watch_.leave(rank);
+  }
+  /// The last thing a rank does.
+  void end() {
+    if constexpr (port::Mailboxes<P>) {
+      if ((plan_.algorithm.needs & coll::kPpe) != 0) coll::leave_ppe(me_.port);
+    }
+  }
+
+ private:
+  coll::Rank<P> me_;
+  const Plan& plan_;
+  const coll::Row<P>& row_;
+  typename P::UserAddress area_;
+  BarrierWatch& watch_;
+  int number_ = 0;
+};
+
+/// How long a rank waits before a call.
+std::int64_t drawn_delay(const CollectiveJob& job, int rank, int call, std::int64_t most) {
+  if (most <= 0) return 0;
+  std::uint64_t state = job.task.seed * 1000003U + static_cast<std::uint64_t>(rank) * 4099U;
+  Rng rng(splitmix64(state) + static_cast<std::uint64_t>(call));
+  return static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(most) + 1));
+}
+
+// ---- on the Cell ----
+
+constexpr std::int64_t kQuietCycles = 6400;  // between the last rank's end and the next common start: all is done
+
+/// What is counted at a meeting.
+struct Counters {
+  std::vector<std::uint64_t> read, written;
+  std::uint64_t commands = 0;
+};
+
+/// All ranks leave at one time, in the order of their numbers.
+class Meeting {
+ public:
+  /// `at_rest(number)`: what is done at a meeting, in no simulated time.
+  using AtRest = std::function<void(int)>;
+  Meeting(cell::System& system, const std::vector<int>& spes, AtRest at_rest)
+      : system_(system), spes_(spes), at_rest_(std::move(at_rest)), waiting_(spes.size(), nullptr) {}
+
+  void operator()(int rank) {
+    sim::Engine& engine = system_.engine();
+    waiting_[static_cast<std::size_t>(rank)] = engine.current();
+    if (++arrived_ == static_cast<int>(spes_.size())) {
+      engine.after(kQuietCycles, {&Meeting::start, this, 0});
+    }
+    engine.block({"the other ranks, before a common start", 0, 0, std::source_location::current()});
+  }
+  [[nodiscard]] const std::vector<Counters>& counted() const { return counted_; }
+  [[nodiscard]] sim::Time started() const { return started_; }
+
+ private:
+  static void start(void* self, std::uint64_t /*argument*/) {
+    auto& meeting = *static_cast<Meeting*>(self);
+    meeting.arrived_ = 0;
+    meeting.at_rest_(static_cast<int>(meeting.counted_.size()));
+    meeting.count();
+    meeting.started_ = meeting.system_.engine().now();
+    for (sim::Process* process : meeting.waiting_) meeting.system_.engine().wake(*process);
+  }
+  void count() {
+    Counters now;
+    for (int memory = 0; memory < system_.parameters().chips; ++memory) {
+      const cell::MemoryStatistics& seen = system_.memory(memory).controller().statistics();
+      now.read.push_back(seen.read_bytes);
+      now.written.push_back(seen.written_bytes);
+    }
+    for (const int spe : spes_) now.commands += system_.spe(spe).mfc().statistics().commands;
+    counted_.push_back(std::move(now));
+  }
+
+  cell::System& system_;
+  const std::vector<int>& spes_;
+  AtRest at_rest_;
+  std::vector<sim::Process*> waiting_;
+  std::vector<Counters> counted_;
+  int arrived_ = 0;
+  sim::Time started_ = 0;
+};
+
+Result<std::vector<int>> spes_of(const cell::Parameters& machine, const CollectiveJob& job) {
+  std::vector<int> usable;
+  for (int spe = 0; spe < machine.chips * cell::kSpesPerChip; ++spe) {
+    if (machine.usable[static_cast<std::size_t>(spe)]) usable.push_back(spe);
+  }
+  const auto ranks = static_cast<std::size_t>(job.task.ranks);
+  if (Status status = check_range("ranks", job.task.ranks, 1, static_cast<std::int64_t>(usable.size()));
+      !status.ok()) {
+    return status;
+  }
+  if (job.spes.empty()) return std::vector<int>(usable.begin(), usable.begin() + job.task.ranks);
+  if (job.spes.size() != ranks) {
+    return bad_field("", "spes", std::to_string(job.spes.size()) + " SPEs",
+                     std::to_string(ranks) + ", one per rank");
+  }
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const int spe = job.spes[rank];
+    const bool again = std::find(job.spes.begin(), job.spes.begin() + static_cast<std::ptrdiff_t>(rank), spe) !=
+                       job.spes.begin() + static_cast<std::ptrdiff_t>(rank);
+    if (again || std::ranges::find(usable, spe) == usable.end()) {
+      return bad_field("", "spes", "SPE " + std::to_string(spe) + (again ? " twice" : ""),
+                       "different usable SPEs of the machine");
+    }
+  }
+  return job.spes;
+}
+
+Status check_memory(const cell::Parameters& machine, const CollectiveJob& job, const CollectiveData& data) {
+  if (job.memory == UserMemory::second && machine.chips < 2) {
+    return bad_field("", "memory", "second", "first, own, local_store: the machine has one chip");
+  }
+  std::uint64_t total = 0;
+  for (int rank = 0; rank < job.task.ranks; ++rank) total += data.area_bytes(rank);
+  const auto most = static_cast<std::uint64_t>(machine.memory_bytes) / 2;
+  if (job.memory == UserMemory::local_store || total <= most) return {};
+  return bad_field("", "bytes", std::to_string(job.task.bytes),
+                   "so many that all buffers take at most half of a memory, " + std::to_string(most) +
+                       " bytes, not " + std::to_string(total));
+}
+
+EffectiveAddress place_area(cell::System& system, UserMemory memory, int spe, std::uint64_t bytes) {
+  if (memory == UserMemory::local_store) return cell::ls_address(spe) + kLocalData;
+  const int chip = spe / cell::kSpesPerChip;
+  const int where = memory == UserMemory::own ? chip : memory == UserMemory::second ? 1 : 0;
+  return system.allocate(bytes, cell::kLineBytes, where);
+}
+
+/// When each rank began and ended each call of interest, in ticks.
+struct Clocked {
+  explicit Clocked(std::size_t ranks, int calls)
+      : starts(static_cast<std::size_t>(calls)),
+        ends(static_cast<std::size_t>(calls), std::vector<sim::Time>(ranks)) {}
+  std::vector<sim::Time> starts;
+  std::vector<std::vector<sim::Time>> ends;  ///< [call][rank]
+  sim::Time stream_start = 0, stream_end = 0;
+};
+
+void run_rank(CellPort& port, Caller<CellPort>& call, const CollectiveJob& job, Meeting& meet, Clocked& clock,
+              std::int64_t most_delay) {
+  const int rank = port.rank();
+  const auto index = static_cast<std::size_t>(rank);
+  for (int i = 0; i < job.warm_up; ++i) call();
+  for (int i = 0; i < job.calls; ++i) {
+    meet(rank);
+    clock.starts[static_cast<std::size_t>(i)] = meet.started();
+    port.compute(drawn_delay(job, rank, i, most_delay));
+    call();
+    clock.ends[static_cast<std::size_t>(i)][index] = port.spu().now();
+  }
+  meet(rank);
+  clock.stream_start = meet.started();
+  for (int i = 0; i < job.calls; ++i) call();
+  clock.stream_end = std::max(clock.stream_end, port.spu().now());
+  call.end();
+}
+
+CollectiveTimes times_of(const CollectiveJob& job, cell::System& system, const Clocked& clock,
+                         const Meeting& meet) {
+  CollectiveTimes times;
+  const sim::Engine& engine = system.engine();
+  for (std::size_t call = 0; call < clock.starts.size(); ++call) {
+    times.latency_ns.push_back(engine.to_ns(std::ranges::max(clock.ends[call]) - clock.starts[call]));
+  }
+  for (const sim::Time end : clock.ends.back())
+    times.rank_end_ns.push_back(engine.to_ns(end - clock.starts.back()));
+  times.throughput_ns = engine.to_ns(clock.stream_end - clock.stream_start) / job.calls;
+  const Counters& before = meet.counted().front();
+  const Counters& after = meet.counted().back();
+  for (std::size_t memory = 0; memory < before.read.size(); ++memory) {
+    MemoryTraffic traffic;
+    traffic.read_bytes = static_cast<double>(after.read[memory] - before.read[memory]) / job.calls;
+    traffic.written_bytes = static_cast<double>(after.written[memory] - before.written[memory]) / job.calls;
+    const double ns = times.mean_latency_ns();
+    if (ns > 0) traffic.gb_per_s = (traffic.read_bytes + traffic.written_bytes) / ns;
+    times.memories.push_back(traffic);
+  }
+  times.dma_commands = static_cast<double>(after.commands - before.commands) / job.calls;
+  times.events = system.engine().events();
+  return times;
+}
+
+}  // namespace
+
+double CollectiveTimes::mean_latency_ns() const {
+  return std::accumulate(latency_ns.begin(), latency_ns.end(), 0.0) / static_cast<double>(latency_ns.size());
+}
+
+Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, const CollectiveJob& job) {
+  const Result<std::vector<int>> spes = spes_of(machine, job);
+  if (!spes.ok()) return spes.status();
+  const Result<Plan> planned = plan_of(job);
+  if (!planned.ok()) return planned.status();
+  const Plan& plan = planned.value();
+  if (Status status = check_memory(machine, job, plan.data); !status.ok()) return status;
+  cell::System system(machine);
+  const auto port_job = cell::PortJob::make(system, spes.value(), plan.configuration.shape.layout());
+  if (!port_job.ok()) return port_job.status();
+  std::vector<EffectiveAddress> areas;
+  for (int rank = 0; rank < job.task.ranks; ++rank) {
+    const std::uint64_t bytes = plan.data.area_bytes(rank);
+    areas.push_back(place_area(system, job.memory, spes.value()[static_cast<std::size_t>(rank)], bytes));
+    plan.data.fill(rank, system.bytes(areas.back(), bytes));
+  }
+  if ((plan.algorithm.needs & coll::kPpe) != 0) serve_on_ppe(system, port_job.value());
+  const coll::Row<CellPort>& row = rows_on_cell(job.task.collective)[plan.row];
+  BarrierWatch watch(job.task.collective == Collective::barrier, job.task.ranks);
+  const DataWatch data_watch(plan.data, [&](int rank) {
+    return system.bytes(areas[static_cast<std::size_t>(rank)], plan.data.area_bytes(rank));
+  });
+  Status wrong;
+  Meeting meet(system, spes.value(), [&](int number) {
+    const int done = job.warm_up + number;
+    const int until = number == job.calls ? plan.all_calls : done + 1;
+    Status status = data_watch.between(number == 0 ? 0 : done - 1, done, until);
+    if (wrong.ok()) wrong = status;
+  });
+  Clocked clock(spes.value().size(), job.calls);
+  const auto most_delay =
+      static_cast<std::int64_t>(static_cast<double>(job.most_delay_ns) / system.engine().tick_ns());
+  cell::run_ranks(system, port_job.value(), [&](CellPort& port) {
+    Caller<CellPort> call(port, plan, row, areas[static_cast<std::size_t>(port.rank())], watch);
+    run_rank(port, call, job, meet, clock, most_delay);
+  });
+  if (Status status = system.run(); !status.ok()) return status;
+  for (const Status& status : {watch.status(), wrong}) {
+    if (!status.ok()) return status;
+  }
+  for (int rank = 0; rank < job.task.ranks; ++rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    Status status = plan.data.check(rank, system.bytes(areas[index], plan.data.area_bytes(rank)));
+    if (!status.ok()) return status;
+  }
+  CollectiveTimes times = times_of(job, system, clock, meet);
+  times.spes = spes.value();
+  times.local_store_bytes = local_store_bytes(plan.configuration.shape).value();
+  times.configuration = plan.configuration;
+  return times;
+}
+
+Status run_collective_on_ideal(const CollectiveJob& job, std::uint64_t port_seed) {
+  const Result<Plan> planned = plan_of(job);
+  if (!planned.ok()) return planned.status();
+  const Plan& plan = planned.value();
+  const coll::Row<IdealPort>& row = rows_on_ideal(job.task.collective)[plan.row];
+  const bool local = job.memory == UserMemory::local_store;
+  IdealJob on{.ranks = job.task.ranks, .layout = plan.configuration.shape.layout(), .seed = port_seed};
+  std::vector<std::vector<std::byte>> areas;  // room to align each to a line
+  for (int rank = 0; rank < job.task.ranks; ++rank) {
+    const std::uint64_t bytes = plan.data.area_bytes(rank);
+    areas.emplace_back(bytes + cell::kLineBytes);
+    if (local) on.local_bytes = std::max(on.local_bytes, static_cast<std::uint32_t>(areas.back().size()));
+  }
+  Status wrong;
+  BarrierWatch watch(job.task.collective == Collective::barrier, job.task.ranks);
+  IdealSystem system;
+  const bool serves = (plan.algorithm.needs & coll::kPpe) != 0;
+  const Status ran = system.run(
+      on,
+      [&](IdealPort& port) {
+        const int rank = port.rank();
+        const std::uint64_t bytes = plan.data.area_bytes(rank);
+        void* begin = local ? static_cast<void*>(port.local().data())
+                            : static_cast<void*>(areas[static_cast<std::size_t>(rank)].data());
+        std::size_t room = bytes + cell::kLineBytes;
+        auto* const area = static_cast<std::byte*>(std::align(cell::kLineBytes, bytes, begin, room));
+        plan.data.fill(rank, {area, bytes});
+        Caller<IdealPort> call(port, plan, row, area, watch);
+        const DataWatch data_watch(plan.data, [=](int) { return std::span(area, bytes); });
+        const auto expect = [&wrong](const Status& status) {
+          if (!status.ok() && wrong.ok()) wrong = status;
+        };
+        for (int i = 0; i < plan.all_calls; ++i) {
+          if (job.most_delay_ns > 0) port.pause(static_cast<int>(drawn_delay(job, rank, i, 20)));
+          data_watch.forget(rank, i, i + 1);
+          call();
+          expect(data_watch.check(rank, i, i + 1));
+        }
+        call.end();
+        expect(plan.data.check(rank, {area, bytes}));
+      },
+      serves ? ideal_ppe(job.task.ranks) : IdealSystem::Coordinator{});
+  for (const Status& status : {ran, watch.status(), wrong}) {
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace corewise::lab

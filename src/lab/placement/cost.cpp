@@ -1,0 +1,117 @@
+// Placement cost: runs the patterns of a placement and adds up their times. See placement_cost.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lab/placement/cost.hpp"
+
+#include <string>
+#include <utility>
+
+#include "base/rng.hpp"
+#include "lab/cell_pattern.hpp"
+#include "machine/placement.hpp"
+
+namespace corewise::lab {
+namespace {
+
+constexpr double kMostJitter = 100;
+constexpr double kMostWeight = 1e12;
+constexpr std::string_view kCell = "cell";
+constexpr std::string_view kJitterSeed = "jitter_seed";
+/// What a [simulation] table holds exactly.
+constexpr std::uint64_t kSeedBits = (1ULL << 53U) - 1;
+
+/// Of one run of one placement: another run, or another placement, draws other numbers.
+std::uint64_t seed_of(std::uint64_t seed, place::Assignment unit_of_rank) {
+  std::uint64_t state = seed;
+  std::uint64_t mixed = splitmix64(state);
+  for (const machine::UnitId unit : unit_of_rank) {
+    state = mixed ^ static_cast<std::uint64_t>(unit);
+    mixed = splitmix64(state);
+  }
+  return mixed;
+}
+
+}  // namespace
+
+std::string_view name_of(TimeModel model) {
+  return model == TimeModel::flow ? "flow" : "simulated";
+}
+
+ContendedTime::ContendedTime(machine::Machine machine, std::vector<WeightedPattern> patterns,
+                             const TimeOptions& options)
+    : machine_(std::move(machine)), patterns_(std::move(patterns)), options_(options) {
+  for (const machine::Link& link : machine_.links) latency_ns_.push_back(link.latency_ns);
+}
+
+Result<ContendedTime> ContendedTime::of(machine::Machine machine, std::vector<WeightedPattern> patterns,
+                                        const TimeOptions& options) {
+  ContendedTime made(std::move(machine), std::move(patterns), options);
+  if (Status status = made.check(); !status.ok()) return status;
+  return made;
+}
+
+Status ContendedTime::check() const {
+  if (patterns_.empty()) return bad_field("", "patterns", "none", "one or more");
+  if (!(options_.jitter >= 0 && options_.jitter <= kMostJitter)) {
+    return bad_field("", "jitter", std::to_string(options_.jitter), "0 to 100");
+  }
+  for (const WeightedPattern& each : patterns_) {
+    if (!(each.weight >= 0 && each.weight <= kMostWeight)) {
+      return bad_field(each.pattern.name, "weight", std::to_string(each.weight), "0 to 1e12");
+    }
+    if (each.pattern.ranks != ranks()) {
+      return bad_field(each.pattern.name, "ranks", std::to_string(each.pattern.ranks),
+                       std::to_string(ranks()) + ", as the first pattern has: they share one placement");
+    }
+    const auto identity = machine::identity_placement(ranks(), machine_);
+    if (!identity.ok()) return identity.status();
+    sim::PatternOptions how;
+    how.separation = options_.separation;
+    how.repetitions = options_.repetitions;
+    if (Status status = sim::check_run(machine_, each.pattern, identity.value(), how); !status.ok()) return status;
+  }
+  return {};
+}
+
+bool ContendedTime::on_cell() const {
+  return options_.model == TimeModel::simulated && machine_.model == kCell;
+}
+
+void ContendedTime::draw(place::Assignment unit_of_rank) {
+  if (options_.jitter <= 0) return;
+  const std::uint64_t seed = seed_of(options_.seed, unit_of_rank);
+  if (on_cell()) {
+    std::erase_if(machine_.parameters, [](const machine::Parameter& each) { return each.name == kJitterSeed; });
+    machine_.parameters.push_back({std::string(kJitterSeed), static_cast<double>((seed & kSeedBits) | 1U)});
+    return;
+  }
+  Rng rng(seed);
+  for (std::size_t link = 0; link < latency_ns_.size(); ++link) {
+    machine_.links[link].latency_ns = latency_ns_[link] * (1 + options_.jitter * rng.uniform());
+  }
+}
+
+Result<double> ContendedTime::run(const pattern::Pattern& pattern, const machine::Placement& placement) const {
+  sim::PatternOptions how;
+  how.granularity = options_.model == TimeModel::flow ? sim::Granularity::flow : sim::Granularity::packet;
+  how.separation = options_.separation;
+  how.repetitions = options_.repetitions;
+  const auto result = on_cell() ? run_pattern_on_cell(machine_, pattern, placement, how)
+                                : sim::run_pattern(machine_, pattern, placement, how);
+  if (!result.ok()) return result.status();
+  return result.value().total_ns;
+}
+
+Result<double> ContendedTime::time_ns(place::Assignment unit_of_rank) {
+  const machine::Placement placement{{unit_of_rank.begin(), unit_of_rank.end()}};
+  if (Status status = machine::check(placement, machine_); !status.ok()) return status;
+  draw(unit_of_rank);
+  double sum = 0;
+  for (const WeightedPattern& each : patterns_) {
+    const Result<double> time = run(each.pattern, placement);
+    if (!time.ok()) return time.status();
+    sum += each.weight * time.value();
+  }
+  return sum;
+}
+
+}  // namespace corewise::lab

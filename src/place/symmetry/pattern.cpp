@@ -1,0 +1,172 @@
+// Pattern symmetry: colours of pairs of ranks, and backtracking for one image at a time. See pattern_symmetry.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "place/symmetry/pattern.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <optional>
+
+namespace corewise::place {
+
+namespace {
+
+std::size_t index(int value) {
+  return static_cast<std::size_t>(value);
+}
+
+/// Pairs of equal colour send the same bytes in every phase.
+class Colours {
+ public:
+  explicit Colours(const Workload& work) : ranks_(work.ranks), pair_(index(work.ranks) * index(work.ranks), 0) {
+    std::vector<std::vector<std::pair<std::size_t, std::uint64_t>>> sent(pair_.size());
+    for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
+      for (const Traffic& entry : work.phases[phase])
+        sent[at(entry.from, entry.to)].push_back({phase, entry.bytes});
+    }
+    std::map<std::vector<std::pair<std::size_t, std::uint64_t>>, int> known;
+    for (std::size_t pair = 0; pair < pair_.size(); ++pair) {
+      pair_[pair] = known.emplace(sent[pair], static_cast<int>(known.size())).first->second;
+    }
+    refine();
+  }
+
+  [[nodiscard]] int pair(int from, int to) const { return pair_[at(from, to)]; }
+  [[nodiscard]] int rank(int rank) const { return rank_[index(rank)]; }
+  [[nodiscard]] int ranks() const { return ranks_; }
+
+ private:
+  [[nodiscard]] std::size_t at(int from, int to) const { return index(from) * index(ranks_) + index(to); }
+
+  /// Ranks by what they send to ranks of every colour, until nothing new is told apart.
+  void refine() {
+    rank_.assign(index(ranks_), 0);
+    for (std::size_t colours = 0;;) {
+      std::map<std::vector<std::array<int, 3>>, int> known;
+      std::vector<int> next;
+      for (int a = 0; a < ranks_; ++a) {
+        std::vector<std::array<int, 3>> view{{-1, -1, rank(a)}};
+        for (int b = 0; b < ranks_; ++b) {
+          if (b != a) view.push_back({pair(a, b), pair(b, a), rank(b)});
+        }
+        std::sort(view.begin() + 1, view.end());
+        next.push_back(known.emplace(std::move(view), static_cast<int>(known.size())).first->second);
+      }
+      rank_ = std::move(next);
+      if (known.size() == colours) return;
+      colours = known.size();
+    }
+  }
+
+  int ranks_;
+  std::vector<int> pair_;
+  std::vector<int> rank_;
+};
+
+class ImageSearch {
+ public:
+  ImageSearch(const Colours& colours, const std::vector<int>& order, std::uint64_t most_steps)
+      : colours_(colours),
+        order_(order),
+        steps_left_(most_steps),
+        image_(order.size(), -1),
+        used_(order.size(), 0) {}
+
+  std::optional<RankPermutation> find(std::size_t fixed, int target) {
+    for (std::size_t k = 0; k < fixed; ++k) give(order_[k], order_[k]);
+    if (!fits(fixed, target)) return std::nullopt;
+    give(order_[fixed], target);
+    if (!extend(fixed + 1)) return std::nullopt;
+    return image_;
+  }
+
+ private:
+  void give(int rank, int target) {
+    image_[index(rank)] = target;
+    used_[index(target)] = 1;
+  }
+
+  bool fits(std::size_t position, int target) const {
+    const int rank = order_[position];
+    if (used_[index(target)] || colours_.rank(rank) != colours_.rank(target)) return false;
+    for (std::size_t k = 0; k < position; ++k) {
+      const int other = order_[k];
+      const int other_image = image_[index(other)];
+      if (colours_.pair(rank, other) != colours_.pair(target, other_image)) return false;
+      if (colours_.pair(other, rank) != colours_.pair(other_image, target)) return false;
+    }
+    return true;
+  }
+
+  bool extend(std::size_t position) {
+    if (position == order_.size()) return true;
+    for (int target = 0; target < colours_.ranks(); ++target) {
+      if (steps_left_ == 0) return false;
+      --steps_left_;
+      if (!fits(position, target)) continue;
+      give(order_[position], target);
+      if (extend(position + 1)) return true;
+      used_[index(target)] = 0;
+    }
+    return false;
+  }
+
+  const Colours& colours_;
+  const std::vector<int>& order_;
+  std::uint64_t steps_left_;
+  RankPermutation image_;
+  std::vector<char> used_;
+};
+
+}  // namespace
+
+PatternSymmetry pattern_symmetry(const Workload& work, const std::vector<int>& order, std::uint64_t most_steps) {
+  const Colours colours(work);
+  PatternSymmetry found;
+  std::vector<int> class_of(order.size());
+  std::iota(class_of.begin(), class_of.end(), 0);
+  // From the last position up: what fixes more also fixes less, so classes only grow.
+  for (std::size_t level = order.size(); level-- > 0;) {
+    const int rank = order[level];
+    for (std::size_t k = level + 1; k < order.size(); ++k) {
+      if (class_of[index(order[k])] == class_of[index(rank)]) continue;
+      const auto image = ImageSearch(colours, order, most_steps).find(level, order[k]);
+      if (!image) continue;
+      for (std::size_t r = 0; r < image->size(); ++r) {
+        const int left = class_of[r];
+        const int right = class_of[index((*image)[r])];
+        std::replace(class_of.begin(), class_of.end(), std::max(left, right), std::min(left, right));
+      }
+      found.generators.emplace_back(static_cast<int>(level), *image);
+    }
+    for (std::size_t k = level + 1; k < order.size(); ++k) {
+      if (class_of[index(order[k])] == class_of[index(rank)]) found.before.emplace_back(rank, order[k]);
+    }
+  }
+  return found;
+}
+
+bool is_pattern_symmetry(const Workload& work, const RankPermutation& permutation) {
+  std::vector<int> sorted = permutation;
+  std::sort(sorted.begin(), sorted.end());
+  for (int rank = 0; rank < work.ranks; ++rank) {
+    if (sorted.size() != index(work.ranks) || sorted[index(rank)] != rank) return false;
+  }
+  for (const auto& phase : work.phases) {
+    std::vector<std::array<std::uint64_t, 3>> before;
+    std::vector<std::array<std::uint64_t, 3>> after;
+    for (const Traffic& entry : phase) {
+      const auto from = static_cast<std::uint64_t>(permutation[index(entry.from)]);
+      const auto to = static_cast<std::uint64_t>(permutation[index(entry.to)]);
+      before.push_back({static_cast<std::uint64_t>(entry.from), static_cast<std::uint64_t>(entry.to), entry.bytes});
+      after.push_back({from, to, entry.bytes});
+    }
+    std::sort(before.begin(), before.end());
+    std::sort(after.begin(), after.end());
+    if (before != after) return false;
+  }
+  return true;
+}
+
+}  // namespace corewise::place

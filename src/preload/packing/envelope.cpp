@@ -1,0 +1,293 @@
+// Reading envelopes: from MPI's description of a type to ours; see read_type in packing_types.hpp.
+// Source: MPI-4.1, section 5.1.13 (decoding a datatype), with the order of integers, addresses and counts there.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "packing_available.hpp"
+#include "preload/packing/grain.hpp"
+#include "preload/packing/types.hpp"
+
+namespace corewise::preload::packing {
+namespace {
+
+using kernels::Datatype;
+using Numbers = std::vector<std::int64_t>;
+
+constexpr std::int64_t kMostNumbers = 1 << 22;  ///< in all envelopes of a type; more would take seconds to compile
+constexpr int kDeepest = 64;
+
+/// An envelope's contents; large counts are brought to the places of integers and addresses.
+struct Contents {
+  int combiner = MPI_COMBINER_NAMED;
+  Numbers integers;
+  Numbers addresses;
+  std::vector<MPI_Datatype> types;
+};
+
+/// Predefined types, some of which have no name (MPI-4.1, 19.1.9).
+bool is_predefined(int combiner) {
+  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+/// Handles that MPI_Type_get_contents returned are ours to free, but for predefined ones.
+void free_types(const std::vector<MPI_Datatype>& types) {
+  for (MPI_Datatype type : types)
+    if (!is_named(type)) CW_NEXT(MPI_Type_free)(&type);
+}
+
+#ifdef CW_HAVE_MPI_Type_get_envelope_c
+std::size_t addresses_in(int combiner, const Numbers& counts) {
+  switch (combiner) {
+    case MPI_COMBINER_HVECTOR:
+      return 1;
+    case MPI_COMBINER_RESIZED:
+      return 2;
+    case MPI_COMBINER_HINDEXED:
+    case MPI_COMBINER_HINDEXED_BLOCK:
+    case MPI_COMBINER_STRUCT:
+      return static_cast<std::size_t>(counts.at(0));
+    default:
+      return 0;
+  }
+}
+
+/// Where large counts belong among integers and addresses, as the constructors without them have it.
+void place_counts(Contents& contents, const Numbers& counts) {
+  Numbers& integers = contents.integers;
+  if (contents.combiner == MPI_COMBINER_SUBARRAY || contents.combiner == MPI_COMBINER_DARRAY) {
+    const std::ptrdiff_t at = contents.combiner == MPI_COMBINER_SUBARRAY ? 1 : 3;
+    integers.insert(integers.begin() + at, counts.begin(), counts.end());
+    return;
+  }
+  const auto tail = counts.end() - static_cast<std::ptrdiff_t>(addresses_in(contents.combiner, counts));
+  integers.insert(integers.end(), counts.begin(), tail);
+  contents.addresses.insert(contents.addresses.end(), tail, counts.end());
+}
+
+bool read_contents(MPI_Datatype type, Contents& contents) {
+  MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
+  if (CW_NEXT(MPI_Type_get_envelope_c)(type, &integers, &addresses, &counts, &types, &contents.combiner) !=
+      MPI_SUCCESS)
+    return false;
+  if (is_predefined(contents.combiner)) return true;
+  if (integers + addresses + counts > kMostNumbers || types > kMostNumbers) return false;
+  std::vector<int> i(static_cast<std::size_t>(integers) + 1);
+  std::vector<MPI_Aint> a(static_cast<std::size_t>(addresses) + 1);
+  std::vector<MPI_Count> c(static_cast<std::size_t>(counts) + 1);
+  std::vector<MPI_Datatype> d(static_cast<std::size_t>(types) + 1);
+  if (CW_NEXT(MPI_Type_get_contents_c)(type, integers, addresses, counts, types, i.data(), a.data(), c.data(),
+                                       d.data()) != MPI_SUCCESS)
+    return false;
+  contents.integers.assign(i.begin(), i.end() - 1);
+  contents.addresses.assign(a.begin(), a.end() - 1);
+  contents.types.assign(d.begin(), d.end() - 1);
+  if (counts > 0) place_counts(contents, Numbers(c.begin(), c.end() - 1));
+  return true;
+}
+#else
+bool read_contents(MPI_Datatype type, Contents& contents) {
+  int integers = 0, addresses = 0, types = 0;
+  if (CW_NEXT(MPI_Type_get_envelope)(type, &integers, &addresses, &types, &contents.combiner) != MPI_SUCCESS)
+    return false;
+  if (is_predefined(contents.combiner)) return true;
+  if (std::int64_t{integers} + addresses > kMostNumbers || types > kMostNumbers) return false;
+  std::vector<int> i(static_cast<std::size_t>(integers) + 1);
+  std::vector<MPI_Aint> a(static_cast<std::size_t>(addresses) + 1);
+  std::vector<MPI_Datatype> d(static_cast<std::size_t>(types) + 1);
+  if (CW_NEXT(MPI_Type_get_contents)(type, integers, addresses, types, i.data(), a.data(), d.data()) != MPI_SUCCESS)
+    return false;
+  contents.integers.assign(i.begin(), i.end() - 1);
+  contents.addresses.assign(a.begin(), a.end() - 1);
+  contents.types.assign(d.begin(), d.end() - 1);
+  return true;
+}
+#endif
+
+struct Bounds {
+  MPI_Count size = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
+};
+
+bool read_bounds(MPI_Datatype type, Bounds& bounds) {
+  return CW_NEXT(MPI_Type_size_x)(type, &bounds.size) == MPI_SUCCESS &&
+         CW_NEXT(MPI_Type_get_extent_x)(type, &bounds.lb, &bounds.extent) == MPI_SUCCESS &&
+         CW_NEXT(MPI_Type_get_true_extent_x)(type, &bounds.true_lb, &bounds.true_extent) == MPI_SUCCESS;
+}
+
+/// MPI pads a struct to the alignment of its predefined types, which we do not know of all: its extent is MPI's
+/// word.
+Datatype padded(const Datatype& ours, const Bounds& theirs) {
+  constexpr std::int64_t kMostAlignment = 16;
+  const std::int64_t padding = theirs.extent - ours.extent;
+  if (padding <= 0 || padding >= kMostAlignment || ours.lb != theirs.lb) return ours;
+  return kernels::resized(ours, theirs.lb, theirs.extent);
+}
+
+bool agrees(const Datatype& ours, const Bounds& theirs) {
+  if (ours.size != theirs.size || ours.lb != theirs.lb || ours.extent != theirs.extent) return false;
+  return ours.size == 0 || (ours.true_lb == theirs.true_lb && ours.true_extent == theirs.true_extent);
+}
+
+std::optional<Datatype> named(MPI_Datatype type) {
+  Bounds bounds;
+  if (!read_bounds(type, bounds) || bounds.size <= 0) return std::nullopt;
+  if (type == MPI_SHORT_INT) return kernels::basic_pair(sizeof(short), sizeof(int), sizeof(int), 2 * sizeof(int));
+  if (bounds.lb != 0 || bounds.true_lb != 0 || bounds.size != bounds.true_extent) return std::nullopt;
+  // A pair without a gap inside may have one behind.
+  return kernels::resized(kernels::basic(bounds.size), 0, bounds.extent);
+}
+
+using Span = std::span<const std::int64_t>;
+
+Span part(const Numbers& numbers, std::size_t from, std::int64_t count) {
+  return Span(numbers).subspan(from, static_cast<std::size_t>(count));
+}
+
+std::optional<kernels::Order> order_of(std::int64_t word) {
+  if (word == MPI_ORDER_C) return kernels::Order::c;
+  if (word == MPI_ORDER_FORTRAN) return kernels::Order::fortran;
+  return std::nullopt;
+}
+
+std::optional<Datatype> subarray(const Numbers& i, const Datatype& old) {
+  const std::int64_t dims = i.at(0);
+  const auto n = static_cast<std::size_t>(dims);
+  const auto order = order_of(i.at(1 + 3 * n));
+  if (!order) return std::nullopt;
+  return kernels::subarray(part(i, 1, dims), part(i, 1 + n, dims), part(i, 1 + 2 * n, dims), *order, old);
+}
+
+std::optional<Datatype> darray(const Numbers& i, const Datatype& old) {
+  const std::int64_t dims = i.at(2);
+  const auto n = static_cast<std::size_t>(dims);
+  const auto order = order_of(i.at(3 + 4 * n));
+  std::vector<kernels::Distribution> distributions;
+  Numbers dargs;
+  for (std::size_t d = 0; d < n; ++d) {
+    const std::int64_t word = i.at(3 + n + d);
+    distributions.push_back(word == MPI_DISTRIBUTE_BLOCK    ? kernels::Distribution::block
+                            : word == MPI_DISTRIBUTE_CYCLIC ? kernels::Distribution::cyclic
+                                                            : kernels::Distribution::none);
+    const std::int64_t darg = i.at(3 + 2 * n + d);
+    dargs.push_back(darg == MPI_DISTRIBUTE_DFLT_DARG ? kernels::kDefaultDarg : darg);
+  }
+  if (!order) return std::nullopt;
+  return kernels::darray(i.at(0), i.at(1), part(i, 3, dims), distributions, dargs, part(i, 3 + 3 * n, dims), *order,
+                         old);
+}
+
+/// A type out of one other.
+std::optional<Datatype> derived(const Contents& from, const Datatype& old) {
+  const Numbers& i = from.integers;
+  const Numbers& a = from.addresses;
+  switch (from.combiner) {
+    case MPI_COMBINER_DUP:
+      return old;
+    case MPI_COMBINER_CONTIGUOUS:
+      return kernels::contiguous(i.at(0), old);
+    case MPI_COMBINER_VECTOR:
+      return kernels::vector(i.at(0), i.at(1), i.at(2), old);
+    case MPI_COMBINER_HVECTOR:
+      return kernels::hvector(i.at(0), i.at(1), a.at(0), old);
+    case MPI_COMBINER_INDEXED:
+      return kernels::indexed(part(i, 1, i.at(0)), part(i, 1 + static_cast<std::size_t>(i.at(0)), i.at(0)), old);
+    case MPI_COMBINER_HINDEXED:
+      return kernels::hindexed(part(i, 1, i.at(0)), part(a, 0, i.at(0)), old);
+    case MPI_COMBINER_INDEXED_BLOCK:
+      return kernels::indexed_block(i.at(1), part(i, 2, i.at(0)), old);
+    case MPI_COMBINER_HINDEXED_BLOCK:
+      return kernels::hindexed_block(i.at(1), part(a, 0, i.at(0)), old);
+    case MPI_COMBINER_SUBARRAY:
+      return subarray(i, old);
+    case MPI_COMBINER_DARRAY:
+      return darray(i, old);
+    case MPI_COMBINER_RESIZED:
+      return kernels::resized(old, a.at(0), a.at(1));
+    default:
+      return std::nullopt;
+  }
+}
+
+std::int64_t numbers_in(const Contents& contents) {
+  return static_cast<std::int64_t>(contents.integers.size() + contents.addresses.size() + contents.types.size());
+}
+
+/// How far a reading has come.
+struct Reading {
+  int depth = 0;
+  std::int64_t numbers = 0;  ///< in the envelopes that it has read
+};
+
+std::optional<Described> read(MPI_Datatype type, Reading& reading);
+
+std::optional<Described> build_structure(const Contents& contents, const std::vector<Datatype>& types,
+                                         std::vector<StreamPart>& parts) {
+  const std::int64_t count = contents.integers.at(0);
+  const Span lengths = part(contents.integers, 1, count);
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i].bytes *= lengths[i];
+  return Described{kernels::structure(lengths, part(contents.addresses, 0, count), types), grain_of(parts)};
+}
+
+std::optional<Described> build(const Contents& contents, Reading& reading) {
+  std::vector<Datatype> types;
+  std::vector<StreamPart> parts;
+  for (const MPI_Datatype type : contents.types) {
+    std::optional<Described> found = read(type, reading);
+    if (!found) return std::nullopt;
+    parts.push_back({found->type.size, found->grain});
+    types.push_back(std::move(found->type));
+  }
+  if (contents.combiner == MPI_COMBINER_STRUCT) return build_structure(contents, types, parts);
+  if (types.size() != 1) return std::nullopt;
+  std::optional<Datatype> made = derived(contents, types.front());
+  if (!made) return std::nullopt;
+  return Described{*std::move(made), parts.front().grain};
+}
+
+std::optional<Described> read(MPI_Datatype type, Reading& reading) {
+  Contents contents;
+  Bounds bounds;
+  if (reading.depth > kDeepest || !read_contents(type, contents)) return std::nullopt;
+  if (is_predefined(contents.combiner)) {
+    std::optional<Datatype> found = named(type);
+    if (!found) return std::nullopt;
+    return Described{*found, found->size};
+  }
+  std::optional<Described> made;
+  reading.numbers += numbers_in(contents);
+  ++reading.depth;
+  try {
+    if (reading.numbers <= kMostNumbers) made = build(contents, reading);
+  } catch (...) {
+    made = std::nullopt;
+  }
+  --reading.depth;
+  free_types(contents.types);
+  if (!made || !read_bounds(type, bounds)) return std::nullopt;
+  made->type = padded(made->type, bounds);
+  if (!agrees(made->type, bounds)) return std::nullopt;
+  return made;
+}
+
+}  // namespace
+
+std::optional<Described> read_type(MPI_Datatype datatype) {
+  Reading reading;
+  return read(datatype, reading);
+}
+
+bool is_named(MPI_Datatype datatype) {
+  int combiner = MPI_COMBINER_NAMED;
+#ifdef CW_HAVE_MPI_Type_get_envelope_c
+  MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
+  CW_NEXT(MPI_Type_get_envelope_c)(datatype, &integers, &addresses, &counts, &types, &combiner);
+#else
+  int integers = 0, addresses = 0, types = 0;
+  CW_NEXT(MPI_Type_get_envelope)(datatype, &integers, &addresses, &types, &combiner);
+#endif
+  return is_predefined(combiner);
+}
+
+}  // namespace corewise::preload::packing

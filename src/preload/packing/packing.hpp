@@ -1,0 +1,89 @@
+// Packing: non-contiguous messages by our own engine (paper 004, section 4). Half of a library of its own,
+// libcorewise-packing.so, which stands behind the recording and the reorder library: the other half is generated
+// (python/corewise/mpi/generators/packing.py), a wrapper under the names MPI_X and PMPI_X for every procedure that
+// packs, sends, receives or completes. A message whose type is worth it is packed into memory of ours and sent as
+// MPI_PACKED, which the standard lets match (MPI-4.1, 3.3.1 and 5.2); a receive is posted as MPI_PACKED and
+// unpacked when it completes. Each side decides for itself: the bytes under way are the same.
+//
+// Contract: what is not handled is passed through untouched: contiguous types, types that are not understood or
+// that MPI describes otherwise than we read them, programs without MPI_Init, processes with a GPU's library (their
+// memory may not be the CPU's), messages above a limit, no memory. Requests stay MPI's own; a table remembers what
+// their completion means while there are any. No exception leaves, nothing is printed, nothing is sent that the
+// program did not send. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "kernels/packing/plans/cost.hpp"
+#include "preload/mpi_api.hpp"
+
+namespace corewise::preload::packing {
+
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+/// What stands behind us: the MPI library's own procedure.
+#define CW_NEXT(procedure)                                                                                 \
+  ([] {                                                                                                    \
+    static auto* const found = ::corewise::preload::packing::next<decltype(P##procedure)>("P" #procedure); \
+    return found;                                                                                          \
+  }())
+
+/// How messages are chosen, by the knob COREWISE_PACKING.
+/// `engine`: none is sent as MPI_PACKED, and the MPI's own engine (packing_engine.hpp) moves every type by our
+/// plans.
+enum class Mode : std::uint8_t { off, always, costs, engine };
+
+/// Whether several threads may call MPI at once: as MPI_Init says, or because there is a session, which has a level
+/// of its own. Once it is so it stays.
+extern std::atomic<bool> many_threads;
+
+/// A lock that is taken only where several threads may call MPI at once.
+class Guard {
+ public:
+  explicit Guard(std::mutex& lock) : lock_(many_threads.load(std::memory_order_relaxed) ? &lock : nullptr) {
+    if (lock_ != nullptr) lock_->lock();
+  }
+  ~Guard() {
+    if (lock_ != nullptr) lock_->unlock();
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  std::mutex* lock_;
+};
+
+/// A value that is never destroyed: what a program does in its own last functions comes after ours.
+template <class Value>
+union Lasting {
+  Value value;
+  constexpr Lasting() : value() {}
+  ~Lasting() {}
+};
+
+extern std::atomic<bool> active;  ///< between MPI_Init and the end of MPI_Finalize, where the mode is not `off`
+Mode mode();
+
+/// MPI_Init has returned.
+void begin();
+/// MPI_Finalize has returned.
+void end();
+
+/// The calibrated numbers: from the knob, or found by timing the MPI's engine and ours, once (some ms).
+const kernels::PackingCosts& costs();
+
+/// Whether a library of a GPU is loaded: then a buffer may be memory that the CPU cannot read.
+bool gpu_present();
+
+/// Above this many bytes nothing is packed: a message has a copy of itself while it is under way.
+inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 28;
+
+}  // namespace corewise::preload::packing

@@ -1,0 +1,202 @@
+// The attribute, the cache and the decision to compile; see packing_types.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "preload/packing/types.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+
+#include "preload/packing/openmpi/engine.hpp"
+
+namespace corewise::preload::packing {
+
+constinit thread_local std::array<Known, kSlots> known __attribute__((tls_model("initial-exec"))) = {};
+constinit std::array<std::atomic<std::uint32_t>, kSlots> generations{};
+
+namespace {
+
+constexpr std::uint32_t kWorthwhile = 8;  ///< messages that a compiled type should live to see
+constexpr std::uint32_t kMostPatience = 8;
+/// MPICH moves a struct whose parts lie side by side piece by piece; Open MPI sees that it is one run.
+#ifdef OPEN_MPI
+constexpr bool kPlainPays = false;
+#else
+constexpr bool kPlainPays = true;
+#endif
+
+int keyval = MPI_KEYVAL_INVALID;
+/// Uses of a handle before it is compiled: grows where types were freed soon after.
+constinit std::array<std::atomic<std::uint32_t>, kSlots> patience{};
+/// Held while types are looked up or made; a callback of the program may come back here.
+std::recursive_mutex making;
+
+/// The attribute's delete callback: MPI frees the type.
+int type_freed(MPI_Datatype, int, void* value, void*) {
+  auto* type = static_cast<Type*>(value);
+  if (type->handle != 0) {
+    engine::leave(type->handle);
+    if (type->state == Type::State::packed) {
+      auto& wait = patience[slot_of(type->handle)];
+      const bool wasted = type->messages.load(std::memory_order_relaxed) < kWorthwhile;
+      wait.store(wasted ? std::min(kMostPatience, 2 * wait.load() + 1) : 0);
+    }
+    forget(type->handle);
+  }
+  release(type);
+  return MPI_SUCCESS;
+}
+
+/// The copy callback, in MPI_Type_dup: a duplicate of a committed type is committed, and read for itself.
+int type_copied(MPI_Datatype, int, void*, void*, void* copy, int* flag) {
+  auto* fresh = new (std::nothrow) Type;
+  *static_cast<void**>(copy) = fresh;
+  *flag = fresh != nullptr ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+bool have_key() {
+  if (keyval != MPI_KEYVAL_INVALID) return true;
+  return CW_NEXT(MPI_Type_create_keyval)(type_copied, type_freed, &keyval, nullptr) == MPI_SUCCESS;
+}
+
+Type* attached(MPI_Datatype datatype) {
+  void* value = nullptr;
+  int found = 0;
+  if (keyval == MPI_KEYVAL_INVALID) return nullptr;
+  if (CW_NEXT(MPI_Type_get_attr)(datatype, keyval, &value, &found) != MPI_SUCCESS) return nullptr;
+  return found != 0 ? static_cast<Type*>(value) : nullptr;
+}
+
+/// False where the type is to be passed through.
+bool compile(Type& type, MPI_Datatype datatype) {
+  const std::optional<Described> described = read_type(datatype);
+  if (!described || described->type.size <= 0) return false;
+  const kernels::Datatype* const read = &described->type;
+  kernels::PackPlan plan = kernels::PackPlan::compile(*read);
+  type.plain = plan.contiguous();
+  if (plan.size() != read->size || (type.plain && !kPlainPays)) return false;
+  type.size = read->size;
+  type.true_lb = read->true_lb;
+  type.mean_run = plan.mean_run();
+  type.lines = kernels::packing_lines(plan.line_density(), plan.pages_per_line());
+  type.grain = described->grain;
+  type.plan_.emplace(std::move(plan));
+  return true;
+}
+
+/// Whether every type is ours, used often or not, quicker or not.
+bool takes_all() {
+  return mode() == Mode::always || mode() == Mode::engine;
+}
+
+/// Whether it has been used often enough to be worth reading.
+bool is_due(Type& type) {
+  const std::uint32_t messages = 1 + patience[slot_of(type.handle)].load(std::memory_order_relaxed);
+  // A message that the MPI moves is a use to its call and to the engine.
+  return takes_all() || ++type.uses > (engine::is_on() ? 2 * messages : messages);
+}
+
+/// Who moves it inside the MPI, where no contest is to say so.
+void settle(Type& type, bool packed) {
+  const bool ours = packed && !gpu_present();
+  if (ours && !takes_all()) return;
+  for (Contest& contest : type.contest) contest.settle(ours ? Contest::Winner::ours : Contest::Winner::theirs);
+}
+
+/// Reads an unread type, where it is time to.
+void decide(Type& type, MPI_Datatype datatype) {
+  if (!is_due(type)) return;
+  bool packed = false;
+  try {
+    packed = compile(type, datatype);
+  } catch (...) {
+    packed = false;
+  }
+  type.state = packed ? Type::State::packed : Type::State::passed;
+  settle(type, packed);
+  type.ready.store(packed, std::memory_order_release);
+}
+
+/// From here on its messages are met inside the MPI.
+void enter_engine(Type& type, MPI_Datatype datatype) {
+  type.handle = handle_key(datatype);
+  try {
+    engine::enter(type.handle, type);
+  } catch (const std::bad_alloc&) {  // then they are the MPI's
+  }
+}
+
+}  // namespace
+
+void release(Type* type) {
+  if (type->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete type;
+}
+
+void forget(std::uint64_t handle) {
+  generations[slot_of(handle)].fetch_add(1, std::memory_order_relaxed);
+}
+
+void committed(MPI_Datatype datatype) {
+  if (!active.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(making);
+  if (!have_key() || is_named(datatype) || attached(datatype) != nullptr) return;
+  forget(handle_key(datatype));  // a thread may know the handle from a use before the type was committed
+  auto* type = new (std::nothrow) Type;
+  if (type == nullptr) return;
+  if (CW_NEXT(MPI_Type_set_attr)(datatype, keyval, type) != MPI_SUCCESS) {
+    release(type);
+    return;
+  }
+  enter_engine(*type, datatype);
+}
+
+void duplicated(MPI_Datatype datatype) {
+  if (!engine::is_on() || !active.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(making);
+  Type* type = attached(datatype);
+  if (type != nullptr) enter_engine(*type, datatype);
+}
+
+bool try_to_read(Type& type, MPI_Datatype datatype) {
+  const std::unique_lock lock(making, std::try_to_lock);
+  if (!lock.owns_lock() || !active.load(std::memory_order_acquire)) return false;
+  if (type.state == Type::State::unread) decide(type, datatype);
+  return type.state == Type::State::packed;
+}
+
+Type* find_type(MPI_Datatype datatype, std::uint64_t handle) {
+  if (!active.load(std::memory_order_acquire) || datatype == MPI_DATATYPE_NULL) return nullptr;
+  const std::size_t slot = slot_of(handle);
+  const std::lock_guard lock(making);
+  const std::uint32_t generation = generations[slot].load(std::memory_order_relaxed);
+  const bool named = is_named(datatype);
+  Type* type = named ? nullptr : attached(datatype);
+  auto lies = named ? kernels::OtherSide::contiguous : kernels::OtherSide::unknown;
+  if (type != nullptr) {
+    type->handle = handle;
+    if (type->state == Type::State::unread) decide(*type, datatype);
+    if (type->state == Type::State::unread) return nullptr;
+    if (type->plain) lies = kernels::OtherSide::contiguous;
+    if (type->state == Type::State::passed) type = nullptr;
+  }
+  known[slot] = {handle, type, generation, lies};
+  return type;
+}
+
+kernels::OtherSide lies(const Type* type, MPI_Datatype datatype, std::int64_t count) {
+  if (count <= 0) return kernels::OtherSide::unknown;
+  if (type != nullptr)
+    return type->in_one_run(count) ? kernels::OtherSide::contiguous : kernels::OtherSide::strided;
+  const std::uint64_t handle = handle_key(datatype);
+  const Known& entry = known[slot_of(handle)];
+  return entry.handle == handle ? entry.lies : kernels::OtherSide::unknown;
+}
+
+void end_types() {
+  const std::lock_guard lock(making);
+  if (keyval != MPI_KEYVAL_INVALID) CW_NEXT(MPI_Type_free_keyval)(&keyval);
+  keyval = MPI_KEYVAL_INVALID;
+  for (auto& generation : generations) generation.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace corewise::preload::packing

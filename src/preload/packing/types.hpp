@@ -1,0 +1,116 @@
+// Datatypes of the program, as packing knows them: read through their envelope once, compiled, kept as an attribute
+// on the datatype and freed with it. A small cache of each thread answers for handles it has met: a handle may be
+// used again for another type, so every entry has a generation, which ends when a type that it may mean is freed.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "kernels/packing/layout/datatype.hpp"
+#include "kernels/packing/plans/pack.hpp"
+#include "preload/packing/contest.hpp"
+#include "preload/packing/packing.hpp"
+
+namespace corewise::preload::packing {
+
+/// A committed type: attached to its handle when it is committed, read and compiled when it has been used often
+/// enough. Shared by the attribute and by messages under way.
+struct Type {
+  enum class State : std::uint8_t { unread, packed, passed };
+
+  State state = State::unread;
+  std::optional<kernels::PackPlan> plan_;  ///< and what follows: of a packed one
+  std::int64_t size = 0;                   ///< data bytes of an item; not 0
+  std::int64_t true_lb = 0;                ///< first byte of data of an item
+  double mean_run = 0;
+  kernels::PackingLines lines = kernels::PackingLines::dense;
+  bool plain = false;        ///< any number of items is one run: its bytes can be sent and received where they lie
+  std::uint32_t uses = 0;    ///< while it is unread
+  std::uint64_t handle = 0;  ///< where a thread may know it
+  std::atomic<int> holders{1};
+  std::atomic<std::uint32_t> messages{0};
+
+  // For the MPI's own engine (packing_engine.hpp):
+  std::int64_t grain = 0;          ///< multiples of it in the stream cut no element in two; 0: none known
+  std::array<Contest, 2> contest;  ///< who moves it inside the MPI: unpacking, packing
+  std::atomic<bool> ready{false};  ///< there is a plan
+
+  const kernels::PackPlan& plan() const { return *plan_; }
+  bool in_one_run(std::int64_t count) const {
+    return plain || (count == 1 && mean_run >= static_cast<double>(size));
+  }
+};
+
+inline void hold(Type& type) {
+  type.holders.fetch_add(1, std::memory_order_relaxed);
+}
+void release(Type* type);
+
+inline constexpr std::size_t kSlots = 256;
+
+/// What a thread knows of a handle; `type` is null where messages of it are passed through, and `lies` says then
+/// whether they are in one run.
+struct Known {
+  std::uint64_t handle;
+  Type* type;
+  std::uint32_t generation;
+  kernels::OtherSide lies;
+};
+extern constinit thread_local std::array<Known, kSlots> known __attribute__((tls_model("initial-exec")));
+extern constinit std::array<std::atomic<std::uint32_t>, kSlots> generations;
+
+inline std::size_t slot_of(std::uint64_t handle) {
+  return static_cast<std::size_t>((handle * 0x9E3779B97F4A7C15ULL) >> 56);
+}
+
+/// The slow half of `packed_type`.
+Type* find_type(MPI_Datatype datatype, std::uint64_t handle);
+
+extern std::atomic<std::int64_t> freed_requests;  ///< see packing_requests.hpp
+void test_all_freed();
+
+/// The type behind a handle; null where it is to be passed through.
+inline Type* packed_type(MPI_Datatype datatype) {
+  const std::uint64_t handle = handle_key(datatype);
+  const std::size_t slot = slot_of(handle);
+  const Known& entry = known[slot];
+  if (freed_requests.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    test_all_freed();
+  if (entry.handle == handle && entry.generation == generations[slot].load(std::memory_order_relaxed))
+    return entry.type;
+  return find_type(datatype, handle);
+}
+
+/// How a message lies in this side's memory, as far as its type is known.
+kernels::OtherSide lies(const Type* type, MPI_Datatype datatype, std::int64_t count);
+
+/// Whether there is a plan of a type, or can be made now. Calls nothing that waits, or that sends.
+bool try_to_read(Type& type, MPI_Datatype datatype);
+
+/// A type has been committed: from here on it may be packed.
+void committed(MPI_Datatype datatype);
+
+/// A type has been duplicated: so may a duplicate of a committed one.
+void duplicated(MPI_Datatype datatype);
+
+/// What is known of a handle ends: its type is being freed.
+void forget(std::uint64_t handle);
+
+/// A type as its envelopes say.
+struct Described {
+  kernels::Datatype type;
+  std::int64_t grain = 0;  ///< see packing_grain.hpp
+};
+
+/// Nothing where an envelope is not understood, or where MPI finds another size, extent or true extent than we.
+std::optional<Described> read_type(MPI_Datatype datatype);
+
+/// Whether a type is predefined and needs no reading.
+bool is_named(MPI_Datatype datatype);
+
+/// The key of our attribute ends with MPI.
+void end_types();
+
+}  // namespace corewise::preload::packing

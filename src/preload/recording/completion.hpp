@@ -1,0 +1,265 @@
+// Completion of requests in any language: what MPI_Wait*, MPI_Test*, MPI_Request_free, MPI_Cancel and MPI_Start*
+// mean to the table of requests. A language says what a request and a status are in it (`CLanguage` here, two more
+// in fortran.hpp); the forwarding call is handed in. Contract: the requests are known by the C handles they had
+// before the call; statuses are the program's own, or ours where it ignores them.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdlib>
+
+#include "preload/recording/events.hpp"
+#include "procedures.hpp"
+
+namespace corewise::preload {
+
+/// How C hands over requests and statuses.
+struct CLanguage {
+  using Request = MPI_Request;
+  using Status = MPI_Status;
+  static constexpr int kFirstIndex = 0;
+  static std::uint64_t key(const Request& request) { return handle_key(request); }
+  static bool ignored(const Status* status) { return status == MPI_STATUS_IGNORE; }
+  static bool all_ignored(const Status* statuses) { return statuses == MPI_STATUSES_IGNORE; }
+  /// The status as C has it; `room` is there for languages that must convert.
+  static const MPI_Status& read(const Status& status, MPI_Status& /*room*/) { return status; }
+};
+
+/// A status of ours where the program ignores its own.
+template <class Language>
+class StandIn {
+ public:
+  using Status = typename Language::Status;
+  explicit StandIn(Status* given) : given_(Language::ignored(given) ? &own_ : given) {}
+  Status* get() { return given_; }
+  const MPI_Status& value() { return Language::read(*given_, room_); }
+
+ private:
+  Status* given_;
+  Status own_;
+  MPI_Status room_;
+};
+
+/// The requests of a completion call on many, known by the handle values they had before it. With several threads
+/// they are taken out of the table before the call, because a value may come back as another thread's request
+/// (requests.hpp). Statuses are the program's own, or ours where it ignores them. Lives in the thread's scratch
+/// memory: a call with many requests allocates once in the thread's life.
+template <class Language>
+class Batch {
+ public:
+  using Request = typename Language::Request;
+  using Status = typename Language::Status;
+
+  /// `own_statuses`: how many are needed when `given` is MPI_STATUSES_IGNORE.
+  Batch(Thread& thread, int count, const Request* requests, Status* given, int own_statuses)
+      : count_(count > 0 ? static_cast<std::size_t>(count) : 0), requests_(requests), statuses_(given) {
+    const std::size_t key_bytes = count_ * sizeof(std::uint64_t);
+    const std::size_t taken_bytes = process.multiple ? count_ * sizeof(Operation) : 0;
+    const bool own = Language::all_ignored(given) && own_statuses > 0;
+    const std::size_t status_bytes = own ? static_cast<std::size_t>(own_statuses) * sizeof(Status) : 0;
+    auto* memory = static_cast<std::byte*>(scratch(thread, key_bytes + taken_bytes + status_bytes));
+    if (memory == nullptr) count_ = 0;
+    keys_ = reinterpret_cast<std::uint64_t*>(memory);
+    for (std::size_t i = 0; i < count_; ++i) keys_[i] = Language::key(requests[i]);
+    if (taken_bytes > 0) take_all(reinterpret_cast<Operation*>(memory + key_bytes));
+    if (own && memory != nullptr) statuses_ = reinterpret_cast<Status*>(memory + key_bytes + taken_bytes);
+  }
+
+  Status* statuses() { return statuses_; }
+  const MPI_Status& status(int i) { return Language::read(statuses_[i], room_); }
+  /// Whether statuses() holds statuses after the call.
+  [[nodiscard]] bool informed() const { return !Language::all_ignored(statuses_); }
+
+  /// Request `i` is complete, its status at statuses()[status].
+  void complete(Event& event, int i, int status, bool delivered) {
+    if (i < 0 || static_cast<std::size_t>(i) >= count_) return;
+    Operation operation = take(static_cast<std::size_t>(i));
+    if (operation.kind == OperationKind::none) return;
+    if (operation.active && delivered) event.completed(operation, this->status(status));
+    operation.active = false;
+    operation.persistent ? put_operation(keys_[i], operation) : drop_operation(operation);
+  }
+
+  /// What the language counts indices from. MPICH 4.0 counts from 0 in mpi_f08: the requests that are gone tell;
+  /// where they stay (persistent ones), what was learnt before holds.
+  int first_index(const int* indices, int count) {
+    if constexpr (Language::kFirstIndex == 0) return 0;
+    static int learnt = Language::kFirstIndex;  // atomic
+    for (const int first : {Language::kFirstIndex, 0})
+      if (all_gone(indices, count, first)) __atomic_store_n(&learnt, first, __ATOMIC_RELAXED);
+    return __atomic_load_n(&learnt, __ATOMIC_RELAXED);
+  }
+
+  /// Everything that complete() was not called for is still under way, unless the call failed and ended it: its
+  /// handle is gone then, and may come back as any other request.
+  void put_rest_back(int code) {
+    if (taken_ == nullptr && code == MPI_SUCCESS) return;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const bool ended = code != MPI_SUCCESS && Language::key(requests_[i]) != keys_[i];
+      if (taken_ == nullptr && !ended) continue;
+      Operation operation = take(i);
+      if (operation.kind == OperationKind::none) continue;
+      ended ? drop_operation(operation) : put_operation(keys_[i], operation);
+    }
+  }
+
+ private:
+  bool all_gone(const int* indices, int count, int first) {
+    for (int k = 0; k < count; ++k) {
+      const int i = indices[k] - first;
+      if (i < 0 || static_cast<std::size_t>(i) >= count_ || Language::key(requests_[i]) == keys_[i]) return false;
+    }
+    return count > 0;
+  }
+
+  static void* scratch(Thread& thread, std::size_t bytes) {
+    if (bytes > thread.scratch_bytes) {
+      void* grown = std::realloc(thread.scratch, bytes);
+      if (grown == nullptr) return nullptr;
+      thread.scratch = grown;
+      thread.scratch_bytes = bytes;
+    }
+    return thread.scratch;
+  }
+
+  void take_all(Operation* room) {
+    taken_ = room;
+    for (std::size_t i = 0; i < count_; ++i) taken_[i] = take_operation(keys_[i]);
+  }
+
+  Operation take(std::size_t i) {
+    if (taken_ == nullptr) return take_operation(keys_[i]);
+    const Operation operation = taken_[i];
+    taken_[i].kind = OperationKind::none;
+    return operation;
+  }
+
+  std::size_t count_;
+  const Request* requests_;
+  Status* statuses_;
+  std::uint64_t* keys_ = nullptr;
+  Operation* taken_ = nullptr;
+  MPI_Status room_;
+};
+
+/// One completion call on one request.
+template <class Language, class Invoke>
+int complete_one(Procedure procedure, const void* caller, typename Language::Request* request,
+                 typename Language::Status* status, const int* flag, Invoke invoke) {
+  Thread* thread = recording_thread();
+  if (thread == nullptr) return invoke(status);
+  const DepthGuard guard(*thread);
+  const std::uint64_t key = Language::key(*request);
+  Operation operation = take_operation(key);
+  StandIn<Language> own(status);
+  const std::uint64_t start = now();
+  const int code = invoke(own.get());
+  Event event{*thread, start, now() - start, procedure, site_index(caller)};
+  const bool failed = code != MPI_SUCCESS;  // a flag that was not set must not be read
+  const bool done = flag == nullptr || (!failed && *flag != 0);
+  done || failed ? event.plain() : event.miss();
+  if (operation.kind == OperationKind::none) return code;
+  const bool alive = Language::key(*request) == key;
+  if (done && !failed && operation.active) event.completed(operation, own.value());
+  if (done && operation.persistent) operation.active = false;
+  alive ? put_operation(key, operation) : drop_operation(operation);
+  return code;
+}
+
+/// One completion call that completes at most one of many.
+template <class Language, class Invoke>
+int complete_any(Procedure procedure, const void* caller, int count, typename Language::Request* requests,
+                 const int* index, const int* flag, typename Language::Status* status, Invoke invoke) {
+  Thread* thread = recording_thread();
+  if (thread == nullptr) return invoke(status);
+  const DepthGuard guard(*thread);
+  StandIn<Language> own(status);
+  Batch<Language> batch(*thread, count, requests, own.get(), 0);
+  const std::uint64_t start = now();
+  const int code = invoke(own.get());
+  Event event{*thread, start, now() - start, procedure, site_index(caller)};
+  if (code != MPI_SUCCESS) {  // which request it was, and whether it is gone, is not said
+    event.plain();
+  } else if (flag != nullptr && *flag == 0) {
+    event.miss();
+  } else {
+    event.plain();
+    if (*index != MPI_UNDEFINED) batch.complete(event, *index - batch.first_index(index, 1), 0, true);
+  }
+  batch.put_rest_back(code);
+  return code;
+}
+
+/// Whether the request behind `status` was completed without error by a call that returned `code`.
+inline bool delivered(int code, const MPI_Status& status) {
+  return code == MPI_SUCCESS || (code == MPI_ERR_IN_STATUS && status.MPI_ERROR == MPI_SUCCESS);
+}
+
+inline bool pending(int code, const MPI_Status& status) {
+  return code == MPI_ERR_IN_STATUS && status.MPI_ERROR == MPI_ERR_PENDING;
+}
+
+/// MPI_Waitall, MPI_Testall.
+template <class Language, class Invoke>
+int complete_all(Procedure procedure, const void* caller, int count, typename Language::Request* requests,
+                 const int* flag, typename Language::Status* statuses, Invoke invoke) {
+  Thread* thread = recording_thread();
+  if (thread == nullptr) return invoke(statuses);
+  const DepthGuard guard(*thread);
+  Batch<Language> batch(*thread, count, requests, statuses, count);
+  const std::uint64_t start = now();
+  const int code = invoke(batch.statuses());
+  Event event{*thread, start, now() - start, procedure, site_index(caller)};
+  const bool settled = code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS;
+  const bool done = flag == nullptr || code == MPI_ERR_IN_STATUS || (settled && *flag != 0);
+  done || !settled ? event.plain() : event.miss();
+  for (int i = 0; done && settled && batch.informed() && i < count; ++i)
+    if (!pending(code, batch.status(i))) batch.complete(event, i, i, delivered(code, batch.status(i)));
+  batch.put_rest_back(code);
+  return code;
+}
+
+/// MPI_Waitsome, MPI_Testsome.
+template <class Language, class Invoke>
+int complete_some(Procedure procedure, const void* caller, int count, typename Language::Request* requests,
+                  const int* outcount, const int* indices, typename Language::Status* statuses, bool polls,
+                  Invoke invoke) {
+  Thread* thread = recording_thread();
+  if (thread == nullptr) return invoke(statuses);
+  const DepthGuard guard(*thread);
+  Batch<Language> batch(*thread, count, requests, statuses, count);
+  const std::uint64_t start = now();
+  const int code = invoke(batch.statuses());
+  Event event{*thread, start, now() - start, procedure, site_index(caller)};
+  const bool settled = code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS;
+  const bool missed = polls && code == MPI_SUCCESS && *outcount == 0;
+  missed ? event.miss() : event.plain();
+  const int first = settled && *outcount > 0 ? batch.first_index(indices, *outcount) : 0;
+  for (int k = 0; settled && batch.informed() && *outcount != MPI_UNDEFINED && k < *outcount; ++k)
+    batch.complete(event, indices[k] - first, k, delivered(code, batch.status(k)));
+  batch.put_rest_back(code);
+  return code;
+}
+
+/// MPI_Request_free.
+template <class Language, class Invoke>
+int free_request(const void* caller, typename Language::Request* request, Invoke invoke) {
+  Operation operation;
+  if (recording_thread() != nullptr) operation = take_operation(Language::key(*request));
+  const int code = traced(kMPI_Request_free, caller, invoke, [](Event& event) { event.plain(); });
+  if (operation.kind != OperationKind::none) drop_operation(operation);
+  return code;
+}
+
+/// MPI_Cancel.
+template <class Language, class Invoke>
+int cancel_request(const void* caller, typename Language::Request* request, Invoke invoke) {
+  const std::uint64_t key = process.recording ? Language::key(*request) : 0;
+  return traced(kMPI_Cancel, caller, invoke, [&](Event& event) {
+    event.plain();
+    Operation operation = take_operation(key);
+    operation.cancelled = true;
+    if (operation.kind != OperationKind::none) put_operation(key, operation);
+  });
+}
+
+}  // namespace corewise::preload

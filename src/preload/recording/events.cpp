@@ -1,0 +1,253 @@
+// The parts of Event that are no templates; see events.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "preload/recording/events.hpp"
+
+#include <cstdlib>
+
+namespace corewise::preload {
+namespace {
+
+CollectiveParts* keep_parts(const std::vector<CollectivePart>& parts) {
+  if (parts.empty()) return nullptr;
+  const std::size_t bytes = sizeof(CollectiveParts) + sizeof(CollectivePart) * (parts.size() - 1);
+  auto* kept = static_cast<CollectiveParts*>(std::malloc(bytes));
+  if (kept == nullptr) return nullptr;
+  kept->count = static_cast<int>(parts.size());
+  std::memcpy(kept->part, parts.data(), sizeof(CollectivePart) * parts.size());
+  return kept;
+}
+
+std::vector<int> cart_destinations(MPI_Comm comm) {
+  int dimensions = 0;
+  PMPI_Cartdim_get(comm, &dimensions);
+  std::vector<int> ranks;
+  for (int axis = 0; axis < dimensions; ++axis) {
+    int below = MPI_PROC_NULL;
+    int above = MPI_PROC_NULL;
+    PMPI_Cart_shift(comm, axis, 1, &below, &above);
+    ranks.push_back(below);
+    ranks.push_back(above);
+  }
+  return ranks;
+}
+
+std::vector<int> graph_destinations(MPI_Comm comm) {
+  int me = 0;
+  int count = 0;
+  PMPI_Comm_rank(comm, &me);
+  PMPI_Graph_neighbors_count(comm, me, &count);
+  std::vector<int> ranks(static_cast<std::size_t>(count));
+  PMPI_Graph_neighbors(comm, me, count, ranks.data());
+  return ranks;
+}
+
+std::vector<int> dist_graph_destinations(MPI_Comm comm) {
+  int in = 0;
+  int out = 0;
+  int weighted = 0;
+  PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+  std::vector<int> sources(static_cast<std::size_t>(in) + 1), source_weights(sources.size());
+  std::vector<int> ranks(static_cast<std::size_t>(out)), weights(ranks.size() + 1);
+  PMPI_Dist_graph_neighbors(comm, in, sources.data(), source_weights.data(), out, ranks.data(), weights.data());
+  return ranks;
+}
+
+}  // namespace
+
+PredefinedTypes predefined_types;
+
+void learn_predefined_types() {
+  const MPI_Datatype types[] = {MPI_BYTE,
+                                MPI_CHAR,
+                                MPI_SIGNED_CHAR,
+                                MPI_UNSIGNED_CHAR,
+                                MPI_SHORT,
+                                MPI_UNSIGNED_SHORT,
+                                MPI_INT,
+                                MPI_UNSIGNED,
+                                MPI_LONG,
+                                MPI_UNSIGNED_LONG,
+                                MPI_LONG_LONG,
+                                MPI_UNSIGNED_LONG_LONG,
+                                MPI_FLOAT,
+                                MPI_DOUBLE,
+                                MPI_LONG_DOUBLE,
+                                MPI_WCHAR,
+                                MPI_C_BOOL,
+                                MPI_INT8_T,
+                                MPI_INT16_T,
+                                MPI_INT32_T,
+                                MPI_INT64_T,
+                                MPI_UINT8_T,
+                                MPI_UINT16_T,
+                                MPI_UINT32_T,
+                                MPI_UINT64_T,
+                                MPI_AINT,
+                                MPI_OFFSET,
+                                MPI_COUNT,
+                                MPI_C_FLOAT_COMPLEX,
+                                MPI_C_DOUBLE_COMPLEX,
+                                MPI_FLOAT_INT,
+                                MPI_DOUBLE_INT,
+                                MPI_2INT,
+                                MPI_PACKED,
+                                MPI_INTEGER,
+                                MPI_REAL,
+                                MPI_DOUBLE_PRECISION,
+                                MPI_COMPLEX,
+                                MPI_DOUBLE_COMPLEX,
+                                MPI_CHARACTER,
+                                MPI_LOGICAL};
+  for (const MPI_Datatype type : types) {
+    int size = MPI_UNDEFINED;
+    const std::size_t slot = PredefinedTypes::home(handle_key(type));
+    // A type that the library was built without has no size to learn.
+    if (type == MPI_DATATYPE_NULL || PMPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0) continue;
+    predefined_types.keys[slot] = handle_key(type);
+    predefined_types.sizes[slot] = static_cast<std::uint64_t>(size);
+  }
+}
+
+void Pin::hold(MPI_Comm comm, MPI_Datatype type) {
+  Thread* thread = recording_thread();
+  if (thread == nullptr) return;
+  const DepthGuard guard(*thread);
+  thread_ = thread;
+  Communicator* described = communicator_of(*thread, comm);
+  retain(described);
+  thread->pinned_comm = described;
+  thread->pinned_comm_key = handle_key(comm);
+  thread->pinned_type_bytes = type == MPI_DATATYPE_NULL ? 0 : type_bytes(type);
+  thread->pinned_type_key = handle_key(type);
+}
+
+void Pin::let_go() {
+  release(thread_->pinned_comm);
+  thread_->pinned_comm = nullptr;
+  thread_->pinned_type_key = 0;
+}
+
+std::vector<int> topology_destinations(MPI_Comm comm) {
+  int topology = MPI_UNDEFINED;
+  PMPI_Topo_test(comm, &topology);
+  if (topology == MPI_CART) return cart_destinations(comm);
+  if (topology == MPI_GRAPH) return graph_destinations(comm);
+  if (topology == MPI_DIST_GRAPH) return dist_graph_destinations(comm);
+  return {};
+}
+
+Operation Event::operation(OperationKind kind, int rank, int tag, std::uint64_t bytes, MPI_Comm comm) {
+  Communicator* on = communicator_of(thread, comm);
+  Operation made;
+  made.kind = kind;
+  made.procedure = procedure;
+  made.site = site;
+  made.peer = world_peer(*on, rank);
+  made.tag = recorded_tag(tag);
+  made.bytes = bytes;
+  made.comm = on;
+  return made;
+}
+
+void Event::start_operation(const Operation& posted, MPI_Request request) {
+  Operation entry = posted;
+  started(entry);
+  if (request == MPI_REQUEST_NULL) return;
+  retain(entry.comm);
+  put_operation(handle_key(request), entry);
+}
+
+void Event::init_operation(const Operation& posted, MPI_Request request) {
+  plain();
+  Operation entry = posted;
+  entry.persistent = true;
+  retain(entry.comm);
+  put_operation(handle_key(request), entry);
+}
+
+void Event::started(Operation& entry) {
+  entry.start = start;
+  entry.active = true;
+  const bool sends = entry.kind == OperationKind::send;
+  if (entry.kind != OperationKind::collective)
+    return message(sends ? trace::Role::send : trace::Role::post_receive, entry.peer, entry.tag, entry.bytes,
+                   entry.comm->index);
+  // The start is one call, the collective under its own name a part of it.
+  if (!counted) plain();
+  Event part = *this;
+  part.counted = true;
+  part.procedure = entry.procedure;
+  part.message(trace::Role::collective, entry.peer, 0, entry.bytes, entry.comm->index);
+  for (int i = 0; entry.parts != nullptr && i < entry.parts->count; ++i)
+    part.message(trace::Role::collective_part, entry.parts->part[i].peer, 0, entry.parts->part[i].bytes,
+                 entry.comm->index);
+  counted = true;
+}
+
+void Event::start_all(int count, const MPI_Request* requests) {
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t key = handle_key(requests[i]);
+    Operation entry = take_operation(key);
+    if (entry.kind == OperationKind::none) continue;
+    entry.cancelled = false;
+    started(entry);
+    put_operation(key, entry);
+  }
+  if (!counted) plain();
+}
+
+namespace {
+
+/// MPICH 5.0 leaves the status of MPI_Isendrecv unset: what contradicts the post is no news of the message.
+bool answers(const Operation& posted, std::int32_t peer, std::int32_t tag) {
+  return (posted.peer == peer || posted.peer == trace::kAnySource) &&
+         (posted.tag == tag || posted.tag == trace::kAnyTag || peer == trace::kProcNull);
+}
+
+}  // namespace
+
+void Event::completed(const Operation& entry, const MPI_Status& status) {
+  if (!records(trace::kMessages)) return;
+  int cancelled = 0;
+  if (entry.cancelled) PMPI_Test_cancelled(&status, &cancelled);
+  const std::uint64_t took = start + ticks - entry.start;
+  if (cancelled != 0) {
+    trace::put_message(thread.recorder, {entry.start, took, entry.bytes, entry.peer, entry.tag, entry.procedure,
+                                         entry.site, entry.comm->index, trace::Role::cancel});
+  } else if (entry.kind == OperationKind::receive) {
+    const std::int32_t peer = world_peer(*entry.comm, status.MPI_SOURCE);
+    const std::int32_t tag = recorded_tag(status.MPI_TAG);
+    if (!answers(entry, peer, tag)) return count_lost_request();
+    trace::put_message(thread.recorder, {entry.start, took, status_bytes(status), peer, tag, entry.procedure,
+                                         entry.site, entry.comm->index, trace::Role::arrival});
+  }
+}
+
+void Event::collective(MPI_Comm comm, int root, std::uint64_t bytes, const MPI_Request* init,
+                       const std::vector<CollectivePart>& parts) {
+  Communicator* on = communicator_of(thread, comm);
+  const std::int32_t peer = world_root(*on, root);
+  if (init != nullptr) {
+    Operation posted;
+    posted.kind = OperationKind::collective;
+    posted.procedure = procedure;
+    posted.site = site;
+    posted.peer = peer;
+    posted.bytes = bytes;
+    posted.comm = on;
+    posted.parts = keep_parts(parts);
+    return init_operation(posted, *init);
+  }
+  message(trace::Role::collective, peer, 0, bytes, on->index);
+  for (const CollectivePart& part : parts)
+    message(trace::Role::collective_part, part.peer, 0, part.bytes, on->index);
+}
+
+std::vector<int> Event::peers_of(MPI_Comm comm) {
+  const Communicator& on = *communicator_of(thread, comm);
+  std::vector<int> ranks(static_cast<std::size_t>(on.is_inter ? on.remote_size : on.size));
+  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<int>(i);
+  return ranks;
+}
+
+}  // namespace corewise::preload

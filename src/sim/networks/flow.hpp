@@ -1,0 +1,204 @@
+// FlowNetwork: whole messages as fluid. A message waits for the latency of its route, then shares the links with
+// the others max-min fairly until its bytes are through. Traffic between units with several routes is split evenly
+// over them. What is simulated is thus contention and nothing finer: no packets, no buffers, no arbitration.
+//
+// How it is fast. Flows of one route always have one rate: they are one *class*, whose service (bytes per flow
+// since the start) advances with its rate, and a flow ends when the service reaches what it was at its start plus
+// the flow's bytes. All changes of one instant are solved for together; only classes that share links, directly or
+// through others, with a change are solved again; and the rates of a set of classes are remembered, since programs
+// repeat themselves. Invariant: remembered or not, in any order of arrival, a set of classes has the same rates to
+// the last bit (the solver sorts). SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/networks/network.hpp"
+
+namespace corewise::sim {
+
+/// A set of flows that share a route.
+struct FlowDemand {
+  std::span<const machine::LinkId> links;  ///< not empty, none twice
+  std::int32_t flows = 1;
+};
+
+/// Max-min fair rates by progressive filling (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2). Keeps
+/// its scratch memory between calls.
+class MaxMin {
+ public:
+  /// `capacity[link]` in bytes per tick, more than zero.
+  explicit MaxMin(std::vector<double> capacity);
+  /// The rate of each flow of demands[i], into rates[i].
+  void solve(std::span<const FlowDemand> demands, std::span<double> rates);
+
+ private:
+  struct LinkState {
+    double left = 0;           ///< capacity that nobody has yet
+    std::int32_t unfixed = 0;  ///< flows without a rate
+    std::int32_t first = -1;   ///< first of the link's entries in users_
+  };
+  struct User {
+    std::int32_t demand;
+    std::int32_t next;
+  };
+  /// What a flow without a rate would get on a link; only grows while rates are fixed.
+  struct Share {
+    double rate;
+    machine::LinkId link;
+  };
+
+  void enter(std::span<const FlowDemand> demands);
+  void fix_users(std::span<const FlowDemand> demands, std::span<double> rates, const Share& share);
+  [[nodiscard]] Share share_of(machine::LinkId link) const;
+
+  std::vector<double> capacity_;
+  std::vector<LinkState> links_;
+  std::vector<Share> shares_;  ///< a heap, least first
+  std::vector<User> users_;
+};
+
+class FlowNetwork final : public Network {
+ public:
+  FlowNetwork(Engine& engine, const machine::Machine& machine);
+
+  void send(machine::UnitId from, machine::UnitId to, std::uint64_t bytes, const Handler& delivered) override;
+  [[nodiscard]] Time alone(machine::UnitId from, machine::UnitId to, std::uint64_t bytes) const override;
+  [[nodiscard]] std::vector<LinkStatistics> link_statistics() const override;
+
+ private:
+  using ClassId = std::int32_t;
+  static constexpr std::int32_t kNone = -1;
+
+  struct Message {
+    Handler delivered;
+    std::uint64_t bytes = 0;
+    Time expected = 0;  ///< when it would be delivered on an idle network
+    machine::UnitId from = 0;
+    machine::UnitId to = 0;
+    std::int32_t parts_left = 0;
+  };
+  /// A flow in its class.
+  struct Part {
+    double end;  ///< service at which it is through
+    std::int32_t message;
+  };
+  struct Class {
+    std::span<const machine::LinkId> links;
+    double service = 0;  ///< bytes that each flow has moved since the class became active, at `updated`
+    double rate = 0;     ///< bytes per tick and flow
+    Time updated = 0;
+    std::uint64_t key = 0;          ///< the set of flows under way is named by the sum of their keys
+    std::vector<Part> parts;        ///< a heap, least end first
+    std::int32_t position = kNone;  ///< in active_
+    std::int32_t first_seat = 0;    ///< of links.size() seats
+    bool changed = false;           ///< flows came or went since the last solution
+    bool reached = false;           ///< by the present search
+    Time latency = 0;
+    std::uint64_t bytes = 0;  ///< of all messages that took this route
+    std::uint64_t flows = 0;
+  };
+  /// An active class and when its next flow ends.
+  struct Active {
+    ClassId id;
+    Time next;
+  };
+  /// The classes of a pair of units, one per route, and what a message takes alone.
+  struct Pair {
+    ClassId first = kNone;
+    std::int32_t routes = 0;
+    Time latency = 0;
+    double ticks_per_byte = 0;
+  };
+  struct LinkState {
+    std::int32_t flows = 0;
+    std::int32_t most = 0;
+    std::int32_t first_seat = kNone;
+    bool reached = false;
+    Time busy_since = 0;
+    Time busy = 0;
+  };
+  /// An active class in the list of a link.
+  struct Seat {
+    ClassId id;
+    std::int32_t before;
+    std::int32_t after;
+  };
+  /// A flow that waits for its latency, with those that end theirs at the same time.
+  struct Starting {
+    ClassId id;
+    std::int32_t message;
+  };
+  struct Batch {
+    Time when = -1;
+    std::vector<Starting> flows;
+  };
+  struct Remembered {
+    ClassId id;
+    std::int32_t flows;
+    double rate;
+  };
+
+  static void start_batch(void* self, std::uint64_t batch);
+  static void solve_now(void* self, std::uint64_t unused);
+  static void complete_due(void* self, std::uint64_t version);
+  static void deliver_local(void* self, std::uint64_t message);
+
+  [[nodiscard]] std::size_t index_of(machine::UnitId from, machine::UnitId to) const {
+    return static_cast<std::size_t>(from) * machine_.units.size() + static_cast<std::size_t>(to);
+  }
+  Pair& pair_of(machine::UnitId from, machine::UnitId to);
+  [[nodiscard]] double ticks_per_byte(std::span<const machine::Route> routes) const;
+  ClassId new_class(const machine::Route& route);
+  std::int32_t new_message(const Message& message);
+  void start_at(Time when, ClassId id, std::int32_t message);
+  void start_part(ClassId id, std::int32_t message);
+  void start(ClassId id, std::int32_t message, std::uint64_t bytes);
+  void activate(ClassId id);
+  void deactivate(std::size_t position);
+  void occupy(const Class& entered);
+  void release(const Class& left);
+  void advance(Class& moving) const {
+    moving.service += moving.rate * static_cast<double>(engine_.now() - moving.updated);
+    moving.updated = engine_.now();
+  }
+  void end_due_parts(std::size_t position);
+  void end_part(std::int32_t message);
+  void deliver_finished();
+  void ask_for_solution();
+  void solve();
+  bool recall();
+  void remember();
+  void solve_set();
+  void find_affected();
+  void reach_links_of(const Class& from);
+  void apply(ClassId id, double rate);
+  void schedule_next();
+
+  std::vector<double> capacity_;  ///< per link, bytes per tick
+  MaxMin solver_;
+  std::vector<Pair> pairs_;
+  std::vector<Class> classes_;
+  std::vector<Active> active_;
+  std::vector<LinkState> links_;
+  std::vector<Seat> seats_;
+  std::vector<Message> messages_;
+  std::vector<std::int32_t> free_messages_;
+  std::vector<Batch> batches_;                      ///< one event each
+  std::vector<std::uint32_t> open_, free_batches_;  ///< into batches_: those to come, in no order, and the others
+  std::vector<Starting> starting_;
+  std::vector<std::int32_t> finished_, delivering_;
+  std::vector<ClassId> changed_;  ///< classes with changed == true
+  std::vector<ClassId> set_;      ///< to be solved
+  std::vector<machine::LinkId> reached_links_;
+  std::vector<FlowDemand> demands_;
+  std::vector<double> rates_;
+  std::vector<std::vector<Remembered>> memory_;  ///< by the low bits of the sum of keys
+  std::uint64_t sum_ = 0;
+  std::uint64_t version_ = 0;
+  Time scheduled_ = kForever;
+  bool asked_ = false;
+};
+
+}  // namespace corewise::sim

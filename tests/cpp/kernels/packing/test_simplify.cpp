@@ -1,0 +1,264 @@
+// Simplification: what each pass does, that no pass changes what is packed or its order, that the result keeps
+// every promise of the canonical form, and that a list of a million entries or a deep tree is no special case.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "kernels/packing/layout/datatype.hpp"
+#include "kernels/packing/simplification/simplify.hpp"
+#include "layout_reference.hpp"
+
+namespace corewise::kernels {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+using reference::broken_promise;
+using reference::runs_of;
+
+const Datatype kInt = basic(4);
+const Datatype kDouble = basic(8);
+
+std::string form(const Datatype& type) {
+  return to_text(simplify(type.layout));
+}
+
+std::set<std::string_view> passes_of(const Layout& layout) {
+  std::vector<Stage> stages;
+  simplify(layout, &stages);
+  std::set<std::string_view> names;
+  for (const Stage& stage : stages) {
+    names.insert(stage.pass);
+  }
+  return names;
+}
+
+// Canonical forms by example
+// -------------------------------------------------------------------------------------------
+
+TEST(Simplify, WhatIsContiguousIsARun) {
+  EXPECT_EQ(form(contiguous(1000, contiguous(3, kDouble))), "run of 24000 B\n");
+  EXPECT_EQ(form(vector(16, 4, 4, kDouble)), "run of 512 B\n");
+  EXPECT_EQ(form(indexed(Integers{2, 1, 3}, Integers{7, 9, 10}, kInt)), "run of 24 B at 28\n");
+}
+
+TEST(Simplify, AVectorIsARepeatOfARun) {
+  EXPECT_EQ(form(vector(512, 8, 16, kDouble)), "repeat 512 times, stride 128 B\n  run of 64 B\n");
+  EXPECT_EQ(form(vector(3, 1, -2, kInt)), "repeat 3 times, stride -8 B\n  run of 4 B\n");
+  EXPECT_EQ(form(contiguous(4, resized(kInt, -4, 12))), "repeat 4 times, stride 12 B\n  run of 4 B\n");
+}
+
+TEST(Simplify, RepeatsThatContinueEachOtherAreOne) {
+  EXPECT_EQ(form(hvector(10, 1, 48, vector(3, 1, 2, kDouble))), "repeat 30 times, stride 16 B\n  run of 8 B\n");
+  EXPECT_EQ(form(hvector(10, 1, 56, vector(3, 1, 2, kDouble))),
+            "repeat 10 times, stride 56 B\n  repeat 3 times, stride 16 B\n    run of 8 B\n");
+}
+
+TEST(Simplify, ASubarrayHasALoopPerDimensionThatIsNotWhole) {
+  const Integers sizes = {8, 8, 8}, starts = {1, 2, 0};
+  EXPECT_EQ(form(subarray(sizes, Integers{3, 4, 8}, starts, Order::c, kDouble)),
+            "repeat 3 times, stride 512 B at 640\n  run of 256 B\n");
+  EXPECT_EQ(form(subarray(sizes, Integers{3, 4, 5}, starts, Order::c, kDouble)),
+            "repeat 3 times, stride 512 B at 640\n  repeat 4 times, stride 64 B\n    run of 40 B\n");
+}
+
+TEST(Simplify, EvenListsAreRepeatsInOneDimensionOrTwo) {
+  Integers even, grid, boxes;
+  for (std::int64_t i = 0; i < 12; ++i) {
+    even.push_back(3 * i);
+    grid.push_back(2 * (i % 4) + 100 * (i / 4));
+    boxes.push_back(2 * (i % 4) + 100 * (i / 4) * (i / 4));
+  }
+  EXPECT_EQ(form(indexed_block(1, even, kInt)), "repeat 12 times, stride 12 B\n  run of 4 B\n");
+  EXPECT_EQ(form(indexed_block(1, grid, kInt)),
+            "repeat 3 times, stride 400 B\n  repeat 4 times, stride 8 B\n    run of 4 B\n");
+  EXPECT_EQ(form(indexed_block(1, boxes, kInt)),
+            "list of 3: 0, 400, 1600\n  repeat 4 times, stride 8 B\n    run of 4 B\n");
+}
+
+TEST(Simplify, UnevenListsKeepTheirOffsets) {
+  EXPECT_EQ(form(indexed_block(2, Integers{0, 5, 3}, kInt)), "list of 3: 0, 20, 12\n  run of 8 B\n");
+  EXPECT_EQ(form(indexed(Integers{2, 1, 2}, Integers{1, 5, 30}, kInt)),
+            "runs, 3 at 4: 8 B at 0, 4 B at 16, 8 B at 116\n");
+}
+
+TEST(Simplify, APatternOfRunsThatRepeatsIsARepeat) {
+  Integers lengths, displacements;
+  for (std::int64_t i = 0; i < 20; ++i) {
+    lengths.push_back(1 + i % 2);
+    displacements.push_back(10 * (i / 2) + 4 * (i % 2));
+  }
+  EXPECT_EQ(form(indexed(lengths, displacements, kInt)),
+            "repeat 10 times, stride 40 B\n  runs, 2: 4 B at 0, 8 B at 16\n");
+}
+
+TEST(Simplify, StructuresOfEqualMembersAreListsOrRepeats) {
+  const Datatype column = vector(4, 1, 10, kDouble);
+  const std::vector<Datatype> types(3, column);
+  const Integers ones(3, 1);
+  EXPECT_EQ(form(structure(ones, Integers{0, 8, 16}, types)),
+            "repeat 3 times, stride 8 B\n  repeat 4 times, stride 80 B\n    run of 8 B\n");
+  EXPECT_EQ(form(structure(ones, Integers{8, 24, 16}, types)),
+            "list of 3 at 8: 0, 16, 8\n  repeat 4 times, stride 80 B\n    run of 8 B\n");
+}
+
+TEST(Simplify, UnlikeMembersStayASequence) {
+  const std::array<Datatype, 2> types = {vector(4, 1, 10, kDouble), kInt};
+  EXPECT_EQ(form(structure(Integers{1, 2}, Integers{16, 400}, types)),
+            "sequence of 2 at 16\n  repeat 4 times, stride 80 B\n    run of 8 B\n  run of 8 B at 384\n");
+}
+
+TEST(Simplify, WithoutDataItIsAnEmptyRun) {
+  EXPECT_EQ(simplify(vector(3, 0, 4, kInt).layout), Layout{});
+  Layout nested;
+  nested.kind = Layout::Kind::sequence;
+  nested.children.assign(3, layout_of(kInt, 0));
+  EXPECT_EQ(simplify(nested), Layout{});
+}
+
+// Stages
+// ---------------------------------------------------------------------------------------------------------------
+
+TEST(Simplify, StagesAreThePassesThatChangedSomething) {
+  std::vector<Stage> stages;
+  const Layout last = simplify(hvector(10, 1, 48, vector(3, 1, 2, kDouble)).layout, &stages);
+  ASSERT_EQ(stages.size(), 2U);
+  EXPECT_EQ(stages[0].pass, "unwrap");
+  EXPECT_EQ(stages[1].pass, "fuse");
+  EXPECT_EQ(stages[1].layout, last);
+  stages.clear();
+  simplify(last, &stages);
+  EXPECT_TRUE(stages.empty());
+}
+
+TEST(Simplify, EveryPassHasACaseAlone) {
+  const Integers far = {0, 100, 700};
+  const Datatype column = vector(4, 1, 10, kDouble);
+  const std::vector<Datatype> three(3, column);
+  Layout inner;
+  inner.kind = Layout::Kind::sequence;
+  inner.children = {column.layout, layout_of(kInt, 1)};
+  inner.children[1].offset = 64;
+  Layout outer = inner;
+  outer.children = {inner, inner};
+  outer.children[1].offset = 4096;
+  EXPECT_TRUE(passes_of(outer).contains("flatten"));
+  EXPECT_TRUE(passes_of(outer).contains("period"));
+  EXPECT_TRUE(passes_of(layout_of(kInt, 0)).contains("prune"));
+  EXPECT_TRUE(passes_of(layout_of(kInt, 1)).contains("unwrap"));
+  EXPECT_TRUE(passes_of(indexed_block(1, Integers{5, 1, 9}, kInt).layout).contains("hoist"));
+  EXPECT_TRUE(passes_of(layout_of(kInt, 7)).contains("merge"));
+  EXPECT_TRUE(passes_of(indexed(Integers{2, 0, 2, 2}, Integers{0, 4, 9, 14}, kInt).layout).contains("level"));
+  Layout members;
+  members.kind = Layout::Kind::sequence;
+  members.children = {layout_of(kInt, 1), layout_of(kInt, 1), column.layout};
+  members.children[1].offset = 9;
+  EXPECT_TRUE(passes_of(members).contains("gather"));
+  members.children = {column.layout, column.layout, layout_of(kInt, 1)};
+  EXPECT_TRUE(passes_of(members).contains("share"));
+}
+
+// Any layout
+// -----------------------------------------------------------------------------------------------------------
+
+TEST(Simplify, EveryPassKeepsWhatIsPackedAndItsOrder) {
+  Rng rng(7);
+  std::set<std::string_view> seen;
+  std::vector<std::uint8_t> bytes(96);
+  for (int round = 0; round < 4000; ++round) {
+    for (std::uint8_t& byte : bytes) {
+      byte = static_cast<std::uint8_t>(rng.next());
+    }
+    const Layout layout = reference::Maker(bytes).layout();
+    const reference::Runs runs = runs_of(layout);
+    std::vector<Stage> stages;
+    const Layout canonical = simplify(layout, &stages);
+    for (const Stage& stage : stages) {
+      seen.insert(stage.pass);
+      ASSERT_EQ(runs_of(stage.layout), runs) << stage.pass << " of round " << round << " of\n" << to_text(layout);
+    }
+    ASSERT_EQ(broken_promise(canonical), "") << to_text(layout) << "became\n" << to_text(canonical);
+    ASSERT_EQ(simplify(canonical), canonical);
+    ASSERT_LE(depth_of(canonical), 2 * std::bit_width(static_cast<std::uint64_t>(size_of(layout))) + 2);
+  }
+  EXPECT_EQ(seen.size(), 11U);  // every pass found something to do
+}
+
+// Large and deep
+// -------------------------------------------------------------------------------------------------------
+
+TEST(Simplify, AMillionEntries) {
+  Rng rng(3);
+  Integers uneven, lengths, even;
+  for (std::int64_t i = 0; i < 1000000; ++i) {
+    uneven.push_back(10 * i + static_cast<std::int64_t>(rng.next() % 4));
+    lengths.push_back(1 + static_cast<std::int64_t>(rng.next() % 3));
+    even.push_back(2 * (i % 1000) + 5000 * (i / 1000));
+  }
+  std::vector<Stage> stages;
+  const Layout list = simplify(indexed_block(1, uneven, kInt).layout);
+  EXPECT_EQ(list.kind, Layout::Kind::list);
+  EXPECT_EQ(list.offsets.size(), 1000000U);
+  const Layout runs = simplify(indexed(lengths, uneven, kInt).layout);
+  EXPECT_EQ(runs.kind, Layout::Kind::runs);
+  EXPECT_EQ(runs.lengths.size(), 1000000U);
+  const Layout grid = simplify(indexed_block(1, even, kInt).layout);
+  EXPECT_EQ(to_text(grid), "repeat 1000 times, stride 20000 B\n  repeat 1000 times, stride 8 B\n    run of 4 B\n");
+}
+
+TEST(Simplify, AlmostPeriodicListsCostNoMoreThanAFewSweeps) {
+  // The failure function's worst case: long matches that break at their end, again and again.
+  Integers displacements;
+  std::int64_t at = 0;
+  for (std::int64_t i = 0; i < 1000000; ++i) {
+    at += i % 1001 == 1000 ? 3 : 2;
+    displacements.push_back(at);
+  }
+  displacements.back() += 1;
+  const Layout layout = simplify(indexed_block(1, displacements, kInt).layout);
+  EXPECT_EQ(size_of(layout), 4000000);
+}
+
+TEST(Simplify, AStructureOfManyUnlikeMembers) {
+  std::vector<Datatype> types;
+  Integers lengths, displacements;
+  for (std::int64_t i = 0; i < 60000; ++i) {
+    types.push_back(i % 3 == 0 ? vector(2 + i % 7, 1, 3, kInt) : kInt);
+    lengths.push_back(1);
+    displacements.push_back(100 * i);
+  }
+  std::vector<Stage> stages;
+  const Datatype type = structure(lengths, displacements, types);
+  const Layout layout = simplify(type.layout, &stages);
+  EXPECT_EQ(size_of(layout), type.size);
+  EXPECT_LE(stages.size(), 12U);
+}
+
+TEST(Simplify, ADeepTreeTakesFewRounds) {
+  Layout layout = layout_of(kInt, 1);
+  for (int level = 0; level < 60; ++level) {
+    Layout sequence;
+    sequence.kind = Layout::Kind::sequence;
+    sequence.children = {std::move(layout), layout_of(kInt, 1)};
+    sequence.children[1].offset = 8 * (level + 1) * (level + 1);
+    Layout repeat;
+    repeat.kind = Layout::Kind::repeat;
+    repeat.count = 1;
+    repeat.children.push_back(std::move(sequence));
+    layout = std::move(repeat);
+  }
+  const reference::Runs runs = runs_of(layout);
+  std::vector<Stage> stages;
+  const Layout canonical = simplify(layout, &stages);
+  EXPECT_EQ(runs_of(canonical), runs);
+  EXPECT_EQ(depth_of(canonical), 2);
+  EXPECT_LE(stages.size(), 20U);
+}
+
+}  // namespace
+}  // namespace corewise::kernels

@@ -1,0 +1,326 @@
+// Contended time as a cost: against the runs themselves, against brute force without any group, and which symmetry
+// a search by time may use. SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "effort.hpp"
+#include "lab/cell_pattern.hpp"
+#include "lab/placement/cost.hpp"
+#include "lab/placement/search.hpp"
+#include "place/search.hpp"
+#include "place/symmetry/symmetry.hpp"
+
+namespace corewise::lab {
+namespace {
+
+using pattern::Message;
+using pattern::Pattern;
+
+machine::Machine cell_be() {
+  const std::string text = R"({"format": "corewise-machine", "version": 1, "name": "cell",
+    "interconnect": {"kind": "ring", "rings_per_direction": 2, "ring_bandwidth": "25.6 GB/s",
+      "hop_latency": "0.625 ns", "ties": "split",
+      "stops": ["PPE", "SPE1", "SPE3", "SPE5", "SPE7", "IOIF1", "IOIF0", "SPE6", "SPE4", "SPE2", "SPE0", "MIC"],
+      "units": ["SPE0", "SPE1", "SPE2", "SPE3", "SPE4", "SPE5", "SPE6", "SPE7"]},
+    "simulation": {"model": "cell"}})";
+  auto made = machine::from_json(text, "cell");
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return std::move(made).value();
+}
+
+machine::Machine synthetic(const std::string& text) {
+  auto made = machine::from_synthetic(text);
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return std::move(made).value();
+}
+
+/// Both ways round, other sizes on every edge: no two ranks are alike.
+Pattern uneven_ring(int ranks, std::uint64_t bytes) {
+  Pattern pattern{"ring", ranks, {{"p", {}}}};
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int next = (rank + 1) % ranks;
+    const auto more = static_cast<std::uint64_t>(rank) * 512;
+    pattern.phases[0].messages.push_back({rank, next, bytes + more, 1});
+    pattern.phases[0].messages.push_back({next, rank, bytes, 1});
+  }
+  return pattern;
+}
+
+Pattern random_pattern(int ranks, std::uint64_t seed) {
+  Rng rng(seed);
+  Pattern pattern{"random", ranks, {{"p", {}}, {"q", {}}}};
+  for (pattern::Phase& phase : pattern.phases) {
+    for (int from = 0; from < ranks; ++from) {
+      for (int to = 0; to < ranks; ++to) {
+        if (from != to && rng.below(3) == 0) phase.messages.push_back({from, to, 1024 * (1 + rng.below(8)), 1});
+      }
+    }
+  }
+  return pattern;
+}
+
+template <class Visit>
+void for_every_placement(int units, int ranks, const Visit& visit) {
+  std::vector<int> placement(static_cast<std::size_t>(ranks), 0);
+  std::vector<char> used(static_cast<std::size_t>(units), 0);
+  const auto place = [&](const auto& self, int rank) -> void {
+    if (rank == ranks) {
+      visit(placement);
+      return;
+    }
+    for (int unit = 0; unit < units; ++unit) {
+      if (used[static_cast<std::size_t>(unit)] != 0) continue;
+      used[static_cast<std::size_t>(unit)] = 1;
+      placement[static_cast<std::size_t>(rank)] = unit;
+      self(self, rank + 1);
+      used[static_cast<std::size_t>(unit)] = 0;
+    }
+  };
+  place(place, 0);
+}
+
+/// The run itself, without the cost.
+double run_time(const machine::Machine& machine, const Pattern& pattern, const std::vector<int>& units, bool flow) {
+  sim::PatternOptions how;
+  how.granularity = flow ? sim::Granularity::flow : sim::Granularity::packet;
+  const auto result = machine.model == "cell" && !flow ? run_pattern_on_cell(machine, pattern, {units}, how)
+                                                       : sim::run_pattern(machine, pattern, {units}, how);
+  EXPECT_TRUE(result.ok()) << result.status().message();
+  return result.value().total_ns;
+}
+
+ContendedTime cost_of(const machine::Machine& machine, std::vector<WeightedPattern> patterns,
+                      const TimeOptions& options = {}) {
+  auto made = ContendedTime::of(machine, std::move(patterns), options);
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return std::move(made).value();
+}
+
+TimeOptions by(TimeModel model) {
+  TimeOptions options;
+  options.model = model;
+  return options;
+}
+
+TimeSearchResult search(const machine::Machine& machine, const Pattern& pattern, TimeModel model,
+                        const TimeSearchOptions& options = {}) {
+  auto found = search_by_time(machine, {{pattern, 1}}, by(model), options);
+  EXPECT_TRUE(found.ok()) << found.status().message();
+  return std::move(found).value();
+}
+
+struct Truth {
+  double best = std::numeric_limits<double>::infinity();
+  double worst = 0;
+  std::vector<int> first_best;
+  std::uint64_t placements = 0;
+};
+
+Truth brute_force(const machine::Machine& machine, const Pattern& pattern, bool flow) {
+  Truth truth;
+  for_every_placement(static_cast<int>(machine.units.size()), pattern.ranks, [&](const std::vector<int>& units) {
+    const double time = run_time(machine, pattern, units, flow);
+    ++truth.placements;
+    if (time < truth.best) truth.first_best = units;
+    truth.best = std::min(truth.best, time);
+    truth.worst = std::max(truth.worst, time);
+  });
+  return truth;
+}
+
+TEST(PlacementCost, IsTheTimeOfTheRunOnEveryModel) {
+  const std::vector<int> units = {3, 0, 5, 1, 7};
+  const Pattern pattern = uneven_ring(5, 4096);
+  for (const bool flow : {true, false}) {
+    for (const machine::Machine& machine : {cell_be(), synthetic("ring:8"), synthetic("mesh:4x2")}) {
+      ContendedTime cost = cost_of(machine, {{pattern, 1}}, by(flow ? TimeModel::flow : TimeModel::simulated));
+      EXPECT_EQ(cost.time_ns(units).value(), run_time(machine, pattern, units, flow)) << machine.name << flow;
+    }
+  }
+}
+
+TEST(PlacementCost, SeveralPatternsAddUpByWeight) {
+  const std::vector<int> units = {3, 0, 5, 1};
+  const machine::Machine machine = synthetic("ring:8");
+  const Pattern first = uneven_ring(4, 4096);
+  const Pattern second = random_pattern(4, 3);
+  ContendedTime cost = cost_of(machine, {{first, 2}, {second, 0.5}}, by(TimeModel::flow));
+  EXPECT_DOUBLE_EQ(cost.time_ns(units).value(),
+                   2 * run_time(machine, first, units, true) + 0.5 * run_time(machine, second, units, true));
+}
+
+TEST(PlacementCost, JitterIsDrawnBySeedAndPlacement) {
+  for (const machine::Machine& machine : {cell_be(), synthetic("mesh:4x2")}) {
+    const Pattern pattern = uneven_ring(6, 16384);
+    const std::vector<int> units = {3, 0, 5, 1, 7, 2};
+    const auto timed = [&](std::uint64_t seed, double jitter) {
+      TimeOptions options;
+      options.jitter = jitter;
+      options.seed = seed;
+      return cost_of(machine, {{pattern, 1}}, options).time_ns(units).value();
+    };
+    EXPECT_EQ(timed(1, 0), timed(2, 0)) << machine.name;
+    EXPECT_EQ(timed(1, 1), timed(1, 1)) << machine.name;
+    EXPECT_NE(timed(1, 1), timed(2, 1)) << machine.name;
+    // Drawn anew for each placement, not carried over from the one before.
+    TimeOptions options;
+    options.jitter = 1;
+    ContendedTime cost = cost_of(machine, {{pattern, 1}}, options);
+    const double first = cost.time_ns(units).value();
+    EXPECT_TRUE(cost.time_ns(std::vector<int>{0, 1, 2, 3, 4, 5}).ok());
+    EXPECT_EQ(cost.time_ns(units).value(), first) << machine.name;
+  }
+}
+
+TEST(PlacementCost, RefusesWhatItCannotRun) {
+  const machine::Machine machine = synthetic("ring:8");
+  const auto refused = [&](std::vector<WeightedPattern> patterns, const TimeOptions& options = {}) {
+    return ContendedTime::of(machine, std::move(patterns), options).status().message();
+  };
+  EXPECT_NE(refused({}).find("patterns"), std::string::npos);
+  EXPECT_NE(refused({{uneven_ring(4, 64), 1}, {uneven_ring(5, 64), 1}}).find("share one placement"),
+            std::string::npos);
+  EXPECT_NE(refused({{uneven_ring(4, 64), -1}}).find("weight"), std::string::npos);
+  EXPECT_FALSE(refused({{uneven_ring(9, 64), 1}}).empty());
+  TimeOptions options;
+  options.jitter = -1;
+  EXPECT_NE(refused({{uneven_ring(4, 64), 1}}, options).find("jitter"), std::string::npos);
+  ContendedTime cost = cost_of(machine, {{uneven_ring(4, 64), 1}});
+  EXPECT_FALSE(cost.time_ns(std::vector<int>{0, 1, 2, 2}).ok());
+  EXPECT_FALSE(cost.time_ns(std::vector<int>{0, 1, 2, 8}).ok());
+}
+
+TEST(PlacementSearch, ExhaustiveIsBruteForceWithoutAnyGroup) {
+  struct Case {
+    machine::Machine machine;
+    Pattern pattern;
+  };
+  const Case cases[] = {{synthetic("ring:6"), uneven_ring(4, 4096)},
+                        {synthetic("ring:5"), random_pattern(5, 7)},
+                        {synthetic("mesh:3x2"), random_pattern(4, 8)},
+                        {synthetic("pack:2 core:3"), random_pattern(4, 9)},
+                        {cell_be(), uneven_ring(3, 4096)}};
+  for (const Case& each : cases) {
+    if (test::kSanitized && each.machine.name == cases[2].machine.name) continue;
+    for (const bool flow : {true, false}) {
+      const Truth truth = brute_force(each.machine, each.pattern, flow);
+      const TimeSearchResult found =
+          search(each.machine, each.pattern, flow ? TimeModel::flow : TimeModel::simulated);
+      EXPECT_TRUE(found.proven_optimal) << each.machine.name;
+      // One tick of a picosecond is the rounding that symmetric placements may differ by.
+      EXPECT_NEAR(found.time_ns, truth.best, flow ? 0.002 : 0) << each.machine.name << flow;
+      EXPECT_NEAR(found.worst_ns, truth.worst, flow ? 0.002 : 0) << each.machine.name << flow;
+      EXPECT_EQ(run_time(each.machine, each.pattern, found.placement.unit_of_rank, flow), found.time_ns);
+      EXPECT_NE(found.statement.find(std::to_string(truth.placements)), std::string::npos) << found.statement;
+      if (!flow) {
+        EXPECT_EQ(found.placement.unit_of_rank, truth.first_best) << each.machine.name;
+      }
+    }
+  }
+}
+
+/// Largest difference of times inside orbits of the machine's unmerged group, over random placements.
+double largest_difference(const machine::Machine& machine, const Pattern& pattern, TimeModel model) {
+  place::Searcher searcher = place::Searcher::of(machine).value();
+  const place::Symmetry& symmetry = searcher.unmerged_symmetry();
+  EXPECT_GT(symmetry.order(), 1U) << machine.name;
+  ContendedTime cost = cost_of(machine, {{pattern, 1}}, by(model));
+  Rng rng(5);
+  double largest = 0;
+  std::vector<int> order(machine.units.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (int sample = 0; sample < 12; ++sample) {
+    rng.shuffle(std::span(order));
+    const std::vector<int> units(order.begin(), order.begin() + pattern.ranks);
+    const double time = cost.time_ns(units).value();
+    for (const place::UnitPermutation& element : symmetry.elements()) {
+      std::vector<int> image;
+      for (const int unit : units) image.push_back(element[static_cast<std::size_t>(unit)]);
+      largest = std::max(largest, std::abs(cost.time_ns(image).value() - time));
+    }
+  }
+  return largest;
+}
+
+TEST(PlacementSearch, ByFlowSymmetricPlacementsTakeEquallyLong) {
+  for (const char* text : {"ring:8", "mesh:4x2", "mesh:3x3", "torus:3x3", "pack:2 core:4"}) {
+    for (const std::uint64_t seed : {11U, 12U}) {
+      EXPECT_LE(largest_difference(synthetic(text), random_pattern(6, seed), TimeModel::flow), 0.002) << text;
+    }
+  }
+}
+
+TEST(PlacementSearch, BySimulationSymmetricPlacementsDoNot) {
+  // Arbiters and command queues decide ties by number: no group may be used there.
+  EXPECT_GT(largest_difference(synthetic("ring:8"), random_pattern(6, 11), TimeModel::simulated), 0.01);
+  EXPECT_GT(largest_difference(cell_be(), random_pattern(6, 11), TimeModel::simulated), 0.01);
+}
+
+TEST(PlacementSearch, LocalSearchIsNoSlowerThanItsStarts) {
+  const machine::Machine machine = synthetic("mesh:4x4");
+  const Pattern pattern = random_pattern(12, 21);
+  ContendedTime cost = cost_of(machine, {{pattern, 1}}, by(TimeModel::flow));
+  TimeSearchOptions options;
+  options.evaluations = 400;
+  options.starts.push_back({"mine", {{15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4}}});
+  const TimeSearchResult found = search(machine, pattern, TimeModel::flow, options);
+  EXPECT_FALSE(found.proven_optimal);
+  EXPECT_NE(found.statement.find("not proven"), std::string::npos);
+  EXPECT_TRUE(machine::check(found.placement, machine).ok());
+  EXPECT_LE(found.evaluated, 403U);
+  EXPECT_EQ(cost.time_ns(found.placement.unit_of_rank).value(), found.time_ns);
+  EXPECT_LT(found.time_ns, found.best_start_ns);
+  for (const auto& start : {options.starts[0].placement, machine::identity_placement(12, machine).value()}) {
+    EXPECT_GE(cost.time_ns(start.unit_of_rank).value(), found.best_start_ns);
+  }
+  const TimeSearchResult again = search(machine, pattern, TimeModel::flow, options);
+  EXPECT_EQ(again.placement.unit_of_rank, found.placement.unit_of_rank);
+  EXPECT_EQ(again.evaluated, found.evaluated);
+}
+
+TEST(PlacementSearch, StopsWhenAskedAndSaysSo) {
+  const machine::Machine machine = synthetic("ring:8");
+  for (const SearchMethod method : {SearchMethod::exhaustive, SearchMethod::local}) {
+    int asked = 0;
+    TimeSearchOptions options;
+    options.method = method;
+    options.evaluations = 2000;
+    options.should_stop = [&asked] { return ++asked > 20; };
+    const TimeSearchResult found = search(machine, random_pattern(4, 31), TimeModel::simulated, options);
+    EXPECT_FALSE(found.proven_optimal);
+    EXPECT_NE(found.statement.find("stopped"), std::string::npos) << found.statement;
+    EXPECT_EQ(found.evaluated, 20U);
+    EXPECT_TRUE(std::isfinite(found.time_ns));
+  }
+}
+
+TEST(PlacementSearch, RefusesWhatHasNoOneTime) {
+  const machine::Machine machine = synthetic("mesh:4x4");
+  TimeOptions time;
+  time.jitter = 1;
+  const auto jittered = search_by_time(machine, {{uneven_ring(4, 64), 1}}, time);
+  EXPECT_NE(jittered.status().message().find("jitter"), std::string::npos);
+  TimeSearchOptions options;
+  options.method = SearchMethod::exhaustive;
+  options.evaluations = 1000;
+  const auto many = search_by_time(machine, {{uneven_ring(12, 64), 1}}, by(TimeModel::simulated), options);
+  EXPECT_NE(many.status().message().find("evaluations"), std::string::npos);
+  options.method = SearchMethod::automatic;
+  options.starts.push_back({"short", {{0, 1}}});
+  EXPECT_NE(search_by_time(machine, {{uneven_ring(4, 64), 1}}, by(TimeModel::flow), options)
+                .status()
+                .message()
+                .find("start 'short'"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace corewise::lab

@@ -1,0 +1,365 @@
+"""The conformance suite of MPI semantics: plain, recorded, in a reordered world, and with packed messages.
+
+Owns which program of ``conformance/`` runs where: each names in comment lines the rank counts it wants,
+its exit status (``// exit:``), its arguments and its environment. Every program is built once per MPI.
+In ``test_preload`` the ranks, and only they, get the library in LD_PRELOAD; the outcome must be that of the
+plain run: the same status, the same lines, nothing more on either stream. In ``test_reordered`` they get the
+reorder library as well, and a world whose order is not the launcher's; in ``test_packing`` the packing
+library, which packs non-contiguous messages, alone and behind the other two. No program is left out.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+from conftest import Mpi, find_mpi
+
+from corewise.mpi import packing_board
+
+HERE = Path(__file__).resolve().parent
+MPI_NAMES = ("openmpi", "mpich", "mpich_abi")
+TIMEOUT_S = 600.0
+BUILDERS = 2
+# The last two are about Open MPI's MPI_UNWEIGHTED and about arguments that are garbage on purpose.
+FLAGS = (
+    "-D_GNU_SOURCE",
+    "-O1",
+    "-g",
+    "-Wno-deprecated-declarations",
+    "-Wno-stringop-overread",
+    "-Wno-stringop-overflow",
+)
+LIBRARIES = ("-lpthread", "-ldl")
+
+# Open MPI complains on stderr about a UCX device that no node needs.
+QUIET = {"OMPI_MCA_osc": "^ucx"}
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program of the suite and what its comment lines ask for."""
+
+    name: str
+    ranks: tuple[int, ...]
+    exit_status: int
+    arguments: tuple[str, ...]
+    environment: dict[str, str]
+    source: Path
+
+
+def _words(text: str, what: str) -> list[str]:
+    found = re.search(rf"^// {what}: (.*)$", text, re.M)
+    return found[1].split() if found else []
+
+
+def program_name(source: Path) -> str:
+    """Its file's name; those about derived types in messages say so."""
+    return f"typed_{source.stem}" if source.parent.name == "typed" else source.stem
+
+
+def read_program(source: Path) -> Program:
+    """What the comment lines at the top of ``source`` say."""
+    text = source.read_text()
+    return Program(
+        name=program_name(source),
+        ranks=tuple(map(int, _words(text, "ranks"))),
+        exit_status=int((_words(text, "exit") or ["0"])[0]),
+        arguments=tuple(_words(text, "arguments")),
+        environment=dict(word.split("=", 1) for word in _words(text, "environment")),
+        source=source,
+    )
+
+
+PROGRAMS = {program_name(source): read_program(source) for source in sorted(HERE.glob("*/*.c"))}
+# The standard ABI is the same library behind another header: each program's highest rank count is enough.
+CASES = [
+    (mpi_name, program.name, n)
+    for mpi_name in MPI_NAMES
+    for program in PROGRAMS.values()
+    for n in (program.ranks if mpi_name in ("openmpi", "mpich") else program.ranks[-1:])
+]
+# A reordered world needs two ranks, and three for an order that is not its own inverse.
+REORDERED_CASES = [
+    (mpi_name, program.name, next(n for n in (3, 2, *program.ranks) if n in program.ranks))
+    for mpi_name in MPI_NAMES
+    for program in PROGRAMS.values()
+]
+NO_WORLD = ("session",)
+"""Programs of sessions that never call MPI_Init: there is no MPI_COMM_WORLD to reorder."""
+
+
+@cache
+def library(name: str) -> Mpi:
+    """The MPI called ``name``; ``mpich_abi`` is MPICH through the standard ABI."""
+    family, _, suffix = name.partition("_")
+    return find_mpi(family, wrapper_suffix=f"_{suffix}" if suffix else "")
+
+
+def _build(mpi: Mpi, program: Program, output: Path) -> Path:
+    command = [
+        str(mpi.mpicc),
+        "-std=c11",
+        *FLAGS,
+        "-I.",
+        "-o",
+        str(output),
+        str(program.source.relative_to(HERE)),
+        *LIBRARIES,
+    ]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=HERE)
+    if done.returncode != 0:
+        raise RuntimeError(f"{mpi.name}: {' '.join(command)}\n{done.stdout}{done.stderr}")
+    return output
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Mpi, Program], Path]]:
+    """Gives a program's executable; the first question about an MPI starts building all of its programs."""
+    folder = tmp_path_factory.mktemp("conformance")
+    futures: dict[tuple[str, str], Future[Path]] = {}
+    with ThreadPoolExecutor(BUILDERS) as pool:
+
+        def build(mpi: Mpi, program: Program) -> Path:
+            if (mpi.name, program.name) not in futures:
+                for each in PROGRAMS.values():
+                    output = folder / f"{each.name}.{mpi.name}"
+                    futures[mpi.name, each.name] = pool.submit(_build, mpi, each, output)
+            return futures[mpi.name, program.name].result()
+
+        yield build
+
+
+@pytest.fixture(scope="session")
+def preload_library() -> Callable[[Mpi], Path]:
+    """Builds the recording preload for an MPI, once; a preload that cannot be built fails the test."""
+
+    @cache
+    def build(name: str) -> Path:
+        from corewise.mpi.build import build_preload
+        from corewise.mpi.find import from_prefix
+
+        return build_preload(from_prefix(library(name).prefix, abi=name.endswith("_abi")))
+
+    return lambda mpi: build(mpi.name)
+
+
+@pytest.fixture(scope="session")
+def reorder_library() -> Callable[[Mpi], Path]:
+    """Builds the reorder library for an MPI, once."""
+
+    @cache
+    def build(name: str) -> Path:
+        from corewise.mpi.build import build_reorder
+        from corewise.mpi.find import from_prefix
+
+        return build_reorder(from_prefix(library(name).prefix, abi=name.endswith("_abi")))
+
+    return lambda mpi: build(mpi.name)
+
+
+@pytest.fixture(scope="session")
+def packing_library() -> Callable[[Mpi], Path]:
+    """Builds the packing library for an MPI, once."""
+
+    @cache
+    def build(name: str) -> Path:
+        from corewise.mpi.build import build_packing
+        from corewise.mpi.find import from_prefix
+
+        return build_packing(from_prefix(library(name).prefix, abi=name.endswith("_abi")))
+
+    return lambda mpi: build(mpi.name)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a launch ended and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+    def check(self, program: Program) -> None:
+        """The program's own verdict: its status, and "ok NAME" once."""
+        text = f"exit status {self.status}\n{self.out}\n{self.err}"
+        assert self.status == program.exit_status, text
+        assert self.out.splitlines().count(f"ok {program.name}") == 1, text
+
+    def lines(self) -> tuple[Counter[str], Counter[str]]:
+        """What stdout and stderr say, whatever the order of lines and the numbers of processes and jobs."""
+        return Counter(self.out.splitlines()), Counter(_without_numbers(self.err).splitlines())
+
+
+def launch(mpi: Mpi, program: Program, executable: Path, n: int, ranks_env: dict[str, str]) -> Outcome:
+    """Run one program on ``n`` ranks, which alone see ``ranks_env``: ``env`` stands before the program."""
+    variables = [f"{name}={value}" for name, value in ranks_env.items()]
+    words = [*variables, str(executable), *program.arguments]
+    done = mpi.run(n, "/usr/bin/env", words, env={**QUIET, **program.environment}, timeout=TIMEOUT_S)
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"[0-9]+", "0", text.replace("\0", ""))
+
+
+@pytest.fixture(scope="session")
+def plain_run(built: Callable[[Mpi, Program], Path]) -> Callable[[Mpi, Program, int], Outcome]:
+    """Runs a program without the preload, once per rank count, for both modes to look at."""
+
+    @cache
+    def run(mpi_name: str, name: str, n: int) -> Outcome:
+        mpi, program = library(mpi_name), PROGRAMS[name]
+        return launch(mpi, program, built(mpi, program), n, {})
+
+    return lambda mpi, program, n: run(mpi.name, program.name, n)
+
+
+@pytest.mark.parametrize(("mpi_name", "name", "n"), CASES)
+def test_plain(mpi_name: str, name: str, n: int, plain_run: Callable[[Mpi, Program, int], Outcome]) -> None:
+    """The program says that the semantics hold."""
+    plain_run(library(mpi_name), PROGRAMS[name], n).check(PROGRAMS[name])
+
+
+@pytest.mark.parametrize(("mpi_name", "name", "n"), CASES)
+def test_preload(
+    mpi_name: str,
+    name: str,
+    n: int,
+    plain_run: Callable[[Mpi, Program, int], Outcome],
+    built: Callable[[Mpi, Program], Path],
+    preload_library: Callable[[Mpi], Path],
+    tmp_path: Path,
+) -> None:
+    """Under the recording preload the program says so in the very same words, and was recorded."""
+    mpi, program = library(mpi_name), PROGRAMS[name]
+    plain = plain_run(mpi, program, n)
+    plain.check(program)
+    ranks_env = {"LD_PRELOAD": str(preload_library(mpi)), "COREWISE_TRACE_DIR": str(tmp_path)}
+    recorded = launch(mpi, program, built(mpi, program), n, ranks_env)
+    recorded.check(program)
+    assert "corewise" not in (recorded.out + recorded.err).lower()
+    # Where a program fails on purpose, what the launcher says of it varies from run to run.
+    if program.exit_status == 0:
+        assert recorded.lines() == plain.lines()
+    assert list(tmp_path.iterdir()), "nothing was recorded: the preload took no part in this run"
+
+
+@pytest.mark.parametrize(("mpi_name", "name", "n"), REORDERED_CASES)
+def test_reordered(
+    mpi_name: str,
+    name: str,
+    n: int,
+    plain_run: Callable[[Mpi, Program, int], Outcome],
+    built: Callable[[Mpi, Program], Path],
+    preload_library: Callable[[Mpi], Path],
+    reorder_library: Callable[[Mpi], Path],
+    tmp_path: Path,
+) -> None:
+    """The launcher's rank 1 is the program's rank 0, and so on: the program says the same all the same."""
+    mpi, program = library(mpi_name), PROGRAMS[name]
+    plain = plain_run(mpi, program, n)
+    plain.check(program)
+    launch_ranks = [(rank + 1) % n for rank in range(n)]
+    ranks_env = {
+        "LD_PRELOAD": f"{preload_library(mpi)}:{reorder_library(mpi)}",
+        "COREWISE_TRACE_DIR": str(tmp_path),
+        "COREWISE_REORDER": f"order:{','.join(map(str, launch_ranks))}",
+    }
+    reordered = launch(mpi, program, built(mpi, program), n, ranks_env)
+    reordered.check(program)
+    assert "corewise" not in (reordered.out + reordered.err).lower()
+    if program.exit_status == 0:
+        assert reordered.lines() == plain.lines()
+    answer = tmp_path / "reorder.json"
+    assert answer.exists() == (name not in NO_WORLD)
+    if answer.exists():
+        found = json.loads(answer.read_text())
+        assert (found["reordered"], found["launch_ranks"]) == (True, launch_ranks)
+
+
+# Open MPI's own engine can be told to use our loops; the others' cannot.
+PACKING_MODES = {
+    "openmpi": ("always", "hints", "engine"),
+    "mpich": ("always", "hints"),
+    "mpich_abi": ("always",),
+}
+PACKING_CASES = [
+    (mpi_name, program.name, program.ranks[-1], mpi_name == "mpich_abi", mode)
+    for mpi_name in MPI_NAMES
+    for program in PROGRAMS.values()
+    for mode in PACKING_MODES[mpi_name]
+]
+HINTS = ";".join(
+    f"{use}={1 << 28}:{run}" for use, run in (("send", 1 << 28), ("receive", 1 << 28), ("both", 8))
+)
+"""A table of which nearly every choice is another one where the other side of a message is known."""
+
+
+@pytest.mark.parametrize(("mpi_name", "name", "n", "all_three", "mode"), PACKING_CASES)
+def test_packing(
+    mpi_name: str,
+    name: str,
+    n: int,
+    all_three: bool,
+    mode: str,
+    plain_run: Callable[[Mpi, Program, int], Outcome],
+    built: Callable[[Mpi, Program], Path],
+    preload_library: Callable[[Mpi], Path],
+    reorder_library: Callable[[Mpi], Path],
+    packing_library: Callable[[Mpi], Path],
+    tmp_path: Path,
+) -> None:
+    """Our loops move non-contiguous messages, and the program says the same; also behind the others.
+
+    All of them, or those that a table says, by what ranks tell each other.
+    """
+    mpi, program = library(mpi_name), PROGRAMS[name]
+    plain = plain_run(mpi, program, n)
+    plain.check(program)
+    before = [preload_library(mpi), reorder_library(mpi)] if all_three else []
+    order = ",".join(map(str, reversed(range(n))))
+    traced = {"COREWISE_TRACE_DIR": str(tmp_path), "COREWISE_REORDER": f"order:{order}"} if all_three else {}
+    with packing_board.board(n if mode == "hints" else 0) as board:
+        ranks_env = {
+            "LD_PRELOAD": ":".join(map(str, [*before, packing_library(mpi)])),
+            "COREWISE_PACKING": HINTS if mode == "hints" else mode,
+            **traced,
+            **board,
+        }
+        packed = launch(mpi, program, built(mpi, program), n, ranks_env)
+    packed.check(program)
+    assert "corewise" not in (packed.out + packed.err).lower()
+    if program.exit_status == 0:
+        assert packed.lines() == plain.lines()
+
+
+def test_every_program_asks_for_ranks() -> None:
+    """A program whose comment line was forgotten would never run."""
+    assert len(PROGRAMS) >= 30
+    assert all(program.ranks for program in PROGRAMS.values())
+
+
+@pytest.mark.parametrize("mpi_name", MPI_NAMES)
+def test_failed_check_is_seen(mpi_name: str, tmp_path: Path) -> None:
+    """The assertions can fail: a wrong expectation names file, line and both values, and ends the job."""
+    source = tmp_path / "wrong.c"
+    source.write_text(
+        '#include "check.h"\nint main(void) {\n  start();\n  EQ(3, size);\n  return finish("wrong");\n}\n'
+    )
+    mpi = library(mpi_name)
+    executable = mpi.build(tmp_path / "wrong", source, flags=(f"-I{HERE}",))
+    done = mpi.run(2, executable)
+    assert done.returncode != 0
+    assert re.search(r"wrong\.c:4: rank [01] of 2: size: expected 3, found 2", done.stdout), done.stdout
+    assert "ok wrong" not in done.stdout

@@ -1,0 +1,345 @@
+// The life of types: what the program's own attributes and callbacks see, handles that come back, types made of
+// freed types and of contents; packing in parts; many threads that use, make and free types at once; messages from
+// the callbacks of MPI_Finalize.
+//
+// ranks: 2
+// SPDX-License-Identifier: BSD-3-Clause
+#include <pthread.h>
+
+#include "typed/typed.h"
+
+enum { THREADS = 4 };
+static int next, previous, provided;
+
+static void exchange(const layout* of, MPI_Datatype type, int tag, int seed) {
+  int *out = new_room(of, seed + rank), *in = new_room(of, -1);
+  MPI_Request pair[2];
+  OK(MPI_Irecv(address(in, of), of->items, type, previous, tag, MPI_COMM_WORLD, &pair[0]));
+  OK(MPI_Isend(address(out, of), of->items, type, next, tag, MPI_COMM_WORLD, &pair[1]));
+  OK(MPI_Waitall(2, pair, MPI_STATUSES_IGNORE));
+  CHECK_LAYOUT(in, of, seed + previous);
+  free(out);
+  free(in);
+}
+
+static void through_packing(const layout* of, MPI_Datatype type, int seed) {
+  int *out = new_room(of, seed), *in = new_room(of, -1), bytes = 0, position = 0;
+  OK(MPI_Pack_size(of->items, type, MPI_COMM_WORLD, &bytes));
+  char* packed = malloc((size_t)bytes);
+  OK(MPI_Pack(address(out, of), of->items, type, packed, bytes, &position, MPI_COMM_WORLD));
+  EQ(of->n * (int)sizeof(int), position);
+  position = 0;
+  OK(MPI_Unpack(packed, bytes, &position, address(in, of), of->items, type, MPI_COMM_WORLD));
+  CHECK_LAYOUT(in, of, seed);
+  free(packed);
+  free(out);
+  free(in);
+}
+
+static int copies, deletions, last_deleted;
+static int copy(MPI_Datatype type, int key, void* extra, void* in, void* out, int* flag) {
+  (void)type, (void)key, (void)extra;
+  ++copies;
+  *(void**)out = in;
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+static int forget(MPI_Datatype type, int key, void* value, void* extra) {
+  (void)type, (void)key, (void)extra;
+  ++deletions;
+  last_deleted = *(int*)value;
+  return MPI_SUCCESS;
+}
+static int refuse_copy(MPI_Datatype type, int key, void* extra, void* in, void* out, int* flag) {
+  (void)type, (void)key, (void)extra, (void)in, (void)out;
+  *flag = 0;
+  return MPI_ERR_OTHER;
+}
+
+// The program's attributes live and die with the type, as often as without the use in between.
+static void attributes(void) {
+  layout of = make_layout(0, SMALL);
+  int key, flag = 0, marks[2] = {1, 2};
+  int* found = NULL;
+  MPI_Datatype twin;
+  OK(MPI_Type_create_keyval(copy, forget, &key, NULL));
+  OK(MPI_Type_set_attr(of.type, key, &marks[0]));
+  exchange(&of, of.type, 1, 3);
+  OK(MPI_Type_dup(of.type, &twin));
+  EQ(1, copies);
+  OK(MPI_Type_get_attr(twin, key, &found, &flag));
+  CHECK(flag && found == &marks[0]);
+  OK(MPI_Type_set_attr(twin, key, &marks[1]));
+  EQ(1, deletions);
+  through_packing(&of, twin, 4);
+  exchange(&of, twin, 1, 5);
+  OK(MPI_Type_free(&of.type));
+  // The twin may keep the first one alive.
+  SEEN("attributes deleted by MPI_Type_free of a type that has a twin: %d", deletions - 1);
+  through_packing(&of, twin, 6);
+  exchange(&of, twin, 1, 7);
+  int before = deletions;
+  OK(MPI_Type_delete_attr(twin, key));
+  EQ(before + 1, deletions);
+  EQ(2, last_deleted);
+  exchange(&of, twin, 1, 8);
+  OK(MPI_Type_free(&twin));
+  EQ(3, deletions);
+  EQ(1, copies);
+  OK(MPI_Type_free_keyval(&key));
+  CHECK(key == MPI_KEYVAL_INVALID);
+}
+
+// A copy callback that fails makes no type, and leaves the first one as it was.
+static void copy_that_fails(void) {
+  layout of = make_layout(1, SMALL);
+  int key;
+  MPI_Datatype twin = MPI_DATATYPE_NULL;
+  MPI_Errhandler before;
+  OK(MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  exchange(&of, of.type, 2, 1);
+  OK(MPI_Type_create_keyval(refuse_copy, MPI_TYPE_NULL_DELETE_FN, &key, NULL));
+  OK(MPI_Type_set_attr(of.type, key, &of));
+  CHECK(MPI_Type_dup(of.type, &twin) != MPI_SUCCESS);
+  exchange(&of, of.type, 2, 2);
+  through_packing(&of, of.type, 3);
+  OK(MPI_Type_free_keyval(&key));
+  free_layout(&of);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, before));
+  OK(MPI_Errhandler_free(&before));
+}
+
+// A freed type's handle comes back for a type of another shape.
+static void handles_come_back(void) {
+  for (int i = 0; i < 400; ++i) {
+    layout of = make_layout(i % LAYOUTS, 12 + 12 * (i % 7));
+    if (i % 3)
+      through_packing(&of, of.type, i);
+    else
+      exchange(&of, of.type, 3, i);
+    free_layout(&of);
+  }
+}
+
+// Parts are freed before the whole is used; a type rebuilt from what MPI_Type_get_contents says is the same type.
+static void made_of_freed_types(void) {
+  for (int kind = 0; kind < LAYOUTS; ++kind) {
+    layout inner = make_layout(kind, SMALL), whole = inner;
+    MPI_Datatype parts[1] = {MPI_DATATYPE_NULL};
+    int lengths[3], integers, addresses, types, combiner;
+    MPI_Aint places[1];
+    OK(MPI_Type_create_struct(1, &inner.items, (const MPI_Aint[]){0}, &inner.type, &whole.type));
+    through_packing(&inner, inner.type, 1);
+    free_layout(&inner);
+    OK(MPI_Type_commit(&whole.type));
+    OK(MPI_Type_commit(&whole.type));
+    whole.items = 1;
+    exchange(&whole, whole.type, 4, kind);
+    OK(MPI_Type_get_envelope(whole.type, &integers, &addresses, &types, &combiner));
+    EQ(MPI_COMBINER_STRUCT, combiner);
+    EQ(2, integers);
+    EQ(1, addresses);
+    EQ(1, types);
+    OK(MPI_Type_get_contents(whole.type, 2, 1, 1, lengths, places, parts));
+    whole.items = lengths[1];
+    OK(MPI_Type_commit(&parts[0]));
+    exchange(&whole, parts[0], 4, 10 + kind);
+    OK(MPI_Type_free(&parts[0]));
+    whole.items = 1;
+    through_packing(&whole, whole.type, 20 + kind);
+    free_layout(&whole);
+  }
+}
+
+// Names, sizes and extents are what they were.
+static void queries_after_use(void) {
+  layout of = make_layout(3, SMALL);
+  char name[MPI_MAX_OBJECT_NAME];
+  int length = 0, bytes = 0;
+  MPI_Aint lower = 0, extent = 0;
+  OK(MPI_Type_set_name(of.type, "columns"));
+  exchange(&of, of.type, 5, 1);
+  OK(MPI_Type_get_name(of.type, name, &length));
+  SAME_TEXT("columns", name);
+  OK(MPI_Type_size(of.type, &bytes));
+  EQ(SMALL, bytes);
+  OK(MPI_Type_get_extent(of.type, &lower, &extent));
+  EQ(0, lower);
+  EQ(sizeof(int), extent);
+  OK(MPI_Type_get_true_extent(of.type, &lower, &extent));
+  EQ(((SMALL / 4 - 1) * 6 + 1) * sizeof(int), extent);
+  free_layout(&of);
+}
+
+// Several things into one packed buffer, taken out in other portions (MPI-4.1, 5.2); what lies around stays.
+static void packed_in_parts(void) {
+  enum { ROOM = 4096, END = 3 * SMALL * 4 + 9 };
+  layout first = make_layout(2, SMALL), second = make_layout(4, SMALL);
+  int *a = new_room(&first, 1), *b = new_room(&second, 2), flat[SMALL], position = 8;
+  char packed[ROOM], letter = 'x';
+  MPI_Datatype half;
+  memset(packed, 0x22, sizeof packed);
+  OK(MPI_Pack(address(a, &first), first.items, first.type, packed, ROOM, &position, MPI_COMM_WORLD));
+  EQ(8 + SMALL * 4, position);
+  OK(MPI_Pack(&letter, 1, MPI_CHAR, packed, ROOM, &position, MPI_COMM_WORLD));
+  OK(MPI_Pack(b, 0, second.type, packed, ROOM, &position, MPI_COMM_WORLD));
+  EQ(9 + SMALL * 4, position);
+  for (int i = 0; i < 2; ++i)
+    OK(MPI_Pack(address(b, &second), second.items, second.type, packed, ROOM, &position, MPI_COMM_WORLD));
+  EQ(END, position);
+  for (int i = 0; i < ROOM; ++i)
+    if (i < 8 || i >= END) EQ(0x22, packed[i]);
+  position = 8;
+  OK(MPI_Unpack(packed, ROOM, &position, flat, SMALL / 3, MPI_INT, MPI_COMM_WORLD));
+  OK(MPI_Unpack(packed, ROOM, &position, flat + SMALL / 3, 2 * SMALL / 3, MPI_INT, MPI_COMM_WORLD));
+  for (int k = 0; k < SMALL; ++k) EQ(value_of(1, k), flat[k]);
+  OK(MPI_Unpack(packed, ROOM, &position, &letter, 1, MPI_CHAR, MPI_COMM_WORLD));
+  EQ('x', letter);
+  clear_room(b, second.span);
+  // The first of the two by halves, the second one skipped by a type without gaps.
+  for (int i = 0; i < 2; ++i)
+    OK(MPI_Unpack(packed, ROOM, &position, b + i * 5 * second.items / 2, second.items / 2, second.type,
+                  MPI_COMM_WORLD));
+  CHECK_LAYOUT(b, &second, 2);
+  OK(MPI_Type_vector(2, SMALL / 2, SMALL / 2, MPI_INT, &half));
+  OK(MPI_Type_commit(&half));
+  OK(MPI_Unpack(packed, ROOM, &position, flat, 1, half, MPI_COMM_WORLD));
+  EQ(END, position);
+  for (int k = 0; k < SMALL; ++k) EQ(value_of(2, k), flat[k]);
+  OK(MPI_Type_free(&half));
+  // The canonical representation is another thing: big endian.
+  MPI_Aint place = 0, external = 0;
+  clear_room(b, second.span);
+  fill_layout(b, &second, 3);
+  OK(MPI_Pack_external_size("external32", second.items, second.type, &external));
+  EQ(SMALL * 4, external);
+  OK(MPI_Pack_external("external32", b, second.items, second.type, packed, ROOM, &place));
+  EQ(SMALL * 4, place);
+  for (int k = 0; k < SMALL; ++k) EQ(value_of(3, k) & 0xff, (unsigned char)packed[4 * k + 3]);
+  free(a);
+  free(b);
+  free_layout(&first);
+  free_layout(&second);
+}
+
+// A message without gaps: its requests have handles that those of others had.
+static void exchange_ints(int tag, int seed) {
+  int out[SMALL], in[SMALL];
+  MPI_Request pair[2];
+  for (int k = 0; k < SMALL; ++k) out[k] = value_of(seed + rank, k);
+  memset(in, 0, sizeof in);
+  OK(MPI_Irecv(in, SMALL, MPI_INT, previous, tag, MPI_COMM_WORLD, &pair[0]));
+  OK(MPI_Isend(out, SMALL, MPI_INT, next, tag, MPI_COMM_WORLD, &pair[1]));
+  OK(MPI_Waitall(2, pair, MPI_STATUSES_IGNORE));
+  for (int k = 0; k < SMALL; ++k) EQ(value_of(seed + previous, k), in[k]);
+}
+
+// All threads meet a type that has not been used before, and use it at once; each makes and frees others meanwhile.
+static layout shared[LAYOUTS];
+static pthread_barrier_t together;
+
+static void* many_types(void* argument) {
+  int id = *(int*)argument;
+  for (int round = 0; round < 20 * LAYOUTS; ++round) {
+    const layout* of = &shared[round % LAYOUTS];
+    if (round < 2 * LAYOUTS) pthread_barrier_wait(&together);
+    exchange(of, of->type, 50 + id, round * 7 + id);
+    exchange_ints(50 + id, round * 9 + id);
+    through_packing(of, of->type, id);
+    layout own = make_layout((id + round) % LAYOUTS, 24);
+    exchange(&own, own.type, 50 + id, round);
+    free_layout(&own);
+  }
+  return NULL;
+}
+
+static void threads(void) {
+  pthread_t running[THREADS];
+  int ids[THREADS];
+  if (provided < MPI_THREAD_MULTIPLE) return;
+  for (int i = 0; i < LAYOUTS; ++i) shared[i] = make_layout(i, 120);
+  EQ(0, pthread_barrier_init(&together, NULL, THREADS));
+  for (int i = 0; i < THREADS; ++i) {
+    ids[i] = i;
+    EQ(0, pthread_create(&running[i], NULL, many_types, &ids[i]));
+  }
+  for (int i = 0; i < THREADS; ++i) EQ(0, pthread_join(running[i], NULL));
+  EQ(0, pthread_barrier_destroy(&together));
+  for (int i = 0; i < LAYOUTS; ++i) free_layout(&shared[i]);
+}
+
+// One thread begins a receive, another one ends it.
+static MPI_Request handed_over;
+static void* end_it(void* argument) {
+  (void)argument;
+  OK(MPI_Wait(&handed_over, MPI_STATUS_IGNORE));
+  return NULL;
+}
+
+static void completed_by_another_thread(void) {
+  layout of = make_layout(2, LARGE);
+  int *out = new_room(&of, rank), *in = new_room(&of, -1);
+  pthread_t thread;
+  MPI_Request sent;
+  if (provided < MPI_THREAD_MULTIPLE) return;
+  OK(MPI_Irecv(address(in, &of), of.items, of.type, previous, 6, MPI_COMM_WORLD, &handed_over));
+  OK(MPI_Isend(address(out, &of), of.items, of.type, next, 6, MPI_COMM_WORLD, &sent));
+  EQ(0, pthread_create(&thread, NULL, end_it, NULL));
+  EQ(0, pthread_join(thread, NULL));
+  CHECK(handed_over == MPI_REQUEST_NULL);
+  CHECK_LAYOUT(in, &of, previous);
+  OK(MPI_Wait(&sent, MPI_STATUS_IGNORE));
+  free(out);
+  free(in);
+  free_layout(&of);
+}
+
+// MPI_Finalize first deletes the attributes of MPI_COMM_SELF, while MPI still works (MPI-4.1, 11.2.4).
+static layout last;
+static int finalizing;
+static int at_the_end(MPI_Comm where, int key, void* value, void* extra) {
+  (void)key, (void)value, (void)extra;
+  int *out = new_room(&last, 1), *in = new_room(&last, -1);
+  MPI_Request request;
+  OK(MPI_Isend(address(out, &last), last.items, last.type, 0, 1, where, &request));
+  OK(MPI_Recv(address(in, &last), last.items, last.type, 0, 1, where, MPI_STATUS_IGNORE));
+  OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  CHECK_LAYOUT(in, &last, 1);
+  layout fresh = make_layout(3, SMALL);
+  through_packing(&fresh, fresh.type, 2);
+  free_layout(&fresh);
+  free_layout(&last);
+  free(out);
+  free(in);
+  ++finalizing;
+  return MPI_SUCCESS;
+}
+
+int main(void) {
+  int key;
+  layout kept;
+  OK(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided));
+  know_world();
+  next = (rank + 1) % size;
+  previous = (rank + size - 1) % size;
+  attributes();
+  copy_that_fails();
+  handles_come_back();
+  made_of_freed_types();
+  queries_after_use();
+  packed_in_parts();
+  threads();
+  completed_by_another_thread();
+  last = make_layout(1, SMALL);
+  kept = make_layout(4, SMALL);  // never freed
+  exchange(&kept, kept.type, 7, 1);
+  OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_the_end, &key, NULL));
+  OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL));
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  OK(MPI_Finalize());
+  EQ(1, finalizing);
+  say_ok("typed_life");
+  return 0;
+}

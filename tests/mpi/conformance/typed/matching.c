@@ -1,0 +1,292 @@
+// Non-contiguous messages are messages like others: they match in the order in which they were sent, whatever type
+// either side uses, by wildcards, after probes; statuses and counts are those of the data. Rank 0 sends, rank 1
+// receives.
+//
+// ranks: 2
+// SPDX-License-Identifier: BSD-3-Clause
+#include "typed/typed.h"
+
+enum { N = 24, TYPES = LAYOUTS + 1 };
+static layout kinds[TYPES];  // the last one is contiguous
+
+static int at_itself(int n, int k) {
+  (void)n;
+  return k;
+}
+
+static void make_kinds(int n) {
+  for (int i = 0; i < LAYOUTS; ++i) kinds[i] = make_layout(i, n);
+  MPI_Datatype type;
+  OK(MPI_Type_contiguous(n, MPI_INT, &type));
+  kinds[LAYOUTS] = commit_layout(type, 1, n, 0, n, at_itself);
+}
+
+static void free_kinds(void) {
+  for (int i = 0; i < TYPES; ++i) free_layout(&kinds[i]);
+}
+
+static void send_kind(int kind, int seed, int tag) {
+  int* room = new_room(&kinds[kind], seed);
+  OK(MPI_Send(address(room, &kinds[kind]), kinds[kind].items, kinds[kind].type, 1, tag, MPI_COMM_WORLD));
+  free(room);
+}
+
+// Sends under way, for what is received in another order than it was sent.
+static MPI_Request pending[TYPES];
+static int* pending_rooms[TYPES];
+static int pending_count;
+
+static void start_kind(int kind, int seed, int tag, MPI_Comm comm) {
+  const layout* of = &kinds[kind];
+  int* room = pending_rooms[pending_count] = new_room(of, seed);
+  OK(MPI_Isend(address(room, of), of->items, of->type, 1, tag, comm, &pending[pending_count++]));
+}
+
+static void finish_sends(void) {
+  OK(MPI_Waitall(pending_count, pending, MPI_STATUSES_IGNORE));
+  while (pending_count > 0) free(pending_rooms[--pending_count]);
+}
+
+static void check_counts(MPI_Status* status, const layout* of) {
+  int elements = UNTOUCHED, bytes = UNTOUCHED;
+  MPI_Count many = UNTOUCHED;
+  CHECK_STATUS(*status, 0, status->MPI_TAG, of->items, of->type);
+  EQ(of->n, count_of(status, MPI_INT));
+  OK(MPI_Get_elements(status, of->type, &elements));
+  EQ(of->n, elements);
+  OK(MPI_Get_elements_x(status, of->type, &many));
+  EQ(of->n, many);
+  OK(MPI_Get_count(status, MPI_PACKED, &bytes));
+  EQ(of->n * (int)sizeof(int), bytes);
+}
+
+static void receive_kind(int kind, int seed, int source, int tag, int expected_tag) {
+  const layout* of = &kinds[kind];
+  int* room = new_room(of, -1);
+  MPI_Status status;
+  poison(&status);
+  OK(MPI_Recv(address(room, of), of->items, of->type, source, tag, MPI_COMM_WORLD, &status));
+  EQ(expected_tag, status.MPI_TAG);
+  check_counts(&status, of);
+  CHECK_LAYOUT(room, of, seed);
+  free(room);
+}
+
+// Every layout into every other one.
+static void any_type_into_any(void) {
+  for (int from = 0; from < TYPES; ++from)
+    for (int to = 0; to < TYPES; ++to) {
+      if (rank == 0) send_kind(from, 100 * from + to, 5);
+      if (rank == 1) receive_kind(to, 100 * from + to, to % 2 ? 0 : MPI_ANY_SOURCE, from % 2 ? 5 : MPI_ANY_TAG, 5);
+    }
+}
+
+// Sent one after the other on one tag, large and small, contiguous and not: received in that order.
+static void order_is_kept(void) {
+  enum { MESSAGES = 60 };
+  if (rank == 0)
+    for (int i = 0; i < MESSAGES; ++i) send_kind(i % TYPES, i, 6);
+  if (rank == 1)
+    for (int i = 0; i < MESSAGES; ++i) receive_kind((i * 5 + 2) % TYPES, i, MPI_ANY_SOURCE, MPI_ANY_TAG, 6);
+}
+
+// Receives are posted first; messages of one tag fill them in order, whichever request is waited for first.
+static void posted_order_is_kept(void) {
+  enum { MESSAGES = 18 };
+  if (rank == 0) {
+    OK(MPI_Recv(NULL, 0, MPI_BYTE, 1, 70, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    for (int i = 0; i < MESSAGES; ++i) send_kind((i * 5 + 1) % TYPES, i, 7);
+    return;
+  }
+  int* rooms[MESSAGES];
+  MPI_Request requests[MESSAGES];
+  for (int i = 0; i < MESSAGES; ++i) {
+    const layout* of = &kinds[i % TYPES];
+    rooms[i] = new_room(of, -1);
+    OK(MPI_Irecv(address(rooms[i], of), of->items, of->type, i % 2 ? 0 : MPI_ANY_SOURCE, i % 3 ? 7 : MPI_ANY_TAG,
+                 MPI_COMM_WORLD, &requests[i]));
+  }
+  OK(MPI_Send(NULL, 0, MPI_BYTE, 0, 70, MPI_COMM_WORLD));
+  for (int i = MESSAGES - 1; i >= 0; --i) {
+    MPI_Status status;
+    poison(&status);
+    OK(MPI_Wait(&requests[i], &status));
+    check_counts(&status, &kinds[i % TYPES]);
+    CHECK_LAYOUT(rooms[i], &kinds[i % TYPES], i);
+    free(rooms[i]);
+  }
+}
+
+// Tags choose; the later message of another tag may be taken first.
+static void tags_choose(void) {
+  if (rank == 0) {
+    for (int i = 0; i < TYPES; ++i) start_kind(i, i, 20 + i, MPI_COMM_WORLD);
+    finish_sends();
+  }
+  if (rank == 1)
+    for (int i = TYPES - 1; i >= 0; --i) receive_kind(i, i, MPI_ANY_SOURCE, 20 + i, 20 + i);
+}
+
+static void probes_tell_the_count(void) {
+  for (int kind = 0; kind < TYPES; ++kind) {
+    MPI_Status first, second;
+    int flag = 0;
+    if (rank == 0) send_kind(kind, kind, 30 + kind);
+    if (rank == 0) continue;
+    poison(&first);
+    poison(&second);
+    OK(MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &first));
+    check_counts(&first, &kinds[(kind + 1) % TYPES]);
+    EQ(30 + kind, first.MPI_TAG);
+    while (!flag) OK(MPI_Iprobe(0, 30 + kind, MPI_COMM_WORLD, &flag, &second));
+    check_counts(&second, &kinds[kind]);
+    receive_kind(kind, kind, first.MPI_SOURCE, first.MPI_TAG, 30 + kind);
+    OK(MPI_Iprobe(MPI_ANY_SOURCE, 30 + kind, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+    EQ(0, flag);
+  }
+}
+
+// A matched probe takes the message out of the queue: the later one is received before it.
+static void matched_probes(void) {
+  for (int kind = 0; kind < TYPES; ++kind) {
+    const layout* of = &kinds[kind];
+    if (rank == 0) {
+      for (int i = 0; i < 3; ++i) start_kind((kind + i + 1) % TYPES, kind + i, 40, MPI_COMM_WORLD);
+      finish_sends();
+      continue;
+    }
+    MPI_Message first, third;
+    MPI_Status status;
+    MPI_Request request;
+    int flag = 0, *room = new_room(of, -1);
+    poison(&status);
+    OK(MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &first, &status));
+    check_counts(&status, of);
+    receive_kind(kind, kind + 1, 0, 40, 40);
+    while (!flag) OK(MPI_Improbe(0, 40, MPI_COMM_WORLD, &flag, &third, MPI_STATUS_IGNORE));
+    poison(&status);
+    OK(MPI_Mrecv(address(room, of), of->items, of->type, &first, &status));
+    CHECK(first == MPI_MESSAGE_NULL);
+    check_counts(&status, of);
+    CHECK_LAYOUT(room, of, kind);
+    clear_room(room, of->span);
+    OK(MPI_Imrecv(address(room, of), of->items, of->type, &third, &request));
+    CHECK(third == MPI_MESSAGE_NULL);
+    poison(&status);
+    OK(MPI_Wait(&request, &status));
+    check_counts(&status, of);
+    CHECK_LAYOUT(room, of, kind + 2);
+    free(room);
+  }
+}
+
+// A message may be shorter than its receive, and end inside an item: the rest of the buffer stays as it was.
+static void shorter_than_the_receive(void) {
+  for (int kind = 0; kind < LAYOUTS; ++kind)
+    for (int arrived = 0; arrived <= kinds[kind].n; arrived += 5) {
+      const layout* of = &kinds[kind];
+      if (rank == 0) {
+        int* values = malloc(((size_t)arrived + 1) * sizeof *values);
+        for (int k = 0; k < arrived; ++k) values[k] = value_of(9, k);
+        OK(MPI_Send(values, arrived, MPI_INT, 1, 50, MPI_COMM_WORLD));
+        free(values);
+        continue;
+      }
+      MPI_Status status;
+      int elements = UNTOUCHED, *room = new_room(of, -1), per_item = of->n / of->items;
+      poison(&status);
+      OK(MPI_Recv(address(room, of), of->items, of->type, 0, 50, MPI_COMM_WORLD, &status));
+      CHECK_STATUS(status, 0, 50, arrived % per_item ? MPI_UNDEFINED : arrived / per_item, of->type);
+      EQ(arrived, count_of(&status, MPI_INT));
+      OK(MPI_Get_elements(&status, of->type, &elements));
+      EQ(arrived, elements);
+      CHECK_PART(room, of, 9, arrived);
+      free(room);
+    }
+}
+
+// MPI_PACKED matches any type (MPI-4.1, 5.2): packed by hand on one side, by the type on the other.
+static void packed_by_hand(void) {
+  for (int kind = 0; kind < TYPES; ++kind) {
+    const layout* of = &kinds[kind];
+    int bytes = 0, position = 0;
+    OK(MPI_Pack_size(of->items, of->type, MPI_COMM_WORLD, &bytes));
+    char* packed = malloc((size_t)bytes);
+    int* room = new_room(of, rank == 0 ? 60 + kind : -1);
+    if (rank == 0) {
+      OK(MPI_Pack(address(room, of), of->items, of->type, packed, bytes, &position, MPI_COMM_WORLD));
+      OK(MPI_Send(packed, position, MPI_PACKED, 1, 60, MPI_COMM_WORLD));
+      OK(MPI_Send(address(room, of), of->items, of->type, 1, 61, MPI_COMM_WORLD));
+    } else {
+      MPI_Status status;
+      poison(&status);
+      OK(MPI_Recv(address(room, of), of->items, of->type, 0, 60, MPI_COMM_WORLD, &status));
+      check_counts(&status, of);
+      CHECK_LAYOUT(room, of, 60 + kind);
+      clear_room(room, of->span);
+      poison(&status);
+      OK(MPI_Recv(packed, bytes, MPI_PACKED, 0, 61, MPI_COMM_WORLD, &status));
+      int end = count_of(&status, MPI_PACKED);
+      OK(MPI_Unpack(packed, end, &position, address(room, of), of->items, of->type, MPI_COMM_WORLD));
+      EQ(end, position);
+      CHECK_LAYOUT(room, of, 60 + kind);
+    }
+    free(packed);
+    free(room);
+  }
+}
+
+// Another communicator with the same ranks and tags is another world.
+static void communicators_keep_apart(void) {
+  MPI_Comm other;
+  const layout* of = &kinds[0];
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &other));
+  if (rank == 0) {
+    start_kind(0, 1, 8, MPI_COMM_WORLD);
+    start_kind(1, 2, 8, other);
+    finish_sends();
+  } else {
+    MPI_Status status;
+    int* room = new_room(of, -1);
+    poison(&status);
+    OK(MPI_Recv(address(room, of), of->items, of->type, MPI_ANY_SOURCE, MPI_ANY_TAG, other, &status));
+    CHECK_STATUS(status, 0, 8, of->items, of->type);
+    CHECK_LAYOUT(room, of, 2);
+    free(room);
+    receive_kind(1, 1, MPI_ANY_SOURCE, MPI_ANY_TAG, 8);
+  }
+  OK(MPI_Comm_free(&other));
+}
+
+// A message too long to be sent eagerly.
+static void long_messages(void) {
+  for (int kind = 0; kind < TYPES; ++kind) {
+    if (rank == 0) send_kind(kind, kind, 9);
+    if (rank == 1) {
+      if (kind % 2) OK(MPI_Probe(MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      receive_kind((kind + 1) % TYPES, kind, MPI_ANY_SOURCE, 9, 9);
+    }
+  }
+}
+
+int main(void) {
+  start();
+  make_kinds(N);
+  any_type_into_any();
+  order_is_kept();
+  posted_order_is_kept();
+  tags_choose();
+  probes_tell_the_count();
+  matched_probes();
+  shorter_than_the_receive();
+  packed_by_hand();
+  communicators_keep_apart();
+  free_kinds();
+  make_kinds(LARGE);
+  posted_order_is_kept();
+  matched_probes();
+  packed_by_hand();
+  long_messages();
+  free_kinds();
+  return finish("typed_matching");
+}

@@ -1,0 +1,433 @@
+"""The checker of certificates: accepts what the search writes, refuses every way of forging it.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import contextlib
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+
+from corewise import _core as core
+from corewise.analysis.placement.certificate import _in_steps, _Node, _Traffic, _Walk, check_certificate
+from corewise.data.machines import load_machine
+from corewise.errors import InputError, RunError
+
+RING = core.Machine.from_synthetic("ring:8")
+
+
+def random_pattern(ranks, seed, messages=3):
+    draw = np.random.default_rng(seed)
+    matrix = np.zeros((ranks, ranks), dtype=np.uint64)
+    for rank in range(ranks):
+        for peer in draw.integers(0, ranks, messages):
+            if peer != rank:
+                matrix[rank, peer] = draw.integers(1, 11)
+    return core.Pattern.from_dense(f"random {seed}", matrix)
+
+
+def certified(machine, patterns, weights=None, **options):
+    found = core.Searcher(machine).search(patterns, weights=weights, certify=True, **options)
+    assert found.certificate is not None, found.statement
+    return found, json.loads(found.certificate)
+
+
+@pytest.fixture(scope="module")
+def grown():
+    """A pattern whose tree has all kinds of entries that a forger could touch."""
+    pattern = random_pattern(8, 2)
+    found, document = certified(RING, pattern)
+    assert len(document["tree"]) > 50
+    assert {"(", "L"} <= set(document["tree"])
+    return pattern, found, document
+
+
+def refused(document, pattern, error=RunError, machine=RING, weights=None, match=None):
+    with pytest.raises(error, match=match):
+        check_certificate(machine, [pattern], weights, document)
+
+
+@pytest.mark.parametrize(
+    "text", ["ring:8", "ring:6", "mesh:3x2 core:2", "pack:2 l3:2 core:3", "flat:7", "torus:3x3"]
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_what_the_search_writes_holds(text, seed):
+    machine = core.Machine.from_synthetic(text)
+    ranks = min(len(machine.units), 7)
+    pattern = random_pattern(ranks, seed)
+    found, document = certified(machine, pattern)
+    assert found.proven_optimal
+    check_certificate(machine, [pattern], None, document)
+    check_certificate(machine, [pattern], None, found.certificate)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_certified_bound_is_the_least_of_all_placements(seed):
+    machine = core.Machine.from_synthetic(("ring:6", "mesh:3x2", "pack:2 core:3")[seed % 3])
+    pattern = random_pattern(5, 100 + seed)
+    found, document = certified(machine, pattern)
+    searcher = core.Searcher(machine)
+    least = min(
+        searcher.evaluate(pattern, list(placement)).bottleneck_ns
+        for placement in itertools.permutations(range(len(machine.units)), 5)
+    )
+    assert found.evaluation.bottleneck_ns == pytest.approx(least, rel=1e-12)
+    assert document["bound_ns"] == pytest.approx(least, rel=1e-12)
+
+
+def test_several_patterns_with_weights_and_phases():
+    machine = core.Machine.from_synthetic("ring:7")
+    patterns = [
+        random_pattern(6, 7),
+        core.generate("recursive_doubling", {"ranks": "6"}),
+        random_pattern(6, 8),
+    ]
+    weights = [2.0, 0.25, 1.0]
+    _, document = certified(machine, patterns, weights)
+    check_certificate(machine, patterns, weights, document)
+    with pytest.raises(InputError, match="pattern_digest"):
+        check_certificate(machine, patterns, [1.0, 0.25, 1.0], document)
+    with pytest.raises(InputError, match="pattern_digest"):
+        check_certificate(machine, patterns[::-1], weights, document)
+
+
+def test_a_bound_below_the_cost_is_certified_too():
+    machine = core.Machine.from_synthetic("mesh:4x4")
+    pattern = core.generate("transpose", {"ranks": "16"})
+    found = core.Searcher(machine).search(pattern, nodes=20, certify=True)
+    assert not found.proven_optimal
+    assert 0 < found.bound_ns < found.evaluation.bottleneck_ns
+    assert found.gap == pytest.approx(found.evaluation.bottleneck_ns / found.bound_ns - 1)
+    assert "not proven: at most" in found.statement
+    assert found.certificate is not None
+    check_certificate(machine, [pattern], None, found.certificate)
+    document = json.loads(found.certificate)
+    document["bound_ns"] = found.evaluation.bottleneck_ns
+    refused(document, pattern, machine=machine)
+
+
+def test_a_split_tree_holds_and_may_not_lose_a_set():
+    machine = load_machine("cell-blade")
+    pattern = core.generate("dissemination", {"ranks": "16"})
+    found, document = certified(machine, pattern)
+    assert found.proven_optimal
+    assert document["split"] >= 0
+    check_certificate(machine, [pattern], None, document)
+    refused(document | {"split": -1}, pattern, machine=machine, match="tree")
+    refused(document | {"split": 10_000}, pattern, InputError, machine=machine, match="split")
+    refused(document | {"tree": document["tree"][:-1]}, pattern, machine=machine, match="tree")
+
+
+def test_proofs_without_a_tree_hold():
+    machine = core.Machine.from_synthetic("flat:8")
+    pattern = core.generate("all_to_all", {"ranks": "8"})
+    _, document = certified(machine, pattern)
+    check_certificate(machine, [pattern], None, document)
+    assert document["tree"] == "R"
+    document["cuts"] = []
+    refused(document, pattern, machine=machine)
+
+
+def test_a_higher_bound_is_refused(grown):
+    pattern, _, document = grown
+    refused(document | {"bound_ns": document["bound_ns"] * 1.01}, pattern, match="bound_ns")
+    refused(document | {"bound_ns": 0}, pattern, match="bound_ns")
+    refused(document | {"bound_ns": math.nan}, pattern, match="bound_ns")
+
+
+def test_a_wrong_cost_or_placement_is_refused(grown):
+    pattern, _, document = grown
+    refused(document | {"cost_ns": document["cost_ns"] * 0.99}, pattern, match="cost_ns")
+    refused(document | {"cost_ns": math.nan}, pattern, match="cost_ns")
+    worse = next(
+        list(placement)
+        for placement in itertools.permutations(range(8))
+        if core.Searcher(RING).evaluate(pattern, list(placement)).bottleneck_ns > document["cost_ns"] * 1.1
+    )
+    refused(document | {"unit_of_rank": worse}, pattern, match="cost_ns")
+    for wrong in (
+        [0] * 8,
+        list(range(7)),
+        [*range(7), 8],
+        [*range(7), -1],
+        [0.0, *range(1, 8)],
+        ["0", *range(1, 8)],
+    ):
+        refused(document | {"unit_of_rank": wrong}, pattern, InputError, match="unit_of_rank")
+
+
+def test_a_placement_that_raises_both_cost_and_bound_is_refused(grown):
+    """The whole claim moved to a worse placement: only the tree can tell."""
+    pattern, _, document = grown
+    searcher = core.Searcher(RING)
+    worse = next(
+        list(placement)
+        for placement in itertools.permutations(range(8))
+        if searcher.evaluate(pattern, list(placement)).bottleneck_ns > document["cost_ns"] * 1.3
+    )
+    cost = searcher.evaluate(pattern, worse).bottleneck_ns
+    forged = document | {"unit_of_rank": worse, "cost_ns": cost, "bound_ns": cost}
+    refused(forged, pattern, match="tree")
+
+
+def test_every_changed_entry_of_the_tree_is_refused_or_still_true(grown):
+    """A letter may become another reason that holds as well; it may not hide a branch."""
+    pattern, _, document = grown
+    tree = document["tree"]
+    for at in range(0, len(tree), max(1, len(tree) // 40)):
+        for letter in "LCA(X":
+            if letter == tree[at]:
+                continue
+            forged = document | {"tree": tree[:at] + letter + tree[at + 1 :]}
+            if letter in "(X" or tree[at] == "(":
+                refused(forged, pattern, match="tree")
+    for at in range(0, len(tree), max(1, len(tree) // 40)):
+        refused(document | {"tree": tree[:at]}, pattern, match="tree")
+    refused(document | {"tree": tree + "L"}, pattern, match="left over")
+    refused(document | {"tree": ""}, pattern, match="tree")
+    refused(document | {"tree": "R"}, pattern, match="root")
+
+
+def test_a_subtree_left_out_is_refused(grown):
+    pattern, _, document = grown
+    tree = document["tree"]
+    for at in [k for k, letter in enumerate(tree) if letter == "("][:10]:
+        for end in range(at + 1, min(at + 12, len(tree))):
+            refused(document | {"tree": tree[:at] + tree[end:]}, pattern, match="tree")
+
+
+def test_an_invented_symmetry_is_refused(grown):
+    pattern, _, document = grown
+    swap = [1, 0, *range(2, 8)]
+    forged = document | {"unit_symmetries": [*document["unit_symmetries"], swap]}
+    refused(forged, pattern, match="unit_symmetries")
+    forged = document | {"rank_symmetries": [*document["rank_symmetries"], swap]}
+    refused(forged, pattern, match="rank_symmetries")
+    for wrong in ([0] * 8, [*range(7)], "01234567", [True, *range(1, 8)]):
+        refused(document | {"unit_symmetries": [wrong]}, pattern, InputError)
+        refused(document | {"rank_symmetries": [wrong]}, pattern, InputError)
+
+
+def test_symmetries_left_out_leave_branches_open(grown):
+    pattern, _, document = grown
+    refused(document | {"unit_symmetries": []}, pattern, match="tree")
+
+
+def test_wrong_cuts_and_orders_are_refused(grown):
+    pattern, _, document = grown
+    for wrong in ([[99]], [[]], [list(range(8))], ["0"], [[0.5]], [None]):
+        refused(document | {"cuts": wrong}, pattern, InputError, match="cuts")
+    refused(document | {"chain": [10_000]}, pattern, InputError, match="chain")
+    refused(document | {"order": [0] * 8}, pattern, InputError, match="order")
+    refused(document | {"order": document["order"][::-1]}, pattern, match="tree")
+
+
+def test_a_chain_that_is_none_is_refused():
+    pattern = core.generate("all_to_all", {"ranks": "8"})
+    _, document = certified(RING, pattern)
+    assert document["tree"] == "R"
+    document["chain"] = [0, 1]
+    single = [stops for stops in document["cuts"] if len(stops) == 1]
+    document["cuts"] = single
+    refused(document, pattern, match="chain|root")
+
+
+def test_another_machine_or_pattern_is_named(grown):
+    pattern, _, document = grown
+    refused(document, random_pattern(8, 3), InputError, match="pattern_digest")
+    other = core.Machine.from_synthetic("mesh:4x2")
+    refused(document, pattern, InputError, machine=other, match="machine_digest")
+
+
+def test_a_forger_who_fixes_the_digest_still_fails(grown):
+    """The digest only helps the reader: the proof is checked on the pattern itself."""
+    pattern, _, document = grown
+    doubled = core.Pattern.from_dense("doubled", random_matrix_times_two(pattern))
+    _, other = certified(RING, doubled)
+    forged = document | {"pattern_digest": other["pattern_digest"]}
+    refused(forged, doubled, match="cost_ns")
+
+
+def random_matrix_times_two(pattern):
+    senders, receivers, sizes, _ = pattern.phases[0].coordinates()
+    matrix = np.zeros((8, 8), dtype=np.uint64)
+    matrix[senders, receivers] = sizes * 2
+    return matrix
+
+
+def test_the_form_is_strict(grown):
+    pattern, _, document = grown
+    refused("no json", pattern, InputError, match="JSON")
+    refused("[]", pattern, InputError, match="object")
+    for field in document:
+        refused({k: v for k, v in document.items() if k != field}, pattern, InputError, match=field)
+        refused(document | {field: None}, pattern, InputError, match=field)
+    refused(document | {"note": "x"}, pattern, InputError, match="note")
+    refused(document | {"version": 2}, pattern, InputError, match="version")
+    refused(document | {"format": "other"}, pattern, InputError, match="format")
+    refused(document | {"objective": "hop-bytes"}, pattern, InputError, match="objective")
+
+
+class _Adversary(_Walk):
+    """Writes the tree itself: closes every branch for which the checker takes any reason."""
+
+    def proves(self):
+        try:
+            self._letters = ""
+            self.check()
+        except LookupError:
+            return False
+        return True
+
+    def _descend(self, loads, inside):
+        for unit in self._candidates():
+            self._at.append(unit)
+            after = self._put(loads, len(self._at) - 1, unit)
+            within = inside | (self._cuts.inside[:, unit] << (len(self._at) - 1))
+            if not any(self._closes(letter, after, within) for letter in "LCA"):
+                if len(self._at) == self._ranks:
+                    raise LookupError
+                self._descend(after, within)
+            self._at.pop()
+
+
+def symmetries(size, check):
+    found = []
+    for image in map(list, itertools.permutations(range(size))):
+        with contextlib.suppress(RunError):
+            check(image)
+            found.append(image)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_forger_can_prove_more_than_the_optimum(seed):
+    """Any order, every symmetry there is, any cut to split by: what the checker's rules allow is true."""
+    draw = np.random.default_rng(seed)
+    machine = core.Machine.from_synthetic(("ring:5", "mesh:3x2", "pack:2 l3:2 core:1", "ring:6")[seed % 4])
+    matrix = np.zeros((4, 4), dtype=np.uint64)
+    for rank in range(4):
+        matrix[rank, (rank + 1) % 4] = 12
+    patterns = [random_pattern(4, seed, 2), core.Pattern.from_dense("ring", matrix)]
+    weights = [0.3, 1.0]
+    least = core.Searcher(machine).search(patterns, weights=weights).evaluation.bottleneck_ns
+    _, document = certified(machine, patterns, weights, method="branch-and-bound")
+    node, traffic = _Node(machine), _Traffic(patterns, weights)
+    document["order"] = draw.permutation(4).tolist()
+    document["unit_symmetries"] = symmetries(len(machine.units), node.check_symmetry)
+    document["rank_symmetries"] = symmetries(4, traffic.check_symmetry)
+    for split in (-1, *draw.integers(0, len(document["cuts"]), 2).tolist()):
+        above = document | {"split": split, "bound_ns": least * (1 + 1e-7)}
+        assert not _Adversary(above, node, traffic).proves()
+    below = document | {"split": -1, "bound_ns": least * (1 - 1e-12)}
+    assert _Adversary(below, node, traffic).proves()
+
+
+def test_numbers_beyond_a_double_are_refused(grown):
+    pattern, _, document = grown
+    refused(document | {"cost_ns": 10**400}, pattern, InputError, match="cost_ns")
+    refused(document | {"bound_ns": 10**400}, pattern, InputError, match="bound_ns")
+    refused("[" * 100_000, pattern, InputError, match="JSON")
+
+
+@pytest.mark.parametrize("links", range(1, 13))
+def test_a_whole_number_of_steps_is_not_rounded_up(links):
+    """However many: a step too many would be a bound that no placement has to keep."""
+    steps = np.random.default_rng(links).integers(1, 10**9, 20_000)
+    for shares in (1, 2, 3, 5, 6, 7, 12):
+        whole = steps[steps * links % shares == 0]
+        sent = (whole * links // shares).astype(float)
+        stepped = _in_steps(sent, float(links), 1 / shares)
+        np.testing.assert_allclose(stepped, sent, rtol=1e-12)
+        if shares == 1 and links > 1:
+            more = _in_steps(sent + 1, float(links), 1.0)
+            np.testing.assert_allclose(more, sent + links, rtol=1e-15)
+
+
+def test_large_traffic_with_a_small_rest_holds():
+    """Two ranks that talk in petabytes share a stop; what leaves it is 97 bytes."""
+    machine = core.Machine.from_synthetic("mesh:2x1 core:2")
+    matrix = np.zeros((3, 3), dtype=np.uint64)
+    matrix[1, 0] = matrix[0, 1] = 2**56 + 1
+    matrix[1, 2] = 97
+    pattern = core.Pattern.from_dense("large", matrix)
+    for method in ("exhaustive", "branch-and-bound"):
+        _, document = certified(machine, pattern, method=method)
+        check_certificate(machine, [pattern], None, document)
+        assert document["bound_ns"] == pytest.approx(97 / machine.links[0].bandwidth_gb_per_s, rel=1e-12)
+
+
+def test_a_tree_too_large_is_said(grown):
+    pattern, _, _ = grown
+    found = core.Searcher(RING).search(pattern, objective="hop-bytes", certify=True)
+    assert found.certificate is None
+
+
+def test_methods_agree_on_a_thousand_patterns():
+    """Bottleneck against the optimum: 1.00 always, by enumeration and by branch and bound."""
+    searcher = core.Searcher(RING)
+    for seed in range(1000):
+        pattern = random_pattern(8, 10_000 + seed)
+        best = searcher.search(pattern)
+        assert best.proven_optimal
+        assert best.method == "exhaustive"
+        if seed % 50 == 0:
+            bounded = searcher.search(pattern, method="branch-and-bound", local_evaluations=500)
+            assert bounded.proven_optimal
+            assert bounded.method == "branch-and-bound"
+            assert bounded.evaluation.bottleneck_ns == pytest.approx(best.evaluation.bottleneck_ns, rel=1e-12)
+        assert best.optimal[0] == best.unit_of_rank
+
+
+def test_should_stop_and_errors_from_it():
+    searcher = core.Searcher(core.Machine.from_synthetic("ring:16"))
+    pattern = random_pattern(16, 5, 5)
+    asked = []
+    found = searcher.search(pattern, nodes=10**12, should_stop=lambda: len(asked) > 5 or asked.append(1))
+    assert "stopped from outside" in found.statement
+    assert not found.proven_optimal
+
+    def fail():
+        raise ValueError("from the callback")
+
+    with pytest.raises(ValueError, match="from the callback"):
+        searcher.search(pattern, nodes=10**12, should_stop=fail)
+
+
+def test_wrong_requests_are_one_line():
+    searcher = core.Searcher(RING)
+    pattern = random_pattern(8, 1)
+    for options, field in (
+        ({"method": "fast"}, "method"),
+        ({"weights": [1.0, 2.0]}, "weights"),
+        ({"weights": [0.0]}, "weights"),
+        ({"starts": [[0, 1]]}, "starts"),
+        ({"starts": [[0] * 8]}, "placement|unit_of_rank|unit"),
+    ):
+        with pytest.raises(InputError, match=field) as error:
+            searcher.search(pattern, **options)
+        assert "\n" not in str(error.value)
+    with pytest.raises(InputError, match="ranks"):
+        searcher.search(random_pattern(9, 1))
+    with pytest.raises(InputError, match="ranks"):
+        searcher.search([pattern, random_pattern(7, 1)])
+    with pytest.raises(InputError, match="patterns"):
+        searcher.search([])
+
+
+def test_the_unmerged_group_is_no_larger():
+    for text in ("ring:8", "mesh:3x2 core:2", "flat:6"):
+        searcher = core.Searcher(core.Machine.from_synthetic(text))
+        assert 1 <= searcher.unmerged_symmetry_order <= searcher.symmetry_order
+
+
+def test_patterns_without_traffic_cost_nothing():
+    empty = core.Pattern.from_dense("empty", np.zeros((8, 8), dtype=np.uint64))
+    for method in ("auto", "exhaustive", "branch-and-bound", "local"):
+        found = core.Searcher(RING).search(empty, method=method, certify=True)
+        assert found.evaluation.bottleneck_ns == 0
+        assert found.gap == 0
+        assert found.certificate is None

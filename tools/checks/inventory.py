@@ -1,0 +1,186 @@
+"""Validate tests/inventory.toml and hold its rows against the results of a test run.
+
+Owns the schema of the inventory. Without ``--junit`` only the file itself is checked; with it, a must row in
+state "here" fails unless it has a command and its test passed in the given files. A test that was skipped has
+not passed. Prints counts per state and level.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+from results import Outcome, State, read_outcomes
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT_FIELDS = ("id", "what", "where", "command", "test")
+REQUIRED = {*TEXT_FIELDS, "level", "real_mpi", "state"}
+KNOWN = REQUIRED | {"issue"}
+LEVELS = ("must", "aim")
+STATES = ("here", "later")
+_SLUG = re.compile(r"^[a-z0-9][a-z0-9.-]*$")
+_TEST = re.compile(r"^(?:cpp:\w+(?:/\w+\.\w+)?|tests/[\w/]+\.py(?:::\w+)+)$")
+_ROADMAP = re.compile(r"^roadmap [1-9][0-9]*$")
+
+Row = Mapping[str, Any]
+
+
+def load(path: Path) -> list[Row]:
+    """Read the rows of an inventory file.
+
+    Raises
+    ------
+    ValueError
+        If the file is missing, is no TOML, or holds something else than ``[[item]]`` rows.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ValueError(f"{path}: {error}") from error
+    rows = document.pop("item", [])
+    if document or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ValueError(
+            f"{path}: only [[item]] rows are allowed, found also: {', '.join(document) or 'item'}"
+        )
+    return rows
+
+
+def check_rows(rows: Iterable[Row]) -> list[str]:
+    """Return one message per mistake in the rows themselves."""
+    messages: list[str] = []
+    seen: set[str] = set()
+    for number, row in enumerate(rows, start=1):
+        name = str(row.get("id") or f"row {number}")
+        messages += [f"{name}: {message}" for message in _check_row(row)]
+        if name in seen:
+            messages.append(f"{name}: this id is taken by an earlier row")
+        seen.add(name)
+    return messages
+
+
+def _check_row(row: Row) -> Iterator[str]:
+    for field in sorted(set(row) - KNOWN):
+        yield f"unknown field '{field}'; allowed: {', '.join(sorted(KNOWN))}"
+    for field in sorted(REQUIRED - set(row)):
+        yield f"field '{field}' is missing"
+    for field in TEXT_FIELDS:
+        if field in row and not isinstance(row[field], str):
+            yield f"field '{field}' is {row[field]!r}, must be a text"
+    yield from _check_values(row)
+    yield from _check_issue(row)
+
+
+def _check_values(row: Row) -> Iterator[str]:
+    if not _SLUG.match(str(row.get("id", ""))):
+        yield f"id is {row.get('id')!r}, must be a slug of lower-case letters, digits, '-' and '.'"
+    for field in ("what", "where"):
+        if row.get(field) == "":
+            yield f"field '{field}' is empty"
+    for field, allowed in (("level", LEVELS), ("state", STATES)):
+        if field in row and row[field] not in allowed:
+            yield f"{field} is {row[field]!r}; allowed: {', '.join(allowed)}"
+    if "real_mpi" in row and not isinstance(row["real_mpi"], bool):
+        yield f"real_mpi is {row['real_mpi']!r}; allowed: true, false"
+    test = row.get("test", "")
+    if isinstance(test, str) and test and not _TEST.match(test):
+        yield f"test is {test!r}; allowed: tests/FILE.py::NAME, cpp:ROOM, cpp:ROOM/Suite.Case"
+
+
+def _check_issue(row: Row) -> Iterator[str]:
+    issue = row.get("issue")
+    if issue is None:
+        if row.get("state") == "later":
+            yield "a later row names its issue"
+        return
+    is_number = isinstance(issue, int) and not isinstance(issue, bool) and issue > 0
+    if not is_number and not (isinstance(issue, str) and _ROADMAP.match(issue)):
+        yield f'issue is {issue!r}; allowed: a number, or "roadmap N"'
+
+
+def check_results(rows: Iterable[Row], outcomes: Iterable[Outcome]) -> list[str]:
+    """Return one message per must row in state "here" that is not shown and held."""
+    states = _states_by_test(outcomes)
+    return [
+        f"{row['id']}: {message}"
+        for row in rows
+        if row["level"] == "must" and row["state"] == "here"
+        for message in _unmet(row, states)
+    ]
+
+
+def _unmet(row: Row, states: Mapping[str, set[State]]) -> Iterator[str]:
+    if not row["command"]:
+        yield "has no command that shows it"
+    if not row["test"]:
+        yield "has no test that holds it"
+        return
+    found = states.get(row["test"], set())
+    if not found:
+        yield f"its test did not run: {row['test']}"
+    elif "failed" in found:
+        yield f"its test failed: {row['test']}"
+    elif "passed" not in found:
+        yield f"its test was skipped: {row['test']}"
+
+
+def _states_by_test(outcomes: Iterable[Outcome]) -> dict[str, set[State]]:
+    """Collect states under a test's own name and, for one case of many, under the name of the whole."""
+    states: dict[str, set[State]] = {}
+    for outcome in outcomes:
+        names = {outcome.test, outcome.test.split("[", 1)[0]}
+        if outcome.test.startswith("cpp:"):
+            names |= {outcome.test.split("/", 1)[0], _without_parameters(outcome.test)}
+        for name in names:
+            states.setdefault(name, set()).add(outcome.state)
+    return states
+
+
+def _without_parameters(test: str) -> str:
+    """``cpp:room/Prefix/Suite.Case/3``, a case of a value-parameterised test, as ``cpp:room/Suite.Case``."""
+    room, _, case = test.partition("/")
+    suite, _, name = case.partition(".")
+    return f"{room}/{suite.split('/')[-1]}.{name.split('/')[0]}"
+
+
+def counts(rows: Iterable[Row]) -> str:
+    """Describe how many rows there are per state and level."""
+    table = Counter((row["state"], row["level"]) for row in rows)
+    parts = [f"{state}: {table[state, 'must']} must, {table[state, 'aim']} aim" for state in STATES]
+    return f"inventory: {table.total()} rows; " + "; ".join(parts)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Check the inventory; exit status 1: a row is wrong or unmet, 2: a file cannot be read."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--inventory", type=Path, default=ROOT / "tests" / "inventory.toml")
+    parser.add_argument("--junit", type=Path, nargs="+", default=None, help="JUnit files, or folders of them")
+    options = parser.parse_args(arguments)
+    try:
+        rows = load(options.inventory)
+        messages = check_rows(rows)
+        if not messages and options.junit is not None:
+            messages = check_results(rows, read_outcomes(options.junit))
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for message in messages:
+        print(f"{options.inventory}: {message}")
+    if not messages:
+        print(counts(rows))
+    return 1 if messages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
