@@ -7,6 +7,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import shutil
@@ -154,22 +155,26 @@ def test_import_linter_catches_a_violation(tmp_path: Path, lower: str, upper: st
 
 # --- inventory --------------------------------------------------------------------------------------------
 
-GOOD_ROW = """\
-[[item]]
-id = "thing"
-what = "a thing"
-where = "issue 2"
-level = "must"
-command = "corewise thing"
-test = "tests/python/test_thing.py::test_it"
-real_mpi = false
-state = "here"
-"""
+GOOD_ROW = {
+    "id": "thing",
+    "level": "must",
+    "state": "here",
+    "issue": "",
+    "real_mpi": "false",
+    "what": "a thing, in words",
+    "where": "issue 2",
+    "command": "corewise thing",
+    "test": "tests/python/test_thing.py::test_it",
+}
 
 
-def inventory(folder: Path, text: str) -> Path:
-    path = folder / "inventory.toml"
-    path.write_text(text, encoding="utf-8")
+def inventory(folder: Path, *rows: Mapping[str, str]) -> Path:
+    """An inventory of `rows`; each may differ from the good one in some fields."""
+    path = folder / "inventory.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, GOOD_ROW, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({**GOOD_ROW, **row} for row in rows)
     return path
 
 
@@ -189,39 +194,38 @@ SKIPPED = '<skipped message="capability: none here"/>'
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("field", "value", "message"),
     [
-        ("real_mpi = false", 'real_mpi = false\ncolour = "red"', "unknown field 'colour'"),
-        ('what = "a thing"\n', "", "field 'what' is missing"),
-        ('what = "a thing"', 'what = ""', "field 'what' is empty"),
-        ('what = "a thing"', "what = 3", "must be a text"),
-        ('level = "must"', 'level = "should"', "allowed: must, aim"),
-        ('state = "here"', 'state = "soon"', "allowed: here, later"),
-        ('state = "here"', 'state = "later"', "a later row names its issue"),
-        ('state = "here"', 'state = "later"\nissue = "someday"', '"roadmap N"'),
-        ("real_mpi = false", 'real_mpi = "no"', "allowed: true, false"),
-        ('id = "thing"', 'id = "A Thing"', "must be a slug"),
-        ("tests/python/test_thing.py::test_it", "test_it", "allowed: tests/FILE.py::NAME"),
+        ("what", "", "field 'what' is empty"),
+        ("level", "should", "allowed: must, aim"),
+        ("state", "soon", "allowed: here, later"),
+        ("state", "later", "a later row names its issue"),
+        ("issue", "someday", '"roadmap N"'),
+        ("real_mpi", "no", "allowed: true, false"),
+        ("id", "A Thing", "must be a slug"),
+        ("test", "test_it", "allowed: tests/FILE.py::NAME"),
     ],
 )
 def test_inventory_mistake_is_caught(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, message: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], field: str, value: str, message: str
 ) -> None:
-    assert old in GOOD_ROW
-    path = inventory(tmp_path, GOOD_ROW.replace(old, new))
+    path = inventory(tmp_path, {field: value})
     assert check_inventory.main(["--inventory", str(path)]) == 1
     assert message in capsys.readouterr().out
 
 
 def test_inventory_duplicate_id_is_caught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = inventory(tmp_path, GOOD_ROW + GOOD_ROW)
+    path = inventory(tmp_path, {}, {})
     assert check_inventory.main(["--inventory", str(path)]) == 1
     assert "thing: this id is taken" in capsys.readouterr().out
 
 
-def test_inventory_that_cannot_be_read_is_the_users_error(tmp_path: Path) -> None:
-    assert check_inventory.main(["--inventory", str(tmp_path / "nowhere.toml")]) == 2
-    assert check_inventory.main(["--inventory", str(inventory(tmp_path, "x = 1"))]) == 2
+@pytest.mark.parametrize("text", ["", "id,what\nthing,a\n", "{header}\nthing,must\n"])
+def test_inventory_that_cannot_be_read_is_the_users_error(tmp_path: Path, text: str) -> None:
+    assert check_inventory.main(["--inventory", str(tmp_path / "nowhere.csv")]) == 2
+    path = tmp_path / "other.csv"
+    path.write_text(text.format(header=",".join(GOOD_ROW)))
+    assert check_inventory.main(["--inventory", str(path)]) == 2
 
 
 @pytest.mark.parametrize(
@@ -237,24 +241,20 @@ def test_inventory_that_cannot_be_read_is_the_users_error(tmp_path: Path) -> Non
     ],
 )
 def test_inventory_must_row_without_a_pass_fails(tmp_path: Path, body: str, status: int) -> None:
-    path = inventory(tmp_path, GOOD_ROW)
+    path = inventory(tmp_path, {})
     arguments = ["--inventory", str(path), "--junit", str(junit(tmp_path, body))]
     assert check_inventory.main(arguments) == status
 
 
-@pytest.mark.parametrize(("field", "value"), [("command", "corewise thing"), ("test", "test_it")])
-def test_inventory_must_row_needs_command_and_test(tmp_path: Path, field: str, value: str) -> None:
-    lines = [f'{field} = ""' if line.startswith(f"{field} =") else line for line in GOOD_ROW.splitlines()]
-    path = inventory(tmp_path, "\n".join(lines))
-    assert value in GOOD_ROW
+@pytest.mark.parametrize("field", ["command", "test"])
+def test_inventory_must_row_needs_command_and_test(tmp_path: Path, field: str) -> None:
+    path = inventory(tmp_path, {field: ""})
     assert check_inventory.main(["--inventory", str(path), "--junit", str(junit(tmp_path, case()))]) == 1
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [('level = "must"', 'level = "aim"'), ('state = "here"', 'state = "later"\nissue = 3')]
-)
-def test_inventory_aims_and_later_rows_are_not_owed(tmp_path: Path, old: str, new: str) -> None:
-    path = inventory(tmp_path, GOOD_ROW.replace(old, new))
+@pytest.mark.parametrize("change", [{"level": "aim"}, {"state": "later", "issue": "3"}])
+def test_inventory_aims_and_later_rows_are_not_owed(tmp_path: Path, change: Mapping[str, str]) -> None:
+    path = inventory(tmp_path, change)
     report = junit(tmp_path, case(FAILURE))
     assert check_inventory.main(["--inventory", str(path), "--junit", str(report)]) == 0
 
@@ -274,8 +274,7 @@ def test_inventory_reads_cpp_results(tmp_path: Path) -> None:
         ("cpp:machine/Table.Goes", 1),
         ("cpp:place", 1),
     ]:
-        row = GOOD_ROW.replace("tests/python/test_thing.py::test_it", test)
-        arguments = ["--inventory", str(inventory(tmp_path, row)), "--junit", str(tmp_path / "r")]
+        arguments = ["--inventory", str(inventory(tmp_path, {"test": test})), "--junit", str(tmp_path / "r")]
         assert check_inventory.main(arguments) == status, test
 
 
@@ -285,8 +284,8 @@ def test_real_inventory_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_real_inventory_covers_every_issue_and_paper() -> None:
-    rows = check_inventory.load(ROOT / "tests" / "inventory.toml")
-    issues = {row.get("issue") for row in rows if row["state"] == "later"}
+    rows = check_inventory.load(ROOT / "tests" / "inventory.csv")
+    issues = {row["issue"] for row in rows if row["state"] == "later"}
     assert {"roadmap 1", "roadmap 2", "roadmap 3", "roadmap 4"} <= issues
     ids = {str(row["id"]) for row in rows}
     for prefix, least in [("p000-", 20), ("p001-", 10), ("p002-", 10), ("p003-", 15), ("p004-", 15)]:

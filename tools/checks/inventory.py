@@ -1,4 +1,9 @@
-"""Validate tests/inventory.toml and hold its rows against the results of a test run.
+"""Validate tests/inventory.csv and hold its rows against the results of a test run.
+
+The inventory has a row for every item that the issues, the papers and the roadmap name. ``what`` states the
+demand in our own words; paper numbers are those of the issues (000 affinity, 001 collectives, 002 mapping, 003
+profiling, 004 node). State "here" means that ``command`` shows it and ``test`` holds it; "later" names the issue
+(or roadmap item) that owes it. A test is a pytest node id, or cpp:ROOM, or cpp:ROOM/Suite.Case.
 
 Owns the schema of the inventory. Without ``--junit`` only the file itself is checked; with it, a must row in
 state "here" fails unless it has a command and its test passed in the given files. A test that was skipped has
@@ -10,31 +15,23 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import argparse
+import csv
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 from results import Outcome, State, read_outcomes
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXT_FIELDS = ("id", "what", "where", "command", "test")
-REQUIRED = {*TEXT_FIELDS, "level", "real_mpi", "state"}
-KNOWN = REQUIRED | {"issue"}
-LEVELS = ("must", "aim")
-STATES = ("here", "later")
+FIELDS = ("id", "level", "state", "issue", "real_mpi", "what", "where", "command", "test")
+ALLOWED = {"level": ("must", "aim"), "state": ("here", "later"), "real_mpi": ("true", "false")}
 _SLUG = re.compile(r"^[a-z0-9][a-z0-9.-]*$")
 _TEST = re.compile(r"^(?:cpp:\w+(?:/\w+\.\w+)?|tests/[\w/]+\.py(?:::\w+)+)$")
-_ROADMAP = re.compile(r"^roadmap [1-9][0-9]*$")
+_ISSUE = re.compile(r"^(?:[1-9][0-9]*|roadmap [1-9][0-9]*)$")
 
-Row = Mapping[str, Any]
+Row = Mapping[str, str]
 
 
 def load(path: Path) -> list[Row]:
@@ -43,18 +40,20 @@ def load(path: Path) -> list[Row]:
     Raises
     ------
     ValueError
-        If the file is missing, is no TOML, or holds something else than ``[[item]]`` rows.
+        If the file is missing, has another header than `FIELDS`, or a row with more or fewer fields.
     """
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        with path.open(encoding="utf-8", newline="") as file:
+            lines = list(csv.reader(file, strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"{path}: {error}") from error
-    rows = document.pop("item", [])
-    if document or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ValueError(
-            f"{path}: only [[item]] rows are allowed, found also: {', '.join(document) or 'item'}"
-        )
-    return rows
+    header = tuple(lines[0]) if lines else ()
+    if header != FIELDS:
+        raise ValueError(f"{path}: the header is {','.join(header)!r}, must be {','.join(FIELDS)!r}")
+    for number, line in enumerate(lines[1:], start=2):
+        if len(line) != len(FIELDS):
+            raise ValueError(f"{path}: row {number} has {len(line)} fields, must have {len(FIELDS)}")
+    return [dict(zip(FIELDS, line, strict=True)) for line in lines[1:]]
 
 
 def check_rows(rows: Iterable[Row]) -> list[str]:
@@ -62,7 +61,7 @@ def check_rows(rows: Iterable[Row]) -> list[str]:
     messages: list[str] = []
     seen: set[str] = set()
     for number, row in enumerate(rows, start=1):
-        name = str(row.get("id") or f"row {number}")
+        name = row["id"] or f"row {number}"
         messages += [f"{name}: {message}" for message in _check_row(row)]
         if name in seen:
             messages.append(f"{name}: this id is taken by an earlier row")
@@ -71,42 +70,20 @@ def check_rows(rows: Iterable[Row]) -> list[str]:
 
 
 def _check_row(row: Row) -> Iterator[str]:
-    for field in sorted(set(row) - KNOWN):
-        yield f"unknown field '{field}'; allowed: {', '.join(sorted(KNOWN))}"
-    for field in sorted(REQUIRED - set(row)):
-        yield f"field '{field}' is missing"
-    for field in TEXT_FIELDS:
-        if field in row and not isinstance(row[field], str):
-            yield f"field '{field}' is {row[field]!r}, must be a text"
-    yield from _check_values(row)
-    yield from _check_issue(row)
-
-
-def _check_values(row: Row) -> Iterator[str]:
-    if not _SLUG.match(str(row.get("id", ""))):
-        yield f"id is {row.get('id')!r}, must be a slug of lower-case letters, digits, '-' and '.'"
+    if not _SLUG.match(row["id"]):
+        yield f"id is {row['id']!r}, must be a slug of lower-case letters, digits, '-' and '.'"
     for field in ("what", "where"):
-        if row.get(field) == "":
+        if not row[field]:
             yield f"field '{field}' is empty"
-    for field, allowed in (("level", LEVELS), ("state", STATES)):
-        if field in row and row[field] not in allowed:
+    for field, allowed in ALLOWED.items():
+        if row[field] not in allowed:
             yield f"{field} is {row[field]!r}; allowed: {', '.join(allowed)}"
-    if "real_mpi" in row and not isinstance(row["real_mpi"], bool):
-        yield f"real_mpi is {row['real_mpi']!r}; allowed: true, false"
-    test = row.get("test", "")
-    if isinstance(test, str) and test and not _TEST.match(test):
-        yield f"test is {test!r}; allowed: tests/FILE.py::NAME, cpp:ROOM, cpp:ROOM/Suite.Case"
-
-
-def _check_issue(row: Row) -> Iterator[str]:
-    issue = row.get("issue")
-    if issue is None:
-        if row.get("state") == "later":
-            yield "a later row names its issue"
-        return
-    is_number = isinstance(issue, int) and not isinstance(issue, bool) and issue > 0
-    if not is_number and not (isinstance(issue, str) and _ROADMAP.match(issue)):
-        yield f'issue is {issue!r}; allowed: a number, or "roadmap N"'
+    if row["test"] and not _TEST.match(row["test"]):
+        yield f"test is {row['test']!r}; allowed: tests/FILE.py::NAME, cpp:ROOM, cpp:ROOM/Suite.Case"
+    if row["issue"] and not _ISSUE.match(row["issue"]):
+        yield f'issue is {row["issue"]!r}; allowed: a number, or "roadmap N"'
+    if row["state"] == "later" and not row["issue"]:
+        yield "a later row names its issue"
 
 
 def check_results(rows: Iterable[Row], outcomes: Iterable[Outcome]) -> list[str]:
@@ -157,14 +134,14 @@ def _without_parameters(test: str) -> str:
 def counts(rows: Iterable[Row]) -> str:
     """Describe how many rows there are per state and level."""
     table = Counter((row["state"], row["level"]) for row in rows)
-    parts = [f"{state}: {table[state, 'must']} must, {table[state, 'aim']} aim" for state in STATES]
+    parts = [f"{state}: {table[state, 'must']} must, {table[state, 'aim']} aim" for state in ALLOWED["state"]]
     return f"inventory: {table.total()} rows; " + "; ".join(parts)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Check the inventory; exit status 1: a row is wrong or unmet, 2: a file cannot be read."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--inventory", type=Path, default=ROOT / "tests" / "inventory.toml")
+    parser.add_argument("--inventory", type=Path, default=ROOT / "tests" / "inventory.csv")
     parser.add_argument("--junit", type=Path, nargs="+", default=None, help="JUnit files, or folders of them")
     options = parser.parse_args(arguments)
     try:
