@@ -2,8 +2,8 @@
 
 The inventory has a row for every item that the issues, the papers and the roadmap name. ``what`` states the
 demand in our own words; paper numbers are those of the issues (000 affinity, 001 collectives, 002 mapping,
-003 profiling, 004 node). State "here" means that ``command`` shows it and ``test`` holds it; "later" names the
-issue (or roadmap item) that owes it. A test is a pytest node id, or cpp:ROOM, or cpp:ROOM/Suite.Case.
+003 profiling, 004 node). State "here" means that ``command`` shows it and ``test`` holds it; "later" names
+the issue (or roadmap item) that owes it. A test is a pytest node id, or cpp:ROOM, or cpp:ROOM/Suite.Case.
 
 Owns the schema of the inventory. Without ``--junit`` only the file itself is checked; with it, a must row in
 state "here" fails unless it has a command and its test passed in the given files. A test that was skipped has
