@@ -3,7 +3,8 @@
 #   make         the tool (.venv/bin/corewise), both MPIs (build/mpi/), the C++ rooms and tests (build/release/)
 #   make apps    the bundled MPI programs, for each MPI (build/apps/MPI/PROGRAM)
 #   make demo    profile a real MPI program, name its pattern, find its best placement
-#   make test    every test; results in build/results/
+#   make test    every test but the long ones; results in build/results/
+#   make test-long  the long tests: further MPIs, modes and seeds of what `make test` shows
 #   make format  rewrite sources in the house's format
 #   make lint    format, lint, types, layers, inventory (make -k lint shows all that is wrong at once)
 #   make clean   remove build/;  make distclean removes .venv/ too
@@ -35,7 +36,7 @@ export CC CXX DEMO_MPI
 unexport PYTHONHOME PYTHONPATH
 
 .DELETE_ON_ERROR:
-.PHONY: all build package mpi cpp apps demo test format lint clean distclean \
+.PHONY: all build package mpi cpp apps demo test test-long format lint clean distclean \
 	lint-python lint-types lint-imports lint-cpp lint-layers lint-folders lint-inventory
 
 all: build apps
@@ -89,6 +90,9 @@ demo: package build/apps/$(DEMO_MPI)/lbm
 
 test: build apps
 	tools/run_tests.sh
+
+test-long: build apps
+	tools/run_tests.sh long
 
 format: $(VENV)/.stamp-tools
 	$(BIN)/ruff check --quiet --fix-only $(PYTHON_FOLDERS)

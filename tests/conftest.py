@@ -1,11 +1,65 @@
-"""What all Python tests have in common: the tool prints as into a pipe, whoever runs the tests.
+"""What all Python tests have in common: where the tool prints, and which of the long tests run.
+
+The tool prints as into a pipe, whoever runs the tests. The mark ``long`` is for tests that take long and
+repeat what another test of the same row of the inventory shows: on a further MPI, in a further mode, with
+further seeds. ``--long none`` leaves them out, ``all`` runs them, and a commit runs a sample of one in eight,
+chosen by its hash.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
+import hashlib
 import os
+
+import pytest
+
+ONE_IN = 8
 
 # A worker of pytest-xdist inherits the size that readline guessed for its parent's terminal; and a rank in
 # Python that may not buffer writes a line's words one by one, which a launcher mixes with another rank's.
 for variable in ("COLUMNS", "LINES", "PYTHONUNBUFFERED"):
     os.environ.pop(variable, None)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Which long tests run."""
+    parser.addoption("--long", default="none", metavar="none|all|COMMIT", help="long tests that run")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the mark known."""
+    config.addinivalue_line(
+        "markers", "long: repeats on a further MPI, mode or seed what a shorter test shows"
+    )
+
+
+def is_in_sample(commit: str, test: str) -> bool:
+    """Whether a commit's sample has a long test; another commit has others."""
+    return hashlib.sha256(f"{commit} {test}".encode()).digest()[0] % ONE_IN == 0
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the long tests that were not asked for."""
+    which = str(config.getoption("--long"))
+    if which == "all":
+        return
+    left = [
+        item
+        for item in items
+        if item.get_closest_marker("long") and (which == "none" or not is_in_sample(which, item.nodeid))
+    ]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in set(left)]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name the long tests that ran."""
+    which = str(config.getoption("--long"))
+    if which == "none":
+        return
+    reports = [report for each in terminalreporter.stats.values() for report in each]
+    ran = {report.nodeid for report in reports if "long" in getattr(report, "keywords", ())}
+    terminalreporter.write_line(f"long tests that ran (--long {which}): {len(ran)}")
+    for name in sorted(ran):
+        terminalreporter.write_line(f"  {name}")

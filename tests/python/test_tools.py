@@ -22,6 +22,7 @@ import clean as check_clean
 import inventory as check_inventory
 import layers as check_layers
 import results
+import skipped
 import summarise
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -355,6 +356,79 @@ def test_results_of_the_real_runner_are_understood(tmp_path: Path) -> None:
     assert outcomes["tests/python/test_small.py::TestGroup::test_in[a.b]"].state == "failed"
 
 
+def test_a_skip_is_answered_where_the_test_ran_later(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only what was skipped for good is named to run again, and counts."""
+    junit(tmp_path, case(SKIPPED) + case(SKIPPED, "test_off"), "pytest-mpi.xml")
+    assert skipped.main([str(tmp_path)]) == 0
+    names = [f"tests/python/test_thing.py::{name}" for name in ("test_it", "test_off")]
+    assert capsys.readouterr().out.split() == names
+    junit(tmp_path, case() + case(SKIPPED, "test_off"), "pytest-skipped.xml")
+    assert skipped.main([str(tmp_path)]) == 0
+    assert capsys.readouterr().out.split() == names[1:]
+    assert summarise.main([str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 0 failed, 1 skipped"
+
+
+# --- long tests -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("which", "long_ones"), [("none", 0), ("all", 64), ("3aa53d2", 9)])
+def test_long_tests_run_when_they_are_asked_for(tmp_path: Path, which: str, long_ones: int) -> None:
+    """The sample of a commit is always the same, and is named."""
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    text = (
+        "import pytest\n"
+        "def test_short(): pass\n"
+        "@pytest.mark.long\n"
+        "@pytest.mark.parametrize('seed', range(64))\n"
+        "def test_long(seed): pass\n"
+    )
+    (tmp_path / "test_small.py").write_text(text, encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--rootdir",
+        ".",
+        "-p",
+        "no:cacheprovider",
+        "--long",
+        which,
+    ]
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert f"{1 + long_ones} passed" in done.stdout
+    assert done.stdout.count("  test_small.py::test_long[") == long_ones
+
+
+# --- as on a fresh machine ----------------------------------------------------------------------------------
+
+
+def run_bare(*command: str, path: str = "") -> subprocess.CompletedProcess[str]:
+    words = [str(ROOT / "tools" / "run_bare.sh"), *command]
+    env = {**os.environ, "PATH": f"{path}{os.pathsep}{os.environ['PATH']}" if path else os.environ["PATH"]}
+    done = subprocess.run(words, check=False, capture_output=True, text=True, env=env)
+    if done.returncode == 3 and not path:
+        pytest.skip(f"capability: {done.stderr.strip()}")
+    return done
+
+
+def test_a_bare_run_finds_no_mpi_of_the_system() -> None:
+    """Nor a Fortran compiler or a browser; the command's own status comes through."""
+    look = "for each in mpiexec mpicc gfortran chromium; do ! command -v $each || exit 9; done; exit 7"
+    assert run_bare("bash", "-c", look).returncode == 7
+
+
+def test_a_bare_run_fails_where_an_mpi_is_still_found(tmp_path: Path) -> None:
+    (tmp_path / "mpiexec").write_text("#!/bin/sh\n")
+    (tmp_path / "mpiexec").chmod(0o755)
+    done = run_bare("true", path=str(tmp_path))
+    assert done.returncode == 3
+    assert "mpiexec is still found" in done.stderr or "cannot be" in done.stderr or "grants no" in done.stderr
+
+
 # --- cleanliness ------------------------------------------------------------------------------------------
 
 
@@ -402,7 +476,8 @@ def test_requirements_are_pinned_where_it_matters() -> None:
 def test_ci_calls_every_check() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     for call in (
-        "make test",
+        "tools/run_bare.sh make all demo test",
+        "tools/run_tests.sh skipped",
         "make -k lint",
         "asan-ubsan",
         "tsan",

@@ -61,9 +61,13 @@ def read_outcomes(paths: Iterable[Path]) -> list[Outcome]:
 
 
 def counted(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """Return what counts as one test each: a program only where its cases do not tell the same."""
+    """Return what counts as one test each.
+
+    A program counts only where its cases do not tell the same. A skip does not count where the same test ran
+    later, when what it lacked had been installed.
+    """
     everything = list(outcomes)
-    cases = [outcome for outcome in everything if not outcome.is_program]
+    cases = _without_answered_skips([outcome for outcome in everything if not outcome.is_program])
     told: dict[tuple[Path, str], set[State]] = {}
     for case in cases:
         if case.test.startswith("cpp:"):
@@ -74,6 +78,19 @@ def counted(outcomes: Iterable[Outcome]) -> list[Outcome]:
         if outcome.is_program and not _is_told(outcome, told.get((_run_of(outcome), outcome.test), set()))
     ]
     return cases + programs
+
+
+def _without_answered_skips(cases: list[Outcome]) -> list[Outcome]:
+    """Leave one outcome of each skipped pytest test, and none where it ran as well."""
+    answered = {case.test for case in cases if case.state != "skipped"}
+    kept: list[Outcome] = []
+    for case in cases:
+        if case.state == "skipped" and case.test.startswith("tests/"):
+            if case.test in answered:
+                continue
+            answered.add(case.test)
+        kept.append(case)
+    return kept
 
 
 def _is_told(program: Outcome, cases: set[State]) -> bool:
