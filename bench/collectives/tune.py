@@ -1,6 +1,6 @@
 """Which algorithm of a collective is quickest on the simulated Cell? A sweep over all that may be chosen.
 
-Writes tuning/collectives-cell.toml (docs/formats/tuning.md), which `corewise explain` and `corewise paper
+Writes tuning/collectives-cell.csv (docs/formats/tuning.md), which `corewise explain` and `corewise paper
 collectives` read. Two selections: `paper`, the algorithms of paper 001 on ranks that have its two buffers of
 16 KB, every call closed by a barrier; `all`, every algorithm on ranks that have two buffers of 14 KB and
 slots for payloads in their metadata, with and without the closing barrier. Data are in memory 0.
@@ -41,7 +41,7 @@ from corewise.data.tuning import (
 from corewise.papers.collectives.cases import MACHINE, TRIED, Case, Choices, choices, run_cases
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-OUTPUT = ROOT / "tuning" / "collectives-cell.toml"
+OUTPUT = ROOT / "tuning" / "collectives-cell.csv"
 COMMAND = ".venv/bin/python bench/collectives/tune.py"
 RANKS = tuple(range(2, 17))
 

@@ -5,45 +5,24 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-HEAD = """
-format = "corewise-tuning"
-version = 1
-port = "cell"
-machine = "toy"
-description = "two rows"
-who = "corewise 0.0"
-when = "2026-01-31"
-command = "tune"
+HEAD = """\
+format,corewise-tuning
+version,1
+port,cell
+machine,toy
+description,two rows
+who,corewise 0.0
+when,2026-01-31
+command,tune
+
+set,collective,ranks,bytes_from,bytes_to,measured_bytes,algorithm,latency_us,lost
 """
 
+SMALL = (
+    "all,broadcast,16,0,128,16 128,eager_tree(degree=4 closing=counters),0.5 0.75,"
+    "local_store_tree(degree=3 fenced=true) 2.5 3\n"
+)
 
-SMALL = """
-[[row]]
-set = "all"
-collective = "broadcast"
-ranks = 16
-bytes_from = 0
-bytes_to = 128
-algorithm = "eager_tree"
-parameters = { degree = 4, closing = "counters" }
-measured_bytes = [16, 128]
-latency_us = [0.5, 0.75]
-lost = [
-  { algorithm = "local_store_tree", parameters = { degree = 3, fenced = true }, latency_us = [2.5, 3] },
-]
-"""
-
-
-LARGE = """
-[[row]]
-set = "all"
-collective = "broadcast"
-ranks = 16
-bytes_from = 129
-algorithm = "pieces"
-measured_bytes = [1024, 1048576]
-latency_us = [4.0, 700.0]
-"""
-
+LARGE = "all,broadcast,16,129,,1024 1048576,pieces,4.0 700.0,\n"
 
 TOY = HEAD + SMALL + LARGE

@@ -1,9 +1,9 @@
 """Copy-tuning files: which copy kernel is quickest, per host (docs/formats/copy-tuning.md).
 
-Owns the format: TOML, one file per host; one row per audience, alignment and range of sizes in which a kernel
-other than memcpy won, with what both took; one row per size of message with the way that won. Invariant: what
-was read and is written again is the same file. Whether this processor has the kernels is asked when a
-tuning is used, not when it is read.
+Owns the format: TOML, one file per host, a line a row. A row per audience, alignment and range of sizes in
+which a kernel other than memcpy won, with what both took; a row per size of message with the way that won.
+Invariant: what was read and is written again is the same file. Whether this processor has the kernels is
+asked when a tuning is used, not when it is read.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -159,10 +159,14 @@ def copy_tuning_text(tuning: CopyTuning) -> str:
     }
     lines = [f"{key} = {_toml(value)}" for key, value in head.items()]
     for name, fields, rows in (("row", _ROW, tuning.rows), ("message", _MESSAGE, tuning.messages)):
-        for row in rows:
-            lines += ["", f"[[{name}]]"]
-            lines += [f"{field} = {_toml(getattr(row, field))}" for field in fields]
+        if rows:
+            lines += ["", f"{name} = [", *(f"  {_inline(row, fields)}," for row in rows), "]"]
     return "\n".join(lines) + "\n"
+
+
+def _inline(row: CopyRow | MessageRow, fields: tuple[str, ...]) -> str:
+    """A row as a table in one line."""
+    return f"{{ {', '.join(f'{field} = {_toml(getattr(row, field))}' for field in fields)} }}"
 
 
 def _toml(value: object) -> str:

@@ -1,6 +1,6 @@
 """Tuning files: which algorithm of a collective is quickest, as data (docs/formats/tuning.md).
 
-Owns the format: TOML in ``tuning/``, one file per machine and port, one row per range of sizes in which one
+Owns the format: CSV in ``tuning/``, one file per machine and port, one line per range of sizes in which one
 algorithm won a sweep, with what it took and what the others took. Invariant: a `Tuning` that was read has no
 unknown field, no two rows for one call, and as many latencies as measured sizes everywhere.
 
@@ -9,9 +9,11 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -21,11 +23,6 @@ from typing import Any, Literal
 from corewise import _core
 from corewise.data.files import read_text, write_text
 from corewise.errors import InputError, RunError, bad_field
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 FORMAT = "corewise-tuning"
 VERSION = 1
@@ -43,21 +40,25 @@ CLOSINGS = ("barrier", "counters")
 MOST_RANKS = 4096
 
 Value = int | bool | str
-_HEAD = ("format", "version", "port", "machine", "also", "description", "who", "when", "command", "row")
-_ROW = (
+_HEAD = ("format", "version", "port", "machine", "description", "who", "when", "command", "also")
+_ALLOWED: Mapping[str, tuple[str, ...]] = {"format": (FORMAT,), "version": (str(VERSION),), "port": PORTS}
+_COLUMNS = (
     "set",
     "collective",
     "ranks",
     "bytes_from",
     "bytes_to",
-    "algorithm",
-    "parameters",
     "measured_bytes",
+    "algorithm",
     "latency_us",
     "lost",
 )
-_LOST = ("algorithm", "parameters", "latency_us")
-_OPTIONAL = ("also", "bytes_to", "parameters", "lost")
+_BETWEEN = " | "
+"""Between those that lost."""
+_NAME = re.compile(r"[A-Za-z0-9_]+")
+_MOST_DIGITS = 15
+_SHOWN = 80
+"""Characters of a wrong text that an error repeats."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ def ranges_text(numbers: Iterable[int]) -> str:
 
 
 def value_text(value: Value) -> str:
-    """A parameter's value as the command line and TOML write it."""
+    """A parameter's value as the command line and a tuning file write it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -206,13 +207,13 @@ def tuning_directory() -> Path:
 
 def bundled_tunings() -> list[Path]:
     """The files of collectives that come with corewise, sorted."""
-    return sorted(tuning_directory().glob("collectives-*.toml"))
+    return sorted(tuning_directory().glob("collectives-*.csv"))
 
 
 def tuning_for(machine: str) -> Tuning:
     """The bundled tuning of a machine, or that of a file; an `InputError` lists what there is."""
     path = Path(machine)
-    if path.suffix == ".toml" or "/" in machine:
+    if path.suffix or "/" in machine:
         return load_tuning(path)
     found = {
         name: tuning
@@ -236,175 +237,165 @@ def load_tuning(path: str | Path) -> Tuning:
 
 def parse_tuning(text: str, source: str = "") -> Tuning:
     """Reads the text of one; `source` begins every message."""
-    try:
-        document: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{source}: not TOML: {error}") from None
-    fields = _Fields(source, "", document)
-    fields.only(_HEAD)
-    fields.one_of("format", (FORMAT,))
-    if fields.whole("version", 0) != VERSION:
-        raise fields.wrong("version", str(VERSION))
-    rows = tuple(_row(row) for row in fields.tables("row"))
-    _check_ranges(rows, source)
-    return Tuning(
-        port=fields.one_of("port", PORTS),
-        machine=fields.text("machine"),
-        description=fields.text("description"),
-        who=fields.text("who"),
-        when=fields.text("when"),
-        command=fields.text("command"),
-        rows=rows,
-        also=fields.texts("also"),
+    records = list(_records(text, source))
+    size = next(
+        (index for index, (_, record) in enumerate(records) if record[0] == _COLUMNS[0]), len(records)
     )
+    head = _head(records[:size], source)
+    if size == len(records):
+        raise bad_field(source, "columns", "nothing", ",".join(_COLUMNS))
+    place, columns = records[size]
+    if tuple(columns) != _COLUMNS:
+        raise place.wrong("columns", ",".join(columns), ",".join(_COLUMNS))
+    rows = [(where, _row(where, record)) for where, record in records[size + 1 :]]
+    _check_ranges(rows)
+    return Tuning(**head, rows=tuple(row for _, row in rows))
 
 
-class _Fields:
-    """The fields of one TOML table; an error names the file, the field's path, what was found and allowed."""
+@dataclass(frozen=True)
+class _Place:
+    """A line of a file; an error names the file, the line, the field, what was found and what is allowed."""
 
-    def __init__(self, source: str, path: str, table: Mapping[str, Any]) -> None:
-        self._source, self._path, self._table = source, path, table
+    source: str
+    line: int
 
-    def _name(self, field: str) -> str:
-        return f"{self._path}.{field}" if self._path else field
+    def wrong(self, field: str, found: str, allowed: str) -> InputError:
+        text = found if len(found) <= _SHOWN else f"{found[:_SHOWN]}..."
+        return bad_field(
+            self.source, f"line {self.line}, {field}", f"'{text}'" if text else "nothing", allowed
+        )
 
-    def wrong(self, field: str, allowed: str) -> InputError:
-        value = self._table.get(field)
-        found = "nothing" if value is None else f"'{value}'" if isinstance(value, str) else value
-        return bad_field(self._source, self._name(field), found, allowed)
+    def one_of(self, field: str, found: str, allowed: Sequence[str]) -> str:
+        if found not in allowed:
+            raise self.wrong(field, found, " or ".join(allowed))
+        return found
 
-    def only(self, known: tuple[str, ...]) -> None:
-        """Refuses unknown fields and missing ones."""
-        for field in self._table:
-            if field not in known:
-                raise bad_field(self._source, self._name(field), "an unknown field", ", ".join(known))
-        for field in known:
-            if field not in self._table and field not in _OPTIONAL:
-                raise self.wrong(field, "required")
+    def whole(self, field: str, found: str, least: int = 0, most: int = 10**_MOST_DIGITS - 1) -> int:
+        digits = found.isascii() and found.isdigit() and len(found) <= _MOST_DIGITS
+        if not digits or not least <= int(found) <= most:
+            raise self.wrong(field, found, f"a whole number from {least} to {most}")
+        return int(found)
 
-    def text(self, field: str) -> str:
-        value = self._table.get(field)
-        if not isinstance(value, str) or not value.strip():
-            raise self.wrong(field, "a text")
-        return value
+    def time(self, found: str) -> float:
+        try:
+            number = float(found)
+        except ValueError:
+            number = math.nan
+        if not 0 < number < math.inf:
+            raise self.wrong("latency_us", found, "positive numbers")
+        return number
 
-    def texts(self, field: str) -> tuple[str, ...]:
-        value = self._table.get(field, [])
-        if not isinstance(value, list) or not all(isinstance(each, str) and each.strip() for each in value):
-            raise self.wrong(field, "texts")
-        return tuple(value)
-
-    def one_of(self, field: str, allowed: tuple[str, ...]) -> str:
-        if self._table.get(field) not in allowed:
-            raise self.wrong(field, " or ".join(allowed))
-        return self.text(field)
-
-    def whole(self, field: str, least: int, most: int | None = None) -> int:
-        value: Any = self._table.get(field)
-        if not _is_whole(value, least, most):
-            raise self.wrong(field, f"a whole number from {least}" + (f" to {most}" if most else ""))
-        return int(value)
-
-    def list_of_whole(self, field: str) -> tuple[int, ...]:
-        value = self._table.get(field)
-        if not isinstance(value, list) or not value or not all(_is_whole(each, 0) for each in value):
-            raise self.wrong(field, "one or more whole numbers from 0")
-        return tuple(value)
-
-    def latencies(self, field: str, count: int) -> tuple[float, ...]:
-        value = self._table.get(field)
-        good = isinstance(value, list) and len(value) == count and all(_is_time(each) for each in value)
-        if not good:
-            raise self.wrong(field, f"{count} positive numbers, one per measured size")
-        return tuple(float(each) for each in value or ())
-
-    def tables(self, field: str) -> Iterator[_Fields]:
-        value = self._table.get(field, [])
-        if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-            raise self.wrong(field, "tables")
-        for index, each in enumerate(value):
-            yield _Fields(self._source, f"{self._name(field)}[{index}]", each)
-
-    def parameters(self) -> tuple[tuple[str, Value], ...]:
-        table = self._table.get("parameters", {})
-        if not isinstance(table, dict):
-            raise self.wrong("parameters", "a table")
-        inside = _Fields(self._source, self._name("parameters"), table)
-        for name in table:
-            inside.parameter(name)
-        return tuple(sorted(table.items()))
-
-    def parameter(self, name: str) -> None:
-        """Refuses an unknown parameter and a value that it cannot have."""
-        if name not in PARAMETERS:
-            raise bad_field(self._source, self._name(name), "an unknown parameter", ", ".join(PARAMETERS))
-        kind = PARAMETERS[name]
-        if kind is int:
-            self.whole(name, 0)
-        elif kind is str:
-            self.one_of(name, CLOSINGS)
-        elif type(self._table[name]) is not bool:
-            raise self.wrong(name, "true or false")
+    def times(self, found: Sequence[str], count: int) -> tuple[float, ...]:
+        if len(found) != count:
+            raise self.wrong(
+                "latency_us", " ".join(found), f"{count} positive numbers, one per measured size"
+            )
+        return tuple(map(self.time, found))
 
 
-def _is_whole(value: object, least: int, most: int | None = None) -> bool:
-    return type(value) is int and value >= least and (most is None or value <= most)
+def _records(text: str, source: str) -> Iterator[tuple[_Place, list[str]]]:
+    """Every line's values; empty lines are left out."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        for record in reader:
+            if record:
+                yield _Place(source, reader.line_num), record
+    except csv.Error as error:
+        raise InputError(f"{source}: line {reader.line_num}: not CSV: {error}") from None
 
 
-def _is_time(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(float(value)) and float(value) > 0  # type: ignore[arg-type]
+def _head(records: Sequence[tuple[_Place, list[str]]], source: str) -> dict[str, Any]:
+    """The fields of a `Tuning` besides its rows."""
+    found: dict[str, tuple[str, ...]] = {}
+    for place, (name, *values) in records:
+        # The format comes first: of a file that is none of these, nothing else is worth an error.
+        if name not in _HEAD or (not found and name != "format"):
+            raise place.wrong("field", name, "format" if not found else ", ".join(_HEAD))
+        if name in found:
+            raise place.wrong("field", name, "each once")
+        if not all(value.strip() for value in values) or (len(values) != 1 and name != "also"):
+            raise place.wrong(name, ",".join(values), "a text")
+        if name in _ALLOWED:
+            place.one_of(name, values[0], _ALLOWED[name])
+        found[name] = tuple(values)
+    for name in _HEAD:
+        if name not in found and name != "also":
+            raise bad_field(source, name, "nothing", "required")
+    texts = {name: values[0] for name, values in found.items() if name not in ("format", "version", "also")}
+    return {**texts, "also": found.get("also", ())}
 
 
-def _row(fields: _Fields) -> TuningRow:
-    fields.only(_ROW)
-    first = fields.whole("bytes_from", 0)
-    last = fields.whole("bytes_to", first) if "bytes_to" in fields._table else None
-    sizes = fields.list_of_whole("measured_bytes")
+def _row(place: _Place, record: Sequence[str]) -> TuningRow:
+    if len(record) != len(_COLUMNS):
+        raise place.wrong("columns", str(len(record)), str(len(_COLUMNS)))
+    text = dict(zip(_COLUMNS, record, strict=True))
+    first = place.whole("bytes_from", text["bytes_from"])
+    last = place.whole("bytes_to", text["bytes_to"], first) if text["bytes_to"] else None
+    sizes = tuple(place.whole("measured_bytes", each) for each in text["measured_bytes"].split())
     inside = all(first <= size and (last is None or size <= last) for size in sizes)
-    if not inside or list(sizes) != sorted(set(sizes)):
-        raise fields.wrong("measured_bytes", "rising sizes between bytes_from and bytes_to")
-    selection: Selection = "paper" if fields.one_of("set", SELECTIONS) == "paper" else "all"
+    if not sizes or not inside or list(sizes) != sorted(set(sizes)):
+        allowed = "one or more rising sizes between bytes_from and bytes_to"
+        raise place.wrong("measured_bytes", text["measured_bytes"], allowed)
+    won = _named_choice(place, "algorithm", text["algorithm"])
+    lost = text["lost"].split(_BETWEEN) if text["lost"] else ()
     return TuningRow(
-        set=selection,
-        collective=fields.one_of("collective", COLLECTIVES),
-        ranks=fields.whole("ranks", 1, MOST_RANKS),
+        set="paper" if place.one_of("set", text["set"], SELECTIONS) == "paper" else "all",
+        collective=place.one_of("collective", text["collective"], COLLECTIVES),
+        ranks=place.whole("ranks", text["ranks"], 1, MOST_RANKS),
         bytes_from=first,
         bytes_to=last,
         measured_bytes=sizes,
-        won=_choice(fields, len(sizes)),
-        lost=tuple(_lost(each, len(sizes)) for each in fields.tables("lost")),
+        won=Choice(*won, place.times(text["latency_us"].split(), len(sizes))),
+        lost=tuple(_loser(place, each, len(sizes)) for each in lost),
     )
 
 
-def _lost(fields: _Fields, count: int) -> Choice:
-    fields.only(_LOST)
-    return _choice(fields, count)
+def _loser(place: _Place, text: str, count: int) -> Choice:
+    """``tree(degree=3) 2.5 3``."""
+    name, end, times = text.rpartition(")")
+    if not end:
+        name, _, times = text.partition(" ")
+    return Choice(*_named_choice(place, "lost", name + end), place.times(times.split(), count))
 
 
-def _choice(fields: _Fields, count: int) -> Choice:
-    return Choice(fields.text("algorithm"), fields.parameters(), fields.latencies("latency_us", count))
+def _named_choice(place: _Place, field: str, text: str) -> tuple[str, tuple[tuple[str, Value], ...]]:
+    """An algorithm and its parameters from ``tree(closing=counters degree=3)``."""
+    name, opened, inside = text.partition("(")
+    good = _NAME.fullmatch(name) and (not opened or inside.endswith(")"))
+    if not good:
+        raise place.wrong(field, text, "ALGORITHM or ALGORITHM(NAME=VALUE ...)")
+    found: dict[str, Value] = {}
+    for pair in inside[:-1].split():
+        key, _, value = pair.partition("=")
+        if key not in PARAMETERS:
+            raise place.wrong(f"{field}, parameter", key, ", ".join(PARAMETERS))
+        if key in found:
+            raise place.wrong(f"{field}, {key}", value, "each once")
+        found[key] = _parameter(place, f"{field}, {key}", PARAMETERS[key], value)
+    return name, tuple(sorted(found.items()))
 
 
-def _check_ranges(rows: tuple[TuningRow, ...], source: str) -> None:
+def _parameter(place: _Place, field: str, kind: type, value: str) -> Value:
+    if kind is int:
+        return place.whole(field, value)
+    if kind is str:
+        return place.one_of(field, value, CLOSINGS)
+    return place.one_of(field, value, ("true", "false")) == "true"
+
+
+def _check_ranges(rows: Sequence[tuple[_Place, TuningRow]]) -> None:
     """No call may have two rows."""
     order = sorted(
-        range(len(rows)),
-        key=lambda index: (
-            rows[index].set,
-            rows[index].collective,
-            rows[index].ranks,
-            rows[index].bytes_from,
-            index,
-        ),
+        rows,
+        key=lambda each: (each[1].set, each[1].collective, each[1].ranks, each[1].bytes_from, each[0].line),
     )
-    for before, after in pairwise(order):
-        one, other = rows[before], rows[after]
+    for (before, one), (after, other) in pairwise(order):
         same = (one.set, one.collective, one.ranks) == (other.set, other.collective, other.ranks)
         if same and one.holds(other.bytes_from):
             raise bad_field(
-                source,
-                f"row[{after}].bytes_from",
-                f"{other.bytes_from}, which row[{before}] has for {one.collective} on {one.ranks} ranks too",
+                after.source,
+                f"line {after.line}, bytes_from",
+                f"{other.bytes_from}, which line {before.line} has too",
                 "ranges that do not overlap",
             )
 
@@ -418,59 +409,39 @@ def save_tuning(tuning: Tuning, path: str | Path) -> None:
 
 
 def tuning_text(tuning: Tuning) -> str:
-    """The TOML text."""
-    head = [
-        "# Which algorithm wins, by collective, ranks and bytes: written by the command below, read by",
-        "# `corewise explain`. The format: docs/formats/tuning.md.",
-        f"format = {_quoted(FORMAT)}",
-        f"version = {VERSION}",
-        *(
-            f"{field} = {_quoted(getattr(tuning, field))}"
-            for field in ("port", "machine", "description", "who", "when", "command")
-        ),
-    ]
+    """The CSV text."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("format", FORMAT))
+    writer.writerow(("version", VERSION))
+    for field in ("port", "machine", "description", "who", "when", "command"):
+        writer.writerow((field, getattr(tuning, field)))
     if tuning.also:
-        head.append(f"also = [{', '.join(map(_quoted, tuning.also))}]")
-    return "\n".join([*head, *(line for row in tuning.rows for line in _row_lines(row))]) + "\n"
+        writer.writerow(("also", *tuning.also))
+    writer.writerow(())
+    writer.writerow(_COLUMNS)
+    writer.writerows(map(_record, tuning.rows))
+    return text.getvalue()
 
 
-def _row_lines(row: TuningRow) -> Iterator[str]:
-    yield ""
-    yield "[[row]]"
-    yield f"set = {_quoted(row.set)}"
-    yield f"collective = {_quoted(row.collective)}"
-    yield f"ranks = {row.ranks}"
-    yield f"bytes_from = {row.bytes_from}"
-    if row.bytes_to is not None:
-        yield f"bytes_to = {row.bytes_to}"
-    yield f"algorithm = {_quoted(row.won.algorithm)}"
-    yield f"parameters = {_inline(row.won.parameters)}"
-    yield f"measured_bytes = {list(row.measured_bytes)}"
-    yield f"latency_us = {_times(row.won.latency_us)}"
-    if row.lost:
-        yield "lost = ["
-        for each in row.lost:
-            yield (
-                f"  {{ algorithm = {_quoted(each.algorithm)}, parameters = {_inline(each.parameters)}, "
-                f"latency_us = {_times(each.latency_us)} }},"
-            )
-        yield "]"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def _inline(parameters: tuple[tuple[str, Value], ...]) -> str:
-    if not parameters:
-        return "{}"
-    pairs = (
-        f"{name} = {_quoted(value) if isinstance(value, str) else value_text(value)}"
-        for name, value in parameters
+def _record(row: TuningRow) -> tuple[object, ...]:
+    return (
+        row.set,
+        row.collective,
+        row.ranks,
+        row.bytes_from,
+        "" if row.bytes_to is None else row.bytes_to,
+        " ".join(map(str, row.measured_bytes)),
+        _choice_text(row.won),
+        _times(row.won),
+        _BETWEEN.join(f"{_choice_text(each)} {_times(each)}" for each in row.lost),
     )
-    return f"{{ {', '.join(pairs)} }}"
 
 
-def _times(times: tuple[float, ...]) -> str:
-    return f"[{', '.join(repr(float(time)) for time in times)}]"
+def _choice_text(choice: Choice) -> str:
+    inside = " ".join(f"{name}={value_text(value)}" for name, value in choice.parameters)
+    return f"{choice.algorithm}({inside})" if inside else choice.algorithm
+
+
+def _times(choice: Choice) -> str:
+    return " ".join(f"{time!r}".removesuffix(".0") for time in choice.latency_us)

@@ -16,7 +16,7 @@ from corewise.cli.main import execute
 
 @pytest.fixture
 def toy(tmp_path: Path) -> str:
-    path = tmp_path / "toy.toml"
+    path = tmp_path / "toy.csv"
     path.write_text(TOY)
     return str(path)
 
@@ -96,7 +96,7 @@ def test_wrong_input_gets_one_line(name: str, toy: str, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize(
     ("machine", "words"),
-    [("mesh-6x4", ["no tuning", "cell-blade"]), ("none.toml", ["none.toml", "No such file"])],
+    [("mesh-6x4", ["no tuning", "cell-blade"]), ("none.csv", ["none.csv", "No such file"])],
 )
 def test_a_machine_without_tuning(machine: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = run(capsys, "broadcast", "-n", "16", "-m", machine)
