@@ -63,7 +63,7 @@ struct Operation {
   using CombineRow = void (*)(std::byte* operands, std::size_t rows, std::size_t count);
   using UserCombine = void (*)(void* context, const std::byte* in, std::byte* inout, std::size_t count);
 
-  Combine combine = nullptr;   ///< inout = in OP inout; a predefined one (kernels/reduce.hpp), or
+  Combine combine = nullptr;   ///< inout = in OP inout; a predefined one (kernels/reduce/reduce.hpp), or
   UserCombine user = nullptr;  ///< the user's, given `context`
   void* context = nullptr;
   /// A predefined one's kernel for many operands that lie side by side; null beside a user's, and where nobody has

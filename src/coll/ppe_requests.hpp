@@ -1,4 +1,4 @@
-// What ranks say to the coordinator on the PPE by their mailboxes (the serving side is lab/ppe_service.hpp). A
+// What ranks say to the coordinator on the PPE by their mailboxes (lab/collectives/ppe_service.hpp serves them). A
 // request is one word that says what is wanted, and its arguments, addresses as two words, the upper one first:
 //
 //   barrier     -

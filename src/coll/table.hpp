@@ -34,7 +34,7 @@ enum Needs : std::uint32_t {
   kCommutative = 1,   ///< the operator
   kFitsEager = 2,     ///< `bytes` at most Shape::eager_bytes()
   kContiguous = 4,    ///< no stride
-  kPpe = 32,          ///< a program on the PPE that serves (lab/ppe_service.hpp)
+  kPpe = 32,          ///< a program on the PPE that serves (lab/collectives/ppe_service.hpp)
   kEagerSlots = 64,   ///< Shape::eager_slots >= 2
   kAtomicWord = 128,  ///< Shape::atomic_words >= 1
   kWorkspace = 256,   ///< Call::workspace on every rank

@@ -1,5 +1,5 @@
 // State: how a component writes down everything that decides what it does next, as a list of numbers, so that a run
-// can be seen to have come back to where it was (lab/state_repeat.hpp).
+// can be seen to have come back to where it was (lab/mapping/recurrence.hpp).
 //
 // Contract for every append_state: equal lists mean equal futures, but for what only grows (statistics, sequence
 // numbers). Times are relative to the present; a time in the past that no longer matters is 0. What is

@@ -8,8 +8,10 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,11 +21,17 @@ from pathlib import Path
 import pytest
 
 import clean as check_clean
+import folders as check_folders
 import inventory as check_inventory
 import layers as check_layers
 import results
 import skipped
 import summarise
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,8 +59,8 @@ VIOLATIONS = {
     "sideways": ("pattern/a.hpp", '#include "machine/machine.hpp"\n', "may not see room 'machine'"),
     "upward-angle": ("sim/a.hpp", "#include <cell/cell.hpp>\n", "may not see room 'cell'"),
     "upward-indented": ("sim/a.hpp", '  #  include "lab/lab.hpp"\n', "may not see room 'lab'"),
-    "mpi": ("profile/a.cpp", "#include <mpi.h>\n", "only preload, overlap and apps"),
-    "mpi-quoted": ("place/a.cpp", '#include "mpi.h"\n', "only preload, overlap and apps"),
+    "mpi": ("profile/a.cpp", "#include <mpi.h>\n", "only preload and apps"),
+    "mpi-quoted": ("place/a.cpp", '#include "mpi.h"\n', "only preload and apps"),
     "nanobind": ("place/a.cpp", "#include <nanobind/nanobind.h>\n", "only bind"),
     "python": ("preload/a.c", "#include <Python.h>\n", "only bind"),
     "recorder-unistd": ("trace/recorder.cpp", "#include <unistd.h>\n", "free of POSIX"),
@@ -115,6 +123,56 @@ def test_what_is_allowed_passes(tmp_path: Path) -> None:
 
 def test_real_tree_keeps_its_floors() -> None:
     assert [str(violation) for violation in check_layers.check_tree(ROOT / "src")] == []
+
+
+# --- floors as ARCHITECTURE.md shows them -----------------------------------------------------------------
+
+
+def rows_below(header: str) -> list[list[str]]:
+    """The cells of the table in ARCHITECTURE.md whose header begins with `header`."""
+    lines = iter((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines())
+    assert any(line.startswith(header) for line in lines), header
+    rows = itertools.takewhile(lambda line: line.startswith("|"), itertools.islice(lines, 1, None))
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in rows]
+
+
+def layers_of_contract() -> list[list[str]]:
+    """The layers that the import linter enforces, from top to bottom, without the extension module."""
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    layers = [re.findall(r"corewise\.(\w+)", layer) for layer in contract["contracts"][0]["layers"]]
+    return [layer for layer in layers if layer != ["_core"]]
+
+
+def test_architecture_shows_the_floors_that_are_checked() -> None:
+    shown = {room: int(floor) for floor, room, _ in rows_below("| floor | room |")}
+    assert shown == check_layers.FLOORS
+    assert set(shown) == {path.name for path in (ROOT / "src").iterdir() if path.is_dir()}
+
+
+def test_architecture_shows_the_layers_that_are_checked() -> None:
+    shown = [layers.split(", ") for layers, _ in rows_below("| layer |")]
+    assert shown == layers_of_contract()
+    package = {path.parent.name for path in (ROOT / "python" / "corewise").glob("*/__init__.py")}
+    assert set(itertools.chain.from_iterable(shown)) == package
+
+
+def maps() -> list[Path]:
+    """The pages that say where things are."""
+    pages = [
+        ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "tests/mpi/README.md")
+    ]
+    return [*pages, *sorted((ROOT / "src").glob("*/README.md"))]
+
+
+@pytest.mark.parametrize("page", maps(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_map_names_only_what_exists(page: Path) -> None:
+    """A name with a slash in backquotes is a path or the end of one, its suffix may be left out."""
+    text = page.read_text(encoding="utf-8")
+    there = "".join(f"/{path}\n" for root in check_folders.ROOTS for path in (ROOT / root).rglob("*"))
+    named = re.findall(r"`((?!build/)[a-z0-9_][a-z0-9_./-]*/[a-z0-9_./-]*)`", text)
+    assert [name for name in named if not re.search(rf"/{name.strip('/')}(?=[/.\n])", there)] == []
+    linked = re.findall(r"\]\(([^)#:]+)\)", text)
+    assert [link for link in linked if not (page.parent / link).exists()] == []
 
 
 # --- floors of the Python package -------------------------------------------------------------------------

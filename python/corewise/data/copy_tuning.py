@@ -28,7 +28,7 @@ else:
 
 FORMAT, VERSION = "corewise-copy-tuning", 1
 AUDIENCES = ("self", "other", "nobody")
-"""Who reads the target next: this core, another one soon, nobody soon (``kernels/copy.hpp``)."""
+"""Who reads the target next: this core, another one soon, nobody soon (``kernels/copy/copy.hpp``)."""
 ALIGNMENTS = ("same", "shifted", "aliasing")
 WAYS = ("slot", "pipeline", "direct", "halves")
 KERNELS = tuple(name for name, *_ in _core.copy_kernels())
@@ -116,7 +116,7 @@ class CopyTuning:
     messages: tuple[MessageRow, ...] = ()
 
     def knob(self) -> str:
-        """The rows in one line, as ``kernels/copy.hpp`` reads them; memcpy where there is no row."""
+        """The rows in one line, as ``kernels/copy/copy.hpp`` reads them; memcpy where there is no row."""
         fields = []
         for audience in AUDIENCES:
             for alignment in ALIGNMENTS:

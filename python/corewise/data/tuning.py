@@ -35,7 +35,7 @@ _TYPES: Mapping[str, type] = {"number": int, "bytes": int, "flag": bool, "closin
 PARAMETERS: Mapping[str, type] = MappingProxyType(
     {name: _TYPES[kind] for name, kind, *_ in _core.collective_settings()}
 )
-"""What an algorithm may be given (lab/collective_settings.hpp), and as which type."""
+"""What an algorithm may be given (lab/collectives/settings.hpp), and as which type."""
 CLOSINGS = ("barrier", "counters")
 MOST_RANKS = 4096
 

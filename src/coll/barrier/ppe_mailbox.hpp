@@ -1,5 +1,5 @@
 // The barrier by mailboxes (paper 001, section 5.3): every rank writes a word to the PPE, which answers all when it
-// has heard from all (lab/ppe_service.hpp). SPDX-License-Identifier: BSD-3-Clause
+// has heard from all (lab/collectives/ppe_service.hpp). SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include "coll/ppe_requests.hpp"

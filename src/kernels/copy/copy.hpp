@@ -7,7 +7,7 @@
 // called (`available`).
 //
 // Nothing here knows what is fast. `copy` uses the library's memcpy until it is given a tuning, which is measured
-// on the machine (copy_calibrate.hpp) or read from a file that was (docs/formats/copy-tuning.md). Source of
+// on the machine (calibrate.hpp) or read from a file that was (docs/formats/copy-tuning.md). Source of
 // `naive`, `read_allocate` and `four_stream`: paper 004, section 3. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

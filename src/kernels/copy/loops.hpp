@@ -223,7 +223,7 @@ template <class V, bool Streams>
     __VA_ARGS__(to, from, bytes);                             \
     return to;                                                \
   }
-/// The kernels of one vector, under the names that copy_kernels.hpp declares.
+/// The kernels of one vector, under the names that kernels.hpp declares.
 #define COREWISE_COPY_KERNELS(name, Vector)                                                    \
   COREWISE_COPY_KERNEL(copy_##name, copy_forward<Vector, 0>)                                   \
   COREWISE_COPY_KERNEL(copy_##name##_prefetch, copy_forward<Vector, COREWISE_COPY_AHEAD>)      \

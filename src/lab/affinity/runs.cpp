@@ -1,4 +1,4 @@
-// The programs behind affinity_runs.hpp. Local store of every rank: data from kSource (64 KB, or a collective's
+// The programs behind runs.hpp. Local store of every rank: data from kSource (64 KB, or a collective's
 // 128 KB buffer) and kDestination on; the port's control lines at the top.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lab/affinity/runs.hpp"

@@ -6,7 +6,7 @@
 // Latency is from the common start to the last rank's end; throughput time is that of the back-to-back calls
 // divided by their number.
 //
-// Contract: a pure function of its input. Data are compared with the serial reference (collective_data.hpp), and
+// Contract: a pure function of its input. Data are compared with the serial reference (data.hpp), and
 // the receive buffers emptied, after the warm-up, after each of the calls one by one, and after the back-to-back
 // calls, of which all leave their data where they fit into few sets; on ideal ranks after every call. Wrong data, a
 // fault of the hardware, a deadlock, a barrier that lets somebody out early are errors, and so are settings, sizes

@@ -1,4 +1,4 @@
-// Placement cost: runs the patterns of a placement and adds up their times. See placement_cost.hpp.
+// Placement cost: runs the patterns of a placement and adds up their times. See cost.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lab/placement/cost.hpp"
 

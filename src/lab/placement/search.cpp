@@ -1,4 +1,4 @@
-// Placement search by time: starts, enumeration or local search over a memory of times. See placement_search.hpp.
+// Placement search by time: starts, enumeration or local search over a memory of times. See search.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lab/placement/search.hpp"
 

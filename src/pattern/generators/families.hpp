@@ -1,5 +1,5 @@
 // The families' rows, one function per family, and the few pieces they share. Private to this room: users go
-// through pattern/generate.hpp.
+// through generate.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

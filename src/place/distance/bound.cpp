@@ -1,4 +1,4 @@
-// Distance bound: integers out of distances, linear assignment, the simple bound. See distance_bound.hpp.
+// Distance bound: integers out of distances, linear assignment, the simple bound. See bound.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "place/distance/bound.hpp"
 

@@ -1,4 +1,4 @@
-// Distance branch and bound: the walk. See distance_branch.hpp.
+// Distance branch and bound: the walk. See branch.hpp.
 //
 // Inside, costs are doubled: every pair counts from both ends, as in the quadratic assignment literature, so that
 // the bound needs no halves. J is a whole number, so a bound is rounded up to an even one. Branching on the line

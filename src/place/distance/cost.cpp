@@ -1,4 +1,4 @@
-// Distance cost: integers, and the terms that a move changes. See distance_cost.hpp.
+// Distance cost: integers, and the terms that a move changes. See cost.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "place/distance/cost.hpp"
 

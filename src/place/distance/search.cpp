@@ -1,4 +1,4 @@
-// Distance search: the choice among methods. See distance_search.hpp.
+// Distance search: the choice among methods. See search.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "place/distance/search.hpp"
 

@@ -1,4 +1,4 @@
-// Distance symmetry: backtracking for one automorphism at a time. See distance_symmetry.hpp.
+// Distance symmetry: backtracking for one automorphism at a time. See symmetry.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "place/distance/symmetry.hpp"
 

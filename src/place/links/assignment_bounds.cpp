@@ -1,4 +1,4 @@
-// Bottleneck assignment: augmenting paths over sets of bits. See bounds_assignment.hpp.
+// Bottleneck assignment: augmenting paths over sets of bits. See assignment_bounds.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "place/links/assignment_bounds.hpp"
 

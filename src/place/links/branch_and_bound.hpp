@@ -3,10 +3,10 @@
 //
 // The question it answers is one of yes or no: is there a placement that costs less than a threshold? Ranks are
 // placed one after another in a fixed order, each on every free unit that the symmetries of machine and pattern
-// leave (pattern_symmetry.hpp proves that the two may be used together). A branch is closed where
+// leave (place/symmetry/pattern.hpp proves that the two may be used together). A branch is closed where
 //   load: the links carry too much already (partial load so far),
-//   cut: the traffic that any completion sends across some cut is too much for its links (bounds_cut.hpp),
-//   assignment: the ranks left have no units left for them (bounds_assignment.hpp).
+//   cut: the traffic that any completion sends across some cut is too much for its links (cut_bounds.hpp),
+//   assignment: the ranks left have no units left for them (assignment_bounds.hpp).
 // No placement below the threshold is lost: every rule bounds all completions, and symmetry keeps one placement of
 // every orbit. Costs are sums of doubles; all comparisons allow a relative rounding of `tolerance`, so a proof
 // says: no placement costs less than bound * (1 - tolerance). Deterministic: the budget counts nodes.

@@ -1,4 +1,4 @@
-// Cut bound: which stops, and the tables. See bounds_cut.hpp.
+// Cut bound: which stops, and the tables. See cut_bounds.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "place/links/cut_bounds.hpp"
 

@@ -1,4 +1,4 @@
-// Pattern symmetry: colours of pairs of ranks, and backtracking for one image at a time. See pattern_symmetry.hpp.
+// Pattern symmetry: colours of pairs of ranks, and backtracking for one image at a time. See pattern.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "place/symmetry/pattern.hpp"
 

@@ -1,4 +1,4 @@
-// Events: from the arguments of one intercepted call to its records. The generated wrappers (wrappers.py has the
+// Events: from the arguments of one intercepted call to its records. The generated wrappers (recording.py has the
 // table of recipes) call `traced` with a lambda that forwards to PMPI and one that describes the call to an Event.
 //
 // Contract: an Event reads only arguments that the standard makes significant on the calling rank, only after the

@@ -1,4 +1,4 @@
-// Pools of entries for callbacks; see reorder_callbacks.hpp.
+// Pools of entries for callbacks; see callbacks.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preload/reordering/callbacks.hpp"
 

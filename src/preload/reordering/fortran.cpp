@@ -1,4 +1,4 @@
-// Words and entries of Fortran; see reorder_fortran.hpp.
+// Words and entries of Fortran; see fortran.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preload/reordering/fortran.hpp"
 

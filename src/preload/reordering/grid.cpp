@@ -1,4 +1,4 @@
-// Swaps on the sum of distances; see reorder_grid.hpp.
+// Swaps on the sum of distances; see grid.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preload/reordering/grid.hpp"
 

@@ -1,4 +1,4 @@
-// Reading a plan and deciding by it; see reorder_plan.hpp.
+// Reading a plan and deciding by it; see plan.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preload/reordering/plan.hpp"
 

@@ -1,4 +1,4 @@
-// Finding and making nodes; see call_graph_tree.hpp.
+// Finding and making nodes; see tree.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "profile/call_graph/tree.hpp"
 

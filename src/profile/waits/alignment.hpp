@@ -36,7 +36,7 @@ class RankClock {
   [[nodiscard]] ClockSource source() const { return source_; }
   /// Ranks of equal number share their clock; from 0.
   [[nodiscard]] int node() const { return node_; }
-  /// From now on times are corrected (alignment_causal.hpp).
+  /// From now on times are corrected (causal.hpp).
   void correct(std::shared_ptr<const NodeCorrection> correction) { correction_ = std::move(correction); }
   /// Half a round trip of the worst comparison in use; 0 on the reference node and where nothing is known.
   [[nodiscard]] double uncertainty_ns() const { return uncertainty_ns_; }

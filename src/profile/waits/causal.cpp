@@ -1,4 +1,4 @@
-// Forward corrections first, then the way up to each; see alignment_causal.hpp.
+// Forward corrections first, then the way up to each; see causal.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "profile/waits/causal.hpp"
 

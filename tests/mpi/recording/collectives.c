@@ -1,5 +1,5 @@
 // Every collective, blocking, non-blocking and persistent, with nonsense wherever the standard lets an argument
-// mean nothing; 4 ranks. test_preload_collectives.py has the records that each must leave.
+// mean nothing; 4 ranks. test_collectives.py has the records that each must leave.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "scenario.h"
 

@@ -1,4 +1,4 @@
-// Every way to move a message between two processes, one scenario each; 4 ranks. test_preload_calls.py has the
+// Every way to move a message between two processes, one scenario each; 4 ranks. test_calls.py has the
 // records that each must leave on every rank.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "scenario.h"

@@ -133,7 +133,7 @@ _COLLECTIVES = {
     "neighbor_alltoallv": "event.neighbor_v(sendcounts, sendtype, comm, {init});",
     "neighbor_alltoallw": "event.neighbor_w(sendcounts, sendtypes, comm, {init});",
 }
-# End on no rank before all have begun: where clocks may be compared (preload/clocks.hpp).
+# End on no rank before all have begun: where clocks may be compared (preload/recording/clocks.hpp).
 _SYNCHRONISING = {
     "barrier": "const ClockComparison clocks(comm, 1);",
     "allreduce": "const ClockComparison clocks(comm, count);",
