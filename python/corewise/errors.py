@@ -9,6 +9,11 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import reprlib
+
+MOST_SHOWN = 80
+"""Characters of a value that a message shows."""
+
 
 class CorewiseError(Exception):
     """Base of everything that corewise raises on purpose."""
@@ -31,4 +36,25 @@ class RunError(CorewiseError):
 def bad_field(source: str, field: str, found: object, allowed: str) -> InputError:
     """The error of one wrong field, in the same words as the C++ rooms use."""
     prefix = f"{source}: " if source else ""
-    return InputError(f"{prefix}field '{field}': found {found}, allowed: {allowed}")
+    named = shortened(field)
+    return InputError(f"{prefix}field '{named}': found {shortened(str(found))}, allowed: {allowed}")
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: on one line, printable, and short however long it is."""
+    short = reprlib.Repr()
+    short.maxlist = short.maxtuple = short.maxdict = 8
+    short.maxlevel = 3
+    short.maxstring = short.maxlong = short.maxother = MOST_SHOWN
+    try:
+        return shortened(short.repr(value))
+    except ValueError:  # Python refuses to write whole numbers of more than 4300 digits
+        return f"a number of more than {MOST_SHOWN} digits"
+
+
+def shortened(text: str, most: int = MOST_SHOWN) -> str:
+    """A text that came from the user, without its middle where it is long, and without control characters."""
+    if len(text) > most:
+        half = (most - 3) // 2
+        text = f"{text[:half]}...{text[-half:]}"
+    return "".join(each if each.isprintable() else "?" for each in text)

@@ -11,20 +11,13 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from corewise import _core
+from corewise.data.documents import Fields, parse_toml
 from corewise.data.files import read_text, write_text
-from corewise.errors import InputError, bad_field
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from corewise.errors import bad_field
 
 FORMAT, VERSION = "corewise-copy-tuning", 1
 AUDIENCES = ("self", "other", "nobody")
@@ -175,14 +168,9 @@ def _toml(value: object) -> str:
 
 def parse_copy_tuning(text: str, source: str = "") -> CopyTuning:
     """Reads the text of one; `source` begins every message."""
-    try:
-        document: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{source}: not TOML: {error}") from None
-    head = _Fields(source, "", document)
+    head = parse_toml(text, source)
     head.only(_HEAD, ("row", "message"))
-    head.one_of("format", (FORMAT,))
-    head.whole("version", VERSION, VERSION)
+    head.header(FORMAT, VERSION)
     rows = tuple(_row(fields) for fields in head.tables("row"))
     _check_ranges(source, rows)
     return CopyTuning(
@@ -195,25 +183,32 @@ def parse_copy_tuning(text: str, source: str = "") -> CopyTuning:
     )
 
 
-def _row(fields: _Fields) -> CopyRow:
+def _row(fields: Fields) -> CopyRow:
     fields.only(_ROW)
-    measured = fields.wholes("measured_bytes")
+    measured = fields.wholes("measured_bytes", 1)
     row = CopyRow(
         audience=fields.one_of("audience", AUDIENCES),
         alignment=fields.one_of("alignment", ALIGNMENTS),
-        bytes_from=fields.power("bytes_from"),
-        bytes_to=fields.power("bytes_to"),
+        bytes_from=_power(fields, "bytes_from"),
+        bytes_to=_power(fields, "bytes_to"),
         kernel=fields.one_of("kernel", KERNELS),
         measured_bytes=measured,
-        ours_ns=fields.times("ours_ns", len(measured)),
-        memcpy_ns=fields.times("memcpy_ns", len(measured)),
+        ours_ns=fields.positives("ours_ns", len(measured), "measured size"),
+        memcpy_ns=fields.positives("memcpy_ns", len(measured), "measured size"),
     )
     if row.bytes_to <= row.bytes_from:
         raise fields.wrong("bytes_to", f"more than bytes_from, {row.bytes_from}")
     return row
 
 
-def _message(fields: _Fields) -> MessageRow:
+def _power(fields: Fields, field: str) -> int:
+    value = fields.whole(field, 1)
+    if value & (value - 1):
+        raise fields.wrong(field, "a power of two")
+    return value
+
+
+def _message(fields: Fields) -> MessageRow:
     fields.only(_MESSAGE)
     way = fields.one_of("way", WAYS)
     return MessageRow(
@@ -222,9 +217,9 @@ def _message(fields: _Fields) -> MessageRow:
         sender=fields.one_of("sender", KERNELS),
         receiver=fields.one_of("receiver", KERNELS),
         chunk=fields.whole("chunk", 1 if way == "pipeline" else 0),
-        ours_ns=fields.time("ours_ns"),
-        slot_ns=fields.time("slot_ns"),
-        apart_ns=fields.time("apart_ns"),
+        ours_ns=fields.positive("ours_ns"),
+        slot_ns=fields.positive("slot_ns"),
+        apart_ns=fields.positive("apart_ns"),
     )
 
 
@@ -236,73 +231,3 @@ def _check_ranges(source: str, rows: tuple[CopyRow, ...]) -> None:
             allowed = f"at least {ends[place]}, where the row before it ends"
             raise bad_field(source, f"row[{index}].bytes_from", row.bytes_from, allowed)
         ends[place] = row.bytes_to
-
-
-class _Fields:
-    """The fields of one TOML table; an error names file and field, what was found and what is allowed."""
-
-    def __init__(self, source: str, path: str, table: Mapping[str, Any]) -> None:
-        self._source, self._path, self._table = source, path, table
-
-    def wrong(self, field: str, allowed: str) -> InputError:
-        value = self._table.get(field)
-        found = "nothing" if value is None else f"'{value}'" if isinstance(value, str) else value
-        return bad_field(self._source, f"{self._path}{field}", found, allowed)
-
-    def only(self, known: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
-        for field in self._table:
-            if field not in known:
-                raise bad_field(self._source, f"{self._path}{field}", "an unknown field", ", ".join(known))
-        for field in known:
-            if field not in self._table and field not in optional:
-                raise self.wrong(field, "required")
-
-    def text(self, field: str) -> str:
-        value = self._table.get(field)
-        if not isinstance(value, str) or not value.strip():
-            raise self.wrong(field, "a text")
-        return value
-
-    def one_of(self, field: str, allowed: tuple[str, ...]) -> str:
-        if self._table.get(field) not in allowed:
-            raise self.wrong(field, ", ".join(allowed))
-        return self.text(field)
-
-    def whole(self, field: str, least: int, most: int = 2**62) -> int:
-        value = self._table.get(field)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise self.wrong(field, f"a whole number from {least}" + (f" to {most}" if most < 2**62 else ""))
-        return value
-
-    def power(self, field: str) -> int:
-        value = self.whole(field, 1)
-        if value & (value - 1):
-            raise self.wrong(field, "a power of two")
-        return value
-
-    def wholes(self, field: str) -> tuple[int, ...]:
-        value = self._table.get(field)
-        good = isinstance(value, list) and value and all(type(each) is int and each > 0 for each in value)
-        if not good:
-            raise self.wrong(field, "one or more whole numbers from 1")
-        return tuple(value or ())
-
-    def time(self, field: str) -> float:
-        value = self._table.get(field)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e18:
-            raise self.wrong(field, "a positive number")
-        return float(value)
-
-    def times(self, field: str, count: int) -> tuple[float, ...]:
-        value = self._table.get(field)
-        if not isinstance(value, list) or len(value) != count:
-            raise self.wrong(field, f"{count} positive numbers, one per measured size")
-        return tuple(_Fields(self._source, self._path, {field: each}).time(field) for each in value)
-
-    def tables(self, field: str) -> list[_Fields]:
-        value = self._table.get(field, [])
-        if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-            raise self.wrong(field, "tables")
-        return [
-            _Fields(self._source, f"{self._path}{field}[{index}].", each) for index, each in enumerate(value)
-        ]

@@ -10,19 +10,62 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from corewise.errors import InputError, RunError
 
+MOST_BYTES = 1 << 28
+"""Of a text that is read: more than any of ours, and less than the memory of a small machine."""
 
-def read_text(path: Path) -> str:
-    """The UTF-8 text of a file, or an `InputError` that names it."""
+
+def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
+    """The UTF-8 text of a file, or an `InputError` that names it; a byte order mark is left out."""
+    content = read_bytes(path, most_bytes)
     try:
-        return path.read_text(encoding="utf-8")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start}), allowed: a text file") from None
+    if "\0" in text:
+        raise InputError(f"{path}: not text (byte {content.index(0)} is 0), allowed: a text file")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_bytes(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """The content of a regular file; what never ends, or never begins, is not even opened to be read."""
+    try:
+        # A pipe that nobody writes to would block the opening.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # a zero byte in the name
+        raise InputError(f"{str(path)!r}: cannot be read: {error}") from None
+    try:
+        kind = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(kind):
+            raise InputError(f"{path}: found {_kind_text(kind)}, allowed: a regular file")
+        return _bounded(path, descriptor, most_bytes)
+    finally:
+        os.close(descriptor)
+
+
+def _bounded(path: Path, descriptor: int, most_bytes: int) -> bytes:
+    """All of a file, whatever its size is said to be: that of /proc says 0, and another may still grow."""
+    parts, left = [], most_bytes + 1
+    try:
+        while left > 0 and (part := os.read(descriptor, min(left, 1 << 24))):
+            parts.append(part)
+            left -= len(part)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if left == 0:
+        raise InputError(f"{path}: found more than {most_bytes >> 20} MiB, allowed: at most that")
+    return b"".join(parts)
+
+
+def _kind_text(mode: int) -> str:
+    kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+    return next((text for is_kind, text in kinds if is_kind(mode)), "a device")
 
 
 def check_target(path: Path) -> None:

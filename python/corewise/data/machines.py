@@ -14,16 +14,11 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 from corewise._core import Machine
+from corewise.data.documents import Fields, read_json, read_toml
 from corewise.data.files import read_text
 from corewise.errors import InputError, RunError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 HOST = "host"
 """The reference that means this host, read through hwloc."""
@@ -72,9 +67,9 @@ def load_machine_file(path: Path) -> Machine:
     """Reads a machine file; its suffix says how: ``.toml``, ``.json`` or ``.xml`` (hwloc)."""
     suffix = path.suffix.lower()
     if suffix == ".toml":
-        return Machine.from_json(_toml_as_json(path), str(path))
+        return _checked(read_toml(path))
     if suffix == ".json":
-        return Machine.from_json(read_text(path), str(path))
+        return _checked(read_json(path))
     if suffix == ".xml":
         read_text(path)  # an unreadable file is named here; hwloc would only say that it failed
         return Machine.from_hwloc(str(path), hwloc_libraries())
@@ -106,14 +101,13 @@ def _openmpi_prefixes() -> list[Path]:
     return prefixes
 
 
-def _toml_as_json(path: Path) -> str:
+def _checked(document: Fields) -> Machine:
+    """What the machine room makes of a document; it takes JSON, whatever the file is written in."""
     try:
-        document: dict[str, Any] = tomllib.loads(read_text(path))
-        return json.dumps(document, default=str, allow_nan=False)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not TOML: {error}") from None
+        text = json.dumps(document.raw(), default=str, allow_nan=False)
     except ValueError:
-        raise InputError(f"{path}: found nan or inf, allowed: finite numbers") from None
+        raise InputError(f"{document.source}: found nan or inf, allowed: finite numbers") from None
+    return Machine.from_json(text, document.source)
 
 
 def _looks_like_file(reference: str) -> bool:

@@ -9,14 +9,12 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from corewise._core import Pattern, World, read_profile
-from corewise.data.files import read_text
-from corewise.errors import InputError, bad_field
+from corewise.data.documents import MOST_WHOLE, Fields, read_json
+from corewise.errors import InputError
 
 FORMAT = "corewise-profile"
 VERSION = 1
@@ -133,48 +131,30 @@ def _nothing_there(folder: Path, meta: RunMeta | None) -> str:
 def _load_meta(path: Path) -> RunMeta | None:
     if not path.exists():
         return None
-    try:
-        document = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}: line {error.lineno}: not JSON: {error.msg}") from None
-    if not isinstance(document, dict):
-        raise InputError(f"{path}: found a {type(document).__name__}, allowed: a JSON object")
-    for field, wanted in (("format", FORMAT), ("version", VERSION)):
-        if document.get(field) != wanted:
-            raise bad_field(str(path), field, json.dumps(document.get(field)), json.dumps(wanted))
-    return _meta(document, str(path))
-
-
-def _meta(document: dict[str, Any], source: str) -> RunMeta:
-    mpi = _field(document, "mpi", dict, {}, source)
-    command = _words(document, "command", source)
+    document = read_json(path)
+    document.header(FORMAT, VERSION)
+    mpi = document.table("mpi", {})
+    command = _words(document, "command")
     return RunMeta(
         command=command,
-        program=_words(document, "program", source) or command,
-        mpi_name=_field(mpi, "name", str, "", source),
-        mpi_version=_field(mpi, "version", str, "", source),
-        ranks=_field(document, "ranks", int, None, source),
-        host=_field(document, "host", str, "", source),
-        started=_field(document, "started", str, "", source),
-        exit_status=_field(document, "exit_status", int, None, source),
-        wall_s=_field(document, "wall_s", (int, float), None, source),
+        program=_words(document, "program") or command,
+        mpi_name=mpi.text("name", ""),
+        mpi_version=mpi.text("version", ""),
+        ranks=_whole(document, "ranks", 0),
+        host=document.text("host", ""),
+        started=document.text("started", ""),
+        exit_status=_whole(document, "exit_status", -MOST_WHOLE),
+        wall_s=document.number("wall_s", 0) if "wall_s" in document else None,
     )
 
 
-def _field(
-    document: dict[str, Any], name: str, kind: type | tuple[type, ...], fallback: Any, source: str
-) -> Any:
-    value = document.get(name)
-    if value is None:
-        return fallback
-    if not isinstance(value, kind) or isinstance(value, bool):
-        kinds = kind if isinstance(kind, tuple) else (kind,)
-        raise bad_field(source, name, json.dumps(value), " or ".join(each.__name__ for each in kinds))
-    return value
+def _whole(document: Fields, field: str, least: int) -> int | None:
+    return document.whole(field, least) if field in document else None
 
 
-def _words(document: dict[str, Any], name: str, source: str) -> tuple[str, ...]:
-    words = _field(document, name, list, [], source)
-    if not all(isinstance(word, str) for word in words):
-        raise bad_field(source, name, json.dumps(words), "a list of strings")
+def _words(document: Fields, field: str) -> tuple[str, ...]:
+    """A command line: an argument of a program may be empty."""
+    words = document.value(field) or []
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise document.wrong(field, "a list of strings")
     return tuple(words)

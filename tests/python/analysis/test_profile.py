@@ -28,10 +28,10 @@ def test_what_is_no_profile_is_refused(tmp_path: Path) -> None:
         "file": "found a file, allowed: a profile folder",
         "empty": "not a profile: it holds neither meta.json nor rank files",
         "silent": "0 events seen: no rank of './flow <x>' left a trace",
-        "foreign": "field 'format': found \"other\"",
+        "foreign": "field 'format': found 'other', allowed: corewise-profile",
         "newer": "field 'version': found 2, allowed: 1",
-        "broken": "line 1: not JSON",
-        "typed": "field 'exit_status': found \"0\", allowed: int",
+        "broken": "meta.json: not JSON: Expecting property name",
+        "typed": "field 'exit_status': found '0', allowed: a whole number",
     }
     (tmp_path / "file").write_text("x")
     for name in ("empty", "silent", "foreign", "newer", "broken", "typed"):
