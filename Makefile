@@ -89,10 +89,10 @@ demo: package build/apps/$(DEMO_MPI)/lbm
 	tools/demo.sh
 
 test: build apps
-	tools/run_tests.sh
+	tools/run/tests.sh
 
 test-long: build apps
-	tools/run_tests.sh long
+	tools/run/tests.sh long
 
 format: $(VENV)/.stamp-tools
 	$(BIN)/ruff check --quiet --fix-only $(PYTHON_FOLDERS)

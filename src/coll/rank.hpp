@@ -11,12 +11,12 @@
 #include <cstdint>
 
 #include "coll/barrier/pairwise_exchange.hpp"
+#include "coll/building/channels.hpp"
+#include "coll/building/cost.hpp"
+#include "coll/building/eager.hpp"
+#include "coll/building/shape.hpp"
+#include "coll/building/stage.hpp"
 #include "coll/call.hpp"
-#include "coll/channels.hpp"
-#include "coll/cost.hpp"
-#include "coll/eager.hpp"
-#include "coll/shape.hpp"
-#include "coll/stage.hpp"
 
 namespace corewise::coll {
 

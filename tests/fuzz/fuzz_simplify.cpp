@@ -1,6 +1,6 @@
 // libFuzzer's target for datatypes and their simplification. Any bytes become a layout, or a nest of MPI's
 // constructors; then no pass may change what is packed or its order, the result must keep every promise of the
-// canonical form, and bounds must be those of the runs. tools/run_fuzz.sh builds and runs it.
+// canonical form, and bounds must be those of the runs. tools/run/fuzz.sh builds and runs it.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstddef>

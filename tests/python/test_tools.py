@@ -465,7 +465,7 @@ def test_long_tests_run_when_they_are_asked_for(tmp_path: Path, which: str, long
 
 
 def run_bare(*command: str, path: str = "") -> subprocess.CompletedProcess[str]:
-    words = [str(ROOT / "tools" / "run_bare.sh"), *command]
+    words = [str(ROOT / "tools" / "run" / "bare.sh"), *command]
     env = {**os.environ, "PATH": f"{path}{os.pathsep}{os.environ['PATH']}" if path else os.environ["PATH"]}
     done = subprocess.run(words, check=False, capture_output=True, text=True, env=env)
     if done.returncode == 3 and not path:
@@ -519,7 +519,7 @@ def test_makefile_has_the_promised_targets() -> None:
     for target in ("all", "demo", "test", "format", "lint", "clean"):
         done = subprocess.run(["make", "-n", target], cwd=ROOT, check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-    assert "tools/run_tests.sh" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "tools/run/tests.sh" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def test_requirements_are_pinned_where_it_matters() -> None:
@@ -534,8 +534,8 @@ def test_requirements_are_pinned_where_it_matters() -> None:
 def test_ci_calls_every_check() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     for call in (
-        "tools/run_bare.sh make all demo test",
-        "tools/run_tests.sh skipped",
+        "tools/run/bare.sh make all demo test",
+        "tools/run/tests.sh skipped",
         "make -k lint",
         "asan-ubsan",
         "tsan",

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "coll/relay.hpp"
+#include "coll/building/relay.hpp"
 #include "port/capabilities.hpp"
 
 namespace corewise::coll::allgather {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "coll/eager_blocks.hpp"
+#include "coll/building/eager_blocks.hpp"
 
 namespace corewise::coll::allgather {
 

@@ -5,7 +5,7 @@
 
 #include "coll/allgather/direct.hpp"
 #include "coll/allgather/eager.hpp"
-#include "coll/allgather/steps.hpp"
+#include "coll/allgather/stepwise.hpp"
 #include "coll/table.hpp"
 
 namespace corewise::coll::allgather {

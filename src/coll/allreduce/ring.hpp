@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "coll/reduce/areas.hpp"
+#include "coll/reduce/operand_buffers.hpp"
 
 namespace corewise::coll::allreduce {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "coll/alltoall/pairwise.hpp"
-#include "coll/block_exchange.hpp"
+#include "coll/building/block_exchange.hpp"
 #include "pattern/schedule.hpp"
 
 namespace corewise::coll::alltoall {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "coll/alltoall/pairwise.hpp"
-#include "coll/eager_blocks.hpp"
+#include "coll/building/eager_blocks.hpp"
 
 namespace corewise::coll::alltoall {
 

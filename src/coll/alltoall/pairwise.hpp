@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "coll/block_exchange.hpp"
-#include "coll/relay.hpp"
+#include "coll/building/block_exchange.hpp"
+#include "coll/building/relay.hpp"
 #include "pattern/schedule.hpp"
 
 namespace corewise::coll::alltoall {

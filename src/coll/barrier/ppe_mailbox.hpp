@@ -2,7 +2,7 @@
 // has heard from all (lab/collectives/ppe_service.hpp). SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "coll/ppe_requests.hpp"
+#include "coll/building/ppe_requests.hpp"
 #include "coll/rank.hpp"
 
 namespace corewise::coll::barrier {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "coll/broadcast/parts.hpp"
+#include "coll/broadcast/double_buffering.hpp"
 #include "port/capabilities.hpp"
 
 namespace corewise::coll::broadcast {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "coll/broadcast/parts.hpp"
+#include "coll/broadcast/double_buffering.hpp"
 #include "port/capabilities.hpp"
 
 namespace corewise::coll::broadcast {

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "coll/broadcast/parts.hpp"
+#include "coll/broadcast/double_buffering.hpp"
 
 namespace corewise::coll::broadcast {
 

@@ -20,8 +20,8 @@
 #include <span>
 #include <vector>
 
+#include "coll/broadcast/double_buffering.hpp"
 #include "coll/broadcast/local_store_push.hpp"
-#include "coll/broadcast/parts.hpp"
 #include "port/capabilities.hpp"
 
 namespace corewise::coll::broadcast {

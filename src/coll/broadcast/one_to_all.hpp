@@ -5,7 +5,7 @@
 // read. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "coll/broadcast/parts.hpp"
+#include "coll/broadcast/double_buffering.hpp"
 #include "port/capabilities.hpp"
 
 namespace corewise::coll::broadcast {

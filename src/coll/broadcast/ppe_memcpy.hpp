@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "coll/broadcast/parts.hpp"
-#include "coll/ppe_requests.hpp"
+#include "coll/broadcast/double_buffering.hpp"
+#include "coll/building/ppe_requests.hpp"
 
 namespace corewise::coll::broadcast {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "coll/broadcast/distribute.hpp"
-#include "coll/broadcast/parts.hpp"
+#include "coll/broadcast/double_buffering.hpp"
 #include "port/capabilities.hpp"
 
 namespace corewise::coll::broadcast {

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "coll/broadcast/parts.hpp"
-#include "coll/point_to_point.hpp"
+#include "coll/broadcast/double_buffering.hpp"
+#include "coll/building/point_to_point.hpp"
 
 namespace corewise::coll::broadcast {
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "coll/relay.hpp"
+#include "coll/building/relay.hpp"
 #include "port/capabilities.hpp"
 
 namespace corewise::coll::gather {

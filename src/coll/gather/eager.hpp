@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "coll/eager_blocks.hpp"
+#include "coll/building/eager_blocks.hpp"
 #include "coll/gather/linear.hpp"
 
 namespace corewise::coll::gather {

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "coll/relay.hpp"
-#include "coll/streams.hpp"
+#include "coll/building/relay.hpp"
+#include "coll/building/streams.hpp"
 #include "pattern/knomial.hpp"
 
 namespace corewise::coll::gather {

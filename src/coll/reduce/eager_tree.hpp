@@ -17,7 +17,7 @@
 #include <cstring>
 #include <span>
 
-#include "coll/reduce/areas.hpp"
+#include "coll/reduce/operand_buffers.hpp"
 #include "pattern/knomial.hpp"
 #include "port/capabilities.hpp"
 

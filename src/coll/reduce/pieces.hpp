@@ -17,7 +17,7 @@
 #include <cstring>
 #include <vector>
 
-#include "coll/reduce/areas.hpp"
+#include "coll/reduce/operand_buffers.hpp"
 #include "port/capabilities.hpp"
 
 namespace corewise::coll::reduce {

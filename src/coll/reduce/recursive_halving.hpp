@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "coll/reduce/areas.hpp"
 #include "coll/reduce/fold.hpp"
+#include "coll/reduce/operand_buffers.hpp"
 
 namespace corewise::coll::reduce {
 

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "coll/reduce/areas.hpp"
+#include "coll/reduce/operand_buffers.hpp"
 #include "pattern/knomial.hpp"
 
 namespace corewise::coll::reduce {

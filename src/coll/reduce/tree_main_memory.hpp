@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "coll/point_to_point.hpp"
-#include "coll/reduce/areas.hpp"
+#include "coll/building/point_to_point.hpp"
+#include "coll/reduce/operand_buffers.hpp"
 #include "pattern/knomial.hpp"
 
 namespace corewise::coll::reduce {

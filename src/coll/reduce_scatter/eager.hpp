@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "coll/eager_blocks.hpp"
+#include "coll/building/eager_blocks.hpp"
 #include "coll/reduce/eager_tree.hpp"
 
 namespace corewise::coll::reduce_scatter {

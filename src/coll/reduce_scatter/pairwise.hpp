@@ -11,7 +11,7 @@
 #include <array>
 #include <cstdint>
 
-#include "coll/reduce/areas.hpp"
+#include "coll/reduce/operand_buffers.hpp"
 #include "pattern/schedule.hpp"
 
 namespace corewise::coll::reduce_scatter {

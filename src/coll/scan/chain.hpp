@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "coll/reduce/areas.hpp"
+#include "coll/reduce/operand_buffers.hpp"
 
 namespace corewise::coll::scan {
 

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "coll/reduce/areas.hpp"
+#include "coll/reduce/operand_buffers.hpp"
 #include "coll/scan/chain.hpp"
 #include "pattern/schedule.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "coll/eager_blocks.hpp"
+#include "coll/building/eager_blocks.hpp"
 #include "coll/scatter/linear.hpp"
 
 namespace corewise::coll::scatter {

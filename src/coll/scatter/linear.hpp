@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "coll/relay.hpp"
-#include "coll/streams.hpp"
+#include "coll/building/relay.hpp"
+#include "coll/building/streams.hpp"
 
 namespace corewise::coll::scatter {
 

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "coll/relay.hpp"
-#include "coll/streams.hpp"
+#include "coll/building/relay.hpp"
+#include "coll/building/streams.hpp"
 #include "pattern/knomial.hpp"
 
 namespace corewise::coll::scatter {

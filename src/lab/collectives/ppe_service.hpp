@@ -1,5 +1,5 @@
-// The coordinator on the PPE: serves the ranks' requests (coll/ppe_requests.hpp) for the mailbox barrier (paper
-// 001, section 5.3) and for the broadcast by the PPE's memcpy (section 6.3).
+// The coordinator on the PPE: serves the ranks' requests (coll/building/ppe_requests.hpp) for the mailbox barrier
+// (paper 001, section 5.3) and for the broadcast by the PPE's memcpy (section 6.3).
 //
 // It hears the ranks one after the other, in the order of their numbers, does what they want, and answers them in
 // the same order. One coordinator serves a blade: mailboxes are registers in the one address space, and those of
@@ -14,7 +14,7 @@
 
 #include "base/status.hpp"
 #include "cell/port.hpp"
-#include "coll/ppe_requests.hpp"
+#include "coll/building/ppe_requests.hpp"
 #include "lab/collectives/ideal_port.hpp"
 
 namespace corewise::cell {

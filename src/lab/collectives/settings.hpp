@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "coll/building/shape.hpp"
 #include "coll/call.hpp"
-#include "coll/shape.hpp"
 #include "lab/collectives/tables/tables.hpp"
 
 namespace corewise::lab {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "coll/channels.hpp"
-#include "coll/eager.hpp"
+#include "coll/building/channels.hpp"
+#include "coll/building/eager.hpp"
 #include "model.hpp"
 
 namespace corewise::coll {

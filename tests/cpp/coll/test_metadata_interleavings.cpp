@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "coll/channels.hpp"
+#include "coll/building/channels.hpp"
 #include "model.hpp"
 
 namespace corewise::coll {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "coll/block_exchange.hpp"
+#include "coll/building/block_exchange.hpp"
+#include "coll/building/streams.hpp"
 #include "coll/scatter/linear.hpp"
-#include "coll/streams.hpp"
 #include "pattern/schedule.hpp"
 
 namespace {

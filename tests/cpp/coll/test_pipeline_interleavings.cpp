@@ -7,7 +7,7 @@
 #include <string>
 
 #include "coll/broadcast/local_store_tree.hpp"
-#include "coll/point_to_point.hpp"
+#include "coll/building/point_to_point.hpp"
 #include "model.hpp"
 
 namespace corewise::coll {

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <set>
 
-#include "coll/reduce/areas.hpp"
 #include "coll/reduce/fold.hpp"
+#include "coll/reduce/operand_buffers.hpp"
 #include "pattern/knomial.hpp"
 
 namespace corewise::coll::reduce {

@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-#include "coll/block_exchange.hpp"
-#include "coll/relay.hpp"
+#include "coll/building/block_exchange.hpp"
+#include "coll/building/relay.hpp"
 #include "pattern/schedule.hpp"
 
 namespace corewise::coll::allgather {

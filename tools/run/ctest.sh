@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs ctest on one preset's build, with one JUnit file per test program beside ctest's own.
-# Usage: tools/run_ctest.sh PRESET [ctest arguments...]
+# Usage: tools/run/ctest.sh PRESET [ctest arguments...]
 # SPDX-License-Identifier: BSD-3-Clause
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 preset="$1"
 shift

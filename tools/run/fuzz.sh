@@ -2,16 +2,14 @@
 # The fuzzer of datatypes and their simplification (tests/fuzz), built with clang under the address and the undefined
 # behaviour sanitizer, run for some seconds from the seeds in tests/fuzz/seeds. Fails on the first input that breaks a
 # promise, which is kept under build/fuzz. Wants clang and its runtime (Debian: clang-14 libclang-rt-14-dev).
-# Usage: tools/run_fuzz.sh [SECONDS]; 0: only the seeds. COREWISE_FUZZ_CXX names another clang++.
+# Usage: tools/run/fuzz.sh [SECONDS]; 0: only the seeds. COREWISE_FUZZ_CXX names another clang++.
 # SPDX-License-Identifier: BSD-3-Clause
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 seconds="${1:-20}"
 built=build/fuzz/fuzz_simplify
-sources=(tests/fuzz/fuzz_simplify.cpp src/kernels/packing/layout/datatype.cpp src/kernels/packing/layout/checked.cpp src/kernels/packing/layout/layout.cpp
-    src/kernels/packing/simplification/simplify.cpp src/kernels/packing/simplification/nodes.cpp src/kernels/packing/simplification/period.cpp
-    src/kernels/packing/simplification/runs.cpp)
+sources=(tests/fuzz/fuzz_simplify.cpp src/kernels/packing/{layout,simplification}/*.cpp)
 
 find_clang() {
     local name
@@ -21,7 +19,7 @@ find_clang() {
             return 0
         fi
     done
-    echo "run_fuzz: no clang++ found, wanted: clang 14 or later with libFuzzer (Debian: clang-14 libclang-rt-14-dev)" >&2
+    echo "fuzz.sh: no clang++ found, wanted: clang 14 or later with libFuzzer (Debian: clang-14 libclang-rt-14-dev)" >&2
     return 1
 }
 
@@ -37,7 +35,7 @@ if ! up_to_date; then
 fi
 corpus="$(mktemp -d)"
 trap 'rm -rf "$corpus"' EXIT
-cp tests/fuzz/seeds/* "$corpus"
+cp -r tests/fuzz/seeds/. "$corpus"
 limits=(-seed=1 -max_len=256 -timeout=20 -rss_limit_mb=2048 -artifact_prefix=build/fuzz/ -print_final_stats=1)
 if [ "$seconds" = 0 ]; then
     "$built" "${limits[@]}" -runs=0 "$corpus"

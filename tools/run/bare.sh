@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run_bare.sh COMMAND...: runs a command as on a user's fresh machine, where no MPI, Fortran compiler or browser of the
+# bare.sh COMMAND...: runs a command as on a user's fresh machine, where no MPI, Fortran compiler or browser of the
 # system can be found. In a mount namespace of its own /usr and /etc are overlays without them; nothing outside changes.
 # Exit status 3, before the command starts, where they cannot be hidden.
 # SPDX-License-Identifier: BSD-3-Clause
@@ -17,7 +17,7 @@ patterns=('/usr/bin/mpi'{exec,run,cc,cxx,c++,CC,f77,f90,fort,chversion,vars}'*' 
     '/etc/alternatives/libmpi*' '/etc/openmpi' '/etc/mpich')
 
 cannot() {
-    printf 'run_bare.sh: %s\n' "$*" >&2
+    printf 'bare.sh: %s\n' "$*" >&2
     exit 3
 }
 

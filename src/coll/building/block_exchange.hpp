@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "coll/building/streams.hpp"
 #include "coll/rank.hpp"
-#include "coll/streams.hpp"
 #include "pattern/schedule.hpp"
 
 namespace corewise::coll {

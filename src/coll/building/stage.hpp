@@ -15,9 +15,9 @@
 #include <span>
 #include <vector>
 
+#include "coll/building/cost.hpp"
+#include "coll/building/shape.hpp"
 #include "coll/call.hpp"
-#include "coll/cost.hpp"
-#include "coll/shape.hpp"
 #include "port/capabilities.hpp"
 #include "port/port.hpp"
 

@@ -22,8 +22,8 @@
 #include <span>
 #include <vector>
 
-#include "coll/cost.hpp"
-#include "coll/shape.hpp"
+#include "coll/building/cost.hpp"
+#include "coll/building/shape.hpp"
 #include "port/port.hpp"
 #include "port/wait.hpp"
 
