@@ -1,4 +1,4 @@
-"""``corewise run``, ``place --apply`` and ``build-preload`` as a user meets them, on real MPIs.
+"""``corewise run`` and ``build-preload`` as a user meets them, on real MPIs.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import ROOT, Mpi, find_mpi
@@ -119,28 +118,6 @@ def test_a_placement_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     save_placement(make_placement(cell, [0, 1]), tmp_path / "cell.json")
     foreign = corewise(*run, tmp_path / "cell.json", "-n", 2, "--", ring(mpich))
     assert_one_line_error(foreign, "cell.json", "cell-be")
-
-
-def test_apply_runs_every_placement_and_times_it(tmp_path: Path) -> None:
-    mpich = find_mpi("mpich")
-    _, cpus = host_placement(tmp_path)
-    profile = tmp_path / "ring.cw"
-    recorded = ["-n", len(cpus), "--mpi", mpich.prefix, "-o", profile, "--", ring(mpich), "--rounds", 5]
-    assert corewise("run", *recorded).returncode == 0
-    found = document("place", profile, "--machine", "host", "--apply", "--rounds", 2)
-    applied: list[dict[str, Any]] = found["applied"]
-    assert applied[0]["which"] == "default"
-    named = {name for row in applied[1:] for name in row["which"].split(" = ")}
-    assert named == {row["placement"] for row in found["rows"]}
-    assert len(named) == sum(row["which"].count(" = ") + 1 for row in applied[1:])
-    for row in applied:
-        assert row["n"] == 2
-        assert row["median_s"] > 0
-        assert row["spread_s"] >= 0
-        assert row["ratio"] == pytest.approx(applied[0]["median_s"] / row["median_s"])
-    assert found["prediction"] is False
-    elsewhere = corewise("place", profile, "--machine", "cell-be", "--apply")
-    assert_one_line_error(elsewhere, "--apply", "'cell-be'", "host")
 
 
 # --- the preload and its cache ----------------------------------------------------------------------------

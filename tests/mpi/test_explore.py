@@ -11,7 +11,7 @@ from conftest import Mpi
 
 from corewise.cli.main import execute
 from corewise.data.machines import load_machine
-from corewise.trials.exploration import host as explore_host
+from corewise.trials.launches import Launches, Program
 
 CPUS = sorted(os.sched_getaffinity(0))
 # Every rank writes the cores it may use into a file of its own; the unpinned one may use all.
@@ -117,6 +117,7 @@ def test_a_failing_program_is_one_line(mpi: Mpi, tmp_path: Path, capsys: pytest.
 
 @needs_two_cores
 def test_migrations_of_a_long_run_are_counted_or_none(mpi: Mpi, program: Path) -> None:
-    found = explore_host.count_migrations([str(program)], 2, str(mpi.prefix))
+    machine = load_machine("host")
+    found = Launches(machine, Program((str(program),), 2, str(mpi.prefix))).migrations()
     assert found is not None and found >= 0
-    assert len(load_machine("host").units) == 2
+    assert len(machine.units) == 2

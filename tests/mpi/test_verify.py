@@ -20,12 +20,11 @@ NOTHING = "no significant difference between the placements"
 NAMES = ("default", "best", "next 1", "random")
 
 
-@pytest.fixture(params=["openmpi", "mpich"])
-def mpi(request: pytest.FixtureRequest) -> Mpi:
-    """Both MPIs, one after the other."""
+@pytest.fixture(autouse=True)
+def two_cores() -> None:
+    """Two ranks on two cores have two placements."""
     if len(os.sched_getaffinity(0)) < RANKS:
         pytest.skip("capability: two cores")
-    return find_mpi(request.param)
 
 
 def ring(mpi: Mpi) -> Path:
@@ -33,7 +32,7 @@ def ring(mpi: Mpi) -> Path:
 
 
 def check(verified: dict[str, Any], rounds: int) -> None:
-    rows = {row["which"]: row for row in verified["rows"]}
+    rows = {name: row for row in verified["rows"] for name in row["which"].split(" = ")}
     assert set(NAMES) <= set(rows)
     for row in rows.values():
         assert row["rounds"] == rounds
@@ -50,23 +49,27 @@ def check(verified: dict[str, Any], rounds: int) -> None:
     assert rows["random"]["unit_of_rank"] is None
 
 
-def test_a_profiled_program_is_verified(mpi: Mpi, tmp_path: Path) -> None:
-    profile = tmp_path / "ring.cw"
-    recorded = ["-n", RANKS, "--mpi", mpi.prefix, "-o", profile, "--", ring(mpi), "--rounds", 5]
-    assert corewise("run", *recorded).returncode == 0
-    found = document("place", profile, "--machine", "host", "--verify", "--rounds", 3)
-    check(found["verified"], 3)
-    assert found["verified"]["statement"].startswith("3 rounds cannot tell 4 placements apart")
+def recorded(mpi: Mpi, folder: Path) -> Path:
+    profile = folder / "ring.cw"
+    options = ["-n", RANKS, "--mpi", mpi.prefix, "-o", profile, "--", ring(mpi), "--rounds", 5]
+    assert corewise("run", *options).returncode == 0
+    return profile
+
+
+def test_every_row_of_the_table_is_verified(tmp_path: Path) -> None:
+    profile = recorded(find_mpi("openmpi"), tmp_path)
+    few = corewise("place", profile, "--machine", "host", "--verify", "--rounds", 3)
+    assert_one_line_error(few, "--rounds 3", "3 rounds cannot tell 4 placements apart", "7 or more")
+    found = document("place", profile, "--machine", "host", "--verify", "--named", "--rounds", ROUNDS)
+    check(found["verified"], ROUNDS)
+    named = {name for row in found["verified"]["rows"] for name in row["which"].split(" = ")}
+    assert named > {"best", "identity (rank order)", "random (median)", "worst"}
+    assert found["prediction"] is False
 
 
 def test_two_equal_cores_make_no_difference(tmp_path: Path) -> None:
     """The verdict errs in at most one study of twenty: six in a row would be a fault."""
-    mpi = find_mpi("mpich")
-    if len(os.sched_getaffinity(0)) < RANKS:
-        pytest.skip("capability: two cores")
-    profile = tmp_path / "ring.cw"
-    recorded = ["-n", RANKS, "--mpi", mpi.prefix, "-o", profile, "--", ring(mpi), "--rounds", 5]
-    assert corewise("run", *recorded).returncode == 0
+    profile = recorded(find_mpi("mpich"), tmp_path)
     place = ["place", profile, "--machine", "host", "--verify", "--rounds", ROUNDS]
     for _ in range(6):
         verified = document(*place)["verified"]
@@ -81,25 +84,20 @@ def test_two_equal_cores_make_no_difference(tmp_path: Path) -> None:
 
 def test_a_program_on_the_command_line_is_verified(tmp_path: Path) -> None:
     mpi = find_mpi("mpich")
-    if len(os.sched_getaffinity(0)) < RANKS:
-        pytest.skip("capability: two cores")
     pattern = tmp_path / "two.json"
     assert corewise("patterns", "make", "ring", "ranks=2", "-o", pattern).returncode == 0
-    place = ["place", pattern, "--machine", "host", "--verify", "--rounds", 2, "--mpi", mpi.prefix]
+    place = ["place", pattern, "--machine", "host", "--verify", "--rounds", ROUNDS, "--mpi", mpi.prefix]
     done = corewise(*place, "--json", "--", ring(mpi), "--rounds", 5)
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
-    check(found["verified"], 2)
-    assert "2 rounds cannot tell" in found["verified"]["statement"]
+    check(found["verified"], ROUNDS)
 
 
 def test_a_run_that_fails_ends_the_verification(tmp_path: Path) -> None:
     mpi = find_mpi("mpich")
-    if len(os.sched_getaffinity(0)) < RANKS:
-        pytest.skip("capability: two cores")
     pattern = tmp_path / "two.json"
     assert corewise("patterns", "make", "ring", "ranks=2", "-o", pattern).returncode == 0
-    place = ["place", pattern, "--machine", "host", "--verify", "--rounds", 2, "--mpi", mpi.prefix]
+    place = ["place", pattern, "--machine", "host", "--verify", "--mpi", mpi.prefix]
     failed = corewise(*place, "--", ring(mpi), "--no-such-option")
     assert failed.returncode == 1
     assert "exit status" in failed.stderr

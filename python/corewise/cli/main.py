@@ -33,6 +33,7 @@ from corewise.cli import (
 from corewise.cli.bench import group as bench
 from corewise.cli.explain import command as explain
 from corewise.cli.papers import group as paper
+from corewise.cli.place import certify
 from corewise.cli.place import command as place
 from corewise.cli.sim import command as sim
 
@@ -45,6 +46,7 @@ COMMANDS = (
     diff,
     export,
     place,
+    certify,
     explore,
     sim,
     paper,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corewise.analysis.placement.exploration import Exploration, Standing
 from corewise.errors import InputError, RunError
-from corewise.trials.exploration.findings import Exploration, Standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

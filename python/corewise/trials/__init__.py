@@ -1,4 +1,8 @@
-"""Times of placements and launches, in simulation and on this host. Prints nothing.
+"""Times placements and launches: `time(candidates, backend, rounds)`, in simulation or on this host.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
+
+from corewise.trials.timing import Backend, Candidate, time
+
+__all__ = ["Backend", "Candidate", "time"]

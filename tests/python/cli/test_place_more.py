@@ -228,7 +228,8 @@ def test_certificate_is_written_and_checked(tmp_path: Path, capsys: pytest.Captu
     base = ["place", file, "-m", "cell-be"]
     assert execute([*base, "--certificate", str(proof)]) == 0
     capsys.readouterr()
-    assert execute([*base, "--check", str(proof)]) == 0
+    certify = [file, "-m", "cell-be"]
+    assert execute(["certify", str(proof), *certify]) == 0
     out = capsys.readouterr().out
     assert "holds: no placement of" in out
     assert f"{4096 / RING_GB_PER_S:.6g} ns" in out
@@ -236,10 +237,14 @@ def test_certificate_is_written_and_checked(tmp_path: Path, capsys: pytest.Captu
     document["bound_ns"] = document["cost_ns"] = document["cost_ns"] / 2
     forged = tmp_path / "forged.json"
     forged.write_text(json.dumps(document))
-    assert execute([*base, "--check", str(forged)]) == 1
+    assert execute(["certify", str(forged), *certify]) == 1
     assert capsys.readouterr().err.startswith(f"corewise: {forged} does not hold: certificate")
     other = str(make(tmp_path, "other", "hypercube", "ranks=8"))
-    assert execute(["place", other, "-m", "cell-be", "--check", str(proof)]) == 2
+    assert execute(["certify", str(proof), other, "-m", "cell-be"]) == 2
+    capsys.readouterr()
+    assert execute(["certify", str(proof), *certify, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["holds"] and row["bound_ns"] == row["cost_ns"] == pytest.approx(4096 / RING_GB_PER_S)
 
 
 def test_a_clock_ends_the_search_with_bound_and_gap(
@@ -277,6 +282,34 @@ def test_verify_by_simulation(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert again["verified"] == verified
 
 
+@pytest.mark.parametrize(("certificate", "words"), [("none.json", ["none.json"]), ("deep.txt", ["JSON"])])
+def test_what_is_no_certificate_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], certificate: str, words: list[str]
+) -> None:
+    (tmp_path / "deep.txt").write_text("[" * 100_000)
+    ring = str(ring_file(tmp_path, "ranks=8"))
+    capsys.readouterr()
+    assert execute(["certify", str(tmp_path / certificate), ring, "-m", "cell-be"]) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert captured.err.startswith("corewise: ")
+    assert all(word in captured.err for word in words), captured.err
+
+
+def test_verify_runs_the_rows_that_are_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = make(tmp_path, "ring", "ring", "ranks=4", "bytes=16384")
+    base = [file, "-m", "ring:5", "--objective", "flow", "--verify"]
+
+    def run(*more: str) -> set[str]:
+        rows = found(capsys, *base, *more)["verified"]["rows"]
+        return {name for row in rows for name in row["which"].split(" = ")}
+
+    usual = {"default", "best", "next 1", "next 2", "random"}
+    assert run() == usual
+    assert run("--placement", "0,2,1,3") == usual | {"given"}
+    assert run("--named") >= usual | {"identity (rank order)", "random (median)", "worst", "greedy"}
+
+
 def test_verify_says_when_nothing_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two equal cores: whatever is predicted, there is no difference to be found."""
     file = make(tmp_path, "two", "ring", "ranks=2", "bytes=65536")
@@ -297,7 +330,7 @@ def test_every_part_fits_the_terminal(
     capsys.readouterr()
     monkeypatch.setenv("COLUMNS", str(columns))
     command = ["place", *files, "-m", "cell-be", "--placement", "overlap", "--explain", "--verify"]
-    assert execute([*command, "--rounds", "2"]) == 0
+    assert execute([*command, "--rounds", "8"]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= columns
     for word in ("price", "rule 1", "predicted and verified", "gain over default", "best single step"):
@@ -342,10 +375,6 @@ def test_split_advice_is_alone_on_standard_output(tmp_path: Path, capsys: pytest
             ["ring.json", "-m", "cell-be", "--objective", "flow", "--method", "multilevel"],
             ["'multilevel'", "flow", "exhaustive"],
         ),
-        (["ring.json", "-m", "cell-be", "--check", "none.json"], ["none.json"]),
-        (["ring.json", "-m", "cell-be", "--check", "deep.txt"], ["deep.txt: ", "JSON", "allowed"]),
-        (["ring.json", "-m", "cell-be", "--check", "none.json", "-o", "x"], ["--output", "with --check"]),
-        (["ring.json", "-m", "cell-be", "--check", "none.json", "--explain"], ["--explain", "--weight"]),
         (
             ["ring.json", "-m", "cell-be", "-o", "x.json", "--certificate", "./x.json"],
             ["--certificate", "x.json", "the file of --output"],
@@ -355,6 +384,10 @@ def test_split_advice_is_alone_on_standard_output(tmp_path: Path, capsys: pytest
             ["'multilevel'", "'cell-be'", "tree"],
         ),
         (["big.json", "-m", "mesh-6x4", "--method", "exhaustive"], ["'exhaustive'", "branch-and-bound"]),
+        (
+            ["pair.json", "-m", "core:2", "--verify", "--rounds", "6"],
+            ["cannot tell 4 placements apart", "7 or more"],
+        ),
         (["pair.json", "-m", "mesh-6x4", "--verify"], ["--verify", "'default'", "take time"]),
     ],
 )
@@ -402,11 +435,11 @@ def test_a_certificate_with_an_impossible_number_is_refused(
     assert execute(["place", ring, "-m", "cell-be", "--certificate", str(proof)]) == 0
     proof.write_text(json.dumps({**json.loads(proof.read_text()), "cost_ns": 10**400}))
     capsys.readouterr()
-    assert execute(["place", ring, "-m", "cell-be", "--check", str(proof)]) == 2
+    assert execute(["certify", str(proof), ring, "-m", "cell-be"]) == 2
     assert "proof.json: certificate: field 'cost_ns'" in capsys.readouterr().err
 
 
 def test_the_largest_seed_verifies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ring = str(ring_file(tmp_path, "ranks=8"))
-    document = found(capsys, ring, "-m", "cell-be", "--seed", str(2**64 - 1), "--verify", "--rounds", "2")
-    assert document["verified"]["rows"][0]["rounds"] == 2
+    document = found(capsys, ring, "-m", "cell-be", "--seed", str(2**64 - 1), "--verify", "--rounds", "8")
+    assert document["verified"]["rows"][0]["rounds"] == 8

@@ -10,14 +10,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from corewise import _core
+from corewise.analysis.placement.exploration import (
+    ERROR_RATE,
+    Exploration,
+    Plan,
+    clopper_pearson,
+    least_runs,
+    plan_placements,
+)
 from corewise.cli.main import execute
 from corewise.data.machines import load_machine
 from corewise.data.patterns import pattern_of
-from corewise.trials.exploration.findings import Exploration, Plan, clopper_pearson, plan_placements
-from corewise.trials.exploration.runs import PARTS, SimulatedRuns
+from corewise.trials.simulation import PARTS, Simulation
+from corewise.trials.timing import UNPINNED, Candidate, time
 
 
 def explored(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
@@ -107,17 +116,22 @@ def test_patterns_that_share_a_placement_add_up(capsys: pytest.CaptureFixture[st
         for found in (first, second, both)
     ]
     assert times[0].keys() == times[2].keys()
-    for placement, time in times[2].items():
-        assert time == pytest.approx(times[0][placement] + times[1][placement])
+    for placement, taken in times[2].items():
+        assert taken == pytest.approx(times[0][placement] + times[1][placement])
+
+
+def each(placements: NDArray[np.int32]) -> list[Candidate]:
+    """A candidate per placement."""
+    return [Candidate(str(at), (tuple(map(int, row)),)) for at, row in enumerate(placements)]
 
 
 def test_unpinned_runs_are_parts_on_drawn_placements() -> None:
     machine, pattern = load_machine("ring:6"), pattern_of("ring", ["ranks=4", "bytes=16KiB"])
-    how = SimulatedRuns(machine, (pattern,), jitter=0, seed=3)
-    every = how.times_ns(np.array(list(itertools.permutations(range(6), 4)), dtype=np.int32), 1)[0]
-    unpinned = how.unpinned_ns(4, 40)
+    how = Simulation(machine, (pattern,), jitter=0, seed=3)
+    every = time(each(np.array(list(itertools.permutations(range(6), 4)), dtype=np.int32)), how, 1)[0]
+    unpinned = time([Candidate(UNPINNED, pinned=False)], how, 40)[:, 0]
     assert every.min() < unpinned.min() < unpinned.max() < every.max()
-    sums = {round(PARTS * time, 3) for time in unpinned}
+    sums = {round(PARTS * taken, 3) for taken in unpinned}
     possible = {
         round(sum(times), 3)
         for times in itertools.combinations_with_replacement(sorted(set(np.round(every, 3))), PARTS)
@@ -127,9 +141,9 @@ def test_unpinned_runs_are_parts_on_drawn_placements() -> None:
 
 def test_renamed_units_are_the_default_mapping_of_figure_2() -> None:
     machine, pattern = load_machine("ring:5"), pattern_of("ring", ["ranks=5", "bytes=16KiB"])
-    placements = np.array(list(itertools.permutations(range(5))), dtype=np.int32)
-    pinned = SimulatedRuns(machine, (pattern,), jitter=0).times_ns(placements, 2)
-    renamed = SimulatedRuns(machine, (pattern,), jitter=0, unpinned=True).times_ns(placements, 2)
+    placements = each(np.array(list(itertools.permutations(range(5))), dtype=np.int32))
+    pinned = time(placements, Simulation(machine, (pattern,), jitter=0), 2)
+    renamed = time(placements, Simulation(machine, (pattern,), jitter=0, renamed=True), 2)
     assert (pinned[0] == pinned[1]).all()
     # The same times, dealt to other placements in every run.
     assert (np.sort(renamed[0]) == np.sort(pinned[0])).all()
@@ -181,6 +195,23 @@ def test_equal_placements_are_not_told_apart() -> None:
     assert exploration([[5.0] * 6] * 3).chance is None
     level = exploration([[5.0] * 6] * 3)
     assert level.near().share == 1 and level.agreements()[0].spearman is None
+
+
+@pytest.mark.parametrize("placements", [2, 3, 4, 7, 40])
+def test_fewer_runs_than_the_least_cannot_tell_placements_apart(
+    placements: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def chance(runs: int) -> float:
+        apart = [[100 * place + run for run in range(runs)] for place in range(placements)]
+        return float(stats.kruskal(*apart).pvalue)
+
+    needed = least_runs(placements)
+    assert chance(needed) < ERROR_RATE
+    assert needed == 3 or chance(needed - 1) >= ERROR_RATE
+    # It is said before anything is timed, and no verdict comes.
+    assert execute(["explore", "ring", "ranks=2", "-m", "core:2", "--runs", "4"]) == 0
+    captured = capsys.readouterr()
+    assert "4 runs cannot tell 2 placements apart, allowed: 5 or more" in captured.err
 
 
 def test_a_best_placement_that_takes_no_time(capsys: pytest.CaptureFixture[str]) -> None:
@@ -236,15 +267,11 @@ def test_curves_are_drawn_the_same_again(
         (["ring", "-m", "cell-be", "--mpi", "mpich"], "--mpi mpich"),
         (["ring", "-m", "cell-be", "--simulate"], "--simulate"),
         (["ring", "ranks=20", "-m", "mesh-6x4", "--samples", "1000000000"], "at most 100000"),
-        (["ring", "-m", "cell-be", "--samples", "39", "--fit", "model.json"], "40 or more"),
-        (["-m", "host", "-n", "1", "--fit", "model.json", "--", "./tool"], "a profile or a pattern"),
         (["./tool", "-m", "host"], "-n RANKS -- PROGRAM"),
         (["ring", "-m", "cell-be", "--separation", "never"], "dependence, barrier"),
         (["ring", "-m", "cell-be", "-n", "2"], "allowed: host"),
-        (["ring", "ranks=4", "-m", "ring:4", "--fit", "model.json"], "too few"),
         (["ring", "ranks=1", "-m", "ring:3"], "no message between two ranks"),
         (["unheard", "-m", "cell-be"], "is unknown"),
-        (["ring", "-m", "cell-be", "--pick", "missing.json"], "missing.json"),
     ],
 )
 def test_wrong_input_is_one_line(

@@ -75,10 +75,10 @@ EXPLAIN = typer.Option(
 VERIFY = typer.Option(
     False,
     "--verify",
-    help="Run default, best, next bests and random interleaved (here, or simulated); gain with its interval.",
+    help="Run default, best, next bests and random interleaved (here, or simulated), and the rows asked for "
+    "by --named or --placement; gain with its interval.",
 )
-APPLY = typer.Option(False, "--apply", help="Only time the rows of the table under the profiled program.")
-ROUNDS = typer.Option(None, "--rounds", min=2, help="With --verify or --apply: runs of each placement (9).")
+ROUNDS = typer.Option(None, "--rounds", min=2, help="With --verify: runs of each placement (9 or more).")
 MPI = typer.Option(None, "--mpi", help="With -- PROGRAM: openmpi, mpich, a prefix, or a launcher.")
 OUTPUT = typer.Option(None, "--output", "-o", metavar="FILE", help="Write the best placement as JSON.")
 EXPORT = typer.Option(
@@ -90,8 +90,9 @@ EXPORT = typer.Option(
 EXPORT_FILE = typer.Option(
     None, "--export-file", metavar="FILE", help="Where openmpi-rankfile writes its file (rankfile)."
 )
-CERTIFICATE = typer.Option(None, "--certificate", metavar="FILE", help="Write the proof, to be checked.")
-CHECK = typer.Option(None, "--check", metavar="FILE", help="Only check such a proof, without the search.")
+CERTIFICATE = typer.Option(
+    None, "--certificate", metavar="FILE", help="Write the proof; corewise certify checks it."
+)
 AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
 
@@ -109,10 +110,9 @@ class WithProgram(TyperCommand):
 
 @dataclass(frozen=True)
 class Runs:
-    """What is to be timed: ``--verify``, ``--apply`` and what belongs to them."""
+    """What is to be timed: ``--verify`` and what belongs to it."""
 
     verify: bool
-    apply: bool
     rounds: int | None
     mpi: str | None
     program: tuple[str, ...]
@@ -120,20 +120,14 @@ class Runs:
 
 def check_runs(wanted: Runs, sources: Sequence[Path], machine_reference: str) -> None:
     """Refuses what does not fit together."""
-    if wanted.rounds is not None and not (wanted.verify or wanted.apply):
-        raise InputError(f"--rounds {wanted.rounds}: found alone, allowed: only with --apply or --verify")
+    if wanted.rounds is not None and not wanted.verify:
+        raise InputError(f"--rounds {wanted.rounds}: found alone, allowed: only with --verify")
     if wanted.program and not wanted.verify:
         raise InputError(f"-- {wanted.program[0]}: found without --verify, allowed: only with --verify")
     if wanted.mpi is not None and not wanted.program:
         raise InputError(f"--mpi {wanted.mpi}: found without a program, allowed: only with -- PROGRAM")
     if wanted.program and machine_reference != HOST:
         raise InputError(f"-- {wanted.program[0]}: found with machine '{machine_reference}', allowed: host")
-    if wanted.apply and sources[0].exists() and not is_profile(sources[0]):
-        raise InputError(
-            f"{sources[0]}: --apply needs a profile recorded with corewise run; found a pattern file"
-        )
-    if wanted.apply and machine_reference != HOST:
-        raise InputError(f"--apply: found machine '{machine_reference}', allowed: host (the machine at hand)")
     on_host = wanted.verify and machine_reference == HOST and not wanted.program
     if on_host and sources[0].exists() and not is_profile(sources[0]):
         raise InputError(
@@ -142,31 +136,27 @@ def check_runs(wanted: Runs, sources: Sequence[Path], machine_reference: str) ->
         )
 
 
-_WITH_CHECK = ("ctx", "sources", "machine_reference", "weights", "summed", "check", "as_json")
-"""What `--check` looks at."""
+@dataclass(frozen=True)
+class Files:
+    """What is to be written: the best placement, its certificate, and a launcher's form of it."""
 
+    output: Path | None
+    certificate: Path | None
+    form: str | None
+    rank_file: Path
 
-def check_alone(ctx: typer.Context) -> None:
-    """Refuses options that `--check` would not look at: nothing is searched, shown or written then."""
-    for parameter in ctx.command.params:
-        name = parameter.name or ""
-        source = ctx.get_parameter_source(name)
-        if name not in _WITH_CHECK and source is not None and source.name == "COMMANDLINE":
-            allowed = "--machine, --weight, --summed and --json"
-            raise InputError(f"{parameter.opts[0]}: found with --check, allowed: {allowed}")
-
-
-def check_targets(output: Path | None, certificate: Path | None, rank_file: Path | None) -> None:
-    """Refuses files that cannot be written, and one file for two things."""
-    targets = {"--output": output, "--certificate": certificate, "--export-file": rank_file}
-    seen: dict[Path, str] = {}
-    for option, target in targets.items():
-        if target is None:
-            continue
-        check_target(target)
-        first = seen.setdefault(target.resolve(), option)
-        if first != option and target.resolve().parts[1:2] != ("dev",):
-            raise InputError(f"{option} {target}: found the file of {first}, allowed: another one")
+    def check(self) -> None:
+        """Refuses files that cannot be written, and one file for two things."""
+        rank_file = self.rank_file if self.form == RANK_FILE_FORM else None
+        targets = {"--output": self.output, "--certificate": self.certificate, "--export-file": rank_file}
+        seen: dict[Path, str] = {}
+        for option, target in targets.items():
+            if target is None:
+                continue
+            check_target(target)
+            first = seen.setdefault(target.resolve(), option)
+            if first != option and target.resolve().parts[1:2] != ("dev",):
+                raise InputError(f"{option} {target}: found the file of {first}, allowed: another one")
 
 
 def check_export(form: str | None, file: Path | None) -> Path:

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from corewise.analysis.placement.comparison import PlacementRow, PlacementStudy, names_of, rank_of_unit
 from corewise.analysis.placement.explanation import Explanation
+from corewise.analysis.placement.paired import Verification
 from corewise.cli import console
 from corewise.cli.place import explain as place_explain
 from corewise.cli.place import verify as place_verify
@@ -21,8 +22,6 @@ from corewise.data.export import Export
 from corewise.plots.heatmap import bytes_text
 from corewise.plots.machines import drawing
 from corewise.report.layout import Column, FittingTable
-from corewise.trials import measured as applied
-from corewise.trials.verification.statistics import Verification
 
 SHOWN_UNITS = 4
 """Units of a row where the table would not fit with all; all of them then stand below it."""
@@ -31,7 +30,7 @@ _COST_HEADINGS = {"flow": "flow ns", "simulated": "simulated ns", "distance": "d
 
 
 @dataclass(frozen=True)
-class Shown:
+class Answer:
     """Everything that one call found.
 
     Attributes
@@ -45,8 +44,8 @@ class Shown:
         Whether a clock could end the search.
     explained : str
         Which row the explanation is about.
-    explanation, verification, applied, export :
-        What was asked for, else None.
+    explanation, verification, export, advice :
+        What was asked for, else None. Advice is code for the program itself.
     """
 
     study: PlacementStudy
@@ -56,42 +55,40 @@ class Shown:
     explained: str
     explanation: Explanation | None
     verification: Verification | None
-    applied: list[applied.AppliedRow] | None
     export: Export | None
+    advice: str | None
 
 
-def show(to: Show, shown: Shown) -> None:
+def show(to: Show, answer: Answer) -> None:
     """Prints everything through `to`, one part below the other."""
-    study = shown.study
-    to(_heading(study, shown.on_host), *_tables(study))
-    for line in _remarks(shown):
+    study = answer.study
+    to(_heading(study, answer.on_host), *_tables(study))
+    for line in _remarks(answer):
         to(line)
     if study.prices:
         to("", _prices(study))
     title = Text("best compromise" if study.prices else "best placement", style="bold")
     to("", title, drawing(study.machine, rank_of_unit(study.best.unit_of_rank)))
-    if shown.explanation is not None:
-        to("", *place_explain.views(shown.explanation, shown.explained, study.machine, study.unit))
-    if shown.verification is not None:
-        to("", *place_verify.views(shown.verification, study.objective, study.unit))
-    if shown.applied is not None:
-        to("", *place_verify.applied_views(shown.applied))
+    if answer.explanation is not None:
+        to("", *place_explain.views(answer.explanation, answer.explained, study.machine, study.unit))
+    if answer.verification is not None:
+        to("", *place_verify.views(answer.verification, study.objective, study.unit))
 
 
-def _remarks(shown: Shown) -> list[str]:
-    study = shown.study
+def _remarks(answer: Answer) -> list[str]:
+    study = answer.study
     lines = [f"best: {study.statement}"]
     if study.bound is not None and not study.proven_optimal:
         lines.append(
             f"proven bound: no placement costs less than {study.bound:.6g} {study.unit}; "
             f"the best found is within {100 * (study.gap or 0):.1f} %"
         )
-    if shown.clocked:
+    if answer.clocked:
         lines.append("a clock could end the search: another run may find another placement")
     if not study.worst_proven:
         lines.append("worst: not proven, the worst that a search found")
-    if shown.collectives:
-        lines.append(f"{count(shown.collectives)} bytes of collectives are not in the placement")
+    if answer.collectives:
+        lines.append(f"{count(answer.collectives)} bytes of collectives are not in the placement")
     return lines
 
 
@@ -156,10 +153,14 @@ def _table(
     return table
 
 
+def name_of(row: PlacementRow) -> str:
+    """A row's name in words."""
+    return {"random": "random (median)", "identity": "identity (rank order)"}.get(row.which, row.which)
+
+
 def _which(row: PlacementRow, study: PlacementStudy) -> str:
     proven = {"best": study.proven_optimal, "worst": study.worst_proven}.get(row.which, False)
-    names = {"random": "random (median)", "identity": "identity (rank order)"}
-    return f"{names.get(row.which, row.which)}{' (proven)' if proven else ''}"
+    return f"{name_of(row)}{' (proven)' if proven else ''}"
 
 
 def _link(row: PlacementRow, study: PlacementStudy) -> str:
@@ -202,20 +203,18 @@ def _prices(study: PlacementStudy) -> FittingTable:
 # ---- JSON ------------------------------------------------------------------------------------------------
 
 
-def show_json(shown: Shown, advice: str | None) -> None:
+def show_json(answer: Answer) -> None:
     """The same as one JSON object."""
-    study = shown.study
-    more = _more(study, shown.on_host, shown.export)
-    if shown.explanation is not None:
-        more["explained"] = shown.explained
-        more["explanation"] = asdict(shown.explanation)
-    if shown.verification is not None:
-        more["verified"] = place_verify.to_json(shown.verification)
-    if shown.applied is not None:
-        more["applied"] = [row.row() for row in shown.applied]
-    if advice is not None:
-        more["advice"] = advice
-    console.show_json("place", study.machine.name, _rows(study), **more, collective_bytes=shown.collectives)
+    study = answer.study
+    more = _more(study, answer.on_host, answer.export)
+    if answer.explanation is not None:
+        more["explained"] = answer.explained
+        more["explanation"] = asdict(answer.explanation)
+    if answer.verification is not None:
+        more["verified"] = place_verify.to_json(answer.verification)
+    if answer.advice is not None:
+        more["advice"] = answer.advice
+    console.show_json("place", study.machine.name, _rows(study), **more, collective_bytes=answer.collectives)
 
 
 def _rows(study: PlacementStudy) -> list[dict[str, object]]:

@@ -1,4 +1,4 @@
-"""How `corewise place --verify` and ``--apply`` read.
+"""How `corewise place --verify` reads.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -6,15 +6,12 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from corewise.analysis.placement.paired import DEFAULT, Verification, Verified
 from corewise.report.layout import Column, FittingTable
-from corewise.trials import measured as applied
-from corewise.trials.verification.statistics import DEFAULT, Verification, Verified
 
 
 def views(found: Verification, objective: str, unit: str) -> list[RenderableType]:
@@ -83,12 +80,3 @@ def to_json(found: Verification) -> dict[str, object]:
         "statement": found.statement,
         "rows": [row.row() for row in found.rows],
     }
-
-
-def applied_views(rows: Sequence[applied.AppliedRow]) -> list[RenderableType]:
-    """Times of the study's rows."""
-    table = Table("placement", "median s", "spread s", "default / this", "runs")
-    for row in rows:
-        table.add_row(row.which, f"{row.median_s:.3f}", f"{row.spread_s:.3f}", f"{row.ratio:.3f}", str(row.n))
-    title = Text("measured on this host, wall time of the whole launch, interleaved", style="bold")
-    return [title, table, applied.verdict(rows)]

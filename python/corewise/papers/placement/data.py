@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from corewise import _core
 from corewise._core import Pattern, Pattern000
 from corewise.analysis.placement.hypercube import map_by_hypercube
+from corewise.analysis.placement.paired import tied_ranks
 from corewise.analysis.result import Progress
 from corewise.data.machines import load_machine
 from corewise.papers.affinity.data import AFFINITIES, LARGE_BYTES, SPES
-from corewise.trials.verification.statistics import tied_ranks
 
 EVERY = np.array(list(permutations(range(SPES))), np.int64)
 """Every placement of eight ranks: shape (40320, 8), SPE of rank r in column r."""

@@ -1,9 +1,9 @@
 """The statistical, platform-specific model that paper 002 asks for: the time of a placement from its routes.
 
-A ridge regression of the logarithm of the time on the features of `statistical_features`. Which groups of
-features and how much regularisation is chosen by cross-validation on the placements it is fitted on; its
-error is reported on others that it has not seen, beside models that know the machine only by its links,
-each brought to the same scale by a straight line on the same placements. Deterministic. Prints nothing.
+A ridge regression of the logarithm of the time on `RouteFeatures`. Which groups of features and how much
+regularisation is chosen by cross-validation on the placements it is fitted on. Its error is reported on
+others that it has not seen, beside models that know the machine only by its links; each of those is brought
+to the same scale by a straight line on the same placements. Deterministic.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corewise._core import Machine, Pattern
+from corewise.analysis.placement.route_features import Placements, RouteFeatures
 from corewise.errors import bad_field
-from corewise.trials.statistical.features import Placements, RouteFeatures
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -61,82 +61,29 @@ class UnseenError:
 
 
 @dataclass(frozen=True)
-class StatisticalModel:
-    """A fitted model.
+class Fit:
+    """What a fit came to.
 
     Attributes
     ----------
-    machine : str
-    units, links : int
-        Of the machine.
-    patterns : tuple of str
-        Names of the patterns it was fitted on.
-    ranks : int
-    source : str
-        ``simulated``, ``flow`` or ``host``: where the times came from.
-    names : tuple of str
-        Features used.
-    mean, scale, weight : tuple of float
-        Per feature: a feature counts as (value - mean) / scale * weight.
-    intercept : float
-        Logarithm of the time in ns where all features are at their mean.
     strength : float
         Of the regularisation.
     groups : tuple of str
+        Of features (`RouteFeatures.groups`).
     fitted_on : int
         Placements.
     errors : tuple of UnseenError
-        Of this model and of those beside it.
+        Of the fitted model, then of those beside it.
     """
 
-    machine: str
-    units: int
-    links: int
-    patterns: tuple[str, ...]
-    ranks: int
-    source: str
-    names: tuple[str, ...]
-    mean: tuple[float, ...]
-    scale: tuple[float, ...]
-    weight: tuple[float, ...]
-    intercept: float
     strength: float
     groups: tuple[str, ...]
     fitted_on: int
     errors: tuple[UnseenError, ...]
 
-    def predict_ns(self, features: RouteFeatures, placements: Placements) -> Array:
-        """Predicted times in ns, shape (n,).
-
-        Parameters
-        ----------
-        features : RouteFeatures
-            Of the machine the model was fitted on (`check_fits`).
-        placements : ndarray of int32, shape (n, ranks)
-        """
-        column = {name: at for at, name in enumerate(features.names)}
-        values = features.of(placements)[:, [column[name] for name in self.names]]
-        scaled = (values - np.array(self.mean)) / np.array(self.scale)
-        predicted: Array = np.exp(self.intercept + scaled @ np.array(self.weight))
-        return predicted
-
-    def check_fits(self, machine: Machine, features: RouteFeatures, source: str) -> None:
-        """Refuses another machine than the model's, and a file whose features this corewise does not know."""
-        if (machine.name, len(machine.units), len(machine.links)) != (self.machine, self.units, self.links):
-            raise bad_field(
-                source,
-                "machine",
-                f"'{self.machine}' ({self.units} units, {self.links} links)",
-                f"'{machine.name}' ({len(machine.units)} units, {len(machine.links)} links): "
-                "a model is of one machine",
-            )
-        unknown = [name for name in self.names if name not in set(features.names)]
-        if unknown:
-            raise bad_field(source, "names", f"'{unknown[0]}'", "the features of this machine")
-
 
 @dataclass(frozen=True)
-class _Fit:
+class _Weights:
     columns: Indices
     mean: Array
     scale: Array
@@ -154,9 +101,8 @@ def fit_model(
     placements: Placements,
     times_ns: Array,
     beside: Mapping[str, Array],
-    source: str,
     seed: int = 1,
-) -> StatisticalModel:
+) -> Fit:
     """Fits a model and says how wrong it is on placements that it has not seen.
 
     Parameters
@@ -169,8 +115,6 @@ def fit_model(
         More than zero.
     beside : mapping of str to ndarray of float64, shape (n,)
         What other models say about each placement.
-    source : str
-        Where the times came from.
     seed : int
         Decides which placements stay unseen.
     """
@@ -187,23 +131,7 @@ def fit_model(
     errors = [error_on(FITTED, np.exp(fit.logarithm(values[unseen])), times_ns[unseen])]
     for name, says in beside.items():
         errors.append(error_on(name, _line(says, times_ns, seen)[unseen], times_ns[unseen]))
-    return StatisticalModel(
-        machine=machine.name,
-        units=len(machine.units),
-        links=len(machine.links),
-        patterns=tuple(pattern.name for pattern in patterns),
-        ranks=patterns[0].ranks,
-        source=source,
-        names=tuple(features.names[at] for at in fit.columns),
-        mean=tuple(map(float, fit.mean)),
-        scale=tuple(map(float, fit.scale)),
-        weight=tuple(map(float, fit.weight)),
-        intercept=float(fit.intercept),
-        strength=strength,
-        groups=groups,
-        fitted_on=len(seen),
-        errors=tuple(errors),
-    )
+    return Fit(strength, groups, len(seen), tuple(errors))
 
 
 def error_on(model: str, predicted: Array, measured: Array) -> UnseenError:
@@ -238,7 +166,7 @@ def _columns(features: RouteFeatures, groups: Sequence[str]) -> Indices:
     return np.array([at for group in groups for at in features.groups[group]], dtype=np.int64)
 
 
-def _fitted(values: Array, wanted: Array, columns: Indices, strength: float) -> _Fit:
+def _fitted(values: Array, wanted: Array, columns: Indices, strength: float) -> _Weights:
     """Ridge regression on scaled features; those that never change are left out."""
     chosen = values[:, columns]
     size = np.maximum(np.abs(chosen).max(axis=0, initial=0), 1e-300)
@@ -248,7 +176,7 @@ def _fitted(values: Array, wanted: Array, columns: Indices, strength: float) -> 
     intercept = float(wanted.mean())
     regular = scaled.T @ scaled + strength * np.eye(len(columns))
     weight = np.linalg.solve(regular, scaled.T @ (wanted - intercept))
-    return _Fit(columns, mean, scale, weight, intercept)
+    return _Weights(columns, mean, scale, weight, intercept)
 
 
 def _chosen(features: RouteFeatures, values: Array, wanted: Array) -> tuple[tuple[str, ...], float]:

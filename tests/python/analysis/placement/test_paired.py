@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 
 from corewise import _core
-from corewise.analysis.placement.search import Costs, Settings
-from corewise.data.machines import load_machine
-from corewise.trials.verification.runs import contenders
-from corewise.trials.verification.statistics import (
+from corewise.analysis.placement.contenders import contenders, merge_equal
+from corewise.analysis.placement.paired import (
     NOTHING,
     Verification,
     least_rounds,
     signed_rank_interval,
     verify,
 )
+from corewise.analysis.placement.search import Costs, Settings
+from corewise.data.machines import load_machine
 
 FIVE = ("default", "best", "next 1", "next 2", "random")
 
@@ -142,14 +142,13 @@ def test_contenders_are_different_placements_of_rising_cost() -> None:
     pattern = _core.generate("ring", {"ranks": "8"})
     costs = Costs(machine, [pattern], [1.0], Settings())
     best = costs.searcher.search(pattern).unit_of_rank
-    chosen = contenders(costs, best, 5)
-    assert list(chosen.fixed) == ["best", "next 1", "next 2"]
+    chosen = contenders(costs, best)
+    assert list(chosen.units) == ["best", "next 1", "next 2"]
     predicted = list(chosen.predicted.values())
     assert predicted == sorted(predicted)
     assert len(set(predicted)) == 3
     assert predicted[0] == 80
-    assert len(chosen.randoms) == 5
-    for units in (*chosen.fixed.values(), *chosen.randoms):
+    for units in chosen.units.values():
         machine.check_placement(list(units))
 
 
@@ -157,6 +156,14 @@ def test_two_equal_cores_have_one_other_placement() -> None:
     machine = load_machine("core:2")
     pattern = _core.generate("ring", {"ranks": "2"})
     costs = Costs(machine, [pattern], [1.0], Settings())
-    chosen = contenders(costs, [0, 1], 3)
-    assert dict(chosen.fixed) == {"best": (0, 1), "next 1": (1, 0)}
+    chosen = contenders(costs, [0, 1])
+    assert dict(chosen.units) == {"best": (0, 1), "next 1": (1, 0)}
     assert chosen.predicted["best"] == chosen.predicted["next 1"]
+
+
+def test_one_placement_under_two_names_is_run_once() -> None:
+    merged = merge_equal({"best": (0, 1), "identity": (0, 1), "worst": (1, 0)})
+    assert merged == {"best = identity": (0, 1), "worst": (1, 0)}
+    costs = Costs(load_machine("core:2"), [_core.generate("ring", {"ranks": "2"})], [1.0], Settings())
+    chosen = contenders(costs, [0, 1], {"given": [1, 0]})
+    assert list(chosen.units) == list(chosen.predicted) == ["best", "next 1 = given"]

@@ -3,7 +3,7 @@
 A feature is a sum, a maximum or a count over links or messages: loads per kind of link and direction, how
 many messages share a link, hops, half-way traffic, neighbours that share a stop, bytes in and out of every
 unit. Sizes are ns of a link's time or shares of all bytes, so that they do not depend on how messages are
-numbered. Only machine and patterns are looked at, never a time. Prints nothing.
+numbered. Only machine and patterns are looked at, never a time.
 
 SPDX-License-Identifier: BSD-3-Clause
 """

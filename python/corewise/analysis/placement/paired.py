@@ -162,6 +162,14 @@ def least_rounds(others: int, confidence: float = CONFIDENCE) -> int:
     return math.ceil(math.log2(2 * max(1, others) / (1 - confidence)))
 
 
+def too_few_rounds(rounds: int, placements: int, confidence: float = CONFIDENCE) -> str | None:
+    """Says that rounds cannot tell placements apart, the default among them; None where they can."""
+    needed = least_rounds(placements - 1, confidence)
+    if rounds >= needed:
+        return None
+    return f"{rounds} rounds cannot tell {placements} placements apart, allowed: {needed} or more"
+
+
 def verify(
     times: Mapping[str, Sequence[float]],
     predicted_ns: Mapping[str, float],
@@ -262,9 +270,8 @@ def tied_ranks(values: Sequence[float]) -> list[float]:
 
 
 def _statement(rows: Sequence[Verified], rounds: int, confidence: float) -> str:
-    needed = least_rounds(len(rows) - 1, confidence)
-    if rounds < needed:
-        return f"{rounds} rounds cannot tell {len(rows)} placements apart, allowed: {needed} or more"
+    if few := too_few_rounds(rounds, len(rows), confidence):
+        return few
     different = [row for row in rows if row.faster is not None]
     if not different:
         return NOTHING

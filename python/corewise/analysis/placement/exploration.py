@@ -2,8 +2,7 @@
 
 Owns which placements are looked at, and what their times say: who is best and worst, where identity stands,
 how likely a random placement is near the best, and how well runs agree with each other and with models. A
-placement's time is the median of its runs. Prints nothing, measures nothing (`explore_runs`,
-`explore_host`).
+placement's time is the median of its runs. Measures nothing: `corewise.trials.exploration` does.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -13,15 +12,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corewise._core import Machine, Pattern, Searcher, contended_times, search_by_time
+from corewise.analysis.placement.route_features import MOST_UNITS, Placements
+from corewise.analysis.placement.statistical_model import LEAST_PLACEMENTS, Fit, fit_model, rank_correlation
 from corewise.errors import bad_field
-from corewise.trials.statistical.features import MOST_UNITS, Placements
-from corewise.trials.statistical.model import LEAST_PLACEMENTS, StatisticalModel, fit_model, rank_correlation
 
 Array = NDArray[np.float64]
 
@@ -33,8 +32,7 @@ MOST_PLACEMENTS = 100_000
 CONFIDENCE = 0.95
 ERROR_RATE = 0.01
 """How often a difference between placements may be claimed where there is none."""
-LEAST_RUNS = 3
-"""Of a test whether placements differ at all."""
+_LEAST_RUNS = 3  # of a test whether placements differ at all
 _LEAST_EVALUATIONS, _MOST_EVALUATIONS = 200, 2000
 _SEARCHED_MESSAGES = 200_000  # of all placements that a search by flow times, about
 
@@ -155,6 +153,25 @@ def model_times(
     return {"bottleneck": bottleneck, "hop-bytes": hop_bytes, "flow": flow}
 
 
+def least_runs(placements: int) -> int:
+    """Runs of each below which the test of `Exploration.chance` cannot find a difference, however large.
+
+    Then all runs of each placement lie above all of the one before it: no ranks differ more.
+    """
+    # Loading it takes a second, which every other command would wait for.
+    from scipy import stats
+
+    runs = _LEAST_RUNS
+    while placements > 1:
+        count = runs * placements
+        middles = runs * (np.arange(placements) + 0.5) + 0.5
+        largest = 12 / (count * (count + 1)) * runs * float((middles**2).sum()) - 3 * (count + 1)
+        if stats.chi2.sf(largest, placements - 1) < ERROR_RATE:
+            break
+        runs += 1
+    return runs
+
+
 # ---- what the times say ----------------------------------------------------------------------------------
 
 
@@ -222,7 +239,7 @@ class Exploration:
         Of runs that nothing pinned.
     models : dict of str to ndarray of float64, shape (rows,)
         Empty where no pattern is known.
-    fitted : StatisticalModel or None
+    fitted : Fit or None
     not_fitted : str
         Why there is none.
     notes : tuple of str
@@ -236,9 +253,13 @@ class Exploration:
     times_ns: Array
     unpinned_ns: Array
     models: dict[str, Array] = field(default_factory=dict)
-    fitted: StatisticalModel | None = None
+    fitted: Fit | None = None
     not_fitted: str = ""
     notes: tuple[str, ...] = ()
+
+    def with_words(self, title: str, notes: tuple[str, ...]) -> Exploration:
+        """The same with its title and notes."""
+        return replace(self, title=title, notes=notes)
 
     @property
     def runs(self) -> int:
@@ -318,10 +339,10 @@ class Exploration:
     def chance(self) -> float | None:
         """How likely times differ so much where all placements are equal (Kruskal and Wallis, 1952).
 
-        None of fewer than `LEAST_RUNS` runs, or where nothing differs.
+        None of fewer than 3 runs, or where nothing differs.
         """
         each = self.times_ns[:, : self.plan.population]
-        if self.runs < LEAST_RUNS or self.plan.population < 2 or np.ptp(each) == 0:
+        if self.runs < _LEAST_RUNS or self.plan.population < 2 or np.ptp(each) == 0:
             return None
         # Loading it takes a second, which every other command would wait for.
         from scipy import stats
@@ -378,22 +399,53 @@ def clopper_pearson(hits: int, count: int) -> tuple[float, float]:
     return low, high
 
 
-def fitted_model(
+def explored(
+    machine: Machine,
+    patterns: Sequence[Pattern],
+    plan: Plan,
+    times_ns: Array,
+    unpinned_ns: Array,
+    *,
+    repetitions: int,
+    source: str,
+    seed: int,
+) -> Exploration:
+    """Puts times beside what the models say, and fits the statistical one.
+
+    Parameters
+    ----------
+    machine : Machine
+    patterns : sequence of Pattern
+        None where the pattern of a program is not known.
+    plan : Plan
+    times_ns : ndarray of float64, shape (runs, rows)
+    unpinned_ns : ndarray of float64, shape (runs,)
+    repetitions : int
+        Of every pattern in a run.
+    source : str
+        Of the times; see `Exploration`.
+    seed : int
+        Decides which placements the fit does not see.
+    """
+    models: dict[str, Array] = {}
+    fitted: Fit | None = None
+    why = "no pattern is known; record the program with corewise run and explore the profile"
+    if patterns:
+        models = model_times(machine, patterns, plan.placements, repetitions)
+        fitted, why = _fitted(machine, patterns, plan, times_ns, models, seed)
+    ranks = plan.placements.shape[1]
+    return Exploration(machine, "", ranks, source, plan, times_ns, unpinned_ns, models, fitted, why)
+
+
+def _fitted(
     machine: Machine,
     patterns: Sequence[Pattern],
     plan: Plan,
     times_ns: Array,
     models: Mapping[str, Array],
-    source: str,
     seed: int,
-) -> tuple[StatisticalModel | None, str]:
-    """A model fitted on the population, or why there is none.
-
-    Parameters
-    ----------
-    times_ns : ndarray of float64, shape (runs, rows)
-        Others: as `fit_model`.
-    """
+) -> tuple[Fit | None, str]:
+    """A model fitted on the population, or why there is none."""
     count = plan.population
     middle = np.median(times_ns, axis=0)[:count]
     if count < LEAST_PLACEMENTS:
@@ -406,4 +458,4 @@ def fitted_model(
     if np.ptp(middle) == 0:
         return None, "all placements take the same time: there is nothing to fit"
     beside = {name: says[:count] for name, says in models.items()}
-    return fit_model(machine, patterns, plan.placements[:count], middle, beside, source, seed), ""
+    return fit_model(machine, patterns, plan.placements[:count], middle, beside, seed), ""

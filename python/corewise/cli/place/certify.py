@@ -1,0 +1,69 @@
+"""`corewise certify`: checks a certificate of `corewise place`, believing nothing of it.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+
+from corewise.analysis.placement.certificate import check_certificate
+from corewise.analysis.placement.comparison import weights_of
+from corewise.cli import console
+from corewise.cli.place import options
+from corewise.cli.place.sources import load_patterns
+from corewise.data.files import read_text
+from corewise.data.machines import load_machine
+from corewise.errors import InputError, RunError
+
+_HELP = """Checks the proof that a placement is the best: a certificate of corewise place --certificate.
+
+The checker shares no code with the search that wrote it. Give the pattern or patterns, weights and machine
+that the certificate is about. Exit status 0: it holds; 1: it does not; 2: it is about something else.
+
+\b
+Example:
+  corewise place ring.json --machine cell-be --certificate proof.json
+  corewise certify proof.json ring.json --machine cell-be
+"""
+_CERTIFICATE = typer.Argument(..., metavar="CERTIFICATE", help="The file to check.")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `certify`."""
+    app.command("certify", help=_HELP)(certify)
+
+
+def certify(
+    file: Path = _CERTIFICATE,
+    sources: list[Path] = options.SOURCES,
+    machine_reference: str = options.MACHINE,
+    weights: list[float] = options.WEIGHT,
+    summed: bool = options.SUMMED,
+    as_json: bool = options.AS_JSON,
+) -> None:
+    """Says that a certificate holds, or fails."""
+    machine = load_machine(machine_reference)
+    patterns, _ = load_patterns(sources, summed)
+    text = read_text(file)
+    try:
+        with console.progress("checking the certificate"):
+            check_certificate(machine, patterns, weights_of(patterns, weights), text)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+    except RunError as error:
+        raise RunError(f"{file} does not hold: {error}") from None
+    read = json.loads(text)
+    cost_ns, bound_ns = read["cost_ns"], read["bound_ns"]
+    if as_json:
+        row = {"certificate": str(file), "holds": True, "cost_ns": cost_ns, "bound_ns": bound_ns}
+        console.show_json("certify", machine.name, [row])
+        return
+    names = " + ".join(each.name for each in patterns)
+    console.show(
+        f"{file} holds: no placement of {names} on {machine.name} costs less than {bound_ns:.6g} ns; "
+        f"the one it names costs {cost_ns:.6g} ns"
+    )

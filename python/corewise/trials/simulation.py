@@ -1,0 +1,116 @@
+"""Times placements by simulation.
+
+A simulation is deterministic. What makes its rounds differ is drawn, anew for every round and every
+placement, from the seed and the round's number: on an interconnect how much longer each link's latency is
+(up to `jitter` of itself), on a Cell the pauses of its data rings. An unpinned candidate draws where the
+threads are besides. The order of a round's candidates does not matter.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corewise._core import Machine, Pattern, contended_times
+from corewise.analysis.placement.route_features import Placements
+from corewise.trials.timing import Array, Candidate, Progress
+
+MODELS = ("simulated", "flow")
+PARTS = 4
+"""Parts of an unpinned run: between two, every thread may have migrated."""
+_AT_ONCE = 16  # placements between two reports of progress
+_SEEDS = 2**64  # seeds that are counted up begin again there
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """How placements are timed.
+
+    Attributes
+    ----------
+    machine : Machine
+    patterns : tuple of Pattern
+        They share the placement; their times add up.
+    weights : tuple of float
+        One per pattern; none: 1 each.
+    model : str
+        Of `MODELS`.
+    jitter : float
+        0: all rounds are alike.
+    repetitions : int
+        Of every pattern in a run.
+    separation : str
+        ``dependence`` or ``barrier``.
+    seed : int
+    seed_stride : int
+        The first round draws by `seed` times this, the next by 1 more: a large one keeps the rounds of
+        neighbouring seeds apart.
+    renamed : bool
+        Every round first puts all units in another order, as paper 002's default mapping did (figure 2).
+    """
+
+    machine: Machine
+    patterns: tuple[Pattern, ...]
+    weights: tuple[float, ...] = ()
+    model: str = MODELS[0]
+    jitter: float = 1.0
+    repetitions: int = 1
+    separation: str = "dependence"
+    seed: int = 1
+    seed_stride: int = 1_000_003
+    renamed: bool = False
+
+    def time_ns(self, candidates: Sequence[Candidate], number: int, progress: Progress) -> Array:
+        """See `corewise.trials.timing.Backend`."""
+        found = np.zeros(len(candidates))
+        pinned = [at for at, each in enumerate(candidates) if each.pinned]
+        rows = self._renamed(np.array([candidates[at].in_round(number) for at in pinned], np.int32), number)
+        for at in range(0, len(rows), _AT_ONCE):
+            found[pinned[at : at + _AT_ONCE]] = self._timed(rows[at : at + _AT_ONCE], number)
+            progress(min(1.0, (at + _AT_ONCE) / len(rows)))
+        for at in sorted(set(range(len(candidates))) - set(pinned)):
+            found[at] = self._timed(self._drawn(number), number).mean()
+        return found
+
+    def _drawn(self, number: int) -> Placements:
+        """The parts of an unpinned run, each on a random placement."""
+        rng = np.random.default_rng([self.seed, number, PARTS])
+        ranks = self.patterns[0].ranks
+        return np.array([rng.permutation(len(self.machine.units))[:ranks] for _ in range(PARTS)], np.int32)
+
+    def _renamed(self, placements: Placements, number: int) -> Placements:
+        if not self.renamed:
+            return placements
+        order = np.random.default_rng([self.seed, number]).permutation(len(self.machine.units))
+        return order.astype(np.int32)[placements]
+
+    def _timed(self, placements: Placements, number: int) -> Array:
+        return contended_times(
+            self.machine,
+            list(self.patterns),
+            np.ascontiguousarray(placements, dtype=np.int32),
+            self.model,
+            seed=(self.seed * self.seed_stride + number) % _SEEDS,
+            jitter=self.jitter,
+            weights=list(self.weights) or None,
+            separation=self.separation,
+            repetitions=self.repetitions,
+        )
+
+    def texts(self) -> tuple[str, str]:
+        """What differs between the rounds, and what an unpinned run is: a line each."""
+        if self.jitter == 0:
+            differs = "no jitter: all runs of a placement are alike"
+        elif self.model == "simulated" and self.machine.model == "cell":
+            differs = "runs differ by the drawn pauses of the Cell's data rings"
+        else:
+            differs = f"runs differ by link latencies, each drawn up to {self.jitter:g} of itself longer"
+        moved = "every run renames the units first (threads where the system puts them); "
+        return (
+            (moved if self.renamed else "") + differs,
+            f"an unpinned run is the mean of {PARTS} parts, each on a placement drawn at random",
+        )

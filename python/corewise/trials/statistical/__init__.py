@@ -1,4 +1,0 @@
-"""The statistical model of a placement's time.
-
-SPDX-License-Identifier: BSD-3-Clause
-"""

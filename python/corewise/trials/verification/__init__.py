@@ -1,4 +1,0 @@
-"""Prediction held against measurement.
-
-SPDX-License-Identifier: BSD-3-Clause
-"""
