@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Mpi, find_mpi
 from installed_tool import assert_one_line_error, corewise, document
+from preload_runs import described
 
 from corewise.data.machines import load_machine
 from corewise.data.placement import make_placement, save_placement
 
+BUILDING = "building the preload for"
 BUFFER_BYTES, MESSAGE_RECORD_BYTES = 4096, 32
 
 # Three messages of 40 bytes each from rank 0 to rank 1, on any MPI.
@@ -139,7 +141,10 @@ def wrapper_for(compiler: str, folder: Path, name: str, log: Path) -> Path:
 
 
 def test_a_built_preload_is_kept(tmp_path: Path) -> None:
-    """The second call compiles nothing; another compiler does, or another version under the same name."""
+    """The second call compiles nothing; another compiler does, or another version under the same name.
+
+    That it compiles is said in a line, also where nobody watches.
+    """
     mpi = find_mpi("mpich")
     log = tmp_path / "calls"
     (tmp_path / "calls.version").write_text("1\n")
@@ -149,9 +154,12 @@ def test_a_built_preload_is_kept(tmp_path: Path) -> None:
     environment = {key: value for key, value in os.environ.items() if key != "XDG_CACHE_HOME"}
     environment |= {"HOME": str(tmp_path / "home"), "CXX": str(first)}
 
+    said: list[str] = []
+
     def build() -> Path:
         done = corewise("build-preload", "--mpi", mpi.prefix, "--json", env=environment)
         assert done.returncode == 0, done.stderr
+        said.append(done.stderr)
         (row,) = json.loads(done.stdout)["rows"]
         assert row["mpi"] == mpi.name
         return Path(row["library"])
@@ -163,6 +171,8 @@ def test_a_built_preload_is_kept(tmp_path: Path) -> None:
     assert each >= 2
     assert build() == library
     assert (library.stat().st_mtime_ns, log.read_text()) == before
+    assert said[0].splitlines() == [f"corewise: {BUILDING} mpich {described('mpich').version}, once"]
+    assert said[1] == ""
     environment["CXX"] = str(other)
     assert build() != library
     assert log.read_text().count("\n") == 2 * each

@@ -60,7 +60,9 @@ def _build(
     wanted = [find.find(mpi)] if mpi is not None else find.find_all() or [find.find()]
     rows = []
     for library in wanted:
-        with console.progress(f"building for {library.name} {library.version}"):
+        missing = force or not build.is_built(library, kinds=kinds)
+        title = f"building the preload for {library.name} {library.version}, once"
+        with console.progress(title, log=missing):
             path = build.build_preload(library, force=force, kinds=kinds)
         rows.append(
             {

@@ -98,8 +98,18 @@ def fail(message: str) -> None:
 
 
 @contextmanager
-def progress(title: str) -> Iterator[None]:
-    """A bar on standard error while something of unknown length runs; silent where nobody watches."""
+def progress(title: str, *, log: bool = False) -> Iterator[None]:
+    """A bar on standard error while something of unknown length runs.
+
+    Parameters
+    ----------
+    title : str
+        What runs.
+    log : bool
+        Where nobody watches, say it in one line; else nothing.
+    """
+    if log and not sys.stderr.isatty():
+        note(f"corewise: {title}")
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -24,6 +24,7 @@ from corewise.data.packing_tuning import load_packing_tuning
 from corewise.data.placement import Placement, load_placement, make_placement
 from corewise.errors import InputError, RunError
 from corewise.mpi import build, elf, launch, reorder
+from corewise.mpi.find import MpiLibrary
 from corewise.mpi.functions import DEEPEST, FILTER, FunctionChoice, check_patterns
 from corewise.mpi.kinds import KINDS, chosen_kinds
 
@@ -31,13 +32,15 @@ Packer = Callable[[str], object]
 
 OF_HOST = "of-host"
 """Stands for the host's own table until the MPI is known."""
+NOTHING_RECORDED = 1
+"""Exit status of a run in which no rank called MPI, where the launcher has none of its own."""
 OTHER_MPI = "other-mpi.txt"
 """What the preload leaves in the profile when it meets a program of another MPI (src/preload/guard.cpp)."""
 
 _HELP = """Run an MPI program and record who talks to whom.
 
 The program is not rebuilt. What comes out is a profile directory, NAME.cw, for `corewise report` and
-`corewise place`. The exit status is the launcher's own.
+`corewise place`. The exit status is the launcher's own, or 1 where no rank called MPI.
 
 \b
 Example:
@@ -208,11 +211,7 @@ def _record(
     pack: Packer | None,
     as_json: bool,
 ) -> int:
-    with console.progress(f"building the preload for {decided.mpi.name} {decided.mpi.version}"):
-        if options.preload is None:
-            build.build_preload(decided.mpi)
-        if options.packing:
-            build.build_packing(decided.mpi)
+    _build(decided.mpi, options)
     if options.packing == OF_HOST:
         table = host_table(decided.mpi, lambda text: console.note(f"corewise: {text}"))
         options = dataclasses.replace(options, packing=table.knob)
@@ -250,7 +249,26 @@ def _record(
         )
     if answer is not None and not as_json:
         _tell(answer)
+    if outcome.exit_status == 0 and not traces and not spawned:
+        return NOTHING_RECORDED
     return outcome.exit_status
+
+
+def _build(mpi: MpiLibrary, options: launch.RecordOptions) -> None:
+    """Builds what the ranks will load: the first time for an MPI this takes a while, else nothing."""
+    wanted = {
+        "recording": options.preload is None,
+        "reordering": options.reordering is not None,
+        "packing": bool(options.packing),
+    }
+    missing = not build.is_built(mpi, **wanted)
+    with console.progress(f"building the preload for {mpi.name} {mpi.version}, once", log=missing):
+        if wanted["recording"]:
+            build.build_preload(mpi)
+        if wanted["reordering"]:
+            build.build_reorder(mpi)
+        if wanted["packing"]:
+            build.build_packing(mpi)
 
 
 def _tell(answer: reorder.Answer) -> None:

@@ -143,9 +143,7 @@ def build_preload(mpi: MpiLibrary, *, force: bool = False, kinds: int = ALL) -> 
     RunError
         No compiler, or it failed; the message carries its output.
     """
-    # ALL is the sources' own default.
-    choice = () if kinds == ALL else (f"-DCOREWISE_KINDS={kinds}",)
-    return _cached(mpi, _RECORDING, choice, force)
+    return _cached(mpi, _RECORDING, _kinds_choice(kinds), force)
 
 
 def build_reorder(mpi: MpiLibrary, *, force: bool = False) -> Path:
@@ -195,9 +193,41 @@ def build_packing(mpi: MpiLibrary, *, force: bool = False, definitions: tuple[st
     return _cached(mpi, _PACKING, tuple(f"-D{definition}" for definition in definitions), force)
 
 
-def _cached(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...], force: bool) -> Path:
+def is_built(
+    mpi: MpiLibrary,
+    *,
+    recording: bool = True,
+    reordering: bool = False,
+    packing: bool = False,
+    kinds: int = ALL,
+) -> bool:
+    """Whether the cache has the libraries that are asked for.
+
+    Parameters
+    ----------
+    mpi : the MPI library to build for.
+    recording, reordering, packing : which libraries.
+    kinds : see `build_preload`.
+    """
+    wanted = [_target(mpi, _RECORDING, _kinds_choice(kinds))] if recording else []
+    wanted += [_target(mpi, _REORDERING, ())] if reordering else []
+    wanted += [_target(mpi, _PACKING, ())] if packing else []
+    return all(path.is_file() for path in wanted)
+
+
+def _kinds_choice(kinds: int) -> tuple[str, ...]:
+    # ALL is the sources' own default.
+    return () if kinds == ALL else (f"-DCOREWISE_KINDS={kinds}",)
+
+
+def _target(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...]) -> Path:
+    """Where a library lies in the cache."""
     folder = f"{mpi.name}-{mpi.version}-{_fingerprint(mpi, kind, choice)}"
-    target = cache_root() / "preload" / folder / kind.file
+    return cache_root() / "preload" / folder / kind.file
+
+
+def _cached(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...], force: bool) -> Path:
+    target = _target(mpi, kind, choice)
     if target.is_file() and not force:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)

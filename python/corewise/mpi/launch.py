@@ -8,6 +8,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import ctypes
 import datetime
 import json
 import os
@@ -58,6 +59,9 @@ PACKING_KNOB = "COREWISE_PACKING"
 """The packing library's variable: off, always, auto, or crossings (``packing/plans/cost.hpp``)."""
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that end a run from outside: batch systems, closed terminals, users."""
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
+"""Of prctl(2): the signal that a process gets when its parent dies."""
 
 
 @dataclass(frozen=True)
@@ -355,6 +359,8 @@ def execute(
 ) -> RunOutcome:
     """Runs a command to its end; an interrupt reaches it, not us, and what tells us to end, ends it.
 
+    Should we be killed, the kernel tells it to end.
+
     Parameters
     ----------
     command : what to run.
@@ -373,7 +379,9 @@ def execute(
 
     with _signals_handled(end):
         try:
-            child = subprocess.Popen(list(command), env=dict(variables), stdout=output)
+            child = subprocess.Popen(
+                list(command), env=dict(variables), stdout=output, preexec_fn=_end_with(os.getpid())
+            )
         except OSError as error:
             raise RunError(f"{command[0]}: cannot be started: {error.strerror}") from error
         started.append(child)
@@ -384,6 +392,20 @@ def execute(
     if received:
         return RunOutcome(128 + received[0], seconds)
     return RunOutcome(status if status >= 0 else 128 - status, seconds)
+
+
+def _end_with(parent: int) -> Callable[[], None]:
+    """For a child before its exec: that it is told to end when its parent dies.
+
+    Nobody can handle SIGKILL. The launcher passes SIGTERM on to its ranks, as it does when we send it.
+    """
+
+    def ask() -> None:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM))
+        if os.getppid() != parent:  # it died before we asked
+            os._exit(1)
+
+    return ask
 
 
 @contextmanager

@@ -231,16 +231,17 @@ bool may_arrange(MPI_Comm comm, int& size) {
   return CW_NEXT(MPI_Comm_size)(comm, &size) == MPI_SUCCESS;
 }
 
-bool make_arranged(MPI_Comm comm, const Neighbours& graph, MPI_Comm* arranged) {
+/// The place on the graph that the calling rank takes. All members come to the same order, each for itself.
+bool find_place(MPI_Comm comm, const Neighbours& graph, int* place) {
   std::vector<int> launch;
   if (graph.size() > kMostPlaces || !launch_ranks_of(comm, launch)) return false;
   launch.resize(graph.size());
   const std::vector<int> members = arrange(graph, distances_between(launch), launch.size());
   int rank = 0;
   CW_NEXT(MPI_Comm_rank)(comm, &rank);
-  const auto place = std::find(members.begin(), members.end(), rank);
-  const int color = place == members.end() ? MPI_UNDEFINED : 0;
-  return CW_NEXT(MPI_Comm_split)(comm, color, static_cast<int>(place - members.begin()), arranged) == MPI_SUCCESS;
+  const auto found = std::find(members.begin(), members.end(), rank);
+  *place = found == members.end() ? MPI_UNDEFINED : static_cast<int>(found - members.begin());
+  return true;
 }
 
 /// Whether MPI would accept these numbers; it says itself what is wrong with others.
@@ -291,15 +292,15 @@ void arrange_group(const char* process_set, MPI_Group* group) {
   *group = arranged;
 }
 
-bool arranged_for_grid(MPI_Comm comm, int ndims, const int* dims, const int* periods, MPI_Comm* arranged) {
+bool place_in_grid(MPI_Comm comm, int ndims, const int* dims, const int* periods, int* place) {
   int size = 0;
   if (!may_arrange(comm, size) || !is_grid(ndims, dims, periods, size)) return false;
   std::vector<bool> periodic(static_cast<std::size_t>(ndims));
   for (std::size_t d = 0; d < periodic.size(); ++d) periodic[d] = periods[d] != 0;
-  return make_arranged(comm, grid_neighbours({dims, dims + ndims}, periodic), arranged);
+  return find_place(comm, grid_neighbours({dims, dims + ndims}, periodic), place);
 }
 
-bool arranged_for_graph(MPI_Comm comm, int nodes, const int* index, const int* edges, MPI_Comm* arranged) {
+bool place_in_graph(MPI_Comm comm, int nodes, const int* index, const int* edges, int* place) {
   int size = 0;
   if (!may_arrange(comm, size) || !is_graph(nodes, index, edges, size)) return false;
   Neighbours graph(static_cast<std::size_t>(nodes));
@@ -308,7 +309,13 @@ bool arranged_for_graph(MPI_Comm comm, int nodes, const int* index, const int* e
       graph[static_cast<std::size_t>(node)].push_back(edges[at]);
       graph[static_cast<std::size_t>(edges[at])].push_back(node);
     }
-  return make_arranged(comm, graph, arranged);
+  return find_place(comm, graph, place);
+}
+
+bool split_by_place(MPI_Comm comm, int place, MPI_Comm* arranged) {
+  const bool takes_part = place != MPI_UNDEFINED;
+  return CW_NEXT(MPI_Comm_split)(comm, takes_part ? 0 : MPI_UNDEFINED, takes_part ? place : 0, arranged) ==
+         MPI_SUCCESS;
 }
 
 }  // namespace corewise::preload::reorder

@@ -47,9 +47,13 @@ void arrange_world();
 /// A group as a session gives it: the world's is in the world's order, once there is one. Changes nothing else.
 void arrange_group(const char* process_set, MPI_Group* group);
 
-/// MPI_Cart_create and MPI_Graph_create with reorder true: a communicator of the graph's processes (MPI_COMM_NULL
-/// on others) whose ranks take the graph's places so that neighbours are close. False where MPI itself must decide.
-bool arranged_for_grid(MPI_Comm comm, int ndims, const int* dims, const int* periods, MPI_Comm* arranged);
-bool arranged_for_graph(MPI_Comm comm, int nodes, const int* index, const int* edges, MPI_Comm* arranged);
+/// The place that the calling rank takes on a topology, so that neighbours are close; MPI_UNDEFINED where the
+/// topology has no place for it. MPI_Cart_map and MPI_Graph_map answer it, MPI_Cart_create and MPI_Graph_create
+/// with reorder true keep to it (MPI-4.1, 8.5.8). Local. False where MPI itself must decide.
+bool place_in_grid(MPI_Comm comm, int ndims, const int* dims, const int* periods, int* place);
+bool place_in_graph(MPI_Comm comm, int nodes, const int* index, const int* edges, int* place);
+
+/// A communicator whose ranks are the places; MPI_COMM_NULL on ranks without one. Collective.
+bool split_by_place(MPI_Comm comm, int place, MPI_Comm* arranged);
 
 }  // namespace corewise::preload::reorder

@@ -108,9 +108,10 @@ int main(void) {
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL])
 def test_a_run_that_is_told_to_end_ends_its_ranks(name: str, number: signal.Signals, tmp_path: Path) -> None:
-    """As a batch system does at the end of the time, or a terminal that is closed."""
+    """As a batch system does at the end of the time, or a terminal that is closed; also when it is killed."""
+    killed = number == signal.SIGKILL
     (tmp_path / "waiting.c").write_text(WAITING_C)
     waiting = library(name).build(tmp_path / "waiting", tmp_path / "waiting.c")
     preload(name)  # built before time counts
@@ -121,7 +122,7 @@ def test_a_run_that_is_told_to_end_ends_its_ranks(name: str, number: signal.Sign
         env={**os.environ, **library(name).env},
         stderr=subprocess.DEVNULL,
         # A shell that runs the tests in the background, or under nohup, leaves these signals ignored.
-        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+        preexec_fn=None if killed else lambda: signal.signal(number, signal.SIG_DFL),
     ) as process:
         try:
             deadline = time.monotonic() + 300
@@ -132,8 +133,9 @@ def test_a_run_that_is_told_to_end_ends_its_ranks(name: str, number: signal.Sign
             process.wait(timeout=600)
         finally:
             process.kill()
-    assert process.returncode == 128 + number
-    assert json.loads((tmp_path / "it.cw" / "meta.json").read_text())["exit_status"] == 128 + number
+    assert process.returncode == (-number if killed else 128 + number)
+    status = json.loads((tmp_path / "it.cw" / "meta.json").read_text())["exit_status"]
+    assert status == (None if killed else 128 + number)
     ranks = [int(path.name.removeprefix("pid-")) for path in tmp_path.glob("pid-*")]
     deadline = time.monotonic() + 300
     while any(is_running(pid) for pid in ranks):
@@ -169,7 +171,7 @@ def test_profile_that_cannot_be_made(name: str, tmp_path: Path) -> None:
 
 def test_program_without_mpi(name: str, tmp_path: Path) -> None:
     done = run(name, tmp_path, "-n", 1, "-o", "none.cw", "--", "/bin/echo", "hello")
-    assert (done.returncode, done.stdout) == (0, "hello\n")
+    assert (done.returncode, done.stdout) == (1, "hello\n")
     assert "none.cw: 0 events seen" in done.stderr
     assert "The profile was removed" in done.stderr
     assert list(tmp_path.iterdir()) == []

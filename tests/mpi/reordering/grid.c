@@ -1,5 +1,5 @@
 // MPI_Cart_create and MPI_Graph_create with and without leave to reorder: says which launch rank took which place
-// of a chain, and checks that neighbours are who the topology says.
+// of a chain, and checks that neighbours are who the topology says and that the map functions answer the same.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "../conformance/check.h"
 
@@ -19,10 +19,16 @@ static void check_neighbours(MPI_Comm comm, int me, int left, int right) {
 static void chain(int reorder, int length) {
   const int open = 0;
   int me = -1, left = -1, right = -1, coordinate = -1, back = -1;
+  int place = -1;
   MPI_Comm comm;
+  OK(MPI_Cart_map(MPI_COMM_WORLD, 1, &length, &open, &place));
   OK(MPI_Cart_create(MPI_COMM_WORLD, 1, &length, &open, reorder, &comm));
-  if (comm == MPI_COMM_NULL) return;
+  if (comm == MPI_COMM_NULL) {
+    if (reorder) EQ(MPI_UNDEFINED, place);
+    return;
+  }
   OK(MPI_Comm_rank(comm, &me));
+  if (reorder) EQ(me, place);
   OK(MPI_Cart_coords(comm, me, 1, &coordinate));
   OK(MPI_Cart_rank(comm, &coordinate, &back));
   EQ(me, back);
@@ -35,22 +41,28 @@ static void chain(int reorder, int length) {
 }
 
 // The same chain as a graph: every edge told by both of its ends.
-static void graph(void) {
-  int index[64], edges[128], used = 0, me = -1, count = 0, neighbours[2];
+static void graph(int length) {
+  int index[64], edges[128], used = 0, me = -1, place = -1, count = 0, neighbours[2];
   MPI_Comm comm;
-  for (int i = 0; i < size; ++i) {
+  for (int i = 0; i < length; ++i) {
     if (i > 0) edges[used++] = i - 1;
-    if (i < size - 1) edges[used++] = i + 1;
+    if (i < length - 1) edges[used++] = i + 1;
     index[i] = used;
   }
-  OK(MPI_Graph_create(MPI_COMM_WORLD, size, index, edges, 1, &comm));
+  OK(MPI_Graph_map(MPI_COMM_WORLD, length, index, edges, &place));
+  OK(MPI_Graph_create(MPI_COMM_WORLD, length, index, edges, 1, &comm));
+  if (comm == MPI_COMM_NULL) {
+    EQ(MPI_UNDEFINED, place);
+    return;
+  }
   OK(MPI_Comm_rank(comm, &me));
+  EQ(me, place);
   OK(MPI_Graph_neighbors_count(comm, me, &count));
-  EQ(me > 0 && me < size - 1 ? 2 : 1, count);
+  EQ(me > 0 && me < length - 1 ? 2 : 1, count);
   OK(MPI_Graph_neighbors(comm, me, count, neighbours));
   check_neighbours(comm, me, me > 0 ? neighbours[0] : MPI_PROC_NULL,
-                   me < size - 1 ? neighbours[count - 1] : MPI_PROC_NULL);
-  printf("graph place %d launch %d\n", me, launch_rank());
+                   me < length - 1 ? neighbours[count - 1] : MPI_PROC_NULL);
+  printf("graph %d place %d launch %d\n", length, me, launch_rank());
   OK(MPI_Comm_free(&comm));
 }
 
@@ -59,11 +71,14 @@ int main(void) {
   chain(0, size);
   chain(1, size);
   chain(1, size - 1);
-  graph();
+  graph(size);
+  graph(size - 1);
   // What is no grid stays MPI's to refuse.
   MPI_Comm comm = MPI_COMM_NULL;
-  int too_long = size + 1, open = 0;
+  int too_long = size + 1, open = 0, place = 0;
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   CHECK(MPI_Cart_create(MPI_COMM_WORLD, 1, &too_long, &open, 1, &comm) != MPI_SUCCESS);
+  CHECK(MPI_Cart_map(MPI_COMM_WORLD, 1, &size, &open, NULL) != MPI_SUCCESS);
+  CHECK(MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &open, 1, NULL) != MPI_SUCCESS);
   return finish("grid");
 }

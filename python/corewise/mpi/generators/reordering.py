@@ -39,10 +39,18 @@ _HANDLER = """\
   }}
   return {call};
 """
+# What MPI refuses (no room for the result) it refuses itself.
+_MAP = """\
+  a0 = actual(a0);
+  return a4 != nullptr && place_in_{kind}(a0, a1, a2, a3, a4) ? MPI_SUCCESS : {{call}};
+"""
 _TOPOLOGY = """\
   MPI_Comm arranged = MPI_COMM_NULL;
+  int place = MPI_UNDEFINED;
   a0 = actual(a0);
-  if (a4 == 0 || !arranged_for_{kind}(a0, a1, a2, a3, &arranged)) return {{call}};
+  if (a4 == 0 || a5 == nullptr || !place_in_{kind}(a0, a1, a2, a3, &place) ||
+      !split_by_place(a0, place, &arranged))
+    return {{call}};
   if (arranged == MPI_COMM_NULL) {{{{
     *a5 = MPI_COMM_NULL;
     return MPI_SUCCESS;
@@ -62,6 +70,8 @@ _SPECIAL = {
     "MPI_Errhandler_set": _HANDLER,
     "MPI_Cart_create": _TOPOLOGY.format(kind="grid"),
     "MPI_Graph_create": _TOPOLOGY.format(kind="graph"),
+    "MPI_Cart_map": _MAP.format(kind="grid"),
+    "MPI_Graph_map": _MAP.format(kind="graph"),
     "MPI_Comm_create_keyval": "  a0 = entered(a0);\n  a1 = entered(a1);\n  return {call};\n",
     "MPI_Keyval_create": "  a0 = entered(a0);\n  a1 = entered(a1);\n  return {call};\n",
     "MPI_Comm_create_errhandler": "  a0 = entered(a0);\n  return {call};\n",
