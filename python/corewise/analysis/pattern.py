@@ -23,6 +23,7 @@ from corewise._core import (
     recognise,
     sequence_text,
 )
+from corewise.data.quantities import share_text
 
 MOST_DECOMPOSED_PAIRS = 4096
 """Pairs up to which a summary decomposes what no single template names; beyond, it would take seconds."""
@@ -76,9 +77,11 @@ def naming_text(naming: Naming) -> str:
         match = naming.components[0].match
         volumes = "" if match.volumes_fit else ", volumes do not fit"
         return f"{match.label} (degree of match {match.degree:.3f}{volumes})"
-    parts = [f"{one.match.label} ({one.share:.1%})" for one in naming.components]
+    parts = [f"{one.match.label} ({share_text(one.share)})" for one in naming.components]
     if naming.random_sparse:
-        parts.append(f"random sparse, mean degree {naming.mean_degree:.1f} ({rest_share(naming):.1%})")
+        parts.append(
+            f"random sparse, mean degree {naming.mean_degree:.1f} ({share_text(rest_share(naming))})"
+        )
     return " + ".join(parts)
 
 

@@ -15,10 +15,10 @@ from corewise.analysis.profile.diff import compare_profiles
 from corewise.cli import console
 from corewise.data.files import check_target, write_text
 from corewise.data.profile import load_profile
+from corewise.data.quantities import bytes_text
 from corewise.errors import InputError
 from corewise.plots.heatmap_svg import difference_svg
 from corewise.report import diff as tables
-from corewise.report.text import bytes_text
 
 _HELP = """Compares profiles: wall time, calls, bytes and time per MPI procedure and per place that calls it,
 the matrix, and the pattern's name.

@@ -33,13 +33,13 @@ from corewise.data.files import check_target, write_text
 from corewise.data.machines import load_machine
 from corewise.data.monitoring import load_monitoring
 from corewise.data.profile import Profile, load_profile
+from corewise.data.quantities import share_text
 from corewise.errors import InputError
-from corewise.plots.heatmap import MOST_CELLS, level_map
+from corewise.plots.heatmap import MOST_CELLS, heat_map
 from corewise.plots.heatmap_svg import MOST_CELLS as MOST_SVG_CELLS
 from corewise.plots.heatmap_svg import LevelLegend, Picture, matrix_svg
 from corewise.report import matrix as tables
 from corewise.report.layout import Hanging
-from corewise.report.text import share_text
 
 _HELP = """Shows the communication matrix of a profile: rows send, columns receive.
 
@@ -196,7 +196,7 @@ class _View:
         cells = self.cells(MOST_CELLS)
         node_of = cells.node if len(set(cells.node)) > 1 else ()
         parts: list[RenderableType] = [
-            level_map(cells.values, cells.block, self.matrix.title, self.text, cells.levels, LEVELS, node_of)
+            heat_map(cells.values, cells.block, self.matrix.title, self.text, cells.levels, LEVELS, node_of)
         ]
         parts += [Hanging("! ", Text(note, style="yellow")) for note in self.notes()]
         if self.rows:
@@ -276,7 +276,7 @@ def _show_physical(
         parts: list[RenderableType] = []
         for each, title in both:
             cells = matrix_cells(each, MOST_CELLS)
-            parts += [level_map(cells.values, cells.block, f"collectives, {title}", text), ""]
+            parts += [heat_map(cells.values, cells.block, f"collectives, {title}", text), ""]
         parts += [tables.physical_table(found, top), Hanging("", Text(found.agreement, style="dim"))]
         parts += [Hanging("! ", Text(note, style="yellow")) for note in found.notes]
         console.show(*parts)

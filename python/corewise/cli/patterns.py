@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import typer
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -23,10 +24,12 @@ from corewise.analysis.pattern import (
     step_row,
     summarise_pattern,
 )
+from corewise.analysis.profile.cells import sum_in_blocks
 from corewise.cli import console
 from corewise.data.files import check_target, write_text
 from corewise.data.patterns import generate_pattern, load_pattern_or_profile, save_pattern
-from corewise.plots.heatmap import bytes_text, heat_map
+from corewise.data.quantities import bytes_text, share_text
+from corewise.plots.heatmap import MOST_CELLS, heat_map
 
 _LIST_HELP = """Lists the pattern generators; `make` writes a pattern to a file, `show` draws a file.
 
@@ -173,9 +176,9 @@ def _named_lines(pattern: Pattern, named: NamedTemplates) -> list[Text | Table]:
         table = Table("template", "share", "degree", "ranks")
         for one in naming.components:
             ranks = "relabelled" if one.positions else "as they are"
-            table.add_row(one.match.label, f"{one.share:.1%}", f"{one.match.degree:.3f}", ranks)
+            table.add_row(one.match.label, share_text(one.share), f"{one.match.degree:.3f}", ranks)
         lines.append(table)
-    lines.append(Text(f"unexplained: {bytes_text(naming.rest_bytes)} ({rest_share(naming):.1%})"))
+    lines.append(Text(f"unexplained: {bytes_text(naming.rest_bytes)} ({share_text(rest_share(naming))})"))
     if named.equals:
         lines.append(Text("equals: " + "; ".join(match.label for match in named.equals)))
     if named.steps:
@@ -204,7 +207,12 @@ def _show(command: str, pattern: Pattern, as_json: bool, brief: bool) -> None:
         return
     console.show(_heading(pattern, summary))
     if not brief:
-        console.show("", heat_map(pattern.matrix()))
+        console.show("", _heat_map(pattern))
+
+
+def _heat_map(pattern: Pattern) -> RenderableType:
+    senders, receivers, size_bytes, _ = pattern.coordinates()
+    return heat_map(*sum_in_blocks(pattern.ranks, MOST_CELLS, senders, receivers, size_bytes))
 
 
 def _heading(pattern: Pattern, summary: PatternSummary) -> Text:

@@ -6,19 +6,23 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
+from numpy.typing import NDArray
 from rich.console import RenderableType
 
 from corewise._core import Machine
 from corewise.analysis.placement.comparison import PlacementStudy, study_placements
-from corewise.analysis.profile.tables import analyse_profile, placement_scope
+from corewise.analysis.profile.tables import analyse_profile, matrix_blocks, placement_scope
 from corewise.cli import console
 from corewise.data.files import check_target, write_text
 from corewise.data.machines import load_machine
 from corewise.data.profile import load_profile
+from corewise.data.quantities import bytes_text
 from corewise.errors import InputError
-from corewise.plots.heatmap import heat_map
+from corewise.plots.heatmap import MOST_CELLS, heat_map
+from corewise.plots.heatmap_svg import part_of_page
 from corewise.plots.machines import drawing
 from corewise.report import document, terminal
 from corewise.report.html import page
@@ -65,19 +69,24 @@ def report(
             study = study_placements(analysis.pattern, machine)
     if html_file is not None:
         note = left_out if machine is not None else ""
-        write_text(html_file, page(analysis, study, note))
+        write_text(html_file, page(analysis, draw_matrix, study, note))
     if as_json:
         name = machine.name if machine is not None else None
         rows = document.call_rows(analysis, top)
         console.show_json("report", name, rows, **document.fields(analysis, study, top, left_out))
     else:
         placement = _placement(study, machine, left_out)
-        picture = heat_map(analysis.world.matrix("sent"))
+        picture = heat_map(*matrix_blocks(analysis.world, "sent", MOST_CELLS))
         console.show(*terminal.render(analysis, top, picture, placement))
     if analysis.empty:
         console.warn(f"corewise: {source}: 0 events seen: the ranks started, but no MPI call was recorded")
     if html_file is not None:
         console.note(f"corewise: written to {html_file}")
+
+
+def draw_matrix(cells: NDArray[Any], block: int, ranks: int, label: str) -> str:
+    """The page's heat map."""
+    return part_of_page(cells, block, ranks, label, bytes_text)
 
 
 def _placement(study: PlacementStudy | None, machine: Machine | None, left_out: str) -> list[RenderableType]:

@@ -14,9 +14,9 @@ from rich.console import RenderableType
 
 from corewise.analysis.profile.waits import WaitRow, WaitsSummary, analyse_waits
 from corewise.cli import console
+from corewise.data.quantities import count_text, share_text, time_text
 from corewise.errors import InputError
 from corewise.report.layout import Column, FittingTable
-from corewise.report.text import count_text, share_text, time_text
 
 _HELP = """Shows where ranks waited in MPI because another rank was late.
 

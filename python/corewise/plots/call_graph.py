@@ -18,6 +18,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from corewise.analysis.profile.call_graph import CallTree, GraphEdge, MergedGraph, TreeNode, Weight
+from corewise.data.quantities import count_text, time_text
 from corewise.plots.call_graph_layout import Placed, Point, layered
 from corewise.plots.picture import number
 
@@ -52,19 +53,9 @@ text{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#
 # ---- words -----------------------------------------------------------------------------------------------
 
 
-def count_text(count: int) -> str:
+def times_text(count: int) -> str:
     """``12 345`` and a multiplication sign."""
-    return f"{count:,}".replace(",", " ") + "\N{MULTIPLICATION SIGN}"
-
-
-def time_text(time_ns: float) -> str:
-    """A duration: ``1.23 ms``."""
-    value = float(time_ns)
-    for unit in ("ns", "µs", "ms"):
-        if value < 999.5:
-            return f"{value:.3g} {unit}"
-        value /= 1000
-    return f"{value:.3g} s" if value < 100 else f"{value:.0f} s"
+    return count_text(count) + "\N{MULTIPLICATION SIGN}"
 
 
 def short_name(label: str, most: int = _MOST_LETTERS) -> str:
@@ -88,7 +79,7 @@ def node_time_text(node: TreeNode) -> str:
 
 def _edge_text(graph: MergedGraph, edge: GraphEdge, weight: Weight) -> str:
     if weight == "count":
-        return count_text(edge.count)
+        return times_text(edge.count)
     return node_time_text(graph.nodes[edge.callee]) and time_text(edge.time_ns)
 
 
@@ -138,20 +129,20 @@ def _line(node: TreeNode, total_ns: float, weight: Weight) -> Text:
     )
     line = Text(no_wrap=True, overflow="ellipsis")
     time = node_time_text(node)
-    first = count_text(node.count) if weight == "count" else time
+    first = times_text(node.count) if weight == "count" else time
     line.append(f"{first} " if first else "", "yellow")
     line.append(node.label, style)
     if node.source:
         line.append(f"  {node.source}", "dim")
     if weight == "time":
-        line.append(f"  {count_text(node.count)}", "dim")
+        line.append(f"  {times_text(node.count)}", "dim")
     elif time:
         line.append(f"  {time}", "dim")
     if total_ns > 0 and node.inclusive_ns > 0:
         percent = 100 * node.inclusive_ns / total_ns
         line.append("  < 0.1 %" if percent < 0.05 else f"  {percent:.1f} %", "dim")
     if node.recursive:
-        line.append(f"  {count_text(node.recursive)} recursive", "dim")
+        line.append(f"  {times_text(node.recursive)} recursive", "dim")
     return line
 
 
@@ -327,7 +318,7 @@ def _loop(edge: GraphEdge, weight: Weight, corner: Point, width: float) -> tuple
     x, y = corner
     path = f"M{_at((x, y + 12))}c26 0 26 -26 0 -26h-14v10"
     line = f'<path d="{path}" fill="none" stroke="#c05621" stroke-width="{number(min(width, 3))}"/>'
-    said = count_text(edge.count) if weight == "count" else ""
+    said = times_text(edge.count) if weight == "count" else ""
     return line, f'<text class="edge" x="{number(x - 20)}" y="{number(y - 8)}">{escape(said)}</text>'
 
 

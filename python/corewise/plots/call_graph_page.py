@@ -12,7 +12,8 @@ from html import escape
 
 from corewise import __version__
 from corewise.analysis.profile.call_graph import CallTree, MergedGraph, TreeNode, Weight
-from corewise.plots.call_graph import count_text, node_time_text, picture, time_text, tip
+from corewise.data.quantities import time_text
+from corewise.plots.call_graph import node_time_text, picture, times_text, tip
 
 _OPEN_LEVELS = 3
 _STYLE = """
@@ -204,9 +205,9 @@ def _tree(tree: CallTree) -> str:
 
 def _row(node: TreeNode, total_ns: float) -> str:
     share = min(100.0, 100 * node.inclusive_ns / total_ns)
-    count = "" if node.kind == "root" else count_text(node.count)
+    count = "" if node.kind == "root" else times_text(node.count)
     source = f'<span class="soft">{escape(node.source)}</span>' if node.source else ""
-    repeated = f'<span class="soft">{count_text(node.recursive)} recursive</span>' if node.recursive else ""
+    repeated = f'<span class="soft">{times_text(node.recursive)} recursive</span>' if node.recursive else ""
     return (
         f'<span class="row" title="{escape(tip(node))}">'
         f'<span class="bar"><i style="width:{share:.1f}%"></i></span>'

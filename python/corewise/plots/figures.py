@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corewise.analysis.result import Figure, Panel
+from corewise.data.quantities import size_text
 from corewise.errors import RunError
 
 if TYPE_CHECKING:
@@ -200,11 +201,3 @@ def _draw_bars(axes: Axes, panel: Panel) -> None:
     if panel.x_names is not None:
         long = sum(map(len, panel.x_names)) > 60
         axes.set_xticks(range(len(panel.x_names)), panel.x_names, rotation=90 if long else 0)
-
-
-def size_text(size_bytes: float) -> str:
-    """``16 KB``; the papers' KB is 1024 bytes."""
-    for unit, length in (("MB", 1024 * 1024), ("KB", 1024)):
-        if size_bytes >= length:
-            return f"{size_bytes / length:g} {unit}"
-    return f"{size_bytes:g} B"

@@ -1,8 +1,10 @@
-"""A communication matrix as one SVG file that needs nothing else (paper 003, figures 6 to 9).
+"""A communication matrix as SVG: a file of its own (paper 003, figures 6 to 9) or a part of a page.
 
 Rows send, columns receive. With levels, hue says how near two ranks are and depth how much they exchange;
-without, depth alone. Thick lines part nodes, thin ones core complexes. Cells of one colour are one path, so
-that a matrix of 256 ranks stays small; up to `MOST_TIPS` ranks every cell says its numbers when pointed at.
+without levels, depth is all there is. Thick lines separate nodes, thin ones core complexes. Up to `MOST_TIPS`
+cells on a side, every cell has its numbers as a tooltip; in larger matrices the cells of one colour are one
+path, so that a matrix of 256 ranks stays small. Colours are attributes, which a page's style sheet may
+override by class.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -18,14 +20,16 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from corewise.plots.heatmap import log_levels
+
 MOST_CELLS = 512
 """Of a side; more ranks are summed into blocks."""
 MOST_TIPS = 64
+"""Of a side; 4096 cells with a tooltip each stay quick in any browser."""
 _SIDE = 720.0
-_LEAST_SIDE = 420.0
 _LARGEST_CELL = 56.0
 _LEAST_MARK = 4.0
-_DEPTHS = 5
+DEPTHS = 5
 _MARGIN = 24.0
 _AXIS = 56.0
 _PANEL = 330.0
@@ -41,7 +45,14 @@ HUES = (
     ("#fbd3cd", "#f3a399", "#e56a5d", "#c43328", "#861612"),  # network: red
     ("#e6ddf2", "#cbb8e5", "#a888d2", "#7f57b5", "#54318a"),  # unbound: violet
 )
-"""Five depths of each level's colour, light to dark."""
+"""Depths of each level's colour, light to dark."""
+_NEUTRAL = HUES[0]
+LESS = ("#d4ecec", "#9ed3d3", "#5fb3b4", "#268d90", "#0b5f63")
+MORE = ("#fde0cc", "#f8b98f", "#ee8a4d", "#cf5c1b", "#8c3807")
+
+
+Text = Callable[[float], str]
+"""Writes a number with its unit."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +74,7 @@ class Picture:
     values : ndarray of float64, shape (side, side)
         From row to column.
     levels : ndarray of int8, shape (side, side), or None
-        Index into `HUES` of every cell.
+        Index into `hues` of every cell.
     block, ranks : int
         Ranks per cell side, and of the whole matrix.
     node, inner : sequence of int
@@ -78,6 +89,8 @@ class Picture:
         Beside the picture.
     notes : sequence of str
         Below the legend.
+    hues : sequence of tuple
+        The depths of each level's colour.
     """
 
     values: NDArray[np.float64]
@@ -89,9 +102,10 @@ class Picture:
     node_names: Sequence[str]
     title: str
     subtitle: str
-    text: Callable[[float], str]
+    text: Text
     legend: Sequence[LevelLegend] = ()
     notes: Sequence[str] = ()
+    hues: Sequence[tuple[str, ...]] = HUES
 
 
 def matrix_svg(*pictures: Picture) -> str:
@@ -109,36 +123,71 @@ def matrix_svg(*pictures: Picture) -> str:
     )
 
 
+def part_of_page(values: NDArray[np.float64], block: int, ranks: int, label: str, text: Text) -> str:
+    """The matrix without title and legend, as an element of a page: tooltips are in ``data-tip`` too.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (side, side)
+        From row to column.
+    block, ranks : int
+        Ranks per cell side, and of the whole matrix.
+    label : str
+        What the picture shows, for screen readers.
+    text : callable
+        Writes a number with its unit.
+    """
+    picture = Picture(values, None, block, ranks, (), (), (), "", "", text)
+    step, extent = _scale(values)
+    left, top = 56, 50
+    width, height = extent + left + 8, extent + top + 8
+    return (
+        f'<svg class="heat" role="img" aria-label="{escape(label)}" '
+        f'viewBox="{-left} {-top} {width:g} {height:g}" width="{width:g}" height="{height:g}">'
+        f"{_drawing(picture, step, extent, 'data-tip')}</svg>"
+    )
+
+
 def _picture(picture: Picture) -> tuple[str, float, float]:
-    side = picture.values.shape[0]
-    step = min(_LARGEST_CELL, max(_LEAST_SIDE, _SIDE) / side)
-    extent = step * side
-    title_lines = [_label(_MARGIN, 34, picture.title, 18, _INK, weight=650)]
-    title_lines += [_label(_MARGIN, 56, picture.subtitle, 13, _SOFT)]
+    step, extent = _scale(picture.values)
     left, top = _MARGIN + _AXIS, 128.0
     panel = _legend_panel(picture)
     width = left + extent + 40 + _PANEL + _MARGIN
     height = top + max(extent, panel[1]) + 2 * _MARGIN
     body = [
-        *title_lines,
-        f'<g transform="translate({left:g} {top:g})">',
-        f'<rect x="0" y="0" width="{extent:g}" height="{extent:g}" fill="{_GROUND}"/>',
-        _cells(picture, step),
-        _lines(picture, step, extent),
-        _ticks(picture, step, extent),
-        f'<rect x="0" y="0" width="{extent:g}" height="{extent:g}" fill="none" stroke="{_INK}" '
-        f'stroke-width="1.5"/>',
-        "</g>",
+        _label(_MARGIN, 34, picture.title, 18, _INK, weight=650),
+        _label(_MARGIN, 56, picture.subtitle, 13, _SOFT),
+        f'<g transform="translate({left:g} {top:g})">{_drawing(picture, step, extent)}</g>',
         f'<g transform="translate({left + extent + 40:g} {top:g})">{panel[0]}</g>',
     ]
     return "".join(body), width, height
+
+
+def _scale(values: NDArray[np.float64]) -> tuple[float, float]:
+    """The side of a cell and of the matrix, in pixels."""
+    step = min(_LARGEST_CELL, _SIDE / values.shape[0])
+    return step, step * values.shape[0]
+
+
+def _drawing(picture: Picture, step: float, extent: float, tip_attribute: str = "") -> str:
+    """Cells, lines and axes; the matrix's upper left corner is at 0, 0."""
+    square = f'x="0" y="0" width="{extent:g}" height="{extent:g}"'
+    return "".join(
+        (
+            f'<rect class="ground" {square} fill="{_GROUND}"/>',
+            _cells(picture, step, tip_attribute),
+            _lines(picture, step, extent),
+            _ticks(picture, step, extent),
+            f'<rect class="frame" {square} fill="none" stroke="{_INK}" stroke-width="1.5"/>',
+        )
+    )
 
 
 def _label(
     x: float, y: float, text: str, size: float, colour: str, anchor: str = "start", weight: int = 400
 ) -> str:
     return (
-        f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{colour}" text-anchor="{anchor}" '
+        f'<text class="tick" x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{colour}" text-anchor="{anchor}" '
         f'font-weight="{weight}">{escape(text)}</text>'
     )
 
@@ -146,44 +195,42 @@ def _label(
 # ---- cells -----------------------------------------------------------------------------------------------
 
 
-def depths(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """0 where there is nothing, else 1 to 5, logarithmic between the least and the most."""
-    found = np.zeros(values.shape, dtype=np.int64)
-    used = values > 0
-    if used.any():
-        logs = np.log2(values[used])
-        low, high = float(logs.min()), float(logs.max())
-        found[used] = _DEPTHS - 1 if high == low else 1 + np.rint((_DEPTHS - 1) * (logs - low) / (high - low))
-    return found
-
-
-def _colour(level: int | None, depth: int) -> str:
-    return (PLAIN if level is None else HUES[level])[depth - 1]
-
-
-def _cells(picture: Picture, step: float) -> str:
-    depth = depths(picture.values)
+def _cells(picture: Picture, step: float, tip_attribute: str) -> str:
+    depth = log_levels(picture.values, DEPTHS)
     gap = _gap(step, depth)
     size = step - 2 * gap
-    of_colour: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    of_colour: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     for row, column in np.argwhere(depth > 0).tolist():
-        level = None if picture.levels is None else int(picture.levels[row, column])
-        of_colour[_colour(level, int(depth[row, column]))].append((row, column))
-    if picture.ranks > MOST_TIPS:
-        return "".join(
-            _one_path(colour, cells, step, gap, size) for colour, cells in sorted(of_colour.items())
-        )
+        level = -1 if picture.levels is None else int(picture.levels[row, column])
+        of_colour[level, int(depth[row, column])].append((row, column))
     marks = []
-    for colour, cells in sorted(of_colour.items()):
-        for row, column in cells:
-            ends = f"{_ranks(picture, row)} to {_ranks(picture, column)}"
-            tip = escape(f"{ends}: {picture.text(picture.values[row, column])}")
-            marks.append(
-                f'<rect x="{column * step + gap:.4g}" y="{row * step + gap:.4g}" width="{size:.4g}" '
-                f'height="{size:.4g}" rx="{min(3.0, step / 8):.3g}" fill="{colour}">'
-                f"<title>{tip}</title></rect>"
-            )
+    for (level, deep), cells in sorted(of_colour.items()):
+        paint = _paint(picture, level, deep)
+        if picture.values.shape[0] > MOST_TIPS:
+            marks.append(_one_path(paint, cells, step, gap, size))
+        else:
+            marks += [_cell(picture, paint, at, (step, gap, size), tip_attribute) for at in cells]
     return "".join(marks)
+
+
+def _paint(picture: Picture, level: int, depth: int) -> str:
+    """The colour of a depth as attributes: a page may give the plain ones others, by their class."""
+    if level < 0:
+        return f'class="v{depth}" fill="{PLAIN[depth - 1]}"'
+    return f'fill="{picture.hues[level][depth - 1]}"'
+
+
+def _cell(
+    picture: Picture, paint: str, at: tuple[int, int], scale: tuple[float, float, float], tip_attribute: str
+) -> str:
+    (row, column), (step, gap, size) = at, scale
+    ends = f"{_ranks(picture, row)} to {_ranks(picture, column)}"
+    tip = escape(f"{ends}: {picture.text(picture.values[row, column])}")
+    attribute = f' {tip_attribute}="{tip}"' if tip_attribute else ""
+    return (
+        f'<rect {paint} x="{column * step + gap:.4g}" y="{row * step + gap:.4g}" width="{size:.4g}" '
+        f'height="{size:.4g}" rx="{min(3.0, step / 8):.3g}"{attribute}><title>{tip}</title></rect>'
+    )
 
 
 def _gap(step: float, depth: NDArray[np.int64]) -> float:
@@ -194,12 +241,12 @@ def _gap(step: float, depth: NDArray[np.int64]) -> float:
     return min(0.0, (step - _LEAST_MARK) / 2) if sparse else 0.0
 
 
-def _one_path(colour: str, cells: Sequence[tuple[int, int]], step: float, gap: float, size: float) -> str:
+def _one_path(paint: str, cells: Sequence[tuple[int, int]], step: float, gap: float, size: float) -> str:
     data = "".join(
         f"M{column * step + gap:.5g} {row * step + gap:.5g}h{size:.4g}v{size:.4g}h{-size:.4g}z"
         for row, column in cells
     )
-    return f'<path fill="{colour}" d="{data}"/>'
+    return f'<path {paint} d="{data}"/>'
 
 
 def _ranks(picture: Picture, index: int) -> str:
@@ -233,7 +280,7 @@ def _grid(cuts: Sequence[int] | range, step: float, extent: float, colour: str, 
     if not len(cuts):
         return ""
     data = "".join(f"M0 {at * step:.5g}H{extent:.5g}M{at * step:.5g} 0V{extent:.5g}" for at in cuts)
-    return f'<path d="{data}" stroke="{colour}" stroke-width="{width:g}" fill="none"/>'
+    return f'<path class="grid" d="{data}" stroke="{colour}" stroke-width="{width:g}" fill="none"/>'
 
 
 def _ticks(picture: Picture, step: float, extent: float) -> str:
@@ -243,8 +290,8 @@ def _ticks(picture: Picture, step: float, extent: float) -> str:
     )
     marks = [
         _label(extent / 2, -38, "receiving rank", 12.5, _SOFT, "middle"),
-        f'<text transform="translate(-44 {extent / 2:g}) rotate(-90)" font-size="12.5" fill="{_SOFT}" '
-        f'text-anchor="middle">sending rank</text>',
+        f'<text class="tick" transform="translate(-44 {extent / 2:g}) rotate(-90)" font-size="12.5" '
+        f'fill="{_SOFT}" text-anchor="middle">sending rank</text>',
     ]
     for at in range(0, side, every):
         middle = (at + 0.5) * step
@@ -273,7 +320,7 @@ def _node_names(picture: Picture, step: float) -> str:
 def _legend_panel(picture: Picture) -> tuple[str, float]:
     marks, y = [], 8.0
     for line in picture.legend:
-        marks.append(_swatches(HUES[line.level], y - 9, 13, 20))
+        marks.append(_swatches(picture.hues[line.level], y - 9, 13, 20))
         marks.append(_label(76, y + 2, line.name, 13.5, _INK, weight=650))
         marks.append(_label(_PANEL, y + 2, line.share, 13.5, _INK, "end", 650))
         marks.append(_label(76, y + 18, line.meaning, 11.5, _SOFT))
@@ -281,7 +328,7 @@ def _legend_panel(picture: Picture) -> tuple[str, float]:
     used = picture.values[picture.values > 0]
     if used.size:
         least, most = picture.text(float(used.min())), picture.text(float(used.max()))
-        ramp = PLAIN if picture.levels is None else HUES[0]
+        ramp = PLAIN if picture.levels is None else _NEUTRAL
         marks.append(_swatches(ramp, y, 34, 14))
         marks.append(_label(0, y + 32, least, 12, _SOFT))
         marks.append(_label(5 * 34, y + 32, most, 12, _SOFT, "end"))
@@ -315,13 +362,8 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 # ---- a difference ----------------------------------------------------------------------------------------
 
-LESS = ("#d4ecec", "#9ed3d3", "#5fb3b4", "#268d90", "#0b5f63")
-MORE = ("#fde0cc", "#f8b98f", "#ee8a4d", "#cf5c1b", "#8c3807")
 
-
-def difference_svg(
-    values: NDArray[np.float64], ranks: int, title: str, subtitle: str, text: Callable[[float], str]
-) -> str:
+def difference_svg(values: NDArray[np.float64], ranks: int, title: str, subtitle: str, text: Text) -> str:
     """A matrix of changes: orange where there is more than before, teal where there is less.
 
     Parameters
@@ -335,36 +377,17 @@ def difference_svg(
     text : callable
         Writes an amount with its unit.
     """
-    side = values.shape[0]
-    step = min(_LARGEST_CELL, _SIDE / side)
-    extent = step * side
-    frame = Picture(np.abs(values), None, max(1, -(-ranks // side)), ranks, (), (), (), title, subtitle, text)
-    depth = depths(frame.values)
-    gap = _gap(step, depth)
-    of_colour: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for row, column in np.argwhere(depth > 0).tolist():
-        colours = MORE if values[row, column] > 0 else LESS
-        of_colour[colours[int(depth[row, column]) - 1]].append((row, column))
-    cells = "".join(
-        _one_path(colour, found, step, gap, step - 2 * gap) for colour, found in sorted(of_colour.items())
+    size, more = np.abs(values), (values > 0).astype(np.int8)
+    block = max(1, -(-ranks // values.shape[0]))
+    legend = (
+        LevelLegend(1, "more than before", _pairs(values > 0), ""),
+        LevelLegend(0, "less than before", _pairs(values < 0), ""),
     )
-    left, top = _MARGIN + _AXIS, 128.0
-    width, height = left + extent + 40 + _PANEL + _MARGIN, top + extent + 2 * _MARGIN
-    used = frame.values[frame.values > 0]
-    least, most = (text(float(used.min())), text(float(used.max()))) if used.size else ("", "")
-    legend = "".join(
-        _swatches(colours, y, 34, 14) + _label(5 * 34 + 12, y + 12, name, 12, _INK)
-        for colours, y, name in ((MORE, 0.0, "more than before"), (LESS, 26.0, "less than before"))
+    notes = () if size.any() else ("no pair changed",)
+    return matrix_svg(
+        Picture(size, more, block, ranks, (), (), (), title, subtitle, text, legend, notes, (LESS, MORE))
     )
-    legend += _label(0, 60, least, 12, _SOFT) + _label(5 * 34, 60, most, 12, _SOFT, "end")
-    legend += "" if used.size else _label(0, 84, "no pair changed", 13, _INK)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
-        f'height="{height:g}" role="img" aria-label="{escape(title)}" font-family="{_FONT}">'
-        f'<rect width="100%" height="100%" fill="#ffffff"/>'
-        f"{_label(_MARGIN, 34, title, 18, _INK, weight=650)}{_label(_MARGIN, 56, subtitle, 13, _SOFT)}"
-        f'<g transform="translate({left:g} {top:g})"><rect width="{extent:g}" height="{extent:g}" '
-        f'fill="{_GROUND}"/>{cells}{_lines(frame, step, extent)}{_ticks(frame, step, extent)}'
-        f'<rect width="{extent:g}" height="{extent:g}" fill="none" stroke="{_INK}" stroke-width="1.5"/></g>'
-        f'<g transform="translate({left + extent + 40:g} {top:g})">{legend}</g></svg>\n'
-    )
+
+
+def _pairs(changed: NDArray[np.bool_]) -> str:
+    return f"{np.count_nonzero(changed)} cells"

@@ -12,8 +12,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from corewise.analysis.profile.diff import Change, DiffRow, ProfileDiff
+from corewise.data.quantities import bytes_text, count_text, time_text
 from corewise.report.layout import Column, FittingTable, Hanging
-from corewise.report.text import bytes_text, count_text, time_text
 
 
 def parts(diff: ProfileDiff, top: int) -> list[RenderableType]:
@@ -41,7 +41,7 @@ def _whole(diff: ProfileDiff) -> FittingTable:
     rows: list[tuple[str, Change, Callable[[float], str]]] = [
         ("wall time", diff.wall_ns, time_text),
         ("time in MPI, mean of ranks", diff.mpi_ns, time_text),
-        ("messages", diff.messages, _count),
+        ("messages", diff.messages, count_text),
         ("bytes sent", diff.bytes, bytes_text),
         ("bytes of collectives (model)", diff.collective_bytes, bytes_text),
     ]
@@ -79,8 +79,8 @@ def _table(rows: Sequence[DiffRow], top: int, title: str, places: bool = False) 
         Column("time before", [_value(row.time_ns, time_text, 0) for row in shown], right=True, importance=4),
         Column("after", [_value(row.time_ns, time_text, 1) for row in shown], right=True, importance=4),
         Column("change", [_change(row.time_ns, time_text) for row in shown], right=True),
-        Column("calls before", [_value(row.calls, _count, 0) for row in shown], right=True, importance=1),
-        Column("change", [_change(row.calls, _count) for row in shown], right=True, importance=3),
+        Column("calls before", [_value(row.calls, count_text, 0) for row in shown], right=True, importance=1),
+        Column("change", [_change(row.calls, count_text) for row in shown], right=True, importance=3),
         Column("bytes before", [_value(row.bytes, bytes_text, 0) for row in shown], right=True, importance=1),
         Column("change", [_change(row.bytes, bytes_text) for row in shown], right=True, importance=2),
     ]
@@ -95,15 +95,13 @@ def _pairs(diff: ProfileDiff, top: int) -> FittingTable:
             Column("bytes before", [_value(row.bytes, bytes_text, 0) for row in shown], right=True),
             Column("after", [_value(row.bytes, bytes_text, 1) for row in shown], right=True),
             Column("change", [_change(row.bytes, bytes_text) for row in shown], right=True),
-            Column("messages", [_change(row.messages, _count) for row in shown], right=True, importance=1),
+            Column(
+                "messages", [_change(row.messages, count_text) for row in shown], right=True, importance=1
+            ),
         ],
         title=f"pairs of ranks: {count_text(len(diff.pairs))} changed",
         remark=_rest(len(diff.pairs) - top),
     )
-
-
-def _count(value: float) -> str:
-    return count_text(round(value))
 
 
 def _value(each: Change, text: Callable[[float], str], side: int) -> str:

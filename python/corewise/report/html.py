@@ -8,20 +8,28 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from corewise import __version__
 from corewise.analysis.placement.comparison import PlacementStudy
 from corewise.analysis.placement.links import link_loads
 from corewise.analysis.profile.tables import ProfileAnalysis, matrix_blocks
+from corewise.data.quantities import bytes_text, count_text, share_text, size_range_text, time_text
 from corewise.report import svg
-from corewise.report.text import bytes_text, count_text, library_text, share_text, size_range_text, time_text
+from corewise.report.terminal import library_text
 
 MOST_CELLS = 64
-"""Of a heat map's side: 4096 cells with a tooltip each stay quick in any browser."""
+"""Of a heat map's side; more ranks are summed into blocks."""
+DrawMatrix = Callable[[NDArray[Any], int, int, str], str]
+"""Draws cells, with the ranks per cell side and of the whole matrix, and what they are; returns SVG."""
+DEPTHS = 5
+"""Of a heat map's colours, ``v1`` to ``v5`` in the style sheet."""
 MOST_ROWS = 400
 """Of a table: ranks beyond are left out and counted."""
 
@@ -43,13 +51,17 @@ class _Heat:
     most: str
 
 
-def page(analysis: ProfileAnalysis, study: PlacementStudy | None, placement_note: str = "") -> str:
+def page(
+    analysis: ProfileAnalysis, draw: DrawMatrix, study: PlacementStudy | None, placement_note: str = ""
+) -> str:
     """The whole page as HTML text.
 
     Parameters
     ----------
     analysis : ProfileAnalysis
         What to show.
+    draw : callable
+        Draws a matrix: pictures belong to `corewise.plots`.
     study : PlacementStudy or None
         Placements on a machine, if one was given and there is anything to place.
     placement_note : str
@@ -74,7 +86,7 @@ def page(analysis: ProfileAnalysis, study: PlacementStudy | None, placement_note
         a=analysis,
         meta=analysis.profile.meta,
         title=" ".join(analysis.profile.meta.program) or analysis.profile.name,
-        heats=_heats(analysis),
+        heats=_heats(analysis, draw),
         study=study,
         placement_note=placement_note,
         machines=_machines(study),
@@ -85,11 +97,12 @@ def page(analysis: ProfileAnalysis, study: PlacementStudy | None, placement_note
         mean_share=_mean_share(analysis),
         version=__version__,
         written=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        depths=range(1, DEPTHS + 1),
         levels=range(1, svg.LEVELS + 1),
     )
 
 
-def _heats(analysis: ProfileAnalysis) -> list[_Heat]:
+def _heats(analysis: ProfileAnalysis, draw: DrawMatrix) -> list[_Heat]:
     """A heat map per kind of traffic that happened; the point-to-point one always."""
     found = []
     for kind, tab, caption in _KINDS:
@@ -98,7 +111,7 @@ def _heats(analysis: ProfileAnalysis) -> list[_Heat]:
         if kind != "sent" and used.size == 0:
             continue
         unit = "" if block == 1 else f"; one cell sums {block}x{block} ranks"
-        picture = svg.heat_map(cells, block, analysis.world.size, caption)
+        picture = draw(cells, block, analysis.world.size, caption)
         least, most = (int(used.min()), int(used.max())) if used.size else (0, 0)
         found.append(_Heat(kind, tab, caption + unit, Markup(picture), bytes_text(least), bytes_text(most)))
     return found

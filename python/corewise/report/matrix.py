@@ -16,15 +16,15 @@ from rich.text import Text
 
 from corewise.analysis.profile.levels import LEVELS, LevelRow
 from corewise.analysis.profile.matrix import PhysicalComparison, TrafficMatrix
+from corewise.data.quantities import bytes_text, count_text, share_text, time_text
 from corewise.report.layout import Column, FittingTable
-from corewise.report.text import bytes_text, count_text, share_text, time_text
 
 COLUMNS = ("from", "to", "bytes", "messages", "time_ns", "level")
 
 
 def quantity_text(by: str) -> Callable[[float], str]:
     """How a number of that quantity is written."""
-    return {"bytes": bytes_text, "count": lambda value: count_text(round(value)), "time": time_text}[by]
+    return {"bytes": bytes_text, "count": count_text, "time": time_text}[by]
 
 
 def level_table(rows: Sequence[LevelRow], by: str) -> RenderableType:

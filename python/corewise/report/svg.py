@@ -1,6 +1,6 @@
-"""Pictures of the page as SVG text: the matrix as a heat map, the machine with ranks and link loads on it.
+"""The machine of the page with ranks and link loads on it, as SVG text.
 
-Colours are CSS classes (``v1`` to ``v9``, least to most), so that the page's theme decides them. Every mark
+Colours are CSS classes (``s1`` to ``s9``, least to most), so that the page's theme decides them. Every mark
 has its numbers in ``data-tip`` for the page's script and in a ``<title>`` for a page without one. All text is
 escaped.
 
@@ -14,107 +14,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from html import escape
 
-import numpy as np
-from numpy.typing import NDArray
-
 from corewise._core import Machine
 from corewise.analysis.floor_plan import UNIT_HEIGHT, UNIT_WIDTH, Point, machine_layout
 from corewise.analysis.placement.links import LinkLoads
-from corewise.report.text import bytes_text, time_text
+from corewise.data.quantities import bytes_text, time_text
 
 LEVELS = 9
-_SIDE = 560
 _GAP = 3.2  # between the two directions of a pair of links
-
-
-# ---- heat map --------------------------------------------------------------------------------------------
-
-
-def heat_map(cells: NDArray[np.uint64], block: int, ranks: int, label: str) -> str:
-    """A square matrix, rows send, columns receive, colours logarithmic.
-
-    Parameters
-    ----------
-    cells : ndarray of uint64, shape (side, side)
-        Bytes.
-    block : int
-        Ranks per cell side.
-    ranks : int
-        Of the whole matrix.
-    label : str
-        What the picture shows, for screen readers.
-    """
-    side = cells.shape[0]
-    step = min(66.0, max(7.0, _SIDE / side))
-    extent = step * side
-    levels = log_levels(cells)
-    marks = [f'<rect class="ground" x="0" y="0" width="{extent:g}" height="{extent:g}"/>']
-    for row, column in zip(*(axis.tolist() for axis in np.nonzero(cells)), strict=True):
-        ends = f"{_ranks(row, block, ranks)} → {_ranks(column, block, ranks)}"
-        tip = f"{ends}: {bytes_text(int(cells[row, column]))}"
-        marks.append(_cell(row, column, step, int(levels[row, column]), tip))
-    marks.append(_grid(side, step))
-    body = "".join(marks) + _ticks(side, step, block)
-    left, top = 46, 40
-    width, height = extent + left + 8, extent + top + 8
-    return (
-        f'<svg class="heat" role="img" aria-label="{escape(label)}" '
-        f'viewBox="{-left} {-top} {width:g} {height:g}" '
-        f'width="{width:g}" height="{height:g}"><text class="axis" x="{extent / 2:g}" y="{-26}" '
-        f'text-anchor="middle">receiving rank</text>'
-        f'<text class="axis" transform="translate({-34} {extent / 2:g}) '
-        f'rotate(-90)" text-anchor="middle">sending rank</text>{body}</svg>'
-    )
-
-
-def log_levels(cells: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """0 where nothing was sent, else 1 to `LEVELS`, logarithmic between the least and the most."""
-    levels = np.zeros(cells.shape, dtype=np.int64)
-    used = cells > 0
-    if used.any():
-        logs = np.log2(cells[used].astype(np.float64))
-        low, high = float(logs.min()), float(logs.max())
-        levels[used] = LEVELS if high == low else 1 + np.rint((LEVELS - 1) * (logs - low) / (high - low))
-    return levels
-
-
-def _cell(row: int, column: int, step: float, level: int, tip: str) -> str:
-    text = escape(tip)
-    inset = 0.75 if step >= 10 else 0
-    return (
-        f'<rect class="v{level}" x="{column * step + inset:g}" y="{row * step + inset:g}" '
-        f'width="{step - 2 * inset:g}" height="{step - 2 * inset:g}" rx="{min(3.0, step / 6):g}" '
-        f'data-tip="{text}">'
-        f"<title>{text}</title></rect>"
-    )
-
-
-def _grid(side: int, step: float) -> str:
-    if side > 64 or step < 10:
-        return ""
-    lines = "".join(
-        f"M0 {at * step:g}H{side * step:g}M{at * step:g} 0V{side * step:g}" for at in range(side + 1)
-    )
-    return f'<path class="grid" d="{lines}"/>'
-
-
-def _ticks(side: int, step: float, block: int) -> str:
-    every = next(each for each in (1, 2, 4, 8, 16, 32, 64) if each * step >= 22 or each >= side)
-    marks = []
-    for at in range(0, side, every):
-        middle = (at + 0.5) * step
-        marks.append(f'<text class="tick" x="{middle:g}" y="-8" text-anchor="middle">{at * block}</text>')
-        marks.append(f'<text class="tick" x="-8" y="{middle + 4:g}" text-anchor="end">{at * block}</text>')
-    return "".join(marks)
-
-
-def _ranks(index: int, block: int, ranks: int) -> str:
-    if block == 1:
-        return f"rank {index}"
-    return f"ranks {index * block}-{min(ranks, (index + 1) * block) - 1}"
-
-
-# ---- machine ---------------------------------------------------------------------------------------------
 
 
 def machine(drawn: Machine, loads: Sequence[LinkLoads], busiest_ns: float) -> str:

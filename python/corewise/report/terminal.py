@@ -17,15 +17,15 @@ from rich.text import Text
 
 from corewise.analysis.placement.comparison import PlacementStudy
 from corewise.analysis.profile.tables import CallRow, ProfileAnalysis, RankRow, SectionRow
-from corewise.report.layout import Column, FittingTable, Hanging
-from corewise.report.text import (
+from corewise.data.quantities import (
     bytes_text,
     count_text,
-    library_text,
+    ratio_text,
     share_text,
     size_range_text,
     time_text,
 )
+from corewise.report.layout import Column, FittingTable, Hanging
 
 FEW_RANKS = 16
 """Up to so many ranks each has its own line; of more, those that stand out."""
@@ -113,7 +113,7 @@ def _placements(study: PlacementStudy) -> FittingTable:
             Column("load", [bytes_text(row.bottleneck_bytes) for row in rows], importance=2),
             Column("busiest link", [row.bottleneck_link or "none" for row in rows], importance=3),
             Column("hop-bytes", [count_text(row.hop_bytes) for row in rows], importance=1),
-            Column("ratio", [f"{row.ratio:.3f}" for row in rows]),
+            Column("ratio", [ratio_text(row.ratio) for row in rows]),
             Column(
                 "unit of rank 0, 1, ...", [" ".join(names) for names in units], narrow=[*map(_few, units)]
             ),
@@ -374,6 +374,12 @@ def _bar(share: float) -> str:
     eighths = round(min(max(share, 0.0), 1.0) * _BAR * 8)
     full, rest = divmod(eighths, 8)
     return ("█" * full + " ▏▎▍▌▋▊▉"[rest]).strip().ljust(_BAR)
+
+
+def library_text(library: str) -> str:
+    """What MPI_Get_library_version says, as far as it names the library: MPICH goes on for five lines."""
+    first = next(iter(library.splitlines()), "")
+    return " ".join(first.split(",")[0].split())
 
 
 def _rest(hidden: int) -> str:

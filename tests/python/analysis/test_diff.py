@@ -15,6 +15,7 @@ import trace_writer as tw
 from corewise.analysis.profile.diff import change, compare_profiles
 from corewise.cli.main import execute
 from corewise.data.profile import load_profile
+from corewise.plots.heatmap_svg import LESS
 
 
 def _out(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
@@ -134,8 +135,9 @@ def test_the_picture_of_the_difference(tmp_path: Path, capsys: pytest.CaptureFix
     status, _, err = _out(["diff", two, one, "--svg", str(svg)], capsys)
     assert (status, f"written to {svg}" in err) == (0, True)
     root = ET.parse(svg).getroot()
-    paths = [each for each in root.iter("{http://www.w3.org/2000/svg}path") if each.get("fill") != "none"]
-    assert len(paths) == 1  # one pair, in one colour: less than before
+    cells = [each for each in root.iter("{http://www.w3.org/2000/svg}rect") if len(each)]
+    assert [each[0].text for each in cells] == ["rank 0 to rank 1: 50 B"]
+    assert cells[0].get("fill") in LESS
     assert "less than before" in svg.read_text(encoding="utf-8")
 
 

@@ -40,7 +40,7 @@ from corewise.cli.main import execute
 from corewise.data.monitoring import load_monitoring
 from corewise.data.profile import load_profile
 from corewise.errors import InputError
-from corewise.plots.heatmap_svg import depths
+from corewise.plots.heatmap import log_levels
 
 SVG = "{http://www.w3.org/2000/svg}"
 TWO_SOCKETS = "pack:2 l3:2 core:1"  # cores 0, 1 | 2, 3, each with its own L3
@@ -341,9 +341,9 @@ def test_large_matrices_become_blocks_and_small_files(
 
 
 def test_depths_are_logarithmic() -> None:
-    assert depths(np.array([[0.0, 1.0, 4.0, 16.0, 256.0]])).tolist() == [[0, 1, 2, 3, 5]]
-    assert depths(np.array([[0.0, 7.0]])).tolist() == [[0, 4]]
-    assert depths(np.zeros((2, 2))).tolist() == [[0, 0], [0, 0]]
+    assert log_levels(np.array([[0.0, 1.0, 4.0, 16.0, 256.0]]), 5).tolist() == [[0, 1, 2, 3, 5]]
+    assert log_levels(np.array([[0.0, 7.0]]), 5).tolist() == [[0, 5]]
+    assert log_levels(np.zeros((2, 2)), 5).tolist() == [[0, 0], [0, 0]]
 
 
 def test_an_empty_matrix_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,6 @@ from corewise.bench.copy.study import (
     check,
     compare,
     run_bench,
-    size_text,
     tune,
 )
 from corewise.bench.copy.views import bound_of, figures, goals, tables
@@ -474,10 +473,6 @@ def test_figures_can_be_drawn(tmp_path):
     assert target.stat().st_size > 0
     with pytest.raises(InputError, match=r"allowed: \.svg, \.png"):
         check_picture(tmp_path / "plot.pdf")
-
-
-def test_sizes_are_told_shortly():
-    assert [size_text(size) for size in (100, 4096, 5000, 3 * MIB)] == ["100 B", "4 KB", "5000 B", "3 MB"]
 
 
 def test_ways_fit_their_size():

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from corewise.analysis.profile.cells import sum_in_blocks
 from corewise.cli.main import execute
 from corewise.data.patterns import load_pattern
-from corewise.plots.heatmap import in_blocks, shade_levels
+from corewise.plots.heatmap import log_levels
 
 
 def test_list_names_generators_with_parameters(capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,15 +105,16 @@ def test_an_output_in_no_folder_is_wrong_input(capsys: pytest.CaptureFixture[str
 
 def test_shades_are_logarithmic_between_least_and_most() -> None:
     cells = np.array([[0, 1, 2], [4, 8, 16], [15, 3, 0]], dtype=np.uint64)
-    assert shade_levels(cells).tolist() == [[0, 1, 2], [3, 4, 4], [4, 2, 0]]
+    assert log_levels(cells, 4).tolist() == [[0, 1, 2], [3, 4, 4], [4, 2, 0]]
     alike = np.array([[0, 7], [7, 0]], dtype=np.uint64)
-    assert shade_levels(alike).tolist() == [[0, 4], [4, 0]]
-    assert shade_levels(np.zeros((2, 2), np.uint64)).tolist() == [[0, 0], [0, 0]]
+    assert log_levels(alike, 4).tolist() == [[0, 4], [4, 0]]
+    assert log_levels(np.zeros((2, 2), np.uint64), 4).tolist() == [[0, 0], [0, 0]]
 
 
 def test_large_matrices_are_summed_in_blocks_that_lose_nothing() -> None:
     matrix = np.arange(65 * 65, dtype=np.uint64).reshape(65, 65)
-    blocks, side = in_blocks(matrix)
+    senders, receivers = np.indices(matrix.shape).reshape(2, -1)
+    blocks, side = sum_in_blocks(65, 64, senders, receivers, matrix.ravel())
     assert (blocks.shape, side) == ((33, 33), 2)
     assert blocks[0, 0] == 0 + 1 + 65 + 66
     assert blocks[32, 32] == 65 * 65 - 1

@@ -29,7 +29,7 @@ from corewise.papers.affinity.rows import (
 )
 from corewise.papers.affinity.study import QUICK, measure
 from corewise.papers.affinity.views import figures_of, tables_of
-from corewise.plots.figures import size_text, write_figures
+from corewise.plots.figures import write_figures
 
 PLAN = replace(QUICK, table1_repetitions=30, permutations=30)
 
@@ -311,10 +311,6 @@ def test_figures_hold_what_was_measured(found: Measurements) -> None:
     bars = by_name["000-figure-5"].panels[0]
     assert bars.x_names == ("Overlap", "Default", "EvenOdd", "Identity", "Leap2", "Ring")
     assert bars.series[0].y[3] == pytest.approx(found.minimum("ring", "identity"))
-
-
-def test_sizes_in_words() -> None:
-    assert [size_text(size) for size in (128, 1024, 65536)] == ["128 B", "1 KB", "64 KB"]
 
 
 def test_the_command_prints_tables_and_writes_figures(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def test_figures_hold_the_ranked_curves(study: Study, tmp_path: Path) -> None:
         assert list(average.y) == sorted(average.y)
         assert len(average.y) == 120
         assert np.allclose(np.mean([series.y for series in runs], axis=0), average.y)
-    assert [series.label for series in figures["002-figure-4"].panels[0].series] == ["2 KB", "1 KB", "0.5 KB"]
+    assert [series.label for series in figures["002-figure-4"].panels[0].series] == ["2 KB", "1 KB", "512 B"]
     assert len(figures["002-figure-5"].panels[0].series) == len(SIZES)
     written = write_figures(tuple(figures.values()), tmp_path)
     assert len(written) == 2 * len(figures)

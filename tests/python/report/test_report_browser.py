@@ -15,6 +15,7 @@ import trace_writer as tw
 from corewise._core import Machine
 from corewise.analysis.placement.comparison import study_placements
 from corewise.analysis.profile.tables import analyse_profile
+from corewise.cli.report import draw_matrix
 from corewise.data.profile import load_profile
 from corewise.report.html import page
 
@@ -44,7 +45,7 @@ def report(tmp_path: Path) -> Path:
     analysis = analyse_profile(load_profile(tw.ring_run(tmp_path / "ring.cw", size=8)))
     study = study_placements(analysis.pattern, Machine.from_synthetic("ring:12"))
     file = tmp_path / "report.html"
-    file.write_text(page(analysis, study), encoding="utf-8")
+    file.write_text(page(analysis, draw_matrix, study), encoding="utf-8")
     return file
 
 

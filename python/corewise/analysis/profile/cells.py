@@ -6,6 +6,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,34 @@ class Cells:
     core_complex: tuple[int, ...]
 
 
+def sum_in_blocks(
+    ranks: int, most_cells: int, senders: NDArray[Any], receivers: NDArray[Any], values: NDArray[Any]
+) -> tuple[NDArray[Any], int]:
+    """A matrix as a square table that is small enough to draw.
+
+    Parameters
+    ----------
+    ranks : int
+        Of the whole matrix.
+    most_cells : int
+        Of a side. More ranks are summed into the smallest blocks that fit.
+    senders, receivers, values : ndarray, shape (pairs,)
+        The matrix, pair by pair.
+
+    Returns
+    -------
+    cells : ndarray, shape (side, side)
+        From row to column, of the type of `values`.
+    block : int
+        Ranks per cell side.
+    """
+    block = max(1, -(-ranks // most_cells))
+    side = -(-ranks // block)
+    cells = np.zeros((side, side), dtype=values.dtype)
+    np.add.at(cells, (senders // block, receivers // block), values)
+    return cells, block
+
+
 def matrix_cells(
     matrix: TrafficMatrix,
     most_cells: int,
@@ -48,15 +77,14 @@ def matrix_cells(
     places: RankPlaces | None = None,
 ) -> Cells:
     """Sums ranks into the smallest blocks with at most `most_cells` cells on a side."""
-    block = max(1, -(-matrix.ranks // most_cells))
-    side = -(-matrix.ranks // block)
-    rows, columns, values = matrix.senders // block, matrix.receivers // block, matrix.values
-    cells = np.zeros((side, side))
-    np.add.at(cells, (rows, columns), values)
+    senders, receivers, values = matrix.senders, matrix.receivers, matrix.values
+    cells, block = sum_in_blocks(matrix.ranks, most_cells, senders, receivers, values)
     firsts = range(0, matrix.ranks, block)
     ids = ((), (), ()) if places is None else (places.node, places.socket, places.core_complex)
     node, package, inner = (tuple(of[first] for first in firsts) if of else () for of in ids)
-    of_cell = None if levels is None else _most(side, rows, columns, values, levels)
+    of_cell = (
+        None if levels is None else _most(len(cells), senders // block, receivers // block, values, levels)
+    )
     return Cells(cells, of_cell, block, matrix.ranks, node, package, inner)
 
 

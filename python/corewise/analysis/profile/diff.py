@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from corewise.analysis.profile.cells import matrix_cells
 from corewise.analysis.profile.matrix import build_matrix
 from corewise.analysis.profile.tables import STARTUP, ProfileAnalysis, analyse_profile
 from corewise.data.profile import Profile
@@ -276,17 +277,14 @@ def _pairs(sides: _Sides) -> tuple[PairRow, ...]:
 
 
 def _matrix(sides: _Sides) -> NDArray[np.float64]:
-    ranks = sides[0][0].world.size
-    block = max(1, -(-ranks // MOST_CELLS))
-    side = -(-ranks // block)
-    found = np.zeros((side, side))
-    for sign, group in ((-1.0, sides[0]), (1.0, sides[1])):
-        for analysis in group:
-            sent = build_matrix(analysis.world, "sent")
-            np.add.at(
-                found, (sent.senders // block, sent.receivers // block), sign * sent.values / len(group)
-            )
-    return found
+    before, after = (_mean_cells(side) for side in sides)
+    return after - before
+
+
+def _mean_cells(side: Sequence[ProfileAnalysis]) -> NDArray[np.float64]:
+    matrices = (build_matrix(analysis.world, "sent") for analysis in side)
+    cells: NDArray[np.float64] = np.mean([matrix_cells(each, MOST_CELLS).values for each in matrices], axis=0)
+    return cells
 
 
 MOST_CELLS = 512

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from corewise._core import PairDifference, Pattern, RankSummary, Section, World
 from corewise.analysis.pattern import PatternSummary, summarise_pattern
+from corewise.analysis.profile.cells import sum_in_blocks
 from corewise.data.profile import Profile
+from corewise.data.quantities import count_text
 from corewise.data.symbols.addresses import call_site_text, object_state
 
 STARTUP = frozenset(
@@ -350,9 +352,12 @@ def placement_scope(world: World) -> tuple[bool, str]:
     collective = collective_bytes(world)
     if int(size_bytes.sum()) == 0:
         found = "all point-to-point messages are empty" if messages.size else "no point-to-point messages"
-        left = f"; {_count(collective)} bytes of collectives are not considered" if collective else ""
+        left = f"; {count_text(collective)} bytes of collectives are not considered" if collective else ""
         return False, f"{found}: nothing to place{left}"
-    return True, f"{_count(collective)} bytes of collectives are not in the placement" if collective else ""
+    return (
+        True,
+        f"{count_text(collective)} bytes of collectives are not in the placement" if collective else "",
+    )
 
 
 def matrix_blocks(world: World, kind: str, most_cells: int) -> tuple[NDArray[np.uint64], int]:
@@ -374,12 +379,8 @@ def matrix_blocks(world: World, kind: str, most_cells: int) -> tuple[NDArray[np.
     block : int
         Ranks per cell side.
     """
-    block = max(1, -(-world.size // most_cells))
-    side = -(-world.size // block)
-    cells = np.zeros((side, side), dtype=np.uint64)
     senders, receivers, size_bytes, _ = world.coordinates(kind)
-    np.add.at(cells, (senders // block, receivers // block), size_bytes)
-    return cells, block
+    return sum_in_blocks(world.size, most_cells, senders, receivers, size_bytes)
 
 
 # ---- calls and sites -------------------------------------------------------------------------------------
@@ -602,9 +603,9 @@ def _ending(world: World, ranks: Sequence[RankRow], over: bool) -> Ending:
         parts.append(_unfinished(unfinished, explained=bool(aborted), over=over))
     if missing:
         parts.append(f"{_ranks(missing)} left no readable trace")
-    kept = f"all {_count(sum(row.records for row in ranks))} records up to then are here"
+    kept = f"all {count_text(sum(row.records for row in ranks))} records up to then are here"
     if missing or any(_lost_bytes(rank) for rank in world.ranks):
-        kept = f"{_count(sum(row.records for row in ranks))} records are here"
+        kept = f"{count_text(sum(row.records for row in ranks))} records are here"
     return Ending(False, f"did not finish: {'; '.join(parts)}; {kept}")
 
 
@@ -623,10 +624,6 @@ def _ranks(ranks: Sequence[int]) -> str:
 
 def _all(size: int) -> str:
     return "the one rank" if size == 1 else f"all {size} ranks"
-
-
-def _count(value: int) -> str:
-    return f"{value:,}".replace(",", " ")
 
 
 def _lost_bytes(rank: RankSummary) -> int:
@@ -660,15 +657,17 @@ def _warnings(profile: Profile, world: World) -> tuple[str, ...]:
         lost = {rank.rank: int(getattr(rank.losses, name)) for rank in world.ranks}
         losers = [rank for rank, value in lost.items() if value]
         if losers:
-            warnings.append(f"{_ranks(losers)}: {_count(sum(lost.values()))} {what}")
+            warnings.append(f"{_ranks(losers)}: {count_text(sum(lost.values()))} {what}")
     warnings.extend(_clock_warnings(world))
     warnings.extend(_choice_warnings(world))
     outside = sum(rank.outside_sent_bytes + rank.outside_received_bytes for rank in world.ranks)
     if outside:
-        warnings.append(f"{_count(outside)} bytes to or from processes of other worlds are not in the matrix")
+        warnings.append(
+            f"{count_text(outside)} bytes to or from processes of other worlds are not in the matrix"
+        )
     unmodelled = sum(rank.unmodelled_bytes for rank in world.ranks)
     if unmodelled:
-        warnings.append(f"{_count(unmodelled)} bytes of collectives are not in the collective matrix")
+        warnings.append(f"{count_text(unmodelled)} bytes of collectives are not in the collective matrix")
     if len(profile.worlds) > 1:
         others = ", ".join(f"{other.name} ({other.size} ranks)" for other in profile.worlds[1:])
         warnings.append(f"shown is the main world; this profile also holds {others}")
@@ -752,7 +751,7 @@ def _pairs(pairs: Sequence[tuple[PairDifference, int]]) -> str:
     if len(ordered) > _NAMED_PAIRS:
         names.append("...")
     total = sum(size_bytes for _, size_bytes in ordered)
-    return f"{_count(total)} B ({', '.join(names)})" if total else ", ".join(names)
+    return f"{count_text(total)} B ({', '.join(names)})" if total else ", ".join(names)
 
 
 def _size_rows(world: World) -> tuple[SizeRow, ...]:

@@ -41,6 +41,7 @@ from corewise.bench.copy.races import (
 )
 from corewise.data.copy_hosts import find_copy_tuning, host_name
 from corewise.data.copy_tuning import ALIGNMENTS, CopyTuning, load_copy_tuning
+from corewise.data.quantities import size_text
 from corewise.errors import InputError
 
 Progress = Callable[[float], None]
@@ -299,14 +300,6 @@ def _run_messages(wanted: Wanted, progress: Progress) -> tuple[MessageTimes, ...
 
 
 # ---- rows --------------------------------------------------------------------------------------------------
-
-
-def size_text(size: int) -> str:
-    """``4 KB``, ``64 MB``, ``100 B``."""
-    for unit, bytes_ in (("MB", MIB), ("KB", KIB)):
-        if size % bytes_ == 0:
-            return f"{size // bytes_} {unit}"
-    return f"{size} B"
 
 
 def compare(times: Times, rival: int, ours: int) -> tuple[float, float, float, float]:

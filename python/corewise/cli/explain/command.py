@@ -11,10 +11,10 @@ from rich.text import Text
 
 from corewise.cli import console
 from corewise.cli.explain import datatype as explain_datatype
+from corewise.data.quantities import bytes_text
 from corewise.data.sizes import size_bytes
 from corewise.data.tuning import SELECTIONS, Choice, Selection, Tuning, TuningRow, tuning_for
 from corewise.errors import bad_field
-from corewise.plots.heatmap import bytes_text
 
 _HELP = """Says why a choice is made: the row of data that decides, what won, what lost and by how much.
 Of an MPI datatype: what it is in memory, and how it is packed.

@@ -14,7 +14,7 @@ from corewise._core import Machine
 from corewise.analysis.placement.comparison import names_of
 from corewise.analysis.placement.explanation import BusyLink, Explanation
 from corewise.analysis.placement.rules import LARGE_BYTES, MOST_HALF_WAY, Break, PhaseRules
-from corewise.plots.heatmap import bytes_text
+from corewise.data.quantities import bytes_text
 from corewise.report.layout import Column, FittingTable, Hanging
 
 SHOWN_LINKS = 6

@@ -19,7 +19,7 @@ from corewise.cli import console
 from corewise.cli.place import explain as place_explain
 from corewise.cli.place import verify as place_verify
 from corewise.data.export import Export
-from corewise.plots.heatmap import bytes_text
+from corewise.data.quantities import bytes_text
 from corewise.plots.machines import drawing
 from corewise.report.layout import Column, FittingTable
 

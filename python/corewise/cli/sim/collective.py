@@ -15,10 +15,10 @@ from rich.text import Text
 from corewise.cli import console
 from corewise.data.machines import load_machine
 from corewise.data.placement import load_placement
+from corewise.data.quantities import bytes_text
 from corewise.data.sizes import size_bytes
 from corewise.data.tuning import SELECTIONS, Selection
 from corewise.errors import InputError, bad_field
-from corewise.plots.heatmap import bytes_text
 from corewise.sim import collective as simulated
 from corewise.sim.collective import CollectiveRun, Selected, Setting, Task, Value
 

@@ -24,8 +24,8 @@ from corewise.data.files import check_target, write_text
 from corewise.data.machines import load_machine
 from corewise.data.patterns import pattern_of
 from corewise.data.placement import load_placement
+from corewise.data.quantities import bytes_text
 from corewise.errors import InputError
-from corewise.plots.heatmap import bytes_text
 from corewise.plots.links import traffic_picture
 from corewise.plots.machines import drawing
 from corewise.plots.ring_text import ring_drawing, share

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from corewise.analysis.result import Row, number_row, statement_row
 from corewise.analysis.selection import Configuration
 from corewise.data.published import Published, published_as
+from corewise.data.quantities import size_text
 from corewise.papers.collectives.data import (
     COMPARED_RANKS,
     CONTROLLER_GB_PER_S,
@@ -31,7 +32,6 @@ from corewise.papers.collectives.data import (
     pieces,
     reduce_tree,
     shifted,
-    size_name,
     tree_main_memory,
 )
 from corewise.papers.collectives.machine_rows import EQUAL, NEAR
@@ -382,7 +382,7 @@ def reduce_rows(found: Measurements) -> Iterator[Row]:
     for value in published_as("E4"):
         size = size_of(value)
         ours = us(8, size, tree_main_memory(2))
-        name = f"E4/{size_name(size)}"
+        name = f"E4/{size_text(size)}"
         yield number_row(name, value.what, value.source, value.value, ours, value.unit, value.set)
     worse = min(of_best(ranks, size, tree_main_memory(2)) for ranks in FIGURE_RANKS for size in found.sizes)
     yield statement_row(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from corewise.analysis.selection import Configuration, configuration
+from corewise.data.quantities import size_text
 from corewise.papers.collectives.cases import Case, Memory, Timing
 
 KB = 1024
@@ -202,18 +203,10 @@ def reduce_tree(degree: int = 3) -> Configuration:
     return configuration("tree", degree=degree)
 
 
-def size_name(size: int) -> str:
-    """``2 KB``; the papers' KB is 1024 bytes."""
-    for unit, length in (("MB", MB), ("KB", KB)):
-        if size >= length:
-            return f"{size / length:g} {unit}"
-    return f"{size} B"
-
-
 BROADCAST_SHIFTS: Curves = {
-    f"OTA, shift {size_name(shift)}" if shift else "OTA, no shift": shifted(shift) for shift in SHIFTS
+    f"OTA, shift {size_text(shift)}" if shift else "OTA, no shift": shifted(shift) for shift in SHIFTS
 }
-BROADCAST_PIECES: Curves = {f"AG, {size_name(piece)}": pieces(piece) for piece in MIN_PIECES}
+BROADCAST_PIECES: Curves = {f"AG, {size_text(piece)}": pieces(piece) for piece in MIN_PIECES}
 BROADCAST_TREES_MM: Curves = {
     f"TREEMM degree {degree}": tree_main_memory(degree) for degree in TREE_MAIN_MEMORY_DEGREES
 }

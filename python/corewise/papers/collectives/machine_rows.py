@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from corewise.analysis.result import Row, number_row, statement_row
 from corewise.analysis.selection import Configuration
 from corewise.data.published import published_as
+from corewise.data.quantities import size_text
 from corewise.papers.collectives.data import (
     ATOMIC_INCREMENT,
     BARRIER_DEGREES,
@@ -26,7 +27,6 @@ from corewise.papers.collectives.data import (
     DmaCase,
     Measurements,
     barrier_tree,
-    size_name,
 )
 
 EQUAL = 1.05
@@ -136,8 +136,8 @@ def copy_rows(found: Measurements) -> Iterator[Row]:
     for buffer in (4 * KB, 16 * KB):
         double = us(buffer, 1) / us(buffer, 2)
         yield statement_row(
-            f"D9/double/{size_name(buffer)}",
-            f"memory to memory: double buffering is clearly better than single (1 MB by {size_name(buffer)})",
+            f"D9/double/{size_text(buffer)}",
+            f"memory to memory: double buffering is clearly better than single (1 MB by {size_text(buffer)})",
             "001 figure 2 right",
             double > CLEARLY,
             double,

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from corewise.analysis.result import Row, number_row, statement_row
 from corewise.data.published import published_as
+from corewise.data.quantities import size_text
 from corewise.papers.collectives.algorithm_rows import (
     broadcast_rows,
     memory_gb_per_s,
@@ -31,7 +32,6 @@ from corewise.papers.collectives.data import (
     Measurements,
     good_choice,
     good_reduce,
-    size_name,
 )
 from corewise.papers.collectives.machine_rows import EQUAL, barrier_rows, copy_rows, dma_rows
 
@@ -78,7 +78,7 @@ def table_rows(found: Measurements) -> Iterator[Row]:
         for value in published_as(id):
             size = size_of(value)
             ours = table_time(found, id, size)
-            name = f"{id}/{size_name(size)}"
+            name = f"{id}/{size_text(size)}"
             yield number_row(name, value.what, value.source, value.value, ours, value.unit, value.set)
 
 
@@ -110,8 +110,8 @@ def _future(found: Measurements) -> Iterator[Row]:
                 factor = gain(found, collective, ranks, size)
                 if size <= SMALL_BYTES:
                     yield statement_row(
-                        f"F/{collective}/{ranks}/{size_name(size)}",
-                        f"{collective} of {size_name(size)} on {ranks}: payloads in the metadata and no "
+                        f"F/{collective}/{ranks}/{size_text(size)}",
+                        f"{collective} of {size_text(size)} on {ranks}: payloads in the metadata and no "
                         f"closing barrier are at least {GAIN} times as fast as the paper's best",
                         source,
                         factor >= GAIN,
@@ -157,7 +157,7 @@ def _elsewhere(found: Measurements) -> Iterator[Row]:
                 ]
                 if ours and memory != "local_store":
                     yield number_row(
-                        f"{id}/{size_name(size)}/{memory}",
+                        f"{id}/{size_text(size)}/{memory}",
                         f"{value.what}, data in {MEMORY_NAMES[memory]}",
                         value.source,
                         value.value,
@@ -178,8 +178,8 @@ def _elsewhere(found: Measurements) -> Iterator[Row]:
                     beside = found.times[Case(collective, ranks, size, case.configuration)]
                     factor = beside.latency_us / timing.latency_us
                     yield statement_row(
-                        f"F/local store/{collective}/{ranks}/{size_name(size)}",
-                        f"{collective} of {size_name(size)} on {ranks} is faster from local store",
+                        f"F/local store/{collective}/{ranks}/{size_text(size)}",
+                        f"{collective} of {size_text(size)} on {ranks} is faster from local store",
                         "001 section 8, iv",
                         factor > 1,
                         factor,
@@ -194,9 +194,9 @@ def _throughput(found: Measurements) -> Iterator[Row]:
         cases += [("broadcast", size, good_choice(ranks, size)) for size in TABLE_SIZES["broadcast"]]
         for collective, size, chosen in cases:
             timing = found.times[Case(collective, ranks, size, chosen)]
-            of = f" of {size_name(size)}" if size else ""
+            of = f" of {size_text(size)}" if size else ""
             yield statement_row(
-                f"T/{collective}/{ranks}" + (f"/{size_name(size)}" if size else ""),
+                f"T/{collective}/{ranks}" + (f"/{size_text(size)}" if size else ""),
                 f"back to back, a {collective}{of} on {ranks} takes no longer than alone",
                 "001 section 4",
                 timing.period_us <= EQUAL * timing.latency_us,

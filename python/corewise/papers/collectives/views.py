@@ -19,6 +19,7 @@ from corewise.analysis.result import (
     summarise,
     summary_text,
 )
+from corewise.data.quantities import size_text
 from corewise.papers.collectives.algorithm_rows import good_bandwidth, memory_gb_per_s
 from corewise.papers.collectives.cases import Case, Timing
 from corewise.papers.collectives.data import (
@@ -46,7 +47,6 @@ from corewise.papers.collectives.data import (
     good_choice,
     good_reduce,
     other_machines,
-    size_name,
 )
 from corewise.papers.collectives.rows import compared_sizes, gain
 
@@ -102,8 +102,8 @@ def _simulated(found: Measurements, what: str, ranks: int) -> float:
     """The simulated Cell beside a row of tables 1 to 3."""
     if what == "barrier":
         return found.barrier_us(ranks, PAIRWISE_EXCHANGE)
-    collective, _, size_text = what.partition(" ")
-    size = next(size for size in TABLE_SIZES[collective] if size_name(size) == size_text)
+    collective, _, size_name = what.partition(" ")
+    size = next(size for size in TABLE_SIZES[collective] if size_text(size) == size_name)
     chosen = good_choice(ranks, size) if collective == "broadcast" else good_reduce(ranks, size)
     return found.us(collective, ranks, size, chosen)
 
@@ -154,7 +154,7 @@ def _latency_and_throughput(found: Measurements) -> Table:
 
 
 def _case_name(case: Case) -> str:
-    size = f", {size_name(case.bytes)}" if case.bytes else ""
+    size = f", {size_text(case.bytes)}" if case.bytes else ""
     return f"{case.collective} on {case.ranks}{size}, {case.configuration.name}"
 
 
@@ -172,7 +172,7 @@ def _elsewhere(found: Measurements) -> Table:
             by_place.setdefault(key, {"first": beside.latency_us})[case.memory] = timing.latency_us
     cells = tuple(
         (
-            f"{collective} on {ranks}, {size_name(size)}",
+            f"{collective} on {ranks}, {size_text(size)}",
             *(number_text(times.get(memory), 4) for memory in MEMORIES),
         )
         for (collective, ranks, size), times in sorted(by_place.items())
@@ -193,7 +193,7 @@ def _compared(found: Measurements, collective: str) -> Table:
             best, time = found.all_best(collective, ranks, size)
             cells.append(
                 (
-                    f"{size_name(size)} on {ranks}",
+                    f"{size_text(size)} on {ranks}",
                     f"{found.paper_best(collective, ranks, size):.4g}",
                     f"{time:.4g}",
                     f"{gain(found, collective, ranks, size):.2f}",
@@ -209,7 +209,7 @@ def _compared(found: Measurements, collective: str) -> Table:
 
 def _strided(found: Measurements) -> Table:
     cells = tuple(
-        (size_name(block), *(f"{time / 1000:.4g}" for time in times), f"{times[0] / times[2]:.2f}")
+        (size_text(block), *(f"{time / 1000:.4g}" for time in times), f"{times[0] / times[2]:.2f}")
         for block, times in found.strided_ns.items()
     )
     return Table(
@@ -292,7 +292,7 @@ def _figure_2(found: Measurements) -> Figure:
     for buffer, buffers in sorted({(buffer, buffers) for _, buffer, buffers in found.copies_ns}):
         sizes = sorted(size for size, *rest in found.copies_ns if rest == [buffer, buffers])
         times_us = [found.copies_ns[size, buffer, buffers] / 1000 for size in sizes]
-        right.append(_line(f"{'double' if buffers == 2 else 'single'}, {size_name(buffer)}", sizes, times_us))
+        right.append(_line(f"{'double' if buffers == 2 else 'single'}, {size_text(buffer)}", sizes, times_us))
     sizes = sorted(found.ppe_copies_ns)
     right.append(_line("memcpy on the PPE", sizes, [found.ppe_copies_ns[size] / 1000 for size in sizes]))
     return Figure(

@@ -15,6 +15,7 @@ import numpy as np
 
 from corewise import _core
 from corewise.analysis.result import PaperResult, Progress
+from corewise.data.quantities import size_text
 from corewise.papers.mapping.data import (
     FULL,
     QUICK,
@@ -211,13 +212,13 @@ def _ps3(effort: Effort, seed: int, pinned: bool, advance: Callable[[float], Non
 def _ps3_still(effort: Effort, size: int, advance: Callable[[float], None]) -> Curve:
     experiment = experiment_on(PS3, size, jitter=False)
     experiment.most_rounds = effort.rounds
-    return time_all(_size_text(size), experiment, 1, advance)
+    return time_all(size_text(size), experiment, 1, advance)
 
 
 def _chip(effort: Effort, size: int, advance: Callable[[float], None]) -> Curve:
     experiment = experiment_on(CHIP, size, jitter=False)
     experiment.most_rounds = effort.rounds
-    return time_all(_size_text(size), experiment, effort.every, advance)
+    return time_all(size_text(size), experiment, effort.every, advance)
 
 
 def _chip_runs(
@@ -230,14 +231,14 @@ def _chip_runs(
         experiment.pause_cycles = pause
         experiment.seed = seed * RUNS + run
         experiments.append(experiment)
-    return time_curve(_size_text(size), experiments, sample(8, effort.jittered, seed), advance)
+    return time_curve(size_text(size), experiments, sample(8, effort.jittered, seed), advance)
 
 
 def _one_way(effort: Effort, size: int, seed: int, advance: Callable[[float], None]) -> Curve:
     experiment = experiment_on(CHIP, size, jitter=False)
     experiment.bidirectional = False
     experiment.most_rounds = effort.rounds
-    return time_curve(_size_text(size), [experiment], sample(8, effort.one_way, seed), advance)
+    return time_curve(size_text(size), [experiment], sample(8, effort.one_way, seed), advance)
 
 
 @dataclass(frozen=True)
@@ -302,7 +303,3 @@ def _layout_points(effort: Effort, seed: int, advance: Callable[[float], None]) 
         for size in SIZES:
             yield sweep.point(layout=layout, size=size)
             yield sweep.point(layout=layout, back_off=240, hop=2, size=size)
-
-
-def _size_text(size: int) -> str:
-    return f"{size / 1024:g} KB"
