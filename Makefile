@@ -37,7 +37,7 @@ unexport PYTHONHOME PYTHONPATH
 
 .DELETE_ON_ERROR:
 .PHONY: all build package mpi cpp apps demo test test-long format lint clean distclean \
-	lint-python lint-types lint-imports lint-cpp lint-layers lint-folders lint-inventory
+	lint-python lint-types lint-imports lint-cpp lint-layers lint-folders lint-functions lint-inventory
 
 all: build apps
 build: package mpi cpp
@@ -99,7 +99,7 @@ format: $(VENV)/.stamp-tools
 	$(BIN)/ruff format --quiet $(PYTHON_FOLDERS)
 	@$(BIN)/clang-format -i $(CPP_FILES)
 
-lint: lint-python lint-types lint-imports lint-cpp lint-layers lint-folders lint-inventory
+lint: lint-python lint-types lint-imports lint-cpp lint-layers lint-folders lint-functions lint-inventory
 
 lint-python: $(VENV)/.stamp-tools
 	$(BIN)/ruff check $(PYTHON_FOLDERS)
@@ -119,6 +119,9 @@ lint-layers: $(VENV)/bin/python
 
 lint-folders: $(VENV)/bin/python
 	$(BIN)/python tools/checks/folders.py
+
+lint-functions: $(VENV)/bin/python
+	$(BIN)/python tools/checks/functions.py
 
 lint-inventory: $(VENV)/.stamp-tools
 	$(BIN)/python tools/checks/inventory.py

@@ -207,7 +207,7 @@ void bind_runs(nb::module_& module) {
              "port_seed, whatever the port's contract leaves open is used against the algorithm.");
 }
 
-void bind_study(nb::module_& module) {
+void bind_dma(nb::module_& module) {
   module.def(
       "time_dma",
       [](const Machine& machine, const std::string& way, const std::string& target, std::uint32_t bytes,
@@ -232,6 +232,23 @@ void bind_study(nb::module_& module) {
       "SPEs.\n\n"
       "way : put, get\n"
       "target : local_store, other_local_store, memory, other_memory (other: of the other chip)");
+  module.def(
+      "time_strided",
+      [](const Machine& machine, const std::string& way, std::uint32_t bytes, std::uint32_t block_bytes,
+         std::uint32_t stride_bytes, bool list) {
+        const lab::StridedCase asked{chosen("way", way, kWays), bytes, block_bytes, stride_bytes, list};
+        const cell::Parameters parameters = unwrap(cell::Parameters::from(machine));
+        const lab::StridedTimes times = unwrap([&] {
+          const nb::gil_scoped_release release;
+          return lab::time_strided(parameters, asked);
+        }());
+        return std::pair(times.strided_ns, times.contiguous_ns);
+      },
+      "machine"_a, "way"_a, "bytes"_a, "block_bytes"_a, "stride_bytes"_a, "list"_a = true,
+      "Between a strided buffer in memory and a local store, ns: (strided, the same bytes in one piece).");
+}
+
+void bind_copies(nb::module_& module) {
   module.def(
       "time_copy",
       [](const Machine& machine, std::uint64_t bytes, std::uint32_t buffer_bytes, int buffers, int from_memory,
@@ -268,27 +285,14 @@ void bind_study(nb::module_& module) {
       },
       "machine"_a, "spes"_a, "memory"_a = 0, "reads"_a = 0, "writes"_a = 0,
       "What a memory controller moves at best, in GB/s: SPEs that do nothing but stream commands of 16 KB.");
-  module.def(
-      "time_strided",
-      [](const Machine& machine, const std::string& way, std::uint32_t bytes, std::uint32_t block_bytes,
-         std::uint32_t stride_bytes, bool list) {
-        const lab::StridedCase asked{chosen("way", way, kWays), bytes, block_bytes, stride_bytes, list};
-        const cell::Parameters parameters = unwrap(cell::Parameters::from(machine));
-        const lab::StridedTimes times = unwrap([&] {
-          const nb::gil_scoped_release release;
-          return lab::time_strided(parameters, asked);
-        }());
-        return std::pair(times.strided_ns, times.contiguous_ns);
-      },
-      "machine"_a, "way"_a, "bytes"_a, "block_bytes"_a, "stride_bytes"_a, "list"_a = true,
-      "Between a strided buffer in memory and a local store, ns: (strided, the same bytes in one piece).");
 }
 
 }  // namespace
 
 void bind_collective(nb::module_& module) {
   bind_runs(module);
-  bind_study(module);
+  bind_dma(module);
+  bind_copies(module);
 }
 
 }  // namespace corewise::bind

@@ -226,7 +226,7 @@ std::pair<bool, std::string> packing_decision(const std::string& knob, const std
 // The class
 // ------------------------------------------------------------------------------------------------------------
 
-void bind_constructors(nb::class_<Type>& type) {
+void bind_regular(nb::class_<Type>& type) {
   type.def_static(
           "basic",
           [](std::int64_t bytes, std::int64_t alignment) { return made(checked::basic(bytes, alignment)); },
@@ -255,6 +255,25 @@ void bind_constructors(nb::class_<Type>& type) {
           },
           "count"_a, "blocklength"_a, "stride_bytes"_a, "old"_a, "MPI_Type_create_hvector: stride in bytes.")
       .def_static(
+          "subarray",
+          [](const Integers& sizes, const Integers& subsizes, const Integers& starts, const std::string& order,
+             const Type& old) {
+            return made(checked::subarray(sizes, subsizes, starts, order_of(order), old.type));
+          },
+          "sizes"_a, "subsizes"_a, "starts"_a, "order"_a, "old"_a, "MPI_Type_create_subarray: order c or fortran.")
+      .def_static("darray", &darray, "size"_a, "rank"_a, "gsizes"_a, "distributions"_a, "dargs"_a, "psizes"_a,
+                  "order"_a, "old"_a,
+                  "MPI_Type_create_darray: distributions of block, cyclic, none; dargs of -1 for the default.")
+      .def_static(
+          "resized",
+          [](const Type& old, std::int64_t lb, std::int64_t extent) {
+            return made(checked::resized(old.type, lb, extent));
+          },
+          "old"_a, "lb"_a, "extent"_a, "MPI_Type_create_resized.");
+}
+
+void bind_indexed(nb::class_<Type>& type) {
+  type.def_static(
           "indexed",
           [](const Integers& lengths, const Integers& displacements, const Type& old) {
             return made(checked::indexed(lengths, displacements, old.type));
@@ -280,23 +299,7 @@ void bind_constructors(nb::class_<Type>& type) {
           },
           "blocklength"_a, "displacements"_a, "old"_a, "MPI_Type_create_hindexed_block: displacements in bytes.")
       .def_static("structure", &structure, "blocklengths"_a, "displacements"_a, "types"_a,
-                  "MPI_Type_create_struct: displacements in bytes.")
-      .def_static(
-          "subarray",
-          [](const Integers& sizes, const Integers& subsizes, const Integers& starts, const std::string& order,
-             const Type& old) {
-            return made(checked::subarray(sizes, subsizes, starts, order_of(order), old.type));
-          },
-          "sizes"_a, "subsizes"_a, "starts"_a, "order"_a, "old"_a, "MPI_Type_create_subarray: order c or fortran.")
-      .def_static("darray", &darray, "size"_a, "rank"_a, "gsizes"_a, "distributions"_a, "dargs"_a, "psizes"_a,
-                  "order"_a, "old"_a,
-                  "MPI_Type_create_darray: distributions of block, cyclic, none; dargs of -1 for the default.")
-      .def_static(
-          "resized",
-          [](const Type& old, std::int64_t lb, std::int64_t extent) {
-            return made(checked::resized(old.type, lb, extent));
-          },
-          "old"_a, "lb"_a, "extent"_a, "MPI_Type_create_resized.");
+                  "MPI_Type_create_struct: displacements in bytes.");
 }
 
 void bind_bounds(nb::class_<Type>& type) {
@@ -348,7 +351,8 @@ void bind_plan(nb::class_<Type>& type) {
 
 void bind_datatype(nb::module_& module) {
   nb::class_<Type> type(module, "Datatype", "An MPI datatype: its layout in memory, its bounds, its packing plan.");
-  bind_constructors(type);
+  bind_regular(type);
+  bind_indexed(type);
   bind_bounds(type);
   type.def("runs", &runs, "count"_a = 1, "simplified"_a = false,
            "Contiguous runs of count items in packing order: an int64 array, a row (offset, bytes) per run.")

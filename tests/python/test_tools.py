@@ -22,6 +22,7 @@ import pytest
 
 import clean as check_clean
 import folders as check_folders
+import functions as check_functions
 import inventory as check_inventory
 import layers as check_layers
 import results
@@ -210,6 +211,43 @@ def test_import_linter_catches_a_violation(tmp_path: Path, lower: str, upper: st
     done = lint_imports(tmp_path)
     assert done.returncode != 0
     assert f"corewise.{lower}.intruder -> corewise.{upper}" in done.stdout
+
+
+# --- functions --------------------------------------------------------------------------------------------
+
+LONG = "\n" * check_functions.MOST_LINES
+BRANCHED_PYTHON = "        x -= 1 if x else 2\n" * check_functions.MOST_WAYS
+BRANCHED_CPP = "  if (x) --x;\n" * check_functions.MOST_WAYS
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("a.py", f"def f(x):{LONG}    return x\n", "f: 61 lines"),
+        ("a.py", f'def f(x):\n    """Words.{LONG}"""\n    return x\n', ""),
+        (
+            "a.py",
+            f"class A:\n    def f(self, x):\n{BRANCHED_PYTHON}",
+            "A.f: 16 ways",
+        ),
+        ("a.cpp", f"namespace n {{\nint f(int x) {{{LONG}return x; }}\n}}\n", "f: 61 lines"),
+        ("a.cpp", f"struct A {{\n  A(int x) : a{{x}}, b{{0}} {{{LONG}}}\n  int a, b;\n}};\n", "A: 61 lines"),
+        ("a.cpp", f"int f(int x) {{\n{BRANCHED_CPP}  return x;\n}}\n", "f: 16 ways"),
+        ("a.cpp", f'int f() {{ return g("}}"); /* }} */ }}{LONG}int g() {{ return 0; }}\n', ""),
+        ("a.hpp", f"struct alignas(64) A {{{LONG}  int a;\n}};\n", ""),
+        ("a.hpp", f"constexpr auto kRows = std::array{{Row{{1}},{LONG}Row{{2}}}};\n", ""),
+    ],
+)
+def test_a_function_beyond_the_limits_is_caught(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, found: str
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert check_functions.main([str(tmp_path)]) == bool(found)
+    assert found in capsys.readouterr().out
+
+
+def test_real_functions_keep_the_limits() -> None:
+    assert check_functions.main([]) == 0
 
 
 # --- inventory --------------------------------------------------------------------------------------------
@@ -552,6 +590,7 @@ def test_ci_calls_every_check() -> None:
         "clang-format",
         "checks/layers",
         "checks/folders",
+        "checks/functions",
     ):
         assert call in lint, call
 

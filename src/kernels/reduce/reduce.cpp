@@ -267,7 +267,8 @@ Kernels of_complex_quads(Operator operation) {
   }
 }
 
-Kernels kernel(Operator operation, Element element) {
+/// Integers, logicals and bytes.
+Kernels word_kernel(Operator operation, Element element) {
   switch (element) {
     case Element::int8:
       return with_replace<std::int8_t>(of_integers<std::int8_t>, operation);
@@ -285,6 +286,25 @@ Kernels kernel(Operator operation, Element element) {
       return with_replace<std::int64_t>(of_integers<std::int64_t>, operation);
     case Element::uint64:
       return with_replace<std::uint64_t>(of_integers<std::uint64_t>, operation);
+    case Element::bool8:
+    case Element::logical8:
+      return with_replace<std::uint8_t>(of_logicals<std::uint8_t>, operation);
+    case Element::logical16:
+      return with_replace<std::uint16_t>(of_logicals<std::uint16_t>, operation);
+    case Element::logical32:
+      return with_replace<std::uint32_t>(of_logicals<std::uint32_t>, operation);
+    case Element::logical64:
+      return with_replace<std::uint64_t>(of_logicals<std::uint64_t>, operation);
+    case Element::byte8:
+      return with_replace<std::uint8_t>(of_bytes<std::uint8_t>, operation);
+    default:
+      return {};
+  }
+}
+
+/// Real and complex numbers.
+Kernels real_kernel(Operator operation, Element element) {
+  switch (element) {
     case Element::float16:
       return with_replace<Half>(of_reals<Half>, operation);
     case Element::float32:
@@ -305,17 +325,14 @@ Kernels kernel(Operator operation, Element element) {
       return with_replace<Complex<long double>>(of_complex<Complex<long double>>, operation);
     case Element::complex256:
       return of_complex_quads<Quad>(operation);
-    case Element::bool8:
-    case Element::logical8:
-      return with_replace<std::uint8_t>(of_logicals<std::uint8_t>, operation);
-    case Element::logical16:
-      return with_replace<std::uint16_t>(of_logicals<std::uint16_t>, operation);
-    case Element::logical32:
-      return with_replace<std::uint32_t>(of_logicals<std::uint32_t>, operation);
-    case Element::logical64:
-      return with_replace<std::uint64_t>(of_logicals<std::uint64_t>, operation);
-    case Element::byte8:
-      return with_replace<std::uint8_t>(of_bytes<std::uint8_t>, operation);
+    default:
+      return {};
+  }
+}
+
+/// Values with their locations.
+Kernels pair_kernel(Operator operation, Element element) {
+  switch (element) {
     case Element::float32_int32:
       return of_pairs<float, std::int32_t>(operation);
     case Element::float64_int32:
@@ -334,6 +351,14 @@ Kernels kernel(Operator operation, Element element) {
       return of_pairs<double, double>(operation);
     case Element::int64_int64:
       return of_pairs<std::int64_t, std::int64_t>(operation);
+    default:
+      return {};
+  }
+}
+
+Kernels kernel(Operator operation, Element element) {
+  for (const auto& kernels : {word_kernel, real_kernel, pair_kernel}) {
+    if (const Kernels found = kernels(operation, element); found.pair != nullptr) return found;
   }
   return {};
 }
