@@ -1,9 +1,9 @@
 """Check that functions are short and simple: at most 60 lines, at most 15 ways through.
 
-Owns both limits for Python and C++ outside tests. Lines count from a function's first line to its last,
-without a Python docstring. Ways are McCabe's: one, and one more for each branch, loop and handler; a ``switch``
-counts as one branch, because its cases stand side by side. Functions within a function count as its part.
-Needs nothing but the standard library.
+Owns both limits for Python and C++ outside tests. Lines count from the first of a function to its last,
+without a Python docstring. Ways are McCabe's: one, and one more for each branch, loop and handler; a
+``switch`` is one branch, because its cases stand side by side. Functions within a function count as its
+part. Needs nothing but the standard library.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
