@@ -12,6 +12,7 @@ NB_MODULE(_core, module) {
   corewise::bind::bind_pattern(module);
   corewise::bind::bind_place(module);
   corewise::bind::bind_place_distance(module);
+  corewise::bind::bind_procedures(module);
   corewise::bind::bind_profile(module);
   corewise::bind::bind_call_graph(module);
   corewise::bind::bind_probe(module);

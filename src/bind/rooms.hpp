@@ -11,6 +11,7 @@ void bind_machine(nanobind::module_& module);
 void bind_pattern(nanobind::module_& module);
 void bind_place(nanobind::module_& module);
 void bind_place_distance(nanobind::module_& module);
+void bind_procedures(nanobind::module_& module);
 void bind_profile(nanobind::module_& module);
 void bind_call_graph(nanobind::module_& module);
 void bind_probe(nanobind::module_& module);

@@ -26,11 +26,6 @@ void take_back(Histogram& histogram, std::uint64_t bytes) {
   histogram.bytes[bin] -= std::min(histogram.bytes[bin], bytes);
 }
 
-/// MPI_Isend, MPI_Ssend_init, MPI_Psend_init, ...: what a cancelled operation was, by the procedure that posted it.
-bool names_a_send(const std::string& procedure) {
-  return procedure.find("send") != std::string::npos || procedure.find("Send") != std::string::npos;
-}
-
 std::vector<int> cpus_of(const std::uint8_t (&mask)[128]) {
   std::vector<int> cpus;
   for (int cpu = 0; cpu < 1024; ++cpu)
@@ -163,11 +158,9 @@ class Tally {
     out_.end_ticks = std::max(reader.header().start_ticks, reader.header().latest_ticks);
     out_.procedures.resize(trace::kCallMask + 1U);
     out_.names.resize(out_.procedures.size());
-    volumes_.resize(out_.procedures.size());
     for (std::size_t number = 0; number < out_.names.size(); ++number) {
       out_.names[number] = reader.procedure_name(static_cast<std::uint16_t>(number));
-      volumes_[number] = volume_of(out_.names[number]);
-      startup_.push_back(starts_or_stops(out_.names[number]));
+      facts_.push_back(procedure_facts(out_.names[number]));
     }
     out_.phases.emplace_back();
     out_.phase_totals.emplace_back();
@@ -259,7 +252,7 @@ class Tally {
     thread_->last_start = record.start_ticks;
     activity([&](Activity& sum) {
       sum.calls += fresh ? 1 : 0;
-      (startup_[record.procedure] ? sum.startup : sum.time) += record.duration_ticks;
+      (facts_[record.procedure].starts_or_stops() ? sum.startup : sum.time) += record.duration_ticks;
     });
     totals(record, [&](Ticks& sum) {
       sum.calls += fresh ? 1 : 0;
@@ -347,7 +340,7 @@ class Tally {
   /// the send itself may be gone already, hence the guards.
   void cancel(const Record& record) {
     ++out_.rank.cancelled;
-    if (!names_a_send(out_.names[record.procedure]) || record.peer < 0 || record.peer >= out_.world_size) return;
+    if (!facts_[record.procedure].sends() || record.peer < 0 || record.peer >= out_.world_size) return;
     take_back(out_.sent_sizes, record.bytes);
     if (Amount* amount = sent_before(record)) {
       amount->bytes -= std::min(amount->bytes, record.bytes);
@@ -451,7 +444,7 @@ class Tally {
     bytes(record);
     activity([&](Activity& sum) { sum.collective_bytes += record.bytes; });
     add(out_.collective_sizes, record.bytes);
-    switch (volumes_[record.procedure]) {
+    switch (facts_[record.procedure].volume) {
       case Volume::none:
       case Volume::parts:
         return;
@@ -491,7 +484,7 @@ class Tally {
       return;
     }
     Spread& sum = out_.spreads[{record.comm, phase_}];
-    const Volume volume = volumes_[record.procedure];
+    const Volume volume = facts_[record.procedure].volume;
     std::uint64_t& total = volume == Volume::to_each     ? sum.to_each_bytes
                            : volume == Volume::from_each ? sum.from_each_bytes
                                                          : sum.reduced_bytes;
@@ -530,8 +523,7 @@ class Tally {
 
   const trace::Reader& reader_;
   RankTally out_;
-  std::vector<Volume> volumes_;
-  std::vector<bool> startup_;
+  std::vector<ProcedureFacts> facts_;  ///< by procedure number
   std::unordered_map<std::uint32_t, Ticks> sites_;  ///< by procedure << 16 | site
   std::vector<Thread> threads_;
   Thread* thread_ = nullptr;
@@ -550,11 +542,6 @@ constexpr std::uint64_t Activity::* kActivityFields[] = {&Activity::calls,      
                                                          &Activity::one_sided_bytes, &Activity::file_bytes};
 
 }  // namespace
-
-bool starts_or_stops(std::string_view procedure) {
-  return procedure == "MPI_Init" || procedure == "MPI_Init_thread" || procedure == "MPI_Finalize" ||
-         procedure == "MPI_Session_init" || procedure == "MPI_Session_finalize";
-}
 
 Activity& Activity::operator+=(const Activity& more) {
   for (const auto field : kActivityFields) this->*field += more.*field;

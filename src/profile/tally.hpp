@@ -6,13 +6,12 @@
 #include <cstddef>
 #include <map>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "profile/collectives.hpp"
+#include "profile/procedures.hpp"
 #include "profile/profile.hpp"
 #include "trace/reader.hpp"
 
@@ -98,9 +97,6 @@ struct RankTally {
   Histogram received_sizes;
   Histogram collective_sizes;
 };
-
-/// Whether a procedure starts or stops MPI: its time says nothing about the program and is kept apart.
-bool starts_or_stops(std::string_view procedure);
 
 /// Streams one open file. `file` is the name to report.
 RankTally tally_rank(const trace::Reader& reader, const std::string& file);

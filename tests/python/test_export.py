@@ -35,13 +35,13 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
 import corewise.data.events as events_module
 from corewise import InputError, RunError
-from corewise._core import pack_profile
+from corewise._core import pack_profile, procedure_facts
 from corewise.cli.main import execute
 from corewise.data.events import COLUMNS, GROUPS, KINDS, Batch, Selection, parse_selection
 from corewise.data.profile import load_profile
 from corewise.export import FORMATS, export_profile, load_events
 from corewise.export.nesting import BEGIN, END, ENTERS, EXITS, POINT, Mark, nested
-from corewise.export.procedures import base_name, collective_operation, is_blocking_send, region_role
+from corewise.export.procedures import collective_operation, region_role
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "recording" / "export.md"
 PROGRAM = "/opt/none/flow"
@@ -806,29 +806,30 @@ def test_functions_are_called_by_their_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "base", "operation", "role", "blocking"),
+    ("name", "row", "operation", "role", "blocking"),
     [
         ("MPI_Send", "send", None, "POINT2POINT", True),
         ("MPI_Ibsend", "ibsend", None, "POINT2POINT", False),
         ("mpi_sendrecv_", "sendrecv", None, "POINT2POINT", True),
         ("MPI_Isendrecv_c", "isendrecv", None, "POINT2POINT", False),
-        ("MPI_Iallreduce", "iallreduce", "ALLREDUCE", "COLL_ALL2ALL", False),
+        ("MPI_Iallreduce", "allreduce", "ALLREDUCE", "COLL_ALL2ALL", False),
         ("MPI_Bcast_init_c", "bcast", "BCAST", "COLL_ONE2ALL", False),
         ("MPI_Neighbor_alltoallv_f08", "neighbor_alltoallv", "ALLTOALLV", "COLL_OTHER", False),
-        ("MPI_Ireduce_scatter_block", "ireduce_scatter_block", "REDUCE_SCATTER_BLOCK", "COLL_ALL2ALL", False),
+        ("MPI_Ireduce_scatter_block", "reduce_scatter_block", "REDUCE_SCATTER_BLOCK", "COLL_ALL2ALL", False),
         ("MPI_Barrier", "barrier", "BARRIER", "BARRIER", False),
-        ("MPI_Win_fence", "win_fence", None, "RMA", False),
+        ("MPI_Win_fence", "", None, "RMA", False),
         ("MPI_Get_accumulate", "get_accumulate", None, "RMA", False),
-        ("MPI_File_write_at", "file_write_at", None, "FILE_IO", False),
-        ("MPI_Init", "init", None, "FUNCTION", False),
-        ("MPI_Comm_split", "comm_split", None, "FUNCTION", False),
+        ("MPI_File_write_at", "", None, "FILE_IO", False),
+        ("MPI_Init", "", None, "FUNCTION", False),
+        ("MPI_Comm_split", "", None, "FUNCTION", False),
     ],
 )
-def test_procedures_by_name(name: str, base: str, operation: str | None, role: str, blocking: bool) -> None:
-    assert base_name(name) == base
-    assert collective_operation(base) == operation
-    assert region_role(base) == role
-    assert is_blocking_send(base) is blocking
+def test_procedures_by_name(name: str, row: str, operation: str | None, role: str, blocking: bool) -> None:
+    facts = procedure_facts(name)
+    assert facts.row == row
+    assert collective_operation(facts) == operation
+    assert region_role(facts) == role
+    assert facts.sends_without_request is blocking
 
 
 def test_the_page_lists_every_column_kind_and_form() -> None:

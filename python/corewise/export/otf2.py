@@ -19,15 +19,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from corewise._core import procedure_facts
 from corewise.data.events import KINDS, CommunicatorRow, Events, Thread, optional
 from corewise.export.nesting import BEGIN, END, POINT, Mark, Row, nested
-from corewise.export.procedures import (
-    base_name,
-    collective_operation,
-    is_blocking_send,
-    receives_only,
-    region_role,
-)
+from corewise.export.procedures import collective_operation, receives_only, region_role
 
 Progress = Callable[[float], None]
 
@@ -137,8 +132,7 @@ class _Writer:
         self._windows: dict[int, Any] = {}
         self._ranks: dict[tuple[int, int], _Ranks] = {}
         self._regions: dict[tuple[int, bool], Any] = {}
-        self._base_names = [base_name(name) for name in events.names]
-        self._blocking = [is_blocking_send(name) for name in self._base_names]
+        self._facts = [procedure_facts(name) for name in events.names]
         self._requests: dict[tuple[int, int], _Requests] = defaultdict(_Requests)
         self._origin_ns = events.origin_ns()
         self._parameters: dict[str, Any] = {}
@@ -242,7 +236,7 @@ class _Writer:
         text = self._events.names[name] + (" (nothing found)" if found_nothing else "")
         sort = self._events.sorts[name]
         if sort == "procedure":
-            role, paradigm = getattr(roles, region_role(self._base_names[name])), paradigms.MPI
+            role, paradigm = getattr(roles, region_role(self._facts[name])), paradigms.MPI
         else:
             role, paradigm = (
                 (roles.FUNCTION, paradigms.COMPILER) if sort == "function" else (roles.CODE, paradigms.USER)
@@ -338,7 +332,7 @@ class _Writer:
         if peer is None:
             return
         where = (peer, self._comms[row.comm], row.tag & _NO_RANK, row.bytes)
-        if self._blocking[row.name]:
+        if self._facts[row.name].sends_without_request:
             writer.mpi_send(time, *where)
         else:
             writer.mpi_isend(time, *where, self._requests[world, rank].fresh())
@@ -352,7 +346,7 @@ class _Writer:
         writer.mpi_irecv_request(time, self._requests[world, rank].post(row.start_ns))
 
     def _arrival(self, writer: Any, time: int, row: Row, world: int, rank: int) -> None:
-        if self._blocking[row.name]:  # the receiving half of MPI_Sendrecv
+        if self._facts[row.name].sends_without_request:  # the receiving half of MPI_Sendrecv
             self._receive(writer, time, row, world, rank)
             return
         request = self._requests[world, rank].arrive(row.start_ns)
@@ -364,7 +358,7 @@ class _Writer:
         writer.mpi_request_cancelled(time, self._requests[world, rank].arrive(row.start_ns))
 
     def _collective(self, writer: Any, time: int, row: Row, rank: int, what: int) -> None:
-        operation = collective_operation(self._base_names[row.name])
+        operation = collective_operation(self._facts[row.name])
         if operation is None or row.comm < 0:
             self._unsaid += what == BEGIN
             return
@@ -372,7 +366,7 @@ class _Writer:
             writer.mpi_collective_begin(time)
             return
         root = self._peer(row, rank) if row.peer >= 0 else None
-        received = receives_only(self._base_names[row.name], row.peer == rank)
+        received = receives_only(self._facts[row.name], row.peer == rank)
         writer.mpi_collective_end(
             time,
             getattr(self._otf2.CollectiveOp, operation),

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "profile/collectives.hpp"
+#include "profile/procedures.hpp"
 #include "profile/profile.hpp"
 #include "run_folder.hpp"
 
@@ -27,17 +27,17 @@ std::vector<std::uint64_t> bytes(const World& world, int comm = kNoComm) {
 using Row = std::vector<std::uint64_t>;
 
 TEST(Collectives, NamesInAllTheirForms) {
-  EXPECT_EQ(volume_of("MPI_Bcast"), Volume::from_root);
-  EXPECT_EQ(volume_of("MPI_Ibcast"), Volume::from_root);
-  EXPECT_EQ(volume_of("MPI_Bcast_init"), Volume::from_root);
-  EXPECT_EQ(volume_of("MPI_Bcast_init_c"), Volume::from_root);
-  EXPECT_EQ(volume_of("MPI_Ireduce_scatter_block_c"), Volume::from_each);
-  EXPECT_EQ(volume_of("MPI_Ineighbor_alltoallw"), Volume::parts);
-  EXPECT_EQ(volume_of("Iallreduce"), Volume::reduced);
-  EXPECT_EQ(volume_of("MPI_Ibarrier"), Volume::none);
-  EXPECT_EQ(volume_of("MPI_Iexscan"), Volume::from_previous);
+  EXPECT_EQ(procedure_facts("MPI_Bcast").volume, Volume::from_root);
+  EXPECT_EQ(procedure_facts("MPI_Ibcast").volume, Volume::from_root);
+  EXPECT_EQ(procedure_facts("MPI_Bcast_init").volume, Volume::from_root);
+  EXPECT_EQ(procedure_facts("MPI_Bcast_init_c").volume, Volume::from_root);
+  EXPECT_EQ(procedure_facts("MPI_Ireduce_scatter_block_c").volume, Volume::from_each);
+  EXPECT_EQ(procedure_facts("MPI_Ineighbor_alltoallw").volume, Volume::parts);
+  EXPECT_EQ(procedure_facts("Iallreduce").volume, Volume::reduced);
+  EXPECT_EQ(procedure_facts("MPI_Ibarrier").volume, Volume::none);
+  EXPECT_EQ(procedure_facts("MPI_Iexscan").volume, Volume::from_previous);
   for (const char* other : {"MPI_Send", "MPI_Init", "", "i", "MPI_Iibcast", "procedure 3"})
-    EXPECT_EQ(volume_of(other), Volume::unknown) << other;
+    EXPECT_EQ(procedure_facts(other).volume, Volume::unknown) << other;
 }
 
 TEST(Collectives, RootedOnesConnectTheRootWithEveryone) {

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from corewise.analysis.profile.cells import matrix_cells
 from corewise.analysis.profile.matrix import build_matrix
-from corewise.analysis.profile.tables import STARTUP, ProfileAnalysis, analyse_profile
+from corewise.analysis.profile.tables import ProfileAnalysis, analyse_profile, starts_or_stops
 from corewise.data.profile import Profile
 from corewise.errors import InputError
 
@@ -244,7 +244,7 @@ def _rows(
         ]
         rows.append(DiffRow(key[0], key[1], *columns))
     rows.sort(
-        key=lambda row: (row.procedure in STARTUP, -abs(row.time_ns.difference), row.procedure, row.where)
+        key=lambda row: (starts_or_stops(row.procedure), -abs(row.time_ns.difference), row.procedure, row.where)
     )
     return tuple(rows)
 

@@ -16,18 +16,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corewise._core import PairDifference, Pattern, RankSummary, Section, World
+from corewise._core import PairDifference, Pattern, RankSummary, Section, World, procedure_facts
 from corewise.analysis.pattern import PatternSummary, summarise_pattern
 from corewise.analysis.profile.cells import sum_in_blocks
 from corewise.data.profile import Profile
 from corewise.data.quantities import count_text
 from corewise.data.symbols.addresses import call_site_text, object_state
 
-STARTUP = frozenset(
-    {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Session_init", "MPI_Session_finalize"}
-)
-"""Procedures that start and stop MPI."""
 _NAMED_PAIRS = 4
+
+
+def starts_or_stops(procedure: str) -> bool:
+    """Whether an MPI procedure starts or stops MPI."""
+    return procedure_facts(procedure).sort == "startup"
 
 
 @dataclass(frozen=True)
@@ -390,7 +391,7 @@ def call_rows(world: World) -> tuple[CallRow, ...]:
     """Time per MPI procedure, longest total first, start and stop last."""
     calls, misses, time_ns = world.calls, world.misses, world.time_ns
     polling_ns, longest_ns, size_bytes = world.polling_ns, world.longest_ns, world.bytes
-    counted = [index for index, name in enumerate(world.procedures) if name not in STARTUP]
+    counted = [index for index, name in enumerate(world.procedures) if not starts_or_stops(name)]
     all_time = float(time_ns[:, counted].sum()) or 1.0
     rows = []
     for index, procedure in enumerate(world.procedures):
@@ -406,7 +407,7 @@ def call_rows(world: World) -> tuple[CallRow, ...]:
                 mean_ns=total / timed if timed else 0.0,
                 longest_ns=float(longest_ns[:, index].max()),
                 polling_ns=float(polling_ns[:, index].sum()),
-                share=None if procedure in STARTUP else total / all_time,
+                share=None if starts_or_stops(procedure) else total / all_time,
                 imbalance=_ratio([float(value) for value in time_ns[:, index]]),
                 slowest=_slowest(world, time_ns[:, index]),
                 lost=_lost(time_ns[:, index]),
@@ -451,7 +452,7 @@ def _site_rows(world: World) -> tuple[SiteRow, ...]:
                 bytes=site.bytes,
             )
         )
-    rows.sort(key=lambda row: (row.procedure in STARTUP, -row.time_ns, row.where))
+    rows.sort(key=lambda row: (starts_or_stops(row.procedure), -row.time_ns, row.where))
     return tuple(rows)
 
 
@@ -527,7 +528,7 @@ def _other(world: World) -> OtherTraffic:
 
 def _rank_rows(world: World) -> tuple[RankRow, ...]:
     sent, received = _per_rank_bytes(world)
-    startup = [index for index, name in enumerate(world.procedures) if name in STARTUP]
+    startup = [index for index, name in enumerate(world.procedures) if starts_or_stops(name)]
     startup_ns = world.time_ns[:, startup].sum(axis=1)
     found = {
         rank.rank: _rank_row(rank, float(startup_ns[index]), sent, received)

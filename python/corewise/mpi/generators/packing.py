@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from corewise._core import collective_procedures
 from corewise.mpi.generators import recording as wrappers
 
+_PROGRESSING = frozenset({"MPI_Probe", "MPI_Iprobe", "MPI_Mprobe", "MPI_Improbe", *collective_procedures()})
 _SEND = "send({next}, buf, count, datatype, dest, tag, comm)"
 _POST_SEND = "post_send({next}, buf, count, datatype, dest, tag, comm, request)"
 _INIT_SEND = "init_send({next}, buf, count, datatype, dest, tag, comm, request)"
@@ -121,9 +123,7 @@ def source(declared: list[wrappers.Procedure]) -> str:
 
 def _progresses(procedure: wrappers.Procedure) -> bool:
     """Whether a call may make progress: a probe, a collective."""
-    name = procedure.name.removesuffix("_c")
-    probes = ("MPI_Probe", "MPI_Iprobe", "MPI_Mprobe", "MPI_Improbe")
-    return name in probes or name in wrappers.collectives()
+    return procedure.name.removesuffix("_c") in _PROGRESSING
 
 
 def _wrapper(procedure: wrappers.Procedure) -> str:

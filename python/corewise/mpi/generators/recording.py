@@ -1,8 +1,10 @@
 """Generates the preload's C wrappers, one for every MPI procedure, from the standard's machine-readable API.
 
-Owns the table of recipes: which description (a method of ``Event`` in ``events.hpp``) belongs to
-which procedure. A procedure without a recipe is forwarded and recorded as a plain call; those in ``BY_HAND``
-are written in ``lifetime.cpp``. Only procedures that the library at hand declares with a ``PMPI_``
+What a message, collective or one-sided procedure records stands in the table of ``src/profile/procedures.cpp``,
+which readers of traces use too: a statement with a method of ``Event`` (``events.hpp``). Here a statement
+becomes a wrapper, and files, windows and new communicators, which no reader tells apart, have their recipes.
+A procedure without a recipe is forwarded and recorded as a plain call; those in ``BY_HAND`` are written in
+``lifetime.cpp``. Only procedures that the library at hand declares with a ``PMPI_``
 twin are wrapped, so one generator serves every MPI.
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -16,6 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pympistandard
+
+from corewise._core import recorded_procedures
 
 BY_HAND = frozenset(
     {
@@ -59,111 +63,25 @@ class Recipe:
 
 
 _OWN = "OwnStatus own(status);"
-_OWN_ARGUMENT = (("status", "own.get()"),)
 _TAKEN = "const TakenMessage taken(message);"
-
-
-def _with_status(note: str, before: str = "") -> Recipe:
-    return Recipe(note, f"{before} {_OWN}".strip(), _OWN_ARGUMENT)
-
-
-def _point_to_point() -> dict[str, Recipe]:
-    table: dict[str, Recipe] = {}
-    for mode in ("", "b", "s", "r"):
-        send = f"MPI_{mode.capitalize()}send" if mode else "MPI_Send"
-        table[send] = Recipe("event.send(dest, tag, count, datatype, comm);")
-        table[f"MPI_I{mode}send"] = Recipe("event.post_send(dest, tag, count, datatype, comm, *request);")
-        table[f"{send}_init"] = Recipe("event.init_send(dest, tag, count, datatype, comm, *request);")
-    table["MPI_Recv"] = _with_status("event.receive(own.value(), comm);")
-    table["MPI_Irecv"] = Recipe("event.post_receive(source, tag, count, datatype, comm, *request);")
-    table["MPI_Recv_init"] = Recipe("event.init_receive(source, tag, count, datatype, comm, *request);")
-    table["MPI_Sendrecv"] = _with_status(
-        "event.send(dest, sendtag, sendcount, sendtype, comm); event.receive_half(own.value(), comm);"
-    )
-    table["MPI_Sendrecv_replace"] = _with_status(
-        "event.send(dest, sendtag, count, datatype, comm); event.receive_half(own.value(), comm);"
-    )
-    table["MPI_Isendrecv"] = Recipe(
-        "event.send(dest, sendtag, sendcount, sendtype, comm);"
-        " event.post_receive(source, recvtag, recvcount, recvtype, comm, *request);"
-    )
-    table["MPI_Isendrecv_replace"] = Recipe(
-        "event.send(dest, sendtag, count, datatype, comm);"
-        " event.post_receive(source, recvtag, count, datatype, comm, *request);"
-    )
-    table["MPI_Psend_init"] = Recipe(
-        "event.init_partitioned_send(partitions, dest, tag, count, datatype, comm, *request);"
-    )
-    table["MPI_Precv_init"] = Recipe(
-        "event.init_partitioned_receive(partitions, source, tag, count, datatype, comm, *request);"
-    )
-    table["MPI_Probe"] = _with_status("event.probe(own.value(), comm);")
-    table["MPI_Iprobe"] = _with_status("if (*flag != 0) event.probe(own.value(), comm); else event.miss();")
-    table["MPI_Mprobe"] = _with_status("event.probe_message(own.value(), comm, *message);")
-    table["MPI_Improbe"] = _with_status(
-        "if (*flag != 0) event.probe_message(own.value(), comm, *message); else event.miss();"
-    )
-    table["MPI_Mrecv"] = _with_status("event.receive_message(own.value(), taken);", _TAKEN)
-    table["MPI_Imrecv"] = Recipe("event.post_receive_message(taken, count, datatype, *request);", _TAKEN)
-    table["MPI_Request_get_status"] = Recipe("if (*flag != 0) event.plain(); else event.miss();")
-    return table
-
-
-_COLLECTIVES = {
-    "barrier": "event.collective(comm, MPI_PROC_NULL, 0, {init});",
-    "bcast": "event.rooted(count, datatype, root, comm, {init});",
-    "reduce": "event.reduce(count, datatype, root, comm, {init});",
-    "allreduce": "event.rootless(count, datatype, comm, {init});",
-    "scan": "event.rootless(count, datatype, comm, {init});",
-    "exscan": "event.rootless(count, datatype, comm, {init});",
-    "gather": "event.gather(sendbuf, sendcount, sendtype, root, comm, {init});",
-    "gatherv": "event.gather(sendbuf, sendcount, sendtype, root, comm, {init});",
-    "scatter": "event.scatter(recvbuf, recvcount, recvtype, root, comm, {init});",
-    "scatterv": "event.scatter(recvbuf, recvcount, recvtype, root, comm, {init});",
-    "allgather": "event.allgather(sendbuf, sendcount, sendtype, recvcount, recvtype, comm, {init});",
-    "allgatherv": "event.allgatherv(sendbuf, sendcount, sendtype, recvcounts, recvtype, comm, {init});",
-    "alltoall": "event.alltoall(sendbuf, sendcount, sendtype, recvcount, recvtype, comm, {init});",
-    "alltoallv": "event.alltoallv(sendbuf, sendcounts, sendtype, recvcounts, recvtype, comm, {init});",
-    "alltoallw": "event.alltoallw(sendbuf, sendcounts, sendtypes, recvcounts, recvtypes, comm, {init});",
-    "reduce_scatter": "event.reduce_scatter(recvcounts, datatype, comm, {init});",
-    "reduce_scatter_block": "event.rootless(recvcount, datatype, comm, {init});",
-    "neighbor_allgather": "event.neighbor_same(sendcount, sendtype, comm, {init});",
-    "neighbor_allgatherv": "event.neighbor_same(sendcount, sendtype, comm, {init});",
-    "neighbor_alltoall": "event.neighbor_same(sendcount, sendtype, comm, {init});",
-    "neighbor_alltoallv": "event.neighbor_v(sendcounts, sendtype, comm, {init});",
-    "neighbor_alltoallw": "event.neighbor_w(sendcounts, sendtypes, comm, {init});",
-}
 # End on no rank before all have begun: where clocks may be compared (preload/recording/clocks.hpp).
 _SYNCHRONISING = {
-    "barrier": "const ClockComparison clocks(comm, 1);",
-    "allreduce": "const ClockComparison clocks(comm, count);",
+    "MPI_Barrier": "const ClockComparison clocks(comm, 1);",
+    "MPI_Allreduce": "const ClockComparison clocks(comm, count);",
 }
 
 
-def collectives() -> frozenset[str]:
-    """The collective procedures on communicators, those that do not block included."""
-    names = (name.capitalize() for name in _COLLECTIVES)
-    return frozenset(full for name in names for full in (f"MPI_{name}", f"MPI_I{name.lower()}"))
+def _recipe(name: str, note: str) -> Recipe:
+    """The recipe for a statement of the table: what it names must exist before the call."""
+    before = [_SYNCHRONISING[name]] if name in _SYNCHRONISING else []
+    before += [_TAKEN] if "taken" in note else []
+    before += [_OWN] if "own." in note else []
+    return Recipe(note, " ".join(before), (("status", "own.get()"),) if "own." in note else ())
 
 
-_WINDOWS = ("create", "create_dynamic", "allocate", "allocate_shared")
-
-
-def _one_sided() -> dict[str, Recipe]:
-    table = {f"MPI_Win_{how}": Recipe("event.new_window(*win, comm);") for how in _WINDOWS}
-    put = Recipe("event.put(target_rank, origin_count, origin_datatype, win);")
-    get = Recipe("event.get(target_rank, origin_count, origin_datatype, win);")
-    fetch = Recipe(
-        "event.fetch(target_rank, op, origin_count, origin_datatype, result_count, result_datatype, win);"
-    )
-    for name, recipe in (("put", put), ("get", get), ("accumulate", put), ("get_accumulate", fetch)):
-        table[f"MPI_{name.capitalize()}"] = recipe
-        table[f"MPI_R{name}"] = recipe
-    table["MPI_Fetch_and_op"] = Recipe("event.fetch(target_rank, op, 1, datatype, 1, datatype, win);")
-    table["MPI_Compare_and_swap"] = Recipe(
-        "event.fetch(target_rank, MPI_REPLACE, 1, datatype, 1, datatype, win);"
-    )
-    return table
+def _windows() -> dict[str, Recipe]:
+    ways = ("create", "create_dynamic", "allocate", "allocate_shared")
+    return {f"MPI_Win_{how}": Recipe("event.new_window(*win, comm);") for how in ways}
 
 
 def _files() -> dict[str, Recipe]:
@@ -172,7 +90,8 @@ def _files() -> dict[str, Recipe]:
         role = f"trace::Role::file_{verb}"
         asked = Recipe(f"event.file_access({role}, count, datatype);")
         for how in ("", "_at", "_all", "_at_all", "_shared", "_ordered"):
-            table[f"MPI_File_{verb}{how}"] = _with_status(f"event.file_access({role}, own.value());")
+            name = f"MPI_File_{verb}{how}"
+            table[name] = _recipe(name, f"event.file_access({role}, own.value());")
             if how != "_ordered":
                 table[f"MPI_File_i{verb}{how}"] = asked
             if how in ("_all", "_at_all", "_ordered"):
@@ -210,12 +129,7 @@ def recipes() -> dict[str, Recipe]:
     -------
     dict of procedure name -> Recipe
     """
-    table = _point_to_point() | _one_sided() | _files()
-    for name, note in _COLLECTIVES.items():
-        before = _SYNCHRONISING.get(name, "")
-        table[f"MPI_{name.capitalize()}"] = Recipe(note.format(init="nullptr"), before)
-        table[f"MPI_I{name}"] = Recipe(note.format(init="nullptr"))
-        table[f"MPI_{name.capitalize()}_init"] = Recipe(note.format(init="request"))
+    table = {name: _recipe(name, note) for name, note in recorded_procedures()} | _windows() | _files()
     for name, (fresh, parent) in _NEW_COMMUNICATORS.items():
         table[name] = Recipe(f"event.new_communicator(*{fresh}, {parent});")
     large = {f"{name}_c": recipe for name, recipe in table.items()}
