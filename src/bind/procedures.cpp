@@ -46,18 +46,20 @@ void bind_procedures(nb::module_& module) {
       .def_prop_ro("meeting", &meeting_text,
                    "how a collective makes ranks wait: 'none', 'barrier', 'all_to_all', 'to_root', 'from_root' or "
                    "'prefix'")
-      .def_prop_ro("volume", &volume_text,
-                   "where a collective's bytes go: 'unknown', 'none', 'from_root', 'to_root', 'to_each', 'from_each', "
-                   "'reduced', 'from_previous' or 'parts'")
+      .def_prop_ro(
+          "volume", &volume_text,
+          "where a collective's bytes go: 'unknown', 'none', 'from_root', 'to_root', 'to_each', 'from_each', "
+          "'reduced', 'from_previous' or 'parts'")
       .def_prop_ro(
           "sends_without_request",
           [](const ProcedureFacts& facts) { return facts.transfer > Transfer::posted_send; },
           "a send that is complete when the call returns");
   module.def("procedure_facts", &profile::procedure_facts, "procedure"_a,
              "Facts of an MPI procedure by its name, in any spelling.");
-  module.def("recorded_procedures", &profile::recorded_procedures,
-             "MPI name and statement that describes a successful call to the recorder's `event`, for every procedure "
-             "of the table; large-count forms are not listed.");
+  module.def(
+      "recorded_procedures", &profile::recorded_procedures,
+      "MPI name and statement that describes a successful call to the recorder's `event`, for every procedure "
+      "of the table; large-count forms are not listed.");
   module.def("collective_procedures", &profile::collective_procedures,
              "MPI names of the collectives, blocking and non-blocking.");
 }

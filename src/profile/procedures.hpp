@@ -2,8 +2,8 @@
 // recorder describes a call (the generator of wrappers reads that through bind), where the bytes of its record go,
 // how it makes ranks wait for each other, and what sort of procedure it is (exports). docs/formats/trace.md tells
 // in prose what `bytes` means in a collective's record.
-// Contract: a procedure is found by its name in every spelling: with or without MPI_, in any case, large-count (_c),
-// non-blocking, persistent (_init), Fortran's suffixes. A name that no row fits is of sort `other`.
+// Contract: a procedure is found by its name in every spelling: with or without MPI_, in any case, large-count
+// (_c), non-blocking, persistent (_init), Fortran's suffixes. A name that no row fits is of sort `other`.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

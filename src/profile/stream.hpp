@@ -1,10 +1,9 @@
 // One pass over the records of several ranks, for any number of listeners at once.
 //
-// Contract: records come in the order of their ends on the ranks' common time line, which within a thread slot is the
-// order in which they were recorded; of records that end at one time the first slot's comes first. A listener
-// that looks at one rank or one slot only gets the same records in the same order whoever else is streamed. Memory is
-// a decoded chunk per slot.
-// SPDX-License-Identifier: BSD-3-Clause
+// Contract: records come in the order of their ends on the ranks' common time line, which within a thread slot is
+// the order in which they were recorded; of records that end at one time the first slot's comes first. A listener
+// that looks at one rank or one slot only gets the same records in the same order whoever else is streamed. Memory
+// is a decoded chunk per slot. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

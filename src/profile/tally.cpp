@@ -523,7 +523,7 @@ class Tally {
 
   const trace::Reader& reader_;
   RankTally out_;
-  std::vector<ProcedureFacts> facts_;  ///< by procedure number
+  std::vector<ProcedureFacts> facts_;               ///< by procedure number
   std::unordered_map<std::uint32_t, Ticks> sites_;  ///< by procedure << 16 | site
   std::vector<Thread> threads_;
   Thread* thread_ = nullptr;

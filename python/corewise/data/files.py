@@ -53,7 +53,7 @@ def _bounded(path: Path, descriptor: int, most_bytes: int) -> bytes:
     """All of a file, whatever its size is said to be: that of /proc says 0, and another may still grow."""
     parts, left = [], most_bytes + 1
     try:
-        while left > 0 and (part := os.read(descriptor, min(left, 1 << 24))):
+        while left > 0 and (part := os.read(descriptor, min(left, 1 << 20))):
             parts.append(part)
             left -= len(part)
     except OSError as error:

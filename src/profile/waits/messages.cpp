@@ -47,8 +47,8 @@ void MessageWaits::receive(const StreamedRecord& streamed, WaitRank& rank) {
   const Record& record = streamed.record;
   Channel channel;
   if (!channel_of(record, rank, false, channel)) return;
-  ReceivedMessage message{
-      streamed.start_ns, streamed.start_ns, streamed.end_ns, record.bytes, rank.origin(record), 0};
+  ReceivedMessage message{streamed.start_ns, streamed.start_ns,   streamed.end_ns,
+                          record.bytes,      rank.origin(record), 0};
   waited_in_probe(channel, message);
   matcher_.arrival(channel, record.start_ticks, message);
 }
@@ -102,9 +102,12 @@ void MessageWaits::arrival(const StreamedRecord& streamed, WaitRank& rank, Compl
   const double doubt_ns = (streamed.end_ns - streamed.start_ns) * 3e-8 + 2;
   const bool waited = call.record.start_ticks != 0 && std::abs(call.end_ns - streamed.end_ns) <= doubt_ns &&
                       call.record.role != Role::post_receive;
-  ReceivedMessage message{streamed.start_ns, streamed.end_ns,
-                          streamed.end_ns,   record.bytes,
-                          rank.origin(waited ? call.record : record), 0};
+  ReceivedMessage message{streamed.start_ns,
+                          streamed.end_ns,
+                          streamed.end_ns,
+                          record.bytes,
+                          rank.origin(waited ? call.record : record),
+                          0};
   if (waited && causes_ == nullptr) {  // causes need no wait: nothing would end the group
     message.wait_start_ns = call.start_ns;
     message.group = group_of(call, rank.rank());

@@ -11,7 +11,8 @@ namespace {
 
 bool has_overwritten(const trace::Reader& reader) {
   const auto slots = reader.slots();
-  return std::any_of(slots.begin(), slots.end(), [](const trace::Slot& slot) { return slot.overwritten_bytes > 0; });
+  return std::any_of(slots.begin(), slots.end(),
+                     [](const trace::Slot& slot) { return slot.overwritten_bytes > 0; });
 }
 
 bool has_lost(const trace::Reader& reader) {

@@ -39,7 +39,9 @@ struct WaitRank {
   WaitRank(const trace::Reader& opened, const RankClock& aligned);
 
   [[nodiscard]] int rank() const { return reader.header().rank; }
-  [[nodiscard]] const ProcedureFacts& facts_of(const trace::Record& record) const { return facts[record.procedure]; }
+  [[nodiscard]] const ProcedureFacts& facts_of(const trace::Record& record) const {
+    return facts[record.procedure];
+  }
   /// The number of where a record's call waited.
   std::uint64_t origin(const trace::Record& record);
   void begin_phase(std::uint32_t next, double at_ns);
@@ -60,8 +62,8 @@ struct WaitRank {
 
 struct WaitCommunicator {
   std::string name;
-  int members = 0;      ///< whose records are here and can be believed
-  bool usable = false;  ///< its collectives can be matched
+  int members = 0;                  ///< whose records are here and can be believed
+  bool usable = false;              ///< its collectives can be matched
   std::vector<std::int32_t> order;  ///< world rank by rank in the communicator; empty: the same
 };
 

@@ -1,6 +1,5 @@
-// From records to waits, in four steps: preparation.hpp, messages.hpp, collectives.hpp, results.hpp. Here every record
-// goes to the step that it concerns. See waits.hpp.
-// SPDX-License-Identifier: BSD-3-Clause
+// From records to waits, in four steps: preparation.hpp, messages.hpp, collectives.hpp, results.hpp. Here every
+// record goes to the step that it concerns. See waits.hpp. SPDX-License-Identifier: BSD-3-Clause
 #include "profile/waits/waits.hpp"
 
 #include <algorithm>

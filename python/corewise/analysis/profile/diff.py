@@ -244,7 +244,12 @@ def _rows(
         ]
         rows.append(DiffRow(key[0], key[1], *columns))
     rows.sort(
-        key=lambda row: (starts_or_stops(row.procedure), -abs(row.time_ns.difference), row.procedure, row.where)
+        key=lambda row: (
+            starts_or_stops(row.procedure),
+            -abs(row.time_ns.difference),
+            row.procedure,
+            row.where,
+        )
     )
     return tuple(rows)
 

@@ -1,11 +1,11 @@
 """Generates the preload's C wrappers, one for every MPI procedure, from the standard's machine-readable API.
 
-What a message, collective or one-sided procedure records stands in the table of ``src/profile/procedures.cpp``,
-which readers of traces use too: a statement with a method of ``Event`` (``events.hpp``). Here a statement
-becomes a wrapper, and files, windows and new communicators, which no reader tells apart, have their recipes.
-A procedure without a recipe is forwarded and recorded as a plain call; those in ``BY_HAND`` are written in
-``lifetime.cpp``. Only procedures that the library at hand declares with a ``PMPI_``
-twin are wrapped, so one generator serves every MPI.
+What a message, collective or one-sided procedure records stands in the table of
+``src/profile/procedures.cpp``, which readers of traces use too: a statement with a method of ``Event``
+(``events.hpp``). Here a statement becomes a wrapper. Files, windows and new communicators, which no reader
+tells apart, have their recipes here. A procedure without a recipe is forwarded and recorded as a plain call;
+those in ``BY_HAND`` are written in ``lifetime.cpp``. Only procedures that the library at hand declares with
+a ``PMPI_`` twin are wrapped, so one generator serves every MPI.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
