@@ -172,8 +172,26 @@ def test_a_map_names_only_what_exists(page: Path) -> None:
     there = "".join(f"/{path}\n" for root in check_folders.ROOTS for path in (ROOT / root).rglob("*"))
     named = re.findall(r"`((?!build/)[a-z0-9_][a-z0-9_./-]*/[a-z0-9_./-]*)`", text)
     assert [name for name in named if not re.search(rf"/{name.strip('/')}(?=[/.\n])", there)] == []
-    linked = re.findall(r"\]\(([^)#:]+)\)", text)
-    assert [link for link in linked if not (page.parent / link).exists()] == []
+
+
+def test_links_of_the_documents_lead_somewhere() -> None:
+    pages = [*maps(), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").rglob("*.md")]
+    dead = [
+        f"{page.relative_to(ROOT)}: {link}"
+        for page in pages
+        for link in re.findall(r"[^\[]\]\(([\w./-]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / link).exists()
+    ]
+    assert dead == []
+
+
+def test_every_page_of_the_documents_is_in_their_list() -> None:
+    listed = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob("*/*.md")}
+    by_folder = ("decisions/", "formats/")
+    assert [
+        page for page in sorted(pages) if not page.startswith(by_folder) and f"({page})" not in listed
+    ] == []
 
 
 # --- floors of the Python package -------------------------------------------------------------------------
