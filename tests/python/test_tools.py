@@ -179,7 +179,7 @@ def test_links_of_the_documents_lead_somewhere() -> None:
     dead = [
         f"{page.relative_to(ROOT)}: {link}"
         for page in pages
-        for link in re.findall(r"[^\[]\]\(([\w./-]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        for link in re.findall(r"\]\(([\w-]*[./][\w./-]*)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
         if not (page.parent / link).exists()
     ]
     assert dead == []
