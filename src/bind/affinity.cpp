@@ -82,10 +82,9 @@ MatrixOut<std::int32_t> default_affinities(std::int64_t count, std::uint64_t see
 
 ArrayOut<double> time_gets(const Pairs& flows, std::uint32_t size_bytes, int repetitions, std::int64_t seed,
                            bool exact_clock) {
-  return to_array(unwrap([&] {
-    const nb::gil_scoped_release release;
+  return to_array(without_gil([&] {
     return lab::time_gets(machine_of(seed), to_flows(flows), size_bytes, timing_of(repetitions, exact_clock));
-  }()));
+  }));
 }
 
 double time_collective(const std::string& name, const std::vector<int>& spe_of_rank, int repetitions,
@@ -99,28 +98,23 @@ double time_collective(const std::string& name, const std::vector<int>& spe_of_r
     raise(bad_field("", "collective", "'" + name + "'", allowed));
   }
   const lab::Affinity affinity = to_affinity(spe_of_rank);
-  return unwrap([&] {
-           const nb::gil_scoped_release release;
+  return without_gil([&] {
            return lab::run_collective(machine_of(seed), *operation, affinity, timing_of(repetitions, false));
-         }())
+         })
       .time_us;
 }
 
 double time_barrier(const std::vector<int>& spe_of_rank, int repetitions, std::int64_t seed) {
   const lab::Affinity affinity = to_affinity(spe_of_rank);
-  return unwrap([&] {
-    const nb::gil_scoped_release release;
-    return lab::time_barrier(machine_of(seed), affinity, timing_of(repetitions, false));
-  }());
+  return without_gil([&] { return lab::time_barrier(machine_of(seed), affinity, timing_of(repetitions, false)); });
 }
 
 MatrixOut<double> permutation_minima(std::uint64_t seed, std::uint64_t first, std::uint64_t count,
                                      std::uint32_t size_bytes, int repetitions) {
-  auto minima = unwrap([&] {
-    const nb::gil_scoped_release release;
+  auto minima = without_gil([&] {
     return lab::permutation_minima(machine_of(static_cast<std::int64_t>(seed)), seed, first, count, size_bytes,
                                    timing_of(repetitions, true));
-  }());
+  });
   return to_matrix(std::move(minima), count, lab::affinities().size() + 1);
 }
 

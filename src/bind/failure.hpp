@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <nanobind/nanobind.h>
+
 #include <utility>
 
 #include "base/status.hpp"
@@ -20,6 +22,15 @@ template <class T>
 T unwrap(Result<T> result) {
   if (!result.ok()) raise(result.status());
   return std::move(result).value();
+}
+
+/// What `run`, a function that returns a Result, gives while other threads of Python run.
+template <class Run>
+auto without_gil(Run run) {
+  return unwrap([&] {
+    const nanobind::gil_scoped_release release;
+    return run();
+  }());
 }
 
 }  // namespace corewise::bind

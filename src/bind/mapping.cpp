@@ -51,10 +51,7 @@ void make_experiment(RingExperiment* self, const machine::Machine& machine) {
 /// By value, as all runs here: while the GIL is released, another thread may change the caller's experiment.
 RingTiming time_one(RingExperiment experiment, std::vector<int> task_of_thread) {
   experiment.task_of_thread = std::move(task_of_thread);
-  return unwrap([&] {
-    const nb::gil_scoped_release release;
-    return lab::time_ring(experiment);
-  }());
+  return without_gil([&] { return lab::time_ring(experiment); });
 }
 
 Result<RingTimings> run_mappings(RingExperiment experiment, const std::vector<std::int64_t>& indices) {
@@ -74,10 +71,7 @@ Result<RingTimings> run_mappings(RingExperiment experiment, const std::vector<st
 
 RingTimings time_mappings(RingExperiment experiment, const ArrayIn<std::int64_t>& indices) {
   const std::vector<std::int64_t> wanted(indices.data(), indices.data() + indices.shape(0));
-  return unwrap([&] {
-    const nb::gil_scoped_release release;
-    return run_mappings(std::move(experiment), wanted);
-  }());
+  return without_gil([&] { return run_mappings(std::move(experiment), wanted); });
 }
 
 std::int64_t mapping_count(int tasks) {

@@ -16,6 +16,7 @@
 #include "cell/spe/spu.hpp"
 #include "cell/system.hpp"
 #include "coll/barrier/pairwise_exchange.hpp"
+#include "lab/spes.hpp"
 
 namespace corewise::lab {
 namespace {
@@ -323,13 +324,6 @@ class RankProgram {
 };
 
 // ---- before and after ----
-
-/// The physical SPE at a unit's stop; Parameters::from has seen that it is one.
-int spe_of(const machine::Unit& unit) {
-  const int stop = unit.stop % cell::kStops;
-  const auto found = std::ranges::find(cell::kSpeStop, stop);
-  return unit.stop / cell::kStops * cell::kSpesPerChip + static_cast<int>(found - cell::kSpeStop.begin());
-}
 
 /// Packets wait at the units for the bus, not on its stretches.
 constexpr std::int64_t kNoQueue = -1;

@@ -26,7 +26,6 @@ ALLOWED = frozenset(
     (
         "python/corewise/cli/place/show.py:_table",
         "python/corewise/cli/run.py:_run",
-        "python/corewise/cli/sim/command.py:sim",
         "python/corewise/papers/collectives/algorithm_rows.py:_broadcast_trees",
         "python/corewise/papers/collectives/algorithm_rows.py:reduce_rows",
         "python/corewise/papers/collectives/machine_rows.py:barrier_rows",

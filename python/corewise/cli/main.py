@@ -35,6 +35,7 @@ from corewise.cli.explain import command as explain
 from corewise.cli.papers import group as paper
 from corewise.cli.place import certify
 from corewise.cli.place import command as place
+from corewise.cli.sim import collective
 from corewise.cli.sim import command as sim
 
 COMMANDS = (
@@ -49,6 +50,7 @@ COMMANDS = (
     certify,
     explore,
     sim,
+    collective,
     paper,
     bench,
     explain,

@@ -15,6 +15,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -57,8 +58,6 @@ _BETWEEN = " | "
 """Between those that lost."""
 _NAME = re.compile(r"[A-Za-z0-9_]+")
 _MOST_DIGITS = 15
-_SHOWN = 80
-"""Characters of a wrong text that an error repeats."""
 
 
 @dataclass(frozen=True)
@@ -210,21 +209,28 @@ def bundled_tunings() -> list[Path]:
     return sorted(tuning_directory().glob("collectives-*.csv"))
 
 
+@cache
+def bundled() -> Mapping[str, Tuning]:
+    """The bundled tunings by the machines that they hold for; read once."""
+    return MappingProxyType(
+        {
+            name: tuning
+            for tuning in map(load_tuning, bundled_tunings())
+            for name in (tuning.machine, *tuning.also)
+        }
+    )
+
+
 def tuning_for(machine: str) -> Tuning:
     """The bundled tuning of a machine, or that of a file; an `InputError` lists what there is."""
     path = Path(machine)
     if path.suffix or "/" in machine:
         return load_tuning(path)
-    found = {
-        name: tuning
-        for tuning in map(load_tuning, bundled_tunings())
-        for name in (tuning.machine, *tuning.also)
-    }
-    if machine not in found:
+    if machine not in bundled():
         raise InputError(
-            f"machine '{machine}' has no tuning, allowed: {', '.join(sorted(found))}, or a tuning file"
+            f"machine '{machine}' has no tuning, allowed: {', '.join(sorted(bundled()))}, or a tuning file"
         )
-    return found[machine]
+    return bundled()[machine]
 
 
 # ---- reading ---------------------------------------------------------------------------------------------
@@ -260,10 +266,8 @@ class _Place:
     line: int
 
     def wrong(self, field: str, found: str, allowed: str) -> InputError:
-        text = found if len(found) <= _SHOWN else f"{found[:_SHOWN]}..."
-        return bad_field(
-            self.source, f"line {self.line}, {field}", f"'{text}'" if text else "nothing", allowed
-        )
+        shown = f"'{found}'" if found else "nothing"
+        return bad_field(self.source, f"line {self.line}, {field}", shown, allowed)
 
     def one_of(self, field: str, found: str, allowed: Sequence[str]) -> str:
         if found not in allowed:

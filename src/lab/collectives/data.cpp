@@ -18,35 +18,6 @@ using coll::Collective;
 constexpr std::uint64_t kLine = 128;
 constexpr std::byte kGuard{0xA5};
 constexpr std::byte kNothingYet{0x5A};
-constexpr std::uint32_t kMostStride = 1U << 20;
-
-struct CollectiveName {
-  Collective collective;
-  std::string_view name;
-};
-constexpr std::array kNames = {
-    CollectiveName{Collective::barrier, "barrier"},
-    CollectiveName{Collective::broadcast, "broadcast"},
-    CollectiveName{Collective::reduce, "reduce"},
-    CollectiveName{Collective::allreduce, "allreduce"},
-    CollectiveName{Collective::gather, "gather"},
-    CollectiveName{Collective::gatherv, "gatherv"},
-    CollectiveName{Collective::scatter, "scatter"},
-    CollectiveName{Collective::scatterv, "scatterv"},
-    CollectiveName{Collective::allgather, "allgather"},
-    CollectiveName{Collective::allgatherv, "allgatherv"},
-    CollectiveName{Collective::alltoall, "alltoall"},
-    CollectiveName{Collective::alltoallv, "alltoallv"},
-    CollectiveName{Collective::scan, "scan"},
-    CollectiveName{Collective::exscan, "exscan"},
-    CollectiveName{Collective::reduce_scatter, "reduce_scatter"},
-    CollectiveName{Collective::reduce_scatter_block, "reduce_scatter_block"},
-};
-constexpr auto kAll = [] {
-  std::array<Collective, kNames.size()> all{};
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = kNames[i].collective;
-  return all;
-}();
 
 bool any_of(Collective collective, std::initializer_list<Collective> list) {
   return std::ranges::find(list, collective) != list.end();
@@ -229,112 +200,56 @@ std::string joined(const Names& names) {
 
 }  // namespace
 
-std::string_view name_of(Collective collective) {
-  return kNames[static_cast<std::size_t>(collective)].name;
-}
-std::span<const Collective> all_collectives() {
-  return kAll;
-}
-Result<Collective> collective_named(std::string_view text) {
-  std::string allowed;
-  for (const CollectiveName& each : kNames) {
-    if (each.name == text) return each.collective;
-    allowed.append(allowed.empty() ? "" : ", ").append(each.name);
-  }
-  return bad_field("", "collective", quoted(text), allowed);
-}
-bool has_root(Collective collective) {
-  return any_of(collective, {Collective::broadcast, Collective::reduce, Collective::gather, Collective::gatherv,
-                             Collective::scatter, Collective::scatterv});
-}
-bool combines(Collective collective) {
-  return any_of(collective, {Collective::reduce, Collective::allreduce, Collective::scan, Collective::exscan,
-                             Collective::reduce_scatter, Collective::reduce_scatter_block});
-}
-bool has_uneven_blocks(Collective collective) {
-  return any_of(collective, {Collective::gatherv, Collective::scatterv, Collective::allgatherv,
-                             Collective::alltoallv, Collective::reduce_scatter});
-}
-bool may_be_in_place(Collective collective) {
-  return !any_of(collective, {Collective::barrier, Collective::broadcast, Collective::alltoall,
-                              Collective::alltoallv, Collective::reduce_scatter, Collective::reduce_scatter_block});
-}
-
-Result<CollectiveData> CollectiveData::make(const CollectiveTask& task) {
-  CollectiveData data(task);
-  if (Status status = data.check_task(); !status.ok()) return status;
+Result<CollectiveData> CollectiveData::make(const CollectiveRequest& request, int sets, bool workspace) {
+  CollectiveData data(request, sets, workspace);
   if (Status status = data.choose_operator(); !status.ok()) return status;
   data.lay_out_blocks();
   data.lay_out_buffers();
   std::uint64_t total = 0;
-  for (int rank = 0; rank < task.ranks; ++rank) total += data.area_bytes(rank);
+  for (int rank = 0; rank < request.ranks; ++rank) total += data.area_bytes(rank);
   if (total > kMostTotalBytes) {
-    return bad_field("", "bytes", std::to_string(task.bytes),
+    return bad_field("", "bytes", std::to_string(request.bytes),
                      "so many that all buffers together take at most " + std::to_string(kMostTotalBytes) +
                          " bytes, not " + std::to_string(total));
   }
-  data.reduced_.resize(static_cast<std::size_t>(task.sets));
+  data.reduced_.resize(static_cast<std::size_t>(sets));
   return data;
 }
 
-Status CollectiveData::check_task() {
-  const std::string name(name_of(task_.collective));
-  if (task_.ranks < 1) return bad_field("", "ranks", std::to_string(task_.ranks), "1 or more");
-  if (task_.bytes > kMostBytes) {
-    return bad_field("", "bytes", std::to_string(task_.bytes), "0 to " + std::to_string(kMostBytes));
-  }
-  if (task_.root < 0 || task_.root >= task_.ranks) {
-    return bad_field("", "root", std::to_string(task_.root), "0 to " + std::to_string(task_.ranks - 1));
-  }
-  if (task_.sets < 1) return bad_field("", "sets", std::to_string(task_.sets), "1 or more");
-  if (task_.in_place && !may_be_in_place(task_.collective)) {
-    return bad_field("", "in_place", "true", "false for " + name);
-  }
-  const coll::Stride& stride = task_.stride;
-  if (stride.block_bytes == 0 && stride.stride_bytes == 0) return {};
-  if (task_.collective != Collective::broadcast) {
-    return bad_field("", "block", std::to_string(stride.block_bytes), "0 (no stride) for " + name);
-  }
-  if (stride.block_bytes == 0 || stride.block_bytes > stride.stride_bytes || stride.stride_bytes > kMostStride) {
-    return bad_field("", "stride", std::to_string(stride.stride_bytes),
-                     "from the block's bytes, 1 or more, to " + std::to_string(kMostStride));
-  }
-  return {};
-}
-
 Status CollectiveData::choose_operator() {
-  if (!combines(task_.collective)) return {};
+  if (!combines(request_.collective)) return {};
   coll::Operation& call = op_->call;
-  if (task_.operation == "user_compose") {
+  if (request_.operation == "user_compose") {
     call.user = &compose;
     call.element_bytes = 8;
     call.commutative = false;
     call.cycles_per_quadword = 12;
     op_->kind = kAffine;
-  } else if (task_.operation == "user_sum") {
+  } else if (request_.operation == "user_sum") {
     call.user = &add;
     call.element_bytes = 4;
     op_->kind = kAnyBytes;
   } else {
-    const auto operation = kernels::operator_named(task_.operation);
+    const auto operation = kernels::operator_named(request_.operation_name());
     if (!operation || *operation == kernels::Operator::replace || *operation == kernels::Operator::no_operation) {
-      return bad_field("", "operation", quoted(task_.operation),
+      return bad_field("", "operation", quoted(request_.operation_name()),
                        joined(kernels::operators().first(12)) + ", user_sum, user_compose");
     }
-    const auto element = kernels::element_named(task_.element);
+    const auto element = kernels::element_named(request_.element_name());
     if (!element) {
-      return bad_field("", "element", quoted(task_.element), joined(kernels::elements()));
+      return bad_field("", "element", quoted(request_.element_name()), joined(kernels::elements()));
     }
     call.combine = kernels::combine_for(*operation, *element);
     call.combine_row = kernels::combine_row_for(*operation, *element);
     if (call.combine == nullptr) {
-      return bad_field("", "element", quoted(task_.element), "what MPI allows for the operator " + task_.operation);
+      return bad_field("", "element", quoted(request_.element_name()),
+                       "what MPI allows for the operator " + std::string(request_.operation_name()));
     }
     call.element_bytes = static_cast<std::uint32_t>(kernels::element_bytes(*element));
     op_->kind = values_for(*operation, *element);
   }
-  if (task_.bytes % call.element_bytes != 0) {
-    return bad_field("", "bytes", std::to_string(task_.bytes),
+  if (request_.bytes % call.element_bytes != 0) {
+    return bad_field("", "bytes", std::to_string(request_.bytes),
                      "multiples of the element's " + std::to_string(call.element_bytes) + " bytes");
   }
   return {};
@@ -345,27 +260,28 @@ Status CollectiveData::choose_operator() {
 /// Of the block that goes from one rank to another; in scatters and gathers the root counts as rank 0, in
 /// reduce_scatter `from` is of no meaning.
 std::uint64_t CollectiveData::block_bytes(int from, int to) const {
-  if (!task_.uneven || !has_uneven_blocks(task_.collective)) return task_.bytes;
+  if (!request_.uneven || !has_uneven_blocks(request_.collective)) return request_.bytes;
   constexpr std::array<std::uint64_t, 6> kQuarters = {4, 2, 8, 0, 5, 3};  // of `bytes`
   const std::uint64_t drawn =
-      hash_of(task_.seed, 1, static_cast<std::uint64_t>(from), static_cast<std::uint64_t>(to));
-  const std::uint64_t bytes = task_.bytes * kQuarters[drawn % kQuarters.size()] / 4;
-  const std::uint64_t whole = combines(task_.collective) ? op_->call.element_bytes : 1;
+      hash_of(request_.seed, 1, static_cast<std::uint64_t>(from), static_cast<std::uint64_t>(to));
+  const std::uint64_t bytes = request_.bytes * kQuarters[drawn % kQuarters.size()] / 4;
+  const std::uint64_t whole = combines(request_.collective) ? op_->call.element_bytes : 1;
   return bytes / whole * whole;
 }
 
 CollectiveData::BlockList CollectiveData::block_list(int rank, bool sends) const {
   BlockList list;
-  const bool gaps = task_.uneven && has_uneven_blocks(task_.collective) && !combines(task_.collective);
-  for (int other = 0; other < task_.ranks; ++other) {
+  const bool gaps = request_.uneven && has_uneven_blocks(request_.collective) && !combines(request_.collective);
+  for (int other = 0; other < request_.ranks; ++other) {
     std::uint64_t bytes = 0;
-    if (exchanges(task_.collective)) {
+    if (exchanges(request_.collective)) {
       bytes = sends ? block_bytes(rank, other) : block_bytes(other, rank);
     } else {
       bytes = block_bytes(0, other);
     }
     if (gaps)
-      list.end += hash_of(task_.seed, 2, static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(other)) % 25;
+      list.end +=
+          hash_of(request_.seed, 2, static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(other)) % 25;
     list.offsets.push_back(list.end);
     list.sizes.push_back(bytes);
     list.end += bytes;
@@ -374,8 +290,8 @@ CollectiveData::BlockList CollectiveData::block_list(int rank, bool sends) const
 }
 
 void CollectiveData::lay_out_blocks() {
-  largest_ = task_.bytes;
-  for (int rank = 0; rank < task_.ranks; ++rank) {
+  largest_ = request_.bytes;
+  for (int rank = 0; rank < request_.ranks; ++rank) {
     sends_.push_back(block_list(rank, true));
     receives_.push_back(block_list(rank, false));
     for (const std::uint64_t bytes : sends_.back().sizes) largest_ = std::max(largest_, bytes);
@@ -383,14 +299,14 @@ void CollectiveData::lay_out_blocks() {
 }
 
 std::uint64_t CollectiveData::strided_extent() const {
-  const coll::Stride& stride = task_.stride;
-  if (stride.block_bytes == 0 || task_.bytes == 0) return task_.bytes;
-  const std::uint64_t whole = (task_.bytes - 1) / stride.block_bytes;
-  return whole * stride.stride_bytes + (task_.bytes - whole * stride.block_bytes);
+  const coll::Stride stride = request_.stride();
+  if (stride.block_bytes == 0 || request_.bytes == 0) return request_.bytes;
+  const std::uint64_t whole = (request_.bytes - 1) / stride.block_bytes;
+  return whole * stride.stride_bytes + (request_.bytes - whole * stride.block_bytes);
 }
 
 std::uint64_t CollectiveData::send_extent(int rank) const {
-  const Collective collective = task_.collective;
+  const Collective collective = request_.collective;
   if (collective == Collective::barrier) return 0;
   if (collective == Collective::broadcast) return strided_extent();
   if (scatters(collective) || exchanges(collective) || reduces_blocks(collective)) {
@@ -400,7 +316,7 @@ std::uint64_t CollectiveData::send_extent(int rank) const {
 }
 
 std::uint64_t CollectiveData::receive_extent(int rank) const {
-  const Collective collective = task_.collective;
+  const Collective collective = request_.collective;
   if (collective == Collective::barrier) return 0;
   if (collective == Collective::broadcast) return strided_extent();
   if (gathers(collective) || exchanges(collective)) return receives_[static_cast<std::size_t>(rank)].end;
@@ -409,27 +325,27 @@ std::uint64_t CollectiveData::receive_extent(int rank) const {
 
 void CollectiveData::lay_out_buffers() {
   const auto up = [](std::uint64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; };
-  for (int rank = 0; rank < task_.ranks; ++rank) {
+  for (int rank = 0; rank < request_.ranks; ++rank) {
     Buffers each;
     each.send_bytes = send_extent(rank);
     each.receive_bytes = receive_extent(rank);
     const auto odd = static_cast<std::uint64_t>(rank);
-    each.send_at = kLine + (task_.unaligned ? (odd * 5 + 3) % 32 : 0);
+    each.send_at = kLine + (request_.unaligned ? (odd * 5 + 3) % 32 : 0);
     each.receive_at = each.send_at;
     std::uint64_t end = up(each.send_at + each.send_bytes) + kLine;
-    if (!task_.in_place) {
-      each.receive_at = end + (task_.unaligned ? (odd * 11 + 7) % 32 : 0);
+    if (!request_.in_place) {
+      each.receive_at = end + (request_.unaligned ? (odd * 11 + 7) % 32 : 0);
       end = up(each.receive_at + each.receive_bytes) + kLine;
-    } else if (gathers(task_.collective)) {
+    } else if (gathers(request_.collective)) {
       each.send_at =
           each.receive_at + receives_[static_cast<std::size_t>(rank)].offsets[static_cast<std::size_t>(rank)];
       end = up(each.receive_at + each.receive_bytes) + kLine;
-    } else if (scatters(task_.collective)) {
+    } else if (scatters(request_.collective)) {
       each.receive_at =
           each.send_at + sends_[static_cast<std::size_t>(rank)].offsets[static_cast<std::size_t>(rank)];
     }
     each.set_bytes = end;
-    each.workspace_bytes = task_.workspace ? up(task_.bytes) : 0;
+    each.workspace_bytes = workspace_ ? up(request_.bytes) : 0;
     buffers_.push_back(each);
   }
 }
@@ -438,7 +354,7 @@ std::uint64_t CollectiveData::area_bytes(int rank) const {
   return workspace_at(rank) + buffers_[static_cast<std::size_t>(rank)].workspace_bytes + kLine;
 }
 std::uint64_t CollectiveData::workspace_at(int rank) const {
-  return buffers_[static_cast<std::size_t>(rank)].set_bytes * static_cast<std::uint64_t>(task_.sets);
+  return buffers_[static_cast<std::size_t>(rank)].set_bytes * static_cast<std::uint64_t>(sets_);
 }
 std::uint64_t CollectiveData::send_at(int rank, int set) const {
   const Buffers& each = buffers_[static_cast<std::size_t>(rank)];
@@ -450,22 +366,23 @@ std::uint64_t CollectiveData::receive_at(int rank, int set) const {
 }
 
 std::uint64_t CollectiveData::bytes(int rank) const {
-  if (has_uneven_blocks(task_.collective) && !exchanges(task_.collective)) return block_bytes(0, rank);
-  return task_.bytes;
+  if (has_uneven_blocks(request_.collective) && !exchanges(request_.collective)) return block_bytes(0, rank);
+  return request_.bytes;
 }
 coll::Blocks CollectiveData::send_blocks(int rank) const {
-  const bool significant = exchanges(task_.collective) || (scatters(task_.collective) && rank == task_.root);
+  const bool significant =
+      exchanges(request_.collective) || (scatters(request_.collective) && rank == request_.root);
   if (!significant) return {};
-  if (has_uneven_blocks(task_.collective)) return sends_[static_cast<std::size_t>(rank)].view();
-  return {task_.bytes, nullptr, nullptr};
+  if (has_uneven_blocks(request_.collective)) return sends_[static_cast<std::size_t>(rank)].view();
+  return {request_.bytes, nullptr, nullptr};
 }
 coll::Blocks CollectiveData::receive_blocks(int rank) const {
-  const bool rooted_gather = any_of(task_.collective, {Collective::gather, Collective::gatherv});
-  const bool significant = exchanges(task_.collective) || reduces_blocks(task_.collective) ||
-                           (gathers(task_.collective) && (!rooted_gather || rank == task_.root));
+  const bool rooted_gather = any_of(request_.collective, {Collective::gather, Collective::gatherv});
+  const bool significant = exchanges(request_.collective) || reduces_blocks(request_.collective) ||
+                           (gathers(request_.collective) && (!rooted_gather || rank == request_.root));
   if (!significant) return {};
-  if (has_uneven_blocks(task_.collective)) return receives_[static_cast<std::size_t>(rank)].view();
-  return {task_.bytes, nullptr, nullptr};
+  if (has_uneven_blocks(request_.collective)) return receives_[static_cast<std::size_t>(rank)].view();
+  return {request_.bytes, nullptr, nullptr};
 }
 
 // ---- values and the reference ----
@@ -473,7 +390,7 @@ coll::Blocks CollectiveData::receive_blocks(int rank) const {
 /// Bytes `from` .. of what the rank sends, where any bytes will do.
 void CollectiveData::draw_bytes(int rank, int set, std::uint64_t from, std::span<std::byte> into) const {
   const std::uint64_t key =
-      hash_of(task_.seed, 3, static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(set));
+      hash_of(request_.seed, 3, static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(set));
   for (std::size_t done = 0; done < into.size();) {
     const std::uint64_t word = (from + done) / 8, skip = (from + done) % 8;
     std::uint64_t state = key + word * 0x9E3779B97F4A7C15U;
@@ -486,16 +403,16 @@ void CollectiveData::draw_bytes(int rank, int set, std::uint64_t from, std::span
 
 std::vector<std::byte> CollectiveData::sent(int rank, int set) const {
   std::uint64_t count = bytes(rank);
-  if (scatters(task_.collective) || exchanges(task_.collective) || reduces_blocks(task_.collective)) {
+  if (scatters(request_.collective) || exchanges(request_.collective) || reduces_blocks(request_.collective)) {
     count = sends_[static_cast<std::size_t>(rank)].end;
   }
   std::vector<std::byte> values(count);
-  if (!combines(task_.collective) || op_->kind == kAnyBytes || op_->kind == kAffine) {
+  if (!combines(request_.collective) || op_->kind == kAnyBytes || op_->kind == kAffine) {
     draw_bytes(rank, set, 0, values);
     return values;
   }
-  Rng rng(hash_of(task_.seed, 3, static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(set)));
-  const Element element = *kernels::element_named(task_.element);
+  Rng rng(hash_of(request_.seed, 3, static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(set)));
+  const Element element = *kernels::element_named(request_.element_name());
   const std::size_t each = op_->call.element_bytes;
   for (std::size_t at = 0; at < values.size(); at += each) {
     put_value(op_->kind, element, values.data() + at, each, rng.next(), rank);
@@ -522,8 +439,8 @@ void CollectiveData::reduce_into(int first, int last, int set, std::vector<std::
 
 /// Contiguous bytes to the blocks of a strided buffer.
 void CollectiveData::spread(std::span<const std::byte> contiguous, std::span<std::byte> strided) const {
-  const std::size_t block = task_.stride.block_bytes == 0 ? contiguous.size() : task_.stride.block_bytes;
-  for (std::size_t done = 0, to = 0; done < contiguous.size(); done += block, to += task_.stride.stride_bytes) {
+  const std::size_t block = request_.block_bytes == 0 ? contiguous.size() : request_.block_bytes;
+  for (std::size_t done = 0, to = 0; done < contiguous.size(); done += block, to += request_.stride_bytes) {
     std::ranges::copy(contiguous.subspan(done, std::min(block, contiguous.size() - done)),
                       strided.begin() + static_cast<std::ptrdiff_t>(to));
   }
@@ -534,20 +451,20 @@ void CollectiveData::expect(int rank, int set, std::span<std::byte> receive) con
     std::ranges::copy(bytes, receive.begin() + static_cast<std::ptrdiff_t>(at));
   };
   const auto index = static_cast<std::size_t>(rank);
-  const Collective collective = task_.collective;
-  const bool at_root = rank == task_.root;
+  const Collective collective = request_.collective;
+  const bool at_root = rank == request_.root;
   if (collective == Collective::barrier) return;
   if (collective == Collective::broadcast) {
-    if (!at_root) spread(sent(task_.root, set), receive);
+    if (!at_root) spread(sent(request_.root, set), receive);
   } else if (gathers(collective)) {
     if (any_of(collective, {Collective::gather, Collective::gatherv}) && !at_root) return;
-    for (int from = 0; from < task_.ranks; ++from) {
+    for (int from = 0; from < request_.ranks; ++from) {
       put_at(receives_[index].offsets[static_cast<std::size_t>(from)], sent(from, set));
     }
   } else if (scatters(collective)) {
-    put_at(0, sent_block(task_.root, rank, set));
+    put_at(0, sent_block(request_.root, rank, set));
   } else if (exchanges(collective)) {
-    for (int from = 0; from < task_.ranks; ++from) {
+    for (int from = 0; from < request_.ranks; ++from) {
       put_at(receives_[index].offsets[static_cast<std::size_t>(from)], sent_block(from, rank, set));
     }
   } else if (collective == Collective::scan || collective == Collective::exscan) {
@@ -559,7 +476,7 @@ void CollectiveData::expect(int rank, int set, std::span<std::byte> receive) con
   } else {
     if (collective == Collective::reduce && !at_root) return;
     std::vector<std::byte>& result = reduced_[static_cast<std::size_t>(set)];
-    if (result.empty()) reduce_into(0, task_.ranks - 1, set, result);
+    if (result.empty()) reduce_into(0, request_.ranks - 1, set, result);
     const std::span<const std::byte> all(result);
     const BlockList& blocks = receives_[index];
     put_at(0, reduces_blocks(collective) ? all.subspan(blocks.offsets[index], blocks.sizes[index]) : all);
@@ -569,11 +486,11 @@ void CollectiveData::expect(int rank, int set, std::span<std::byte> receive) con
 void CollectiveData::fill(int rank, std::span<std::byte> area) const {
   const Buffers& each = buffers_[static_cast<std::size_t>(rank)];
   std::ranges::fill(area, kGuard);
-  for (int set = 0; set < task_.sets; ++set) {
+  for (int set = 0; set < sets_; ++set) {
     std::ranges::fill(area.subspan(receive_at(rank, set), each.receive_bytes), kNothingYet);
     const std::vector<std::byte> values = sent(rank, set);
     const std::span<std::byte> send = area.subspan(send_at(rank, set), each.send_bytes);
-    if (task_.collective == Collective::broadcast) {
+    if (request_.collective == Collective::broadcast) {
       spread(values, send);
     } else {
       std::copy_n(values.begin(), std::min(values.size(), send.size()), send.begin());
@@ -584,13 +501,13 @@ void CollectiveData::fill(int rank, std::span<std::byte> area) const {
 Status CollectiveData::wrong_data(int rank, int set, const std::string& place, std::byte found,
                                   std::byte expected) const {
   const auto number = [](std::byte value) { return std::to_string(std::to_integer<int>(value)); };
-  return {Code::unsupported, "wrong data: " + std::string(name_of(task_.collective)) + ", rank " +
+  return {Code::unsupported, "wrong data: " + std::string(name_of(request_.collective)) + ", rank " +
                                  std::to_string(rank) + ", set " + std::to_string(set) + ": " + place + " is " +
                                  number(found) + ", not " + number(expected)};
 }
 
 Status CollectiveData::check_call(int rank, int set, std::span<const std::byte> area) const {
-  if (task_.in_place) return {};
+  if (request_.in_place) return {};
   std::vector<std::byte> wanted(buffers_[static_cast<std::size_t>(rank)].receive_bytes, kNothingYet);
   expect(rank, set, wanted);
   const std::span<const std::byte> receive = area.subspan(receive_at(rank, set), wanted.size());
@@ -601,7 +518,7 @@ Status CollectiveData::check_call(int rank, int set, std::span<const std::byte> 
 }
 
 void CollectiveData::forget_call(int rank, int set, std::span<std::byte> area) const {
-  if (task_.in_place) return;
+  if (request_.in_place) return;
   const std::uint64_t bytes = buffers_[static_cast<std::size_t>(rank)].receive_bytes;
   std::ranges::fill(area.subspan(receive_at(rank, set), bytes), kNothingYet);
 }
@@ -609,7 +526,7 @@ void CollectiveData::forget_call(int rank, int set, std::span<std::byte> area) c
 Status CollectiveData::check(int rank, std::span<const std::byte> area) const {
   std::vector<std::byte> wanted(area.size());
   fill(rank, wanted);
-  for (int set = 0; set < task_.sets; ++set) {
+  for (int set = 0; set < sets_; ++set) {
     expect(
         rank, set,
         std::span(wanted).subspan(receive_at(rank, set), buffers_[static_cast<std::size_t>(rank)].receive_bytes));
@@ -620,7 +537,7 @@ Status CollectiveData::check(int rank, std::span<const std::byte> area) const {
   const auto [found, expected] = std::ranges::mismatch(area, wanted);
   if (found == area.end()) return {};
   const auto at = static_cast<std::uint64_t>(found - area.begin());
-  const int set = std::min(task_.sets - 1, static_cast<int>(at / each.set_bytes));
+  const int set = std::min(sets_ - 1, static_cast<int>(at / each.set_bytes));
   std::string place = "outside of its buffers";
   if (at >= receive_at(rank, set) && at < receive_at(rank, set) + each.receive_bytes) {
     place = "byte " + std::to_string(at - receive_at(rank, set)) + " of its receive buffer";

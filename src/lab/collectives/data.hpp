@@ -20,47 +20,22 @@
 
 #include "base/status.hpp"
 #include "coll/call.hpp"
+#include "lab/collectives/kinds.hpp"
+#include "lab/collectives/request.hpp"
 
 namespace corewise::lab {
 
-/// What is moved, and how it lies.
-struct CollectiveTask {
-  coll::Collective collective = coll::Collective::barrier;
-  int ranks = 1;
-  /// Of the operand (broadcast, reductions), or of each block; of uneven blocks about half to twice as many.
-  std::uint64_t bytes = 0;
-  int root = 0;
-  std::string operation = "sum";  ///< a predefined one (kernels::name), user_sum or user_compose
-  std::string element = "int32";  ///< of the predefined operations (kernels::name)
-  coll::Stride stride;            ///< of a broadcast's buffers
-  bool in_place = false;
-  bool uneven = false;     ///< the vector versions' blocks differ and have gaps between them
-  bool unaligned = false;  ///< buffers begin at odd places, on each rank another
-  bool workspace = false;  ///< every rank has `bytes` to work in besides
-  int sets = 1;            ///< of data: call number n uses set n modulo sets
-  std::uint64_t seed = 1;
-};
-
-std::string_view name_of(coll::Collective collective);
-/// In the order of their declaration.
-std::span<const coll::Collective> all_collectives();
-Result<coll::Collective> collective_named(std::string_view text);
-/// Rooted collectives, those that combine operands, those with blocks of different sizes, those allowed in place.
-bool has_root(coll::Collective collective);
-bool combines(coll::Collective collective);
-bool has_uneven_blocks(coll::Collective collective);
-bool may_be_in_place(coll::Collective collective);
-
 class CollectiveData {
  public:
-  static constexpr std::uint64_t kMostBytes = 16U << 20;
   static constexpr std::uint64_t kMostTotalBytes = 768U << 20;  ///< of all ranks' areas together
 
-  /// Fails for a root that is no rank, an operator or element that is none, bytes that are no whole elements, what
-  /// a collective has not (in place, stride), areas beyond the limits.
-  static Result<CollectiveData> make(const CollectiveTask& task);
+  /// Of a request that `check` has passed: call number n uses set n modulo `sets`; with a workspace every rank has
+  /// `bytes` to work in besides. Fails for an operator or element that is none, bytes that are no whole elements,
+  /// areas beyond the limit.
+  static Result<CollectiveData> make(const CollectiveRequest& request, int sets = 1, bool workspace = false);
 
-  [[nodiscard]] const CollectiveTask& task() const { return task_; }
+  [[nodiscard]] const CollectiveRequest& request() const { return request_; }
+  [[nodiscard]] int sets() const { return sets_; }
   /// All equal on Cell and host: a multiple of 128.
   [[nodiscard]] std::uint64_t area_bytes(int rank) const;
   /// As it is before the first call.
@@ -81,7 +56,7 @@ class CollectiveData {
   [[nodiscard]] coll::Blocks send_blocks(int rank) const;
   [[nodiscard]] coll::Blocks receive_blocks(int rank) const;
   [[nodiscard]] const coll::Operation* operation() const {
-    return combines(task_.collective) ? &op_->call : nullptr;
+    return combines(request_.collective) ? &op_->call : nullptr;
   }
   /// The largest operand or block: what every rank can know.
   [[nodiscard]] std::uint64_t largest() const { return largest_; }
@@ -104,8 +79,8 @@ class CollectiveData {
     std::uint64_t workspace_bytes = 0;                ///< after the last set
   };
 
-  explicit CollectiveData(const CollectiveTask& task) : task_(task), op_(std::make_unique<Operator>()) {}
-  Status check_task();
+  CollectiveData(const CollectiveRequest& request, int sets, bool workspace)
+      : request_(request), sets_(sets), workspace_(workspace), op_(std::make_unique<Operator>()) {}
   Status choose_operator();
   void lay_out_blocks();
   void lay_out_buffers();
@@ -126,7 +101,9 @@ class CollectiveData {
                                   std::byte expected) const;
   void spread(std::span<const std::byte> contiguous, std::span<std::byte> strided) const;
 
-  CollectiveTask task_;
+  CollectiveRequest request_;
+  int sets_;
+  bool workspace_;
   std::unique_ptr<Operator> op_;  ///< calls keep its address
   std::vector<BlockList> sends_, receives_;
   std::vector<Buffers> buffers_;

@@ -14,9 +14,11 @@
 #include "cell/port.hpp"
 #include "cell/spe/spe.hpp"
 #include "cell/system.hpp"
+#include "lab/collectives/data.hpp"
 #include "lab/collectives/ideal_port.hpp"
 #include "lab/collectives/ppe_service.hpp"
 #include "lab/collectives/tables/tables.hpp"
+#include "lab/spes.hpp"
 
 namespace corewise::lab {
 namespace {
@@ -29,12 +31,6 @@ constexpr cell::LsAddress kLocalData = 0x7000;
 static_assert(kLocalData + kMostLocalData == cell::kLocalStoreBytes - cell::kPortBudgetBytes);
 constexpr std::uint64_t kBytesForManySets = 48U << 20;  // beyond, calls share one set of data
 constexpr int kMostSets = 3;
-constexpr int kMostCalls = 1000000;
-
-Status check_range(const char* field, std::int64_t value, std::int64_t least, std::int64_t most) {
-  if (value >= least && value <= most) return {};
-  return bad_field("", field, std::to_string(value), std::to_string(least) + " to " + std::to_string(most));
-}
 
 /// What a run has decided before it begins.
 struct Plan {
@@ -45,45 +41,44 @@ struct Plan {
   int all_calls = 0;
 };
 
-Result<std::size_t> find_algorithm(const CollectiveJob& job) {
-  const std::vector<Algorithm> all = algorithms_of(job.task.collective);
+Result<std::size_t> find_algorithm(const CollectiveRequest& request) {
+  const std::vector<Algorithm> all = algorithms_of(request.collective);
   std::string allowed;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].name == job.algorithm) return i;
+    if (all[i].name == request.algorithm) return i;
     allowed.append(allowed.empty() ? "" : ", ").append(all[i].name);
   }
-  return bad_field("", "algorithm", std::string(1, '\'').append(job.algorithm).append("'"),
-                   allowed + " for " + std::string(name_of(job.task.collective)));
+  return bad_field("", "algorithm", std::string(1, '\'').append(request.algorithm).append("'"),
+                   allowed + " for " + std::string(name_of(request.collective)));
+}
+
+/// Whether all areas are small enough for more than one set.
+bool fits_many_sets(const CollectiveRequest& request, const CollectiveData& data) {
+  std::uint64_t total = 0, largest = 0;
+  for (int rank = 0; rank < request.ranks; ++rank) {
+    total += data.area_bytes(rank);
+    largest = std::max(largest, data.area_bytes(rank));
+  }
+  const bool local = request.memory == UserMemory::local_store;
+  return total <= kBytesForManySets && (!local || largest <= kMostLocalData);
 }
 
 /// As many sets of data as there are calls, up to three, where they fit; in place every call needs its own.
-Result<CollectiveData> make_data(const CollectiveJob& job, CollectiveTask task, int all_calls) {
-  if (task.in_place) {
-    task.sets = all_calls;
-    return CollectiveData::make(task);
+Result<CollectiveData> make_data(const CollectiveRequest& request, bool workspace, int all_calls) {
+  if (request.in_place) return CollectiveData::make(request, all_calls, workspace);
+  const int sets = std::min(kMostSets, std::max(1, all_calls));
+  if (sets > 1) {
+    Result<CollectiveData> data = CollectiveData::make(request, sets, workspace);
+    if (data.ok() && fits_many_sets(request, data.value())) return data;
   }
-  task.sets = std::min(kMostSets, std::max(1, all_calls));
-  Result<CollectiveData> data = CollectiveData::make(task);
-  if (!data.ok() || task.sets == 1) {
-    task.sets = 1;
-    return CollectiveData::make(task);
-  }
-  std::uint64_t total = 0, largest = 0;
-  for (int rank = 0; rank < task.ranks; ++rank) {
-    total += data.value().area_bytes(rank);
-    largest = std::max(largest, data.value().area_bytes(rank));
-  }
-  const bool local = job.memory == UserMemory::local_store;
-  if (total <= kBytesForManySets && (!local || largest <= kMostLocalData)) return data;
-  task.sets = 1;
-  return CollectiveData::make(task);
+  return CollectiveData::make(request, 1, workspace);
 }
 
-Status check_local(const CollectiveJob& job, const CollectiveData& data) {
-  if (job.memory != UserMemory::local_store) return {};
-  for (int rank = 0; rank < job.task.ranks; ++rank) {
+Status check_local(const CollectiveRequest& request, const CollectiveData& data) {
+  if (request.memory != UserMemory::local_store) return {};
+  for (int rank = 0; rank < request.ranks; ++rank) {
     if (data.area_bytes(rank) <= kMostLocalData) continue;
-    return bad_field("", "bytes", std::to_string(job.task.bytes),
+    return bad_field("", "bytes", std::to_string(request.bytes),
                      "so many that a rank's buffers take at most " + std::to_string(kMostLocalData) +
                          " bytes of its local store, not " + std::to_string(data.area_bytes(rank)));
   }
@@ -96,7 +91,7 @@ coll::Facts facts_of(const CollectiveData& data) {
   if (data.operation() != nullptr)
     facts.element_bytes = static_cast<std::uint32_t>(data.operation()->element_bytes);
   facts.commutative = data.commutative();
-  facts.contiguous = data.task().stride.block_bytes == 0;
+  facts.contiguous = data.request().block_bytes == 0;
   facts.ppe = true;
   facts.workspace = true;
   return facts;
@@ -113,23 +108,17 @@ Result<std::uint32_t> local_store_bytes(const coll::Shape& shape) {
                        " bytes whole; this takes " + std::to_string(bytes));
 }
 
-Result<Plan> plan_of(const CollectiveJob& job) {
-  for (Status status :
-       {check_range("warm_up", job.warm_up, 0, kMostCalls), check_range("calls", job.calls, 1, kMostCalls),
-        check_range("delay", job.most_delay_ns, 0, 1'000'000'000)}) {
-    if (!status.ok()) return status;
-  }
-  const Result<std::size_t> row = find_algorithm(job);
+Result<Plan> plan_of(const CollectiveRequest& request) {
+  if (Status status = check(request); !status.ok()) return status;
+  const Result<std::size_t> row = find_algorithm(request);
   if (!row.ok()) return row.status();
-  const Algorithm algorithm = algorithms_of(job.task.collective)[row.value()];
-  const Result<Configuration> configuration = configure(algorithm, job.task.ranks, job.settings);
+  const Algorithm algorithm = algorithms_of(request.collective)[row.value()];
+  const Result<Configuration> configuration = configure(algorithm, request.ranks, request.settings);
   if (!configuration.ok()) return configuration.status();
-  CollectiveTask task = job.task;
-  task.workspace = (algorithm.needs & coll::kWorkspace) != 0;
-  const int all_calls = job.warm_up + 2 * job.calls;
-  Result<CollectiveData> data = make_data(job, task, all_calls);
+  const int all_calls = request.warm_up + 2 * request.calls;
+  Result<CollectiveData> data = make_data(request, (algorithm.needs & coll::kWorkspace) != 0, all_calls);
   if (!data.ok()) return data.status();
-  if (Status status = check_local(job, data.value()); !status.ok()) return status;
+  if (Status status = check_local(request, data.value()); !status.ok()) return status;
   if (Status status = check_usable(algorithm, configuration.value().shape, facts_of(data.value())); !status.ok()) {
     return status;
   }
@@ -145,9 +134,9 @@ coll::Call<P> call_of(const CollectiveData& data, int rank, int set, typename P:
   call.bytes = data.bytes(rank);
   call.send_blocks = data.send_blocks(rank);
   call.receive_blocks = data.receive_blocks(rank);
-  call.root = data.task().root;
+  call.root = data.request().root;
   call.operation = data.operation();
-  call.stride = data.task().stride;
+  call.stride = data.request().stride();
   call.workspace = area + data.workspace_at(rank);
   return call;
 }
@@ -185,20 +174,20 @@ class DataWatch {
   DataWatch(const CollectiveData& data, AreaOf area) : data_(data), area_(std::move(area)) {}
 
   [[nodiscard]] Status check(int rank, int first_call, int last_call) const {
-    for (int set = 0; set < data_.task().sets; ++set) {
+    for (int set = 0; set < data_.sets(); ++set) {
       if (!uses(first_call, last_call, set)) continue;
       if (Status status = data_.check_call(rank, set, area_(rank)); !status.ok()) return status;
     }
     return {};
   }
   void forget(int rank, int first_call, int last_call) const {
-    for (int set = 0; set < data_.task().sets; ++set) {
+    for (int set = 0; set < data_.sets(); ++set) {
       if (uses(first_call, last_call, set)) data_.forget_call(rank, set, area_(rank));
     }
   }
   /// Between the calls `first` .. `now` - 1 and those from `now` to `last` - 1, when no rank is in a call.
   [[nodiscard]] Status between(int first, int now, int last) const {
-    for (int rank = 0; rank < data_.task().ranks; ++rank) {
+    for (int rank = 0; rank < data_.request().ranks; ++rank) {
       if (Status status = check(rank, first, now); !status.ok()) return status;
       forget(rank, now, last);
     }
@@ -208,7 +197,7 @@ class DataWatch {
  private:
   /// Whether a call from `first` to `last` - 1 uses the set.
   [[nodiscard]] bool uses(int first, int last, int set) const {
-    const int sets = data_.task().sets;
+    const int sets = data_.sets();
     return first + (set - first % sets + sets) % sets < last;
   }
   const CollectiveData& data_;
@@ -225,7 +214,7 @@ class Caller {
   void operator()() {
     const int rank = me_.rank();
     watch_.enter(rank);
-    const int set = number_++ % plan_.data.task().sets;
+    const int set = number_++ % plan_.data.sets();
     row_.run(me_, call_of<P>(plan_.data, rank, set, area_), plan_.configuration.parameters);
     watch_.leave(rank);
   }
@@ -246,9 +235,9 @@ class Caller {
 };
 
 /// How long a rank waits before a call.
-std::int64_t drawn_delay(const CollectiveJob& job, int rank, int call, std::int64_t most) {
+std::int64_t drawn_delay(const CollectiveRequest& request, int rank, int call, std::int64_t most) {
   if (most <= 0) return 0;
-  std::uint64_t state = job.task.seed * 1000003U + static_cast<std::uint64_t>(rank) * 4099U;
+  std::uint64_t state = request.seed * 1000003U + static_cast<std::uint64_t>(rank) * 4099U;
   Rng rng(splitmix64(state) + static_cast<std::uint64_t>(call));
   return static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(most) + 1));
 }
@@ -311,42 +300,40 @@ class Meeting {
   sim::Time started_ = 0;
 };
 
-Result<std::vector<int>> spes_of(const cell::Parameters& machine, const CollectiveJob& job) {
+/// Of the ranks: those given, or the usable ones in the order of their numbers.
+Result<std::vector<int>> spes_of(const cell::Parameters& machine, const CollectiveRequest& request,
+                                 const std::vector<int>& given) {
   std::vector<int> usable;
   for (int spe = 0; spe < machine.chips * cell::kSpesPerChip; ++spe) {
     if (machine.usable[static_cast<std::size_t>(spe)]) usable.push_back(spe);
   }
-  const auto ranks = static_cast<std::size_t>(job.task.ranks);
-  if (Status status = check_range("ranks", job.task.ranks, 1, static_cast<std::int64_t>(usable.size()));
-      !status.ok()) {
-    return status;
+  const auto ranks = static_cast<std::size_t>(request.ranks);
+  if (ranks > usable.size()) {
+    return bad_field("", "ranks", std::to_string(ranks), "1 to " + std::to_string(usable.size()));
   }
-  if (job.spes.empty()) return std::vector<int>(usable.begin(), usable.begin() + job.task.ranks);
-  if (job.spes.size() != ranks) {
-    return bad_field("", "spes", std::to_string(job.spes.size()) + " SPEs",
-                     std::to_string(ranks) + ", one per rank");
+  if (given.empty()) return std::vector<int>(usable.begin(), usable.begin() + request.ranks);
+  if (given.size() != ranks) {
+    return bad_field("", "spes", std::to_string(given.size()) + " SPEs", std::to_string(ranks) + ", one per rank");
   }
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const int spe = job.spes[rank];
-    const bool again = std::find(job.spes.begin(), job.spes.begin() + static_cast<std::ptrdiff_t>(rank), spe) !=
-                       job.spes.begin() + static_cast<std::ptrdiff_t>(rank);
+  for (const int spe : given) {
+    const bool again = std::ranges::count(given, spe) > 1;
     if (again || std::ranges::find(usable, spe) == usable.end()) {
       return bad_field("", "spes", "SPE " + std::to_string(spe) + (again ? " twice" : ""),
                        "different usable SPEs of the machine");
     }
   }
-  return job.spes;
+  return given;
 }
 
-Status check_memory(const cell::Parameters& machine, const CollectiveJob& job, const CollectiveData& data) {
-  if (job.memory == UserMemory::second && machine.chips < 2) {
+Status check_memory(const cell::Parameters& machine, const CollectiveRequest& request, const CollectiveData& data) {
+  if (request.memory == UserMemory::second && machine.chips < 2) {
     return bad_field("", "memory", "second", "first, own, local_store: the machine has one chip");
   }
   std::uint64_t total = 0;
-  for (int rank = 0; rank < job.task.ranks; ++rank) total += data.area_bytes(rank);
+  for (int rank = 0; rank < request.ranks; ++rank) total += data.area_bytes(rank);
   const auto most = static_cast<std::uint64_t>(machine.memory_bytes) / 2;
-  if (job.memory == UserMemory::local_store || total <= most) return {};
-  return bad_field("", "bytes", std::to_string(job.task.bytes),
+  if (request.memory == UserMemory::local_store || total <= most) return {};
+  return bad_field("", "bytes", std::to_string(request.bytes),
                    "so many that all buffers take at most half of a memory, " + std::to_string(most) +
                        " bytes, not " + std::to_string(total));
 }
@@ -368,26 +355,26 @@ struct Clocked {
   sim::Time stream_start = 0, stream_end = 0;
 };
 
-void run_rank(CellPort& port, Caller<CellPort>& call, const CollectiveJob& job, Meeting& meet, Clocked& clock,
-              std::int64_t most_delay) {
+void run_rank(CellPort& port, Caller<CellPort>& call, const CollectiveRequest& request, Meeting& meet,
+              Clocked& clock, std::int64_t most_delay) {
   const int rank = port.rank();
   const auto index = static_cast<std::size_t>(rank);
-  for (int i = 0; i < job.warm_up; ++i) call();
-  for (int i = 0; i < job.calls; ++i) {
+  for (int i = 0; i < request.warm_up; ++i) call();
+  for (int i = 0; i < request.calls; ++i) {
     meet(rank);
     clock.starts[static_cast<std::size_t>(i)] = meet.started();
-    port.compute(drawn_delay(job, rank, i, most_delay));
+    port.compute(drawn_delay(request, rank, i, most_delay));
     call();
     clock.ends[static_cast<std::size_t>(i)][index] = port.spu().now();
   }
   meet(rank);
   clock.stream_start = meet.started();
-  for (int i = 0; i < job.calls; ++i) call();
+  for (int i = 0; i < request.calls; ++i) call();
   clock.stream_end = std::max(clock.stream_end, port.spu().now());
   call.end();
 }
 
-CollectiveTimes times_of(const CollectiveJob& job, cell::System& system, const Clocked& clock,
+CollectiveTimes times_of(const CollectiveRequest& request, cell::System& system, const Clocked& clock,
                          const Meeting& meet) {
   CollectiveTimes times;
   const sim::Engine& engine = system.engine();
@@ -396,18 +383,18 @@ CollectiveTimes times_of(const CollectiveJob& job, cell::System& system, const C
   }
   for (const sim::Time end : clock.ends.back())
     times.rank_end_ns.push_back(engine.to_ns(end - clock.starts.back()));
-  times.throughput_ns = engine.to_ns(clock.stream_end - clock.stream_start) / job.calls;
+  times.throughput_ns = engine.to_ns(clock.stream_end - clock.stream_start) / request.calls;
   const Counters& before = meet.counted().front();
   const Counters& after = meet.counted().back();
   for (std::size_t memory = 0; memory < before.read.size(); ++memory) {
     MemoryTraffic traffic;
-    traffic.read_bytes = static_cast<double>(after.read[memory] - before.read[memory]) / job.calls;
-    traffic.written_bytes = static_cast<double>(after.written[memory] - before.written[memory]) / job.calls;
+    traffic.read_bytes = static_cast<double>(after.read[memory] - before.read[memory]) / request.calls;
+    traffic.written_bytes = static_cast<double>(after.written[memory] - before.written[memory]) / request.calls;
     const double ns = times.mean_latency_ns();
     if (ns > 0) traffic.gb_per_s = (traffic.read_bytes + traffic.written_bytes) / ns;
     times.memories.push_back(traffic);
   }
-  times.dma_commands = static_cast<double>(after.commands - before.commands) / job.calls;
+  times.dma_commands = static_cast<double>(after.commands - before.commands) / request.calls;
   times.events = system.engine().events();
   return times;
 }
@@ -418,73 +405,95 @@ double CollectiveTimes::mean_latency_ns() const {
   return std::accumulate(latency_ns.begin(), latency_ns.end(), 0.0) / static_cast<double>(latency_ns.size());
 }
 
-Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, const CollectiveJob& job) {
-  const Result<std::vector<int>> spes = spes_of(machine, job);
-  if (!spes.ok()) return spes.status();
-  const Result<Plan> planned = plan_of(job);
+Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, const CollectiveRequest& request,
+                                               const std::vector<int>& given_spes) {
+  const Result<Plan> planned = plan_of(request);
   if (!planned.ok()) return planned.status();
+  const Result<std::vector<int>> spes = spes_of(machine, request, given_spes);
+  if (!spes.ok()) return spes.status();
   const Plan& plan = planned.value();
-  if (Status status = check_memory(machine, job, plan.data); !status.ok()) return status;
+  if (Status status = check_memory(machine, request, plan.data); !status.ok()) return status;
   cell::System system(machine);
   const auto port_job = cell::PortJob::make(system, spes.value(), plan.configuration.shape.layout());
   if (!port_job.ok()) return port_job.status();
   std::vector<EffectiveAddress> areas;
-  for (int rank = 0; rank < job.task.ranks; ++rank) {
+  for (int rank = 0; rank < request.ranks; ++rank) {
     const std::uint64_t bytes = plan.data.area_bytes(rank);
-    areas.push_back(place_area(system, job.memory, spes.value()[static_cast<std::size_t>(rank)], bytes));
+    areas.push_back(place_area(system, request.memory, spes.value()[static_cast<std::size_t>(rank)], bytes));
     plan.data.fill(rank, system.bytes(areas.back(), bytes));
   }
   if ((plan.algorithm.needs & coll::kPpe) != 0) serve_on_ppe(system, port_job.value());
-  const coll::Row<CellPort>& row = rows_on_cell(job.task.collective)[plan.row];
-  BarrierWatch watch(job.task.collective == Collective::barrier, job.task.ranks);
+  const coll::Row<CellPort>& row = rows_on_cell(request.collective)[plan.row];
+  BarrierWatch watch(request.collective == Collective::barrier, request.ranks);
   const DataWatch data_watch(plan.data, [&](int rank) {
     return system.bytes(areas[static_cast<std::size_t>(rank)], plan.data.area_bytes(rank));
   });
   Status wrong;
   Meeting meet(system, spes.value(), [&](int number) {
-    const int done = job.warm_up + number;
-    const int until = number == job.calls ? plan.all_calls : done + 1;
+    const int done = request.warm_up + number;
+    const int until = number == request.calls ? plan.all_calls : done + 1;
     Status status = data_watch.between(number == 0 ? 0 : done - 1, done, until);
     if (wrong.ok()) wrong = status;
   });
-  Clocked clock(spes.value().size(), job.calls);
+  Clocked clock(spes.value().size(), request.calls);
   const auto most_delay =
-      static_cast<std::int64_t>(static_cast<double>(job.most_delay_ns) / system.engine().tick_ns());
+      static_cast<std::int64_t>(static_cast<double>(request.delay_ns) / system.engine().tick_ns());
   cell::run_ranks(system, port_job.value(), [&](CellPort& port) {
     Caller<CellPort> call(port, plan, row, areas[static_cast<std::size_t>(port.rank())], watch);
-    run_rank(port, call, job, meet, clock, most_delay);
+    run_rank(port, call, request, meet, clock, most_delay);
   });
   if (Status status = system.run(); !status.ok()) return status;
   for (const Status& status : {watch.status(), wrong}) {
     if (!status.ok()) return status;
   }
-  for (int rank = 0; rank < job.task.ranks; ++rank) {
+  for (int rank = 0; rank < request.ranks; ++rank) {
     const auto index = static_cast<std::size_t>(rank);
     Status status = plan.data.check(rank, system.bytes(areas[index], plan.data.area_bytes(rank)));
     if (!status.ok()) return status;
   }
-  CollectiveTimes times = times_of(job, system, clock, meet);
+  CollectiveTimes times = times_of(request, system, clock, meet);
   times.spes = spes.value();
   times.local_store_bytes = local_store_bytes(plan.configuration.shape).value();
-  times.configuration = plan.configuration;
+  times.settings = settings_of(plan.algorithm, plan.configuration);
   return times;
 }
 
-Status run_collective_on_ideal(const CollectiveJob& job, std::uint64_t port_seed) {
-  const Result<Plan> planned = plan_of(job);
+Result<CollectiveTimes> run_collective(const machine::Machine& machine, const CollectiveRequest& request,
+                                       const machine::Placement& placement) {
+  const Result<cell::Parameters> parameters = cell::Parameters::from(machine);
+  if (!parameters.ok()) return parameters.status();
+  machine::Placement placed = placement;
+  if (placed.unit_of_rank.empty()) {
+    const int units = static_cast<int>(machine.units.size());
+    for (int unit = 0; unit < std::min(request.ranks, units); ++unit) placed.unit_of_rank.push_back(unit);
+  } else if (static_cast<int>(placed.unit_of_rank.size()) != request.ranks) {
+    return bad_field("", "placement", std::to_string(placed.unit_of_rank.size()) + " ranks",
+                     std::to_string(request.ranks) + ", as many as take part");
+  } else if (Status status = machine::check(placed, machine); !status.ok()) {
+    return status;
+  }
+  std::vector<int> spes;
+  for (const machine::UnitId unit : placed.unit_of_rank) {
+    spes.push_back(spe_of(machine.units[static_cast<std::size_t>(unit)]));
+  }
+  return run_collective_on_cell(parameters.value(), request, spes);
+}
+
+Status run_collective_on_ideal(const CollectiveRequest& request, std::uint64_t port_seed) {
+  const Result<Plan> planned = plan_of(request);
   if (!planned.ok()) return planned.status();
   const Plan& plan = planned.value();
-  const coll::Row<IdealPort>& row = rows_on_ideal(job.task.collective)[plan.row];
-  const bool local = job.memory == UserMemory::local_store;
-  IdealJob on{.ranks = job.task.ranks, .layout = plan.configuration.shape.layout(), .seed = port_seed};
+  const coll::Row<IdealPort>& row = rows_on_ideal(request.collective)[plan.row];
+  const bool local = request.memory == UserMemory::local_store;
+  IdealJob on{.ranks = request.ranks, .layout = plan.configuration.shape.layout(), .seed = port_seed};
   std::vector<std::vector<std::byte>> areas;  // room to align each to a line
-  for (int rank = 0; rank < job.task.ranks; ++rank) {
+  for (int rank = 0; rank < request.ranks; ++rank) {
     const std::uint64_t bytes = plan.data.area_bytes(rank);
     areas.emplace_back(bytes + cell::kLineBytes);
     if (local) on.local_bytes = std::max(on.local_bytes, static_cast<std::uint32_t>(areas.back().size()));
   }
   Status wrong;
-  BarrierWatch watch(job.task.collective == Collective::barrier, job.task.ranks);
+  BarrierWatch watch(request.collective == Collective::barrier, request.ranks);
   IdealSystem system;
   const bool serves = (plan.algorithm.needs & coll::kPpe) != 0;
   const Status ran = system.run(
@@ -503,7 +512,7 @@ Status run_collective_on_ideal(const CollectiveJob& job, std::uint64_t port_seed
           if (!status.ok() && wrong.ok()) wrong = status;
         };
         for (int i = 0; i < plan.all_calls; ++i) {
-          if (job.most_delay_ns > 0) port.pause(static_cast<int>(drawn_delay(job, rank, i, 20)));
+          if (request.delay_ns > 0) port.pause(static_cast<int>(drawn_delay(request, rank, i, 20)));
           data_watch.forget(rank, i, i + 1);
           call();
           expect(data_watch.check(rank, i, i + 1));
@@ -511,7 +520,7 @@ Status run_collective_on_ideal(const CollectiveJob& job, std::uint64_t port_seed
         call.end();
         expect(plan.data.check(rank, {area, bytes}));
       },
-      serves ? ideal_ppe(job.task.ranks) : IdealSystem::Coordinator{});
+      serves ? ideal_ppe(request.ranks) : IdealSystem::Coordinator{});
   for (const Status& status : {ran, watch.status(), wrong}) {
     if (!status.ok()) return status;
   }

@@ -20,32 +20,15 @@
 
 #include "base/status.hpp"
 #include "cell/parameters.hpp"
-#include "lab/collectives/data.hpp"
+#include "lab/collectives/request.hpp"
 #include "lab/collectives/settings.hpp"
+#include "machine/machine.hpp"
+#include "machine/placement.hpp"
 
 namespace corewise::lab {
 
-/// Where user data lie.
-enum class UserMemory : std::uint8_t {
-  first,       ///< main memory of the first chip
-  second,      ///< of the blade's second chip
-  own,         ///< of each rank's own chip
-  local_store  ///< each rank's own local store
-};
-
 /// What user data may take of a local store: all but the port's part and 28 KB for the program and its stack.
 inline constexpr std::uint32_t kMostLocalData = 192 * 1024;
-
-struct CollectiveJob {
-  CollectiveTask task;  ///< `sets` and `workspace` are chosen by the run
-  std::string algorithm;
-  Settings settings;
-  UserMemory memory = UserMemory::first;
-  std::vector<int> spes;           ///< of the ranks; empty: the usable SPEs in the order of their numbers
-  std::int64_t most_delay_ns = 0;  ///< ranks start so much later at most, drawn from the task's seed
-  int warm_up = 1;
-  int calls = 3;
-};
 
 /// What one controller moved in a call, on average over the calls one by one.
 struct MemoryTraffic {
@@ -63,16 +46,21 @@ struct CollectiveTimes {
   std::uint32_t local_store_bytes = 0;  ///< that a rank takes beside its code and user data
   std::vector<int> spes;
   std::uint64_t events = 0;
-  Configuration configuration;
+  Settings settings;  ///< all that the algorithm had
 
   [[nodiscard]] double mean_latency_ns() const;
 };
 
-/// Runs on a machine of its own.
-Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, const CollectiveJob& job);
+/// Runs on a machine of its own. `spes`: of the ranks; empty: the usable SPEs in the order of their numbers.
+Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, const CollectiveRequest& request,
+                                               const std::vector<int>& spes = {});
 
-/// The same calls on ideal ranks (ideal_port.hpp), calm or, with a port_seed, adversarial. `spes`, and the memory
-/// but for local_store, have no meaning.
-Status run_collective_on_ideal(const CollectiveJob& job, std::uint64_t port_seed = 0);
+/// The same on a machine whose model is the Cell. `placement`: the unit of every rank; empty: rank r is on unit r.
+Result<CollectiveTimes> run_collective(const machine::Machine& machine, const CollectiveRequest& request,
+                                       const machine::Placement& placement = {});
+
+/// The same calls on ideal ranks (ideal_port.hpp), calm or, with a port_seed, adversarial. The memory has no
+/// meaning but for local_store.
+Status run_collective_on_ideal(const CollectiveRequest& request, std::uint64_t port_seed = 0);
 
 }  // namespace corewise::lab

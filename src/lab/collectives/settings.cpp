@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+
+#include "base/units.hpp"
 
 namespace corewise::lab {
 namespace {
@@ -131,10 +134,14 @@ std::string names_taken(const Algorithm& algorithm) {
 Status check_value(const SettingRow& row, std::int64_t value) {
   const bool power = row.name != "eager_slots" || (value & (value - 1)) == 0;
   if (value >= row.least && value <= row.most && value % row.step == 0 && power) return {};
-  std::string allowed = std::to_string(row.least) + " to " + std::to_string(row.most);
-  if (row.step > 1) allowed += " in steps of " + std::to_string(row.step);
-  if (row.name == "eager_slots") allowed = "0, 1, 2, 4, 8";
-  return bad_field("", row.name, std::to_string(value), allowed);
+  return bad_field("", row.name, std::to_string(value), allowed_text(row));
+}
+
+constexpr std::array<std::string_view, 2> kClosings = {"barrier", "counters"};
+
+bool is_digits(std::string_view text) {
+  constexpr std::size_t kMostDigits = 18;
+  return !text.empty() && text.size() <= kMostDigits && text.find_first_not_of("0123456789") == text.npos;
 }
 
 }  // namespace
@@ -145,6 +152,52 @@ std::span<const SettingRow> setting_rows() {
 
 std::int64_t value_of(const SettingRow& row, const Configuration& configuration) {
   return get(row, configuration);
+}
+
+Settings settings_of(const Algorithm& algorithm, const Configuration& configuration) {
+  Settings settings;
+  for (const SettingRow& row : kRows) {
+    if (takes(algorithm, row)) settings.emplace_back(row.name, get(row, configuration));
+  }
+  return settings;
+}
+
+std::string allowed_text(const SettingRow& row) {
+  if (row.kind == SettingKind::flag) return "true, false";
+  if (row.kind == SettingKind::closing) return std::string(kClosings[0]) + ", " + std::string(kClosings[1]);
+  if (row.name == "eager_slots") return "0, 1, 2, 4, 8";
+  std::string allowed = std::to_string(row.least) + " to " + std::to_string(row.most);
+  if (row.step > 1) allowed += " in steps of " + std::to_string(row.step);
+  return allowed;
+}
+
+std::span<const std::string_view> closing_names() {
+  return kClosings;
+}
+
+Result<std::int64_t> parse_value(const SettingRow& row, const std::string& text) {
+  if (row.kind == SettingKind::flag) {
+    if (text == "true" || text == "false") return text == "true" ? 1 : 0;
+  } else if (row.kind == SettingKind::closing) {
+    const auto found = std::ranges::find(kClosings, text);
+    if (found != kClosings.end()) return found - kClosings.begin();
+  } else if (is_digits(text)) {
+    return static_cast<std::int64_t>(std::stoull(text));
+  } else if (row.kind == SettingKind::bytes) {
+    const Result<std::uint64_t> bytes = parse_size_bytes(text, "", row.name);
+    if (!bytes.ok()) return bytes.status();
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes.value(), INT64_MAX));
+  }
+  return bad_field("", row.name, quoted(text), allowed_text(row));
+}
+
+Result<SettingRow> setting_named(std::string_view name) {
+  std::string allowed;
+  for (const SettingRow& row : kRows) {
+    if (row.name == name) return row;
+    allowed.append(allowed.empty() ? "" : ", ").append(row.name);
+  }
+  return bad_field("", "set", quoted(name), allowed);
 }
 
 bool takes(const Algorithm& algorithm, const SettingRow& row) {

@@ -50,6 +50,17 @@ Configuration default_configuration(const Algorithm& algorithm, int ranks);
 Result<Configuration> configure(const Algorithm& algorithm, int ranks, const Settings& settings);
 /// The value of a row in a configuration.
 std::int64_t value_of(const SettingRow& row, const Configuration& configuration);
+/// All that the algorithm takes, with their values.
+Settings settings_of(const Algorithm& algorithm, const Configuration& configuration);
+/// The values that a row allows, in words.
+std::string allowed_text(const SettingRow& row);
+/// The names of the values of `closing`, by their numbers.
+std::span<const std::string_view> closing_names();
+/// The number that a text means: a number, a size with its unit, true or false, the name of a closing. Whether it
+/// is in range, `configure` checks.
+Result<std::int64_t> parse_value(const SettingRow& row, const std::string& text);
+/// The row of a name; an error lists what there is.
+Result<SettingRow> setting_named(std::string_view name);
 /// Whether the algorithm takes it.
 bool takes(const Algorithm& algorithm, const SettingRow& row);
 

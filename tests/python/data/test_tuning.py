@@ -259,6 +259,17 @@ def test_the_bundled_files_cover_every_size(path: Path) -> None:
             assert after.bytes_from == (before.bytes_to or 0) + 1, key
 
 
+@pytest.mark.parametrize("path", bundled_tunings(), ids=lambda path: path.stem)
+def test_a_bundled_file_has_a_line_a_row(path: Path) -> None:
+    tuning = load_tuning(path)
+    head = path.read_text().partition("\n\n")[0].splitlines()
+    assert len(path.read_text().splitlines()) == len(head) + 2 + len(
+        tuning.rows
+    )  # an empty line, the columns
+    assert sum(len(row.lost) for row in tuning.rows) > 3 * len(tuning.rows)
+    assert path.read_text() == tuning_text(tuning)
+
+
 COMPARED = ("broadcast", "reduce", "allreduce")
 
 

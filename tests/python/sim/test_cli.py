@@ -249,6 +249,13 @@ def test_wrong_input_is_one_line_and_status_2(
     assert os.listdir() == []  # noqa: PTH208
 
 
+def test_a_collective_is_another_command(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "--collective", "barrier", "-m", "cell-be")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "--collective" in err
+    assert "corewise collective" in run(capsys, "--help")[1]
+
+
 def test_a_placement_for_another_machine_is_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""`corewise sim --collective` and what is behind it: whatever is asked for, the data are right.
+"""`corewise collective` and what is behind it: whatever is asked for, the data are right.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -18,11 +18,15 @@ from hypothesis import strategies as st
 from corewise import InputError
 from corewise.analysis.selection import configuration
 from corewise.cli.main import execute
+from corewise.cli.sim import collective as command
+from corewise.data import tuning
 from corewise.data.machines import load_machine
-from corewise.data.tuning import SELECTIONS, Tuning, TuningRow, tuning_for
+from corewise.data.tuning import CLOSINGS, SELECTIONS, Tuning, TuningRow, Value, tuning_for
 from corewise.papers.collectives import cases
 from corewise.sim import collective as simulated
-from corewise.sim.collective import MEMORIES, Algorithm, Collective, Selected, Setting, Task, Value
+from corewise.sim import selected as tuned
+from corewise.sim.collective import MEMORIES, Algorithm, Collective, CollectiveRequest, Setting
+from corewise.sim.selected import SHAPES, Selected, selected
 
 RANKS = (1, 2, 3, 4, 5, 7, 8, 11, 12, 16)
 EDGES = (0, 1, 15, 16, 17, 128, 1023, 1024, 2048, 4095, 4096, 4097, 16383, 16384, 16385)
@@ -41,7 +45,7 @@ WITH_ROWS = [each for each in simulated.collectives().values() if each.algorithm
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = execute(["sim", *arguments])
+    status = execute(["collective", *arguments])
     out, err = capsys.readouterr()
     return status, out, err
 
@@ -53,7 +57,7 @@ def values(setting: Setting) -> st.SearchStrategy[Value]:
     if setting.kind == "flag":
         return st.booleans()
     if setting.kind == "closing":
-        return st.sampled_from(simulated.CLOSINGS)
+        return st.sampled_from(CLOSINGS)
     most = min(setting.most, 20000)
     first = -(-setting.least // setting.step)
     return st.integers(first, most // setting.step).map(lambda steps: steps * setting.step)
@@ -92,37 +96,39 @@ def fits(algorithm: Algorithm, size: int, given: Mapping[str, Value] | None = No
 
 
 @st.composite
-def tasks(draw: st.DrawFn, most_bytes: int) -> Task:
+def requests(draw: st.DrawFn, most_bytes: int) -> CollectiveRequest:
     collective: Collective = draw(st.sampled_from(WITH_ROWS))
     algorithm = draw(st.sampled_from(collective.algorithms))
     given_settings = draw(configurations(algorithm))
     size = draw(st.one_of(st.sampled_from(EDGES), st.integers(0, most_bytes)))
     uneven = collective.uneven and draw(st.booleans())
     size = fits(algorithm, min(size, most_bytes), given_settings) // (2 if uneven else 1)
-    operation, element = Task.operation, Task.element
+    ranks = draw(st.sampled_from(RANKS))
+    more: dict[str, object] = {}
     if collective.combines:
         names = [name for name in OPERATORS if not (algorithm.commutes and name == "user_compose")]
-        operation = draw(st.sampled_from(names))
-        element, element_bytes = OPERATORS[operation]
+        more["operation"] = draw(st.sampled_from(names))
+        element, element_bytes = OPERATORS[str(more["operation"])]
+        if not str(more["operation"]).startswith("user_"):
+            more["element"] = element
         size = size // element_bytes * element_bytes
-    ranks = draw(st.sampled_from(RANKS))
-    with_data = collective.name != "barrier"
-    return Task(
-        collective=collective.name,
-        algorithm=algorithm.name,
-        ranks=ranks,
-        bytes=size if with_data else 0,
-        root=draw(st.integers(0, ranks - 1)) if collective.rooted else 0,
+    if collective.rooted:
+        more["root"] = draw(st.integers(0, ranks - 1))
+    if collective.name != "barrier":
+        more["memory"] = draw(st.sampled_from(MEMORIES))
+        more["unaligned"] = draw(st.booleans())
+    return CollectiveRequest(
+        collective.name,
+        algorithm.name,
+        ranks,
+        0 if collective.name == "barrier" else size,
         settings=given_settings,
-        memory=draw(st.sampled_from(MEMORIES)) if with_data else MEMORIES[0],
-        operation=operation,
-        element=element,
         uneven=uneven,
-        unaligned=with_data and draw(st.booleans()),
         delay_ns=draw(st.sampled_from([0, 500, 5000])),
         warm_up=draw(st.integers(0, 1)),
         calls=draw(st.integers(1, 3)),
         seed=draw(st.integers(1, 2**20)),
+        **more,
     )
 
 
@@ -136,23 +142,27 @@ def right_or_refused(go: Callable[[], object]) -> None:
 
 
 @searched(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(task=tasks(most_bytes=40000), port_seed=st.integers(0, 1000))
-def test_any_configuration_gives_the_right_data_on_ideal_ranks(task: Task, port_seed: int) -> None:
-    right_or_refused(lambda: simulated.check_collective(task, port_seed))
+@given(request=requests(most_bytes=40000), port_seed=st.integers(0, 1000))
+def test_any_configuration_gives_the_right_data_on_ideal_ranks(
+    request: CollectiveRequest, port_seed: int
+) -> None:
+    right_or_refused(lambda: simulated.check_collective(request, port_seed))
 
 
 @searched(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(task=tasks(most_bytes=5000))
-def test_any_configuration_gives_the_right_data_on_the_cell(task: Task) -> None:
-    right_or_refused(lambda: simulated.simulate_collective("cell-blade", task))
+@given(request=requests(most_bytes=5000))
+def test_any_configuration_gives_the_right_data_on_the_cell(request: CollectiveRequest) -> None:
+    right_or_refused(lambda: simulated.simulate_collective("cell-blade", request))
 
 
 @pytest.mark.parametrize("collective", WITH_ROWS, ids=lambda each: str(each.name))
 def test_every_algorithm_runs_on_the_cell_and_is_timed(collective: Collective) -> None:
     for algorithm in collective.algorithms:
         size = 0 if collective.name == "barrier" else fits(algorithm, 1024) // 4 * 4
-        task = Task(collective.name, algorithm.name, 4, size, root=3 if collective.rooted else 0, calls=2)
-        found = simulated.simulate_collective("cell-be", task)
+        request = CollectiveRequest(
+            collective.name, algorithm.name, 4, size, root=3 if collective.rooted else 0, calls=2
+        )
+        found = simulated.simulate_collective("cell-be", request)
         assert found.latency_ns.shape == (2,)
         assert found.rank_end_ns.max() == found.latency_ns[-1] > 0
         assert 0 < found.throughput_ns <= 1.2 * found.mean_latency_ns
@@ -163,53 +173,52 @@ def test_every_algorithm_runs_on_the_cell_and_is_timed(collective: Collective) -
 
 def test_what_a_call_moves_is_what_the_algorithm_must_move() -> None:
     size, ranks = 65536, 8
-    task = Task("broadcast", "local_store_tree", ranks, size, memory="own", calls=1)
-    found = simulated.simulate_collective("cell-blade", task)
+    request = CollectiveRequest("broadcast", "local_store_tree", ranks, size, memory="own", calls=1)
+    found = simulated.simulate_collective("cell-blade", request)
     first, second = found.memories
     assert first.read_bytes == size  # the root's, once
     assert first.written_bytes == size * (ranks - 1)
     assert (second.read_bytes, second.written_bytes) == (0, 0)
     assert first.gb_per_s == pytest.approx(size * ranks / found.mean_latency_ns)
     # The same by ranks on the other chip, whose memory is theirs.
-    other = simulated.simulate_collective("cell-blade", task, placement=list(range(8, 16)))
+    other = simulated.simulate_collective("cell-blade", request, placement=list(range(8, 16)))
     assert other.spes == tuple(range(8, 16))
     assert other.memories[1].written_bytes == size * (ranks - 1)
     # Data in local stores touch no memory.
-    small = Task("broadcast", "local_store_tree", ranks, 4096, memory="local_store", calls=1)
+    small = CollectiveRequest("broadcast", "local_store_tree", ranks, 4096, memory="local_store", calls=1)
     assert simulated.simulate_collective("cell-be", small).memories[0].gb_per_s == 0
 
 
 def test_delays_move_the_ranks_and_runs_repeat() -> None:
-    task = Task("barrier", "pairwise_exchange", 8, delay_ns=20000, calls=4, seed=5)
-    found = simulated.simulate_collective("cell-be", task)
-    again = simulated.simulate_collective("cell-be", task)
+    request = CollectiveRequest("barrier", "pairwise_exchange", 8, delay_ns=20000, calls=4, seed=5)
+    found = simulated.simulate_collective("cell-be", request)
+    again = simulated.simulate_collective("cell-be", request)
     assert np.array_equal(found.latency_ns, again.latency_ns)
     assert found.latency_ns.max() > 5000 > 10 * found.throughput_ns  # late ranks; none back to back
     assert np.unique(found.latency_ns).size == 4
 
 
 def test_a_cell_of_a_playstation_has_six() -> None:
-    task = Task("allreduce", "pieces", 6, 4096)
-    assert simulated.simulate_collective("ps3", task).spes == (0, 1, 2, 3, 4, 5)
+    request = CollectiveRequest("allreduce", "pieces", 6, 4096)
+    assert simulated.simulate_collective("ps3", request).spes == (0, 1, 2, 3, 4, 5)
     with pytest.raises(InputError, match="ranks"):
-        simulated.simulate_collective("ps3", Task("allreduce", "pieces", 7, 4096))
+        simulated.simulate_collective("ps3", CollectiveRequest("allreduce", "pieces", 7, 4096))
 
 
 # --- what the tuning selects ------------------------------------------------------------------------------
 
 
 def test_a_selection_runs_with_the_shape_that_it_was_measured_with() -> None:
-    assert simulated.SHAPES["all"] == cases.EAGER_SHAPE
     blade = load_machine("cell-blade")
     for name, size in (("broadcast", 16384), ("reduce", 1024), ("barrier", 0)):
         for selection in SELECTIONS:
-            found = simulated.selected(blade, name, 8, size, selection)
+            found = selected(blade, name, 8, size, selection)
             row = tuning_for("cell-blade").find(name, 8, size, selection).won
             measured = cases.Case(
                 name, 8, size, configuration(row.algorithm, **dict(row.parameters)), eager=selection == "all"
             )
-            task = Task(name, found.algorithm, 8, size, settings=found.settings)
-            run_of_selection = simulated.simulate_collective(blade, task)
+            request = CollectiveRequest(name, found.algorithm, 8, size, settings=found.settings)
+            run_of_selection = simulated.simulate_collective(blade, request)
             expected = cases.run_case(blade, measured)
             assert run_of_selection.mean_latency_ns == pytest.approx(1000 * expected.latency_us, abs=1e-6)
 
@@ -219,23 +228,36 @@ def test_ranks_without_a_row_take_that_of_the_next_larger_number(monkeypatch: py
     rows = [row for row in full.rows if row.collective == "broadcast" and row.ranks in (8, 16)]
     assert {row.ranks for row in rows} == {8, 16}
     few = Tuning("cell", "cell-blade", "-", "-", "-", "-", tuple(rows))
-    monkeypatch.setattr(simulated, "tuning_for", lambda _: few)
-    monkeypatch.setattr(simulated, "bundled_tunings", lambda: [])
+    monkeypatch.setattr(tuned, "bundled", lambda: {"cell-blade": few})
 
     def won(ranks: int) -> TuningRow:
         return few.find("broadcast", ranks, 65536)
 
     for name, ranks, measured in (("cell-be", 3, 8), ("ps3", 6, 8), ("cell-blade", 9, 16)):
-        found = simulated.selected(load_machine(name), "broadcast", ranks, 65536)
+        found = selected(load_machine(name), "broadcast", ranks, 65536)
         assert (found.machine, found.ranks) == ("cell-blade", measured)
         assert found.algorithm == won(measured).won.algorithm
-        assert found.settings == {**simulated.SHAPES["all"], **dict(won(measured).won.parameters)}
+        assert found.settings == {**SHAPES["all"], **dict(won(measured).won.parameters)}
     # Beyond the largest: the largest.
     only_8 = Tuning("cell", "cell-blade", "-", "-", "-", "-", tuple(row for row in rows if row.ranks == 8))
-    monkeypatch.setattr(simulated, "tuning_for", lambda _: only_8)
-    assert simulated.selected(load_machine("cell-blade"), "broadcast", 12, 128).ranks == 8
+    monkeypatch.setattr(tuned, "bundled", lambda: {"cell-blade": only_8})
+    assert selected(load_machine("cell-blade"), "broadcast", 12, 128).ranks == 8
     with pytest.raises(InputError, match=r"no tuning for scatterv: give --algorithm \(direct, .*linear"):
-        simulated.selected(load_machine("cell-be"), "scatterv", 8, 128)
+        selected(load_machine("cell-be"), "scatterv", 8, 128)
+
+
+def test_a_tuning_is_read_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    read: list[Path] = []
+    load = tuning.load_tuning
+
+    def counting(path: Path) -> Tuning:
+        read.append(path)
+        return load(path)
+
+    monkeypatch.setattr(tuning, "load_tuning", counting)
+    tuning.bundled.cache_clear()
+    assert run(capsys, "broadcast", "--bytes", "128", "-m", "ps3")[0] == 0
+    assert read == tuning.bundled_tunings()
 
 
 @pytest.mark.parametrize("machine", ["cell-be", "ps3", "cell-blade"])
@@ -244,33 +266,46 @@ def test_every_selection_of_the_bundled_tuning_runs(machine: str) -> None:
     tuned = {row.collective for row in tuning_for("cell-blade").rows}
     for name in tuned:
         for ranks in (2, 5, len(where.units)):
-            found = simulated.selected(where, name, ranks, 0 if name == "barrier" else 128)
+            found = selected(where, name, ranks, 0 if name == "barrier" else 128)
             size = 0 if name == "barrier" else 128
-            task = Task(name, found.algorithm, ranks, size, settings=found.settings, calls=1)
-            assert simulated.simulate_collective(where, task).latency_ns[0] > 0
+            request = CollectiveRequest(name, found.algorithm, ranks, size, settings=found.settings, calls=1)
+            assert simulated.simulate_collective(where, request).latency_ns[0] > 0
 
 
-def test_a_task_refuses_what_its_collective_does_not_have() -> None:
-    wrong = (
-        (Task("barrier", "tree", 4, 16), "bytes"),
-        (Task("barrier", "tree", 4, root=1), "root"),
-        (Task("allreduce", "pieces", 4, 16, root=1), "root"),
-        (Task("broadcast", "pieces", 4, 16, operation="maximum"), "operation"),
-        (Task("reduce", "tree", 4, 16, uneven=True), "uneven"),
-        (Task("reduce", "tree", 4, 16, operation="user_sum", element="float64"), "element"),
-        (Task("reduce", "tree", 4, 16, warm_up=2**31), "warm_up"),
-        (Task("reduce", "tree", 4, 16, delay_ns=2**63), "delay"),
-        (Task("reduce", "tree", 1000, 16), "ranks"),
-    )
-    for task, field in wrong:
+WRONG: tuple[tuple[str, str, int, int, dict[str, object], str], ...] = (
+    ("barrier", "tree", 4, 16, {}, "bytes"),
+    ("barrier", "tree", 4, 0, {"root": 1}, "root"),
+    ("allreduce", "pieces", 4, 16, {"root": 1}, "root"),
+    ("broadcast", "pieces", 4, 16, {"root": 4}, "root"),
+    ("broadcast", "pieces", 4, 16, {"operation": "maximum"}, "operation"),
+    ("reduce", "tree", 4, 16, {"uneven": True}, "uneven"),
+    ("reduce", "tree", 4, 16, {"operation": "user_sum", "element": "float64"}, "element"),
+    ("reduce", "tree", 4, 16, {"warm_up": 2**31}, "warm_up"),
+    ("reduce", "tree", 4, 16, {"warm_up": 1.5}, "warm_up"),
+    ("reduce", "tree", 4, 16, {"delay_ns": 2**63}, "delay_ns"),
+    ("reduce", "tree", 1000, 16, {}, "ranks"),
+    ("reduce", "tree", True, 16, {}, "ranks"),
+    ("reduce", "tree", 4, 10**18, {}, "bytes"),
+    ("reduce", "tree", 4, 16, {"memory": "third"}, "memory"),
+    ("reduce", "tree", 4, 16, {"settings": {"degree": 10**30}}, "degree"),
+    ("reduce", "tree", 4, 16, {"settings": {"waits": 1}}, "waits"),
+    ("reduce", "tree", 4, 16, {"settings": {"nosuch": 1}}, "set"),
+    ("gossip", "tree", 4, 16, {}, "collective"),
+)
+
+
+def test_a_request_refuses_what_is_out_of_range_and_what_its_collective_does_not_have() -> None:
+    for collective, algorithm, ranks, size, more, field in WRONG:
         with pytest.raises(InputError, match=f"'{field}'"):
-            simulated.check_collective(task)
+            CollectiveRequest(collective, algorithm, ranks, size, **more)
+    with pytest.raises(TypeError, match="no field colour"):
+        CollectiveRequest("barrier", "tree", 4, colour=1)
 
 
 # --- the command ------------------------------------------------------------------------------------------
 
-BARRIER = ("--collective", "barrier", "--algorithm", "tree", "-m", "cell-be")
-PIECES = ("--collective", "broadcast", "--algorithm", "pieces", "-m", "cell-be")
+BARRIER = ("barrier", "--algorithm", "tree", "-m", "cell-be")
+PIECES = ("broadcast", "--algorithm", "pieces", "-m", "cell-be")
 
 
 def test_the_text_has_what_was_measured(capsys: pytest.CaptureFixture[str]) -> None:
@@ -290,9 +325,9 @@ def test_the_json_is_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, *PIECES, *given_options)
     assert status == 0
     document = json.loads(out)
-    task = Task("broadcast", "pieces", 4, 4096, memory="own", calls=2)
-    expected = simulated.simulate_collective("cell-be", task)
-    assert document["name"] == "sim collective"
+    request = CollectiveRequest("broadcast", "pieces", 4, 4096, memory="own", calls=2)
+    expected = simulated.simulate_collective("cell-be", request)
+    assert document["name"] == "collective"
     assert document["latencies_ns"] == expected.latency_ns.tolist()
     assert document["throughput_ns"] == expected.throughput_ns
     assert [row["end_ns"] for row in document["rows"]] == expected.rank_end_ns.tolist()
@@ -301,13 +336,13 @@ def test_the_json_is_the_run(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_list_has_every_collective_algorithm_and_setting(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(capsys, "--collective", "list")
+    status, out, _ = run(capsys, "list")
     assert status == 0
     for each in WITH_ROWS:
         assert each.name in out
         assert [row.name for row in each.algorithms if row.name not in out] == []
     assert [name for name in simulated.settings() if name not in out] == []
-    status, out, _ = run(capsys, "--collective", "list", "--json")
+    status, out, _ = run(capsys, "list", "--json")
     rows = json.loads(out)["rows"]
     assert len(rows) == sum(len(each.algorithms) for each in WITH_ROWS)
 
@@ -316,16 +351,14 @@ def test_without_an_algorithm_it_is_the_selected_one(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = Selected("local_store_tree", {"degree": 4}, "cell-blade", 8)
-    monkeypatch.setattr(simulated, "selected", lambda *_: chosen)
-    status, out, _ = run(
-        capsys, "--collective", "broadcast", "-m", "cell-be", "--bytes", "1KiB", "--ranks", "4"
-    )
+    monkeypatch.setattr(command, "selected", lambda *_: chosen)
+    status, out, _ = run(capsys, "broadcast", "-m", "cell-be", "--bytes", "1KiB", "--ranks", "4")
     assert status == 0
     assert "broadcast by local_store_tree" in out
     assert "selected by tuning/ of cell-blade for 8 ranks, the nearest measured, with" in out
     assert "degree=4" in out
     # What is set by hand counts more.
-    arguments = ("--collective", "broadcast", "-m", "cell-be", "--ranks", "4", "--set", "degree=2", "--json")
+    arguments = ("broadcast", "-m", "cell-be", "--ranks", "4", "--set", "degree=2", "--json")
     _, out, _ = run(capsys, *arguments)
     document = json.loads(out)
     assert document["settings"]["degree"] == 2
@@ -345,15 +378,15 @@ def test_a_placement_says_which_spes(capsys: pytest.CaptureFixture[str]) -> None
     assert [row["spe"] for row in json.loads(out)["rows"]] == [0, 4, 2, 6, 1, 5, 3, 7]
 
 
-TREE = ("--collective", "reduce", "--algorithm", "tree", "-m", "cell-be")
-STRIDED = ("--collective", "broadcast", "--algorithm", "local_store_tree", "-m", "cell-be")
+TREE = ("reduce", "--algorithm", "tree", "-m", "cell-be")
+STRIDED = ("broadcast", "--algorithm", "local_store_tree", "-m", "cell-be")
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--collective", "nosuch", "-m", "cell-be"), ("collective", "nosuch", "barrier, broadcast")),
-        (("--collective", "broadcast", "--algorithm", "x", "-m", "cell-be"), ("algorithm", "pieces")),
+        (("nosuch", "-m", "cell-be"), ("collective", "nosuch", "barrier, broadcast")),
+        (("broadcast", "--algorithm", "x", "-m", "cell-be"), ("algorithm", "pieces")),
         ((*PIECES, "--set", "degree=3"), ("set", "degree", "min_piece", "pieces")),
         ((*PIECES, "--set", "nosuch=3"), ("set", "nosuch", "min_piece")),
         ((*PIECES, "--set", "list"), ("set", "list", "NAME=VALUE")),
@@ -385,8 +418,8 @@ STRIDED = ("--collective", "broadcast", "--algorithm", "local_store_tree", "-m",
         ((*PIECES, "--delay", "-1"), ("delay", "-1", "0 to 1000000000")),
         ((*PIECES, "--delay", "99999999999999999999"), ("delay", "99999999999999999999", "0 to 1000000000")),
         ((*PIECES, "--seed", "99999999999"), ("seed", "99999999999", "0 to 2147483647")),
-        ((*PIECES, "--root", "99999999999"), ("root", "99999999999", "0 to 7")),
-        ((*PIECES, "--ranks", "99999999999"), ("ranks", "99999999999", "1 to 8")),
+        ((*PIECES, "--root", "99999999999"), ("root", "99999999999", "0 to 63")),
+        ((*PIECES, "--ranks", "99999999999"), ("ranks", "99999999999", "1 to 64")),
         ((*PIECES, "--selection", "foo"), ("selection", "foo", "paper, all")),
         ((*PIECES, "--selection", "paper"), ("--selection", "--algorithm", "only without")),
         ((*PIECES, "--operation", "sum"), ("operation", "broadcast", "only for reduce, allreduce")),
@@ -397,9 +430,7 @@ STRIDED = ("--collective", "broadcast", "--algorithm", "local_store_tree", "-m",
         ((*BARRIER, "--memory", "own"), ("memory", "barrier", "only for broadcast")),
         ((*BARRIER, "--unaligned"), ("unaligned", "barrier", "only for broadcast")),
         ((*PIECES, "-p", "nosuch"), ("placement", "nosuch")),
-        ((*PIECES, "--trace", "x.pftrace"), ("--trace", "without --collective")),
-        (("ring", *PIECES), ("PATTERN", "without --collective")),
-        (("ring", "--ranks", "3", "-m", "cell-be"), ("--ranks", "with --collective")),
+        ((*PIECES, "--trace", "x.pftrace"), ("--trace",)),
         ((*STRIDED, "--stride", "64"), ("stride", "BLOCK:STRIDE")),
         ((*STRIDED, "--stride", "64:32"), ("stride", "32")),
         ((*TREE, "--bytes", "10"), ("bytes", "10", "4 bytes")),
@@ -407,14 +438,14 @@ STRIDED = ("--collective", "broadcast", "--algorithm", "local_store_tree", "-m",
             (*TREE, "--operation", "user_sum", "--element", "float64"),
             ("element", "user_sum", "only for operators of MPI"),
         ),
-        (("--collective", "scatterv", "-m", "cell-be"), ("scatterv", "--algorithm", "direct", "linear")),
+        (("scatterv", "-m", "cell-be"), ("scatterv", "--algorithm", "direct", "linear")),
         ((*TREE, "--operation", "x"), ("operation", "x", "user_compose")),
         ((*TREE, "--element", "x"), ("element", "x", "float64")),
         ((*TREE, "--element", "float32", "--operation", "bitwise_or"), ("element", "float32", "bitwise_or")),
-        (("--collective", "broadcast", "--algorithm", "pieces", "-m", "flat:4"), ("flat", "cell-be")),
-        (("--collective", "broadcast", "--algorithm", "pieces"), ("--machine",)),
-        (("-m", "cell-be"), ("PATTERN", "--collective")),
-        (("--collective", "broadcast", "--selection", "x", "-m", "cell-be"), ("selection", "paper")),
+        (("broadcast", "--algorithm", "pieces", "-m", "flat:4"), ("flat", "cell-be")),
+        (("broadcast", "--algorithm", "pieces"), ("--machine",)),
+        (("-m", "cell-be"), ("COLLECTIVE",)),
+        (("broadcast", "--selection", "x", "-m", "cell-be"), ("selection", "paper")),
     ],
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, tuple) else None,
 )

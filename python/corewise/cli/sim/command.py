@@ -1,4 +1,4 @@
-"""`corewise sim`: runs a communication pattern, or a collective, on a simulated machine.
+"""`corewise sim`: runs a communication pattern on a simulated machine.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -6,7 +6,6 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -14,22 +13,19 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from corewise._core import Machine
 from corewise.analysis import simulation as found
 from corewise.analysis.floor_plan import ring_cycles
 from corewise.analysis.simulation import Traffic
 from corewise.cli import console
-from corewise.cli.sim import collective as collectives
+from corewise.cli.sim import options
 from corewise.data.files import check_target, write_text
 from corewise.data.machines import load_machine
 from corewise.data.patterns import pattern_of
-from corewise.data.placement import load_placement
 from corewise.data.quantities import bytes_text
-from corewise.errors import InputError
 from corewise.plots.links import traffic_picture
 from corewise.plots.machines import drawing
 from corewise.plots.ring_text import ring_drawing, share
-from corewise.sim import GRANULARITIES, SEPARATIONS, Simulation, named_placement, simulate
+from corewise.sim import GRANULARITIES, SEPARATIONS, Simulation, simulate
 
 _HELP = """Runs a communication pattern on a simulated machine.
 
@@ -40,27 +36,14 @@ and packet by packet; any other as its interconnect: rings, meshes, trees of sha
 The pattern is a file (.json, .csv, .mtx), a profile NAME.cw, or a generator with its parameters
 (`corewise patterns` lists them).
 
-With --collective NAME it runs a collective on simulated SPEs instead, by one of the algorithms of paper 001
-or of its future work, with real data that are checked; `--collective list` shows them all.
+`corewise collective` runs MPI's collectives on simulated SPEs.
 
 \b
 Example:
   corewise sim ring ranks=8 bytes="64 KiB" --machine cell-be --placement even_odd
   corewise sim halo.json -m mesh-6x4 --repeat 10 --svg halo.svg --trace halo.pftrace
-  corewise sim --collective broadcast --algorithm pieces --set min_piece=2KiB --ranks 16 --bytes 1MiB \\
-    -m cell-blade --memory own
 Open the trace at https://ui.perfetto.dev.
 """
-_MACHINE = typer.Option(
-    None, "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text."
-)
-_PLACEMENT = typer.Option(
-    "identity",
-    "--placement",
-    "-p",
-    metavar="NAME|FILE",
-    help="A placement file, or identity; on a Cell also ring, overlap, even_odd, leap2.",
-)
 _REPEAT = typer.Option(1, "--repeat", min=1, help="Runs of the pattern, one after the other.")
 _GRANULARITY = typer.Option(
     GRANULARITIES[0],
@@ -73,11 +56,7 @@ _SEPARATION = typer.Option(
     help="Before its next phase a rank waits for its own messages (dependence) or all (barrier).",
 )
 _SEED = typer.Option(
-    None,
-    "--seed",
-    min=1,
-    max=2**53,
-    help="Of a simulated Cell's jitter (else it has none); of a collective's data.",
+    None, "--seed", min=1, max=2**53, help="Of a simulated Cell's jitter; without one it has none."
 )
 _TRACE = typer.Option(None, "--trace", metavar="FILE", help="Write what happens when, for Perfetto.")
 _SVG = typer.Option(None, "--svg", metavar="FILE", help="Write a picture of the machine with its traffic.")
@@ -94,14 +73,14 @@ def register(app: typer.Typer) -> None:
 
 
 def sim(
-    reference: str | None = typer.Argument(
-        None, metavar="[PATTERN]", help="A pattern file, a profile, or a generator's name."
+    reference: str = typer.Argument(
+        ..., metavar="PATTERN", help="A pattern file, a profile, or a generator's name."
     ),
     parameters: list[str] = typer.Argument(
         None, metavar="[NAME=VALUE]...", help="The generator's parameters."
     ),
-    machine_reference: str | None = _MACHINE,
-    placement: str = _PLACEMENT,
+    machine_reference: str = options.MACHINE,
+    placement: str = options.PLACEMENT,
     repeat: int = _REPEAT,
     granularity: str = _GRANULARITY,
     separation: str = _SEPARATION,
@@ -109,69 +88,18 @@ def sim(
     trace: Path | None = _TRACE,
     svg: Path | None = _SVG,
     as_json: bool = _AS_JSON,
-    collective: str | None = collectives.COLLECTIVE,
-    algorithm: str | None = collectives.ALGORITHM,
-    settings: list[str] = collectives.SET,
-    ranks: int | None = collectives.RANKS,
-    size: str | None = collectives.BYTES,
-    root: int | None = collectives.ROOT,
-    memory: str | None = collectives.MEMORY,
-    operation: str | None = collectives.OPERATION,
-    element: str | None = collectives.ELEMENT,
-    stride: str | None = collectives.STRIDE,
-    in_place: bool = collectives.IN_PLACE,
-    uneven: bool = collectives.UNEVEN,
-    unaligned: bool = collectives.UNALIGNED,
-    delay: int | None = collectives.DELAY,
-    calls: int | None = collectives.CALLS,
-    warm_up: int | None = collectives.WARM_UP,
-    selection: str | None = collectives.SELECTION,
 ) -> None:
-    """Simulates a pattern or a collective."""
-    wanted = collectives.Wanted(
-        collective,
-        algorithm,
-        settings or [],
-        ranks,
-        size,
-        root,
-        memory,
-        operation,
-        element,
-        stride,
-        in_place,
-        uneven,
-        unaligned,
-        delay,
-        calls,
-        warm_up,
-        selection,
-    )
-    if collective is not None:
-        of_patterns = {
-            "PATTERN": reference is not None,
-            "--repeat": repeat != 1,
-            "--granularity": granularity != GRANULARITIES[0],
-            "--separation": separation != SEPARATIONS[0],
-            "--trace": trace is not None,
-            "--svg": svg is not None,
-        }
-        _refuse([name for name, given in of_patterns.items() if given], "without --collective")
-        collectives.sim_collective(wanted, machine_reference, placement, seed, as_json)
-        return
-    _refuse(wanted.given(), "with --collective")
-    reference, machine_reference = _required(reference, machine_reference)
+    """Simulates a pattern."""
     for target in (trace, svg):
         if target is not None:
             check_target(target)
     machine = load_machine(machine_reference)
     pattern = pattern_of(reference, parameters or [])
-    units = _units(placement, machine, pattern.ranks)
     with console.progress("simulating"):
         run = simulate(
             machine,
             pattern,
-            units,
+            options.placed(placement, machine),
             repetitions=repeat,
             granularity=granularity,
             separation=separation,
@@ -190,29 +118,6 @@ def sim(
     for written in (svg, trace):
         if written is not None:
             console.show(f"written to {written}")
-
-
-def _required(reference: str | None, machine: str | None) -> tuple[str, str]:
-    if reference is None:
-        raise InputError(
-            "PATTERN: found nothing, allowed: a pattern, a profile, a generator, or --collective"
-        )
-    if machine is None:
-        raise InputError("option '--machine': found nothing, allowed: a name, a file, `host`, synthetic text")
-    return reference, machine
-
-
-def _refuse(given: Sequence[str], allowed: str) -> None:
-    if given:
-        raise InputError(f"option '{given[0]}': found in this run, allowed: only {allowed}")
-
-
-def _units(placement: str, machine: Machine, ranks: int) -> Sequence[int]:
-    """A file where there is one or the text looks like one, else a name."""
-    path = Path(placement)
-    if path.suffix or "/" in placement or path.is_file():
-        return load_placement(path, machine).unit_of_rank
-    return named_placement(placement, machine, ranks)
 
 
 def _write_trace(run: Simulation, path: Path) -> None:

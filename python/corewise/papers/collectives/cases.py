@@ -21,13 +21,12 @@ from corewise.analysis.selection import Configuration
 from corewise.data.machines import load_machine
 from corewise.data.tuning import Selection, Value
 from corewise.errors import InputError
+from corewise.sim.selected import SHAPES
 
 MACHINE = "cell-blade"
 Memory = Literal["first", "second", "own", "local_store"]
 """Where user data are: in the first or second chip's memory, the rank's own chip's, its local store."""
 
-EAGER_SHAPE = MappingProxyType({"buffer": 14 * 1024, "eager_slots": 2, "eager_128": 1})
-"""Slots for payloads in the metadata, two for each peer; two buffers of 14 KB fit beside them."""
 LONG_BYTES = 1024 * 1024
 """Of all ranks together: from here on one call says enough, the second takes the same within 2 %."""
 _OF_EVERY_PAIR = (
@@ -134,30 +133,23 @@ def _too_much(error: InputError) -> bool:
 def run_case(machine: _core.Machine, case: Case) -> Timing:
     """Runs one case on a simulated Cell."""
     long = volume_bytes(case) >= LONG_BYTES
-    job = _core.CollectiveJob(
+    request = _core.CollectiveRequest(
         case.collective,
         case.configuration.algorithm,
         case.ranks,
-        bytes=case.bytes,
+        case.bytes,
         settings=settings_of(case),
         memory=case.memory,
         warm_up=0 if long else 1,
         calls=1 if long else _CALLS,
     )
-    times = _core.run_collective(machine, job)
+    times = _core.run_collective(machine, request)
     return Timing(times.mean_latency_ns / 1000, times.throughput_ns / 1000)
 
 
-def settings_of(case: Case) -> list[tuple[str, int]]:
-    """The case's parameters as the core takes them."""
-    shape = dict(EAGER_SHAPE) if case.eager else {}
-    return [
-        (name, _number(value)) for name, value in {**shape, **dict(case.configuration.parameters)}.items()
-    ]
-
-
-def _number(value: Value) -> int:
-    return int(value == "counters") if isinstance(value, str) else int(value)
+def settings_of(case: Case) -> dict[str, Value]:
+    """The case's parameters and the shape of its ranks."""
+    return {**SHAPES["all" if case.eager else "paper"], **dict(case.configuration.parameters)}
 
 
 def volume_bytes(case: Case) -> int:
@@ -225,26 +217,25 @@ def choices(collective: str, selection: Selection, ranks: int) -> list[Choices]:
     """Every algorithm of a selection."""
     found = []
     for name, _, _, defaults in _core.collective_algorithms(collective):
-        taken = dict(defaults)
-        eager = taken.get("eager_slots", 0) > 0
+        eager = int(defaults["eager_slots"]) > 0
         if selection == "paper" and (eager or name in NOT_OF_THE_PAPER.get(collective, ())):
             continue
         most = min(ranks, _MOST_DEGREE_OF_THE_PAPER) if selection == "paper" else ranks
         values = {
-            key: _default_first(key, tried, taken[key], max(2, most))
+            key: _default_first(key, tried, defaults[key], max(2, most))
             for key, tried in TRIED.items()
-            if key in taken and (selection == "all" or key in OF_THE_PAPER)
+            if key in defaults and (selection == "all" or key in OF_THE_PAPER)
         }
-        if "closing" in taken:
+        if "closing" in defaults:
             values["closing"] = ("barrier",) if selection == "paper" else ("counters", "barrier")
         found.append(Choices(name, values))
     return found
 
 
-def _default_first(name: str, tried: tuple[Value, ...], default: int, degree: int) -> tuple[Value, ...]:
+def _default_first(name: str, tried: tuple[Value, ...], default: Value, degree: int) -> tuple[Value, ...]:
     """The values to try; of a tree's degrees those up to `degree`."""
     if name == "degree":
         tried = tuple(value for value in tried if int(value) <= degree)
-        default = min(default, degree)
-    first = [value for value in tried if _number(value) == default]
+        default = min(int(default), degree)
+    first = [value for value in tried if value == default]
     return (*first, *(value for value in tried if value not in first))

@@ -217,13 +217,13 @@ TEST(CellBarrierFindings, TableOne) {
 /// latency of all other collectives here, the pairwise exchange is in the same bounds.
 TEST(CellBarrierFindings, TheLatencyFromACommonStartIsTableOnesToo) {
   for (const auto& [ranks, us, tolerance] : {std::tuple{8, 0.4, 0.15}, std::tuple{16, 1.0, 0.3}}) {
-    CollectiveJob job;
-    job.task.collective = coll::Collective::barrier;
-    job.task.ranks = ranks;
-    job.algorithm = "pairwise_exchange";
+    CollectiveRequest request;
+    request.collective = coll::Collective::barrier;
+    request.ranks = ranks;
+    request.algorithm = "pairwise_exchange";
     cell::Parameters machine;
     machine.chips = ranks > cell::kSpesPerChip ? 2 : 1;
-    const auto times = run_collective_on_cell(machine, job);
+    const auto times = run_collective_on_cell(machine, request);
     ASSERT_TRUE(times.ok()) << times.status().message();
     EXPECT_NEAR(times.value().mean_latency_ns() / 1000, us, tolerance * us) << ranks << " ranks";
   }

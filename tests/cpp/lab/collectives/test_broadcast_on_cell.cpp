@@ -29,19 +29,20 @@ cell::Parameters machine_for(int ranks) {
   return parameters;
 }
 
-CollectiveJob job_of(const std::string& algorithm, int ranks, std::uint64_t bytes, const Settings& settings) {
-  CollectiveJob job;
-  job.task.collective = coll::Collective::broadcast;
-  job.task.ranks = ranks;
-  job.task.bytes = bytes;
-  job.algorithm = algorithm;
-  job.settings = settings;
-  job.calls = 1;
-  return job;
+CollectiveRequest request_of(const std::string& algorithm, int ranks, std::uint64_t bytes,
+                             const Settings& settings) {
+  CollectiveRequest request;
+  request.collective = coll::Collective::broadcast;
+  request.ranks = ranks;
+  request.bytes = bytes;
+  request.algorithm = algorithm;
+  request.settings = settings;
+  request.calls = 1;
+  return request;
 }
 
-double run_us(const CollectiveJob& job) {
-  const auto times = run_collective_on_cell(machine_for(job.task.ranks), job);
+double run_us(const CollectiveRequest& request) {
+  const auto times = run_collective_on_cell(machine_for(request.ranks), request);
   EXPECT_TRUE(times.ok()) << times.status().message();
   return times.ok() ? times.value().mean_latency_ns() / 1000 : 0;
 }
@@ -50,7 +51,7 @@ double run_us(const CollectiveJob& job) {
 double us(const std::string& algorithm, int ranks, std::uint64_t bytes, const Settings& settings = {}) {
   static std::map<std::tuple<std::string, int, std::uint64_t, Settings>, double> known;
   const auto [place, is_new] = known.try_emplace({algorithm, ranks, bytes, settings}, 0);
-  if (is_new) place->second = run_us(job_of(algorithm, ranks, bytes, settings));
+  if (is_new) place->second = run_us(request_of(algorithm, ranks, bytes, settings));
   return place->second;
 }
 
@@ -279,20 +280,21 @@ TEST(CellBroadcast, RanksFarFromTheDataMayTakeSmallerPieces) {
 
 /// Data already in the local stores: nothing goes to memory.
 TEST(CellBroadcast, DataInTheLocalStoresStayThere) {
-  CollectiveJob job = job_of("local_store_tree", 8, 64 * kKb, {{"degree", 1}, {"closing", 1}});
-  job.memory = UserMemory::local_store;
-  const auto times = run_collective_on_cell(machine_for(8), job);
+  CollectiveRequest request = request_of("local_store_tree", 8, 64 * kKb, {{"degree", 1}, {"closing", 1}});
+  request.memory = UserMemory::local_store;
+  const auto times = run_collective_on_cell(machine_for(8), request);
   ASSERT_TRUE(times.ok()) << times.status().message();
   EXPECT_EQ(times.value().memories[0].read_bytes + times.value().memories[0].written_bytes, 0);
-  EXPECT_LT(times.value().mean_latency_ns() / 1000, 0.5 * us("local_store_tree", 8, 64 * kKb, job.settings));
+  EXPECT_LT(times.value().mean_latency_ns() / 1000, 0.5 * us("local_store_tree", 8, 64 * kKb, request.settings));
 }
 
 /// Blocks of 128 bytes: as DMA lists, with added latency. Odd ones cost far more: they are copied one by one.
 TEST(CellBroadcast, StridedDataTakeLonger) {
   const auto strided = [](std::uint32_t block, std::uint32_t stride) {
-    CollectiveJob job = job_of("local_store_tree", 8, 8 * kKb, {});
-    job.task.stride = {block, stride};
-    return run_us(job);
+    CollectiveRequest request = request_of("local_store_tree", 8, 8 * kKb, {});
+    request.block_bytes = block;
+    request.stride_bytes = stride;
+    return run_us(request);
   };
   const double contiguous = tree(8, 8 * kKb, 3);
   EXPECT_GT(strided(128, 256), contiguous);

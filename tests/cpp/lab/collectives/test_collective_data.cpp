@@ -16,8 +16,8 @@ using coll::Collective;
 using Area = std::vector<std::byte>;
 
 struct Ranks {
-  explicit Ranks(const CollectiveTask& task) : data(CollectiveData::make(task).value()) {
-    for (int rank = 0; rank < task.ranks; ++rank) {
+  explicit Ranks(const CollectiveRequest& request) : data(CollectiveData::make(request).value()) {
+    for (int rank = 0; rank < request.ranks; ++rank) {
       areas.emplace_back(data.area_bytes(rank));
       data.fill(rank, areas.back());
     }
@@ -46,28 +46,29 @@ struct Ranks {
   std::vector<Area> areas;
 };
 
-CollectiveTask task_of(Collective collective, int ranks, std::uint64_t bytes) {
-  CollectiveTask task;
-  task.collective = collective;
-  task.ranks = ranks;
-  task.bytes = bytes;
-  return task;
+CollectiveRequest request_of(Collective collective, int ranks, std::uint64_t bytes) {
+  CollectiveRequest request;
+  request.collective = collective;
+  request.ranks = ranks;
+  request.bytes = bytes;
+  return request;
 }
 
 TEST(CollectiveData, AllCollectivesStartOutWrong) {
   for (const Collective collective : all_collectives()) {
     if (collective == Collective::barrier) continue;
-    EXPECT_FALSE(Ranks(task_of(collective, 3, 24)).right()) << name_of(collective);
+    EXPECT_FALSE(Ranks(request_of(collective, 3, 24)).right()) << name_of(collective);
   }
-  EXPECT_TRUE(Ranks(task_of(Collective::barrier, 3, 0)).right());
+  EXPECT_TRUE(Ranks(request_of(Collective::barrier, 3, 0)).right());
 }
 
 TEST(CollectiveData, ABroadcastCopiesTheRootsBytesBlockByBlock) {
-  CollectiveTask task = task_of(Collective::broadcast, 3, 40);
-  task.root = 1;
-  task.stride = {16, 24};
-  task.unaligned = true;
-  Ranks ranks(task);
+  CollectiveRequest request = request_of(Collective::broadcast, 3, 40);
+  request.root = 1;
+  request.block_bytes = 16;
+  request.stride_bytes = 24;
+  request.unaligned = true;
+  Ranks ranks(request);
   for (const int rank : {0, 2}) {
     std::memcpy(ranks.receive(rank), ranks.send(1), 16);
     std::memcpy(ranks.receive(rank) + 24, ranks.send(1) + 24, 16);
@@ -78,9 +79,9 @@ TEST(CollectiveData, ABroadcastCopiesTheRootsBytesBlockByBlock) {
 
 TEST(CollectiveData, AnAllToAllTransposes) {
   for (const bool uneven : {false, true}) {
-    CollectiveTask task = task_of(uneven ? Collective::alltoallv : Collective::alltoall, 3, 20);
-    task.uneven = uneven;
-    Ranks ranks(task);
+    CollectiveRequest request = request_of(uneven ? Collective::alltoallv : Collective::alltoall, 3, 20);
+    request.uneven = uneven;
+    Ranks ranks(request);
     for (int from = 0; from < 3; ++from) {
       for (int to = 0; to < 3; ++to) {
         const coll::Blocks sent = ranks.data.send_blocks(from), received = ranks.data.receive_blocks(to);
@@ -93,8 +94,8 @@ TEST(CollectiveData, AnAllToAllTransposes) {
 }
 
 TEST(CollectiveData, AReductionSumsAndAScanStops) {
-  Ranks reduced(task_of(Collective::reduce, 4, 12));
-  Ranks scanned(task_of(Collective::exscan, 4, 12));
+  Ranks reduced(request_of(Collective::reduce, 4, 12));
+  Ranks scanned(request_of(Collective::exscan, 4, 12));
   for (std::size_t i = 0; i < 3; ++i) {
     std::uint32_t sum = 0;
     for (int rank = 0; rank < 4; ++rank) {
@@ -111,9 +112,9 @@ TEST(CollectiveData, AReductionSumsAndAScanStops) {
 
 /// x -> a x + b modulo 2^32: rank 0's first.
 TEST(CollectiveData, AnOperatorThatDoesNotCommuteKeepsTheOrderOfTheRanks) {
-  CollectiveTask task = task_of(Collective::allreduce, 3, 8);
-  task.operation = "user_compose";
-  Ranks ranks(task);
+  CollectiveRequest request = request_of(Collective::allreduce, 3, 8);
+  request.operation = "user_compose";
+  Ranks ranks(request);
   std::uint32_t result[2] = {1, 0};
   for (int rank = 0; rank < 3; ++rank) {
     std::uint32_t next[2];
@@ -126,9 +127,8 @@ TEST(CollectiveData, AnOperatorThatDoesNotCommuteKeepsTheOrderOfTheRanks) {
 }
 
 TEST(CollectiveData, ACallIsCheckedByItselfAndForgotten) {
-  CollectiveTask task = task_of(Collective::broadcast, 2, 40);
-  task.sets = 2;
-  const CollectiveData data = CollectiveData::make(task).value();
+  const CollectiveRequest request = request_of(Collective::broadcast, 2, 40);
+  const CollectiveData data = CollectiveData::make(request, 2).value();
   std::vector<std::byte> root(data.area_bytes(0)), other(data.area_bytes(1));
   data.fill(0, root);
   data.fill(1, other);
@@ -209,12 +209,11 @@ TEST(CollectiveRun, BothPortsHaveTheSameTables) {
 TEST(CollectiveRun, CountsWhatMustMoveAndStartsAllAtOnce) {
   cell::Parameters machine;
   machine.chips = 2;
-  CollectiveJob job;
-  job.task = task_of(Collective::broadcast, 16, 64 * 1024);
-  job.algorithm = "local_store_tree";
-  job.memory = UserMemory::own;
-  job.calls = 2;
-  const auto run = run_collective_on_cell(machine, job);
+  CollectiveRequest request = request_of(Collective::broadcast, 16, 64 * 1024);
+  request.algorithm = "local_store_tree";
+  request.memory = UserMemory::own;
+  request.calls = 2;
+  const auto run = run_collective_on_cell(machine, request);
   ASSERT_TRUE(run.ok()) << run.status().message();
   const CollectiveTimes& times = run.value();
   EXPECT_EQ(times.memories[0].read_bytes, 64.0 * 1024);
@@ -224,15 +223,14 @@ TEST(CollectiveRun, CountsWhatMustMoveAndStartsAllAtOnce) {
   EXPECT_EQ(*std::ranges::max_element(times.rank_end_ns), times.latency_ns.back());
   EXPECT_LE(times.local_store_bytes, cell::kPortBudgetBytes);
   // The same again, tick by tick.
-  EXPECT_EQ(run_collective_on_cell(machine, job).value().latency_ns, times.latency_ns);
+  EXPECT_EQ(run_collective_on_cell(machine, request).value().latency_ns, times.latency_ns);
 }
 
 TEST(CollectiveRun, NothingGoesBeyondTheBudgetOfALocalStore) {
-  CollectiveJob job;
-  job.task = task_of(Collective::broadcast, 8, 64);
-  job.algorithm = "pieces";
-  job.settings = {{"buffer", 16384}, {"eager_slots", 8}, {"eager_128", 1}};
-  const Status status = run_collective_on_ideal(job);
+  CollectiveRequest request = request_of(Collective::broadcast, 8, 64);
+  request.algorithm = "pieces";
+  request.settings = {{"buffer", 16384}, {"eager_slots", 8}, {"eager_128", 1}};
+  const Status status = run_collective_on_ideal(request);
   EXPECT_EQ(status.code(), Code::invalid_input);
   EXPECT_NE(status.message().find("36864"), std::string::npos) << status.message();
 }

@@ -24,29 +24,30 @@ using test::effort;
 constexpr std::uint64_t kKb = 1024;
 constexpr std::uint64_t kMb = 1024 * kKb;
 
-CollectiveJob job_of(coll::Collective collective, const std::string& algorithm, int ranks, std::uint64_t bytes,
-                     const Settings& settings) {
-  CollectiveJob job;
-  job.task.collective = collective;
-  job.task.ranks = ranks;
-  job.task.bytes = bytes;
-  job.algorithm = algorithm;
-  job.settings = settings;
-  job.calls = 1;
-  return job;
+CollectiveRequest request_of(coll::Collective collective, const std::string& algorithm, int ranks,
+                             std::uint64_t bytes, const Settings& settings) {
+  CollectiveRequest request;
+  request.collective = collective;
+  request.ranks = ranks;
+  request.bytes = bytes;
+  request.algorithm = algorithm;
+  request.settings = settings;
+  request.calls = 1;
+  return request;
 }
 
-CollectiveJob user_job(int ranks, std::uint64_t bytes, const std::string& algorithm, const Settings& settings) {
-  CollectiveJob job = job_of(coll::Collective::reduce, algorithm, ranks, bytes, settings);
-  job.task.operation = "user_sum";
-  return job;
+CollectiveRequest user_request(int ranks, std::uint64_t bytes, const std::string& algorithm,
+                               const Settings& settings) {
+  CollectiveRequest request = request_of(coll::Collective::reduce, algorithm, ranks, bytes, settings);
+  request.operation = "user_sum";
+  return request;
 }
 
-double run_us(const CollectiveJob& job) {
+double run_us(const CollectiveRequest& request) {
   cell::Parameters machine;
-  machine.chips = job.task.ranks > cell::kSpesPerChip ? 2 : 1;
-  const auto times = run_collective_on_cell(machine, job);
-  EXPECT_TRUE(times.ok()) << job.algorithm << ": " << times.status().message();
+  machine.chips = request.ranks > cell::kSpesPerChip ? 2 : 1;
+  const auto times = run_collective_on_cell(machine, request);
+  EXPECT_TRUE(times.ok()) << request.algorithm << ": " << times.status().message();
   return times.ok() ? times.value().mean_latency_ns() / 1000 : 0;
 }
 
@@ -55,7 +56,7 @@ double us(const std::string& algorithm, int ranks, std::uint64_t bytes, const Se
           coll::Collective collective = coll::Collective::reduce) {
   static std::map<std::tuple<coll::Collective, std::string, int, std::uint64_t, Settings>, double> known;
   const auto [place, is_new] = known.try_emplace({collective, algorithm, ranks, bytes, settings}, 0);
-  if (is_new) place->second = run_us(job_of(collective, algorithm, ranks, bytes, settings));
+  if (is_new) place->second = run_us(request_of(collective, algorithm, ranks, bytes, settings));
   return place->second;
 }
 double all_us(const std::string& algorithm, int ranks, std::uint64_t bytes, const Settings& settings = {}) {
@@ -181,13 +182,13 @@ TEST(CellReduce, PayloadsInTheMetadataGainHalfAndMore) {
 /// assumption the gain on 8 ranks is below one half.
 TEST(CellReduce, AUsersOperatorGainsLess) {
   for (const int ranks : {8, 16}) {
-    double paper = run_us(user_job(ranks, 128, "pieces", {}));
+    double paper = run_us(user_request(ranks, 128, "pieces", {}));
     for (const int degree : kDegrees) {
-      paper = std::min(paper, run_us(user_job(ranks, 128, "tree", {{"degree", degree}})));
+      paper = std::min(paper, run_us(user_request(ranks, 128, "tree", {{"degree", degree}})));
     }
     double ours = paper;
     for (const int degree : {2, 3, 4, 8, 16}) {
-      ours = std::min(ours, run_us(user_job(ranks, 128, "eager_tree", {{"degree", degree}, {"closing", 1}})));
+      ours = std::min(ours, run_us(user_request(ranks, 128, "eager_tree", {{"degree", degree}, {"closing", 1}})));
     }
     RecordProperty("gain_on_" + std::to_string(ranks), std::to_string(paper / ours));
     EXPECT_GT(paper, (ranks == 8 ? 1.25 : 1.4) * ours) << ranks << " ranks";
@@ -242,12 +243,13 @@ TEST(CellReduce, EveryAlgorithmIsRightPacketByPacket) {
       for (const int ranks : {3, 8, 13}) {
         const bool eager = (algorithm.needs & coll::kFitsEager) != 0;
         const bool commutes = (algorithm.needs & coll::kCommutative) != 0;
-        CollectiveJob job = job_of(collective, std::string(algorithm.name), ranks, eager ? 136 : 20 * kKb + 8, {});
-        if (collective == coll::Collective::reduce) job.task.root = ranks - 2;
-        job.task.operation = commutes ? "user_sum" : "user_compose";
-        job.task.unaligned = ranks == 3;
-        job.most_delay_ns = 2000;
-        run_us(job);
+        CollectiveRequest request =
+            request_of(collective, std::string(algorithm.name), ranks, eager ? 136 : 20 * kKb + 8, {});
+        if (collective == coll::Collective::reduce) request.root = ranks - 2;
+        request.operation = commutes ? "user_sum" : "user_compose";
+        request.unaligned = ranks == 3;
+        request.delay_ns = 2000;
+        run_us(request);
       }
     }
   }

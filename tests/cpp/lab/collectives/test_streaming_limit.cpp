@@ -47,15 +47,15 @@ class LargeCollectives : public testing::TestWithParam<Large> {};
 
 TEST_P(LargeCollectives, ReachNineteenTwentiethsOfTheControllersOwnStream) {
   const Large large = GetParam();
-  CollectiveJob job;
-  job.task.collective = large.collective;
-  job.task.ranks = large.ranks;
-  job.task.bytes = kBytes;
-  job.algorithm = large.algorithm;
-  job.settings = large.settings;
-  job.warm_up = 0;
-  job.calls = 1;
-  const auto times = run_collective_on_cell(machine_for(large.ranks), job);
+  CollectiveRequest request;
+  request.collective = large.collective;
+  request.ranks = large.ranks;
+  request.bytes = kBytes;
+  request.algorithm = large.algorithm;
+  request.settings = large.settings;
+  request.warm_up = 0;
+  request.calls = 1;
+  const auto times = run_collective_on_cell(machine_for(large.ranks), request);
   ASSERT_TRUE(times.ok()) << times.status().message();
   const MemoryTraffic& memory = times.value().memories.front();
   EXPECT_NEAR(memory.read_bytes, static_cast<double>(large.reads) * kBytes, 0.02 * large.reads * kBytes);

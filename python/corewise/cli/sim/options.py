@@ -1,0 +1,32 @@
+"""What the commands that simulate have in common: the machine, and where ranks are placed.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from corewise._core import Machine
+from corewise.data.placement import Placement, load_placement
+
+MACHINE = typer.Option(
+    ..., "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text."
+)
+PLACEMENT = typer.Option(
+    "identity",
+    "--placement",
+    "-p",
+    metavar="NAME|FILE",
+    help="A placement file, or identity; on a Cell also ring, overlap, even_odd, leap2.",
+)
+
+
+def placed(placement: str, machine: Machine) -> Placement | str:
+    """A file where there is one or the text looks like one, else a name."""
+    path = Path(placement)
+    if path.suffix or "/" in placement or path.is_file():
+        return load_placement(path, machine)
+    return placement

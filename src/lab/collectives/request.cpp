@@ -1,0 +1,119 @@
+// The table of numbers, and what a collective has not. SPDX-License-Identifier: BSD-3-Clause
+#include "lab/collectives/request.hpp"
+
+#include <array>
+#include <utility>
+
+#include "coll/building/shape.hpp"
+#include "lab/collectives/kinds.hpp"
+
+namespace corewise::lab {
+namespace {
+
+using coll::Collective;
+
+constexpr std::int64_t kMostBytes = 16 << 20;
+constexpr std::int64_t kMostStride = 1 << 20;
+constexpr std::int64_t kMostCalls = 1'000'000;
+constexpr std::int64_t kMostDelayNs = 1'000'000'000;
+constexpr std::int64_t kMostSeed = 0x7FFF'FFFF;
+
+template <auto member>
+constexpr NumberRow number(const char* name, std::int64_t least, std::int64_t most, const char* meaning) {
+  return {name,
+          least,
+          most,
+          meaning,
+          [](const CollectiveRequest& request) { return static_cast<std::int64_t>(request.*member); },
+          [](CollectiveRequest& request, std::int64_t value) {
+            request.*member = static_cast<std::remove_reference_t<decltype(request.*member)>>(value);
+          }};
+}
+
+using Request = CollectiveRequest;
+constexpr std::array kNumbers = {
+    number<&Request::ranks>("ranks", 1, coll::kMostRanks, "How many take part."),
+    number<&Request::bytes>("bytes", 0, kMostBytes, "Of the operand (broadcast, reductions), or of each block."),
+    number<&Request::root>("root", 0, coll::kMostRanks - 1, "Of broadcast, reduce, gather and scatter."),
+    number<&Request::block_bytes>("block_bytes", 0, kMostStride,
+                                  "Of a broadcast's strided buffers; 0: contiguous."),
+    number<&Request::stride_bytes>("stride_bytes", 0, kMostStride,
+                                   "From the start of a block to that of the next."),
+    number<&Request::delay_ns>("delay_ns", 0, kMostDelayNs,
+                               "Ranks start a call so much later at most, drawn from the seed."),
+    number<&Request::warm_up>("warm_up", 0, kMostCalls, "Calls before those that are measured."),
+    number<&Request::calls>("calls", 1, kMostCalls, "Measured one by one, and then as many back to back."),
+    number<&Request::seed>("seed", 0, kMostSeed, "Of data and delays."),
+};
+
+std::string names_of(bool (*has)(Collective)) {
+  std::string names;
+  for (const Collective each : all_collectives()) {
+    if (has(each)) names.append(names.empty() ? "" : ", ").append(name_of(each));
+  }
+  return names;
+}
+
+/// What only some collectives have.
+Status check_meaning(const Request& request) {
+  struct Meant {
+    const char* field;
+    bool given;
+    bool (*has)(Collective);
+  };
+  const Meant all[] = {
+      {"bytes", request.bytes != 0, &has_data},        {"memory", request.memory != UserMemory::first, &has_data},
+      {"unaligned", request.unaligned, &has_data},     {"root", request.root != 0, &has_root},
+      {"uneven", request.uneven, &has_uneven_blocks},  {"operation", !request.operation.empty(), &combines},
+      {"element", !request.element.empty(), &combines}};
+  const std::string name(name_of(request.collective));
+  for (const Meant& each : all) {
+    if (each.given && !each.has(request.collective)) {
+      return bad_field("", each.field, "a value for " + name, "only for " + names_of(each.has));
+    }
+  }
+  if (!request.element.empty() && request.operation.starts_with("user_")) {
+    return bad_field("", "element", "a value for " + request.operation, "only for operators of MPI");
+  }
+  if (request.in_place && !may_be_in_place(request.collective)) {
+    return bad_field("", "in_place", "true", "false for " + name);
+  }
+  return {};
+}
+
+Status check_stride(const Request& request) {
+  if (request.block_bytes == 0 && request.stride_bytes == 0) return {};
+  if (request.collective != Collective::broadcast) {
+    return bad_field("", "block_bytes", std::to_string(request.block_bytes),
+                     "0 (no stride) for " + std::string(name_of(request.collective)));
+  }
+  if (request.block_bytes > 0 && request.block_bytes <= request.stride_bytes) return {};
+  return bad_field("", "stride_bytes", std::to_string(request.stride_bytes),
+                   "from the block's bytes, 1 or more, to " + std::to_string(kMostStride));
+}
+
+}  // namespace
+
+std::span<const NumberRow> number_rows() {
+  return kNumbers;
+}
+
+std::string range_text(const NumberRow& row) {
+  return std::to_string(row.least) + " to " + std::to_string(row.most);
+}
+
+Status check(const CollectiveRequest& request) {
+  for (const NumberRow& row : kNumbers) {
+    const std::int64_t value = row.get(request);
+    if (value < row.least || value > row.most) {
+      return bad_field("", row.name, std::to_string(value), range_text(row));
+    }
+  }
+  if (Status status = check_meaning(request); !status.ok()) return status;
+  if (request.root >= request.ranks) {
+    return bad_field("", "root", std::to_string(request.root), "0 to " + std::to_string(request.ranks - 1));
+  }
+  return check_stride(request);
+}
+
+}  // namespace corewise::lab

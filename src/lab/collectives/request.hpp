@@ -1,0 +1,74 @@
+// What is asked for when a collective is run. The same struct goes from the command line and Python down to the
+// arguments of every call. `number_rows` has the range of every number; `check` holds a request against these
+// ranges and against what its collective has. Whoever runs a request checks it first, before any work. What depends
+// on an algorithm is checked in settings.hpp, what depends on a machine in run.hpp. SPDX-License-Identifier:
+// BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+#include "coll/call.hpp"
+#include "lab/collectives/settings.hpp"
+
+namespace corewise::lab {
+
+/// Where user data lie.
+enum class UserMemory : std::uint8_t {
+  first,       ///< main memory of the first chip
+  second,      ///< of the blade's second chip
+  own,         ///< of each rank's own chip
+  local_store  ///< each rank's own local store
+};
+
+struct CollectiveRequest {
+  coll::Collective collective = coll::Collective::barrier;
+  std::string algorithm;
+  Settings settings;  ///< of the algorithm
+  int ranks = 1;
+  /// Of the operand (broadcast, reductions), or of each block; of uneven blocks about half to twice as many.
+  std::uint64_t bytes = 0;
+  int root = 0;
+  UserMemory memory = UserMemory::first;
+  std::string operation;  ///< a predefined one (kernels::name), user_sum or user_compose; empty: sum
+  std::string element;    ///< of the predefined operations (kernels::name); empty: int32
+  std::uint32_t block_bytes = 0, stride_bytes = 0;  ///< of a broadcast's buffers; 0: contiguous
+  bool in_place = false;
+  bool uneven = false;        ///< the vector versions' blocks differ and have gaps between them
+  bool unaligned = false;     ///< buffers begin at odd places, on each rank another
+  std::int64_t delay_ns = 0;  ///< ranks start so much later at most, drawn from the seed
+  int warm_up = 1;
+  int calls = 3;
+  std::uint64_t seed = 1;  ///< of data and delays
+
+  [[nodiscard]] std::string_view operation_name() const { return or_default(operation, "sum"); }
+  [[nodiscard]] std::string_view element_name() const { return or_default(element, "int32"); }
+  [[nodiscard]] coll::Stride stride() const { return {block_bytes, stride_bytes}; }
+
+ private:
+  static std::string_view or_default(std::string_view given, std::string_view usual) {
+    return given.empty() ? usual : given;
+  }
+};
+
+/// A number of a request and its range.
+struct NumberRow {
+  const char* name;
+  std::int64_t least;
+  std::int64_t most;
+  const char* meaning;
+  std::int64_t (*get)(const CollectiveRequest& request);
+  void (*set)(CollectiveRequest& request, std::int64_t value);  ///< a value in range
+};
+std::span<const NumberRow> number_rows();
+/// "LEAST to MOST".
+std::string range_text(const NumberRow& row);
+
+/// Numbers out of range, a root that is no rank, and what the collective does not have: a root, data, an operator,
+/// blocks of different sizes, a stride, results in place of operands.
+Status check(const CollectiveRequest& request);
+
+}  // namespace corewise::lab
