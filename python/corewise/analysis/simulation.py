@@ -15,6 +15,7 @@ from html import escape
 import numpy as np
 
 from corewise._core import Machine
+from corewise.data.quantities import share_text
 from corewise.sim import Simulation
 
 
@@ -111,7 +112,7 @@ class Traffic:
         """A link's numbers, escaped for SVG."""
         found = self.machine.links[link]
         ends = f"{self.machine.stops[found.source]} → {self.machine.stops[found.target]}"
-        busy = f"busy {100 * self.link_busy[link]:.1f} %"
+        busy = f"busy {share_text(float(self.link_busy[link]))}"
         return escape(f"{ends}: {self.link_bytes[link]:.0f} bytes, {busy} ({found.name})")
 
     def flow_tip(self, flow: Flow) -> str:

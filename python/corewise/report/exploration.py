@@ -19,6 +19,7 @@ from corewise.analysis.placement.exploration import (
     Standing,
 )
 from corewise.analysis.placement.statistical_model import Fit
+from corewise.data.quantities import count_text, ratio_text, share_text, time_text
 from corewise.report.layout import Column, FittingTable
 
 
@@ -49,21 +50,21 @@ def _standings_table(found: Exploration) -> FittingTable:
     standings = found.standings()
     plan = found.plan
     population = f"all {plan.population} placements" if plan.complete else (
-        f"a sample of {plan.population} of {_many(plan.total)} placements"
+        f"a sample of {plan.population} of {count_text(plan.total)} placements"
     )  # fmt: skip
     units = [_units(found, each) for each in standings]
     return FittingTable(
         [
             Column("placement", [each.name for each in standings]),
-            Column("time", [_time(each.time_ns) for each in standings], right=True),
+            Column("time", [time_text(each.time_ns, 4) for each in standings], right=True),
             Column(
                 "least .. most of the runs",
-                [f"{_time(each.least_ns)} .. {_time(each.most_ns)}" for each in standings],
+                [f"{time_text(each.least_ns, 4)} .. {time_text(each.most_ns, 4)}" for each in standings],
                 right=True,
                 importance=2,
             ),
             Column("rank", [f"{each.rank}" for each in standings], right=True),
-            Column("to best", [_number(each.factor) for each in standings], right=True),
+            Column("to best", [ratio_text(each.factor) for each in standings], right=True),
             Column("unit of rank 0, 1, ...", units, importance=1),
         ],
         title=f"{population}; time: median of the runs; rank: 1 and how many of them are faster",
@@ -80,14 +81,17 @@ def _units(found: Exploration, each: Standing) -> str:
 def _findings(found: Exploration) -> list[str]:
     near = found.near()
     bounds = (
-        "" if found.plan.complete else f" ({near.low:.1%} to {near.high:.1%}, {CONFIDENCE:.0%} confidence)"
+        ""
+        if found.plan.complete
+        else f" ({share_text(near.low)} to {share_text(near.high)}, {share_text(CONFIDENCE, 0)} confidence)"
     )
     of = "the best" if found.plan.complete else "the best seen"
     lines = [
-        f"worst / best: {_number(found.ratio)}, within a run {_number(found.run_ratio)}; "
+        f"worst / best: {ratio_text(found.ratio)}, within a run {ratio_text(found.run_ratio)}; "
         "a placement's runs differ by "
-        f"{found.run_spread:.1%} of its time (median placement)",
-        f"a random placement is within {NEAR:.0%} of {of} with probability {near.share:.1%}{bounds}",
+        f"{share_text(found.run_spread)} of its time (median placement)",
+        f"a random placement is within {share_text(NEAR, 0)} of {of} with probability "
+        f"{share_text(near.share)}{bounds}",
     ]
     if found.chance is not None:
         certain = found.chance < ERROR_RATE
@@ -103,8 +107,8 @@ def _agreements_table(found: Exploration) -> FittingTable:
     return FittingTable(
         [
             Column("ranks compared", [each.what for each in rows]),
-            Column("Spearman", [_number(each.spearman) for each in rows], right=True),
-            Column("Kendall", [_number(each.kendall) for each in rows], right=True),
+            Column("Spearman", [ratio_text(each.spearman) for each in rows], right=True),
+            Column("Kendall", [ratio_text(each.kendall) for each in rows], right=True),
             Column("least Spearman", [_least(each) for each in rows], right=True, importance=1),
         ],
         title="rank correlation with the median of the runs",
@@ -120,30 +124,15 @@ def _errors_table(found: Exploration, fitted: Fit) -> FittingTable:
     return FittingTable(
         [
             Column("model", [each.model for each in errors]),
-            Column("median error", [f"{each.median:.1%}" for each in errors], right=True),
-            Column("p90", [f"{each.p90:.1%}" for each in errors], right=True),
-            Column("Spearman", [_number(each.spearman) for each in errors], right=True),
-            Column("Kendall", [_number(each.kendall) for each in errors], right=True),
+            Column("median error", [share_text(each.median) for each in errors], right=True),
+            Column("p90", [share_text(each.p90) for each in errors], right=True),
+            Column("Spearman", [ratio_text(each.spearman) for each in errors], right=True),
+            Column("Kendall", [ratio_text(each.kendall) for each in errors], right=True),
         ],
         title=f"error on {errors[0].n} unseen placements, fitted on {fitted.fitted_on} others",
         remark="models but the fitted one are brought to times by a straight line through the same "
         f"{fitted.fitted_on}",
     )
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _many(number: int) -> str:
-    return f"{number:,}".replace(",", " ") if number < 10**12 else f"{float(number):.1e}"
-
-
-def _time(time_ns: float) -> str:
-    for size, name in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
-        if time_ns >= size:
-            return f"{time_ns / size:.4g} {name}"
-    return f"{time_ns:.4g} ns"
 
 
 # ---- JSON ------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from corewise._core import PairDifference, Pattern, RankSummary, Section, World,
 from corewise.analysis.pattern import PatternSummary, summarise_pattern
 from corewise.analysis.profile.cells import sum_in_blocks
 from corewise.data.profile import Profile
-from corewise.data.quantities import count_text
+from corewise.data.quantities import count_text, share_text
 from corewise.data.symbols.addresses import call_site_text, object_state
 
 _NAMED_PAIRS = 4
@@ -698,7 +698,7 @@ def _choice_warnings(world: World) -> list[str]:
     stopped = [rank for rank in world.ranks if rank.stops]
     if stopped:
         longest = max(stopped, key=lambda rank: rank.stopped_ns)
-        part = f"{100 * longest.stopped_ns / longest.wall_ns:.1f} %" if longest.wall_ns > 0 else "all"
+        part = share_text(longest.stopped_ns / longest.wall_ns) if longest.wall_ns > 0 else "all"
         found.append(
             f"{_ranks([rank.rank for rank in stopped])}: the program stopped recording; at most {part} of a "
             f"rank's time is not in the tables (rank {longest.rank})"

@@ -19,7 +19,7 @@ from corewise.cli import console
 from corewise.cli.place import explain as place_explain
 from corewise.cli.place import verify as place_verify
 from corewise.data.export import Export
-from corewise.data.quantities import bytes_text
+from corewise.data.quantities import bytes_text, count_text, share_text
 from corewise.plots.machines import drawing
 from corewise.report.layout import Column, FittingTable
 
@@ -81,20 +81,15 @@ def _remarks(answer: Answer) -> list[str]:
     if study.bound is not None and not study.proven_optimal:
         lines.append(
             f"proven bound: no placement costs less than {study.bound:.6g} {study.unit}; "
-            f"the best found is within {100 * (study.gap or 0):.1f} %"
+            f"the best found is within {share_text(study.gap or 0)}"
         )
     if answer.clocked:
         lines.append("a clock could end the search: another run may find another placement")
     if not study.worst_proven:
         lines.append("worst: not proven, the worst that a search found")
     if answer.collectives:
-        lines.append(f"{count(answer.collectives)} bytes of collectives are not in the placement")
+        lines.append(f"{count_text(answer.collectives)} bytes of collectives are not in the placement")
     return lines
-
-
-def count(number: int) -> str:
-    """A number with thin groups: ``1 234 567``."""
-    return f"{number:,}".replace(",", " ")
 
 
 def _heading(study: PlacementStudy, on_host: bool) -> Text:

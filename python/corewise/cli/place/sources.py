@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from corewise._core import Pattern
-from corewise.cli.place.show import count
 from corewise.data.patterns import load_pattern_and_collectives
+from corewise.data.quantities import count_text
 from corewise.errors import InputError, bad_field
 
 
@@ -41,5 +41,5 @@ def _check_messages(pattern: Pattern, collectives: int | None, source: Path) -> 
     """Refuses a profile whose every placement costs nothing: a proof that the best is zero says nothing."""
     if collectives is None or pattern.coordinates()[2].any():
         return
-    left_out = f"; {count(collectives)} bytes of collectives are not considered" if collectives else ""
+    left_out = f"; {count_text(collectives)} bytes of collectives are not considered" if collectives else ""
     raise InputError(f"{source}: no point-to-point messages: nothing to place{left_out}")

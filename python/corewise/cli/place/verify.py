@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from corewise.analysis.placement.paired import DEFAULT, Verification, Verified
+from corewise.data.quantities import share_text
 from corewise.report.layout import Column, FittingTable
 
 
@@ -29,7 +30,7 @@ def views(found: Verification, objective: str, unit: str) -> list[RenderableType
         Column("model error", [_error(row) for row in rows], right=True, importance=1),
     ]
     remark = (
-        f"gain: middle and {100 * found.confidence:.0f} % interval of all rows together; "
+        f"gain: middle and {share_text(found.confidence, 0)} interval of all rows together; "
         "predicted, measured: time over the best's"
     )
     views: list[RenderableType] = [
@@ -41,7 +42,7 @@ def views(found: Verification, objective: str, unit: str) -> list[RenderableType
     if found.model_error is not None:
         order = found.rank_correlation
         tail = "" if order is None else f"; rank correlation of prediction and measurement {order:.2f}"
-        views.append(f"error of the model's ratios: {100 * found.model_error:.1f} % in the mean{tail}")
+        views.append(f"error of the model's ratios: {share_text(found.model_error)} in the mean{tail}")
     return views
 
 

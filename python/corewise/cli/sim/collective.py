@@ -16,7 +16,7 @@ from corewise._core import Machine
 from corewise.cli import console
 from corewise.cli.sim import options
 from corewise.data.machines import load_machine
-from corewise.data.quantities import bytes_text
+from corewise.data.quantities import bytes_text, time_text
 from corewise.data.sizes import size_bytes
 from corewise.data.tuning import SELECTIONS, Selection, value_text
 from corewise.errors import InputError, bad_field
@@ -251,10 +251,6 @@ def _setting_row(setting: Setting) -> dict[str, object]:
 # ---- text and JSON ---------------------------------------------------------------------------------------
 
 
-def _time(ns: float) -> str:
-    return f"{ns / 1000:.4g} us" if ns >= 1000 else f"{ns:.4g} ns"
-
-
 def _selected_text(run: CollectiveRun, tuned: Selected | None) -> str:
     """Where the algorithm is from, with a comma; empty where it was asked for."""
     if tuned is None:
@@ -277,8 +273,8 @@ def _show(run: CollectiveRun, tuned: Selected | None) -> None:
     table = Table("", "")
     table.show_header = False
     calls = "call" if request.calls == 1 else "calls"
-    table.add_row("latency, common start to last rank done", _time(run.mean_latency_ns))
-    table.add_row(f"time per call, {request.calls} {calls} back to back", _time(run.throughput_ns))
+    table.add_row("latency, common start to last rank done", time_text(run.mean_latency_ns, 4))
+    table.add_row(f"time per call, {request.calls} {calls} back to back", time_text(run.throughput_ns, 4))
     for chip, each in enumerate(run.memories):
         moved = f"{bytes_text(round(each.read_bytes))} read, {bytes_text(round(each.written_bytes))} written"
         table.add_row(f"memory {chip}, per call", f"{moved}, {each.gb_per_s:.2f} GB/s")
@@ -288,7 +284,7 @@ def _show(run: CollectiveRun, tuned: Selected | None) -> None:
     ranks = Table("rank", "SPE", "done after", "")
     latest = max(float(run.rank_end_ns.max()), 1e-9)
     for rank, (spe, end) in enumerate(zip(run.spes, run.rank_end_ns.tolist(), strict=True)):
-        ranks.add_row(str(rank), str(spe), _time(end), "█" * round(_BAR * end / latest))
+        ranks.add_row(str(rank), str(spe), time_text(end, 4), "█" * round(_BAR * end / latest))
     console.show(Text("the last call, rank by rank", style="bold"), ranks)
     if request.collective == "barrier":
         console.show("no rank left before the last one had come")

@@ -21,7 +21,7 @@ from corewise.cli.sim import options
 from corewise.data.files import check_target, write_text
 from corewise.data.machines import load_machine
 from corewise.data.patterns import pattern_of
-from corewise.data.quantities import bytes_text
+from corewise.data.quantities import bytes_text, time_text
 from corewise.plots.links import traffic_picture
 from corewise.plots.machines import drawing
 from corewise.plots.ring_text import ring_drawing, share
@@ -136,7 +136,8 @@ def _write_trace(run: Simulation, path: Path) -> None:
 
 def _title(run: Simulation) -> str:
     name = run.pattern.name or "pattern"
-    return f"{name} on {run.machine.name}: {run.pattern.ranks} ranks, {_model(run)}, {_time(run.total_ns)}"
+    time = time_text(run.total_ns, 4)
+    return f"{name} on {run.machine.name}: {run.pattern.ranks} ranks, {_model(run)}, {time}"
 
 
 def _model(run: Simulation) -> str:
@@ -165,16 +166,10 @@ def _heading(run: Simulation) -> Text:
     text.append(f": {ranks} ranks on {units} units, {_model(run)}\n", style="none")
     size = bytes_text(int(run.transfers["bytes"].sum()))
     often = f", {run.repetitions} times" if run.repetitions > 1 else ""
-    text.append(f"{_time(run.total_ns)} for {size} in {run.transfers.size} transfers{often}", style="none")
+    text.append(
+        f"{time_text(run.total_ns, 4)} for {size} in {run.transfers.size} transfers{often}", style="none"
+    )
     return text.append(f": {found.total_gb_per_s(run):.4g} GB/s together", style="none")
-
-
-def _time(ns: float) -> str:
-    """A time for people, four digits of it."""
-    for unit, length in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if ns >= length:
-            return f"{ns / length:.4g} {unit}"
-    return f"{ns:.4g} ns"
 
 
 _Section = tuple[str, Table, int]
@@ -187,8 +182,8 @@ def _phase_table(run: Simulation) -> _Section:
         for row in run.phases[:SHOWN_ROWS]:
             again = f" ({row['repetition'] + 1})" if run.repetitions > 1 else ""
             name = names[row["phase"]] + again
-            takes = _time(float(row["end_ns"] - row["start_ns"]))
-            table.add_row(name, bytes_text(int(row["bytes"])), _time(float(row["start_ns"])), takes)
+            takes = time_text(float(row["end_ns"] - row["start_ns"]), 4)
+            table.add_row(name, bytes_text(int(row["bytes"])), time_text(float(row["start_ns"]), 4), takes)
     return "phases", table, run.phases.size - SHOWN_ROWS
 
 
@@ -201,7 +196,7 @@ def _flow_table(run: Simulation) -> _Section:
             f"{flow.sender} → {flow.receiver}",
             f"{units[flow.source].name} → {units[flow.target].name}",
             bytes_text(flow.bytes),
-            _time(flow.busy_ns),
+            time_text(flow.busy_ns, 4),
             f"{flow.gb_per_s:.2f}" if flow.busy_ns > 0 else "",
         )
     return "transfers, slowest first", table, len(flows) - SHOWN_ROWS
@@ -238,8 +233,8 @@ def _rank_table(run: Simulation) -> _Section:
             row.unit,
             bytes_text(row.sent_bytes),
             bytes_text(row.received_bytes),
-            _time(row.waiting_ns),
-            _time(row.idle_ns),
+            time_text(row.waiting_ns, 4),
+            time_text(row.idle_ns, 4),
         )
     parts = "packets" if run.model == "cell" else "messages"
     title = f"who waited (lost to others: summed over a rank's {parts})" if rows else "nobody waited"
