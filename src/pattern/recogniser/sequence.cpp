@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "pattern/recogniser/recognise.hpp"
 #include "pattern/recogniser/structure.hpp"
 #include "pattern/recogniser/superpose.hpp"
 #include "pattern/schedule.hpp"

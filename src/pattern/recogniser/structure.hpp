@@ -21,7 +21,7 @@
 
 #include <vector>
 
-#include "pattern/recogniser/recognise.hpp"
+#include "pattern/recogniser/match.hpp"
 
 namespace corewise::pattern {
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "pattern/recogniser/graph.hpp"
+#include "pattern/recogniser/recognise.hpp"
 #include "pattern/recogniser/structure.hpp"
 #include "pattern/recogniser/templates.hpp"
 

@@ -9,7 +9,7 @@
 // name, what of it lies on pairs of components goes to the heaviest of them: uneven subdomains are no second
 // pattern.
 //
-// The degree of a component is the degree of match of recognise.hpp without foreign pairs, which belong to others:
+// The degree of a component is the degree of match of match.hpp without foreign pairs, which belong to others:
 // B(S and T) / (B(S and T) + m * |T without S|) with S the pairs of the whole matrix. At least two fifths of its
 // pairs must be its own, not taken whole by others before it, and all but the first need two fifths that agree in
 // volume.
@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-#include "pattern/recogniser/recognise.hpp"
+#include "pattern/recogniser/match.hpp"
 
 namespace corewise::pattern {
 
@@ -49,7 +49,7 @@ struct Naming {
 Naming name(const Matrix& matrix, int most_components = 4);
 
 /// The best single template: on the ranks as they are where that is convincing, else on relabelled ones. The rest
-/// is what lies on pairs that the template does not have; its degree is that of recognise.hpp.
+/// is what lies on pairs that the template does not have; its degree is that of match.hpp.
 Naming name_one(const Matrix& matrix);
 
 /// "3D halo 4x2x2, periodic, faces + binomial tree from root 0 ...", or "random sparse, mean degree 4.0", or

@@ -7,14 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from corewise.analysis.result import Row, number_row, statement_row
 from corewise.data.published import DataSet
-from corewise.papers.mapping.data import Curve, inverse, mapping_text
-
-if TYPE_CHECKING:
-    from corewise.papers.mapping.study import Point, Study
+from corewise.papers.mapping.data import Curve, Point, Study, inverse, mapping_text
 
 NEAR_ONE = 1.1
 """A time so close to the best counts as equal."""

@@ -22,6 +22,8 @@ from corewise.papers.mapping.data import (
     RUNS,
     Curve,
     Effort,
+    Point,
+    Study,
     experiment_on,
     sample,
     time_all,
@@ -57,67 +59,6 @@ LAYOUTS: dict[str, dict[str, object]] = {
     "no line conflicts": {"line_conflicts": 0},
 }
 """Experiments 2 and 3, and a machine without conflicts as their reference."""
-
-
-@dataclass(frozen=True)
-class Point:
-    """One point of a sweep.
-
-    Attributes
-    ----------
-    layout : str
-        Key of `LAYOUTS`.
-    back_off, pause, hop : int
-        Core cycles.
-    size : int
-        Bytes of a packet.
-    rounds : int
-        Of the ring, simulated.
-    curve : Curve
-    """
-
-    layout: str
-    back_off: int
-    pause: int
-    hop: int
-    size: int
-    rounds: int
-    curve: Curve
-    bidirectional: bool = True
-
-
-@dataclass(frozen=True)
-class Study:
-    """Everything that was timed.
-
-    Attributes
-    ----------
-    fig2, fig3 : Curve
-        PS3 with the default and the pinned mapping, three jittered runs each.
-    ps3_sizes : dict of int to Curve
-        PS3, jitter-free, by packet size.
-    fig4, fig4_runs : dict of int to Curve
-        The chip's bidirectional ring: jitter-free over the mappings, and three jittered runs over a sample.
-    fig5 : dict of int to Curve
-        The chip's unidirectional ring, jitter-free.
-    rhythm_runs : Curve
-        As fig4_runs at 1 KB, with a pause between polls.
-    back_off, lengths, layouts, rhythms : tuple of Point
-        The sweeps: over back-off, pause and position; over the length of a run; over layouts; over the pause
-        between polls.
-    """
-
-    fig2: Curve
-    fig3: Curve
-    ps3_sizes: dict[int, Curve]
-    fig4: dict[int, Curve]
-    fig4_runs: dict[int, Curve]
-    fig5: dict[int, Curve]
-    rhythm_runs: Curve
-    back_off: tuple[Point, ...]
-    lengths: tuple[Point, ...]
-    layouts: tuple[Point, ...]
-    rhythms: tuple[Point, ...]
 
 
 class _Clock:

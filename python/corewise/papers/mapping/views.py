@@ -7,14 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from corewise.analysis.result import Figure, Panel, Series, Table, number_table, statement_table
-from corewise.papers.mapping.data import Curve
+from corewise.papers.mapping.data import Curve, Point, Study
 from corewise.papers.mapping.rows import paper_rows
-
-if TYPE_CHECKING:
-    from corewise.papers.mapping.study import Point, Study
 
 MOST_POINTS = 600
 """Points of a drawn curve: of 5040 mappings every eighth or so is enough for the eye."""
