@@ -68,7 +68,7 @@ def proof_row(machine: core.Machine, pattern: core.Pattern, seconds: float, runs
         "n": runs,
         "proven": found.proven_optimal,
         "found_ns": found.evaluation.bottleneck_ns,
-        "bound_ns": found.bound_ns,
+        "bound_ns": found.bound,
         "gap": found.gap,
         "method": found.method,
         "nodes": found.evaluated,

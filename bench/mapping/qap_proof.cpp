@@ -30,7 +30,7 @@ bool print_row(const char* name, const Nugent& instance, int repetitions, const 
   const place::PairTraffic traffic = place::traffic_of(instance.matrix()).value();
   const place::Distances distances = instance.distances();
   place::DistanceOptions options;
-  options.method = place::DistanceMethod::branch_and_bound;
+  options.method = place::Method::branch_and_bound;
   options.nodes = 100'000'000;
   std::vector<double> times_ms;
   std::uint64_t bounds = 0;

@@ -14,8 +14,10 @@
 
 #include "base/rng.hpp"
 #include "bind/arrays.hpp"
+#include "bind/distances.hpp"
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
+#include "lab/placement/cost.hpp"
 #include "place/links/objective.hpp"
 #include "place/references.hpp"
 #include "place/search.hpp"
@@ -61,20 +63,6 @@ Evaluation evaluate(const Ready& ready, const Pattern& pattern, std::vector<Unit
   return place::evaluate(ready.searcher.shares(), work, placement.unit_of_rank);
 }
 
-place::Objective to_objective(const std::string& name) {
-  if (name == "bottleneck") return place::Objective::bottleneck;
-  if (name == "hop-bytes") return place::Objective::hop_bytes;
-  raise(bad_field("", "objective", "'" + name + "'", "bottleneck, hop-bytes"));
-}
-
-place::Wanted to_method(const std::string& name) {
-  if (name == "auto") return place::Wanted::automatic;
-  if (name == "exhaustive") return place::Wanted::exhaustive;
-  if (name == "branch-and-bound") return place::Wanted::branch_and_bound;
-  if (name == "local") return place::Wanted::local;
-  raise(bad_field("", "method", "'" + name + "'", "auto, exhaustive, branch-and-bound, local"));
-}
-
 /// A callback of Python's, asked from code that has released the GIL. What it raises ends the search and is raised
 /// again when the search has returned.
 class StopRequest {
@@ -112,42 +100,64 @@ std::vector<Pattern> to_patterns(const nb::object& source) {
   return patterns;
 }
 
+/// The objective by its name; by a contended time the cost that is minimised.
+void set_objective(const Ready& ready, const std::string& name, const std::vector<Pattern>& patterns,
+                   const std::vector<double>& weights, std::uint64_t evaluations, SearchOptions& options) {
+  for (const lab::TimeModel model : {lab::TimeModel::flow, lab::TimeModel::simulated}) {
+    if (name != lab::name_of(model)) continue;
+    lab::TimeOptions time;
+    time.model = model;
+    auto contended = unwrap(lab::ContendedTime::of(ready.machine, unwrap(lab::weighted(patterns, weights)), time));
+    options.objective = place::Objective::given;
+    options.given = unwrap(lab::given_cost(std::move(contended), evaluations));
+    return;
+  }
+  if (name == "bottleneck") {
+    options.objective = place::Objective::bottleneck;
+  } else if (name == "hop-bytes") {
+    options.objective = place::Objective::hop_bytes;
+  } else if (name == "distance") {
+    options.objective = place::Objective::distance;
+  } else {
+    raise(bad_field("", "objective", "'" + name + "'", "bottleneck, hop-bytes, distance, flow, simulated"));
+  }
+}
+
 SearchResult search(Ready& ready, const nb::object& pattern, const std::string& objective, std::uint64_t seed,
                     int exhaustive_ranks, std::uint64_t local_evaluations, bool find_worst,
                     const std::optional<std::vector<double>>& weights, const std::string& method,
                     const std::vector<std::vector<UnitId>>& starts, std::uint64_t nodes, nb::object should_stop,
-                    bool certify) {
+                    bool certify, const std::optional<MatrixIn<double>>& distances, int effort,
+                    std::uint64_t evaluations) {
+  if (effort < 1) raise(bad_field("", "effort", std::to_string(effort), "1 or more"));
+  const std::vector<Pattern> patterns = to_patterns(pattern);
+  const std::vector<double> weight_of = weights.value_or(std::vector<double>{});
   SearchOptions options;
-  options.objective = to_objective(objective);
+  set_objective(ready, objective, patterns, weight_of, evaluations, options);
   options.seed = seed;
   options.exhaustive_ranks = exhaustive_ranks;
   options.local_evaluations = local_evaluations;
   options.find_worst = find_worst;
-  options.method = to_method(method);
+  options.method = unwrap(place::method_of(method));
   for (const std::vector<UnitId>& start : starts) options.starts.push_back({start});
   options.nodes = nodes;
   options.certify = certify;
+  options.effort = effort;
+  if (distances) options.distances = to_distances(*distances);
   StopRequest stop(std::move(should_stop));
   options.should_stop = stop.asked();
-  const std::vector<Pattern> patterns = to_patterns(pattern);
   Result<SearchResult> found = [&] {
     const nb::gil_scoped_release release;
-    return ready.searcher.search(patterns, weights.value_or(std::vector<double>{}), options);
+    return ready.searcher.search(patterns, weight_of, options);
   }();
   stop.raise_error();
   return unwrap(std::move(found));
 }
 
-const char* method_name(const SearchResult& result) {
-  switch (result.method) {
-    case place::Method::exhaustive:
-      return "exhaustive";
-    case place::Method::branch_and_bound:
-      return "branch-and-bound";
-    case place::Method::local:
-      break;
-  }
-  return "local";
+std::vector<UnitId> greedy(const Ready& ready, const nb::object& pattern) {
+  const auto work = unwrap(place::workload(to_patterns(pattern), {}));
+  require(place::check_fits(ready.searcher.shares(), work));
+  return place::greedy_placement(ready.searcher.shares(), work, place::GreedyBegin::middle).unit_of_rank;
 }
 
 MatrixOut<std::int32_t> random_placements(const Ready& ready, int ranks, int samples, std::uint64_t seed) {
@@ -190,17 +200,18 @@ void bind_result(nb::module_& module) {
   nb::class_<SearchResult>(module, "SearchResult", "The best placement that a search found, and how it knows.")
       .def_prop_ro("unit_of_rank", [](const SearchResult& result) { return result.placement.unit_of_rank; })
       .def_ro("evaluation", &SearchResult::evaluation)
-      .def_prop_ro("method", &method_name, "``exhaustive``, ``branch-and-bound`` or ``local``.")
+      .def_prop_ro(
+          "method", [](const SearchResult& result) { return std::string(place::name_of(result.method)); },
+          "``exhaustive``, ``branch-and-bound``, ``multilevel`` or ``local``.")
       .def_ro("proven_optimal", &SearchResult::proven_optimal)
       .def_ro("statement", &SearchResult::statement, "One line: the proof, or what was tried.")
       .def_ro("evaluated", &SearchResult::evaluated,
               "How many placements were evaluated; of branch and bound the nodes of the tree.")
-      .def_ro(
-          "bound_ns", &SearchResult::bound_ns,
-          "No placement's objective is less (in ns; hop-bytes where those are the objective); 0: nothing known.")
+      .def_ro("cost", &SearchResult::cost, "By the objective: ns, hop-bytes, or weighted distance J.")
+      .def_ro("bound", &SearchResult::bound, "No placement costs less; 0: nothing known.")
       .def_prop_ro(
           "gap", [](const SearchResult& result) { return result.gap(result.evaluation.bottleneck_ns); },
-          "Bottleneck found over `bound_ns`, less 1: 0 where proven optimal, inf where nothing is known.")
+          "Bottleneck found over `bound`, less 1: 0 where proven optimal, inf where nothing is known.")
       .def_prop_ro(
           "optimal",
           [](const SearchResult& result) {
@@ -235,21 +246,32 @@ void bind_place(nb::module_& module) {
           "search", &search, "pattern"_a, "objective"_a = "bottleneck", "seed"_a = 1, "exhaustive_ranks"_a = 8,
           "local_evaluations"_a = 200'000, "find_worst"_a = false, "weights"_a = nb::none(), "method"_a = "auto",
           "starts"_a = std::vector<std::vector<UnitId>>{}, "nodes"_a = 5'000'000, "should_stop"_a = nb::none(),
-          "certify"_a = false,
+          "certify"_a = false, "distances"_a = nb::none(), "effort"_a = 4, "evaluations"_a = 50'000,
           nb::sig(
               "def search(self, pattern: Pattern | Sequence[Pattern], objective: str = 'bottleneck', seed: "
               "int = 1, "
               "exhaustive_ranks: int = 8, local_evaluations: int = 200000, find_worst: bool = False, "
               "weights: Sequence[float] | None = None, method: str = 'auto', starts: Sequence[Sequence[int]] = [], "
-              "nodes: int = 5000000, should_stop: Callable[[], bool] | None = None, certify: bool = False) -> "
+              "nodes: int = 5000000, should_stop: collections.abc.Callable[[], bool] | None = None, certify: bool "
+              "= False, "
+              "distances: NDArray[numpy.float64] | None = None, effort: int = 4, evaluations: int = 50000) -> "
               "SearchResult"),
-          "The placement with the least ``bottleneck`` or ``hop-bytes`` (the other one chooses among equals).\n\n"
+          "The placement that costs least by the objective: ``bottleneck`` or ``hop-bytes`` (the other one "
+          "chooses\n"
+          "among equals), weighted ``distance`` J, or contended time by ``flow`` or ``simulated``.\n\n"
           "Several patterns share one placement: the objective is the sum of `weights` times their bottlenecks.\n"
           "`method`: ``exhaustive`` (proof, few ranks), ``branch-and-bound`` (proof, or a bound when `nodes` are\n"
-          "spent), ``local``, or ``auto``: the first that is within reach. `starts` are tried as they are and\n"
+          "spent), ``multilevel`` (distance on trees, `effort` 1 is one fast run), ``local``, or ``auto``: the\n"
+          "first that is within reach. By distance a symmetric array of shape (units, units) may stand for the\n"
+          "machine's latencies; J knows no links. By time at most `evaluations` placements are timed; by flow one\n"
+          "stands for its orbit of the unmerged symmetry group. `starts` are tried as they are and\n"
           "improved. `should_stop` is called now and then; true ends the search with what is known. The same "
           "input\n"
           "gives the same result, unless `should_stop` ends it.")
+      .def("greedy", &greedy, "pattern"_a,
+           nb::sig("def greedy(self, pattern: Pattern | Sequence[Pattern]) -> list[int]"),
+           "Ranks by their traffic with those already placed, each on the free unit with least hop-bytes to them,\n"
+           "from the middle of the machine on.")
       .def("random_placements", &random_placements, "ranks"_a, "samples"_a, "seed"_a = 1,
            "Placements drawn uniformly: ndarray of int32, shape (samples, ranks).")
       .def_prop_ro(

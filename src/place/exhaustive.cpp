@@ -8,6 +8,7 @@
 
 #include "place/enumeration.hpp"
 #include "place/links/load_kernels.hpp"
+#include "place/references.hpp"
 
 namespace corewise::place {
 
@@ -46,30 +47,10 @@ std::uint64_t common_unit(const std::vector<Traffic>& traffic) {
   return unit_bytes == 0 ? 1 : unit_bytes;
 }
 
-/// Next comes the rank with most traffic to those already placed, then with most traffic at all, then the lowest.
 std::vector<int> positions_by_traffic(const Workload& work) {
-  const auto ranks = static_cast<std::size_t>(work.ranks);
-  std::vector<std::vector<std::uint64_t>> between(ranks, std::vector<std::uint64_t>(ranks, 0));
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> weight(ranks);  // with the placed ones, with all
-  for (const auto& phase : work.phases) {
-    for (const Traffic& entry : phase) {
-      const auto from = static_cast<std::size_t>(entry.from);
-      const auto to = static_cast<std::size_t>(entry.to);
-      between[from][to] += entry.bytes;
-      between[to][from] += entry.bytes;
-      weight[from].second += entry.bytes;
-      weight[to].second += entry.bytes;
-    }
-  }
-  std::vector<int> position(ranks, -1);
-  for (int next = 0; next < work.ranks; ++next) {
-    std::size_t chosen = ranks;
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      if (position[rank] < 0 && (chosen == ranks || weight[rank] > weight[chosen])) chosen = rank;
-    }
-    position[chosen] = next;
-    for (std::size_t rank = 0; rank < ranks; ++rank) weight[rank].first += between[rank][chosen];
-  }
+  std::vector<int> position(static_cast<std::size_t>(work.ranks));
+  int next = 0;
+  for (const int rank : ranks_by_traffic(work)) position[static_cast<std::size_t>(rank)] = next++;
   return position;
 }
 

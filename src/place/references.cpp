@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace corewise::place {
@@ -23,88 +24,83 @@ double quantile(const std::vector<double>& sorted, double fraction) {
   return sorted[std::max<std::size_t>(rank, 1) - 1];
 }
 
-class Greedy {
- public:
-  Greedy(const RoutedShares& shares, const Workload& work)
-      : shares_(shares),
-        peers_(index(work.ranks)),
-        to_placed_(index(work.ranks), 0),
-        in_all_(index(work.ranks), 0),
-        unit_of_rank_(index(work.ranks), -1),
-        used_(index(shares.units()), 0) {
-    for (const auto& phase : work.phases) {
-      for (const Traffic& traffic : phase) {
-        peers_[index(traffic.from)].push_back({traffic.to, true, traffic.bytes});
-        peers_[index(traffic.to)].push_back({traffic.from, false, traffic.bytes});
-        in_all_[index(traffic.from)] += traffic.bytes;
-        in_all_[index(traffic.to)] += traffic.bytes;
-      }
-    }
-  }
-
-  machine::Placement run() {
-    for (std::size_t k = 0; k < unit_of_rank_.size(); ++k) {
-      const int rank = next_rank();
-      const int unit = nearest_unit(rank);
-      unit_of_rank_[index(rank)] = unit;
-      used_[index(unit)] = 1;
-      for (const Peer& peer : peers_[index(rank)]) to_placed_[index(peer.rank)] += peer.bytes;
-    }
-    return {unit_of_rank_};
-  }
-
- private:
-  struct Peer {
-    int rank;
-    bool outgoing;
-    std::uint64_t bytes;
-  };
-
-  int next_rank() const {
-    int chosen = -1;
-    for (int rank = 0; rank < static_cast<int>(unit_of_rank_.size()); ++rank) {
-      if (unit_of_rank_[index(rank)] >= 0) continue;
-      if (chosen < 0 || std::pair(to_placed_[index(rank)], in_all_[index(rank)]) >
-                            std::pair(to_placed_[index(chosen)], in_all_[index(chosen)])) {
-        chosen = rank;
-      }
-    }
-    return chosen;
-  }
-
-  std::uint64_t hop_bytes_on(int rank, int unit) const {
-    std::uint64_t sum = 0;
-    for (const Peer& peer : peers_[index(rank)]) {
-      const int peer_unit = unit_of_rank_[index(peer.rank)];
-      if (peer_unit < 0) continue;
-      const int hops = peer.outgoing ? shares_.hops(unit, peer_unit) : shares_.hops(peer_unit, unit);
-      sum += peer.bytes * static_cast<std::uint64_t>(hops);
-    }
-    return sum;
-  }
-
-  int nearest_unit(int rank) const {
-    int chosen = -1;
-    std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-    for (int unit = 0; unit < shares_.units(); ++unit) {
-      if (used_[index(unit)]) continue;
-      const std::uint64_t sum = hop_bytes_on(rank, unit);
-      if (chosen >= 0 && sum >= least) continue;
-      chosen = unit;
-      least = sum;
-    }
-    return chosen;
-  }
-
-  const RoutedShares& shares_;
-  std::vector<std::vector<Peer>> peers_;
-  std::vector<std::uint64_t> to_placed_;
-  std::vector<std::uint64_t> in_all_;
-  std::vector<int> unit_of_rank_;
-  std::vector<char> used_;
+/// What a rank exchanges with another, in one direction.
+struct Peer {
+  int rank;
+  bool outgoing;
+  std::uint64_t bytes;
 };
 
+std::vector<std::vector<Peer>> peers_of(const Workload& work) {
+  std::vector<std::vector<Peer>> peers(index(work.ranks));
+  for (const auto& phase : work.phases) {
+    for (const Traffic& traffic : phase) {
+      peers[index(traffic.from)].push_back({traffic.to, true, traffic.bytes});
+      peers[index(traffic.to)].push_back({traffic.from, false, traffic.bytes});
+    }
+  }
+  return peers;
+}
+
+std::vector<int> in_order(const std::vector<std::vector<Peer>>& peers) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> weight(peers.size());  // with those before, with all
+  for (std::size_t rank = 0; rank < peers.size(); ++rank) {
+    for (const Peer& peer : peers[rank]) weight[rank].second += peer.bytes;
+  }
+  std::vector<char> taken(peers.size(), 0);
+  std::vector<int> order;
+  while (order.size() < peers.size()) {
+    std::size_t chosen = peers.size();
+    for (std::size_t rank = 0; rank < peers.size(); ++rank) {
+      if (!taken[rank] && (chosen == peers.size() || weight[rank] > weight[chosen])) chosen = rank;
+    }
+    taken[chosen] = 1;
+    order.push_back(static_cast<int>(chosen));
+    for (const Peer& peer : peers[chosen]) weight[index(peer.rank)].first += peer.bytes;
+  }
+  return order;
+}
+
+/// Of `unit` to all others.
+std::uint64_t hops_to_all(const RoutedShares& shares, int unit) {
+  std::uint64_t sum = 0;
+  for (int other = 0; other < shares.units(); ++other) sum += static_cast<std::uint64_t>(shares.hops(unit, other));
+  return sum;
+}
+
+/// Of a rank's messages with those already placed, if it were on `unit`.
+std::uint64_t hop_bytes_on(const RoutedShares& shares, const std::vector<Peer>& peers,
+                           const std::vector<int>& unit_of_rank, int unit) {
+  std::uint64_t sum = 0;
+  for (const Peer& peer : peers) {
+    const int peer_unit = unit_of_rank[index(peer.rank)];
+    if (peer_unit < 0) continue;
+    const int hops = peer.outgoing ? shares.hops(unit, peer_unit) : shares.hops(peer_unit, unit);
+    sum += peer.bytes * static_cast<std::uint64_t>(hops);
+  }
+  return sum;
+}
+
+/// The free unit where `cost` is least.
+template <class Cost>
+int cheapest(const std::vector<char>& used, const Cost& cost) {
+  int chosen = -1;
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  for (int unit = 0; unit < static_cast<int>(used.size()); ++unit) {
+    if (used[index(unit)]) continue;
+    const std::uint64_t sum = cost(unit);
+    if (chosen >= 0 && sum >= least) continue;
+    chosen = unit;
+    least = sum;
+  }
+  return chosen;
+}
+
 }  // namespace
+
+std::vector<int> ranks_by_traffic(const Workload& work) {
+  return in_order(peers_of(work));
+}
 
 machine::Placement random_placement(int ranks, int units, Rng& rng) {
   std::vector<int> order(index(units));
@@ -114,8 +110,21 @@ machine::Placement random_placement(int ranks, int units, Rng& rng) {
   return {order};
 }
 
-machine::Placement greedy_placement(const RoutedShares& shares, const Workload& work) {
-  return Greedy(shares, work).run();
+machine::Placement greedy_placement(const RoutedShares& shares, const Workload& work, GreedyBegin begin) {
+  const auto peers = peers_of(work);
+  std::vector<int> unit_of_rank(index(work.ranks), -1);
+  std::vector<char> used(index(shares.units()), 0);
+  bool first = true;
+  for (const int rank : in_order(peers)) {
+    const bool middle = first && begin == GreedyBegin::middle;
+    const int unit = cheapest(used, [&](int at) {
+      return middle ? hops_to_all(shares, at) : hop_bytes_on(shares, peers[index(rank)], unit_of_rank, at);
+    });
+    unit_of_rank[index(rank)] = unit;
+    used[index(unit)] = 1;
+    first = false;
+  }
+  return {unit_of_rank};
 }
 
 RandomReference random_reference(const RoutedShares& shares, const Workload& work, int samples,

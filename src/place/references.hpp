@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/rng.hpp"
 #include "machine/placement.hpp"
@@ -17,9 +18,16 @@ namespace corewise::place {
 /// Every placement equally likely. Requires ranks <= units.
 machine::Placement random_placement(int ranks, int units, Rng& rng);
 
-/// Heaviest talkers first, each on the free unit with least hop-bytes to those already placed (lowest unit of
-/// equals). Requires check_fits.
-machine::Placement greedy_placement(const RoutedShares& shares, const Workload& work);
+/// Ranks, each by its traffic with those before it, then by all its traffic, then by its number.
+std::vector<int> ranks_by_traffic(const Workload& work);
+
+/// Where greedy puts the first rank.
+enum class GreedyBegin { first_unit, middle };
+
+/// Ranks by traffic, each on the free unit with least hop-bytes to those already placed (lowest unit of equals).
+/// The middle is the unit with the fewest hops to all others. Requires check_fits.
+machine::Placement greedy_placement(const RoutedShares& shares, const Workload& work,
+                                    GreedyBegin begin = GreedyBegin::first_unit);
 
 /// Bottleneck times over `samples` random placements; quantiles by nearest rank.
 struct RandomReference {

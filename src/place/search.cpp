@@ -3,6 +3,7 @@
 #include "place/search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "place/distance/search.hpp"
 #include "place/links/branch_and_bound.hpp"
 #include "place/links/certificate.hpp"
 #include "place/links/hop_bytes_cost.hpp"
@@ -40,6 +42,51 @@ WorstReference worst_locally(IncrementalCost& cost, const Workload& work, const 
   return {std::move(found.best), found.score, false};
 }
 
+/// Where every search begins: the simple references, then what the caller knows.
+std::vector<machine::Placement> starts(const RoutedShares& shares, const Workload& work,
+                                       const SearchOptions& options) {
+  std::vector<machine::Placement> all{identity(work.ranks), greedy_placement(shares, work)};
+  all.insert(all.end(), options.starts.begin(), options.starts.end());
+  return all;
+}
+
+std::string name_of(const SearchOptions& options) {
+  switch (options.objective) {
+    case Objective::bottleneck:
+      return "bottleneck";
+    case Objective::hop_bytes:
+      return "hop-bytes";
+    case Objective::distance:
+      return "distance";
+    case Objective::given:
+      break;
+  }
+  return options.given.name;
+}
+
+Status too_many(const SearchOptions& options, std::uint64_t limit) {
+  return bad_field("", "method", "'exhaustive' with objective " + name_of(options),
+                   "another one: there are more than " + std::to_string(limit) + " placements to look at");
+}
+
+/// Whether units! / (units - ranks)! is at most `limit`.
+bool placements_within(int units, int ranks, std::uint64_t limit) {
+  std::uint64_t count = 1;
+  for (int k = 0; k < ranks; ++k) {
+    const auto choices = static_cast<std::uint64_t>(units - k);
+    if (count > limit / choices) return false;
+    count *= choices;
+  }
+  return true;
+}
+
+/// Without the rounding of sums: a proof wants whole multiples.
+Distances rounded(Distances distances) {
+  constexpr double steps = 1e6;
+  for (double& value : distances.at) value = std::nearbyint(value * steps) / steps;
+  return distances;
+}
+
 SearchResult proven(ExhaustiveResult found) {
   SearchResult result;
   result.placement = found.best;
@@ -47,7 +94,7 @@ SearchResult proven(ExhaustiveResult found) {
   result.proven_optimal = true;
   result.statement = proof_statement(found);
   result.evaluated = found.evaluated;
-  result.bound_ns = found.best_score.primary;
+  result.bound = found.best_score.primary;
   result.optimal = found.optimal;
   if (found.worst) result.worst = WorstReference{*found.worst, found.worst_score, true};
   result.enumeration = std::move(found);
@@ -115,9 +162,7 @@ SearchResult Searcher::search_locally(const Workload& work, const SearchOptions&
   local.seed = options.seed;
   local.budget_evaluations = options.local_evaluations;
   local.should_stop = options.should_stop;
-  std::vector<machine::Placement> starts{identity(work.ranks), greedy_placement(shares_, work)};
-  starts.insert(starts.end(), options.starts.begin(), options.starts.end());
-  LocalSearchResult found = local_search(*cost, starts, local);
+  LocalSearchResult found = local_search(*cost, starts(shares_, work, options), local);
   SearchResult result;
   result.placement = std::move(found.best);
   result.evaluated = found.evaluated;
@@ -126,8 +171,8 @@ SearchResult Searcher::search_locally(const Workload& work, const SearchOptions&
 }
 
 double SearchResult::gap(double found) const {
-  if (proven_optimal || found <= bound_ns) return 0;
-  return bound_ns > 0 ? found / bound_ns - 1 : std::numeric_limits<double>::infinity();
+  if (proven_optimal || found <= bound) return 0;
+  return bound > 0 ? found / bound - 1 : std::numeric_limits<double>::infinity();
 }
 
 bool Searcher::can_bound(const Workload& work, const SearchOptions& options) const {
@@ -156,7 +201,7 @@ SearchResult Searcher::search_bounded(const Workload& work, const SearchOptions&
   result.proven_optimal = found.closed;
   result.evaluated = found.nodes;
   const double found_ns = evaluate(shares_, work, result.placement.unit_of_rank).bottleneck_ns;
-  result.bound_ns = found.closed ? found_ns : std::min(found.bound_ns, found_ns);
+  result.bound = found.closed ? found_ns : std::min(found.bound_ns, found_ns);
   if (found.closed) {
     result.statement = "optimal: closed a tree of " + std::to_string(found.nodes) + " nodes";
   } else {
@@ -164,7 +209,7 @@ SearchResult Searcher::search_bounded(const Workload& work, const SearchOptions&
     std::snprintf(gap_text, sizeof(gap_text), "%.1f", 100 * result.gap(found_ns));
     result.statement = "not proven: at most " + std::string(gap_text) + " % above the optimum after " +
                        std::to_string(found.nodes) + " nodes of branch and bound";
-    if (result.bound_ns <= 0) {
+    if (result.bound <= 0) {
       result.statement = "not proven: no bound after " + std::to_string(found.nodes) + " nodes of branch and bound";
     }
     if (options.should_stop && options.should_stop()) result.statement += ", stopped from outside";
@@ -175,24 +220,25 @@ SearchResult Searcher::search_bounded(const Workload& work, const SearchOptions&
 /// A bound for what local search found, without a tree.
 void Searcher::bound(const Workload& work, const SearchOptions& options, SearchResult& result) {
   if (result.proven_optimal || result.method != Method::local || !can_bound(work, options)) return;
-  result.bound_ns = std::min(BranchAndBound(cuts(), shares_, symmetry(), work).root_ns(),
-                             evaluate(shares_, work, result.placement.unit_of_rank).bottleneck_ns);
+  result.bound = std::min(BranchAndBound(cuts(), shares_, symmetry(), work).root_ns(),
+                          evaluate(shares_, work, result.placement.unit_of_rank).bottleneck_ns);
 }
 
-SearchResult Searcher::choose(const Workload& work, const SearchOptions& options) {
-  const bool may_enumerate = options.method == Wanted::exhaustive ||
-                             (options.method == Wanted::automatic && work.ranks <= options.exhaustive_ranks);
+Result<SearchResult> Searcher::choose(const Workload& work, const SearchOptions& options) {
+  const bool may_enumerate = options.method == Method::exhaustive ||
+                             (options.method == Method::automatic && work.ranks <= options.exhaustive_ranks);
   if (may_enumerate) {
     if (std::optional<ExhaustiveResult> all = enumerate(work, options)) return proven(std::move(*all));
+    if (options.method == Method::exhaustive) return too_many(options, options.exhaustive_evaluations);
   }
-  const bool may_bound = options.method == Wanted::automatic || options.method == Wanted::branch_and_bound;
+  const bool may_bound = options.method == Method::automatic || options.method == Method::branch_and_bound;
   return may_bound && can_bound(work, options) ? search_bounded(work, options) : search_locally(work, options);
 }
 
 void Searcher::certify(const Workload& work, const SearchOptions& options, SearchResult& result) {
-  if (!options.certify || result.bound_ns <= 0 || !can_bound(work, options)) return;
+  if (!options.certify || result.bound <= 0 || !can_bound(work, options)) return;
   BranchAndBound tree(cuts(), shares_, symmetry(), work);
-  const std::optional<ClosedTree> closed = tree.close(result.bound_ns, options.certificate_letters);
+  const std::optional<ClosedTree> closed = tree.close(result.bound, options.certificate_letters);
   if (closed) {
     result.certificate =
         certificate_json(machine_digest(), work, result.placement, result.evaluation.bottleneck_ns, tree, *closed);
@@ -202,43 +248,141 @@ void Searcher::certify(const Workload& work, const SearchOptions& options, Searc
   }
 }
 
-Result<SearchResult> Searcher::search(const Result<Workload>& work, const SearchOptions& options) {
-  if (!work.ok()) return work.status();
-  if (Status status = check_fits(shares_, work.value()); !status.ok()) return status;
+Status Searcher::check(const Workload& work, const SearchOptions& options) const {
+  if (Status status = check_method(options.objective, options.method, name_of(options)); !status.ok())
+    return status;
+  if (Status status = check_fits(shares_, work); !status.ok()) return status;
   for (std::size_t k = 0; k < options.starts.size(); ++k) {
     const machine::Placement& start = options.starts[k];
     if (Status status = machine::check(start, *machine_); !status.ok()) return status;
-    if (static_cast<int>(start.unit_of_rank.size()) != work.value().ranks) {
+    if (static_cast<int>(start.unit_of_rank.size()) != work.ranks) {
       return bad_field("", "starts[" + std::to_string(k) + "]",
                        std::to_string(start.unit_of_rank.size()) + " ranks",
-                       std::to_string(work.value().ranks) + " (the ranks of the pattern)");
+                       std::to_string(work.ranks) + " (the ranks of the pattern)");
     }
   }
-  if (options.objective == Objective::hop_bytes && !work.value().weights.empty()) {
+  if (options.objective == Objective::hop_bytes && !work.weights.empty()) {
     return bad_field("", "weights", "weights with objective hop-bytes", "no weights, or objective bottleneck");
   }
-  SearchResult result = choose(work.value(), options);
-  result.evaluation = evaluate(shares_, work.value(), result.placement.unit_of_rank);
+  return {};
+}
+
+Result<SearchResult> Searcher::search_link_loads(const Workload& work, const SearchOptions& options) {
+  Result<SearchResult> chosen = choose(work, options);
+  if (!chosen.ok()) return chosen.status();
+  SearchResult result = std::move(chosen).value();
+  result.evaluation = evaluate(shares_, work, result.placement.unit_of_rank);
+  result.cost = options.objective == Objective::bottleneck ? result.evaluation.bottleneck_ns
+                                                           : static_cast<double>(result.evaluation.hop_bytes);
   if (options.find_worst && !result.worst) {
-    const auto cost = make_cost(options.objective, shares_, work.value());
-    result.worst = worst_locally(*cost, work.value(), options);
+    const auto cost = make_cost(options.objective, shares_, work);
+    result.worst = worst_locally(*cost, work, options);
   }
-  bound(work.value(), options, result);
-  certify(work.value(), options, result);
+  bound(work, options, result);
+  certify(work, options, result);
+  return result;
+}
+
+Result<SearchResult> Searcher::search_by_distance(const PairTraffic& traffic, const SearchOptions& options) const {
+  DistanceOptions how;
+  how.seed = options.seed;
+  how.method = options.method;
+  how.nodes = options.nodes;
+  how.local_evaluations = options.local_evaluations;
+  how.effort = options.effort;
+  how.should_stop = options.should_stop;
+  const Distances distances = options.distances ? *options.distances : rounded(distances_of(*machine_));
+  if (distances.units != shares_.units()) {
+    return bad_field("", "distances", std::to_string(distances.units) + " units",
+                     std::to_string(shares_.units()) + ", the machine's");
+  }
+  Result<DistanceResult> found = search_distance(traffic, distances, how);
+  if (!found.ok()) return found.status();
+  SearchResult result;
+  result.placement = std::move(found.value().placement);
+  result.method = found.value().method;
+  result.proven_optimal = found.value().proven_optimal;
+  result.statement = std::move(found.value().statement);
+  result.evaluated = found.value().evaluated;
+  result.cost = found.value().cost;
+  result.bound = found.value().bound;
+  return result;
+}
+
+/// What an enumeration by a given cost looks at; nothing where that is not wanted, or too much for `automatic`.
+Result<std::optional<Orbits>> Searcher::orbits(int ranks, const SearchOptions& options) {
+  std::optional<Orbits> all;
+  if (options.method == Method::local) return all;
+  const std::uint64_t limit = options.given.evaluations;
+  if (options.given.symmetric) {
+    auto chosen = unmerged_representatives(ranks, limit);
+    if (chosen) all = Orbits{std::move(*chosen), unmerged_symmetry().order()};
+  } else if (placements_within(shares_.units(), ranks, limit)) {
+    all = Orbits{all_placements(shares_.units(), ranks), 1};
+  }
+  if (!all && options.method == Method::exhaustive) return too_many(options, limit);
+  return all;
+}
+
+Result<SearchResult> Searcher::search_by_given_cost(const Workload& work, const SearchOptions& options) {
+  if (options.given.evaluations < 1) return bad_field("", "evaluations", "0", "1 or more");
+  GivenCostSearch how{work.ranks, shares_.units(), starts(shares_, work, options),
+                      {},         options.seed,    options.should_stop};
+  Result<std::optional<Orbits>> all = orbits(work.ranks, options);
+  if (!all.ok()) return all.status();
+  how.all = std::move(all).value();
+  Result<GivenCostResult> found = search_given_cost(options.given, how);
+  if (!found.ok()) return found.status();
+  GivenCostResult& given = found.value();
+  SearchResult result;
+  result.placement = given.best;
+  result.statement = std::move(given.statement);
+  result.evaluated = given.evaluated;
+  result.cost = given.cost;
+  result.optimal = {given.best};
+  if (given.enumeration) {
+    result.method = Method::exhaustive;
+    result.proven_optimal = true;
+    result.bound = given.cost;
+    result.optimal = given.enumeration->optimal;
+    if (given.enumeration->worst) {
+      result.worst = WorstReference{*given.enumeration->worst, given.enumeration->worst_score, true};
+    }
+  }
+  return result;
+}
+
+Result<SearchResult> Searcher::search(const Result<Workload>& work, const Result<PairTraffic>& traffic,
+                                      const SearchOptions& options) {
+  if (!work.ok()) return work.status();
+  if (Status status = check(work.value(), options); !status.ok()) return status;
+  if (options.objective == Objective::bottleneck || options.objective == Objective::hop_bytes) {
+    return search_link_loads(work.value(), options);
+  }
+  if (options.objective == Objective::distance && !traffic.ok()) return traffic.status();
+  Result<SearchResult> result = options.objective == Objective::distance
+                                    ? search_by_distance(traffic.value(), options)
+                                    : search_by_given_cost(work.value(), options);
+  if (!result.ok()) return result;
+  result.value().evaluation = evaluate(shares_, work.value(), result.value().placement.unit_of_rank);
   return result;
 }
 
 Result<SearchResult> Searcher::search(std::span<const pattern::Pattern> patterns, std::span<const double> weights,
                                       const SearchOptions& options) {
-  return search(workload(patterns, weights), options);
+  const Result<Workload> work = workload(patterns, weights);
+  if (!work.ok()) return work.status();
+  if (options.objective != Objective::distance) return search(work, PairTraffic{}, options);
+  if (patterns.size() != 1) return bad_field("", "patterns", std::to_string(patterns.size()), "1 by distance");
+  return search(work, traffic_of(patterns.front()), options);
 }
 
 Result<SearchResult> Searcher::search(const pattern::Matrix& matrix, const SearchOptions& options) {
-  return search(workload(matrix), options);
+  return search(workload(matrix), traffic_of(matrix), options);
 }
 
 Result<SearchResult> Searcher::search(const pattern::Pattern& pattern, const SearchOptions& options) {
-  return search(workload(pattern), options);
+  return search(workload(pattern), traffic_of(pattern), options);
 }
 
 Result<SearchResult> search(const machine::Machine& machine, const pattern::Matrix& matrix,

@@ -1,9 +1,11 @@
-// Search: the front of the room. Takes a machine and one or several patterns, chooses enumeration, branch and bound
-// or local search, and says what it found, how, and what is proven. Owns that choice.
+// Search: the front of the room, for every objective. Takes a machine and one or several patterns, chooses among
+// enumeration, branch and bound, the multilevel mapping and local search, and says what it found, how, and what is
+// proven. Owns that choice.
 //
 // Contract: the placement is always valid; the same input gives the same result, unless `should_stop` ends the
-// search early: then the statement says so. A matrix is judged by its one bottleneck, a pattern by the sum of its
-// phases' bottlenecks, several patterns by the weighted sum. More ranks than units is one error.
+// search early: then the statement says so. By bottleneck a matrix is judged by its one, a pattern by the sum of
+// its phases' bottlenecks, several patterns by the weighted sum. By weighted distance phases are summed. More ranks
+// than units is one error, and so are a method that the objective does not have and an enumeration of too many.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -16,21 +18,17 @@
 #include <string>
 #include <vector>
 
+#include "place/distance/distance.hpp"
 #include "place/exhaustive.hpp"
+#include "place/given_cost.hpp"
 #include "place/links/cut_bounds.hpp"
 #include "place/links/objective.hpp"
 #include "place/local_search.hpp"
+#include "place/method.hpp"
 #include "place/references.hpp"
 #include "place/symmetry/symmetry.hpp"
 
 namespace corewise::place {
-
-/// What is minimised; the other one chooses among equals.
-enum class Objective { bottleneck, hop_bytes };
-
-/// What a caller may ask for; automatic: enumeration where few placements represent all, branch and bound for up to
-/// 16 ranks on up to 64 units, else local search.
-enum class Wanted { automatic, exhaustive, branch_and_bound, local };
 
 struct SearchOptions {
   Objective objective = Objective::bottleneck;
@@ -38,25 +36,27 @@ struct SearchOptions {
   int exhaustive_ranks = 8;                          ///< enumerate up to so many ranks
   std::uint64_t exhaustive_evaluations = 2'000'000;  ///< and up to so many representatives
   std::uint64_t local_evaluations = 200'000;
-  bool find_worst = false;  ///< also the worst placement, as a reference
-  Wanted method = Wanted::automatic;
+  bool find_worst = false;            ///< also the worst placement, as a reference
+  Method method = Method::automatic;  ///< by link loads automatic is branch and bound up to 16 ranks on 64 units
   std::vector<machine::Placement> starts = {};  ///< also tried as they are; the result is never worse
   std::uint64_t nodes = 5'000'000;              ///< budget of branch and bound
   std::function<bool()> should_stop = {};       ///< asked now and then; true ends the search with what is known
   bool certify = false;                         ///< also a certificate of the bound (docs/formats/certificate.md)
   std::size_t certificate_letters = 2'000'000;  ///< of the closed tree, at most
+  std::optional<Distances> distances = {};      ///< objective distance; nothing: latencies, rounded to 10^-6 ns
+  int effort = 4;                               ///< of the multilevel mapping
+  GivenCost given = {};                         ///< objective given
 };
-
-enum class Method { exhaustive, branch_and_bound, local };
 
 struct SearchResult {
   machine::Placement placement;
   Evaluation evaluation;  ///< of `placement`, on the links of the machine as described
   Method method = Method::local;
   bool proven_optimal = false;
-  std::string statement;        ///< one line: the proof, or what was tried
-  std::uint64_t evaluated = 0;  ///< placements; of branch and bound the nodes
-  double bound_ns = 0;          ///< no placement's objective is less; hop-bytes where those are the objective
+  std::string statement;                         ///< one line: the proof, or what was tried
+  std::uint64_t evaluated = 0;                   ///< placements; of branch and bound the nodes or bounds
+  double cost = 0;                               ///< of `placement`, by the objective
+  double bound = 0;                              ///< no placement costs less; 0: nothing known
   std::vector<machine::Placement> optimal = {};  ///< where enumerated: optimal placements, one per orbit
   std::optional<std::string> certificate = {};   ///< a JSON document, where asked for and possible
 
@@ -90,12 +90,19 @@ class Searcher {
  private:
   Searcher(const machine::Machine& machine, RoutedShares shares)
       : machine_(std::make_shared<const machine::Machine>(machine)), shares_(std::move(shares)) {}
-  Result<SearchResult> search(const Result<Workload>& work, const SearchOptions& options);
+  /// `traffic` is looked at where weighted distance is the objective.
+  Result<SearchResult> search(const Result<Workload>& work, const Result<PairTraffic>& traffic,
+                              const SearchOptions& options);
+  Status check(const Workload& work, const SearchOptions& options) const;
+  Result<SearchResult> search_link_loads(const Workload& work, const SearchOptions& options);
+  Result<SearchResult> search_by_distance(const PairTraffic& traffic, const SearchOptions& options) const;
+  Result<SearchResult> search_by_given_cost(const Workload& work, const SearchOptions& options);
+  Result<std::optional<Orbits>> orbits(int ranks, const SearchOptions& options);
   const LinkLoadEnumeration* enumeration(int ranks, std::uint64_t limit);
   std::optional<ExhaustiveResult> enumerate(const Workload& work, const SearchOptions& options);
   SearchResult search_locally(const Workload& work, const SearchOptions& options) const;
   SearchResult search_bounded(const Workload& work, const SearchOptions& options);
-  SearchResult choose(const Workload& work, const SearchOptions& options);
+  Result<SearchResult> choose(const Workload& work, const SearchOptions& options);
   void certify(const Workload& work, const SearchOptions& options, SearchResult& result);
   void bound(const Workload& work, const SearchOptions& options, SearchResult& result);
   /// Both are found at the first call. Requires can_bound.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lab/placement/cost.hpp"
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -112,6 +113,31 @@ Result<double> ContendedTime::time_ns(place::Assignment unit_of_rank) {
     sum += each.weight * time.value();
   }
   return sum;
+}
+
+Result<std::vector<WeightedPattern>> weighted(const std::vector<pattern::Pattern>& patterns,
+                                              const std::vector<double>& weights) {
+  if (!weights.empty() && weights.size() != patterns.size()) {
+    return bad_field("", "weights", std::to_string(weights.size()) + " numbers",
+                     std::to_string(patterns.size()) + ", one per pattern");
+  }
+  std::vector<WeightedPattern> all;
+  for (std::size_t at = 0; at < patterns.size(); ++at)
+    all.push_back({patterns[at], weights.empty() ? 1 : weights[at]});
+  return all;
+}
+
+Result<place::GivenCost> given_cost(ContendedTime time, std::uint64_t evaluations) {
+  if (time.jitter() != 0) {
+    return bad_field("", "jitter", std::to_string(time.jitter()), "0: a search needs one time each");
+  }
+  place::GivenCost cost;
+  cost.name = name_of(time.model());
+  cost.symmetric = time.model() == TimeModel::flow;
+  cost.evaluations = evaluations;
+  const auto kept = std::make_shared<ContendedTime>(std::move(time));
+  cost.of = [kept](place::Assignment unit_of_rank) { return kept->time_ns(unit_of_rank); };
+  return cost;
 }
 
 }  // namespace corewise::lab

@@ -23,6 +23,7 @@
 #include "machine/machine.hpp"
 #include "pattern/pattern.hpp"
 #include "place/cost.hpp"
+#include "place/given_cost.hpp"
 #include "sim/pattern_run.hpp"
 
 namespace corewise::lab {
@@ -46,6 +47,10 @@ struct WeightedPattern {
   double weight = 1;
 };
 
+/// No weights: 1 each; else one per pattern, or an error.
+Result<std::vector<WeightedPattern>> weighted(const std::vector<pattern::Pattern>& patterns,
+                                              const std::vector<double>& weights);
+
 class ContendedTime {
  public:
   /// Refuses no pattern or patterns of different sizes, more ranks than units, a weight or a jitter out of range,
@@ -58,6 +63,7 @@ class ContendedTime {
   [[nodiscard]] int ranks() const { return patterns_.front().pattern.ranks; }
   [[nodiscard]] int units() const { return static_cast<int>(machine_.units.size()); }
   [[nodiscard]] TimeModel model() const { return options_.model; }
+  [[nodiscard]] double jitter() const { return options_.jitter; }
   /// Whether the whole Cell is simulated.
   [[nodiscard]] bool on_cell() const;
 
@@ -75,5 +81,9 @@ class ContendedTime {
   TimeOptions options_;
   std::vector<double> latency_ns_;  ///< of the links, without jitter
 };
+
+/// The time as a cost that place::Searcher minimises: by flow it is symmetric, by simulation it is not. Refuses
+/// jitter: a cost must not be drawn.
+Result<place::GivenCost> given_cost(ContendedTime time, std::uint64_t evaluations = 50'000);
 
 }  // namespace corewise::lab

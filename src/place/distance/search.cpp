@@ -27,13 +27,14 @@ class DistanceSearch {
 
   Result<DistanceResult> run() {
     switch (options_.method) {
-      case DistanceMethod::branch_and_bound:
+      case Method::branch_and_bound:
         return prove_or_say_why();
-      case DistanceMethod::multilevel:
+      case Method::multilevel:
         return map_onto_tree();
-      case DistanceMethod::local:
+      case Method::local:
         return search_locally();
-      case DistanceMethod::automatic:
+      case Method::automatic:
+      case Method::exhaustive:
         break;
     }
     if (distances_.units <= std::min(options_.exact_units, most_exact_units)) {
@@ -61,7 +62,7 @@ class DistanceSearch {
     std::vector<int> start = descend_by_swaps(problem, options_.seed, descents_per_unit * problem.size);
     BranchResult found = branch_and_bound(problem, std::move(start), branch);
     found.unit_of_rank.resize(static_cast<std::size_t>(traffic_.ranks));
-    DistanceResult result = finished(std::move(found.unit_of_rank), DistanceMethod::branch_and_bound, found.nodes);
+    DistanceResult result = finished(std::move(found.unit_of_rank), Method::branch_and_bound, found.nodes);
     result.proven_optimal = found.proven;
     result.bound = found.proven ? result.cost : static_cast<double>(found.bound) * problem.unit_of_cost;
     result.statement = found.proven ? "least weighted distance, proven by branch and bound over " +
@@ -75,8 +76,7 @@ class DistanceSearch {
     if (!tree.ok()) return tree.status();
     auto mapped = multilevel(traffic_, tree.value(), {options_.seed, options_.effort});
     if (!mapped.ok()) return mapped.status();
-    DistanceResult result =
-        finished(std::move(mapped.value().placement.unit_of_rank), DistanceMethod::multilevel, 1);
+    DistanceResult result = finished(std::move(mapped.value().placement.unit_of_rank), Method::multilevel, 1);
     result.statement = "multilevel mapping onto a tree of " + std::to_string(tree.value().levels()) +
                        " levels, effort " + std::to_string(options_.effort) + "; not proven";
     settle_by_simple_bound(result);
@@ -92,13 +92,13 @@ class DistanceSearch {
     local.seed = options_.seed;
     local.budget_evaluations = options_.local_evaluations;
     LocalSearchResult found = local_search(cost, {identity}, local);
-    DistanceResult result = finished(std::move(found.best.unit_of_rank), DistanceMethod::local, found.evaluated);
+    DistanceResult result = finished(std::move(found.best.unit_of_rank), Method::local, found.evaluated);
     result.statement = "best of " + std::to_string(found.evaluated) + " placements in local search; not proven";
     settle_by_simple_bound(result);
     return result;
   }
 
-  DistanceResult finished(std::vector<int> unit_of_rank, DistanceMethod method, std::uint64_t evaluated) const {
+  DistanceResult finished(std::vector<int> unit_of_rank, Method method, std::uint64_t evaluated) const {
     DistanceResult result;
     result.placement.unit_of_rank = std::move(unit_of_rank);
     result.cost = weighted_distance(traffic_, distances_, result.placement.unit_of_rank);
@@ -125,6 +125,7 @@ class DistanceSearch {
 Result<DistanceResult> search_distance(const PairTraffic& traffic, const Distances& distances,
                                        const DistanceOptions& options) {
   if (Status status = check(distances); !status.ok()) return status;
+  if (Status status = check_method(Objective::distance, options.method, "distance"); !status.ok()) return status;
   if (traffic.ranks < 1 || traffic.ranks > distances.units) {
     return bad_field("", "ranks", std::to_string(traffic.ranks), "1.." + std::to_string(distances.units));
   }

@@ -7,11 +7,13 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from corewise import InputError, _core
 
@@ -105,7 +107,9 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "rows[low, high] = list(problem.pairs.values())",
         "pattern = _core.Pattern.from_dense('case', rows)",
         "begin = time.process_time()",
-        "found = _core.search_distance(_core.tree_distances(problem.hierarchy, problem.distances), pattern,",
+        "distances = _core.tree_distances(problem.hierarchy, problem.distances)",
+        "searcher = _core.Searcher(_core.Machine.from_synthetic(f'core:{len(distances)}'))",
+        "found = searcher.search(pattern, objective='distance', distances=distances,",
         "    seed=int(sys.argv[3]), method='multilevel', effort=int(sys.argv[2]))",
         "print(time.process_time() - begin, *found.unit_of_rank)",
     ]
@@ -178,6 +182,14 @@ def pattern_of(name: str, rows: list[list[int]]) -> _core.Pattern:
     return _core.Pattern.from_dense(name, np.array(rows, dtype=np.uint64))
 
 
+def by_distance(
+    distances: NDArray[np.float64], pattern: _core.Pattern, should_stop: Callable[[], bool] | None = None
+) -> _core.SearchResult:
+    """The least weighted distance where only distances are known."""
+    searcher = _core.Searcher(_core.Machine.from_synthetic(f"core:{len(distances)}"))
+    return searcher.search(pattern, objective="distance", distances=distances, should_stop=should_stop)
+
+
 def test_the_halo_of_sixteen_is_proven() -> None:
     """Two levels, 4 x 4 units: the cost that all tools find is the least there is."""
     problem_pairs: list[list[int]] = [[0] * 16 for _ in range(16)]
@@ -188,7 +200,7 @@ def test_the_halo_of_sixteen_is_proven() -> None:
                 problem_pairs[a][b] = (0, 1024, 32, 1)[sum(apart)]
     pattern = pattern_of("halo", problem_pairs)
     distances = _core.tree_distances("4:4", "1:10")
-    found = _core.search_distance(distances, pattern)
+    found = by_distance(distances, pattern)
     assert found.method == "branch-and-bound"
     assert found.proven_optimal
     assert found.cost == found.bound == 147320
@@ -202,15 +214,18 @@ def test_distances_of_machines_and_their_errors() -> None:
     assert hops[0].tolist() == [0, 1, 2, 3, 2, 1]
     assert _core.machine_distances(ring).shape == (6, 6)
     pattern = pattern_of("two", [[0, 3], [4, 0]])
-    assert _core.search_distance(ring, pattern).cost == 7 * _core.machine_distances(ring)[0, 1]
+    found = _core.Searcher(ring).search(pattern, objective="distance")
+    assert found.cost == pytest.approx(7 * _core.machine_distances(ring)[0, 1])
     with pytest.raises(InputError, match="field 'kind': found 'miles'"):
         _core.machine_distances(ring, "miles")
     with pytest.raises(InputError, match="as in the other direction"):
-        _core.search_distance(np.array([[0.0, 1.0], [2.0, 0.0]]), pattern)
+        by_distance(np.array([[0.0, 1.0], [2.0, 0.0]]), pattern)
     with pytest.raises(InputError, match=r"field 'distances': found 1 x 2, allowed: a square array"):
-        _core.search_distance(np.zeros((1, 2)), pattern)
+        by_distance(np.zeros((1, 2)), pattern)
+    with pytest.raises(InputError, match="field 'distances': found 3 units, allowed: 6"):
+        _core.Searcher(ring).search(pattern, objective="distance", distances=np.zeros((3, 3)))
     with pytest.raises(InputError, match="field 'method': found 'guess'"):
-        _core.search_distance(ring, pattern, method="guess")
+        _core.Searcher(ring).search(pattern, objective="distance", method="guess")
     with pytest.raises(InputError, match=r"unit_of_rank\[1\]': found 0"):
         _core.weighted_distance(ring, pattern, [0, 0])
 
@@ -226,7 +241,7 @@ def test_a_proof_can_be_stopped_from_outside() -> None:
         asked.append(1)
         return len(asked) > 2
 
-    found = _core.search_distance(mesh, pattern, should_stop=should_stop)
+    found = by_distance(mesh, pattern, should_stop=should_stop)
     assert not found.proven_optimal
     assert len(asked) == 3
     assert 0 < found.bound <= found.cost

@@ -294,11 +294,14 @@ def test_search_by_time_is_the_least_of_all(capsys: pytest.CaptureFixture[str]) 
     found = explored(
         capsys, "ring", "ranks=3", "bytes=4KiB", "-m", "ps3", "--all", "--runs", "1", "--jitter", "0"
     )
-    best = _core.search_by_time(machine, pattern, model="simulated")
+    searcher = _core.Searcher(machine)
+    best = searcher.search(pattern, objective="simulated")
     assert best.proven_optimal and best.evaluated == 120
-    assert best.time_ns == found["rows"][0]["time_ns"]
-    assert best.worst_ns == found["rows"][-1]["time_ns"]
-    times = _core.contended_times(machine, pattern, np.array([best.unit_of_rank], np.int32), "simulated")
-    assert times.dtype == np.float64 and times.tolist() == [best.time_ns]
-    stopped = _core.search_by_time(machine, pattern, model="simulated", should_stop=lambda: True)
+    assert best.cost == best.bound == found["rows"][0]["time_ns"]
+    assert best.worst is not None
+    ends = np.array([best.unit_of_rank, best.worst], np.int32)
+    times = _core.contended_times(machine, pattern, ends, "simulated")
+    assert times.dtype == np.float64
+    assert times.tolist() == [best.cost, found["rows"][-1]["time_ns"]]
+    stopped = searcher.search(pattern, objective="simulated", should_stop=lambda: True)
     assert not stopped.proven_optimal and stopped.evaluated == 0

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from corewise._core import Bottleneck, Evaluation, Machine, Pattern
-from corewise.analysis.placement.search import OBJECTIVES, Costs, Settings, search_placements
+from corewise.analysis.placement.search import OBJECTIVES, Costs, Outcome, Settings, search_placements
 from corewise.analysis.placement.starts import named_starts
 from corewise.errors import InputError, bad_field
 
@@ -202,19 +202,7 @@ def study_placements(
     starts = named_starts(machine, patterns)
     found = search_placements(costs, starts)
     identity = list(machine.identity_placement(patterns[0].ranks))
-    candidates = {
-        "best": found.unit_of_rank,
-        "identity": identity,
-        "random": costs.median_random(),
-        "worst": found.worst or identity,
-    }
-    if given is not None:
-        candidates["given"] = list(given)
-    if named:
-        candidates |= {name: units for name, units in starts.items() if name not in candidates}
-    if found.worst is None:
-        costs.of_all(list(candidates.values()))
-        candidates["worst"] = costs.worst_seen()
+    candidates = _candidates(costs, found, identity, given, starts if named else {})
     least = costs.of(found.unit_of_rank)
     rows = tuple(_row(which, units, costs, least) for which, units in candidates.items())
     return PlacementStudy(
@@ -235,6 +223,29 @@ def study_placements(
         optimal=tuple(tuple(units) for units in found.optimal),
         certificate=found.certificate,
     )
+
+
+def _candidates(
+    costs: Costs,
+    found: Outcome,
+    identity: list[int],
+    given: Sequence[int] | None,
+    named: Mapping[str, Sequence[int]],
+) -> dict[str, Sequence[int]]:
+    """The placements that get a row, the best first; the worst is the worst seen where no search found it."""
+    rows: dict[str, Sequence[int]] = {
+        "best": found.unit_of_rank,
+        "identity": identity,
+        "random": costs.median_random(),
+        "worst": found.worst or identity,
+    }
+    if given is not None:
+        rows["given"] = list(given)
+    rows |= {name: units for name, units in named.items() if name not in rows}
+    if found.worst is None:
+        costs.of_all(list(rows.values()))
+        rows["worst"] = costs.worst_seen()
+    return rows
 
 
 def _check(patterns: Sequence[Pattern], machine: Machine, source: str) -> None:

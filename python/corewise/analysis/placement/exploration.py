@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from corewise._core import Machine, Pattern, Searcher, contended_times, search_by_time
+from corewise._core import Machine, Pattern, Searcher, contended_times
 from corewise.analysis.placement.route_features import MOST_UNITS, Placements
 from corewise.analysis.placement.statistical_model import LEAST_PLACEMENTS, Fit, fit_model, rank_correlation
 from corewise.errors import bad_field
@@ -129,11 +129,12 @@ def _sample(units: int, ranks: int, samples: int, total: int, seed: int) -> Plac
 
 def named_by_models(machine: Machine, patterns: Sequence[Pattern], seed: int) -> dict[str, list[int]]:
     """The best placements by link load and by flow: predictions to hold against times."""
-    bottleneck = Searcher(machine).search(list(patterns), seed=seed)
+    searcher = Searcher(machine)
+    bottleneck = searcher.search(list(patterns), seed=seed)
     messages = sum(len(phase.coordinates()[0]) for pattern in patterns for phase in pattern.phases)
     evaluations = _SEARCHED_MESSAGES // max(1, messages)
     evaluations = min(max(evaluations, _LEAST_EVALUATIONS), _MOST_EVALUATIONS)
-    flow = search_by_time(machine, list(patterns), model="flow", seed=seed, evaluations=evaluations)
+    flow = searcher.search(list(patterns), objective="flow", seed=seed, evaluations=evaluations)
     return {"best by bottleneck": bottleneck.unit_of_rank, "best by flow": flow.unit_of_rank}
 
 

@@ -171,7 +171,7 @@ def judge(
     return tuple(_judge(ring, phase, tuple(unit_of_rank), large_bytes) for phase in pattern.phases)
 
 
-def harm(phases: Sequence[PhaseRules]) -> tuple[int, int, int]:
+def violations(phases: Sequence[PhaseRules]) -> tuple[int, int, int]:
     """How badly the rules are broken, to compare placements; low is good.
 
     Returns

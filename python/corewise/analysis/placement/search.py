@@ -1,9 +1,7 @@
 """One front for every placement search: which objective is minimised, by which search, under which clock.
 
 Owns `Costs`, what a placement of one or several patterns costs by an objective, and `search_placements`,
-which hands the work to the core's searches: link loads (``bottleneck``, ``hop-bytes``) to `Searcher`,
-contended times (``flow``, ``simulated``) to `search_by_time`, weighted distance (``distance``) to
-`search_distance`.
+which asks the core's one front, `Searcher.search`.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -24,6 +22,8 @@ from corewise.errors import InputError
 
 OBJECTIVES = ("bottleneck", "flow", "simulated", "hop-bytes", "distance")
 TIMES = ("flow", "simulated")
+LINEAR = ("hop-bytes", "distance")
+"""Objectives by which several patterns cost what their sum costs."""
 METHODS = ("auto", "exhaustive", "branch-and-bound", "multilevel", "local")
 RANDOM_SAMPLES = 999
 """An odd number, so that the median is one placement that can be shown."""
@@ -65,7 +65,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Found:
+class Outcome:
     """What a search found; see `corewise.analysis.placement.comparison.PlacementStudy`."""
 
     unit_of_rank: list[int]
@@ -164,7 +164,7 @@ class Costs:
         return drawn[order[samples // 2]]
 
 
-def search_placements(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
+def search_placements(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Outcome:
     """The placement that costs least.
 
     Parameters
@@ -174,48 +174,31 @@ def search_placements(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Foun
     starts : name -> unit of rank r at [r]
         Placements to begin from besides the search's own.
     """
-    objective = costs.settings.objective
-    if objective in TIMES:
-        return _by_time(costs, starts)
-    if objective == "distance":
-        return _by_distance(costs)
-    return _by_link_load(costs, starts)
-
-
-def _refuse_method(costs: Costs, allowed: Sequence[str]) -> None:
     settings = costs.settings
-    if settings.method not in allowed:
-        raise InputError(
-            f"method '{settings.method}': found with objective {settings.objective}, "
-            f"allowed: {', '.join(allowed)}"
-        )
     if settings.certify and settings.objective != "bottleneck":
         raise InputError(
             f"certificate: found with objective {settings.objective}, allowed: objective bottleneck"
         )
-
-
-def _by_link_load(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
-    settings = costs.settings
-    _refuse_method(costs, ("auto", "exhaustive", "branch-and-bound", "local"))
-    linear = settings.objective == "hop-bytes"
-    found = costs.searcher.search(
-        [_together(costs)] if linear else list(costs.patterns),
-        weights=None if linear else list(costs.weights),
-        objective=settings.objective,
-        method=settings.method,
-        seed=settings.seed,
-        should_stop=settings.should_stop,
-        find_worst=True,
-        starts=[list(units) for units in starts.values()],
-        certify=settings.certify,
-    )
-    if settings.method == "exhaustive" and found.method != "exhaustive":
-        raise InputError(
-            f"method 'exhaustive': found too many placements of {costs.patterns[0].ranks} ranks on "
-            f"'{costs.machine.name}' to look at each, allowed: auto, branch-and-bound, local"
+    objective = settings.objective
+    linear = objective in LINEAR
+    try:
+        found = costs.searcher.search(
+            [_together(costs)] if linear else list(costs.patterns),
+            weights=None if linear else list(costs.weights),
+            objective=objective,
+            method=settings.method,
+            seed=settings.seed,
+            should_stop=settings.should_stop,
+            find_worst=True,
+            starts=[list(units) for units in starts.values()],
+            certify=settings.certify,
+            evaluations=MOST_TIMED.get(settings.objective, 1)
+            if settings.method == "auto"
+            else MOST_ENUMERATED,
         )
-    return Found(
+    except InputError as error:
+        raise InputError(f"method '{settings.method}' on machine '{costs.machine.name}': {error}") from None
+    return Outcome(
         unit_of_rank=list(found.unit_of_rank),
         proven_optimal=found.proven_optimal,
         method=found.method,
@@ -223,58 +206,8 @@ def _by_link_load(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
         optimal=[list(units) for units in found.optimal] or [list(found.unit_of_rank)],
         worst=list(found.worst) if found.worst else None,
         worst_proven=found.worst_proven,
-        bound=found.bound_ns or None,
-        certificate=found.certificate,
-    )
-
-
-def _by_time(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Found:
-    settings = costs.settings
-    _refuse_method(costs, ("auto", "exhaustive", "local"))
-    found = _core.search_by_time(
-        costs.machine,
-        list(costs.patterns),
-        weights=list(costs.weights),
-        model=settings.objective,
-        method=settings.method,
-        seed=settings.seed,
-        evaluations=MOST_TIMED[settings.objective] if settings.method == "auto" else MOST_ENUMERATED,
-        starts=[(name, list(units)) for name, units in starts.items()],
-        should_stop=settings.should_stop,
-    )
-    method = "exhaustive" if found.proven_optimal else "local"
-    return Found(
-        unit_of_rank=list(found.unit_of_rank),
-        proven_optimal=found.proven_optimal,
-        method=method,
-        statement=found.statement,
-        optimal=[list(units) for units in found.optimal],
-        worst=list(found.worst) if found.worst else None,
-        worst_proven=found.worst is not None and found.proven_optimal,
-        bound=found.time_ns if found.proven_optimal else None,
-    )
-
-
-def _by_distance(costs: Costs) -> Found:
-    settings = costs.settings
-    _refuse_method(costs, ("auto", "branch-and-bound", "multilevel", "local"))
-    try:
-        found = _core.search_distance(
-            costs.distances,
-            _together(costs),
-            seed=settings.seed,
-            should_stop=settings.should_stop,
-            method=settings.method,
-        )
-    except InputError as error:
-        raise InputError(f"method '{settings.method}' on machine '{costs.machine.name}': {error}") from None
-    return Found(
-        unit_of_rank=list(found.unit_of_rank),
-        proven_optimal=found.proven_optimal,
-        method=found.method,
-        statement=found.statement,
-        optimal=[list(found.unit_of_rank)],
         bound=found.bound or None,
+        certificate=found.certificate,
     )
 
 

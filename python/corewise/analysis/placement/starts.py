@@ -13,12 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-import numpy as np
-
 from corewise import _core
-from corewise._core import Machine, Pattern
+from corewise._core import Machine, Pattern, Searcher
 from corewise.analysis.placement.hypercube import has_affinities, map_by_hypercube
-from corewise.analysis.placement.rules import harm, is_ring, judge
+from corewise.analysis.placement.rules import is_ring, judge, violations
 
 MOST_GREEDY = 1024
 """Up to so many ranks."""
@@ -39,7 +37,7 @@ def named_starts(machine: Machine, patterns: Sequence[Pattern]) -> dict[str, lis
     if has_affinities(machine):
         starts |= {name: list(units[: joint.ranks]) for name, units in _core.affinities()}
     if joint.ranks <= MOST_GREEDY:
-        starts["greedy"] = greedy(machine, joint)
+        starts["greedy"] = list(Searcher(machine).greedy(joint))
     by_hypercube = map_by_hypercube(machine, joint)
     if by_hypercube is not None:
         starts["hypercube"] = list(by_hypercube.unit_of_rank)
@@ -56,35 +54,11 @@ def joined(patterns: Sequence[Pattern]) -> Pattern:
     return Pattern.from_phases(" + ".join(pattern.name for pattern in patterns), patterns[0].ranks, phases)
 
 
-def greedy(machine: Machine, pattern: Pattern) -> list[int]:
-    """Ranks in the order of their traffic with those already placed, each on the free unit that costs least.
-
-    A unit costs bytes times hops to the partners that are placed; of equal units the first is taken.
-    """
-    traffic = pattern.matrix().astype(float)
-    traffic = traffic + traffic.T
-    np.fill_diagonal(traffic, 0)
-    hops = machine.hops().astype(float)
-    free = np.ones(len(machine.units), bool)
-    # In the middle of the machine first.
-    unit_of_rank = np.full(pattern.ranks, -1)
-    towards = np.zeros(pattern.ranks)
-    for placed in range(pattern.ranks):
-        waiting = np.flatnonzero(unit_of_rank < 0)
-        rank = waiting[np.lexsort((waiting, -traffic[waiting].sum(axis=1), -towards[waiting]))[0]]
-        done = np.flatnonzero(unit_of_rank >= 0)
-        cost = hops[:, unit_of_rank[done]] @ traffic[rank, done] if placed else hops.sum(axis=1)
-        unit_of_rank[rank] = np.where(free, cost, np.inf).argmin()
-        free[unit_of_rank[rank]] = False
-        towards += traffic[rank]
-    return [int(unit) for unit in unit_of_rank]
-
-
 def by_rules(machine: Machine, pattern: Pattern, starts: Mapping[str, Sequence[int]]) -> list[int]:
     """The placement that breaks the rules of thumb least, by swaps from the best start."""
 
     def cost(units: Sequence[int]) -> tuple[int, int, int]:
-        return harm(judge(machine, pattern, units))
+        return violations(judge(machine, pattern, units))
 
     best = min(([*units] for units in starts.values()), key=cost)
     least = cost(best)

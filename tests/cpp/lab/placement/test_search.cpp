@@ -14,7 +14,6 @@
 #include "effort.hpp"
 #include "lab/cell_pattern.hpp"
 #include "lab/placement/cost.hpp"
-#include "lab/placement/search.hpp"
 #include "place/search.hpp"
 #include "place/symmetry/symmetry.hpp"
 
@@ -110,9 +109,19 @@ TimeOptions by(TimeModel model) {
   return options;
 }
 
-TimeSearchResult search(const machine::Machine& machine, const Pattern& pattern, TimeModel model,
-                        const TimeSearchOptions& options = {}) {
-  auto found = search_by_time(machine, {{pattern, 1}}, by(model), options);
+Result<place::SearchResult> try_search(const machine::Machine& machine, const Pattern& pattern,
+                                       const TimeOptions& time, place::SearchOptions options = {},
+                                       std::uint64_t evaluations = 50'000) {
+  auto cost = given_cost(cost_of(machine, {{pattern, 1}}, time), evaluations);
+  if (!cost.ok()) return cost.status();
+  options.objective = place::Objective::given;
+  options.given = std::move(cost).value();
+  return place::search(machine, pattern, options);
+}
+
+place::SearchResult search(const machine::Machine& machine, const Pattern& pattern, TimeModel model,
+                           const place::SearchOptions& options = {}, std::uint64_t evaluations = 50'000) {
+  auto found = try_search(machine, pattern, by(model), options, evaluations);
   EXPECT_TRUE(found.ok()) << found.status().message();
   return std::move(found).value();
 }
@@ -212,13 +221,14 @@ TEST(PlacementSearch, ExhaustiveIsBruteForceWithoutAnyGroup) {
     if (test::kSanitized && each.machine.name == cases[2].machine.name) continue;
     for (const bool flow : {true, false}) {
       const Truth truth = brute_force(each.machine, each.pattern, flow);
-      const TimeSearchResult found =
+      const place::SearchResult found =
           search(each.machine, each.pattern, flow ? TimeModel::flow : TimeModel::simulated);
       EXPECT_TRUE(found.proven_optimal) << each.machine.name;
       // One tick of a picosecond is the rounding that symmetric placements may differ by.
-      EXPECT_NEAR(found.time_ns, truth.best, flow ? 0.002 : 0) << each.machine.name << flow;
-      EXPECT_NEAR(found.worst_ns, truth.worst, flow ? 0.002 : 0) << each.machine.name << flow;
-      EXPECT_EQ(run_time(each.machine, each.pattern, found.placement.unit_of_rank, flow), found.time_ns);
+      EXPECT_NEAR(found.cost, truth.best, flow ? 0.002 : 0) << each.machine.name << flow;
+      ASSERT_TRUE(found.worst.has_value());
+      EXPECT_NEAR(found.worst->score.primary, truth.worst, flow ? 0.002 : 0) << each.machine.name << flow;
+      EXPECT_EQ(run_time(each.machine, each.pattern, found.placement.unit_of_rank, flow), found.cost);
       EXPECT_NE(found.statement.find(std::to_string(truth.placements)), std::string::npos) << found.statement;
       if (!flow) {
         EXPECT_EQ(found.placement.unit_of_rank, truth.first_best) << each.machine.name;
@@ -268,58 +278,56 @@ TEST(PlacementSearch, LocalSearchIsNoSlowerThanItsStarts) {
   const machine::Machine machine = synthetic("mesh:4x4");
   const Pattern pattern = random_pattern(12, 21);
   ContendedTime cost = cost_of(machine, {{pattern, 1}}, by(TimeModel::flow));
-  TimeSearchOptions options;
-  options.evaluations = 400;
-  options.starts.push_back({"mine", {{15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4}}});
-  const TimeSearchResult found = search(machine, pattern, TimeModel::flow, options);
+  place::SearchOptions options;
+  options.starts.push_back({{15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4}});
+  const place::SearchResult found = search(machine, pattern, TimeModel::flow, options, 400);
   EXPECT_FALSE(found.proven_optimal);
+  EXPECT_EQ(found.method, place::Method::local);
   EXPECT_NE(found.statement.find("not proven"), std::string::npos);
   EXPECT_TRUE(machine::check(found.placement, machine).ok());
   EXPECT_LE(found.evaluated, 403U);
-  EXPECT_EQ(cost.time_ns(found.placement.unit_of_rank).value(), found.time_ns);
-  EXPECT_LT(found.time_ns, found.best_start_ns);
-  for (const auto& start : {options.starts[0].placement, machine::identity_placement(12, machine).value()}) {
-    EXPECT_GE(cost.time_ns(start.unit_of_rank).value(), found.best_start_ns);
+  EXPECT_EQ(cost.time_ns(found.placement.unit_of_rank).value(), found.cost);
+  for (const auto& start : {options.starts[0], machine::identity_placement(12, machine).value()}) {
+    EXPECT_GT(cost.time_ns(start.unit_of_rank).value(), found.cost);
   }
-  const TimeSearchResult again = search(machine, pattern, TimeModel::flow, options);
+  const place::SearchResult again = search(machine, pattern, TimeModel::flow, options, 400);
   EXPECT_EQ(again.placement.unit_of_rank, found.placement.unit_of_rank);
   EXPECT_EQ(again.evaluated, found.evaluated);
 }
 
 TEST(PlacementSearch, StopsWhenAskedAndSaysSo) {
   const machine::Machine machine = synthetic("ring:8");
-  for (const SearchMethod method : {SearchMethod::exhaustive, SearchMethod::local}) {
+  for (const place::Method method : {place::Method::exhaustive, place::Method::local}) {
     int asked = 0;
-    TimeSearchOptions options;
+    place::SearchOptions options;
     options.method = method;
-    options.evaluations = 2000;
     options.should_stop = [&asked] { return ++asked > 20; };
-    const TimeSearchResult found = search(machine, random_pattern(4, 31), TimeModel::simulated, options);
+    const place::SearchResult found = search(machine, random_pattern(4, 31), TimeModel::simulated, options, 2000);
     EXPECT_FALSE(found.proven_optimal);
     EXPECT_NE(found.statement.find("stopped"), std::string::npos) << found.statement;
     EXPECT_EQ(found.evaluated, 20U);
-    EXPECT_TRUE(std::isfinite(found.time_ns));
+    EXPECT_TRUE(std::isfinite(found.cost));
   }
 }
 
 TEST(PlacementSearch, RefusesWhatHasNoOneTime) {
   const machine::Machine machine = synthetic("mesh:4x4");
-  TimeOptions time;
-  time.jitter = 1;
-  const auto jittered = search_by_time(machine, {{uneven_ring(4, 64), 1}}, time);
-  EXPECT_NE(jittered.status().message().find("jitter"), std::string::npos);
-  TimeSearchOptions options;
-  options.method = SearchMethod::exhaustive;
-  options.evaluations = 1000;
-  const auto many = search_by_time(machine, {{uneven_ring(12, 64), 1}}, by(TimeModel::simulated), options);
-  EXPECT_NE(many.status().message().find("evaluations"), std::string::npos);
-  options.method = SearchMethod::automatic;
-  options.starts.push_back({"short", {{0, 1}}});
-  EXPECT_NE(search_by_time(machine, {{uneven_ring(4, 64), 1}}, by(TimeModel::flow), options)
-                .status()
-                .message()
-                .find("start 'short'"),
+  const auto refused = [&](const Pattern& pattern, const TimeOptions& time, const place::SearchOptions& options) {
+    return try_search(machine, pattern, time, options, 1000).status().message();
+  };
+  TimeOptions jittered;
+  jittered.jitter = 1;
+  EXPECT_NE(refused(uneven_ring(4, 64), jittered, {}).find("jitter"), std::string::npos);
+  place::SearchOptions options;
+  options.method = place::Method::exhaustive;
+  EXPECT_NE(refused(uneven_ring(12, 64), by(TimeModel::simulated), options).find("more than 1000 placements"),
             std::string::npos);
+  options.method = place::Method::multilevel;
+  EXPECT_NE(refused(uneven_ring(4, 64), by(TimeModel::flow), options).find("'multilevel' with objective flow"),
+            std::string::npos);
+  options.method = place::Method::automatic;
+  options.starts.push_back({{0, 1}});
+  EXPECT_NE(refused(uneven_ring(4, 64), by(TimeModel::flow), options).find("starts[0]"), std::string::npos);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ bool is_valid(const std::vector<int>& unit_of_rank, int ranks, int units) {
 
 DistanceResult prove(const PairTraffic& traffic, const Distances& distances) {
   DistanceOptions options;
-  options.method = DistanceMethod::branch_and_bound;
+  options.method = Method::branch_and_bound;
   return search_distance(traffic, distances, options).value();
 }
 
@@ -268,7 +268,7 @@ TEST(DistanceProof, FractionsOfDistance) {
   EXPECT_EQ(found.cost, least_by_brute_force(traffic, distances));
   for (double& value : distances.at) value /= 3;
   DistanceOptions options;
-  options.method = DistanceMethod::branch_and_bound;
+  options.method = Method::branch_and_bound;
   EXPECT_FALSE(search_distance(traffic, distances, options).ok());
   EXPECT_TRUE(search_distance(traffic, distances).ok());
   // Together too fine for 64 bits, whichever comes first.
@@ -297,7 +297,7 @@ TEST(DistanceProof, Nugent16b) {
 TEST(DistanceProof, SaysWhatItKnowsWhenItIsStopped) {
   const PairTraffic traffic = traffic_of(testing::nug18.matrix()).value();
   DistanceOptions options;
-  options.method = DistanceMethod::branch_and_bound;
+  options.method = Method::branch_and_bound;
   options.nodes = 500;
   const DistanceResult found = search_distance(traffic, testing::nug18.distances(), options).value();
   EXPECT_FALSE(found.proven_optimal);
@@ -316,16 +316,16 @@ TEST(DistanceSearch, ChoosesByMachineAndSize) {
   Rng rng(38);
   const PairTraffic twenty = traffic_of(random_matrix(20, 3, 50, rng)).value();
   const DistanceResult on_tree = search_distance(twenty, tree_distances("4:6", "1:10").value()).value();
-  EXPECT_EQ(on_tree.method, DistanceMethod::multilevel);
+  EXPECT_EQ(on_tree.method, Method::multilevel);
   EXPECT_LE(on_tree.bound, on_tree.cost);
   EXPECT_TRUE(is_valid(on_tree.placement.unit_of_rank, 20, 24));
   const Distances ring = distances_of(testing::full_ring(20), DistanceKind::hops);
   const DistanceResult on_ring = search_distance(twenty, ring).value();
-  EXPECT_EQ(on_ring.method, DistanceMethod::local);
+  EXPECT_EQ(on_ring.method, Method::local);
   EXPECT_LE(on_ring.bound, on_ring.cost);
   EXPECT_TRUE(is_valid(on_ring.placement.unit_of_rank, 20, 20));
   DistanceOptions options;
-  options.method = DistanceMethod::multilevel;
+  options.method = Method::multilevel;
   EXPECT_FALSE(search_distance(twenty, ring, options).ok());
 }
 

@@ -152,7 +152,7 @@ TEST(Multilevel, SeldomFarFromTheProvenOptimum) {
     const pattern::Matrix matrix = testing::random_matrix(8, 3, 10, rng);
     found += mapped(matrix, tree, 1, 4).cost;
     DistanceOptions options;
-    options.method = DistanceMethod::branch_and_bound;
+    options.method = Method::branch_and_bound;
     const DistanceResult proven = search_distance(traffic_of(matrix).value(), tree.matrix(), options).value();
     ASSERT_TRUE(proven.proven_optimal);
     least += proven.cost;

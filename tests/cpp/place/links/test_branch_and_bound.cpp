@@ -329,14 +329,14 @@ TEST(Search, SeveralPatternsShareAPlacementByWeight) {
         std::min(least, 2 * testing::plain_cost(machine, pattern::sum(first), unit_of_rank).bottleneck_ns +
                             0.5 * testing::plain_cost(machine, pattern::sum(second), unit_of_rank).bottleneck_ns);
   });
-  for (const Wanted method : {Wanted::exhaustive, Wanted::branch_and_bound}) {
+  for (const Method method : {Method::exhaustive, Method::branch_and_bound}) {
     SearchOptions options;
     options.method = method;
     const auto found = searcher.search(both, weights, options);
     ASSERT_TRUE(found.ok()) << found.status().message();
     EXPECT_TRUE(found.value().proven_optimal);
     EXPECT_NEAR(found.value().evaluation.bottleneck_ns, least, 1e-9 * least);
-    EXPECT_NEAR(found.value().bound_ns, least, 1e-9 * least);
+    EXPECT_NEAR(found.value().bound, least, 1e-9 * least);
     EXPECT_EQ(found.value().gap(found.value().evaluation.bottleneck_ns), 0);
   }
   EXPECT_FALSE(searcher.search(both, std::vector<double>{1, -1}, {}).ok());

@@ -12,8 +12,8 @@ import pytest
 
 from corewise import _core
 from corewise.analysis.placement.hypercube import embed, gray, map_by_hypercube
-from corewise.analysis.placement.rules import harm, judge
-from corewise.analysis.placement.starts import greedy, joined, named_starts
+from corewise.analysis.placement.rules import judge, violations
+from corewise.analysis.placement.starts import joined, named_starts
 from corewise.data.machines import load_machine
 
 CELL = load_machine("cell-be")
@@ -104,7 +104,7 @@ def test_greedy_on_a_line_of_pairs() -> None:
     for a, b in ((0, 5), (1, 7), (2, 3), (4, 6)):
         matrix[a, b] = 100
     machine = load_machine("mesh:4x2")
-    units = greedy(machine, _core.Pattern.from_dense("pairs", matrix))
+    units = _core.Searcher(machine).greedy(_core.Pattern.from_dense("pairs", matrix))
     assert sorted(units) == list(range(8))
     assert machine.hops()[units[0], units[5]] == machine.hops().astype(int)[0, 1]
 
@@ -137,18 +137,18 @@ def test_rules_break_no_rule_where_leap2_breaks_none() -> None:
         "ring", 8, np.ascontiguousarray(source), np.ascontiguousarray(to), sizes, np.ones_like(sizes)
     )
     start = named_starts(CELL, [pattern])["rules"]
-    assert harm(judge(CELL, pattern, start)) == (0, 0, 0)
+    assert violations(judge(CELL, pattern, start)) == (0, 0, 0)
 
 
 def test_rules_are_at_least_as_good_as_every_other_start() -> None:
     pattern = make("random", ranks=8, degree=3, min_bytes=4096, seed=3)
     starts = named_starts(CELL, [pattern])
-    least = harm(judge(CELL, pattern, starts["rules"]))
-    assert all(least <= harm(judge(CELL, pattern, units)) for units in starts.values())
+    least = violations(judge(CELL, pattern, starts["rules"]))
+    assert all(least <= violations(judge(CELL, pattern, units)) for units in starts.values())
     for first, second in itertools.combinations(range(8), 2):
         swapped = list(starts["rules"])
         swapped[first], swapped[second] = swapped[second], swapped[first]
-        assert least <= harm(judge(CELL, pattern, swapped))
+        assert least <= violations(judge(CELL, pattern, swapped))
 
 
 def test_patterns_join_phase_after_phase() -> None:

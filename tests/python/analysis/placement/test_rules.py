@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from corewise import InputError, _core
-from corewise.analysis.placement.rules import PhaseRules, harm, is_ring, judge
+from corewise.analysis.placement.rules import PhaseRules, is_ring, judge, violations
 from corewise.data.machines import load_machine
 
 CELL = load_machine("cell-be")
@@ -189,7 +189,7 @@ def test_short_messages_do_not_count() -> None:
 
 def test_harm_orders_placements() -> None:
     good, lucky, bad = (
-        harm([verdict(STEPS["ring"], name)]) for name in ("leap2", "even_odd", "overlap")
+        violations([verdict(STEPS["ring"], name)]) for name in ("leap2", "even_odd", "overlap")
     )  # fmt: skip
     assert good == (0, 0, 0)
     assert good < lucky < bad
