@@ -99,7 +99,7 @@ format: $(VENV)/.stamp-tools
 	$(BIN)/ruff format --quiet $(PYTHON_FOLDERS)
 	@$(BIN)/clang-format -i $(CPP_FILES)
 
-lint: lint-python lint-types lint-imports lint-cpp lint-layers lint-folders lint-functions lint-inventory
+lint: lint-python lint-types lint-imports lint-cpp lint-layers lint-circles lint-folders lint-functions lint-inventory
 
 lint-python: $(VENV)/.stamp-tools
 	$(BIN)/ruff check $(PYTHON_FOLDERS)
@@ -116,6 +116,9 @@ lint-cpp: $(VENV)/.stamp-tools
 
 lint-layers: $(VENV)/bin/python
 	$(BIN)/python tools/checks/layers.py
+
+lint-circles: $(VENV)/bin/python
+	$(BIN)/python tools/checks/circles.py
 
 lint-folders: $(VENV)/bin/python
 	$(BIN)/python tools/checks/folders.py

@@ -3,7 +3,6 @@
 #include "place/method.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -55,6 +54,12 @@ Status check_method(Objective objective, Method method, const std::string& name)
   const std::vector<Method> allowed = methods_of(objective);
   if (std::find(allowed.begin(), allowed.end(), method) != allowed.end()) return {};
   return bad_field("", "method", "'" + std::string(name_of(method)) + "' with objective " + name, listed(allowed));
+}
+
+std::string other_methods(Objective objective, Method method) {
+  std::vector<Method> others = methods_of(objective);
+  std::erase(others, method);
+  return listed(others);
 }
 
 }  // namespace corewise::place

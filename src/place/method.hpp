@@ -24,4 +24,7 @@ Result<Method> method_of(const std::string& name);
 /// Refuses a method that the objective does not have; `name` is the objective's, for the message.
 Status check_method(Objective objective, Method method, const std::string& name);
 
+/// The objective's other methods, for a message: "auto, branch-and-bound, local".
+std::string other_methods(Objective objective, Method method);
+
 }  // namespace corewise::place

@@ -65,8 +65,10 @@ std::string name_of(const SearchOptions& options) {
 }
 
 Status too_many(const SearchOptions& options, std::uint64_t limit) {
-  return bad_field("", "method", "'exhaustive' with objective " + name_of(options),
-                   "another one: there are more than " + std::to_string(limit) + " placements to look at");
+  return bad_field("", "method",
+                   "'exhaustive' with objective " + name_of(options) + " and more than " + std::to_string(limit) +
+                       " placements to look at",
+                   other_methods(options.objective, options.method));
 }
 
 /// Whether units! / (units - ranks)! is at most `limit`.

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+import circles as check_circles
 import clean as check_clean
 import folders as check_folders
 import functions as check_functions
@@ -192,6 +193,31 @@ def test_every_page_of_the_documents_is_in_their_list() -> None:
     assert [
         page for page in sorted(pages) if not page.startswith(by_folder) and f"({page})" not in listed
     ] == []
+
+
+# --- circles of imports -----------------------------------------------------------------------------------
+
+
+def test_no_module_of_the_package_imports_itself_by_way_of_others() -> None:
+    assert check_circles.circle(check_circles.imports_of(ROOT / "python" / "corewise")) == []
+
+
+def test_a_circle_is_found_wherever_the_import_stands(tmp_path: Path) -> None:
+    package = tmp_path / "house"
+    (package / "room").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "room" / "__init__.py").write_text("")
+    (package / "a.py").write_text("from house.room import b\n")
+    (package / "room" / "b.py").write_text("from __future__ import annotations\nimport sys\n")
+    assert check_circles.circle(check_circles.imports_of(package)) == []
+    (package / "room" / "b.py").write_text("def late():\n    from house.a import thing\n")
+    found = check_circles.circle(check_circles.imports_of(package))
+    assert found[0] == found[-1] and set(found) == {"house.a", "house.room.b"}
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "checks" / "circles.py"), str(package)],
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1 and "house.room.b" in done.stdout
 
 
 # --- floors of the Python package -------------------------------------------------------------------------
@@ -607,6 +633,7 @@ def test_ci_calls_every_check() -> None:
         "lint-imports",
         "clang-format",
         "checks/layers",
+        "checks/circles",
         "checks/folders",
         "checks/functions",
     ):
