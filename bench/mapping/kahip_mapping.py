@@ -1,7 +1,7 @@
 """KaHIP as a contestant: maps a problem with `process_mapping`, which the wheel's extension exports in C.
 
 Prints the CPU time of the call in seconds, then the unit of every rank. At imbalance 0 it has been seen
-to put several ranks on one unit, in every mode: peers.py checks, and such a mapping does not count.
+to put several ranks on one unit, in every mode: corewise checks, and such a mapping does not count.
 
 Usage: python kahip_mapping.py PROBLEM fast|eco|strong SEED
 
@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from peers_problem import Problem
+from problem import Problem
 
 MODES = {"fast": 0, "eco": 1, "strong": 2}
 """Of kaHIP_interface.h."""
@@ -42,8 +42,8 @@ def main() -> int:
     os.dup2(2, 1)
     problem = Problem.read(sys.argv[1])
     first, peers, weights = (array(values) for values in problem.lists())
-    sizes = array([int(item) for item in problem.hierarchy.split(":")])
-    distances = array([int(item) for item in problem.distances.split(":")])
+    sizes = array(problem.hierarchy)
+    distances = array(problem.distances)
     ranks = ctypes.c_int(problem.ranks)
     imbalance = ctypes.c_double(0.0)
     cut, cost = ctypes.c_int(), ctypes.c_int()

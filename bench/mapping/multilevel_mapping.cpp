@@ -1,5 +1,5 @@
-// corewise as a contestant: maps a problem (peers_problem.py writes it) with place::multilevel. Prints the CPU time
-// of graph, tree and mapping in seconds, then the unit of every rank.
+// corewise as a contestant: maps a problem (corewise/bench/mapping/problems.py writes it) with place::multilevel.
+// Prints the CPU time of graph, tree and mapping in seconds, then the unit of every rank.
 //
 // Usage: bench_multilevel PROBLEM EFFORT SEED
 // SPDX-License-Identifier: BSD-3-Clause

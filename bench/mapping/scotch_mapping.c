@@ -1,6 +1,6 @@
-/* Scotch as a contestant: maps a problem (peers_problem.py writes it) with SCOTCH_graphMap onto a tleaf
- * architecture. Prints the CPU time of build, strategy and mapping in seconds, then the unit of every rank; whether
- * it is a permutation is for peers.py to check.
+/* Scotch as a contestant: maps a problem (corewise/bench/mapping/problems.py writes it) with SCOTCH_graphMap onto a
+ * tleaf architecture. Prints the CPU time of build, strategy and mapping in seconds, then the unit of every rank;
+ * whether it is a permutation is for corewise to check.
  *
  * Usage: bench_scotch PROBLEM default|balance SEED
  *

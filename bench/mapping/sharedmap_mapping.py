@@ -1,6 +1,6 @@
 """SharedMap as a contestant: maps a problem with chszlablib's `process_map` (hierarchy leaf first).
 
-Prints the CPU time of the call in seconds, then the unit of every rank; peers.py checks whether it is valid.
+Prints the CPU time of the call in seconds, then the unit of every rank; corewise checks whether it is valid.
 
 Usage: python sharedmap_mapping.py PROBLEM fast|eco|strong SEED
 
@@ -13,7 +13,7 @@ import os
 import sys
 import time
 
-from peers_problem import Problem
+from problem import Problem
 
 
 def main() -> int:
@@ -25,12 +25,16 @@ def main() -> int:
 
     problem = Problem.read(sys.argv[1])
     first, peers, weights = problem.lists()
-    sizes = [int(item) for item in problem.hierarchy.split(":")]
-    distances = [int(item) for item in problem.distances.split(":")]
     graph = Graph.from_csr(first, peers, edge_weights=weights)
     begin = time.process_time()
     found = Decomposition.process_map(
-        graph, sizes, distances, mode=sys.argv[2], imbalance=0.0, threads=1, seed=int(sys.argv[3])
+        graph,
+        problem.hierarchy,
+        problem.distances,
+        mode=sys.argv[2],
+        imbalance=0.0,
+        threads=1,
+        seed=int(sys.argv[3]),
     )
     cpu = time.process_time() - begin
     text = "\n".join([f"{cpu:.9f}", *(str(int(unit)) for unit in found.assignment)]) + "\n"

@@ -9,22 +9,25 @@ import importlib.util
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from corewise import InputError
 from corewise.analysis.selection import configuration
+from corewise.bench.collectives import study
 from corewise.data.tuning import Choice, TuningRow
 from corewise.papers.collectives.cases import Case, run_cases
 
 ROOT = Path(__file__).resolve().parents[3]
+MPI = SimpleNamespace(name="mpich", version="5.0")
 
 
-def module_of(name: str) -> ModuleType:
-    """bench/collectives/NAME.py as a module."""
-    source = ROOT / "bench" / "collectives" / f"{name}.py"
-    specification = importlib.util.spec_from_file_location(f"bench_collectives_{name}", source)
+@pytest.fixture(scope="module")
+def tune() -> ModuleType:
+    """bench/collectives/tune.py as a module."""
+    source = ROOT / "bench" / "collectives" / "tune.py"
+    specification = importlib.util.spec_from_file_location("bench_collectives_tune", source)
     assert specification is not None and specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module
@@ -32,40 +35,29 @@ def module_of(name: str) -> ModuleType:
     return module
 
 
-@pytest.fixture(scope="module")
-def bench() -> ModuleType:
-    return module_of("run")
-
-
-@pytest.fixture(scope="module")
-def tune() -> ModuleType:
-    return module_of("tune")
-
-
-def test_a_row_holds_ratios_to_the_mpi_and_to_the_floor(bench: ModuleType) -> None:
-    case = bench.Case("barrier", 0, "pairwise_exchange")
+def test_a_row_holds_ratios_to_the_mpi_and_to_the_floor() -> None:
+    case = study.Case("barrier", 0, "pairwise_exchange")
     case.times = [(100.0, 300.0, 80.0), (100.0, 200.0, 100.0), (200.0, 300.0, 160.0)]
-    row = bench.row("mpich", 2, case)
-    assert row["id"] == "shm-barrier-0-2-mpich"
-    assert (row["ours"], row["theirs"], row["floor"]) == (100, 300, 100)
-    assert row["ratio"] == 2  # the median of 3, 2, 1.5
-    assert row["over_floor"] == 1.25  # the median of 1.25, 1, 1.25
-    assert row["n"] == 3
-    assert row["runs"] == [2]
+    row = study.row(MPI, 2, case)
+    assert row.id == "collectives-barrier-0-2-mpich-5.0"
+    assert (row.ours, row.theirs, row.floor) == (100, 300, 100)
+    assert row.ratio == 2  # the median of 3, 2, 1.5
+    assert row.more["over_floor"] == 1.25  # the median of 1.25, 1, 1.25
+    assert (row.n, row.mpi, row.rival) == (3, "mpich 5.0", "mpich 5.0")
+    assert row.more["runs"] == [2]
     case.run_ends = [2, 3]
-    assert bench.row("mpich", 2, case)["runs"] == [2.5, 1.5]
-    assert {"what", "unit", "rival", "spread"} <= set(row)
+    assert study.row(MPI, 2, case).more["runs"] == [2.5, 1.5]
 
 
-def test_where_there_is_no_floor_the_row_says_so(bench: ModuleType) -> None:
-    case = bench.Case("broadcast", 4096, "local_store_tree")
+def test_where_there_is_no_floor_the_row_says_so() -> None:
+    case = study.Case("broadcast", 4096, "local_store_tree")
     case.times = [(100.0, 300.0, 0.0), (100.0, 200.0, 0.0)]
-    assert bench.row("openmpi", 2, case)["floor"] is None
-    assert bench.row("openmpi", 2, case)["over_floor"] is None
+    assert study.row(MPI, 2, case).floor is None
+    assert study.row(MPI, 2, case).more["over_floor"] is None
 
 
-def test_every_case_names_an_algorithm_of_its_collective(bench: ModuleType) -> None:
-    for case in bench.cases():
+def test_every_case_names_an_algorithm_of_its_collective() -> None:
+    for case in study.cases(study.SIZES):
         table = (ROOT / "src" / "coll" / case.collective / "table.hpp").read_text()
         names = re.findall(r'Row<P>\{"(\w+)"', table)
         assert case.algorithm.split(":")[0] in names

@@ -379,7 +379,7 @@ def test_tables_json_and_picture_from_the_command(tmp_path, capsys):
     assert execute(["bench", "copy", *message, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["name"] == "bench copy"
-    assert {"message-4096", "message-4096-read"} <= {row["id"] for row in result["rows"]}
+    assert {"copy-message-4096", "copy-message-4096-read"} <= {row["id"] for row in result["rows"]}
     keys = {"id", "what", "unit", "ours", "rival", "theirs", "floor", "ratio", "spread", "n"}
     assert keys <= set(result["rows"][0])
     assert 0 <= result["foreign"] <= 1

@@ -1,49 +1,38 @@
-"""bench/mapping's peers: problems, J and validity by hand, the rows' form, contestants at tiny size."""
+"""`corewise bench mapping`: problems, J and validity by hand, the rows, contestants at tiny size.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
 
 from __future__ import annotations
 
-import importlib
-import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from corewise import InputError, _core
+from corewise.bench.mapping import instances, machines, ring, trees
+from corewise.bench.mapping.problems import Problem, cases
+from corewise.bench.mapping.trees import Contestant, Outcomes
+from corewise.bench.peers import KAHIP, SCOTCH, SHAREDMAP, Peer
+from corewise.bench.programs import folder_of
+from corewise.bench.rows import Listener, Row, stamped
+from corewise.cli.main import execute
+from corewise.data.machines import load_machine
+from corewise.errors import RunError
 
-ROOT = Path(__file__).resolve().parents[3]
-FOLDER = ROOT / "bench" / "mapping"
-PEERS = ROOT / "build" / "peers" / "bin" / "python"
+PEERS = Path(__file__).resolve().parents[3] / "build" / "peers" / "bin" / "python"
 """Where bench/mapping/README.md installs the wheels of others."""
-ROW = {"id", "what", "unit", "ours", "rival", "theirs", "floor", "ratio", "spread", "n"}
 
 
-def load(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """A module of the folder, as the driver sees it."""
-    if not FOLDER.is_dir():
-        pytest.skip("capability: bench/mapping of the source tree")
-    monkeypatch.syspath_prepend(str(FOLDER))
-    return importlib.import_module(name)
-
-
-def has_wheel(module: str) -> bool:
-    """Whether the peers' own environment is there and has it."""
-    if not PEERS.exists():
-        return False
-    find = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
-    return subprocess.run([str(PEERS), "-c", find], check=False).returncode == 0
-
-
-def test_cost_and_validity_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cost_and_validity_by_hand() -> None:
     """Unordered pairs, leaf first; a doubled or absent unit is no mapping."""
-    module = load("peers_problem", monkeypatch)
-    problem = module.Problem(4, "2:2", "1:10", {(0, 1): 5, (1, 2): 7, (0, 3): 2})
+    problem = Problem(4, "2:2", "1:10", {(0, 1): 5, (1, 2): 7, (0, 3): 2})
     assert problem.cost([0, 1, 2, 3]) == 5 * 1 + 7 * 10 + 2 * 10
     assert problem.cost([0, 2, 3, 1]) == 5 * 10 + 7 * 1 + 2 * 1
     assert problem.is_valid([3, 2, 1, 0])
@@ -52,129 +41,143 @@ def test_cost_and_validity_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not problem.is_valid([0, 1, 2])
 
 
-def test_problem_files_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is written is read; the halo's known identity cost holds."""
-    module = load("peers_problem", monkeypatch)
-    problem = module.cases(tiny=True)["halo-4x2x2"]
+def test_contestants_read_the_problem_files(tmp_path: Path) -> None:
+    """What is written is read by the peers' own module; the halo's known identity cost holds."""
+    problem = cases(tiny=True)["halo-4x2x2"]
     problem.write(tmp_path / "p.txt")
-    assert module.Problem.read(tmp_path / "p.txt") == problem
     assert problem.cost(list(range(16))) == 147320
-    first, peers, weights = problem.lists()
-    assert len(first) == 17
-    assert first[-1] == len(peers) == len(weights) == 2 * len(problem.pairs)
+    code = (
+        "import sys; from problem import Problem; p = Problem.read(sys.argv[1]); print(*map(len, p.lists()))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "p.txt")]
+    done = subprocess.run(command, cwd=folder_of("mapping"), capture_output=True, text=True, check=True)
+    pairs = len(problem.pairs)
+    assert list(map(int, done.stdout.split())) == [17, 2 * pairs, 2 * pairs]
 
 
-def test_an_invalid_mapping_never_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_mapping_never_counts() -> None:
     """A tool that doubles ranks up would look cheaper than the optimum: it gets no cost at all."""
-    problems = load("peers_problem", monkeypatch)
-    peers = load("peers", monkeypatch)
-    problem = problems.Problem(4, "2:2", "1:10", {(0, 1): 5, (1, 2): 7})
-    ours, invalid, mixed = peers.Outcome(), peers.Outcome(), peers.Outcome()
+    problem = Problem(4, "2:2", "1:10", {(0, 1): 5, (1, 2): 7})
+    ours, invalid, mixed = Outcomes(), Outcomes(), Outcomes()
     ours.add(problem, 0.5, [0, 1, 2, 3])
     invalid.add(problem, 0.1, [0, 0, 0, 0])
     mixed.add(problem, 0.2, [0, 0, 0, 0])
     mixed.add(problem, 0.2, [2, 1, 0, 3])
-    rows = peers.rival_rows("case", ("1", ours), "bad", {"fast": invalid})
-    assert [row["theirs"] for row in rows] == [None, None]
-    assert [row["ratio"] for row in rows] == [None, None]
-    assert rows[0]["rival_invalid"] == "1 of 1"
-    cost, time = peers.rival_rows("case", ("1", ours), "some", {"fast": invalid, "strong": mixed})
-    assert cost["rival"] == "some strong"
-    assert cost["theirs"] == 5 * 10 + 7 * 1
-    assert cost["ratio"] == pytest.approx(57 / 75)
-    assert time["ratio"] == pytest.approx(0.2 / 0.5)
-    assert cost["rival_invalid"] == "2 of 3"
+    rows = trees.pair_of_rows("case", "1", ours, "bad", {"fast": invalid})
+    assert [(row.theirs, row.ratio) for row in rows] == [(None, None)] * 2
+    assert rows[0].more["rival_invalid"] == "1 of 1"
+    cost, time = trees.pair_of_rows("case", "1", ours, "some", {"fast": invalid, "strong": mixed})
+    assert cost.rival == "some strong"
+    assert cost.theirs == 5 * 10 + 7 * 1
+    assert cost.ratio == pytest.approx(57 / 75)
+    assert time.ratio == pytest.approx(0.2 / 0.5)
+    assert cost.more["rival_invalid"] == "2 of 3"
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder laid out as a build folder: corewise through its module, Scotch where it is."""
-    if not FOLDER.is_dir():
-        pytest.skip("capability: bench/mapping of the source tree")
-    folder = tmp_path_factory.mktemp("build") / "bench" / "mapping"
-    folder.mkdir(parents=True)
-    ours = folder / "bench_multilevel"
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Stands in for ``multilevel_mapping.cpp``, which takes long to build: the same search from Python."""
+    program = tmp_path_factory.mktemp("ours") / "multilevel_mapping"
     script = [
         f"#!{sys.executable}",
-        "import sys, time",
-        f"sys.path.insert(0, {str(FOLDER)!r})",
+        "import sys, time, numpy",
+        f"sys.path.insert(0, {str(folder_of('mapping'))!r})",
         "from corewise import _core",
-        "from peers_problem import Problem",
+        "from problem import Problem",
         "problem = Problem.read(sys.argv[1])",
         "low, high = zip(*problem.pairs)",
-        "import numpy",
         "rows = numpy.zeros((problem.ranks, problem.ranks), 'uint64')",
         "rows[low, high] = list(problem.pairs.values())",
         "pattern = _core.Pattern.from_dense('case', rows)",
+        "tree = [':'.join(map(str, each)) for each in (problem.hierarchy, problem.distances)]",
         "begin = time.process_time()",
-        "distances = _core.tree_distances(problem.hierarchy, problem.distances)",
+        "distances = _core.tree_distances(*tree)",
         "searcher = _core.Searcher(_core.Machine.from_synthetic(f'core:{len(distances)}'))",
         "found = searcher.search(pattern, objective='distance', distances=distances,",
         "    seed=int(sys.argv[3]), method='multilevel', effort=int(sys.argv[2]))",
         "print(time.process_time() - begin, *found.unit_of_rank)",
     ]
-    ours.write_text("\n".join(script) + "\n")
-    ours.chmod(0o755)
-    compiler = shutil.which("cc")
-    if compiler is not None:
-        command = [compiler, "-O2", "-I/usr/include/scotch", str(FOLDER / "scotch_mapping.c"), "-o"]
-        libraries = ["-lscotch", "-lscotcherr", "-lm"]
-        subprocess.run([*command, str(folder / "bench_scotch"), *libraries], check=False, capture_output=True)
-    return folder.parents[1]
+    program.write_text("\n".join(script) + "\n")
+    program.chmod(0o755)
+    return program
 
 
 @pytest.fixture(scope="module")
-def result(programs: Path) -> dict[str, object]:
-    """The driver as a user runs it, at tiny size."""
-    command = [sys.executable, str(FOLDER / "peers.py"), "--build", str(programs), "--tiny", "--seeds", "2"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return dict(json.loads(done.stdout))
+def found(ours: Path) -> tuple[list[Row], list[Peer]]:
+    """Both tiny trees with two seeds."""
+    with pytest.MonkeyPatch.context() as patch:
+        mine = [Contestant("corewise", effort, (str(ours),)) for effort in trees.EFFORTS]
+        patch.setattr(trees, "ours", lambda listener: mine)
+        return trees.rows(cases(tiny=True), 2, sys.executable, Listener())
 
 
-def test_rows_have_the_form_of_benchmark_rows(result: dict[str, object]) -> None:
-    """One object; every row complete; contestants that are absent are named."""
-    rows = result["rows"]
-    assert isinstance(rows, list)
-    assert isinstance(result["absent"], list)
-    tools = {"scotch", "sharedmap", "kahip"} - set(result["absent"])
-    assert len(rows) == 2 * 2 * 2 * len(tools)
+def test_rows_are_complete_and_absent_peers_are_named(found: tuple[list[Row], list[Peer]]) -> None:
+    rows, absent = found
+    tools = 3 - len(absent)
+    assert len(rows) == 2 * 2 * 2 * max(1, tools)
+    stamped("mapping", "A processor", [row.to_json() for row in rows])
     for row in rows:
-        assert set(row) >= ROW
-        assert row["n"] == 2
-        assert row["ours"] > 0
-        if row["unit"] == "J" and row["ratio"] is not None:
-            assert row["ratio"] >= 1.0, row
+        assert row.n == 2
+        assert row.ours is not None and row.ours > 0
+        assert row.unit != "J" or row.ratio is None or row.ratio >= 1.0, row
 
 
-def test_scotch_is_met_on_its_own_ground(programs: Path, result: dict[str, object]) -> None:
+def test_scotch_is_met_on_its_own_ground(found: tuple[list[Row], list[Peer]]) -> None:
     """On a halo that fits, both are valid and both reach the optimum (proven in the test below)."""
-    if not (programs / "bench/mapping/bench_scotch").exists():
+    rows, absent = found
+    if SCOTCH in absent:
         pytest.skip("capability: scotch (Debian package libscotch-dev) and a C compiler")
-    rows = result["rows"]
-    assert isinstance(rows, list)
-    costs = {row["id"]: row for row in rows if row["unit"] == "J" and "scotch" in row["id"]}
-    assert costs["J/halo-4x2x2/effort-1/scotch"]["theirs"] == 147320
-    assert costs["J/halo-4x2x2/effort-1/scotch"]["ours"] == 147320
-    assert costs["J/halo-4x2x2/effort-1/scotch"]["rival_invalid"] == "0 of 4"
+    row = next(row for row in rows if row.id == "mapping-J-halo-4x2x2-effort-1-scotch")
+    assert (row.ours, row.theirs, row.more["rival_invalid"]) == (147320, 147320, "0 of 4")
 
 
-@pytest.mark.parametrize(("tool", "module"), [("sharedmap", "chszlablib"), ("kahip", "kahip")])
-def test_wheels_map_or_are_refused(
-    tool: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each wheel answers with a unit per rank; whether it is valid is for the driver to say."""
-    if not has_wheel(module):
-        pytest.skip(f"capability: {tool} (the wheel {module} in build/peers)")
-    problems = load("peers_problem", monkeypatch)
-    peers = load("peers", monkeypatch)
-    problem = problems.cases(tiny=True)["halo-4x2x2"]
+@pytest.mark.parametrize("peer", [SHAREDMAP, KAHIP], ids=lambda peer: peer.name)
+def test_wheels_map_or_are_refused(peer: Peer, tmp_path: Path) -> None:
+    """Each wheel answers with a unit per rank; whether it is valid is for the study to say."""
+    found = trees.wheel(peer, str(PEERS)) if PEERS.exists() else []
+    if not found:
+        pytest.skip(f"capability: {peer.name} (its wheel in build/peers)")
+    problem = cases(tiny=True)["halo-4x2x2"]
     problem.write(tmp_path / "p.txt")
-    command = (str(PEERS), str(FOLDER / f"{tool}_mapping.py"))
-    cpu_s, units = peers.Contestant(tool, "fast", command).run(tmp_path / "p.txt", 1)
+    cpu_s, units = found[0].run(tmp_path / "p.txt", 1)
     assert cpu_s > 0
     assert len(units) == 16
     assert not problem.is_valid(units) or problem.cost(units) >= 147320
+
+
+def test_all_contestants_agree_about_the_ring() -> None:
+    """A small real run, against the enumeration in C."""
+    rows = ring.rows(5, 2, Listener())
+    stamped("mapping", "A processor", [row.to_json() for row in rows])
+    assert [row.n for row in rows] == [5, 5, 5, 5, 2, 2]
+    assert all(row.ours is not None and row.ours > 0 for row in rows)
+
+
+def test_contestants_that_disagree_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    contest = ring.Contest(Listener())
+    monkeypatch.setattr(contest, "plain", lambda flows, symmetry: 1)
+    with pytest.raises(RunError, match="contestants disagree"):
+        ring.solved(contest, 3)
+
+
+def test_an_instance_is_proven_to_its_published_optimum() -> None:
+    """The smallest; a wrong optimum ends the run."""
+    assert instances.proven_ms(instances.INSTANCES[0]) > 0
+    with pytest.raises(RunError, match="nug12: found 578, the proven optimum is 577"):
+        instances.proven_ms(replace(instances.INSTANCES[0], optimum=577))
+
+
+def test_a_machine_says_whether_its_best_is_proven() -> None:
+    machine = load_machine("ps3")
+    row = machines.proof_row(machine, _core.generate("ring", {"ranks": "6"}), 10.0)
+    assert (row.id, row.theirs, row.more["proven"]) == ("mapping-machine-ps3-ring", 10, True)
+    assert machines.remark([row], 10.0) == "1 of 1 pairs of machine and pattern proven within 10 s"
+
+
+def test_cases_that_are_not_there_are_one_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["bench", "mapping", "--cases", "forests"]) == 2
+    said = capsys.readouterr().err
+    assert "--cases: found 'forests', allowed: ring, instances, machines, trees, all" in said
 
 
 def pattern_of(name: str, rows: list[list[int]]) -> _core.Pattern:

@@ -6,8 +6,6 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -221,25 +219,6 @@ def test_wrong_experiments_are_refused() -> None:
         experiment_on("ps3", 1024, jitter=False).time_mappings(np.array([120]))
     with pytest.raises(InputError, match="index"):
         _core.mapping_at(6, 120)
-
-
-def test_the_benchmark_of_all_mappings_reports_its_rows() -> None:
-    """One mapping in sixty; how long they take is the benchmark's to say."""
-    script = Path(__file__).resolve().parents[3] / "bench" / "sim" / "mappings.py"
-    done = subprocess.run(
-        [sys.executable, str(script), "--every", "60", "--json"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    matrix, local_store = json.loads(done.stdout)["rows"]
-    assert matrix["id"] == "mappings/matrix"
-    assert matrix["ours"] > 0
-    assert matrix["floor"] == 60
-    assert matrix["n"] > 5040 // 120
-    assert "exact for 60 rounds" in matrix["what"]
-    assert matrix["rounds"] == 60
-    # Beyond the rounds simulated a time is exact only where the state repeats.
-    assert local_store["repeating"] > 0.2
-    assert matrix["repeating"] < local_store["repeating"]
 
 
 def test_one_way_rings_repeat_and_are_then_exact() -> None:

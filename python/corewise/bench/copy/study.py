@@ -347,7 +347,7 @@ def _message_rows(found: MessageTimes) -> Iterator[Row]:
         ours, theirs, ratio, spread = compare(found.times, 0, index)
         end = "" if index == chosen else f"-{way.way}-{way.sender}" + (f"-{way.chunk}" if way.chunk else "")
         yield Row(
-            id=f"message-{found.bytes}{until}{end}",
+            id=f"copy-message-{found.bytes}{until}{end}",
             what=f"message of {size_text(found.bytes)}{' and reading it' if found.read else ''}, "
             + ("chosen: " if index == chosen else "")
             + f"{way.name}, {apart_text(found)}",

@@ -76,7 +76,7 @@ def goals(result: Result) -> Iterator[Goal]:
     """Those for which the result has the sizes; messages until they are there, and until they are read."""
     by_id = {row.id: row.ratio for row in result.rows}
     bounds = {f"copy-{each.bytes}-{result.wanted.alignment}": bound_of(each) for each in result.copies}
-    bounds |= {f"message-{each.bytes}" + "-read" * each.read: bound_of(each) for each in result.messages}
+    bounds |= {f"copy-message-{each.bytes}" + "-read" * each.read: bound_of(each) for each in result.messages}
     for size, must, aim in ((4 * KIB, 1.2, 1.3), (64 * MIB, 1.4, 1.6)):
         if (key := f"copy-{size}-same") in by_id:
             yield Goal(f"copy of {size_text(size)} over memcpy", must, aim, by_id[key], bounds[key])
@@ -85,7 +85,7 @@ def goals(result: Result) -> Iterator[Goal]:
         yield _least("copy of every size over memcpy, the least", 0.98, 1.0, chosen, by_id, bounds)
     for end, until in (("", ""), ("-read", ", read")):
         for sizes, must, aim in (((32 * KIB,), 2.0, 2.3), ((256 * KIB, 512 * KIB, MIB), 2.5, 2.9)):
-            found = [key for size in sizes if (key := f"message-{size}{end}") in by_id]
+            found = [key for size in sizes if (key := f"copy-message-{size}{end}") in by_id]
             if len(found) == len(sizes):
                 name = " to ".join(size_text(size) for size in dict.fromkeys((sizes[0], sizes[-1])))
                 what = f"message of {name}{until}, over two memcpys, the least"
@@ -115,7 +115,7 @@ def tables(result: Result) -> Iterator[Table]:
         found = [each for each in result.messages if each.read == read]
         if found:
             of_size = [
-                rows[key] for each in found if (key := f"message-{each.bytes}" + "-read" * read) in rows
+                rows[key] for each in found if (key := f"copy-message-{each.bytes}" + "-read" * read) in rows
             ]
             title = "Message from core to core" + (", until its receiver has read it" if read else "")
             yield _row_table(f"{title}: the quickest way against two memcpys through a slot", of_size)

@@ -15,6 +15,7 @@ from rich.text import Text
 from corewise.analysis.result import built_commit
 from corewise.bench.copy.study import Result, Wanted, run_bench, tune
 from corewise.bench.copy.views import figures, goals, tables
+from corewise.bench.rows import stamped
 from corewise.cli import console
 from corewise.cli.papers.show import fitted
 from corewise.data.copy_hosts import find_copy_tuning
@@ -134,7 +135,7 @@ def _show_json(result: Result, written: list[Path]) -> None:
     console.show_json(
         "bench copy",
         result.host,
-        [row.to_json() for row in result.rows],
+        stamped("copy", result.host, [row.to_json() for row in result.rows]),
         commit=built_commit(),
         tuning=result.knob or None,
         goals=[

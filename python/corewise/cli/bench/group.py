@@ -1,4 +1,4 @@
-"""`corewise bench`: a group with one command per measurement of this host.
+"""`corewise bench`: a group with one command per question.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -9,19 +9,32 @@ from types import ModuleType
 
 import typer
 
+from corewise.cli.bench import collectives, history, mapping, port, profiler, recogniser, sim
 from corewise.cli.bench import copy as bench_copy
 from corewise.cli.bench import pack as bench_pack
 
-SUBCOMMANDS: tuple[ModuleType, ...] = (bench_copy, bench_pack)
+SUBCOMMANDS: tuple[ModuleType, ...] = (
+    sim,
+    port,
+    collectives,
+    profiler,
+    mapping,
+    recogniser,
+    bench_copy,
+    bench_pack,
+    history,
+)
 """Modules that add their command by ``register(group)``, in the order of ``corewise bench --help``."""
 
-_HELP = """Measures this host: what it costs to copy, to pack, and to hand data to another core.
+_HELP = """Measures corewise on this host, beside what people use now.
 
-Contestants take turns in one run. What the measurements say can be kept as a tuning file.
-Every command prints a table, or one JSON object with --json.
+A command per question. Contestants take turns in one run, and ratios are taken within each turn. A
+rival that is not installed is left out, and the command says how to get it. Every command prints a
+table, or one JSON object with --json; history shows how such results changed between versions.
 
 \b
 Example:
+  corewise bench sim --quick
   corewise bench copy --quick
 """
 
@@ -37,5 +50,4 @@ def register(app: typer.Typer) -> None:
     )
     for module in SUBCOMMANDS:
         module.register(group)
-    if SUBCOMMANDS:
-        app.add_typer(group)
+    app.add_typer(group)

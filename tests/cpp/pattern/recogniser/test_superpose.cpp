@@ -184,7 +184,7 @@ TEST(Sequence, RelabelledStepsAndNoSteps) {
 }
 
 TEST(Superpose, FourThousandRanksAreNamed) {
-  // How long it takes is measured in bench/recogniser.
+  // How long it takes is measured by `corewise bench recogniser`.
   const auto halo = cp::made("halo_3d", {{"ranks", "4096"}, {"stencil", "faces+edges+corners"}});
   const auto naming = cp::name(shuffled_matrix(halo));
   EXPECT_EQ(cp::headline(naming), "3D halo 16x16x16, periodic, faces+edges+corners, ranks relabelled");

@@ -1,8 +1,7 @@
-"""The problems of bench/mapping's peers: traffic between ranks, a tree of units, files, J and validity.
+"""The problems of the mappers: traffic between ranks, a tree of units, files, J and validity.
 
 A file has one line `ranks hierarchy distances pairs` (both texts leaf first), then a line `a b bytes` per
-unordered pair. J is the sum over unordered pairs of bytes times distance. Plain Python: it runs in the peers'
-environment too.
+unordered pair. J is the sum over unordered pairs of bytes times distance. ``bench/mapping`` reads the files.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -27,32 +26,11 @@ class Problem:
     distances: str
     pairs: dict[tuple[int, int], int]
 
-    @classmethod
-    def read(cls, path: str | Path) -> Problem:
-        """A file that `write` wrote."""
-        head, *lines = Path(path).read_text().splitlines()
-        ranks, hierarchy, distances, _ = head.split()
-        pairs = {}
-        for line in lines:
-            low, high, weight = (int(item) for item in line.split())
-            pairs[low, high] = weight
-        return cls(int(ranks), hierarchy, distances, pairs)
-
     def write(self, path: Path) -> None:
         """As the module says."""
         lines = [f"{self.ranks} {self.hierarchy} {self.distances} {len(self.pairs)}"]
         lines += [f"{low} {high} {weight}" for (low, high), weight in self.pairs.items()]
         path.write_text("\n".join(lines) + "\n")
-
-    def lists(self) -> tuple[list[int], list[int], list[int]]:
-        """First entries, neighbours and weights; every pair stands with both ranks."""
-        peers: list[list[tuple[int, int]]] = [[] for _ in range(self.ranks)]
-        for (low, high), weight in self.pairs.items():
-            peers[low].append((high, weight))
-            peers[high].append((low, weight))
-        first = [0, *itertools.accumulate(len(entries) for entries in peers)]
-        flat = [entry for entries in peers for entry in sorted(entries)]
-        return first, [peer for peer, _ in flat], [weight for _, weight in flat]
 
     def units(self) -> int:
         """Of the tree."""

@@ -1,0 +1,4 @@
+"""`corewise bench collectives`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""

@@ -1,0 +1,4 @@
+"""`corewise bench mapping`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""

@@ -1,0 +1,112 @@
+"""`corewise bench mapping`: proofs and searches of placements, beside enumeration and other mappers.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from corewise.bench.mapping import instances, machines, ring, trees
+from corewise.bench.mapping.problems import cases
+from corewise.bench.rows import Listener, Outcome
+from corewise.errors import InputError
+
+CASES = ("ring", "instances", "machines", "trees")
+ALL = "all"
+PEERS = Path("build/peers/bin/python")
+"""Where bench/mapping/README.md installs the wheels of others."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured.
+
+    Attributes
+    ----------
+    rounds : int
+        Proofs of each instance, and seeds of each mapping onto a tree.
+    patterns, certificates : int
+        On the ring.
+    budget_s : float
+        Of each search on a bundled machine.
+    tiny : bool
+        Two small trees only.
+    """
+
+    rounds: int
+    patterns: int
+    certificates: int
+    budget_s: float
+    tiny: bool
+
+
+FULL = Effort(5, 1000, 50, 10.0, False)
+QUICK = Effort(2, 200, 10, 0.1, True)
+
+
+def parts_of(which: str) -> tuple[str, ...]:
+    """What `--cases` names."""
+    if which == ALL:
+        return CASES
+    if which not in CASES:
+        raise InputError(f"--cases: found '{which}', allowed: {', '.join(CASES)}, {ALL}")
+    return (which,)
+
+
+def peers_python(named: str | None) -> str:
+    """The Python that has the wheels of others: as named, that of a checkout, or this one."""
+    if named is not None:
+        return named
+    return str(PEERS) if PEERS.exists() else sys.executable
+
+
+def run_bench(
+    listener: Listener,
+    *,
+    rounds: int | None = None,
+    quick: bool = False,
+    which: str = ALL,
+    peers: str | None = None,
+) -> Outcome:
+    """The parts that are named."""
+    effort = QUICK if quick else FULL
+    effort = replace(effort, rounds=rounds or effort.rounds)
+    runs: dict[str, Callable[[Effort, Listener], Outcome]] = {
+        "ring": _ring,
+        "instances": _instances,
+        "machines": _machines,
+        "trees": lambda effort, listener: _trees(effort, peers_python(peers), listener),
+    }
+    parts = parts_of(which)
+    found = [
+        runs[part](effort, listener.part(index / len(parts), (index + 1) / len(parts)))
+        for index, part in enumerate(parts)
+    ]
+    return Outcome(
+        "mapping",
+        tuple(row for each in found for row in each.rows),
+        tuple(peer for each in found for peer in each.absent),
+        tuple(remark for each in found for remark in each.remarks),
+    )
+
+
+def _ring(effort: Effort, listener: Listener) -> Outcome:
+    return Outcome("mapping", tuple(ring.rows(effort.patterns, effort.certificates, listener)))
+
+
+def _instances(effort: Effort, listener: Listener) -> Outcome:
+    return Outcome("mapping", tuple(instances.rows(effort.rounds, listener)))
+
+
+def _machines(effort: Effort, listener: Listener) -> Outcome:
+    rows = machines.rows(effort.budget_s, listener)
+    return Outcome("mapping", tuple(rows), remarks=(machines.remark(rows, effort.budget_s),))
+
+
+def _trees(effort: Effort, python: str, listener: Listener) -> Outcome:
+    rows, absent = trees.rows(cases(effort.tiny), effort.rounds, python, listener)
+    return Outcome("mapping", tuple(rows), tuple(absent))

@@ -1,0 +1,4 @@
+"""`corewise bench port`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""

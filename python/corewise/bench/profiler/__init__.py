@@ -1,0 +1,4 @@
+"""`corewise bench profiler`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""

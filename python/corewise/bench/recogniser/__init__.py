@@ -1,0 +1,4 @@
+"""`corewise bench recogniser`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""

@@ -1,0 +1,4 @@
+"""`corewise bench sim`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""

@@ -1,0 +1,59 @@
+"""`corewise bench history`: how rows changed between versions.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import typer
+
+from corewise.bench.history import History, figure, history_of, tables
+from corewise.cli import console
+from corewise.cli.papers.show import fitted
+from corewise.plots.bench_copy import check_picture, write_pictures
+
+_HELP = """How did rows of benchmarks change between versions?
+
+Reads what `corewise bench QUESTION --json` printed, one file per version, oldest first, and shows
+every row through all files. A change within the rounds' own spread is marked. Rows of different
+processors are never compared.
+
+\b
+Example:
+  corewise bench sim --json > sim-0.8.json
+  corewise bench history sim-0.8.json sim-0.9.json -o history.svg
+"""
+_FILES = typer.Argument(..., metavar="FILE...", help="Results, oldest first.")
+_OUT = typer.Option(None, "-o", "--out", metavar="FILE", help="Draw the rows, as .svg or .png.")
+_AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
+
+
+def register(group: typer.Typer) -> None:
+    """Adds `history` to the group `bench`."""
+    group.command("history", help=_HELP)(bench_history)
+
+
+def bench_history(files: list[Path] = _FILES, out: Path | None = _OUT, as_json: bool = _AS_JSON) -> None:
+    """Compares results."""
+    check_picture(out)
+    history = history_of(files)
+    written = write_pictures([figure(history)], out) if out is not None else []
+    if as_json:
+        _show_json(history, written)
+        return
+    for table in tables(history):
+        console.show(fitted(table), "")
+    for path in written:
+        console.note(f"{path} written")
+
+
+def _show_json(history: History, written: list[Path]) -> None:
+    rows = [
+        {**asdict(line), "change": line.change, "beyond_spread": line.beyond_spread} for line in history.lines
+    ]
+    console.show_json(
+        "bench history", None, rows, labels=list(history.labels), files=[str(path) for path in written]
+    )

@@ -1,0 +1,56 @@
+"""What the commands of `corewise bench` share: options, and how an outcome is shown.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import typer
+from rich.text import Text
+
+from corewise.analysis.result import built_commit
+from corewise.bench.rows import Listener, Outcome, stamped
+from corewise.bench.views import table
+from corewise.cli import console
+from corewise.cli.papers.show import fitted
+from corewise.data.copy_hosts import host_name
+from corewise.errors import RunError
+
+ROUNDS = typer.Option(
+    None, "--rounds", min=2, max=10_000, help="Measurements of each contestant; without: what the bench has."
+)
+QUICK = typer.Option(False, "--quick", help="Fewer rounds and cases: less than a minute.")
+MPI = typer.Option(
+    None, "--mpi", help="openmpi, mpich, a prefix, or a launcher; without: one Open MPI and one MPICH."
+)
+AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
+CHECK = typer.Option(False, "--check", help="End with 1 where a ratio is below what the project demands.")
+
+
+def measure_and_show(
+    question: str, measure: Callable[[Listener], Outcome], *, as_json: bool, check: bool = False
+) -> None:
+    """Runs a benchmark behind a progress bar, shows its rows, and says how to get who is absent."""
+    with console.progress_bar(f"bench {question}") as advance:
+        outcome = measure(Listener(advance, console.note))
+    processor = host_name()
+    rows = stamped(question, processor, [row.to_json() for row in outcome.rows])
+    if as_json:
+        console.show_json(
+            f"bench {question}",
+            processor,
+            rows,
+            commit=built_commit(),
+            absent=[{"peer": peer.name, "get": peer.get} for peer in outcome.absent],
+            remarks=list(outcome.remarks),
+        )
+    else:
+        console.show(Text(f"bench {question} on {processor}", style="bold"), "", fitted(table(outcome)))
+        for remark in outcome.remarks:
+            console.show("", remark)
+    for peer in outcome.absent:
+        console.note(peer.hint)
+    if check and (missed := outcome.missed()):
+        raise RunError("; ".join(missed))
