@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -21,6 +22,8 @@ from installed_tool import COREWISE
 from corewise.bench import mpis, programs
 from corewise.bench.collectives import study as collectives
 from corewise.bench.mapping import trees
+from corewise.bench.pack import rows as packing_rows
+from corewise.bench.pack import study as packing
 from corewise.bench.peers import SIMGRID, UFTRACE
 from corewise.bench.port import study as port
 from corewise.bench.programs import Program
@@ -29,7 +32,7 @@ from corewise.bench.rounds import alone, beside, in_turns
 from corewise.bench.rows import Listener, Outcome, Row, stamped
 from corewise.bench.sim import messages
 from corewise.bench.views import table
-from corewise.cli.bench import sim
+from corewise.cli.bench import pack, sim
 from corewise.cli.main import build_app, execute
 from corewise.errors import InputError, RunError
 
@@ -160,6 +163,24 @@ def test_people_get_a_table_and_how_to_get_the_absent(capsys: pytest.CaptureFixt
 def test_check_ends_with_1_and_names_the_row(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["bench", "sim", "--check", "--json"]) == 1
     assert "sim-one: ratio 3.0, demanded: 4.0 or more" in capsys.readouterr().err
+
+
+def test_rows_of_packing_have_the_same_form(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ways = {"datatype": 3.0}
+    rows = [
+        packing_rows.Row(f"mpich/constant/64/{way}", way, "us", 1.0, "loop", 2.0, 0.5, 2.0, 0.1, 5, ways)
+        for way in ("send", "receive")
+    ]
+    setting = SimpleNamespace(name="mpich", title="mpich 5.0")
+    studies = (SimpleNamespace(setting=setting, launches=lambda: [SimpleNamespace(foreign=0.01)]),)
+    result = packing.BenchResult("A processor", studies, tuple(rows), (), ())  # type: ignore[arg-type]
+    monkeypatch.setattr(pack, "noise_text", lambda result: "")
+    pack._show_json(result, [])
+    told = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["id"] for row in told] == ["pack/mpich/constant/64/send", "pack/mpich/constant/64/receive"]
+    assert all(set(row) >= FIELDS and row["mpi"] == "mpich 5.0" for row in told)
 
 
 def test_a_table_leaves_empty_what_is_not_known() -> None:

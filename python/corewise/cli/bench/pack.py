@@ -17,6 +17,7 @@ from corewise.bench.pack.host import host_table
 from corewise.bench.pack.runs import SETS, Setting
 from corewise.bench.pack.study import ALL, BenchResult, parts_of, run_bench, tune
 from corewise.bench.pack.views import bench_figures, bench_tables, noise_text
+from corewise.bench.rows import stamped
 from corewise.cli import console
 from corewise.cli.papers.show import fitted
 from corewise.data.files import check_target
@@ -95,10 +96,14 @@ def _host_knob(setting: Setting) -> str:
 
 
 def _show_json(result: BenchResult, written: list[Path]) -> None:
+    titles = {study.setting.name: study.setting.title for study in result.studies}
+    rows = [
+        {**row.to_json(), "id": f"pack/{row.id}", "mpi": titles[row.id.split("/")[0]]} for row in result.rows
+    ]
     console.show_json(
         "bench pack",
         result.machine,
-        [row.to_json() for row in result.rows],
+        stamped("pack", result.machine, rows),
         commit=built_commit(),
         claims=[asdict(claim) for claim in result.claims],
         goals=[{**asdict(goal), "within_reach": goal.within_reach} for goal in result.goals],
