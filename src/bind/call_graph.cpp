@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "bind/failure.hpp"
 #include "bind/rooms.hpp"
 #include "profile/addresses_debug.hpp"
 
@@ -24,7 +23,6 @@ namespace corewise::bind {
 namespace {
 
 using profile::CallGraph;
-using profile::CallGraphLimits;
 using profile::CallNode;
 using profile::DebugInfo;
 using profile::DebugSections;
@@ -35,18 +33,6 @@ using profile::SourcePlace;
 const char* kind_text(const CallNode& node) {
   constexpr const char* kNames[] = {"root", "function", "region", "procedure", "message", "other"};
   return kNames[static_cast<std::size_t>(node.kind)];
-}
-
-CallGraph read_call_graph(const std::vector<std::string>& files, int most_messages, int recursion) {
-  if (most_messages < 1) raise(bad_field("", "most_messages", std::to_string(most_messages), "1 or more"));
-  if (recursion < 1) raise(bad_field("", "recursion", std::to_string(recursion), "1 or more"));
-  return unwrap([&] {
-    const nb::gil_scoped_release release;
-    CallGraphLimits limits;
-    limits.messages = most_messages;
-    limits.recursion = recursion;
-    return profile::read_call_graph(files, limits);
-  }());
 }
 
 /// Keeps the sections that a DebugInfo looks at.
@@ -103,10 +89,7 @@ void bind_nodes(nb::module_& module) {
       .def_ro("functions", &CallGraph::functions)
       .def_ro("unmatched_exits", &CallGraph::unmatched_exits)
       .def_ro("closed_at_end", &CallGraph::closed_at_end)
-      .def_ro("without_room", &CallGraph::without_room)
-      .def_ro("problems", &CallGraph::problems);
-  module.def("read_call_graph", &read_call_graph, "files"_a, "most_messages"_a = CallGraphLimits{}.messages,
-             "recursion"_a = CallGraphLimits{}.recursion, "Streams rank files into their calling contexts.");
+      .def_ro("without_room", &CallGraph::without_room);
 }
 
 void bind_debug(nb::module_& module) {

@@ -3,10 +3,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "profile/profile.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "bind/arrays.hpp"
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
+#include "profile/reading.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -26,7 +29,6 @@ using profile::Communicator;
 using profile::Losses;
 using profile::PairDifference;
 using profile::ProcedureTotals;
-using profile::Profile;
 using profile::Rank;
 using profile::Section;
 using profile::Traffic;
@@ -55,10 +57,15 @@ const char* ending_text(const Rank& rank) {
   }
 }
 
-Profile read_profile(const std::string& directory) {
+profile::RunAnswer read_run(const std::string& directory, bool totals, bool waits, std::optional<int> calls) {
+  profile::RunQuestion question;
+  question.totals = totals;
+  question.waits = waits;
+  question.calls = calls.has_value();
+  question.calls_rank = calls.value_or(profile::kEveryRank);
   return unwrap([&] {
     const nb::gil_scoped_release release;
-    return profile::read_directory(directory);
+    return profile::read_run(directory, question);
   }());
 }
 
@@ -287,10 +294,18 @@ void bind_profile(nb::module_& module) {
   bind_rank(module);
   bind_details(module);
   bind_world(module);
-  nb::class_<Profile>(module, "RunProfile", "All worlds of a run, the main one first.")
-      .def_ro("worlds", &Profile::worlds)
-      .def_ro("problems", &Profile::problems, "What is wrong with single files, one sentence each.");
-  module.def("read_profile", &read_profile, "directory"_a, "Reads every rank file of a profile's folder.");
+  nb::class_<profile::RunAnswer>(module, "RunAnswer", "What was asked of a run; the rest is empty.")
+      .def_prop_ro(
+          "worlds",
+          [](const profile::RunAnswer& answer) -> const std::vector<World>& { return answer.totals.worlds; },
+          "the main one first")
+      .def_ro("waits", &profile::RunAnswer::waits, "of the worlds, in their order")
+      .def_ro("calls", &profile::RunAnswer::calls)
+      .def_ro("problems", &profile::RunAnswer::problems, "what is wrong with single files, one sentence each");
+  module.def(
+      "read_run", &read_run, "directory"_a, "totals"_a = true, "waits"_a = false, "calls"_a = nb::none(),
+      "Reads the rank files of a profile's folder in one pass: totals, waits, and the call graph of a rank of the "
+      "main world, of all its ranks for -1.");
 }
 
 }  // namespace corewise::bind

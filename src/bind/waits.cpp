@@ -7,11 +7,9 @@
 
 #include <string>
 
-#include "bind/failure.hpp"
 #include "bind/rooms.hpp"
 
 namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace corewise::bind {
 namespace {
@@ -20,15 +18,7 @@ using profile::Arrivals;
 using profile::PhaseTime;
 using profile::RankClockInfo;
 using profile::Wait;
-using profile::WaitProfile;
 using profile::WaitWorld;
-
-WaitProfile read(const std::string& directory) {
-  return unwrap([&] {
-    const nb::gil_scoped_release release;
-    return profile::read_waits(directory);
-  }());
-}
 
 void bind_rows(nb::module_& module) {
   nb::class_<Wait>(module, "Wait", "Waits of one kind of a rank for another at one call site; ns.")
@@ -83,11 +73,6 @@ void bind_waits(nb::module_& module) {
       .def_ro("largest_correction_ns", &WaitWorld::largest_correction_ns)
       .def_ro("contradictions", &WaitWorld::contradictions)
       .def_ro("notes", &WaitWorld::notes);
-  nb::class_<WaitProfile>(module, "WaitProfile", "All worlds of a run, the main one first.")
-      .def_ro("worlds", &WaitProfile::worlds)
-      .def_ro("problems", &WaitProfile::problems);
-  module.def("read_waits", &read, "directory"_a,
-             "Streams every rank file of a profile's folder and adds up who waited for whom.");
 }
 
 }  // namespace corewise::bind

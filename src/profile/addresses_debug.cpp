@@ -4,6 +4,7 @@
 #include "profile/addresses_debug.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -146,6 +147,100 @@ struct Value {
   std::string_view text;
   [[nodiscard]] bool there() const { return kind != Kind::none; }
 };
+
+// ---- forms (7.5.6) ---------------------------------------------------------------------------------------
+
+constexpr std::uint64_t kReferenceAnywhere = 0x10;
+constexpr std::uint64_t kIndirect = 0x16;
+constexpr std::uint64_t kConstant = 0x21;
+
+/// What a form's bytes are.
+enum class Content : std::uint8_t {
+  value,      ///< a number of the row's kind
+  in_unit,    ///< a reference, from the beginning of the unit
+  text,       ///< an offset in .debug_str
+  line_text,  ///< an offset in .debug_line_str
+  text_here,
+  constant,  ///< it stands in the abbreviation
+  flag,      ///< there is no byte: the attribute's presence is the value
+  skipped,   ///< nobody asks
+};
+
+enum Width : std::uint8_t { kBytes, kUleb, kSleb, kAddress, kOffset, kLength, kLengthUleb };
+
+struct FormRow {
+  std::uint64_t form;
+  Content content;
+  Value::Kind kind;
+  Width width;
+  std::uint8_t count = 0;  ///< of bytes; with kLength, of the length's own
+};
+
+using enum Value::Kind;
+
+/// With the GNU forms of split and shared debug files, whose content is somewhere else.
+constexpr FormRow kForms[] = {
+    {0x01, Content::value, address, kAddress},
+    {0x03, Content::skipped, none, kLength, 2},
+    {0x04, Content::skipped, none, kLength, 4},
+    {0x05, Content::value, number, kBytes, 2},
+    {0x06, Content::value, number, kBytes, 4},  // before version 4 also an offset in a section
+    {0x07, Content::value, number, kBytes, 8},
+    {0x08, Content::text_here, none, kBytes},
+    {0x09, Content::skipped, none, kLengthUleb},
+    {0x0a, Content::skipped, none, kLength, 1},
+    {0x0b, Content::value, number, kBytes, 1},
+    {0x0c, Content::value, number, kBytes, 1},
+    {0x0d, Content::value, number, kSleb},
+    {0x0e, Content::text, none, kOffset},
+    {0x0f, Content::value, number, kUleb},
+    {kReferenceAnywhere, Content::value, reference, kOffset},
+    {0x11, Content::in_unit, none, kBytes, 1},
+    {0x12, Content::in_unit, none, kBytes, 2},
+    {0x13, Content::in_unit, none, kBytes, 4},
+    {0x14, Content::in_unit, none, kBytes, 8},
+    {0x15, Content::in_unit, none, kUleb},
+    {0x17, Content::value, offset, kOffset},
+    {0x18, Content::skipped, none, kLengthUleb},
+    {0x19, Content::flag, none, kBytes},
+    {0x1a, Content::value, text_index, kUleb},
+    {0x1b, Content::value, address_index, kUleb},
+    {0x1c, Content::skipped, none, kBytes, 4},
+    {0x1d, Content::skipped, none, kOffset},
+    {0x1e, Content::skipped, none, kBytes, 16},
+    {0x1f, Content::line_text, none, kOffset},
+    {0x20, Content::skipped, none, kBytes, 8},
+    {kConstant, Content::constant, none, kBytes},
+    {0x22, Content::value, number, kUleb},
+    {0x23, Content::value, list_index, kUleb},
+    {0x24, Content::skipped, none, kBytes, 8},
+    {0x25, Content::value, text_index, kBytes, 1},
+    {0x26, Content::value, text_index, kBytes, 2},
+    {0x27, Content::value, text_index, kBytes, 3},
+    {0x28, Content::value, text_index, kBytes, 4},
+    {0x29, Content::value, address_index, kBytes, 1},
+    {0x2a, Content::value, address_index, kBytes, 2},
+    {0x2b, Content::value, address_index, kBytes, 3},
+    {0x2c, Content::value, address_index, kBytes, 4},
+    {0x1f01, Content::value, address_index, kUleb},
+    {0x1f02, Content::value, text_index, kUleb},
+    {0x1f20, Content::skipped, none, kOffset},
+    {0x1f21, Content::skipped, none, kOffset},
+};
+
+/// By form, for those below 0x40; nearly all are.
+const FormRow* form_row(std::uint64_t form) {
+  static const auto rows = [] {
+    std::array<const FormRow*, 0x40> by_form{};
+    for (const FormRow& row : kForms)
+      if (row.form < by_form.size()) by_form[row.form] = &row;
+    return by_form;
+  }();
+  if (form < rows.size()) return rows[form];
+  const auto* found =
+      std::find_if(std::begin(kForms), std::end(kForms), [&](const FormRow& row) { return row.form == form; });
+  return found == std::end(kForms) ? nullptr : found;
+}
 
 struct Field {
   std::uint64_t attribute;
@@ -387,109 +482,55 @@ class DebugUnits {
     return found;
   }
 
-  static Value number(std::uint64_t value) { return {Value::Kind::number, value, {}}; }
-  static Value offset(std::uint64_t value) { return {Value::Kind::offset, value, {}}; }
-  static Value indexed(Value::Kind kind, std::uint64_t value) { return {kind, value, {}}; }
-  static Value reference(std::uint64_t value) { return {Value::Kind::reference, value, {}}; }
-  static Value string(std::string_view value) { return {Value::Kind::text, 0, value}; }
-
-  static Value block(Cursor& cursor, std::uint64_t bytes) {
-    cursor.skip(bytes);
-    return {};
+  [[nodiscard]] std::uint64_t width_of(const FormRow& row, const UnitHead& unit, Cursor& cursor) const {
+    switch (row.width) {
+      case kAddress:
+        return unit.address_bytes;
+      case kOffset:
+        return unit.offset_bytes();
+      case kLength:
+        return cursor.fixed(row.count);
+      case kLengthUleb:
+        return cursor.uleb();
+      default:
+        return row.count;
+    }
   }
 
-  /// 7.5.6, and the GNU forms of split and shared debug files, whose content is somewhere else.
+  /// 7.5.6.
   Value read(const UnitHead& unit, Cursor& cursor, std::uint64_t form, std::int64_t constant) const {
-    using Kind = Value::Kind;
-    const std::uint64_t wide = unit.offset_bytes();
-    switch (form) {
-      case 0x01:
-        return {Kind::address, cursor.fixed(unit.address_bytes), {}};
-      case 0x03:
-        return block(cursor, cursor.fixed(2));
-      case 0x04:
-        return block(cursor, cursor.fixed(4));
-      case 0x05:
-        return number(cursor.fixed(2));
-      case 0x06:
-        // Before version 4 a section offset had no form of its own.
-        return number(cursor.fixed(4));
-      case 0x07:
-        return number(cursor.fixed(8));
-      case 0x08:
-        return string(cursor.text());
-      case 0x09:
-      case 0x18:
-        return block(cursor, cursor.uleb());
-      case 0x0a:
-        return block(cursor, cursor.fixed(1));
-      case 0x0b:
-      case 0x0c:
-        return number(cursor.fixed(1));
-      case 0x0d:
-        return number(static_cast<std::uint64_t>(cursor.sleb()));
-      case 0x0e:
-        return string(text_at(s_.str, cursor.fixed(wide)));
-      case 0x0f:
-        return number(cursor.uleb());
-      case 0x10:
-        return reference(cursor.fixed(unit.version == 2 ? unit.address_bytes : wide));
-      case 0x11:
-        return reference(unit.offset + cursor.fixed(1));
-      case 0x12:
-        return reference(unit.offset + cursor.fixed(2));
-      case 0x13:
-        return reference(unit.offset + cursor.fixed(4));
-      case 0x14:
-        return reference(unit.offset + cursor.fixed(8));
-      case 0x15:
-        return reference(unit.offset + cursor.uleb());
-      case 0x16: {
-        const std::uint64_t real = cursor.uleb();
-        return real == 0x16 ? block(cursor, ~std::uint64_t{0}) : read(unit, cursor, real, constant);
-      }
-      case 0x17:
-        return offset(cursor.fixed(wide));
-      case 0x19:
-        return number(1);
-      case 0x1a:
-      case 0x1f02:
-        return indexed(Kind::text_index, cursor.uleb());
-      case 0x1b:
-      case 0x1f01:
-        return indexed(Kind::address_index, cursor.uleb());
-      case 0x1c:
-        return block(cursor, 4);
-      case 0x1d:
-      case 0x1f20:
-      case 0x1f21:
-        return block(cursor, wide);
-      case 0x1e:
-        return block(cursor, 16);
-      case 0x1f:
-        return string(text_at(s_.line_str, cursor.fixed(wide)));
-      case 0x20:
-      case 0x24:
-        return block(cursor, 8);
-      case 0x21:
-        return number(static_cast<std::uint64_t>(constant));
-      case 0x22:
-        return number(cursor.uleb());
-      case 0x23:
-        return indexed(Kind::list_index, cursor.uleb());
-      case 0x25:
-      case 0x26:
-      case 0x27:
-      case 0x28:
-        return indexed(Kind::text_index, cursor.fixed(form - 0x24));
-      case 0x29:
-      case 0x2a:
-      case 0x2b:
-      case 0x2c:
-        return indexed(Kind::address_index, cursor.fixed(form - 0x28));
-      default:
-        return block(cursor, ~std::uint64_t{0});  // its length is unknown: nothing behind it can be read
+    if (form == kIndirect) form = cursor.uleb();
+    const FormRow* row = form_row(form);
+    if (row == nullptr) {  // its length is unknown: nothing behind it can be read
+      cursor.skip(~std::uint64_t{0});
+      return {};
     }
+    if (row->content == Content::text_here) return {Value::Kind::text, 0, cursor.text()};
+    if (row->content == Content::constant) return {Value::Kind::number, static_cast<std::uint64_t>(constant), {}};
+    if (row->content == Content::flag) return {Value::Kind::number, 1, {}};
+    if (row->content == Content::skipped) {
+      cursor.skip(width_of(*row, unit, cursor));
+      return {};
+    }
+    const std::uint64_t number = read_number(*row, unit, cursor);
+    switch (row->content) {
+      case Content::text:
+        return {Value::Kind::text, 0, text_at(s_.str, number)};
+      case Content::line_text:
+        return {Value::Kind::text, 0, text_at(s_.line_str, number)};
+      case Content::in_unit:
+        return {Value::Kind::reference, unit.offset + number, {}};
+      default:
+        return {row->kind, number, {}};
+    }
+  }
+
+  [[nodiscard]] std::uint64_t read_number(const FormRow& row, const UnitHead& unit, Cursor& cursor) const {
+    if (row.width == kUleb) return cursor.uleb();
+    if (row.width == kSleb) return static_cast<std::uint64_t>(cursor.sleb());
+    // In version 2 a reference to another unit is as wide as an address.
+    if (row.form == kReferenceAnywhere && unit.version == 2) return cursor.fixed(unit.address_bytes);
+    return cursor.fixed(width_of(row, unit, cursor));
   }
 
   // ---- abbreviations (7.5.3) ----
@@ -503,7 +544,7 @@ class DebugUnits {
     while (cursor.ok()) {
       Field field{cursor.uleb(), cursor.uleb(), 0};
       if (field.attribute == 0 && field.form == 0) return cursor.ok();
-      if (field.form == 0x21) field.constant = cursor.sleb();
+      if (field.form == kConstant) field.constant = cursor.sleb();
       found.fields.push_back(field);
     }
     return false;

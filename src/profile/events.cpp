@@ -9,7 +9,8 @@
 #include <utility>
 
 #include "profile/communicators.hpp"
-#include "profile/launches.hpp"
+#include "profile/open_run.hpp"
+#include "profile/stream.hpp"
 #include "profile/waits/waits.hpp"
 
 namespace corewise::profile {
@@ -23,91 +24,96 @@ using trace::Role;
 constexpr double kLongest_ns = 4.6e18;
 
 constexpr std::int32_t kUnmet = -2;
-constexpr std::size_t kScanRows = 4096;
+constexpr std::size_t kReservedRows = 4096;
 
 Ending ending_of(trace::State state) {
   if (state == trace::State::finalized) return Ending::finalized;
   return state == trace::State::aborted ? Ending::aborted : Ending::running;
 }
 
-struct Member {
-  trace::Reader reader;
-  std::string file;  ///< without the folder
-};
-
 }  // namespace
 
 // ---- opening ---------------------------------------------------------------------------------------------
+
+/// Listens where the records are read to align clocks: a thread that was heard need not be scanned.
+class EventIndex : public RecordListener {
+ public:
+  EventIndex(EventLog& log, std::size_t first_source) : log_(log), first_source_(first_source) {}
+
+  void take(const StreamedRecord& streamed) override {
+    log_.locate(*log_.sources_[first_source_ + streamed.rank], streamed.record);
+    ++records_[log_.sources_[first_source_ + streamed.rank]->first_thread + streamed.slot];
+  }
+  void end_slot(std::size_t rank, std::size_t slot, std::uint64_t) override {
+    records_.try_emplace(log_.sources_[first_source_ + rank]->first_thread + slot, 0);
+  }
+  void keep() { log_.scanned_.merge(records_); }
+
+ private:
+  EventLog& log_;
+  std::size_t first_source_;
+  std::map<std::size_t, std::uint64_t> records_;
+};
 
 /// Fills a log from its files, world by world.
 class EventLogBuilder {
  public:
   Result<EventLog> run(const std::string& directory) {
-    Result<std::vector<fs::path>> files = rank_files(directory);
-    if (!files.ok()) return files.status();
-    for (const fs::path& file : files.value()) open(file);
-    if (members_.empty()) return first_failure_;
-    const auto describe = [](const Member& member) { return rank_file(member.reader.header(), member.file); };
-    for (auto& [launch, members] : by_launch(std::move(members_), describe))
-      add_world(launch_name(launch), members);
+    Result<OpenRun> opened = open_run(directory);
+    if (!opened.ok()) return opened.status();
+    OpenRun run = std::move(opened).value();
+    log_.problems = std::move(run.problems);
+    for (OpenWorld& world : run.worlds) add_world(world);
     finish_times();
     return std::move(log_);
   }
 
  private:
-  void open(const fs::path& file) {
-    Result<trace::Reader> opened = trace::Reader::open(file.string());
-    Status status = opened.status();
-    if (status.ok()) status = check_rank(opened.value().header(), file.string());
-    if (status.ok()) {
-      members_.push_back({std::move(opened).value(), file.filename().string()});
-      return;
-    }
-    if (first_failure_.ok()) first_failure_ = status;
-    log_.problems.push_back(status.message());
-  }
-
-  void add_world(const std::string& name, std::vector<Member>& members) {
-    std::vector<const trace::Reader*> readers;
-    for (const Member& member : members) readers.push_back(&member.reader);
-    const std::vector<RankClock> clocks = align_causally(readers);
+  void add_world(OpenWorld& world) {
+    const std::vector<const trace::Reader*> readers = world.readers();
+    const std::size_t first = log_.sources_.size();
     CommunicatorTable table;
-    for (std::size_t i = 0; i < members.size(); ++i) add_process(name, members[i], clocks[i], table);
+    for (OpenRank& rank : world.ranks) add_process(world.name, rank, table);
+    EventIndex index(log_, first);
+    CausalReport report;
+    const std::vector<RankClock> clocks = align_causally(readers, &report, &index);
+    for (std::size_t i = 0; i < clocks.size(); ++i) log_.sources_[first + i]->clock = clocks[i];
+    if (report.streamed) index.keep();
     for (const Communicator& known : table.known()) log_.communicators.push_back({world_, known});
     ++world_;
   }
 
-  void add_process(const std::string& world, Member& member, const RankClock& clock, CommunicatorTable& table) {
-    log_.processes.push_back(describe(world, member));
-    auto source = std::make_unique<EventLog::Source>(
-        EventLog::Source{std::move(member.reader), clock, 0, {}, {}, Mappings(""), {}, {}, {}});
-    source->mappings = Mappings(source->reader.maps());
+  void add_process(const std::string& world, OpenRank& rank, CommunicatorTable& table) {
+    log_.processes.push_back(describe(world, rank));
+    auto source = std::make_unique<EventLog::Source>(std::move(rank.reader));
     source->procedures.assign(trace::kCallMask + 1U, kUnmet);
     add_communicators(*source, table);
+    source->first_thread = log_.threads.size();
     for (const trace::Slot& slot : source->reader.slots())
       log_.threads.push_back({static_cast<int>(log_.sources_.size()), slot.index});
     log_.sources_.push_back(std::move(source));
   }
 
-  EventProcess describe(const std::string& world, const Member& member) const {
-    const trace::FileHeader& header = member.reader.header();
+  EventProcess describe(const std::string& world, const OpenRank& rank) const {
+    const trace::Reader& reader = *rank.reader;
+    const trace::FileHeader& header = reader.header();
     EventProcess process;
     process.world = world_;
     process.rank = header.rank;
     process.world_size = header.world_size;
     process.world_name = world;
-    process.file = member.file;
-    process.host = member.reader.host();
-    process.node = member.reader.node();
-    process.library = member.reader.library();
+    process.file = rank.file;
+    process.host = reader.host();
+    process.node = reader.node();
+    process.library = reader.library();
     process.pid = header.pid;
     process.ending = ending_of(header.state);
     process.started_realtime_ns = header.start_realtime_ns;
-    process.clock_known = member.reader.clock().known;
+    process.clock_known = reader.clock().known;
     process.kinds = header.version >= 2 ? header.kinds : trace::kAllKinds;
-    const trace::Damage& damage = member.reader.damage();
+    const trace::Damage& damage = reader.damage();
     process.lost_bytes = header.lost_bytes + std::max(damage.missing_bytes, damage.cut_bytes);
-    for (const trace::Slot& slot : member.reader.slots()) process.overwritten_bytes += slot.overwritten_bytes;
+    for (const trace::Slot& slot : reader.slots()) process.overwritten_bytes += slot.overwritten_bytes;
     return process;
   }
 
@@ -138,8 +144,6 @@ class EventLogBuilder {
   }
 
   EventLog log_;
-  std::vector<Member> members_;
-  Status first_failure_;
   int world_ = 0;
 };
 
@@ -148,11 +152,17 @@ Result<EventLog> EventLog::open(const std::string& directory) {
 }
 
 std::uint64_t EventLog::scan(std::size_t thread) {
-  EventCursor cursor(*this, thread, {});
-  EventColumns columns;
-  while (cursor.next(columns, kScanRows)) {
-  }
-  return cursor.records_read();
+  const auto [at, fresh] = scanned_.try_emplace(thread, 0);
+  if (!fresh) return at->second;
+  Source& source = *sources_[static_cast<std::size_t>(threads[thread].process)];
+  trace::RecordStream stream = stream_of(thread);
+  for (Record record; stream.next(record); ++at->second) locate(source, record);
+  return at->second;
+}
+
+trace::RecordStream EventLog::stream_of(std::size_t thread) const {
+  const Source& source = *sources_[static_cast<std::size_t>(threads[thread].process)];
+  return source.reader.records(source.reader.slots()[thread - source.first_thread]);
 }
 
 std::int64_t EventLog::whole_ns(const Source& source, std::uint64_t ticks) {
@@ -174,7 +184,28 @@ std::int32_t EventLog::name_of(EventName name) {
   return at->second;
 }
 
-EventLog::Located EventLog::locate(const Source& source, std::uint64_t address) {
+EventLog::Located EventLog::locate(Source& source, const Record& record) {
+  Located at;
+  switch (record.role) {
+    case Role::function_enter:
+    case Role::function_exit:
+      return function_of(source, record.address);
+    case Role::region_enter:
+    case Role::region_exit:
+    case Role::phase:
+      at = site_of(source, source.reader.site_address(record.site));
+      at.name = region_of(source, record.name);
+      return at;
+    case Role::recording:
+      return at;
+    default:
+      at = site_of(source, source.reader.site_address(record.site));
+      at.name = procedure_of(source, record.procedure);
+      return at;
+  }
+}
+
+EventLog::Located EventLog::place_of(const Source& source, std::uint64_t address) {
   const Place place = source.mappings.find(address);
   return {object_of(place.object), static_cast<std::int64_t>(place.offset), -1};
 }
@@ -183,13 +214,13 @@ EventLog::Located EventLog::site_of(Source& source, std::uint64_t address) {
   if (address == 0) return {};
   const auto known = source.sites.find(address);
   return known != source.sites.end() ? known->second
-                                     : source.sites.emplace(address, locate(source, address)).first->second;
+                                     : source.sites.emplace(address, place_of(source, address)).first->second;
 }
 
 EventLog::Located EventLog::function_of(Source& source, std::uint64_t address) {
   const auto known = source.functions.find(address);
   if (known != source.functions.end()) return known->second;
-  Located place = locate(source, address);
+  Located place = place_of(source, address);
   place.name = name_of({EventName::Sort::function, "", place.object, place.offset});
   return source.functions.emplace(address, place).first->second;
 }
@@ -221,25 +252,14 @@ void EventColumns::reserve(std::size_t rows) {
   for (auto* column : {&name, &peer, &tag, &comm, &object}) column->reserve(rows);
 }
 
-namespace {
-
-trace::RecordStream stream_of(const trace::Reader& reader, std::uint32_t slot) {
-  const auto wanted = std::find_if(reader.slots().begin(), reader.slots().end(),
-                                   [&](const trace::Slot& each) { return each.index == slot; });
-  return reader.records(*wanted);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 EventCursor::EventCursor(EventLog& log, std::size_t thread, const EventFilter& filter)
-    : log_(log),
-      process_(log.threads[thread].process),
-      filter_(filter),
-      stream_(stream_of(log.sources_[static_cast<std::size_t>(process_)]->reader, log.threads[thread].slot)) {}
+    : log_(log), process_(log.threads[thread].process), filter_(filter), stream_(log.stream_of(thread)) {}
 
 bool EventCursor::next(EventColumns& columns, std::size_t rows) {
   columns.clear();
-  columns.reserve(std::min<std::size_t>(rows, kScanRows));
+  columns.reserve(std::min<std::size_t>(rows, kReservedRows));
   Record record;
   while (columns.rows() < rows && stream_.next(record)) {
     ++records_read_;
@@ -285,31 +305,6 @@ std::uint64_t EventCursor::end_of(const Record& record) {
   return last_end_ > end && last_end_ - end <= lost_at_most ? last_end_ : end;
 }
 
-void EventCursor::name_and_place(const Record& record, EventColumns& columns) {
-  EventLog::Source& source = *log_.sources_[static_cast<std::size_t>(process_)];
-  EventLog::Located at;
-  switch (record.role) {
-    case Role::function_enter:
-    case Role::function_exit:
-      at = log_.function_of(source, record.address);
-      break;
-    case Role::region_enter:
-    case Role::region_exit:
-    case Role::phase:
-      at = log_.site_of(source, source.reader.site_address(record.site));
-      at.name = log_.region_of(source, record.name);
-      break;
-    case Role::recording:
-      break;
-    default:
-      at = log_.site_of(source, source.reader.site_address(record.site));
-      at.name = log_.procedure_of(source, record.procedure);
-  }
-  columns.name.push_back(at.name);
-  columns.object.push_back(at.object);
-  columns.offset.push_back(at.offset);
-}
-
 void EventCursor::take(const Record& record, EventColumns& columns) {
   EventLog::Source& source = *log_.sources_[static_cast<std::size_t>(process_)];
   const std::int64_t calls = calls_of(record);
@@ -327,7 +322,10 @@ void EventCursor::take(const Record& record, EventColumns& columns) {
   columns.peer.push_back(record.peer);
   columns.tag.push_back(record.role == Role::recording ? static_cast<std::int32_t>(record.name) : record.tag);
   columns.comm.push_back(comm == source.comm_of.end() ? -1 : comm->second);
-  name_and_place(record, columns);
+  const EventLog::Located at = log_.locate(source, record);
+  columns.name.push_back(at.name);
+  columns.object.push_back(at.object);
+  columns.offset.push_back(at.offset);
 }
 
 }  // namespace corewise::profile

@@ -16,6 +16,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
@@ -108,7 +109,6 @@ class EventCursor {
   void take(const trace::Record& record, EventColumns& columns);
   std::int64_t calls_of(const trace::Record& record);
   std::uint64_t end_of(const trace::Record& record);
-  void name_and_place(const trace::Record& record, EventColumns& columns);
 
   EventLog& log_;
   int process_;
@@ -127,8 +127,8 @@ class EventLog {
 
   /// Opens every `*.cwt` of a profile's folder; fails as read_directory does.
   static Result<EventLog> open(const std::string& directory);
-  /// Reads one thread through, so that the tables hold whatever its rows name. Returns how many records a cursor
-  /// over it will have read at its end.
+  /// Reads one thread through, unless `open` had to, so that the tables hold whatever its rows name. Returns how
+  /// many records a cursor over it will have read at its end.
   std::uint64_t scan(std::size_t thread);
 
   std::vector<EventProcess> processes;  ///< by world, then rank
@@ -140,6 +140,7 @@ class EventLog {
 
  private:
   friend class EventCursor;
+  friend class EventIndex;
   friend class EventLogBuilder;
 
   struct Located {
@@ -149,9 +150,14 @@ class EventLog {
   };
   /// What turns one process's own numbers into the log's.
   struct Source {
-    trace::Reader reader;
+    explicit Source(std::unique_ptr<trace::Reader> opened)
+        : file(std::move(opened)), reader(*file), mappings(reader.maps()) {}
+
+    std::unique_ptr<trace::Reader> file;
+    const trace::Reader& reader;
     RankClock clock;
     double shift_ns = 0;                   ///< from its world's time line to the log's
+    std::size_t first_thread = 0;          ///< index into threads of its first slot
     std::vector<std::int32_t> procedures;  ///< by procedure number, kUnmet before its first row
     std::map<std::uint16_t, std::int32_t> comm_of;
     Mappings mappings;
@@ -161,7 +167,10 @@ class EventLog {
   };
 
   [[nodiscard]] static std::int64_t whole_ns(const Source& source, std::uint64_t ticks);
-  Located locate(const Source& source, std::uint64_t address);
+  [[nodiscard]] trace::RecordStream stream_of(std::size_t thread) const;
+  /// Name and place of a record; the tables grow by what is new.
+  Located locate(Source& source, const trace::Record& record);
+  Located place_of(const Source& source, std::uint64_t address);
   Located site_of(Source& source, std::uint64_t address);
   Located function_of(Source& source, std::uint64_t address);
   std::int32_t procedure_of(Source& source, std::uint16_t procedure);
@@ -170,6 +179,7 @@ class EventLog {
   std::int32_t name_of(EventName name);
 
   std::vector<std::unique_ptr<Source>> sources_;  ///< as processes
+  std::map<std::size_t, std::uint64_t> scanned_;  ///< records of the threads that were read through
   std::unordered_map<std::string, std::int32_t> object_index_;
   std::map<std::tuple<EventName::Sort, std::string, std::int32_t, std::int64_t>, std::int32_t> name_index_;
 };

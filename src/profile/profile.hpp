@@ -1,4 +1,5 @@
-// Profile: what the trace files of one run say together. Plain data, filled by read_directory and never changed.
+// Profile: what the trace files of one run say together. Plain data, filled by read_run (reading.hpp) and never
+// changed.
 //
 // Contract: times are nanoseconds (double), volumes bytes. A profile may hold several worlds (a program that
 // spawned, or several programs started in one run); within a world a rank appears at most once, and `ranks` lists
@@ -191,10 +192,6 @@ struct Profile {
   std::vector<World> worlds;  ///< the main one first
   std::vector<std::string> problems;
 };
-
-/// Reads every `*.cwt` of a profile's folder. Fails when the folder cannot be read, when it holds no such file, and
-/// when not one of them is readable (with the first one's error).
-Result<Profile> read_directory(const std::string& directory);
 
 /// One pair's traffic of one kind.
 struct PairTraffic {

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "profile/waits/alignment.hpp"
 #include "trace/reader.hpp"
@@ -20,8 +22,10 @@ struct StreamedRecord {
   std::size_t rank;  ///< position among the streamed ranks
   std::size_t slot;  ///< position among the reader's slots
   const trace::Record& record;
-  double start_ns;
-  double end_ns;
+  const RankClock& clock;
+
+  [[nodiscard]] double start_ns() const { return clock.ns(record.start_ticks); }
+  [[nodiscard]] double end_ns() const { return clock.ns(record.start_ticks + record.duration_ticks); }
 };
 
 class RecordListener {
@@ -34,6 +38,22 @@ class RecordListener {
   virtual void take(const StreamedRecord& streamed) = 0;
   /// No record of this slot comes any more; `damaged_bytes` of its records could not be decoded.
   virtual void end_slot(std::size_t rank, std::size_t slot, std::uint64_t damaged_bytes) = 0;
+};
+
+/// Hands the records of every rank to the listeners of that rank, which may be none.
+class PerRank : public RecordListener {
+ public:
+  explicit PerRank(std::vector<std::vector<RecordListener*>> listeners) : listeners_(std::move(listeners)) {}
+
+  void take(const StreamedRecord& streamed) override {
+    for (RecordListener* listener : listeners_[streamed.rank]) listener->take(streamed);
+  }
+  void end_slot(std::size_t rank, std::size_t slot, std::uint64_t damaged_bytes) override {
+    for (RecordListener* listener : listeners_[rank]) listener->end_slot(rank, slot, damaged_bytes);
+  }
+
+ private:
+  std::vector<std::vector<RecordListener*>> listeners_;  ///< by position among the streamed ranks
 };
 
 /// `clocks` are those of `ranks`.

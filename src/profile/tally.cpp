@@ -83,70 +83,9 @@ std::uint64_t end_of(const Record& record) {
   return record.start_ticks + record.duration_ticks;
 }
 
-/// The streams of all threads as one, in the order in which the records were written: a record is written when its
-/// call returns. So a phase that one thread begins counts for what the others write afterwards.
-class Merged {
- public:
-  explicit Merged(const trace::Reader& reader) {
-    for (const trace::Slot& slot : reader.slots()) {
-      heads_.push_back({reader.records(slot), {}, false});
-      advance(heads_.back());
-    }
-    choose();
-  }
-
-  /// The slot's position and the record; false at the end.
-  bool next(std::size_t& slot, Record& record) {
-    if (heads_.empty() || !heads_[chosen_].some) return false;
-    slot = chosen_;
-    record = heads_[chosen_].record;
-    advance(heads_[chosen_]);
-    if (!heads_[chosen_].some || end_of(heads_[chosen_].record) > until_) choose();
-    return true;
-  }
-
-  /// Of records whose chunk is damaged, as far as they were met.
-  [[nodiscard]] std::uint64_t damaged_bytes() const {
-    std::uint64_t sum = 0;
-    for (const Head& head : heads_) sum += head.stream.damaged_bytes();
-    return sum;
-  }
-
- private:
-  struct Head {
-    trace::RecordStream stream;
-    Record record;
-    bool some;
-  };
-
-  static void advance(Head& head) { head.some = head.stream.next(head.record); }
-
-  /// The thread with the earliest record, and until when it stays that.
-  void choose() {
-    until_ = ~std::uint64_t{0};
-    std::uint64_t first = ~std::uint64_t{0};
-    bool found = false;
-    for (std::size_t i = 0; i < heads_.size(); ++i) {
-      if (!heads_[i].some) continue;
-      const std::uint64_t end = end_of(heads_[i].record);
-      if (!found || end < first) {
-        if (found) until_ = first;
-        first = end;
-        chosen_ = i;
-        found = true;
-      } else {
-        until_ = std::min(until_, end);
-      }
-    }
-  }
-
-  std::vector<Head> heads_;
-  std::size_t chosen_ = 0;
-  std::uint64_t until_ = 0;
-};
-
-/// Streams records; one per rank file.
-class Tally {
+/// A record counts in the phase that was current when it was written, which is when its call returned: a phase that
+/// one thread begins counts for what the others write afterwards.
+class Tally : public TallyListener {
  public:
   Tally(const trace::Reader& reader, const std::string& file) : reader_(reader) {
     out_.rank = describe(reader, file);
@@ -169,14 +108,16 @@ class Tally {
     threads_.resize(reader.slots().size());
   }
 
-  RankTally run() {
-    Merged records(reader_);
-    std::size_t slot = 0;
-    for (Record record; records.next(slot, record);) {
-      thread_ = &threads_[slot];
-      take(record);
-    }
-    out_.rank.losses.missing_bytes += records.damaged_bytes();
+  void take(const StreamedRecord& streamed) override {
+    thread_ = &threads_[streamed.slot];
+    count(streamed.record);
+  }
+
+  void end_slot(std::size_t, std::size_t, std::uint64_t damaged_bytes) override {
+    out_.rank.losses.missing_bytes += damaged_bytes;
+  }
+
+  RankTally finish() override {
     for (Thread& thread : threads_) close_regions(thread);
     leave_phase(out_.end_ticks);
     if (recording_off_) out_.stopped += out_.end_ticks - std::min(stopped_since_, out_.end_ticks);
@@ -213,7 +154,7 @@ class Tally {
     change(sites_[std::uint32_t{record.procedure} << 16 | record.site]);
   }
 
-  void take(const Record& record) {
+  void count(const Record& record) {
     ++out_.rank.records;
     out_.end_ticks = std::max(out_.end_ticks, end_of(record));
     thread_->last_end = std::max(thread_->last_end, end_of(record));
@@ -554,8 +495,8 @@ Activity operator-(const Activity& later, const Activity& earlier) {
   return between;
 }
 
-RankTally tally_rank(const trace::Reader& reader, const std::string& file) {
-  return Tally(reader, file).run();
+std::unique_ptr<TallyListener> tally_listener(const trace::Reader& reader, const std::string& file) {
+  return std::make_unique<Tally>(reader, file);
 }
 
 }  // namespace corewise::profile

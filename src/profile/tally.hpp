@@ -1,10 +1,11 @@
-// One rank's totals: a trace file streamed once into counters whose number depends on peers, sites and procedures
+// One rank's totals: its records streamed once into counters whose number depends on peers, sites and procedures
 // only. Times are still clock ticks, communicators and phases still the rank's own; `assemble` brings ranks
 // together. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -13,6 +14,7 @@
 
 #include "profile/procedures.hpp"
 #include "profile/profile.hpp"
+#include "profile/stream.hpp"
 #include "trace/reader.hpp"
 
 namespace corewise::profile {
@@ -98,7 +100,13 @@ struct RankTally {
   Histogram collective_sizes;
 };
 
-/// Streams one open file. `file` is the name to report.
-RankTally tally_rank(const trace::Reader& reader, const std::string& file);
+/// Adds up one rank's records; whoever streams them, calls `finish` once after the last one.
+class TallyListener : public RecordListener {
+ public:
+  virtual RankTally finish() = 0;
+};
+
+/// `file` is the name to report; the reader must outlive the listener.
+std::unique_ptr<TallyListener> tally_listener(const trace::Reader& reader, const std::string& file);
 
 }  // namespace corewise::profile

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from corewise._core import World, read_profile
+from corewise._core import World, read_run
 
 INPUTS = Path(__file__).resolve().parent / "programs"
 COREWISE = Path(sys.executable).parent / "corewise"
@@ -68,7 +68,7 @@ def run_both(
         )
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
         found.append(results(place, done.stdout))
-    profile = read_profile(str(folder / "recorded" / "profile.cw"))
+    profile = read_run(str(folder / "recorded" / "profile.cw"))
     return Pair(found[0], found[1], profile.worlds[0], list(profile.problems))
 
 

@@ -33,7 +33,6 @@ ALLOWED = frozenset(
         "src/lab/collectives/data.cpp:CollectiveData::expect",
         "src/place/links/cut_bounds.cpp:CutTables::CutTables",
         "src/place/links/cut_bounds.cpp:crossing_of",
-        "src/profile/addresses_debug.cpp:read",
     )
 )
 """Functions that break a limit today, as ``path:name``: to be split."""

@@ -23,7 +23,7 @@ from corewise.analysis.profile.call_graph import (
 )
 from corewise.cli import console
 from corewise.data.files import check_target, write_text
-from corewise.data.profile import load_profile
+from corewise.data.profile import EVERY_RANK, load_profile
 from corewise.errors import InputError, bad_field
 from corewise.plots.call_graph import dot_text, edges_text, picture, tree_text
 from corewise.plots.call_graph_page import page
@@ -75,7 +75,8 @@ def call_graph(
         if target is not None:
             check_target(target)
     with console.progress("reading the profile"):
-        tree = pruned(call_tree(load_profile(source), which), by, depth, share)
+        profile = load_profile(source, calls=EVERY_RANK if which is None else which)
+        tree = pruned(call_tree(profile, which), by, depth, share)
     if svg_file is not None:
         write_text(svg_file, picture(_graph(fitted(tree, by, _MOST_BOXES), merge), by))
     if html_file is not None:

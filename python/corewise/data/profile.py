@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from corewise._core import Pattern, World, read_profile
+from corewise._core import CallGraph, Pattern, World, read_run
 from corewise.data.documents import MOST_WHOLE, Fields, read_json
 from corewise.errors import InputError
 
@@ -68,6 +68,8 @@ class Profile:
         The main one first; further ones were spawned or launched in the same run.
     problems : tuple of str
         Files that could not be read, `meta.json` among them.
+    calls : CallGraph or None
+        The call graph of the main world, where it was asked for.
     """
 
     path: Path
@@ -75,6 +77,7 @@ class Profile:
     has_meta: bool
     worlds: tuple[World, ...]
     problems: tuple[str, ...]
+    calls: CallGraph | None = None
 
     @property
     def world(self) -> World:
@@ -91,8 +94,19 @@ class Profile:
         return self.world.pattern(self.name)
 
 
-def load_profile(path: str | Path) -> Profile:
-    """Reads a profile.
+EVERY_RANK = -1
+"""Whose call graph is read: that of all ranks, summed."""
+
+
+def load_profile(path: str | Path, calls: int | None = None) -> Profile:
+    """Reads a profile, in one pass over its records.
+
+    Parameters
+    ----------
+    path : path
+        A folder ``NAME.cw``.
+    calls : int, optional
+        Also reads the call graph of this rank, or of `EVERY_RANK`.
 
     Raises
     ------
@@ -112,9 +126,14 @@ def load_profile(path: str | Path) -> Profile:
         meta = _load_meta(folder / META)
     except InputError as error:
         problems.append(f"{error}; read without it")
-    read = read_profile(str(folder))
+    read = read_run(str(folder), calls=calls)
     return Profile(
-        folder, meta or RunMeta(), meta is not None, tuple(read.worlds), (*problems, *read.problems)
+        folder,
+        meta or RunMeta(),
+        meta is not None,
+        tuple(read.worlds),
+        (*problems, *read.problems),
+        None if calls is None else read.calls,
     )
 
 

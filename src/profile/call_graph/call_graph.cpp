@@ -38,33 +38,6 @@ class Walker {
     begins_late_ = slot.overwritten_bytes > 0;
   }
 
-  void run(trace::RecordStream stream) {
-    for (Record record; stream.next(record);) take(record);
-    if (!stopped_at_) closed_at_end += frames_.size();
-    const std::uint64_t end = stopped_at_.value_or(last_);
-    while (!frames_.empty()) close(end);
-  }
-
-  CallTree tree;
-  std::uint64_t functions = 0;
-  std::uint64_t unmatched_exits = 0;
-  std::uint64_t closed_at_end = 0;
-
- private:
-  /// A function or region under way.
-  struct Frame {
-    CallKey key;
-    int node;
-    std::uint64_t start;
-    std::uint64_t below = 0;  ///< ticks of what it called
-  };
-  struct Post {
-    int procedure_node;
-    int pending;
-  };
-
-  [[nodiscard]] int here() const { return frames_.empty() ? 0 : frames_.back().node; }
-
   void take(const Record& record) {
     if (first_ == 0) first_ = record.start_ticks;
     switch (record.role) {
@@ -92,6 +65,33 @@ class Walker {
         return call(record);
     }
   }
+
+  /// No further record comes.
+  void finish() {
+    if (!stopped_at_) closed_at_end += frames_.size();
+    const std::uint64_t end = stopped_at_.value_or(last_);
+    while (!frames_.empty()) close(end);
+  }
+
+  CallTree tree;
+  std::uint64_t functions = 0;
+  std::uint64_t unmatched_exits = 0;
+  std::uint64_t closed_at_end = 0;
+
+ private:
+  /// A function or region under way.
+  struct Frame {
+    CallKey key;
+    int node;
+    std::uint64_t start;
+    std::uint64_t below = 0;  ///< ticks of what it called
+  };
+  struct Post {
+    int procedure_node;
+    int pending;
+  };
+
+  [[nodiscard]] int here() const { return frames_.empty() ? 0 : frames_.back().node; }
 
   // ---- functions and regions ----
 
@@ -275,18 +275,30 @@ class Walker {
   std::unordered_map<std::uint64_t, Post> posts_;
 };
 
-/// All slots of all ranks.
-class Sum {
- public:
-  explicit Sum(const CallGraphLimits& limits) : limits_(limits), tree_(limits) {}
+}  // namespace
 
-  void add(const trace::Reader& reader, double ns_per_tick) {
+/// The slots of one rank.
+class CallGraphReading::RankCalls : public RecordListener {
+ public:
+  RankCalls(const trace::Reader& reader, const CallGraphLimits& limits) {
+    for (const trace::Slot& slot : reader.slots()) walkers.emplace_back(reader, slot, limits);
+  }
+  void take(const StreamedRecord& streamed) override { walkers[streamed.slot].take(streamed.record); }
+  void end_slot(std::size_t, std::size_t slot, std::uint64_t) override { walkers[slot].finish(); }
+
+  std::vector<Walker> walkers;
+};
+
+/// All slots of all ranks.
+class CallGraphReading::Sum {
+ public:
+  explicit Sum(const CallGraphLimits& limits) : tree_(limits) {}
+
+  void add(const RankCalls& calls, const trace::Reader& reader, double ns_per_tick) {
     const Mappings mappings(reader.maps());
     known_places_.clear();
     out_.ranks.push_back(reader.header().rank);
-    for (const trace::Slot& slot : reader.slots()) {
-      Walker walker(reader, slot, limits_);
-      walker.run(reader.records(slot));
+    for (const Walker& walker : calls.walkers) {
       out_.functions += walker.functions;
       out_.unmatched_exits += walker.unmatched_exits;
       out_.closed_at_end += walker.closed_at_end;
@@ -309,8 +321,6 @@ class Sum {
       if (node.parent == 0) root.inclusive_ns += node.inclusive_ns;
     return std::move(out_);
   }
-
-  std::vector<std::string>& problems() { return out_.problems; }
 
  private:
   void merge(const CallTree& from, const trace::Reader& reader, const Mappings& mappings, double ns_per_tick) {
@@ -352,7 +362,6 @@ class Sum {
     return at->second;
   }
 
-  CallGraphLimits limits_;
   CallTree tree_;
   CallGraph out_;
   std::unordered_map<std::uint64_t, std::uint64_t> known_places_;  ///< of the rank that is being added
@@ -360,45 +369,47 @@ class Sum {
   std::map<std::string, std::uint64_t> names_;
 };
 
-/// A rank whose own clock was not measured for long enough counts with the best-measured rate of its host, as in
-/// assemble.cpp.
-std::map<std::string, trace::Calibration> best_clocks(const std::vector<std::string>& files) {
+namespace {
+
+/// By host, as in assemble.cpp.
+std::map<std::string, trace::Calibration> best_clocks(std::span<const trace::Reader* const> world) {
   std::map<std::string, trace::Calibration> best;
-  for (const std::string& file : files) {
-    const Result<trace::Reader> reader = trace::Reader::open(file);
-    if (!reader.ok()) continue;
-    trace::Calibration& known = best[reader.value().host()];
-    const trace::Calibration& clock = reader.value().clock();
+  for (const trace::Reader* reader : world) {
+    trace::Calibration& known = best[reader->host()];
+    const trace::Calibration& clock = reader->clock();
     if (clock.known && (!known.known || clock.span_ns > known.span_ns)) known = clock;
   }
   return best;
 }
 
-double rate(const trace::Reader& reader, const std::map<std::string, trace::Calibration>& best) {
-  const trace::Calibration& own = reader.clock();
-  if (own.precise) return own.ns_per_tick;
-  const auto other = best.find(reader.host());
-  return other != best.end() && other->second.known ? other->second.ns_per_tick : own.ns_per_tick;
-}
-
 }  // namespace
 
-Result<CallGraph> read_call_graph(const std::vector<std::string>& files, const CallGraphLimits& limits) {
-  if (files.empty()) return invalid_input("a call graph needs at least one rank's file");
-  const std::map<std::string, trace::Calibration> clocks = best_clocks(files);
-  Sum sum(limits);
-  Status first_failure;
-  for (const std::string& file : files) {
-    const Result<trace::Reader> reader = trace::Reader::open(file);
-    if (reader.ok()) {
-      sum.add(reader.value(), rate(reader.value(), clocks));
-      continue;
-    }
-    if (first_failure.ok()) first_failure = reader.status();
-    sum.problems().push_back(reader.status().message());
+CallGraphReading::CallGraphReading(std::span<const trace::Reader* const> world, const CallGraphLimits& limits)
+    : world_(world.begin(), world.end()), limits_(limits), sum_(std::make_unique<Sum>(limits)) {
+  const std::map<std::string, trace::Calibration> best = best_clocks(world);
+  for (const trace::Reader* reader : world) {
+    const trace::Calibration& host = best.at(reader->host());
+    const bool own = reader->clock().precise || !host.known;
+    ns_per_tick_.push_back(own ? reader->clock().ns_per_tick : host.ns_per_tick);
   }
-  if (sum.problems().size() == files.size()) return first_failure;
-  return sum.finish();
+}
+
+CallGraphReading::~CallGraphReading() = default;
+
+RecordListener& CallGraphReading::listener(std::size_t rank) {
+  std::unique_ptr<RankCalls>& calls = under_way_[rank];
+  calls = std::make_unique<RankCalls>(*world_[rank], limits_);
+  return *calls;
+}
+
+void CallGraphReading::add(std::size_t rank) {
+  const auto calls = under_way_.find(rank);
+  sum_->add(*calls->second, *world_[rank], ns_per_tick_[rank]);
+  under_way_.erase(calls);
+}
+
+CallGraph CallGraphReading::finish() {
+  return sum_->finish();
 }
 
 }  // namespace corewise::profile

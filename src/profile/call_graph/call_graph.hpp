@@ -15,12 +15,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "base/status.hpp"
 #include "profile/addresses.hpp"
+#include "profile/stream.hpp"
+#include "trace/reader.hpp"
 
 namespace corewise::profile {
 
@@ -51,12 +56,11 @@ struct CallGraph {
   std::vector<CallNode> nodes;
   std::vector<Place> places;
   std::vector<std::string> names;
-  std::vector<int> ranks;       ///< that it sums, in the order of the files
+  std::vector<int> ranks;       ///< that it sums, in order
   std::uint64_t functions = 0;  ///< function records read
   std::uint64_t unmatched_exits = 0;
-  std::uint64_t closed_at_end = 0;    ///< functions that were still open when their thread's records ended
-  std::uint64_t without_room = 0;     ///< calls that are summed in a node `other`
-  std::vector<std::string> problems;  ///< files that could not be read, one sentence each
+  std::uint64_t closed_at_end = 0;  ///< functions that were still open when their thread's records ended
+  std::uint64_t without_room = 0;   ///< calls that are summed in a node `other`
 };
 
 struct CallGraphLimits {
@@ -66,7 +70,29 @@ struct CallGraphLimits {
   int open_functions = 1 << 16;  ///< deeper ones are not looked at
 };
 
-/// Reads and sums rank files. Fails where none of them can be read, with the first one's error.
-Result<CallGraph> read_call_graph(const std::vector<std::string>& files, const CallGraphLimits& limits = {});
+/// Makes the call graph of ranks of one world while their records are streamed. Ranks are named by their position
+/// in the world. A rank whose own clock was not measured for long enough counts with the best-measured rate of its
+/// host.
+class CallGraphReading {
+ public:
+  CallGraphReading(std::span<const trace::Reader* const> world, const CallGraphLimits& limits);
+  ~CallGraphReading();
+
+  /// For the records of a rank, whose reader must stay open until `add`.
+  RecordListener& listener(std::size_t rank);
+  /// Sums a rank whose records have all been taken. Nodes come in the order in which ranks are added.
+  void add(std::size_t rank);
+  CallGraph finish();
+
+ private:
+  class Sum;
+  class RankCalls;
+
+  std::vector<const trace::Reader*> world_;
+  std::vector<double> ns_per_tick_;
+  CallGraphLimits limits_;
+  std::unique_ptr<Sum> sum_;
+  std::map<std::size_t, std::unique_ptr<RankCalls>> under_way_;
+};
 
 }  // namespace corewise::profile

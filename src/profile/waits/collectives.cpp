@@ -31,7 +31,7 @@ void CollectiveWaits::collective(const StreamedRecord& streamed, WaitRank& rank)
     instance.root = record.peer;
   }
   instance.mixed = instance.mixed || instance.stem != facts.stem;
-  instance.entries.push_back({rank.rank(), streamed.start_ns, streamed.end_ns, rank.origin(record)});
+  instance.entries.push_back({rank.rank(), streamed.start_ns(), streamed.end_ns(), rank.origin(record)});
   if (static_cast<int>(instance.entries.size()) >= comm.members) {
     finished(comm, found->second, instance);
     open.erase(number);

@@ -39,16 +39,16 @@ void MessageWaits::send(const StreamedRecord& streamed, WaitRank& rank) {
   const Transfer transfer = rank.facts_of(record).transfer;
   const bool synchronous = transfer == Transfer::synchronous_send;
   const bool blocking = synchronous || transfer == Transfer::standard_send;
-  matcher_.send(channel, {streamed.start_ns, streamed.end_ns, record.start_ticks, record.bytes, rank.origin(record),
-                          blocking, synchronous});
+  matcher_.send(channel, {streamed.start_ns(), streamed.end_ns(), record.start_ticks, record.bytes,
+                          rank.origin(record), blocking, synchronous});
 }
 
 void MessageWaits::receive(const StreamedRecord& streamed, WaitRank& rank) {
   const Record& record = streamed.record;
   Channel channel;
   if (!channel_of(record, rank, false, channel)) return;
-  ReceivedMessage message{streamed.start_ns, streamed.start_ns,   streamed.end_ns,
-                          record.bytes,      rank.origin(record), 0};
+  ReceivedMessage message{streamed.start_ns(), streamed.start_ns(), streamed.end_ns(),
+                          record.bytes,        rank.origin(record), 0};
   waited_in_probe(channel, message);
   matcher_.arrival(channel, record.start_ticks, message);
 }
@@ -59,7 +59,8 @@ void MessageWaits::probe(const StreamedRecord& streamed, WaitRank& rank) {
   if (rank.facts_of(streamed.record).transfer != Transfer::probe ||
       !channel_of(streamed.record, rank, false, channel))
     return;
-  probes_[channel] = {streamed.start_ns, streamed.start_ns, streamed.end_ns, 0, rank.origin(streamed.record), 0};
+  probes_[channel] = {
+      streamed.start_ns(), streamed.start_ns(), streamed.end_ns(), 0, rank.origin(streamed.record), 0};
 }
 
 void MessageWaits::waited_in_probe(const Channel& channel, ReceivedMessage& message) {
@@ -99,12 +100,12 @@ void MessageWaits::arrival(const StreamedRecord& streamed, WaitRank& rank, Compl
   Channel channel;
   if (!channel_of(record, rank, false, channel)) return;
   // Durations are rounded to 27 bits.
-  const double doubt_ns = (streamed.end_ns - streamed.start_ns) * 3e-8 + 2;
-  const bool waited = call.record.start_ticks != 0 && std::abs(call.end_ns - streamed.end_ns) <= doubt_ns &&
+  const double doubt_ns = (streamed.end_ns() - streamed.start_ns()) * 3e-8 + 2;
+  const bool waited = call.record.start_ticks != 0 && std::abs(call.end_ns - streamed.end_ns()) <= doubt_ns &&
                       call.record.role != Role::post_receive;
-  ReceivedMessage message{streamed.start_ns,
-                          streamed.end_ns,
-                          streamed.end_ns,
+  ReceivedMessage message{streamed.start_ns(),
+                          streamed.end_ns(),
+                          streamed.end_ns(),
                           record.bytes,
                           rank.origin(waited ? call.record : record),
                           0};

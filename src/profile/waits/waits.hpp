@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/status.hpp"
+#include "profile/stream.hpp"
 #include "profile/waits/alignment.hpp"
 
 namespace corewise::profile {
@@ -89,22 +89,16 @@ struct WaitWorld {
   std::vector<std::string> notes;
 };
 
-struct WaitProfile {
-  std::vector<WaitWorld> worlds;  ///< the main one first
-  std::vector<std::string> problems;
-};
-
 /// What it took to bring causes before their effects.
 struct CausalReport {
+  bool streamed = false;  ///< the records were read for it
   std::uint64_t violated = 0;
   double largest_ns = 0;
 };
 
 /// `align`, and then such corrections that no message arrives before it was sent and no collective ends before the
-/// last one it needs has begun. Streams the records once where the ranks are on several nodes.
-std::vector<RankClock> align_causally(std::span<const trace::Reader* const> ranks, CausalReport* report = nullptr);
-
-/// Reads every `*.cwt` of a profile's folder; fails as read_directory does.
-Result<WaitProfile> read_waits(const std::string& directory);
+/// last one it needs has begun. Streams the records once where the ranks are on several nodes; `also` listens.
+std::vector<RankClock> align_causally(std::span<const trace::Reader* const> ranks, CausalReport* report = nullptr,
+                                      RecordListener* also = nullptr);
 
 }  // namespace corewise::profile

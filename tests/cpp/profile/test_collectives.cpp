@@ -5,6 +5,7 @@
 
 #include "profile/procedures.hpp"
 #include "profile/profile.hpp"
+#include "profile/reading.hpp"
 #include "run_folder.hpp"
 
 namespace corewise::profile {

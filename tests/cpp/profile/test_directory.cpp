@@ -6,6 +6,7 @@
 #include <random>
 
 #include "profile/profile.hpp"
+#include "profile/reading.hpp"
 #include "run_folder.hpp"
 
 namespace corewise::profile {

@@ -6,6 +6,7 @@
 
 #include "profile/addresses.hpp"
 #include "profile/profile.hpp"
+#include "profile/reading.hpp"
 #include "run_folder.hpp"
 
 namespace corewise::profile {

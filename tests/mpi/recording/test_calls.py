@@ -526,7 +526,7 @@ def test_the_other_reader_agrees(calls: Calls) -> None:
     from corewise import _core
 
     folder = calls.key[2]
-    profile = _core.read_profile(str(folder))
+    profile = _core.read_run(str(folder))
     world = profile.worlds[0]
     senders, receivers, sizes, counts = world.coordinates("sent", -1)
     ours: dict[tuple[int, int], list[int]] = {}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from preload_runs import MPI_NAMES, Traced, program, record
 
-from corewise._core import WaitWorld, read_waits
+from corewise._core import WaitWorld, read_run
 from corewise.analysis.profile.waits import analyse_waits
 
 # Ranks 0 and 1 on one node, 2 and 3 on the other, as environment that differs from rank to rank.
@@ -43,7 +43,7 @@ def comparisons(folder: Path, rank: int) -> int:
 
 
 def world_of(folder: Path) -> WaitWorld:
-    return read_waits(str(folder)).worlds[0]
+    return read_run(str(folder), totals=False, waits=True).waits[0]
 
 
 @pytest.mark.parametrize("name", MPI_NAMES)

@@ -15,7 +15,7 @@ import pytest
 from preload_runs import ALL_NAMES, program, record
 from trace_decoder import PROC_NULL, Record
 
-from corewise._core import World, read_profile
+from corewise._core import World, read_run
 
 RANKS, INT = 4, 4
 QUIET = {"OMPI_MCA_osc": "^ucx"}  # its component complains on the error stream where there is no fabric
@@ -38,7 +38,7 @@ def recorded(name: str, folder: Path) -> tuple[list[dict[str, list[Record]]], Wo
     assert done.out == "ok one_sided\n"
     traces = done.ranks
     assert all(trace.losses() == {} for trace in traces.values())
-    return [traces[rank].by_function() for rank in range(RANKS)], read_profile(str(folder)).worlds[0]
+    return [traces[rank].by_function() for rank in range(RANKS)], read_run(str(folder)).worlds[0]
 
 
 @pytest.fixture(params=ALL_NAMES)

@@ -30,7 +30,7 @@ from corewise.analysis.profile.call_graph import (
     pruned,
 )
 from corewise.cli.main import execute
-from corewise.data.profile import load_profile
+from corewise.data.profile import EVERY_RANK, load_profile
 from corewise.errors import InputError
 from corewise.plots.call_graph import dot_text, picture, short_name
 from corewise.plots.call_graph_layout import layered
@@ -119,7 +119,7 @@ def paths(tree: CallTree) -> dict[str, TreeNode]:
 
 
 def test_figure_10(tmp_path: Path, program: Path) -> None:
-    tree = call_tree(load_profile(lbm_run(tmp_path / "lbm.cw", program)), 0)
+    tree = call_tree(load_profile(lbm_run(tmp_path / "lbm.cw", program), 0), 0)
     found = paths(tree)
     talk = "/main/communication"
     assert {path: node.count for path, node in found.items()} == {
@@ -144,7 +144,7 @@ def test_figure_10(tmp_path: Path, program: Path) -> None:
 
 
 def test_ranks_are_summed_and_their_messages_stay_apart(tmp_path: Path, program: Path) -> None:
-    tree = call_tree(load_profile(lbm_run(tmp_path / "lbm.cw", program, 3)))
+    tree = call_tree(load_profile(lbm_run(tmp_path / "lbm.cw", program, 3), EVERY_RANK))
     found = paths(tree)
     assert found["/main"].count == 3
     assert found["/main/collision"].count == 3 * STEPS
@@ -164,7 +164,7 @@ def test_a_program_that_is_not_the_one_that_ran_gives_no_names(
     folder = lbm_run(tmp_path / "lbm.cw", copy, 1, started_ns)
     if word == "gone":
         copy.unlink()
-    tree = call_tree(load_profile(folder))
+    tree = call_tree(load_profile(folder, EVERY_RANK))
     labels = [node.label for node in tree.nodes if node.kind == "function"]
     assert len(labels) == 4
     assert all(re.fullmatch(r"flow\+0x[0-9a-f]+", label) for label in labels)
@@ -174,7 +174,7 @@ def test_a_program_that_is_not_the_one_that_ran_gives_no_names(
 def test_a_run_without_functions_says_how_to_get_them(tmp_path: Path) -> None:
     trace = RankTrace(0, 1)
     trace.put(SEND, "MPI_Send", 0, 8)
-    tree = call_tree(load_profile(write_run(tmp_path / "a.cw", [trace])))
+    tree = call_tree(load_profile(write_run(tmp_path / "a.cw", [trace]), EVERY_RANK))
     assert list(paths(tree)) == ["/MPI_Send", "/MPI_Send/MPI_Send(0,0,8)"]
     assert "-finstrument-functions" in tree.warnings[0]
 
@@ -319,7 +319,7 @@ def texts(svg: str) -> list[str]:
 
 
 def test_the_picture_says_what_the_figure_says(tmp_path: Path, program: Path) -> None:
-    tree = call_tree(load_profile(lbm_run(tmp_path / "lbm.cw", program)), 0)
+    tree = call_tree(load_profile(lbm_run(tmp_path / "lbm.cw", program), 0), 0)
     for graph in (as_graph(tree), merged(tree)):
         said = texts(picture(graph, "count"))
         assert {"collision", "communication", "MPI_Send(0,1,132)", "MPI_Allreduce"} <= set(said)
@@ -406,4 +406,4 @@ def test_wrong_input_is_one_line(tmp_path: Path, program: Path, capsys: pytest.C
         status = execute(["call-graph", *map(str, arguments)])
         assert_one_line_error(subprocess.CompletedProcess([], status, *capsys.readouterr()), *words)
     with pytest.raises(InputError, match="rank"):
-        call_tree(load_profile(profile), 9)
+        call_tree(load_profile(profile, 9), 9)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from corewise._core import CallGraph, CallNode, World, read_call_graph
+from corewise._core import CallGraph, CallNode, World
 from corewise.data.profile import Profile
 from corewise.data.symbols.addresses import CodePoint, find_points, object_state
 from corewise.errors import bad_field
@@ -114,12 +114,12 @@ class MergedGraph:
 
 
 def call_tree(profile: Profile, rank: int | None = None) -> CallTree:
-    """The calling contexts of one rank, or of all ranks summed.
+    """The calling contexts of one rank of the main world, or of all ranks summed.
 
     Parameters
     ----------
     profile : Profile
-        Whose main world is read.
+        Loaded with the call graph of that rank, or of `EVERY_RANK`.
     rank : int or None
         None for all.
 
@@ -128,14 +128,15 @@ def call_tree(profile: Profile, rank: int | None = None) -> CallTree:
     InputError
         There is no such rank.
     """
-    world = profile.world
+    world, graph = profile.world, profile.calls
     chosen = [each for each in world.ranks if rank is None or each.rank == rank]
+    if graph is None:
+        raise ValueError("the profile was loaded without its call graph")
     if not chosen:
         left = ", ".join(str(each.rank) for each in world.ranks[:8]) + (
             ", ..." if len(world.ranks) > 8 else ""
         )
         raise bad_field(str(profile.path), "rank", str(rank), f"all, or one that left a trace: {left}")
-    graph = read_call_graph([str(profile.path / each.file) for each in chosen])
     started_ns = min(each.started_realtime_ns for each in chosen)
     points, states = _points(graph, started_ns)
     nodes = [_node(graph, node, points) for node in graph.nodes]

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from corewise._core import Wait, WaitWorld, read_waits
+from corewise._core import Wait, WaitWorld, read_run
 from corewise.analysis.profile.tables import call_site_name
 from corewise.data.profile import Profile
 from corewise.errors import InputError
@@ -158,13 +158,13 @@ def analyse_waits(folder: str | Path, phase: str | None = None) -> WaitsSummary:
     InputError
         Where the folder is no profile or knows no such phase.
     """
-    found = read_waits(str(folder))
-    world = found.worlds[0]
+    found = read_run(str(folder), totals=False, waits=True)
+    world = found.waits[0]
     waits: Sequence[Wait] = world.waits
     if phase is not None:
         _check_phase(world, phase, str(folder))
         waits = [wait for wait in waits if wait.phase == phase]
-    notes = (*found.problems, *world.notes, *_more_worlds(found.worlds))
+    notes = (*found.problems, *world.notes, *_more_worlds(found.waits))
     total_ns = sum(wait.wait_ns for wait in waits)
     times = [time for time in world.phases if phase is None or time.phase == phase]
     return WaitsSummary(

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from corewise._core import read_profile
+from corewise._core import read_run
 from corewise.analysis.result import PaperResult, Progress
 from corewise.analysis.spread import spread_of
 from corewise.errors import RunError
@@ -208,4 +208,4 @@ def _busiest_calls(mpi: find.MpiLibrary, command: Sequence[str], ranks: int, fol
     profile = folder / "application.cw"
     profile.mkdir()
     _output(mpi, command, ranks, launch.RecordOptions(), folder, profile)
-    return max(rank.calls for rank in read_profile(str(profile)).worlds[0].ranks)
+    return max(rank.calls for rank in read_run(str(profile)).worlds[0].ranks)

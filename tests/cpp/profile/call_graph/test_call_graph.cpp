@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 #include <random>
 
-#include "profile/call_graph/call_graph.hpp"
+#include "profile/reading.hpp"
 #include "profile/run_folder.hpp"
 
 namespace corewise::profile {
@@ -30,16 +31,16 @@ struct Script {
   }
 };
 
-std::string path_of(const MadeUpRun& run, int rank) {
-  char name[32];
-  std::snprintf(name, sizeof name, "/rank-%05d.cwt", rank);
-  return run.path() + name;
+Result<RunAnswer> read_calls(const std::string& directory, int rank, const CallGraphLimits& limits = {}) {
+  RunQuestion question;
+  question.calls = true;
+  question.calls_rank = rank;
+  question.limits = limits;
+  return read_run(directory, question);
 }
 
-CallGraph graph_of(const MadeUpRun& run, int ranks = 1, const CallGraphLimits& limits = {}) {
-  std::vector<std::string> files;
-  for (int rank = 0; rank < ranks; ++rank) files.push_back(path_of(run, rank));
-  return std::move(read_call_graph(files, limits)).value();
+CallGraph graph_of(const MadeUpRun& run, int rank = 0, const CallGraphLimits& limits = {}) {
+  return std::move(read_calls(run.path(), rank, limits)).value().calls;
 }
 
 std::string label(const CallGraph& graph, const CallNode& node) {
@@ -232,7 +233,7 @@ TEST(CallGraph, AFlightRecorderBeginsInTheMiddle) {
   }
   script.enter(4'000, kTalk);
   script.leave(5'000, kMain);
-  const CallGraph graph = std::move(read_call_graph({file.path()}, {})).value();
+  const CallGraph graph = std::move(read_calls(folder.path(), kEveryRank)).value().calls;
   const Table rows = table(graph);
   ASSERT_EQ(rows.count("1000"), 1U);
   EXPECT_EQ(rows.at("1000").count, 1U);
@@ -315,7 +316,7 @@ TEST(CallGraph, DeepRecursionIsFolded) {
     for (std::uint64_t depth = kDepth; depth-- > 0;) script.leave(3'000 - 10 * depth, kWork);
     CallGraphLimits limits;
     limits.recursion = limit;
-    const CallGraph graph = graph_of(run, 1, limits);
+    const CallGraph graph = graph_of(run, 0, limits);
     ASSERT_EQ(graph.nodes.size(), static_cast<std::size_t>(limit) + 1);
     const CallNode& last = graph.nodes.back();
     EXPECT_EQ(last.count, kDepth - static_cast<std::uint64_t>(limit) + 1);
@@ -333,7 +334,7 @@ TEST(CallGraph, MutualRecursionIsFolded) {
   for (std::uint64_t depth = 10; depth-- > 0;) script.leave(2'100 - depth, depth % 2 == 0 ? kWork : kTalk);
   CallGraphLimits limits;
   limits.recursion = 1;
-  const CallGraph graph = graph_of(run, 1, limits);
+  const CallGraph graph = graph_of(run, 0, limits);
   const Table expected{{"1020", {5, 100, 50 + 0.0}}, {"1020/1030", {5, 98, 50 - 0.0}}};
   const Table rows = table(graph);
   EXPECT_EQ(rows.at("1020").count, 5U);
@@ -361,7 +362,7 @@ TEST(CallGraph, MemoryIsBounded) {
   CallGraphLimits limits;
   limits.messages = 5;
   limits.nodes = 100;
-  const CallGraph graph = graph_of(run, 1, limits);
+  const CallGraph graph = graph_of(run, 0, limits);
   EXPECT_LE(graph.nodes.size(), 200U);
   const Table rows = table(graph);
   EXPECT_EQ(rows.at("1000/MPI_Send").count, 40U);
@@ -379,7 +380,7 @@ TEST(CallGraph, DeepStacksAreCutAndStayBalanced) {
   for (std::uint64_t depth = 1'000; depth-- > 0;) script.leave(5'000 - depth, 0x100 + depth);
   CallGraphLimits limits;
   limits.open_functions = 10;
-  const CallGraph graph = graph_of(run, 1, limits);
+  const CallGraph graph = graph_of(run, 0, limits);
   EXPECT_EQ(graph.nodes.size(), 11U);
   EXPECT_DOUBLE_EQ(graph.nodes[1].inclusive_ns, 3'000);
   EXPECT_EQ(graph.unmatched_exits + graph.closed_at_end, 0U);
@@ -402,7 +403,7 @@ TEST(CallGraph, RanksAndThreadsAreSummedByPlace) {
     second.enter(2'000, base + 0x80);
     second.leave(2'050, base + 0x80);
   }
-  const CallGraph graph = graph_of(run, 3);
+  const CallGraph graph = graph_of(run, kEveryRank);
   const Table expected{{"/bin/prog1040", {3, 300, 270}},
                        {"/bin/prog1040/MPI_Send", {3, 30, 0}},
                        {"/bin/prog1040/MPI_Send/MPI_Send(0,1,8)", {1, 10, 10}},
@@ -482,13 +483,48 @@ TEST(CallGraph, DamagedRecordsNeverBringItDown) {
 }
 
 TEST(CallGraph, UnreadableFilesAreNamed) {
+  TemporaryFolder empty;
+  EXPECT_FALSE(read_calls(empty.path(), kEveryRank).ok());
   MadeUpRun run(1);
-  const std::string missing = run.path() + "/rank-00001.cwt";
-  EXPECT_FALSE(read_call_graph({missing}, {}).ok());
-  EXPECT_FALSE(read_call_graph({}, {}).ok());
-  const CallGraph graph = std::move(read_call_graph({path_of(run, 0), missing}, {})).value();
-  ASSERT_EQ(graph.problems.size(), 1U);
-  EXPECT_NE(graph.problems[0].find("rank-00001.cwt"), std::string::npos);
+  std::ofstream(run.path() + "/rank-00001.cwt") << "no trace";
+  const RunAnswer read = std::move(read_calls(run.path(), kEveryRank)).value();
+  EXPECT_EQ(read.calls.ranks, std::vector<int>{0});
+  ASSERT_EQ(read.problems.size(), 1U);
+  EXPECT_NE(read.problems[0].find("rank-00001.cwt"), std::string::npos);
+}
+
+TEST(CallGraph, ARankThatLeftNoFileHasNoGraph) {
+  MadeUpRun run(1);
+  EXPECT_TRUE(graph_of(run, 3).ranks.empty());
+}
+
+/// Totals, waits and calls of one pass are those of three.
+TEST(Reading, OnePassAnswersAsManyDo) {
+  MadeUpRun run(3);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    run[rank].put(Role::send, kSend, static_cast<std::int32_t>((rank + 1) % 3), 100 + rank, 0, 10 + 7 * rank);
+    run[rank].put(Role::receive, kRecv, static_cast<std::int32_t>((rank + 2) % 3), 100 + (rank + 2) % 3, 0, 30);
+    run[rank].put(Role::collective, kBarrier, trace::kNoPeer, 0, 0, 40 - 5 * rank);
+  }
+  RunQuestion everything;
+  everything.totals = everything.waits = everything.calls = true;
+  const RunAnswer together = std::move(read_run(run.path(), everything)).value();
+  const World totals = std::move(read_directory(run.path())).value().worlds.at(0);
+  const CallGraph calls = graph_of(run, kEveryRank);
+  RunQuestion only_waits;
+  only_waits.waits = true;
+  const RunAnswer waits = std::move(read_run(run.path(), only_waits)).value();
+  const World& world = together.totals.worlds.at(0);
+  ASSERT_EQ(world.totals.size(), totals.totals.size());
+  for (std::size_t i = 0; i < totals.totals.size(); ++i) {
+    EXPECT_EQ(world.totals[i].calls, totals.totals[i].calls);
+    EXPECT_EQ(world.totals[i].time_ns, totals.totals[i].time_ns);
+  }
+  EXPECT_EQ(matrix(world, Traffic::sent).dense_bytes(), matrix(totals, Traffic::sent).dense_bytes());
+  EXPECT_EQ(table(together.calls), table(calls));
+  ASSERT_EQ(together.waits.at(0).waits.size(), waits.waits.at(0).waits.size());
+  EXPECT_FALSE(together.waits.at(0).waits.empty());
+  EXPECT_EQ(together.waits.at(0).matched, 3U);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "profile/reading.hpp"
 #include "profile/run_folder.hpp"
 #include "profile/waits/matching.hpp"
 #include "profile/waits/waits.hpp"
@@ -23,10 +24,16 @@ using profile::WaitKind;
 using profile::WaitWorld;
 using trace::Role;
 
+Result<profile::RunAnswer> read_waits(const std::string& directory) {
+  profile::RunQuestion question;
+  question.waits = true;
+  return profile::read_run(directory, question);
+}
+
 WaitWorld waits_of(MadeUpRun& run) {
-  Result<profile::WaitProfile> read = profile::read_waits(run.path());
+  Result<profile::RunAnswer> read = read_waits(run.path());
   EXPECT_TRUE(read.ok()) << read.status().message();
-  return read.ok() ? read.value().worlds.front() : WaitWorld{};
+  return read.ok() ? read.value().waits.front() : WaitWorld{};
 }
 
 double total(const WaitWorld& world, WaitKind kind, int rank, int cause) {
@@ -171,10 +178,10 @@ TEST(Waits, MissingRankIsSaid) {
   TemporaryFolder folder;
   MadeUpRank one(folder.path() + "/rank-00001.cwt", 1, 2);
   one.put_at(1'100, Role::receive, kRecv, 0, 8, 0, 100);
-  Result<profile::WaitProfile> read = profile::read_waits(folder.path());
+  Result<profile::RunAnswer> read = read_waits(folder.path());
   ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read.value().worlds[0].notes.size(), 2U);
-  EXPECT_TRUE(read.value().worlds[0].waits.empty());
+  EXPECT_EQ(read.value().waits[0].notes.size(), 2U);
+  EXPECT_TRUE(read.value().waits[0].waits.empty());
 }
 
 TEST(Waits, CollectiveThatNotAllReachedIsCounted) {
@@ -208,7 +215,7 @@ TEST(Waits, CallsThatWereNotRecordedAreSaid) {
 }
 
 TEST(Waits, NoFolderIsAnError) {
-  EXPECT_FALSE(profile::read_waits("/nowhere").ok());
+  EXPECT_FALSE(read_waits("/nowhere").ok());
 }
 
 // ---- matching ----

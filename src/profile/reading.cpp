@@ -1,0 +1,114 @@
+// One pass for several questions; see reading.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "profile/reading.hpp"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "profile/assemble.hpp"
+#include "profile/open_run.hpp"
+#include "profile/stream.hpp"
+#include "profile/tally.hpp"
+#include "profile/waits/world.hpp"
+
+namespace corewise::profile {
+namespace {
+
+/// The reading of one world.
+class WorldReading {
+ public:
+  WorldReading(OpenWorld& world, const RunQuestion& question, bool main)
+      : world_(world), question_(question), readers_(world.readers()) {
+    if (main && question.calls) calls_.emplace(readers_, question.limits);
+    tallies_.resize(readers_.size());
+  }
+
+  void run(RunAnswer& answer, std::vector<RankTally>& tallies) {
+    if (question_.waits)
+      answer.waits.push_back(side_by_side(tallies));
+    else
+      one_by_one(tallies);
+    if (calls_) answer.calls = calls_->finish();
+  }
+
+ private:
+  std::vector<RecordListener*> listeners_of(std::size_t rank) {
+    std::vector<RecordListener*> out;
+    if (question_.totals) {
+      tallies_[rank] = tally_listener(*readers_[rank], world_.ranks[rank].file);
+      out.push_back(tallies_[rank].get());
+    }
+    if (calls_of(rank)) out.push_back(&calls_->listener(rank));
+    return out;
+  }
+
+  [[nodiscard]] bool calls_of(std::size_t rank) const {
+    return calls_ && (question_.calls_rank == kEveryRank || question_.calls_rank == readers_[rank]->header().rank);
+  }
+
+  void finish(std::size_t rank, std::vector<RankTally>& tallies) {
+    if (tallies_[rank] != nullptr) tallies.push_back(tallies_[rank]->finish());
+    if (calls_of(rank)) calls_->add(rank);
+    tallies_[rank].reset();
+    world_.ranks[rank].reader.reset();
+  }
+
+  void one_by_one(std::vector<RankTally>& tallies) {
+    const std::vector<RankClock> clocks(1);  // nobody asks for times
+    for (std::size_t rank = 0; rank < readers_.size(); ++rank) {
+      const std::vector<RecordListener*> listeners = listeners_of(rank);
+      if (!listeners.empty()) stream_records(std::span(readers_).subspan(rank, 1), clocks, listeners);
+      finish(rank, tallies);
+    }
+  }
+
+  WaitWorld side_by_side(std::vector<RankTally>& tallies) {
+    CausalReport report;
+    const std::vector<RankClock> clocks = align_causally(readers_, &report);
+    WorldWaits collector(readers_, clocks, Purpose::waits);
+    std::vector<std::vector<RecordListener*>> by_rank;
+    for (std::size_t rank = 0; rank < readers_.size(); ++rank) by_rank.push_back(listeners_of(rank));
+    PerRank others(std::move(by_rank));
+    RecordListener* const listeners[] = {&collector, &others};
+    stream_records(readers_, clocks, listeners);
+    WaitWorld waits = collector.waits();
+    waits.name = world_.name;
+    waits.corrections = report.violated;
+    waits.largest_correction_ns = report.largest_ns;
+    for (std::size_t rank = 0; rank < readers_.size(); ++rank) finish(rank, tallies);
+    return waits;
+  }
+
+  OpenWorld& world_;
+  const RunQuestion& question_;
+  std::vector<const trace::Reader*> readers_;
+  std::vector<std::unique_ptr<TallyListener>> tallies_;  ///< by rank, those under way
+  std::optional<CallGraphReading> calls_;
+};
+
+}  // namespace
+
+Result<RunAnswer> read_run(const std::string& directory, const RunQuestion& question) {
+  Result<OpenRun> opened = open_run(directory);
+  if (!opened.ok()) return opened.status();
+  OpenRun run = std::move(opened).value();
+  RunAnswer answer;
+  std::vector<RankTally> tallies;
+  for (OpenWorld& world : run.worlds)
+    WorldReading(world, question, &world == &run.worlds.front()).run(answer, tallies);
+  if (question.totals) answer.totals.worlds = assemble(std::move(tallies));
+  answer.totals.problems = run.problems;
+  answer.problems = std::move(run.problems);
+  return answer;
+}
+
+Result<Profile> read_directory(const std::string& directory) {
+  RunQuestion question;
+  question.totals = true;
+  Result<RunAnswer> read = read_run(directory, question);
+  if (!read.ok()) return read.status();
+  return std::move(read).value().totals;
+}
+
+}  // namespace corewise::profile

@@ -1,0 +1,43 @@
+// Reading a run: one pass over its records for everything that is asked of it together.
+//
+// Contract: fails as open_run does. Every rank's records are streamed once, and once more where waits are asked for
+// and the clocks of several nodes must be aligned first. Where waits are asked for, ranks are streamed side by
+// side, else one after the other, and each file is closed when it has been read. SPDX-License-Identifier:
+// BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "profile/call_graph/call_graph.hpp"
+#include "profile/profile.hpp"
+#include "profile/waits/waits.hpp"
+
+namespace corewise::profile {
+
+inline constexpr int kEveryRank = -1;
+
+/// What is asked of a run.
+struct RunQuestion {
+  bool totals = false;
+  bool waits = false;
+  bool calls = false;           ///< the call graph of the main world
+  int calls_rank = kEveryRank;  ///< of this rank only; where it left no file, the graph has no ranks
+  CallGraphLimits limits;
+};
+
+/// What was not asked for is empty.
+struct RunAnswer {
+  Profile totals;
+  std::vector<WaitWorld> waits;  ///< of the worlds, the main one first
+  CallGraph calls;
+  std::vector<std::string> problems;  ///< what is wrong with single files, one sentence each
+};
+
+Result<RunAnswer> read_run(const std::string& directory, const RunQuestion& question);
+
+/// The totals alone.
+Result<Profile> read_directory(const std::string& directory);
+
+}  // namespace corewise::profile
