@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "place/exhaustive.hpp"
+#include "place/exhaustive_result.hpp"
+#include "place/symmetry/symmetry.hpp"
 
 namespace corewise::place {
 

@@ -11,34 +11,14 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "machine/placement.hpp"
 #include "place/cost.hpp"
+#include "place/exhaustive_result.hpp"
 #include "place/links/objective.hpp"
 #include "place/symmetry/symmetry.hpp"
 
 namespace corewise::place {
-
-struct ExhaustiveOptions {
-  bool find_worst = true;         ///< evaluates every representative
-  std::size_t keep_optimal = 16;  ///< how many optimal representatives to return
-};
-
-struct ExhaustiveResult {
-  machine::Placement best;
-  Score best_score;
-  std::vector<machine::Placement> optimal;  ///< up to keep_optimal, one per orbit, ascending, `best` first
-  std::uint64_t optimal_count = 0;          ///< placements with the best score among all that are covered
-  std::optional<machine::Placement> worst;
-  Score worst_score;
-  std::uint64_t evaluated = 0;  ///< representatives evaluated whole
-  std::uint64_t excluded = 0;   ///< representatives left out because part of their load exceeds the best
-  std::uint64_t covered = 0;    ///< all placements
-  std::uint64_t group_order = 1;
-};
 
 /// "optimal: 2520 placements evaluated covering all 40320 by a group of 16", and what was excluded.
 std::string proof_statement(const ExhaustiveResult& result);

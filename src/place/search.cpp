@@ -89,6 +89,12 @@ Distances rounded(Distances distances) {
   return distances;
 }
 
+/// Nothing where weighted distance is not the objective: short searches would notice the time.
+template <class Source>
+Result<PairTraffic> traffic(const Source& source, const SearchOptions& options) {
+  return options.objective == Objective::distance ? traffic_of(source) : PairTraffic{};
+}
+
 SearchResult proven(ExhaustiveResult found) {
   SearchResult result;
   result.placement = found.best;
@@ -372,19 +378,19 @@ Result<SearchResult> Searcher::search(const Result<Workload>& work, const Result
 
 Result<SearchResult> Searcher::search(std::span<const pattern::Pattern> patterns, std::span<const double> weights,
                                       const SearchOptions& options) {
-  const Result<Workload> work = workload(patterns, weights);
-  if (!work.ok()) return work.status();
-  if (options.objective != Objective::distance) return search(work, PairTraffic{}, options);
-  if (patterns.size() != 1) return bad_field("", "patterns", std::to_string(patterns.size()), "1 by distance");
-  return search(work, traffic_of(patterns.front()), options);
+  const bool one = patterns.size() == 1;
+  if (options.objective == Objective::distance && !one) {
+    return bad_field("", "patterns", std::to_string(patterns.size()), "1 by distance");
+  }
+  return search(workload(patterns, weights), one ? traffic(patterns.front(), options) : PairTraffic{}, options);
 }
 
 Result<SearchResult> Searcher::search(const pattern::Matrix& matrix, const SearchOptions& options) {
-  return search(workload(matrix), traffic_of(matrix), options);
+  return search(workload(matrix), traffic(matrix, options), options);
 }
 
 Result<SearchResult> Searcher::search(const pattern::Pattern& pattern, const SearchOptions& options) {
-  return search(workload(pattern), traffic_of(pattern), options);
+  return search(workload(pattern), traffic(pattern, options), options);
 }
 
 Result<SearchResult> search(const machine::Machine& machine, const pattern::Matrix& matrix,
