@@ -63,7 +63,7 @@ def report(
     with console.progress("reading the profile"):
         analysis = analyse_profile(load_profile(source))
     study = None
-    possible, left_out = placement_scope(analysis.world)
+    possible, left_out = placement_scope(analysis.world, machine)
     if machine is not None and possible:
         with console.progress("searching placements"):
             study = study_placements(analysis.pattern, machine)

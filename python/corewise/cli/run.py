@@ -18,7 +18,6 @@ import typer
 from corewise import _core
 from corewise.bench.pack.host import host_table
 from corewise.cli import console
-from corewise.data.export import export_placement
 from corewise.data.machines import load_machine
 from corewise.data.packing_tuning import load_packing_tuning
 from corewise.data.placement import Placement, load_placement, make_placement
@@ -27,6 +26,7 @@ from corewise.mpi import build, elf, launch, reorder
 from corewise.mpi.find import MpiLibrary
 from corewise.mpi.functions import DEEPEST, FILTER, FunctionChoice, check_patterns
 from corewise.mpi.kinds import KINDS, chosen_kinds
+from corewise.trials import binding
 
 Packer = Callable[[str], object]
 
@@ -151,16 +151,12 @@ def _run(
     command = command or []
     decided = launch.plan(command, ranks=ranks, mpi=mpi)
     directory = output if output is not None else _fresh_name(decided.command)
-    if placement is not None:
-        with tempfile.TemporaryDirectory(prefix="corewise-bind-") as folder:
-            binding = _binding(decided.mpi.family, placement, ranks, Path(folder))
-            return _record(
-                launch.plan(command, ranks=ranks, mpi=mpi, binding=binding), directory, options, pack, as_json
-            )
-    if wanted is not None and decided.program is not None:
-        binding = _core_by_core(decided.mpi.family, wanted)
-        decided = launch.plan(command, ranks=ranks, mpi=mpi, binding=binding)
-    return _record(decided, directory, options, pack, as_json)
+    with tempfile.TemporaryDirectory(prefix="corewise-bind-") as folder:
+        if placed := _placed(placement, wanted, ranks, decided):
+            bound = binding.arguments(decided.mpi, *placed, Path(folder))
+            decided = launch.plan(command, ranks=ranks, mpi=mpi, binding=bound)
+            binding.check(decided.mpi, *placed, bound)
+        return _record(decided, directory, options, pack, as_json)
 
 
 def _checked_packing(packing: bool, tuning: Path | None) -> str:
@@ -172,12 +168,19 @@ def _checked_packing(packing: bool, tuning: Path | None) -> str:
     return OF_HOST if tuning is None else load_packing_tuning(tuning).knob()
 
 
-def _binding(family: str, file: Path, ranks: int | None, folder: Path) -> tuple[str, ...]:
-    """Launcher arguments that put each rank where the placement file says, on this host."""
-    machine = load_machine("host")
-    placement = _placement_of(file, machine, ranks)
-    form = "openmpi-pelist" if family == "openmpi" else "mpich"
-    return export_placement(form, machine, placement, str(folder / "rankfile")).arguments
+def _placed(
+    file: Path | None, wanted: reorder.Wanted | None, ranks: int | None, decided: launch.LaunchPlan
+) -> tuple[_core.Machine, Placement] | None:
+    """Where ranks are to be bound: as a file says, or core by core, for a reordering to find them there.
+
+    None where the launcher decides.
+    """
+    if file is not None:
+        machine = load_machine("host")
+        return machine, _placement_of(file, machine, ranks)
+    if wanted is None or decided.program is None:
+        return None
+    return wanted.machine, make_placement(wanted.machine, reorder.launch_order(wanted.placement))
 
 
 def _placement_of(file: Path, machine: _core.Machine, ranks: int | None) -> Placement:
@@ -197,13 +200,6 @@ def _checked_reordering(text: str, ranks: int | None, placement: Path | None) ->
     return reorder.Wanted(_placement_of(Path(text), machine, ranks), machine)
 
 
-def _core_by_core(family: str, wanted: reorder.Wanted) -> tuple[str, ...]:
-    """Launcher arguments that bind ranks in the machine's order to the units that a placement uses."""
-    placement = make_placement(wanted.machine, reorder.launch_order(wanted.placement))
-    form = "openmpi-pelist" if family == "openmpi" else "mpich"
-    return export_placement(form, wanted.machine, placement).arguments
-
-
 def _record(
     decided: launch.LaunchPlan,
     directory: Path,
@@ -221,12 +217,8 @@ def _record(
     spawned = len(list(directory.glob("*.cwt"))) - len(traces)
     if not traces and not spawned:
         other = _other_mpi(directory)
-        removed = _remove_if_empty(directory)
-        console.warn(
-            f"corewise: {directory}: 0 events seen: no rank called {decided.mpi.name}'s MPI_Init through the "
-            "preload. Not an MPI program, linked statically, or linked to another MPI (corewise doctor)."
-            f"{other}{' The profile was removed.' if removed else ''}"
-        )
+        removed = " The profile was removed." if _remove_if_empty(directory) else ""
+        console.warn(f"corewise: {directory}: 0 events seen: {_silence(decided, outcome)}{other}{removed}")
     if pack is not None and (traces or spawned):
         _pack(pack, directory)
     answer = None if options.reordering is None else reorder.read_answer(directory)
@@ -252,6 +244,15 @@ def _record(
     if outcome.exit_status == 0 and not traces and not spawned:
         return NOTHING_RECORDED
     return outcome.exit_status
+
+
+def _silence(decided: launch.LaunchPlan, outcome: launch.RunOutcome) -> str:
+    """Why there may be no events. What a launcher said that failed stands above."""
+    ended = f"{decided.command[0]} ended with exit status {outcome.exit_status}, and "
+    return (
+        f"{ended if outcome.exit_status else ''}no rank called {decided.mpi.name}'s MPI_Init through the "
+        "preload. Not an MPI program, linked statically, or linked to another MPI (corewise doctor)."
+    )
 
 
 def _build(mpi: MpiLibrary, options: launch.RecordOptions) -> None:

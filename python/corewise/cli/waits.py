@@ -73,7 +73,10 @@ def _render(summary: WaitsSummary, top: int) -> list[RenderableType]:
 
 def _headline(summary: WaitsSummary) -> str:
     of_mpi = (
-        f", {share_text(summary.total_ns / summary.mpi_ns)} of the time in MPI" if summary.mpi_ns > 0 else ""
+        f", {share_text(summary.total_ns / summary.mpi_ns)} of the time in MPI,"
+        f" {share_text(summary.total_ns / summary.run_ns)} of the run"
+        if summary.mpi_ns > 0 and summary.run_ns > 0
+        else ""
     )
     waited = f"{time_text(summary.total_ns)} of waiting{of_mpi}"
     return (
@@ -97,7 +100,9 @@ def _waits_table(
             _numbers("waits", (count_text(row.count) for row in rows), importance=2),
             _numbers("time", (time_text(row.wait_ns) for row in rows)),
             _numbers("longest", (time_text(row.longest_ns) for row in rows), importance=1),
-            _numbers("share", (share_text(row.share) for row in rows)),
+            _numbers("of waiting", (share_text(row.share) for row in rows)),
+            _numbers("of MPI", (share_text(row.mpi_share) for row in rows), importance=1),
+            _numbers("of run", (share_text(row.run_share) for row in rows)),
         ],
         title=title,
     )

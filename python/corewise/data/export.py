@@ -1,8 +1,9 @@
 """Placements in the launchers' own words.
 
-Owns the four forms that bind ranks as asked: Open MPI rankfile and ordered pe-list, MPICH/Hydra user
-binding, Slurm map_cpu. Each gives the complete launcher arguments. The numberings differ and are kept apart
-here: Open MPI counts hwloc *logical cores*, Hydra and Slurm count *operating-system processing units*.
+Owns the forms that bind ranks as asked: Open MPI 5's rank file and ordered pe-list, Open MPI 4's rank file,
+MPICH/Hydra user binding, Slurm map_cpu. Each gives the complete launcher arguments. The numberings differ
+and are kept apart here: Open MPI counts hwloc *logical cores*, Hydra and Slurm count *operating-system
+processing units*.
 Invariant: a machine whose units carry no such index (it is not a host that hwloc described) is refused,
 never guessed.
 
@@ -45,8 +46,8 @@ class Export:
     needs_file: bool = False
 
 
-RANK_FILE_FORM = "openmpi-rankfile"
-"""The one form that needs a file."""
+RANK_FILE_FORMS = ("openmpi-rankfile", "openmpi4")
+"""The forms that need a file."""
 
 
 def is_rank_file(text: str) -> bool:
@@ -59,11 +60,21 @@ def openmpi_rankfile(cores: Sequence[int], file: str) -> Export:
 
     A core may be named more than once; the arguments then allow oversubscription, which binds as written.
     """
-    lines = [f"rank {rank}=localhost slot={core}\n" for rank, core in enumerate(cores)]
-    mapping = f"rankfile:file={file}"
-    return Export(
-        "openmpi-rankfile", "mpiexec", _openmpi_arguments(cores, mapping), "".join(lines), needs_file=True
-    )
+    arguments = _openmpi_arguments(cores, f"rankfile:file={file}")
+    return Export("openmpi-rankfile", "mpiexec", arguments, _rank_file(cores), needs_file=True)
+
+
+def openmpi4(cores: Sequence[int], file: str) -> Export:
+    """Open MPI 4 and older: the same rank file by the option of its launcher, which knows no pe-list.
+
+    Its ``--cpu-set`` sorts the cores. A core may be named more than once.
+    """
+    arguments = ("-n", str(len(cores)), "--rankfile", file)
+    return Export("openmpi4", "mpiexec", arguments, _rank_file(cores), needs_file=True)
+
+
+def _rank_file(cores: Sequence[int]) -> str:
+    return "".join(f"rank {rank}=localhost slot={core}\n" for rank, core in enumerate(cores))
 
 
 def openmpi_pe_list(cores: Sequence[int]) -> Export:
@@ -119,6 +130,9 @@ FORMS: Mapping[str, _Writer] = MappingProxyType(
         "openmpi-rankfile": lambda machine, placement, file: openmpi_rankfile(
             logical_cores(machine, placement, "openmpi-rankfile"), file
         ),
+        "openmpi4": lambda machine, placement, file: openmpi4(
+            logical_cores(machine, placement, "openmpi4"), file
+        ),
         "openmpi-pelist": lambda machine, placement, file: openmpi_pe_list(
             logical_cores(machine, placement, "openmpi-pelist")
         ),
@@ -142,7 +156,7 @@ def export_placement(form: str, machine: Machine, placement: Placement, file: st
     placement : Placement
         Rank to unit.
     file : str
-        Where a rank file will lie; only ``openmpi-rankfile`` uses it.
+        Where a rank file will lie; only `RANK_FILE_FORMS` use it.
     """
     if form not in FORMS:
         raise InputError(f"export '{form}' is unknown, allowed: {', '.join(FORMS)}")

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from corewise.errors import InputError
@@ -52,7 +53,17 @@ class MpiLibrary:
         """Open MPI's or MPICH's kind, by what the launcher says of itself."""
         return launcher_facts(self.launcher)[0]
 
+    @property
+    def binding_form(self) -> str:
+        """How this launcher is told where ranks run: a form of `corewise.data.export`."""
+        if self.family == "mpich":
+            return "mpich"
+        # Open MPI 5 launches by PRRTE; what came before knows no ordered list of cores.
+        is_prrte = self.launcher.resolve().name == "prterun" or int(self.version.split(".")[0]) >= 5
+        return "openmpi-pelist" if is_prrte else "openmpi4"
 
+
+@cache
 def launcher_facts(launcher: Path) -> tuple[str, str]:
     """Kind ("openmpi" or "mpich") and version of an mpiexec.
 

@@ -271,7 +271,7 @@ def _choose(program: str, wanted: str | None) -> MpiLibrary:
     if linked is None or linked == chosen.name:
         return chosen
     if linked == "abi" and wanted is not None:
-        return find.from_prefix(chosen.prefix, abi=True)
+        return find.from_launcher(chosen.launcher, abi=True)
     raise InputError(
         f"{program}: is linked to {linked}, but --mpi {wanted} is {chosen.name} {chosen.version}"
     )
@@ -392,6 +392,31 @@ def execute(
     if received:
         return RunOutcome(128 + received[0], seconds)
     return RunOutcome(status if status >= 0 else 128 - status, seconds)
+
+
+def tried(decided: LaunchPlan, timeout_s: float = 60.0) -> subprocess.CompletedProcess[str]:
+    """Runs a launch that is over in a moment, and keeps what it says.
+
+    Parameters
+    ----------
+    decided : from `plan`.
+    timeout_s : then it is ended, with exit status 124.
+    """
+    child = subprocess.Popen(
+        list(decided.command), env=environment(decided), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, preexec_fn=_end_with(os.getpid()),
+    )  # fmt: skip
+    status = None
+    with child:
+        try:
+            out, err = child.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            child.terminate()
+            out, err = child.communicate()
+            status = 124
+    return subprocess.CompletedProcess(
+        decided.command, child.returncode if status is None else status, out, err
+    )
 
 
 def _end_with(parent: int) -> Callable[[], None]:

@@ -14,7 +14,9 @@ from corewise.mpi import launch
 
 
 def recorded_program(profile: Path) -> tuple[list[str], int, str]:
-    """What a profile was recorded from: the program's words, its ranks, the MPI's prefix.
+    """What a profile was recorded from: the program's words, its ranks, its launcher.
+
+    The launcher says which MPI it was: under one prefix several may lie, as in a system's /usr.
 
     Parameters
     ----------
@@ -36,4 +38,4 @@ def recorded_program(profile: Path) -> tuple[list[str], int, str]:
             f"{path}: field 'program': found none, allowed: a profile recorded with corewise run -n RANKS -- "
             "PROGRAM (only then is the program known apart from its launcher)"
         )
-    return list(program), int(ranks), str(meta["mpi"]["prefix"])
+    return list(program), int(ranks), str(meta["command"][0])

@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from corewise.analysis.profile.diff import Change, DiffRow, ProfileDiff
-from corewise.data.quantities import bytes_text, count_text, time_text
+from corewise.data.quantities import bytes_text, count_text, share_text, time_text
 from corewise.report.layout import Column, FittingTable, Hanging
 
 
@@ -41,6 +41,7 @@ def _whole(diff: ProfileDiff) -> FittingTable:
     rows: list[tuple[str, Change, Callable[[float], str]]] = [
         ("wall time", diff.wall_ns, time_text),
         ("time in MPI, mean of ranks", diff.mpi_ns, time_text),
+        ("share of the run in MPI", diff.mpi_share, share_text),
         ("messages", diff.messages, count_text),
         ("bytes sent", diff.bytes, bytes_text),
         ("bytes of collectives (model)", diff.collective_bytes, bytes_text),
@@ -143,7 +144,7 @@ def rows(diff: ProfileDiff, top: int) -> list[dict[str, object]]:
 
 def fields(diff: ProfileDiff, top: int) -> dict[str, object]:
     """Everything beside the rows."""
-    whole = ("wall_ns", "mpi_ns", "bytes", "messages", "collective_bytes")
+    whole = ("wall_ns", "mpi_ns", "mpi_share", "bytes", "messages", "collective_bytes")
     return {
         "before": list(diff.names[0]),
         "after": list(diff.names[1]),

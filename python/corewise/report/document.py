@@ -32,6 +32,8 @@ def fields(
         "exit_status": meta.exit_status,
         "wall_ns": analysis.wall_ns,
         "startup_ns": analysis.startup_ns,
+        "mpi_share": analysis.mpi_share,
+        "balance": analysis.balance,
         "finished": analysis.ending.finished,
         "ending": analysis.ending.statement,
         "records": analysis.records,

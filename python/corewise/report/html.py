@@ -94,7 +94,6 @@ def page(
         hidden_ranks=max(0, len(analysis.ranks) - MOST_ROWS),
         most_messages=max((row.messages for row in analysis.sizes), default=0) or 1,
         most_calls=max((row.collective_calls for row in analysis.sizes), default=0) or 1,
-        mean_share=_mean_share(analysis),
         version=__version__,
         written=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         depths=range(1, DEPTHS + 1),
@@ -124,8 +123,3 @@ def _machines(study: PlacementStudy | None) -> tuple[Markup, ...]:
     loads = link_loads(study)
     busiest_ns = max((busy for load in loads for busy in load.busy_ns), default=0.0)
     return tuple(Markup(svg.machine(study.machine, part, busiest_ns)) for part in (loads[:1], loads[1:]))
-
-
-def _mean_share(analysis: ProfileAnalysis) -> float:
-    shares = [row.share for row in analysis.ranks if row.ending != "missing"]
-    return sum(shares) / len(shares) if shares else 0.0

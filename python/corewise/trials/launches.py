@@ -17,11 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from corewise._core import Machine
-from corewise.data.export import export_placement
 from corewise.data.placement import make_placement
 from corewise.errors import InputError, RunError
 from corewise.mpi import launch
+from corewise.mpi.find import MpiLibrary
 from corewise.mpi.recorded import recorded_program
+from corewise.trials import binding
 from corewise.trials.migrations import Watcher
 from corewise.trials.timing import UNPINNED, Array, Candidate, Progress
 
@@ -46,15 +47,15 @@ class Program:
     @classmethod
     def recorded(cls, profile: Path, mpi: str | None = None) -> Program:
         """The program that a profile was recorded from, under another MPI where one is named."""
-        words, ranks, prefix = recorded_program(profile)
-        return cls(tuple(words), ranks, mpi or prefix)
+        words, ranks, launcher = recorded_program(profile)
+        return cls(tuple(words), ranks, mpi or launcher)
 
     @classmethod
     def checked(cls, words: Sequence[str], ranks: int, mpi: str | None) -> Program:
-        """A program with the prefix of its MPI; refuses a launcher."""
+        """A program with the launcher of its MPI; refuses a launcher as the program."""
         if launch.is_launcher(words[0]):
             raise InputError(f"'{words[0]}': found a launcher, allowed: the program alone, -n says its ranks")
-        return cls(tuple(words), ranks, str(launch.plan(words, ranks=ranks, mpi=mpi).mpi.prefix))
+        return cls(tuple(words), ranks, str(launch.plan(words, ranks=ranks, mpi=mpi).mpi.launcher))
 
 
 @dataclass(frozen=True)
@@ -96,21 +97,23 @@ class Launches:
         words, ranks, mpi = self.program.words, self.program.ranks, self.program.mpi
         with tempfile.TemporaryDirectory(prefix="corewise-launch-") as folder:
             decided = launch.plan(words, ranks=ranks, mpi=mpi)
-            binding = self._binding(candidate, number, decided.mpi.family, Path(folder))
-            decided = launch.plan(words, ranks=ranks, mpi=mpi, binding=binding)
+            bound = self._binding(candidate, number, decided.mpi, Path(folder))
+            decided = launch.plan(words, ranks=ranks, mpi=mpi, binding=bound)
             outcome = launch.execute(decided.command, launch.environment(decided), subprocess.DEVNULL)
         if must_work and outcome.exit_status != 0:
             raise RunError(f"{' '.join(decided.command)}: ended with exit status {outcome.exit_status}")
         return outcome.wall_s
 
-    def _binding(self, candidate: Candidate, number: int, family: str, folder: Path) -> tuple[str, ...]:
-        """Launcher arguments; none where the launcher decides."""
-        openmpi = family == "openmpi"
+    def _binding(self, candidate: Candidate, number: int, mpi: MpiLibrary, folder: Path) -> tuple[str, ...]:
+        """Launcher arguments, none where the launcher decides; the first round looks whether they bind."""
         if not candidate.pinned:
-            return ("-n", str(self.program.ranks), "--bind-to" if openmpi else "-bind-to", "none")
+            bind_to = "--bind-to" if mpi.family == "openmpi" else "-bind-to"
+            return ("-n", str(self.program.ranks), bind_to, "none")
         units = candidate.in_round(number)
         if units is None:
             return ()
-        form = "openmpi-pelist" if openmpi else "mpich"
         placement = make_placement(self.machine, units)
-        return export_placement(form, self.machine, placement, str(folder / "rankfile")).arguments
+        arguments = binding.arguments(mpi, self.machine, placement, folder)
+        if number == 0:
+            binding.check(mpi, self.machine, placement, arguments)
+        return arguments

@@ -1,7 +1,8 @@
 // Completion of requests in any language: what MPI_Wait*, MPI_Test*, MPI_Request_free, MPI_Cancel and MPI_Start*
 // mean to the table of requests. A language says what a request and a status are in it (`CLanguage` here, two more
 // in fortran.hpp); the forwarding call is handed in. Contract: the requests are known by the C handles they had
-// before the call; statuses are the program's own, or ours where it ignores them.
+// before the call; statuses are the program's own, or ours where it ignores them. Null pointers are the MPI's to
+// refuse: nothing is looked up behind them, before the call or after.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -51,7 +52,9 @@ class Batch {
 
   /// `own_statuses`: how many are needed when `given` is MPI_STATUSES_IGNORE.
   Batch(Thread& thread, int count, const Request* requests, Status* given, int own_statuses)
-      : count_(count > 0 ? static_cast<std::size_t>(count) : 0), requests_(requests), statuses_(given) {
+      : count_(count > 0 && requests != nullptr ? static_cast<std::size_t>(count) : 0),
+        requests_(requests),
+        statuses_(given) {
     const std::size_t key_bytes = count_ * sizeof(std::uint64_t);
     const std::size_t taken_bytes = process.multiple ? count_ * sizeof(Operation) : 0;
     const bool own = Language::all_ignored(given) && own_statuses > 0;
@@ -145,6 +148,8 @@ class Batch {
 template <class Language, class Invoke>
 int complete_one(Procedure procedure, const void* caller, typename Language::Request* request,
                  typename Language::Status* status, const int* flag, Invoke invoke) {
+  if (request == nullptr)
+    return traced(procedure, caller, [&] { return invoke(status); }, [](Event& event) { event.plain(); });
   Thread* thread = recording_thread();
   if (thread == nullptr) return invoke(status);
   const DepthGuard guard(*thread);
@@ -183,7 +188,8 @@ int complete_any(Procedure procedure, const void* caller, int count, typename La
     event.miss();
   } else {
     event.plain();
-    if (*index != MPI_UNDEFINED) batch.complete(event, *index - batch.first_index(index, 1), 0, true);
+    if (index != nullptr && *index != MPI_UNDEFINED)
+      batch.complete(event, *index - batch.first_index(index, 1), 0, true);
   }
   batch.put_rest_back(code);
   return code;
@@ -231,10 +237,10 @@ int complete_some(Procedure procedure, const void* caller, int count, typename L
   const int code = invoke(batch.statuses());
   Event event{*thread, start, now() - start, procedure, site_index(caller)};
   const bool settled = code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS;
-  const bool missed = polls && code == MPI_SUCCESS && *outcount == 0;
-  missed ? event.miss() : event.plain();
-  const int first = settled && *outcount > 0 ? batch.first_index(indices, *outcount) : 0;
-  for (int k = 0; settled && batch.informed() && *outcount != MPI_UNDEFINED && k < *outcount; ++k)
+  const int ended = settled && indices != nullptr ? value_at(outcount, MPI_UNDEFINED) : MPI_UNDEFINED;
+  polls&& code == MPI_SUCCESS&& ended == 0 ? event.miss() : event.plain();
+  const int first = ended > 0 ? batch.first_index(indices, ended) : 0;
+  for (int k = 0; batch.informed() && ended != MPI_UNDEFINED && k < ended; ++k)
     batch.complete(event, indices[k] - first, k, delivered(code, batch.status(k)));
   batch.put_rest_back(code);
   return code;
@@ -244,7 +250,7 @@ int complete_some(Procedure procedure, const void* caller, int count, typename L
 template <class Language, class Invoke>
 int free_request(const void* caller, typename Language::Request* request, Invoke invoke) {
   Operation operation;
-  if (recording_thread() != nullptr) operation = take_operation(Language::key(*request));
+  if (request != nullptr && recording_thread() != nullptr) operation = take_operation(Language::key(*request));
   const int code = traced(kMPI_Request_free, caller, invoke, [](Event& event) { event.plain(); });
   if (operation.kind != OperationKind::none) drop_operation(operation);
   return code;
@@ -253,9 +259,10 @@ int free_request(const void* caller, typename Language::Request* request, Invoke
 /// MPI_Cancel.
 template <class Language, class Invoke>
 int cancel_request(const void* caller, typename Language::Request* request, Invoke invoke) {
-  const std::uint64_t key = process.recording ? Language::key(*request) : 0;
+  const std::uint64_t key = process.recording && request != nullptr ? Language::key(*request) : 0;
   return traced(kMPI_Cancel, caller, invoke, [&](Event& event) {
     event.plain();
+    if (request == nullptr) return;
     Operation operation = take_operation(key);
     operation.cancelled = true;
     if (operation.kind != OperationKind::none) put_operation(key, operation);

@@ -161,6 +161,7 @@ void Event::init_operation(const Operation& posted, MPI_Request request) {
   plain();
   Operation entry = posted;
   entry.persistent = true;
+  if (request == MPI_REQUEST_NULL) return std::free(entry.parts);
   retain(entry.comm);
   put_operation(handle_key(request), entry);
 }
@@ -185,7 +186,7 @@ void Event::started(Operation& entry) {
 }
 
 void Event::start_all(int count, const MPI_Request* requests) {
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; requests != nullptr && i < count; ++i) {
     const std::uint64_t key = handle_key(requests[i]);
     Operation entry = take_operation(key);
     if (entry.kind == OperationKind::none) continue;

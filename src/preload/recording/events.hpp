@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <type_traits>
 #include <vector>
 
 #include "preload/recording/requests.hpp"
@@ -83,6 +84,13 @@ class Pin {
   Thread* thread_ = nullptr;
 };
 
+/// What a call left at `where`. MPICH returns success from a call whose error went to a handler of the program's
+/// own: what MPI refused may be a null pointer.
+template <class Value>
+inline Value value_at(const Value* where, std::type_identity_t<Value> nothing) {
+  return where != nullptr ? *where : nothing;
+}
+
 /// Stands in for a status that the program ignores: the sentinel itself is never written to.
 class OwnStatus {
  public:
@@ -99,7 +107,8 @@ class OwnStatus {
 class TakenMessage {
  public:
   explicit TakenMessage(const MPI_Message* message) {
-    if (process.recording && *message != MPI_MESSAGE_NULL && *message != MPI_MESSAGE_NO_PROC)
+    if (!process.recording || message == nullptr) return;
+    if (*message != MPI_MESSAGE_NULL && *message != MPI_MESSAGE_NO_PROC)
       comm_ = take_message_comm(handle_key(*message));
   }
   ~TakenMessage() {

@@ -302,7 +302,7 @@ struct ByHand {
 
   static void start(Event& event, int count, const Request* started) {
     std::vector<MPI_Request> converted;
-    for (int i = 0; i < count; ++i) converted.push_back(PMPI_Request_f2c(started[i]));
+    for (int i = 0; started != nullptr && i < count; ++i) converted.push_back(PMPI_Request_f2c(started[i]));
     event.start_all(count, converted.data());
   }
 };

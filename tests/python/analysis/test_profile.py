@@ -78,8 +78,12 @@ def test_tables_against_sums_by_hand(tmp_path: Path) -> None:
     assert received.longest_ns == pytest.approx(1_200)
     assert received.imbalance == pytest.approx(4 / 2.5)
     in_mpi = 9_000 + 12 * 100 + 4 * 500
-    assert received.share == pytest.approx(9_000 / in_mpi)
-    assert rows["MPI_Init"].share is None
+    in_run = 4 * (10_000_000 - 1_002_000)
+    assert received.mpi_share == pytest.approx(9_000 / in_mpi)
+    assert received.run_share == pytest.approx(9_000 / in_run)
+    assert (rows["MPI_Init"].mpi_share, rows["MPI_Init"].run_share) == (None, None)
+    assert analysis.mpi_share == pytest.approx(in_mpi / in_run)
+    assert analysis.balance.startswith("< 0.1 % of the run in MPI: most of the time goes into computing")
     assert analysis.calls[0].procedure == "MPI_Recv"
     assert [row.procedure for row in analysis.calls[-2:]] == ["MPI_Init", "MPI_Finalize"]
     first = analysis.ranks[0]

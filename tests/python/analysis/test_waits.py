@@ -52,6 +52,9 @@ def test_summary_adds_up(phased: Path) -> None:
     }
     assert summary.total_ns == pytest.approx(5_000)
     assert sum(row.share for row in summary.kinds) == pytest.approx(1)
+    assert sum(row.mpi_share for row in summary.kinds) == pytest.approx(5_000 / summary.mpi_ns)
+    assert sum(row.run_share for row in summary.kinds) == pytest.approx(5_000 / summary.run_ns)
+    assert summary.mpi_ns < summary.run_ns
     assert [(row.rank, row.cause) for row in summary.pairs] == [(0, 1), (1, 0)]
     waited = {row.rank: (row.waited_ns, row.caused_ns) for row in summary.ranks}
     assert waited[0] == (pytest.approx(3_000), pytest.approx(2_000))

@@ -91,5 +91,5 @@ def test_a_machine_that_is_no_host_is_refused(form: str) -> None:
 
 def test_unknown_form_lists_the_known() -> None:
     cell = load_machine("cell-be")
-    with pytest.raises(InputError, match="openmpi-rankfile, openmpi-pelist, mpich, slurm"):
+    with pytest.raises(InputError, match="openmpi-rankfile, openmpi4, openmpi-pelist, mpich, slurm"):
         export_placement("pbs", cell, make_placement(cell, [0]))

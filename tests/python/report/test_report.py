@@ -39,6 +39,7 @@ def test_the_terminal_report_reads_top_down(tmp_path: Path, capsys: pytest.Captu
         "./flow <x>",
         "4 ranks, openmpi 5.0.0, on testhost",
         "finished: all 4 ranks reached the end of MPI_Finalize",
+        "of the run in MPI: most of the time goes into computing",
         "bytes sent: row sends, column receives",
         "what was sent arrived: 4 pairs agree",
         "12 messages, 11.7 KiB between 4 pairs",
@@ -52,6 +53,23 @@ def test_the_terminal_report_reads_top_down(tmp_path: Path, capsys: pytest.Captu
     found = [out.find(text) for text in wanted]
     assert -1 not in found, dict(zip(wanted, found, strict=True))
     assert found == sorted(found)
+    assert re.search(r"call .*of MPI .*of run .*calls", out)
+
+
+def test_more_ranks_than_units_leave_only_the_placement_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tw.ring_run(tmp_path / "ring.cw", size=4)
+    page_file = tmp_path / "ring.html"
+    status, out, _ = _out(["report", str(folder), "-m", "core:2", "--html", str(page_file)], capsys)
+    assert status == 0
+    assert "what was sent arrived: 4 pairs agree" in out
+    reason = "4 ranks are not placed:"
+    assert reason in out and "2 units" in out
+    assert reason in page_file.read_text(encoding="utf-8")
+    status, out, _ = _out(["report", str(folder), "-m", "core:2", "--json"], capsys)
+    assert (status, json.loads(out)["placement"]) == (0, None)
+    assert json.loads(out)["placement_note"].startswith(reason)
 
 
 def test_a_killed_run_is_reported_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,11 +208,10 @@ def test_an_empty_profile_is_said_loudly(tmp_path: Path, capsys: pytest.CaptureF
         (["none.cw"], "found nothing, allowed: a profile folder"),
         (["silent.cw"], "0 events seen"),
         (["ring.cw", "--top", "0"], "--top: found 0"),
-        (["ring.cw", "--machine", "ring:2"], "allowed"),
         (["ring.cw", "--machine", "nosuch"], "machine 'nosuch' is unknown"),
         (["ring.cw", "--html", "/"], "/: found a folder, allowed: a file to write"),
     ],
-    ids=["missing", "silent", "top", "too small", "no machine", "no file"],
+    ids=["missing", "silent", "top", "no machine", "no file"],
 )
 def test_wrong_input_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str

@@ -103,8 +103,8 @@ class ProfileDiff:
     ranks : tuple of two int
     patterns : tuple of two tuples of str
         What each side's patterns are called, each name once.
-    wall_ns, mpi_ns, bytes, messages, collective_bytes : Change
-        Of the whole run; `mpi_ns` is the mean of the ranks.
+    wall_ns, mpi_ns, mpi_share, bytes, messages, collective_bytes : Change
+        Of the whole run; `mpi_ns` is the mean of the ranks, `mpi_share` what part of the run that is.
     calls, sites : tuple of DiffRow
         Largest change of time first; starting and stopping MPI last.
     pairs : tuple of PairRow
@@ -121,6 +121,7 @@ class ProfileDiff:
     patterns: tuple[tuple[str, ...], tuple[str, ...]]
     wall_ns: Change
     mpi_ns: Change
+    mpi_share: Change
     bytes: Change
     messages: Change
     collective_bytes: Change
@@ -152,6 +153,7 @@ def compare_profiles(before: Sequence[Profile], after: Sequence[Profile]) -> Pro
         patterns=(_patterns(sides[0]), _patterns(sides[1])),
         wall_ns=whole(lambda each: each.wall_ns),
         mpi_ns=whole(_mean_mpi_ns),
+        mpi_share=whole(lambda each: each.mpi_share),
         bytes=whole(lambda each: each.summary.bytes),
         messages=whole(lambda each: each.summary.messages),
         collective_bytes=whole(lambda each: each.collective_bytes),

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corewise._core import PairDifference, Pattern, RankSummary, Section, World, procedure_facts
+from corewise._core import Machine, PairDifference, Pattern, RankSummary, Section, World, procedure_facts
 from corewise.analysis.pattern import PatternSummary, summarise_pattern
 from corewise.analysis.profile.cells import sum_in_blocks
 from corewise.data.profile import Profile
@@ -24,6 +24,8 @@ from corewise.data.quantities import count_text, share_text
 from corewise.data.symbols.addresses import call_site_text, object_state
 
 _NAMED_PAIRS = 4
+MOSTLY_MPI = 0.5
+"""With less of the run in MPI, most of it is computing."""
 
 
 def starts_or_stops(procedure: str) -> bool:
@@ -48,8 +50,9 @@ class CallRow:
     polling_ns : float
         Spans of repeated tests and probes that found nothing: an upper bound, the program's own work
         included.
-    share : float or None
-        Of all time in MPI except start and stop; None for those themselves.
+    mpi_share, run_share : float or None
+        Of all ranks' time in MPI, and of the whole run's, both without start and stop; None for those
+        themselves.
     imbalance : float
         The slowest rank's time over the mean of all ranks.
     slowest : int or None
@@ -69,7 +72,8 @@ class CallRow:
     mean_ns: float
     longest_ns: float
     polling_ns: float
-    share: float | None
+    mpi_share: float | None
+    run_share: float | None
     imbalance: float
     slowest: int | None
     lost: float
@@ -300,6 +304,27 @@ class ProfileAnalysis:
         """Ranks came, but nothing was recorded."""
         return self.records == 0
 
+    @property
+    def mpi_share(self) -> float:
+        """What part of the run all ranks spent in MPI, both without start and stop; 0 where nobody knows."""
+        run_ns = sum(row.wall_ns for row in self.ranks)
+        return sum(row.mpi_ns for row in self.ranks) / run_ns if run_ns > 0 else 0.0
+
+    @property
+    def balance(self) -> str:
+        """One sentence on where the time went; empty where no call was timed."""
+        if self.mpi_share <= 0:
+            return ""
+        spent = f"{share_text(self.mpi_share)} of the run in MPI"
+        return (
+            f"{spent}: most of the time goes into computing (use a CPU profiler)" if self.computing else spent
+        )
+
+    @property
+    def computing(self) -> bool:
+        """Whether most of the run is not MPI's."""
+        return 0 < self.mpi_share < MOSTLY_MPI
+
 
 def analyse_profile(profile: Profile) -> ProfileAnalysis:
     """Builds all tables of the main world."""
@@ -339,16 +364,20 @@ def collective_bytes(world: World) -> int:
     return int(world.coordinates("collective")[2].sum())
 
 
-def placement_scope(world: World) -> tuple[bool, str]:
+def placement_scope(world: World, machine: Machine | None = None) -> tuple[bool, str]:
     """What a placement made from the world's point-to-point messages goes by.
 
     Returns
     -------
     possible : bool
-        False where no message carries a byte: every placement is as good as any other.
+        False where no message carries a byte (every placement is as good as any other), or where the machine
+        has fewer units than the world has ranks.
     note : str
         One sentence on what is left out, or on why nothing can be placed; else empty.
     """
+    if machine is not None and world.size > len(machine.units):
+        few = f"{len(machine.units)} units, and every rank needs one of its own"
+        return False, f"{world.size} ranks are not placed: '{machine.name}' has {few}"
     _, _, size_bytes, messages = world.coordinates("sent")
     collective = collective_bytes(world)
     if int(size_bytes.sum()) == 0:
@@ -392,7 +421,8 @@ def call_rows(world: World) -> tuple[CallRow, ...]:
     calls, misses, time_ns = world.calls, world.misses, world.time_ns
     polling_ns, longest_ns, size_bytes = world.polling_ns, world.longest_ns, world.bytes
     counted = [index for index, name in enumerate(world.procedures) if not starts_or_stops(name)]
-    all_time = float(time_ns[:, counted].sum()) or 1.0
+    in_mpi = float(time_ns[:, counted].sum()) or 1.0
+    in_run = sum(row.wall_ns for row in _rank_rows(world)) or 1.0
     rows = []
     for index, procedure in enumerate(world.procedures):
         total = float(time_ns[:, index].sum())
@@ -407,14 +437,15 @@ def call_rows(world: World) -> tuple[CallRow, ...]:
                 mean_ns=total / timed if timed else 0.0,
                 longest_ns=float(longest_ns[:, index].max()),
                 polling_ns=float(polling_ns[:, index].sum()),
-                share=None if starts_or_stops(procedure) else total / all_time,
+                mpi_share=None if starts_or_stops(procedure) else total / in_mpi,
+                run_share=None if starts_or_stops(procedure) else total / in_run,
                 imbalance=_ratio([float(value) for value in time_ns[:, index]]),
                 slowest=_slowest(world, time_ns[:, index]),
                 lost=_lost(time_ns[:, index]),
                 bytes=int(size_bytes[:, index].sum()),
             )
         )
-    rows.sort(key=lambda row: (row.share is None, -row.time_ns, row.procedure))
+    rows.sort(key=lambda row: (row.mpi_share is None, -row.time_ns, row.procedure))
     return tuple(rows)
 
 

@@ -41,8 +41,8 @@ class WaitRow:
         Who waited, and for whom; None where ranks are added up.
     count : int
     wait_ns, longest_ns : float
-    share : float
-        Of all waiting, 0 to 1.
+    share, mpi_share, run_share : float
+        Of all waiting, of the time in MPI, and of the run, 0 to 1.
     """
 
     name: str
@@ -53,6 +53,8 @@ class WaitRow:
     wait_ns: float
     longest_ns: float
     share: float
+    mpi_share: float
+    run_share: float
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,8 @@ class WaitsSummary:
         The phase asked for, or that it is the whole run.
     total_ns : float
         All waiting, added up over ranks.
-    mpi_ns : float
-        All time in MPI.
+    mpi_ns, run_ns : float
+        All time in MPI, and of the run.
     clocks : str
         What the common time line rests on.
     """
@@ -122,6 +124,7 @@ class WaitsSummary:
     phase: str
     total_ns: float
     mpi_ns: float
+    run_ns: float
     kinds: tuple[WaitRow, ...]
     sites: tuple[WaitRow, ...]
     pairs: tuple[WaitRow, ...]
@@ -165,22 +168,27 @@ def analyse_waits(folder: str | Path, phase: str | None = None) -> WaitsSummary:
         _check_phase(world, phase, str(folder))
         waits = [wait for wait in waits if wait.phase == phase]
     notes = (*found.problems, *world.notes, *_more_worlds(found.waits))
-    total_ns = sum(wait.wait_ns for wait in waits)
     times = [time for time in world.phases if phase is None or time.phase == phase]
+    of = _Whole(
+        sum(wait.wait_ns for wait in waits),
+        sum(time.mpi_ns for time in times),
+        sum(time.span_ns for time in times),
+    )
     return WaitsSummary(
         world=world.name,
         size=world.size,
         phase=WHOLE_RUN if phase is None else phase,
-        total_ns=total_ns,
-        mpi_ns=sum(time.mpi_ns for time in times),
-        kinds=_sum_up(waits, total_ns, lambda wait: (wait.kind,), _kind_row),
+        total_ns=of.waiting_ns,
+        mpi_ns=of.mpi_ns,
+        run_ns=of.run_ns,
+        kinds=_sum_up(waits, of, lambda wait: (wait.kind,), _kind_row),
         sites=_sum_up(
             waits,
-            total_ns,
+            of,
             lambda wait: (wait.kind, wait.procedure, wait.object, wait.offset),
             partial(_site_row, world.started_realtime_ns),
         ),
-        pairs=_sum_up(waits, total_ns, lambda wait: (wait.kind, wait.rank, wait.cause), _pair_row),
+        pairs=_sum_up(waits, of, lambda wait: (wait.kind, wait.rank, wait.cause), _pair_row),
         ranks=_ranks(world, waits, phase),
         balance=_balance(world, phase),
         collectives=() if phase is not None else _collectives(world),
@@ -202,6 +210,22 @@ def _more_worlds(worlds: Sequence[WaitWorld]) -> tuple[str, ...]:
     return tuple(f"a further world is not shown: {world.name}, {world.size} ranks" for world in worlds[1:])
 
 
+@dataclass(frozen=True)
+class _Whole:
+    """What shares are of."""
+
+    waiting_ns: float
+    mpi_ns: float
+    run_ns: float
+
+    def shares(self, wait_ns: float) -> tuple[float, float, float]:
+        """Of all waiting, of MPI and of the run."""
+        waiting, mpi, run = (
+            wait_ns / whole if whole > 0 else 0.0 for whole in (self.waiting_ns, self.mpi_ns, self.run_ns)
+        )
+        return waiting, mpi, run
+
+
 @dataclass
 class _Sum:
     count: int = 0
@@ -216,7 +240,7 @@ class _Sum:
 
 def _sum_up(
     waits: Iterable[Wait],
-    total_ns: float,
+    of: _Whole,
     key_of: Callable[[Wait], Key],
     describe: Callable[[Key], tuple[str, str, int | None, int | None]],
 ) -> tuple[WaitRow, ...]:
@@ -224,7 +248,7 @@ def _sum_up(
     for wait in waits:
         sums[key_of(wait)].add(wait)
     rows = [
-        WaitRow(*describe(key), each.count, each.wait_ns, each.longest_ns, each.wait_ns / total_ns)
+        WaitRow(*describe(key), each.count, each.wait_ns, each.longest_ns, *of.shares(each.wait_ns))
         for key, each in sums.items()
     ]
     return tuple(sorted(rows, key=lambda row: (-row.wait_ns, row.name, row.kind)))

@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 
 from corewise._core import Machine
 from corewise.analysis.placement.search import METHODS, OBJECTIVES
-from corewise.data.export import FORMS, RANK_FILE_FORM, is_rank_file
+from corewise.data.export import FORMS, RANK_FILE_FORMS, is_rank_file
 from corewise.data.files import check_target, read_text
 from corewise.data.machines import HOST
 from corewise.data.patterns import is_profile
@@ -88,7 +88,10 @@ EXPORT = typer.Option(
     help=f"Print the launcher's part of a command line: {', '.join(FORMS)}; or code: {', '.join(SPLIT)}.",
 )
 EXPORT_FILE = typer.Option(
-    None, "--export-file", metavar="FILE", help="Where openmpi-rankfile writes its file (rankfile)."
+    None,
+    "--export-file",
+    metavar="FILE",
+    help="Where openmpi-rankfile and openmpi4 write their file (rankfile).",
 )
 CERTIFICATE = typer.Option(
     None, "--certificate", metavar="FILE", help="Write the proof; corewise certify checks it."
@@ -147,7 +150,7 @@ class Files:
 
     def check(self) -> None:
         """Refuses files that cannot be written, and one file for two things."""
-        rank_file = self.rank_file if self.form == RANK_FILE_FORM else None
+        rank_file = self.rank_file if self.form in RANK_FILE_FORMS else None
         targets = {"--output": self.output, "--certificate": self.certificate, "--export-file": rank_file}
         seen: dict[Path, str] = {}
         for option, target in targets.items():
@@ -163,12 +166,11 @@ def check_export(form: str | None, file: Path | None) -> Path:
     """Where a rank file goes, as a path that holds wherever the launcher is started."""
     if form is not None and form not in FORMS and form not in SPLIT:
         raise InputError(f"export '{form}' is unknown, allowed: {', '.join([*FORMS, *SPLIT])}")
-    if file is not None and form != RANK_FILE_FORM:
-        raise InputError(
-            f"--export-file: found without a rank file, allowed: only with --export {RANK_FILE_FORM}"
-        )
+    if file is not None and form not in RANK_FILE_FORMS:
+        forms = " or ".join(RANK_FILE_FORMS)
+        raise InputError(f"--export-file: found without a rank file, allowed: only with --export {forms}")
     path = Path(file or "rankfile").absolute()
-    if form == RANK_FILE_FORM:
+    if form in RANK_FILE_FORMS:
         check_target(path)
         if path.is_file() and not is_rank_file(read_text(path)):
             raise InputError(f"{path}: found a file that is no rank file, allowed: a new file or a rank file")

@@ -71,8 +71,25 @@ _SYNCHRONISING = {
 }
 
 
+_NOTHING = {
+    "request": "MPI_REQUEST_NULL",
+    "message": "MPI_MESSAGE_NO_PROC",
+    "flag": "0",
+    "win": "MPI_WIN_NULL",
+}
+"""What stands for a result where the program has no room for it; else it is a communicator."""
+
+
+def _read_safely(note: str) -> str:
+    """A result is looked at only where there is one (``value_at`` in preload/recording/events.hpp)."""
+    return re.sub(
+        r"\*(\w+)", lambda found: f"value_at({found[1]}, {_NOTHING.get(found[1], 'MPI_COMM_NULL')})", note
+    )
+
+
 def _recipe(name: str, note: str) -> Recipe:
     """The recipe for a statement of the table: what it names must exist before the call."""
+    note = _read_safely(note)
     before = [_SYNCHRONISING[name]] if name in _SYNCHRONISING else []
     before += [_TAKEN] if "taken" in note else []
     before += [_OWN] if "own." in note else []
@@ -81,7 +98,7 @@ def _recipe(name: str, note: str) -> Recipe:
 
 def _windows() -> dict[str, Recipe]:
     ways = ("create", "create_dynamic", "allocate", "allocate_shared")
-    return {f"MPI_Win_{how}": Recipe("event.new_window(*win, comm);") for how in ways}
+    return {f"MPI_Win_{how}": Recipe(_read_safely("event.new_window(*win, comm);")) for how in ways}
 
 
 def _files() -> dict[str, Recipe]:
@@ -131,7 +148,7 @@ def recipes() -> dict[str, Recipe]:
     """
     table = {name: _recipe(name, note) for name, note in recorded_procedures()} | _windows() | _files()
     for name, (fresh, parent) in _NEW_COMMUNICATORS.items():
-        table[name] = Recipe(f"event.new_communicator(*{fresh}, {parent});")
+        table[name] = Recipe(_read_safely(f"event.new_communicator(*{fresh}, {parent});"))
     large = {f"{name}_c": recipe for name, recipe in table.items()}
     return table | large
 
