@@ -245,6 +245,27 @@ PatternResult Run::result() && {
   return std::move(result_);
 }
 
+/// As many of `most` as a repetition may have.
+bool within(std::uint64_t per_repetition, std::uint64_t most, int repetitions) {
+  return per_repetition <= most / static_cast<std::uint64_t>(repetitions);
+}
+
+Status check_bytes(const Pattern& pattern, const PatternOptions& options) {
+  const std::uint64_t most = options.granularity == Granularity::flow ? kMaxFlowBytes : kMaxPacketBytes;
+  std::uint64_t bytes = 0;
+  for (const Phase& phase : pattern.phases) {
+    for (const Message& message : phase.messages) {
+      bytes += std::min(message.bytes, most + 1);
+      if (within(bytes, most, options.repetitions)) continue;
+      return bad_field(
+          "", "pattern '" + pattern.name + "'",
+          std::to_string(bytes) + " bytes or more, " + std::to_string(options.repetitions) + " times",
+          "at most " + std::to_string(most) + " together by " + std::string(name_of(options.granularity)));
+    }
+  }
+  return {};
+}
+
 Status check_options(const Pattern& pattern, const PatternOptions& options) {
   if (options.repetitions < 1) {
     return bad_field("", "repetitions", std::to_string(options.repetitions), "1 or more");
@@ -257,13 +278,13 @@ Status check_options(const Pattern& pattern, const PatternOptions& options) {
     ++per_repetition;  // an empty phase costs memory too
     for (const Message& message : phase.messages) per_repetition += count_of(message);
   }
-  if (per_repetition > kMaxRunMessages / static_cast<std::uint64_t>(options.repetitions)) {
+  if (!within(per_repetition, kMaxRunMessages, options.repetitions)) {
     return bad_field(
         "", "pattern '" + pattern.name + "'",
         std::to_string(per_repetition) + " messages and phases, " + std::to_string(options.repetitions) + " times",
         "at most " + std::to_string(kMaxRunMessages) + " together");
   }
-  return {};
+  return check_bytes(pattern, options);
 }
 
 Status check_placement(const machine::Machine& machine, const Pattern& pattern,

@@ -38,8 +38,14 @@ struct PatternOptions {
 /// The most messages (and phases) that a run simulates, repetitions counted.
 inline constexpr std::uint64_t kMaxRunMessages = 10'000'000;
 
+/// The most bytes that a run simulates, repetitions counted. By packet: 2^30 packets of a Cell. By flow: what takes
+/// fewer picoseconds than Time holds, on slow links too.
+inline constexpr std::uint64_t kMaxPacketBytes = std::uint64_t{128} << 30;
+inline constexpr std::uint64_t kMaxFlowBytes = std::uint64_t{128} << 40;
+
 /// Ranks without a message in a phase pass it at once. A message to oneself takes no time. Refuses a placement that
-/// does not fit, more than kMaxRunMessages messages, and a [simulation] table the network does not know.
+/// does not fit, more than kMaxRunMessages messages or too many bytes, and a [simulation] table the network
+/// does not know.
 Result<PatternResult> run_pattern(const machine::Machine& machine, const pattern::Pattern& pattern,
                                   const machine::Placement& placement, const PatternOptions& options = {});
 

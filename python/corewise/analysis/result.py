@@ -150,6 +150,14 @@ class Series:
     spread: tuple[float, ...] | None = None
 
 
+def series(
+    label: str, x: Iterable[float], y: Iterable[float], spread: Iterable[float] | None = None
+) -> Series:
+    """A `Series` of any numbers."""
+    bars = None if spread is None else tuple(map(float, spread))
+    return Series(label, tuple(map(float, x)), tuple(map(float, y)), bars)
+
+
 @dataclass(frozen=True)
 class Panel:
     """One pair of axes.

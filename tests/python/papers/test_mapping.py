@@ -13,12 +13,13 @@ import pytest
 from installed_tool import assert_one_line_error, corewise
 
 from corewise import InputError, _core
-from corewise.analysis.result import PaperResult, Row
-from corewise.cli.papers import mapping as paper_mapping_command
+from corewise.analysis.result import Row
+from corewise.cli.papers import group as commands
 from corewise.data.published import published_as
 from corewise.papers.mapping.data import (
     Curve,
     Effort,
+    Study,
     experiment_on,
     inverse,
     mapping_text,
@@ -27,9 +28,9 @@ from corewise.papers.mapping.data import (
     time_all,
     time_curve,
 )
-from corewise.papers.mapping.rows import paper_rows, readings
-from corewise.papers.mapping.study import BACK_OFFS, LAYOUTS, SIZES, Study, run_study
-from corewise.papers.mapping.views import paper_figures, paper_tables
+from corewise.papers.mapping.rows import readings, rows_of
+from corewise.papers.mapping.study import BACK_OFFS, LAYOUTS, PAPER, SIZES, run_study
+from corewise.papers.mapping.views import figures_of
 from corewise.plots.figures import write_figures
 
 TINY = Effort(rounds=12, ps3_rounds=12, one_way=12, jittered=6, sweep=3, every=420)
@@ -46,7 +47,7 @@ def study() -> Study:
 
 @pytest.fixture(scope="module")
 def rows(study: Study) -> dict[str, Row]:
-    made = list(paper_rows(study))
+    made = list(rows_of(study))
     assert len({row.id for row in made}) == len(made)
     return {row.id: row for row in made}
 
@@ -169,7 +170,7 @@ def test_mechanisms(study: Study, rows: dict[str, Row]) -> None:
 
 
 def test_figures_hold_the_ranked_curves(study: Study, tmp_path: Path) -> None:
-    figures = {figure.name: figure for figure in paper_figures(study)}
+    figures = {figure.name: figure for figure in figures_of(study)}
     assert set(figures) == {f"002-figure-{number}" for number in (2, 3, 4, 5)} | {"002-experiments"}
     for name in ("002-figure-2", "002-figure-3"):
         (panel,) = figures[name].panels
@@ -185,14 +186,8 @@ def test_figures_hold_the_ranked_curves(study: Study, tmp_path: Path) -> None:
     assert all(path.stat().st_size > 1000 for path in written)
 
 
-def test_result_is_one_json_object(study: Study, rows: dict[str, Row]) -> None:
-    result = PaperResult(
-        "paper mapping",
-        "x",
-        tuple(rows.values()),
-        tuple(paper_tables(study)),
-        tuple(paper_figures(study)),
-    )
+def test_result_is_one_json_object(study: Study) -> None:
+    result = PAPER.result("x", study)
     document = json.loads(json.dumps(result.to_json(), allow_nan=False))
     assert {"id", "what", "source", "published", "ours", "unit", "error", "set"} <= set(document["rows"][0])
     for table in result.tables:
@@ -259,7 +254,7 @@ def test_command_regenerates_every_figure(
 ) -> None:
     """The command's own way, on a tiny sample: rows as one JSON object, a picture of every figure."""
     monkeypatch.setattr("corewise.papers.mapping.study.QUICK", TINY)
-    paper_mapping_command.mapping(out=tmp_path, quick=True, seed=1, as_json=True)
+    commands.mapping(out=tmp_path, quick=True, seed=1, as_json=True)
     document = json.loads(capsys.readouterr().out)
     ids = {row["id"] for row in document["rows"]}
     assert {"M1", "M2a", "M2b", "M3", "M4", "M7/ring/rank", "M8", "M9", "X1/resonance", "X3"} <= ids

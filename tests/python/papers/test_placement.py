@@ -16,6 +16,7 @@ from corewise.analysis.result import PaperResult, Row
 from corewise.papers.placement.data import (
     EVERY,
     Effort,
+    Study,
     Timer,
     least_bandwidth,
     pattern_of,
@@ -23,7 +24,9 @@ from corewise.papers.placement.data import (
     search_step,
     transfer_sets,
 )
-from corewise.papers.placement.study import BETTER, GOOD, Study, rows_of, run_study, tables_of
+from corewise.papers.placement.rows import BETTER, GOOD, rows_of
+from corewise.papers.placement.study import run_study
+from corewise.papers.placement.views import tables_of
 
 # Every set of the exchanges (105) is timed; of the others a sample.
 SMALL = Effort(

@@ -21,7 +21,8 @@ from corewise.papers.profiling.data import (
     Study,
     SweepRun,
 )
-from corewise.papers.profiling.views import paper_figures, paper_rows, paper_tables
+from corewise.papers.profiling.rows import rows_of
+from corewise.papers.profiling.views import figures_of, tables_of
 from corewise.plots.figures import write_figures
 
 EFFORT = Effort(3, 1, (1200, PAPER_EVENTS), (8, PAPER_BYTES, PAPER_LARGE), (5120, 32768), 10)
@@ -69,32 +70,32 @@ def test_rate_times_cost() -> None:
 
 
 def test_a_cheap_recorder_holds_every_statement_and_a_dear_one_does_not() -> None:
-    cheap = {row.id: row.holds for row in paper_rows([made_up(CHEAP), made_up(CHEAP, "othermpi 2.0")])}
+    cheap = {row.id: row.holds for row in rows_of([made_up(CHEAP), made_up(CHEAP, "othermpi 2.0")])}
     assert [key for key, holds in cheap.items() if holds is False] == []
     dear = {"drain": 9000.0, "thread": 0.0, "flight": 0.0}
-    rows = {row.id: row.holds for row in paper_rows([made_up(dear), made_up(dear)])}
+    rows = {row.id: row.holds for row in rows_of([made_up(dear), made_up(dear)])}
     broken = {key for key, holds in rows.items() if holds is False}
     assert broken == {"fig2/below", "fig5/below", "fig4b/half-percent", "fig4b/0.3us"}
 
 
 def test_every_published_number_stands_beside_ours() -> None:
-    rows = [row for row in paper_rows([made_up(CHEAP), made_up(CHEAP)]) if row.published is not None]
+    rows = [row for row in rows_of([made_up(CHEAP), made_up(CHEAP)]) if row.published is not None]
     assert [row.published for row in rows] == [6.3, 6.8, 5.6, 4.0, 3.7, 0.3, 0.5, 3.2, 4.2]
     assert all(row.ours is not None and row.error is not None for row in rows)
 
 
 def test_tables_and_figures_have_every_point(tmp_path: Path) -> None:
     studies = [made_up(CHEAP), made_up(CHEAP, "othermpi 2.0")]
-    tables = list(paper_tables(studies))
+    tables = list(tables_of(studies, list(rows_of(studies))))
     assert all(len(row) == len(table.columns) for table in tables for row in table.rows)
     titles = " ".join(table.title for table in tables)
     assert "Init, net and Finalize" in titles and "othermpi 2.0" in titles
-    figures = list(paper_figures(studies))
+    figures = list(figures_of(studies))
     assert [figure.name for figure in figures] == [f"003-figure-{n}" for n in (2, 3, 4, 5)]
     assert all(len(s.x) == len(s.y) for figure in figures for panel in figure.panels for s in panel.series)
     assert all(path.stat().st_size > 1000 for path in write_figures(figures, tmp_path))
 
 
 def test_one_mpi_is_enough() -> None:
-    assert "fig5/call" not in {row.id for row in paper_rows([made_up(CHEAP)])}
-    assert len(list(paper_figures([made_up(CHEAP)]))) == 3
+    assert "fig5/call" not in {row.id for row in rows_of([made_up(CHEAP)])}
+    assert len(list(figures_of([made_up(CHEAP)]))) == 3

@@ -232,6 +232,13 @@ def test_arcs_join_sender_and_receiver() -> None:
         (["ring", "ranks=8", "-m", "cell-be", "--svg", "no/where.svg"], "there is no folder no"),
         (["ring", "ranks=8", "-m", "cell-be", "--trace", "."], "found a folder, allowed: a file to write"),
         (["ring", "ranks=8"], "--machine"),
+        (["ring", "bytes=1000000000000000000", "-m", "cell-be"], "at most 137438953472 together by packet"),
+        (["ring", "bytes=1000000000000000000", "-m", "mesh-6x4"], "at most 137438953472 together by packet"),
+        (
+            ["ring", "bytes=1000000000000000000", "-m", "mesh-6x4", "--granularity", "flow"],
+            "at most 140737488355328 together by flow",
+        ),
+        (["ring", "-m", "cell-be", "--repeat", "9" * 30], "--repeat"),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(

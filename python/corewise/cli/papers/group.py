@@ -1,20 +1,24 @@
-"""`corewise paper`: a group with one command per paper, and what they share: showing and writing a result.
+"""`corewise paper`: a group with one command per paper.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import typer
 
-from corewise.cli.papers import affinity as paper_affinity
-from corewise.cli.papers import collectives as paper_collectives
-from corewise.cli.papers import mapping as paper_mapping
-from corewise.cli.papers import placement as paper_placement
-from corewise.cli.papers import profiling as paper_profiling
-
-SUBCOMMANDS = (paper_affinity, paper_mapping, paper_placement, paper_collectives, paper_profiling)
-"""Modules that add their command by ``register(group)``, in the order of ``corewise paper --help``."""
+from corewise.analysis.result import PaperResult, Progress
+from corewise.cli import console
+from corewise.cli.papers.show import check_folder, show_result
+from corewise.papers.affinity import study as study_of_affinity
+from corewise.papers.collectives import study as study_of_collectives
+from corewise.papers.mapping import study as study_of_mapping
+from corewise.papers.placement import study as study_of_placement
+from corewise.papers.profiling import study as study_of_profiling
+from corewise.plots.figures import FORMATS
 
 _HELP = """Runs the papers' experiments again and shows what was published beside what comes out here.
 
@@ -24,6 +28,78 @@ Every command prints text tables, writes figures with --out, and prints one JSON
 Example:
   corewise paper affinity --out figures
 """
+_AFFINITY = """Assignment of threads to SPEs (paper 000): every table and figure, published beside simulated.
+
+Runs the paper's programs on a simulated Cell, packet by packet: Table 1, the patterns of Table 2 under six
+affinities, the collective operations, figures 1 to 8, and random permutations of sources.
+
+\b
+Example:
+  corewise paper affinity --out figures
+"""
+_COLLECTIVES = """Collectives inside a Cell (paper 001): every table and figure, published beside simulated.
+
+Runs the paper's algorithms on simulated SPEs, packet by packet: DMA latencies and copies (figure 2), barriers
+(figure 3, table 1), broadcast (figures 4 to 6, table 2), reduce (figure 7, table 3), what the paper says of
+them in words, and its future work beside the paper's best.
+
+\b
+Example:
+  corewise paper collectives --out figures
+"""
+_MAPPING = """Mapping of a ring of tasks to SPEs (paper 002): figures 2 to 5, published beside simulated.
+
+Runs the paper's message library on a simulated Cell: all 120 mappings of six tasks on a PS3, all 5040 of
+eight on one chip of a blade, both ways round and one way; then asks where a dependence on the mapping could
+come from.
+
+\b
+Example:
+  corewise paper mapping --out figures
+"""
+_PLACEMENT = """The best placement found automatically (papers 000 and 002): what their authors asked for.
+
+For every pattern of paper 000 the best placement on the simulated Cell, beside the paper's affinities, the
+placement that link loads prove best, and the way by a hypercube onto EvenOdd; EvenOdd's claim to be good at
+everything; the best compromise and its price per pattern. For paper 002's ring on the PS3 the mappings
+proven best, with their rank among the 120 simulated ones.
+
+\b
+Example:
+  corewise paper placement --quick
+"""
+_PROFILING = """What recording costs (paper 003): figures 2 to 5, measured on this host.
+
+Runs the paper's worst case, the communication of Sweep3D without its computation, and an application, without
+a tool and under every recorder, interleaved: by number of events, message size and buffer size. MPI_Init, net
+time and MPI_Finalize apart; mean cost and tail. Figure 5, the paper's second machine, is a second MPI.
+
+\b
+Example:
+  corewise paper profiling --quick --out figures
+"""
+
+_OUT = typer.Option(
+    None, "--out", "-o", metavar="DIR", help=f"Write the figures there, as {' and '.join(FORMATS)}."
+)
+_QUICK = typer.Option(False, "--quick", help="Fewer repetitions and trials: seconds instead of minutes.")
+_QUICK_HERE = typer.Option(False, "--quick", help="Fewer rounds and points: a minute or two instead of many.")
+_AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
+_PERMUTATIONS = typer.Option(
+    None,
+    "--permutations",
+    min=1,
+    help=f"Random permutations of sources ({study_of_affinity.PERMUTATIONS}; "
+    f"with --quick {study_of_affinity.QUICK_PERMUTATIONS}).",
+)
+_RANKS = typer.Option(None, "--ranks", "-n", min=2, max=64, help="Ranks; default: the cores, six at most.")
+_MPI = typer.Option(None, "--mpi", help="openmpi, mpich, a prefix, or a launcher.")
+
+
+def _seed(what: str) -> int:
+    """The option of a study whose seed is of `what`."""
+    option: int = typer.Option(1, "--seed", min=1, max=2**31, help=f"Of {what}.")
+    return option
 
 
 def register(app: typer.Typer) -> None:
@@ -35,6 +111,78 @@ def register(app: typer.Typer) -> None:
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for module in SUBCOMMANDS:
-        module.register(group)
+    group.command("affinity", help=_AFFINITY)(affinity)
+    group.command("mapping", help=_MAPPING)(mapping)
+    group.command("placement", help=_PLACEMENT)(placement)
+    group.command("collectives", help=_COLLECTIVES)(collectives)
+    group.command("profiling", help=_PROFILING)(profiling)
     app.add_typer(group)
+
+
+def _run(doing: str, study: Callable[[Progress], PaperResult], out: Path | None, as_json: bool) -> None:
+    """Runs a study under a progress bar and shows its result."""
+    check_folder(out)
+    with console.progress_bar(doing) as advance:
+        result = study(advance)
+    show_result(result, out, as_json)
+
+
+def affinity(
+    out: Path | None = _OUT,
+    quick: bool = _QUICK,
+    permutations: int | None = _PERMUTATIONS,
+    seed: int = _seed("trials, default affinities, permutations"),
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Runs paper 000 again."""
+
+    def study(advance: Progress) -> PaperResult:
+        return study_of_affinity.run_paper(quick, permutations, seed, advance)
+
+    _run("simulating paper 000", study, out, as_json)
+
+
+def collectives(out: Path | None = _OUT, quick: bool = _QUICK, as_json: bool = _AS_JSON) -> None:
+    """Runs paper 001 again."""
+    _run("simulating paper 001", lambda advance: study_of_collectives.run_paper(quick, advance), out, as_json)
+
+
+def mapping(
+    out: Path | None = _OUT,
+    quick: bool = _QUICK,
+    seed: int = _seed("jitter, samples and default mappings"),
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Runs paper 002 again."""
+    _run(
+        "simulating paper 002", lambda advance: study_of_mapping.run_paper(quick, seed, advance), out, as_json
+    )
+
+
+def placement(
+    out: Path | None = _OUT,
+    quick: bool = _QUICK,
+    seed: int = _seed("jitter and samples"),
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Searches placements for papers 000 and 002."""
+
+    def study(advance: Progress) -> PaperResult:
+        return study_of_placement.run_paper(quick, seed, advance)
+
+    _run("placing papers 000 and 002", study, out, as_json)
+
+
+def profiling(
+    out: Path | None = _OUT,
+    quick: bool = _QUICK_HERE,
+    ranks: int | None = _RANKS,
+    mpi: str | None = _MPI,
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Measures paper 003 again."""
+
+    def study(advance: Progress) -> PaperResult:
+        return study_of_profiling.run_paper(mpi=mpi, ranks=ranks, quick=quick, progress=advance)
+
+    _run("measuring paper 003", study, out, as_json)

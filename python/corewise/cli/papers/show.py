@@ -1,4 +1,4 @@
-"""What the `corewise paper` commands share: the options, and how a result is shown and written.
+"""What the `corewise paper` commands share: how a result is shown and written.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -7,20 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
 from rich.text import Text
 
 from corewise.analysis.result import PaperResult, Table
 from corewise.cli import console
 from corewise.errors import InputError
-from corewise.plots.figures import FORMATS, write_figures
+from corewise.plots.figures import write_figures
 from corewise.report.layout import Column, FittingTable
-
-OUT = typer.Option(
-    None, "--out", "-o", metavar="DIR", help=f"Write the figures there, as {' and '.join(FORMATS)}."
-)
-QUICK = typer.Option(False, "--quick", help="Fewer repetitions and trials: seconds instead of minutes.")
-AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
 
 def check_folder(folder: Path | None) -> None:

@@ -44,7 +44,7 @@ Example:
   corewise sim halo.json -m mesh-6x4 --repeat 10 --svg halo.svg --trace halo.pftrace
 Open the trace at https://ui.perfetto.dev.
 """
-_REPEAT = typer.Option(1, "--repeat", min=1, help="Runs of the pattern, one after the other.")
+_REPEAT = typer.Option(1, "--repeat", min=1, max=10**7, help="Runs of the pattern, one after the other.")
 _GRANULARITY = typer.Option(
     GRANULARITIES[0],
     "--granularity",

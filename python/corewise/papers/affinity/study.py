@@ -9,7 +9,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,9 +27,11 @@ from corewise.papers.affinity.data import (
 )
 from corewise.papers.affinity.rows import rows_of
 from corewise.papers.affinity.views import figures_of, tables_of
+from corewise.papers.runner import Paper, Work, unseen
 
 PERMUTATIONS = 1000
 QUICK_PERMUTATIONS = 60
+PAPER = Paper("affinity", rows_of, tables_of, figures_of)
 MACHINE = "Cell BE, one chip of a QS20 at 3.2 GHz (simulated)"
 _CHUNK = 20
 _DEFAULT_TRIALS = 8
@@ -79,7 +81,7 @@ def run_paper(
     quick: bool = False,
     permutations: int | None = None,
     seed: int = 1,
-    progress: Progress = lambda share: None,
+    progress: Progress = unseen,
 ) -> PaperResult:
     """Everything `corewise paper affinity` shows.
 
@@ -97,43 +99,33 @@ def run_paper(
     plan = replace(QUICK if quick else Plan(), seed=seed)
     if permutations is not None:
         plan = replace(plan, permutations=permutations)
-    found = measure(plan, progress)
-    rows = rows_of(found)
-    return PaperResult("paper affinity", MACHINE, rows, tables_of(found, rows), figures_of(found))
+    return PAPER.result(MACHINE, measure(plan, progress))
 
 
 # ---- running ---------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Work:
-    """Steps still to do, each with the packets it will simulate."""
-
-    steps: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
+class _Steps(list[tuple[float, Callable[[], None]]]):
+    """Steps to do, each with the packets it will simulate."""
 
     def add(self, packets: float, step: Callable[[], None]) -> None:
-        self.steps.append((packets, step))
-
-    def run(self, progress: Progress) -> None:
-        whole = sum(packets for packets, _ in self.steps)
-        done = 0.0
-        for packets, step in self.steps:
-            step()
-            done += packets
-            progress(done / whole)
+        self.append((packets, step))
 
 
-def measure(plan: Plan, progress: Progress = lambda share: None) -> Measurements:
+def measure(plan: Plan, progress: Progress = unseen) -> Measurements:
     """Runs everything of a plan."""
     found = Measurements(defaults=_core.default_affinities(_DEFAULT_TRIALS, plan.seed))
-    work = _Work()
-    _add_table1(work, plan, found)
-    _add_alone(work, plan, found)
-    _add_steps(work, plan, found)
-    _add_sizes(work, plan, found)
-    _add_collectives(work, plan, found)
-    _add_permutations(work, plan, found)
-    work.run(progress)
+    steps = _Steps()
+    _add_table1(steps, plan, found)
+    _add_alone(steps, plan, found)
+    _add_steps(steps, plan, found)
+    _add_sizes(steps, plan, found)
+    _add_collectives(steps, plan, found)
+    _add_permutations(steps, plan, found)
+    work = Work(sum(packets for packets, _ in steps), progress)
+    for packets, step in steps:
+        step()
+        work(packets)
     return found
 
 
@@ -141,7 +133,7 @@ def _packets(flows: int, size_bytes: int, repetitions: int) -> float:
     return flows * repetitions * (size_bytes / 128 + 2)
 
 
-def _add_table1(work: _Work, plan: Plan, found: Measurements) -> None:
+def _add_table1(steps: _Steps, plan: Plan, found: Measurements) -> None:
     for experiment in _core.paper000_table1():
         trials = plan.trials or experiment.trials
 
@@ -155,10 +147,10 @@ def _add_table1(work: _Work, plan: Plan, found: Measurements) -> None:
                 ]
             )
 
-        work.add(trials * _packets(len(experiment.flows), LARGE_BYTES, plan.table1_repetitions), step)
+        steps.add(trials * _packets(len(experiment.flows), LARGE_BYTES, plan.table1_repetitions), step)
 
 
-def _add_alone(work: _Work, plan: Plan, found: Measurements) -> None:
+def _add_alone(steps: _Steps, plan: Plan, found: Measurements) -> None:
     """One reader at a time: figure 1 (right), the short latency of every pair, the barrier."""
     repetitions = ALONE_REPETITIONS
 
@@ -180,9 +172,9 @@ def _add_alone(work: _Work, plan: Plan, found: Measurements) -> None:
     def barrier() -> None:
         found.barrier_us = _core.time_barrier(list(range(SPES)), repetitions, seed=plan.seed)
 
-    work.add(_packets(SPES - 1, sum(SIZES), repetitions), readers)
-    work.add(_packets(SPES * (SPES - 1), SHORT_BYTES, repetitions), latencies)
-    work.add(_packets(SPES * 3, SHORT_BYTES, repetitions), barrier)
+    steps.add(_packets(SPES - 1, sum(SIZES), repetitions), readers)
+    steps.add(_packets(SPES * (SPES - 1), SHORT_BYTES, repetitions), latencies)
+    steps.add(_packets(SPES * 3, SHORT_BYTES, repetitions), barrier)
 
 
 def _trials(
@@ -202,7 +194,7 @@ def _placed(flows: list[tuple[int, int]], spe_of_rank: list[int]) -> list[tuple[
     return [(spe_of_rank[to], spe_of_rank[source]) for to, source in flows]
 
 
-def _add_steps(work: _Work, plan: Plan, found: Measurements) -> None:
+def _add_steps(steps: _Steps, plan: Plan, found: Measurements) -> None:
     """Every pattern of Table 2 under every affinity, 64 KB."""
     for pattern in _core.paper000_table2():
         for affinity in (*AFFINITIES, DEFAULT):
@@ -225,7 +217,7 @@ def _add_steps(work: _Work, plan: Plan, found: Measurements) -> None:
                 )
 
             packets = _packets(len(pattern.flows), LARGE_BYTES, plan.step_repetitions)
-            work.add(len(trials) * packets, step)
+            steps.add(len(trials) * packets, step)
 
 
 def _repetitions(plan: Plan, size_bytes: int) -> int:
@@ -233,7 +225,7 @@ def _repetitions(plan: Plan, size_bytes: int) -> int:
     return plan.size_repetitions if size_bytes > SMALL_BYTES else max(100, plan.size_repetitions)
 
 
-def _add_sizes(work: _Work, plan: Plan, found: Measurements) -> None:
+def _add_sizes(steps: _Steps, plan: Plan, found: Measurements) -> None:
     """The same by message size: the least bandwidth among the ranks, one trial."""
     for pattern in _core.paper000_table2():
         for affinity in (*AFFINITIES, DEFAULT):
@@ -253,10 +245,10 @@ def _add_sizes(work: _Work, plan: Plan, found: Measurements) -> None:
                     ]
                 )
 
-            work.add(_packets(len(pattern.flows), sum(SIZES), plan.size_repetitions), step)
+            steps.add(_packets(len(pattern.flows), sum(SIZES), plan.size_repetitions), step)
 
 
-def _add_collectives(work: _Work, plan: Plan, found: Measurements) -> None:
+def _add_collectives(steps: _Steps, plan: Plan, found: Measurements) -> None:
     for operation in _core.paper000_collectives():
         for affinity in (*AFFINITIES, DEFAULT):
             trials = list(_trials(plan, found, affinity, 3))
@@ -274,10 +266,10 @@ def _add_collectives(work: _Work, plan: Plan, found: Measurements) -> None:
                 )
 
             packets = plan.collective_repetitions * operation.total_bytes / 128
-            work.add(len(trials) * packets, step)
+            steps.add(len(trials) * packets, step)
 
 
-def _add_permutations(work: _Work, plan: Plan, found: Measurements) -> None:
+def _add_permutations(steps: _Steps, plan: Plan, found: Measurements) -> None:
     found.permutations = np.empty((plan.permutations, len(AFFINITIES) + 1))
     repetitions = plan.permutation_repetitions
     for first in range(0, plan.permutations, _CHUNK):
@@ -288,4 +280,4 @@ def _add_permutations(work: _Work, plan: Plan, found: Measurements) -> None:
                 plan.seed, first, count, LARGE_BYTES, repetitions
             )
 
-        work.add(count * (len(AFFINITIES) + 1) * _packets(SPES, LARGE_BYTES, repetitions), step)
+        steps.add(count * (len(AFFINITIES) + 1) * _packets(SPES, LARGE_BYTES, repetitions), step)

@@ -15,11 +15,11 @@ from corewise.analysis.result import (
     Figure,
     Panel,
     Row,
-    Series,
     Table,
     error_text,
     number_table,
     number_text,
+    series,
     statement_table,
     summarise,
     summary_text,
@@ -169,25 +169,14 @@ def figures_of(found: Measurements) -> tuple[Figure, ...]:
     )
 
 
-def _series(
-    label: str, x: Sequence[float], y: NDArray[np.float64], spread: NDArray[np.float64] | None = None
-) -> Series:
-    return Series(
-        label,
-        tuple(float(value) for value in x),
-        tuple(float(value) for value in y),
-        None if spread is None else tuple(float(value) for value in spread),
-    )
-
-
 def _figure_1(found: Measurements) -> Figure:
-    series = tuple(_series(f"SPE {reader}", SIZES, found.alone[reader - 1]) for reader in range(1, SPES))
+    drawn = tuple(series(f"SPE {reader}", SIZES, found.alone[reader - 1]) for reader in range(1, SPES))
     panel = Panel(
         "one reader at a time, no contention",
         _SIZE,
         _BANDWIDTH,
         "line",
-        series,
+        drawn,
         x_log2=True,
         lines=(("limit 25.6 GB/s", PORT_GB_PER_S),),
     )
@@ -196,10 +185,10 @@ def _figure_1(found: Measurements) -> Figure:
 
 def _figure_2(found: Measurements) -> Figure:
     curves = tuple(
-        _series(name, SIZES, found.sizes[STEP_OF_FIGURE_2, affinity]) for affinity, name in SHOWN.items()
+        series(name, SIZES, found.sizes[STEP_OF_FIGURE_2, affinity]) for affinity, name in SHOWN.items()
     )
     bars = tuple(
-        _series(SHOWN[affinity], range(SPES), found.steps[STEP_OF_FIGURE_2, affinity][0])
+        series(SHOWN[affinity], range(SPES), found.steps[STEP_OF_FIGURE_2, affinity][0])
         for affinity in ("overlap", "identity")
     )
     return Figure(
@@ -219,10 +208,10 @@ def _numbers(count: int, first: int = 0) -> tuple[str, ...]:
 def _trials_figure(found: Measurements, number: int, affinity: str) -> Figure:
     trials = found.steps[STEP_OF_FIGURE_2, affinity]
     ranks = (
-        _series("mean (bar: sd)", range(SPES), trials.mean(axis=0), deviation(trials)),
-        _series("worst trial", range(SPES), trials.min(axis=0)),
+        series("mean (bar: sd)", range(SPES), trials.mean(axis=0), deviation(trials)),
+        series("worst trial", range(SPES), trials.min(axis=0)),
     )
-    minima = (_series("minimum", range(len(trials)), trials.min(axis=1)),)
+    minima = (series("minimum", range(len(trials)), trials.min(axis=1)),)
     return Figure(
         f"000-figure-{number}",
         f"Figure {number}: first phase of recursive doubling, {SHOWN[affinity]} affinity, 64 KB",
@@ -256,8 +245,8 @@ def _steps_figure(found: Measurements, number: int, names: Sequence[str]) -> Fig
 def _affinity_bars(title: str, y_label: str, trials: dict[str, NDArray[np.float64]]) -> Panel:
     means = np.array([trials[affinity].mean() for affinity in SHOWN])
     spreads = np.array([float(deviation(trials[affinity])) for affinity in SHOWN])
-    series = (_series("mean (bar: sd)", range(len(SHOWN)), means, spreads),)
-    return Panel(title, "affinity", y_label, "bars", series, x_names=tuple(SHOWN.values()))
+    drawn = (series("mean (bar: sd)", range(len(SHOWN)), means, spreads),)
+    return Panel(title, "affinity", y_label, "bars", drawn, x_names=tuple(SHOWN.values()))
 
 
 def _figure_8(found: Measurements) -> Figure:
@@ -295,12 +284,12 @@ def _table1_panels(found: Measurements) -> Iterator[Panel]:
                 ours.append((float(means[index]), float(deviations[index])))
                 theirs.append((value.value, value.sd or 0.0))
         x = range(len(names))
-        series = tuple(
-            _series(label, x, np.array([value for value, _ in pairs]), np.array([sd for _, sd in pairs]))
+        drawn = tuple(
+            series(label, x, (value for value, _ in pairs), (sd for _, sd in pairs))
             for label, pairs in (("published", theirs), ("simulated", ours))
         )
         yield Panel(
-            _SET_NAMES[wanted], "experiment and flow", _BANDWIDTH, "bars", series, x_names=tuple(names)
+            _SET_NAMES[wanted], "experiment and flow", _BANDWIDTH, "bars", drawn, x_names=tuple(names)
         )
 
 
@@ -312,7 +301,7 @@ def _sizes_figure(found: Measurements) -> Figure:
             _MINIMUM,
             "line",
             tuple(
-                _series(name, SIZES, found.sizes[pattern.name, affinity]) for affinity, name in SHOWN.items()
+                series(name, SIZES, found.sizes[pattern.name, affinity]) for affinity, name in SHOWN.items()
             ),
             x_log2=True,
         )
@@ -324,9 +313,9 @@ def _sizes_figure(found: Measurements) -> Figure:
 def _permutation_figure(found: Measurements) -> Figure:
     names = (*AFFINITIES, DEFAULT)
     wins = permutation_wins(found)
-    counts = (_series("best in", range(len(names)), np.array([float(wins[name]) for name in names])),)
+    counts = (series("best in", range(len(names)), (wins[name] for name in names)),)
     ranked = tuple(
-        _series(SHOWN[name], range(found.permutations.shape[0]), np.sort(found.permutations[:, index]))
+        series(SHOWN[name], range(found.permutations.shape[0]), np.sort(found.permutations[:, index]))
         for index, name in enumerate(names)
     )
     return Figure(

@@ -21,6 +21,7 @@ from corewise.analysis.selection import Configuration
 from corewise.data.machines import load_machine
 from corewise.data.tuning import Selection, Value
 from corewise.errors import InputError
+from corewise.papers.runner import Work, unseen
 from corewise.sim.selected import SHAPES
 
 MACHINE = "cell-blade"
@@ -86,7 +87,7 @@ class Timing:
 
 def run_cases(
     cases: Iterable[Case],
-    progress: Progress = lambda share: None,
+    progress: Progress = unseen,
     leave_out_unusable: bool = False,
 ) -> dict[Case, Timing]:
     """Runs every different case once; the result is in the order of the cases.
@@ -103,8 +104,7 @@ def run_cases(
     """
     wanted = list(dict.fromkeys(cases))
     machine = load_machine(MACHINE)
-    whole = sum(map(_work, wanted)) or 1.0
-    done = 0.0
+    work = Work(sum(map(_work, wanted)), progress)
     times: dict[Case, Timing] = {}
     # The runs release the GIL.
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
@@ -116,8 +116,7 @@ def run_cases(
                 except InputError as error:
                     if not (leave_out_unusable and _too_much(error)):
                         raise
-                done += _work(runs[run])
-                progress(done / whole)
+                work(_work(runs[run]))
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise

@@ -42,8 +42,10 @@ from corewise.papers.collectives.data import (
 )
 from corewise.papers.collectives.rows import rows_of
 from corewise.papers.collectives.views import figures_of, tables_of
+from corewise.papers.runner import Paper, unseen
 from corewise.sim import simulate
 
+PAPER = Paper("collectives", rows_of, tables_of, figures_of)
 MACHINE = "Cell blade, two chips of a QS20 at 3.2 GHz (simulated)"
 STREAMED_COMMANDS = 1024
 """Of 16 KB, to see what a controller streams."""
@@ -73,14 +75,12 @@ class Plan:
 QUICK = Plan(sizes=QUICK_SIZES, barrier_ranks=QUICK_BARRIER_RANKS, dma_repetitions=10)
 
 
-def run_paper(quick: bool = False, progress: Progress = lambda share: None) -> PaperResult:
+def run_paper(quick: bool = False, progress: Progress = unseen) -> PaperResult:
     """Everything `corewise paper collectives` shows."""
-    found = measure(QUICK if quick else Plan(), progress)
-    rows = rows_of(found)
-    return PaperResult("paper collectives", MACHINE, rows, tables_of(found, rows), figures_of(found))
+    return PAPER.result(MACHINE, measure(QUICK if quick else Plan(), progress))
 
 
-def measure(plan: Plan, progress: Progress = lambda share: None) -> Measurements:
+def measure(plan: Plan, progress: Progress = unseen) -> Measurements:
     """Runs everything of a plan."""
     found = Measurements(sizes=plan.sizes, barrier_ranks=plan.barrier_ranks)
     machine = load_machine(BLADE)

@@ -11,10 +11,10 @@ from corewise.analysis.result import (
     Figure,
     Panel,
     Row,
-    Series,
     Table,
     error_text,
     number_text,
+    series,
     statement_table,
     summarise,
     summary_text,
@@ -248,17 +248,6 @@ def figures_of(found: Measurements) -> tuple[Figure, ...]:
     )
 
 
-def _line(
-    label: str, x: Iterable[float], y: Iterable[float], spread: Iterable[float] | None = None
-) -> Series:
-    return Series(
-        label,
-        tuple(map(float, x)),
-        tuple(map(float, y)),
-        None if spread is None else tuple(map(float, spread)),
-    )
-
-
 def _figure_2(found: Measurements) -> Figure:
     names = {
         ("local_store", 1): "LS of another SPE",
@@ -281,7 +270,7 @@ def _figure_2(found: Measurements) -> Figure:
         if cases:
             times = [found.dma[case] for case in cases]
             left.append(
-                _line(
+                series(
                     label,
                     [case.bytes for case in cases],
                     [time.mean_ns / 1000 for time in times],
@@ -292,9 +281,11 @@ def _figure_2(found: Measurements) -> Figure:
     for buffer, buffers in sorted({(buffer, buffers) for _, buffer, buffers in found.copies_ns}):
         sizes = sorted(size for size, *rest in found.copies_ns if rest == [buffer, buffers])
         times_us = [found.copies_ns[size, buffer, buffers] / 1000 for size in sizes]
-        right.append(_line(f"{'double' if buffers == 2 else 'single'}, {size_text(buffer)}", sizes, times_us))
+        right.append(
+            series(f"{'double' if buffers == 2 else 'single'}, {size_text(buffer)}", sizes, times_us)
+        )
     sizes = sorted(found.ppe_copies_ns)
-    right.append(_line("memcpy on the PPE", sizes, [found.ppe_copies_ns[size] / 1000 for size in sizes]))
+    right.append(series("memcpy on the PPE", sizes, [found.ppe_copies_ns[size] / 1000 for size in sizes]))
     return Figure(
         "001-figure-2",
         "Figure 2: DMA put, and copies from memory to memory",
@@ -307,15 +298,15 @@ def _figure_2(found: Measurements) -> Figure:
 
 def _figure_3(found: Measurements) -> Figure:
     def panel(title: str, curves: Curves) -> Panel:
-        series = tuple(
-            _line(
+        drawn = tuple(
+            series(
                 label,
                 found.barrier_ranks,
                 [found.barrier_us(ranks, chosen) for ranks in found.barrier_ranks],
             )
             for label, chosen in curves.items()
         )
-        return Panel(title, "processes", _LATENCY, "line", series)
+        return Panel(title, "processes", _LATENCY, "line", drawn)
 
     return Figure(
         "001-figure-3",
@@ -329,10 +320,10 @@ def _figure_3(found: Measurements) -> Figure:
 
 
 def _sizes_panel(found: Measurements, collective: str, title: str, ranks: int, curves: Curves) -> Panel:
-    series = tuple(
-        _line(label, found.sizes, found.curve(collective, ranks, chosen)) for label, chosen in curves.items()
+    drawn = tuple(
+        series(label, found.sizes, found.curve(collective, ranks, chosen)) for label, chosen in curves.items()
     )
-    return Panel(title, _SIZE, _LATENCY, "line", series, x_log2=True, y_log=True)
+    return Panel(title, _SIZE, _LATENCY, "line", drawn, x_log2=True, y_log=True)
 
 
 def _sizes_figure(
@@ -347,7 +338,9 @@ def _sizes_figure(
 
 def _figure_6(found: Measurements) -> Figure:
     bandwidth = tuple(
-        _line(f"{ranks} processes", found.sizes, [good_bandwidth(found, ranks, size) for size in found.sizes])
+        series(
+            f"{ranks} processes", found.sizes, [good_bandwidth(found, ranks, size) for size in found.sizes]
+        )
         for ranks in FIGURE_RANKS
     )
     return Figure(
@@ -374,21 +367,21 @@ def _figure_6(found: Measurements) -> Figure:
 def _future_figure(found: Measurements) -> Iterator[Figure]:
     panels = []
     for collective in COMPARED:
-        series = []
+        drawn = []
         for ranks in COMPARED_RANKS:
             sizes = [size for size in compared_sizes(found, collective, ranks) if size > 0]
             if sizes:
-                series.append(
-                    _line(
+                drawn.append(
+                    series(
                         f"{ranks} processes",
                         sizes,
                         [gain(found, collective, ranks, size) for size in sizes],
                     )
                 )
-        if series:
+        if drawn:
             panels.append(
                 Panel(
-                    collective, _SIZE, "times as fast as the paper's best", "line", tuple(series), x_log2=True
+                    collective, _SIZE, "times as fast as the paper's best", "line", tuple(drawn), x_log2=True
                 )
             )
     if panels:
@@ -401,7 +394,7 @@ def _memory_figure(found: Measurements) -> Iterator[Figure]:
     panels = []
     for ranks in COMPARED_RANKS:
         sizes = TABLE_SIZES["broadcast"]
-        series = []
+        drawn = []
         for memory in MEMORIES:
             points = [
                 (size, found.times[case].latency_us)
@@ -409,10 +402,10 @@ def _memory_figure(found: Measurements) -> Iterator[Figure]:
                 if (case := Case("broadcast", ranks, size, good_choice(ranks, size), memory)) in found.times
             ]
             if points:
-                series.append(_line(MEMORY_NAMES[memory], *zip(*points, strict=True)))
-        if len(series) > 1:
+                drawn.append(series(MEMORY_NAMES[memory], *zip(*points, strict=True)))
+        if len(drawn) > 1:
             panels.append(
-                Panel(f"{ranks} processes", _SIZE, _LATENCY, "line", tuple(series), x_log2=True, y_log=True)
+                Panel(f"{ranks} processes", _SIZE, _LATENCY, "line", tuple(drawn), x_log2=True, y_log=True)
             )
     if panels:
         yield Figure(

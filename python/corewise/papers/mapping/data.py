@@ -164,7 +164,7 @@ class Point:
     Attributes
     ----------
     layout : str
-        Key of `LAYOUTS` in `study`.
+        Key of `study.LAYOUTS`.
     back_off, pause, hop : int
         Core cycles.
     size : int

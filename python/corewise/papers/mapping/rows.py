@@ -16,7 +16,7 @@ NEAR_ONE = 1.1
 """A time so close to the best counts as equal."""
 
 
-def paper_rows(study: Study) -> Iterator[Row]:
+def rows_of(study: Study) -> Iterator[Row]:
     """Every number and statement, in the paper's order."""
     yield from _ps3_rows(study)
     yield from _chip_rows(study)

@@ -29,9 +29,12 @@ from corewise.papers.mapping.data import (
     time_all,
     time_curve,
 )
-from corewise.papers.mapping.rows import paper_rows
-from corewise.papers.mapping.views import paper_figures, paper_tables
+from corewise.papers.mapping.rows import rows_of
+from corewise.papers.mapping.views import figures_of, tables_of
+from corewise.papers.runner import Paper, Work, unseen
 
+PAPER = Paper("mapping", rows_of, tables_of, figures_of)
+MACHINE = "simulated PS3 and one Cell of a blade"
 CHIP, PS3 = "cell-be", "ps3"
 SIZES = (2048, 1024, 512)
 """Packets of figures 4 and 5, bytes."""
@@ -61,19 +64,7 @@ LAYOUTS: dict[str, dict[str, object]] = {
 """Experiments 2 and 3, and a machine without conflicts as their reference."""
 
 
-class _Clock:
-    """Counts simulated rounds against what the whole study will need."""
-
-    def __init__(self, total: float, progress: Progress | None) -> None:
-        self._total, self._done, self._progress = total, 0.0, progress
-
-    def __call__(self, rounds: float) -> None:
-        self._done += rounds
-        if self._progress is not None:
-            self._progress(min(self._done / self._total, 1.0))
-
-
-def run_paper(quick: bool = False, seed: int = 1, progress: Progress | None = None) -> PaperResult:
+def run_paper(quick: bool = False, seed: int = 1, progress: Progress = unseen) -> PaperResult:
     """Runs paper 002's experiments.
 
     Parameters
@@ -86,18 +77,12 @@ def run_paper(quick: bool = False, seed: int = 1, progress: Progress | None = No
         Told the share that is done.
     """
     study = run_study(QUICK if quick else FULL, seed, progress)
-    return PaperResult(
-        name="paper mapping",
-        machine="simulated PS3 and one Cell of a blade",
-        rows=tuple(paper_rows(study)),
-        tables=tuple(paper_tables(study)),
-        figures=tuple(paper_figures(study)),
-    )
+    return PAPER.result(MACHINE, study)
 
 
-def run_study(effort: Effort, seed: int, progress: Progress | None = None) -> Study:
+def run_study(effort: Effort, seed: int, progress: Progress = unseen) -> Study:
     """Times everything that the rows, tables and figures need."""
-    advance = _Clock(_rounds(effort), progress)
+    advance = Work(_rounds(effort), progress)
     return Study(
         fig2=_ps3(effort, seed, False, advance),
         fig3=_ps3(effort, seed, True, advance),

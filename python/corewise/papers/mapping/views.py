@@ -5,20 +5,18 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from corewise.analysis.result import Figure, Panel, Series, Table, number_table, statement_table
+from corewise.analysis.result import Figure, Panel, Row, Series, Table, number_table, series, statement_table
 from corewise.papers.mapping.data import Curve, Point, Study
-from corewise.papers.mapping.rows import paper_rows
 
 MOST_POINTS = 600
 """Points of a drawn curve: of 5040 mappings every eighth or so is enough for the eye."""
 
 
-def paper_tables(study: Study) -> Iterator[Table]:
+def tables_of(study: Study, rows: Sequence[Row]) -> Iterator[Table]:
     """Numbers, statements, what the curves look like, and the experiments."""
-    rows = list(paper_rows(study))
     ranks = [row for row in rows if row.id.endswith("/rank")]
     yield number_table("paper 002: published beside simulated", [row for row in rows if row not in ranks])
     yield replace(number_table("paper 002: ranks of the mappings that it names", ranks), note="")
@@ -152,7 +150,7 @@ def _sampled(points: tuple[Point, ...]) -> int:
 # ---- figures ---------------------------------------------------------------------------------------------
 
 
-def paper_figures(study: Study) -> Iterator[Figure]:
+def figures_of(study: Study) -> Iterator[Figure]:
     """Figures 2 to 5, and one for the experiments."""
     yield _runs_figure("002-figure-2", "PS3, default mapping", study.fig2)
     yield _runs_figure("002-figure-3", "PS3, pinned mapping", study.fig3)
@@ -171,49 +169,44 @@ def paper_figures(study: Study) -> Iterator[Figure]:
     yield Figure("002-experiments", "Back-off against polling, and the rhythm of polling", panels)
 
 
-def _ranked(label: str, values: tuple[float, ...]) -> Series:
+def _ranked(label: str, ranked: Iterable[float]) -> Series:
     """Values in the order of their rank, thinned for the eye but for the ends."""
+    values = tuple(ranked)
     count = len(values)
     step = max(1, count // MOST_POINTS)
     kept = sorted({*range(0, count, step), count - 1})
-    return Series(label, tuple(float(at + 1) for at in kept), tuple(values[at] for at in kept))
+    return series(label, (at + 1 for at in kept), (values[at] for at in kept))
 
 
 def _runs_figure(name: str, title: str, curve: Curve) -> Figure:
     scale = curve.runtime_s() / curve.average_us
     order = curve.order
-    series = [_ranked("average", tuple(float(value) for value in curve.runtime_s()[order]))]
+    drawn = [_ranked("average", curve.runtime_s()[order])]
     for run, times in enumerate(curve.times_us):
-        ranked = (times * scale)[order]
-        series.append(_ranked(f"run {run + 1}", tuple(float(value) for value in ranked)))
-    panel = Panel(title, "mapping, by rank of its average", "s for 1e7 transmissions", "line", tuple(series))
+        drawn.append(_ranked(f"run {run + 1}", (times * scale)[order]))
+    panel = Panel(title, "mapping, by rank of its average", "s for 1e7 transmissions", "line", tuple(drawn))
     return Figure(name, title, (panel,))
 
 
 def _sizes_panel(title: str, curves: dict[int, Curve]) -> Panel:
-    series = tuple(
-        _ranked(curve.label, tuple(float(value) for value in curve.runtime_s()[curve.order]))
-        for curve in curves.values()
-    )
-    return Panel(title, "mapping, by rank", "s for 1e7 transmissions", "line", series)
+    drawn = tuple(_ranked(curve.label, curve.runtime_s()[curve.order]) for curve in curves.values())
+    return Panel(title, "mapping, by rank", "s for 1e7 transmissions", "line", drawn)
 
 
 def _back_off_panel(study: Study) -> Panel:
-    series = []
+    drawn = []
     for hop in sorted({point.hop for point in study.back_off}):
         points = [point for point in study.back_off if point.hop == hop and point.pause == 0]
-        x = tuple(float(point.back_off) for point in points)
-        y = tuple(float(point.curve.average_us.mean()) for point in points)
-        series.append(Series(f"{hop} cycles per stop", x, y))
+        times = (point.curve.average_us.mean() for point in points)
+        drawn.append(series(f"{hop} cycles per stop", (point.back_off for point in points), times))
     y_label = "us per round, mean of mappings"
-    return Panel("back-off", "back-off, core cycles", y_label, "line", tuple(series), y_log=True)
+    return Panel("back-off", "back-off, core cycles", y_label, "line", tuple(drawn), y_log=True)
 
 
 def _rhythm_panel(study: Study) -> Panel:
-    series = []
+    drawn = []
     for both in (True, False):
         points = [point for point in study.rhythms if point.bidirectional == both]
-        x = tuple(float(point.pause) for point in points)
-        y = tuple(point.curve.spread for point in points)
-        series.append(Series("both ways" if both else "one way", x, y))
-    return Panel("rhythm", "pause between polls, core cycles", "worst/best", "line", tuple(series))
+        spreads = (point.curve.spread for point in points)
+        drawn.append(series("both ways" if both else "one way", (point.pause for point in points), spreads))
+    return Panel("rhythm", "pause between polls, core cycles", "worst/best", "line", tuple(drawn))

@@ -369,3 +369,13 @@ def _rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
     # Times that differ by rounding are equal.
     ranks = [tied_ranks([round(value, 9) for value in values]) for values in (one, other)]
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+@dataclass(frozen=True)
+class Study:
+    """Everything that was found."""
+
+    steps: tuple[Step, ...]
+    operations: tuple[Operation, ...]
+    compromise: Compromise
+    ring: Ps3Ring

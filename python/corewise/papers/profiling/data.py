@@ -14,6 +14,10 @@ PAPER_BUFFER = 5120
 PAPER_EVENTS, PAPER_BYTES, PAPER_LARGE = 36000, 4800, 12800
 """Saturation of figure 2, its messages of 600 doubles, and the 12.5 KiB messages of figures 3 and 4."""
 MODES = ("drain", "thread", "flight")
+Case = tuple[int, int]
+"""Events of a rank, bytes of a message."""
+SATURATED: Case = (PAPER_EVENTS, PAPER_BYTES)
+LARGE: Case = (PAPER_EVENTS, PAPER_LARGE)
 
 
 @dataclass(frozen=True)

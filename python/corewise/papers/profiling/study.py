@@ -37,15 +37,18 @@ from corewise.papers.profiling.data import (
     Study,
     SweepRun,
 )
-from corewise.papers.profiling.views import paper_figures, paper_rows, paper_tables
+from corewise.papers.profiling.rows import rows_of
+from corewise.papers.profiling.views import figures_of, tables_of
+from corewise.papers.runner import Paper, Work, unseen
 
+PAPER = Paper("profiling", rows_of, tables_of, figures_of)
 _NULL_CALLS = 20000
 _EDGE = 32
 """Cells of the application along each axis."""
 
 
 def run_paper(
-    *, mpi: str | None = None, ranks: int | None = None, quick: bool = False, progress: Progress | None = None
+    *, mpi: str | None = None, ranks: int | None = None, quick: bool = False, progress: Progress = unseen
 ) -> PaperResult:
     """Measures and assembles.
 
@@ -61,25 +64,16 @@ def run_paper(
     second = next((other for other in find.find_all() if other.family != first.family), None)
     count = ranks or min(6, len(os.sched_getaffinity(0)))
     libraries = [first, *([second] if second is not None else [])]
-    studies = []
-    for index, library in enumerate(libraries):
-
-        def report(share: float, index: int = index) -> None:
-            if progress is not None:
-                progress((index + share) / len(libraries))
-
-        studies.append(study(library, count, effort, application=index == 0, progress=report))
-    return PaperResult(
-        "paper profiling",
-        f"host, {count} ranks, {', '.join(each.mpi for each in studies)}",
-        tuple(paper_rows(studies)),
-        tuple(paper_tables(studies)),
-        tuple(paper_figures(studies)),
-    )
+    studies: list[Study] = []
+    work = Work(len(libraries), progress)
+    for library in libraries:
+        studies.append(study(library, count, effort, application=not studies, progress=work.within))
+        work()
+    return PAPER.result(f"host, {count} ranks, {', '.join(each.mpi for each in studies)}", studies)
 
 
 def study(
-    mpi: find.MpiLibrary, ranks: int, effort: Effort, *, application: bool, progress: Progress | None = None
+    mpi: find.MpiLibrary, ranks: int, effort: Effort, *, application: bool, progress: Progress = unseen
 ) -> Study:
     """Measures one MPI."""
     build.build_preload(mpi)
@@ -88,14 +82,7 @@ def study(
         sweep = build_program(mpi, "sweep", folder)
         plan = list(_plan(effort))
         steps = effort.rounds * (len(plan) + (len(MODES) + 1 if application else 0))
-        done = 0
-
-        def advance() -> None:
-            nonlocal done
-            done += 1
-            if progress is not None:
-                progress(done / steps)
-
+        advance = Work(steps, progress)
         runs: Runs = {contestant: [] for contestant, _, _ in plan}
         for _ in range(effort.rounds):
             for contestant, options, cases in plan:

@@ -1,8 +1,4 @@
-"""Rows, tables and figures of paper 003's overhead study.
-
-The paper's numbers are of a 3.2 GHz SPE, whose profiler shares a local store with the program; ours are of
-this host. They stand side by side as figures of merit, not as a prediction: what is held are the paper's
-statements.
+"""Tables and figures of paper 003's overhead study.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -18,100 +14,21 @@ from corewise.analysis.result import (
     Row,
     Series,
     Table,
-    number_row,
     number_text,
-    statement_row,
+    series,
     statement_table,
 )
 from corewise.analysis.spread import Spread
-from corewise.papers.profiling.data import MODES, PAPER_BYTES, PAPER_EVENTS, PAPER_LARGE, Study
+from corewise.papers.profiling.data import LARGE, MODES, PAPER_BYTES, PAPER_EVENTS, SATURATED, Case, Study
 
-Case = tuple[int, int]
-_SATURATED: Case = (PAPER_EVENTS, PAPER_BYTES)
-_LARGE: Case = (PAPER_EVENTS, PAPER_LARGE)
 _NAMES = {"none": "no tool", "drain": "drain", "thread": "helper thread", "flight": "flight recorder"}
-
-
-def paper_rows(studies: Sequence[Study]) -> Iterator[Row]:
-    """Numbers that the paper gives, then its statements."""
-    first = studies[0]
-    yield from _number_rows("fig2", "figure 2", first, _SATURATED, 6.3, 6.8)
-    yield from _number_rows("fig3", "figure 3", first, _LARGE, 5.6, 4.0)
-    largest = f"buffer {max(first.effort.buffers)}"
-    slow = first.slowdown(largest, _LARGE).median
-    yield number_row(
-        "fig4a/slowdown", "slowdown with the largest buffers", "003 figure 4", 3.7, slow, "", None
-    )
-    cost_us = first.null_added_ns("drain").median * 1e-3
-    yield number_row(
-        "fig4b/call", "cost of a call in an application", "003 section 4.1", 0.3, cost_us, "us", None
-    )
-    share = 100 * first.application_share("drain")
-    yield number_row("fig4b/share", "overhead of the application", "003 figure 4", 0.5, share, "%", None)
-    for study in studies[1:]:
-        yield from _number_rows("fig5", "figure 5", study, _SATURATED, 3.2, 4.2)
-    yield from _statement_rows(studies)
-
-
-def _number_rows(
-    key: str, figure: str, study: Study, case: Case, published_us: float, published_slow: float
-) -> Iterator[Row]:
-    cost_us = study.added_ns("drain", case).median * 1e-3
-    where = f"{case[1]}-byte messages, {case[0]} events"
-    yield number_row(
-        f"{key}/call", f"cost per event, {where}", f"003 {figure}", published_us, cost_us, "us", None
-    )
-    slow = study.slowdown("drain", case).median
-    yield number_row(f"{key}/slowdown", f"slowdown, {where}", f"003 {figure}", published_slow, slow, "", None)
-
-
-def _statement_rows(studies: Sequence[Study]) -> Iterator[Row]:
-    first = studies[0]
-    for index, study in enumerate(studies):
-        costs = [study.added_ns("drain", (events, PAPER_BYTES)).median for events in study.effort.events]
-        yield statement_row(
-            f"fig{'25'[index]}/below",
-            f"{study.mpi}: a recorded event costs less than the paper's, at every number of events",
-            f"003 figure {'25'[index]}",
-            max(costs) * 1e-3 < (6.3, 3.2)[index],
-            max(costs),
-            "ns",
-        )
-    sizes = first.effort.sizes
-    small, large = (first.slowdown("drain", (PAPER_EVENTS, size)).median for size in (min(sizes), max(sizes)))
-    yield statement_row(
-        "fig3/falls",
-        "larger messages hide the recorder: the slowdown falls from the smallest to the largest",
-        "003 figure 3",
-        large < small,
-        small / large,
-    )
-    share = 100 * first.application_share("drain")
-    yield statement_row(
-        "fig4b/half-percent",
-        "recording an application's messages costs less than 0.5 % (rate times cost)",
-        "003 figure 4",
-        share < 0.5,
-        share,
-        "%",
-    )
-    cost = first.null_added_ns("drain")
-    yield statement_row(
-        "fig4b/0.3us",
-        "a recorded call costs less than 0.3 us",
-        "003 section 4.1",
-        cost.median < 300,
-        cost.median,
-        "ns",
-    )
 
 
 # ---- tables ----------------------------------------------------------------------------------------------
 
 
-def paper_tables(studies: Sequence[Study]) -> Iterator[Table]:
+def tables_of(studies: Sequence[Study], rows: Sequence[Row]) -> Iterator[Table]:
     """Numbers, statements, and what each experiment measured."""
-    rows = list(paper_rows(studies))
     yield Table(
         "paper 003: published on a Cell beside measured here",
         ("what", "published", "here", "unit"),
@@ -178,7 +95,7 @@ def _life_table(study: Study) -> Table:
         (
             _NAMES[name],
             _text(study.of(name, "init_ms")),
-            _text(study.tail(name, _SATURATED, "p50"), 0),
+            _text(study.tail(name, SATURATED, "p50"), 0),
             _text(study.of(name, "finalize_ms")),
         )
         for name in ("none", *MODES)
@@ -192,7 +109,7 @@ def _life_table(study: Study) -> Table:
 
 def _tail_table(study: Study) -> Table:
     rows = [
-        (_NAMES[name], *(_text(study.tail(name, _SATURATED, share), 0) for share in ("p50", "p99", "p999")))
+        (_NAMES[name], *(_text(study.tail(name, SATURATED, share), 0) for share in ("p50", "p99", "p999")))
         for name in ("none", *MODES)
     ]
     return Table(
@@ -207,9 +124,9 @@ def _buffer_table(study: Study) -> Table:
     rows = [
         (
             f"{size / 1024:g} KiB",
-            _text(study.added_ns(f"buffer {size}", _LARGE), 0),
+            _text(study.added_ns(f"buffer {size}", LARGE), 0),
             _text(study.null_added_ns(f"buffer {size}")),
-            f"{study.slowdown(f'buffer {size}', _LARGE).median:.2f}",
+            f"{study.slowdown(f'buffer {size}', LARGE).median:.2f}",
         )
         for size in study.effort.buffers
     ]
@@ -245,7 +162,7 @@ def _application_table(study: Study) -> Table:
 # ---- figures ---------------------------------------------------------------------------------------------
 
 
-def paper_figures(studies: Sequence[Study]) -> Iterator[Figure]:
+def figures_of(studies: Sequence[Study]) -> Iterator[Figure]:
     """Figures 2 to 5."""
     first = studies[0]
     yield _two_panels(
@@ -310,13 +227,13 @@ def _two_panels(
 
 
 def _series(label: str, x: tuple[float, ...], spreads: list[Spread]) -> Series:
-    return Series(label, x, tuple(s.median for s in spreads), tuple(s.quartiles / 2 for s in spreads))
+    return series(label, x, (each.median for each in spreads), (each.quartiles / 2 for each in spreads))
 
 
 def _buffer_figure(study: Study) -> Figure:
     sizes = study.effort.buffers
     x = tuple(float(size) for size in sizes)
-    kernel = [study.slowdown(f"buffer {size}", _LARGE) for size in sizes]
+    kernel = [study.slowdown(f"buffer {size}", LARGE) for size in sizes]
     assert study.application is not None
     rate = study.application.calls_per_second * 1e-7
     costs = [study.null_added_ns(f"buffer {size}") for size in sizes]
