@@ -35,8 +35,8 @@ namespace {
 constexpr std::array<std::string_view, 6> kSets{"constant",     "elements", "columns",
                                                 "applications", "grid",     "sparse"};
 constexpr std::array<std::string_view, 5> kDirections{"send", "receive", "both", "pack", "unpack"};
-constexpr std::array<std::string_view, 9> kWays{"contiguous",      "datatype", "mpi-pack", "loop", "assignment",
-                                                "memcpy-prefetch", "memcpy",   "manual",   "lines"};
+constexpr std::array<std::string_view, 8> kWays{"contiguous", "datatype",        "mpi-pack", "loop",
+                                                "assignment", "memcpy-prefetch", "memcpy",   "manual"};
 
 struct Options {
   std::vector<std::string> sets{"constant"};
@@ -96,9 +96,7 @@ std::vector<arguments::Option> table(Options& o) {
        [&o](std::string_view text) { return read_cases(text, o.only); }},
       {"--directions", "A,B", "send, receive, both, pack, unpack",
        [&o](std::string_view text) { return read_names(text, kDirections, o.directions); }},
-      {"--ways", "A,B",
-       "contiguous, datatype, mpi-pack, loop, assignment, memcpy, memcpy-prefetch, manual; lines (pack, unpack: "
-       "every line is touched, nothing is arranged)",
+      {"--ways", "A,B", "contiguous, datatype, mpi-pack, loop, assignment, memcpy, memcpy-prefetch, manual",
        [&o](std::string_view text) { return read_names(text, kWays, o.ways); }},
       {"--cpus", "A,B", "processors of the two ranks; without it they run where the launcher puts them",
        [&o](std::string_view text) { return read_cpus(text, o.cpus); }},
@@ -118,8 +116,7 @@ Direction direction_of(const std::string& name) {
   return static_cast<Direction>(at);
 }
 
-/// The ways of a case: those that it has, among those that were asked for; the engines alone have no message, and
-/// only they a floor of their own (`lines`).
+/// The ways of a case: those that it has, among those that were asked for; the engines alone have no message.
 std::vector<std::string> ways_of(const Case& c, const std::vector<std::string>& wanted, Direction direction) {
   const bool alone = direction == Direction::pack || direction == Direction::unpack;
   std::vector<std::string> ways;
@@ -127,7 +124,7 @@ std::vector<std::string> ways_of(const Case& c, const std::vector<std::string>& 
     const bool own =
         std::any_of(c.hands.begin(), c.hands.end(), [&](const Hand& hand) { return hand.name == way; });
     const bool message = way == "contiguous" || way == "datatype";
-    if (own || way == "mpi-pack" || (message && !alone) || (way == "lines" && alone)) ways.push_back(way);
+    if (own || way == "mpi-pack" || (message && !alone)) ways.push_back(way);
   }
   return ways;
 }

@@ -8,8 +8,6 @@
 #include <cstring>
 #include <new>
 
-#include "floor.hpp"
-
 namespace {
 
 constexpr std::size_t kLine = 64;
@@ -55,22 +53,6 @@ std::vector<std::uint32_t> packed_offsets(const Case& c) {
     }
   }
   return offsets;
-}
-
-/// Which bytes of the sent item are packed.
-std::vector<bool> sent_bytes(const Case& c) {
-  std::vector<bool> is_data(c.send_span, false);
-  for (const std::uint32_t offset : packed_offsets(c)) is_data[offset] = true;
-  return is_data;
-}
-
-/// Which bytes of the received item data go to.
-std::vector<bool> received_bytes(const Case& c) {
-  std::vector<char> target(c.receive_span, 1);
-  c.hands.front().unpack(std::vector<char>(c.bytes, 0).data(), target.data());
-  std::vector<bool> is_data(c.receive_span);
-  std::transform(target.begin(), target.end(), is_data.begin(), [](char byte) { return byte == 0; });
-  return is_data;
 }
 
 /// A byte of data in each line that the packing loop reads, in packing order.
@@ -225,7 +207,6 @@ Bench::Step Bench::ring(const std::string& way, Direction direction) {
 Bench::Step Bench::engine(const std::string& way, Direction direction) {
   const auto bytes = static_cast<int>(case_.bytes);
   const Hand* hand = hand_of(way);
-  if (way == "lines") return lines(direction);
   if (direction == Direction::pack) {
     if (hand != nullptr) return [=, this] { hand->pack(source_.data(), packed_out_.data()); };
     return [=, this] {
@@ -237,18 +218,6 @@ Bench::Step Bench::engine(const std::string& way, Direction direction) {
   return [=, this] {
     int position = 0;
     MPI_Unpack(packed_in_.data(), bytes, &position, target_.data(), 1, case_.receive_type, MPI_COMM_WORLD);
-  };
-}
-
-/// The floor: what packing touches, touched.
-Bench::Step Bench::lines(Direction direction) {
-  if (direction == Direction::pack) {
-    return [this, runs = data_lines(sent_bytes(case_), source_, packed_out_)] {
-      touch_as_packing(runs, source_, packed_out_);
-    };
-  }
-  return [this, runs = data_lines(received_bytes(case_), target_, packed_in_)] {
-    touch_as_unpacking(runs, packed_in_, target_);
   };
 }
 
@@ -307,7 +276,6 @@ std::vector<std::vector<std::int64_t>> Bench::measure(const std::vector<std::str
 }
 
 bool Bench::correct(const std::string& way, Direction direction) {
-  if (way == "lines") return lines_correct(direction);
   std::vector<char> theirs(case_.send_span), sent(case_.bytes);
   const bool alone = direction == Direction::pack || direction == Direction::unpack;
   fill(source_, meeting_.rank());
@@ -331,22 +299,5 @@ bool Bench::correct(const std::string& way, Direction direction) {
   } else {
     good = sent == (direction == Direction::pack ? packed_out_ : plain_in_);
   }
-  return meeting_.larger(good ? 0 : 1) == 0;
-}
-
-bool Bench::lines_correct(Direction direction) {
-  // Packing: of equal bytes the packed lines are made, and all of them. Unpacking: every line keeps its value.
-  std::fill(source_.begin(), source_.end(), kGap);
-  std::fill(packed_out_.begin(), packed_out_.end(), static_cast<char>(~kGap));
-  fill(target_, meeting_.rank());
-  const std::vector<char> before = target_;
-  step_of("lines", direction)();
-  const auto left = std::count(packed_out_.begin(), packed_out_.end(), static_cast<char>(~kGap));
-  const bool good = direction == Direction::unpack
-                        ? target_ == before
-                        : left < 4 * static_cast<std::ptrdiff_t>(kLine) &&
-                              std::count(packed_out_.begin(), packed_out_.end(), kGap) + left ==
-                                  static_cast<std::ptrdiff_t>(packed_out_.size());
-  fill(source_, meeting_.rank());
   return meeting_.larger(good ? 0 : 1) == 0;
 }

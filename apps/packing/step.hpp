@@ -65,8 +65,6 @@ class Bench {
   [[nodiscard]] Step step_of(const std::string& way, Direction direction);
   [[nodiscard]] Step ring(const std::string& way, Direction direction);
   [[nodiscard]] Step engine(const std::string& way, Direction direction);
-  [[nodiscard]] Step lines(Direction direction);
-  bool lines_correct(Direction direction);
   std::int64_t timed(const Step& step, const std::string& way, Direction direction);
   void rewrite(const std::string& way, Direction direction);
   const Hand* hand_of(const std::string& way) const;

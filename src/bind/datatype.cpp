@@ -212,15 +212,15 @@ void copy_items(const ConstBytes& source, Type& source_type, std::int64_t source
 /// Whether the packing library packs a message, by a table as its knob has it, and the row that says so.
 std::pair<bool, std::string> packing_decision(const std::string& knob, const std::string& use, std::int64_t bytes,
                                               double mean_run, double line_density, double pages_per_line) {
-  const auto costs = kernels::parse_packing_costs(knob);
-  if (!costs) raise(bad_field("", "knob", "'" + knob + "'", "USE=BYTES:RUNS,...;USE=..."));
+  const auto table = kernels::parse_packing_table(knob);
+  if (!table) raise(bad_field("", "knob", "'" + knob + "'", "USE=BYTES:RUNS,...;USE=..."));
   const auto found = std::find(kernels::kPackingUses.begin(), kernels::kPackingUses.end(), use);
   if (found == kernels::kPackingUses.end()) {
-    raise(bad_field("", "use", "'" + use + "'", "send, receive, both, pack, unpack"));
+    raise(bad_field("", "use", "'" + use + "'", "message, pack, unpack"));
   }
   const auto which = static_cast<kernels::PackingUse>(found - kernels::kPackingUses.begin());
   const kernels::PackedMessage message{bytes, mean_run, kernels::packing_lines(line_density, pages_per_line)};
-  return {kernels::packed_by_us(*costs, which, message), kernels::packing_reason(*costs, which, message)};
+  return {kernels::packed_by_us(*table, which, message), kernels::packing_reason(*table, which, message)};
 }
 
 // The class
@@ -360,11 +360,10 @@ void bind_datatype(nb::module_& module) {
       .def("simplified", &simplified, "count"_a = 1,
            "Pairs (pass, layout as text): as constructed, then after every pass that changed something.");
   bind_plan(type);
-  module.def(
-      "packing_decision", &packing_decision, "knob"_a, "use"_a, "bytes"_a, "mean_run"_a, "line_density"_a = 1.0,
-      "pages_per_line"_a = 0.0,
-      "Whether the packing library packs a message (use: send, receive, both, pack, unpack) by the costs in knob, "
-      "the text of COREWISE_PACKING, and the row that decides.");
+  module.def("packing_decision", &packing_decision, "knob"_a, "use"_a, "bytes"_a, "mean_run"_a,
+             "line_density"_a = 1.0, "pages_per_line"_a = 0.0,
+             "Whether the packing library packs a message (use: message, pack, unpack) by the costs in knob, "
+             "the text of COREWISE_PACKING, and the row that decides.");
   module.def("copy_items", &copy_items, "source"_a, "source_type"_a, "source_count"_a, "target"_a, "target_type"_a,
              "target_count"_a, "source_offset"_a = 0, "target_offset"_a = 0,
              "Copies items of one type into items of another, as many bytes as both have; buffers are uint8.");

@@ -65,7 +65,7 @@ def packing_library(name: str) -> Path:
 
 
 def packing_environment(name: str, mode: str = "always") -> dict[str, str]:
-    """What makes a rank pack every message whose type has gaps; ``engine``: inside the MPI's own engine."""
+    """What makes our loops move every message whose type has gaps, on Open MPI inside its own engine."""
     return {"LD_PRELOAD": str(packing_library(name)), "COREWISE_PACKING": mode}
 
 

@@ -1,6 +1,5 @@
-// The packing kernels (`chosen`: the loops that timing found quickest; and each instruction set by name), a
-// hand-written loop, memcpy per block and their floor (`lines`: what must be touched, touched) on the same strided
-// blocks, taking turns. Usage: contest ROUNDS BYTES
+// The packing kernels (`chosen`: those of a plan; and each instruction set by name), a hand-written loop and memcpy
+// per block on the same strided blocks, taking turns. Usage: contest ROUNDS BYTES
 // BLOCK:STRIDE... Prints per case, direction and contestant `BLOCK:STRIDE pack|unpack NAME NANOSECONDS...`, one
 // number a round. SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "floor.hpp"
 #include "kernels/packing/plans/pack.hpp"
 #include "rounds.hpp"
 
@@ -33,13 +31,6 @@ Layout strided(long block, long stride, long count) {
   return blocks;
 }
 
-/// Which bytes of so many blocks are data.
-std::vector<bool> data_bytes(long block, long stride, long count) {
-  std::vector<bool> is_data(static_cast<std::size_t>(count * stride), false);
-  for (long i = 0; i < count * stride; ++i) is_data[static_cast<std::size_t>(i)] = i % stride < block;
-  return is_data;
-}
-
 void contest(bool packing, long rounds, long bytes, long block, long stride) {
   const long count = std::max(1L, bytes / block);
   std::vector<char> items(static_cast<std::size_t>(count * stride), 1);
@@ -51,11 +42,6 @@ void contest(bool packing, long rounds, long bytes, long block, long stride) {
     all.push_back({"hand", [=] { hand(packing, to, from, block, stride, count); }, {}});
   }
   all.push_back({"memcpy", [=] { by_memcpy(packing, to, from, block, stride, count); }, {}});
-  all.push_back({"lines",
-                 [&items, &packed, packing, runs = data_lines(data_bytes(block, stride, count), items, packed)] {
-                   packing ? touch_as_packing(runs, items, packed) : touch_as_unpacking(runs, packed, items);
-                 },
-                 {}});
   std::vector<PackPlan> plans;
   for (const std::string_view set : corewise::kernels::pack_instruction_sets()) {
     plans.push_back(std::move(*PackPlan::compile_for(set, strided(block, stride, count), count * stride)));

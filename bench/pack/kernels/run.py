@@ -4,9 +4,7 @@ Each instruction set is a contestant by its name; all take turns on the same str
 data. Ratio = best of the two rivals / the preferred instruction set, taken round by round (over 1: the
 kernels are faster), its median over the rounds; spread: the distance between the quartiles of the ratio.
 
-Floor: every line that holds data touched once and the packed buffer once, nothing arranged
-(apps/packing/floor.hpp), or the quickest contestant where that took less. Bound: the rival's time over the
-floor, the ratio of a kernel that arranged data in no time.
+Floor: the quickest contestant.
 
 With --matrices: square matrices packed by columns and unpacked into columns, against the loops that a program
 would write, row by row of the packed stream and in tiles of eight by eight; floor: memcpy of as many bytes.
@@ -48,10 +46,10 @@ class Contest:
     """Who takes part, by the names that the program prints: rivals and what they are; the floor."""
 
     rivals: Mapping[str, str]
-    floor: str
+    floor: str = ""
 
 
-BLOCKWISE = Contest({"hand": "loop by hand, -O3 -march=native", "memcpy": "memcpy per block"}, "lines")
+BLOCKWISE = Contest({"hand": "loop by hand, -O3 -march=native", "memcpy": "memcpy per block"})
 TRANSPOSED = Contest({"hand": "loop by hand, row by row", "tiles": "loop by hand, in tiles"}, "memcpy")
 
 
@@ -64,14 +62,13 @@ def compile_to(output: Path, *words: str) -> str:
 
 def build(folder: Path) -> Path:
     """The contest; the rivals for this host, the kernels as they are shipped."""
-    floor = racing.ROOT / "apps" / "packing"
-    rivals = [compile_to(folder / "floor.o", "-march=native", "-c", str(floor / "floor.cpp"))]
+    rivals = []
     for name in BLOCKWISE.rivals:
         rivals.append(str(folder / f"{name}.o"))
         command = [os.environ.get("CC", "gcc"), "-O3", "-march=native", "-c", str(HERE / f"{name}.c")]
         subprocess.run([*command, "-o", rivals[-1]], check=True)
     sources = [str(HERE / "contest.cpp"), *racing.packing_sources(), *rivals]
-    words = ["-DNDEBUG", f"-I{racing.SOURCE}", f"-I{floor}", f"-I{HERE}"]
+    words = ["-DNDEBUG", f"-I{racing.SOURCE}", f"-I{HERE}"]
     return Path(compile_to(folder / "contest", *words, *sources))
 
 
@@ -107,7 +104,6 @@ def row(contest: Contest, key: str, what: str, times: Times) -> racing.Row:
         "theirs": round(medians[best], 1),
         "floor": round(min(medians.values()), 1),
         **racing.compared(times[best], times[preferred]),
-        "bound": max(float(str(racing.compared(times[best], one)["ratio"])) for one in times.values()),
     }
 
 
@@ -141,8 +137,7 @@ def sentence(line: racing.Row) -> str:
     """A row for people."""
     return (
         f"{line['what']}: {line['ours']} ns, {line['rival']} {line['theirs']} ns; "
-        f"ratio {line['ratio']} (quartile distance {line['spread']}, n={line['n']}), "
-        f"bound {line['bound']} (floor {line['floor']} ns)"
+        f"ratio {line['ratio']} (quartile distance {line['spread']}, n={line['n']}), floor {line['floor']} ns"
     )
 
 

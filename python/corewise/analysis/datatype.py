@@ -115,7 +115,7 @@ class PackingChoice:
     Attributes
     ----------
     use : str
-        ``send``, ``receive`` (the other side contiguous), ``both``, ``pack``, ``unpack``.
+        ``message``, ``pack``, ``unpack``.
     packed : bool
         Whether corewise packs it; otherwise it is left to the MPI.
     reason : str
@@ -132,6 +132,8 @@ def packing_choices(facts: DatatypeFacts, tuning: PackingTuning) -> list[Packing
     if facts.contiguous or facts.bytes == 0:
         return [PackingChoice(use, False, f"{use}: contiguous, nothing to pack") for use in USES]
     knob = tuning.knob()
+    if knob == "off":
+        return [PackingChoice(use, False, f"{use}: the tuning takes nothing over") for use in USES]
     decisions = [
         packing_decision(knob, use, facts.bytes, facts.mean_run, facts.line_density, facts.pages_per_line)
         for use in USES

@@ -6,6 +6,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import sys
 import tempfile
@@ -16,15 +17,16 @@ from pathlib import Path
 import typer
 
 from corewise import _core
-from corewise.bench.pack.host import host_table
 from corewise.cli import console
 from corewise.data.machines import load_machine
+from corewise.data.packing_hosts import host_packing, mpi_name
 from corewise.data.packing_tuning import load_packing_tuning
 from corewise.data.placement import Placement, load_placement, make_placement
 from corewise.errors import InputError, RunError
 from corewise.mpi import build, elf, launch, reorder
 from corewise.mpi.find import MpiLibrary
 from corewise.mpi.functions import DEEPEST, FILTER, FunctionChoice, check_patterns
+from corewise.mpi.generators.packing import ENGINES, engine_is_known
 from corewise.mpi.kinds import KINDS, chosen_kinds
 from corewise.trials import binding
 
@@ -64,7 +66,7 @@ Ranks are put where a placement wants them by binding, or by reordering MPI_COMM
 \b
 Messages with derived datatypes are packed by corewise where that is quicker (docs/packing/packing.md):
   corewise run -n 8 --packing -- ./lbm
-  corewise run -n 8 --packing --packing-tuning host.toml -- ./lbm
+  corewise run -n 8 --packing --packing-tuning host.csv -- ./lbm
 """
 
 
@@ -125,7 +127,7 @@ def _run(
     packing_tuning: Path | None = typer.Option(
         None,
         "--packing-tuning",
-        help="what is packed, by this file of corewise bench pack (default: the host's, measured once)",
+        help="what is packed, by this file of corewise bench pack (default: the shipped one)",
     ),
     as_json: bool = typer.Option(False, "--json", help="print one JSON object when the program has ended"),
 ) -> int:
@@ -183,6 +185,21 @@ def _placed(
     return wanted.machine, make_placement(wanted.machine, reorder.launch_order(wanted.placement))
 
 
+def _chosen_packing(mpi: MpiLibrary, wanted: str) -> str:
+    """What is packed with an MPI, and says by which table."""
+    if not engine_is_known(mpi.family, mpi.version):
+        console.note(
+            f"corewise: packing: the datatype engine of Open MPI {mpi.version} is not known (known: "
+            f"{', '.join(ENGINES)}): nothing is taken over"
+        )
+        return "off"
+    if wanted != OF_HOST:
+        return wanted
+    found = host_packing(mpi_name(mpi.family, os.environ), mpi.version)
+    console.note(f"corewise: {found.told}")
+    return found.knob
+
+
 def _placement_of(file: Path, machine: _core.Machine, ranks: int | None) -> Placement:
     placement = load_placement(file, machine)
     if ranks is not None and ranks != placement.ranks:
@@ -208,9 +225,8 @@ def _record(
     as_json: bool,
 ) -> int:
     _build(decided.mpi, options)
-    if options.packing == OF_HOST:
-        table = host_table(decided.mpi, lambda text: console.note(f"corewise: {text}"))
-        options = dataclasses.replace(options, packing=table.knob)
+    if options.packing:
+        options = dataclasses.replace(options, packing=_chosen_packing(decided.mpi, options.packing))
     # With --json standard output is the object's alone.
     outcome = launch.record(decided, directory, options, sys.stderr if as_json else None)
     traces = list(directory.glob("rank-*.cwt"))

@@ -1,67 +1,67 @@
-"""Packing-tuning files: what the packing library packs, per host and MPI (docs/formats/packing-tuning.md).
+"""Packing-tuning files: what the packing library takes over (docs/formats/packing-tuning.md).
 
-Owns the format: TOML, one file per host and MPI, one row per use, closeness and size of message with the
-ranges of runs that are packed, and the measurements that say so. Invariant: the rows of a use and closeness
-rise in bytes; what was read and is written again is the same file.
+Owns the format, CSV, one file per processor and MPI, one line per measured shape of message, and which
+shapes are taken over. Invariants: no shape stands twice; what was read and is written again is the same file.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Mapping, Sequence
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import Any
 
+from corewise.data.documents import Fields, parse_csv
 from corewise.data.files import read_text, write_text
-from corewise.errors import InputError
+from corewise.errors import bad_field
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-FORMAT, VERSION = "corewise-packing-tuning", 3
-USES = ("send", "receive", "both", "pack", "unpack")
-"""What is to be done with a message, in the order of ``kernels/packing_cost.hpp``."""
+FORMAT, VERSION = "corewise-packing-tuning", 4
+USES = ("message", "pack", "unpack")
+"""What is to be done, in the order of ``kernels/packing/plans/cost.hpp``."""
 LINES = ("dense", "sparse")
-"""How close together data lie, as ``packing_lines`` of ``kernels/packing_cost.hpp`` says it."""
-_HEAD = ("format", "version", "host", "mpi", "who", "when", "command", "rotate", "rotate_from", "row")
-_ROW = ("use", "lines", "bytes", "runs", "measured_runs", "ours_us", "theirs_us")
-_MOST = 2**63 - 1  # what the library reads
+"""How close together data lie, as ``packing_lines`` there says it."""
+TAKEN_FROM = 1.1
+"""A shape is taken over where packing was at least so many times as fast in the median."""
+NEVER_BELOW = 1.0
+"""And so many times as fast in three of four rounds."""
+_HEAD = ("format", "version", "processor", "host", "mpi", "who", "when", "command")
+_COLUMNS = ("use", "lines", "bytes", "run", "ratio", "low")
+Range = tuple[int, int]
+"""Mean lengths of runs in bytes, both included."""
 
 
 @dataclass(frozen=True)
 class PackingRow:
-    """Messages of up to `bytes` are packed where their mean run is in one of `runs`.
+    """One shape of message, measured.
 
     Attributes
     ----------
-    use : str
-        One of `USES`.
-    lines : str
-        One of `LINES`.
-    bytes : int
-        Data bytes of the largest message that the row decides about.
-    runs : tuple of (int, int)
-        Shortest and longest run of each range, bytes, rising; the first may begin at 0. Without a range
-        nothing is packed.
-    measured_runs : tuple of int
-        Lengths of runs that were measured, bytes, rising.
-    ours_us, theirs_us : tuple of float
-        What each took, packed by the library and by the MPI.
+    use, lines : str
+        One of `USES` and of `LINES`.
+    bytes, run : int
+        Data bytes of the message; mean length of its contiguous runs.
+    ratio : float
+        The MPI's time over ours, the median of the rounds; of a message the smallest of a strided send, a
+        strided receive and both.
+    low : float
+        The lower quartile of the rounds.
     """
 
     use: str
     lines: str
     bytes: int
-    runs: tuple[tuple[int, int], ...]
-    measured_runs: tuple[int, ...]
-    ours_us: tuple[float, ...]
-    theirs_us: tuple[float, ...]
+    run: int
+    ratio: float
+    low: float
+
+    @property
+    def taken(self) -> bool:
+        """Whether packing clearly won."""
+        return self.ratio >= TAKEN_FROM and self.low >= NEVER_BELOW
 
 
 @dataclass(frozen=True)
@@ -70,215 +70,124 @@ class PackingTuning:
 
     Attributes
     ----------
+    processor : str
+        Maker, family and model, e.g. ``AuthenticAMD-25-17``.
     host : str
-        Whose processor it was, as the system names it.
+        The processor's name, as the system has it.
     mpi : str
-        Name and version, e.g. ``mpich 5.0.2``.
+        Name and version, e.g. ``mpich 5.0.2``; ``mpich-no-cma`` without copies from process to process.
     who, when, command : str
         The corewise that wrote it, the day, and the command line.
     rows : tuple of PackingRow
-    rotate : int
-        Bytes over which the buffers of sent messages take turns; 0: the same one is used again.
-    rotate_from : int
-        Bytes of the smallest message whose buffers do.
     """
 
+    processor: str
     host: str
     mpi: str
     who: str
     when: str
     command: str
     rows: tuple[PackingRow, ...]
-    rotate: int = 0
-    rotate_from: int = 0
 
     def knob(self) -> str:
-        """The value of COREWISE_PACKING that says the same: ``send=32768:512+4096-8192;send.sparse=...``."""
-        texts = []
-        for use in USES:
-            for lines in LINES:
-                rows = [row for row in self.rows if (row.use, row.lines) == (use, lines)]
-                if rows:
-                    name = use if lines == LINES[0] else f"{use}.{lines}"
-                    texts.append(f"{name}={','.join(f'{row.bytes}:{_ranges(row.runs)}' for row in rows)}")
-        if self.rotate:
-            texts.append(f"rotate={self.rotate}:{self.rotate_from}")
-        return ";".join(texts)
+        """The value of COREWISE_PACKING that says the same: ``message=512:0,32768:512;pack=...``."""
+        return knob_of([self])
 
 
-def _ranges(runs: Sequence[tuple[int, int]]) -> str:
-    return "+".join(str(most) if least == 0 else f"{least}-{most}" for least, most in runs) or "0"
+def knob_of(tunings: Sequence[PackingTuning]) -> str:
+    """What all of some tunings take over, as COREWISE_PACKING says it; ``off`` where that is nothing."""
+    texts = []
+    for use in USES:
+        for lines in LINES:
+            tables = [_ranges_by_bytes(tuning.rows, use, lines) for tuning in tunings]
+            sizes = sorted(set.intersection(*(set(table) for table in tables))) if tables else []
+            rows = [(size, _common([table[size] for table in tables])) for size in sizes]
+            if any(ranges for _, ranges in rows):
+                name = use if lines == LINES[0] else f"{use}.{lines}"
+                texts.append(f"{name}={','.join(f'{size}:{_ranges_text(r)}' for size, r in rows)}")
+    return ";".join(texts) or "off"
 
 
-def ranges_of(runs: Sequence[int], won: Sequence[bool]) -> tuple[tuple[int, int], ...]:
-    """Ranges of neighbouring runs that won; the shortest measured one stands for shorter ones.
+def _ranges_by_bytes(rows: Iterable[PackingRow], use: str, lines: str) -> Mapping[int, list[Range]]:
+    """For messages of up to so many bytes the runs that are taken over.
 
-    Parameters
-    ----------
-    runs : lengths in bytes, rising.
-    won : for each, whether packing it pays.
+    A message between two measured sizes is, where it would be at both. Larger ones than the largest are not.
     """
-    found: list[tuple[int, int]] = []
-    before = False
-    for index, (run, good) in enumerate(zip(runs, won, strict=True)):
-        if good and before:
-            found[-1] = (found[-1][0], run)
-        elif good:
-            found.append((0 if index == 0 else run, run))
-        before = good
-    return tuple(found)
+    chosen = sorted((row.bytes, row.run, row.taken) for row in rows if (row.use, row.lines) == (use, lines))
+    measured = {size: _won(list(group)) for size, group in groupby(chosen, key=lambda row: row[0])}
+    sizes = list(measured)
+    return {
+        size: _common([measured[size], measured[sizes[index - 1]] if index else measured[size]])
+        for index, size in enumerate(sizes)
+    }
+
+
+def _won(rows: Sequence[tuple[int, int, bool]]) -> list[Range]:
+    """Ranges of neighbouring runs that won; the shortest measured run stands for shorter ones."""
+    found = []
+    for taken, group in groupby(rows, key=lambda row: row[2]):
+        runs = [run for _, run, _ in group]
+        if taken:
+            found.append((0 if runs[0] == rows[0][1] else runs[0], runs[-1]))
+    return found
+
+
+def _common(several: Sequence[Sequence[Range]]) -> list[Range]:
+    """The runs that are in all of some lists of ranges."""
+    common = list(several[0])
+    for ranges in several[1:]:
+        pairs = [(max(a, c), min(b, d)) for a, b in common for c, d in ranges]
+        common = sorted((low, high) for low, high in pairs if low <= high)
+    return common
+
+
+def _ranges_text(ranges: Sequence[Range]) -> str:
+    return "+".join(str(most) if least == 0 else f"{least}-{most}" for least, most in ranges) or "0"
 
 
 def load_packing_tuning(path: str | Path) -> PackingTuning:
-    """Reads a file; an `InputError` names the file, the field, what was found and what is allowed."""
+    """Reads a packing-tuning file."""
     return parse_packing_tuning(read_text(Path(path)), str(path))
 
 
-def parse_packing_tuning(text: str, source: str = "") -> PackingTuning:
-    """Reads the text of one; `source` begins every message."""
-    try:
-        document: dict[str, Any] = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
-        raise InputError(f"{source}: not TOML: {error}") from None
-    _only(source, "", document, _HEAD)
-    if document.get("format") != FORMAT:
-        raise _wrong(source, "format", document, FORMAT)
-    if document.get("version") != VERSION or isinstance(document.get("version"), bool):
-        raise _wrong(source, "version", document, f"{VERSION}; corewise bench pack --tune writes such a file")
-    tables = document.get("row")
-    if not isinstance(tables, list) or not tables or not all(isinstance(each, dict) for each in tables):
-        raise _wrong(source, "row", document, "one or more tables [[row]]")
-    rows = tuple(_row(source, f"row[{index}]", table) for index, table in enumerate(tables))
-    _check_order(source, rows)
-    texts = {field: _text(source, field, document) for field in ("host", "mpi", "who", "when", "command")}
-    rotate, least = (
-        _whole(source, field, document, 0) if field in document else 0 for field in ("rotate", "rotate_from")
-    )
-    return PackingTuning(rows=rows, rotate=rotate, rotate_from=least, **texts)
-
-
 def save_packing_tuning(tuning: PackingTuning, path: str | Path) -> None:
-    """Writes a file; reading it gives the same `PackingTuning`."""
+    """Writes a packing-tuning file."""
     write_text(Path(path), packing_tuning_text(tuning))
 
 
 def packing_tuning_text(tuning: PackingTuning) -> str:
-    """The TOML text."""
-    lines = [
-        "# What the packing library packs on this host with this MPI, measured by the command below and read",
-        "# by `corewise run --packing`. The format: docs/formats/packing-tuning.md.",
-        f"format = {json.dumps(FORMAT)}",
-        f"version = {VERSION}",
-        *(
-            f"{field} = {json.dumps(getattr(tuning, field))}"
-            for field in ("host", "mpi", "who", "when", "command")
-        ),
-        *([f"rotate = {tuning.rotate}", f"rotate_from = {tuning.rotate_from}"] if tuning.rotate else []),
-    ]
-    for row in tuning.rows:
-        lines += [
-            "",
-            "[[row]]",
-            f"use = {json.dumps(row.use)}",
-            f"lines = {json.dumps(row.lines)}",
-            f"bytes = {row.bytes}",
-            f"runs = {[list(each) for each in row.runs]}",
-            f"measured_runs = {list(row.measured_runs)}",
-            f"ours_us = {list(row.ours_us)}",
-            f"theirs_us = {list(row.theirs_us)}",
-        ]
-    return "\n".join(lines) + "\n"
+    """The file's text."""
+    head = {"format": FORMAT, "version": VERSION, **{name: getattr(tuning, name) for name in _HEAD[2:]}}
+    out = io.StringIO()
+    out.writelines(f"# {name} = {value}\n" for name, value in head.items())
+    lines = csv.writer(out, lineterminator="\n")
+    lines.writerow(_COLUMNS)
+    lines.writerows([getattr(row, name) for name in _COLUMNS] for row in tuning.rows)
+    return out.getvalue()
 
 
-# ---- fields ----------------------------------------------------------------------------------------------
+def parse_packing_tuning(text: str, source: str = "") -> PackingTuning:
+    """Reads the text of one; `source` begins every message."""
+    found = parse_csv(text, source, _COLUMNS)
+    head = found.head
+    head.header(FORMAT, VERSION)
+    head.only(_HEAD)
+    rows = tuple(map(_row, found.rows))
+    seen: set[tuple[str, str, int, int]] = set()
+    for fields, row in zip(found.rows, rows, strict=True):
+        shape = (row.use, row.lines, row.bytes, row.run)
+        if shape in seen:
+            raise bad_field(fields.source, "row", "a shape a second time", "each shape once")
+        seen.add(shape)
+    return PackingTuning(**{name: head.text(name) for name in _HEAD[2:]}, rows=rows)
 
 
-def _wrong(source: str, field: str, table: Mapping[str, Any], allowed: str) -> InputError:
-    value = table.get(field.rsplit(".", 1)[-1])
-    found = "nothing" if value is None else repr(value)
-    return InputError(f"{source}: {field}: found {found}, allowed: {allowed}")
-
-
-def _only(source: str, path: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for field in table:
-        if field not in known:
-            raise InputError(f"{source}: {path}{field}: found an unknown field, allowed: {', '.join(known)}")
-
-
-def _text(source: str, field: str, table: Mapping[str, Any]) -> str:
-    value = table.get(field)
-    if not isinstance(value, str) or not value.strip():
-        raise _wrong(source, field, table, "a text")
-    return value
-
-
-def _row(source: str, path: str, table: Mapping[str, Any]) -> PackingRow:
-    _only(source, f"{path}.", table, _ROW)
-    if table.get("use") not in USES:
-        raise _wrong(source, f"{path}.use", table, ", ".join(USES))
-    if table.get("lines") not in LINES:
-        raise _wrong(source, f"{path}.lines", table, ", ".join(LINES))
-    runs = _numbers(source, f"{path}.measured_runs", table, whole=True)
-    if not runs or list(runs) != sorted(set(runs)):
-        raise _wrong(source, f"{path}.measured_runs", table, "one or more rising whole numbers")
-    ours = _numbers(source, f"{path}.ours_us", table, count=len(runs))
-    theirs = _numbers(source, f"{path}.theirs_us", table, count=len(runs))
+def _row(fields: Fields) -> PackingRow:
     return PackingRow(
-        table["use"],
-        table["lines"],
-        _whole(source, f"{path}.bytes", table, 1),
-        _pairs(source, f"{path}.runs", table),
-        tuple(int(run) for run in runs),
-        ours,
-        theirs,
+        fields.one_of("use", USES),
+        fields.one_of("lines", LINES),
+        fields.whole("bytes", 1),
+        fields.whole("run", 1),
+        fields.positive("ratio"),
+        fields.positive("low"),
     )
-
-
-def _whole(source: str, path: str, table: Mapping[str, Any], least: int) -> int:
-    value = table.get(path.rsplit(".", 1)[-1])
-    if type(value) is not int or not least <= value <= _MOST:
-        raise _wrong(source, path, table, f"a whole number from {least} to {_MOST}")
-    return value
-
-
-def _pairs(source: str, path: str, table: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
-    """Ranges of runs: rising, apart from each other."""
-    value = table.get(path.rsplit(".", 1)[-1])
-    pairs: list[Any] = value if isinstance(value, list) else [value]
-    found: list[tuple[int, int]] = []
-    for each in pairs:
-        good = isinstance(each, list) and len(each) == 2 and all(type(number) is int for number in each)
-        low, high = (int(each[0]), int(each[1])) if good else (0, 0)
-        if not 1 <= high <= _MOST or low > high or low < (found[-1][1] + 1 if found else 0):
-            raise _wrong(source, path, table, "rising pairs of whole numbers, [shortest, longest], or none")
-        found.append((low, high))
-    return tuple(found)
-
-
-def _numbers(
-    source: str, path: str, table: Mapping[str, Any], *, whole: bool = False, count: int | None = None
-) -> tuple[float, ...]:
-    value = table.get(path.rsplit(".", 1)[-1])
-    kinds = (int,) if whole else (int, float)
-    good = isinstance(value, list) and all(type(each) in kinds and 0 < each <= _MOST for each in value)
-    if not good or (count is not None and len(value or ()) != count):
-        number = "positive whole numbers" if whole else "positive numbers"
-        raise _wrong(
-            source, path, table, number if count is None else f"{count} {number}, one per measured run"
-        )
-    return tuple(value or ()) if whole else tuple(float(each) for each in value or ())
-
-
-def _check_order(source: str, rows: tuple[PackingRow, ...]) -> None:
-    largest: dict[tuple[str, str], int] = {}
-    for index, row in enumerate(rows):
-        before = largest.get((row.use, row.lines), 0)
-        if row.bytes <= before:
-            raise InputError(
-                f"{source}: row[{index}].bytes: found {row.bytes} after {before} for {row.use}, {row.lines}, "
-                "allowed: rising bytes for each use"
-            )
-        largest[row.use, row.lines] = row.bytes
-    for use, lines in largest:
-        if (use, LINES[0]) not in largest:
-            raise InputError(f"{source}: row: found {use}, {lines} alone, allowed: with rows of {LINES[0]}")

@@ -25,7 +25,7 @@ from typing import IO
 
 from corewise import __version__
 from corewise.errors import InputError, RunError
-from corewise.mpi import elf, find, packing_board, reorder
+from corewise.mpi import elf, find, reorder
 from corewise.mpi.build import build_packing, build_preload, build_reorder
 from corewise.mpi.find import MpiLibrary
 from corewise.mpi.functions import FILTER, FunctionChoice, write_filter
@@ -56,7 +56,7 @@ WRAPPERS = (
 )
 META = "meta.json"
 PACKING_KNOB = "COREWISE_PACKING"
-"""The packing library's variable: off, always, auto, or crossings (``packing/plans/cost.hpp``)."""
+"""The packing library's variable: off, always, or a table (``packing/plans/cost.hpp``)."""
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that end a run from outside: batch systems, closed terminals, users."""
 _LIBC = ctypes.CDLL(None)
@@ -344,9 +344,7 @@ def record(
     }
     meta = _meta(decided)
     _write_meta(directory, meta)
-    with packing_board.board(decided.ranks if options.packing else 0) as board:
-        command = decided.with_environment({**variables, **board})
-        outcome = execute(command, environment(decided), output)
+    outcome = execute(decided.with_environment(variables), environment(decided), output)
     meta |= {"exit_status": outcome.exit_status, "wall_s": round(outcome.wall_s, 6)}
     if reordering:
         meta["reorder"] = asdict(reorder.read_answer(directory))

@@ -1,4 +1,4 @@
-// What the calls share; see packing_calls.hpp.
+// What the calls share; contract in calls.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preload/packing/calls.hpp"
 
@@ -8,31 +8,15 @@ namespace {
 /// Types with absolute addresses have MPI_BOTTOM for a buffer; below this no data of a program lie.
 constexpr std::int64_t kLeastAddress = 1 << 16;
 
-bool pays(PackingUse use, OtherSide other, const kernels::PackedMessage& message) {
-  const bool alone = use == PackingUse::pack || use == PackingUse::unpack;
-  return alone ? kernels::packed_by_us(costs(), use, message) : kernels::side_packs(costs(), use, other, message);
-}
-
 }  // namespace
 
-bool taken(Type& type, const void* items, std::int64_t count, PackingUse use, int peer, OtherSide other) {
-  if (peer == MPI_PROC_NULL || mode() == Mode::engine) return false;
-#ifdef OPEN_MPI
-  // Whatever comes is too long for it: see packing_buffers.cpp.
-  if (count == 0 && use == PackingUse::receive) return true;
-#endif
+bool taken(Type& type, const void* items, std::int64_t count, PackingUse use, int peer) {
+  if (peer == MPI_PROC_NULL) return false;
   if (count <= 0 || count > kMostBytes / type.size) return false;
   if (items == nullptr && type.true_lb < kLeastAddress) return false;  // MPI says what is wrong with it
-  const auto bytes = static_cast<std::int64_t>(bytes_of(type, count));
-  if (type.in_one_run(count)) return false;
-  if (mode() != Mode::always && !pays(use, other, {bytes, type.mean_run, type.lines})) return false;
+  if (type.in_one_run(count) || !type.pays(use, type.size * count)) return false;
   type.messages.fetch_add(1, std::memory_order_relaxed);
   return !gpu_present();
-}
-
-std::size_t turn_of(std::size_t bytes) {
-  const kernels::PackingCosts& found = costs();
-  return bytes >= static_cast<std::size_t>(found.rotate_from) ? static_cast<std::size_t>(found.rotate) : 0;
 }
 
 char* plain_bytes(const Type& type, const void* items, std::int64_t count, std::int64_t most, std::int64_t& bytes) {

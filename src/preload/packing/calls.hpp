@@ -8,31 +8,18 @@
 #include <memory>
 #include <new>
 
-#include "preload/packing/hints.hpp"
 #include "preload/packing/requests.hpp"
 
 namespace corewise::preload::packing {
 
-using kernels::OtherSide;
 using kernels::PackingUse;
 
 /// Whether a message is ours: not empty, not too large, its memory the CPU's, and worth it.
-bool taken(Type& type, const void* items, std::int64_t count, PackingUse use, int peer,
-           OtherSide other = OtherSide::unknown);
-
-/// What the other side of a message has, as far as it is known; it is told what this side has.
-inline OtherSide other_side(PackingUse side, const Type* type, MPI_Datatype datatype, std::int64_t count, int peer,
-                            int tag, MPI_Comm comm) {
-  if (!hints::on()) return OtherSide::unknown;
-  return hints::exchange(side, lies(type, datatype, count), peer, tag, comm);
-}
+bool taken(Type& type, const void* items, std::int64_t count, PackingUse use, int peer);
 
 inline std::size_t bytes_of(const Type& type, std::int64_t count) {
   return static_cast<std::size_t>(type.size * count);
 }
-
-/// The bytes that send buffers of this size take turns in (packing_buffers.hpp); 0: none.
-std::size_t turn_of(std::size_t bytes);
 
 /// The address of a message that is handed on as bytes where it lies, and how many; null where it is not: its type
 /// is another, or MPI has something to say about it.
@@ -61,15 +48,13 @@ inline std::unique_ptr<Pending> kept_of(Pending::Kind kind, Type& type, Buffer& 
 /// A message on its way out: packed, where it is ours.
 class Outgoing {
  public:
-  Outgoing(Type& type, const void* items, std::int64_t count, int peer, OtherSide other, bool packed_now = true)
-      : type_(type) {
+  Outgoing(Type& type, const void* items, std::int64_t count, int peer, bool packed_now = true) : type_(type) {
     hold(type);
-    if (!taken(type, items, count, PackingUse::send, peer, other)) return;
+    if (!taken(type, items, count, PackingUse::message, peer)) return;
     const std::size_t bytes = bytes_of(type, count);
-    buffer_ = Buffer(bytes, BufferUse::send, packed_now ? turn_of(bytes) : 0);
+    buffer_ = Buffer(bytes);
     if (buffer_.get() != nullptr && packed_now)
-      type.plan().pack(items, count, 0, buffer_.get(), buffer_.bytes(),
-                       buffer_.turns() ? kernels::PackedBuffer::own : kernels::PackedBuffer::shared);
+      type.plan().pack(items, count, 0, buffer_.get(), bytes, kernels::PackedBuffer::shared);
   }
   ~Outgoing() { release(&type_); }
   Outgoing(const Outgoing&) = delete;
@@ -89,11 +74,9 @@ class Outgoing {
 /// Room for a message that comes in.
 class Incoming {
  public:
-  Incoming(Type& type, void* items, std::int64_t count, int peer, OtherSide other)
-      : type_(type), items_(items), count_(count) {
+  Incoming(Type& type, void* items, std::int64_t count, int peer) : type_(type), items_(items), count_(count) {
     hold(type);
-    if (taken(type, items, count, PackingUse::receive, peer, other))
-      buffer_ = Buffer(bytes_of(type, count), BufferUse::receive);
+    if (taken(type, items, count, PackingUse::message, peer)) buffer_ = Buffer(bytes_of(type, count));
   }
   ~Incoming() { release(&type_); }
   Incoming(const Incoming&) = delete;
@@ -118,12 +101,10 @@ class Incoming {
 class SeenStatus {
  public:
   explicit SeenStatus(MPI_Status* given) : given_(given == MPI_STATUS_IGNORE ? &own_ : given) {
-#ifndef OPEN_MPI
     // MPICH 5 says success, too, where an error handler of the program has returned: then nothing has come.
     if (given_ == &own_) return;
     CW_NEXT(MPI_Status_set_elements)(given_, MPI_BYTE, 0);
     CW_NEXT(MPI_Status_set_cancelled)(given_, 0);
-#endif
   }
   MPI_Status* get() const { return given_; }
 
@@ -146,10 +127,9 @@ int progress(Next next, Arguments... arguments) {
 template <class Next, class Count>
 int send(Next next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   Type* type = packed_type(datatype);
-  const OtherSide other = other_side(PackingUse::send, type, datatype, count, dest, tag, comm);
   if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, dest, tag, comm);
-  Outgoing message(*type, buf, count, dest, other);
+  Outgoing message(*type, buf, count, dest);
   if (!message.ours()) return next(buf, count, datatype, dest, tag, comm);
   const Buffer& packed = message.buffer();
   return next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, dest, tag, comm);
@@ -162,10 +142,9 @@ template <class Next, class Count>
 int post_send(Next next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
               MPI_Request* request) {
   Type* type = packed_type(datatype);
-  const OtherSide other = other_side(PackingUse::send, type, datatype, count, dest, tag, comm);
   if (type == nullptr || request == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, dest, tag, comm, request);
-  Outgoing message(*type, buf, count, dest, other);
+  Outgoing message(*type, buf, count, dest);
   if (!message.ours()) return next(buf, count, datatype, dest, tag, comm, request);
   auto pending = message.kept(const_cast<void*>(buf), count);
   if (pending == nullptr) return next(buf, count, datatype, dest, tag, comm, request);
@@ -183,10 +162,9 @@ template <class Next, class Count>
 int init_send(Next next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
               MPI_Request* request) {
   Type* type = packed_type(datatype);
-  const OtherSide other = other_side(PackingUse::send, type, datatype, count, dest, tag, comm);
   if (type == nullptr || request == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, dest, tag, comm, request);
-  Outgoing message(*type, buf, count, dest, other, false);
+  Outgoing message(*type, buf, count, dest, false);
   if (!message.ours()) return next(buf, count, datatype, dest, tag, comm, request);
   auto pending = message.kept(const_cast<void*>(buf), count);
   if (pending == nullptr) return next(buf, count, datatype, dest, tag, comm, request);
@@ -202,10 +180,9 @@ template <class Next, class Count>
 int receive(Next next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
             MPI_Status* status) {
   Type* type = packed_type(datatype);
-  const OtherSide other = other_side(PackingUse::receive, type, datatype, count, source, tag, comm);
   if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, source, tag, comm, status);
-  Incoming message(*type, buf, count, source, other);
+  Incoming message(*type, buf, count, source);
   if (!message.ours()) return next(buf, count, datatype, source, tag, comm, status);
   const SeenStatus seen(status);
   const Buffer& packed = message.buffer();
@@ -219,10 +196,9 @@ template <class Next, class Count>
 int post_receive(Next next, bool persistent, void* buf, Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Request* request) {
   Type* type = packed_type(datatype);
-  const OtherSide other = other_side(PackingUse::receive, type, datatype, count, source, tag, comm);
   if (type == nullptr || request == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, source, tag, comm, request);
-  Incoming message(*type, buf, count, source, other);
+  Incoming message(*type, buf, count, source);
   if (!message.ours()) return next(buf, count, datatype, source, tag, comm, request);
   auto pending = message.kept();
   if (pending == nullptr) return next(buf, count, datatype, source, tag, comm, request);
@@ -239,7 +215,7 @@ int receive_message(Next next, void* buf, Count count, MPI_Datatype datatype, MP
   Type* type = packed_type(datatype);
   if (type == nullptr || message == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, message, status);
-  Incoming incoming(*type, buf, count, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0, OtherSide::unknown);
+  Incoming incoming(*type, buf, count, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0);
   if (!incoming.ours()) return next(buf, count, datatype, message, status);
   const SeenStatus seen(status);
   const Buffer& packed = incoming.buffer();
@@ -255,7 +231,7 @@ int post_receive_message(Next next, void* buf, Count count, MPI_Datatype datatyp
   if (type == nullptr || request == nullptr || message == nullptr || made_plain(*type, buf, count, datatype))
       [[likely]]
     return next(buf, count, datatype, message, request);
-  Incoming incoming(*type, buf, count, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0, OtherSide::unknown);
+  Incoming incoming(*type, buf, count, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0);
   if (!incoming.ours()) return next(buf, count, datatype, message, request);
   auto pending = incoming.kept();
   if (pending == nullptr) return next(buf, count, datatype, message, request);
@@ -273,8 +249,6 @@ int send_receive(Next next, const void* sendbuf, Count sendcount, MPI_Datatype s
                  MPI_Status* status) {
   Type* out = packed_type(sendtype);
   Type* in = packed_type(recvtype);
-  const OtherSide receiver = other_side(PackingUse::send, out, sendtype, sendcount, dest, sendtag, comm);
-  const OtherSide sender = other_side(PackingUse::receive, in, recvtype, recvcount, source, recvtag, comm);
   if (out == nullptr && in == nullptr) [[likely]]
     return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
                 status);
@@ -282,8 +256,8 @@ int send_receive(Next next, const void* sendbuf, Count sendcount, MPI_Datatype s
   if (in != nullptr && made_plain(*in, recvbuf, recvcount, recvtype)) in = nullptr;
   std::optional<Outgoing> outgoing;
   std::optional<Incoming> incoming;
-  if (out != nullptr) outgoing.emplace(*out, sendbuf, sendcount, dest, receiver);
-  if (in != nullptr) incoming.emplace(*in, recvbuf, recvcount, source, sender);
+  if (out != nullptr) outgoing.emplace(*out, sendbuf, sendcount, dest);
+  if (in != nullptr) incoming.emplace(*in, recvbuf, recvcount, source);
   if (outgoing && outgoing->ours()) {
     sendbuf = outgoing->buffer().get();
     sendcount = static_cast<Count>(outgoing->buffer().bytes());
@@ -304,12 +278,10 @@ template <class Next, class Count>
 int send_receive_replace(Next next, void* buf, Count count, MPI_Datatype datatype, int dest, int sendtag,
                          int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   Type* type = packed_type(datatype);
-  const OtherSide receiver = other_side(PackingUse::send, type, datatype, count, dest, sendtag, comm);
-  const OtherSide sender = other_side(PackingUse::receive, type, datatype, count, source, recvtag, comm);
   if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
     return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
-  Incoming message(*type, buf, count, source, sender);
-  if (!message.ours() || !taken(*type, buf, count, PackingUse::send, dest, receiver))
+  Incoming message(*type, buf, count, source);
+  if (!message.ours() || !taken(*type, buf, count, PackingUse::message, dest))
     return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
   const Buffer& packed = message.buffer();
   type->plan().pack(buf, count, 0, packed.get(), packed.bytes(), kernels::PackedBuffer::shared);
@@ -376,13 +348,6 @@ template <class Next, class... Arguments>
 int init_session(Next next, Arguments... arguments) {
   many_threads.store(true, std::memory_order_relaxed);
   return next(arguments...);
-}
-
-/// MPI_Comm_free and MPI_Comm_disconnect.
-template <class Next>
-int free_communicator(Next next, MPI_Comm* comm) {
-  hints::forget_communicators();
-  return progress(next, comm);
 }
 
 /// MPI_Type_free: what was decided about the handle ends with it.

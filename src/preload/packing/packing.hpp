@@ -3,7 +3,8 @@
 // (python/corewise/mpi/generators/packing.py), a wrapper under the names MPI_X and PMPI_X for every procedure that
 // packs, sends, receives or completes. A message whose type is worth it is packed into memory of ours and sent as
 // MPI_PACKED, which the standard lets match (MPI-4.1, 3.3.1 and 5.2); a receive is posted as MPI_PACKED and
-// unpacked when it completes. Each side decides for itself: the bytes under way are the same.
+// unpacked when it completes. Each side decides for itself: the bytes under way are the same. On Open MPI no
+// message is touched: its own engine uses our loops (openmpi/engine.hpp).
 //
 // Contract: what is not handled is passed through untouched: contiguous types, types that are not understood or
 // that MPI describes otherwise than we read them, programs without MPI_Init, processes with a GPU's library (their
@@ -36,10 +37,8 @@ Function* next(const char* name) {
     return found;                                                                                          \
   }())
 
-/// How messages are chosen, by the knob COREWISE_PACKING.
-/// `engine`: none is sent as MPI_PACKED, and the MPI's own engine (packing_engine.hpp) moves every type by our
-/// plans.
-enum class Mode : std::uint8_t { off, always, costs, engine };
+/// How messages are chosen, by the knob COREWISE_PACKING: none; every one that is not contiguous; by a table.
+enum class Mode : std::uint8_t { off, always, table };
 
 /// Whether several threads may call MPI at once: as MPI_Init says, or because there is a session, which has a level
 /// of its own. Once it is so it stays.
@@ -77,8 +76,8 @@ void begin();
 /// MPI_Finalize has returned.
 void end();
 
-/// The calibrated numbers: from the knob, or found by timing the MPI's engine and ours, once (some ms).
-const kernels::PackingCosts& costs();
+/// The table of the knob; empty where it has none.
+const kernels::PackingTable& table();
 
 /// Whether a library of a GPU is loaded: then a buffer may be memory that the CPU cannot read.
 bool gpu_present();

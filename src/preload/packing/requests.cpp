@@ -1,6 +1,8 @@
-// The table, and the calls that start, test and end requests; see packing_requests.hpp.
+// The table, and the calls that start, test and end requests; contract in requests.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preload/packing/requests.hpp"
+
+#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -22,42 +24,47 @@ namespace {
 
 constexpr std::size_t kBuckets = 4096;
 std::array<Pending*, kBuckets> table{};
-constinit Lasting<std::vector<Pending*>> lasting_freed;
-std::vector<Pending*>& freed = lasting_freed.value;  ///< by the program, while they were active
-std::mutex lock;                                     ///< of both; never held while MPI is called
+Pending* freed = nullptr;  ///< by the program, while they were active: a list
+std::mutex lock;           ///< of both; never held while MPI is called
 
 Pending*& bucket_of(MPI_Request request) {
   return table[static_cast<std::size_t>((handle_key(request) * 0x9E3779B97F4A7C15ULL) >> 52)];
 }
 
-/// With the lock held.
-Pending* look_up(MPI_Request request) {
+/// With the lock held: the first entry under a handle that is, or is not, claimed.
+Pending* look_up(MPI_Request request, bool claimed = false) {
   if (request == MPI_REQUEST_NULL) return nullptr;
   Pending* found = bucket_of(request);
-  while (found != nullptr && found->request != request) found = found->next;
+  while (found != nullptr && (found->request != request || found->claimed != claimed)) found = found->next;
   return found;
 }
 
 /// With the lock held.
-void put_back(Pending* pending) {
+void put_in(Pending* pending) {
   Pending*& head = bucket_of(pending->request);
   pending->next = head;
   head = pending;
 }
 
-/// With the lock held: taken out of the table; null where nothing is known of the request.
-Pending* claim(MPI_Request request) {
-  Pending* const found = look_up(request);
-  if (found == nullptr) return nullptr;
-  Pending** link = &bucket_of(request);
-  while (*link != found) link = &(*link)->next;
-  *link = found->next;
-  return found;
+/// With the lock held.
+void take_out(Pending* pending) {
+  Pending** link = &bucket_of(pending->request);
+  while (*link != pending) link = &(*link)->next;
+  *link = pending->next;
 }
 
-Pending* find(MPI_Request request) {
-  const Guard guard(lock);
-  return look_up(request);
+/// With the lock held: for a call that may end it; null where nothing is known of the request.
+Pending* claim(MPI_Request request) {
+  Pending* found = look_up(request);
+  // Only where several threads call MPI, which then hold the lock.
+  while (found != nullptr && found->looked_at && many_threads.load(std::memory_order_relaxed)) {
+    lock.unlock();
+    sched_yield();  // whoever looks does not wait
+    lock.lock();
+    found = look_up(request);
+  }
+  if (found != nullptr) found->claimed = true;
+  return found;
 }
 
 Pending* claimed(MPI_Request request) {
@@ -65,13 +72,21 @@ Pending* claimed(MPI_Request request) {
   return claim(request);
 }
 
-void put_in(Pending* pending, MPI_Request request) {
-  pending->request = request;
+/// A claimed entry lives on, under a handle that may be another one.
+void unclaim(Pending* pending, MPI_Request request) {
   const Guard guard(lock);
-  put_back(pending);
+  take_out(pending);
+  pending->request = request;
+  pending->claimed = false;
+  put_in(pending);
 }
 
+/// A claimed entry ends.
 void end_entry(Pending* pending) {
+  {
+    const Guard guard(lock);
+    take_out(pending);
+  }
   delete pending;
   pending_requests.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -109,78 +124,79 @@ bool ends(Pending& pending, int code, MPI_Request after, const MPI_Status& statu
   return false;
 }
 
-/// The entries of requests that a call looks at.
-class Entries {
+#ifdef COREWISE_PACKING_NO_MEMORY
+constexpr std::size_t kFew = 2;  // for tests
+#else
+constexpr std::size_t kFew = 64;
+#endif
+
+/// `n` values; null where there is no memory.
+template <class Value>
+std::unique_ptr<Value[]> many_of([[maybe_unused]] std::size_t n) {
+#ifdef COREWISE_PACKING_NO_MEMORY
+  return nullptr;
+#else
+  return std::unique_ptr<Value[]>(new (std::nothrow) Value[n]);
+#endif
+}
+
+/// The entries of some requests, claimed for a call that ends requests: as soon as MPI has ended one it may give
+/// another thread the same handle again. What is not ended lives on; not what MPI has taken away without saying
+/// that it is complete, as MPICH does with failed requests of which it says success.
+class Claimed {
  public:
-  Entries(int count, const MPI_Request* requests, Pending* (*take)(MPI_Request) = look_up)
-      : count_(static_cast<std::size_t>(std::max(count, 0))) {
-    if (count_ > few_.size()) many_.reset(new Pending*[count_]);
+  Claimed(int count, const MPI_Request* requests)
+      : requests_(requests), count_(static_cast<std::size_t>(std::max(count, 0))) {
+    if (count_ > few_.size()) many_ = many_of<Pending*>(count_);
     found_ = count_ > few_.size() ? many_.get() : few_.data();
+    if (found_ == nullptr) return;
     const Guard guard(lock);
     for (std::size_t i = 0; i < count_; ++i) {
-      found_[i] = take(requests[i]);
+      found_[i] = claim(requests[i]);
       any_ = any_ || found_[i] != nullptr;
     }
   }
-  Entries(const Entries&) = delete;
-  Entries& operator=(const Entries&) = delete;
-  bool any() const { return any_; }
-  std::size_t size() const { return count_; }
-  Pending*& operator[](int i) { return found_[i]; }
-
- private:
-  std::array<Pending*, 64> few_;
-  std::unique_ptr<Pending*[]> many_;
-  Pending** found_ = nullptr;
-  std::size_t count_;
-  bool any_ = false;
-};
-
-/// Those of a call that ends requests: out of the table while MPI is called, because as soon as MPI has ended one
-/// it may give another thread the same handle again. What is not ended goes back; not what MPI has taken away
-/// without saying that it is complete, as Open MPI does with every failed request when one of them is waited for.
-class Claimed {
- public:
-  Claimed(int count, const MPI_Request* requests) : entries_(count, requests, claim), requests_(requests) {}
   ~Claimed() {
-    if (!any()) return;
-    const Guard guard(lock);
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      Pending* const pending = entries_[static_cast<int>(i)];
-      if (pending == nullptr) continue;
+    for (std::size_t i = 0; any_ && i < count_; ++i) {
+      if (found_[i] == nullptr) continue;
       if (requests_[i] != MPI_REQUEST_NULL)
-        put_back(pending);
+        unclaim(found_[i], found_[i]->request);
       else
-        lose(pending);
+        lose(found_[i]);
     }
   }
   Claimed(const Claimed&) = delete;
   Claimed& operator=(const Claimed&) = delete;
-  bool any() const { return entries_.any(); }
+  bool any() const { return any_; }
+  bool no_memory() const { return found_ == nullptr; }
   /// Request `i`, in a call that returned `code`, of which the request's status may have the particulars.
   void complete(int i, int code, bool in_status, MPI_Request after, const MPI_Status& status);
 
  private:
-  Entries entries_;
   const MPI_Request* requests_;
+  std::size_t count_;
+  std::array<Pending*, kFew> few_;
+  std::unique_ptr<Pending*[]> many_;
+  Pending** found_ = nullptr;
+  bool any_ = false;
 };
 
-/// The program's statuses, or ours where it ignores them.
+/// The program's statuses, or ours where it ignores them; null where there is no memory for those.
 class Statuses {
  public:
   Statuses(int count, MPI_Status* given) : given_(given) {
     if (given != MPI_STATUSES_IGNORE) return;
     const auto n = static_cast<std::size_t>(std::max(count, 1));
-    if (n > few_.size()) many_.reset(new MPI_Status[n]);
+    if (n > few_.size()) many_ = many_of<MPI_Status>(n);
     given_ = n > few_.size() ? many_.get() : few_.data();
-    std::memset(static_cast<void*>(given_), 0, n * sizeof(MPI_Status));
+    if (given_ != nullptr) std::memset(static_cast<void*>(given_), 0, n * sizeof(MPI_Status));
   }
   MPI_Status* get() const { return given_; }
   const MPI_Status& operator[](int i) const { return given_[i]; }
 
  private:
   MPI_Status* given_;
-  std::array<MPI_Status, 16> few_;
+  std::array<MPI_Status, kFew> few_;
   std::unique_ptr<MPI_Status[]> many_;
 };
 
@@ -209,7 +225,7 @@ bool is_pending(int code) {
 }
 
 void Claimed::complete(int i, int code, bool in_status, MPI_Request after, const MPI_Status& status) {
-  Pending*& pending = entries_[i];
+  Pending*& pending = found_[i];
   if (pending == nullptr || (in_status && is_pending(status.MPI_ERROR))) return;
   if (!ends(*pending, in_status ? status.MPI_ERROR : code, after, status)) return;
   end_entry(std::exchange(pending, nullptr));
@@ -238,21 +254,25 @@ bool test_freed(Pending& pending) {
 }  // namespace
 
 void test_all_freed() {
-  std::vector<Pending*> mine;
+  Pending* mine = nullptr;
   {
     const Guard guard(lock);
-    if (freed.empty()) return;
-    mine.swap(freed);
+    mine = std::exchange(freed, nullptr);
   }
-  const auto still = std::partition(mine.begin(), mine.end(), [](Pending* each) { return !test_freed(*each); });
-  std::for_each(still, mine.end(), delete_freed);
-  const Guard guard(lock);
-  freed.insert(freed.end(), mine.begin(), still);
+  while (mine != nullptr) {
+    Pending* const each = std::exchange(mine, mine->next);
+    if (test_freed(*each)) {
+      delete_freed(each);
+      continue;
+    }
+    const Guard guard(lock);
+    each->next = std::exchange(freed, each);
+  }
 }
 
 namespace {
 
-/// Packs what is to be sent. Taken out of the table, because MPI may give a started request another handle.
+/// Packs what is to be sent. Claimed, because MPI may give a started request another handle.
 Pending* before_start(MPI_Request request) {
   Pending* pending = claimed(request);
   if (pending == nullptr) return nullptr;
@@ -268,7 +288,7 @@ Pending* before_start(MPI_Request request) {
 void after_start(Pending* pending, MPI_Request request) {
   if (pending == nullptr) return;
   if (request != MPI_REQUEST_NULL)
-    put_in(pending, request);
+    unclaim(pending, request);
   else
     lose(pending);
 }
@@ -285,19 +305,21 @@ std::size_t received_bytes(const MPI_Status& status) {
 
 void remember(Pending* pending, MPI_Request request) {
   pending_requests.fetch_add(1, std::memory_order_relaxed);
-  put_in(pending, request);
+  pending->request = request;
+  const Guard guard(lock);
+  put_in(pending);
 }
 
 void end_requests() {
   test_all_freed();
   const Guard guard(lock);
-  for (Pending* pending : freed) {
+  while (freed != nullptr) {
+    Pending* const pending = std::exchange(freed, freed->next);
     // MPI may still use the memory.
     pending->packed.abandon();
     CW_NEXT(MPI_Request_free)(&pending->request);
     delete_freed(pending);
   }
-  freed.clear();
 }
 
 int start(MPI_Request* request) {
@@ -312,8 +334,13 @@ int start(MPI_Request* request) {
 int start_all(int count, MPI_Request* requests) {
   if (none_pending() || count <= 0 || requests == nullptr) return CW_NEXT(MPI_Startall)(count, requests);
   test_all_freed();
-  std::vector<Pending*> started(static_cast<std::size_t>(count));
-  std::transform(requests, requests + count, started.begin(), before_start);
+  const auto started = many_of<Pending*>(static_cast<std::size_t>(count));
+  if (started == nullptr) {
+    int one = MPI_SUCCESS;
+    for (int i = 0; i < count && one == MPI_SUCCESS; ++i) one = start(requests + i);
+    return one;
+  }
+  std::transform(requests, requests + count, started.get(), before_start);
   const int code = CW_NEXT(MPI_Startall)(count, requests);
   for (int i = 0; i < count; ++i) after_start(started[static_cast<std::size_t>(i)], requests[i]);
   return code;
@@ -341,11 +368,83 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
   return code;
 }
 
+namespace {
+
+// Without memory for the entries of many requests they are completed one by one, which may be slower, no more.
+
+/// MPI_Testall, and MPI_Waitall where there is no flag.
+int complete_each(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  int all = MPI_SUCCESS;
+  for (int i = 0; flag != nullptr && i < count; ++i) {
+    const int code = get_status(requests[i], flag, MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS && *flag == 0) return MPI_SUCCESS;
+  }
+  for (int i = 0; i < count; ++i) {
+    MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
+    const int code = wait(requests + i, status);
+    if (statuses != MPI_STATUSES_IGNORE) status->MPI_ERROR = code;
+    if (code != MPI_SUCCESS) all = MPI_ERR_IN_STATUS;
+  }
+  return all;
+}
+
+/// Whether a request may still have something to say: no null one, no persistent one that is not active.
+bool may_be_active(MPI_Request request) {
+  if (request == MPI_REQUEST_NULL) return false;
+  const Guard guard(lock);
+  const Pending* const known = look_up(request);
+  return known == nullptr || known->active;
+}
+
+/// MPI_Testany, and MPI_Waitany where there is no flag.
+int complete_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  int own = 0;
+  int* const found = flag != nullptr ? flag : &own;
+  *index = MPI_UNDEFINED;
+  if (std::none_of(requests, requests + count, may_be_active))
+    return CW_NEXT(MPI_Testany)(0, requests, index, found, status);  // says what there is to say of none
+  do {
+    for (int i = 0; i < count; ++i) {
+      if (!may_be_active(requests[i])) continue;
+      const int code = test(requests + i, found, status);
+      if (code == MPI_SUCCESS && *found == 0) continue;
+      *index = i;
+      return code;
+    }
+  } while (flag == nullptr);
+  return MPI_SUCCESS;
+}
+
+/// MPI_Testsome, and MPI_Waitsome where it `waits`.
+int complete_some(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses, bool waits) {
+  bool any = false;
+  int all = MPI_SUCCESS;
+  *done = 0;
+  do {
+    for (int i = 0; i < count; ++i) {
+      int flag = 0;
+      if (!may_be_active(requests[i])) continue;
+      any = true;
+      MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + *done;
+      const int code = test(requests + i, &flag, status);
+      if (code == MPI_SUCCESS && flag == 0) continue;
+      if (code != MPI_SUCCESS) all = MPI_ERR_IN_STATUS;
+      if (statuses != MPI_STATUSES_IGNORE) status->MPI_ERROR = code;
+      indices[(*done)++] = i;
+    }
+  } while (waits && any && *done == 0);
+  if (!any) *done = MPI_UNDEFINED;
+  return all;
+}
+
+}  // namespace
+
 int wait_any(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   if (none_pending() || requests == nullptr || index == nullptr)
     return CW_NEXT(MPI_Waitany)(count, requests, index, status);
   test_all_freed();
   Claimed entries(count, requests);
+  if (entries.no_memory()) return complete_any(count, requests, index, nullptr, status);
   if (!entries.any()) return CW_NEXT(MPI_Waitany)(count, requests, index, status);
   const OwnStatus own(status);
   const int code = CW_NEXT(MPI_Waitany)(count, requests, index, own.get());
@@ -358,6 +457,7 @@ int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status
     return CW_NEXT(MPI_Testany)(count, requests, index, flag, status);
   test_all_freed();
   Claimed entries(count, requests);
+  if (entries.no_memory()) return complete_any(count, requests, index, flag, status);
   if (!entries.any()) return CW_NEXT(MPI_Testany)(count, requests, index, flag, status);
   const OwnStatus own(status);
   const int code = CW_NEXT(MPI_Testany)(count, requests, index, flag, own.get());
@@ -369,9 +469,11 @@ int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status
 int wait_all(int count, MPI_Request* requests, MPI_Status* statuses) {
   if (none_pending() || requests == nullptr) return CW_NEXT(MPI_Waitall)(count, requests, statuses);
   test_all_freed();
-  Claimed entries(count, requests);
-  if (!entries.any()) return CW_NEXT(MPI_Waitall)(count, requests, statuses);
   const Statuses own(count, statuses);
+  if (own.get() == nullptr) return complete_each(count, requests, nullptr, statuses);
+  Claimed entries(count, requests);
+  if (entries.no_memory()) return complete_each(count, requests, nullptr, statuses);
+  if (!entries.any()) return CW_NEXT(MPI_Waitall)(count, requests, statuses);
   const int code = CW_NEXT(MPI_Waitall)(count, requests, own.get());
   const bool in_status = is_in_status(code);
   for (int i = 0; i < count; ++i) entries.complete(i, code, in_status, requests[i], own[i]);
@@ -382,9 +484,11 @@ int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) 
   if (none_pending() || requests == nullptr || flag == nullptr)
     return CW_NEXT(MPI_Testall)(count, requests, flag, statuses);
   test_all_freed();
-  Claimed entries(count, requests);
-  if (!entries.any()) return CW_NEXT(MPI_Testall)(count, requests, flag, statuses);
   const Statuses own(count, statuses);
+  if (own.get() == nullptr) return complete_each(count, requests, flag, statuses);
+  Claimed entries(count, requests);
+  if (entries.no_memory()) return complete_each(count, requests, flag, statuses);
+  if (!entries.any()) return CW_NEXT(MPI_Testall)(count, requests, flag, statuses);
   const int code = CW_NEXT(MPI_Testall)(count, requests, flag, own.get());
   if (code == MPI_SUCCESS && *flag == 0) return code;
   const bool in_status = is_in_status(code);
@@ -396,13 +500,15 @@ namespace {
 
 /// MPI_Waitsome and MPI_Testsome.
 template <class Next>
-int some(Next next, int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+int some(Next next, bool waits, int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   if (none_pending() || requests == nullptr || done == nullptr || indices == nullptr)
     return next(count, requests, done, indices, statuses);
   test_all_freed();
-  Claimed entries(count, requests);
-  if (!entries.any()) return next(count, requests, done, indices, statuses);
   const Statuses own(count, statuses);
+  if (own.get() == nullptr) return complete_some(count, requests, done, indices, statuses, waits);
+  Claimed entries(count, requests);
+  if (entries.no_memory()) return complete_some(count, requests, done, indices, statuses, waits);
+  if (!entries.any()) return next(count, requests, done, indices, statuses);
   *done = 0;
   const int code = next(count, requests, done, indices, own.get());
   const bool in_status = is_in_status(code);
@@ -415,11 +521,11 @@ int some(Next next, int count, MPI_Request* requests, int* done, int* indices, M
 }  // namespace
 
 int wait_some(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
-  return some(CW_NEXT(MPI_Waitsome), count, requests, done, indices, statuses);
+  return some(CW_NEXT(MPI_Waitsome), true, count, requests, done, indices, statuses);
 }
 
 int test_some(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
-  return some(CW_NEXT(MPI_Testsome), count, requests, done, indices, statuses);
+  return some(CW_NEXT(MPI_Testsome), false, count, requests, done, indices, statuses);
 }
 
 int request_free(MPI_Request* request) {
@@ -432,54 +538,109 @@ int request_free(MPI_Request* request) {
     if (code == MPI_SUCCESS)
       end_entry(pending);
     else
-      put_in(pending, pending->request);
+      unclaim(pending, pending->request);
     return code;
   }
   *request = MPI_REQUEST_NULL;
   freed_requests.fetch_add(1, std::memory_order_relaxed);
   const Guard guard(lock);
-  freed.push_back(pending);
+  take_out(pending);
+  pending->next = freed;
+  freed = pending;
   return MPI_SUCCESS;
 }
 
+namespace {
+
+/// Entries of requests that MPI_Request_get_status and its kin look at; those of calls that end them wait
+/// meanwhile.
+class Looked {
+ public:
+  Looked(int count, const MPI_Request* requests) : count_(static_cast<std::size_t>(std::max(count, 0))) {
+    if (count_ > few_.size()) many_ = many_of<Pending*>(count_);
+    found_ = count_ > few_.size() ? many_.get() : few_.data();
+    busy_ = found_ == nullptr;
+    if (busy_) return;
+    const Guard guard(lock);
+    for (std::size_t i = 0; i < count_; ++i) {
+      found_[i] = look_up(requests[i]);
+      if (found_[i] == nullptr) {
+        busy_ = busy_ || look_up(requests[i], true) != nullptr;
+      } else if (std::exchange(found_[i]->looked_at, true)) {
+        found_[i] = nullptr;
+        busy_ = true;
+      }
+    }
+  }
+  ~Looked() {
+    if (found_ == nullptr) return;
+    const Guard guard(lock);
+    for (std::size_t i = 0; i < count_; ++i)
+      if (found_[i] != nullptr) found_[i]->looked_at = false;
+  }
+  Looked(const Looked&) = delete;
+  Looked& operator=(const Looked&) = delete;
+  /// Whether another thread is at one of them, or there is no memory: nothing is said to be complete yet.
+  bool busy() const { return busy_; }
+  void arrived(int i, const MPI_Status& status) {
+    if (found_[i] != nullptr) arrive(*found_[i], status);
+  }
+
+ private:
+  std::size_t count_;
+  std::array<Pending*, kFew> few_;
+  std::unique_ptr<Pending*[]> many_;
+  Pending** found_ = nullptr;
+  bool busy_ = false;
+};
+
+}  // namespace
+
 int get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  Pending* pending = none_pending() || flag == nullptr ? nullptr : find(request);
-  if (pending == nullptr) return CW_NEXT(MPI_Request_get_status)(request, flag, status);
-  const OwnStatus own(status);
+  if (none_pending() || flag == nullptr) return CW_NEXT(MPI_Request_get_status)(request, flag, status);
+  Looked entry(1, &request);
   *flag = 0;
+  if (entry.busy()) return MPI_SUCCESS;
+  const OwnStatus own(status);
   const int code = CW_NEXT(MPI_Request_get_status)(request, flag, own.get());
-  if (code == MPI_SUCCESS && *flag != 0) arrive(*pending, *own.get());
+  if (code == MPI_SUCCESS && *flag != 0) entry.arrived(0, *own.get());
   return code;
 }
 
 #ifdef CW_HAVE_MPI_Request_get_status_all
 int get_status_any(int count, const MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   if (none_pending()) return CW_NEXT(MPI_Request_get_status_any)(count, requests, index, flag, status);
-  Entries entries(count, requests);
+  Looked entries(count, requests);
+  *flag = 0;
+  *index = MPI_UNDEFINED;
+  if (entries.busy()) return MPI_SUCCESS;
   const OwnStatus own(status);
   const int code = CW_NEXT(MPI_Request_get_status_any)(count, requests, index, flag, own.get());
   const bool found = code == MPI_SUCCESS && *flag != 0 && *index >= 0 && *index < count;
-  if (found && entries[*index] != nullptr) arrive(*entries[*index], *own.get());
+  if (found) entries.arrived(*index, *own.get());
   return code;
 }
 
 int get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses) {
   if (none_pending()) return CW_NEXT(MPI_Request_get_status_all)(count, requests, flag, statuses);
-  Entries entries(count, requests);
+  Looked entries(count, requests);
   const Statuses own(count, statuses);
+  *flag = 0;
+  if (entries.busy() || own.get() == nullptr) return MPI_SUCCESS;
   const int code = CW_NEXT(MPI_Request_get_status_all)(count, requests, flag, own.get());
-  for (int i = 0; code == MPI_SUCCESS && *flag != 0 && i < count; ++i)
-    if (entries[i] != nullptr) arrive(*entries[i], own[i]);
+  for (int i = 0; code == MPI_SUCCESS && *flag != 0 && i < count; ++i) entries.arrived(i, own[i]);
   return code;
 }
 
 int get_status_some(int count, const MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   if (none_pending()) return CW_NEXT(MPI_Request_get_status_some)(count, requests, done, indices, statuses);
-  Entries entries(count, requests);
+  Looked entries(count, requests);
   const Statuses own(count, statuses);
+  *done = 0;
+  if (entries.busy() || own.get() == nullptr) return MPI_SUCCESS;
   const int code = CW_NEXT(MPI_Request_get_status_some)(count, requests, done, indices, own.get());
   for (int k = 0; code == MPI_SUCCESS && *done != MPI_UNDEFINED && k < *done; ++k)
-    if (Pending* pending = entries[indices[k]]) arrive(*pending, own[k]);
+    entries.arrived(indices[k], own[k]);
   return code;
 }
 #endif

@@ -4,8 +4,10 @@
 //
 // Different requests may have one handle: MPICH gives all sends that are complete at once the same. Only sends that
 // are not complete when they return are kept, so an entry found under a handle is the request's own. A call that
-// may end a request has its entry out of the table meanwhile: MPI may give another thread the handle before it
-// returns. A request that was freed while it is active lives on here: later calls test it.
+// may end a request claims its entry meanwhile, which then is not found under the handle: MPI may give another
+// thread the handle before it returns. MPI_Request_get_status holds an entry for as long as it looks; a claim waits
+// for it, and it says of a claimed request that it is not complete: the data may not be there yet. A request that
+// was freed while it is active lives on here: later calls test it.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -37,6 +39,8 @@ struct Pending {
   void* items;
   std::int64_t count;
   MPI_Request request = MPI_REQUEST_NULL;
+  bool claimed = false;     ///< by a call that may end it
+  bool looked_at = false;   ///< by MPI_Request_get_status
   Pending* next = nullptr;  ///< in the table
 };
 

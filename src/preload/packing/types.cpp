@@ -86,21 +86,13 @@ bool compile(Type& type, MPI_Datatype datatype) {
 
 /// Whether every type is ours, used often or not, quicker or not.
 bool takes_all() {
-  return mode() == Mode::always || mode() == Mode::engine;
+  return mode() == Mode::always;
 }
 
 /// Whether it has been used often enough to be worth reading.
 bool is_due(Type& type) {
   const std::uint32_t messages = 1 + patience[slot_of(type.handle)].load(std::memory_order_relaxed);
-  // A message that the MPI moves is a use to its call and to the engine.
-  return takes_all() || ++type.uses > (engine::is_on() ? 2 * messages : messages);
-}
-
-/// Who moves it inside the MPI, where no contest is to say so.
-void settle(Type& type, bool packed) {
-  const bool ours = packed && !gpu_present();
-  if (ours && !takes_all()) return;
-  for (Contest& contest : type.contest) contest.settle(ours ? Contest::Winner::ours : Contest::Winner::theirs);
+  return takes_all() || ++type.uses > messages;
 }
 
 /// Reads an unread type, where it is time to.
@@ -108,12 +100,11 @@ void decide(Type& type, MPI_Datatype datatype) {
   if (!is_due(type)) return;
   bool packed = false;
   try {
-    packed = compile(type, datatype);
+    packed = !gpu_present() && compile(type, datatype);
   } catch (...) {
     packed = false;
   }
   type.state = packed ? Type::State::packed : Type::State::passed;
-  settle(type, packed);
   type.ready.store(packed, std::memory_order_release);
 }
 
@@ -171,25 +162,14 @@ Type* find_type(MPI_Datatype datatype, std::uint64_t handle) {
   const std::uint32_t generation = generations[slot].load(std::memory_order_relaxed);
   const bool named = is_named(datatype);
   Type* type = named ? nullptr : attached(datatype);
-  auto lies = named ? kernels::OtherSide::contiguous : kernels::OtherSide::unknown;
   if (type != nullptr) {
     type->handle = handle;
     if (type->state == Type::State::unread) decide(*type, datatype);
     if (type->state == Type::State::unread) return nullptr;
-    if (type->plain) lies = kernels::OtherSide::contiguous;
     if (type->state == Type::State::passed) type = nullptr;
   }
-  known[slot] = {handle, type, generation, lies};
+  known[slot] = {handle, type, generation};
   return type;
-}
-
-kernels::OtherSide lies(const Type* type, MPI_Datatype datatype, std::int64_t count) {
-  if (count <= 0) return kernels::OtherSide::unknown;
-  if (type != nullptr)
-    return type->in_one_run(count) ? kernels::OtherSide::contiguous : kernels::OtherSide::strided;
-  const std::uint64_t handle = handle_key(datatype);
-  const Known& entry = known[slot_of(handle)];
-  return entry.handle == handle ? entry.lies : kernels::OtherSide::unknown;
 }
 
 void end_types() {

@@ -10,7 +10,6 @@
 
 #include "kernels/packing/layout/datatype.hpp"
 #include "kernels/packing/plans/pack.hpp"
-#include "preload/packing/contest.hpp"
 #include "preload/packing/packing.hpp"
 
 namespace corewise::preload::packing {
@@ -32,12 +31,14 @@ struct Type {
   std::atomic<int> holders{1};
   std::atomic<std::uint32_t> messages{0};
 
-  // For the MPI's own engine (packing_engine.hpp):
-  std::int64_t grain = 0;          ///< multiples of it in the stream cut no element in two; 0: none known
-  std::array<Contest, 2> contest;  ///< who moves it inside the MPI: unpacking, packing
+  std::int64_t grain = 0;          ///< multiples of it in the stream cut no element in two (openmpi); 0: none known
   std::atomic<bool> ready{false};  ///< there is a plan
 
   const kernels::PackPlan& plan() const { return *plan_; }
+  /// Whether a message, or a part of one, of so many bytes is ours: all are, or the table says so.
+  bool pays(kernels::PackingUse use, std::int64_t bytes) const {
+    return mode() == Mode::always || kernels::packed_by_us(table(), use, {bytes, mean_run, lines});
+  }
   bool in_one_run(std::int64_t count) const {
     return plain || (count == 1 && mean_run >= static_cast<double>(size));
   }
@@ -50,13 +51,11 @@ void release(Type* type);
 
 inline constexpr std::size_t kSlots = 256;
 
-/// What a thread knows of a handle; `type` is null where messages of it are passed through, and `lies` says then
-/// whether they are in one run.
+/// What a thread knows of a handle; `type` is null where messages of it are passed through.
 struct Known {
   std::uint64_t handle;
   Type* type;
   std::uint32_t generation;
-  kernels::OtherSide lies;
 };
 extern constinit thread_local std::array<Known, kSlots> known __attribute__((tls_model("initial-exec")));
 extern constinit std::array<std::atomic<std::uint32_t>, kSlots> generations;
@@ -82,9 +81,6 @@ inline Type* packed_type(MPI_Datatype datatype) {
     return entry.type;
   return find_type(datatype, handle);
 }
-
-/// How a message lies in this side's memory, as far as its type is known.
-kernels::OtherSide lies(const Type* type, MPI_Datatype datatype, std::int64_t count);
 
 /// Whether there is a plan of a type, or can be made now. Calls nothing that waits, or that sends.
 bool try_to_read(Type& type, MPI_Datatype datatype);

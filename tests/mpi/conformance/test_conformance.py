@@ -25,8 +25,6 @@ from pathlib import Path
 import pytest
 from conftest import Mpi, find_mpi
 
-from corewise.mpi import packing_board
-
 HERE = Path(__file__).resolve().parent
 MPI_NAMES = ("openmpi", "mpich", "mpich_abi")
 TIMEOUT_S = 600.0
@@ -288,31 +286,21 @@ def test_reordered(
         assert (found["reordered"], found["launch_ranks"]) == (True, launch_ranks)
 
 
-# Open MPI's own engine can be told to use our loops; the others' cannot.
-PACKING_MODES = {
-    "openmpi": ("always", "hints", "engine"),
-    "mpich": ("always", "hints"),
-    "mpich_abi": ("always",),
-}
+REQUESTS = ("request", "many", "persistent", "status", "typed_requests", "typed_errors", "thread")
+"""Programs that complete several requests at once."""
 PACKING_CASES = [
-    (mpi_name, program.name, program.ranks[-1], mpi_name == "mpich_abi", mode)
+    (mpi_name, program.name, program.ranks[-1], mpi_name == "mpich_abi")
     for mpi_name in MPI_NAMES
     for program in PROGRAMS.values()
-    for mode in PACKING_MODES[mpi_name]
 ]
-HINTS = ";".join(
-    f"{use}={1 << 28}:{run}" for use, run in (("send", 1 << 28), ("receive", 1 << 28), ("both", 8))
-)
-"""A table of which nearly every choice is another one where the other side of a message is known."""
 
 
-@pytest.mark.parametrize(("mpi_name", "name", "n", "all_three", "mode"), PACKING_CASES)
+@pytest.mark.parametrize(("mpi_name", "name", "n", "all_three"), PACKING_CASES)
 def test_packing(
     mpi_name: str,
     name: str,
     n: int,
     all_three: bool,
-    mode: str,
     plain_run: Callable[[Mpi, Program, int], Outcome],
     built: Callable[[Mpi, Program], Path],
     preload_library: Callable[[Mpi], Path],
@@ -320,9 +308,9 @@ def test_packing(
     packing_library: Callable[[Mpi], Path],
     tmp_path: Path,
 ) -> None:
-    """Our loops move non-contiguous messages, and the program says the same; also behind the others.
+    """Our loops move every non-contiguous message, and the program says the same; also behind the others.
 
-    All of them, or those that a table says, by what ranks tell each other.
+    On MPICH such messages are packed, on Open MPI its own engine uses our loops.
     """
     mpi, program = library(mpi_name), PROGRAMS[name]
     plain = plain_run(mpi, program, n)
@@ -330,18 +318,35 @@ def test_packing(
     before = [preload_library(mpi), reorder_library(mpi)] if all_three else []
     order = ",".join(map(str, reversed(range(n))))
     traced = {"COREWISE_TRACE_DIR": str(tmp_path), "COREWISE_REORDER": f"order:{order}"} if all_three else {}
-    with packing_board.board(n if mode == "hints" else 0) as board:
-        ranks_env = {
-            "LD_PRELOAD": ":".join(map(str, [*before, packing_library(mpi)])),
-            "COREWISE_PACKING": HINTS if mode == "hints" else mode,
-            **traced,
-            **board,
-        }
-        packed = launch(mpi, program, built(mpi, program), n, ranks_env)
+    ranks_env = {
+        "LD_PRELOAD": ":".join(map(str, [*before, packing_library(mpi)])),
+        "COREWISE_PACKING": "always",
+        **traced,
+    }
+    packed = launch(mpi, program, built(mpi, program), n, ranks_env)
     packed.check(program)
     assert "corewise" not in (packed.out + packed.err).lower()
     if program.exit_status == 0:
         assert packed.lines() == plain.lines()
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_packing_without_memory(
+    name: str, plain_run: Callable[[Mpi, Program, int], Outcome], built: Callable[[Mpi, Program], Path]
+) -> None:
+    """Where there is no memory for the entries of three requests and more, they are completed one by one."""
+    from corewise.mpi.build import build_packing
+    from corewise.mpi.find import from_prefix
+
+    mpi, program = library("mpich"), PROGRAMS[name]
+    n = program.ranks[-1]
+    poor = build_packing(from_prefix(mpi.prefix), definitions=("COREWISE_PACKING_NO_MEMORY",))
+    packed = launch(
+        mpi, program, built(mpi, program), n, {"LD_PRELOAD": str(poor), "COREWISE_PACKING": "always"}
+    )
+    packed.check(program)
+    if program.exit_status == 0:
+        assert packed.lines() == plain_run(mpi, program, n).lines()
 
 
 def test_every_program_asks_for_ranks() -> None:

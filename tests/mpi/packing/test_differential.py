@@ -23,9 +23,10 @@ import packing_runs
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
-from packing_runs import MPI_NAMES, Engine
+from packing_runs import DEBIAN, MPI_NAMES, Engine
 
 atexit.register(packing_runs.end_session)
+NAMES = (*MPI_NAMES, DEBIAN)
 TRIALS = int(os.environ.get("COREWISE_TRIALS", "0"))
 PROFILE = settings(
     max_examples=TRIALS or 100,
@@ -224,6 +225,8 @@ def engines() -> Iterator[Callable[[str], tuple[Engine, Engine]]]:
     made: dict[str, tuple[Engine, Engine]] = {}
 
     def pair(name: str) -> tuple[Engine, Engine]:
+        if name == DEBIAN:
+            packing_runs.require_debian()
         if name not in made:
             program = packing_runs.engine_program(name)
             made[name] = (
@@ -256,7 +259,7 @@ FENCE = st.integers(0, 2)
 COUNTS = st.integers(0, 4)
 
 
-@pytest.mark.parametrize("name", MPI_NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_pack_and_unpack(name: str, engines: Callable[[str], tuple[Engine, Engine]]) -> None:
     """MPI_Pack and MPI_Unpack at a position of a buffer, from and to any type."""
     pair = engines(name)
@@ -321,7 +324,7 @@ def _sides(
     return here, there
 
 
-@pytest.mark.parametrize("name", MPI_NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_messages(name: str, engines: Callable[[str], tuple[Engine, Engine]]) -> None:
     """In eight ways and nine: by the same type, as MPI_PACKED, by elements; too many, too few."""
     pair = engines(name)
@@ -375,7 +378,7 @@ def check_truncated(
     assert codes[0] == codes[1] != 0, f"{TRUNCATE_SEEN}: {codes}: {lines}"
 
 
-@pytest.mark.parametrize("name", MPI_NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_exchange_in_place(name: str, engines: Callable[[str], tuple[Engine, Engine]]) -> None:
     """MPI_Sendrecv_replace of each other's items."""
     pair = engines(name)

@@ -1,4 +1,4 @@
-"""bench/pack/mapped, bench/pack/kernels, noise and turns: what they say of runs.
+"""bench/pack/mapped and bench/pack/kernels: what they say of runs.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -70,31 +70,3 @@ def test_kernels_are_compared_with_the_quicker_of_the_two() -> None:
     assert row["rival"] == "loop by hand, -O3 -march=native"
     assert (row["ratio"], row["n"]) == (1.6, 3)
     assert row["what"] == "blocks of 8, avx512"
-
-
-def test_kernels_have_the_bound_of_touching_their_lines() -> None:
-    kernels = module_of("kernels")
-    times = {"hand": [150.0, 160.0, 170.0], "memcpy": [300.0] * 3, "lines": [80.0] * 3, "avx512": [100.0] * 3}
-    row = kernels.row(kernels.BLOCKWISE, "pack-8-4096", "blocks of 8", times)
-    assert (row["ours"], row["theirs"], row["floor"], row["ratio"], row["bound"]) == (100, 160, 80, 1.6, 2.0)
-    assert kernels.sentence(row).endswith("ratio 1.6 (quartile distance 0.2, n=3), bound 2.0 (floor 80.0 ns)")
-    # A kernel that was quicker than the floor is the floor.
-    quick = kernels.row(kernels.BLOCKWISE, "pack-8-4096", "", {**times, "avx512": [64.0] * 3})
-    assert (quick["floor"], quick["ratio"], quick["bound"]) == (64, 2.5, 2.5)
-
-
-def test_noise_is_said_by_its_extremes() -> None:
-    rows = [{"ratio": ratio} for ratio in (1.02, 0.9, 1.0, 1.1)]
-    text = module_of("noise").summary("mpich", rows)
-    assert text == "mpich: geometric mean 1.002, 0.90 to 1.10; 1 of 4 below 0.95"
-
-
-@pytest.mark.parametrize("name", ["noise", "turns"])
-def test_an_mpi_that_is_not_there_is_one_error(
-    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["run.py", "--mpi", "nothing"])
-    with pytest.raises(SystemExit) as ended:
-        module_of(name).main()
-    assert ended.value.code == 2
-    assert "error: --mpi nothing: no such MPI found" in capsys.readouterr().err

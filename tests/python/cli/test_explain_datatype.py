@@ -30,11 +30,14 @@ def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, o
 @pytest.fixture
 def tuning(tmp_path: Path) -> str:
     rows = (
-        PackingRow("send", "dense", 4096, ((0, 64),), (8, 64, 512), (1.0, 1.0, 2.0), (2.0, 2.0, 1.0)),
-        PackingRow("pack", "dense", 1 << 20, ((0, 4096),), (8,), (1.0,), (2.0,)),
+        PackingRow("message", "dense", 4096, 8, 2.0, 1.9),
+        PackingRow("message", "dense", 4096, 64, 2.0, 1.9),
+        PackingRow("message", "dense", 4096, 512, 0.5, 0.5),
+        PackingRow("pack", "dense", 1 << 20, 4096, 2.0, 1.5),
     )
-    path = tmp_path / "tuning.toml"
-    save_packing_tuning(PackingTuning("a host", "mpich 5.0.2", "corewise", "2026-01-31", "tune", rows), path)
+    path = tmp_path / "tuning.csv"
+    tuning = PackingTuning("maker-1-2", "a host", "mpich 5.0.2", "corewise", "2026-01-31", "tune", rows)
+    save_packing_tuning(tuning, path)
     return str(path)
 
 
@@ -87,9 +90,9 @@ def test_the_numbers(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_the_packing_library_would_do(tuning: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = document(capsys, "vector(32, 8, 16, double)", "--tuning", tuning)
     packing = {each["use"]: each["packed"] for each in found["packing"]}  # type: ignore[attr-defined]
-    assert packing == {"send": True, "receive": False, "both": False, "pack": True, "unpack": False}
+    assert packing == {"message": True, "pack": True, "unpack": False}
     out = run(capsys, "vector(32, 16, 32, double)", "--tuning", tuning)[1]
-    sends = next(line for line in out.splitlines() if "send" in line)
+    sends = next(line for line in out.splitlines() if "message" in line)
     assert sends.startswith("left to the MPI") and "64 B" in sends
     found = document(capsys, "contiguous(32, double)", "--tuning", tuning)
     assert all("contiguous" in each["reason"] for each in found["packing"])  # type: ignore[attr-defined]
@@ -107,7 +110,7 @@ def test_wrong_input_is_one_line_and_status_2(tmp_path: Path, capsys: pytest.Cap
         (["vector(1, 2, int)"], "found 3 arguments, allowed: 4"),
         (["integerr"], "found 'integerr'"),
         (["int", "--count", "9000000000000000000"], "field 'count'"),
-        (["int", "--tuning", str(tmp_path / "none.toml")], "none.toml"),
+        (["int", "--tuning", str(tmp_path / "none.csv")], "none.csv"),
     ):
         status, out, err = run(capsys, *arguments)
         assert (status, out) == (2, ""), arguments

@@ -15,7 +15,6 @@ import dataclasses
 import functools
 import os
 import re
-import statistics
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from pathlib import Path
 
 from corewise.analysis.spread import Spread, spread_of
 from corewise.errors import InputError, RunError
-from corewise.mpi import build, find, launch, packing_board
+from corewise.mpi import build, find, launch
 from corewise.mpi.programs import build_program
 
 FOREIGN_LIMIT = 0.03
@@ -36,8 +35,8 @@ HANDS = ("assignment", "memcpy", "memcpy-prefetch")
 """The paper's three ways of packing by hand."""
 PLAIN_WAYS = ("contiguous", "datatype", "mpi-pack", "loop", *HANDS, "manual")
 LIBRARY_WAYS = ("contiguous", "datatype")
-FLOORS = ("contiguous", "lines")
-"""Ways that arrange nothing: as many contiguous bytes; of an engine alone, every line touched once."""
+FLOOR = "contiguous"
+"""The way that arranges nothing."""
 OURS = "ours"
 _ALONE = ("pack", "unpack")
 _TOPOLOGY = Path("/sys/devices/system/cpu")
@@ -85,9 +84,7 @@ PARTS: dict[str, Part] = {
     "paper": Part(("constant", "elements"), ("send", "receive", "both")),
     "columns": Part(("columns",), ("both",)),
     "applications": Part(("applications",), ("both",)),
-    "mpi-pack": Part(("constant",), _ALONE, ("mpi-pack", "loop", "lines"), ("mpi-pack", "loop")),
-    "noise": Part(("constant", "elements"), ("send", "receive", "both"), LIBRARY_WAYS, LIBRARY_WAYS),
-    "turns": Part(("grid",), ("send", "both"), LIBRARY_WAYS, LIBRARY_WAYS),
+    "mpi-pack": Part(("constant",), _ALONE, ("mpi-pack", "loop"), ("mpi-pack", "loop")),
     "grid": Part(
         ("grid", "sparse"),
         ("send", "receive", "both", *_ALONE),
@@ -95,10 +92,7 @@ PARTS: dict[str, Part] = {
         ("contiguous", "datatype", "mpi-pack"),
     ),
 }
-"""What each set of `corewise bench pack` measures; ``turns`` and ``grid`` are what ``--tune`` does.
-
-``noise`` is that of ``bench/pack/noise``.
-"""
+"""What each set of `corewise bench pack` measures; ``grid`` is what ``--tune`` does."""
 SETS = ("paper", "columns", "applications", "mpi-pack")
 
 
@@ -134,7 +128,7 @@ class Effort:
 
 
 FULL = Effort(5, 2.5, 2, False)
-QUICK = Effort(2, 1.0, 0, True)
+QUICK = Effort(2, 0.5, 0, True)
 
 
 @dataclass(frozen=True)
@@ -171,13 +165,22 @@ def distance(launches: Iterable[Launch]) -> float:
 
 @dataclass
 class Study:
-    """Every launch of one setting and one part, and how many rounds `steady` left out."""
+    """Every launch of one setting and one part; how many rounds `steady` left out; what was done again."""
 
     setting: Setting
     part: str
     plain: list[Launch] = field(default_factory=list)
     library: list[Launch] = field(default_factory=list)
     left_out: int = 0
+    again: Study | None = None
+
+    def of(self, case: str) -> Study:
+        """Where a case was measured: here, or once more and longer."""
+        return self.again if self.again is not None and case in self.again.names() else self
+
+    def names(self) -> set[str]:
+        """Of the cases."""
+        return {case for case, _ in self.cases()}
 
     def cases(self) -> list[tuple[str, str]]:
         """Cases and directions in the order of the program."""
@@ -231,15 +234,6 @@ class Study:
             rounds = [time / drift for time, drift in zip(rounds, drifts, strict=True)]
         return spread_of(rounds)
 
-    def bound(self, case: str, direction: str, way: str) -> float:
-        """What a way's ratio would be, were the library's packing done in no time; at least what it is."""
-        theirs = self.rounds(case, direction, way)
-        found = [self.ratio(case, direction, way).median]
-        for other in self.ways(case, direction):
-            floor = self.rounds(case, direction, other)
-            found.append(statistics.median(a / b for a, b in zip(theirs, floor, strict=True)))
-        return max(found)
-
     def _drifts(self, case: str, direction: str) -> list[float]:
         key = (case, direction, "loop" if direction in _ALONE else "contiguous")
         pairs = list(zip(self.plain, self.library, strict=True))
@@ -264,7 +258,7 @@ class Study:
 
     def launches(self) -> list[Launch]:
         """All of them."""
-        return [*self.plain, *self.library]
+        return [*self.plain, *self.library, *(self.again.launches() if self.again is not None else ())]
 
 
 # ---- settings --------------------------------------------------------------------------------------------
@@ -345,7 +339,6 @@ def study(
     program: Path,
     *,
     knob: str = "",
-    beside: str | None = None,
     cases: Sequence[str] = (),
     advance: Callable[[], None] = lambda: None,
 ) -> Study:
@@ -356,13 +349,12 @@ def study(
     setting, part, effort : see there; `part` is a key of `PARTS`.
     program : from `build_for`.
     knob : COREWISE_PACKING for the launches with the library.
-    beside : COREWISE_PACKING for the other launches; None: those are without the library.
     cases : only these, e.g. ``constant/64``.
     advance : told after every launch.
     """
     result = Study(setting, part)
     for turn in range(effort.rounds):
-        add_round(result, effort, program, knob=knob, beside=beside, cases=cases, turn=turn, advance=advance)
+        add_round(result, effort, program, knob=knob, cases=cases, turn=turn, advance=advance)
     return result
 
 
@@ -372,7 +364,6 @@ def add_round(
     program: Path,
     *,
     knob: str,
-    beside: str | None,
     cases: Sequence[str],
     turn: int,
     advance: Callable[[], None],
@@ -380,14 +371,13 @@ def add_round(
     """One round more; `turn` says which one, and the others are as `study` has them."""
     setting, words = result.setting, PARTS[result.part]
     variables = library_variables(setting.mpi, knob)
-    others = {} if beside is None else library_variables(setting.mpi, beside)
     commands = [
         _command(program, words, ways, effort, cases, check=turn == 0)
         for ways in (words.plain_ways, words.library_ways)
     ]
     pair = [
         functools.partial(_quiet_launch, setting, command, extra, effort, advance)
-        for command, extra in zip(commands, (others, variables), strict=True)
+        for command, extra in zip(commands, ({}, variables), strict=True)
     ]
     plain, library = steady_round(pair, effort.repeats, backwards=turn % 2 == 1)
     result.plain.append(plain)
@@ -462,15 +452,14 @@ def _launch(setting: Setting, command: Sequence[str], variables: Mapping[str, st
 def _output(setting: Setting, command: Sequence[str], variables: Mapping[str, str], limit_s: float) -> str:
     plan = launch.plan(command, ranks=2, mpi=str(setting.mpi.launcher))
     try:
-        with packing_board.board(2 if variables else 0) as board:
-            done = subprocess.run(
-                plan.with_environment({**setting.variables, **variables, **board}),
-                env=launch.environment(plan),
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=limit_s,
-            )
+        done = subprocess.run(
+            plan.with_environment({**setting.variables, **variables}),
+            env=launch.environment(plan),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=limit_s,
+        )
     except subprocess.TimeoutExpired:
         raise RunError(f"packing with {setting.title}: not done after {limit_s:g} s") from None
     if done.returncode != 0:

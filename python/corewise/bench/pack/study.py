@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import bisect
 import datetime
-import math
 import statistics
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corewise import __version__
 from corewise.analysis.result import Progress
-from corewise.bench.pack.rows import Claim, Goal, Row, claims_of, goals_of, rows_of
+from corewise.bench.pack.rows import Claim, Goal, Row, claims_of, goals_of, losers_of, rows_of
 from corewise.bench.pack.runs import (
     FULL,
     PARTS,
@@ -35,33 +34,22 @@ from corewise.bench.pack.runs import (
     settings_of,
     study,
 )
-from corewise.bench.pack.turns import found_turn, turn_launches
 from corewise.data.copy_hosts import host_name
-from corewise.data.packing_tuning import LINES, PackingRow, PackingTuning, ranges_of
+from corewise.data.packing_hosts import processor_name
+from corewise.data.packing_tuning import LINES, PackingRow, PackingTuning
 from corewise.errors import InputError, RunError
 
 ALL = "all"
-TUNING_GAIN = 1.03
-"""A tuning packs where that is at least so many times as fast: what the noise cannot turn round."""
-SHARE_WON = 0.75
-"""And in at least so many of the rounds."""
-FAR_GAIN = 1.3
-"""And so many times as fast at the largest measured size, for messages that are larger still."""
-GRID = Effort(5, 0.6, 2, False)
-QUICK_GRID = Effort(4, 0.3, 1, True)
-"""A table in a minute or two."""
+AGAIN = 3
+"""So many times the rounds for cases that were slower than without the library."""
+GRID = Effort(5, 0.4, 1, True)
+QUICK_GRID = Effort(3, 0.2, 0, True)
 _SETS = dict(zip(LINES, ("grid", "sparse"), strict=True))
-MOST_BYTES = 1 << 28
-"""Larger messages are never packed (``kMostBytes`` of ``preload/packing.hpp``)."""
 _LENGTHS = (1 << 18, 1 << 22)
 """Messages shorter than the first are measured in one launch, those from there to the second in another."""
-_MESSAGES = ("send", "receive", "both")
-_BESIDE: Mapping[str, str] = {"openmpi": "auto"}
-"""What a packed message has to beat: on Open MPI the library's loops in the MPI's own engine."""
-_TUNED = (
-    *((use, "datatype") for use in _MESSAGES),
-    *((use, "mpi-pack") for use in ("pack", "unpack")),
-)
+_OF_MESSAGES = {"message": ("send", "receive", "both"), "pack": ("pack",), "unpack": ("unpack",)}
+_OF_ENGINE = {"pack": ("pack", "send", "both"), "unpack": ("unpack", "receive", "both")}
+"""Directions that must all win for a use. Open MPI's own engine has our loops."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +83,11 @@ class BenchResult:
 
 
 def parts_of(wanted: str) -> tuple[str, ...]:
-    """The parts of ``--set``."""
+    """The parts of ``--cases``."""
     if wanted == ALL:
         return SETS
     if wanted not in SETS:
-        raise InputError(f"--set: found '{wanted}', allowed: {', '.join((*SETS, ALL))}")
+        raise InputError(f"--cases: found '{wanted}', allowed: {', '.join((*SETS, ALL))}")
     return (wanted,)
 
 
@@ -136,7 +124,7 @@ def run_bench(
     return BenchResult(
         host_name(),
         tuple(studies),
-        tuple(row for each in studies for row in rows_of(each)),
+        tuple(row for each in studies for row in rows_of(each, processor_name())),
         tuple(claim for each in studies for claim in claims_of(each)),
         tuple(goal for each in studies for goal in goals_of(each)),
     )
@@ -173,16 +161,14 @@ def _studies(
                 chosen = [each for each in cases if set_of(each) in PARTS[part].sets]
                 if cases and not chosen:
                     continue
+                program = programs[setting.mpi.library]
                 measured = study(
-                    setting,
-                    part,
-                    effort,
-                    programs[setting.mpi.library],
-                    knob=knob,
-                    cases=chosen,
-                    advance=advance,
-                )
-                found.append(measured.steady())
+                    setting, part, effort, program, knob=knob, cases=chosen, advance=advance
+                ).steady()
+                if losers := losers_of(measured):
+                    longer = replace(effort, rounds=AGAIN * effort.rounds)
+                    measured.again = study(setting, part, longer, program, knob=knob, cases=losers).steady()
+                found.append(measured)
     return found
 
 
@@ -194,57 +180,54 @@ def tune(
     mpi: str,
     quick: bool = False,
     command: str,
-    variables: Mapping[str, str] | None = None,
     effort: Effort | None = None,
     cases: Sequence[str] = (),
     progress: Progress | None = None,
-) -> PackingTuning:
-    """Measures what the library should pack: a run that packs everything beside one that does not.
+) -> Iterator[tuple[str, PackingTuning]]:
+    """Measures what the library should take over: a run that packs everything beside one without the library.
 
     Parameters
     ----------
-    mpi : one MPI, as `corewise.mpi.find.find` takes it; ``both`` is refused.
-    quick : fewer rounds and sizes.
+    mpi, progress : as `run_bench`.
+    quick : fewer rounds.
     command : the command line, for the file.
-    variables : what the ranks' environment gets; None: nothing.
-    effort, cases, progress : as `run_bench`.
+    effort, cases : in place of what is usual.
+
+    Yields
+    ------
+    (str, PackingTuning)
+        The setting's name, as tunings call it, and its tuning.
     """
-    if mpi == "both":
-        raise InputError(
-            "--tune: found --mpi both, allowed: one MPI, a file is for one (--mpi openmpi, --mpi mpich)"
-        )
-    setting = replace(settings_of(mpi)[0], variables=variables or {})
+    settings = settings_of(mpi)
     wanted = effort or (QUICK_GRID if quick else GRID)
-    beside = _BESIDE.get(setting.mpi.name)
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
-        program = build_for(setting.mpi, Path(name))
-        groups = _by_length(cases or cases_of(setting, "grid", program, quick=wanted.quick))
-        advance = _counter(turn_launches() + 2 * wanted.rounds * len(groups), progress)
-        turn = found_turn(setting, program, limit_s=wanted.limit_s, advance=advance)
-        always = f"always;rotate={turn.rotate}:{turn.least}"
-        studies = [Study(setting, "grid") for _ in groups]
-        for index in range(wanted.rounds):
-            for measured, group in zip(studies, groups, strict=True):
-                add_round(
-                    measured,
-                    wanted,
-                    program,
-                    knob=always,
-                    beside=beside,
-                    cases=group,
-                    turn=index,
-                    advance=advance,
-                )
-    return PackingTuning(
-        host=host_name(),
-        mpi=f"{setting.mpi.name} {setting.mpi.version}",
-        who=f"corewise {__version__}",
-        when=datetime.date.today().isoformat(),
-        command=command,
-        rows=tuple(tuning_rows(*(each.steady() for each in studies))),
-        rotate=turn.rotate,
-        rotate_from=turn.least,
-    )
+        for index, setting in enumerate(settings):
+            program = build_for(setting.mpi, Path(name))
+            groups = _by_length(cases or cases_of(setting, "grid", program, quick=wanted.quick))
+            advance = _counter(2 * wanted.rounds * len(groups), _part_of(progress, index, len(settings)))
+            studies = [Study(setting, "grid") for _ in groups]
+            for turn in range(wanted.rounds):
+                for measured, group in zip(studies, groups, strict=True):
+                    add_round(
+                        measured, wanted, program, knob="always", cases=group, turn=turn, advance=advance
+                    )
+            yield (
+                setting.name,
+                PackingTuning(
+                    processor=processor_name(),
+                    host=host_name(),
+                    mpi=f"{setting.name} {setting.mpi.version}",
+                    who=f"corewise {__version__}",
+                    when=datetime.date.today().isoformat(),
+                    command=command,
+                    rows=tuple(tuning_rows(*(each.steady() for each in studies))),
+                ),
+            )
+
+
+def _part_of(progress: Progress | None, index: int, count: int) -> Progress | None:
+    """The progress of one of several works."""
+    return None if progress is None else lambda done: progress((index + done) / count)
 
 
 def _by_length(cases: Iterable[str]) -> list[list[str]]:
@@ -256,96 +239,29 @@ def _by_length(cases: Iterable[str]) -> list[list[str]]:
 
 
 def tuning_rows(*studies: Study) -> list[PackingRow]:
-    """The rows that measurements of the grid say, by use, closeness and bytes; each study has its own cases.
-
-    Between a length of runs that won and one that did not the border lies where their ratios, joined by a
-    straight line over the logarithms, cross 1.
-    """
-    by_case = {case: each for each in studies for case, _ in each.cases()}
+    """The rows that measurements of the grid say, by use and shape; each study has its own cases."""
+    by_case = {case: each for each in studies for case in each.names()}
     if not by_case:
         raise RunError("--tune: nothing was measured")
+    uses = _OF_ENGINE if studies[0].setting.name == "openmpi" else _OF_MESSAGES
     rows = []
-    for use, way in _TUNED:
+    for use, directions in uses.items():
         for lines in LINES:
             cases = [case for case in by_case if case.startswith(f"{_SETS[lines]}/")]
-            sizes = sorted({_grid(case)[0] for case in cases})
-            for index, size in enumerate(sizes):
-                own = sorted((_grid(case)[1], case) for case in cases if _grid(case)[0] == size)
-                runs = tuple(run for run, _ in own)
-                ratios = [by_case[case].ratios(case, use, way) for _, case in own]
-                row = PackingRow(
-                    use,
-                    lines,
-                    _reach(sizes, index),
-                    packed_ranges(runs, ratios),
-                    runs,
-                    tuple(_us(by_case[case], case, use, "ours") for _, case in own),
-                    tuple(_us(by_case[case], case, use, way) for _, case in own),
-                )
-                rows.append(row)
-            if sizes:
-                rows.append(replace(row, bytes=MOST_BYTES, runs=packed_ranges(runs, ratios, FAR_GAIN)))
+            for case in sorted(cases, key=_grid):
+                ratio, low = min(_won_by(by_case[case], case, each) for each in directions)
+                rows.append(PackingRow(use, lines, *_grid(case), ratio, low))
     return rows
 
 
-def _reach(sizes: Sequence[int], index: int) -> int:
-    """A measured size stands for those that are nearer to it than to the next, by their ratio.
-
-    The largest one stands for those that are larger by half, too.
-    """
-    if index + 1 == len(sizes):
-        return sizes[index] * 3 // 2
-    return math.isqrt(sizes[index] * sizes[index + 1])
-
-
-def packed_ranges(
-    runs: Sequence[int], ratios: Sequence[Sequence[float]], gain: float = TUNING_GAIN
-) -> tuple[tuple[int, int], ...]:
-    """Ranges of runs that are packed.
-
-    Parameters
-    ----------
-    runs : lengths in bytes, rising.
-    ratios : for each, the MPI's time over ours, round by round.
-    gain : what the median must be.
-    """
-    medians = [statistics.median(each) for each in ratios]
-    sure = [_won(each, gain) for each in ratios]
-    # What was not lost, but is not sure, goes with its two neighbours.
-    won = [
-        each or (median >= 1 and sure[index - 1 : index] + sure[index + 1 : index + 2] == [True, True])
-        for index, (each, median) in enumerate(zip(sure, medians, strict=True))
-    ]
-    found = []
-    for least, most in ranges_of(runs, won):
-        first, last = runs.index(max(least, runs[0])), runs.index(most)
-        if first > 0:
-            least = _border(runs, medians, first, first - 1)
-        if last + 1 < len(runs):
-            most = _border(runs, medians, last, last + 1)
-        found.append((least, most))
-    return tuple(found)
-
-
-def _border(runs: Sequence[int], ratios: Sequence[float], won: int, lost: int) -> int:
-    """The length of a run from which on, towards the one that lost, packing does not pay any more."""
-    high, low = math.log(ratios[won]), math.log(ratios[lost])
-    share = 1.0 if low >= 0 else high / (high - low)
-    border = round(math.exp(math.log(runs[won]) + share * math.log(runs[lost] / runs[won])), 6)
-    return min(math.floor(border), runs[lost] - 1) if lost > won else max(math.ceil(border), runs[lost] + 1)
-
-
-def _won(ratios: Sequence[float], gain: float) -> bool:
-    """By more than the noise: in the median, and in most rounds."""
-    better = sum(ratio > 1 for ratio in ratios)
-    return statistics.median(ratios) >= gain and better >= SHARE_WON * len(ratios)
+def _won_by(measured: Study, case: str, direction: str) -> tuple[float, float]:
+    """Median and lower quartile of the ratios beside what the program has without the library."""
+    ratios = measured.ratios(case, direction, "mpi-pack" if direction in ("pack", "unpack") else "datatype")
+    low = statistics.quantiles(ratios, n=4, method="inclusive")[0] if len(ratios) > 1 else ratios[0]
+    return round(statistics.median(ratios), 3), round(low, 3)
 
 
 def _grid(case: str) -> tuple[int, int]:
     """Bytes of the message and of a run."""
     _, size, run = case.split("/")
     return int(size), int(run)
-
-
-def _us(measured: Study, case: str, use: str, way: str) -> float:
-    return round(measured.beside(case, use, way).median / 1000, 3)

@@ -1,4 +1,4 @@
-"""`corewise bench pack`: what it costs to send data that do not lie side by side, by every way.
+"""`corewise bench pack`: what it costs to send non-contiguous data, by every way.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -13,15 +13,14 @@ import typer
 from rich.text import Text
 
 from corewise.analysis.result import built_commit
-from corewise.bench.pack.host import host_table
 from corewise.bench.pack.runs import SETS, Setting
 from corewise.bench.pack.study import ALL, BenchResult, parts_of, run_bench, tune
 from corewise.bench.pack.views import bench_figures, bench_tables, noise_text
 from corewise.bench.rows import stamped
 from corewise.cli import console
 from corewise.cli.papers.show import fitted
-from corewise.data.files import check_target
-from corewise.data.packing_tuning import PackingTuning, save_packing_tuning
+from corewise.data.packing_hosts import host_packing, mpi_name, processor_name
+from corewise.data.packing_tuning import save_packing_tuning
 from corewise.errors import InputError
 from corewise.plots.bench_pack import check_picture, write_pictures
 
@@ -30,20 +29,23 @@ _HELP = """What packing costs (paper 004, section 4), measured on this host betw
 Sends strided elements, and what applications send, as MPI datatypes, by MPI_Pack, by the paper's three
 loops and by a loop of today; and the unmodified program with the packing library (corewise run --packing).
 MPICH with and without copies from process to process (CMA). Launches during which others took more than 3 %
-of the processors are repeated, at most twice. With --tune: measures what the library should pack, and
-writes that to a file.
+of the processors are repeated, at most twice. Cases that were slower than the MPI's datatypes are measured
+again with three times the rounds. With --tune: measures what the library should take over, and writes a file
+for each MPI into a folder, in about ten minutes; in tuning/ of a checkout they are shipped.
 
 \b
 Example:
   corewise bench pack --quick
-  corewise bench pack --mpi mpich --set paper -o plot.svg
-  corewise bench pack --mpi openmpi --tune packing-openmpi.toml
+  corewise bench pack --mpi mpich --cases paper -o plot.svg
+  corewise bench pack --tune tuning
 """
 _MPI = typer.Option("both", "--mpi", help="openmpi, mpich, both, a prefix, or a launcher.")
-_SET = typer.Option(ALL, "--set", help=f"What is measured: {', '.join(SETS)} or {ALL}.")
+_CASES = typer.Option(ALL, "--cases", help=f"What is measured: {', '.join(SETS)} or {ALL}.")
 _QUICK = typer.Option(False, "--quick", help="Fewer rounds and cases: a minute instead of many.")
 _ROUNDS = typer.Option(None, "--rounds", min=1, max=100, help="Launches without and with the library, each.")
-_TUNE = typer.Option(None, "--tune", metavar="FILE", help="Measure a tuning of one MPI and write it to FILE.")
+_TUNE = typer.Option(
+    None, "--tune", metavar="FOLDER", help="Measure what is taken over; write a file for each MPI."
+)
 _OUT = typer.Option(None, "-o", "--out", metavar="FILE", help="Draw figures 1.A to 2.C, as .svg or .png.")
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
@@ -55,7 +57,7 @@ def register(group: typer.Typer) -> None:
 
 def bench_pack(
     mpi: str = _MPI,
-    which: str = _SET,
+    which: str = _CASES,
     quick: bool = _QUICK,
     rounds: int | None = _ROUNDS,
     tuning: Path | None = _TUNE,
@@ -72,7 +74,7 @@ def bench_pack(
     check_picture(out)
     if out is not None and "paper" not in parts:
         raise InputError(
-            f"-o: found with --set {which}, allowed: --set paper or {ALL}, the others have no figures"
+            f"-o: found with --cases {which}, allowed: --cases paper or {ALL}, the others have no figures"
         )
     with console.progress_bar("measuring packing") as advance:
         result = run_bench(
@@ -92,7 +94,9 @@ def bench_pack(
 
 def _host_knob(setting: Setting) -> str:
     """What `corewise run --packing` gives."""
-    return host_table(setting.mpi, lambda text: console.note(f"corewise: {text}"), setting.variables).knob
+    found = host_packing(mpi_name(setting.mpi.family, setting.variables), setting.mpi.version)
+    console.note(f"corewise: {found.told}")
+    return found.knob
 
 
 def _show_json(result: BenchResult, written: list[Path]) -> None:
@@ -106,36 +110,26 @@ def _show_json(result: BenchResult, written: list[Path]) -> None:
         stamped("pack", result.machine, rows),
         commit=built_commit(),
         claims=[asdict(claim) for claim in result.claims],
-        goals=[{**asdict(goal), "within_reach": goal.within_reach} for goal in result.goals],
+        goals=[{**asdict(goal), "holds": goal.holds} for goal in result.goals],
         foreign=result.loudest,
         noise=noise_text(result),
         files=[str(path) for path in written],
     )
 
 
-def _tune(mpi: str, quick: bool, target: Path, as_json: bool) -> None:
-    check_target(target)
-    words = [
-        "corewise",
-        "bench",
-        "pack",
-        "--mpi",
-        mpi,
-        *(["--quick"] if quick else []),
-        "--tune",
-        str(target),
-    ]
+def _tune(mpi: str, quick: bool, folder: Path, as_json: bool) -> None:
+    if not folder.is_dir():
+        raise InputError(f"--tune: found '{folder}', allowed: a folder that is there")
+    words = ["corewise", "bench", "pack", "--mpi", mpi, *(["--quick"] if quick else []), "--tune", "tuning"]
+    tunings = []
     with console.progress_bar("tuning packing") as advance:
-        tuning = tune(mpi=mpi, quick=quick, command=shlex.join(words), progress=advance)
-    save_packing_tuning(tuning, target)
-    _show_tuning(tuning, target, as_json)
-
-
-def _show_tuning(tuning: PackingTuning, target: Path, as_json: bool) -> None:
+        for name, tuning in tune(mpi=mpi, quick=quick, command=shlex.join(words), progress=advance):
+            path = folder / f"packing-{processor_name().lower()}-{name}.csv"
+            save_packing_tuning(tuning, path)
+            tunings.append((path, tuning))
     if as_json:
-        rows = [asdict(row) for row in tuning.rows]
-        console.show_json(
-            "bench pack", tuning.host, rows, commit=built_commit(), mpi=tuning.mpi, knob=tuning.knob()
-        )
+        rows = [asdict(row) | {"mpi": tuning.mpi} for _, tuning in tunings for row in tuning.rows]
+        console.show_json("bench pack", processor_name(), rows, commit=built_commit())
         return
-    console.show(f"{target}: what is packed with {tuning.mpi} on {tuning.host}", "", tuning.knob())
+    for path, tuning in tunings:
+        console.show(f"{path}: what is taken over with {tuning.mpi} on {tuning.host}", "", tuning.knob(), "")

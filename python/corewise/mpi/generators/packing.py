@@ -1,8 +1,8 @@
 """Generates the wrappers of the packing library: every procedure that packs, sends, receives or completes.
 
-Owns which procedures those are, and which function of ``src/preload/packing/calls.hpp`` or
-``packing_requests.hpp`` each one becomes; probes and collectives, in which MPI makes progress,
-are among them.
+Owns which procedures those are, and which function of ``src/preload/packing/calls.hpp`` or ``requests.hpp``
+each one becomes; probes and collectives, in which MPI makes progress, are among them. On Open MPI messages
+stay the MPI's own, whose engine uses our loops in the versions that are named here.
 A procedure that the library at hand lacks has no wrapper. Fortran needs none of its own: its entries call the
 C names.
 
@@ -74,11 +74,13 @@ _BODIES = MappingProxyType(
         "MPI_Type_dup": "dup_type({next}, oldtype, newtype)",
         "MPI_Type_free": "free_type({next}, datatype)",
         "MPI_Session_init": "init_session({next}, info, errhandler, session)",
-        "MPI_Comm_free": "free_communicator({next}, comm)",
-        "MPI_Comm_disconnect": "free_communicator({next}, comm)",
     }
 )
 _WHOLE = MappingProxyType({"MPI_Init": _BEGIN, "MPI_Init_thread": _BEGIN, "MPI_Finalize": _END})
+_ON_ALL = ("MPI_Type_commit", "MPI_Type_dup", "MPI_Type_free", "MPI_Session_init", *_WHOLE)
+"""What has a wrapper on Open MPI too."""
+ENGINES = ("4.1", "5.0")
+"""Versions of Open MPI whose datatype engine was read and tried (``src/preload/packing/openmpi``)."""
 _ASKED_FOR = ("MPI_Type_get_envelope_c", "MPI_Request_get_status_all")
 
 
@@ -95,7 +97,17 @@ def available_macros(declared: list[wrappers.Procedure]) -> str:
         C++ source.
     """
     names = {procedure.name for procedure in declared}
-    return "#pragma once\n" + "".join(f"#define CW_HAVE_{name} 1\n" for name in _ASKED_FOR if name in names)
+    engines = ", ".join(f'"Open MPI v{version}."' for version in ENGINES)
+    return (
+        "#pragma once\n"
+        + "".join(f"#define CW_HAVE_{name} 1\n" for name in _ASKED_FOR if name in names)
+        + f"#define CW_KNOWN_OPEN_MPI {engines}\n"
+    )
+
+
+def engine_is_known(name: str, version: str) -> bool:
+    """Whether the packing library has anything to do with an MPI: of Open MPI the known versions alone."""
+    return name != "openmpi" or version.startswith(tuple(f"{known}." for known in ENGINES))
 
 
 def source(declared: list[wrappers.Procedure]) -> str:
@@ -117,8 +129,17 @@ def source(declared: list[wrappers.Procedure]) -> str:
         "using namespace corewise::preload::packing;\n"
         "namespace ours = corewise::preload::packing;\n"
         '#define CW_PUBLIC __attribute__((visibility("default")))\n'
-        'extern "C" {\n' + "".join(map(_wrapper, wanted)) + '}  // extern "C"\n'
+        'extern "C" {\n'
+        + "".join(_wrapper(each) for each in wanted if _on_all(each))
+        + "#ifndef OPEN_MPI\n"
+        + "".join(_wrapper(each) for each in wanted if not _on_all(each))
+        + "#endif\n"
+        '}  // extern "C"\n'
     )
+
+
+def _on_all(procedure: wrappers.Procedure) -> bool:
+    return procedure.name.removesuffix("_c") in _ON_ALL
 
 
 def _progresses(procedure: wrappers.Procedure) -> bool:

@@ -25,12 +25,11 @@ bool available() {
 
 constexpr auto kBlocks = joined(kInsertedBlocks<Insert4, Insert8, Insert16>, kPlain<Blocks>);
 constexpr auto kTables = joined(kInsertedTables<Insert4, Insert8, Insert16>, kPlain<Table>);
-constexpr auto kTiles = joined(joined(joined(square_rows<4>(), square_rows<8>()), square_rows<16>()), kPlainTiles);
 
 }  // namespace
 
-extern const KernelSet kPackAvx2 = {"avx2",      available, kBlocks, kTables, kPlainRuns,
-                                    plain_pairs, kTiles,    {},      nullptr};
+extern const KernelSet kPackAvx2 = {"avx2",      available, kBlocks,   kTables, kRuns,
+                                    plain_pairs, kTiles,    kLowTiles, {},      nullptr};
 
 }  // namespace corewise::kernels
 

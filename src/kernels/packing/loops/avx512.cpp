@@ -260,78 +260,14 @@ WindowKernels window(const Window& shape) {
   return shape.lane == 2 ? window_of<Lane2>(shape.vectors, kVectors) : window_of<Lane4>(shape.vectors, kVectors);
 }
 
-// Pieces inserted into vectors. ---------------------------------------------------------------------------------
-
-/// Eight pieces of 8 bytes.
-struct Wide8 {
-  static constexpr std::string_view name = "eight of 8 put together";
-  static constexpr std::int64_t bytes = 8;
-  static constexpr std::int64_t per = 8;
-  template <class At>
-  COREWISE_INLINE static void move(std::byte* to, const std::byte* from, At at) {
-    const __m512d low = _mm512_castpd256_pd512(Insert8::four(from, at, 0));
-    _mm512_storeu_pd(to, _mm512_insertf64x4(low, Insert8::four(from, at, 4), 1));
-  }
-};
-
-struct Wide16 {
-  static constexpr std::string_view name = "four of 16 put together";
-  static constexpr std::int64_t bytes = 16;
-  static constexpr std::int64_t per = 4;
-  COREWISE_INLINE static __m128i load(const std::byte* from) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-  }
-  template <class At>
-  COREWISE_INLINE static void move(std::byte* to, const std::byte* from, At at) {
-    __m512i value = _mm512_castsi128_si512(load(from + at[0]));
-    value = _mm512_mask_broadcast_i64x2(value, 0x0C, load(from + at[1]));
-    value = _mm512_mask_broadcast_i64x2(value, 0x30, load(from + at[2]));
-    _mm512_storeu_si512(to, _mm512_mask_broadcast_i64x2(value, 0xC0, load(from + at[3])));
-  }
-};
-
-struct Wide32 {
-  static constexpr std::string_view name = "two of 32 put together";
-  static constexpr std::int64_t bytes = 32;
-  static constexpr std::int64_t per = 2;
-  COREWISE_INLINE static __m256i load(const std::byte* from) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-  }
-  template <class At>
-  COREWISE_INLINE static void move(std::byte* to, const std::byte* from, At at) {
-    const __m512i value = _mm512_castsi256_si512(load(from + at[0]));
-    _mm512_storeu_si512(to, _mm512_mask_broadcast_i64x4(value, 0xF0, load(from + at[1])));
-  }
-};
-
-/// Whole vectors of a longer block: the loads of four blocks before their stores.
-struct Together64 {
-  static constexpr std::string_view name = "four of 64 together";
-  static constexpr std::int64_t bytes = 64;
-  static constexpr std::int64_t per = 4;
-  template <class At>
-  COREWISE_INLINE static void move(std::byte* to, const std::byte* from, At at) {
-    const __m512i a = _mm512_loadu_si512(from + at[0]);
-    const __m512i b = _mm512_loadu_si512(from + at[1]);
-    const __m512i c = _mm512_loadu_si512(from + at[2]);
-    const __m512i d = _mm512_loadu_si512(from + at[3]);
-    _mm512_storeu_si512(to, a);
-    _mm512_storeu_si512(to + 64, b);
-    _mm512_storeu_si512(to + 128, c);
-    _mm512_storeu_si512(to + 192, d);
-  }
-};
-
-constexpr auto kBlocks =
-    joined(kInsertedBlocks<Insert4, Insert8, Wide8, Insert16, Wide16, Wide32, Together64>, kPlain<Blocks>);
-constexpr auto kTables =
-    joined(kInsertedTables<Insert4, Insert8, Wide8, Insert16, Wide16, Wide32, Together64>, kPlain<Table>);
-constexpr auto kTiles = joined(joined(joined(square_rows<4>(), square_rows<8>()), square_rows<16>()), kPlainTiles);
+// Inserts of AVX2 put short pieces together: wider ones were no faster.
+constexpr auto kBlocks = joined(kInsertedBlocks<Insert4, Insert8, Insert16>, kPlain<Blocks>);
+constexpr auto kTables = joined(kInsertedTables<Insert4, Insert8, Insert16>, kPlain<Table>);
 
 }  // namespace
 
 extern const KernelSet kPackAvx512 = {
-    "avx512", available, kBlocks, kTables, kPlainRuns, plain_pairs, kTiles, {64, 1, kWindowVectors}, window};
+    "avx512", available, kBlocks, kTables, kRuns, plain_pairs, kTiles, kLowTiles, {64, 1, kWindowVectors}, window};
 
 }  // namespace corewise::kernels
 

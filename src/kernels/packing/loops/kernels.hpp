@@ -2,7 +2,7 @@
 //
 // Contract: a loop moves whole blocks between memory and a packed stream, reads and writes nothing but those
 // bytes, asks no alignment, and writes blocks in packing order where they overlap. Each set has a row for every
-// block length, both directions, often several: which of them runs is chosen by pack_choice.hpp.
+// block length, both directions; the first that fits runs (plans/choice.hpp).
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -47,8 +47,7 @@ using CopyPairs = void (*)(std::byte* to, const std::byte* from, const Pairs& sh
 
 inline constexpr std::int64_t kAnyLength = std::numeric_limits<std::int64_t>::max();
 
-/// A pair of opposite loops for blocks of `least` to `most` bytes; one of them may be null. In tables of runs of
-/// different lengths it is their mean that is in these bounds: such loops move every length.
+/// A pair of opposite loops for blocks of `least` to `most` bytes; one of them may be null.
 template <class Shape>
 struct Candidate {
   std::string_view name;
@@ -58,17 +57,18 @@ struct Candidate {
   void (*unpack)(std::byte* items, const std::byte* packed, const Shape& shape) = nullptr;
 };
 
-/// The loops of one instruction set. Where nothing was measured the first row that fits is taken.
+/// The loops of one instruction set, the quickest first (measured, plans/choice.hpp).
 struct KernelSet {
   std::string_view name;
   bool (*available)();
   std::span<const Candidate<Blocks>> blocks;
   std::span<const Candidate<Table>> tables;  ///< of runs of one length
-  std::span<const Candidate<Table>> runs;    ///< of runs of different lengths
+  Candidate<Table> runs;                     ///< of runs of different lengths
   CopyPairs (*pairs)(std::int64_t block);
   /// Rows of blocks that are shorter than a line, `row_stride` not less than the block; unpacking, no two blocks
-  /// overlap. Squares of blocks are moved where `row_stride` is the block.
+  /// overlap. The second ones use fewer lines of the packed stream at once.
   std::span<const Candidate<Blocks>> tiles;
+  std::span<const Candidate<Blocks>> low_tiles;
   WindowLimits windows;
   WindowKernels (*window)(const Window& shape);  ///< null where `windows` has no vectors
 };

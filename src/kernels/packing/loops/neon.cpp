@@ -47,12 +47,11 @@ struct Insert8 {
 
 constexpr auto kBlocks = joined(kInsertedBlocks<Insert4, Insert8>, kPlain<Blocks>);
 constexpr auto kTables = joined(kInsertedTables<Insert4, Insert8>, kPlain<Table>);
-constexpr auto kTiles = joined(joined(square_rows<4>(), square_rows<8>()), kPlainTiles);
 
 }  // namespace
 
-extern const KernelSet kPackNeon = {"neon",      available, kBlocks, kTables, kPlainRuns,
-                                    plain_pairs, kTiles,    {},      nullptr};
+extern const KernelSet kPackNeon = {"neon",      available, kBlocks,   kTables, kRuns,
+                                    plain_pairs, kTiles,    kLowTiles, {},      nullptr};
 
 }  // namespace corewise::kernels
 

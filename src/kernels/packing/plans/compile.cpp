@@ -1,4 +1,4 @@
-// From a canonical layout to a tree of loops, each the one that was chosen for its blocks.
+// From a canonical layout to a tree of loops, each the one for its blocks.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <functional>
@@ -32,8 +32,8 @@ namespace {
 
 using Kind = Node::Kind;
 
-/// A subtree of at most so many runs becomes a table of them, and one of more is timed as irregular: walking a
-/// table costs less than walking nodes, and of a short one a processor foresees every step.
+/// A subtree of at most so many runs becomes a table of them, and one of more counts as irregular: walking a table
+/// costs less than walking nodes, and of a short one a processor foresees every step.
 constexpr std::int64_t kTableRuns = 64;
 /// Runs looked at to find how densely data lie.
 constexpr std::int64_t kSampledRuns = 256;
@@ -49,10 +49,10 @@ std::vector<std::int64_t> starts_of(const std::vector<std::int64_t>& lengths) {
   return starts;
 }
 
-/// Builds the tree with the loops of a chooser.
+/// Builds the tree with the loops of a set.
 class Compiler {
  public:
-  explicit Compiler(LoopChooser& chooser) : chooser_(chooser) {}
+  explicit Compiler(const KernelSet& set) : set_(set) {}
 
   Node compile(const Layout& layout) const {
     switch (layout.kind) {
@@ -147,7 +147,7 @@ class Compiler {
       node.window_of_rows = node.window != nullptr;
     }
     if (node.window == nullptr) {
-      set_window(node, make_window(std::vector<Piece>{{0, inner.unit}}, inner.stride, chooser_.set().windows));
+      set_window(node, make_window(std::vector<Piece>{{0, inner.unit}}, inner.stride, set_.windows));
     }
     return resized(std::move(node), count);
   }
@@ -167,8 +167,9 @@ class Compiler {
   }
 
   void use_blocks(Node& node) const {
-    node.block_kernels = chooser_.blocks(node.blocks.block);
-    set_costs(node, node.block_kernels);
+    node.block_kernels = loops_for_blocks(set_, node.blocks.block);
+    node.pack_ns = block_ns(node.blocks.block, true, false);
+    node.unpack_ns = block_ns(node.blocks.block, false, false);
   }
 
   /// Where rows lie in lines of their own, or the blocks of a row fill no line of the packed stream, there is
@@ -179,25 +180,21 @@ class Compiler {
     node.tiled = shape.block <= apart && apart < kLine && kLine <= std::abs(shape.stride) &&
                  kLine <= shape.count * shape.block;
     if (node.tiled) {
-      node.tile_kernels = chooser_.tiles(shape.block, shape.count * shape.block);
+      node.tile_kernels = loops_for_tiles(set_, shape.block, shape.count * shape.block);
     }
   }
 
   void use_table(Node& node) const {
     const auto runs = static_cast<std::int64_t>(node.offsets.size());
-    node.table_kernels =
-        node.table_block != 0 ? chooser_.table(node.table_block) : chooser_.runs((node.unit + runs - 1) / runs);
-    set_costs(node, node.table_kernels);
-  }
-
-  template <class Shape>
-  static void set_costs(Node& node, const Kernels<Shape>& kernels) {
-    node.pack_ns = kernels.packing.ns;
-    node.unpack_ns = kernels.unpacking.ns;
+    const bool even = node.table_block != 0;
+    node.table_kernels = even ? loops_for_table(set_, node.table_block)
+                              : Kernels<Table>{set_.runs.pack, set_.runs.unpack, set_.runs.name, set_.runs.name};
+    node.pack_ns = even ? block_ns(node.table_block, true, true) : uneven_ns((node.unit + runs - 1) / runs);
+    node.unpack_ns = node.pack_ns;
   }
 
   void use_window(Node& node, const std::vector<Piece>& pieces) const {
-    set_window(node, make_window(pieces, node.stride, chooser_.set().windows));
+    set_window(node, make_window(pieces, node.stride, set_.windows));
   }
 
   /// Takes the directions of a window that cost less than the loop.
@@ -205,11 +202,11 @@ class Compiler {
     if (window == nullptr) {
       return;
     }
-    WindowKernels kernels = chooser_.set().window(*window);
+    WindowKernels kernels = set_.window(*window);
     const auto vectors = static_cast<double>(window->vectors);
     const auto pieces = static_cast<double>(window->pieces);
-    const double pack_ns = vectors / pieces * chooser_.window_ns(true, window->lane);
-    const double unpack_ns = vectors / pieces * chooser_.window_ns(false, window->lane);
+    const double pack_ns = vectors / pieces * window_ns(window->lane, true);
+    const double unpack_ns = vectors / pieces * window_ns(window->lane, false);
     if (pack_ns > node.pack_ns) {
       kernels.pack = nullptr;
     }
@@ -282,12 +279,10 @@ class Compiler {
     return std::adjacent_find(lengths.begin(), lengths.end(), std::not_equal_to<>{}) == lengths.end();
   }
 
-  bool pieces_pay(const Node& node, std::int64_t piece, std::int64_t pieces) const {
+  static bool pieces_pay(const Node& node, std::int64_t piece, std::int64_t pieces) {
     const auto runs = static_cast<std::int64_t>(node.lengths.size());
-    const Kernels<Table> cut = chooser_.table(piece);
-    const Kernels<Table> whole = chooser_.runs((node.unit + runs - 1) / runs);
-    return static_cast<double>(pieces) * (cut.packing.ns + cut.unpacking.ns) <
-           static_cast<double>(runs) * (whole.packing.ns + whole.unpacking.ns);
+    return static_cast<double>(pieces) * block_ns(piece, true, true) <
+           static_cast<double>(runs) * uneven_ns((node.unit + runs - 1) / runs);
   }
 
   /// The offsets in 32 bits, if all of them fit.
@@ -324,7 +319,7 @@ class Compiler {
     return node;
   }
 
-  LoopChooser& chooser_;
+  const KernelSet& set_;
 };
 
 /// Pieces of memory of one size that the data of many items lie in.
@@ -373,10 +368,10 @@ bool has_tiles(const Node& node) {
 
 }  // namespace
 
-std::unique_ptr<const PackPlan::Program> compile_program(LoopChooser& chooser, const Layout& canonical,
+std::unique_ptr<const PackPlan::Program> compile_program(const KernelSet& set, const Layout& canonical,
                                                          std::int64_t extent) {
   auto program = std::make_unique<PackPlan::Program>();
-  const Compiler compiler(chooser);
+  const Compiler compiler(set);
   Node item = compiler.compile(canonical);
   program->size = item.size;
   program->extent = extent;
@@ -384,7 +379,7 @@ std::unique_ptr<const PackPlan::Program> compile_program(LoopChooser& chooser, c
   const std::int64_t runs = count_runs(canonical);
   program->mean_run = runs == 0 ? 0 : static_cast<double>(item.size) / static_cast<double>(runs);
   find_densities(*program, canonical);
-  program->chooser = &chooser;
+  program->set = &set;
   const std::int64_t members = item.members;
   const bool merges = item.kind == Kind::row && item.members * item.stride == extent;
   program->per_item = merges ? members : 1;

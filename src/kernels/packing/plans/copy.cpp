@@ -17,6 +17,9 @@ constexpr std::int64_t kStageBytes = 8192;
 /// Runs of at least this length are unpacked from where they lie: the pieces of a stage are no longer.
 constexpr std::int64_t kLongRun = kStageBytes / 8;
 
+/// From so many bytes on blocks are copied one by one as quickly as by windows.
+constexpr std::int64_t kShortestPair = 8;
+
 /// Whether blocks are copied one by one: the same on both sides, and not quicker packed and unpacked.
 bool same_blocks(const Program& reader, const Program& writer) {
   const Node& from = reader.root;
@@ -25,7 +28,7 @@ bool same_blocks(const Program& reader, const Program& writer) {
     return false;
   }
   const bool windows = from.window_kernels.pack != nullptr && to.window_kernels.unpack != nullptr;
-  return !windows || reader.chooser->pairs_ns(from.unit) <= from.pack_ns + to.unpack_ns;
+  return !windows || from.unit >= kShortestPair;
 }
 
 /// Long blocks of the source, each unpacked from where it lies.
@@ -101,7 +104,7 @@ void copy_items(const PackPlan& from, const void* source, std::int64_t source_co
     from.pack(source, source_count, 0, places, static_cast<std::size_t>(bytes));
   } else if (same_blocks(reader, writer)) {
     const Node& root = reader.root;
-    copy_pairs(reader.chooser->set().pairs(root.unit), places, items,
+    copy_pairs(reader.set->pairs(root.unit), places, items,
                {root.unit, writer.root.stride, root.stride, bytes / root.unit});
   } else if (reader.root.kind == Node::Kind::row && reader.root.unit >= kLongRun) {
     copy_blocks(reader.root, items, to, target, target_count, bytes);

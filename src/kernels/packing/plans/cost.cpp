@@ -1,20 +1,17 @@
-// The table, its text, and how measurements become one; see packing_cost.hpp.
+// The table and its text; contract in cost.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "kernels/packing/plans/cost.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <map>
-#include <utility>
 
 namespace corewise::kernels {
 namespace {
 
 constexpr std::string_view kSparse = ".sparse";
-constexpr std::string_view kRotate = "rotate";
 
-const PackingRow* row_of(const PackingCosts& costs, PackingUse use, const PackedMessage& message) {
-  const auto& rows = costs.of(use, message.lines);
+const PackingRow* row_of(const PackingTable& table, PackingUse use, const PackedMessage& message) {
+  const auto& rows = table.rows[static_cast<std::size_t>(use)][static_cast<std::size_t>(message.lines)];
   const auto found =
       std::find_if(rows.begin(), rows.end(), [&](const PackingRow& row) { return message.bytes <= row.bytes; });
   return found == rows.end() ? nullptr : &*found;
@@ -53,7 +50,7 @@ bool read_ranges(std::string_view text, std::vector<PackingRuns>& ranges) {
   return true;
 }
 
-bool read_rows(std::string_view text, PackingCosts::Rows& rows) {
+bool read_rows(std::string_view text, PackingTable::Rows& rows) {
   if (text.empty() || text.back() == ',') return false;
   while (!text.empty()) {
     std::string_view piece = cut(text, ',');
@@ -67,29 +64,12 @@ bool read_rows(std::string_view text, PackingCosts::Rows& rows) {
 }
 
 /// The rows that a name, "send" or "send.sparse", means; null where there are none.
-PackingCosts::Rows* rows_named(PackingCosts& costs, std::string_view name) {
+PackingTable::Rows* rows_named(PackingTable& table, std::string_view name) {
   const bool sparse = name.ends_with(kSparse);
   if (sparse) name.remove_suffix(kSparse.size());
   const auto* use = std::find(kPackingUses.begin(), kPackingUses.end(), name);
   if (use == kPackingUses.end()) return nullptr;
-  return &costs.rows[static_cast<std::size_t>(use - kPackingUses.begin())][sparse ? 1 : 0];
-}
-
-std::string ranges_text(const std::vector<PackingRuns>& ranges) {
-  std::string text;
-  for (const PackingRuns& runs : ranges) {
-    if (!text.empty()) text += "+";
-    if (runs.least > 0) text += std::to_string(runs.least) + "-";
-    text += std::to_string(runs.most);
-  }
-  return text.empty() ? "0" : text;
-}
-
-std::string rows_text(const PackingCosts::Rows& rows) {
-  std::string text;
-  for (const PackingRow& row : rows)
-    text += (text.empty() ? "" : ",") + std::to_string(row.bytes) + ":" + ranges_text(row.runs);
-  return text;
+  return &table.rows[static_cast<std::size_t>(use - kPackingUses.begin())][sparse ? 1 : 0];
 }
 
 }  // namespace
@@ -98,22 +78,16 @@ PackingLines packing_lines(double line_density, double pages_per_line) {
   return line_density < kDenseLine || pages_per_line * kDensePage >= 1 ? PackingLines::sparse : PackingLines::dense;
 }
 
-bool packed_by_us(const PackingCosts& costs, PackingUse use, const PackedMessage& message) {
-  const PackingRow* row = row_of(costs, use, message);
+bool packed_by_us(const PackingTable& table, PackingUse use, const PackedMessage& message) {
+  const PackingRow* row = row_of(table, use, message);
   return row != nullptr && std::any_of(row->runs.begin(), row->runs.end(), [&](const PackingRuns& runs) {
            return message.mean_run >= static_cast<double>(runs.least) &&
                   message.mean_run <= static_cast<double>(runs.most);
          });
 }
 
-bool side_packs(const PackingCosts& costs, PackingUse side, OtherSide other, const PackedMessage& message) {
-  if (other == OtherSide::strided) return packed_by_us(costs, PackingUse::both, message);
-  return packed_by_us(costs, side, message) &&
-         (other == OtherSide::contiguous || packed_by_us(costs, PackingUse::both, message));
-}
-
-std::string packing_reason(const PackingCosts& costs, PackingUse use, const PackedMessage& message) {
-  const PackingRow* row = row_of(costs, use, message);
+std::string packing_reason(const PackingTable& table, PackingUse use, const PackedMessage& message) {
+  const PackingRow* row = row_of(table, use, message);
   std::string text(kPackingUses[static_cast<std::size_t>(use)]);
   if (message.lines == PackingLines::sparse) text += ", sparse";
   if (row == nullptr) return text + ": no row for " + std::to_string(message.bytes) + " B";
@@ -127,65 +101,15 @@ std::string packing_reason(const PackingCosts& costs, PackingUse use, const Pack
   return text;
 }
 
-std::string packing_text(const PackingCosts& costs) {
-  std::string text;
-  for (std::size_t use = 0; use < kPackingUses.size(); ++use) {
-    for (std::size_t sparse = 0; sparse < 2; ++sparse) {
-      const PackingCosts::Rows& rows = costs.rows[use][sparse];
-      if (rows.empty()) continue;
-      if (!text.empty()) text += ";";
-      text += std::string(kPackingUses[use]).append(sparse == 1 ? kSparse : "").append("=").append(rows_text(rows));
-    }
-  }
-  if (costs.rotate > 0)
-    text += std::string(text.empty() ? "" : ";")
-                .append(kRotate)
-                .append("=")
-                .append(std::to_string(costs.rotate))
-                .append(":")
-                .append(std::to_string(costs.rotate_from));
-  return text;
-}
-
-std::optional<PackingCosts> parse_packing_costs(std::string_view text) {
-  PackingCosts costs;
+std::optional<PackingTable> parse_packing_table(std::string_view text) {
+  PackingTable table;
   if (text.empty() || text.back() == ';') return std::nullopt;
-  bool rotates = false;
   while (!text.empty()) {
     std::string_view rows = cut(text, ';');
-    const std::string_view name = cut(rows, '=');
-    if (name == kRotate) {
-      const std::string_view turn = cut(rows, ':');
-      if (std::exchange(rotates, true) || !read_number(turn, costs.rotate) || !read_number(rows, costs.rotate_from))
-        return std::nullopt;
-      continue;
-    }
-    PackingCosts::Rows* target = rows_named(costs, name);
+    PackingTable::Rows* const target = rows_named(table, cut(rows, '='));
     if (target == nullptr || !target->empty() || !read_rows(rows, *target)) return std::nullopt;
   }
-  const bool lonely = std::any_of(costs.rows.begin(), costs.rows.end(),
-                                  [](const auto& both) { return both[0].empty() && !both[1].empty(); });
-  if (lonely) return std::nullopt;
-  return costs;
-}
-
-std::vector<PackingRow> packing_rows(const std::vector<PackingSample>& samples, double gain,
-                                     std::int64_t most_bytes) {
-  std::map<std::int64_t, std::map<std::int64_t, bool>> gains;
-  for (const PackingSample& sample : samples) gains[sample.bytes][sample.run] = sample.theirs >= gain * sample.ours;
-  std::vector<PackingRow> rows;
-  for (const auto& [bytes, by_run] : gains) {
-    PackingRow row{bytes, {}};
-    bool open = false;
-    for (const auto& [run, won] : by_run) {
-      if (won && open) row.runs.back().most = run;
-      if (won && !open) row.runs.push_back({run == by_run.begin()->first ? 0 : run, run});
-      open = won;
-    }
-    rows.push_back(std::move(row));
-  }
-  if (!rows.empty()) rows.back().bytes = std::max(rows.back().bytes, most_bytes);
-  return rows;
+  return table;
 }
 
 }  // namespace corewise::kernels

@@ -1,6 +1,5 @@
 // A compiled plan as text: what `corewise explain datatype` shows of it.
 // SPDX-License-Identifier: BSD-3-Clause
-#include <iomanip>
 #include <sstream>
 
 #include "kernels/packing/plans/program.hpp"
@@ -30,29 +29,13 @@ const char* name_of(Kind kind) {
   return "sequence";
 }
 
-void put(std::ostringstream& out, const Choice& choice, bool measured) {
-  out << choice.name << " (" << choice.set << ')';
-  if (measured) {
-    out << ' ' << std::setprecision(3) << choice.ns << " ns";
-    if (!choice.second.empty()) {
-      out << ", next " << choice.second << " (" << choice.second_set << ") " << choice.second_ns << " ns";
-    }
-  }
-}
-
 template <class Shape>
-std::string names_of(const Kernels<Shape>& kernels, bool measured) {
-  std::ostringstream out;
-  out << " [pack: ";
-  put(out, kernels.packing, measured);
-  out << "; unpack: ";
-  put(out, kernels.unpacking, measured);
-  out << ']';
-  return out.str();
+std::string names_of(const Kernels<Shape>& kernels) {
+  return " [pack: " + std::string(kernels.packing) + "; unpack: " + std::string(kernels.unpacking) + ']';
 }
 
 /// What one node's loop does, all lengths in bytes.
-std::string loop_of(const Node& node, bool measured) {
+std::string loop_of(const Node& node) {
   std::ostringstream out;
   if (node.window != nullptr) {
     out << (node.window_kernels.pack == nullptr     ? "[unpack: windows of "
@@ -67,17 +50,16 @@ std::string loop_of(const Node& node, bool measured) {
       out << node.unit << " bytes";
       break;
     case Kind::row:
-      out << node.members << " x " << node.unit << " bytes, stride " << node.stride
-          << names_of(node.block_kernels, measured);
+      out << node.members << " x " << node.unit << " bytes, stride " << node.stride << names_of(node.block_kernels);
       break;
     case Kind::rows:
       out << node.members << " x " << node.blocks.count << " x " << node.blocks.block << " bytes, strides "
           << node.stride << ", " << node.blocks.stride
-          << names_of(node.tiled ? node.tile_kernels : node.block_kernels, measured);
+          << names_of(node.tiled ? node.tile_kernels : node.block_kernels);
       break;
     case Kind::table:
       out << node.members << " x " << node.offsets.size() << " runs, " << node.unit << " bytes, stride "
-          << node.stride << names_of(node.table_kernels, measured);
+          << node.stride << names_of(node.table_kernels);
       break;
     case Kind::repeat:
       out << node.members << " x " << node.unit << " bytes, stride " << node.stride;
@@ -92,19 +74,19 @@ std::string loop_of(const Node& node, bool measured) {
   return out.str();
 }
 
-void put(std::ostringstream& out, const Node& node, bool measured, int depth) {
+void put(std::ostringstream& out, const Node& node, int depth) {
   out << std::string(static_cast<std::size_t>(2 * depth), ' ') << name_of(node.kind) << " at " << node.offset
-      << ": " << loop_of(node, measured) << '\n';
+      << ": " << loop_of(node) << '\n';
   for (const Node& child : node.children) {
-    put(out, child, measured, depth + 1);
+    put(out, child, depth + 1);
   }
 }
 
 }  // namespace
 
-std::string to_text(const Node& node, bool measured) {
+std::string to_text(const Node& node) {
   std::ostringstream out;
-  put(out, node, measured, 0);
+  put(out, node, 0);
   return out.str();
 }
 

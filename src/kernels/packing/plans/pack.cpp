@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -27,64 +26,6 @@ std::vector<const KernelSet*> usable_pack_sets() {
   return usable;
 }
 
-namespace {
-
-/// Times under a sanitizer are its own.
-constexpr bool kTimesMeanSomething =
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    false;
-#else
-    true;
-#endif
-
-std::atomic<bool>& calibrates() {
-  static std::atomic<bool> on = kTimesMeanSomething;
-  return on;
-}
-
-/// The choosers of this process, made once: for all sets together, and for each alone.
-class Choosers {
- public:
-  explicit Choosers(bool measured) {
-    const std::vector<const KernelSet*> sets = usable_pack_sets();
-    const auto add = [&](std::vector<const KernelSet*> some) {
-      all_.push_back(
-          std::make_unique<LoopChooser>(std::move(some), measured ? measuring_timer() : default_timer(), measured));
-    };
-    add(sets);
-    for (const KernelSet* set : sets) {
-      add({set});
-    }
-  }
-
-  LoopChooser& host() const { return *all_.front(); }
-  LoopChooser* forced(std::string_view name) const {
-    const auto found =
-        std::find_if(all_.begin() + 1, all_.end(), [&](const auto& one) { return one->set().name == name; });
-    return found == all_.end() ? nullptr : found->get();
-  }
-
- private:
-  std::vector<std::unique_ptr<LoopChooser>> all_;
-};
-
-const Choosers& choosers() {
-  // Never destroyed: the packing library is used until a program's last function has returned.
-  static const Choosers& measured = *new Choosers(true);
-  static const Choosers& unmeasured = *new Choosers(false);
-  return calibrates().load(std::memory_order_relaxed) ? measured : unmeasured;
-}
-
-}  // namespace
-
-void set_pack_calibration(bool on) {
-  calibrates().store(on, std::memory_order_relaxed);
-}
-
-bool pack_calibration() {
-  return calibrates().load(std::memory_order_relaxed);
-}
-
 std::vector<std::string_view> pack_instruction_sets() {
   std::vector<std::string_view> names;
   for (const KernelSet* set : usable_pack_sets()) {
@@ -99,7 +40,7 @@ PackPlan& PackPlan::operator=(PackPlan&&) noexcept = default;
 PackPlan::~PackPlan() = default;
 
 PackPlan PackPlan::compile(const Layout& canonical, std::int64_t extent) {
-  return compile_with(choosers().host(), canonical, extent);
+  return PackPlan(compile_program(*usable_pack_sets().front(), canonical, extent));
 }
 
 PackPlan PackPlan::compile(const Datatype& type) {
@@ -108,15 +49,12 @@ PackPlan PackPlan::compile(const Datatype& type) {
 
 std::optional<PackPlan> PackPlan::compile_for(std::string_view instruction_set, const Layout& canonical,
                                               std::int64_t extent) {
-  LoopChooser* const chooser = choosers().forced(instruction_set);
-  if (chooser == nullptr) {
-    return std::nullopt;
+  for (const KernelSet* set : usable_pack_sets()) {
+    if (set->name == instruction_set) {
+      return PackPlan(compile_program(*set, canonical, extent));
+    }
   }
-  return compile_with(*chooser, canonical, extent);
-}
-
-PackPlan PackPlan::compile_with(LoopChooser& chooser, const Layout& canonical, std::int64_t extent) {
-  return PackPlan(compile_program(chooser, canonical, extent));
+  return std::nullopt;
 }
 
 std::int64_t PackPlan::size() const {
@@ -135,17 +73,14 @@ double PackPlan::pages_per_line() const {
   return program_->pages_per_line;
 }
 std::string_view PackPlan::instruction_set() const {
-  return program_->chooser->set().name;
+  return program_->set->name;
 }
 
 std::string PackPlan::describe() const {
   if (program_->contiguous) {
     return "contiguous: " + std::to_string(program_->size) + " bytes an item\n";
   }
-  const bool measured = program_->chooser->measured();
-  return "instruction set: " + std::string(instruction_set()) +
-         (measured ? ", loops chosen by timing (ns per block)\n" : ", loops not timed\n") +
-         to_text(program_->root, measured);
+  return "instruction set: " + std::string(instruction_set()) + '\n' + to_text(program_->root);
 }
 
 }  // namespace corewise::kernels

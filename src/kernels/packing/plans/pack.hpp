@@ -20,8 +20,6 @@
 
 namespace corewise::kernels {
 
-class LoopChooser;
-
 /// Who had the packed buffer last. Ancestor: the read-allocated destination of paper 004, section 3.
 enum class PackedBuffer : std::uint8_t {
   own,     ///< this core, or nobody for long
@@ -40,8 +38,6 @@ class PackPlan {
   /// (pack_instruction_sets).
   static std::optional<PackPlan> compile_for(std::string_view instruction_set, const Layout& canonical,
                                              std::int64_t extent);
-  /// With the loops of a chooser (pack_choice.hpp), which outlives the plan.
-  static PackPlan compile_with(LoopChooser& chooser, const Layout& canonical, std::int64_t extent);
 
   PackPlan(PackPlan&&) noexcept;
   PackPlan& operator=(PackPlan&&) noexcept;
@@ -65,7 +61,7 @@ class PackPlan {
   void unpack(void* items, std::int64_t count, std::int64_t from, const void* packed, std::size_t bytes,
               PackedBuffer buffer = PackedBuffer::own) const;
 
-  /// The preferred instruction set of those that its loops were chosen from.
+  /// The instruction set of its loops.
   std::string_view instruction_set() const;
 
   /// What `corewise explain datatype` shows: a line per loop and the kernel it runs.
@@ -95,12 +91,6 @@ struct StageCosts {
 /// Whether items in another core's cache had better be packed by their owner into a stage than read from where they
 /// lie, which moves 1 / line_density lines for every line of data.
 bool owner_packs(const PackPlan& plan, const StageCosts& costs);
-
-/// Whether loops of plans compiled from now on are chosen by timing them, once per process and class of block
-/// lengths (some 0.1 ms each; pack_choice.hpp). On unless built with a sanitizer; off, each set's first loop is
-/// taken.
-void set_pack_calibration(bool on);
-bool pack_calibration();
 
 /// The instruction sets that this build has packing loops for and this host can run, the preferred one first.
 std::vector<std::string_view> pack_instruction_sets();

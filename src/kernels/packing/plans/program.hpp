@@ -1,4 +1,4 @@
-// A compiled layout, private to the room: a tree whose leaves are loops of pack_kernels.hpp.
+// A compiled layout, private to the room: a tree whose leaves are loops of loops/kernels.hpp.
 //
 // Contract: every node has an outermost loop of `members`, `unit` data bytes each (a sequence: of different sizes,
 // beginning at `starts`), so a place in the packed stream is found by one division or search per level. Items of a
@@ -46,7 +46,7 @@ struct Node {
   std::unique_ptr<const Window> window;  ///< row, rows, table: for members; rows too: for blocks of a row
   bool window_of_rows = false;           ///< rows: whether members of the window are rows
   WindowKernels window_kernels;
-  double pack_ns = 0;  ///< row, rows, table: what a block or run costs by the loops chosen, in the timer's unit
+  double pack_ns = 0;  ///< row, rows, table: what a block or run costs by its loops
   double unpack_ns = 0;
   std::vector<Node> children;
 };
@@ -61,15 +61,15 @@ struct PackPlan::Program {
   double mean_run = 0;
   double line_density = 0;
   double pages_per_line = 0;
-  LoopChooser* chooser = nullptr;
+  const KernelSet* set = nullptr;
 };
 
 /// The tree of a canonical layout, a root of any number of items.
-std::unique_ptr<const PackPlan::Program> compile_program(LoopChooser& chooser, const Layout& canonical,
+std::unique_ptr<const PackPlan::Program> compile_program(const KernelSet& set, const Layout& canonical,
                                                          std::int64_t extent);
 /// Runs with data.
 std::int64_t count_runs(const Layout& layout);
 /// A line per node, indented by its level.
-std::string to_text(const Node& node, bool measured);
+std::string to_text(const Node& node);
 
 }  // namespace corewise::kernels

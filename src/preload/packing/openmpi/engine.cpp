@@ -1,21 +1,18 @@
-// The functions that take the place of Open MPI's, and who moves what; see packing_engine.hpp.
+// The functions that take the place of Open MPI's, and who moves what; contract in engine.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preload/packing/openmpi/engine.hpp"
 
 #ifdef OPEN_MPI
 
-#include <time.h>
-
 #include <algorithm>
 #include <string_view>
 
+#include "packing_available.hpp"
 #include "preload/packing/handles.hpp"
 #include "preload/packing/openmpi/convertor.hpp"
 #include "preload/packing/openmpi/proof.hpp"
 #include "preload/packing/types.hpp"
 
-using corewise::preload::packing::Contest;
-using corewise::preload::packing::Mode;
 using corewise::preload::packing::Type;
 namespace engine = corewise::preload::packing::engine;
 using engine::Advance;
@@ -47,12 +44,6 @@ const Behind& behind() {
                             next<SetPosition>("opal_convertor_set_position_nocheck"),
                             next<Advance>("opal_convertor_raw")};
   return found;
-}
-
-double now_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
 }
 
 // ---- one direction ----
@@ -163,40 +154,17 @@ std::int32_t go_to(Convertor& convertor, std::size_t* position) {
 
 // ---- who ----
 
-/// A round of the contest: both move the same bytes, and the convertor goes on as the MPI's.
-template <bool packing>
-std::int32_t compete(Type& type, Convertor* convertor, iovec* pieces, std::uint32_t* count, std::size_t* bytes) {
-  Contest& contest = type.contest[packing];
-  const std::size_t at = convertor->position;
-  const iovec given = pieces[0];
-  const std::size_t part = part_of<packing>(type, at, given.iov_len, convertor->local_size - at);
-  const bool ours_first = contest.ours_first();
-  double begin = now_ns(), ours = 0;
-  const auto run_ours = [&] {
-    begin = now_ns();
-    move<packing>(type, *convertor, at, given.iov_base, part);
-    ours = now_ns() - begin;
-  };
-  if (ours_first) run_ours();
-  begin = now_ns();
-  const std::int32_t done = theirs<packing>()(convertor, pieces, count, bytes);
-  const double taken = now_ns() - begin;
-  if (!ours_first) run_ours();
-  contest.add(ours, taken);
-  contest.leave();
-  return done;
-}
-
-/// Our plan of a type, where its messages are ours or may become so.
+/// Our plan of a type, where it moves a transfer.
 template <bool packing>
 Type* candidate(const Convertor& convertor) {
   if (convertor.advance != undecided<packing>() || !is_plain(convertor)) return nullptr;
   Type* type = types.find(convertor.datatype);
-  if (type == nullptr || type->contest[packing].winner() == Contest::Winner::theirs) return nullptr;
-  return type->ready.load(std::memory_order_acquire) ||
-                 (convertor.position == 0 && try_to_read(*type, reinterpret_cast<MPI_Datatype>(convertor.datatype)))
-             ? type
-             : nullptr;
+  if (type == nullptr) return nullptr;
+  if (!type->ready.load(std::memory_order_acquire) &&
+      (convertor.position != 0 || !try_to_read(*type, reinterpret_cast<MPI_Datatype>(convertor.datatype))))
+    return nullptr;
+  constexpr auto kUse = packing ? kernels::PackingUse::pack : kernels::PackingUse::unpack;
+  return type->pays(kUse, static_cast<std::int64_t>(convertor.local_size)) ? type : nullptr;
 }
 
 template <bool packing>
@@ -206,25 +174,21 @@ std::int32_t advance(Convertor* convertor, iovec* pieces, std::uint32_t* count, 
   Type* type = now == State::on ? candidate<packing>(*convertor) : nullptr;
   if (type == nullptr || !may_move<packing>(*type, *convertor, pieces, *count))
     return theirs<packing>()(convertor, pieces, count, bytes);
-  Contest& contest = type->contest[packing];
-  if (contest.winner() == Contest::Winner::open) {
-    const bool race = *count == 1 && contest.enter();
-    return race ? compete<packing>(*type, convertor, pieces, count, bytes)
-                : theirs<packing>()(convertor, pieces, count, bytes);
-  }
   transfers[packing].fetch_add(1, std::memory_order_relaxed);
   type->messages.fetch_add(1, std::memory_order_relaxed);
   convertor->advance = advance_ours<packing>;
   return move_pieces<packing>(*type, *convertor, pieces, count, bytes);
 }
 
-/// Versions whose source was read and that were tried.
+/// Versions whose source was read and that were tried: the generator's table (generators/packing.py).
 bool is_known_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   CW_NEXT(MPI_Get_library_version)(text, &length);
+  constexpr std::string_view kKnown[] = {CW_KNOWN_OPEN_MPI};
   const std::string_view version = text;
-  return version.starts_with("Open MPI v4.1.") || version.starts_with("Open MPI v5.0.");
+  return std::any_of(std::begin(kKnown), std::end(kKnown),
+                     [version](std::string_view known) { return version.starts_with(known); });
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 // exports both, so that every message, collective, one-sided call and MPI_Pack comes here and keeps its protocol.
 // docs/decisions/0008-open-mpi-engine.md has the argument why that is exact.
 //
-// Contract: a datatype is moved by our plan where that is the faster (packing_contest.hpp), everything else by the
-// functions that stand behind ours, untouched. A convertor that we have begun to move stays ours, and says so
+// Contract: a transfer is moved by our plan where the table says so (uses `pack` and `unpack`), every other one by
+// the functions that stand behind ours, untouched. A convertor that we have begun to move stays ours, and says so
 // itself: its function is then another one of ours. What we take for the fields of a convertor is proved when MPI
 // has started, and nothing is taken over where it does not hold, or in a version that was never tried. Other MPIs
 // have none of this. SPDX-License-Identifier: BSD-3-Clause

@@ -21,22 +21,12 @@ using namespace reference;
 /// Whatever names an instruction set.
 class PackPlans : public testing::TestWithParam<std::string> {
  protected:
-  /// The same loops in every run of the tests.
-  void SetUp() override {
-    calibrates_ = pack_calibration();
-    set_pack_calibration(false);
-  }
-  void TearDown() override { set_pack_calibration(calibrates_); }
-
   static PackPlan compile(const Layout& layout, std::int64_t extent) {
     return std::move(*PackPlan::compile_for(GetParam(), layout, extent));
   }
   static void check_case(const Case& what, std::size_t shift = 0) {
     check(compile(what.layout, what.extent), what, shift);
   }
-
- private:
-  bool calibrates_ = true;
 };
 
 TEST_P(PackPlans, ForcedSetIsTheOneThatRuns) {
