@@ -447,40 +447,50 @@ void CollectiveData::spread(std::span<const std::byte> contiguous, std::span<std
 }
 
 void CollectiveData::expect(int rank, int set, std::span<std::byte> receive) const {
-  const auto put_at = [&receive](std::uint64_t at, std::span<const std::byte> bytes) {
-    std::ranges::copy(bytes, receive.begin() + static_cast<std::ptrdiff_t>(at));
-  };
-  const auto index = static_cast<std::size_t>(rank);
   const Collective collective = request_.collective;
-  const bool at_root = rank == request_.root;
   if (collective == Collective::barrier) return;
   if (collective == Collective::broadcast) {
-    if (!at_root) spread(sent(request_.root, set), receive);
-  } else if (gathers(collective)) {
-    if (any_of(collective, {Collective::gather, Collective::gatherv}) && !at_root) return;
-    for (int from = 0; from < request_.ranks; ++from) {
-      put_at(receives_[index].offsets[static_cast<std::size_t>(from)], sent(from, set));
-    }
-  } else if (scatters(collective)) {
-    put_at(0, sent_block(request_.root, rank, set));
-  } else if (exchanges(collective)) {
-    for (int from = 0; from < request_.ranks; ++from) {
-      put_at(receives_[index].offsets[static_cast<std::size_t>(from)], sent_block(from, rank, set));
-    }
-  } else if (collective == Collective::scan || collective == Collective::exscan) {
+    if (rank != request_.root) spread(sent(request_.root, set), receive);
+  } else if (gathers(collective) || scatters(collective) || exchanges(collective)) {
+    expect_blocks(rank, set, receive);
+  } else {
+    expect_reduced(rank, set, receive);
+  }
+}
+
+void CollectiveData::expect_blocks(int rank, int set, std::span<std::byte> receive) const {
+  const Collective collective = request_.collective;
+  if (scatters(collective)) {
+    std::ranges::copy(sent_block(request_.root, rank, set), receive.begin());
+    return;
+  }
+  if (any_of(collective, {Collective::gather, Collective::gatherv}) && rank != request_.root) return;
+  const BlockList& blocks = receives_[static_cast<std::size_t>(rank)];
+  for (int from = 0; from < request_.ranks; ++from) {
+    const auto block = gathers(collective) ? sent(from, set) : sent_block(from, rank, set);
+    const auto at = static_cast<std::ptrdiff_t>(blocks.offsets[static_cast<std::size_t>(from)]);
+    std::ranges::copy(block, receive.begin() + at);
+  }
+}
+
+void CollectiveData::expect_reduced(int rank, int set, std::span<std::byte> receive) const {
+  const Collective collective = request_.collective;
+  if (collective == Collective::scan || collective == Collective::exscan) {
     const int last = collective == Collective::scan ? rank : rank - 1;
     if (last < 0) return;
     std::vector<std::byte> result;
     reduce_into(0, last, set, result);
-    put_at(0, result);
-  } else {
-    if (collective == Collective::reduce && !at_root) return;
-    std::vector<std::byte>& result = reduced_[static_cast<std::size_t>(set)];
-    if (result.empty()) reduce_into(0, request_.ranks - 1, set, result);
-    const std::span<const std::byte> all(result);
-    const BlockList& blocks = receives_[index];
-    put_at(0, reduces_blocks(collective) ? all.subspan(blocks.offsets[index], blocks.sizes[index]) : all);
+    std::ranges::copy(result, receive.begin());
+    return;
   }
+  if (collective == Collective::reduce && rank != request_.root) return;
+  std::vector<std::byte>& result = reduced_[static_cast<std::size_t>(set)];
+  if (result.empty()) reduce_into(0, request_.ranks - 1, set, result);
+  const std::span<const std::byte> all(result);
+  const auto index = static_cast<std::size_t>(rank);
+  const BlockList& blocks = receives_[index];
+  const bool own_block = reduces_blocks(collective);
+  std::ranges::copy(own_block ? all.subspan(blocks.offsets[index], blocks.sizes[index]) : all, receive.begin());
 }
 
 void CollectiveData::fill(int rank, std::span<std::byte> area) const {

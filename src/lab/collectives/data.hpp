@@ -97,6 +97,8 @@ class CollectiveData {
   void reduce_into(int first, int last, int set, std::vector<std::byte>& result) const;
   /// Writes what `rank`'s receive buffer must hold over what it held.
   void expect(int rank, int set, std::span<std::byte> receive) const;
+  void expect_blocks(int rank, int set, std::span<std::byte> receive) const;
+  void expect_reduced(int rank, int set, std::span<std::byte> receive) const;
   [[nodiscard]] Status wrong_data(int rank, int set, const std::string& place, std::byte found,
                                   std::byte expected) const;
   void spread(std::span<const std::byte> contiguous, std::span<std::byte> strided) const;

@@ -210,13 +210,10 @@ struct Entry {
   std::uint64_t bytes;
 };
 
-/// Bytes are added and taken away again: as integers, so that a small rest of large sums is exact.
-Crossing crossing_of(const std::vector<Entry>& entries, int ranks) {
-  const std::size_t sets = std::size_t{1} << static_cast<unsigned>(ranks);
-  std::uint64_t common = 0;
-  for (const Entry& entry : entries) common = std::gcd(common, entry.bytes);
-  Crossing made{std::vector<double>(sets, 0), std::vector<double>(sets, 0), std::vector<double>(sets, 0),
-                std::vector<double>(sets, 0), static_cast<double>(common)};
+/// Bytes out of and into every set. They are added and taken away again as integers, so that a small rest of large
+/// sums is exact.
+void sum_crossing(const std::vector<Entry>& entries, int ranks, Crossing& made) {
+  const std::size_t sets = made.out.size();
   std::vector<std::uint64_t> all_out(sets, 0), all_in(sets, 0);
   std::vector<std::vector<Entry>> of_rank(index(ranks));
   for (const Entry& entry : entries) {
@@ -239,9 +236,12 @@ Crossing crossing_of(const std::vector<Entry>& entries, int ranks) {
     made.out[set] = static_cast<double>(out);
     made.in[set] = static_cast<double>(in);
   }
-  std::vector<Entry> sorted = entries;
+}
+
+/// The largest message out of and into every set.
+void find_largest(std::vector<Entry> sorted, Crossing& made) {
   std::stable_sort(sorted.begin(), sorted.end(), [](const Entry& a, const Entry& b) { return a.bytes > b.bytes; });
-  for (std::size_t set = 1; set < sets; ++set) {
+  for (std::size_t set = 1; set < made.out.size(); ++set) {
     bool want_out = made.out[set] > 0;
     bool want_in = made.in[set] > 0;
     for (std::size_t k = 0; k < sorted.size() && (want_out || want_in); ++k) {
@@ -257,6 +257,16 @@ Crossing crossing_of(const std::vector<Entry>& entries, int ranks) {
       }
     }
   }
+}
+
+Crossing crossing_of(const std::vector<Entry>& entries, int ranks) {
+  const std::size_t sets = std::size_t{1} << static_cast<unsigned>(ranks);
+  std::uint64_t common = 0;
+  for (const Entry& entry : entries) common = std::gcd(common, entry.bytes);
+  Crossing made{std::vector<double>(sets, 0), std::vector<double>(sets, 0), std::vector<double>(sets, 0),
+                std::vector<double>(sets, 0), static_cast<double>(common)};
+  sum_crossing(entries, ranks, made);
+  find_largest(entries, made);
   return made;
 }
 
@@ -308,6 +318,23 @@ double floor_ns(const RoutedShares& shares, const std::vector<Traffic>& phase) {
 CutTables::CutTables(std::vector<Cut> cuts, const Workload& work, const std::vector<int>& order, int units,
                      const std::vector<double>& floors, std::size_t most_tables)
     : ranks_(work.ranks), work_(work), floors_(floors) {
+  const std::vector<Cut> classes = keep_cuts(std::move(cuts), most_tables);
+  std::vector<unsigned> position(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) position[index(order[k])] = static_cast<unsigned>(k);
+  for (auto& phase : work_.phases) {
+    for (Traffic& entry : phase) {
+      entry.from = static_cast<int>(position[index(entry.from)]);
+      entry.to = static_cast<int>(position[index(entry.to)]);
+    }
+  }
+  const std::vector<std::vector<double>> costs = costs_of(classes);
+  for (std::size_t k = 0; k < classes.size(); ++k) tables_.push_back(least_costs(classes[k], costs[k], units));
+  for (const auto& table : tables_) root_ns_ = std::max(root_ns_, table[1]);
+  root_ns_ = std::max(root_ns_, shared_out_ns(units));
+  measure_chains(units);
+}
+
+std::vector<Cut> CutTables::keep_cuts(std::vector<Cut> cuts, std::size_t most_tables) {
   std::map<std::array<double, 7>, std::size_t> known;
   std::vector<Cut> classes;
   for (Cut& cut : cuts) {
@@ -324,43 +351,40 @@ CutTables::CutTables(std::vector<Cut> cuts, const Workload& work, const std::vec
     table_of_cut_.push_back(entry->second);
     cuts_.push_back(std::move(cut));
   }
+  return classes;
+}
+
+std::vector<std::vector<double>> CutTables::costs_of(const std::vector<Cut>& classes) const {
   const std::size_t sets = std::size_t{1} << static_cast<unsigned>(ranks_);
-  std::vector<unsigned> position(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k) position[index(order[k])] = static_cast<unsigned>(k);
-  for (auto& phase : work_.phases) {
-    for (Traffic& entry : phase) {
-      entry.from = static_cast<int>(position[index(entry.from)]);
-      entry.to = static_cast<int>(position[index(entry.to)]);
-    }
-  }
   std::vector<std::vector<double>> costs(classes.size(), std::vector<double>(sets, 0));
-  for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
+  for (std::size_t phase = 0; phase < work_.phases.size(); ++phase) {
     std::vector<Entry> entries;
-    for (const Traffic& traffic : work.phases[phase]) {
-      entries.push_back({position[index(traffic.from)], position[index(traffic.to)], traffic.bytes});
+    for (const Traffic& traffic : work_.phases[phase]) {
+      entries.push_back({static_cast<unsigned>(traffic.from), static_cast<unsigned>(traffic.to), traffic.bytes});
     }
     const Crossing crossing = crossing_of(entries, ranks_);
-    for (std::size_t k = 0; k < classes.size(); ++k)
-      add_phase(costs[k], crossing, classes[k], work.weight(phase), floors[phase]);
-  }
-  for (std::size_t k = 0; k < classes.size(); ++k) {
-    std::vector<double> table(2 * sets);
-    for (std::size_t set = 0; set < sets; ++set) {
-      const int inside = std::popcount(set);
-      const bool fits = inside <= classes[k].units_inside && ranks_ - inside <= units - classes[k].units_inside;
-      table[sets + set] = fits ? costs[k][set] : infinite;
+    for (std::size_t k = 0; k < classes.size(); ++k) {
+      add_phase(costs[k], crossing, classes[k], work_.weight(phase), floors_[phase]);
     }
-    for (int placed = ranks_ - 1; placed >= 0; --placed) {
-      const std::size_t here = std::size_t{1} << static_cast<unsigned>(placed);
-      for (std::size_t mask = 0; mask < here; ++mask) {
-        table[here + mask] = std::min(table[2 * here + mask], table[2 * here + here + mask]);
-      }
-    }
-    tables_.push_back(std::move(table));
   }
-  for (const auto& table : tables_) root_ns_ = std::max(root_ns_, table[1]);
-  root_ns_ = std::max(root_ns_, shared_out_ns(units));
-  measure_chains(units);
+  return costs;
+}
+
+std::vector<double> CutTables::least_costs(const Cut& cut, const std::vector<double>& costs, int units) const {
+  const std::size_t sets = costs.size();
+  std::vector<double> table(2 * sets);
+  for (std::size_t set = 0; set < sets; ++set) {
+    const int inside = std::popcount(set);
+    const bool fits = inside <= cut.units_inside && ranks_ - inside <= units - cut.units_inside;
+    table[sets + set] = fits ? costs[set] : infinite;
+  }
+  for (int placed = ranks_ - 1; placed >= 0; --placed) {
+    const std::size_t here = std::size_t{1} << static_cast<unsigned>(placed);
+    for (std::size_t mask = 0; mask < here; ++mask) {
+      table[here + mask] = std::min(table[2 * here + mask], table[2 * here + here + mask]);
+    }
+  }
+  return table;
 }
 
 std::vector<double> CutTables::phases_ns(std::size_t cut, std::uint32_t inside) const {

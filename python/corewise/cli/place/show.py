@@ -5,11 +5,9 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from corewise.analysis.placement.comparison import PlacementRow, PlacementStudy, names_of, rank_of_unit
@@ -19,7 +17,7 @@ from corewise.cli import console
 from corewise.cli.place import explain as place_explain
 from corewise.cli.place import verify as place_verify
 from corewise.data.export import Export
-from corewise.data.quantities import bytes_text, count_text, share_text
+from corewise.data.quantities import bytes_text, count_text, ratio_text, share_text
 from corewise.plots.machines import drawing
 from corewise.report.layout import Column, FittingTable
 
@@ -62,7 +60,7 @@ class Answer:
 def show(to: Show, answer: Answer) -> None:
     """Prints everything through `to`, one part below the other."""
     study = answer.study
-    to(_heading(study, answer.on_host), *_tables(study))
+    to(_heading(study, answer.on_host), _table(study))
     for line in _remarks(answer):
         to(line)
     if study.prices:
@@ -109,43 +107,26 @@ def _label(on_host: bool) -> str:
     )
 
 
-def _tables(study: PlacementStudy) -> list[RenderableType]:
+def _table(study: PlacementStudy) -> FittingTable:
     """The table as wide as the terminal bears, and below it the units that it has no room for."""
     names = [names_of(study.machine, row.unit_of_rank) for row in study.rows]
-    whole = _table(study, [" ".join(units) for units in names])
-    if console.fits(whole):
-        return [whole]
     begun = [" ".join(units[:SHOWN_UNITS] + ["..."] * (len(units) > SHOWN_UNITS)) for units in names]
-    narrower = (
-        _table(study, begun),
-        _table(study, None),
-        _table(study, None, hop_bytes=False),
-        _table(study, None, hop_bytes=False, link=False),
-    )
-    table = next((each for each in narrower if console.fits(each)), narrower[-1])
-    below = [f"{row.which}: {' '.join(units)}" for row, units in zip(study.rows, names, strict=True)]
-    return [table, "units of rank 0, 1, ...", *below]
-
-
-def _table(
-    study: PlacementStudy, unit_lists: Sequence[str] | None, hop_bytes: bool = True, link: bool = True
-) -> Table:
     cost = _COST_HEADINGS.get(study.objective)
     columns = [
-        ("placement", [_which(row, study) for row in study.rows]),
-        (cost or "", [f"{row.cost:.6g}" for row in study.rows] if cost else None),
-        ("bottleneck ns", [f"{row.bottleneck_ns:.6g}" for row in study.rows]),
-        ("load", [bytes_text(row.bottleneck_bytes) for row in study.rows] if link else None),
-        ("busiest link", [_link(row, study) for row in study.rows] if link else None),
-        ("hop-bytes", [str(row.hop_bytes) for row in study.rows] if hop_bytes else None),
-        ("ratio", [f"{row.ratio:.3f}" for row in study.rows]),
-        ("unit of rank 0, 1, ...", unit_lists),
+        Column("placement", [_which(row, study) for row in study.rows]),
+        Column(cost or "", [f"{row.cost:.6g}" for row in study.rows]),
+        Column("bottleneck ns", [f"{row.bottleneck_ns:.6g}" for row in study.rows]),
+        Column("load", [bytes_text(row.bottleneck_bytes) for row in study.rows], importance=3),
+        Column("busiest link", [_link(row, study) for row in study.rows], importance=4),
+        Column("hop-bytes", [str(row.hop_bytes) for row in study.rows], importance=2),
+        Column("ratio", [ratio_text(row.ratio) for row in study.rows]),
+        Column("unit of rank 0, 1, ...", [" ".join(units) for units in names], narrow=begun, importance=1),
     ]
-    shown = [(heading, cells) for heading, cells in columns if cells is not None]
-    table = Table(*(heading for heading, _ in shown))
-    for index in range(len(study.rows)):
-        table.add_row(*(cells[index] for _, cells in shown))
-    return table
+    below = [f"{row.which}: {' '.join(units)}" for row, units in zip(study.rows, names, strict=True)]
+    return FittingTable(
+        [column for column in columns if column.name],
+        below_when_narrow=["units of rank 0, 1, ...", *below],
+    )
 
 
 def name_of(row: PlacementRow) -> str:

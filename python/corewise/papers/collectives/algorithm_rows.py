@@ -47,6 +47,7 @@ def size_of(value: Published) -> int:
 def broadcast_rows(found: Measurements) -> Iterator[Row]:
     """Figures 4 to 6 and section 6.2."""
     yield from _broadcast_parameters(found)
+    yield from _broadcast_trees_in_memory(found)
     yield from _broadcast_trees(found)
     yield from _good_choice(found)
     yield from _memory_bandwidth(found)
@@ -141,14 +142,13 @@ def _min_pieces(found: Measurements) -> Iterator[Row]:
         )
 
 
-def _broadcast_trees(found: Measurements) -> Iterator[Row]:
+_FIGURE_5 = "001 figure 5"
+
+
+def _broadcast_trees_in_memory(found: Measurements) -> Iterator[Row]:
     def main_memory(size: int, degree: int) -> float:
         return found.us("broadcast", 12, size, tree_main_memory(degree))
 
-    def tree(size: int, degree: int) -> float:
-        return found.us("broadcast", 16, size, local_store_tree(degree))
-
-    source = "001 figure 5"
     of_best = {
         size: min(main_memory(size, degree) for degree in TREE_MAIN_MEMORY_DEGREES) for size in found.sizes
     }
@@ -156,7 +156,7 @@ def _broadcast_trees(found: Measurements) -> Iterator[Row]:
     yield statement_row(
         "D7/3",
         "TREEMM on 12: degree 3 is best or near it",
-        source,
+        _FIGURE_5,
         third <= NEAR,
         third,
         "of the best, most",
@@ -170,7 +170,7 @@ def _broadcast_trees(found: Measurements) -> Iterator[Row]:
     yield statement_row(
         "D7/2",
         "degree 2 is worst or near it (up to 1 KB)",
-        source,
+        _FIGURE_5,
         second >= 1 / NEAR,
         second,
         "of the worst, least",
@@ -183,17 +183,24 @@ def _broadcast_trees(found: Measurements) -> Iterator[Row]:
     yield statement_row(
         "D7/small",
         "differences show primarily for small messages",
-        source,
+        _FIGURE_5,
         spread[SMALL_BYTES] > spread[LARGE_BYTES],
         spread[LARGE_BYTES],
         f"times at 1 MB ({spread[SMALL_BYTES]:.2f} at 128 B)",
         "H",
     )
+
+
+def _broadcast_trees(found: Measurements) -> Iterator[Row]:
+    def tree(size: int, degree: int) -> float:
+        return found.us("broadcast", 16, size, local_store_tree(degree))
+
+    small = [size for size in found.sizes if size <= KB]
     best_small = max(tree(size, 3) / min(tree(size, degree) for degree in TREE_DEGREES) for size in small)
     yield statement_row(
         "D8/3",
         "TREE on 16: degree 3 is best or near it for small messages",
-        source,
+        _FIGURE_5,
         best_small <= EQUAL,
         best_small,
         "of the best, most",
@@ -201,7 +208,7 @@ def _broadcast_trees(found: Measurements) -> Iterator[Row]:
     )
     pipelined = min(tree(MB, degree) for degree in TREE_DEGREES if degree > 1) / tree(MB, 1)
     yield statement_row(
-        "D8/1", "pipelined is slightly best for 1 MB", source, pipelined > 1, pipelined, "times", "H"
+        "D8/1", "pipelined is slightly best for 1 MB", _FIGURE_5, pipelined > 1, pipelined, "times", "H"
     )
 
 
@@ -318,73 +325,88 @@ def _memory_bandwidth(found: Measurements) -> Iterator[Row]:
 
 def reduce_rows(found: Measurements) -> Iterator[Row]:
     """Figure 7 and section 7.2."""
+    yield from _small_reduces(found)
+    yield from _large_reduces(found)
+    yield from _reduces_elsewhere(found)
 
-    def us(ranks: int, size: int, chosen: Configuration) -> float:
-        return found.us("reduce", ranks, size, chosen)
 
-    def of_best(ranks: int, size: int, chosen: Configuration) -> float:
-        return us(ranks, size, chosen) / found.paper_best("reduce", ranks, size)
+_FIGURE_7 = "001 figure 7"
 
-    source = "001 figure 7"
+
+def _of_best_reduce(found: Measurements, ranks: int, size: int, chosen: Configuration) -> float:
+    return found.us("reduce", ranks, size, chosen) / found.paper_best("reduce", ranks, size)
+
+
+def _small_reduces(found: Measurements) -> Iterator[Row]:
     small = [size for size in found.sizes if size <= KB]
     for ranks in FIGURE_RANKS[1:]:
-        third = max(of_best(ranks, size, reduce_tree(3)) for size in small)
+        third = max(_of_best_reduce(found, ranks, size, reduce_tree(3)) for size in small)
         yield statement_row(
             f"E3/small/{ranks}",
             f"TREE degree 3 is best or near it for small data on {ranks}",
-            source,
+            _FIGURE_7,
             third <= NEAR,
             third,
             "of the best, most",
             "H",
         )
-    fourth = max(of_best(4, size, reduce_tree(4)) for size in small)
-    yield statement_row(
-        "E3/small/4", "on 4, TREE degree 4 is best", source, fourth <= EQUAL, fourth, "of the best, most", "H"
-    )
-    apart = max(
-        max(us(4, size, reduce_tree(degree)) for degree in REDUCE_DEGREES[1:])
-        / min(us(4, size, reduce_tree(degree)) for degree in REDUCE_DEGREES[1:])
+    fourth = max(_of_best_reduce(found, 4, size, reduce_tree(4)) for size in small)
+    what = "on 4, TREE degree 4 is best"
+    yield statement_row("E3/small/4", what, _FIGURE_7, fourth <= EQUAL, fourth, "of the best, most", "H")
+    trees = [
+        [found.us("reduce", 4, size, reduce_tree(degree)) for degree in REDUCE_DEGREES[1:]]
         for size in found.sizes
-    )
+    ]
+    apart = max(max(times) / min(times) for times in trees)
     yield statement_row(
         "E3/close/4",
         "on 4, degrees 2, 3 and 4 are very close",
-        source,
+        _FIGURE_7,
         apart <= NEAR,
         apart,
         "times, most",
         "H",
     )
+
+
+def _large_reduces(found: Measurements) -> Iterator[Row]:
     between = [size for size in found.sizes if 16 * KB <= size <= 64 * KB]
     for ranks in FIGURE_RANKS:
-        share = min(of_best(ranks, size, pieces()) for size in between)
+        share = min(_of_best_reduce(found, ranks, size, pieces()) for size in between)
         yield statement_row(
             f"E3/between/{ranks}",
             f"AG is best at intermediate sizes on {ranks} (some size of 16 to 64 KB)",
-            source,
+            _FIGURE_7,
             share <= 1,
             share,
             "of the best, least",
             "H",
         )
         large = pieces() if ranks == 4 else reduce_tree(1)
-        share = of_best(ranks, MB, large)
+        share = _of_best_reduce(found, ranks, MB, large)
         yield statement_row(
             f"E3/large/{ranks}",
             f"{'AG' if ranks == 4 else 'TREE pipelined'} is best for 1 MB on {ranks}",
-            source,
+            _FIGURE_7,
             share <= 1.01,
             share,
             "of the best",
             "H",
         )
+
+
+def _reduces_elsewhere(found: Measurements) -> Iterator[Row]:
+    """Over send and receive, and beside broadcasts."""
     for value in published_as("E4"):
         size = size_of(value)
-        ours = us(8, size, tree_main_memory(2))
+        ours = found.us("reduce", 8, size, tree_main_memory(2))
         name = f"E4/{size_text(size)}"
         yield number_row(name, value.what, value.source, value.value, ours, value.unit, value.set)
-    worse = min(of_best(ranks, size, tree_main_memory(2)) for ranks in FIGURE_RANKS for size in found.sizes)
+    worse = min(
+        _of_best_reduce(found, ranks, size, tree_main_memory(2))
+        for ranks in FIGURE_RANKS
+        for size in found.sizes
+    )
     yield statement_row(
         "E4/worse",
         "the reduce over send and receive is worse than the best everywhere",

@@ -37,11 +37,17 @@ CLEARLY = 1.10
 
 def dma_rows(found: Measurements) -> Iterator[Row]:
     """Section 2 and figure 2, left."""
+    yield from _short_dmas(found)
+    yield from _long_dmas(found)
+    yield from _crowded_dmas(found)
 
-    def ns(target: str, size: int, command: int = 16 * KB, spes: int = 1) -> float:
-        return found.dma[DmaCase(target, size, command, spes)].mean_ns
 
-    short = ns("local_store", 128)
+def _dma_ns(found: Measurements, target: str, size: int, command: int = 16 * KB, spes: int = 1) -> float:
+    return found.dma[DmaCase(target, size, command, spes)].mean_ns
+
+
+def _short_dmas(found: Measurements) -> Iterator[Row]:
+    short = _dma_ns(found, "local_store", 128)
     yield statement_row(
         "L1/put",
         "a short DMA between SPEs takes under 100 ns",
@@ -51,7 +57,7 @@ def dma_rows(found: Measurements) -> Iterator[Row]:
         "ns",
         "C",
     )
-    factor = ns("memory", 128) / short
+    factor = _dma_ns(found, "memory", 128) / short
     yield statement_row(
         "L2",
         "to main memory it takes about twice as long",
@@ -61,41 +67,7 @@ def dma_rows(found: Measurements) -> Iterator[Row]:
         "times",
         "C",
     )
-    for id, target in (("L4", "memory"), ("L5", "local_store")):
-        (value,) = published_as(id)
-        ours = 64 * KB / ns(target, 64 * KB)
-        yield number_row(id, value.what, value.source, value.value, ours, value.unit, value.set)
-    each = 16 * KB / ns("memory", 16 * KB, spes=8)
-    yield statement_row(
-        "L3",
-        "with eight SPEs on main memory at once each gets under 4 GB/s",
-        "001 figure 2 left",
-        each < 4,
-        each,
-        "GB/s",
-        "C",
-    )
-    slower = ns("memory", 16 * KB) / ns("local_store", 16 * KB)
-    yield statement_row(
-        "L6/i",
-        "SPE-SPE DMAs are much faster than SPE-memory ones",
-        "001 section 2",
-        slower > 2,
-        slower,
-        "times",
-        "C",
-    )
-    small = ns("local_store", 16 * KB, command=128) / ns("local_store", 16 * KB)
-    yield statement_row(
-        "L6/ii",
-        "many small DMAs are slower than few long ones (16 KB in commands of 128 B)",
-        "001 section 2",
-        small > CLEARLY,
-        small,
-        "times",
-        "H",
-    )
-    across = ns("other_local_store", 128) / short
+    across = _dma_ns(found, "other_local_store", 128) / short
     yield statement_row(
         "L6/iii",
         "latency between SPEs of two chips is significantly higher",
@@ -105,7 +77,49 @@ def dma_rows(found: Measurements) -> Iterator[Row]:
         "times",
         "C",
     )
-    crowd = ns("memory", 16 * KB, spes=8) / ns("memory", 16 * KB)
+
+
+def _long_dmas(found: Measurements) -> Iterator[Row]:
+    for id, target in (("L4", "memory"), ("L5", "local_store")):
+        (value,) = published_as(id)
+        ours = 64 * KB / _dma_ns(found, target, 64 * KB)
+        yield number_row(id, value.what, value.source, value.value, ours, value.unit, value.set)
+    one = _dma_ns(found, "local_store", 16 * KB)
+    slower = _dma_ns(found, "memory", 16 * KB) / one
+    yield statement_row(
+        "L6/i",
+        "SPE-SPE DMAs are much faster than SPE-memory ones",
+        "001 section 2",
+        slower > 2,
+        slower,
+        "times",
+        "C",
+    )
+    small = _dma_ns(found, "local_store", 16 * KB, command=128) / one
+    yield statement_row(
+        "L6/ii",
+        "many small DMAs are slower than few long ones (16 KB in commands of 128 B)",
+        "001 section 2",
+        small > CLEARLY,
+        small,
+        "times",
+        "H",
+    )
+
+
+def _crowded_dmas(found: Measurements) -> Iterator[Row]:
+    together_ns = _dma_ns(found, "memory", 16 * KB, spes=8)
+    each = 16 * KB / together_ns
+    yield statement_row(
+        "L3",
+        "with eight SPEs on main memory at once each gets under 4 GB/s",
+        "001 figure 2 left",
+        each < 4,
+        each,
+        "GB/s",
+        "C",
+    )
+    crowd = together_ns / _dma_ns(found, "memory", 16 * KB)
     yield statement_row(
         "L6/v",
         "latency is higher with congestion (8 SPEs, 16 KB)",
@@ -165,80 +179,100 @@ def copy_rows(found: Measurements) -> Iterator[Row]:
 
 def barrier_rows(found: Measurements) -> Iterator[Row]:
     """Figure 3 and section 5."""
+    yield from _one_to_all_barriers(found)
+    yield from _barrier_kinds(found)
+    yield from _barriers_by_steps(found)
+    yield from _tree_barriers(found)
+    yield from _uncompetitive_barriers(found)
 
-    def us(ranks: int, chosen: Configuration) -> float:
-        return found.barrier_us(ranks, chosen)
 
-    def factors(one: Configuration, other: Configuration, ranks: Iterable[int]) -> list[float]:
-        return [us(count, one) / us(count, other) for count in ranks]
+_FIGURE_3 = "001 figure 3"
 
+
+def _factors(
+    found: Measurements, one: Configuration, other: Configuration, ranks: Iterable[int]
+) -> list[float]:
+    return [found.barrier_us(count, one) / found.barrier_us(count, other) for count in ranks]
+
+
+def _one_to_all_barriers(found: Measurements) -> Iterator[Row]:
     every = found.barrier_ranks
-    few, many = [p for p in every if p <= 4], [p for p in every if p > 4]
-    one_chip = [p for p in every if p <= 8 and p & (p - 1) == 0]
-    both_chips = [p for p in every if p > 8]
-    source = "001 figure 3"
+    few = min(_factors(found, ONE_TO_ALL_LIST, ONE_TO_ALL, (p for p in every if p <= 4)))
     yield statement_row(
         "K4/few",
         "a DMA list does not improve the barrier on up to 4",
-        source,
-        min(factors(ONE_TO_ALL_LIST, ONE_TO_ALL, few)) >= 1 / EQUAL,
-        min(factors(ONE_TO_ALL_LIST, ONE_TO_ALL, few)),
+        _FIGURE_3,
+        few >= 1 / EQUAL,
+        few,
         "times, least",
         "H",
     )
+    many = min(_factors(found, ONE_TO_ALL_LIST, ONE_TO_ALL, (p for p in every if p > 4)))
     yield statement_row(
         "K4/many",
         "and makes it worse on more than 4",
-        source,
-        min(factors(ONE_TO_ALL_LIST, ONE_TO_ALL, many)) > 1,
-        min(factors(ONE_TO_ALL_LIST, ONE_TO_ALL, many)),
+        _FIGURE_3,
+        many > 1,
+        many,
         "times, least",
         "H",
     )
-    signal = min(factors(SIGNAL_REGISTER, ONE_TO_ALL, every))
+    signal = min(_factors(found, SIGNAL_REGISTER, ONE_TO_ALL, every))
     yield statement_row(
         "K5",
         "the signal register gains nothing over plain DMAs",
-        source,
+        _FIGURE_3,
         signal >= 1 / EQUAL,
         signal,
         "times, least",
         "C",
     )
-    yield from _barrier_kinds(found)
-    equal = max(factors(DISSEMINATION, PAIRWISE_EXCHANGE, one_chip))
+
+
+def _barriers_by_steps(found: Measurements) -> Iterator[Row]:
+    one_chip = [p for p in found.barrier_ranks if p <= 8 and p & (p - 1) == 0]
+    both_chips = [p for p in found.barrier_ranks if p > 8]
+    factors = _factors(found, DISSEMINATION, PAIRWISE_EXCHANGE, one_chip)
+    equal = max(factors)
     yield statement_row(
         "K7/equal",
         "PE and DIS are equal on up to 8 (2, 4, 8)",
-        source,
-        max(equal, 1 / min(factors(DISSEMINATION, PAIRWISE_EXCHANGE, one_chip))) <= EQUAL,
+        _FIGURE_3,
+        max(equal, 1 / min(factors)) <= EQUAL,
         equal,
         "times, most",
         "H",
     )
-    better = min(factors(DISSEMINATION, PAIRWISE_EXCHANGE, both_chips))
+    better = min(_factors(found, DISSEMINATION, PAIRWISE_EXCHANGE, both_chips))
     yield statement_row(
         "K7/better",
         "PE is clearly better than DIS on more than 8: only one of its phases crosses chips",
-        source,
+        _FIGURE_3,
         better > CLEARLY,
         better,
         "times, least",
         "H",
     )
-    jump = us(10, PAIRWISE_EXCHANGE) / us(8, PAIRWISE_EXCHANGE)
-    yield statement_row("K7/jump", "latency of PE jumps from 8 to 10", source, jump > 1.3, jump, "times", "H")
-    for ranks in COMPARED_RANKS:
-        degree = us(ranks, barrier_tree(8)) / us(ranks, barrier_tree(4))
+    jump = found.barrier_us(10, PAIRWISE_EXCHANGE) / found.barrier_us(8, PAIRWISE_EXCHANGE)
+    what = "latency of PE jumps from 8 to 10"
+    yield statement_row("K7/jump", what, _FIGURE_3, jump > 1.3, jump, "times", "H")
+
+
+def _tree_barriers(found: Measurements) -> Iterator[Row]:
+    degrees = _factors(found, barrier_tree(8), barrier_tree(4), COMPARED_RANKS)
+    for ranks, degree in zip(COMPARED_RANKS, degrees, strict=True):
         yield statement_row(
             f"K8/{ranks}",
             f"TREE of degree 8 is worse than of degree 4 on {ranks}",
-            source,
+            _FIGURE_3,
             degree > 1,
             degree,
             "times",
             "H",
         )
+
+
+def _uncompetitive_barriers(found: Measurements) -> Iterator[Row]:
     exchange, shift = found.partners_ns
     yield statement_row(
         "K9",
@@ -249,17 +283,18 @@ def barrier_rows(found: Measurements) -> Iterator[Row]:
         "times",
         "C",
     )
-    atomic = us(8, ATOMIC_INCREMENT)
+    atomic = found.barrier_us(8, ATOMIC_INCREMENT)
+    others = max(found.barrier_us(8, each) for each in BARRIER_KINDS.values())
     yield statement_row(
         "K10/atomic",
         "the barrier by atomic increments is not competitive: the order of microseconds on 8",
         "001 section 5.3",
-        atomic > 1 and atomic > 2 * max(us(8, each) for each in BARRIER_KINDS.values()),
+        atomic > 1 and atomic > 2 * others,
         atomic,
         "us",
         "H",
     )
-    mailbox = us(8, PPE_MAILBOX)
+    mailbox = found.barrier_us(8, PPE_MAILBOX)
     yield statement_row(
         "K10/mailbox",
         "nor is the one by the PPE's mailboxes: tens of microseconds on 8",
