@@ -1,4 +1,4 @@
-"""What the programs of bench/ share: options, the spread of numbers, rows, and how they are shown.
+"""What the programs of bench/pack share: options, the spread of numbers, rows, and how they are shown.
 
 A row is a dict of id, what, unit, ours, rival, theirs, floor, ratio, spread, n; a bench may add keys. Ratios
 are taken round by round, so that whatever disturbs a round disturbs both.

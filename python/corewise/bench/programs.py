@@ -107,7 +107,8 @@ class Program:
         return self.sources[0].endswith(".c")
 
     def _fingerprint(self) -> str:
-        digest = hashlib.sha256(" ".join([*self._command(), *self._linked(), *self.core]).encode())
+        version = self.mpi.version if self.mpi is not None else ""
+        digest = hashlib.sha256(" ".join([*self._command(), *self._linked(), *self.core, version]).encode())
         for path in sorted(folder_of(self.question).rglob("*")):
             digest.update(path.read_bytes() if path.suffix in (".c", ".cpp", ".hpp", ".h") else b"")
         digest.update(compiler_version().encode())
@@ -161,7 +162,10 @@ def _core_objects(names: Sequence[str]) -> list[Path]:
 
 def compiled(command: Sequence[str]) -> None:
     """Runs the compiler; a `RunError` with the first lines of what it said where it fails."""
-    done = subprocess.run(list(command), capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(list(command), capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise RunError(f"{command[0]}: cannot be run: {error.strerror}: a compiler is needed") from None
     if done.returncode != 0:
         said = "\n".join(done.stderr.strip().splitlines()[:_MOST_LINES])
         raise RunError(f"building a contestant failed: {shlex.join(command)}:\n{said}")

@@ -178,6 +178,8 @@ def test_cases_that_are_not_there_are_one_error(capsys: pytest.CaptureFixture[st
     assert execute(["bench", "mapping", "--cases", "forests"]) == 2
     said = capsys.readouterr().err
     assert "--cases: found 'forests', allowed: ring, instances, machines, trees, all" in said
+    assert execute(["bench", "mapping", "--peers", "no-such-python"]) == 2
+    assert "--peers: found 'no-such-python', allowed: a Python" in capsys.readouterr().err
 
 
 def pattern_of(name: str, rows: list[list[int]]) -> _core.Pattern:

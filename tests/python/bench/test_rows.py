@@ -11,6 +11,7 @@ import os
 import pty
 import subprocess
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -193,13 +194,25 @@ def test_a_bar_moves_where_somebody_watches(tmp_path: Path) -> None:
     """On a terminal; elsewhere standard error carries lines to know alone."""
     begun, watcher = pty.openpty()
     command = [str(COREWISE), "bench", "copy", "--quick", "--size", "300", "--kernel", "naive", "--json"]
-    with (tmp_path / "out").open("wb") as out:
+    with (tmp_path / "out").open("wb") as out, ThreadPoolExecutor(1) as pool:
+        seen = pool.submit(all_of, begun)
         done = subprocess.run(command, stdout=out, stderr=watcher, check=False, timeout=300)
-    os.close(watcher)
-    shown = os.read(begun, 1 << 16).decode()
-    os.close(begun)
+        os.close(watcher)
+        shown = seen.result()
     assert done.returncode == 0
     assert "measuring copies" in shown and "%" in shown
+
+
+def all_of(terminal: int) -> str:
+    """What is written to a terminal until nobody has it open any more."""
+    shown = b""
+    try:
+        while more := os.read(terminal, 1 << 16):
+            shown += more
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(terminal)
+    return shown.decode()
 
 
 def test_options_are_the_same_word_for_the_same_thing() -> None:
@@ -247,6 +260,8 @@ def test_a_compiler_that_fails_says_why_and_leaves_nothing(cached: Path) -> None
     with pytest.raises(RunError, match=r"(?s)building a contestant failed: .*nothing"):
         Program("port", "wrong", ("wrong.cpp",)).build(Listener())
     assert not list((cached.parents[1] / "cache").rglob("wrong*"))
+    with pytest.raises(RunError, match=r"no-compiler: cannot be run: .*a compiler is needed"):
+        programs.compiled(["no-compiler", "wrong.c"])
 
 
 @pytest.mark.parametrize(

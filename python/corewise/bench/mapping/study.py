@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -60,6 +61,8 @@ def parts_of(which: str) -> tuple[str, ...]:
 def peers_python(named: str | None) -> str:
     """The Python that has the wheels of others: as named, that of a checkout, or this one."""
     if named is not None:
+        if shutil.which(named) is None:
+            raise InputError(f"--peers: found '{named}', allowed: a Python that can be run")
         return named
     return str(PEERS) if PEERS.exists() else sys.executable
 
@@ -75,13 +78,13 @@ def run_bench(
     """The parts that are named."""
     effort = QUICK if quick else FULL
     effort = replace(effort, rounds=rounds or effort.rounds)
+    parts, python = parts_of(which), peers_python(peers)
     runs: dict[str, Callable[[Effort, Listener], Outcome]] = {
         "ring": _ring,
         "instances": _instances,
         "machines": _machines,
-        "trees": lambda effort, listener: _trees(effort, peers_python(peers), listener),
+        "trees": lambda effort, listener: _trees(effort, python, listener),
     }
-    parts = parts_of(which)
     found = [
         runs[part](effort, listener.part(index / len(parts), (index + 1) / len(parts)))
         for index, part in enumerate(parts)

@@ -37,6 +37,7 @@ CORE = (
         for name in ("distance", "multilevel", "multilevel_graph", "multilevel_swaps")
     ),
 )
+_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 _SCOTCH_INCLUDE = "-I/usr/include/scotch"
 _WHEELS = {SHAREDMAP: ("sharedmap", "chszlablib"), KAHIP: ("kahip", "kahip")}
 """A peer's file, and the module of its wheel."""
@@ -53,7 +54,7 @@ class Contestant:
     def run(self, problem: Path, seed: int) -> tuple[float, list[int]]:
         """CPU seconds and the unit of every rank."""
         command = [*self.command, str(problem), self.variant, str(seed)]
-        cpu_s, *units = output_of(command, {**os.environ, "OMP_NUM_THREADS": "1"}).split()
+        cpu_s, *units = output_of(command, {**os.environ, **_ENVIRONMENT}).split()
         return float(cpu_s), [int(unit) for unit in units]
 
 
