@@ -2,8 +2,8 @@
 //
 // Contract: fails as open_run does. Every rank's records are streamed once, and once more where waits are asked for
 // and the clocks of several nodes must be aligned first. Where waits are asked for, ranks are streamed side by
-// side, else one after the other, and each file is closed when it has been read. SPDX-License-Identifier:
-// BSD-3-Clause
+// side, else one after the other, and each file is closed when it has been read.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
 // What is asked for when a collective is run. The same struct goes from the command line and Python down to the
 // arguments of every call. `number_rows` has the range of every number; `check` holds a request against these
 // ranges and against what its collective has. Whoever runs a request checks it first, before any work. What depends
-// on an algorithm is checked in settings.hpp, what depends on a machine in run.hpp. SPDX-License-Identifier:
-// BSD-3-Clause
+// on an algorithm is checked in settings.hpp, what depends on a machine in run.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
