@@ -70,6 +70,47 @@ Messages with derived datatypes are packed by corewise where that is quicker (do
 """
 
 
+_OUTPUT = typer.Option(None, "-o", "--output", help="profile directory (default: PROGRAM.cw)")
+_RECORD = typer.Option(
+    "", "--record", help=f"what is recorded: {', '.join(KINDS)}; '!sites' leaves one out (default: all)"
+)
+_FUNCTIONS = typer.Option(
+    [], "--functions", help="functions by name: 'solve*', or '!tiny_*' to leave out; may be repeated"
+)
+_FUNCTION_LIBRARY = typer.Option(
+    [], "--function-library", help="a library with functions that the program loads itself"
+)
+_MIN_FUNCTION_TIME = typer.Option(
+    "", "--min-function-time", help="leave out functions that took less, e.g. '1 us'"
+)
+_FUNCTION_DEPTH = typer.Option(0, "--function-depth", help=f"the outermost N functions, 1 to {DEEPEST}")
+_MODE = typer.Option(
+    "", "--mode", help="who empties full buffers: drain (the rank), thread (a helper), flight (nobody)"
+)
+_FLIGHT = typer.Option(
+    False, "--flight-recorder", help="the same as --mode flight: only the newest records are kept"
+)
+_SYNC_CLOCKS = typer.Option(
+    "", "--sync-clocks", help="when clocks of several nodes are compared: never, ends, collectives"
+)
+_PRELOAD = typer.Option(None, "--preload", help="a library that corewise build-preload printed")
+_PLACEMENT = typer.Option(None, "--placement", help="bind ranks as this file of corewise place says")
+_REORDERING = typer.Option(
+    "",
+    "--reorder",
+    metavar="FILE|off",
+    help="give the program a world in the order of this file of corewise place (default: off)",
+)
+_PACKING = typer.Option(
+    False, "--packing", help="pack non-contiguous messages where it is quicker than the MPI's own way"
+)
+_PACKING_TUNING = typer.Option(
+    None,
+    "--packing-tuning",
+    help="what is packed, by this file of corewise bench pack (default: the shipped one)",
+)
+
+
 def register(app: typer.Typer) -> None:
     """Adds the command."""
     app.command("run", help=_HELP, context_settings={"allow_interspersed_args": False})(_run)
@@ -78,57 +119,24 @@ def register(app: typer.Typer) -> None:
 def _run(
     command: list[str] = typer.Argument(None, help="program and arguments, or a whole mpiexec command line"),
     ranks: int | None = typer.Option(None, "-n", "--ranks", help="number of ranks"),
-    output: Path | None = typer.Option(
-        None, "-o", "--output", help="profile directory (default: PROGRAM.cw)"
-    ),
+    output: Path | None = _OUTPUT,
     mpi: str | None = typer.Option(None, "--mpi", help="openmpi, mpich, abi, a prefix or a launcher"),
-    record: str = typer.Option(
-        "", "--record", help=f"what is recorded: {', '.join(KINDS)}; '!sites' leaves one out (default: all)"
-    ),
-    functions: list[str] = typer.Option(
-        [], "--functions", help="functions by name: 'solve*', or '!tiny_*' to leave out; may be repeated"
-    ),
-    function_library: list[Path] = typer.Option(
-        [], "--function-library", help="a library with functions that the program loads itself"
-    ),
-    min_function_time: str = typer.Option(
-        "", "--min-function-time", help="leave out functions that took less, e.g. '1 us'"
-    ),
-    function_depth: int = typer.Option(
-        0, "--function-depth", help=f"the outermost N functions, 1 to {DEEPEST}"
-    ),
-    mode: str = typer.Option(
-        "", "--mode", help="who empties full buffers: drain (the rank), thread (a helper), flight (nobody)"
-    ),
-    flight: bool = typer.Option(
-        False, "--flight-recorder", help="the same as --mode flight: only the newest records are kept"
-    ),
+    record: str = _RECORD,
+    functions: list[str] = _FUNCTIONS,
+    function_library: list[Path] = _FUNCTION_LIBRARY,
+    min_function_time: str = _MIN_FUNCTION_TIME,
+    function_depth: int = _FUNCTION_DEPTH,
+    mode: str = _MODE,
+    flight: bool = _FLIGHT,
     buffer: str = typer.Option("", "--buffer", help="size of each of a thread's two buffers, e.g. '16 KiB'"),
     clock: str = typer.Option("", "--clock", help="auto, tsc or os"),
-    sync_clocks: str = typer.Option(
-        "", "--sync-clocks", help="when clocks of several nodes are compared: never, ends, collectives"
-    ),
+    sync_clocks: str = _SYNC_CLOCKS,
     files: str = typer.Option("rank", "--files", help="one trace file per rank, or one per node: rank, node"),
-    preload: Path | None = typer.Option(
-        None, "--preload", help="a library that corewise build-preload printed"
-    ),
-    placement: Path | None = typer.Option(
-        None, "--placement", help="bind ranks as this file of corewise place says"
-    ),
-    reordering: str = typer.Option(
-        "",
-        "--reorder",
-        metavar="FILE|off",
-        help="give the program a world in the order of this file of corewise place (default: off)",
-    ),
-    packing: bool = typer.Option(
-        False, "--packing", help="pack non-contiguous messages where it is quicker than the MPI's own way"
-    ),
-    packing_tuning: Path | None = typer.Option(
-        None,
-        "--packing-tuning",
-        help="what is packed, by this file of corewise bench pack (default: the shipped one)",
-    ),
+    preload: Path | None = _PRELOAD,
+    placement: Path | None = _PLACEMENT,
+    reordering: str = _REORDERING,
+    packing: bool = _PACKING,
+    packing_tuning: Path | None = _PACKING_TUNING,
     as_json: bool = typer.Option(False, "--json", help="print one JSON object when the program has ended"),
 ) -> int:
     wanted = _checked_reordering(reordering, ranks, placement)
