@@ -1,4 +1,4 @@
-// Reading envelopes: from MPI's description of a type to ours; see read_type in packing_types.hpp.
+// Reading envelopes: from MPI's description of a type to ours; see read_type in types.hpp.
 // Source: MPI-4.1, section 5.1.13 (decoding a datatype), with the order of integers, addresses and counts there.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>

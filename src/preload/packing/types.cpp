@@ -1,4 +1,4 @@
-// The attribute, the cache and the decision to compile; see packing_types.hpp.
+// The attribute, the cache and the decision to compile; see types.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preload/packing/types.hpp"
 

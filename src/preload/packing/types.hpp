@@ -67,7 +67,7 @@ inline std::size_t slot_of(std::uint64_t handle) {
 /// The slow half of `packed_type`.
 Type* find_type(MPI_Datatype datatype, std::uint64_t handle);
 
-extern std::atomic<std::int64_t> freed_requests;  ///< see packing_requests.hpp
+extern std::atomic<std::int64_t> freed_requests;  ///< see requests.hpp
 void test_all_freed();
 
 /// The type behind a handle; null where it is to be passed through.
@@ -97,7 +97,7 @@ void forget(std::uint64_t handle);
 /// A type as its envelopes say.
 struct Described {
   kernels::Datatype type;
-  std::int64_t grain = 0;  ///< see packing_grain.hpp
+  std::int64_t grain = 0;  ///< see grain.hpp
 };
 
 /// Nothing where an envelope is not understood, or where MPI finds another size, extent or true extent than we.

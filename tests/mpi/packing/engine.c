@@ -1,5 +1,5 @@
 // A server of two ranks that does with datatypes what it is told, over a socket per rank: packs, unpacks, sends,
-// receives, and answers with every byte of its buffers and what lay around them. test_packing_differential.py asks
+// receives, and answers with every byte of its buffers and what lay around them. test_differential.py asks
 // one that runs under the packing library and one that does not, and compares.
 //
 // A command is a line of integers, an answer a length (four bytes) and that many bytes. Buffers lie against a page

@@ -27,7 +27,7 @@ CLEARLY = 1.03
 PAPERS = ("naive", "read_allocate", "four_stream")
 """Paper 004's kernels: measured, never chosen without having won like any other."""
 SMALLEST = 128
-"""Bytes: smaller copies are inline, whatever a tuning says (``kernels/copy.hpp``)."""
+"""Bytes: smaller copies are inline, whatever a tuning says (``kernels/copy/copy.hpp``)."""
 BOUNDS = ("bound.read", "bound.write", "bound.write_past")
 """The parts of every copy, each alone: loads, stores through the caches, stores past them."""
 _QUARTER = 25.0

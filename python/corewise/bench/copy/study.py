@@ -1,6 +1,6 @@
 """`corewise bench copy`: copies of one core and messages between two, against glibc and two memcpys.
 
-What the copy that chooses (``kernels/copy.hpp``) runs is decided by races of their own before it is
+What the copy that chooses (``kernels/copy/copy.hpp``) runs is decided by races of their own before it is
 measured, or by a tuning file. Contestants take turns in an order drawn anew each round; a ratio is taken
 round by round, over 1 means that ours is quicker, and what is told is its median; spread: the distance
 between its quartiles over its median.

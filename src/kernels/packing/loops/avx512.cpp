@@ -1,4 +1,4 @@
-// Packing with AVX-512 (F, BW, DQ, VL). Small strided pieces go by windows (pack_window.hpp); where a window would
+// Packing with AVX-512 (F, BW, DQ, VL). Small strided pieces go by windows (plans/window.hpp); where a window would
 // take as many loads as there are pieces, pieces are inserted into a vector and stored together. Gather and scatter
 // instructions are not used: they are no faster than inserts at best, and much slower where microcode guards them.
 // SPDX-License-Identifier: BSD-3-Clause

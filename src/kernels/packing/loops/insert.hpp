@@ -1,6 +1,6 @@
 // Packing by putting short pieces together in a register, shared by the files of the instruction sets. Each brings
 // types with `name`, `bytes` (of a piece), `per` (pieces of a store) and `move(to, from, at)`, where at[i] is the
-// offset of piece i. Like pack_loops.hpp, all of it is in an unnamed namespace.
+// offset of piece i. Like loops.hpp, all of it is in an unnamed namespace.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

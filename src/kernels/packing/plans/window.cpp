@@ -1,4 +1,4 @@
-// Where the lanes of a window go. Contract in pack_window.hpp.
+// Where the lanes of a window go. Contract in window.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "kernels/packing/plans/window.hpp"
 

@@ -11,7 +11,7 @@ inline bool is_empty(const Layout& layout) {
   return layout.kind == Layout::Kind::run && layout.bytes == 0;
 }
 
-// Nodes (simplify_nodes.cpp)
+// Nodes (nodes.cpp)
 /// Removes members without data.
 bool prune(Layout& node);
 /// A repeat, list, `runs` or sequence of one member becomes the member.
@@ -21,7 +21,7 @@ bool hoist(Layout& node);
 /// The members of a sequence in a sequence are the outer one's.
 bool flatten(Layout& node);
 
-// Runs (simplify_runs.cpp)
+// Runs (runs.cpp)
 /// Neighbours in a sequence that are contiguous runs become one `runs`.
 bool gather(Layout& node);
 /// Runs that continue each other become one.
@@ -31,7 +31,7 @@ bool fuse(Layout& node);
 /// `runs` of equal lengths become a list over one run.
 bool level(Layout& node);
 
-// Regularity (simplify_period.cpp)
+// Regularity (period.cpp)
 /// Members of a sequence that differ in their offsets alone become a list.
 bool share(Layout& node);
 /// A list, `runs` or sequence that is a shorter one several times, evenly spaced, becomes a repeat of that one.

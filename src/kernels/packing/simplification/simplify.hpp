@@ -9,7 +9,7 @@
 // of the next.
 //
 // Cost: near-linear in nodes and entries (members of a sequence are sorted by shape). Contract: levels and values
-// as layout.hpp and datatype_checked.hpp say, so that nothing here overflows or runs out of stack.
+// as layout.hpp and kernels/packing/layout/checked.hpp say, so that nothing here overflows or runs out of stack.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

@@ -1,5 +1,5 @@
 // What Open MPI 4.1 and 5.0 keep of a transfer under way, as far as we read and write it. Not trusted: see
-// packing_proof.hpp. SPDX-License-Identifier: BSD-3-Clause
+// proof.hpp. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <sys/uio.h>

@@ -1,4 +1,4 @@
-// The proof; see packing_proof.hpp.
+// The proof; see proof.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preload/packing/packing.hpp"
 

@@ -1,4 +1,4 @@
-// Whether convertors are what packing_convertor.hpp takes them for: found out on a few that belong to calls of
+// Whether convertors are what convertor.hpp takes them for: found out on a few that belong to calls of
 // MPI_Pack and MPI_Unpack which are made for this, when MPI has started. Everything is done with them that is done
 // later, on a type and data that are known. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
