@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "bind/rooms.hpp"
-#include "profile/addresses_debug.hpp"
+#include "profile/debug/debug_info.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -32,7 +32,7 @@ const char* meeting_text(const ProcedureFacts& facts) {
 
 const char* volume_text(const ProcedureFacts& facts) {
   constexpr const char* kNames[] = {"unknown",   "none",    "from_root",     "to_root", "to_each",
-                                    "from_each", "reduced", "from_previous", "parts"};
+                                    "from_each", "reduced", "from_previous", "per_peer"};
   return kNames[static_cast<std::size_t>(facts.volume)];
 }
 
@@ -49,7 +49,7 @@ void bind_procedures(nb::module_& module) {
       .def_prop_ro(
           "volume", &volume_text,
           "where a collective's bytes go: 'unknown', 'none', 'from_root', 'to_root', 'to_each', 'from_each', "
-          "'reduced', 'from_previous' or 'parts'")
+          "'reduced', 'from_previous' or 'per_peer'")
       .def_prop_ro(
           "sends_without_request",
           [](const ProcedureFacts& facts) { return facts.transfer > Transfer::posted_send; },

@@ -52,9 +52,9 @@ void for_each_partner(const World& world, const Communicator& comm, int rank, Vi
 /// A reduction's contribution c over P members moves 2c/P to each partner; between groups c over the group
 /// opposite.
 std::uint64_t reduced_share(std::uint64_t bytes, const Communicator& comm, int partners) {
-  const auto parts = static_cast<std::uint64_t>(comm.remote_size > 0 ? partners : partners + 1);
+  const auto shares = static_cast<std::uint64_t>(comm.remote_size > 0 ? partners : partners + 1);
   const std::uint64_t moved = comm.remote_size > 0 ? bytes : 2 * bytes;
-  return (moved + parts / 2) / parts;
+  return (moved + shares / 2) / shares;
 }
 
 void lay_out(const World& world, const Spread& spread, std::vector<PairTraffic>& entries) {

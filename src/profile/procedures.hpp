@@ -37,7 +37,7 @@ enum class Volume : std::uint8_t {
   from_each,      ///< each sends them to this rank
   reduced,        ///< reduced over all and handed to all: 2/P of them to each (reduce-scatter, then allgather)
   from_previous,  ///< the member before this one sends them to it (prefix sums)
-  parts,          ///< the collective_part records that follow say it
+  per_peer,       ///< the collective_part records that follow say it
 };
 
 /// How a collective makes ranks wait for each other.

@@ -387,7 +387,7 @@ class Tally : public TallyListener {
     add(out_.collective_sizes, record.bytes);
     switch (facts_[record.procedure].volume) {
       case Volume::none:
-      case Volume::parts:
+      case Volume::per_peer:
         return;
       case Volume::from_root:
         return rooted(record, false);

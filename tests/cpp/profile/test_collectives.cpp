@@ -33,7 +33,7 @@ TEST(Collectives, NamesInAllTheirForms) {
   EXPECT_EQ(procedure_facts("MPI_Bcast_init").volume, Volume::from_root);
   EXPECT_EQ(procedure_facts("MPI_Bcast_init_c").volume, Volume::from_root);
   EXPECT_EQ(procedure_facts("MPI_Ireduce_scatter_block_c").volume, Volume::from_each);
-  EXPECT_EQ(procedure_facts("MPI_Ineighbor_alltoallw").volume, Volume::parts);
+  EXPECT_EQ(procedure_facts("MPI_Ineighbor_alltoallw").volume, Volume::per_peer);
   EXPECT_EQ(procedure_facts("Iallreduce").volume, Volume::reduced);
   EXPECT_EQ(procedure_facts("MPI_Ibarrier").volume, Volume::none);
   EXPECT_EQ(procedure_facts("MPI_Iexscan").volume, Volume::from_previous);

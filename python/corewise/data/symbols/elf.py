@@ -81,13 +81,13 @@ def read_functions(path: str) -> FunctionTable:
                 for segment in elf.iter_segments()
                 if segment["p_type"] == "PT_LOAD"
             ]
-            parts = _symbols(elf, ".dynsym")
+            tables = _symbols(elf, ".dynsym")
             if elf.get_section_by_name(".symtab") is None:
-                parts += _symbols_beside(elf, path)
-            parts += _symbols(elf, ".symtab")  # the full table, where there is one, has the last word
+                tables += _symbols_beside(elf, path)
+            tables += _symbols(elf, ".symtab")  # the full table, where there is one, has the last word
     except _FAILURES:
         return FunctionTable()
-    return _table(segments, parts)
+    return _table(segments, tables)
 
 
 def read_debug(path: str) -> DebugInfo | None:
@@ -120,12 +120,12 @@ def _debug(elf: ELFFile) -> DebugInfo | None:
 
 
 @dataclass
-class _Part:
+class _Symbols:
     symbols: NDArray[Any]
     text: bytes
 
 
-def _symbols(elf: ELFFile, name: str) -> list[_Part]:
+def _symbols(elf: ELFFile, name: str) -> list[_Symbols]:
     section = elf.get_section_by_name(name)
     if not isinstance(section, SymbolTableSection) or section["sh_type"] == "SHT_NOBITS":
         return []
@@ -136,10 +136,10 @@ def _symbols(elf: ELFFile, name: str) -> list[_Part]:
     functions = np.isin(symbols["info"] & 15, _FUNCTION_TYPES) & (symbols["section"] != 0)
     text = bytes(section.stringtable.data()) + b"\0"
     functions &= (symbols["name"] > 0) & (symbols["name"] < len(text))
-    return [_Part(symbols[functions], text)]
+    return [_Symbols(symbols[functions], text)]
 
 
-def _symbols_beside(elf: ELFFile, path: str) -> list[_Part]:
+def _symbols_beside(elf: ELFFile, path: str) -> list[_Symbols]:
     beside = _file_beside(elf, path)
     if beside is None:
         return []
@@ -147,21 +147,21 @@ def _symbols_beside(elf: ELFFile, path: str) -> list[_Part]:
         return _symbols(ELFFile(stream), ".symtab")
 
 
-def _table(segments: list[tuple[int, int, int]], parts: list[_Part]) -> FunctionTable:
-    if not parts:
+def _table(segments: list[tuple[int, int, int]], tables: list[_Symbols]) -> FunctionTable:
+    if not tables:
         return FunctionTable(segments)
-    starts = np.cumsum([0] + [len(part.text) for part in parts[:-1]])
-    addresses = np.concatenate([part.symbols["value"].astype(np.uint64) for part in parts])
-    sizes = np.concatenate([part.symbols["size"].astype(np.uint64) for part in parts])
+    starts = np.cumsum([0] + [len(table.text) for table in tables[:-1]])
+    addresses = np.concatenate([table.symbols["value"].astype(np.uint64) for table in tables])
+    sizes = np.concatenate([table.symbols["size"].astype(np.uint64) for table in tables])
     names = np.concatenate(
-        [part.symbols["name"].astype(np.int64) + start for part, start in zip(parts, starts, strict=True)]
+        [table.symbols["name"].astype(np.int64) + start for table, start in zip(tables, starts, strict=True)]
     )
     # At one address the last one counts, one with a size before one without.
     order = np.lexsort((np.arange(len(addresses)), sizes > 0, addresses))
     last = np.ones(len(order), bool)
     last[:-1] = addresses[order][1:] != addresses[order][:-1]
     order = order[last]
-    text = b"".join(part.text for part in parts)
+    text = b"".join(table.text for table in tables)
     return FunctionTable(segments, addresses[order], sizes[order], names[order], text)
 
 

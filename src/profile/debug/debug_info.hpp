@@ -43,7 +43,6 @@ class DebugInfo {
   [[nodiscard]] std::size_t units() const { return units_.size(); }
 
  private:
-  friend class DebugUnits;
   struct Unit {
     std::uint64_t offset;  ///< of its header in .debug_info
     std::uint64_t end;
