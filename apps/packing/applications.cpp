@@ -104,7 +104,7 @@ Hand by_boxes(std::vector<Box<Word>> boxes) {
 
 // ---- NAS LU: faces of u(5, nx, ny), five doubles a point ---------------------------------------------------
 
-/// Along the rows: points that lie side by side.
+/// Along the rows: contiguous points.
 Case lu_row(int n) {
   Case c;
   MPI_Type_contiguous(5 * n, MPI_DOUBLE, &c.send_type);

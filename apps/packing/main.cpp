@@ -1,4 +1,4 @@
-// packing: what it costs to send data that do not lie side by side, by every way that MPI and C offer. The
+// packing: what it costs to send non-contiguous data, by every way that MPI and C offer. The
 // experiment of Boyer and Chase ("Insomnia", section 4): Irecv, Send, Wait on both of two ranks, with the sent
 // message packed, the received one unpacked, or both; and MPI_Pack and MPI_Unpack alone.
 //

@@ -66,7 +66,7 @@ struct Operation {
   Combine combine = nullptr;   ///< inout = in OP inout; a predefined one (kernels/reduce/reduce.hpp), or
   UserCombine user = nullptr;  ///< the user's, given `context`
   void* context = nullptr;
-  /// A predefined one's kernel for many operands that lie side by side; null beside a user's, and where nobody has
+  /// A predefined one's kernel for many contiguous operands; null beside a user's, and where nobody has
   /// given it: then they are combined two at a time.
   CombineRow combine_row = nullptr;
   std::uint32_t element_bytes = 1;  ///< extent

@@ -1,5 +1,5 @@
 // Eager all-gather: every rank's block rides to all others in the write of the metadata (paper 001, section 8,
-// future work i); a rank stores those that lie side by side together. Each pair exchanges one message, so nobody
+// future work i); a rank stores adjacent ones together. Each pair exchanges one message, so nobody
 // waits for more than the blocks and nothing is acknowledged: no closing barrier.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

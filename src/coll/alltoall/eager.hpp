@@ -1,5 +1,5 @@
-// Eager all-to-all: blocks ride in the write of the metadata (paper 001, section 8, future work i); those that lie
-// side by side are loaded and stored together. Blocks that do not fit, which the vector version may have, go
+// Eager all-to-all: blocks ride in the write of the metadata (paper 001, section 8, future work i); adjacent
+// ones are loaded and stored together. Blocks that do not fit, which the vector version may have, go
 // pairwise; an empty message stands for them. Each pair exchanges one message, so nothing is acknowledged: no
 // closing barrier. SPDX-License-Identifier: BSD-3-Clause
 #pragma once

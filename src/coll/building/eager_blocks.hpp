@@ -1,5 +1,5 @@
 // Eager blocks: the way between user memory and messages that ride in metadata lines (coll/building/eager.hpp).
-// Blocks that lie side by side in user memory lie side by side in the stage too and are loaded and stored by one
+// Blocks that are contiguous in user memory are contiguous in the stage too and are loaded and stored by one
 // copy.
 //
 // Loading uses the first half of the buffers, storing the second; each is emptied when it is full.

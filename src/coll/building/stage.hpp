@@ -118,7 +118,7 @@ class Stage {
     operation(stage.data() + low, stage.data() + into, bytes);
     port_.compute(cost::kCombine + std::int64_t{operation.cycles_per_quadword} * ((bytes + 15) / 16));
   }
-  /// Combines `count` operands of `bytes` each that lie side by side from `first` on, lower ranks first, into the
+  /// Combines `count` contiguous operands of `bytes` each from `first` on, lower ranks first, into the
   /// last of them: by one call of the operator's row kernel, or, where it has none, by a call for each pair.
   void combine_row(const Operation& operation, port::StageOffset first, std::uint32_t count, std::uint32_t bytes) {
     if (operation.combine_row == nullptr) {

@@ -1,5 +1,5 @@
 // Eager gather: blocks ride in the write of the metadata (paper 001, section 8, future work i), and the root stores
-// those that lie side by side together. Blocks that do not fit, which the vector version may have, come as in the
+// adjacent ones together. Blocks that do not fit, which the vector version may have, come as in the
 // linear gather. Nobody waits but for a slot: no closing barrier. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

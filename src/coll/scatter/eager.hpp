@@ -1,5 +1,5 @@
 // Eager scatter: blocks ride in the write of the metadata (paper 001, section 8, future work i); the root loads
-// those that lie side by side together. Blocks that do not fit, which the vector version may have, go as in the
+// adjacent ones together. Blocks that do not fit, which the vector version may have, go as in the
 // linear scatter. Nobody waits but for a slot: no closing barrier. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

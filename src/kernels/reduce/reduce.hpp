@@ -7,7 +7,7 @@
 // Bytes that are part of a value but mean nothing (six of the sixteen of an x87 long double) become 0, so that
 // equal values are equal bytes.
 //
-// Many operands at once: a row kernel combines blocks that lie side by side, lower ranks first, into the last of
+// Many operands at once: a row kernel combines contiguous blocks, lower ranks first, into the last of
 // them, which then holds the bytes that pairwise kernels leave there, called from the first two on. It reads the
 // others and writes nothing to them.
 //

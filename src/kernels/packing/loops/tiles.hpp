@@ -1,4 +1,4 @@
-// Rows of blocks that lie side by side while the blocks of a row lie far apart: what a matrix is that is sent or
+// Rows of adjacent blocks while the blocks of a row lie far apart: what a matrix is that is sent or
 // received transposed. A row in turn uses one block of every line that it comes to, and comes back for the next one
 // when the line has gone. Here some rows go together, as many as fill lines. Like loops.hpp, all of it is in an
 // unnamed namespace. SPDX-License-Identifier: BSD-3-Clause
