@@ -121,7 +121,7 @@ class Outcome:
 
 def stamped(question: str, processor: str, rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
     """Rows as ``--json`` prints them: with processor and MPI, every id unique and of the question."""
-    made = [{**row, "processor": processor, "mpi": row.get("mpi")} for row in rows]
+    made = [{"processor": processor, "mpi": None, **row} for row in rows]
     ids = [str(row["id"]) for row in made]
     twice = sorted({each for each in ids if ids.count(each) > 1})
     foreign = [each for each in ids if not each.startswith((f"{question}-", f"{question}/"))]

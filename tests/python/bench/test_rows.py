@@ -42,6 +42,10 @@ FIELDS = {
     *("processor", "mpi"),
 }
 """What every row of every benchmark has."""
+PACKED = packing_rows.Row(
+    *("pack/mpich/constant/64/send", "a step", "us", 1.0, "datatype", 2.0, 0.5, 2.0, 0.1, 5),
+    **{"processor": "A processor", "mpi": "mpich 5.0", "ways": {"datatype": 2.0}},
+)
 QUESTIONS = ("sim", "port", "collectives", "profiler", "mapping", "recogniser", "copy", "pack")
 BLANK = Row("sim-one", "something", "ns", None, "another", floor=3.0)
 ROW = replace(BLANK, ours=10.0, theirs=30.0, ratio=3.0, spread=0.1, n=9)
@@ -169,13 +173,8 @@ def test_check_ends_with_1_and_names_the_row(capsys: pytest.CaptureFixture[str])
 def test_rows_of_packing_have_the_same_form(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ways = {"datatype": 3.0}
-    rows = [
-        packing_rows.Row(f"mpich/constant/64/{way}", way, "us", 1.0, "loop", 2.0, 0.5, 2.0, 0.1, 5, ways)
-        for way in ("send", "receive")
-    ]
-    setting = SimpleNamespace(name="mpich", title="mpich 5.0")
-    studies = (SimpleNamespace(setting=setting, launches=lambda: [SimpleNamespace(foreign=0.01)]),)
+    rows = [replace(PACKED, id=f"pack/mpich/constant/64/{way}") for way in ("send", "receive")]
+    studies = (SimpleNamespace(launches=lambda: [SimpleNamespace(foreign=0.01)]),)
     result = packing.BenchResult("A processor", studies, tuple(rows), (), ())  # type: ignore[arg-type]
     monkeypatch.setattr(pack, "noise_text", lambda result: "")
     pack._show_json(result, [])

@@ -100,14 +100,10 @@ def _host_knob(setting: Setting) -> str:
 
 
 def _show_json(result: BenchResult, written: list[Path]) -> None:
-    titles = {study.setting.name: study.setting.title for study in result.studies}
-    rows = [
-        {**row.to_json(), "id": f"pack/{row.id}", "mpi": titles[row.id.split("/")[0]]} for row in result.rows
-    ]
     console.show_json(
         "bench pack",
         result.machine,
-        stamped("pack", result.machine, rows),
+        stamped("pack", result.machine, [row.to_json() for row in result.rows]),
         commit=built_commit(),
         claims=[asdict(claim) for claim in result.claims],
         goals=[{**asdict(goal), "holds": goal.holds} for goal in result.goals],
