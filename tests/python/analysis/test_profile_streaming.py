@@ -42,14 +42,14 @@ class ManyChunks(tw.RankTrace):
 # outside of it: its pages can be given back whenever memory is short.
 _READ = """
 import json, resource, sys
-from corewise.data.profile import load_profile
+from corewise.data.profile import EVERY_RANK, load_profile
 
 def private_bytes():
     lines = open("/proc/self/status").read().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmData:")) * 1024
 
 def totals(folder):
-    world = load_profile(folder).world
+    world = load_profile(folder, calls=EVERY_RANK).world
     return {"calls": int(world.calls.sum()), "bytes": int(world.matrix("sent").sum()),
             "records": world.ranks[0].records}
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from installed_tool import assert_one_line_error, corewise, document
 
 from corewise.analysis.profile.tables import analyse_profile
-from corewise.analysis.profile.waits import analyse_waits, waits_summary
+from corewise.analysis.profile.waits import analyse_waits
 from corewise.data.profile import load_profile
 from corewise.errors import InputError
 
@@ -45,7 +45,7 @@ def phased(tmp_path: Path) -> Path:
 
 
 def test_summary_adds_up(phased: Path) -> None:
-    summary = waits_summary(load_profile(phased))
+    summary = analyse_waits(phased)
     assert {row.kind: pytest.approx(row.wait_ns) for row in summary.kinds} == {
         "late sender": 3_000,
         "barrier": 2_000,

@@ -19,7 +19,6 @@ from typing import TypeVar
 
 from corewise._core import Wait, WaitWorld, read_run
 from corewise.analysis.profile.tables import call_site_name
-from corewise.data.profile import Profile
 from corewise.errors import InputError
 
 NO_PHASE = "(before the first)"
@@ -137,24 +136,15 @@ class WaitsSummary:
     notes: tuple[str, ...]
 
 
-def waits_summary(profile: Profile, phase: str | None = None) -> WaitsSummary:
-    """The waits of a profile's main world.
+def analyse_waits(folder: str | Path, phase: str | None = None) -> WaitsSummary:
+    """The waits of a profile's main world, read from its folder.
 
     Parameters
     ----------
-    profile : Profile
+    folder : path
+        A folder ``NAME.cw``.
     phase : str, optional
         Only what happened in the phase of that name.
-
-    Returns
-    -------
-    WaitsSummary
-    """
-    return analyse_waits(profile.path, phase)
-
-
-def analyse_waits(folder: str | Path, phase: str | None = None) -> WaitsSummary:
-    """The same from a profile's folder, without reading it a second time.
 
     Raises
     ------
