@@ -104,6 +104,18 @@ static void all(MPI_Comm comm) {
   EQ(mine, got);
 }
 
+// Its error belongs to the communicator; the world's handler, which ends the job, never hears of it.
+static void null_type(MPI_Errhandler handler) {
+  MPI_Comm comm;
+  MPI_Request request = MPI_REQUEST_NULL;
+  OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+  OK(MPI_Comm_set_errhandler(comm, handler));
+  REFUSED(MPI_Send(values, 1, MPI_DATATYPE_NULL, 0, 1, comm));
+  REFUSED(MPI_Irecv(values, 1, MPI_DATATYPE_NULL, 0, 1, comm, &request));
+  REFUSED(MPI_Bcast(values, 1, MPI_DATATYPE_NULL, 0, comm));
+  OK(MPI_Comm_free(&comm));
+}
+
 int main(void) {
   MPI_Errhandler own;
   start();
@@ -111,6 +123,10 @@ int main(void) {
   OK(MPI_Type_commit(&type));
   OK(MPI_Comm_create_errhandler(listen, &own));
   const MPI_Errhandler handlers[2] = {MPI_ERRORS_RETURN, own};
+  for (int i = 0; i < 2; ++i) {
+    returning = i == 0;
+    null_type(handlers[i]);
+  }
   for (int i = 0; i < 2; ++i) {
     returning = i == 0;
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handlers[i]));
