@@ -58,8 +58,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     which = str(config.getoption("--long"))
     if which == "none":
         return
-    reports = [report for each in terminalreporter.stats.values() for report in each]
-    ran = {report.nodeid for report in reports if "long" in getattr(report, "keywords", ())}
+    told = [each for category in terminalreporter.stats.values() for each in category]
+    ran = {each.nodeid for each in told if isinstance(each, pytest.TestReport) and "long" in each.keywords}
     terminalreporter.write_line(f"long tests that ran (--long {which}): {len(ran)}")
     for name in sorted(ran):
         terminalreporter.write_line(f"  {name}")
