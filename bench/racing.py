@@ -21,7 +21,6 @@ from corewise import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
-PACKING = ("pack*.cpp", "simplify*.cpp", "layout.cpp", "datatype*.cpp")
 Row = dict[str, object]
 
 
@@ -80,9 +79,8 @@ def show(
 
 
 def packing_sources() -> list[str]:
-    """What a plan is made of, leaving out the cost model that lies beside it."""
-    found = (path for pattern in PACKING for path in (SOURCE / "kernels").glob(pattern))
-    return sorted({str(path) for path in found if not path.name.startswith("packing")})
+    """What a plan is made of."""
+    return sorted(str(path) for path in (SOURCE / "kernels" / "packing").glob("*/*.cpp"))
 
 
 class Watch:

@@ -6,10 +6,7 @@ kernels are faster), its median over the rounds; spread: the distance between th
 
 Floor: the quickest contestant.
 
-With --matrices: square matrices packed by columns and unpacked into columns, against the loops that a program
-would write, row by row of the packed stream and in tiles of eight by eight; floor: memcpy of as many bytes.
-
-Usage: .venv/bin/python bench/pack/kernels/run.py [--matrices] [--rounds N] [--json]
+Usage: .venv/bin/python bench/pack/kernels/run.py [--rounds N] [--json]
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -21,8 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -32,25 +28,12 @@ import racing  # noqa: E402
 
 BLOCKS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512, 1024, 4096)
 DATA = (4096, 32768)
-MATRICES = (
-    *("16:128:256", "16:384:768", "12:256:256", "8:130:130", "8:256:256"),
-    *("8:512:512", "8:1000:1003", "4:512:512", "24:256:256"),
-)
-"""Bytes of an element, rows and columns, elements from row to row."""
 Times = dict[str, list[float]]
 Cases = dict[tuple[str, str], Times]
 
 
-@dataclass(frozen=True)
-class Contest:
-    """Who takes part, by the names that the program prints: rivals and what they are; the floor."""
-
-    rivals: Mapping[str, str]
-    floor: str = ""
-
-
-BLOCKWISE = Contest({"hand": "loop by hand, -O3 -march=native", "memcpy": "memcpy per block"})
-TRANSPOSED = Contest({"hand": "loop by hand, row by row", "tiles": "loop by hand, in tiles"}, "memcpy")
+RIVALS = {"hand": "loop by hand, -O3 -march=native", "memcpy": "memcpy per block"}
+"""By the names that the program prints."""
 
 
 def compile_to(output: Path, *words: str) -> str:
@@ -63,19 +46,13 @@ def compile_to(output: Path, *words: str) -> str:
 def build(folder: Path) -> Path:
     """The contest; the rivals for this host, the kernels as they are shipped."""
     rivals = []
-    for name in BLOCKWISE.rivals:
+    for name in RIVALS:
         rivals.append(str(folder / f"{name}.o"))
         command = [os.environ.get("CC", "gcc"), "-O3", "-march=native", "-c", str(HERE / f"{name}.c")]
         subprocess.run([*command, "-o", rivals[-1]], check=True)
     sources = [str(HERE / "contest.cpp"), *racing.packing_sources(), *rivals]
     words = ["-DNDEBUG", f"-I{racing.SOURCE}", f"-I{HERE}"]
     return Path(compile_to(folder / "contest", *words, *sources))
-
-
-def build_matrices(folder: Path) -> Path:
-    """The contest of matrices; its rivals are in the same file."""
-    sources = [str(HERE / "transposes.cpp"), *racing.packing_sources()]
-    return Path(compile_to(folder / "transposes", "-DNDEBUG", f"-I{racing.SOURCE}", f"-I{HERE}", *sources))
 
 
 def measure(command: Sequence[str | Path]) -> tuple[Cases, float]:
@@ -90,17 +67,17 @@ def measure(command: Sequence[str | Path]) -> tuple[Cases, float]:
     return result, foreign
 
 
-def row(contest: Contest, key: str, what: str, times: Times) -> racing.Row:
+def row(key: str, what: str, times: Times) -> racing.Row:
     """One line of the result; `what` is said of the one that is preferred."""
     medians = {name: statistics.median(values) for name, values in times.items()}
-    best = min((name for name in contest.rivals if name in times), key=lambda name: medians[name])
-    preferred = next(name for name in times if name not in (*contest.rivals, contest.floor))
+    best = min((name for name in RIVALS if name in times), key=lambda name: medians[name])
+    preferred = next(name for name in times if name not in RIVALS)
     return {
         "id": key,
         "what": f"{what}, {preferred}",
         "unit": "ns",
         "ours": round(medians[preferred], 1),
-        "rival": contest.rivals[best],
+        "rival": RIVALS[best],
         "theirs": round(medians[best], 1),
         "floor": round(min(medians.values()), 1),
         **racing.compared(times[best], times[preferred]),
@@ -117,20 +94,9 @@ def blockwise(folder: Path, rounds: int) -> tuple[list[racing.Row], float]:
         for (case, direction), times in cases.items():
             block = case.split(":")[0]
             what = f"{direction} {data} bytes in blocks of {block}, every other one"
-            rows.append(row(BLOCKWISE, f"{direction}-{block}-{data}", what, times))
+            rows.append(row(f"{direction}-{block}-{data}", what, times))
         shares.append(foreign)
     return rows, max(shares)
-
-
-def matrices(folder: Path, rounds: int) -> tuple[list[racing.Row], float]:
-    """Matrices by columns."""
-    cases, foreign = measure([build_matrices(folder), str(rounds), *MATRICES])
-    rows = []
-    for (case, direction), times in cases.items():
-        block, side, pitch = case.split(":")
-        what = f"{direction} {side} by {side} elements of {block} bytes by columns, {pitch} from row to row"
-        rows.append(row(TRANSPOSED, f"{direction}-matrix-{case}", what, times))
-    return rows, foreign
 
 
 def sentence(line: racing.Row) -> str:
@@ -143,14 +109,9 @@ def sentence(line: racing.Row) -> str:
 
 def main() -> int:
     """Runs and prints."""
-    parser = racing.options(__doc__, 31)
-    parser.add_argument(
-        "--matrices", action="store_true", help="matrices by columns instead of strided blocks"
-    )
-    arguments = parser.parse_args()
+    arguments = racing.options(__doc__, 31).parse_args()
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
-        contest = matrices if arguments.matrices else blockwise
-        rows, foreign = contest(Path(name), arguments.rounds)
+        rows, foreign = blockwise(Path(name), arguments.rounds)
     racing.show("pack-kernels", rows, sentence, as_json=arguments.json, foreign=round(foreign, 4))
     if not arguments.json:
         print(f"other programs took {100 * foreign:.1f} % of the processors")

@@ -100,8 +100,8 @@ def knob_of(tunings: Sequence[PackingTuning]) -> str:
     for use in USES:
         for lines in LINES:
             tables = [_ranges_by_bytes(tuning.rows, use, lines) for tuning in tunings]
-            sizes = sorted(set.intersection(*(set(table) for table in tables))) if tables else []
-            rows = [(size, _common([table[size] for table in tables])) for size in sizes]
+            sizes = sorted({size for table in tables for size in table})
+            rows = [(size, _common([_ranges_at(table, size) for table in tables])) for size in sizes]
             if any(ranges for _, ranges in rows):
                 name = use if lines == LINES[0] else f"{use}.{lines}"
                 texts.append(f"{name}={','.join(f'{size}:{_ranges_text(r)}' for size, r in rows)}")
@@ -111,15 +111,21 @@ def knob_of(tunings: Sequence[PackingTuning]) -> str:
 def _ranges_by_bytes(rows: Iterable[PackingRow], use: str, lines: str) -> Mapping[int, list[Range]]:
     """For messages of up to so many bytes the runs that are taken over.
 
-    A message between two measured sizes is, where it would be at both. Larger ones than the largest are not.
+    A message between two measured sizes is, where it would be at both. Ones outside of all are not.
     """
     chosen = sorted((row.bytes, row.run, row.taken) for row in rows if (row.use, row.lines) == (use, lines))
     measured = {size: _won(list(group)) for size, group in groupby(chosen, key=lambda row: row[0])}
     sizes = list(measured)
-    return {
+    below: dict[int, list[Range]] = {sizes[0] - 1: []} if sizes and sizes[0] > 1 else {}
+    return below | {
         size: _common([measured[size], measured[sizes[index - 1]] if index else measured[size]])
         for index, size in enumerate(sizes)
     }
+
+
+def _ranges_at(table: Mapping[int, list[Range]], size: int) -> list[Range]:
+    """Of the first row that decides about messages of so many bytes."""
+    return next((ranges for most, ranges in table.items() if size <= most), [])
 
 
 def _won(rows: Sequence[tuple[int, int, bool]]) -> list[Range]:

@@ -142,7 +142,7 @@ std::unique_ptr<Value[]> many_of([[maybe_unused]] std::size_t n) {
 
 /// The entries of some requests, claimed for a call that ends requests: as soon as MPI has ended one it may give
 /// another thread the same handle again. What is not ended lives on; not what MPI has taken away without saying
-/// that it is complete, as MPICH does with failed requests of which it says success.
+/// that it is complete.
 class Claimed {
  public:
   Claimed(int count, const MPI_Request* requests)

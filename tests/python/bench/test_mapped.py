@@ -65,7 +65,7 @@ def test_remarks_count_wrong_choices_and_long_blocks(bench: ModuleType) -> None:
 def test_kernels_are_compared_with_the_quicker_of_the_two() -> None:
     times = {"hand": [150.0, 160.0, 170.0], "memcpy": [300.0] * 3, "avx512": [100.0] * 3}
     kernels = module_of("kernels")
-    row = kernels.row(kernels.BLOCKWISE, "pack-8-4096", "blocks of 8", times)
+    row = kernels.row("pack-8-4096", "blocks of 8", times)
     assert (row["id"], row["ours"], row["theirs"]) == ("pack-8-4096", 100.0, 160.0)
     assert row["rival"] == "loop by hand, -O3 -march=native"
     assert (row["ratio"], row["n"]) == (1.6, 3)

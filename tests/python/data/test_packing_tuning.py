@@ -61,7 +61,8 @@ def test_a_tuning_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
     assert load_packing_tuning(tmp_path / "t.csv") == TUNING
     # Between two measured sizes a message is taken over where it would be at both.
     assert TUNING.knob() == (
-        "message=4096:0,32768:0,131072:8+64-64;message.sparse=32768:64-64;unpack=32768:8"
+        "message=4095:0,4096:0,32768:0,131072:8+64-64;message.sparse=32767:0,32768:64-64;"
+        "unpack=32767:0,32768:8"
     )
     assert replace(TUNING, rows=()).knob() == "off"
 
@@ -122,7 +123,10 @@ def test_what_all_take_over_is_what_each_does() -> None:
     )
     assert knob_of([TUNING, other]) == "off"
     third = replace(other, rows=tuple(rows("message", "dense", 131072, {4: True, 8: True, 512: False})))
-    assert knob_of([TUNING, third]) == "message=131072:8"
+    taken = [
+        packing_decision(knob_of([TUNING, third]), "message", size, 8) for size in (4096, 131071, 131072)
+    ]
+    assert [packed for packed, _ in taken] == [False, False, True]
 
 
 def test_a_host_gets_its_own_table_or_what_won_everywhere(tmp_path: Path) -> None:

