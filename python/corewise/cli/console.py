@@ -12,17 +12,23 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from corewise import __version__
+from corewise.errors import shortened
 
 # A pipe has no width; tables would be cut at Rich's 80 columns, and scripts that grep them would miss cells.
 _PIPE_WIDTH = 200
+LONGEST_ERROR = 480
+"""Characters; file names and lists of what is allowed may be longer than anyone reads."""
+LONGEST_FAILURE = 4000
+"""Of a failed run, which quotes what a compiler or a launcher said."""
 
 
 def _console(stderr: bool) -> Console:
@@ -92,9 +98,17 @@ def discard_output() -> None:
     os.close(nowhere)
 
 
-def fail(message: str) -> None:
-    """The error, on one line of standard error."""
-    sys.stderr.write(f"corewise: {' '.join(message.split())}\n")
+def fail(message: str, longest: int = LONGEST_ERROR) -> None:
+    """The error, on one line of standard error: short, printable, whatever the user's input was."""
+    line = shortened(" ".join(message.split()), longest)
+    with suppress(OSError):  # there is nobody to tell
+        sys.stderr.write(f"corewise: {line}\n")
+
+
+def show_traceback(error: BaseException) -> None:
+    """Where an error of our own was raised, to standard error."""
+    with suppress(OSError):
+        traceback.print_exception(error)
 
 
 @contextmanager

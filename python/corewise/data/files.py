@@ -2,21 +2,27 @@
 
 Every file that `corewise.data` touches goes through here, so that a missing or unreadable file gives one
 `InputError` naming it, a target that cannot be a file likewise, and a file that cannot be written one
-`RunError`. Invariant: a file is there as a whole or as it was before; it never holds half of one.
+`RunError`. Invariants: what is read is a regular file of bounded size; what is written is there as a whole or
+as it was before: a temporary neighbour becomes the target with one rename, or is gone.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from corewise.errors import InputError, RunError
 
 MOST_BYTES = 1 << 28
 """Of a text that is read: more than any of ours, and less than the memory of a small machine."""
+_NUMBERS = itertools.count()
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
@@ -79,35 +85,77 @@ def check_target(path: Path) -> None:
         raise InputError(f"{path}: cannot be written: Permission denied")
 
 
+def check_folder(path: Path) -> None:
+    """Refuses a target that cannot become a new folder."""
+    if path.is_dir() and not any(path.iterdir()):
+        return
+    if path.exists():
+        found = "a folder that is not empty" if path.is_dir() else "a file"
+        raise InputError(f"{path}: found {found}, allowed: a folder that does not exist yet")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise InputError(f"{path}: cannot be written: Permission denied")
+
+
 def write_text(path: Path, text: str) -> None:
     """Writes a text file in one step, as UTF-8."""
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Writes a file in one step: a reader, or a full disk, never leaves half of it; its folder must exist."""
+    """Writes a file in one step; its folder must exist."""
+    with staged_file(path) as file:
+        file.write_bytes(content)
+
+
+@contextmanager
+def staged_file(path: Path) -> Iterator[Path]:
+    """A file to write; it takes the target's place when the block ends without an error.
+
+    A pipe or a terminal cannot be replaced, nor what /dev/stdout leads to, nor a file in a folder where no
+    other can be made: these are written to directly.
+    """
     check_target(path)
     target = path.resolve()
-    # A pipe or a terminal cannot be replaced, nor what /dev/stdout leads to, nor a file in a folder where no
-    # other can be made.
     special = (path.exists() and not path.is_file()) or path.absolute().parts[1] in ("dev", "proc")
     if special or not os.access(target.parent, os.W_OK):
-        _write(path, path, content)
+        with _named_errors(path):
+            yield path
         return
-    staged = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    staged = _neighbour(target)
     try:
-        _write(staged, path, content)
-        if target.exists():
-            staged.chmod(target.stat().st_mode & 0o7777)
-        staged.replace(target)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None
+        with _named_errors(path):
+            yield staged
+            if target.exists():
+                staged.chmod(target.stat().st_mode & 0o7777)
+            staged.replace(target)
     finally:
         staged.unlink(missing_ok=True)
 
 
-def _write(target: Path, named: Path, content: bytes) -> None:
+@contextmanager
+def staged_folder(path: Path) -> Iterator[Path]:
+    """The same for a folder, which must not exist yet or be empty. The block makes the folder it is given."""
+    check_folder(path)
+    target = path.absolute()
+    staged = _neighbour(target)
     try:
-        target.write_bytes(content)
+        with _named_errors(path):
+            yield staged
+            staged.replace(target)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+def _neighbour(target: Path) -> Path:
+    """A name beside the target; not made from its name, which may be as long as names can be."""
+    return target.with_name(f".corewise.{os.getpid()}.{next(_NUMBERS)}.tmp")
+
+
+@contextmanager
+def _named_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise RunError(f"{named}: cannot be written: {error.strerror or error}") from None
+        raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None

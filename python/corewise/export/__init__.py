@@ -14,12 +14,11 @@ from pathlib import Path
 
 from corewise.data.events import Events, Selection, optional
 from corewise.data.events import load_events as _load_events
-from corewise.data.files import check_target
+from corewise.data.files import check_folder, check_target, staged_file, staged_folder
 from corewise.errors import bad_field
 from corewise.export.otf2 import write_otf2
 from corewise.export.perfetto import write_perfetto
 from corewise.export.places import function_name
-from corewise.export.staging import check_folder, staged_file, staged_folder
 from corewise.export.tabular import write_arrow, write_csv, write_parquet
 
 Progress = Callable[[float], None]

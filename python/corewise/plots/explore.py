@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corewise.analysis.placement.exploration import Exploration, Standing
-from corewise.errors import InputError, RunError
+from corewise.errors import InputError
+from corewise.plots.figures import save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,11 +59,7 @@ def write_curves(found: Exploration, path: Path) -> None:
         _draw_runs(axes[0], found)
         if found.models:
             _draw_models(axes[1], found)
-        metadata = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": None}
-        try:
-            canvas.savefig(path, dpi=110, metadata=metadata)
-        except OSError as error:
-            raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None
+        save(canvas, path)
 
 
 def _title(found: Exploration) -> str:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corewise.analysis.result import Figure, Panel
+from corewise.data.files import staged_file
 from corewise.data.quantities import size_text
-from corewise.errors import RunError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
 FORMATS = ("SVG", "PNG")
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#000000")
@@ -59,12 +60,7 @@ def write_figures(figures: Sequence[Figure], folder: Path) -> list[Path]:
     written = []
     for figure in figures:
         paths = [folder / f"{figure.name}.{ending.lower()}" for ending in FORMATS]
-        try:
-            draw(figure, paths)
-        except OSError as error:
-            raise RunError(
-                f"{error.filename or folder}: cannot be written: {error.strerror or error}"
-            ) from None
+        draw(figure, paths)
         written.extend(paths)
     return written
 
@@ -94,8 +90,15 @@ def draw(figure: Figure, paths: Sequence[Path]) -> None:
         for axes in all_axes[len(figure.panels) :]:
             axes.set_visible(False)
         for path in paths:
-            metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-            canvas.savefig(path, dpi=_DOTS_PER_INCH, metadata=metadata)
+            save(canvas, path)
+
+
+def save(canvas: Canvas, path: Path) -> None:
+    """Writes a picture; its suffix says how. The same picture gives the same file."""
+    kind = path.suffix.lower().removeprefix(".")
+    metadata = {"Date": None} if kind == "svg" else {"Software": None}
+    with staged_file(path) as file:
+        canvas.savefig(file, format=kind, dpi=_DOTS_PER_INCH, metadata=metadata)
 
 
 def _draw_panel(axes: Axes, panel: Panel) -> None:
