@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <boost/json/src.hpp>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
 
 namespace corewise::json {
 namespace {
@@ -15,6 +15,7 @@ namespace {
 using boost::json::value;
 
 const boost::json::array no_elements;
+constexpr std::size_t kMostLevels = 32;
 
 std::string range_text(std::int64_t least, std::int64_t most) {
   const bool open_below = least == std::numeric_limits<std::int64_t>::min();
@@ -97,7 +98,9 @@ void print(const value& v, const std::string& indent, std::string& out) {
 }  // namespace
 
 Result<value> parse(std::string_view text, std::string_view source) {
-  boost::json::stream_parser parser;
+  boost::json::parse_options options;
+  options.max_depth = kMostLevels;
+  boost::json::stream_parser parser({}, options);
   boost::system::error_code error;
   const auto used = parser.write_some(text.data(), text.size(), error);
   const auto rest = error ? std::string_view::npos : text.find_first_not_of(" \t\r\n", used);
@@ -109,11 +112,22 @@ Result<value> parse(std::string_view text, std::string_view source) {
 }
 
 Result<std::string> read_file(const std::string& path) {
+  std::error_code failed;
+  // Opening a pipe would wait for its writer, and a device may never end.
+  if (std::filesystem::exists(path, failed) && !std::filesystem::is_regular_file(path, failed))
+    return invalid_input(path + ": found no regular file, allowed: a regular file");
   std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || in.bad()) return Status(Code::io, path + ": cannot be read");
-  return text.str();
+  std::string text;
+  std::vector<char> part(std::size_t{1} << 16);
+  while (in && text.size() <= kMostBytes) {
+    in.read(part.data(), static_cast<std::streamsize>(part.size()));
+    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  if (text.size() > kMostBytes)
+    return invalid_input(path + ": found more than " + std::to_string(kMostBytes >> 20) +
+                         " MiB, allowed: at most that");
+  if (!in.eof()) return invalid_input(path + ": cannot be read");
+  return text;
 }
 
 std::string describe(const value& v) {

@@ -20,10 +20,13 @@
 
 namespace corewise::json {
 
-/// Parses one document; an error names the source, the line and the column.
+/// Parses one document, which nests at most 32 deep; an error names the source, the line and the column.
 Result<boost::json::value> parse(std::string_view text, std::string_view source);
 
-/// Reads a whole file into a string. Code::io with the path when it cannot be read.
+/// What a text that is read may have at most; more than any of ours.
+inline constexpr std::size_t kMostBytes = std::size_t{1} << 28;
+
+/// Reads a whole regular file into a string; an error names the path when it cannot be read, is none, or is larger.
 Result<std::string> read_file(const std::string& path);
 
 /// What a value is, for a message: `number 3`, `string "abc"`, `object`, `array of 2`, `null`, `true`.

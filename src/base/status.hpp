@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,13 +59,24 @@ inline Status invalid_input(std::string message) {
   return {Code::invalid_input, std::move(message)};
 }
 
-/// "SOURCE: field 'FIELD': found FOUND, allowed: ALLOWED". An empty source is left out.
+/// A text that came from the user, without its middle where it is longer than `most` bytes; cut between characters.
+inline std::string shortened(std::string_view text, std::size_t most = 80) {
+  if (text.size() <= most) return std::string(text);
+  const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U; };
+  std::size_t head = most / 2;
+  while (head > 0 && continues(head)) --head;
+  std::size_t tail = text.size() - most / 2;
+  while (tail < text.size() && continues(tail)) ++tail;
+  return std::string(text.substr(0, head)).append("...").append(text.substr(tail));
+}
+
+/// "SOURCE: field 'FIELD': found FOUND, allowed: ALLOWED". An empty source is left out. Short, whatever was found.
 inline Status bad_field(std::string_view source, std::string_view field, std::string_view found,
                         std::string_view allowed) {
   std::string text;
   if (!source.empty()) text.append(source).append(": ");
-  text.append("field '").append(field).append("': found ").append(found);
-  text.append(", allowed: ").append(allowed);
+  text.append("field '").append(shortened(field)).append("': found ").append(shortened(found));
+  text.append(", allowed: ").append(shortened(allowed, 400));
   return invalid_input(std::move(text));
 }
 

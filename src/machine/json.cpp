@@ -20,6 +20,10 @@ using json::Fields;
 constexpr std::string_view kFormat = "corewise-machine";
 constexpr int kVersion = 1;
 constexpr std::string_view kDefaultUnitName = "core";
+constexpr std::size_t kMostStops = 4 * kMaxUnits;
+constexpr std::size_t kMostLevels = 16;
+
+const boost::json::array kNothing;
 
 using ParseQuantity = Result<double> (*)(std::string_view, std::string_view, std::string_view);
 
@@ -48,6 +52,14 @@ double hop_latency(Fields& fields) {
 LinkSpeed link_speed(Fields& fields, std::string_view bandwidth_name) {
   const double bandwidth_gb_per_s = bandwidth(fields, bandwidth_name);
   return {bandwidth_gb_per_s, hop_latency(fields)};
+}
+
+/// An array that is not too long; how its entries refer to each other is checked in quadratic time.
+const boost::json::array& bounded(Fields& fields, std::string_view name, std::size_t most = kMaxUnits) {
+  const auto& found = fields.array(name);
+  if (found.size() <= most) return found;
+  fields.fail(name, std::to_string(found.size()) + " entries", "at most " + std::to_string(most));
+  return kNothing;
 }
 
 int count(Fields& fields, std::string_view name) {
@@ -103,7 +115,7 @@ void limit_units(Fields& fields, std::string_view name, const std::vector<int>& 
 // ---- ring ----
 
 std::vector<std::string> read_stops(Fields& fields) {
-  const auto& found = fields.array("stops");
+  const auto& found = bounded(fields, "stops", kMostStops);
   std::vector<std::string> stops;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const std::string field = json::join("stops", i);
@@ -142,7 +154,7 @@ Unit read_ring_unit(Fields& fields, const boost::json::value& found, const std::
 }
 
 std::vector<Unit> read_ring_units(Fields& fields, const std::vector<std::string>& stops) {
-  const auto& found = fields.array("units");
+  const auto& found = bounded(fields, "units");
   if (found.empty()) fields.fail("units", "an empty array", "at least one unit");
   std::vector<Unit> units;
   std::set<std::string> names;
@@ -169,7 +181,7 @@ Fabric read_ring(Fields& fields) {
 // ---- mesh ----
 
 std::vector<int> read_dims(Fields& fields) {
-  const auto& found = fields.array("dims");
+  const auto& found = bounded(fields, "dims", kMostLevels);
   std::vector<int> dims;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const std::string path = fields.path_of(json::join("dims", i));
@@ -230,7 +242,7 @@ TreeLevel read_level(Fields& fields, const boost::json::value& found, std::size_
 }
 
 Fabric read_tree(Fields& fields) {
-  const auto& found = fields.array("level");
+  const auto& found = bounded(fields, "level", kMostLevels);
   if (found.empty()) fields.fail("level", "no level", "at least one [[level]] table, outermost first");
   std::vector<TreeLevel> levels;
   std::set<std::string> names;
@@ -270,7 +282,7 @@ Part read_part(Fields& fields, const boost::json::value& found, std::size_t inde
 }
 
 std::vector<Part> read_parts(Fields& fields) {
-  const auto& found = fields.array("part");
+  const auto& found = bounded(fields, "part");
   std::vector<Part> parts;
   std::set<std::string> names;
   for (std::size_t i = 0; i < found.size() && fields.status().ok(); ++i) {
@@ -321,7 +333,7 @@ std::set<std::pair<int, int>> ends_of(const Bridge& bridge) {
 }
 
 std::vector<Bridge> read_bridges(Fields& fields, const std::vector<Part>& parts) {
-  const auto& found = fields.array("bridge");
+  const auto& found = bounded(fields, "bridge", kMostStops);
   std::vector<Bridge> bridges;
   std::set<std::set<std::pair<int, int>>> seen;
   for (std::size_t i = 0; i < found.size() && fields.status().ok(); ++i) {

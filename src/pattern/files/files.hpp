@@ -32,7 +32,7 @@ std::string to_matrix_market(const Matrix& matrix);
 
 /// Any of the three, told apart by how the text begins ('{', "%%MatrixMarket", or else CSV).
 Result<Pattern> from_text(std::string_view text, std::string_view source);
-/// Reads the file, then from_text. Code::io when the file cannot be read.
+/// Reads the file, then from_text.
 Result<Pattern> from_file(const std::string& path);
 
 }  // namespace corewise::pattern

@@ -90,9 +90,28 @@ TEST(Json, PrettyTextReadsBack) {
   EXPECT_EQ(parsed(text), v);
 }
 
-TEST(Json, MissingFileIsAnIoError) {
-  const auto none = json::read_file("no/such/file.json");
-  ASSERT_FALSE(none.ok());
-  EXPECT_EQ(none.status().code(), corewise::Code::io);
-  EXPECT_EQ(none.status().message(), "no/such/file.json: cannot be read");
+TEST(Json, OnlyARegularFileIsRead) {
+  for (const char* path : {"no/such/file.json", "/", "/dev/zero"}) {
+    const auto none = json::read_file(path);
+    ASSERT_FALSE(none.ok()) << path;
+    EXPECT_EQ(none.status().code(), corewise::Code::invalid_input) << path;
+    EXPECT_EQ(none.status().message().rfind(std::string(path) + ": ", 0), 0U) << none.status().message();
+  }
+}
+
+TEST(Json, ADocumentNestsThirtyTwoDeep) {
+  const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+  EXPECT_TRUE(json::parse(nested(32), "t").ok());
+  EXPECT_FALSE(json::parse(nested(33), "t").ok());
+  EXPECT_FALSE(json::parse(std::string(50000, '['), "t").ok());
+}
+
+TEST(Status, AWrongFieldIsShownShortAndCutBetweenCharacters) {
+  const std::string euro = "\xE2\x82\xAC";
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += euro;
+  EXPECT_EQ(corewise::shortened(many, 10), euro + "..." + euro);
+  EXPECT_EQ(corewise::shortened("abcdefghijk", 10), "abcde...ghijk");
+  EXPECT_EQ(corewise::shortened("abcdefghij", 10), "abcdefghij");
+  EXPECT_LT(corewise::bad_field("s", many, many, many).message().size(), 600U);
 }

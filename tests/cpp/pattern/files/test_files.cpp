@@ -222,5 +222,5 @@ TEST(PatternFiles, ReadsFromDisk) {
   EXPECT_EQ(read.value().name, name);
   EXPECT_EQ(read.value().ranks, 2);
   std::remove(path.c_str());
-  EXPECT_EQ(cp::from_file(path).status().code(), corewise::Code::io);
+  EXPECT_EQ(cp::from_file(path).status().code(), corewise::Code::invalid_input);
 }

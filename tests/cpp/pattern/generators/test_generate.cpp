@@ -258,7 +258,7 @@ TEST(Generate, ReadsAFile) {
   std::ofstream(path) << "from,to,bytes\n0,1,5\n";
   EXPECT_EQ(pairs_of(matrix("file", {{"path", path}})), (Pairs{{{0, 1}, 5}}));
   std::remove(path.c_str());
-  EXPECT_EQ(cp::generate("file", {{"path", path}}).status().code(), corewise::Code::io);
+  EXPECT_EQ(cp::generate("file", {{"path", path}}).status().code(), corewise::Code::invalid_input);
   expect_error("file", {}, "pattern file: field 'path': found \"\", allowed: a file name");
 }
 
