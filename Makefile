@@ -105,7 +105,10 @@ lint-python: $(VENV)/.stamp-tools
 	$(BIN)/ruff check $(PYTHON_FOLDERS)
 	$(BIN)/ruff format --check $(PYTHON_FOLDERS)
 
+# The types of the extension module are built with it; mypy takes them from the installed package.
 lint-types: $(VENV)/.stamp-package
+	@mkdir -p build/stubs/corewise
+	@cp $(VENV)/lib/python3*/site-packages/corewise/_core.pyi build/stubs/corewise/
 	$(BIN)/mypy
 
 lint-imports: $(VENV)/.stamp-package

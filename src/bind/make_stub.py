@@ -1,21 +1,22 @@
-"""Writes python/corewise/_core.pyi from the built module: nanobind's stub, made fit for mypy --strict.
+"""Writes the types of a built extension module: nanobind's stub, made fit for mypy --strict.
 
-Run it after changing a binding: ``python src/bind/make_stub.py`` in an environment where corewise is
-installed.
+The package's build runs it: ``make_stub.py MODULE OUTPUT``. The module is loaded by its path, under the name
+that it has once it is installed; the package need not be.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import re
-import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
 
 from nanobind.stubgen import StubGen
 
-STUB = Path(__file__).resolve().parents[2] / "python" / "corewise" / "_core.pyi"
+NAME = "corewise._core"
 COORDINATES = (
     "tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.uint64], NDArray[numpy.uint64]]"
 )
@@ -29,9 +30,20 @@ SPDX-License-Identifier: BSD-3-Clause
 '''
 
 
-def stub_text() -> str:
-    """The stub of the module that is installed now."""
-    generator = StubGen(importlib.import_module("corewise._core"), include_docstrings=False)
+def load(path: Path) -> ModuleType:
+    """The extension module of a file."""
+    spec = importlib.util.spec_from_file_location(NAME, path)
+    if spec is None or spec.loader is None:
+        raise SystemExit(f"{path}: not an extension module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[NAME] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def stub_text(module: ModuleType) -> str:
+    """The stub of the module."""
+    generator = StubGen(module, include_docstrings=False)
     generator.put(generator.module)
     text: str = generator.get()
     # Layout and device are in the docstrings; a type checker wants the element type.
@@ -46,9 +58,9 @@ def stub_text() -> str:
 
 
 def main() -> None:
-    """Writes and formats the file."""
-    STUB.write_text(stub_text(), encoding="utf-8")
-    subprocess.run(["ruff", "format", "--quiet", str(STUB)], check=True)
+    """Writes the file."""
+    module, output = map(Path, sys.argv[1:])
+    output.write_text(stub_text(load(module)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import ctypes
+import errno
 from collections import defaultdict, deque
 from collections.abc import Callable
 from pathlib import Path
@@ -34,6 +36,20 @@ _NO_RANK = 0xFFFF_FFFF
 _CHUNK_BYTES = 256 * 1024  # the least that OTF2 takes: a thread's buffer while it is written
 
 
+_ErrorCallback = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_void_p,
+    ctypes.c_char_p,
+    ctypes.c_uint64,
+    ctypes.c_char_p,
+    ctypes.c_int,
+    ctypes.c_char_p,
+    ctypes.c_void_p,
+)
+"""OTF2's: own data, file, line, function, code, format of the message, its arguments."""
+_ON_ERROR = _ErrorCallback(lambda _own, _file, _line, _function, code, _format, _arguments: code)
+
+
 class Written(NamedTuple):
     """What an archive holds: events, and rows that OTF2 has no words for."""
 
@@ -42,16 +58,27 @@ class Written(NamedTuple):
 
 
 def write_otf2(events: Events, folder: Path, progress: Progress) -> Written:
-    """Makes the archive ``folder/traces.otf2``."""
+    """Makes the archive ``folder/traces.otf2``; raises an `OSError` where it cannot be written whole."""
     library = optional("otf2", "otf2")
-    with library.writer.open(
-        str(folder),
-        archive_name="traces",
-        chunk_size_events=_CHUNK_BYTES,
-        chunk_size_definitions=_CHUNK_BYTES,
-        timer_resolution=1_000_000_000,
-    ) as archive:
-        return _Writer(library, archive, events, progress).write()
+    core = optional("_otf2", "otf2")
+    _silence(library)
+    try:
+        with library.writer.open(
+            str(folder),
+            archive_name="traces",
+            chunk_size_events=_CHUNK_BYTES,
+            chunk_size_definitions=_CHUNK_BYTES,
+            timer_resolution=1_000_000_000,
+        ) as archive:
+            return _Writer(library, archive, events, progress).write()
+    except core.Error as error:
+        raise OSError(errno.EIO, error.description) from None
+
+
+def _silence(library: Any) -> None:
+    """Errors are told by exceptions alone; the library would print them, and Python what `__del__` raises."""
+    optional("_otf2.Config", "otf2").conf.lib.OTF2_Error_RegisterCallback(_ON_ERROR, None)
+    library.writer.Writer.__del__ = lambda self: None
 
 
 class _Ranks:

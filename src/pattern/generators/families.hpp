@@ -32,10 +32,10 @@ Family matrix_transpose();
 Family random();
 Family file();
 
-/// Limits that keep a generated pattern within a few GB: of a family whose ranks have a bounded number of peers,
-/// and of one in which that number grows with the ranks.
-inline constexpr std::int64_t most_sparse_ranks = 1 << 20;
-inline constexpr std::int64_t most_dense_ranks = 1 << 13;
+/// Limits that keep a generated pattern within some millions of messages: of a family whose ranks have few peers, and
+/// of one in which their number grows with the ranks.
+inline constexpr std::int64_t most_sparse_ranks = 1 << 17;
+inline constexpr std::int64_t most_dense_ranks = 1 << 11;
 inline constexpr ParameterInfo ranks_parameter{"ranks", ParameterKind::integer, "8", "number of ranks", {},
                                                1,       most_sparse_ranks};
 inline constexpr ParameterInfo dense_ranks_parameter{"ranks", ParameterKind::integer, "8", "number of ranks", {},

@@ -40,8 +40,9 @@ RAISED: dict[str, tuple[BaseException, int, str]] = {
 def raising(error: BaseException) -> typer.Typer:
     """An application whose only command raises."""
     app = typer.Typer(pretty_exceptions_enable=False)
+    app.callback()(lambda: None)
 
-    @app.command()
+    @app.command("now")
     def command() -> None:
         raise error
 
@@ -55,7 +56,7 @@ def test_whatever_is_raised_is_one_line(
     error, status, words = RAISED[name]
     monkeypatch.delenv(main.TRACEBACK, raising=False)
     monkeypatch.setattr(main, "build_app", lambda: raising(error))
-    assert main.execute(()) == status
+    assert main.execute(["now"]) == status
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("corewise: ") and words in err
     assert err.count("\n") == 1 and len(err) < 500 and "\x1b" not in err
@@ -66,7 +67,7 @@ def test_a_bug_shows_where_it_is_when_asked(
 ) -> None:
     monkeypatch.setenv(main.TRACEBACK, "1")
     monkeypatch.setattr(main, "build_app", lambda: raising(KeyError("x")))
-    assert main.execute(()) == 1
+    assert main.execute(["now"]) == 1
     first, second, *_ = capsys.readouterr().err.splitlines()
     assert first.startswith("corewise: internal error") and second == "Traceback (most recent call last):"
 
@@ -75,11 +76,12 @@ INTERRUPTED = """
 import sys, typer
 from corewise.cli import main
 app = typer.Typer(pretty_exceptions_enable=False)
-@app.command()
+app.callback()(lambda: None)
+@app.command("now")
 def command() -> None:
     raise KeyboardInterrupt
 main.build_app = lambda: app
-sys.exit(main.execute(()))
+sys.exit(main.execute(["now"]))
 """
 
 

@@ -273,11 +273,11 @@ TEST(Generate, ErrorsListWhatIsAllowed) {
   expect_error("dissemination", {{"ranks", "4"}, {"ranks", "5"}},
                "pattern dissemination: field 'ranks': found the parameter twice, allowed: each parameter once");
   expect_error("dissemination", {{"ranks", "0"}},
-               "pattern dissemination: field 'ranks': found \"0\", allowed: an integer from 1 to 1048576");
+               "pattern dissemination: field 'ranks': found \"0\", allowed: an integer from 1 to 131072");
   expect_error("dissemination", {{"ranks", "-1"}},
-               "pattern dissemination: field 'ranks': found \"-1\", allowed: an integer from 1 to 1048576");
+               "pattern dissemination: field 'ranks': found \"-1\", allowed: an integer from 1 to 131072");
   expect_error("all_to_all", {{"ranks", "10000"}},
-               "pattern all_to_all: field 'ranks': found \"10000\", allowed: an integer from 1 to 8192");
+               "pattern all_to_all: field 'ranks': found \"10000\", allowed: an integer from 1 to 2048");
   expect_error(
       "ring", {{"bytes", "4 potatoes"}},
       "pattern ring: field 'bytes': found \"4 potatoes\", allowed: a number of bytes, or a size with its unit "

@@ -1,0 +1,73 @@
+"""What every command writes is there as a whole or not at all, also where the disk is full.
+
+A limit on the size of files stands for the full disk: what is written fails in the middle, as it does there.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import trace_writer as tw
+
+EXPLORE = ["explore", "{in}/ring.json", "-m", "cell-be", "--samples", "4"]
+WRITERS: dict[str, list[str]] = {
+    "pattern, JSON": ["patterns", "make", "random", "ranks=64", "-o", "{out}.json"],
+    "pattern, CSV": ["patterns", "make", "random", "ranks=64", "-o", "{out}.csv"],
+    "pattern, Matrix Market": ["patterns", "make", "random", "ranks=64", "-o", "{out}.mtx"],
+    "relabelling": ["patterns", "name", "{in}/ring.json", "--save-relabelling", "{out}.json"],
+    "placement": ["place", "{in}/ring.json", "-m", "cell-be", "-o", "{out}.json"],
+    "certificate": ["place", "{in}/ring.json", "-m", "cell-be", "--certificate", "{out}.json"],
+    "report": ["report", "{in}/ring.cw", "--html", "{out}.html"],
+    "call graph, SVG": ["call-graph", "{in}/ring.cw", "--svg", "{out}.svg"],
+    "call graph, HTML": ["call-graph", "{in}/ring.cw", "--html", "{out}.html"],
+    "call graph, DOT": ["call-graph", "{in}/ring.cw", "--dot", "{out}.dot"],
+    "matrix, SVG": ["matrix", "{in}/ring.cw", "--svg", "{out}.svg"],
+    "matrix, CSV": ["matrix", "{in}/ring.cw", "--csv", "{out}.csv"],
+    "difference": ["diff", "{in}/ring.cw", "{in}/ring.cw", "--svg", "{out}.svg"],
+    "events, CSV": ["export", "{in}/ring.cw", "--to", "csv", "-o", "{out}.csv"],
+    "events, Perfetto": ["export", "{in}/ring.cw", "--to", "perfetto", "-o", "{out}.pftrace"],
+    "events, Parquet": ["export", "{in}/ring.cw", "--to", "parquet", "-o", "{out}.parquet"],
+    "events, Arrow": ["export", "{in}/ring.cw", "--to", "arrow", "-o", "{out}.arrow"],
+    "events, OTF2": ["export", "{in}/ring.cw", "--to", "otf2", "-o", "{out}"],
+    "simulation, trace": ["sim", "{in}/ring.json", "-m", "cell-be", "--trace", "{out}.pftrace"],
+    "simulation, SVG": ["sim", "{in}/ring.json", "-m", "cell-be", "--svg", "{out}.svg"],
+    "exploration, SVG": [*EXPLORE, "-o", "{out}.svg"],
+    "exploration, PNG": [*EXPLORE, "-o", "{out}.png"],
+}
+"""A command for each kind of output; `{in}` has the inputs, `{out}` lies in a folder of its own."""
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+from corewise.cli.main import execute
+sys.exit(execute(sys.argv[1:]))
+"""
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a profile and a pattern."""
+    folder = tmp_path_factory.mktemp("inputs")
+    tw.ring_run(folder / "ring.cw")
+    command = ["patterns", "make", "ring", "ranks=8", "-o", str(folder / "ring.json")]
+    subprocess.run([sys.executable, "-m", "corewise.cli.main", *command], check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_nothing_is_left_on_a_full_disk(name: str, inputs: Path, tmp_path: Path) -> None:
+    words = [
+        word.replace("{in}", str(inputs)).replace("{out}", str(tmp_path / "target")) for word in WRITERS[name]
+    ]
+    command = [sys.executable, "-c", LIMITED, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    last = done.stderr.splitlines()[-1:]
+    assert done.returncode == 1, done.stderr
+    assert last and last[0].startswith("corewise: ") and "target" in last[0], done.stderr
+    assert "Traceback" not in done.stderr and "internal error" not in done.stderr
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == []
