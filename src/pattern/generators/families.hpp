@@ -32,8 +32,8 @@ Family matrix_transpose();
 Family random();
 Family file();
 
-/// Limits that keep a generated pattern within some millions of messages: of a family whose ranks have few peers, and
-/// of one in which their number grows with the ranks.
+/// Limits that keep a generated pattern within some millions of messages: of a family whose ranks have few peers,
+/// and of one in which their number grows with the ranks.
 inline constexpr std::int64_t most_sparse_ranks = 1 << 17;
 inline constexpr std::int64_t most_dense_ranks = 1 << 11;
 inline constexpr ParameterInfo ranks_parameter{"ranks", ParameterKind::integer, "8", "number of ranks", {},
