@@ -56,7 +56,7 @@ _SAMPLES = typer.Option(
 )
 _ALL = typer.Option(False, "--all", help="All placements, up to 100 000.")
 _RUNS = typer.Option(3, "--runs", min=1, max=1000, help="Runs of every placement.")
-_REPEAT = typer.Option(1, "--repeat", min=1, help="Simulated: the pattern so often in a run.")
+_REPEAT = typer.Option(1, "--repeat", min=1, max=1_000_000, help="Simulated: the pattern so often in a run.")
 _MODEL = typer.Option(MODELS[0], "--model", help=f"Simulated: {' or '.join(MODELS)} (quicker, less exact).")
 _SEPARATION = typer.Option(
     "dependence",

@@ -136,7 +136,7 @@ def _units(
 def _check_work(pattern: Pattern, repetitions: int, granularity: str) -> None:
     """Refuses what would take hours or all memory, before it begins to; the core limits the messages."""
     if not 1 <= repetitions <= MOST_REPETITIONS:
-        raise bad_field("", "repetitions", shown(repetitions), f"1 to {MOST_REPETITIONS}")
+        raise bad_field("", "repetitions", shown(repetitions), f"1 or more, up to {MOST_REPETITIONS}")
     moved = sum(pattern.coordinates()[2].tolist()) * repetitions
     if granularity == "packet" and moved > MOST_BYTES:
         allowed = f"{MOST_BYTES} by packet; granularity flow takes more"
