@@ -20,7 +20,7 @@ from corewise._core import Machine, Pattern, PatternResult
 from corewise._core import Timeline as Recorder
 from corewise.data.machines import load_machine
 from corewise.data.placement import Placement
-from corewise.errors import InputError, bad_field, shown
+from corewise.errors import InputError, bad_field
 from corewise.sim.placements import named_placement
 from corewise.sim.result import Simulation
 from corewise.sim.timeline import Timeline
@@ -29,9 +29,6 @@ GRANULARITIES = ("packet", "flow")
 SEPARATIONS = ("dependence", "barrier")
 MAX_EVENTS = 1_000_000
 """Of a timeline; what happens later is only counted."""
-MOST_BYTES = 1 << 36
-"""That move in a simulation by packet, which takes time and memory for every packet."""
-MOST_REPETITIONS = 1_000_000
 
 
 def simulate(
@@ -89,7 +86,6 @@ def simulate(
     if seed is not None and not cell:
         allowed = "only where a Cell is simulated by packet; nothing else is random"
         raise InputError(f"seed {seed}: found for '{where.name}' by {granularity}, allowed: {allowed}")
-    _check_work(what, repetitions, granularity)
     recorder = Recorder(max_events) if trace else None
     run: PatternResult
     if cell:
@@ -131,16 +127,6 @@ def _units(
         raise bad_field("", "placement", f"{len(units)} ranks", f"{ranks}, as many as the pattern has")
     machine.check_placement(units)
     return units
-
-
-def _check_work(pattern: Pattern, repetitions: int, granularity: str) -> None:
-    """Refuses what would take hours or all memory, before it begins to; the core limits the messages."""
-    if not 1 <= repetitions <= MOST_REPETITIONS:
-        raise bad_field("", "repetitions", shown(repetitions), f"1 or more, up to {MOST_REPETITIONS}")
-    moved = sum(pattern.coordinates()[2].tolist()) * repetitions
-    if granularity == "packet" and moved > MOST_BYTES:
-        allowed = f"{MOST_BYTES} by packet; granularity flow takes more"
-        raise bad_field("", "bytes", f"{shown(moved)} in all", allowed)
 
 
 def _check_choice(field: str, found: str, allowed: Sequence[str]) -> None:
