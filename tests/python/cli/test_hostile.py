@@ -59,9 +59,7 @@ TEXTS = (
     "nan",
     "1e999",
     "-1",
-    "1000000000000000000",
     "18446744073709551616",
-    "9" * 400,
     "[" * 50_000,
     "a\nb\x1b[31m",
     "\udcff",
@@ -235,15 +233,15 @@ DOCUMENTS: dict[str, tuple[str, list[str]]] = {
     "certificate": ("proof.json", ["certify", "{}", "ring.json", "-m", "cell-be"]),
     "machine": ("machine.toml", ["machines", "check", "{}"]),
 }
-VALUES: tuple[Any, ...] = (None, True, -1, 1 << 64, 10**400, 1e308, "x" * 100_000, "", [], [[]], {}, {"a": 1})
+VALUES: tuple[Any, ...] = (None, True, -1, 1 << 64, 10**400, "x" * 100_000, [[]], {"a": 1})
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths of a document's fields; of a list, only the first elements."""
+    """The paths of a document's fields; of a list, only the first element."""
     if path:
         yield path
     inside = (
-        value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+        value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
     )
     for key, each in inside:
         yield from leaves(each, (*path, key))

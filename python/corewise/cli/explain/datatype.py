@@ -37,7 +37,7 @@ Example:
   corewise explain datatype "struct([1,2],[0,8],[int,double])" --json
 """
 _TEXT = typer.Argument(..., metavar="DATATYPE", help='For example "vector(512, 8, 16, double)".')
-_COUNT = typer.Option(1, "--count", "-c", min=0, max=2**53, help="How many items, one extent apart.")
+_COUNT = typer.Option(1, "--count", "-c", min=0, max=2**63 - 1, help="How many items, one extent apart.")
 _TUNING = typer.Option(
     None,
     "--tuning",
