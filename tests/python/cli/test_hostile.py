@@ -39,7 +39,7 @@ COMMANDS: dict[str, list[str]] = {
     "export": ["export", "ring.cw", "--to", "csv", "-o", "out.csv"],
     "place": ["place", "ring.json", "-m", "cell-be"],
     "certify": ["certify", "proof.json", "ring.json", "-m", "cell-be"],
-    "explore": ["explore", "ring.json", "-m", "cell-be", "--samples", "2"],
+    "explore": ["explore", "ring.json", "-m", "cell-be", "--samples", "2", "--runs", "9"],
     "sim": ["sim", "ring.json", "-m", "cell-be"],
     "collective": ["collective", "broadcast"],
     "run": ["run", "./none"],
