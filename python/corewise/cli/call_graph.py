@@ -50,6 +50,7 @@ _DOT = typer.Option(None, "--dot", metavar="FILE", help="Also write a file for G
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 _MOST_BOXES = 300
 _MOST_LINES = 2000
+_MOST_DIGITS = 9  # of a rank
 
 
 def register(app: typer.Typer) -> None:
@@ -118,7 +119,7 @@ def _weight(text: str) -> Weight:
 def _rank(text: str) -> int | None:
     if text == "all":
         return None
-    if not text.isascii() or not text.isdigit():
+    if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS:
         raise bad_field("", "--rank", f"'{text}'", "all, or a rank from 0")
     return int(text)
 
