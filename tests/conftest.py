@@ -1,6 +1,6 @@
 """What all Python tests have in common: where the tool prints, and which of the long tests run.
 
-The tool prints as into a pipe, whoever runs the tests. The mark ``long`` is for tests that take long and
+The tool prints as into a pipe, whoever runs the tests. The mark ``long_test`` is for tests that take long and
 repeat what another test of the same row of the inventory shows: on a further MPI, in a further mode, with
 further seeds. ``--long none`` leaves them out, ``all`` runs them, and a commit runs a sample of one in eight,
 chosen by its hash.
@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Make the mark known."""
     config.addinivalue_line(
-        "markers", "long: repeats on a further MPI, mode or seed what a shorter test shows"
+        "markers", "long_test: repeats on a further MPI, mode or seed what a shorter test shows"
     )
 
 
@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left = [
         item
         for item in items
-        if item.get_closest_marker("long") and (which == "none" or not is_in_sample(which, item.nodeid))
+        if item.get_closest_marker("long_test") and (which == "none" or not is_in_sample(which, item.nodeid))
     ]
     if left:
         config.hook.pytest_deselected(items=left)
@@ -59,7 +59,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if which == "none":
         return
     told = [each for category in terminalreporter.stats.values() for each in category]
-    ran = {each.nodeid for each in told if isinstance(each, pytest.TestReport) and "long" in each.keywords}
+    ran = {
+        each.nodeid for each in told if isinstance(each, pytest.TestReport) and "long_test" in each.keywords
+    }
     terminalreporter.write_line(f"long tests that ran (--long {which}): {len(ran)}")
     for name in sorted(ran):
         terminalreporter.write_line(f"  {name}")

@@ -235,15 +235,15 @@ Result<Reader> Reader::open(const std::string& path) {
 /// `bytes` at `offset` of `file`; 0: all of it.
 Result<Reader> Reader::open_at(const std::string& path, const std::string& file_path, std::uint64_t offset,
                                std::uint64_t length) {
-  const int file = ::open(file_path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe would block the opening until somebody writes.
+  const int file = ::open(file_path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return io_error(path, "open");
   struct stat about{};
-  const bool known = ::fstat(file, &about) == 0;
-  const auto bytes = static_cast<std::size_t>(length > 0 ? length : known ? about.st_size : 0);
-  if (!known || !S_ISREG(about.st_mode) || bytes == 0) {
+  const bool regular = ::fstat(file, &about) == 0 && S_ISREG(about.st_mode);
+  const auto bytes = static_cast<std::size_t>(length > 0 ? length : regular ? about.st_size : 0);
+  if (!regular || bytes == 0) {
     ::close(file);
-    return invalid_input(path +
-                         ": not a trace file: " + (known && bytes == 0 ? "it is empty" : "not a regular file"));
+    return invalid_input(path + ": not a trace file: " + (regular ? "it is empty" : "not a regular file"));
   }
   const std::size_t before = offset % static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   void* address = ::mmap(nullptr, before + bytes, PROT_READ, MAP_SHARED, file, static_cast<off_t>(offset - before));

@@ -521,7 +521,7 @@ def test_long_tests_run_when_they_are_asked_for(tmp_path: Path, which: str, long
     text = (
         "import pytest\n"
         "def test_short(): pass\n"
-        "@pytest.mark.long\n"
+        "@pytest.mark.long_test\n"
         "@pytest.mark.parametrize('seed', range(64))\n"
         "def test_long(seed): pass\n"
     )

@@ -21,7 +21,7 @@ everything() {
 }
 
 long() {
-    tools/run/pytest.sh long $((jobs + 1)) tests/python tests/mpi -m long --long all || status=1
+    tools/run/pytest.sh long $((jobs + 1)) tests/python tests/mpi -m long_test --long all || status=1
 }
 
 skipped() {

@@ -1,6 +1,7 @@
 // The reader alone: headers it refuses, text blocks, communicators, sites, calibration, blocks it must not trust.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -29,6 +30,9 @@ TEST(Reader, RefusesWhatIsNoTraceAndNamesTheFile) {
   const std::string path = folder.path() + "/rank.cwt";
   expect_refused(path, "cannot open: No such file");
   expect_refused(folder.path(), "not a regular file");
+  const std::string pipe = folder.path() + "/pipe.cwt";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  expect_refused(pipe, "not a regular file");
   std::ofstream(path).flush();
   expect_refused(path, "it is empty");
   std::ofstream(path) << "ELF, perhaps" << std::string(100'000, 'x');

@@ -98,7 +98,9 @@ REORDERED_CASES = [
 
 def _abi_is_long(cases: Sequence[tuple[Any, ...]]) -> list[Any]:
     """Under our libraries, MPICH through the standard ABI repeats what MPICH shows."""
-    return [pytest.param(*case, marks=pytest.mark.long) if case[0] == "mpich_abi" else case for case in cases]
+    return [
+        pytest.param(*case, marks=pytest.mark.long_test) if case[0] == "mpich_abi" else case for case in cases
+    ]
 
 
 NO_WORLD = ("session",)

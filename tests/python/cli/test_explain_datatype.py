@@ -30,10 +30,10 @@ def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, o
 @pytest.fixture
 def tuning(tmp_path: Path) -> str:
     rows = (
-        PackingRow("message", "dense", 4096, 8, 2.0, 1.9),
-        PackingRow("message", "dense", 4096, 64, 2.0, 1.9),
+        *(PackingRow("message", "dense", size, 8, 2.0, 1.9) for size in (1024, 4096)),
+        *(PackingRow("message", "dense", size, 64, 2.0, 1.9) for size in (1024, 4096)),
         PackingRow("message", "dense", 4096, 512, 0.5, 0.5),
-        PackingRow("pack", "dense", 1 << 20, 4096, 2.0, 1.5),
+        *(PackingRow("pack", "dense", size, 512, 2.0, 1.5) for size in (1024, 1 << 20)),
     )
     path = tmp_path / "tuning.csv"
     tuning = PackingTuning("maker-1-2", "a host", "mpich 5.0.2", "corewise", "2026-01-31", "tune", rows)

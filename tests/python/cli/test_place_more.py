@@ -389,6 +389,8 @@ def test_split_advice_is_alone_on_standard_output(tmp_path: Path, capsys: pytest
             ["cannot tell 4 placements apart", "7 or more"],
         ),
         (["pair.json", "-m", "mesh-6x4", "--verify"], ["--verify", "'default'", "take time"]),
+        (["pair.json", "-m", "mesh-6x4", "--time", "1e999"], ["--time: found inf", "31536000 seconds"]),
+        (["pair.json", "-m", "mesh-6x4", "--time", "nan"], ["--time", "0.001"]),
     ],
 )
 def test_wrong_input_is_one_line(

@@ -46,6 +46,8 @@ SOURCES = typer.Argument(..., metavar="PATTERN_OR_PROFILE", help="Pattern files 
 MACHINE = typer.Option(
     ..., "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text."
 )
+LONGEST_S = 31_536_000
+"""A year."""
 WEIGHT = typer.Option(
     [], "--weight", "-w", help="How much a pattern counts, in the order of the patterns (1)."
 )
@@ -227,5 +229,7 @@ def stop_after(seconds: float | None) -> Callable[[], bool] | None:
     """A clock for the search; None: none."""
     if seconds is None:
         return None
+    if not seconds <= LONGEST_S:  # also where it is no number
+        raise InputError(f"--time: found {seconds:g}, allowed: up to {LONGEST_S} seconds")
     end = time.monotonic() + seconds
     return lambda: time.monotonic() >= end

@@ -52,11 +52,11 @@ TEST(SpuExample, PingPongOfThePageRuns) {
 }
 
 TEST(SpuExample, ThePageCarriesTheSameText) {
-  const std::string source = text_of("/tests/cpp/cell/test_spu_example.cpp");
+  const std::string source = text_of("/tests/cpp/cell/spe/test_example.cpp");
   const std::size_t begin = source.find('\n', source.find("// example begins")) + 1;
   const std::string example = source.substr(begin, source.find("// example ends") - begin);
   EXPECT_GT(example.size(), 1000u);
-  EXPECT_NE(text_of("/docs/cell.md").find("```cpp\n" + example + "```\n"), std::string::npos);
+  EXPECT_NE(text_of("/docs/simulating/cell.md").find("```cpp\n" + example + "```\n"), std::string::npos);
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ TEST(SpuOrder, AQueueThatNeverDrainsIsADeadlock) {
     for (int i = 0; i < 16; ++i) spu.mfc_putf(0, ls_address(1), 16, 0);
   });
   const std::string message = system.run().message();
-  EXPECT_NE(message.find("program 'sender' waits for a free entry of its MFC command queue (test_spu_order.cpp:"),
+  EXPECT_NE(message.find("program 'sender' waits for a free entry of its MFC command queue (test_order.cpp:"),
             std::string::npos)
       << message;
 }

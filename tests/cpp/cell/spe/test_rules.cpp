@@ -38,7 +38,7 @@ Spu& at(Spu& spu, const std::source_location& where = std::source_location::curr
 void expect_error(const std::string& rule, const char* time, const Breaks& program) {
   const std::string message = error_of(program);
   const std::string end = ", " + std::string(time);
-  const std::string middle = "; program 'culprit' at test_spu_rules.cpp:";
+  const std::string middle = "; program 'culprit' at test_rules.cpp:";
   const std::size_t at = message.find(middle);
   ASSERT_NE(at, std::string::npos) << message;
   EXPECT_EQ(message.substr(0, at), rule);
@@ -278,7 +278,7 @@ TEST(SpuRules, Deadlocks) {
   const auto deadlock = [](const std::string& what, const char* time, const Breaks& program) {
     const std::string message = error_of(program);
     EXPECT_EQ(message, std::string("deadlock at ") + time + ": program 'culprit' waits for " + what +
-                           " (test_spu_rules.cpp:" + std::to_string(last_line) + ")");
+                           " (test_rules.cpp:" + std::to_string(last_line) + ")");
   };
   deadlock("a change of its local store", "0.0 ns",
            [](Spu& spu) { at(spu).poll(0, 16, [](std::span<const std::byte>) { return false; }); });
