@@ -230,7 +230,8 @@ def _refuse_wrappers(command: Sequence[str]) -> None:
     by_hand = "set LD_PRELOAD to what corewise build-preload prints and COREWISE_TRACE_DIR for the ranks"
     if first in OTHER_LAUNCHERS:
         raise InputError(
-            f"{first}: corewise run starts {LAUNCHERS[0]} and its like; {by_hand} (docs/recording/run.md)"
+            f"{first}: corewise run starts {LAUNCHERS[0]} and its like only; {by_hand} "
+            "(docs/recording/run.md)"
         )
     if launcher is not None and first in WRAPPERS:
         raise InputError(

@@ -25,7 +25,7 @@ from corewise.mpi import build
 CONFORMANCE = Path(__file__).resolve().parents[1] / "conformance"
 FFT_PYTHON = ROOT / "build" / "fft" / "bin" / "python"
 # What has a rank of its own in each role: rank 0 sends, rank 1 receives, or both do both.
-ALONE = ("typed_matching", "typed_exchange")
+ALONE = ("matching", "exchange")
 TIMEOUT_S = 900.0
 
 
@@ -76,9 +76,10 @@ def test_mpi4py_fft(name: str) -> None:
 
 @cache
 def conformance(name: str, stem: str) -> Path:
-    """A program of the conformance suite."""
+    """A program of the conformance suite's folder about derived types."""
     output = packing_runs.engine_program(name).with_name(f"{stem}.{name}")
-    return packing_runs.library(name).build(output, CONFORMANCE / f"{stem}.c", flags=packing_runs.FLAGS)
+    flags = (*packing_runs.FLAGS, f"-I{CONFORMANCE}")
+    return packing_runs.library(name).build(output, CONFORMANCE / "typed" / f"{stem}.c", flags=flags)
 
 
 @pytest.mark.parametrize("with_library", [0, 1])
@@ -88,7 +89,7 @@ def test_one_rank_alone_has_it(name: str, stem: str, with_library: int) -> None:
     """What a rank packs, the MPI's engine on the other one takes apart, and the other way round."""
     program = [str(conformance(name, stem))]
     groups = [(1, [*packed(name), *program] if rank == with_library else program) for rank in range(2)]
-    assert launched(name, groups) == [f"ok {stem}"]
+    assert launched(name, groups) == [f"ok typed_{stem}"]
 
 
 @pytest.mark.parametrize("name", MPI_NAMES[:2])

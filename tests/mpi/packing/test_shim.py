@@ -171,7 +171,8 @@ def test_a_plan_lives_on_its_type_and_is_freed_with_it(name: str) -> None:
     counts, said = run(name, "always", "many")
     assert counts["many"]["attribute/set"] == counts["many"]["attribute/deleted"] == 2 * (MANY + 1)
     assert contents(counts["many"]) == 2 * MANY
-    assert kinds(counts["many"]) == {}
+    # Open MPI packs by its own engine, which uses our loops.
+    assert kinds(counts["many"]) == ({} if name in PACKED else {"MPI_Pack/derived": 2 * MANY})
     assert grown(said) < LEAK_KILOBYTES
 
 
