@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "../cpp/kernels/layout_reference.hpp"
+#include "../cpp/kernels/packing/layout_reference.hpp"
 #include "kernels/packing/layout/checked.hpp"
 #include "kernels/packing/simplification/simplify.hpp"
 

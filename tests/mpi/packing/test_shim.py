@@ -140,7 +140,9 @@ def test_absolute_addresses_of_a_fortran_program_are_packed_by_us(name: str, tmp
     assert ran(command, fortran_runs.ENVIRONMENT).split() == ["ok"]
     counts = read_counts(stem)[SECTIONS[0]]
     how = "derived" if name == "openmpi" else "packed"
-    assert kinds(counts) == {f"MPI_Send/{how}": TIMES, f"MPI_Recv/{how}": TIMES}
+    # MPICH does not see what we pack for the program; Open MPI packs itself, by our loops.
+    packs = {f"MPI_{what}/derived": 2 * TIMES for what in ("Pack", "Unpack") if name == "openmpi"}
+    assert kinds(counts) == {f"MPI_Send/{how}": TIMES, f"MPI_Recv/{how}": TIMES, **packs}
 
 
 def contents(counts: Counter[str]) -> int:
