@@ -84,25 +84,21 @@ def _check_row(row: Row) -> Iterator[str]:
         yield f'issue is {row["issue"]!r}; allowed: a number, or "roadmap N"'
     if row["state"] == "later" and not row["issue"]:
         yield "a later row names its issue"
+    if _is_owed(row):
+        yield from (f"has no {field} that shows it" for field in ("command", "test") if not row[field])
+
+
+def _is_owed(row: Row) -> bool:
+    return row["level"] == "must" and row["state"] == "here"
 
 
 def check_results(rows: Iterable[Row], outcomes: Iterable[Outcome]) -> list[str]:
     """Return one message per must row in state "here" that is not shown and held."""
     states = _states_by_test(outcomes)
-    return [
-        f"{row['id']}: {message}"
-        for row in rows
-        if row["level"] == "must" and row["state"] == "here"
-        for message in _unmet(row, states)
-    ]
+    return [f"{row['id']}: {message}" for row in rows if _is_owed(row) for message in _unmet(row, states)]
 
 
 def _unmet(row: Row, states: Mapping[str, set[State]]) -> Iterator[str]:
-    if not row["command"]:
-        yield "has no command that shows it"
-    if not row["test"]:
-        yield "has no test that holds it"
-        return
     found = states.get(row["test"], set())
     if not found:
         yield f"its test did not run: {row['test']}"
