@@ -20,6 +20,7 @@ import typer
 from corewise import CorewiseError, __version__
 from corewise.cli import (
     build_preload,
+    bundle,
     call_graph,
     console,
     diff,
@@ -28,7 +29,6 @@ from corewise.cli import (
     export,
     machines,
     matrix,
-    pack,
     patterns,
     report,
     run,
@@ -61,7 +61,7 @@ COMMANDS = (
     explain,
     machines,
     patterns,
-    pack,
+    bundle,
     build_preload,
     doctor,
 )

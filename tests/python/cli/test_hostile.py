@@ -43,7 +43,7 @@ COMMANDS: dict[str, list[str]] = {
     "sim": ["sim", "ring.json", "-m", "cell-be"],
     "collective": ["collective", "broadcast"],
     "run": ["run", "./none"],
-    "pack": ["pack", "ring.cw"],
+    "bundle": ["bundle", "ring.cw"],
     "explain collective": ["explain", "collective", "broadcast"],
     "explain datatype": ["explain", "datatype", "vector(4,1,2,double)"],
     "machines show": ["machines", "show", "cell-be"],

@@ -1,4 +1,4 @@
-"""``corewise pack`` and ``run --files node``: a real run's packed profile says what the loose one said.
+"""``corewise bundle`` and ``run --files node``: a real run's packed profile says what the loose one said.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -47,7 +47,7 @@ def test_a_packed_profile_says_the_same(tmp_path: Path) -> None:
     recorded(find_mpi("mpich"), profile)
     before = said(profile)
     shutil.copytree(profile, tmp_path / "loose.cw")
-    (packed,) = document("pack", profile)["rows"]
+    (packed,) = document("bundle", profile)["rows"]
     assert packed["bytes"] == (profile / packed["file"]).stat().st_size
     assert kinds(profile) == {".cwn": 1, ".json": 1}
     assert said(profile) == before
@@ -55,10 +55,10 @@ def test_a_packed_profile_says_the_same(tmp_path: Path) -> None:
     done = corewise("diff", tmp_path / "loose.cw", profile)
     assert done.returncode == 0, done.stderr
     # Once more changes nothing.
-    again = corewise("pack", profile)
+    again = corewise("bundle", profile)
     assert (again.returncode, again.stderr) == (0, "")
-    assert f"{RANKS} rank files already packed into 1" in again.stdout
-    assert document("pack", profile)["rows"] == [packed]
+    assert f"{RANKS} rank files already bundled into 1" in again.stdout
+    assert document("bundle", profile)["rows"] == [packed]
 
 
 def test_a_run_packs_its_own_profile(tmp_path: Path) -> None:
@@ -70,6 +70,6 @@ def test_a_run_packs_its_own_profile(tmp_path: Path) -> None:
 
 
 def test_what_is_no_profile_is_refused(tmp_path: Path) -> None:
-    assert_one_line_error(corewise("pack", tmp_path / "none.cw"), "none.cw", "no such folder")
+    assert_one_line_error(corewise("bundle", tmp_path / "none.cw"), "none.cw", "no such folder")
     (tmp_path / "empty.cw").mkdir()
-    assert_one_line_error(corewise("pack", tmp_path / "empty.cw"), "empty.cw", "no rank file")
+    assert_one_line_error(corewise("bundle", tmp_path / "empty.cw"), "empty.cw", "no rank file")

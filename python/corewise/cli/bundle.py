@@ -1,4 +1,4 @@
-"""`corewise pack`: the rank files of a profile as one file per node.
+"""`corewise bundle`: the rank files of a profile as one file per node.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -13,7 +13,7 @@ from corewise import _core
 from corewise.cli import console
 from corewise.errors import InputError
 
-_HELP = """Pack a profile's rank files into one file per node.
+_HELP = """Bundle a profile's rank files into one file per node.
 
 A run of many ranks leaves many files, which shared file systems do not like. This puts the rank files of
 each node into `node-NODE.cwn` and removes them; every other command reads the profile as before.
@@ -22,16 +22,16 @@ each node into `node-NODE.cwn` and removes them; every other command reads the p
 \b
 Example:
   corewise run -n 64 ./program
-  corewise pack program.cw
+  corewise bundle program.cw
 """
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("pack", help=_HELP)(_pack)
+    app.command("bundle", help=_HELP)(_bundle)
 
 
-def _pack(
+def _bundle(
     profile: str = typer.Argument(help="a profile folder NAME.cw"),
     as_json: bool = typer.Option(False, "--json", help="print one JSON object"),
 ) -> None:
@@ -39,16 +39,16 @@ def _pack(
     ranks = len(_core.rank_files(profile))
     if ranks == 0:
         raise InputError(f"{profile}: found no rank file (*.cwt), allowed: a profile folder with rank files")
-    packs = any(folder.glob("*.cwt"))
-    # Packing what is packed changes nothing: the files that are there are the answer.
-    names = _core.pack_profile(profile) if packs else sorted(file.name for file in folder.glob("*.cwn"))
+    loose = any(folder.glob("*.cwt"))
+    # Bundling what is bundled changes nothing: the files that are there are the answer.
+    names = _core.pack_profile(profile) if loose else sorted(file.name for file in folder.glob("*.cwn"))
     if as_json:
         rows = [{"file": name, "bytes": (folder / name).stat().st_size} for name in names]
-        console.show_json("pack", None, rows)
+        console.show_json("bundle", None, rows)
         return
     for name in names:
         console.show_text(str(folder / name))
-    console.show_text(f"{_files(ranks)} {'packed into' if packs else 'already packed into'} {len(names)}")
+    console.show_text(f"{_files(ranks)} {'bundled into' if loose else 'already bundled into'} {len(names)}")
 
 
 def _files(count: int) -> str:
