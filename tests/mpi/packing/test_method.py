@@ -18,6 +18,7 @@ from conftest import ROOT, Mpi, find_mpi
 from packing_runs import SOURCES as WITNESS
 
 from corewise.bench.pack import runs as bench_pack_runs
+from corewise.bench.pack import study as bench_pack_study
 from corewise.bench.pack.runs import Effort
 from corewise.bench.pack.study import run_bench
 from corewise.bench.pack.views import noise_text
@@ -116,6 +117,7 @@ def test_launches_alternate_with_cma_and_without_it(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(subprocess, "run", recorded)
     monkeypatch.setattr(bench_pack_runs, "DISTANCE_LIMIT", math.inf)  # no round is left out
+    monkeypatch.setattr(bench_pack_study, "losers_of", lambda measured: ())  # nothing is measured again
     result = run_bench(
         mpi=str(find_mpi("mpich").prefix),
         parts=("columns",),
