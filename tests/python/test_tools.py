@@ -355,6 +355,21 @@ def test_inventory_mistake_is_caught(
     assert message in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("test", "status"),
+    [
+        ("tests/python/test_tools.py::test_inventory_names_tests_of_the_sources", 0),
+        ("tests/python/test_tools.py::test_that_never_was", 1),
+        ("tests/python/test_nowhere.py::test_it", 1),
+        ("cpp:port", 0),
+        ("cpp:port/Nothing.Here", 1),
+        ("cpp:nowhere", 1),
+    ],
+)
+def test_inventory_names_tests_of_the_sources(tmp_path: Path, test: str, status: int) -> None:
+    assert check_inventory.main(["--inventory", str(inventory(tmp_path, {"test": test}))]) == status
+
+
 def test_inventory_duplicate_id_is_caught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = inventory(tmp_path, {}, {})
     assert check_inventory.main(["--inventory", str(path)]) == 1

@@ -5,9 +5,9 @@ demand in our own words; paper numbers are those of the issues (000 affinity, 00
 003 profiling, 004 node). State "here" means that ``command`` shows it and ``test`` holds it; "later" names
 the issue (or roadmap item) that owes it. A test is a pytest node id, or cpp:ROOM, or cpp:ROOM/Suite.Case.
 
-Owns the schema of the inventory. Without ``--junit`` only the file itself is checked; with it, a must row in
-state "here" fails unless it has a command and its test passed in the given files. A test that was skipped has
-not passed. Prints counts per state and level.
+Owns the schema of the inventory. Without ``--junit`` the rows are checked and that the sources have their
+tests; with it, a must row in state "here" fails unless it has a command and its test passed in the given
+files. A test that was skipped has not passed. Prints counts per state and level.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -20,6 +20,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from results import Outcome, State, read_outcomes
@@ -88,6 +89,30 @@ def _check_row(row: Row) -> Iterator[str]:
         yield from (f"has no {field} that shows it" for field in ("command", "test") if not row[field])
 
 
+def check_sources(rows: Iterable[Row]) -> list[str]:
+    """Return one message per test that the sources do not have; its results would tell it an hour later."""
+    return [
+        f"{row['id']}: no source has its test: {row['test']}" for row in rows if not _has_source(row["test"])
+    ]
+
+
+def _has_source(test: str) -> bool:
+    if test.startswith("cpp:"):
+        room, _, case = test.removeprefix("cpp:").partition("/")
+        paths = sorted((ROOT / "tests" / "cpp" / room).rglob("*.cpp"))
+        patterns = [r"TEST(?:_F|_P)?\(" + case.replace(".", r",\s*") + r"\)"] if case else [r"\bTEST"]
+    else:
+        path, *names = test.split("::")
+        paths = [ROOT / path] if path.endswith(".py") and (ROOT / path).is_file() else []
+        patterns = [rf"\b(?:def|class) {name}\b" for name in names]
+    return not test or all(any(re.search(pattern, _text(path)) for path in paths) for pattern in patterns)
+
+
+@cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
 def _is_owed(row: Row) -> bool:
     return row["level"] == "must" and row["state"] == "here"
 
@@ -143,7 +168,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         rows = load(options.inventory)
         messages = check_rows(rows)
-        if not messages and options.junit is not None:
+        if not messages and options.junit is None:
+            messages = check_sources(rows)
+        elif not messages:
             messages = check_results(rows, read_outcomes(options.junit))
     except ValueError as error:
         print(error, file=sys.stderr)

@@ -78,6 +78,9 @@ class Compiler {
 
   /// `count` times a node; the node's own loop and the new one are one where they can be.
   Node repeated(Node node, std::int64_t count, std::int64_t stride) const {
+    if (node.size == 0) {
+      return node;  // however often, it has no bytes, and no loop moves blocks without any
+    }
     if (node.kind == Kind::run) {
       return row(node, count, stride);
     }
