@@ -4,10 +4,12 @@
 #include "base/json.hpp"
 
 #include <algorithm>
+#include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/src.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <unordered_set>
 
 namespace corewise::json {
 namespace {
@@ -48,6 +50,86 @@ bool is_plain(const value& v) {
 bool on_one_line(const boost::json::array& array) {
   return std::all_of(array.begin(), array.end(), is_plain);
 }
+
+/// Builds a document, and refuses a name that stands twice in an object: Boost's own parser keeps the last one.
+class Builder {
+ public:
+  static constexpr std::size_t max_object_size = boost::json::object::max_size();
+  static constexpr std::size_t max_array_size = boost::json::array::max_size();
+  static constexpr std::size_t max_key_size = boost::json::string::max_size();
+  static constexpr std::size_t max_string_size = boost::json::string::max_size();
+  using Text = boost::json::string_view;
+  using Error = boost::system::error_code;
+
+  /// The name that stands twice; empty unless `twice()`.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] bool twice() const { return twice_; }
+  value release() { return stack_.release(); }
+
+  bool on_document_begin(Error& /*error*/) {
+    return done([&] { stack_.reset(); });
+  }
+  bool on_document_end(Error& /*error*/) { return true; }
+  bool on_object_begin(Error& /*error*/) {
+    return done([&] { names_.emplace_back(); });
+  }
+  bool on_object_end(std::size_t n, Error& /*error*/) {
+    names_.pop_back();
+    return done([&] { stack_.push_object(n); });
+  }
+  bool on_array_begin(Error& /*error*/) { return true; }
+  bool on_array_end(std::size_t n, Error& /*error*/) {
+    return done([&] { stack_.push_array(n); });
+  }
+  bool on_key_part(Text part, std::size_t /*n*/, Error& /*error*/) {
+    name_.append(part);
+    return done([&] { stack_.push_chars(part); });
+  }
+  bool on_key(Text part, std::size_t /*n*/, Error& error) {
+    name_.append(part);
+    twice_ = !names_.back().insert(name_).second;
+    if (twice_) error = boost::json::error::syntax;
+    if (twice_) return false;
+    name_.clear();
+    return done([&] { stack_.push_key(part); });
+  }
+  bool on_string_part(Text part, std::size_t /*n*/, Error& /*error*/) {
+    return done([&] { stack_.push_chars(part); });
+  }
+  bool on_string(Text part, std::size_t /*n*/, Error& /*error*/) {
+    return done([&] { stack_.push_string(part); });
+  }
+  bool on_number_part(Text /*part*/, Error& /*error*/) { return true; }
+  bool on_int64(std::int64_t number, Text /*text*/, Error& /*error*/) {
+    return done([&] { stack_.push_int64(number); });
+  }
+  bool on_uint64(std::uint64_t number, Text /*text*/, Error& /*error*/) {
+    return done([&] { stack_.push_uint64(number); });
+  }
+  bool on_double(double number, Text /*text*/, Error& /*error*/) {
+    return done([&] { stack_.push_double(number); });
+  }
+  bool on_bool(bool flag, Error& /*error*/) {
+    return done([&] { stack_.push_bool(flag); });
+  }
+  bool on_null(Error& /*error*/) {
+    return done([&] { stack_.push_null(); });
+  }
+  bool on_comment_part(Text /*part*/, Error& /*error*/) { return true; }
+  bool on_comment(Text /*part*/, Error& /*error*/) { return true; }
+
+ private:
+  template <class Step>
+  static bool done(const Step& step) {
+    step();
+    return true;
+  }
+
+  boost::json::value_stack stack_;
+  std::vector<std::unordered_set<std::string>> names_;  ///< of every object that is open
+  std::string name_;
+  bool twice_ = false;
+};
 
 void print(const value& v, const std::string& indent, std::string& out);
 
@@ -100,14 +182,15 @@ void print(const value& v, const std::string& indent, std::string& out) {
 Result<value> parse(std::string_view text, std::string_view source) {
   boost::json::parse_options options;
   options.max_depth = kMostLevels;
-  boost::json::stream_parser parser({}, options);
+  boost::json::basic_parser<Builder> parser(options);
   boost::system::error_code error;
-  const auto used = parser.write_some(text.data(), text.size(), error);
+  const auto used = parser.write_some(false, text.data(), text.size(), error);
   const auto rest = error ? std::string_view::npos : text.find_first_not_of(" \t\r\n", used);
-  if (!error && rest == std::string_view::npos) parser.finish(error);
-  if (!error && rest == std::string_view::npos) return parser.release();
+  if (!error && rest == std::string_view::npos) return parser.handler().release();
   const auto where = rest == std::string_view::npos ? used : rest;
-  const std::string why = error ? error.message() : "text after the end of the document";
+  std::string why = error ? error.message() : "text after the end of the document";
+  if (parser.handler().twice())
+    why = "the name '" + shortened(parser.handler().name()) + "' stands twice in an object";
   return invalid_input(std::string(source) + ":" + position(text, where) + ": not JSON: " + why);
 }
 

@@ -20,7 +20,8 @@
 
 namespace corewise::json {
 
-/// Parses one document, which nests at most 32 deep; an error names the source, the line and the column.
+/// Parses one document, which nests at most 32 deep and has every name once in an object; an error names the
+/// source, the line and the column.
 Result<boost::json::value> parse(std::string_view text, std::string_view source);
 
 /// What a text that is read may have at most; more than any of ours.

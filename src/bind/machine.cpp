@@ -77,14 +77,6 @@ std::vector<UnitId> identity_placement(const Machine& node, int ranks) {
   return unwrap(machine::identity_placement(ranks, node)).unit_of_rank;
 }
 
-std::vector<UnitId> placement_on(const Machine& node, const std::string& text, const std::string& source) {
-  return unwrap(machine::placement_from_json(text, source, node)).unit_of_rank;
-}
-
-std::vector<UnitId> placement_from_json(const std::string& text, const std::string& source) {
-  return unwrap(machine::placement_from_json(text, source)).unit_of_rank;
-}
-
 void bind_parts(nb::module_& module) {
   nb::class_<Unit>(module, "Unit", "A place where one rank can run.")
       .def_ro("name", &Unit::name, "Unique in its machine, e.g. ``SPE0``.")
@@ -107,8 +99,6 @@ void bind_parts(nb::module_& module) {
 
 void bind_machine(nb::module_& module) {
   bind_parts(module);
-  module.def("placement_from_json", &placement_from_json, "text"_a, "source"_a,
-             "Unit of every rank from a placement document (docs/formats/placement.md), for any machine.");
   nb::class_<Machine>(module, "Machine", "A node as its communication sees it: units at stops, joined by links.")
       .def_static("from_json", &from_json, "document"_a, "source"_a,
                   "Reads a machine document (docs/formats/machine.md); `source` names it in errors.")
@@ -132,8 +122,6 @@ void bind_machine(nb::module_& module) {
            "Raises unless every rank is on an existing unit and no unit is used twice.")
       .def("identity_placement", &identity_placement, "ranks"_a,
            "Rank r on unit r; raises where there are more ranks than units.")
-      .def("placement_from_json", &placement_on, "text"_a, "source"_a,
-           "Unit of every rank from a placement document that names exactly this machine's units.")
       .def("__repr__", [](const Machine& node) {
         return "Machine('" + node.name + "', " + std::to_string(node.units.size()) + " units)";
       });

@@ -291,14 +291,32 @@ class Fields:
             raise self.wrong(field, "texts")
         return tuple(values)
 
-    def wholes(self, field: str, least: int, most: int = MOST_WHOLE) -> tuple[int, ...]:
+    def wholes(
+        self, field: str, least: int, most: int = MOST_WHOLE, *, may_be_empty: bool = False
+    ) -> tuple[int, ...]:
         """One or more whole numbers."""
-        allowed = f"one or more whole numbers from {least}{_to(most)}"
-        values = [self._whole(each) for each in self._list(field, None, allowed)]
-        inside = tuple(value for value in values if value is not None and least <= value <= most)
-        if not values or len(inside) < len(values):
+        allowed = f"{'' if may_be_empty else 'one or more '}whole numbers from {least}{_to(most)}"
+        values = self._list(field, None, allowed)
+        inside = self._wholes_inside(values, least, most)
+        if inside is None or not (values or may_be_empty):
             raise self.wrong(field, allowed)
         return inside
+
+    def lists_of_wholes(self, field: str, least: int, most: int = MOST_WHOLE) -> tuple[tuple[int, ...], ...]:
+        """Lists of whole numbers; each of them, and the whole, may be empty."""
+        allowed = f"lists of whole numbers from {least}{_to(most)}"
+        found = [self._wholes_inside(each, least, most) for each in self._list(field, None, allowed)]
+        inside = tuple(each for each in found if each is not None)
+        if len(inside) < len(found):
+            raise self.wrong(field, allowed)
+        return inside
+
+    def _wholes_inside(self, values: Any, least: int, most: int) -> tuple[int, ...] | None:
+        if not isinstance(values, (list, tuple)):
+            return None
+        wholes = [self._whole(each) for each in values]
+        inside = tuple(value for value in wholes if value is not None and least <= value <= most)
+        return inside if len(inside) == len(wholes) else None
 
     def positives(self, field: str, count: int, one_per: str) -> tuple[float, ...]:
         """`count` finite numbers over 0, one per what `one_per` says."""

@@ -21,13 +21,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from corewise.data.documents import Cells
 from corewise.data.files import read_text
-from corewise.errors import InputError, bad_field
+from corewise.errors import InputError, bad_field, shown
 
 _PAIR_KINDS = {"E": "external", "I": "internal", "S": "put", "R": "get", "C": "collective"}
 _SUM_KINDS = frozenset({"D", "O2A", "A2O", "A2A"})
-_FIELDS = 5
-_AMOUNT = re.compile(r"(\d+) (?:bytes|msgs? \w+)")
+_COLUMNS = ("kind", "from", "to", "bytes", "messages")
+_UNITS = {"bytes": re.compile(r" bytes$"), "messages": re.compile(r" msgs? \w+$")}
 
 Pairs = dict[tuple[int, int], tuple[int, int]]
 """(sender, receiver) to (bytes, messages)."""
@@ -101,37 +102,33 @@ def _files_of(source: str) -> list[Path]:
 
 def _rank_of(file: Path) -> int:
     parts = file.name.split(".")
-    if len(parts) < 3 or parts[-1] != "prof" or not parts[-2].isdigit():
+    if len(parts) < 3 or parts[-1] != "prof" or not re.fullmatch("[0-9]{1,9}", parts[-2]):
         raise InputError(f"{file}: found another name, allowed: PREFIX.RANK.prof")
     return int(parts[-2])
 
 
 def _read(file: Path, ranks: int, into: Monitoring) -> None:
-    for number, line in enumerate(read_text(file).splitlines(), start=1):
-        fields = line.split("\t")
-        if not line.strip() or line.startswith("#") or fields[0] in _SUM_KINDS:
+    for number, line in enumerate(read_text(file).split("\n"), start=1):
+        texts = line.split("\t")
+        if not line.strip() or line.startswith("#") or texts[0] in _SUM_KINDS:
             continue
-        where = f"{file}: line {number}"
-        if fields[0] not in _PAIR_KINDS or len(fields) < _FIELDS:
-            raise InputError(f"{where}: not a line of Open MPI's monitoring: {line[:40]!r}")
-        pair = _rank(fields[1], ranks, where, "from"), _rank(fields[2], ranks, where, "to")
+        where = f"{file}:{number}"
+        if texts[0] not in _PAIR_KINDS or len(texts) < len(_COLUMNS):
+            raise InputError(f"{where}: not a line of Open MPI's monitoring: {shown(line)}")
+        cells = Cells(where, "", dict(zip(_COLUMNS, texts, strict=False)))
+        pair = cells.whole("from", 0, ranks - 1), cells.whole("to", 0, ranks - 1)
         # What a rank got lies with the one that fetched it: the data went the other way.
-        ends = pair if fields[0] != "R" else (pair[1], pair[0])
-        pairs: Pairs = getattr(into, _PAIR_KINDS[fields[0]])
+        ends = pair if texts[0] != "R" else (pair[1], pair[0])
+        pairs: Pairs = getattr(into, _PAIR_KINDS[texts[0]])
         before = pairs.get(ends, (0, 0))
-        size_bytes, messages = (_amount(text, where) for text in fields[3:5])
+        size_bytes, messages = _amount(cells, "bytes"), _amount(cells, "messages")
         if messages:
             pairs[ends] = (before[0] + size_bytes, before[1] + messages)
 
 
-def _rank(text: str, ranks: int, where: str, name: str) -> int:
-    if not text.isdigit() or int(text) >= ranks:
-        raise bad_field(where, name, text, f"0..{ranks - 1}")
-    return int(text)
-
-
-def _amount(text: str, where: str) -> int:
-    found = _AMOUNT.fullmatch(text)
-    if found is None:
-        raise InputError(f"{where}: found {text!r}, allowed: 'N bytes' or 'N msgs sent'")
-    return int(found.group(1))
+def _amount(cells: Cells, field: str) -> int:
+    """The whole number before a unit, which Open MPI writes into the cell."""
+    number, units = _UNITS[field].subn("", cells.text(field))
+    if not units:
+        raise cells.wrong(field, "'N bytes'" if field == "bytes" else "'N msgs sent'")
+    return Cells(cells.source, "", {field: number}).whole(field, 0)

@@ -1,8 +1,8 @@
 """Placements as files: rank -> unit, in JSON (docs/formats/placement.md).
 
-The machine room reads and validates the format; this module owns the files and the record that Python
-passes around. A placement names its units as well as numbering them, so that it is never silently applied
-to a machine that numbers its units differently. The launchers' forms are in `export`.
+This module owns the format and the record that Python passes around. A placement names its units as well as
+numbering them, so that it is never silently applied to a machine that numbers its units differently. The
+launchers' forms are in `export`.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -14,8 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corewise._core import Machine, placement_from_json
-from corewise.data.files import read_text, write_text
+from corewise._core import Machine
+from corewise.data.documents import Fields, read_json
+from corewise.data.files import write_text
+from corewise.errors import InputError, bad_field
+
+_FORMAT, _VERSION = "corewise-placement", 1
+_FIELDS = ("format", "version", "machine", "unit_of_rank", "units")
+_MOST_UNITS = 1024
+"""Of a machine, as in ``machine/machine.hpp``."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +49,8 @@ def make_placement(machine: Machine, unit_of_rank: Sequence[int]) -> Placement:
 def save_placement(placement: Placement, path: str | Path) -> None:
     """Writes the JSON file."""
     document = {
-        "format": "corewise-placement",
-        "version": 1,
+        "format": _FORMAT,
+        "version": _VERSION,
         "machine": placement.machine,
         "unit_of_rank": list(placement.unit_of_rank),
         "units": list(placement.units),
@@ -53,10 +60,38 @@ def save_placement(placement: Placement, path: str | Path) -> None:
 
 def load_placement(path: str | Path, machine: Machine | None = None) -> Placement:
     """Reads the JSON file; with `machine`, also verifies that it places on exactly this machine's units."""
-    text = read_text(Path(path))
-    if machine is None:
-        unit_of_rank = placement_from_json(text, str(path))
-    else:
-        unit_of_rank = machine.placement_from_json(text, str(path))
-    document = json.loads(text)
-    return Placement(document["machine"], tuple(unit_of_rank), tuple(document["units"]))
+    fields = read_json(Path(path))
+    placement = _placement(fields)
+    if machine is not None:
+        _check_on(placement, machine, fields)
+    return placement
+
+
+def _placement(fields: Fields) -> Placement:
+    """The document's placement, which may be of any machine."""
+    fields.header(_FORMAT, _VERSION)
+    fields.only(_FIELDS)
+    units = fields.wholes("unit_of_rank", 0, _MOST_UNITS - 1)
+    for rank, unit in enumerate(units):
+        if (first := units.index(unit)) < rank:
+            found = f"unit {unit} of rank {first}"
+            raise bad_field(fields.source, f"unit_of_rank[{rank}]", found, "a unit that no other rank has")
+    names = fields.texts("units")
+    if len(names) != len(units):
+        raise bad_field(fields.source, "units", f"{len(names)} names", f"one name per rank, {len(units)}")
+    return Placement(fields.text("machine"), units, names)
+
+
+def _check_on(placement: Placement, machine: Machine, fields: Fields) -> None:
+    """Refuses a placement whose machine, or one of whose units, has another name here."""
+    if placement.machine != machine.name:
+        raise fields.wrong("machine", f"'{machine.name}'")
+    try:
+        machine.check_placement(list(placement.unit_of_rank))
+    except InputError as error:
+        raise InputError(f"{fields.source}: {error}") from None
+    here = machine.units
+    for rank, (unit, name) in enumerate(zip(placement.unit_of_rank, placement.units, strict=True)):
+        if here[unit].name != name:
+            allowed = f"'{here[unit].name}', the name of unit {unit}"
+            raise bad_field(fields.source, f"units[{rank}]", f"'{name}'", allowed)

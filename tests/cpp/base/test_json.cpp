@@ -27,6 +27,22 @@ TEST(Json, ParseErrorNamesSourceLineAndColumn) {
   EXPECT_EQ(twice.status().message(), "t.json:1:4: not JSON: text after the end of the document");
 }
 
+TEST(Json, ANameStandsOnceInAnObject) {
+  const auto refused = [](std::string_view text) {
+    const auto result = json::parse(text, "t.json");
+    return result.ok() ? std::string() : result.status().message();
+  };
+  EXPECT_EQ(refused("{\"a\": 1,\n \"a\": 2}").substr(0, 9), "t.json:2:");
+  EXPECT_NE(refused(R"({"a": 1, "a": 2})").find("not JSON: the name 'a' stands twice in an object"),
+            std::string::npos);
+  EXPECT_NE(refused(R"([{"b": {"c": 1, "\u0063": 2}}])").find("the name 'c' stands twice"), std::string::npos);
+  EXPECT_NE(refused(R"({"": 1, "": 2})").find("the name '' stands twice"), std::string::npos);
+  EXPECT_LT(refused("{\"" + std::string(100000, 'n') + "\": 1, \"" + std::string(100000, 'n') + "\": 2}").size(),
+            300U);
+  // The same name in another object is another field, also in one that a field of that name holds.
+  EXPECT_EQ(refused(R"({"a": {"a": 1, "b": {"a": 1}}, "b": [{"a": 1}, {"a": 2}]})"), "");
+}
+
 TEST(Json, FieldsTakeWhatTheyAskFor) {
   const auto v = parsed(R"({"format": "f", "version": 1, "n": 7, "x": 2.5, "s": "abc", "b": true, "l": [1, 2]})");
   json::Fields in(v, "t.json");

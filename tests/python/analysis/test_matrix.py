@@ -415,10 +415,15 @@ def test_logical_and_physical_stand_side_by_side(tmp_path: Path, capsys: pytest.
         (
             "out.1.prof",
             "I\t1\t0\tmany bytes\t2 msgs sent\n",
-            "line 1: found 'many bytes', allowed: 'N bytes'",
+            ".prof:1: field 'bytes': found 'many', allowed: a whole number from 0",
         ),
-        ("out.1.prof", "I\t1\t7\t1 bytes\t2 msgs sent\n", "line 1: field 'to': found 7, allowed: 0..1"),
-        ("out.1.prof", "hello\n", "line 1: not a line of Open MPI's monitoring: 'hello'"),
+        ("out.1.prof", "I\t1\t0\t1 kB\t2 msgs sent\n", "field 'bytes': found '1 kB', allowed: 'N bytes'"),
+        (
+            "out.1.prof",
+            "I\t1\t7\t1 bytes\t2 msgs sent\n",
+            "field 'to': found '7', allowed: a whole number from 0 to 1",
+        ),
+        ("out.1.prof", "hello\n", ".prof:1: not a line of Open MPI's monitoring: 'hello'"),
         ("out.2.prof", "", "field 'rank': found 2, allowed: 0..1"),
     ],
 )

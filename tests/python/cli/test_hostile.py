@@ -285,3 +285,43 @@ def test_every_field_may_be_anything(
     target.write_text(json.dumps({**document, "more": 1}))
     wrong.append(judge(arguments, (2,)))
     assert [each for each in wrong if each] == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_no_name_may_stand_twice(name: str, judge: Callable[..., str], folder: Path, tmp_path: Path) -> None:
+    source, words = DOCUMENTS[name]
+    document = read(folder / source)
+    target = tmp_path / "changed.json"
+    arguments = [word.replace("{}", str(target)) for word in words]
+    named = [path for path in leaves(document) if isinstance(path[-1], str)]
+    wrong = []
+    for path in named:
+        *above, last = path
+        value = document
+        for key in path:
+            value = value[key]
+        # Python's own dictionaries hold a name once: the second one gets its name in the text.
+        text = json.dumps(changed(document, [*above, f"{last}@2"], value)).replace(f"{last}@2", last)
+        assert text.count(f'"{last}":') > json.dumps(document).count(f'"{last}":')
+        target.write_text(text)
+        wrong.append(judge(arguments, (2,)))
+    assert named and [each for each in wrong if each] == []
+
+
+CELLS = ("", "\N{SUPERSCRIPT TWO}", "-1", "1e3", "4", "9" * 400, "x" * 100_000, "many bytes", "\x1b[31m")
+
+
+@pytest.mark.parametrize("column", range(5))
+def test_every_cell_of_a_monitoring_file_may_be_anything(
+    column: int, judge: Callable[..., str], tmp_path: Path
+) -> None:
+    for rank in range(4):
+        (tmp_path / f"mon.{rank}.prof").write_text("")
+    arguments = ["matrix", "ring.cw", "--physical", str(tmp_path / "mon")]
+    good = ["E", "0", "1", "8 bytes", "1 msgs sent"]
+    wrong = []
+    for cell in (good[column], *CELLS):
+        cells = [*good[:column], cell, *good[column + 1 :]]
+        (tmp_path / "mon.0.prof").write_text("\t".join(cells) + "\n")
+        wrong.append(judge(arguments, (0,) if cell == good[column] else (2,)))
+    assert [each for each in wrong if each] == []

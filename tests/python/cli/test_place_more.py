@@ -438,7 +438,7 @@ def test_a_certificate_with_an_impossible_number_is_refused(
     proof.write_text(json.dumps({**json.loads(proof.read_text()), "cost_ns": 10**400}))
     capsys.readouterr()
     assert execute(["certify", str(proof), ring, "-m", "cell-be"]) == 2
-    assert "proof.json: certificate: field 'cost_ns'" in capsys.readouterr().err
+    assert "proof.json: field 'cost_ns'" in capsys.readouterr().err
 
 
 def test_the_largest_seed_verifies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

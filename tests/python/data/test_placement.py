@@ -44,24 +44,60 @@ def test_impossible_placements_are_refused(units: list[int]) -> None:
         make_placement(load_machine("cell-be"), units)
 
 
-@pytest.mark.parametrize(
-    "change, word",
-    [
-        ({"version": 2}, "version"),
-        ({"extra": 1}, "extra"),
-        ({"unit_of_rank": [4, 4, 7]}, "unit_of_rank"),
-        ({"units": ["SPE4"]}, "units"),
-        ({"machine": "ps3"}, "machine"),
-        ({"units": ["SPE4", "SPE1", "SPE7"]}, "SPE1"),
-    ],
-)
-def test_wrong_files(tmp_path: Path, change: dict[str, object], word: str) -> None:
+WRONG: list[tuple[dict[str, object], str]] = [
+    ({"format": "corewise-machine"}, "field 'format': found 'corewise-machine', allowed: corewise-placement"),
+    ({"version": 2}, "field 'version': found 2, allowed: 1"),
+    ({"extra": 1}, "field 'extra': found an unknown field"),
+    ({"machine": None}, "field 'machine': found nothing"),
+    ({"unit_of_rank": None}, "field 'unit_of_rank': found nothing"),
+    ({"unit_of_rank": []}, "field 'unit_of_rank': found []"),
+    ({"unit_of_rank": [4, "0", 7]}, "field 'unit_of_rank': found [4, '0', 7], allowed: one or more whole"),
+    ({"unit_of_rank": [4, -1, 7]}, "from 0 to 1023"),
+    ({"unit_of_rank": [4, 1024, 7]}, "from 0 to 1023"),
+    (
+        {"unit_of_rank": [4, 4, 7]},
+        "field 'unit_of_rank[1]': found unit 4 of rank 0, allowed: a unit that no other rank has",
+    ),
+    ({"units": ["SPE4"]}, "field 'units': found 1 names, allowed: one name per rank, 3"),
+    ({"units": ["SPE4", 5, "SPE7"]}, "field 'units': found ['SPE4', 5, 'SPE7'], allowed: texts"),
+]
+WRONG_HERE: list[tuple[dict[str, object], str]] = [
+    ({"machine": "ps3"}, "field 'machine': found 'ps3', allowed: 'cell-be'"),
+    ({"unit_of_rank": [4, 0, 9]}, "field 'unit_of_rank[2]': found unit 9, allowed: 0 to 7"),
+    (
+        {"units": ["SPE4", "SPE1", "SPE7"]},
+        "field 'units[1]': found 'SPE1', allowed: 'SPE0', the name of unit 0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), WRONG + WRONG_HERE)
+def test_wrong_files(tmp_path: Path, change: dict[str, object], words: str) -> None:
     file = tmp_path / "p.json"
     file.write_text(json.dumps({**GOOD, **change}))
     with pytest.raises(InputError) as error:
         load_placement(file, load_machine("cell-be"))
-    assert str(error.value).startswith(str(file))
-    assert word in str(error.value)
+    assert str(error.value).startswith(f"{file}: ")
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(("change", "words"), WRONG)
+def test_what_is_wrong_for_every_machine_is_so_without_one(
+    tmp_path: Path, change: dict[str, object], words: str
+) -> None:
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps({**GOOD, **change}))
+    with pytest.raises(InputError) as error:
+        load_placement(file)
+    assert words in str(error.value)
+
+
+def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps({**GOOD, "machine@2": "ps3"}).replace("machine@2", "machine"))
+    with pytest.raises(InputError) as error:
+        load_placement(file)
+    assert str(error.value) == f"{file}: not JSON: the name 'machine' stands twice in an object"
 
 
 def test_forms_in_the_launchers_words() -> None:

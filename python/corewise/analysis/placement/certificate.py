@@ -9,9 +9,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corewise._core import Machine, Pattern
-from corewise.errors import InputError, RunError, bad_field
+from corewise.data.documents import Fields
+from corewise.errors import RunError, bad_field, shown
 
 __all__ = ["check_certificate"]
 
@@ -28,30 +27,20 @@ Floats = NDArray[np.float64]
 TOLERANCE = 1e-9
 """Relative rounding that a comparison of two times allows; the search allows a tenth of it."""
 
-_FIELDS: dict[str, type | tuple[type, ...]] = {
-    "format": str,
-    "version": int,
-    "machine_digest": str,
-    "pattern_digest": str,
-    "objective": str,
-    "unit_of_rank": list,
-    "cost_ns": (int, float),
-    "bound_ns": (int, float),
-    "order": list,
-    "unit_symmetries": list,
-    "rank_symmetries": list,
-    "cuts": list,
-    "chain": list,
-    "split": int,
-    "tree": str,
-}
+_MOST_CUT_RANKS = 16
+"""With cuts every set of ranks has a cost."""
+
+_FIELDS = (
+    *("format", "version", "machine_digest", "pattern_digest", "objective", "unit_of_rank", "cost_ns"),
+    *("bound_ns", "order", "unit_symmetries", "rank_symmetries", "cuts", "chain", "split", "tree"),
+)
 
 
 def check_certificate(
     machine: Machine,
     patterns: Sequence[Pattern],
     weights: Sequence[float] | None,
-    document: str | Mapping[str, Any],
+    document: Fields,
 ) -> None:
     """Returns where the certificate holds for these patterns (one placement for all) on this machine.
 
@@ -62,8 +51,8 @@ def check_certificate(
         As the search was given them, in the same order.
     weights : sequence of float or None
         One per pattern; None: 1 each.
-    document : str or mapping
-        The certificate, as JSON text or read.
+    document : Fields
+        The certificate, as it was read; its source begins the messages about its fields.
 
     Raises
     ------
@@ -72,51 +61,19 @@ def check_certificate(
     RunError
         The certificate does not hold: its message says what is wrong and where.
     """
-    read = _read(document)
+    document.header("corewise-certificate", 1)
+    document.only(_FIELDS)
+    document.one_of("objective", ("bottleneck",))
     traffic = _Traffic(patterns, weights)
     node = _Node(machine)
-    _check_digests(read, machine, traffic)
-    _check_shape(read, len(machine.units), traffic.ranks)
+    _check_digests(document, machine, traffic)
+    read = _read(document, machine, traffic.ranks)
     _check_claim(read, node, traffic)
     for image in read["unit_symmetries"]:
         node.check_symmetry(image)
     for image in read["rank_symmetries"]:
         traffic.check_symmetry(image)
     _Walk(read, node, traffic).check()
-
-
-def _read(document: str | Mapping[str, Any]) -> Mapping[str, Any]:
-    parsed: Any = document
-    if isinstance(document, str):
-        try:
-            parsed = json.loads(document)
-        except (ValueError, RecursionError) as error:
-            raise InputError(
-                f"certificate: found no JSON ({error}), allowed: a document of format corewise-certificate"
-            ) from error
-    if not isinstance(parsed, Mapping):
-        raise InputError(
-            "certificate: found no JSON object, allowed: a document of format corewise-certificate"
-        )
-    _check_fields(parsed)
-    return parsed
-
-
-def _check_fields(parsed: Mapping[str, Any]) -> None:
-    for field, kind in _FIELDS.items():
-        if field not in parsed:
-            raise bad_field("certificate", field, "nothing", "all fields of version 1")
-        if not isinstance(parsed[field], kind) or isinstance(parsed[field], bool):
-            raise bad_field("certificate", field, type(parsed[field]).__name__, "the type of version 1")
-    for field in ("cost_ns", "bound_ns"):
-        if abs(parsed[field]) > sys.float_info.max:
-            raise bad_field("certificate", field, f"{str(parsed[field])[:20]}...", "a time in ns")
-    for field in parsed:
-        if field not in _FIELDS:
-            raise bad_field("certificate", str(field), "an unknown field", ", ".join(_FIELDS))
-    for field, only in (("format", "corewise-certificate"), ("version", 1), ("objective", "bottleneck")):
-        if parsed[field] != only:
-            raise bad_field("certificate", field, repr(parsed[field]), repr(only))
 
 
 def _digest(text: str) -> str:
@@ -126,7 +83,7 @@ def _digest(text: str) -> str:
     return f"{value:016x}"
 
 
-def _check_digests(read: Mapping[str, Any], machine: Machine, traffic: _Traffic) -> None:
+def _check_digests(document: Fields, machine: Machine, traffic: _Traffic) -> None:
     parts = [f"u{unit.stop};" for unit in machine.units]
     parts += [f"l{link.source},{link.target},{link.bandwidth_gb_per_s:.17g};" for link in machine.links]
     units = len(machine.units)
@@ -136,31 +93,43 @@ def _check_digests(read: Mapping[str, Any], machine: Machine, traffic: _Traffic)
                 parts.append("r" + "".join(f"{link}," for link in route) + ";")
             parts.append("|")
     for field, text in (("machine_digest", "".join(parts)), ("pattern_digest", traffic.text())):
-        if read[field] != _digest(text):
-            raise bad_field("certificate", field, read[field], f"{_digest(text)}: it certifies another one")
+        if document.text(field) != _digest(text):
+            raise document.wrong(field, f"{_digest(text)}: it certifies another one")
 
 
-def _permutation(values: Any, size: int) -> bool:
-    if not isinstance(values, list) or not all(type(value) is int for value in values):
-        return False
-    return sorted(values) == list(range(size))
+def _read(document: Fields, machine: Machine, ranks: int) -> Mapping[str, Any]:
+    """The fields of which the proof consists, each within its range."""
+    units = len(machine.units)
+    placed = document.wholes("unit_of_rank", 0, units - 1)
+    if len(placed) != ranks or len(set(placed)) != ranks:
+        raise document.wrong("unit_of_rank", f"{ranks} different units below {units}")
+    order = document.wholes("order", 0, ranks - 1)
+    if len(order) != ranks or len(set(order)) != ranks:
+        raise document.wrong("order", f"the ranks 0 to {ranks - 1}, each once")
+    symmetries = {"unit_symmetries": units, "rank_symmetries": ranks}
+    for field, size in symmetries.items():
+        for image in document.lists_of_wholes(field, 0, size - 1):
+            if len(image) != size or len(set(image)) != size:
+                raise bad_field(document.source, field, shown(image), f"permutations of 0 to {size - 1}")
+    cuts = _cuts(document, machine, ranks)
+    document.wholes("chain", 0, cuts - 1, may_be_empty=True)
+    document.whole("split", -1, cuts - 1)
+    document.number("cost_ns", 0)
+    document.number("bound_ns", 0)
+    document.text("tree", "")
+    return document.raw()
 
 
-def _check_shape(read: Mapping[str, Any], units: int, ranks: int) -> None:
-    if not _permutation(read["order"], ranks):
-        raise bad_field(
-            "certificate", "order", str(read["order"])[:60], f"the ranks 0 to {ranks - 1}, each once"
-        )
-    placed = read["unit_of_rank"]
-    valid = all(type(unit) is int and 0 <= unit < units for unit in placed)
-    if len(placed) != ranks or not valid or len(set(placed)) != ranks:
-        raise bad_field(
-            "certificate", "unit_of_rank", str(placed)[:60], f"{ranks} different units below {units}"
-        )
-    for field, size in (("unit_symmetries", units), ("rank_symmetries", ranks)):
-        for image in read[field]:
-            if not _permutation(image, size):
-                raise bad_field("certificate", field, str(image)[:60], f"permutations of 0 to {size - 1}")
+def _cuts(document: Fields, machine: Machine, ranks: int) -> int:
+    """How many cuts there are, each with some of the units inside and some outside."""
+    cuts = document.lists_of_wholes("cuts", 0, len(machine.stops) - 1)
+    if cuts and ranks > _MOST_CUT_RANKS:
+        raise document.wrong("cuts", f"none for more than {_MOST_CUT_RANKS} ranks")
+    stop_of_unit = [unit.stop for unit in machine.units]
+    for stops in cuts:
+        if {stop in stops for stop in stop_of_unit} != {False, True}:
+            raise bad_field(document.source, "cuts", shown(stops), "stops with some of the units, not all")
+    return len(cuts)
 
 
 def _check_claim(read: Mapping[str, Any], node: _Node, traffic: _Traffic) -> None:
@@ -266,8 +235,6 @@ class _Cuts:
     def __init__(self, read: Mapping[str, Any], node: _Node, traffic: _Traffic) -> None:
         self._node = node
         self._ranks = traffic.ranks
-        if read["cuts"] and traffic.ranks > 16:
-            raise bad_field("certificate", "cuts", "cuts for more than 16 ranks", "none")
         self._crossings = self._cross(read["order"], traffic) if read["cuts"] else []
         self._weights = traffic.weights
         self._floors = traffic.floors(node)
@@ -309,11 +276,8 @@ class _Cuts:
             crossings.append((out, into, most_out, most_in))
         return crossings
 
-    def _measure(self, stops: Any) -> tuple[list[bool], tuple[float, ...]]:
+    def _measure(self, stops: list[int]) -> tuple[list[bool], tuple[float, ...]]:
         machine = self._node.machine
-        total = len(machine.stops)
-        if not isinstance(stops, list) or not all(type(stop) is int and 0 <= stop < total for stop in stops):
-            raise bad_field("certificate", "cuts", str(stops)[:60], f"lists of stops below {total}")
         chosen = set(stops)
         inside = [unit.stop in chosen for unit in machine.units]
         used = self._node.shares.any(axis=(0, 1))
@@ -329,10 +293,6 @@ class _Cuts:
             (leaving, self._node.shares[within][:, ~within]),
             (entering, self._node.shares[~within][:, within]),
         ):
-            if not pairs.size:
-                raise bad_field(
-                    "certificate", "cuts", str(stops)[:60], "stops with some of the units, not all"
-                )
             over = pairs[:, :, crossing]
             if (over.sum(axis=2) < 1 - TOLERANCE).any():
                 raise RunError(
@@ -439,11 +399,7 @@ class _Walk:
         self._limit = self._bound * (1 - TOLERANCE)
         self._cuts = _Cuts(read, node, traffic)
         self._chain = read["chain"]
-        if not all(type(cut) is int and 0 <= cut < len(read["cuts"]) for cut in self._chain):
-            raise bad_field("certificate", "chain", str(self._chain)[:60], "numbers of cuts")
         self._split = read["split"]
-        if not -1 <= self._split < len(read["cuts"]):
-            raise bad_field("certificate", "split", self._split, "-1 or the number of a cut")
         self._floors = traffic.floors(node)
         self._sides = [np.ones(node.units, dtype=bool)] * self._ranks
         self._symmetries = [np.array(image) for image in read["unit_symmetries"]]

@@ -23,6 +23,7 @@ from corewise.analysis.placement.certificate import check_certificate
 from corewise.bench.programs import Program
 from corewise.bench.rounds import alone, beside
 from corewise.bench.rows import Listener, Row
+from corewise.data.documents import parse_json
 from corewise.errors import RunError
 
 RANKS = 8
@@ -110,7 +111,7 @@ def certified(contest: Contest, seed: int) -> dict[str, float]:
     written = time.thread_time()
     if found.certificate is None:
         raise RunError(f"bench mapping: no certificate for pattern {seed} of the ring")
-    check_certificate(contest.ring, [pattern], None, found.certificate)
+    check_certificate(contest.ring, [pattern], None, parse_json(found.certificate, "certificate"))
     return {"document": 1e6 * (written - begin), "check": 1e6 * (time.thread_time() - written)}
 
 

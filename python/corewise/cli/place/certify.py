@@ -5,7 +5,6 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import typer
@@ -15,9 +14,9 @@ from corewise.analysis.placement.comparison import weights_of
 from corewise.cli import console
 from corewise.cli.place import options
 from corewise.cli.place.sources import load_patterns
-from corewise.data.files import read_text
+from corewise.data.documents import read_json
 from corewise.data.machines import load_machine
-from corewise.errors import InputError, RunError
+from corewise.errors import RunError
 
 _HELP = """Checks the proof that a placement is the best: a certificate of corewise place --certificate.
 
@@ -48,16 +47,13 @@ def certify(
     """Says that a certificate holds, or fails."""
     machine = load_machine(machine_reference)
     patterns, _ = load_patterns(sources, summed)
-    text = read_text(file)
+    read = read_json(file)
     try:
         with console.progress("checking the certificate"):
-            check_certificate(machine, patterns, weights_of(patterns, weights), text)
-    except InputError as error:
-        raise InputError(f"{file}: {error}") from None
+            check_certificate(machine, patterns, weights_of(patterns, weights), read)
     except RunError as error:
         raise RunError(f"{file} does not hold: {error}") from None
-    read = json.loads(text)
-    cost_ns, bound_ns = read["cost_ns"], read["bound_ns"]
+    cost_ns, bound_ns = read.number("cost_ns", 0), read.number("bound_ns", 0)
     if as_json:
         row = {"certificate": str(file), "holds": True, "cost_ns": cost_ns, "bound_ns": bound_ns}
         console.show_json("certify", machine.name, [row])

@@ -13,6 +13,7 @@ import pytest
 
 from corewise import _core as core
 from corewise.analysis.placement.certificate import _in_steps, _Node, _Traffic, _Walk, check_certificate
+from corewise.data.documents import Fields, parse_json
 from corewise.data.machines import load_machine
 from corewise.errors import InputError, RunError
 
@@ -45,9 +46,16 @@ def grown():
     return pattern, found, document
 
 
+def check(machine, patterns, weights, document):
+    """A document as a search writes it, or as a forger changed it."""
+    read = parse_json(document, "p.json") if isinstance(document, str) else Fields("p.json", "", document)
+    check_certificate(machine, patterns, weights, read)
+
+
 def refused(document, pattern, error=RunError, machine=RING, weights=None, match=None):
-    with pytest.raises(error, match=match):
-        check_certificate(machine, [pattern], weights, document)
+    with pytest.raises(error, match=match) as caught:
+        check(machine, [pattern], weights, document)
+    assert error is RunError or str(caught.value).startswith("p.json: ")
 
 
 @pytest.mark.parametrize(
@@ -60,8 +68,8 @@ def test_what_the_search_writes_holds(text, seed):
     pattern = random_pattern(ranks, seed)
     found, document = certified(machine, pattern)
     assert found.proven_optimal
-    check_certificate(machine, [pattern], None, document)
-    check_certificate(machine, [pattern], None, found.certificate)
+    check(machine, [pattern], None, document)
+    check(machine, [pattern], None, found.certificate)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -87,11 +95,11 @@ def test_several_patterns_with_weights_and_phases():
     ]
     weights = [2.0, 0.25, 1.0]
     _, document = certified(machine, patterns, weights)
-    check_certificate(machine, patterns, weights, document)
+    check(machine, patterns, weights, document)
     with pytest.raises(InputError, match="pattern_digest"):
-        check_certificate(machine, patterns, [1.0, 0.25, 1.0], document)
+        check(machine, patterns, [1.0, 0.25, 1.0], document)
     with pytest.raises(InputError, match="pattern_digest"):
-        check_certificate(machine, patterns[::-1], weights, document)
+        check(machine, patterns[::-1], weights, document)
 
 
 def test_a_bound_below_the_cost_is_certified_too():
@@ -103,7 +111,7 @@ def test_a_bound_below_the_cost_is_certified_too():
     assert found.gap == pytest.approx(found.evaluation.bottleneck_ns / found.bound - 1)
     assert "not proven: at most" in found.statement
     assert found.certificate is not None
-    check_certificate(machine, [pattern], None, found.certificate)
+    check(machine, [pattern], None, found.certificate)
     document = json.loads(found.certificate)
     document["bound_ns"] = found.evaluation.bottleneck_ns
     refused(document, pattern, machine=machine)
@@ -115,7 +123,7 @@ def test_a_split_tree_holds_and_may_not_lose_a_set():
     found, document = certified(machine, pattern)
     assert found.proven_optimal
     assert document["split"] >= 0
-    check_certificate(machine, [pattern], None, document)
+    check(machine, [pattern], None, document)
     refused(document | {"split": -1}, pattern, machine=machine, match="tree")
     refused(document | {"split": 10_000}, pattern, InputError, machine=machine, match="split")
     refused(document | {"tree": document["tree"][:-1]}, pattern, machine=machine, match="tree")
@@ -125,7 +133,7 @@ def test_proofs_without_a_tree_hold():
     machine = core.Machine.from_synthetic("flat:8")
     pattern = core.generate("all_to_all", {"ranks": "8"})
     _, document = certified(machine, pattern)
-    check_certificate(machine, [pattern], None, document)
+    check(machine, [pattern], None, document)
     assert document["tree"] == "R"
     document["cuts"] = []
     refused(document, pattern, machine=machine)
@@ -135,13 +143,13 @@ def test_a_higher_bound_is_refused(grown):
     pattern, _, document = grown
     refused(document | {"bound_ns": document["bound_ns"] * 1.01}, pattern, match="bound_ns")
     refused(document | {"bound_ns": 0}, pattern, match="bound_ns")
-    refused(document | {"bound_ns": math.nan}, pattern, match="bound_ns")
+    refused(document | {"bound_ns": math.nan}, pattern, InputError, match="bound_ns")
 
 
 def test_a_wrong_cost_or_placement_is_refused(grown):
     pattern, _, document = grown
     refused(document | {"cost_ns": document["cost_ns"] * 0.99}, pattern, match="cost_ns")
-    refused(document | {"cost_ns": math.nan}, pattern, match="cost_ns")
+    refused(document | {"cost_ns": math.nan}, pattern, InputError, match="cost_ns")
     worse = next(
         list(placement)
         for placement in itertools.permutations(range(8))
@@ -206,7 +214,7 @@ def test_an_invented_symmetry_is_refused(grown):
     refused(forged, pattern, match="unit_symmetries")
     forged = document | {"rank_symmetries": [*document["rank_symmetries"], swap]}
     refused(forged, pattern, match="rank_symmetries")
-    for wrong in ([0] * 8, [*range(7)], "01234567", [True, *range(1, 8)]):
+    for wrong in ([0] * 8, [*range(7)], "01234567", [True, *range(1, 8)], [8, *range(1, 8)]):
         refused(document | {"unit_symmetries": [wrong]}, pattern, InputError)
         refused(document | {"rank_symmetries": [wrong]}, pattern, InputError)
 
@@ -356,7 +364,7 @@ def test_large_traffic_with_a_small_rest_holds():
     pattern = core.Pattern.from_dense("large", matrix)
     for method in ("exhaustive", "branch-and-bound"):
         _, document = certified(machine, pattern, method=method)
-        check_certificate(machine, [pattern], None, document)
+        check(machine, [pattern], None, document)
         assert document["bound_ns"] == pytest.approx(97 / machine.links[0].bandwidth_gb_per_s, rel=1e-12)
 
 
