@@ -19,6 +19,8 @@ SOURCES = (
     ROOT / "src/shm/segment.cpp",
     ROOT / "src/pattern/schedule.cpp",
     ROOT / "src/kernels/reduce/reduce.cpp",
+    ROOT / "src/kernels/reduce/avx2.cpp",
+    ROOT / "src/kernels/reduce/avx512.cpp",
     ROOT / "src/kernels/reduce/tables.cpp",
 )
 FLAGS = (f"-I{ROOT / 'src'}", f"-I{ROOT / 'bench/collectives'}", "-pthread")

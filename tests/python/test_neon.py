@@ -1,4 +1,4 @@
-"""NEON's copy and pack kernels, run: the room's C++ tests, built for 64-bit Arm, in an emulated processor.
+"""NEON's kernels (copy, pack, reduction): the room's C++ tests, built for 64-bit Arm and run in an emulator.
 
 The same tests that every host runs for its own instruction sets: each kernel by its name against memcpy and
 against runs listed one by one, at every alignment and boundary, with guard bytes around. The paper's kernels
@@ -31,9 +31,14 @@ FLAGS = (
     f"-I{ROOT / 'src'}",
     f"-I{ROOT / 'tests' / 'cpp'}",
 )
-PARTS = ("copy", "packing")
+PARTS = ("copy", "packing", "reduce")
 """Folders of the room that are needed."""
-TESTS = ("copy/test_copy.cpp", "copy/test_tuning.cpp", "packing/test_pack.cpp", "packing/test_choice.cpp")
+VECTORISED = ("-O3", "-ffp-contract=off")
+"""As the build compiles the loops of reductions, which the compiler puts into vectors."""
+TESTS = (
+    *("copy/test_copy.cpp", "copy/test_tuning.cpp", "packing/test_pack.cpp", "packing/test_choice.cpp"),
+    *("reduce/test_reduce.cpp", "reduce/test_into.cpp"),
+)
 COPY_KERNELS = (
     *("naive", "read_allocate", "four_stream", "neon", "neon_prefetch", "neon_backward"),
     *("neon_nt", "neon_nt_prefetch", "neon_nt_pages4", "neon_nt_pages16"),
@@ -71,6 +76,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def compiled(source: Path) -> Path:
         made = folder / f"{sources.index(source)}.o"
         strict = FLAGS if source not in theirs else (FLAGS[0], "-O0", "-w")
+        if source.parent == ROOT / "src" / "kernels" / "reduce":
+            strict = (*strict, *VECTORISED)
         _run(COMPILER, *strict, *headers, "-c", str(source), "-o", str(made))
         return made
 
@@ -121,3 +128,14 @@ def test_every_pack_loop_of_neon_moves_every_length_on_arm(program: Path) -> Non
     # Plans take the loops that are quickest here; this one forces each in turn.
     wanted = {"PackChoice.EveryLoopOfEverySetMovesEveryLength"}
     assert _passed(program, ":".join(wanted)) == wanted
+
+
+def test_reductions_in_place_and_into_other_places_are_exact_on_arm(program: Path) -> None:
+    passed = _passed(program, "Reduce/Every*:ReductionSets.*")
+    for test in (
+        "EverySet.EveryOperatorOnEveryElement",
+        "EverySetInto.TheResultGoesToOneOrTwoOtherPlacesAndNowhereElse",
+        "EverySetInto.EveryKernelLeavesTheBytesOfTheBaseInPlace",
+        "EverySetInto.ReadsAndWritesNothingBesideTheBlocks",
+    ):
+        assert f"Reduce/{test}/base" in passed

@@ -1,6 +1,6 @@
 // Element types with the layout that MPI's predefined types have, and how they are loaded from and stored to any
 // address; private to the room. A store writes the bytes of the value and nothing else: see the contract in
-// reduce.hpp for gaps and for the meaningless bytes of a long double.
+// reduce.hpp for gaps and for the meaningless bytes of a long double. Internal linkage: see loops.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <type_traits>
 
 namespace corewise::kernels {
+namespace {
 
 #if defined(__SIZEOF_FLOAT128__)
 using Quad = __float128;
@@ -105,4 +106,5 @@ inline void store(std::byte* to, const Pair<Value, Index>& value) {
   store(to + offsetof(Layout, index), value.index);
 }
 
+}  // namespace
 }  // namespace corewise::kernels

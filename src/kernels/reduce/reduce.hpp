@@ -7,6 +7,13 @@
 // Bytes that are part of a value but mean nothing (six of the sixteen of an x87 long double) become 0, so that
 // equal values are equal bytes.
 //
+// Other places: an out-of-place kernel computes to[i] = in[i] OP other[i], where `to` is neither operand or exactly
+// one of them; one with two targets writes the same bytes to two places that do not overlap. They leave the bytes
+// that the kernel in place leaves, and read nothing but the operands. In the gaps of `to` its own bytes stay.
+//
+// Instruction sets: each has its kernels in a file of its own; results do not depend on which is used. (Of two
+// operands that are both NaN the result is one that is NaN, no more is said.)
+//
 // Many operands at once: a row kernel combines contiguous blocks, lower ranks first, into the last of
 // them, which then holds the bytes that pairwise kernels leave there, called from the first two on. It reads the
 // others and writes nothing to them.
@@ -24,6 +31,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace corewise::kernels {
 
@@ -97,16 +105,38 @@ enum class TypeClass : std::uint8_t {
 /// inout[i] = in[i] OP inout[i] for `count` elements.
 using Combine = void (*)(const std::byte* in, std::byte* inout, std::size_t count);
 
-/// The kernel; nullptr where MPI allows the operator on no type of that kind (or the host has no such arithmetic:
-/// float128 and complex256 on some). Where two classes share a layout (a Fortran INTEGER is an int32 too) the
-/// kernel is there if one of them allows it; `allowed` knows the difference.
-[[nodiscard]] Combine combine_for(Operator operation, Element element);
-
 /// `rows` blocks of `count` elements each, one after the other from `operands` on: the last becomes
 /// ((first OP second) OP ...) OP last. One block, or none, stays as it is.
 using CombineRow = void (*)(std::byte* operands, std::size_t rows, std::size_t count);
 
-/// The row kernel; nullptr where there is no `combine_for`.
+/// to[i] = in[i] OP other[i] for `count` elements.
+using CombineInto = void (*)(const std::byte* in, const std::byte* other, std::byte* to, std::size_t count);
+
+/// The same, also to `too`.
+using CombineIntoBoth = void (*)(const std::byte* in, const std::byte* other, std::byte* to, std::byte* too,
+                                 std::size_t count);
+
+/// All kernels of an operator on an element, or none.
+struct ReductionKernels {
+  Combine combine = nullptr;
+  CombineRow row = nullptr;
+  CombineInto into = nullptr;
+  CombineIntoBoth into_both = nullptr;
+};
+
+/// By the best instruction set of this processor. All null where MPI allows the operator on no type of that kind
+/// (or the host has no such arithmetic: float128 and complex256 on some). Where two classes share a layout (a
+/// Fortran INTEGER is an int32 too) the kernels are there if one of them allows it; `allowed` knows the difference.
+[[nodiscard]] ReductionKernels reduction_kernels(Operator operation, Element element);
+
+/// By a named set; all null for one that this processor lacks.
+[[nodiscard]] ReductionKernels reduction_kernels(Operator operation, Element element, std::string_view set);
+
+/// The sets of this processor, the best first; the last is "base", which every processor has.
+[[nodiscard]] std::vector<std::string_view> reduction_sets();
+
+/// Members of reduction_kernels.
+[[nodiscard]] Combine combine_for(Operator operation, Element element);
 [[nodiscard]] CombineRow combine_row_for(Operator operation, Element element);
 
 /// Whether MPI-4.1 allows the operator on predefined types of the class.

@@ -28,6 +28,8 @@ CORE = (
     "shm/segment.cpp",
     "pattern/schedule.cpp",
     "kernels/reduce/reduce.cpp",
+    "kernels/reduce/avx2.cpp",
+    "kernels/reduce/avx512.cpp",
     "kernels/reduce/tables.cpp",
 )
 SIZES = (8, 128, 1024, 4096, 16384, 65536, 262144, 1048576)

@@ -2,7 +2,6 @@
 // around the target and pages that must not be touched around both blocks.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "kernels/copy/copy.hpp"
+#include "kernels/walled.hpp"
 
 namespace corewise::kernels {
 namespace {
@@ -100,27 +100,6 @@ TEST_P(EveryKernel, LengthsAroundEveryBoundary) {
         }
   EXPECT_TRUE(blocks.source_is_pristine());
 }
-
-/// Memory that ends, and begins, where a page begins that nobody may touch.
-class Walled {
- public:
-  explicit Walled(std::size_t pages) : bytes_(pages * page) {
-    void* memory = mmap(nullptr, bytes_ + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    EXPECT_NE(memory, MAP_FAILED);
-    outer_ = static_cast<unsigned char*>(memory);
-    EXPECT_EQ(mprotect(begin(), bytes_, PROT_READ | PROT_WRITE), 0);
-  }
-  Walled(const Walled&) = delete;
-  Walled& operator=(const Walled&) = delete;
-  ~Walled() { munmap(outer_, bytes_ + 2 * page); }
-  unsigned char* begin() const { return outer_ + page; }
-  unsigned char* end() const { return begin() + bytes_; }
-
- private:
-  static constexpr std::size_t page = 4096;
-  std::size_t bytes_;
-  unsigned char* outer_ = nullptr;
-};
 
 TEST_P(EveryKernel, ReadsAndWritesNothingBesideTheBlocks) {
   const Walled source(18);
