@@ -14,6 +14,7 @@
 #include <source_location>
 #include <span>
 
+#include "kernels/copy/copy.hpp"
 #include "port/capabilities.hpp"
 #include "port/port.hpp"
 #include "shm/segment.hpp"
@@ -60,16 +61,16 @@ class ShmPort {
   }
 
   void get(port::Remote from, port::StageOffset to, std::uint32_t bytes, port::Tag /*tag*/) {
-    copy(segment_.stage(rank_) + to, remote(from, bytes), bytes);
+    kernels::copy(segment_.stage(rank_) + to, remote(from, bytes), bytes, kernels::Audience::self);
   }
   void put(port::StageOffset from, port::Remote to, std::uint32_t bytes, port::Tag /*tag*/) {
-    copy(remote(to, bytes), segment_.stage(rank_) + from, bytes);
+    kernels::copy(remote(to, bytes), segment_.stage(rank_) + from, bytes, kernels::Audience::other_core_soon);
   }
   void copy_in(ConstUserAddress from, port::StageOffset to, std::uint32_t bytes, port::Tag /*tag*/) {
-    copy(remote({rank_, to}, bytes), from, bytes);
+    kernels::copy(remote({rank_, to}, bytes), from, bytes, kernels::Audience::other_core_soon);
   }
   void copy_out(port::StageOffset from, UserAddress to, std::uint32_t bytes, port::Tag /*tag*/) {
-    copy(to, remote({rank_, from}, bytes), bytes);
+    kernels::copy(to, remote({rank_, from}, bytes), bytes, kernels::Audience::self);
   }
   void wait(port::TagMask /*mask*/) {}
   [[nodiscard]] port::TagMask test(port::TagMask mask) { return mask; }
@@ -105,9 +106,6 @@ class ShmPort {
   std::atomic_ref<std::uint32_t> word_of(std::uint32_t word) const {
     assert(word < layout().atomic_words);
     return std::atomic_ref(*segment_.word(word));
-  }
-  static void copy(std::byte* to, const std::byte* from, std::uint32_t bytes) {
-    if (bytes != 0) std::memcpy(to, from, bytes);
   }
 
   Segment segment_;

@@ -18,10 +18,8 @@ SOURCES = (
     ROOT / "src/shm/mapping.cpp",
     ROOT / "src/shm/segment.cpp",
     ROOT / "src/pattern/schedule.cpp",
-    ROOT / "src/kernels/reduce/reduce.cpp",
-    ROOT / "src/kernels/reduce/avx2.cpp",
-    ROOT / "src/kernels/reduce/avx512.cpp",
-    ROOT / "src/kernels/reduce/tables.cpp",
+    *sorted((ROOT / "src/kernels/reduce").glob("*.cpp")),
+    *(ROOT / f"src/kernels/copy/{name}.cpp" for name in ("copy", "paper", "avx2", "avx512", "neon")),
 )
 FLAGS = (f"-I{ROOT / 'src'}", f"-I{ROOT / 'bench/collectives'}", "-pthread")
 

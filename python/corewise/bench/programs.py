@@ -26,6 +26,11 @@ from corewise.errors import RunError
 from corewise.mpi.build import cache_root, compiler, source_root
 from corewise.mpi.find import MpiLibrary
 
+SHM_CORE = (
+    *("shm/mapping.cpp", "shm/segment.cpp", "kernels/copy/copy.cpp", "kernels/copy/paper.cpp"),
+    *("kernels/copy/avx2.cpp", "kernels/copy/avx512.cpp", "kernels/copy/neon.cpp"),
+)
+"""Sources of the core that the host's port needs."""
 _CXX_FLAGS = ("-std=c++20", "-O3", "-DNDEBUG")
 _C_FLAGS = ("-O2",)
 _NO_CXX_BINDINGS = ("-DOMPI_SKIP_MPICXX=1", "-DMPICH_SKIP_MPICXX=1")

@@ -91,9 +91,30 @@ constexpr CopyBounds bounds_table[] = {
     COREWISE_BOUNDS_ROW(neon, with_neon, COREWISE_ON_ARM),
 };
 
-constexpr detail::CopyEntries memcpy_only() {
+/// Where memcpy may be the string instruction, which is slow by a factor of 10 where the two addresses alias. glibc
+/// begins to use it at 2 KB or later.
+constexpr std::size_t first_trapped_bit = 11;
+
+/// What stands in for memcpy there until there is a tuning; memcpy where the processor has no such kernel.
+const CopyKernel& untrapped() {
+#if defined(__x86_64__)
+  if (with_avx2()) return *find_copy_kernel("avx2");
+#endif
+  return kernel_table[0];
+}
+
+void* copy_untuned(void* to, const void* from, std::size_t bytes) {
+  if (copy_alignment(to, from) != CopyAlignment::aliasing) return std::memcpy(to, from, bytes);
+  static const CopyFunction run = untrapped().run;
+  return run(to, from, bytes);
+}
+
+constexpr detail::CopyEntries untuned_entries() {
   detail::CopyEntries entries{};
-  for (auto& audience : entries) audience.fill(std::memcpy);
+  for (auto& audience : entries) {
+    for (std::size_t bit = 0; bit < audience.size(); ++bit)
+      audience[bit] = bit < first_trapped_bit ? std::memcpy : copy_untuned;
+  }
   return entries;
 }
 
@@ -141,7 +162,7 @@ CopyFunction entry_of(const InUse& tuning, std::size_t audience, std::size_t bit
 }  // namespace
 
 namespace detail {
-alignas(64) constinit CopyEntries copy_entries = memcpy_only();
+alignas(64) constinit CopyEntries copy_entries = untuned_entries();
 }
 
 std::span<const CopyKernel> copy_kernels() {
@@ -169,6 +190,15 @@ CopyTuning::CopyTuning() {
     for (Row& row : audience) row.fill(&kernel_table[0]);
 }
 
+CopyTuning CopyTuning::untuned() {
+  CopyTuning tuning;
+  for (auto& audience : tuning.rows) {
+    Row& row = audience[static_cast<std::size_t>(CopyAlignment::aliasing)];
+    std::fill(row.begin() + first_trapped_bit + 1, row.end(), &untrapped());
+  }
+  return tuning;
+}
+
 void set_copy_tuning(const CopyTuning& tuning) {
   // One after the other, so that the entries are those of the tuning in use.
   static std::mutex one_at_a_time;
@@ -184,7 +214,7 @@ void set_copy_tuning(const CopyTuning& tuning) {
 }
 
 const CopyTuning& copy_tuning() {
-  static const CopyTuning initial;
+  static const CopyTuning initial = CopyTuning::untuned();
   const InUse* tuning = in_use.load(std::memory_order_acquire);
   return tuning != nullptr ? tuning->tuning : initial;
 }

@@ -17,15 +17,14 @@ from itertools import pairwise
 from pathlib import Path
 
 from corewise.bench import mpis
-from corewise.bench.programs import Program
+from corewise.bench.programs import SHM_CORE, Program
 from corewise.bench.rounds import beside, middle
 from corewise.bench.rows import Listener, Outcome, Row
 from corewise.mpi import launch
 from corewise.mpi.find import MpiLibrary
 
 CORE = (
-    "shm/mapping.cpp",
-    "shm/segment.cpp",
+    *SHM_CORE,
     "pattern/schedule.cpp",
     "kernels/reduce/reduce.cpp",
     "kernels/reduce/avx2.cpp",

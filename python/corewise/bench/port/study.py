@@ -14,13 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from corewise.bench.mpis import output_of
-from corewise.bench.programs import Program
+from corewise.bench.programs import SHM_CORE, Program
 from corewise.bench.rounds import beside, middle
 from corewise.bench.rows import Listener, Outcome, Row
 
 ROUNDS, QUICK_ROUNDS = 101, 21
 CALLS = 500
-CORE = ("shm/mapping.cpp", "shm/segment.cpp")
 RANKS = (2, 4)
 RIVAL = "the same barrier hand-written on atomics"
 Round = tuple[float, float, float]
@@ -46,7 +45,7 @@ def row(ranks: int, rounds: Sequence[Round]) -> Row:
 
 def run_bench(listener: Listener, *, rounds: int | None = None, quick: bool = False) -> Outcome:
     """A row per number of ranks."""
-    program = Program("port", "bench_port", ("bench_port.cpp",), CORE, libraries=("-pthread",)).build(
+    program = Program("port", "bench_port", ("bench_port.cpp",), SHM_CORE, libraries=("-pthread",)).build(
         listener
     )
     found = []

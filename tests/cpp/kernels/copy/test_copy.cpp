@@ -242,6 +242,44 @@ TEST(Copy, WhereTheAlignmentSaysNothingTheKernelIsCalledAtOnce) {
   EXPECT_EQ(entry_of(Audience::self, 512), library);
 }
 
+/// The choice before anything has set a tuning.
+const CopyTuning tuning_at_start = copy_tuning();
+const detail::CopyEntries entries_at_start = detail::copy_entries;
+
+TEST(Copy, UntunedIsTheLibrarysButWhereItsStringInstructionIsTrapped) {
+  EXPECT_EQ(tuning_at_start, CopyTuning::untuned());
+  EXPECT_NE(CopyTuning::untuned() == CopyTuning(), find_copy_kernel("avx2")->available());
+  set_copy_tuning(CopyTuning::untuned());
+  alignas(4096) static unsigned char memory[16384];
+  for (const std::size_t bytes : {512U, 2047U, 2048U, 4096U, 1U << 20, 1U << 30}) {
+    for (std::size_t distance = 4096; distance < 2 * 4096; ++distance) {
+      const std::size_t behind = distance % 4096;
+      const bool trapped = bytes >= 2048 && behind > 0 && behind < 1024 && find_copy_kernel("avx2")->available();
+      ASSERT_EQ(chosen_copy(memory + distance, memory, bytes, Audience::other_core_soon).name,
+                trapped ? "avx2" : "memcpy")
+          << bytes << " at +" << behind;
+    }
+  }
+  set_copy_tuning({});
+}
+
+TEST(Copy, UntunedCopiesExactlyAtEveryDistance) {
+  constexpr std::size_t kBytes = 2500;
+  std::vector<unsigned char> memory(4 * 4096, untouched);
+  for (std::size_t i = 0; i < 4096; ++i) memory[i] = source_byte(i);
+  const CopyFunction run = entries_at_start[static_cast<std::size_t>(Audience::self)][11];
+  for (const std::size_t from : {0U, 1U, 16U, 1000U}) {
+    for (std::size_t distance = 4096; distance < 2 * 4096; ++distance) {
+      unsigned char* const to = memory.data() + from + distance;
+      std::memset(to - 64, untouched, kBytes + 128);
+      run(to, memory.data() + from, kBytes);
+      ASSERT_EQ(std::memcmp(to, memory.data() + from, kBytes), 0) << from << " +" << distance;
+      const auto left = [](unsigned char byte) { return byte == untouched; };
+      ASSERT_TRUE(std::all_of(to - 64, to, left) && std::all_of(to + kBytes, to + kBytes + 64, left));
+    }
+  }
+}
+
 TEST(CopyBounds, ReadNothingButTheSourceAndWriteNothingButTheTarget) {
   const CopyBounds* const bounds = copy_bounds();
   if (bounds == nullptr) return;

@@ -158,6 +158,23 @@ TEST_P(Forced, CopyRunsWhatTheTuningSays) {
   set_copy_tuning({});
 }
 
+/// What copies before anything has set a tuning.
+const detail::CopyEntries entries_at_start = detail::copy_entries;
+
+TEST(ForcedNone, UntunedLeavesTheLibraryWhereAddressesAlias) {
+  if (!find_copy_kernel("avx2")->available()) GTEST_SKIP() << "capability: AVX2";
+  alignas(4096) static unsigned char memory[5 * 4096];
+  const CopyFunction run = entries_at_start[static_cast<std::size_t>(Audience::other_core_soon)][11];
+  run(memory + 8192 + 16, memory, 3000);
+  for (const std::size_t behind : {0U, 1U, 16U, 31U, 1023U, 1024U, 4080U}) {
+    const Seen seen = seen_in(stepped([=] { run(memory + 8192 + behind, memory, 3000); }));
+    const bool trapped = behind > 0 && behind < 1024;
+    EXPECT_EQ(kernels_in(seen).size(), trapped ? 1U : 0U) << behind;
+    EXPECT_EQ(seen.entered.front(), trapped ? "avx2" : "memcpy") << behind;
+    EXPECT_FALSE(trapped && seen.rep_movsb) << behind;
+  }
+}
+
 TEST(ForcedNone, ShortCopiesEnterNoKernel) {
   unsigned char source[128] = {9};
   unsigned char target[128] = {};
