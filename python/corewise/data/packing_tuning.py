@@ -20,7 +20,7 @@ from corewise.data.files import read_text, write_text
 from corewise.errors import bad_field
 
 FORMAT, VERSION = "corewise-packing-tuning", 4
-USES = ("message", "pack", "unpack")
+USES = ("message", "send", "receive", "pack", "unpack")
 """What is to be done, in the order of ``kernels/packing/plans/cost.hpp``."""
 LINES = ("dense", "sparse")
 """How close together data lie, as ``packing_lines`` there says it."""
@@ -45,8 +45,8 @@ class PackingRow:
     bytes, run : int
         Data bytes of the message; mean length of its contiguous runs.
     ratio : float
-        The MPI's time over ours, the median of the rounds; of a message the smallest of a strided send, a
-        strided receive and both.
+        The MPI's time over ours, the median of the rounds; the smallest of the directions that the use is
+        about.
     low : float
         The lower quartile of the rounds.
     """

@@ -215,31 +215,15 @@ class Study:
     def ratios(self, case: str, direction: str, way: str) -> list[float]:
         """Time of a way over ours, round by round: above 1 where we are quicker.
 
-        Both are counted in what their own launch took for as many contiguous bytes (for an engine alone: by
-        the loop written by hand), which the library leaves alone: a processor may be slower for seconds,
-        during one launch and not during the other.
+        Rounds in which the cores were not as far apart in both launches are left out (`steady`). Dividing by
+        what contiguous messages took meanwhile, a tenth up or down by itself, made ratios less certain.
         """
         pairs = zip(self.rounds(case, direction, way), self.rounds(case, direction, OURS), strict=True)
-        return [a / b * drift for (a, b), drift in zip(pairs, self._drifts(case, direction), strict=True)]
+        return [theirs / ours for theirs, ours in pairs]
 
     def ratio(self, case: str, direction: str, way: str) -> Spread:
         """Over the rounds."""
         return spread_of(self.ratios(case, direction, way))
-
-    def beside(self, case: str, direction: str, way: str) -> Spread:
-        """Over the rounds, ns, ours as it would be in the other launch: by what `ratios` compare."""
-        rounds = self.rounds(case, direction, way)
-        if way == OURS:
-            drifts = self._drifts(case, direction)
-            rounds = [time / drift for time, drift in zip(rounds, drifts, strict=True)]
-        return spread_of(rounds)
-
-    def _drifts(self, case: str, direction: str) -> list[float]:
-        key = (case, direction, "loop" if direction in _ALONE else "contiguous")
-        pairs = list(zip(self.plain, self.library, strict=True))
-        if not all(key in launch.times for pair in pairs for launch in pair):
-            return [1.0] * len(pairs)
-        return [ours.times[key].median / other.times[key].median for other, ours in pairs]
 
     def drift(self) -> Spread | None:
         """Contiguous messages with the library over without: 1 where nothing changed between launches."""

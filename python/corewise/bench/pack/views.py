@@ -56,7 +56,7 @@ def _panel(study: Study, name: str, direction: str, title: str) -> Panel:
     for way, label in WAYS.items():
         if way not in (*study.ways(cases[0], direction), OURS):
             continue
-        times = [study.beside(case, direction, way) for case in cases]
+        times = [study.time(case, direction, way) for case in cases]
         y = tuple(time.median / unit for time, unit in zip(times, units, strict=True))
         half = tuple(time.quartiles / 2 / unit for time, unit in zip(times, units, strict=True))
         series.append(Series(label, sizes, y, half))

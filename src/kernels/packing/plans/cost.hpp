@@ -18,10 +18,10 @@
 
 namespace corewise::kernels {
 
-/// What is to be done: send or receive a message, MPI_Pack, MPI_Unpack. On Open MPI, whose engine is told to use
-/// our loops, `pack` and `unpack` are about its messages, too.
-enum class PackingUse : std::uint8_t { message, pack, unpack };
-inline constexpr std::array<std::string_view, 3> kPackingUses = {"message", "pack", "unpack"};
+/// What is to be done: a message whose ends decide alike (MPICH); what the engine of Open MPI packs of a sent
+/// message, or unpacks of a received one; MPI_Pack, MPI_Unpack.
+enum class PackingUse : std::uint8_t { message, send, receive, pack, unpack };
+inline constexpr std::array<std::string_view, 5> kPackingUses = {"message", "send", "receive", "pack", "unpack"};
 
 /// How close together the data lie: `sparse` where a block has a page, or a fraction of a line, for itself.
 enum class PackingLines : std::uint8_t { dense, sparse };

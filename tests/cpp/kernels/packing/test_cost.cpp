@@ -85,7 +85,7 @@ TEST(PackingTables, AnythingElseIsRefused) {
                            "message=-1:2",
                            "message=1:-2",
                            "message=1:2;message=3:4",
-                           "send=1:2",
+                           "sent=1:2",
                            "message.thin=1:2",
                            "message=1:2-1",
                            "message=1:0-1",
