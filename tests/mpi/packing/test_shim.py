@@ -9,7 +9,6 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import atexit
 import os
 import tempfile
 from collections import Counter
@@ -17,33 +16,28 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-import fortran_runs
 import packing_runs
 import pytest
 from conftest import ROOT, YIELD_ENV
 from installed_tool import corewise
-from packing_runs import FLAGS, MPI_NAMES, SOURCES, built, ran
+from packing_runs import MPI_NAMES, SOURCES
 
-from corewise.mpi import build
-
-atexit.register(packing_runs.end_session)
 SECTIONS = (
     *("blocking", "posted", "persistent", "exchanges", "packs"),
-    *("contiguous", "bottom", "types", "many"),
+    *("bottom", "contiguous", "types", "many"),
 )
 """In the order of shim_program.c, which numbers them from 1."""
 TIMES, TYPES, MANY = 8, 8, 20000
 BYTES, RUN = 1024, 16  # of a strided message, as the program has them
-TIMEOUT_S = 900.0
 LEAK_KILOBYTES = 40000  # a plan of 512 places kept 19 000 times is more than that
 Counts = Mapping[str, int]
 """By PROCEDURE/KIND, of all ranks."""
 
 
-def read_counts(stem: Path) -> dict[str, Counter[str]]:
-    """What the shims of two ranks have written, by section."""
+def read_counts(stem: Path, ranks: int = 2) -> dict[str, Counter[str]]:
+    """What the shims have written, by section."""
     found: dict[str, Counter[str]] = {}
-    for rank in range(2):
+    for rank in range(ranks):
         for line in stem.with_name(f"{stem.name}.{rank}").read_text().splitlines():
             section, _, rest = line.partition(" ")
             what, _, count = rest.rpartition(" ")
@@ -52,22 +46,17 @@ def read_counts(stem: Path) -> dict[str, Counter[str]]:
 
 
 @cache
-def run(name: str, packing: str, *sections: str, leak: bool = False) -> tuple[dict[str, Counter[str]], str]:
+def run(name: str, packing: str, *sections: str) -> tuple[dict[str, Counter[str]], str]:
     """Counts by section under COREWISE_PACKING=`packing`, '' for no library; and what the program printed."""
-    mpi, (shim, program) = packing_runs.library(name), built(name)
-    libraries = [str(packing_runs.packing_library(name))] if packing else []
+    ours = packing_runs.packing_environment(name, packing) if packing else {}
+    libraries = [*([ours["LD_PRELOAD"]] if ours else []), str(packing_runs.shim(name))]
     with tempfile.TemporaryDirectory(prefix="corewise-shim-") as folder:
         stem = Path(folder) / "counts"
-        words = [
-            f"LD_PRELOAD={':'.join([*libraries, str(shim)])}",
-            f"COREWISE_SHIM_OUT={stem}",
-            *([f"COREWISE_PACKING={packing}"] if packing else []),
-            *(["COREWISE_SHIM_LEAK=1"] if leak else []),
-        ]
-        command = [str(mpi.mpiexec), "-n", "2", "/usr/bin/env", *words, str(program), *sections]
-        said = ran(command, {**mpi.env, **YIELD_ENV[name.partition("_")[0]]})
-        assert said.splitlines()[-1] == "ok"
-        return read_counts(stem), said
+        words = {**ours, "LD_PRELOAD": ":".join(libraries), "COREWISE_SHIM_OUT": str(stem)}
+        program = str(packing_runs.program(name, SOURCES / "shim_program.c"))
+        said = packing_runs.launched(name, [(2, [*packing_runs.with_variables(words), program, *sections])])
+        assert said[-1] == "ok"
+        return read_counts(stem), said[0]
 
 
 def always(name: str) -> dict[str, Counter[str]]:
@@ -90,13 +79,18 @@ def kinds(counts: Counter[str], *procedures: str) -> Counts:
     }
 
 
+def asked(counts: Counter[str], what: str) -> int:
+    """How often types were asked for their envelopes, or contents."""
+    return sum(count for procedure, count in counts.items() if procedure.endswith(f"/{what}"))
+
+
 PACKED = ("mpich", "mpich_abi")
 """Where messages are packed; Open MPI's own engine uses our loops instead, and messages stay as they are."""
 
 
 def test_calls_of_open_mpi_are_not_touched() -> None:
     found, plain = always("openmpi"), without("openmpi")
-    for section in ("blocking", "posted", "persistent", "exchanges", "packs", "contiguous", "bottom"):
+    for section in SECTIONS[:-2]:
         assert kinds(found[section]) == kinds(plain[section]), section
 
 
@@ -127,42 +121,16 @@ def test_absolute_addresses_are_packed_by_us(name: str) -> None:
     assert kinds(without(name)["bottom"])["MPI_Send/derived"] == TIMES
 
 
-@pytest.mark.parametrize("name", fortran_runs.NAMES)
-def test_absolute_addresses_of_a_fortran_program_are_packed_by_us(name: str, tmp_path: Path) -> None:
-    fortran_runs.require(name)
-    library = build.build_packing(fortran_runs.described(name))
-    shim, program, stem = tmp_path / "shim.so", tmp_path / "bottom", tmp_path / "counts"
-    shared = [f"mpicc.{name}", *FLAGS, "-shared", "-fPIC", "-o", str(shim), str(SOURCES / "shim.c"), "-ldl"]
-    ran(shared, {})
-    ran([f"mpif90.{name}", *fortran_runs.FLAGS, "-o", str(program), str(SOURCES / "bottom.F90")], {})
-    words = [f"LD_PRELOAD={library}:{shim}", "COREWISE_PACKING=always", f"COREWISE_SHIM_OUT={stem}"]
-    command = [f"mpiexec.{name}", "-n", "2", "/usr/bin/env", *words, str(program)]
-    assert ran(command, fortran_runs.ENVIRONMENT).split() == ["ok"]
-    counts = read_counts(stem)[SECTIONS[0]]
-    how = "derived" if name == "openmpi" else "packed"
-    # MPICH does not see what we pack for the program; Open MPI packs itself, by our loops.
-    packs = {f"MPI_{what}/derived": 2 * TIMES for what in ("Pack", "Unpack") if name == "openmpi"}
-    assert kinds(counts) == {f"MPI_Send/{how}": TIMES, f"MPI_Recv/{how}": TIMES, **packs}
-
-
-def contents(counts: Counter[str]) -> int:
-    return sum(count for what, count in counts.items() if what.endswith("/contents"))
-
-
-def envelopes(counts: Counter[str]) -> int:
-    return sum(count for what, count in counts.items() if what.endswith("/envelope"))
-
-
 @pytest.mark.parametrize("name", MPI_NAMES)
 def test_a_type_is_read_through_its_envelope_once(name: str) -> None:
     """However many messages follow; and once more where a handle means another type."""
     counts = always(name)
     for section in ("blocking", "posted", "persistent", "exchanges", "packs"):
-        assert contents(counts[section]) == 2, section  # one type, on either rank
-        assert envelopes(counts[section]) == envelopes(counts["blocking"]), section
+        assert asked(counts[section], "contents") == 2, section  # one type, on either rank
+        assert asked(counts[section], "envelope") == asked(counts["blocking"], "envelope"), section
     # Each of them is used as often as there are types; the program's checks say that the right one was meant.
-    assert contents(counts["types"]) == 2 * TYPES
-    assert envelopes(counts["types"]) <= (TYPES + 1) * envelopes(counts["blocking"])
+    assert asked(counts["types"], "contents") == 2 * TYPES
+    assert asked(counts["types"], "envelope") <= (TYPES + 1) * asked(counts["blocking"], "envelope")
 
 
 @pytest.mark.parametrize("name", MPI_NAMES)
@@ -172,20 +140,10 @@ def test_a_plan_lives_on_its_type_and_is_freed_with_it(name: str) -> None:
     assert types["attribute/set"] == types["attribute/deleted"] == 2 * (TYPES + 1)
     counts, said = run(name, "always", "many")
     assert counts["many"]["attribute/set"] == counts["many"]["attribute/deleted"] == 2 * (MANY + 1)
-    assert contents(counts["many"]) == 2 * MANY
+    assert asked(counts["many"], "contents") == 2 * MANY
     # Open MPI packs by its own engine, which uses our loops.
     assert kinds(counts["many"]) == ({} if name in PACKED else {"MPI_Pack/derived": 2 * MANY})
-    assert grown(said) < LEAK_KILOBYTES
-
-
-def grown(said: str) -> int:
-    """Kilobytes by which the program says that it has grown."""
-    return int(said.split()[1])
-
-
-def test_plans_that_are_not_freed_would_be_seen() -> None:
-    """The measurement of the test above, where the library is not told that types are freed."""
-    assert grown(run("mpich", "always", "many", leak=True)[1]) > LEAK_KILOBYTES
+    assert int(said.split()[1]) < LEAK_KILOBYTES
 
 
 @pytest.mark.parametrize("name", PACKED)
@@ -212,14 +170,14 @@ def test_the_table_decides(name: str) -> None:
 @pytest.mark.parametrize("name", MPI_NAMES[:2])
 def test_packing_is_off_unless_it_is_asked_for(name: str, tmp_path: Path) -> None:
     """`corewise run` loads no such library; with --packing and a table it does, and that shows."""
-    mpi, (shim, program) = packing_runs.library(name), built(name)
+    mpi, program = packing_runs.library(name), packing_runs.program(name, SOURCES / "shim_program.c")
     page = (ROOT / "docs" / "formats" / "packing-tuning.md").read_text()
     (tmp_path / "table.csv").write_text(page.split("```")[1].removeprefix("csv").lstrip())
-    asked = ("--packing", "--packing-tuning", tmp_path / "table.csv")
-    for options, own in (((), []), (asked, ["libcorewise-packing.so"])):
+    asked_for = ("--packing", "--packing-tuning", tmp_path / "table.csv")
+    for options, own in (((), []), (asked_for, ["libcorewise-packing.so"])):
         stem, profile = tmp_path / f"counts{len(options)}", tmp_path / f"profile{len(options)}"
         env = {**os.environ, **mpi.env, **YIELD_ENV[name], "COREWISE_SHIM_OUT": str(stem)}
-        behind = f'export LD_PRELOAD="$LD_PRELOAD:{shim}"; exec {program} blocking'
+        behind = f'export LD_PRELOAD="$LD_PRELOAD:{packing_runs.shim(name)}"; exec {program} blocking'
         loaded = ["/bin/sh", "-c", f'echo "$LD_PRELOAD" > {stem}.preload; {behind}']
         done = corewise("run", "-n", 2, "--mpi", mpi.prefix, *options, "-o", profile, "--", *loaded, env=env)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -11,6 +11,7 @@ program typed
   integer(kind=MPI_ADDRESS_KIND) :: places(2)
   character, allocatable :: packed(:)
   call MPI_Init(ierror)
+  call MPI_Pcontrol(1)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
   next = modulo(rank + 1, ranks)
