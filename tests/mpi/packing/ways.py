@@ -284,13 +284,15 @@ def message(case):
         return "no message"
     layout, fence, bottom = (here, there)[rank], case["fences"][rank], case["bottoms"][rank]
     items = Items(layout, fence, bottom, 4 + rank)
-    said, kept = [], None
+    said, kept, receiving = [], None, case["receiving"]
+    if here.sources.size > there.sources.size and RECEIVES[receiving] is receive_among:
+        receiving = 0  # MPI_Waitall of Open MPI 4.1.4 does not end now and then after an error
     if rank == 0:
         SENDS[case["sending"]](items)
     else:
         status = MPI.Status()
         try:
-            RECEIVES[case["receiving"]](items, status)
+            RECEIVES[receiving](items, status)
             said = numbers(status, layout.of)
         except MPI.Exception as error:
             # What the receiver's data are then is open; nothing else may change.
@@ -377,8 +379,8 @@ def one_sided(case):
 
 def accumulate(case):
     """Sums of ints at every other place."""
-    every, said = MPI.INT.Create_vector(3000, 1, 2).Commit(), []
-    values = REGIONS[1][: 2 * 3000 * 4].view(np.int32)
+    every, said = MPI.INT.Create_vector(300, 1, 2).Commit(), []
+    values = REGIONS[1][: 2 * 300 * 4].view(np.int32)
     for _ in range(3):
         values[:] = 7
         mine = np.arange(values.size, dtype=np.int32) * (rank + 1)
