@@ -38,6 +38,7 @@ WRITERS: dict[str, list[str]] = {
     "simulation, SVG": ["sim", "{in}/ring.json", "-m", "cell-be", "--svg", "{out}.svg"],
     "exploration, SVG": [*EXPLORE, "-o", "{out}.svg"],
     "exploration, PNG": [*EXPLORE, "-o", "{out}.png"],
+    "copies": ["bench", "copy", "--quick", "--size", "4096", "-o", "{out}.svg"],
 }
 """A command for each kind of output; `{in}` has the inputs, `{out}` lies in a folder of its own."""
 
@@ -71,3 +72,5 @@ def test_nothing_is_left_on_a_full_disk(name: str, inputs: Path, tmp_path: Path)
     assert last and last[0].startswith("corewise: ") and "target" in last[0], done.stderr
     assert "Traceback" not in done.stderr and "internal error" not in done.stderr
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == []
+    # What took long to measure is shown before the error.
+    assert "GB/s copied" in done.stdout or words[0] != "bench"

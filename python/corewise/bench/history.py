@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corewise.analysis.result import Figure, Panel, Series, Table
+from corewise.base.documents import Fields, read_json
 from corewise.bench.views import value_text
-from corewise.data.documents import Fields, read_json
 from corewise.errors import InputError
 
 MOST_CURVES = 8

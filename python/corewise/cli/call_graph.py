@@ -21,8 +21,8 @@ from corewise.analysis.profile.call_graph import (
     merged,
     pruned,
 )
+from corewise.base.files import check_target, write_text
 from corewise.cli import console
-from corewise.data.files import check_target, write_text
 from corewise.data.profile import EVERY_RANK, load_profile
 from corewise.errors import InputError, bad_field
 from corewise.plots.call_graph import dot_text, edges_text, picture, tree_text

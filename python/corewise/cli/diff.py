@@ -12,8 +12,8 @@ import typer
 from typer.core import TyperCommand
 
 from corewise.analysis.profile.diff import compare_profiles
+from corewise.base.files import check_target, write_text
 from corewise.cli import console
-from corewise.data.files import check_target, write_text
 from corewise.data.profile import load_profile
 from corewise.data.quantities import bytes_text
 from corewise.errors import InputError

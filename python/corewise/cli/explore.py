@@ -14,8 +14,8 @@ import typer
 
 from corewise._core import Machine, Pattern
 from corewise.analysis.placement.exploration import Exploration, Plan, least_runs
+from corewise.base.files import check_target
 from corewise.cli import console
-from corewise.data.files import check_target
 from corewise.data.machines import HOST, load_machine
 from corewise.data.patterns import is_profile, load_pattern_or_profile, pattern_of
 from corewise.errors import InputError

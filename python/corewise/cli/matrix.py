@@ -28,8 +28,8 @@ from corewise.analysis.profile.matrix import (
     compare_physical,
     heavy_paths,
 )
+from corewise.base.files import check_target, write_text
 from corewise.cli import console
-from corewise.data.files import check_target, write_text
 from corewise.data.machines import load_machine
 from corewise.data.monitoring import load_monitoring
 from corewise.data.profile import Profile, load_profile

@@ -25,8 +25,8 @@ from corewise.analysis.pattern import (
     summarise_pattern,
 )
 from corewise.analysis.profile.cells import sum_in_blocks
+from corewise.base.files import check_target, write_text
 from corewise.cli import console
-from corewise.data.files import check_target, write_text
 from corewise.data.patterns import generate_pattern, load_pattern_or_profile, save_pattern
 from corewise.data.quantities import bytes_text, share_text
 from corewise.plots.heatmap import MOST_CELLS, heat_map

@@ -15,8 +15,8 @@ from rich.console import RenderableType
 from corewise._core import Machine
 from corewise.analysis.placement.comparison import PlacementStudy, study_placements
 from corewise.analysis.profile.tables import analyse_profile, matrix_blocks, placement_scope
+from corewise.base.files import check_target, write_text
 from corewise.cli import console
-from corewise.data.files import check_target, write_text
 from corewise.data.machines import load_machine
 from corewise.data.profile import load_profile
 from corewise.data.quantities import bytes_text

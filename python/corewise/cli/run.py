@@ -237,12 +237,17 @@ def _record(
         options = dataclasses.replace(options, packing=_chosen_packing(decided.mpi, options.packing))
     # With --json standard output is the object's alone.
     outcome = launch.record(decided, directory, options, sys.stderr if as_json else None)
+    blank = _remove_blank(directory)
     traces = list(directory.glob("rank-*.cwt"))
     spawned = len(list(directory.glob("*.cwt"))) - len(traces)
-    if not traces and not spawned:
-        other = _other_mpi(directory)
+    if blank or (not traces and not spawned):
+        why = (
+            f"{blank} of the ranks recorded nothing: there was no space for their files."
+            if blank
+            else f"0 events seen: {_silence(decided, outcome)}{_other_mpi(directory)}"
+        )
         removed = " The profile was removed." if _remove_if_empty(directory) else ""
-        console.warn(f"corewise: {directory}: 0 events seen: {_silence(decided, outcome)}{other}{removed}")
+        console.warn(f"corewise: {directory}: {why}{removed}")
     if pack is not None and (traces or spawned):
         _pack(pack, directory)
     answer = None if options.reordering is None else reorder.read_answer(directory)
@@ -268,6 +273,14 @@ def _record(
     if outcome.exit_status == 0 and not traces and not spawned:
         return NOTHING_RECORDED
     return outcome.exit_status
+
+
+def _remove_blank(directory: Path) -> int:
+    """Removes the files of ranks that got no space for them, which have no byte; says how many."""
+    blank = [path for path in directory.glob("*.cwt") if path.stat().st_size == 0]
+    for path in blank:
+        path.unlink()
+    return len(blank)
 
 
 def _silence(decided: launch.LaunchPlan, outcome: launch.RunOutcome) -> str:

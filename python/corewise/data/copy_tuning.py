@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corewise import _core
-from corewise.data.documents import Fields, parse_toml
-from corewise.data.files import read_text, write_text
+from corewise.base.documents import Fields, parse_toml
+from corewise.base.files import read_text, write_text
 from corewise.errors import bad_field
 
 FORMAT, VERSION = "corewise-copy-tuning", 1

@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 
 from corewise._core import Machine
-from corewise.data.documents import Fields, read_json, read_toml
-from corewise.data.files import read_text
+from corewise.base.documents import Fields, read_json, read_toml
+from corewise.base.files import read_text
 from corewise.errors import InputError, RunError
 
 HOST = "host"

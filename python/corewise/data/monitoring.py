@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from corewise.data.documents import Cells
-from corewise.data.files import read_text
+from corewise.base.documents import Cells
+from corewise.base.files import read_text
 from corewise.errors import InputError, bad_field, shown
 
 _PAIR_KINDS = {"E": "external", "I": "internal", "S": "put", "R": "get", "C": "collective"}

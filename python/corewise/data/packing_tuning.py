@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from corewise.data.documents import Fields, parse_csv
-from corewise.data.files import read_text, write_text
+from corewise.base.documents import Fields, parse_csv
+from corewise.base.files import read_text, write_text
 from corewise.errors import bad_field
 
 FORMAT, VERSION = "corewise-packing-tuning", 4

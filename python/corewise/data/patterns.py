@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from corewise._core import Pattern, generate, generators
-from corewise.data.files import read_text, write_text
+from corewise.base.files import read_text, write_text
 from corewise.errors import InputError
 
 PROFILE_SUFFIX = ".cw"

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corewise._core import Machine
-from corewise.data.documents import Fields, read_json
-from corewise.data.files import write_text
+from corewise.base.documents import Fields, read_json
+from corewise.base.files import write_text
 from corewise.errors import InputError, bad_field
 
 _FORMAT, _VERSION = "corewise-placement", 1

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corewise._core import CallGraph, Pattern, World, read_run
-from corewise.data.documents import MOST_WHOLE, Fields, read_json
+from corewise.base.documents import MOST_WHOLE, Fields, read_json
 from corewise.errors import InputError
 
 FORMAT = "corewise-profile"

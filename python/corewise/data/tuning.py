@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from corewise import _core
-from corewise.data.files import read_text, write_text
+from corewise.base.files import read_text, write_text
 from corewise.errors import InputError, RunError, bad_field
 
 FORMAT = "corewise-tuning"

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from corewise.base.files import check_folder, check_target, staged_file, staged_folder
 from corewise.data.events import Events, Selection, optional
 from corewise.data.events import load_events as _load_events
-from corewise.data.files import check_folder, check_target, staged_file, staged_folder
 from corewise.errors import bad_field
 from corewise.export.otf2 import write_otf2
 from corewise.export.perfetto import write_perfetto

@@ -27,7 +27,8 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from corewise.errors import InputError, RunError
+from corewise.base.files import write_bytes
+from corewise.errors import InputError
 from corewise.mpi import elf
 
 _T = TypeVar("_T")
@@ -112,10 +113,7 @@ def write_filter(choice: FunctionChoice, programs: Sequence[Path], file: Path) -
         )
     listed = [(path, _listed(choice.patterns, functions)) for path, functions in objects.items()]
     _refuse_unmatched(choice.patterns, [f for functions in objects.values() for f in functions])
-    try:
-        file.write_bytes(_packed(choice, listed))
-    except OSError as error:
-        raise RunError(f"{file}: cannot be written: {error.strerror}") from error
+    write_bytes(file, _packed(choice, listed))
 
 
 def check_patterns(patterns: Sequence[str]) -> None:

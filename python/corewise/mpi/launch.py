@@ -18,12 +18,13 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
 
 from corewise import __version__
+from corewise.base.files import write_text
 from corewise.errors import InputError, RunError
 from corewise.mpi import elf, find, reorder
 from corewise.mpi.build import build_packing, build_preload, build_reorder
@@ -325,31 +326,35 @@ def record(
     InputError
         `directory` exists and is not empty, or cannot be made, or a pattern of functions is wrong.
     RunError
-        The preload could not be built.
+        The preload could not be built, or what describes the run could not be written. Where that was before
+        the run nothing is left, after it the records are.
     """
-    library = options.preload or build_preload(decided.mpi)
-    _make_directory(directory)
-    filters = _write_filter(decided, directory, options.functions)
-    reordering = _write_plan(directory, options.reordering)
-    behind = [str(build_reorder(decided.mpi))] if reordering else []
+    libraries = [options.preload or build_preload(decided.mpi)]
+    if options.reordering is not None:
+        libraries.append(build_reorder(decided.mpi))
     if options.packing:
-        behind.append(str(build_packing(decided.mpi)))
-    preload = ":".join(filter(None, [str(library), *behind, os.environ.get("LD_PRELOAD", "")]))
-    variables = {
-        "LD_PRELOAD": preload,
-        "COREWISE_TRACE_DIR": str(directory.resolve()),
-        **options.environment(),
-        **filters,
-        **reordering,
-        **({PACKING_KNOB: options.packing} if options.packing else {}),
-    }
+        libraries.append(build_packing(decided.mpi))
+    preload = ":".join(filter(None, [*map(str, libraries), os.environ.get("LD_PRELOAD", "")]))
     meta = _meta(decided)
-    _write_meta(directory, meta)
+    with _new_profile(directory):
+        variables = {
+            "LD_PRELOAD": preload,
+            "COREWISE_TRACE_DIR": str(directory.resolve()),
+            **options.environment(),
+            **_write_filter(decided, directory, options.functions),
+            **_write_plan(directory, options.reordering),
+            **({PACKING_KNOB: options.packing} if options.packing else {}),
+        }
+        _write_meta(directory, meta)
     outcome = execute(decided.with_environment(variables), environment(decided), output)
     meta |= {"exit_status": outcome.exit_status, "wall_s": round(outcome.wall_s, 6)}
-    if reordering:
+    if options.reordering is not None:
         meta["reorder"] = asdict(reorder.read_answer(directory))
-    _write_meta(directory, meta)
+    try:
+        _write_meta(directory, meta)
+    except RunError as error:
+        ended = f"the program ended with exit status {outcome.exit_status}, and its records are kept"
+        raise RunError(f"{error}; {ended}") from None
     return outcome
 
 
@@ -450,6 +455,25 @@ def _signals_handled(end: Callable[[int, object], None]) -> Iterator[None]:
                 signal.signal(number, was)
 
 
+@contextmanager
+def _new_profile(directory: Path) -> Iterator[None]:
+    """Makes the folder for the block to prepare; where that fails, all that was made goes again."""
+    missing = [each for each in (directory, *directory.parents) if not each.exists()]
+    try:
+        _make_directory(directory)
+        try:
+            yield
+        except BaseException:
+            for file in directory.iterdir():
+                file.unlink()
+            raise
+    except BaseException:
+        for each in missing:
+            with suppress(OSError):
+                each.rmdir()
+        raise
+
+
 def _make_directory(directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -469,15 +493,11 @@ def programs(decided: LaunchPlan) -> list[Path]:
 
 
 def _write_filter(decided: LaunchPlan, directory: Path, choice: FunctionChoice) -> dict[str, str]:
-    """The variable that names the file; nothing of a profile stays where a pattern is wrong."""
+    """The variable that names the file; empty where every function is recorded."""
     if not choice:
         return {}
     file = directory.resolve() / FILTER
-    try:
-        write_filter(choice, programs(decided), file)
-    except InputError:
-        directory.rmdir()
-        raise
+    write_filter(choice, programs(decided), file)
     return {"COREWISE_TRACE_FUNCTIONS": str(file)}
 
 
@@ -508,9 +528,4 @@ def _meta(decided: LaunchPlan) -> dict[str, object]:
 
 def _write_meta(directory: Path, meta: dict[str, object]) -> None:
     """Replaces meta.json in one step: a reader never meets half of it."""
-    staged = directory / f"{META}.tmp"
-    try:
-        staged.write_text(json.dumps(meta, indent=2) + "\n")
-        staged.replace(directory / META)
-    except OSError as error:
-        raise RunError(f"{directory / META}: cannot be written: {error.strerror}") from error
+    write_text(directory / META, json.dumps(meta, indent=2) + "\n")

@@ -5,11 +5,9 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
-from corewise.errors import InputError
+from corewise.base.documents import read_json
 from corewise.mpi import launch
 
 
@@ -27,15 +25,14 @@ def recorded_program(profile: Path) -> tuple[list[str], int, str]:
     InputError
         The profile does not say (no meta.json, or the user's own launcher line).
     """
-    path = profile / launch.META
-    try:
-        meta: dict[str, Any] = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
-    program, ranks = meta.get("program"), meta.get("ranks")
-    if not program or not ranks:
-        raise InputError(
-            f"{path}: field 'program': found none, allowed: a profile recorded with corewise run -n RANKS -- "
-            "PROGRAM (only then is the program known apart from its launcher)"
+    meta = read_json(profile / launch.META)
+    if "program" not in meta or "ranks" not in meta:
+        raise meta.wrong(
+            "program",
+            "a profile recorded with corewise run -n RANKS -- PROGRAM "
+            "(only then is the program known apart from its launcher)",
         )
-    return list(program), int(ranks), str(meta["command"][0])
+    program, command = (meta.texts(field, may_be_blank=True) for field in ("program", "command"))
+    if not program or not command:
+        raise meta.wrong("command" if program else "program", "one or more texts")
+    return list(program), meta.whole("ranks", 1), command[0]

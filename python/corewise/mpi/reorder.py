@@ -11,7 +11,6 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,9 @@ from types import MappingProxyType
 from typing import Protocol
 
 from corewise._core import Machine
-from corewise.errors import InputError, RunError
+from corewise.base.documents import read_json
+from corewise.base.files import write_text
+from corewise.errors import InputError
 
 KNOB = "COREWISE_REORDER"
 """The library's variable: the prepared file, ``reverse``, or ``order:2,0,1`` (launch ranks by world rank)."""
@@ -89,10 +90,7 @@ def write_plan(placement: Placed, machine: Machine, file: Path) -> None:
         _words(placement.unit_of_rank),
         *(_words([int(hops) for hops in row]) for row in machine.hops()),
     ]
-    try:
-        file.write_text("\n".join(rows) + "\n")
-    except OSError as error:
-        raise RunError(f"{file}: cannot be written: {error.strerror}") from error
+    write_text(file, "\n".join(rows) + "\n")
 
 
 def check_machine(machine: Machine) -> None:
@@ -129,9 +127,10 @@ def read_answer(profile: Path) -> Answer:
         Not reordered, where there is none: nothing was decided.
     """
     try:
-        found = json.loads((profile / ANSWER).read_text())
-        return Answer(bool(found["reordered"]), str(found["reason"]), tuple(map(int, found["launch_ranks"])))
-    except (OSError, ValueError, KeyError, TypeError):
+        found = read_json(profile / ANSWER)
+        launch_ranks = found.wholes("launch_ranks", 0, may_be_empty=True)
+        return Answer(found.flag("reordered"), found.text("reason", ""), launch_ranks)
+    except InputError:
         return Answer(False, "no rank 0 came out of MPI_Init with the reorder library", ())
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from corewise.analysis.result import Figure
-from corewise.data.files import check_target
+from corewise.base.files import check_target
 from corewise.errors import InputError
 from corewise.plots.figures import FORMATS, draw
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corewise.analysis.result import Figure, Panel
-from corewise.data.files import staged_file
+from corewise.base.files import staged_file
 from corewise.data.quantities import size_text
 
 if TYPE_CHECKING:

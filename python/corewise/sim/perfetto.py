@@ -18,7 +18,7 @@ import numpy as np
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackDescriptor, TrackEvent
 from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
-from corewise.data.files import write_bytes
+from corewise.base.files import write_bytes
 from corewise.sim.timeline import INSTANT, Timeline
 
 _SEQUENCE = 1

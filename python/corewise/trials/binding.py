@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 from corewise._core import Machine
+from corewise.base.files import write_text
 from corewise.data.export import export_placement
 from corewise.data.placement import Placement
 from corewise.errors import RunError
@@ -40,7 +41,7 @@ def arguments(mpi: MpiLibrary, machine: Machine, placement: Placement, folder: P
     file = folder / "rankfile"
     found = export_placement(mpi.binding_form, machine, placement, str(file))
     if found.needs_file:
-        file.write_text(found.text)
+        write_text(file, found.text)
     return found.arguments
 
 

@@ -92,6 +92,91 @@ def test_exit_status_is_the_launchers(name: str, how: str, status: int, tmp_path
     assert decode_folder(folder)
 
 
+ON_A_FULL_DISK = """
+import os, resource, sys
+from pathlib import Path
+from corewise.cli.main import execute
+from corewise.mpi import build, find
+build.build_preload(find.find(sys.argv[2]))
+Path("tool.pid").write_text(str(os.getpid()))
+if sys.argv[1] == "before":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, resource.RLIM_INFINITY))
+sys.exit(execute(["run", "--mpi", *sys.argv[2:]]))
+"""
+"""A limit on the size of files stands for the full disk, in the tool alone: its children write as before."""
+
+FILLING = """
+import os, resource, sys
+from pathlib import Path
+resource.prlimit(int(Path("tool.pid").read_text()), resource.RLIMIT_FSIZE, (64, resource.RLIM_INFINITY))
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def run_on_a_full_disk(
+    name: str, when: str, folder: Path, *arguments: object
+) -> subprocess.CompletedProcess[str]:
+    """`corewise run` that can write no file, from the start or when the program says so."""
+    command = [sys.executable, "-c", ON_A_FULL_DISK, when, library(name).prefix, *arguments]
+    return subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, check=False, timeout=600, cwd=folder,
+        env={**os.environ, **library(name).env},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_nothing_is_left_where_a_run_cannot_be_described(name: str, there: bool, tmp_path: Path) -> None:
+    target = tmp_path / "new" / "it.cw"
+    if there:
+        target.mkdir(parents=True)
+    done = run_on_a_full_disk(name, "before", tmp_path, "-n", 1, "-o", target, "--", "touch", "ran")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"corewise: {target}/meta.json: cannot be written: File too large\n"
+    assert not (tmp_path / "ran").exists()
+    assert (tmp_path / "new").exists() is there and (not there or list(target.iterdir()) == [])
+
+
+def test_what_was_recorded_is_kept_where_the_end_cannot_be_written(name: str, tmp_path: Path) -> None:
+    (tmp_path / "filling.py").write_text(FILLING)
+    command = [sys.executable, "filling.py", program(name, "ends"), "fork"]
+    done = run_on_a_full_disk(name, "after", tmp_path, "-n", 2, "-o", "it.cw", "--", *command)
+    assert (done.returncode, done.stdout) == (1, "ok ends\n")
+    assert done.stderr == (
+        "corewise: it.cw/meta.json: cannot be written: File too large; "
+        "the program ended with exit status 0, and its records are kept\n"
+    )
+    names = sorted(path.name for path in (tmp_path / "it.cw").iterdir())
+    assert names == ["meta.json", "rank-00000.cwt", "rank-00001.cwt"]
+    assert json.loads((tmp_path / "it.cw" / "meta.json").read_text())["exit_status"] is None
+    traces = decode_folder(tmp_path / "it.cw")
+    assert [t.count("MPI_Send", "send") for t in traces.values()] == [5000, 5000]
+
+
+LIMITED = """
+import os, resource, sys
+if os.environ["OMPI_COMM_WORLD_RANK"] in sys.argv[1].split(","):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("ranks", ["0,1", "1"])
+def test_ranks_without_space_for_their_files_are_named(ranks: str, tmp_path: Path) -> None:
+    name = "openmpi"  # MPICH itself needs files that are larger
+    command = [sys.executable, "-c", LIMITED, ranks, program(name, "ends"), "fork"]
+    done = run(name, tmp_path, "-n", 2, "-o", "it.cw", "--", *command)
+    count = 2 if ranks == "0,1" else 1
+    named = f"corewise: it.cw: {count} of the ranks recorded nothing: there was no space for their files"
+    assert named in done.stderr and "no rank called" not in done.stderr
+    assert done.stdout == "ok ends\n"
+    if count == 2:
+        assert (done.returncode, (tmp_path / "it.cw").exists()) == (1, False)
+        return
+    assert done.returncode == 0 and "1 of 2 ranks recorded in it.cw" in done.stderr
+    assert sorted(path.name for path in (tmp_path / "it.cw").iterdir()) == ["meta.json", "rank-00000.cwt"]
+    assert [t.count("MPI_Send", "send") for t in decode_folder(tmp_path / "it.cw").values()] == [5000]
+
+
 WAITING_C = r"""
 #include <mpi.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corewise._core import Machine, Pattern
-from corewise.data.documents import Fields
+from corewise.base.documents import Fields
 from corewise.errors import RunError, bad_field, shown
 
 __all__ = ["check_certificate"]

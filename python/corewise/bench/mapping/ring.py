@@ -20,10 +20,10 @@ import numpy as np
 
 from corewise import _core
 from corewise.analysis.placement.certificate import check_certificate
+from corewise.base.documents import parse_json
 from corewise.bench.programs import Program
 from corewise.bench.rounds import alone, beside
 from corewise.bench.rows import Listener, Row
-from corewise.data.documents import parse_json
 from corewise.errors import RunError
 
 RANKS = 8

@@ -13,14 +13,14 @@ import typer
 from rich.text import Text
 
 from corewise.analysis.result import built_commit
+from corewise.base.files import check_target
 from corewise.bench.copy.study import Result, Wanted, run_bench, tune
 from corewise.bench.copy.views import figures, goals, tables
 from corewise.bench.rows import stamped
 from corewise.cli import console
-from corewise.cli.papers.show import fitted
+from corewise.cli.papers.show import fitted, written_or_lost
 from corewise.data.copy_hosts import find_copy_tuning
 from corewise.data.copy_tuning import save_copy_tuning
-from corewise.data.files import check_target
 from corewise.data.sizes import size_bytes
 from corewise.errors import InputError
 from corewise.plots.bench_copy import check_picture, write_pictures
@@ -93,7 +93,13 @@ def bench_copy(
     check_picture(out)
     with console.progress_bar("measuring copies") as advance:
         result = run_bench(wanted, advance)
-    written = write_pictures(list(figures(result)), out) if out is not None else []
+    written, lost = written_or_lost(lambda: write_pictures(list(figures(result)), out) if out else [])
+    _show(result, written, as_json)
+    if lost is not None:
+        raise lost
+
+
+def _show(result: Result, written: list[Path], as_json: bool) -> None:
     if as_json:
         _show_json(result, written)
         return

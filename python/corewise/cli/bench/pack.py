@@ -18,7 +18,7 @@ from corewise.bench.pack.study import ALL, BenchResult, parts_of, run_bench, tun
 from corewise.bench.pack.views import bench_figures, bench_tables, noise_text
 from corewise.bench.rows import stamped
 from corewise.cli import console
-from corewise.cli.papers.show import fitted
+from corewise.cli.papers.show import fitted, written_or_lost
 from corewise.data.packing_hosts import host_packing, mpi_name, processor_name
 from corewise.data.packing_tuning import save_packing_tuning
 from corewise.errors import InputError
@@ -81,7 +81,13 @@ def bench_pack(
             mpi=mpi, parts=parts, quick=quick, rounds=rounds, knob_of=_host_knob, progress=advance
         )
     figures = list(bench_figures(result))
-    written = write_pictures(figures, out) if out is not None else []
+    written, lost = written_or_lost(lambda: write_pictures(figures, out) if out else [])
+    _show(result, written, as_json)
+    if lost is not None:
+        raise lost
+
+
+def _show(result: BenchResult, written: list[Path], as_json: bool) -> None:
     if as_json:
         _show_json(result, written)
         return

@@ -5,13 +5,14 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.text import Text
 
 from corewise.analysis.result import PaperResult, Table
 from corewise.cli import console
-from corewise.errors import InputError
+from corewise.errors import InputError, RunError
 from corewise.plots.figures import write_figures
 from corewise.report.layout import Column, FittingTable
 
@@ -25,9 +26,23 @@ def check_folder(folder: Path | None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
+def written_or_lost(write: Callable[[], list[Path]]) -> tuple[list[Path], RunError | None]:
+    """Writes files; an error comes back, to be raised when the numbers that took so long were shown."""
+    try:
+        return write(), None
+    except RunError as error:
+        return [], error
+
+
 def show_result(result: PaperResult, folder: Path | None, as_json: bool) -> None:
     """Writes the figures where a folder is given, then prints the tables or the JSON object."""
-    written = write_figures(result.figures, folder) if folder is not None else []
+    written, lost = written_or_lost(lambda: write_figures(result.figures, folder) if folder else [])
+    _show(result, written, folder, as_json)
+    if lost is not None:
+        raise lost
+
+
+def _show(result: PaperResult, written: list[Path], folder: Path | None, as_json: bool) -> None:
     if as_json:
         document = result.to_json()
         more = {

@@ -11,10 +11,10 @@ import typer
 
 from corewise.analysis.placement.certificate import check_certificate
 from corewise.analysis.placement.comparison import weights_of
+from corewise.base.documents import read_json
 from corewise.cli import console
 from corewise.cli.place import options
 from corewise.cli.place.sources import load_patterns
-from corewise.data.documents import read_json
 from corewise.data.machines import load_machine
 from corewise.errors import RunError
 

@@ -19,13 +19,13 @@ from corewise.analysis.placement.explanation import Explanation, explain_placeme
 from corewise.analysis.placement.paired import Verification
 from corewise.analysis.placement.search import Costs, Settings
 from corewise.analysis.placement.starts import named_starts
+from corewise.base.files import write_text
 from corewise.cli import console
 from corewise.cli.place import options
 from corewise.cli.place import show as place_show
 from corewise.cli.place.show import Answer
 from corewise.cli.place.sources import load_patterns
 from corewise.data.export import Export, export_placement
-from corewise.data.files import write_text
 from corewise.data.machines import HOST, load_machine
 from corewise.data.placement import make_placement, save_placement
 from corewise.errors import InputError

@@ -15,8 +15,8 @@ from typer.core import TyperCommand
 
 from corewise._core import Machine
 from corewise.analysis.placement.search import METHODS, OBJECTIVES
+from corewise.base.files import check_target, read_text
 from corewise.data.export import FORMS, RANK_FILE_FORMS, is_rank_file
-from corewise.data.files import check_target, read_text
 from corewise.data.machines import HOST
 from corewise.data.patterns import is_profile
 from corewise.data.placement import load_placement

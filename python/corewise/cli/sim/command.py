@@ -16,9 +16,9 @@ from rich.text import Text
 from corewise.analysis import simulation as found
 from corewise.analysis.floor_plan import ring_cycles
 from corewise.analysis.simulation import Traffic
+from corewise.base.files import check_target, write_text
 from corewise.cli import console
 from corewise.cli.sim import options
-from corewise.data.files import check_target, write_text
 from corewise.data.machines import load_machine
 from corewise.data.patterns import pattern_of
 from corewise.data.quantities import bytes_text, time_text

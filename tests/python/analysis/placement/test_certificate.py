@@ -13,7 +13,7 @@ import pytest
 
 from corewise import _core as core
 from corewise.analysis.placement.certificate import _in_steps, _Node, _Traffic, _Walk, check_certificate
-from corewise.data.documents import Fields, parse_json
+from corewise.base.documents import Fields, parse_json
 from corewise.data.machines import load_machine
 from corewise.errors import InputError, RunError
 

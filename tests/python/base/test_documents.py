@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from corewise import InputError
-from corewise.data.documents import Fields, parse_csv, parse_json, parse_toml
-from corewise.data.files import read_bytes, read_text
+from corewise.base.documents import Fields, parse_csv, parse_json, parse_toml
+from corewise.base.files import read_bytes, read_text
 
 # --- files ------------------------------------------------------------------------------------------------
 

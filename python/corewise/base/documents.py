@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corewise.data.files import read_text
+from corewise.base.files import read_text
 from corewise.errors import InputError, bad_field, shown
 
 if sys.version_info >= (3, 11):
@@ -284,10 +284,12 @@ class Fields:
 
     # Lists.
 
-    def texts(self, field: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
-        """Texts that are not blank."""
+    def texts(
+        self, field: str, default: tuple[str, ...] | None = None, *, may_be_blank: bool = False
+    ) -> tuple[str, ...]:
+        """Texts that are not blank, unless they may be."""
         values = self._list(field, default, "texts")
-        if not all(isinstance(each, str) and each.strip() for each in values):
+        if not all(isinstance(each, str) and (may_be_blank or each.strip()) for each in values):
             raise self.wrong(field, "texts")
         return tuple(values)
 

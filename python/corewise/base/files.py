@@ -1,9 +1,9 @@
 """Reading and writing files with errors that a user can act on.
 
-Every file that `corewise.data` touches goes through here, so that a missing or unreadable file gives one
-`InputError` naming it, a target that cannot be a file likewise, and a file that cannot be written one
-`RunError`. Invariants: what is read is a regular file of bounded size; what is written is there as a whole or
-as it was before: a temporary neighbour becomes the target with one rename, or is gone.
+Every file that a user names goes through here, so that a missing or unreadable file gives one `InputError`
+naming it, a target that cannot be a file likewise, and a file that cannot be written one `RunError`.
+Invariants: what is read is a regular file of bounded size; what is written is there as a whole or as it was
+before: a temporary neighbour becomes the target with one rename, or is gone.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
