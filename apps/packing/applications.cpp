@@ -3,11 +3,11 @@
 // descriptions: WRF, MILC, NAS LU and MG, LAMMPS, SPECFEM3D and a 2D FFT. The sizes are ours: the problem classes
 // of NAS, and three sizes of a subdomain for the others.
 //
-// Each pattern is a function: its arrays, its datatypes as the application would make them, its packing loops as
-// the application would write them. SPDX-License-Identifier: BSD-3-Clause
+// A pattern has its arrays, its datatypes as the application would make them, and its packing loops as the
+// application would write them: boxes of arrays, lists of places, or loops of its own.
+// SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -18,16 +18,22 @@
 namespace {
 
 using Index = std::int64_t;
+using Numbers = std::array<int, 4>;
 
-void finish(Case& c, std::size_t send_span, std::size_t receive_span) {
+/// A case of types that are committed here, and the loops that do the same.
+Case case_of(MPI_Datatype sent, std::size_t send_span, MPI_Datatype received, std::size_t receive_span, Hand hand) {
+  Case c;
   int size = 0;
-  MPI_Type_commit(&c.send_type);
-  if (c.receive_type == MPI_DATATYPE_NULL) c.receive_type = c.send_type;
-  if (c.receive_type != c.send_type) MPI_Type_commit(&c.receive_type);
-  MPI_Type_size(c.send_type, &size);
+  MPI_Type_commit(&sent);
+  if (received != sent) MPI_Type_commit(&received);
+  MPI_Type_size(sent, &size);
   c.bytes = static_cast<std::size_t>(size);
+  c.send_type = sent;
+  c.receive_type = received;
   c.send_span = send_span;
   c.receive_span = receive_span;
+  c.hands = {std::move(hand)};
+  return c;
 }
 
 template <class Word>
@@ -39,10 +45,11 @@ Word* words(char* bytes) {
   return reinterpret_cast<Word*>(bytes);
 }
 
-MPI_Datatype hvector_of(int count, MPI_Aint stride, MPI_Datatype inner) {
+// ---- datatypes: `hvector_of` and `struct_of` free those that they get ---------------------------------------
+
+MPI_Datatype contiguous(int count, MPI_Datatype word) {
   MPI_Datatype type;
-  MPI_Type_create_hvector(count, 1, stride, inner, &type);
-  MPI_Type_free(&inner);
+  MPI_Type_contiguous(count, word, &type);
   return type;
 }
 
@@ -52,15 +59,41 @@ MPI_Datatype vector_of(int count, int length, int stride, MPI_Datatype word) {
   return type;
 }
 
+MPI_Datatype hvector_of(int count, MPI_Aint stride, MPI_Datatype inner) {
+  MPI_Datatype type;
+  MPI_Type_create_hvector(count, 1, stride, inner, &type);
+  MPI_Type_free(&inner);
+  return type;
+}
+
+/// A vector whose elements are some words each: complex numbers.
+MPI_Datatype complex_vector(int count, int length, int stride, MPI_Datatype word, int words = 2) {
+  MPI_Datatype complex = contiguous(words, word);
+  const MPI_Datatype type = vector_of(count, length, stride, complex);
+  MPI_Type_free(&complex);
+  return type;
+}
+
+MPI_Datatype struct_of(std::vector<MPI_Datatype> types, const std::vector<MPI_Aint>& places) {
+  const std::vector<int> ones(types.size(), 1);
+  MPI_Datatype made;
+  MPI_Type_create_struct(static_cast<int>(types.size()), ones.data(), places.data(), types.data(), &made);
+  for (MPI_Datatype& type : types) MPI_Type_free(&type);
+  return made;
+}
+
+// ---- boxes ------------------------------------------------------------------------------------------------
+
 /// A box of words of one array, C order, as loops.
 template <class Word>
 struct Box {
   std::size_t offset = 0;  ///< of the array in the buffer, bytes
-  std::array<int, 4> sizes{1, 1, 1, 1}, part{1, 1, 1, 1}, start{0, 0, 0, 0};
+  Numbers sizes{1, 1, 1, 1}, part{1, 1, 1, 1}, start{0, 0, 0, 0};
 
   [[nodiscard]] std::size_t array_bytes() const {
-    return sizeof(Word) * static_cast<std::size_t>(sizes[0]) * static_cast<std::size_t>(sizes[1]) *
-           static_cast<std::size_t>(sizes[2]) * static_cast<std::size_t>(sizes[3]);
+    std::size_t bytes = sizeof(Word);
+    for (const int size : sizes) bytes *= static_cast<std::size_t>(size);
+    return bytes;
   }
   [[nodiscard]] Index row(int a, int b, int c) const {
     return ((Index{a + start[0]} * sizes[1] + (b + start[1])) * sizes[2] + (c + start[2])) * sizes[3] + start[3];
@@ -92,120 +125,36 @@ struct Box {
 };
 
 template <class Word>
-Hand by_boxes(std::vector<Box<Word>> boxes) {
-  return {"manual",
-          [boxes](const char* items, char* packed) {
-            for (const Box<Word>& box : boxes) packed = box.pack(items, packed);
-          },
-          [boxes](const char* packed, char* items) {
-            for (const Box<Word>& box : boxes) packed = box.unpack(packed, items);
-          }};
+Case by_boxes(std::vector<Box<Word>> boxes, MPI_Datatype type) {
+  const std::size_t span = boxes.back().offset + boxes.back().array_bytes();
+  return case_of(type, span, type, span,
+                 {"manual",
+                  [boxes](const char* items, char* packed) {
+                    for (const Box<Word>& box : boxes) packed = box.pack(items, packed);
+                  },
+                  [boxes](const char* packed, char* items) {
+                    for (const Box<Word>& box : boxes) packed = box.unpack(packed, items);
+                  }});
 }
 
-// ---- NAS LU: faces of u(5, nx, ny), five doubles a point ---------------------------------------------------
-
-/// Along the rows: contiguous points.
-Case lu_row(int n) {
-  Case c;
-  MPI_Type_contiguous(5 * n, MPI_DOUBLE, &c.send_type);
-  c.hands = {by_boxes<double>({{0, {1, 1, 1, 5 * n}, {1, 1, 1, 5 * n}, {}}})};
-  finish(c, sizeof(double) * 5 * n, sizeof(double) * 5 * n);
-  return c;
+/// A box of doubles that begins where its array does.
+Case doubles(Numbers sizes, Numbers part, MPI_Datatype type) {
+  return by_boxes<double>({{0, sizes, part, {}}}, type);
 }
 
-/// Across them: five doubles of each row.
-Case lu_column(int n) {
-  Case c;
-  c.send_type = vector_of(n, 5, 5 * n, MPI_DOUBLE);
-  c.hands = {by_boxes<double>({{0, {1, 1, n, 5 * n}, {1, 1, n, 5}, {}}})};
-  const std::size_t span = sizeof(double) * 5 * static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
-  finish(c, span, span);
-  return c;
-}
-
-// ---- NAS MG: faces of a cube of doubles with one ghost layer ----------------------------------------------
-
-std::size_t cube_bytes(int n) {
-  return sizeof(double) * static_cast<std::size_t>(n) * n * n;
-}
-
-/// The face whose points are single doubles.
 Case mg_x(int n) {
-  Case c;
-  const MPI_Aint row = static_cast<MPI_Aint>(sizeof(double)) * n;
-  c.send_type = hvector_of(n - 2, row * n, vector_of(n - 2, 1, n, MPI_DOUBLE));
-  c.hands = {by_boxes<double>({{0, {1, n, n, n}, {1, n - 2, n - 2, 1}, {}}})};
-  finish(c, cube_bytes(n), cube_bytes(n));
-  return c;
+  const MPI_Aint plane = static_cast<MPI_Aint>(sizeof(double)) * n * n;
+  return doubles({1, n, n, n}, {1, n - 2, n - 2, 1}, hvector_of(n - 2, plane, vector_of(n - 2, 1, n, MPI_DOUBLE)));
 }
 
-/// A row of each plane.
-Case mg_y(int n) {
-  Case c;
-  c.send_type = vector_of(n - 2, n - 2, n * n, MPI_DOUBLE);
-  c.hands = {by_boxes<double>({{0, {1, n, n, n}, {1, n - 2, 1, n - 2}, {}}})};
-  finish(c, cube_bytes(n), cube_bytes(n));
-  return c;
-}
-
-/// One plane without its border.
-Case mg_z(int n) {
-  Case c;
-  c.send_type = vector_of(n - 2, n - 2, n, MPI_DOUBLE);
-  c.hands = {by_boxes<double>({{0, {1, 1, n, n}, {1, 1, n - 2, n - 2}, {}}})};
-  finish(c, sizeof(double) * n * n, sizeof(double) * n * n);
-  return c;
-}
-
-// ---- MILC: the z face of a lattice of su3 vectors, sites of even parity first ------------------------------
-
-/// Half of the plane's sites in every time slice; a site's vector is three complex numbers of single precision.
+/// MILC, the z face of a lattice of su3 vectors, sites of even parity first: half of the plane's sites in every
+/// time slice (the other half belongs to the other field), at each three complex numbers of single precision.
 Case milc_z(int n) {
-  Case c;
   constexpr int kWords = 6;
   const int plane = n * n / 2;
-  MPI_Datatype vector;
-  MPI_Type_contiguous(kWords, MPI_FLOAT, &vector);
-  const MPI_Datatype slice =
-      vector_of(plane, 1, 2, vector);  // every second one: the other belongs to the other field
-  MPI_Type_free(&vector);
-  const MPI_Aint slice_bytes = MPI_Aint{sizeof(float)} * kWords * 2 * plane * n;
-  c.send_type = hvector_of(n, slice_bytes, slice);
-  c.hands = {by_boxes<float>({{0, {n, n, plane, 2 * kWords}, {n, 1, plane, kWords}, {}}})};
-  const auto span = static_cast<std::size_t>(slice_bytes) * static_cast<std::size_t>(n);
-  finish(c, span, span);
-  return c;
-}
-
-// ---- WRF: the halo of several arrays of floats in one message ----------------------------------------------
-
-constexpr int kHalo = 3;
-constexpr int kLevels = 28;
-
-/// Arrays of two, three and four dimensions, one behind the other: (species,) j, k, i; two of each.
-std::vector<Box<float>> wrf_boxes(int n, bool along_x) {
-  const int wide = n + 2 * kHalo;
-  std::vector<Box<float>> boxes;
-  std::size_t offset = 0;
-  const auto add = [&](int species, int levels) {
-    Box<float> box;
-    box.offset = offset;
-    box.sizes = {species, wide, levels, wide};
-    box.part = along_x ? std::array{species, n, levels, kHalo} : std::array{species, kHalo, levels, n};
-    box.start = {0, kHalo, 0, kHalo};
-    offset += box.array_bytes();
-    boxes.push_back(box);
-  };
-  for (int i = 0; i < 2; ++i) add(1, 1);
-  for (int i = 0; i < 2; ++i) add(1, kLevels);
-  for (int i = 0; i < 2; ++i) add(3, kLevels);
-  return boxes;
-}
-
-MPI_Datatype wrf_subarray(const Box<float>& box) {
-  MPI_Datatype type;
-  MPI_Type_create_subarray(4, box.sizes.data(), box.part.data(), box.start.data(), MPI_ORDER_C, MPI_FLOAT, &type);
-  return type;
+  const MPI_Datatype slice = complex_vector(plane, 1, 2, MPI_FLOAT, kWords);
+  return by_boxes<float>({{0, {n, n, plane, 2 * kWords}, {n, 1, plane, kWords}, {}}},
+                         hvector_of(n, MPI_Aint{sizeof(float)} * kWords * 2 * plane * n, slice));
 }
 
 MPI_Datatype wrf_vectors(const Box<float>& box) {
@@ -215,23 +164,34 @@ MPI_Datatype wrf_vectors(const Box<float>& box) {
   return hvector_of(box.part[0], row * box.sizes[2] * box.sizes[1], type);
 }
 
+/// WRF: the halo of two arrays each of two, three and four dimensions, (species,) j, k, i, in one message.
 Case wrf(int n, bool along_x, bool subarrays) {
-  Case c;
-  const std::vector<Box<float>> boxes = wrf_boxes(n, along_x);
+  constexpr int kHalo = 3, kLevels = 28;
+  const int wide = n + 2 * kHalo;
+  std::vector<Box<float>> boxes;
   std::vector<MPI_Datatype> types;
   std::vector<MPI_Aint> places;
-  for (const Box<float>& box : boxes) {
-    types.push_back(subarrays ? wrf_subarray(box) : wrf_vectors(box));
+  std::size_t offset = 0;
+  for (const auto& [species, levels] :
+       {std::pair{1, 1}, {1, 1}, {1, kLevels}, {1, kLevels}, {3, kLevels}, {3, kLevels}}) {
+    const Box<float> box{offset,
+                         {species, wide, levels, wide},
+                         along_x ? Numbers{species, n, levels, kHalo} : Numbers{species, kHalo, levels, n},
+                         {0, kHalo, 0, kHalo}};
+    MPI_Datatype type;
+    if (subarrays) {
+      MPI_Type_create_subarray(4, box.sizes.data(), box.part.data(), box.start.data(), MPI_ORDER_C, MPI_FLOAT,
+                               &type);
+    } else {
+      type = wrf_vectors(box);
+    }
+    types.push_back(type);
     const Index first = subarrays ? 0 : box.row(0, 0, 0);
-    places.push_back(static_cast<MPI_Aint>(box.offset) + static_cast<MPI_Aint>(sizeof(float)) * first);
+    places.push_back(static_cast<MPI_Aint>(offset) + static_cast<MPI_Aint>(sizeof(float)) * first);
+    offset += box.array_bytes();
+    boxes.push_back(box);
   }
-  const std::vector<int> ones(boxes.size(), 1);
-  MPI_Type_create_struct(static_cast<int>(boxes.size()), ones.data(), places.data(), types.data(), &c.send_type);
-  for (MPI_Datatype& type : types) MPI_Type_free(&type);
-  c.hands = {by_boxes<float>(boxes)};
-  const std::size_t span = boxes.back().offset + boxes.back().array_bytes();
-  finish(c, span, span);
-  return c;
+  return by_boxes<float>(std::move(boxes), struct_of(std::move(types), places));
 }
 
 // ---- lists of points ------------------------------------------------------------------------------------
@@ -283,90 +243,26 @@ struct List {
   }
 };
 
-MPI_Datatype struct_of(std::vector<MPI_Datatype> types, const std::vector<MPI_Aint>& places) {
-  const std::vector<int> ones(types.size(), 1);
-  MPI_Datatype made;
-  MPI_Type_create_struct(static_cast<int>(types.size()), ones.data(), places.data(), types.data(), &made);
-  for (MPI_Datatype& type : types) MPI_Type_free(&type);
-  return made;
-}
-
-// ---- SPECFEM3D: accelerations at the points that two slices of the mesh share -------------------------------
-
-/// Outer core: one float at each point.
+/// SPECFEM3D, outer core: accelerations at the points that two slices of the mesh share, one float at each.
 Case specfem_outer_core(int count) {
-  Case c;
   const List<float> list{0, 1, scattered(count, 1)};
-  c.send_type = list.type(MPI_FLOAT);
-  c.hands = {{"manual", [list](const char* items, char* packed) { list.pack(items, packed); },
-              [list](const char* packed, char* items) { list.unpack(packed, items); }}};
-  finish(c, list.array_bytes(), list.array_bytes());
-  return c;
+  const MPI_Datatype type = list.type(MPI_FLOAT);
+  return case_of(type, list.array_bytes(), type, list.array_bytes(),
+                 {"manual", [list](const char* items, char* packed) { list.pack(items, packed); },
+                  [list](const char* packed, char* items) { list.unpack(packed, items); }});
 }
 
 /// Crust and mantle, and the inner core: three floats at each point, two arrays in one message.
 Case specfem_crust_mantle(int count) {
-  Case c;
   const List<float> mantle{0, 3, scattered(count, 2)};
   const List<float> core{mantle.array_bytes(), 3, scattered(count / 4, 3)};
-  c.send_type = struct_of({mantle.type(MPI_FLOAT), core.type(MPI_FLOAT)}, {0, static_cast<MPI_Aint>(core.offset)});
-  c.hands = {{"manual", [=](const char* items, char* packed) { core.pack(items, mantle.pack(items, packed)); },
-              [=](const char* packed, char* items) { core.unpack(mantle.unpack(packed, items), items); }}};
   const std::size_t span = core.offset + core.array_bytes();
-  finish(c, span, span);
-  return c;
+  const MPI_Datatype type =
+      struct_of({mantle.type(MPI_FLOAT), core.type(MPI_FLOAT)}, {0, static_cast<MPI_Aint>(core.offset)});
+  return case_of(type, span, type, span,
+                 {"manual", [=](const char* items, char* packed) { core.pack(items, mantle.pack(items, packed)); },
+                  [=](const char* packed, char* items) { core.unpack(mantle.unpack(packed, items), items); }});
 }
-
-/// Transpose of a matrix whose entries are complex numbers of single precision: columns become rows.
-Case specfem_transpose(int n) {
-  Case c;
-  const std::size_t entry = 2 * sizeof(float);
-  MPI_Datatype complex;
-  MPI_Type_contiguous(2, MPI_FLOAT, &complex);
-  const MPI_Datatype column = vector_of(n, 1, n, complex);
-  MPI_Type_free(&complex);
-  c.send_type = hvector_of(n, static_cast<MPI_Aint>(entry), column);
-  MPI_Type_contiguous(2 * n * n, MPI_FLOAT, &c.receive_type);
-  c.hands = {{"manual",
-              [n](const char* items, char* packed) {
-                const auto* matrix = words<std::uint64_t>(items);
-                auto* out = words<std::uint64_t>(packed);
-                for (int i = 0; i < n; ++i) {
-                  for (int j = 0; j < n; ++j) *out++ = matrix[Index{j} * n + i];
-                }
-              },
-              [n, entry](const char* packed, char* items) {
-                std::memcpy(items, packed, entry * static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
-              }}};
-  const std::size_t span = entry * static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
-  finish(c, span, span);
-  return c;
-}
-
-// ---- LAMMPS: particles that leave a subdomain, an array per property ----------------------------------------
-
-constexpr std::size_t kDouble = sizeof(double), kInt = sizeof(int);
-
-/// Where the arrays of `room` particles begin: positions, tag, type, mask, and with bonds molecule and charge.
-struct Particles {
-  Particles(std::size_t room, bool bonds_) : bonds(bonds_) {
-    tag = 3 * kDouble * room;
-    type = tag + kInt * room;
-    mask = type + kInt * room;
-    molecule = mask + kInt * room;
-    charge = molecule + (room + room % 2) * kInt;  // 16 bytes and four ints a particle: a multiple of 8
-    span = bonds ? charge + kDouble * room : molecule;
-  }
-  bool bonds;
-  std::size_t tag, type, mask, molecule, charge, span;
-
-  [[nodiscard]] std::vector<MPI_Aint> places() const {
-    std::vector<MPI_Aint> all{0, static_cast<MPI_Aint>(tag), static_cast<MPI_Aint>(type),
-                              static_cast<MPI_Aint>(mask)};
-    if (bonds) all.insert(all.end(), {static_cast<MPI_Aint>(molecule), static_cast<MPI_Aint>(charge)});
-    return all;
-  }
-};
 
 template <class Word>
 void take(const char* array, int length, const std::vector<int>& list, char*& packed) {
@@ -378,76 +274,79 @@ void take(const char* array, int length, const std::vector<int>& list, char*& pa
   packed = reinterpret_cast<char*>(out);
 }
 
+/// LAMMPS: particles that leave a subdomain, an array per property: positions, tag, type, mask, and with bonds
+/// molecule and charge. They are received side by side. Counts are even, so that doubles behind ints are aligned.
 Case lammps(int count, bool bonds) {
-  Case c;
-  const int even = count + count % 2;  // so that doubles behind ints stay aligned in the packed stream
+  const int even = count + count % 2;
   const std::vector<int> list = scattered(even, bonds ? 5 : 4);
-  const auto rooms = static_cast<std::size_t>(list.back() + 2) / 2 * 2;
-  const Particles from(rooms, bonds);
-  const Particles to(static_cast<std::size_t>(even), bonds);
-  const List<double> positions{0, 3, list};
-  const List<double> charges{0, 1, list};
-  const List<int> numbers{0, 1, list};
-  std::vector<MPI_Datatype> sent{positions.type(MPI_DOUBLE)}, received;
-  for (int i = 0; i < (bonds ? 4 : 3); ++i) sent.push_back(numbers.type(MPI_INT));
-  if (bonds) sent.push_back(charges.type(MPI_DOUBLE));
-  for (std::size_t i = 0; i < sent.size(); ++i) {
-    const bool ints = i > 0 && i < 5;
-    MPI_Datatype part;
-    MPI_Type_contiguous(i == 0 ? 3 * even : even, ints ? MPI_INT : MPI_DOUBLE, &part);
-    received.push_back(part);
-  }
-  c.send_type = struct_of(std::move(sent), from.places());
-  c.receive_type = struct_of(std::move(received), to.places());
-  c.hands = {{"manual",
-              [=](const char* items, char* packed) {
-                take<double>(items, 3, list, packed);
-                take<int>(items + from.tag, 1, list, packed);
-                take<int>(items + from.type, 1, list, packed);
-                take<int>(items + from.mask, 1, list, packed);
-                if (!from.bonds) return;
-                take<int>(items + from.molecule, 1, list, packed);
-                take<double>(items + from.charge, 1, list, packed);
-              },
-              [=](const char* packed, char* items) { std::memcpy(items, packed, to.span); }}};
-  finish(c, from.span, to.span);
-  return c;
+  const auto room = static_cast<std::size_t>(list.back() + 2) / 2 * 2;
+  std::vector<MPI_Datatype> sent, received;
+  std::vector<MPI_Aint> from, to;
+  std::size_t send_span = 0, receive_span = 0;
+  const auto add = [&](MPI_Datatype type, MPI_Datatype word, int length, std::size_t bytes) {
+    sent.push_back(type);
+    received.push_back(contiguous(length * even, word));
+    from.push_back(static_cast<MPI_Aint>(send_span));
+    to.push_back(static_cast<MPI_Aint>(receive_span));
+    send_span += bytes * room;
+    receive_span += bytes * static_cast<std::size_t>(even);
+  };
+  const int ints = bonds ? 4 : 3;
+  add(List<double>{0, 3, list}.type(MPI_DOUBLE), MPI_DOUBLE, 3, 3 * sizeof(double));
+  for (int i = 0; i < ints; ++i) add(List<int>{0, 1, list}.type(MPI_INT), MPI_INT, 1, sizeof(int));
+  if (bonds) add(List<double>{0, 1, list}.type(MPI_DOUBLE), MPI_DOUBLE, 1, sizeof(double));
+  return case_of(struct_of(std::move(sent), from), send_span, struct_of(std::move(received), to), receive_span,
+                 {"manual",
+                  [=](const char* items, char* packed) {
+                    take<double>(items, 3, list, packed);
+                    for (int i = 1; i <= ints; ++i) take<int>(items + from[i], 1, list, packed);
+                    if (bonds) take<double>(items + from.back(), 1, list, packed);
+                  },
+                  [=](const char* packed, char* items) { std::memcpy(items, packed, receive_span); }});
 }
 
-// ---- a 2D FFT: the transpose between its two passes ---------------------------------------------------------
+// ---- transposes ---------------------------------------------------------------------------------------------
 
-/// The block that two of `kSlabs` ranks exchange of an n x n matrix of complex doubles in slabs of rows. The
-/// receiver stores what comes row by row into columns.
+/// SPECFEM3D, a matrix whose entries are complex numbers of single precision: columns become rows.
+Case specfem_transpose(int n) {
+  constexpr std::size_t kEntry = 2 * sizeof(float);
+  const std::size_t span = kEntry * static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+  return case_of(hvector_of(n, kEntry, complex_vector(n, 1, n, MPI_FLOAT)), span, contiguous(2 * n * n, MPI_FLOAT),
+                 span,
+                 {"manual",
+                  [n](const char* items, char* packed) {
+                    const auto* matrix = words<std::uint64_t>(items);
+                    auto* out = words<std::uint64_t>(packed);
+                    for (int i = 0; i < n; ++i) {
+                      for (int j = 0; j < n; ++j) *out++ = matrix[Index{j} * n + i];
+                    }
+                  },
+                  [span](const char* packed, char* items) { std::memcpy(items, packed, span); }});
+}
+
+/// A 2D FFT, between its two passes: the block that two slabs exchange of an n x n matrix of complex doubles in
+/// slabs of rows. The receiver stores what comes row by row into columns.
 Case fft(int n) {
-  constexpr int kSlabs = 2;
-  Case c;
-  const int m = n / kSlabs;
-  const MPI_Aint entry = 2 * sizeof(double);
-  MPI_Datatype complex;
-  MPI_Type_contiguous(2, MPI_DOUBLE, &complex);
-  c.send_type = vector_of(m, m, n, complex);
-  c.receive_type = hvector_of(m, entry, vector_of(m, 1, n, complex));
-  MPI_Type_free(&complex);
   struct Complex {
     double re, im;
   };
-  c.hands = {{"manual",
-              [n, m](const char* items, char* packed) {
-                auto* out = words<Complex>(packed);
-                for (int i = 0; i < m; ++i) {
-                  for (int j = 0; j < m; ++j) *out++ = words<Complex>(items)[Index{i} * n + j];
-                }
-              },
-              [n, m](const char* packed, char* items) {
-                const auto* in = words<Complex>(packed);
-                for (int i = 0; i < m; ++i) {
-                  for (int j = 0; j < m; ++j) words<Complex>(items)[Index{j} * n + i] = *in++;
-                }
-              }}};
-  const std::size_t span =
-      static_cast<std::size_t>(entry) * static_cast<std::size_t>(n) * static_cast<std::size_t>(m);
-  finish(c, span, span);
-  return c;
+  const int m = n / 2;
+  const std::size_t span = sizeof(Complex) * static_cast<std::size_t>(n) * static_cast<std::size_t>(m);
+  return case_of(complex_vector(m, m, n, MPI_DOUBLE), span,
+                 hvector_of(m, sizeof(Complex), complex_vector(m, 1, n, MPI_DOUBLE)), span,
+                 {"manual",
+                  [n, m](const char* items, char* packed) {
+                    auto* out = words<Complex>(packed);
+                    for (int i = 0; i < m; ++i) {
+                      for (int j = 0; j < m; ++j) *out++ = words<Complex>(items)[Index{i} * n + j];
+                    }
+                  },
+                  [n, m](const char* packed, char* items) {
+                    const auto* in = words<Complex>(packed);
+                    for (int i = 0; i < m; ++i) {
+                      for (int j = 0; j < m; ++j) words<Complex>(items)[Index{j} * n + i] = *in++;
+                    }
+                  }});
 }
 
 struct Pattern {
@@ -462,11 +361,24 @@ constexpr std::array kPatterns{
     Pattern{"wrf_y_vec", [](int n) { return wrf(n, false, false); }, {16, 32, 64}},
     Pattern{"wrf_y_sa", [](int n) { return wrf(n, false, true); }, {16, 32, 64}},
     Pattern{"milc_z", milc_z, {8, 16, 24}},
-    Pattern{"lu_x", lu_row, {33, 102, 408}},
-    Pattern{"lu_y", lu_column, {33, 102, 408}},
+    // NAS LU: faces of u(5, nx, ny), five doubles a point: along the rows, and across them.
+    Pattern{"lu_x",
+            [](int n) { return doubles({1, 1, 1, 5 * n}, {1, 1, 1, 5 * n}, contiguous(5 * n, MPI_DOUBLE)); },
+            {33, 102, 408}},
+    Pattern{"lu_y",
+            [](int n) { return doubles({1, 1, n, 5 * n}, {1, 1, n, 5}, vector_of(n, 5, 5 * n, MPI_DOUBLE)); },
+            {33, 102, 408}},
+    // NAS MG: faces of a cube of doubles with one ghost layer: single doubles, a row of each plane, one plane.
     Pattern{"mg_x", mg_x, {34, 66, 130}},
-    Pattern{"mg_y", mg_y, {34, 66, 130}},
-    Pattern{"mg_z", mg_z, {34, 130, 258}},
+    Pattern{"mg_y",
+            [](int n) {
+              return doubles({1, n, n, n}, {1, n - 2, 1, n - 2}, vector_of(n - 2, n - 2, n * n, MPI_DOUBLE));
+            },
+            {34, 66, 130}},
+    Pattern{
+        "mg_z",
+        [](int n) { return doubles({1, 1, n, n}, {1, 1, n - 2, n - 2}, vector_of(n - 2, n - 2, n, MPI_DOUBLE)); },
+        {34, 130, 258}},
     Pattern{"lammps_full", [](int n) { return lammps(n, true); }, {300, 1200, 4800}},
     Pattern{"lammps_atomic", [](int n) { return lammps(n, false); }, {300, 1200, 4800}},
     Pattern{"specfem_oc", specfem_outer_core, {600, 3000, 15000}},
@@ -487,14 +399,8 @@ std::vector<std::string> application_names(bool quick) {
   return names;
 }
 
-Case application_case(const std::string& name) {
-  const std::size_t slash = name.find('/');
-  int size = 0;
-  std::from_chars(name.data() + slash + 1, name.data() + name.size(), size);
-  const auto pattern = std::find_if(kPatterns.begin(), kPatterns.end(), [&](const Pattern& p) {
-    return p.name == std::string_view(name).substr(0, slash);
-  });
-  Case c = pattern->make(size);
-  c.name = name;
-  return c;
+Case application_case(std::string_view pattern, int size) {
+  const auto found =
+      std::find_if(kPatterns.begin(), kPatterns.end(), [&](const Pattern& p) { return p.name == pattern; });
+  return found->make(size);
 }

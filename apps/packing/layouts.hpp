@@ -10,16 +10,14 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// From the items to a packed buffer, or back: `items` and `packed` do not overlap.
-using PackLoop = std::function<void(const char* items, char* packed)>;
-using UnpackLoop = std::function<void(const char* packed, char* items)>;
-
 struct Hand {
   std::string name;
-  PackLoop pack;
-  UnpackLoop unpack;
+  std::function<void(const char* items, char* packed)> pack;
+  std::function<void(const char* packed, char* items)> unpack;
 };
 
 struct Case {
@@ -37,12 +35,8 @@ inline void free_types(Case& c) {
   MPI_Type_free(&c.send_type);
 }
 
-/// `count` blocks of `block` bytes, a block every `stride` bytes: the paper's elements. Doubles where the block is
-/// a multiple of 8, else the integer of its size.
-Case strided_case(std::string name, std::size_t block, std::size_t count, std::size_t stride);
-
 /// The cases of a set: "constant" (32 KB by element size), "elements" (1024 of them by size), "columns" (one block
-/// in a page), "applications"; empty for another name.
+/// in a page), "applications", "grid" and "sparse" (what a tuning measures).
 std::vector<std::string> case_names(const std::string& set, bool quick);
 
 /// The case of a name that `case_names` gave.
@@ -50,4 +44,4 @@ Case make_case(const std::string& name);
 
 /// The application cases (applications.cpp).
 std::vector<std::string> application_names(bool quick);
-Case application_case(const std::string& name);
+Case application_case(std::string_view pattern, int size);

@@ -16,10 +16,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <map>
 #include <span>
 #include <sstream>
 #include <string>
@@ -48,17 +46,14 @@ struct Options {
   bool quick = false, list = false, check = false, help = false;
 };
 
-template <std::size_t Count>
-bool read_names(std::string_view text, const std::array<std::string_view, Count>& allowed,
-                std::vector<std::string>& out) {
+/// Names with commas between them, each of those allowed.
+template <class Names>
+bool read_names(std::string_view text, const Names& allowed, std::vector<std::string>& out) {
   std::vector<std::string> names;
-  for (;;) {
-    const std::size_t end = text.find(',');
-    const std::string_view name = text.substr(0, end);
-    if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) return false;
-    names.emplace_back(name);
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
+  for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
+    end = text.find(',', begin);
+    names.emplace_back(text.substr(begin, end == std::string_view::npos ? end : end - begin));
+    if (std::find(allowed.begin(), allowed.end(), names.back()) == allowed.end()) return false;
   }
   out = std::move(names);
   return true;
@@ -70,13 +65,7 @@ bool read_cases(std::string_view text, std::vector<std::string>& out) {
     const std::vector<std::string> names = case_names(std::string(set), false);
     known.insert(known.end(), names.begin(), names.end());
   }
-  for (;;) {
-    const std::size_t end = text.find(',');
-    if (std::find(known.begin(), known.end(), text.substr(0, end)) == known.end()) return false;
-    out.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return true;
-    text.remove_prefix(end + 1);
-  }
+  return read_names(text, known, out);
 }
 
 bool read_cpus(std::string_view text, std::vector<int>& out) {
@@ -149,21 +138,15 @@ double own_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-double wall_seconds() {
-  using namespace std::chrono;
-  return duration<double>(steady_clock::now().time_since_epoch()).count();
-}
-
 /// What others did between its construction and `print`.
 class Machine {
  public:
-  Machine() : busy_(busy_seconds()), own_(own_seconds()), wall_(wall_seconds()) {}
   void print(int rank, std::int64_t before_ns, std::int64_t after_ns) const {
     const double mine = own_seconds() - own_;
     double ours = 0;
     MPI_Reduce(&mine, &ours, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank != 0) return;
-    const double wall = wall_seconds() - wall_;
+    const double wall = MPI_Wtime() - wall_;
     const double processors = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
     const double foreign = std::max(0.0, busy_seconds() - busy_ - ours) / (wall * processors);
     std::printf("machine seconds=%.3f foreign=%.4f latency_ns=%lld,%lld\n", wall, foreign,
@@ -171,7 +154,7 @@ class Machine {
   }
 
  private:
-  double busy_, own_, wall_;
+  double busy_ = busy_seconds(), own_ = own_seconds(), wall_ = MPI_Wtime();
 };
 
 void print_times(const Case& c, const std::string& direction, const std::string& way,

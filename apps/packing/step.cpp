@@ -73,11 +73,15 @@ int tag_of(const std::string& way, Direction direction) {
   return 3 * kind + static_cast<int>(direction);
 }
 
-bool packs(Direction direction) {
-  return direction == Direction::send || direction == Direction::both;
+/// Whether a way sends, or packs, the items; else it sends contiguous bytes.
+bool packs(const std::string& way, Direction direction) {
+  if (direction == Direction::send || direction == Direction::both) return way != "contiguous";
+  return direction == Direction::pack;
 }
-bool unpacks(Direction direction) {
-  return direction == Direction::receive || direction == Direction::both;
+/// The same of receiving.
+bool unpacks(const std::string& way, Direction direction) {
+  if (direction == Direction::receive || direction == Direction::both) return way != "contiguous";
+  return direction == Direction::unpack;
 }
 
 }  // namespace
@@ -150,74 +154,55 @@ Bench::Bench(Case& c, Meeting& meeting)
   fill(plain_out_, meeting_.rank());
 }
 
-const Hand* Bench::hand_of(const std::string& way) const {
-  const auto found =
-      std::find_if(case_.hands.begin(), case_.hands.end(), [&](const Hand& hand) { return hand.name == way; });
-  return found == case_.hands.end() ? nullptr : &*found;
+/// What a way does with the items on either side: nothing where the MPI gets its datatype.
+Bench::Work Bench::work_of(const std::string& way) {
+  const auto hand =
+      std::find_if(case_.hands.begin(), case_.hands.end(), [&](const Hand& each) { return each.name == way; });
+  if (hand != case_.hands.end()) {
+    return {[this, &pack = hand->pack] { pack(source_.data(), packed_out_.data()); },
+            [this, &unpack = hand->unpack] { unpack(packed_in_.data(), target_.data()); }};
+  }
+  if (way != "mpi-pack") return {};
+  const auto bytes = static_cast<int>(case_.bytes);
+  return {[this, bytes] {
+            int position = 0;
+            MPI_Pack(source_.data(), 1, case_.send_type, packed_out_.data(), bytes, &position, MPI_COMM_WORLD);
+          },
+          [this, bytes] {
+            int position = 0;
+            MPI_Unpack(packed_in_.data(), bytes, &position, target_.data(), 1, case_.receive_type, MPI_COMM_WORLD);
+          }};
 }
 
 Bench::Step Bench::step_of(const std::string& way, Direction direction) {
-  const bool alone = direction == Direction::pack || direction == Direction::unpack;
-  return alone ? engine(way, direction) : ring(way, direction);
-}
-
-Bench::Step Bench::ring(const std::string& way, Direction direction) {
-  const auto bytes = static_cast<int>(case_.bytes);
-  const bool pack = packs(direction) && way != "contiguous", unpack = unpacks(direction) && way != "contiguous";
-  const int tag = tag_of(way, direction);
-  const auto exchange = [this, tag](const void* out, int out_count, MPI_Datatype out_type, void* in, int in_count,
-                                    MPI_Datatype in_type) {
-    MPI_Request request;
-    MPI_Irecv(in, in_count, in_type, peer_, tag, MPI_COMM_WORLD, &request);
-    MPI_Send(out, out_count, out_type, peer_, tag, MPI_COMM_WORLD);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  struct Message {
+    void* data;
+    int count;
+    MPI_Datatype type;
   };
-  if (way == "contiguous" || way == "datatype") {
-    const MPI_Datatype out_type = pack ? case_.send_type : MPI_BYTE;
-    const MPI_Datatype in_type = unpack ? case_.receive_type : MPI_BYTE;
-    char* out = pack ? source_.data() : plain_out_.data();
-    char* in = unpack ? target_.data() : plain_in_.data();
-    return [=] { exchange(out, pack ? 1 : bytes, out_type, in, unpack ? 1 : bytes, in_type); };
-  }
-  char* out = pack ? packed_out_.data() : plain_out_.data();
-  char* in = unpack ? packed_in_.data() : plain_in_.data();
-  if (way == "mpi-pack") {
-    return [=, this] {
-      MPI_Request request;
-      MPI_Irecv(in, bytes, MPI_PACKED, peer_, tag, MPI_COMM_WORLD, &request);
-      int position = 0;
-      if (pack) MPI_Pack(source_.data(), 1, case_.send_type, out, bytes, &position, MPI_COMM_WORLD);
-      MPI_Send(out, bytes, MPI_PACKED, peer_, tag, MPI_COMM_WORLD);
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
-      position = 0;
-      if (unpack) MPI_Unpack(in, bytes, &position, target_.data(), 1, case_.receive_type, MPI_COMM_WORLD);
-    };
-  }
-  const Hand* hand = hand_of(way);
-  return [=, this] {
-    MPI_Request request;
-    MPI_Irecv(in, bytes, MPI_BYTE, peer_, tag, MPI_COMM_WORLD, &request);
-    if (pack) hand->pack(source_.data(), out);
-    MPI_Send(out, bytes, MPI_BYTE, peer_, tag, MPI_COMM_WORLD);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    if (unpack) hand->unpack(in, target_.data());
-  };
-}
-
-Bench::Step Bench::engine(const std::string& way, Direction direction) {
+  Work work = work_of(way);
+  if (direction == Direction::pack) return work.pack;
+  if (direction == Direction::unpack) return work.unpack;
   const auto bytes = static_cast<int>(case_.bytes);
-  const Hand* hand = hand_of(way);
-  if (direction == Direction::pack) {
-    if (hand != nullptr) return [=, this] { hand->pack(source_.data(), packed_out_.data()); };
-    return [=, this] {
-      int position = 0;
-      MPI_Pack(source_.data(), 1, case_.send_type, packed_out_.data(), bytes, &position, MPI_COMM_WORLD);
-    };
+  const MPI_Datatype wire = way == "mpi-pack" ? MPI_PACKED : MPI_BYTE;
+  Message out{plain_out_.data(), bytes, wire}, in{plain_in_.data(), bytes, wire};
+  if (packs(way, direction)) {
+    out = work.pack ? Message{packed_out_.data(), bytes, wire} : Message{source_.data(), 1, case_.send_type};
+  } else {
+    work.pack = nullptr;
   }
-  if (hand != nullptr) return [=, this] { hand->unpack(packed_in_.data(), target_.data()); };
-  return [=, this] {
-    int position = 0;
-    MPI_Unpack(packed_in_.data(), bytes, &position, target_.data(), 1, case_.receive_type, MPI_COMM_WORLD);
+  if (unpacks(way, direction)) {
+    in = work.unpack ? Message{packed_in_.data(), bytes, wire} : Message{target_.data(), 1, case_.receive_type};
+  } else {
+    work.unpack = nullptr;
+  }
+  return [=, tag = tag_of(way, direction), peer = peer_] {
+    MPI_Request request;
+    MPI_Irecv(in.data, in.count, in.type, peer, tag, MPI_COMM_WORLD, &request);
+    if (work.pack) work.pack();
+    MPI_Send(out.data, out.count, out.type, peer, tag, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (work.unpack) work.unpack();
   };
 }
 
@@ -226,7 +211,7 @@ Bench::Step Bench::engine(const std::string& way, Direction direction) {
 void Bench::rewrite(const std::string& way, Direction direction) {
   const auto stamp = static_cast<char>(++stamp_);
   if (direction == Direction::unpack) return;
-  if (direction == Direction::pack || (packs(direction) && way != "contiguous")) {
+  if (packs(way, direction)) {
     for (const std::uint32_t offset : lines_) source_[offset] = stamp;
     return;
   }
@@ -277,27 +262,23 @@ std::vector<std::vector<std::int64_t>> Bench::measure(const std::vector<std::str
 
 bool Bench::correct(const std::string& way, Direction direction) {
   std::vector<char> theirs(case_.send_span), sent(case_.bytes);
-  const bool alone = direction == Direction::pack || direction == Direction::unpack;
   fill(source_, meeting_.rank());
   fill(plain_out_, meeting_.rank());
   fill(packed_in_, meeting_.rank());
   std::fill(target_.begin(), target_.end(), kGap);
   std::fill(plain_in_.begin(), plain_in_.end(), kGap);
   // What should arrive: the peer's message, known from its rank.
-  const bool from_items = direction == Direction::pack || (packs(direction) && way != "contiguous");
-  const int sender = alone ? meeting_.rank() : peer_;
-  fill(from_items ? theirs : sent, sender);
+  const bool alone = direction == Direction::pack || direction == Direction::unpack;
+  const bool from_items = packs(way, direction);
+  fill(from_items ? theirs : sent, alone ? meeting_.rank() : peer_);
   if (from_items) case_.hands.front().pack(theirs.data(), sent.data());
   meeting_.meet();
   step_of(way, direction)();
-  const bool into_items = direction == Direction::unpack || (unpacks(direction) && way != "contiguous");
-  bool good = true;
-  if (into_items) {
+  bool good = sent == (direction == Direction::pack ? packed_out_ : plain_in_);
+  if (unpacks(way, direction)) {
     std::vector<char> expected(case_.receive_span, kGap);
     case_.hands.front().unpack(sent.data(), expected.data());
     good = expected == target_;
-  } else {
-    good = sent == (direction == Direction::pack ? packed_out_ : plain_in_);
   }
   return meeting_.larger(good ? 0 : 1) == 0;
 }

@@ -62,12 +62,13 @@ class Bench {
 
  private:
   using Step = std::function<void()>;
+  struct Work {
+    Step pack, unpack;
+  };
+  [[nodiscard]] Work work_of(const std::string& way);
   [[nodiscard]] Step step_of(const std::string& way, Direction direction);
-  [[nodiscard]] Step ring(const std::string& way, Direction direction);
-  [[nodiscard]] Step engine(const std::string& way, Direction direction);
   std::int64_t timed(const Step& step, const std::string& way, Direction direction);
   void rewrite(const std::string& way, Direction direction);
-  const Hand* hand_of(const std::string& way) const;
 
   Case& case_;
   Meeting& meeting_;

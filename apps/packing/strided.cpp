@@ -1,8 +1,7 @@
 // The paper's elements at a stride, and its three ways of packing them by hand (Boyer and Chase, section 4), with a
-// fourth of today.
+// fourth of today; and the sets of cases.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -12,13 +11,7 @@
 
 namespace {
 
-struct Strided {
-  std::size_t block, count, stride;
-};
-
-struct Pair {
-  std::uint64_t low, high;
-};
+using Sizes = std::vector<std::size_t>;
 
 constexpr std::size_t kConstantBytes = 32 * 1024;
 constexpr std::size_t kElements = 1024;
@@ -27,6 +20,16 @@ constexpr std::size_t kColumnStride = 4096 + kLine;        // one block a page, 
 constexpr std::size_t kMostPages = 8192;                   // of a sparse message in the grid
 constexpr std::size_t kMostBlocks = std::size_t{1} << 17;  // of any: shorter ones say nothing new, and take long
 constexpr std::size_t kAhead = 8 * kLine;
+
+// ---- loops ------------------------------------------------------------------------------------------------------
+
+struct Strided {
+  std::size_t block, count;
+};
+
+struct Pair {
+  std::uint64_t low, high;
+};
 
 /// `blocks` of `Words` values of one type; the compiler sees a constant number of them.
 template <class Word, std::size_t Words>
@@ -124,29 +127,34 @@ void by_prefetched_memcpy(const char* from, std::size_t from_stride, char* to, s
 
 using Kernel = void (*)(const char*, std::size_t, char*, std::size_t, const Strided&);
 
-Hand hand(std::string name, Kernel kernel, Strided s) {
-  return {std::move(name), [=](const char* items, char* packed) { kernel(items, s.stride, packed, s.block, s); },
-          [=](const char* packed, char* items) { kernel(packed, s.block, items, s.stride, s); }};
+// ---- cases ------------------------------------------------------------------------------------------------------
+
+/// `count` blocks of `block` bytes, a block every `stride` bytes: the paper's elements. Doubles where the block is
+/// a multiple of 8, else the integer of its size.
+Case strided_case(std::size_t block, std::size_t count, std::size_t stride) {
+  const int bytes = block % 8 == 0 ? 8 : block % 4 == 0 ? 4 : block % 2 == 0 ? 2 : 1;
+  const MPI_Datatype word = bytes == 8 ? MPI_DOUBLE : bytes == 4 ? MPI_INT : bytes == 2 ? MPI_SHORT : MPI_CHAR;
+  Case c;
+  c.bytes = block * count;
+  c.send_span = c.receive_span = stride * (count - 1) + block;
+  MPI_Type_create_hvector(static_cast<int>(count), static_cast<int>(block) / bytes, static_cast<MPI_Aint>(stride),
+                          word, &c.send_type);
+  MPI_Type_commit(&c.send_type);
+  c.receive_type = c.send_type;
+  const Strided s{block, count};
+  for (const auto& [name, kernel] : {std::pair<const char*, Kernel>{"loop", loop},
+                                     {"assignment", assignment},
+                                     {"memcpy", by_memcpy},
+                                     {"memcpy-prefetch", by_prefetched_memcpy}}) {
+    c.hands.push_back(
+        {name, [=, kernel = kernel](const char* items, char* packed) { kernel(items, stride, packed, s.block, s); },
+         [=, kernel = kernel](const char* packed, char* items) { kernel(packed, s.block, items, stride, s); }});
+  }
+  return c;
 }
 
-MPI_Datatype word_of(std::size_t block) {
-  if (block % 8 == 0) return MPI_DOUBLE;
-  if (block % 4 == 0) return MPI_INT;
-  return block % 2 == 0 ? MPI_SHORT : MPI_CHAR;
-}
-
-std::size_t word_bytes(std::size_t block) {
-  return block % 8 == 0 ? 8 : block % 4 == 0 ? 4 : block % 2 == 0 ? 2 : 1;
-}
-
-std::vector<std::string> sized(const std::string& set, const std::vector<std::size_t>& blocks) {
-  std::vector<std::string> names;
-  for (const std::size_t block : blocks) names.push_back(set + "/" + std::to_string(block));
-  return names;
-}
-
-std::vector<std::size_t> powers(std::size_t from, std::size_t to, std::size_t factor) {
-  std::vector<std::size_t> values;
+Sizes powers(std::size_t from, std::size_t to, std::size_t factor) {
+  Sizes values;
   for (std::size_t value = from; value <= to; value *= factor) values.push_back(value);
   return values;
 }
@@ -157,7 +165,7 @@ std::vector<std::size_t> powers(std::size_t from, std::size_t to, std::size_t fa
 std::vector<std::string> grid_names(const std::string& set, bool quick) {
   const bool sparse = set == "sparse";
   std::vector<std::string> names;
-  std::vector<std::size_t> sizes = powers(512, 2048 * 1024, 4);
+  Sizes sizes = powers(512, 2048 * 1024, 4);
   if (!sparse) sizes.insert(sizes.end(), {4096 * 1024, 8192 * 1024});
   for (const std::size_t bytes : sizes) {
     for (const std::size_t block :
@@ -171,46 +179,29 @@ std::vector<std::string> grid_names(const std::string& set, bool quick) {
 
 }  // namespace
 
-Case strided_case(std::string name, std::size_t block, std::size_t count, std::size_t stride) {
-  const Strided s{block, count, stride};
-  Case c;
-  c.name = std::move(name);
-  c.bytes = block * count;
-  c.send_span = c.receive_span = stride * (count - 1) + block;
-  const std::size_t word = word_bytes(block);
-  MPI_Type_create_hvector(static_cast<int>(count), static_cast<int>(block / word), static_cast<MPI_Aint>(stride),
-                          word_of(block), &c.send_type);
-  MPI_Type_commit(&c.send_type);
-  c.receive_type = c.send_type;
-  c.hands = {hand("loop", loop, s), hand("assignment", assignment, s), hand("memcpy", by_memcpy, s),
-             hand("memcpy-prefetch", by_prefetched_memcpy, s)};
-  return c;
-}
-
 std::vector<std::string> case_names(const std::string& set, bool quick) {
-  if (set == "constant") return sized(set, quick ? powers(4, 16384, 8) : powers(1, 16384, 2));
-  if (set == "elements") return sized(set, quick ? powers(4, 2048, 8) : powers(1, 8192, 2));
-  if (set == "columns") return sized(set, quick ? powers(32, 32, 2) : powers(8, 1024, 2));
   if (set == "applications") return application_names(quick);
   if (set == "grid" || set == "sparse") return grid_names(set, quick);
-  return {};
+  const std::size_t factor = quick ? 8 : 2;
+  const Sizes blocks = set == "constant"   ? powers(quick ? 4 : 1, 16384, factor)
+                       : set == "elements" ? powers(quick ? 4 : 1, quick ? 2048 : 8192, factor)
+                                           : powers(quick ? 32 : 8, quick ? 32 : 1024, factor);
+  std::vector<std::string> names;
+  for (const std::size_t block : blocks) names.push_back(set + "/" + std::to_string(block));
+  return names;
 }
 
 Case make_case(const std::string& name) {
-  const std::size_t slash = name.find('/');
-  const std::string_view set = std::string_view(name).substr(0, slash);
-  const std::string_view size = std::string_view(name).substr(slash + 1);
-  std::size_t block = 0;
-  std::from_chars(size.data(), size.data() + size.size(), block);
-  if (set == "constant") return strided_case(name, block, kConstantBytes / block, 2 * block);
-  if (set == "elements") return strided_case(name, block, kElements, 2 * block);
-  if (set == "grid" || set == "sparse") {
-    std::size_t bytes = 0;
-    const std::size_t second = size.find('/');
-    std::from_chars(size.data(), size.data() + second, bytes);
-    std::from_chars(size.data() + second + 1, size.data() + size.size(), block);
-    return strided_case(name, block, bytes / block, set == "sparse" ? kColumnStride : 2 * block);
-  }
-  if (set == "columns") return strided_case(name, block, kConstantBytes / block, kColumnStride);
-  return application_case(name);
+  const std::size_t slash = name.find('/'), second = name.find('/', slash + 1);
+  const std::string set = name.substr(0, slash);
+  const std::size_t size = std::stoul(name.substr(slash + 1));
+  const std::size_t block = second == std::string::npos ? size : std::stoul(name.substr(second + 1));
+  Case c = set == "constant"   ? strided_case(block, kConstantBytes / block, 2 * block)
+           : set == "elements" ? strided_case(block, kElements, 2 * block)
+           : set == "columns"  ? strided_case(block, kConstantBytes / block, kColumnStride)
+           : set == "grid"     ? strided_case(block, size / block, 2 * block)
+           : set == "sparse"   ? strided_case(block, size / block, kColumnStride)
+                               : application_case(set, static_cast<int>(size));
+  c.name = name;
+  return c;
 }

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Mpi, find_mpi
 
-from corewise.bench.pack.runs import OURS, PLAIN_WAYS, Effort
+from corewise.bench.pack.results import OURS
+from corewise.bench.pack.runs import PLAIN_WAYS, Effort
 from corewise.bench.pack.study import run_bench, tune
 from corewise.data.packing_tuning import packing_tuning_text, parse_packing_tuning
 
@@ -143,7 +144,7 @@ def test_the_command_measures_every_part_and_the_library() -> None:
     assert all(row.processor and row.mpi.startswith("mpich ") for row in result.rows)
     assert len({row.id for row in result.rows}) == len(result.rows)
     paper = result.studies[0]
-    assert paper.time("constant/4", "both", OURS).median > 0 and paper.drift() is not None
+    assert paper.time(("constant/4", "both"), OURS).median > 0 and paper.drift() is not None
     assert any("4-byte" not in claim.what for claim in result.claims) and len(result.goals) > 5
 
 

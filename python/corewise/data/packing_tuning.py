@@ -26,8 +26,8 @@ LINES = ("dense", "sparse")
 """How close together data lie, as ``packing_lines`` there says it."""
 TAKEN_FROM = 1.1
 """A shape is taken over where packing was at least so many times as fast in the median."""
-NEVER_BELOW = 1.0
-"""And so many times as fast in three of four rounds."""
+LOW_ABOVE = 1.0
+"""And more than so many times as fast in three of four rounds."""
 _HEAD = ("format", "version", "processor", "host", "mpi", "who", "when", "command")
 _COLUMNS = ("use", "lines", "bytes", "run", "ratio", "low")
 Range = tuple[int, int]
@@ -44,11 +44,9 @@ class PackingRow:
         One of `USES` and of `LINES`.
     bytes, run : int
         Data bytes of the message; mean length of its contiguous runs.
-    ratio : float
-        The MPI's time over ours, the median of the rounds; the smallest of the directions that the use is
-        about.
-    low : float
-        The lower quartile of the rounds.
+    ratio, low : float
+        The MPI's time over ours, the median and the lower quartile of the rounds; each the smallest of the
+        directions that the use is about.
     """
 
     use: str
@@ -61,7 +59,7 @@ class PackingRow:
     @property
     def taken(self) -> bool:
         """Whether packing clearly won."""
-        return self.ratio >= TAKEN_FROM and self.low >= NEVER_BELOW
+        return self.ratio >= TAKEN_FROM and self.low > LOW_ABOVE
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import pytest
 from installed_tool import assert_one_line_error, corewise
 
 from corewise import _core
-from corewise.bench.copy import noise
+from corewise.bench import noise
 from corewise.bench.copy.messages import (
     RIVAL,
     MessageTimes,
@@ -25,7 +25,6 @@ from corewise.bench.copy.messages import (
     two_processors,
     ways,
 )
-from corewise.bench.copy.noise import Block, quiet
 from corewise.bench.copy.races import (
     Decision,
     Plan,
@@ -53,6 +52,7 @@ from corewise.bench.copy.study import (
     tune,
 )
 from corewise.bench.copy.views import bound_of, figures, goals, tables
+from corewise.bench.noise import Block, quiet
 from corewise.cli.main import execute
 from corewise.data.copy_hosts import find_copy_tuning, host_name
 from corewise.data.copy_tuning import (
@@ -67,7 +67,7 @@ from corewise.data.copy_tuning import (
 )
 from corewise.data.tuning import bundled_tunings, tuning_directory
 from corewise.errors import InputError, RunError
-from corewise.plots.bench_copy import check_picture, write_pictures
+from corewise.plots.bench import check_picture, write_pictures
 
 TINY = Plan(seconds=0.0, rounds=2, tries=1)
 TUNING = CopyTuning(

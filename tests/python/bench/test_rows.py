@@ -23,7 +23,6 @@ from installed_tool import COREWISE
 from corewise.bench import mpis, programs
 from corewise.bench.collectives import study as collectives
 from corewise.bench.mapping import trees
-from corewise.bench.pack import rows as packing_rows
 from corewise.bench.pack import study as packing
 from corewise.bench.peers import SIMGRID, UFTRACE
 from corewise.bench.port import study as port
@@ -42,9 +41,9 @@ FIELDS = {
     *("processor", "mpi"),
 }
 """What every row of every benchmark has."""
-PACKED = packing_rows.Row(
-    *("pack/mpich/constant/64/send", "a step", "us", 1.0, "datatype", 2.0, 0.5, 2.0, 0.1, 5),
-    **{"processor": "A processor", "mpi": "mpich 5.0", "ways": {"datatype": 2.0}},
+PACKED = Row(
+    *("pack/mpich/constant/64/send", "a step", "us", 1.0, "datatype", 2.0, 0.5, 2.0, 0.1, 5, "mpich 5.0"),
+    more={"processor": "Maker-1-2", "ways": {"datatype": 2.0}},
 )
 QUESTIONS = ("sim", "port", "collectives", "profiler", "mapping", "recogniser", "copy", "pack")
 BLANK = Row("sim-one", "something", "ns", None, "another", floor=3.0)
@@ -181,6 +180,7 @@ def test_rows_of_packing_have_the_same_form(
     told = json.loads(capsys.readouterr().out)["rows"]
     assert [row["id"] for row in told] == ["pack/mpich/constant/64/send", "pack/mpich/constant/64/receive"]
     assert all(set(row) >= FIELDS and row["mpi"] == "mpich 5.0" for row in told)
+    assert told[0]["processor"] == "Maker-1-2" and told[0]["ways"] == {"datatype": 2.0}
 
 
 def test_a_table_leaves_empty_what_is_not_known() -> None:

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from corewise import _core
-from corewise.bench.copy.noise import Block, Measured, quiet
 from corewise.bench.copy.races import Decision, Plan, Times, kernels_here, octave_sizes, winner
+from corewise.bench.noise import Block, Measured, quiet
 from corewise.data.copy_tuning import MessageRow
 from corewise.errors import RunError
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corewise import _core
-from corewise.bench.copy.noise import Block, quiet
+from corewise.bench.noise import Block, quiet
 from corewise.data.copy_tuning import ALIGNMENTS, AUDIENCES, CopyRow
 
 CLEARLY = 1.03

@@ -21,7 +21,6 @@ import numpy as np
 
 from corewise import __version__, _core
 from corewise.bench.copy.messages import MessageTimes, Messenger, two_processors
-from corewise.bench.copy.noise import FOREIGN_LIMIT
 from corewise.bench.copy.races import (
     FULL,
     QUICK,
@@ -39,6 +38,7 @@ from corewise.bench.copy.races import (
     ratios,
     rows_of,
 )
+from corewise.bench.noise import FOREIGN_LIMIT
 from corewise.data.copy_hosts import find_copy_tuning, host_name
 from corewise.data.copy_tuning import ALIGNMENTS, CopyTuning, load_copy_tuning
 from corewise.data.quantities import size_text

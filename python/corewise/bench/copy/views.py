@@ -12,9 +12,9 @@ import numpy as np
 
 from corewise.analysis.result import Figure, Panel, Series, Table
 from corewise.bench.copy.messages import RIVAL, MessageTimes
-from corewise.bench.copy.noise import FOREIGN_LIMIT
 from corewise.bench.copy.races import PAPERS, ratios, streaming_kernels
 from corewise.bench.copy.study import KIB, MIB, CopyTimes, Result, Row, is_bound
+from corewise.bench.noise import FOREIGN_LIMIT
 from corewise.data.quantities import size_text
 
 _LOUD = "!"

@@ -1,121 +1,65 @@
 """What the launches of `corewise bench pack` say: rows, the paper's statements, and rows taken together.
 
-Ratios are taken round by round (both launches of a round ran one after the other) and their median is
-given; spreads are the distance of the quartiles over the median. A ratio above 1: ours is quicker.
-
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from corewise.bench.pack.runs import FLOOR, HANDS, OURS, Study
+from corewise.bench.pack.results import FLOOR, OURS, Cell, Study, rival_of
+from corewise.bench.pack.runs import HANDS
+from corewise.bench.rows import Row
 
 PAPER_CROSSOVER = 2048
 PAPER_EXCEPTION = 4
 _BESIDE = {PAPER_EXCEPTION // 2, PAPER_EXCEPTION, PAPER_EXCEPTION * 2}
-_SHORT = 256
+SWEEPS = (("1", "constant", "32 KB by element size"), ("2", "elements", "1024 elements"))
+"""The paper's figures: number, set, what it shows."""
 LEAST = 0.95
 """What no ratio beside the MPI's datatypes may be below."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One case in one direction.
-
-    Attributes
-    ----------
-    id : str
-        ``pack/`` and setting, case and direction, e.g. ``pack/mpich/constant/64/both``.
-    what, unit : str
-    ours : float
-        The unmodified program with datatypes, with the packing library.
-    rival : str
-        What that program has without the library: the MPI's datatypes, or its MPI_Pack and MPI_Unpack.
-    theirs : float
-    floor : float or None
-        The same message contiguous; None of an engine alone.
-    ratio : float
-        The rival's time over ours.
-    spread : float
-        Of ours.
-    n : int
-        Rounds.
-    processor, mpi : str
-    ways : dict of str to float
-        Every way that was measured.
-    """
-
-    id: str
-    what: str
-    unit: str
-    ours: float
-    rival: str
-    theirs: float
-    floor: float | None
-    ratio: float
-    spread: float
-    n: int
-    processor: str
-    mpi: str
-    ways: dict[str, float]
-
-    def to_json(self) -> dict[str, object]:
-        """As ``--json`` prints it."""
-        return asdict(self)
+_DOING = {
+    "send": "step of Irecv, Send, Wait, the sent message not contiguous",
+    "receive": "step of Irecv, Send, Wait, the received message not contiguous",
+    "both": "step of Irecv, Send, Wait, both messages not contiguous",
+    "pack": "MPI_Pack",
+    "unpack": "MPI_Unpack",
+}
 
 
 def rows_of(study: Study, processor: str = "") -> Iterator[Row]:
-    """One per case and direction."""
-    for case, direction in study.cases():
-        found = study.of(case)
-        ways = found.ways(case, direction)
-        rival = rival_of(direction)
-        ours = found.time(case, direction, OURS)
+    """One per case and direction; `ways` has every way that was measured."""
+    for cell in study.cells():
+        found, (case, direction) = study.of(cell[0]), cell
+        us = {way: _us(found.time(cell, way).median) for way in found.ways(cell)}
+        rival, ratio = rival_of(direction), found.ratio(cell, rival_of(direction))
         yield Row(
             f"pack/{study.setting.name}/{case}/{direction}",
-            f"{_doing(direction)}, {study.bytes_of(case)} bytes, {study.setting.title}",
+            f"{_DOING[direction]}, {study.setting.title}",
             "us",
-            _us(ours.median),
+            _us(found.time(cell, OURS).median),
             rival,
-            _us(found.time(case, direction, rival).median),
-            _us(found.time(case, direction, FLOOR).median) if FLOOR in ways else None,
-            round(found.ratio(case, direction, rival).median, 3),
-            round(ours.quartiles / ours.median, 3),
-            ours.count,
-            processor,
+            us[rival],
+            us.get(FLOOR),
+            round(ratio.median, 3),
+            round(ratio.quartiles / ratio.median, 3),
+            ratio.count,
             study.setting.title,
-            {way: _us(found.time(case, direction, way).median) for way in ways},
+            more={"processor": processor, "ways": us},
         )
-
-
-def rival_of(direction: str) -> str:
-    """What the unmodified program has without the library."""
-    return "mpi-pack" if direction in ("pack", "unpack") else "datatype"
 
 
 def losers_of(study: Study) -> list[str]:
     """Cases in which the library was slower than what the program has without it."""
     if study.part == "mpi-pack":
         return []
-    return sorted({case for case, towards in study.cases() if _ratio(study, case, towards) < LEAST})
+    return sorted({cell[0] for cell in study.cells() if _ratio(study, cell, rival_of(cell[1])) < LEAST})
 
 
-def _ratio(study: Study, case: str, direction: str) -> float:
-    return study.of(case).ratio(case, direction, rival_of(direction)).median
-
-
-def _doing(direction: str) -> str:
-    return {
-        "send": "step of Irecv, Send, Wait, the sent message not contiguous",
-        "receive": "step of Irecv, Send, Wait, the received message not contiguous",
-        "both": "step of Irecv, Send, Wait, both messages not contiguous",
-        "pack": "MPI_Pack",
-        "unpack": "MPI_Unpack",
-    }[direction]
+def _ratio(study: Study, cell: Cell, way: str) -> float:
+    return study.of(cell[0]).ratio(cell, way).median
 
 
 def _us(ns: float) -> float:
@@ -147,55 +91,51 @@ def claims_of(study: Study) -> Iterator[Claim]:
     """Of the paper's part, nothing for others; what counts are its three loops and datatypes."""
     if study.part != "paper":
         return
-    for name, what in (("constant", "32 KB"), ("elements", "1024 elements")):
-        ratios = {size: _hand_over_mpi(study, f"{name}/{size}") for size in _sizes(study, name, "both")}
-        yield _below(study, what, ratios)
-        yield _above(study, what, ratios)
-        yield _crossover(study, what, ratios)
-        if ratios.keys() >= _BESIDE:
-            yield _exception(study, what, ratios)
+    for _, sweep, what in SWEEPS:
+        cells = [(case, way) for case, way in study.cells() if way == "both" and case.split("/")[0] == sweep]
+        for said, reproduced, found in _statements(
+            {_block(cell): _hand_over_mpi(study, cell) for cell in cells}
+        ):
+            yield Claim(study.setting.title, f"{what}: {said}", reproduced, found)
 
 
-def _sizes(study: Study, name: str, direction: str) -> list[int]:
-    return [
-        int(case.split("/")[1])
-        for case, towards in study.cases()
-        if towards == direction and case.split("/")[0] == name
-    ]
-
-
-def _hand_over_mpi(study: Study, case: str) -> float:
+def _hand_over_mpi(study: Study, cell: Cell) -> float:
     """Time of the quickest of the paper's loops over that of datatypes: above 1 where the MPI wins."""
-    hands = [study.rounds(case, "both", way) for way in HANDS]
-    theirs = study.rounds(case, "both", "datatype")
-    return float(
-        statistics.median(min(hand) / mpi for hand, mpi in zip(zip(*hands, strict=True), theirs, strict=True))
+    hands = map(min, zip(*(study.times(cell, way) for way in HANDS), strict=True))
+    theirs = study.times(cell, "datatype")
+    return float(statistics.median(hand / mpi for hand, mpi in zip(hands, theirs, strict=True)))
+
+
+def _statements(ratios: Mapping[int, float]) -> Iterator[tuple[str, bool, str]]:
+    """Statement, whether it is so, the numbers; of `_hand_over_mpi` by size of an element."""
+    small = [ratio < 1 for size, ratio in ratios.items() if size < PAPER_CROSSOVER]
+    large = [ratio > 1 for size, ratio in ratios.items() if size >= PAPER_CROSSOVER]
+    yield (
+        "below 2 KB packing by hand is usually quicker than datatypes",
+        2 * sum(small) > len(small),
+        f"at {sum(small)} of {len(small)} sizes",
     )
-
-
-def _below(study: Study, what: str, ratios: dict[int, float]) -> Claim:
-    small = {size: ratio for size, ratio in ratios.items() if size < PAPER_CROSSOVER}
-    wins = sum(ratio < 1 for ratio in small.values())
-    return Claim(
-        study.setting.title,
-        f"{what}: below 2 KB packing by hand is usually quicker than datatypes",
-        2 * wins > len(small),
-        f"at {wins} of {len(small)} sizes",
+    yield (
+        "from 2 KB on datatypes are quicker",
+        bool(large) and all(large),
+        f"at {sum(large)} of {len(large)} sizes",
     )
-
-
-def _above(study: Study, what: str, ratios: dict[int, float]) -> Claim:
-    large = {size: ratio for size, ratio in ratios.items() if size >= PAPER_CROSSOVER}
-    wins = sum(ratio > 1 for ratio in large.values())
-    return Claim(
-        study.setting.title,
-        f"{what}: from 2 KB on datatypes are quicker",
-        bool(large) and wins == len(large),
-        f"at {wins} of {len(large)} sizes",
+    at = crossover(ratios)
+    yield (
+        "the crossing is at 2 KB, within a factor of two",
+        at is not None and PAPER_CROSSOVER // 2 <= at <= 2 * PAPER_CROSSOVER,
+        "datatypes do not win at the largest size" if at is None else f"datatypes win from {at} bytes on",
     )
+    if ratios.keys() >= _BESIDE:
+        yield (
+            "4-byte elements are an exception, datatypes win there and not beside",
+            all((ratios[size] > 1) == (size == PAPER_EXCEPTION) for size in _BESIDE),
+            "hand over datatypes: "
+            + ", ".join(f"{ratios[size]:.2f} at {size} B" for size in sorted(_BESIDE)),
+        )
 
 
-def crossover(ratios: dict[int, float]) -> int | None:
+def crossover(ratios: Mapping[int, float]) -> int | None:
     """The smallest size from which on the MPI wins at every measured size; None where it never does."""
     found = None
     for size in sorted(ratios, reverse=True):
@@ -203,25 +143,6 @@ def crossover(ratios: dict[int, float]) -> int | None:
             break
         found = size
     return found
-
-
-def _crossover(study: Study, what: str, ratios: dict[int, float]) -> Claim:
-    at = crossover(ratios)
-    # Between the last size where a hand wins and the first where it does not any more.
-    near = at is not None and PAPER_CROSSOVER // 2 <= at <= 2 * PAPER_CROSSOVER
-    said = "datatypes do not win at the largest size" if at is None else f"datatypes win from {at} bytes on"
-    return Claim(study.setting.title, f"{what}: the crossing is at 2 KB, within a factor of two", near, said)
-
-
-def _exception(study: Study, what: str, ratios: dict[int, float]) -> Claim:
-    alone = all((ratios[size] > 1) == (size == PAPER_EXCEPTION) for size in _BESIDE)
-    numbers = ", ".join(f"{ratios[size]:.2f} at {size} B" for size in sorted(_BESIDE))
-    return Claim(
-        study.setting.title,
-        f"{what}: 4-byte elements are an exception, datatypes win there and not beside",
-        alone,
-        f"hand over datatypes: {numbers}",
-    )
 
 
 # ---- rows taken together ---------------------------------------------------------------------------------
@@ -256,71 +177,79 @@ class Goal:
     @property
     def holds(self) -> bool | None:
         """Whether what they must be is so here; None where nothing is asked."""
-        asked = [
-            found >= wanted
-            for found, wanted in ((self.mean, self.must), (self.least, self.must_least))
-            if wanted is not None
-        ]
+        pairs = ((self.mean, self.must), (self.least, self.must_least))
+        asked = [found >= wanted for found, wanted in pairs if wanted is not None]
         return all(asked) if asked else None
 
 
-_APPLICATIONS = {"openmpi": 1.4, "mpich": 2.2, "mpich-no-cma": 1.2}
-_SHORT_BLOCKS = {"openmpi": 1.4, "mpich": 5.0, "mpich-no-cma": 1.8}
-"""What the geometric means beside the MPI's datatypes must be."""
-Cases = Sequence[tuple[str, str]]
+@dataclass(frozen=True)
+class _Group:
+    """Rows of a part that are taken together, what they are held against, and what they must be."""
+
+    part: str
+    what: str
+    rival: str
+    has: Callable[[Cell], bool] = lambda cell: True
+    least: float | None = None
+    means: Mapping[str, float] = field(default_factory=dict)
+    """By setting."""
+
+
+_GROUPS = (
+    _Group(
+        "paper",
+        "blocks up to 256 B",
+        "datatype",
+        lambda cell: _block(cell) <= 256,
+        LEAST,
+        {"openmpi": 1.4, "mpich": 5.0, "mpich-no-cma": 1.8},
+    ),
+    _Group("paper", "blocks above 256 B", "datatype", lambda cell: _block(cell) > 256, LEAST),
+    _Group("paper", "both sweeps", "best way"),
+    _Group("columns", "sparse columns, one block a page", "datatype", least=LEAST),
+    _Group(
+        "applications",
+        "applications",
+        "datatype",
+        least=LEAST,
+        means={"openmpi": 1.4, "mpich": 2.2, "mpich-no-cma": 1.2},
+    ),
+    _Group("applications", "applications", "manual"),
+    _Group("applications", "applications", "best way"),
+    _Group("mpi-pack", "MPI_Pack", "mpi-pack", lambda cell: cell[1] == "pack"),
+    _Group("mpi-pack", "MPI_Unpack", "mpi-pack", lambda cell: cell[1] == "unpack"),
+    _Group("mpi-pack", "both, blocks of 8 to 16 B", "loop", lambda cell: 8 <= _block(cell) <= 16),
+)
 
 
 def goals_of(study: Study) -> Iterator[Goal]:
     """What a part shows."""
-    cases, name = study.cases(), study.setting.name
-    if study.part == "paper":
-        short = [each for each in cases if _block(each[0]) <= _SHORT]
-        yield from _goal(study, f"blocks up to {_SHORT} B", "datatype", short, _SHORT_BLOCKS.get(name), LEAST)
-        longer = [each for each in cases if _block(each[0]) > _SHORT]
-        yield from _goal(study, f"blocks above {_SHORT} B", "datatype", longer, None, LEAST)
-        yield from _goal(study, "both sweeps", "best way", cases)
-    elif study.part == "columns":
-        yield from _goal(study, "sparse columns, one block a page", "datatype", cases, None, LEAST)
-    elif study.part == "applications":
-        yield from _goal(study, "applications", "datatype", cases, _APPLICATIONS.get(name), LEAST)
-        yield from _goal(study, "applications", "manual", cases)
-        yield from _goal(study, "applications", "best way", cases)
-    elif study.part == "mpi-pack":
-        for direction in ("pack", "unpack"):
-            own = [each for each in cases if each[1] == direction]
-            yield from _goal(study, f"MPI_{direction.capitalize()}", "mpi-pack", own)
+    for group in _GROUPS:
+        cells = [cell for cell in study.cells() if group.part == study.part and group.has(cell)]
+        if cells:
+            yield _goal(study, group, cells)
 
 
-def _block(case: str) -> int:
-    return int(case.split("/")[1])
+def _block(cell: Cell) -> int:
+    return int(cell[0].split("/")[1])
 
 
-def _goal(
-    study: Study,
-    what: str,
-    rival: str,
-    cases: Cases,
-    must: float | None = None,
-    must_least: float | None = None,
-) -> Iterator[Goal]:
+def _goal(study: Study, group: _Group, cells: Sequence[Cell]) -> Goal:
     ratios = {}
-    for case, direction in cases:
-        found = study.of(case)
-        others = [way for way in found.ways(case, direction) if way != FLOOR]
-        best = found.best(case, direction, others) if rival == "best way" else rival
-        ratios[f"{case} {direction}"] = found.ratio(case, direction, best).median
-    if not ratios:
-        return
+    for cell in cells:
+        found = study.of(cell[0])
+        others = [way for way in found.ways(cell) if way != FLOOR]
+        way = found.best(cell, others) if group.rival == "best way" else group.rival
+        ratios[" ".join(cell)] = found.ratio(cell, way).median
     worst = min(ratios, key=lambda each: ratios[each])
-    mean = statistics.geometric_mean(ratios.values())
-    yield Goal(
+    return Goal(
         study.setting.title,
-        what,
-        rival,
+        group.what,
+        group.rival,
         round(ratios[worst], 3),
-        round(mean, 3),
+        round(statistics.geometric_mean(ratios.values()), 3),
         worst,
         len(ratios),
-        must,
-        must_least,
+        group.means.get(study.setting.name),
+        group.least,
     )

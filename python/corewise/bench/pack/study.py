@@ -1,7 +1,7 @@
 """`corewise bench pack`: paper 004's packing experiment on this host, applications, engines, a tuning.
 
-Joins the launches (`bench_pack_runs`), what is said about them (`bench_pack_rows`) and how it is shown
-(`bench_pack_views`). Nothing here prints or draws.
+Joins the launches (`runs`), what is said about them (`rows`) and how it is shown (`views`). Nothing here
+prints or draws.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -18,32 +18,21 @@ from pathlib import Path
 
 from corewise import __version__
 from corewise.analysis.result import Progress
-from corewise.bench.pack.rows import Claim, Goal, Row, claims_of, goals_of, losers_of, rows_of
-from corewise.bench.pack.runs import (
-    FULL,
-    PARTS,
-    QUICK,
-    SETS,
-    Effort,
-    Setting,
-    Study,
-    add_round,
-    build_for,
-    cases_of,
-    set_of,
-    settings_of,
-    study,
-)
+from corewise.bench.pack.results import Study, rival_of
+from corewise.bench.pack.rows import Claim, Goal, claims_of, goals_of, losers_of, rows_of
+from corewise.bench.pack.runs import PARTS, Effort, Runner, Setting, build_for, settings_of
+from corewise.bench.rows import Row
 from corewise.data.copy_hosts import host_name
 from corewise.data.packing_hosts import processor_name
 from corewise.data.packing_tuning import LINES, PackingRow, PackingTuning
 from corewise.errors import InputError, RunError
 
 ALL = "all"
+SETS = ("paper", "columns", "applications", "mpi-pack")
+FULL, QUICK = Effort(5, 2.5, 2, False), Effort(2, 0.5, 0, True)
+GRID, QUICK_GRID = Effort(5, 0.4, 1, True), Effort(3, 0.2, 0, True)
 AGAIN = 3
 """So many times the rounds for cases that were slower than without the library."""
-GRID = Effort(5, 0.4, 1, True)
-QUICK_GRID = Effort(3, 0.2, 0, True)
 _SETS = dict(zip(LINES, ("grid", "sparse"), strict=True))
 _LENGTHS = (1 << 18, 1 << 22)
 """Messages shorter than the first are measured in one launch, those from there to the second in another."""
@@ -82,6 +71,17 @@ class BenchResult:
         return max(launch.foreign for each in self.studies for launch in each.launches())
 
 
+def result_of(studies: Sequence[Study]) -> BenchResult:
+    """What some studies say."""
+    return BenchResult(
+        host_name(),
+        tuple(studies),
+        tuple(row for each in studies for row in rows_of(each, processor_name())),
+        tuple(claim for each in studies for claim in claims_of(each)),
+        tuple(goal for each in studies for goal in goals_of(each)),
+    )
+
+
 def parts_of(wanted: str) -> tuple[str, ...]:
     """The parts of ``--cases``."""
     if wanted == ALL:
@@ -100,7 +100,7 @@ def run_bench(
     knob_of: Callable[[Setting], str] = lambda _: "",
     effort: Effort | None = None,
     cases: Sequence[str] = (),
-    progress: Progress | None = None,
+    progress: Progress = lambda share: None,
 ) -> BenchResult:
     """Measures and assembles.
 
@@ -115,61 +115,43 @@ def run_bench(
     cases : only these.
     progress : told the share that is done.
     """
-    settings = settings_of(mpi)
     wanted = effort or (QUICK if quick else FULL)
-    if rounds is not None:
-        wanted = replace(wanted, rounds=rounds)
-    knobs = [knob_of(each) for each in settings]
-    studies = _studies(settings, parts, wanted, knobs, cases, progress)
-    return BenchResult(
-        host_name(),
-        tuple(studies),
-        tuple(row for each in studies for row in rows_of(each, processor_name())),
-        tuple(claim for each in studies for claim in claims_of(each)),
-        tuple(goal for each in studies for goal in goals_of(each)),
-    )
-
-
-def _counter(steps: int, progress: Progress | None) -> Callable[[], None]:
-    """What is told after each of some launches, and tells the share that is done."""
-    done = 0
-
-    def advance() -> None:
-        nonlocal done
-        done = min(done + 1, steps)  # a round that is done again is no progress
-        if progress is not None:
-            progress(done / steps)
-
-    return advance
-
-
-def _studies(
-    settings: Sequence[Setting],
-    parts: Sequence[str],
-    effort: Effort,
-    knobs: Sequence[str],
-    cases: Sequence[str],
-    progress: Progress | None,
-) -> list[Study]:
-    advance = _counter(len(settings) * len(parts) * effort.rounds * 2, progress)
-    found = []
+    wanted = replace(wanted, rounds=rounds or wanted.rounds)
+    knobs = [(setting, knob_of(setting)) for setting in settings_of(mpi)]
+    studies = []
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
-        libraries = {setting.mpi.library: setting.mpi for setting in settings}
+        libraries = {setting.mpi.library: setting.mpi for setting, _ in knobs}
         programs = {library: build_for(mpi, Path(name)) for library, mpi in libraries.items()}
-        for part in parts:
-            for setting, knob in zip(settings, knobs, strict=True):
-                chosen = [each for each in cases if set_of(each) in PARTS[part].sets]
-                if cases and not chosen:
-                    continue
-                program = programs[setting.mpi.library]
-                measured = study(
-                    setting, part, effort, program, knob=knob, cases=chosen, advance=advance
-                ).steady()
-                if losers := losers_of(measured):
-                    longer = replace(effort, rounds=AGAIN * effort.rounds)
-                    measured.again = study(setting, part, longer, program, knob=knob, cases=losers).steady()
-                found.append(measured)
-    return found
+        works = [
+            (Runner(setting, wanted, programs[setting.mpi.library], knob), part, chosen)
+            for part in parts
+            for setting, knob in knobs
+            if (chosen := [each for each in cases if _set_of(each) in PARTS[part].sets]) or not cases
+        ]
+        for index, (runner, part, chosen) in enumerate(works):
+            studies.append(_study(runner, part, chosen, _share(progress, index, len(works))))
+    return result_of(studies)
+
+
+def _set_of(case: str) -> str:
+    """The program's set that a case is of: its first word, or that of the applications, ``mg_x/34``."""
+    word = case.split("/")[0]
+    return word if any(word in part.sets for part in PARTS.values()) else "applications"
+
+
+def _share(progress: Progress, index: int, count: int) -> Progress:
+    """The progress of one of several works."""
+    return lambda done: progress((index + done) / count)
+
+
+def _study(runner: Runner, part: str, cases: Sequence[str], progress: Progress) -> Study:
+    """A part; what lost in it is measured again, and longer."""
+    measured = Study(runner.setting, part, runner.rounds(part, cases, progress)).steady()
+    if losers := losers_of(measured):
+        longer = replace(runner, effort=replace(runner.effort, rounds=AGAIN * runner.effort.rounds))
+        rounds = longer.rounds(part, losers, lambda share: None)
+        measured.again = Study(runner.setting, part, rounds).steady()
+    return measured
 
 
 # ---- tuning ----------------------------------------------------------------------------------------------
@@ -182,7 +164,7 @@ def tune(
     command: str,
     effort: Effort | None = None,
     cases: Sequence[str] = (),
-    progress: Progress | None = None,
+    progress: Progress = lambda share: None,
 ) -> Iterator[tuple[str, PackingTuning]]:
     """Measures what the library should take over: a run that packs everything beside one without the library.
 
@@ -202,15 +184,8 @@ def tune(
     wanted = effort or (QUICK_GRID if quick else GRID)
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
         for index, setting in enumerate(settings):
-            program = build_for(setting.mpi, Path(name))
-            groups = _by_length(cases or cases_of(setting, "grid", program, quick=wanted.quick))
-            advance = _counter(2 * wanted.rounds * len(groups), _part_of(progress, index, len(settings)))
-            studies = [Study(setting, "grid") for _ in groups]
-            for turn in range(wanted.rounds):
-                for measured, group in zip(studies, groups, strict=True):
-                    add_round(
-                        measured, wanted, program, knob="always", cases=group, turn=turn, advance=advance
-                    )
+            runner = Runner(setting, wanted, build_for(setting.mpi, Path(name)), "always")
+            rows = _tuning_rows(runner, cases, _share(progress, index, len(settings)))
             yield (
                 setting.name,
                 PackingTuning(
@@ -220,14 +195,20 @@ def tune(
                     who=f"corewise {__version__}",
                     when=datetime.date.today().isoformat(),
                     command=command,
-                    rows=tuple(tuning_rows(*(each.steady() for each in studies))),
+                    rows=tuple(rows),
                 ),
             )
 
 
-def _part_of(progress: Progress | None, index: int, count: int) -> Progress | None:
-    """The progress of one of several works."""
-    return None if progress is None else lambda done: progress((index + done) / count)
+def _tuning_rows(runner: Runner, cases: Sequence[str], progress: Progress) -> list[PackingRow]:
+    """Every round goes through all groups, so that what changes slowly disturbs all of them."""
+    groups = _by_length(cases or runner.cases("grid"))
+    studies = [Study(runner.setting, "grid") for _ in groups]
+    for turn in range(runner.effort.rounds):
+        for index, group in enumerate(groups):
+            studies[index].rounds.append(runner.round("grid", group, turn))
+            progress((turn + (index + 1) / len(groups)) / runner.effort.rounds)
+    return tuning_rows(*(each.steady() for each in studies))
 
 
 def _by_length(cases: Iterable[str]) -> list[list[str]]:
@@ -239,7 +220,10 @@ def _by_length(cases: Iterable[str]) -> list[list[str]]:
 
 
 def tuning_rows(*studies: Study) -> list[PackingRow]:
-    """The rows that measurements of the grid say, by use and shape; each study has its own cases."""
+    """The rows that measurements of the grid say, by use and shape; each study has its own cases.
+
+    Of the directions that a use has, a row has the smallest median, and the smallest lower quartile.
+    """
     by_case = {case: each for each in studies for case in each.names()}
     if not by_case:
         raise RunError("--tune: nothing was measured")
@@ -249,14 +233,14 @@ def tuning_rows(*studies: Study) -> list[PackingRow]:
         for lines in LINES:
             cases = [case for case in by_case if case.startswith(f"{_SETS[lines]}/")]
             for case in sorted(cases, key=_grid):
-                ratio, low = min(_won_by(by_case[case], case, each) for each in directions)
-                rows.append(PackingRow(use, lines, *_grid(case), ratio, low))
+                won = [_won_by(by_case[case], case, each) for each in directions]
+                rows.append(PackingRow(use, lines, *_grid(case), *map(min, zip(*won, strict=True))))
     return rows
 
 
 def _won_by(measured: Study, case: str, direction: str) -> tuple[float, float]:
     """Median and lower quartile of the ratios beside what the program has without the library."""
-    ratios = measured.ratios(case, direction, "mpi-pack" if direction in ("pack", "unpack") else "datatype")
+    ratios = measured.ratios((case, direction), rival_of(direction))
     low = statistics.quantiles(ratios, n=4, method="inclusive")[0] if len(ratios) > 1 else ratios[0]
     return round(statistics.median(ratios), 3), round(low, 3)
 

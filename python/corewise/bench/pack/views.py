@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corewise.analysis.result import Figure, Panel, Series, Table
-from corewise.analysis.spread import Spread
-from corewise.bench.pack.rows import LEAST, Goal
-from corewise.bench.pack.runs import FOREIGN_LIMIT, HANDS, OURS, Study
+from corewise.bench.noise import FOREIGN_LIMIT
+from corewise.bench.pack.results import FLOOR, OURS, Cell, Study, rival_of
+from corewise.bench.pack.rows import LEAST, SWEEPS, Goal
+from corewise.bench.pack.runs import HANDS
 from corewise.bench.pack.study import AGAIN, BenchResult
 
 WAYS = {
-    "contiguous": "contiguous",
+    FLOOR: "contiguous",
     "datatype": "MPI datatype",
     "mpi-pack": "MPI_Pack",
     "assignment": "assignment, prefetch",
@@ -24,43 +25,42 @@ WAYS = {
     OURS: "ours: packing library",
 }
 """What a way is called in figures, in their order."""
-_FIGURES = (
-    ("1", "constant", "32 KB by element size"),
-    ("2", "elements", "1024 elements"),
-)
 _SUFFIXES = (("A", "send", "send-pack"), ("B", "receive", "receive-unpack"), ("C", "both", "both"))
 
 
 def bench_figures(result: BenchResult) -> Iterator[Figure]:
     """One per setting whose paper's part was measured: panels 1.A to 2.C."""
     for study in result.studies:
-        if study.part != "paper":
-            continue
-        panels = [
-            _panel(study, name, direction, f"{number}.{suffix} {doing}, {what}")
-            for number, name, what in _FIGURES
-            for suffix, direction, doing in _SUFFIXES
-            if any(case.startswith(f"{name}/") and towards == direction for case, towards in study.cases())
-        ]
-        title = f"Packing as paper 004 measured it: {study.setting.title}"
-        yield Figure(study.setting.name, title, tuple(panels))
+        if study.part == "paper":
+            title = f"Packing as paper 004 measured it: {study.setting.title}"
+            yield Figure(study.setting.name, title, tuple(_panels(study)))
 
 
-def _panel(study: Study, name: str, direction: str, title: str) -> Panel:
-    cases = [case for case, towards in study.cases() if towards == direction and case.split("/")[0] == name]
-    sizes = tuple(float(case.split("/")[1]) for case in cases)
+def _panels(study: Study) -> Iterator[Panel]:
+    for number, sweep, what in SWEEPS:
+        for suffix, direction, doing in _SUFFIXES:
+            cells = [cell for cell in _of_set(study, sweep) if cell[1] == direction]
+            if cells:
+                yield _panel(study, sweep, cells, f"{number}.{suffix} {doing}, {what}")
+
+
+def _of_set(study: Study, name: str) -> list[Cell]:
+    return [cell for cell in study.cells() if cell[0].split("/")[0] == name]
+
+
+def _panel(study: Study, sweep: str, cells: list[Cell], title: str) -> Panel:
+    sizes = tuple(float(case.split("/")[1]) for case, _ in cells)
     # Messages of a thousandfold range: only beside the baseline can the ways be told apart.
-    base = [study.time(case, direction, "contiguous").median for case in cases]
-    units = [1000.0] * len(cases) if name == "constant" else base
+    alike = sweep == "constant"
+    units = [1000.0 if alike else study.time(cell, FLOOR).median for cell in cells]
     series = []
     for way, label in WAYS.items():
-        if way not in (*study.ways(cases[0], direction), OURS):
-            continue
-        times = [study.time(case, direction, way) for case in cases]
-        y = tuple(time.median / unit for time, unit in zip(times, units, strict=True))
-        half = tuple(time.quartiles / 2 / unit for time, unit in zip(times, units, strict=True))
-        series.append(Series(label, sizes, y, half))
-    label = "time of a step, us" if name == "constant" else "time of a step over contiguous"
+        if way in (*study.ways(cells[0]), OURS):
+            times = [study.time(cell, way) for cell in cells]
+            y = tuple(time.median / unit for time, unit in zip(times, units, strict=True))
+            half = tuple(time.quartiles / 2 / unit for time, unit in zip(times, units, strict=True))
+            series.append(Series(label, sizes, y, half))
+    label = "time of a step, us" if alike else "time of a step over contiguous"
     return Panel(title, "element", label, "line", tuple(series), x_log2=True, y_log=True)
 
 
@@ -70,44 +70,38 @@ def _panel(study: Study, name: str, direction: str, title: str) -> Panel:
 def bench_tables(result: BenchResult) -> Iterator[Table]:
     """Per setting and part one; then the paper's statements and the goals."""
     for study in result.studies:
-        if study.part == "mpi-pack":
-            yield _engine_table(study)
-        elif study.part == "paper":
-            for number, name, what in _FIGURES:
-                yield _message_table(study, f"Figure {number}: {what}", f"{name}/")
+        if study.part == "paper":
+            for number, sweep, what in SWEEPS:
+                yield _times(study, f"Figure {number}: {what}", _of_set(study, sweep))
         else:
-            yield _message_table(study, study.part, "")
+            yield _times(study, study.part, study.cells())
     if result.claims:
         claims = tuple(
             (f"{claim.setting}: {claim.what}", "yes" if claim.reproduced else "no", claim.found)
             for claim in result.claims
         )
         yield Table("What paper 004 states", ("statement", "reproduced", "found"), claims)
-    cells = tuple(
-        (
-            f"{goal.setting}: {goal.what}",
-            goal.rival,
-            f"{goal.mean:.2f}",
-            f"{goal.least:.2f}",
-            goal.worst,
-            str(goal.count),
-            _must_text(goal),
-        )
-        for goal in result.goals
-    )
     yield Table(
         "The packing library beside others: their time over ours",
         ("what", "rival", "geometric mean", "least", "at", "cases", "must be"),
-        cells,
+        tuple(map(_goal_cells, result.goals)),
         noise_text(result),
     )
 
 
-def _must_text(goal: Goal) -> str:
-    """What is asked, and whether it is so: "mean 1.2, least 0.95: no"."""
+def _goal_cells(goal: Goal) -> tuple[str, ...]:
+    """What is asked is said with whether it is so: "mean 1.2, least 0.95: no"."""
     named = (("mean", goal.must), ("least", goal.must_least))
-    asked = [f"{name} {value:g}" for name, value in named if value is not None]
-    return f"{', '.join(asked)}: {'yes' if goal.holds else 'no'}" if asked else ""
+    asked = ", ".join(f"{name} {value:g}" for name, value in named if value is not None)
+    return (
+        f"{goal.setting}: {goal.what}",
+        goal.rival,
+        f"{goal.mean:.2f}",
+        f"{goal.least:.2f}",
+        goal.worst,
+        str(goal.count),
+        f"{asked}: {'yes' if goal.holds else 'no'}" if asked else "",
+    )
 
 
 def noise_text(result: BenchResult) -> str:
@@ -130,52 +124,30 @@ def noise_text(result: BenchResult) -> str:
     return text
 
 
-def _message_table(whole: Study, title: str, prefix: str) -> Table:
-    cases = [each for each in whole.cases() if each[0].startswith(prefix)]
-    cells = []
-    for case, direction in cases:
-        study = whole.of(case)
-        ways = study.ways(case, direction)
-        hand = study.best(case, direction, [way for way in ("loop", *HANDS, "manual") if way in ways])
-        best = study.best(case, direction, [way for way in ways if way != "contiguous"])
-        ours = study.time(case, direction, OURS)
-        cells.append(
+def _times(whole: Study, title: str, cells: list[Cell]) -> Table:
+    """A line per cell; what a part does not have stays empty."""
+    lines = []
+    for cell in cells:
+        study, ours = whole.of(cell[0]), whole.of(cell[0]).time(cell, OURS)
+        ways, rival = study.ways(cell), rival_of(cell[1])
+        hand = study.best(cell, ("loop", *HANDS, "manual"))
+        best = study.best(cell, [way for way in ways if way != FLOOR])
+        shown = (FLOOR, "datatype", "mpi-pack", hand)
+        lines.append(
             (
-                f"{case.removeprefix(prefix)} {direction}",
-                _us(study.time(case, direction, "contiguous").median),
-                _us(study.time(case, direction, "datatype").median),
-                _us(study.time(case, direction, "mpi-pack").median),
-                _us(study.time(case, direction, hand).median),
-                _spread_text(ours),
-                f"{study.ratio(case, direction, 'datatype').median:.2f}",
-                f"{study.ratio(case, direction, best).median:.2f} ({best})",
+                " ".join(cell),
+                *(_us(study.time(cell, way).median) if way in ways else "" for way in shown),
+                f"{_us(ours.median)} ({_us(ours.quartiles)})",
+                f"{study.ratio(cell, rival).median:.2f}",
+                f"{study.ratio(cell, best).median:.2f} ({best})",
             )
         )
-    columns = ("case", "contiguous", "datatype", "MPI_Pack", "by hand", "ours", "datatype/ours", "best/ours")
-    note = "us of a step, medians over rounds (distance of the quartiles)"
-    return Table(f"{whole.setting.title}: {title}", columns, tuple(cells), note)
-
-
-def _engine_table(study: Study) -> Table:
-    cells = []
-    for case, direction in study.cases():
-        cells.append(
-            (
-                f"{case.split('/')[1]} B {direction}",
-                _us(study.time(case, direction, "mpi-pack").median),
-                _us(study.time(case, direction, "loop").median),
-                _spread_text(study.time(case, direction, OURS)),
-                f"{study.ratio(case, direction, 'mpi-pack').median:.2f}",
-                f"{study.ratio(case, direction, 'loop').median:.2f}",
-            )
-        )
-    columns = ("block", "MPI", "loop by hand", "ours", "MPI/ours", "loop/ours")
-    return Table(f"{study.setting.title}: MPI_Pack and MPI_Unpack of 32 KB", columns, tuple(cells), "us")
+    columns = ("case", "contiguous", "datatype", "MPI_Pack", "by hand", "ours", "MPI's/ours", "best/ours")
+    note = (
+        "us, medians over rounds (distance of the quartiles); MPI's: what the program has without the library"
+    )
+    return Table(f"{whole.setting.title}: {title}", columns, tuple(lines), note)
 
 
 def _us(ns: float) -> str:
     return f"{ns / 1000:.2f}"
-
-
-def _spread_text(time: Spread) -> str:
-    return f"{_us(time.median)} ({_us(time.quartiles)})"

@@ -23,7 +23,7 @@ from corewise.data.copy_hosts import find_copy_tuning
 from corewise.data.copy_tuning import save_copy_tuning
 from corewise.data.sizes import size_bytes
 from corewise.errors import InputError
-from corewise.plots.bench_copy import check_picture, write_pictures
+from corewise.plots.bench import check_picture, write_pictures
 
 _HELP = """What copies cost on this host: paper 004's kernels and today's against the C library's memcpy.
 

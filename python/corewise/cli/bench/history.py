@@ -13,7 +13,7 @@ import typer
 from corewise.bench.history import History, figure, history_of, tables
 from corewise.cli import console
 from corewise.cli.papers.show import fitted
-from corewise.plots.bench_copy import check_picture, write_pictures
+from corewise.plots.bench import check_picture, write_pictures
 
 _HELP = """How did rows of benchmarks change between versions?
 

@@ -13,16 +13,17 @@ import typer
 from rich.text import Text
 
 from corewise.analysis.result import built_commit
-from corewise.bench.pack.runs import SETS, Setting
-from corewise.bench.pack.study import ALL, BenchResult, parts_of, run_bench, tune
+from corewise.bench.pack.runs import Setting
+from corewise.bench.pack.study import ALL, SETS, BenchResult, parts_of, run_bench, tune
 from corewise.bench.pack.views import bench_figures, bench_tables, noise_text
 from corewise.bench.rows import stamped
 from corewise.cli import console
+from corewise.cli.bench import shared
 from corewise.cli.papers.show import fitted, written_or_lost
 from corewise.data.packing_hosts import host_packing, mpi_name, processor_name
 from corewise.data.packing_tuning import save_packing_tuning
 from corewise.errors import InputError
-from corewise.plots.bench_pack import check_picture, write_pictures
+from corewise.plots.bench import check_picture, write_pictures
 
 _HELP = """What packing costs (paper 004, section 4), measured on this host between two ranks.
 
@@ -41,13 +42,11 @@ Example:
 """
 _MPI = typer.Option("both", "--mpi", help="openmpi, mpich, both, a prefix, or a launcher.")
 _CASES = typer.Option(ALL, "--cases", help=f"What is measured: {', '.join(SETS)} or {ALL}.")
-_QUICK = typer.Option(False, "--quick", help="Fewer rounds and cases: a minute instead of many.")
 _ROUNDS = typer.Option(None, "--rounds", min=1, max=100, help="Launches without and with the library, each.")
 _TUNE = typer.Option(
     None, "--tune", metavar="FOLDER", help="Measure what is taken over; write a file for each MPI."
 )
 _OUT = typer.Option(None, "-o", "--out", metavar="FILE", help="Draw figures 1.A to 2.C, as .svg or .png.")
-_AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
 
 def register(group: typer.Typer) -> None:
@@ -58,11 +57,11 @@ def register(group: typer.Typer) -> None:
 def bench_pack(
     mpi: str = _MPI,
     which: str = _CASES,
-    quick: bool = _QUICK,
+    quick: bool = shared.QUICK,
     rounds: int | None = _ROUNDS,
     tuning: Path | None = _TUNE,
     out: Path | None = _OUT,
-    as_json: bool = _AS_JSON,
+    as_json: bool = shared.AS_JSON,
 ) -> None:
     """Measures packing, or a tuning of it."""
     parts = parts_of(which)
@@ -76,7 +75,7 @@ def bench_pack(
         raise InputError(
             f"-o: found with --cases {which}, allowed: --cases paper or {ALL}, the others have no figures"
         )
-    with console.progress_bar("measuring packing") as advance:
+    with console.progress_bar("bench pack") as advance:
         result = run_bench(
             mpi=mpi, parts=parts, quick=quick, rounds=rounds, knob_of=_host_knob, progress=advance
         )
@@ -124,7 +123,7 @@ def _tune(mpi: str, quick: bool, folder: Path, as_json: bool) -> None:
         raise InputError(f"--tune: found '{folder}', allowed: a folder that is there")
     words = ["corewise", "bench", "pack", "--mpi", mpi, *(["--quick"] if quick else []), "--tune", "tuning"]
     tunings = []
-    with console.progress_bar("tuning packing") as advance:
+    with console.progress_bar("bench pack --tune") as advance:
         for name, tuning in tune(mpi=mpi, quick=quick, command=shlex.join(words), progress=advance):
             path = folder / f"packing-{processor_name().lower()}-{name}.csv"
             save_packing_tuning(tuning, path)

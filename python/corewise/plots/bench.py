@@ -1,4 +1,4 @@
-"""Pictures of `corewise bench copy`: the file that the user names.
+"""Pictures of `corewise bench`: the file that the user names, or files named after it.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -25,7 +25,10 @@ def check_picture(path: Path | None) -> None:
 
 
 def write_pictures(figures: Sequence[Figure], path: Path) -> list[Path]:
-    """Draws each figure into `path`; a result has one."""
+    """Draws one figure into `path`, each of several into its own: ``plot-mpich.svg`` for ``plot.svg``."""
+    written = []
     for figure in figures:
-        draw(figure, [path])
-    return [path] * len(figures)
+        target = path if len(figures) == 1 else path.with_name(f"{path.stem}-{figure.name}{path.suffix}")
+        draw(figure, [target])
+        written.append(target)
+    return written
