@@ -141,7 +141,7 @@ def test_the_command_measures_every_part_and_the_library() -> None:
     ]
     assert all(row.ours > 0 and row.theirs > 0 for row in result.rows)
     assert all((row.floor is None) == (row.rival == "mpi-pack") for row in result.rows)
-    assert all(row.processor and row.mpi.startswith("mpich ") for row in result.rows)
+    assert all(row.more["processor"] and str(row.mpi).startswith("mpich ") for row in result.rows)
     assert len({row.id for row in result.rows}) == len(result.rows)
     paper = result.studies[0]
     assert paper.time(("constant/4", "both"), OURS).median > 0 and paper.drift() is not None
