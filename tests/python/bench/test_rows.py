@@ -25,7 +25,6 @@ from corewise.bench.collectives import study as collectives
 from corewise.bench.mapping import trees
 from corewise.bench.pack import study as packing
 from corewise.bench.peers import SIMGRID, UFTRACE
-from corewise.bench.port import study as port
 from corewise.bench.programs import Program
 from corewise.bench.recogniser import study as recogniser
 from corewise.bench.rounds import alone, beside, in_turns
@@ -275,7 +274,7 @@ def test_contestants_that_take_long_to_link_still_compile(source: str) -> None:
 
 
 def test_sources_of_the_core_that_contestants_name_are_there() -> None:
-    named = (*messages.CORE, *trees.CORE, *collectives.CORE, *port.CORE)
+    named = (*messages.CORE, *trees.CORE, *collectives.CORE, *programs.SHM_CORE)
     assert [name for name in named if not (programs.source_root() / name).is_file()] == []
 
 

@@ -90,7 +90,7 @@ def test_the_numbers(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_the_packing_library_would_do(tuning: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = document(capsys, "vector(32, 8, 16, double)", "--tuning", tuning)
     packing = {each["use"]: each["packed"] for each in found["packing"]}  # type: ignore[attr-defined]
-    assert packing == {"message": True, "pack": True, "unpack": False}
+    assert packing == {"message": True, "send": False, "receive": False, "pack": True, "unpack": False}
     out = run(capsys, "vector(32, 16, 32, double)", "--tuning", tuning)[1]
     sends = next(line for line in out.splitlines() if "message" in line)
     assert sends.startswith("left to the MPI") and "64 B" in sends
