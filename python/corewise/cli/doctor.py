@@ -6,9 +6,9 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import typer
-from rich.table import Table
 
 from corewise.cli import console
+from corewise.report.layout import Column, by_rows
 from corewise.trials import host
 
 _HELP = """Say which MPI libraries, capabilities and instruction sets were found, and what is therefore off.
@@ -30,11 +30,8 @@ def _doctor(as_json: bool = typer.Option(False, "--json", help="print one JSON o
     if as_json:
         console.show_json("doctor", "host", [finding.row() for finding in findings])
         return
-    table = Table(title="corewise doctor", title_justify="left")
-    for column in ("what", "found", "therefore"):
-        table.add_column(column, overflow="fold")
-    for finding in findings:
-        table.add_row(
-            finding.what, f"{'yes' if finding.present else 'NO'}: {finding.found}", finding.therefore
-        )
-    console.show(table)
+    headings = [Column(name, wrap=True) for name in ("what", "found", "therefore")]
+    rows = [
+        (each.what, f"{'yes' if each.present else 'NO'}: {each.found}", each.therefore) for each in findings
+    ]
+    console.show(by_rows(headings, rows, "corewise doctor"))

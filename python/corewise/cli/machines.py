@@ -8,13 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from corewise._core import Link, Machine, Unit
 from corewise.cli import console
 from corewise.data.machines import bundled_machines, load_machine, load_machine_file
 from corewise.plots.machines import drawing
+from corewise.report.layout import Column, FittingTable, by_rows
 
 _LIST_HELP = """Lists the machines that come with corewise; `show` draws one, `check` verifies a file.
 
@@ -61,16 +61,18 @@ def list_machines(context: typer.Context, as_json: bool = _AS_JSON) -> None:
     if as_json:
         console.show_json("machines", None, [_summary(machine) for machine in machines])
         return
-    table = Table("machine", "kind", "units", "links", "what it is")
-    for machine in machines:
-        table.add_row(
-            machine.name,
-            machine.kind,
-            str(len(machine.units)),
-            str(len(machine.links)),
-            machine.description,
-        )
-    console.show(table)
+    columns = [
+        Column("machine"),
+        Column("kind"),
+        Column("units", right=True),
+        Column("links", right=True),
+        Column("what it is", wrap=True),
+    ]
+    rows = [
+        (each.name, each.kind, str(len(each.units)), str(len(each.links)), each.description)
+        for each in machines
+    ]
+    console.show(by_rows(columns, rows))
 
 
 def show_machine(
@@ -148,28 +150,44 @@ def _link_row(machine: Machine, link: Link) -> dict[str, object]:
     }
 
 
-def _unit_table(machine: Machine) -> Table:
-    table = Table("unit", "stop", "in", "OS index", "logical core")
-    for index, unit in enumerate(machine.units):
-        row = _unit_row(machine, unit)
-        table.add_row(
+def _unit_table(machine: Machine) -> FittingTable:
+    columns = [
+        Column("unit"),
+        Column("stop"),
+        Column("in", wrap=True),
+        Column("OS index", right=True),
+        Column("logical core", right=True),
+    ]
+    rows = [
+        (
             f"{index}: {unit.name}",
-            str(row["stop"]),
+            machine.stops[unit.stop],
             " / ".join(unit.domains),
-            "" if row["os_index"] is None else str(row["os_index"]),
-            "" if row["logical_core"] is None else str(row["logical_core"]),
+            str(unit.os_index) if unit.os_index >= 0 else "",
+            str(unit.logical_core) if unit.logical_core >= 0 else "",
         )
-    return table
+        for index, unit in enumerate(machine.units)
+    ]
+    return by_rows(columns, rows)
 
 
-def _link_table(machine: Machine) -> Table:
-    table = Table("link", "from", "to", "GB/s", "hop ns")
-    for link in machine.links:
-        table.add_row(
+def _link_table(machine: Machine) -> FittingTable:
+    columns = [
+        Column("link"),
+        Column("from"),
+        Column("to"),
+        Column("GB/s", right=True),
+        Column("hop ns", right=True),
+    ]
+    stops = machine.stops
+    rows = [
+        (
             link.name,
-            machine.stops[link.source],
-            machine.stops[link.target],
+            stops[link.source],
+            stops[link.target],
             f"{link.bandwidth_gb_per_s:g}",
             f"{link.latency_ns:g}",
         )
-    return table
+        for link in machine.links
+    ]
+    return by_rows(columns, rows)

@@ -5,11 +5,11 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import typer
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from corewise._core import Match, Pattern, generators
@@ -30,6 +30,7 @@ from corewise.cli import console
 from corewise.data.patterns import generate_pattern, load_pattern_or_profile, save_pattern
 from corewise.data.quantities import bytes_text, share_text
 from corewise.plots.heatmap import MOST_CELLS, heat_map
+from corewise.report.layout import Column, FittingTable, by_rows
 
 _LIST_HELP = """Lists the pattern generators; `make` writes a pattern to a file, `show` draws a file.
 
@@ -84,13 +85,19 @@ def list_generators(context: typer.Context, as_json: bool = _AS_JSON) -> None:
     if as_json:
         console.show_json("patterns", None, _generator_rows())
         return
-    table = Table("pattern", "parameter", "default", "what it is", "allowed")
+    console.show(*_generator_tables())
+
+
+def _generator_tables() -> Iterator[FittingTable]:
+    columns = [
+        Column("parameter"),
+        Column("default"),
+        Column("what it is", wrap=True),
+        Column("allowed", wrap=True),
+    ]
     for family in generators():
-        table.add_section()
-        table.add_row(Text(family.name, style="bold"), "", "", family.summary, "")
-        for parameter in family.parameters:
-            table.add_row("", parameter.name, parameter.fallback, parameter.meaning, parameter.allowed)
-    console.show(table)
+        rows = [(each.name, each.fallback, each.meaning, each.allowed) for each in family.parameters]
+        yield by_rows(columns, rows, f"{family.name}: {family.summary}")
 
 
 def make_pattern(
@@ -169,15 +176,26 @@ def _naming(pattern: Pattern, named: NamedTemplates) -> dict[str, object]:
     }
 
 
-def _named_lines(pattern: Pattern, named: NamedTemplates) -> list[Text | Table]:
+def _named_lines(pattern: Pattern, named: NamedTemplates) -> list[Text | FittingTable]:
     naming = named.naming
-    lines: list[Text | Table] = [Text(naming_text(naming), style="bold")]
+    lines: list[Text | FittingTable] = [Text(naming_text(naming), style="bold")]
     if naming.components:
-        table = Table("template", "share", "degree", "ranks")
-        for one in naming.components:
-            ranks = "relabelled" if one.positions else "as they are"
-            table.add_row(one.match.label, share_text(one.share), f"{one.match.degree:.3f}", ranks)
-        lines.append(table)
+        columns = [
+            Column("template", wrap=True),
+            Column("share", right=True),
+            Column("degree", right=True),
+            Column("ranks"),
+        ]
+        rows = [
+            (
+                each.match.label,
+                share_text(each.share),
+                f"{each.match.degree:.3f}",
+                "relabelled" if each.positions else "as they are",
+            )
+            for each in naming.components
+        ]
+        lines.append(by_rows(columns, rows))
     lines.append(Text(f"unexplained: {bytes_text(naming.rest_bytes)} ({share_text(rest_share(naming))})"))
     if named.equals:
         lines.append(Text("equals: " + "; ".join(match.label for match in named.equals)))

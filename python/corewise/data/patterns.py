@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from corewise._core import Pattern, generate, generators
+from corewise._core import Machine, Pattern, generate, generators
 from corewise.base.files import read_text, write_text
 from corewise.errors import InputError
 
@@ -58,7 +58,7 @@ def load_pattern_and_collectives(reference: str | Path) -> tuple[Pattern, int | 
     return pattern, int(profile.world.coordinates("collective")[2].sum())
 
 
-def pattern_of(reference: str, parameters: Sequence[str]) -> Pattern:
+def pattern_of(reference: str, parameters: Sequence[str], machine: Machine | None = None) -> Pattern:
     """The pattern of a file or a profile, or the one that a generator's name and parameters describe.
 
     Parameters
@@ -67,10 +67,12 @@ def pattern_of(reference: str, parameters: Sequence[str]) -> Pattern:
         A path, or the name of a generator; where a file has that name, the file.
     parameters : sequence of str
         Of the generator, each ``NAME=VALUE``; a file has none.
+    machine : Machine or None
+        Where it is to run: more ranks than units are refused before the pattern is made.
     """
     names = [family.name for family in generators()]
     if reference in names and not Path(reference).exists():
-        return generate_pattern(reference, parameters)
+        return generate_pattern(reference, parameters, machine)
     if parameters:
         allowed = f"none behind a file; parameters belong to a generator: {', '.join(names)}"
         raise InputError(f"parameter '{parameters[0]}': found behind '{reference}', allowed: {allowed}")
@@ -81,9 +83,12 @@ def pattern_of(reference: str, parameters: Sequence[str]) -> Pattern:
     return load_pattern_or_profile(reference)
 
 
-def generate_pattern(name: str, parameters: Sequence[str]) -> Pattern:
+def generate_pattern(name: str, parameters: Sequence[str], machine: Machine | None = None) -> Pattern:
     """The pattern of a generator; each parameter is given as ``NAME=VALUE``."""
-    return generate(name, _with_ranks(_given(parameters)))
+    given = _with_ranks(_given(parameters))
+    if machine is not None and re.fullmatch("[0-9]{1,9}", given.get("ranks", "")):
+        machine.identity_placement(int(given["ranks"]))
+    return generate(name, given)
 
 
 def _given(parameters: Sequence[str]) -> dict[str, str]:

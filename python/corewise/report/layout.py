@@ -5,8 +5,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
@@ -39,7 +39,7 @@ class Column:
     """
 
     name: str
-    cells: Sequence[RenderableType]
+    cells: Sequence[RenderableType] = ()
     right: bool = False
     narrow: Sequence[RenderableType] | None = None
     importance: int = 0
@@ -83,8 +83,17 @@ class FittingTable:
         return table, True
 
 
+def by_rows(
+    headings: Sequence[Column], rows: Iterable[Sequence[RenderableType]], title: str = "", remark: str = ""
+) -> FittingTable:
+    """A table whose cells are given row by row; the headings have none yet."""
+    cells = list(zip(*rows, strict=True)) or [()] * len(headings)
+    columns = [replace(heading, cells=each) for heading, each in zip(headings, cells, strict=True)]
+    return FittingTable(columns, title, remark)
+
+
 def _table(columns: Sequence[Column], narrow: bool) -> Table:
-    table = Table()
+    table = Table(show_header=any(column.name for column in columns))
     for column in columns:
         table.add_column(
             column.name,

@@ -204,6 +204,18 @@ def test_arcs_join_sender_and_receiver() -> None:
 # --- wrong input ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("parameters", [["ranks=1048576"], ["ranks=131072"], ["dims=64x64x32"]])
+def test_more_ranks_than_units_are_refused_before_a_pattern_is_made(
+    parameters: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corewise.data.patterns.generate", lambda *_: pytest.fail("made"))
+    name = "bruck" if parameters[0].startswith("ranks") else "halo_3d"
+    status, out, err = run(capsys, name, *parameters, "-m", "cell-be")
+    assert (status, out) == (2, "")
+    assert err.startswith("corewise: field 'ranks': found ")
+    assert err.endswith("allowed: 1 to 8, the units of 'cell-be'\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

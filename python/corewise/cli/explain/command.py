@@ -6,7 +6,6 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from corewise.cli import console
@@ -15,6 +14,7 @@ from corewise.data.quantities import bytes_text
 from corewise.data.sizes import size_bytes
 from corewise.data.tuning import SELECTIONS, Choice, Selection, Tuning, TuningRow, tuning_for
 from corewise.errors import bad_field
+from corewise.report.layout import Column, by_rows
 
 _HELP = """Says why a choice is made: the row of data that decides, what won, what lost and by how much.
 Of an MPI datatype: what it is in memory, and how it is packed.
@@ -96,12 +96,18 @@ def _show(tuning: Tuning, row: TuningRow, at_bytes: int) -> None:
     console.show(
         f"the row for {_range(row)}; measured at {bytes_text(row.measured_bytes[at])}, of set {row.set}", ""
     )
-    table = Table("", "algorithm", "us", "times the winner's")
+    columns = [
+        Column(""),
+        Column("algorithm", wrap=True),
+        Column("us", right=True),
+        Column("times the winner's", right=True),
+    ]
+    rows = []
     for place, each in enumerate(_places(row)):
         time = each.latency_us[at]
         factor = "" if place == 0 else f"{time / row.won.latency_us[at]:.2f}"
-        table.add_row("won" if place == 0 else "lost", each.name, f"{time:.4g}", factor)
-    console.show(table)
+        rows.append(("won" if place == 0 else "lost", each.name, f"{time:.4g}", factor))
+    console.show(by_rows(columns, rows))
     console.show(f"{tuning.description}; {tuning.who}, {tuning.when}: {tuning.command}")
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from corewise.analysis.datatype import (
@@ -22,6 +21,7 @@ from corewise.analysis.datatype import (
 from corewise.cli import console
 from corewise.data.datatypes import read_datatype
 from corewise.data.packing_tuning import load_packing_tuning
+from corewise.report.layout import Column, FittingTable, by_rows
 
 HELP = """What an MPI datatype is in memory, how it is simplified, and how it is packed.
 
@@ -94,8 +94,9 @@ def _show_block(title: str, text: str) -> None:
     console.show_text("\n".join(f"  {line}" for line in text.split("\n")) + "\n")
 
 
-def _table(facts: DatatypeFacts) -> Table:
-    table = Table("of one item", "", "", f"of {facts.count} items" if facts.count != 1 else "of 1 item", "")
+def _table(facts: DatatypeFacts) -> FittingTable:
+    items = f"of {facts.count} items" if facts.count != 1 else "of 1 item"
+    columns = [Column("of one item"), Column("", wrap=True), Column(items), Column("")]
     left = [
         ("size", f"{facts.size} B"),
         ("extent", f"{facts.extent} B, from {facts.lb} to {facts.ub}"),
@@ -113,6 +114,4 @@ def _table(facts: DatatypeFacts) -> Table:
         ("contiguous", "yes" if facts.contiguous else "no"),
         ("", ""),
     ]
-    for (name, value), (other, found) in zip(left, right, strict=True):
-        table.add_row(name, value, "", other, found)
-    return table
+    return by_rows(columns, [(*one, *other) for one, other in zip(left, right, strict=True)])

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from corewise._core import Machine
@@ -20,6 +19,7 @@ from corewise.data.quantities import bytes_text, time_text
 from corewise.data.sizes import size_bytes
 from corewise.data.tuning import SELECTIONS, Selection, value_text
 from corewise.errors import InputError, bad_field
+from corewise.report.layout import Column, FittingTable, by_rows
 from corewise.sim import collective as simulated
 from corewise.sim.collective import CollectiveRequest, CollectiveRun, Setting
 from corewise.sim.selected import Selected, selected
@@ -223,16 +223,17 @@ def _show_list(as_json: bool) -> None:
     for each in known:
         if not each.algorithms:
             continue
-        table = Table("algorithm", "how it works", "takes", title_justify="left")
+        columns = [Column("algorithm"), Column("how it works", wrap=True), Column("takes", wrap=True)]
         shared = {setting.name for setting in _all_settings() if _of_every(setting)}
-        for row in each.algorithms:
-            table.add_row(row.name, row.what, " ".join(name for name in row.defaults if name not in shared))
-        console.show(Text(each.name, style="bold"), table, "")
-    table = Table("setting", "values", "meaning")
-    for setting in _all_settings():
-        table.add_row(setting.name, setting.allowed, setting.meaning)
+        cells = [
+            (row.name, row.what, " ".join(name for name in row.defaults if name not in shared))
+            for row in each.algorithms
+        ]
+        console.show(by_rows(columns, cells, each.name), "")
+    columns = [Column("setting"), Column("values", wrap=True), Column("meaning", wrap=True)]
+    cells = [(setting.name, setting.allowed, setting.meaning) for setting in _all_settings()]
     every = ", ".join(setting.name for setting in _all_settings() if _of_every(setting))
-    console.show(Text("settings (--set NAME=VALUE)", style="bold"), table, f"of every algorithm: {every}")
+    console.show(by_rows(columns, cells, "settings (--set NAME=VALUE)", f"of every algorithm: {every}"))
 
 
 def _all_settings() -> list[Setting]:
@@ -270,26 +271,40 @@ def _show(run: CollectiveRun, tuned: Selected | None) -> None:
     console.show(head)
     given = " ".join(f"{name}={value_text(value)}" for name, value in run.settings.items())
     console.show(f"{_selected_text(run, tuned)}with {given}", "")
-    table = Table("", "")
-    table.show_header = False
-    calls = "call" if request.calls == 1 else "calls"
-    table.add_row("latency, common start to last rank done", time_text(run.mean_latency_ns, 4))
-    table.add_row(f"time per call, {request.calls} {calls} back to back", time_text(run.throughput_ns, 4))
-    for chip, each in enumerate(run.memories):
-        moved = f"{bytes_text(round(each.read_bytes))} read, {bytes_text(round(each.written_bytes))} written"
-        table.add_row(f"memory {chip}, per call", f"{moved}, {each.gb_per_s:.2f} GB/s")
-    table.add_row("DMA commands per call", f"{run.dma_commands:.4g}")
-    table.add_row("local store of a rank, beside code and data", f"{run.local_store_bytes} B")
-    console.show(table, "")
-    ranks = Table("rank", "SPE", "done after", "")
-    latest = max(float(run.rank_end_ns.max()), 1e-9)
-    for rank, (spe, end) in enumerate(zip(run.spes, run.rank_end_ns.tolist(), strict=True)):
-        ranks.add_row(str(rank), str(spe), time_text(end, 4), "█" * round(_BAR * end / latest))
-    console.show(Text("the last call, rank by rank", style="bold"), ranks)
+    console.show(_sums(run), "", _ranks(run))
     if request.collective == "barrier":
         console.show("no rank left before the last one had come")
     else:
         console.show("the data of every rank are right, checked against a serial reference")
+
+
+def _sums(run: CollectiveRun) -> FittingTable:
+    calls = "call" if run.request.calls == 1 else "calls"
+    rows = [
+        ("latency, common start to last rank done", time_text(run.mean_latency_ns, 4)),
+        (f"time per call, {run.request.calls} {calls} back to back", time_text(run.throughput_ns, 4)),
+    ]
+    for chip, each in enumerate(run.memories):
+        moved = f"{bytes_text(round(each.read_bytes))} read, {bytes_text(round(each.written_bytes))} written"
+        rows.append((f"memory {chip}, per call", f"{moved}, {each.gb_per_s:.2f} GB/s"))
+    rows.append(("DMA commands per call", f"{run.dma_commands:.4g}"))
+    rows.append(("local store of a rank, beside code and data", f"{run.local_store_bytes} B"))
+    return by_rows([Column("", wrap=True), Column("", wrap=True)], rows)
+
+
+def _ranks(run: CollectiveRun) -> FittingTable:
+    columns = [
+        Column("rank", right=True),
+        Column("SPE", right=True),
+        Column("done after", right=True),
+        Column("", importance=1),
+    ]
+    latest = max(float(run.rank_end_ns.max()), 1e-9)
+    rows = [
+        (str(rank), str(spe), time_text(end, 4), "█" * round(_BAR * end / latest))
+        for rank, (spe, end) in enumerate(zip(run.spes, run.rank_end_ns.tolist(), strict=True))
+    ]
+    return by_rows(columns, rows, "the last call, rank by rank")
 
 
 def _rank_rows(run: CollectiveRun) -> list[dict[str, object]]:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import typer
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from corewise.analysis import simulation as found
@@ -25,6 +24,7 @@ from corewise.data.quantities import bytes_text, time_text
 from corewise.plots.links import traffic_picture
 from corewise.plots.machines import drawing
 from corewise.plots.ring_text import ring_drawing, share
+from corewise.report.layout import Column, FittingTable, by_rows
 from corewise.sim import GRANULARITIES, SEPARATIONS, Simulation, simulate
 
 _HELP = """Runs a communication pattern on a simulated machine.
@@ -94,7 +94,7 @@ def sim(
         if target is not None:
             check_target(target)
     machine = load_machine(machine_reference)
-    pattern = pattern_of(reference, parameters or [])
+    pattern = pattern_of(reference, parameters or [], machine)
     with console.progress("simulating"):
         run = simulate(
             machine,
@@ -152,12 +152,7 @@ def _show(run: Simulation, traffic: Traffic) -> None:
     else:
         console.show(drawing(run.machine, traffic.rank_of_unit), "")
     tables = (_phase_table(run), _flow_table(run), _link_table(run), _rank_table(run))
-    for title, table, rest in tables:
-        if table.row_count == 0 and table is not tables[-1][1]:
-            continue
-        console.show(Text(title, style="bold"), *([table] if table.row_count else []))
-        if rest > 0:
-            console.show(Text(f"and {rest} more; --json lists all", style="dim"))
+    console.show(*(table for table in tables if table is not None))
 
 
 def _heading(run: Simulation) -> Text:
@@ -172,51 +167,79 @@ def _heading(run: Simulation) -> Text:
     return text.append(f": {found.total_gb_per_s(run):.4g} GB/s together", style="none")
 
 
-_Section = tuple[str, Table, int]
+def _table(columns: list[Column], rows: list[tuple[RenderableType, ...]], title: str) -> FittingTable:
+    """The first rows, and how many more there are."""
+    rest = len(rows) - SHOWN_ROWS
+    return by_rows(
+        columns, rows[:SHOWN_ROWS], title, f"and {rest} more; --json lists all" if rest > 0 else ""
+    )
 
 
-def _phase_table(run: Simulation) -> _Section:
-    table = Table("phase", "bytes", "begins", "takes")
-    if run.phases.size > 1:
-        names = [phase.name for phase in run.pattern.phases]
-        for row in run.phases[:SHOWN_ROWS]:
-            again = f" ({row['repetition'] + 1})" if run.repetitions > 1 else ""
-            name = names[row["phase"]] + again
-            takes = time_text(float(row["end_ns"] - row["start_ns"]), 4)
-            table.add_row(name, bytes_text(int(row["bytes"])), time_text(float(row["start_ns"]), 4), takes)
-    return "phases", table, run.phases.size - SHOWN_ROWS
+def _phase_table(run: Simulation) -> FittingTable | None:
+    if run.phases.size <= 1:
+        return None
+    columns = [
+        Column("phase", wrap=True),
+        Column("bytes", right=True),
+        Column("begins", right=True),
+        Column("takes", right=True),
+    ]
+    names = [phase.name for phase in run.pattern.phases]
+    rows: list[tuple[RenderableType, ...]] = []
+    for row in run.phases:
+        again = f" ({row['repetition'] + 1})" if run.repetitions > 1 else ""
+        takes = time_text(float(row["end_ns"] - row["start_ns"]), 4)
+        begins = time_text(float(row["start_ns"]), 4)
+        rows.append((names[row["phase"]] + again, bytes_text(int(row["bytes"])), begins, takes))
+    return _table(columns, rows, "phases")
 
 
-def _flow_table(run: Simulation) -> _Section:
-    flows = found.flows(run)
+def _flow_table(run: Simulation) -> FittingTable | None:
+    columns = [
+        Column("ranks"),
+        Column("units"),
+        Column("bytes", right=True),
+        Column("under way", right=True),
+        Column("GB/s", right=True),
+    ]
     units = run.machine.units
-    table = Table("ranks", "units", "bytes", "under way", "GB/s")
-    for flow in flows[:SHOWN_ROWS]:
-        table.add_row(
+    rows: list[tuple[RenderableType, ...]] = [
+        (
             f"{flow.sender} → {flow.receiver}",
             f"{units[flow.source].name} → {units[flow.target].name}",
             bytes_text(flow.bytes),
             time_text(flow.busy_ns, 4),
             f"{flow.gb_per_s:.2f}" if flow.busy_ns > 0 else "",
         )
-    return "transfers, slowest first", table, len(flows) - SHOWN_ROWS
+        for flow in found.flows(run)
+    ]
+    return _table(columns, rows, "transfers, slowest first") if rows else None
 
 
-def _link_table(run: Simulation) -> _Section:
-    rows = found.busiest_links(run)
+def _link_table(run: Simulation) -> FittingTable | None:
+    links = found.busiest_links(run)
     # A simulated Cell counts no queues: its packets wait at the units.
-    queues = any(row.largest_queue > 0 for row in rows)
-    table = Table("link", "bytes", "GB/s", "busy %", "", *(["queue"] if queues else []))
-    for row in rows[:SHOWN_ROWS]:
-        table.add_row(
-            row.name,
-            bytes_text(row.bytes),
-            f"{row.gb_per_s:.2f}",
-            share(row.busy, True),
-            _bar(row.busy),
-            *([str(row.largest_queue)] if queues else []),
+    queues = any(link.largest_queue > 0 for link in links)
+    columns = [
+        Column("link"),
+        Column("bytes", right=True),
+        Column("GB/s", right=True),
+        Column("busy %", right=True),
+        Column("", importance=1),
+        *([Column("queue", right=True)] if queues else []),
+    ]
+    rows: list[tuple[RenderableType, ...]] = [
+        (
+            link.name,
+            bytes_text(link.bytes),
+            f"{link.gb_per_s:.2f}",
+            share(link.busy, True),
+            _bar(link.busy),
+            *([str(link.largest_queue)] if queues else []),
         )
-    return "links, busiest first", table, len(rows) - SHOWN_ROWS
+        for link in links
+    ]
+    return _table(columns, rows, "links, busiest first") if rows else None
 
 
 def _bar(busy: float) -> RenderableType:
@@ -224,11 +247,17 @@ def _bar(busy: float) -> RenderableType:
     return Text("█" * filled).append("░" * (_BAR - filled), style="dim")
 
 
-def _rank_table(run: Simulation) -> _Section:
-    rows = [row for row in found.waiting_ranks(run) if row.waiting_ns > 0 or row.idle_ns > 0]
-    table = Table("rank", "unit", "sent", "received", "lost to others", "idle")
-    for row in rows[:SHOWN_ROWS]:
-        table.add_row(
+def _rank_table(run: Simulation) -> FittingTable | Text:
+    columns = [
+        Column("rank", right=True),
+        Column("unit"),
+        Column("sent", right=True),
+        Column("received", right=True),
+        Column("lost to others", right=True),
+        Column("idle", right=True),
+    ]
+    rows: list[tuple[RenderableType, ...]] = [
+        (
             str(row.rank),
             row.unit,
             bytes_text(row.sent_bytes),
@@ -236,9 +265,13 @@ def _rank_table(run: Simulation) -> _Section:
             time_text(row.waiting_ns, 4),
             time_text(row.idle_ns, 4),
         )
+        for row in found.waiting_ranks(run)
+        if row.waiting_ns > 0 or row.idle_ns > 0
+    ]
+    if not rows:
+        return Text("nobody waited", style="bold")
     parts = "packets" if run.model == "cell" else "messages"
-    title = f"who waited (lost to others: summed over a rank's {parts})" if rows else "nobody waited"
-    return title, table, len(rows) - SHOWN_ROWS
+    return _table(columns, rows, f"who waited (lost to others: summed over a rank's {parts})")
 
 
 # ---- JSON ------------------------------------------------------------------------------------------------
