@@ -7,13 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdint>
 #include <cstdlib>
 #include <mutex>
 #include <new>
 #include <utility>
-
-#include "preload/packing/packing.hpp"
 
 namespace corewise::preload::packing {
 namespace {
@@ -40,34 +37,12 @@ Free*& kept_for(std::size_t size) {
   return kept[static_cast<std::size_t>(std::countr_zero(size))];
 }
 
-/// Pages that nobody had before, huge ones where they are: what the heap gives back may have been used in small
-/// ones.
-void* map_memory(std::size_t size) {
-  // Not to be used at first: pages of a program that locks all its memory would be there at once.
-  void* mapped = mmap(nullptr, kHugePage + size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == MAP_FAILED) return nullptr;
-  auto* const begin = static_cast<char*>(mapped);
-  const std::size_t before = -reinterpret_cast<std::uintptr_t>(begin) % kHugePage;
-  char* const memory = begin + before;
-  if (before > 0) munmap(begin, before);
-  munmap(memory + size, kHugePage - before);
-  if (mprotect(memory, size, PROT_READ | PROT_WRITE) != 0) {
-    munmap(memory, size);
-    return nullptr;
-  }
-  madvise(memory, size, MADV_HUGEPAGE);
-  return memory;
-}
-
+/// Large memory is asked for in huge pages.
 void* fresh_memory(std::size_t size) {
-  return size < kHugePage ? std::aligned_alloc(kLeast, size) : map_memory(size);
-}
-
-void free_memory(void* memory, std::size_t size) {
-  if (size < kHugePage)
-    std::free(memory);
-  else
-    munmap(memory, size);
+  const std::size_t alignment = size < kHugePage ? kLeast : kHugePage;
+  void* memory = std::aligned_alloc(alignment, size);
+  if (memory != nullptr && size >= kHugePage) madvise(memory, size, MADV_HUGEPAGE);
+  return memory;
 }
 
 }  // namespace
@@ -77,7 +52,7 @@ void* take_memory(std::size_t bytes) {
   const std::size_t size = rounded(bytes);
   Free*& head = kept_for(size);
   {
-    const Guard guard(lock);
+    const std::lock_guard guard(lock);
     if (used_bytes + size > kMostInUse) return nullptr;
     used_bytes += size;
     if (head != nullptr) {
@@ -87,7 +62,7 @@ void* take_memory(std::size_t bytes) {
   }
   void* memory = fresh_memory(size);
   if (memory != nullptr) return memory;
-  const Guard guard(lock);
+  const std::lock_guard guard(lock);
   used_bytes -= size;
   return nullptr;
 }
@@ -96,7 +71,7 @@ void give_memory(void* memory, std::size_t bytes) {
   const std::size_t size = rounded(bytes);
   Free*& head = kept_for(size);
   {
-    const Guard guard(lock);
+    const std::lock_guard guard(lock);
     used_bytes -= size;
     if (kept_bytes + size <= kMostKept) {
       kept_bytes += size;
@@ -104,7 +79,7 @@ void give_memory(void* memory, std::size_t bytes) {
       return;
     }
   }
-  free_memory(memory, size);
+  std::free(memory);
 }
 
 }  // namespace corewise::preload::packing

@@ -27,16 +27,12 @@ char* plain_bytes(const Type& type, const void* items, std::int64_t count, std::
                                  static_cast<std::uintptr_t>(type.true_lb));
 }
 
-int posted_send(int code, std::unique_ptr<Pending> pending, MPI_Request request) {
-  if (code != MPI_SUCCESS || request == MPI_REQUEST_NULL) return code;
-  int complete = 0;
-  CW_NEXT(MPI_Request_get_status)(request, &complete, MPI_STATUS_IGNORE);
-  if (complete == 0) remember(pending.release(), request);
-  return code;
-}
-
 int posted(int code, std::unique_ptr<Pending> pending, bool persistent, MPI_Request request) {
   if (code != MPI_SUCCESS || request == MPI_REQUEST_NULL) return code;
+  int complete = 0;
+  if (pending->kind == Kind::send && !persistent)
+    CW_NEXT(MPI_Request_get_status)(request, &complete, MPI_STATUS_IGNORE);
+  if (complete != 0) return code;
   pending->persistent = persistent;
   pending->active = !persistent;
   remember(pending.release(), request);

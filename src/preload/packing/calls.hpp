@@ -1,7 +1,7 @@
-// The calls that pack: what the generated wrappers are made of. Each is handed the procedure that stands behind it
-// and the program's arguments, in both forms, with counts of int and of MPI_Count. A contiguous type costs one look
-// at a small table; anything that is not taken over is handed on as it came.
-// SPDX-License-Identifier: BSD-3-Clause
+// The calls that pack: what the generated wrappers are made of. Each is handed the program's arguments that may
+// change, with counts of int or of MPI_Count, and a function that calls the procedure that stands behind it with
+// others in their place. A contiguous type costs one look at a small table; what is not taken over is handed on as
+// it came. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <limits>
@@ -13,13 +13,10 @@
 namespace corewise::preload::packing {
 
 using kernels::PackingUse;
+using Kind = Pending::Kind;
 
 /// Whether a message is ours: not empty, not too large, its memory the CPU's, and worth it.
 bool taken(Type& type, const void* items, std::int64_t count, PackingUse use, int peer);
-
-inline std::size_t bytes_of(const Type& type, std::int64_t count) {
-  return static_cast<std::size_t>(type.size * count);
-}
 
 /// The address of a message that is handed on as bytes where it lies, and how many; null where it is not: its type
 /// is another, or MPI has something to say about it.
@@ -39,55 +36,37 @@ bool made_plain(const Type& type, Pointer*& buf, Count& count, MPI_Datatype& dat
   return true;
 }
 
-/// What a request keeps of a message; null where there is no memory.
-inline std::unique_ptr<Pending> kept_of(Pending::Kind kind, Type& type, Buffer& buffer, void* items,
-                                        std::int64_t count) {
-  return std::unique_ptr<Pending>(new (std::nothrow) Pending(kind, type, std::move(buffer), items, count));
+/// The type of a message that we may pack. Null where it is handed on: as it came, or as the bytes that it is.
+template <class Pointer, class Count>
+Type* type_to_pack(Pointer*& buf, Count& count, MPI_Datatype& datatype) {
+  Type* type = packed_type(datatype);
+  return type == nullptr || made_plain(*type, buf, count, datatype) ? nullptr : type;
 }
 
-/// A message on its way out: packed, where it is ours.
-class Outgoing {
+/// A message that may be ours, and room for its bytes where it is.
+class Message {
  public:
-  Outgoing(Type& type, const void* items, std::int64_t count, int peer, bool packed_now = true) : type_(type) {
+  Message(Type& type, const void* items, std::int64_t count, int peer)
+      : type_(type), items_(const_cast<void*>(items)), count_(count) {
     hold(type);
-    if (!taken(type, items, count, PackingUse::message, peer)) return;
-    const std::size_t bytes = bytes_of(type, count);
-    buffer_ = Buffer(bytes);
-    if (buffer_.get() != nullptr && packed_now)
-      type.plan().pack(items, count, 0, buffer_.get(), bytes, kernels::PackedBuffer::shared);
+    if (taken(type, items, count, PackingUse::message, peer))
+      buffer_ = Buffer(static_cast<std::size_t>(type.size * count));
   }
-  ~Outgoing() { release(&type_); }
-  Outgoing(const Outgoing&) = delete;
-  Outgoing& operator=(const Outgoing&) = delete;
+  ~Message() { release(&type_); }
+  Message(const Message&) = delete;
+  Message& operator=(const Message&) = delete;
   bool ours() const { return buffer_.get() != nullptr; }
-  Buffer& buffer() { return buffer_; }
-  /// For a request; null where there is no memory.
-  std::unique_ptr<Pending> kept(void* items, std::int64_t count) {
-    return kept_of(Pending::Kind::send, type_, buffer_, items, count);
+  const Buffer& buffer() const { return buffer_; }
+  void pack() const {
+    type_.plan().pack(items_, count_, 0, buffer_.get(), buffer_.bytes(), kernels::PackedBuffer::shared);
   }
-
- private:
-  Type& type_;
-  Buffer buffer_;
-};
-
-/// Room for a message that comes in.
-class Incoming {
- public:
-  Incoming(Type& type, void* items, std::int64_t count, int peer) : type_(type), items_(items), count_(count) {
-    hold(type);
-    if (taken(type, items, count, PackingUse::message, peer)) buffer_ = Buffer(bytes_of(type, count));
-  }
-  ~Incoming() { release(&type_); }
-  Incoming(const Incoming&) = delete;
-  Incoming& operator=(const Incoming&) = delete;
-  bool ours() const { return buffer_.get() != nullptr; }
-  Buffer& buffer() { return buffer_; }
-  /// For a request; null where there is no memory.
-  std::unique_ptr<Pending> kept() { return kept_of(Pending::Kind::receive, type_, buffer_, items_, count_); }
-  void unpack(const MPI_Status& status) {
+  void unpack(const MPI_Status& status) const {
     const std::size_t bytes = std::min(received_bytes(status), buffer_.bytes());
     type_.plan().unpack(items_, count_, 0, buffer_.get(), bytes, kernels::PackedBuffer::shared);
+  }
+  /// What a request keeps of it; null where there is no memory.
+  std::unique_ptr<Pending> kept(Kind kind) {
+    return std::unique_ptr<Pending>(new (std::nothrow) Pending(kind, type_, std::move(buffer_), items_, count_));
   }
 
  private:
@@ -113,248 +92,112 @@ class SeenStatus {
   MPI_Status* given_;
 };
 
-/// A call of another kind, in which MPI may make progress.
-template <class Next, class... Arguments>
-int progress(Next next, Arguments... arguments) {
-  const int code = next(arguments...);
-  if (freed_requests.load(std::memory_order_relaxed) != 0) [[unlikely]]
-    test_all_freed();
+/// The source of a message of MPI_Mprobe, as far as it matters: one from nobody has no data.
+inline int source_of(const MPI_Message* message) {
+  return message == nullptr || *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0;
+}
+
+// ---- one message ----
+
+/// `call` has other places for buf, count, datatype.
+template <class Count, class Call>
+int send(const void* buf, Count count, MPI_Datatype datatype, int dest, Call call) {
+  Type* type = type_to_pack(buf, count, datatype);
+  if (type == nullptr) [[likely]]
+    return call(buf, count, datatype);
+  const Message message(*type, buf, count, dest);
+  if (!message.ours()) return call(buf, count, datatype);
+  message.pack();
+  return call(message.buffer().get(), static_cast<Count>(message.buffer().bytes()), MPI_PACKED);
+}
+
+/// `call` has other places for buf, count, datatype, status.
+template <class Count, class Call>
+int receive(void* buf, Count count, MPI_Datatype datatype, int source, MPI_Status* status, Call call) {
+  Type* type = type_to_pack(buf, count, datatype);
+  if (type == nullptr) [[likely]]
+    return call(buf, count, datatype, status);
+  const Message message(*type, buf, count, source);
+  if (!message.ours()) return call(buf, count, datatype, status);
+  const SeenStatus seen(status);
+  const auto bytes = static_cast<Count>(message.buffer().bytes());
+  const int code = call(message.buffer().get(), bytes, MPI_PACKED, seen.get());
+  if (code == MPI_SUCCESS) message.unpack(*seen.get());
   return code;
-}
-
-// ---- sends ----
-
-template <class Next, class Count>
-int send(Next next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Type* type = packed_type(datatype);
-  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
-    return next(buf, count, datatype, dest, tag, comm);
-  Outgoing message(*type, buf, count, dest);
-  if (!message.ours()) return next(buf, count, datatype, dest, tag, comm);
-  const Buffer& packed = message.buffer();
-  return next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, dest, tag, comm);
-}
-
-/// A send has been posted: what its completion means is kept, unless it is complete.
-int posted_send(int code, std::unique_ptr<Pending> pending, MPI_Request request);
-
-template <class Next, class Count>
-int post_send(Next next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-              MPI_Request* request) {
-  Type* type = packed_type(datatype);
-  if (type == nullptr || request == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
-    return next(buf, count, datatype, dest, tag, comm, request);
-  Outgoing message(*type, buf, count, dest);
-  if (!message.ours()) return next(buf, count, datatype, dest, tag, comm, request);
-  auto pending = message.kept(const_cast<void*>(buf), count);
-  if (pending == nullptr) return next(buf, count, datatype, dest, tag, comm, request);
-  const Buffer& packed = pending->packed;
-  *request = MPI_REQUEST_NULL;  // where it fails: see posted
-  const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, dest, tag, comm, request);
-  return posted_send(code, std::move(pending), *request);
 }
 
 /// A request has been made, unless it is still null (MPICH 5 says success, too, where an error handler of the
-/// program has returned), that lives until it is completed or, if persistent, freed.
+/// program has returned): what its completion means is kept, unless it is a send that is complete.
 int posted(int code, std::unique_ptr<Pending> pending, bool persistent, MPI_Request request);
 
-template <class Next, class Count>
-int init_send(Next next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-              MPI_Request* request) {
-  Type* type = packed_type(datatype);
-  if (type == nullptr || request == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
-    return next(buf, count, datatype, dest, tag, comm, request);
-  Outgoing message(*type, buf, count, dest, false);
-  if (!message.ours()) return next(buf, count, datatype, dest, tag, comm, request);
-  auto pending = message.kept(const_cast<void*>(buf), count);
-  if (pending == nullptr) return next(buf, count, datatype, dest, tag, comm, request);
-  const Buffer& packed = pending->packed;
+/// A send or a receive with a request. `call` has other places for buf, count, datatype.
+template <Kind kind, bool persistent = false, class Pointer, class Count, class Call>
+int post(Pointer* buf, Count count, MPI_Datatype datatype, int peer, MPI_Request* request, Call call) {
+  Type* type = request != nullptr ? type_to_pack(buf, count, datatype) : nullptr;
+  if (type == nullptr) [[likely]]
+    return call(buf, count, datatype);
+  Message message(*type, buf, count, peer);
+  if (!message.ours()) return call(buf, count, datatype);
+  if (kind == Kind::send && !persistent) message.pack();
+  auto pending = message.kept(kind);
+  if (pending == nullptr) return call(buf, count, datatype);
+  void* const packed = pending->packed.get();
   *request = MPI_REQUEST_NULL;  // where it fails: see posted
-  const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, dest, tag, comm, request);
-  return posted(code, std::move(pending), true, *request);
-}
-
-// ---- receives ----
-
-template <class Next, class Count>
-int receive(Next next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-            MPI_Status* status) {
-  Type* type = packed_type(datatype);
-  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
-    return next(buf, count, datatype, source, tag, comm, status);
-  Incoming message(*type, buf, count, source);
-  if (!message.ours()) return next(buf, count, datatype, source, tag, comm, status);
-  const SeenStatus seen(status);
-  const Buffer& packed = message.buffer();
-  const int code =
-      next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, source, tag, comm, seen.get());
-  if (code == MPI_SUCCESS) message.unpack(*seen.get());
-  return code;
-}
-
-template <class Next, class Count>
-int post_receive(Next next, bool persistent, void* buf, Count count, MPI_Datatype datatype, int source, int tag,
-                 MPI_Comm comm, MPI_Request* request) {
-  Type* type = packed_type(datatype);
-  if (type == nullptr || request == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
-    return next(buf, count, datatype, source, tag, comm, request);
-  Incoming message(*type, buf, count, source);
-  if (!message.ours()) return next(buf, count, datatype, source, tag, comm, request);
-  auto pending = message.kept();
-  if (pending == nullptr) return next(buf, count, datatype, source, tag, comm, request);
-  const Buffer& packed = pending->packed;
-  *request = MPI_REQUEST_NULL;  // where it fails: see posted
-  const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, source, tag, comm, request);
+  const int code = call(packed, static_cast<Count>(pending->packed.bytes()), MPI_PACKED);
   return posted(code, std::move(pending), persistent, *request);
 }
 
-/// The message of MPI_Mprobe. One from MPI_PROC_NULL has no data and leaves the buffer alone.
-template <class Next, class Count>
-int receive_message(Next next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
-                    MPI_Status* status) {
-  Type* type = packed_type(datatype);
-  if (type == nullptr || message == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
-    return next(buf, count, datatype, message, status);
-  Incoming incoming(*type, buf, count, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0);
-  if (!incoming.ours()) return next(buf, count, datatype, message, status);
-  const SeenStatus seen(status);
-  const Buffer& packed = incoming.buffer();
-  const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, message, seen.get());
-  if (code == MPI_SUCCESS) incoming.unpack(*seen.get());
-  return code;
+// ---- two ----
+
+/// `call` has other places for sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, status.
+template <class Count, class Call>
+int send_receive(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, void* recvbuf,
+                 Count recvcount, MPI_Datatype recvtype, int source, MPI_Status* status, Call call) {
+  return send(sendbuf, sendcount, sendtype, dest, [&](auto* out, Count out_count, MPI_Datatype out_type) {
+    return receive(recvbuf, recvcount, recvtype, source, status,
+                   [&](void* in, Count in_count, MPI_Datatype in_type, MPI_Status* seen) {
+                     return call(out, out_count, out_type, in, in_count, in_type, seen);
+                   });
+  });
 }
 
-template <class Next, class Count>
-int post_receive_message(Next next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
-                         MPI_Request* request) {
-  Type* type = packed_type(datatype);
-  if (type == nullptr || request == nullptr || message == nullptr || made_plain(*type, buf, count, datatype))
-      [[likely]]
-    return next(buf, count, datatype, message, request);
-  Incoming incoming(*type, buf, count, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0);
-  if (!incoming.ours()) return next(buf, count, datatype, message, request);
-  auto pending = incoming.kept();
-  if (pending == nullptr) return next(buf, count, datatype, message, request);
-  const Buffer& packed = pending->packed;
-  *request = MPI_REQUEST_NULL;  // where it fails: see posted
-  const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, message, request);
-  return posted(code, std::move(pending), false, *request);
-}
-
-// ---- both ----
-
-template <class Next, class Count>
-int send_receive(Next next, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                 void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-                 MPI_Status* status) {
-  Type* out = packed_type(sendtype);
-  Type* in = packed_type(recvtype);
-  if (out == nullptr && in == nullptr) [[likely]]
-    return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
-                status);
-  if (out != nullptr && made_plain(*out, sendbuf, sendcount, sendtype)) out = nullptr;
-  if (in != nullptr && made_plain(*in, recvbuf, recvcount, recvtype)) in = nullptr;
-  std::optional<Outgoing> outgoing;
-  std::optional<Incoming> incoming;
-  if (out != nullptr) outgoing.emplace(*out, sendbuf, sendcount, dest);
-  if (in != nullptr) incoming.emplace(*in, recvbuf, recvcount, source);
-  if (outgoing && outgoing->ours()) {
-    sendbuf = outgoing->buffer().get();
-    sendcount = static_cast<Count>(outgoing->buffer().bytes());
-    sendtype = MPI_PACKED;
-  }
-  if (!incoming || !incoming->ours())
-    return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
-                status);
-  const SeenStatus seen(status);
-  const Buffer& packed = incoming->buffer();
-  const int code = next(sendbuf, sendcount, sendtype, dest, sendtag, packed.get(),
-                        static_cast<Count>(packed.bytes()), MPI_PACKED, source, recvtag, comm, seen.get());
-  if (code == MPI_SUCCESS) incoming->unpack(*seen.get());
-  return code;
-}
-
-template <class Next, class Count>
-int send_receive_replace(Next next, void* buf, Count count, MPI_Datatype datatype, int dest, int sendtag,
-                         int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  Type* type = packed_type(datatype);
-  if (type == nullptr || made_plain(*type, buf, count, datatype)) [[likely]]
-    return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
-  Incoming message(*type, buf, count, source);
-  if (!message.ours() || !taken(*type, buf, count, PackingUse::message, dest))
-    return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
-  const Buffer& packed = message.buffer();
-  type->plan().pack(buf, count, 0, packed.get(), packed.bytes(), kernels::PackedBuffer::shared);
-  const SeenStatus seen(status);
-  const int code = next(packed.get(), static_cast<Count>(packed.bytes()), MPI_PACKED, dest, sendtag, source,
-                        recvtag, comm, seen.get());
-  if (code == MPI_SUCCESS) message.unpack(*seen.get());
-  return code;
+/// `call` has other places for buf, count, datatype, status. Both messages are packed, or none.
+template <class Count, class Call>
+int send_receive_replace(void* buf, Count count, MPI_Datatype datatype, int dest, int source, MPI_Status* status,
+                         Call call) {
+  Type* type = type_to_pack(buf, count, datatype);
+  const bool from_nobody = dest == MPI_PROC_NULL || source == MPI_PROC_NULL;
+  if (type == nullptr || from_nobody) [[likely]]
+    return call(buf, count, datatype, status);
+  return receive(
+      buf, count, datatype, source, status, [&](void* bytes, Count size, MPI_Datatype as, MPI_Status* seen) {
+        if (as == MPI_PACKED)
+          type->plan().pack(buf, count, 0, bytes, static_cast<std::size_t>(size), kernels::PackedBuffer::shared);
+        return call(bytes, size, as, seen);
+      });
 }
 
 // ---- MPI_Pack and MPI_Unpack ----
 
-/// Whether `bytes` more fit behind `position` in a packed buffer; where not, MPI says so.
-inline bool fits(std::int64_t position, std::int64_t size, std::size_t bytes) {
-  return position >= 0 && position <= size && static_cast<std::int64_t>(bytes) <= size - position;
-}
-
-template <class Next, class Count>
-int pack(Next next, const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf, Count outsize,
-         Count* position, MPI_Comm comm) {
+/// Items out of or into a stream of `size` bytes, from `position` on. `call` has everything; it is asked, too,
+/// where they do not fit: MPI says so.
+template <PackingUse use, class Items, class Stream, class Count, class Call>
+int convert(Items* items, Count count, MPI_Datatype datatype, Stream* stream, Count size, Count* position,
+            MPI_Comm comm, Call call) {
   Type* type = packed_type(datatype);
-  if (type == nullptr || position == nullptr) [[likely]]
-    return next(inbuf, incount, datatype, outbuf, outsize, position, comm);
-  if (comm == MPI_COMM_NULL || outbuf == nullptr || !taken(*type, inbuf, incount, PackingUse::pack, 0) ||
-      !fits(*position, outsize, bytes_of(*type, incount)))
-    return next(inbuf, incount, datatype, outbuf, outsize, position, comm);
-  const std::size_t bytes = bytes_of(*type, incount);
-  type->plan().pack(inbuf, incount, 0, static_cast<char*>(outbuf) + *position, bytes);
+  if (type == nullptr) [[likely]]
+    return call();
+  if (position == nullptr || comm == MPI_COMM_NULL || stream == nullptr || !taken(*type, items, count, use, 0))
+    return call();
+  const std::int64_t bytes = type->size * count;
+  if (*position < 0 || *position > size || bytes > size - *position) return call();
+  if constexpr (use == PackingUse::pack)
+    type->plan().pack(items, count, 0, static_cast<char*>(stream) + *position, static_cast<std::size_t>(bytes));
+  else
+    type->plan().unpack(items, count, 0, static_cast<const char*>(stream) + *position,
+                        static_cast<std::size_t>(bytes));
   *position += static_cast<Count>(bytes);
   return MPI_SUCCESS;
-}
-
-template <class Next, class Count>
-int unpack(Next next, const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,
-           MPI_Datatype datatype, MPI_Comm comm) {
-  Type* type = packed_type(datatype);
-  if (type == nullptr || position == nullptr) [[likely]]
-    return next(inbuf, insize, position, outbuf, outcount, datatype, comm);
-  if (comm == MPI_COMM_NULL || inbuf == nullptr || !taken(*type, outbuf, outcount, PackingUse::unpack, 0) ||
-      !fits(*position, insize, bytes_of(*type, outcount)))
-    return next(inbuf, insize, position, outbuf, outcount, datatype, comm);
-  const std::size_t bytes = bytes_of(*type, outcount);
-  type->plan().unpack(outbuf, outcount, 0, static_cast<const char*>(inbuf) + *position, bytes);
-  *position += static_cast<Count>(bytes);
-  return MPI_SUCCESS;
-}
-
-template <class Next>
-int commit_type(Next next, MPI_Datatype* datatype) {
-  const int code = next(datatype);
-  if (code == MPI_SUCCESS) committed(*datatype);
-  return code;
-}
-
-template <class Next>
-int dup_type(Next next, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  const int code = next(oldtype, newtype);
-  if (code == MPI_SUCCESS) duplicated(*newtype);
-  return code;
-}
-
-/// MPI_Session_init, whose info may ask for any level of threads, whatever the world's is.
-template <class Next, class... Arguments>
-int init_session(Next next, Arguments... arguments) {
-  many_threads.store(true, std::memory_order_relaxed);
-  return next(arguments...);
-}
-
-/// MPI_Type_free: what was decided about the handle ends with it.
-template <class Next>
-int free_type(Next next, MPI_Datatype* datatype) {
-  if (datatype != nullptr) forget(handle_key(*datatype));
-  return next(datatype);
 }
 
 }  // namespace corewise::preload::packing

@@ -2,11 +2,9 @@
 // Source: MPI-4.1, section 5.1.13 (decoding a datatype), with the order of integers, addresses and counts there.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "packing_available.hpp"
-#include "preload/packing/grain.hpp"
 #include "preload/packing/types.hpp"
 
 namespace corewise::preload::packing {
@@ -26,6 +24,27 @@ struct Contents {
   std::vector<MPI_Datatype> types;
 };
 
+/// How many of each kind an envelope has.
+#ifdef CW_HAVE_MPI_Type_get_envelope_c
+using Size = MPI_Count;
+#else
+using Size = int;
+#endif
+struct Envelope {
+  Size integers = 0, addresses = 0, counts = 0, types = 0;
+  int combiner = MPI_COMBINER_NAMED;
+};
+
+bool read_envelope(MPI_Datatype type, Envelope& found) {
+#ifdef CW_HAVE_MPI_Type_get_envelope_c
+  return CW_NEXT(MPI_Type_get_envelope_c)(type, &found.integers, &found.addresses, &found.counts, &found.types,
+                                          &found.combiner) == MPI_SUCCESS;
+#else
+  return CW_NEXT(MPI_Type_get_envelope)(type, &found.integers, &found.addresses, &found.types, &found.combiner) ==
+         MPI_SUCCESS;
+#endif
+}
+
 /// Predefined types, some of which have no name (MPI-4.1, 19.1.9).
 bool is_predefined(int combiner) {
   return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
@@ -38,7 +57,6 @@ void free_types(const std::vector<MPI_Datatype>& types) {
     if (!is_named(type)) CW_NEXT(MPI_Type_free)(&type);
 }
 
-#ifdef CW_HAVE_MPI_Type_get_envelope_c
 std::size_t addresses_in(int combiner, const Numbers& counts) {
   switch (combiner) {
     case MPI_COMBINER_HVECTOR:
@@ -68,43 +86,29 @@ void place_counts(Contents& contents, const Numbers& counts) {
 }
 
 bool read_contents(MPI_Datatype type, Contents& contents) {
-  MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
-  if (CW_NEXT(MPI_Type_get_envelope_c)(type, &integers, &addresses, &counts, &types, &contents.combiner) !=
-      MPI_SUCCESS)
-    return false;
+  Envelope envelope;
+  if (!read_envelope(type, envelope)) return false;
+  contents.combiner = envelope.combiner;
   if (is_predefined(contents.combiner)) return true;
-  if (integers + addresses + counts > kMostNumbers || types > kMostNumbers) return false;
+  const auto [integers, addresses, counts, types, _] = envelope;
+  if (std::int64_t{integers} + addresses + counts > kMostNumbers || types > kMostNumbers) return false;
   std::vector<int> i(static_cast<std::size_t>(integers) + 1);
   std::vector<MPI_Aint> a(static_cast<std::size_t>(addresses) + 1);
   std::vector<MPI_Count> c(static_cast<std::size_t>(counts) + 1);
   std::vector<MPI_Datatype> d(static_cast<std::size_t>(types) + 1);
-  if (CW_NEXT(MPI_Type_get_contents_c)(type, integers, addresses, counts, types, i.data(), a.data(), c.data(),
-                                       d.data()) != MPI_SUCCESS)
-    return false;
+#ifdef CW_HAVE_MPI_Type_get_envelope_c
+  const int code = CW_NEXT(MPI_Type_get_contents_c)(type, integers, addresses, counts, types, i.data(), a.data(),
+                                                    c.data(), d.data());
+#else
+  const int code = CW_NEXT(MPI_Type_get_contents)(type, integers, addresses, types, i.data(), a.data(), d.data());
+#endif
+  if (code != MPI_SUCCESS) return false;
   contents.integers.assign(i.begin(), i.end() - 1);
   contents.addresses.assign(a.begin(), a.end() - 1);
   contents.types.assign(d.begin(), d.end() - 1);
   if (counts > 0) place_counts(contents, Numbers(c.begin(), c.end() - 1));
   return true;
 }
-#else
-bool read_contents(MPI_Datatype type, Contents& contents) {
-  int integers = 0, addresses = 0, types = 0;
-  if (CW_NEXT(MPI_Type_get_envelope)(type, &integers, &addresses, &types, &contents.combiner) != MPI_SUCCESS)
-    return false;
-  if (is_predefined(contents.combiner)) return true;
-  if (std::int64_t{integers} + addresses > kMostNumbers || types > kMostNumbers) return false;
-  std::vector<int> i(static_cast<std::size_t>(integers) + 1);
-  std::vector<MPI_Aint> a(static_cast<std::size_t>(addresses) + 1);
-  std::vector<MPI_Datatype> d(static_cast<std::size_t>(types) + 1);
-  if (CW_NEXT(MPI_Type_get_contents)(type, integers, addresses, types, i.data(), a.data(), d.data()) != MPI_SUCCESS)
-    return false;
-  contents.integers.assign(i.begin(), i.end() - 1);
-  contents.addresses.assign(a.begin(), a.end() - 1);
-  contents.types.assign(d.begin(), d.end() - 1);
-  return true;
-}
-#endif
 
 struct Bounds {
   MPI_Count size = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
@@ -214,48 +218,38 @@ std::int64_t numbers_in(const Contents& contents) {
   return static_cast<std::int64_t>(contents.integers.size() + contents.addresses.size() + contents.types.size());
 }
 
-/// How far a reading has come.
+/// How far a reading has come, and what it has met.
 struct Reading {
   int depth = 0;
-  std::int64_t numbers = 0;  ///< in the envelopes that it has read
+  std::int64_t numbers = 0;   ///< in the envelopes
+  std::int64_t element = -1;  ///< bytes of the predefined types; 0 where they differ, -1 before there is one
 };
 
-std::optional<Described> read(MPI_Datatype type, Reading& reading);
+std::optional<Datatype> read(MPI_Datatype type, Reading& reading);
 
-std::optional<Described> build_structure(const Contents& contents, const std::vector<Datatype>& types,
-                                         std::vector<StreamPart>& parts) {
-  const std::int64_t count = contents.integers.at(0);
-  const Span lengths = part(contents.integers, 1, count);
-  for (std::size_t i = 0; i < parts.size(); ++i) parts[i].bytes *= lengths[i];
-  return Described{kernels::structure(lengths, part(contents.addresses, 0, count), types), grain_of(parts)};
-}
-
-std::optional<Described> build(const Contents& contents, Reading& reading) {
+std::optional<Datatype> build(const Contents& contents, Reading& reading) {
   std::vector<Datatype> types;
-  std::vector<StreamPart> parts;
   for (const MPI_Datatype type : contents.types) {
-    std::optional<Described> found = read(type, reading);
+    std::optional<Datatype> found = read(type, reading);
     if (!found) return std::nullopt;
-    parts.push_back({found->type.size, found->grain});
-    types.push_back(std::move(found->type));
+    types.push_back(*std::move(found));
   }
-  if (contents.combiner == MPI_COMBINER_STRUCT) return build_structure(contents, types, parts);
-  if (types.size() != 1) return std::nullopt;
-  std::optional<Datatype> made = derived(contents, types.front());
-  if (!made) return std::nullopt;
-  return Described{*std::move(made), parts.front().grain};
+  if (contents.combiner != MPI_COMBINER_STRUCT)
+    return types.size() == 1 ? derived(contents, types.front()) : std::nullopt;
+  const std::int64_t count = contents.integers.at(0);
+  return kernels::structure(part(contents.integers, 1, count), part(contents.addresses, 0, count), types);
 }
 
-std::optional<Described> read(MPI_Datatype type, Reading& reading) {
+std::optional<Datatype> read(MPI_Datatype type, Reading& reading) {
   Contents contents;
   Bounds bounds;
   if (reading.depth > kDeepest || !read_contents(type, contents)) return std::nullopt;
   if (is_predefined(contents.combiner)) {
     std::optional<Datatype> found = named(type);
-    if (!found) return std::nullopt;
-    return Described{*found, found->size};
+    if (found) reading.element = reading.element < 0 || reading.element == found->size ? found->size : 0;
+    return found;
   }
-  std::optional<Described> made;
+  std::optional<Datatype> made;
   reading.numbers += numbers_in(contents);
   ++reading.depth;
   try {
@@ -266,28 +260,23 @@ std::optional<Described> read(MPI_Datatype type, Reading& reading) {
   --reading.depth;
   free_types(contents.types);
   if (!made || !read_bounds(type, bounds)) return std::nullopt;
-  made->type = padded(made->type, bounds);
-  if (!agrees(made->type, bounds)) return std::nullopt;
-  return made;
+  const Datatype whole = padded(*made, bounds);
+  return agrees(whole, bounds) ? std::optional(whole) : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<Described> read_type(MPI_Datatype datatype) {
   Reading reading;
-  return read(datatype, reading);
+  std::optional<Datatype> found = read(datatype, reading);
+  if (!found) return std::nullopt;
+  return Described{*std::move(found), std::max<std::int64_t>(reading.element, 0)};
 }
 
 bool is_named(MPI_Datatype datatype) {
-  int combiner = MPI_COMBINER_NAMED;
-#ifdef CW_HAVE_MPI_Type_get_envelope_c
-  MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
-  CW_NEXT(MPI_Type_get_envelope_c)(datatype, &integers, &addresses, &counts, &types, &combiner);
-#else
-  int integers = 0, addresses = 0, types = 0;
-  CW_NEXT(MPI_Type_get_envelope)(datatype, &integers, &addresses, &types, &combiner);
-#endif
-  return is_predefined(combiner);
+  Envelope envelope;
+  read_envelope(datatype, envelope);
+  return is_predefined(envelope.combiner);
 }
 
 }  // namespace corewise::preload::packing

@@ -13,7 +13,6 @@
 namespace corewise::preload::packing {
 
 std::atomic<bool> active{false};
-std::atomic<bool> many_threads{true};
 
 namespace {
 
@@ -93,9 +92,6 @@ bool gpu_present() {
 
 void begin() {
   if (mode() == Mode::off || active.load(std::memory_order_relaxed)) return;
-  int level = MPI_THREAD_MULTIPLE;
-  CW_NEXT(MPI_Query_thread)(&level);
-  if (level == MPI_THREAD_MULTIPLE) many_threads.store(true, std::memory_order_relaxed);
   const bool plain = packs_plain_bytes();
   if (plain && !gpu_present()) engine::begin();
   active.store(plain, std::memory_order_release);

@@ -18,7 +18,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
 #include "kernels/packing/plans/cost.hpp"
 #include "preload/mpi_api.hpp"
@@ -39,34 +38,6 @@ Function* next(const char* name) {
 
 /// How messages are chosen, by the knob COREWISE_PACKING: none; every one that is not contiguous; by a table.
 enum class Mode : std::uint8_t { off, always, table };
-
-/// Whether several threads may call MPI at once: as MPI_Init says, or because there is a session, which has a level
-/// of its own. Once it is so it stays.
-extern std::atomic<bool> many_threads;
-
-/// A lock that is taken only where several threads may call MPI at once.
-class Guard {
- public:
-  explicit Guard(std::mutex& lock) : lock_(many_threads.load(std::memory_order_relaxed) ? &lock : nullptr) {
-    if (lock_ != nullptr) lock_->lock();
-  }
-  ~Guard() {
-    if (lock_ != nullptr) lock_->unlock();
-  }
-  Guard(const Guard&) = delete;
-  Guard& operator=(const Guard&) = delete;
-
- private:
-  std::mutex* lock_;
-};
-
-/// A value that is never destroyed: what a program does in its own last functions comes after ours.
-template <class Value>
-union Lasting {
-  Value value;
-  constexpr Lasting() : value() {}
-  ~Lasting() {}
-};
 
 extern std::atomic<bool> active;  ///< between MPI_Init and the end of MPI_Finalize, where the mode is not `off`
 Mode mode();

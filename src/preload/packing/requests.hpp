@@ -41,12 +41,18 @@ struct Pending {
   MPI_Request request = MPI_REQUEST_NULL;
   bool claimed = false;     ///< by a call that may end it
   bool looked_at = false;   ///< by MPI_Request_get_status
+  bool ended = false;       ///< by the call that has claimed it
+  int index = 0;            ///< of its request in that call, or in the one that looks at it
+  Pending* also = nullptr;  ///< the next one in that call
   Pending* next = nullptr;  ///< in the table
 };
 
 extern std::atomic<std::int64_t> pending_requests;
-inline bool none_pending() {
-  return pending_requests.load(std::memory_order_relaxed) == 0;
+
+/// Whether a call about requests is none of ours: there is none, or MPI has a null pointer to refuse.
+template <class... Pointers>
+bool passes(const Pointers*... pointers) {
+  return pending_requests.load(std::memory_order_relaxed) == 0 || ((pointers == nullptr) || ...);
 }
 
 /// Freed by the program while they were active: whatever it calls next tests them.
@@ -58,6 +64,7 @@ void remember(Pending* pending, MPI_Request request);
 /// At the end of MPI: what was freed by the program and is not complete is left to MPI, with its memory.
 void end_requests();
 
+// In what follows no call `passes`.
 int start(MPI_Request* request);
 int start_all(int count, MPI_Request* requests);
 int wait(MPI_Request* request, MPI_Status* status);

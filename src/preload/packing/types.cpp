@@ -79,20 +79,15 @@ bool compile(Type& type, MPI_Datatype datatype) {
   type.true_lb = read->true_lb;
   type.mean_run = plan.mean_run();
   type.lines = kernels::packing_lines(plan.line_density(), plan.pages_per_line());
-  type.grain = described->grain;
+  type.element = described->element;
   type.plan_.emplace(std::move(plan));
   return true;
-}
-
-/// Whether every type is ours, used often or not, quicker or not.
-bool takes_all() {
-  return mode() == Mode::always;
 }
 
 /// Whether it has been used often enough to be worth reading.
 bool is_due(Type& type) {
   const std::uint32_t messages = 1 + patience[slot_of(type.handle)].load(std::memory_order_relaxed);
-  return takes_all() || ++type.uses > messages;
+  return mode() == Mode::always || ++type.uses > messages;
 }
 
 /// Reads an unread type, where it is time to.

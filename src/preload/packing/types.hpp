@@ -31,7 +31,7 @@ struct Type {
   std::atomic<int> holders{1};
   std::atomic<std::uint32_t> messages{0};
 
-  std::int64_t grain = 0;          ///< multiples of it in the stream cut no element in two (openmpi); 0: none known
+  std::int64_t element = 0;  ///< bytes of each element, which is not to be cut in two (openmpi); 0: they differ
   std::atomic<bool> ready{false};  ///< there is a plan
 
   const kernels::PackPlan& plan() const { return *plan_; }
@@ -69,14 +69,18 @@ Type* find_type(MPI_Datatype datatype, std::uint64_t handle);
 
 extern std::atomic<std::int64_t> freed_requests;  ///< see requests.hpp
 void test_all_freed();
+/// A call has returned in which MPI may make progress.
+inline void progressed() {
+  if (freed_requests.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    test_all_freed();
+}
 
 /// The type behind a handle; null where it is to be passed through.
 inline Type* packed_type(MPI_Datatype datatype) {
   const std::uint64_t handle = handle_key(datatype);
   const std::size_t slot = slot_of(handle);
   const Known& entry = known[slot];
-  if (freed_requests.load(std::memory_order_relaxed) != 0) [[unlikely]]
-    test_all_freed();
+  progressed();
   if (entry.handle == handle && entry.generation == generations[slot].load(std::memory_order_relaxed))
     return entry.type;
   return find_type(datatype, handle);
@@ -97,7 +101,7 @@ void forget(std::uint64_t handle);
 /// A type as its envelopes say.
 struct Described {
   kernels::Datatype type;
-  std::int64_t grain = 0;  ///< see grain.hpp
+  std::int64_t element = 0;  ///< bytes of each element of a predefined type in it; 0 where they differ
 };
 
 /// Nothing where an envelope is not understood, or where MPI finds another size, extent or true extent than we.

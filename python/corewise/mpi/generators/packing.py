@@ -16,70 +16,87 @@ from types import MappingProxyType
 from corewise._core import collective_procedures
 from corewise.mpi.generators import recording as wrappers
 
-_PROGRESSING = frozenset({"MPI_Probe", "MPI_Iprobe", "MPI_Mprobe", "MPI_Improbe", *collective_procedures()})
-_SEND = "send({next}, buf, count, datatype, dest, tag, comm)"
-_POST_SEND = "post_send({next}, buf, count, datatype, dest, tag, comm, request)"
-_INIT_SEND = "init_send({next}, buf, count, datatype, dest, tag, comm, request)"
-_POST_RECEIVE = "post_receive({next}, {persistent}, buf, count, datatype, source, tag, comm, request)"
-_REQUESTS = "count, array_of_requests"
-_SOME = "incount, array_of_requests, outcount, array_of_indices, array_of_statuses"
-_BEGIN = "  const int code = {next}({arguments});\n  if (code == MPI_SUCCESS) begin();\n  return code;\n"
-_END = "  end_requests();\n  end_types();\n  const int code = {next}();\n  end();\n  return code;\n"
+_SEND = ("buf", "count", "datatype")
+_RECEIVE = (*_SEND, "status")
+_EXCHANGE = ("sendbuf", "sendcount", "sendtype", "recvbuf", "recvcount", "recvtype", "status")
+_PACK = "convert<PackingUse::pack>(inbuf, incount, datatype, outbuf, outsize, position, comm, "
+_UNPACK = "convert<PackingUse::unpack>(outbuf, outcount, datatype, inbuf, insize, position, comm, "
+_SENDRECV = "send_receive(sendbuf, sendcount, sendtype, dest, recvbuf, recvcount, recvtype, source, status, "
 
 
-def _messages() -> dict[str, str]:
-    """Bodies by procedure; each has a large-count form."""
+def _messages() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """A call that lacks its last argument, and what that one's function has other places for; by procedure.
+
+    Each has a large-count form.
+    """
+    post = "post<Kind::{kind}{persistent}>(buf, count, datatype, {peer}, request, "
+    matched = post.format(kind="receive", persistent="", peer="source_of(message)")
     table = {
-        "MPI_Recv": "receive({next}, buf, count, datatype, source, tag, comm, status)",
-        "MPI_Irecv": _POST_RECEIVE.replace("{persistent}", "false"),
-        "MPI_Recv_init": _POST_RECEIVE.replace("{persistent}", "true"),
-        "MPI_Mrecv": "receive_message({next}, buf, count, datatype, message, status)",
-        "MPI_Imrecv": "post_receive_message({next}, buf, count, datatype, message, request)",
-        "MPI_Sendrecv": (
-            "send_receive({next}, sendbuf, sendcount, sendtype, dest, sendtag, "
-            "recvbuf, recvcount, recvtype, source, recvtag, comm, status)"
-        ),
+        "MPI_Recv": ("receive(buf, count, datatype, source, status, ", _RECEIVE),
+        "MPI_Irecv": (post.format(kind="receive", persistent="", peer="source"), _SEND),
+        "MPI_Recv_init": (post.format(kind="receive", persistent=", true", peer="source"), _SEND),
+        "MPI_Mrecv": ("receive(buf, count, datatype, source_of(message), status, ", _RECEIVE),
+        "MPI_Imrecv": (matched, _SEND),
+        "MPI_Sendrecv": (_SENDRECV, _EXCHANGE),
         "MPI_Sendrecv_replace": (
-            "send_receive_replace({next}, buf, count, datatype, dest, sendtag, source, recvtag, comm, status)"
+            "send_receive_replace(buf, count, datatype, dest, source, status, ",
+            _RECEIVE,
         ),
-        "MPI_Pack": "pack({next}, inbuf, incount, datatype, outbuf, outsize, position, comm)",
-        "MPI_Unpack": "unpack({next}, inbuf, insize, position, outbuf, outcount, datatype, comm)",
+        "MPI_Pack": (_PACK, ()),
+        "MPI_Unpack": (_UNPACK, ()),
     }
     for mode in ("", "b", "s", "r"):
         name = f"MPI_{mode.capitalize()}send" if mode else "MPI_Send"
-        table |= {name: _SEND, f"MPI_I{mode}send": _POST_SEND, f"{name}_init": _INIT_SEND}
+        table |= {
+            name: ("send(buf, count, datatype, dest, ", _SEND),
+            f"MPI_I{mode}send": (post.format(kind="send", persistent="", peer="dest"), _SEND),
+            f"{name}_init": (post.format(kind="send", persistent=", true", peer="dest"), _SEND),
+        }
     return table
 
 
-_BODIES = MappingProxyType(
-    _messages()
-    | {f"{name}_c": body for name, body in _messages().items()}
-    | {
-        "MPI_Start": "start(request)",
-        "MPI_Startall": f"start_all({_REQUESTS})",
-        "MPI_Wait": "wait(request, status)",
-        "MPI_Test": "test(request, flag, status)",
-        "MPI_Waitany": f"wait_any({_REQUESTS}, index, status)",
-        "MPI_Testany": f"test_any({_REQUESTS}, index, flag, status)",
-        "MPI_Waitall": f"wait_all({_REQUESTS}, array_of_statuses)",
-        "MPI_Testall": f"test_all({_REQUESTS}, flag, array_of_statuses)",
-        "MPI_Waitsome": f"wait_some({_SOME})",
-        "MPI_Testsome": f"test_some({_SOME})",
-        "MPI_Request_free": "request_free(request)",
-        "MPI_Request_get_status": "get_status(request, flag, status)",
-        "MPI_Request_get_status_any": f"get_status_any({_REQUESTS}, index, flag, status)",
-        "MPI_Request_get_status_all": f"get_status_all({_REQUESTS}, flag, array_of_statuses)",
-        "MPI_Request_get_status_some": f"get_status_some({_SOME})",
-        "MPI_Type_commit": "commit_type({next}, datatype)",
-        "MPI_Type_dup": "dup_type({next}, oldtype, newtype)",
-        "MPI_Type_free": "free_type({next}, datatype)",
-        "MPI_Session_init": "init_session({next}, info, errhandler, session)",
+_MESSAGES = MappingProxyType(_messages())
+_REQUESTS = MappingProxyType(
+    {
+        "MPI_Start": ("start", "request"),
+        "MPI_Startall": ("start_all", "array_of_requests"),
+        "MPI_Wait": ("wait", "request"),
+        "MPI_Test": ("test", "request, flag"),
+        "MPI_Waitany": ("wait_any", "array_of_requests, index"),
+        "MPI_Testany": ("test_any", "array_of_requests, index, flag"),
+        "MPI_Waitall": ("wait_all", "array_of_requests"),
+        "MPI_Testall": ("test_all", "array_of_requests, flag"),
+        "MPI_Waitsome": ("wait_some", "array_of_requests, outcount, array_of_indices"),
+        "MPI_Testsome": ("test_some", "array_of_requests, outcount, array_of_indices"),
+        "MPI_Request_free": ("request_free", "request"),
+        "MPI_Request_get_status": ("get_status", "flag"),
+        "MPI_Request_get_status_any": ("get_status_any", "array_of_requests, index, flag"),
+        "MPI_Request_get_status_all": ("get_status_all", "array_of_requests, flag"),
+        "MPI_Request_get_status_some": ("get_status_some", "array_of_requests, outcount, array_of_indices"),
     }
 )
-_WHOLE = MappingProxyType({"MPI_Init": _BEGIN, "MPI_Init_thread": _BEGIN, "MPI_Finalize": _END})
-_ON_ALL = ("MPI_Type_commit", "MPI_Type_dup", "MPI_Type_free", "MPI_Session_init", *_WHOLE)
+"""Functions of ``requests.hpp``, and the arguments that must not be null."""
+_BEFORE = MappingProxyType(
+    {
+        "MPI_Type_free": "if (datatype != nullptr) { forget(corewise::preload::handle_key(*datatype)); }",
+        "MPI_Finalize": "end_requests(); end_types();",
+    }
+)
+_BEGIN = "if (code == MPI_SUCCESS) begin();"
+_AFTER = MappingProxyType(
+    {
+        "MPI_Init": _BEGIN,
+        "MPI_Init_thread": _BEGIN,
+        "MPI_Finalize": "end();",
+        "MPI_Type_commit": "if (code == MPI_SUCCESS) committed(*datatype);",
+        "MPI_Type_dup": "if (code == MPI_SUCCESS) duplicated(*newtype);",
+    }
+)
+_PROGRESSING = frozenset({"MPI_Probe", "MPI_Iprobe", "MPI_Mprobe", "MPI_Improbe", *collective_procedures()})
+"""MPI makes progress in them, so requests that were freed are looked at."""
+_ON_ALL = frozenset({*_BEFORE, *_AFTER})
 """What has a wrapper on Open MPI too."""
-_ALONE = ("MPI_Pack", "MPI_Unpack")
+_ALONE = frozenset({"MPI_Pack", "MPI_Unpack"})
 """What has another one there: the engine is told that no message is packed."""
 ENGINES = ("4.1", "5.0")
 """Versions of Open MPI whose datatype engine was read and tried (``src/preload/packing/openmpi``)."""
@@ -124,7 +141,7 @@ def source(declared: list[wrappers.Procedure]) -> str:
     str
         C++ source.
     """
-    wanted = [each for each in declared if each.name in _BODIES or each.name in _WHOLE or _progresses(each)]
+    bodies = [(each, body) for each in declared if (body := _body(each)) is not None]
     return (
         "// Generated by corewise.mpi.generators.packing: procedures that pack, send, receive or complete.\n"
         '#include "preload/packing/calls.hpp"\n#include "preload/packing/openmpi/engine.hpp"\n'
@@ -132,43 +149,50 @@ def source(declared: list[wrappers.Procedure]) -> str:
         "namespace ours = corewise::preload::packing;\n"
         '#define CW_PUBLIC __attribute__((visibility("default")))\n'
         'extern "C" {\n'
-        + "".join(_wrapper(each) for each in wanted if _on_all(each))
+        + "".join(_wrapper(each, body) for each, body in bodies if each.name in _ON_ALL)
         + "#ifndef OPEN_MPI\n"
-        + "".join(_wrapper(each) for each in wanted if not _on_all(each))
+        + "".join(_wrapper(each, body) for each, body in bodies if each.name not in _ON_ALL)
         + "#else\n"
-        + "".join(_wrapper(each, "engine::pack_alone({})") for each in wanted if _base(each) in _ALONE)
+        + "".join(_wrapper(each, _alone(each)) for each, _ in bodies if each.name in _ALONE)
         + "#endif\n"
         '}  // extern "C"\n'
     )
 
 
-def _base(procedure: wrappers.Procedure) -> str:
-    return procedure.name.removesuffix("_c")
+def _body(procedure: wrappers.Procedure) -> str | None:
+    """What a wrapper does; none where there is none."""
+    name, words = procedure.name, [parameter for _, parameter in procedure.parameters]
+    plain = name.removesuffix("_c")
+    call = _call(procedure)
+    if plain in _MESSAGES:
+        ours, replaced = _MESSAGES[plain]
+        return (
+            f"return ours::{ours}[&]({', '.join(f'auto {each}' for each in replaced)}) {{ return {call}; }});"
+        )
+    if name in _REQUESTS:
+        function, needed = _REQUESTS[name]
+        passed = f"if (passes({needed})) return {call};"
+        return f"{passed}\n  return ours::{function}({', '.join(words)});"
+    if name not in _ON_ALL and plain not in _PROGRESSING:
+        return None
+    after = _AFTER.get(name, "" if name in _ON_ALL else "progressed();")
+    steps = (_BEFORE.get(name), f"const int code = {call};", after, "return code;")
+    return "\n  ".join(step for step in steps if step)
 
 
-def _on_all(procedure: wrappers.Procedure) -> bool:
-    return _base(procedure) in _ON_ALL
+def _alone(procedure: wrappers.Procedure) -> str:
+    return f"const engine::Alone alone; return {_call(procedure)};"
 
 
-def _progresses(procedure: wrappers.Procedure) -> bool:
-    """Whether a call may make progress: a probe, a collective."""
-    return _base(procedure) in _PROGRESSING
+def _call(procedure: wrappers.Procedure) -> str:
+    """The same call of what stands behind us."""
+    return f"CW_NEXT({procedure.name})({', '.join(parameter for _, parameter in procedure.parameters)})"
 
 
-def _wrapper(procedure: wrappers.Procedure, call: str | None = None) -> str:
-    """`call`: with a place for all arguments; None: what `_BODIES` says."""
+def _wrapper(procedure: wrappers.Procedure, body: str) -> str:
     name = procedure.name
     declared = ", ".join(declaration for declaration, _ in procedure.parameters) or "void"
-    target = f"CW_NEXT({name})"
-    if name in _WHOLE:
-        arguments = ", ".join(parameter for _, parameter in procedure.parameters)
-        body = _WHOLE[name].format(next=target, arguments=arguments)
-    else:
-        arguments = ", ".join((target, *(parameter for _, parameter in procedure.parameters)))
-        called = call or _BODIES.get(name, f"progress({arguments})")
-        text = called.format(arguments, next=target)
-        body = f"  return ours::{text};\n"
     return (
-        f"#undef {name}\nCW_PUBLIC {procedure.returns} P{name}({declared}) {{\n{body}}}\n"
+        f"#undef {name}\nCW_PUBLIC {procedure.returns} P{name}({declared}) {{\n  {body}\n}}\n"
         f'CW_PUBLIC {procedure.returns} {name}({declared}) __attribute__((alias("P{name}")));\n'
     )

@@ -5,10 +5,11 @@
 #ifdef OPEN_MPI
 
 #include <algorithm>
+#include <mutex>
 #include <string_view>
+#include <unordered_map>
 
 #include "packing_available.hpp"
-#include "preload/packing/handles.hpp"
 #include "preload/packing/openmpi/convertor.hpp"
 #include "preload/packing/openmpi/proof.hpp"
 #include "preload/packing/types.hpp"
@@ -36,8 +37,34 @@ enum class State : std::uint8_t { off, proving, on };
 
 std::atomic<State> state{State::off};
 std::array<std::atomic<long>, 2> transfers{};
-constinit Lasting<Handles<Type>> lasting_types;
-Handles<Type>& types = lasting_types.value;
+
+/// Types by their handles. Readers run inside the MPI, which the lock's holders never call. Never destroyed: what a
+/// program does in its own last functions comes after ours.
+class Types {
+ public:
+  Type* find(std::uint64_t handle) {
+    const std::lock_guard lock(changing_);
+    const auto found = types_.find(handle);
+    return found != types_.end() ? found->second : nullptr;
+  }
+  void enter(std::uint64_t handle, Type* type) {
+    const std::lock_guard lock(changing_);
+    types_[handle] = type;
+  }
+  void remove(std::uint64_t handle) {
+    const std::lock_guard lock(changing_);
+    types_.erase(handle);
+  }
+
+ private:
+  std::mutex changing_;
+  std::unordered_map<std::uint64_t, Type*> types_;
+};
+
+Types& types() {
+  static Types& all = *new Types;
+  return all;
+}
 
 const Behind& behind() {
   static const Behind found{next<Advance>("opal_generic_simple_pack"), next<Advance>("opal_generic_simple_unpack"),
@@ -88,7 +115,7 @@ template <bool packing>
 std::size_t part_of(const Type& type, std::size_t at, std::size_t room, std::size_t left) {
   if (room >= left) return left;
   if (!packing) return room;
-  const std::size_t cut = (at + room) % static_cast<std::size_t>(type.grain);
+  const std::size_t cut = (at + room) % static_cast<std::size_t>(type.element);
   return room - std::min(cut, room);
 }
 
@@ -129,14 +156,14 @@ std::int32_t move_pieces(const Type& type, Convertor& convertor, iovec* pieces, 
 template <bool packing>
 bool may_move(const Type& type, const Convertor& convertor, const iovec* pieces, std::uint32_t count) {
   if (!packing || (count > 0 && pieces[0].iov_len >= convertor.local_size - convertor.position)) return true;
-  const auto least = static_cast<std::size_t>(type.grain);
+  const auto least = static_cast<std::size_t>(type.element);
   return least > 0 &&
          std::all_of(pieces, pieces + count, [least](const iovec& piece) { return piece.iov_len >= least; });
 }
 
 template <bool packing>
 std::int32_t advance_ours(Convertor* convertor, iovec* pieces, std::uint32_t* count, std::size_t* bytes) {
-  const Type* type = types.find(convertor->datatype);
+  const Type* type = types().find(convertor->datatype);
   if (type != nullptr && may_move<packing>(*type, *convertor, pieces, *count)) [[likely]]
     return move_pieces<packing>(*type, *convertor, pieces, count, bytes);
   hand_back(*convertor);
@@ -146,10 +173,10 @@ std::int32_t advance_ours(Convertor* convertor, iovec* pieces, std::uint32_t* co
 /// Goes to a place in the stream; packing, to where an element begins. At the beginning, who moves it is open
 /// again.
 std::int32_t go_to(Convertor& convertor, std::size_t* position) {
-  const Type* type = types.find(convertor.datatype);
+  const Type* type = types().find(convertor.datatype);
   const bool packing = convertor.advance == advance_ours<true>;
-  if (*position == 0 || type == nullptr || (packing && type->grain == 0)) return hand_back(convertor, position);
-  if (packing) *position -= *position % static_cast<std::size_t>(type->grain);
+  if (*position == 0 || type == nullptr || (packing && type->element == 0)) return hand_back(convertor, position);
+  if (packing) *position -= *position % static_cast<std::size_t>(type->element);
   convertor.position = *position;
   return 0;
 }
@@ -160,7 +187,7 @@ std::int32_t go_to(Convertor& convertor, std::size_t* position) {
 template <bool packing>
 Type* candidate(const Convertor& convertor) {
   if (convertor.advance != undecided<packing>() || !is_plain(convertor)) return nullptr;
-  Type* type = types.find(convertor.datatype);
+  Type* type = types().find(convertor.datatype);
   if (type == nullptr) return nullptr;
   if (!type->ready.load(std::memory_order_acquire) &&
       (convertor.position != 0 || !try_to_read(*type, reinterpret_cast<MPI_Datatype>(convertor.datatype))))
@@ -214,11 +241,11 @@ bool is_on() {
 }
 
 void enter(std::uint64_t handle, Type& type) {
-  if (is_on()) types.enter(handle, &type);
+  if (is_on()) types().enter(handle, &type);
 }
 
 void leave(std::uint64_t handle) {
-  types.remove(handle);
+  types().remove(handle);
 }
 
 }  // namespace corewise::preload::packing::engine

@@ -33,14 +33,10 @@ void leave(std::uint64_t handle);
 /// Whether this thread is in MPI_Pack or MPI_Unpack: its bytes are the program's and go to no other core.
 extern thread_local constinit bool alone __attribute__((tls_model("initial-exec")));
 
-/// MPI_Pack and MPI_Unpack.
-template <class Next, class... Arguments>
-int pack_alone(Next next, Arguments... arguments) {
-  alone = true;
-  const int code = next(arguments...);
-  alone = false;
-  return code;
-}
+struct Alone {
+  Alone() { alone = true; }
+  ~Alone() { alone = false; }
+};
 #else
 inline void begin() {}
 inline bool is_on() {

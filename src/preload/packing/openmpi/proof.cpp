@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 #include "preload/packing/openmpi/proof.hpp"
 
@@ -99,45 +100,27 @@ bool moved_by_turns(Convertor* convertor, const Known& call, iovec& piece) {
          is_at(*convertor, call, call.size());
 }
 
-template <class Call>
-bool proves(Known call, Call&& run) {
-  known_call = call;
-  const bool same = run();
-  const bool good = same && known_call.seen && known_call.good;
-  known_call = {};
-  return good;
-}
-
-bool packs(Known call, MPI_Datatype type, Memory& memory, Stream& stream) {
-  call.packing = true;
-  stream.fill(0);
-  std::iota(memory.begin(), memory.end(), 1u);
-  const auto bytes = static_cast<int>(call.size());
-  return proves(call, [&] {
-    int at = 0;
-    const int code = CW_NEXT(MPI_Pack)(memory.data(), static_cast<int>(call.items), type, stream.data(), bytes, &at,
-                                       MPI_COMM_SELF);
-    bool same = code == MPI_SUCCESS && at == bytes;
-    for (std::size_t i = 0; same && i < call.items * kItemWords; ++i)
-      same = std::memcmp(place_of(call.base, i), &stream[i], kWord) == 0;
-    return same;
-  });
-}
-
-bool unpacks(Known call, MPI_Datatype type, Memory& memory, Stream& stream) {
+/// One call of MPI_Pack or MPI_Unpack: it goes as expected, and every byte of both sides is right.
+bool proves(Known call, MPI_Datatype type, Memory& memory) {
+  Stream stream{};
   memory.fill(0);
-  std::iota(stream.begin(), stream.end(), 1u);
+  if (call.packing)
+    std::iota(memory.begin(), memory.end(), 1u);
+  else
+    std::iota(stream.begin(), stream.end(), 1u);
   const auto bytes = static_cast<int>(call.size());
-  return proves(call, [&] {
-    int at = 0;
-    const int code = CW_NEXT(MPI_Unpack)(stream.data(), bytes, &at, memory.data(), static_cast<int>(call.items),
-                                         type, MPI_COMM_SELF);
-    bool same = code == MPI_SUCCESS && at == bytes;
-    for (std::size_t i = 0; same && i < call.items * kItemWords; ++i)
-      same = std::memcmp(place_of(call.base, i), &stream[i], kWord) == 0;
-    const auto words = static_cast<std::ptrdiff_t>(memory.size() - call.items * kItemWords);
-    return same && std::count(memory.begin(), memory.end(), 0u) == words;  // and nothing between
-  });
+  const auto items = static_cast<int>(call.items);
+  int at = 0;
+  known_call = call;
+  const int code = call.packing
+                       ? CW_NEXT(MPI_Pack)(memory.data(), items, type, stream.data(), bytes, &at, MPI_COMM_SELF)
+                       : CW_NEXT(MPI_Unpack)(stream.data(), bytes, &at, memory.data(), items, type, MPI_COMM_SELF);
+  const Known after = std::exchange(known_call, {});
+  bool good = code == MPI_SUCCESS && at == bytes && after.seen && after.good;
+  for (std::size_t i = 0; good && i < call.items * kItemWords; ++i)
+    good = std::memcmp(place_of(call.base, i), &stream[i], kWord) == 0;
+  const auto between = static_cast<std::ptrdiff_t>(call.packing ? 0 : memory.size() - call.items * kItemWords);
+  return good && std::count(memory.begin(), memory.end(), 0u) == between;  // where nothing belongs
 }
 
 MPI_Datatype make_type() {
@@ -179,21 +162,20 @@ bool convertors_are_known(const Behind& behind, Advance* pack, Advance* unpack) 
   constexpr std::array<Parts, 3> kParts{{{3, 2, 4}, {11, 15, 1}, {7, 4, 16}}};
   MPI_Datatype type = make_type();
   std::array<Memory, 2> memory{};  // two, so that one address is not like another
-  Stream stream{};
   bool good = true;
-  for (std::size_t i = 0; good && i < kParts.size(); ++i) {
-    Memory& items = memory[i % 2];
+  for (std::size_t i = 0; good && i < 2 * kParts.size(); ++i) {
+    const Parts& parts = kParts[i / 2];
+    Memory& items = memory[i / 2 % 2];
     Known call;
     call.behind = &behind;
+    call.packing = i % 2 == 0;
+    call.advance = call.packing ? pack : unpack;
     call.datatype = handle_key(type);
     call.base = reinterpret_cast<std::byte*>(items.data());
-    call.items = kParts[i].items;
-    call.first = kParts[i].first * kWord;
-    call.second = kParts[i].second * kWord;
-    call.advance = pack;
-    good = packs(call, type, items, stream);
-    call.advance = unpack;
-    good = good && unpacks(call, type, items, stream);
+    call.items = parts.items;
+    call.first = parts.first * kWord;
+    call.second = parts.second * kWord;
+    good = proves(call, type, items);
   }
   CW_NEXT(MPI_Type_free)(&type);
   return good;
