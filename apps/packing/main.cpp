@@ -5,10 +5,10 @@
 // mpiexec -n 2 packing --set constant --directions send,receive,both --ways contiguous,datatype,loop,mpi-pack
 //
 // Rank 0 prints a line per case, direction and way: `time case=... direction=... way=... bytes=... n=...
-// median_ns=... low_ns=... high_ns=...`, low and high being the quartiles; then `machine seconds=... foreign=...
-// latency_ns=A,B`: the share of the processors' time that other programs took meanwhile, and what a word took from
-// core to core before and after, because virtual processors may move apart. Exit status of every rank: 0, 1 when
-// data are wrong, 2 when the arguments are. SPDX-License-Identifier: BSD-3-Clause
+// median_ns=...`; then `machine seconds=... foreign=... latency_ns=A,B`: the share of the processors' time that
+// other programs took meanwhile, and what a word took from core to core before and after, because virtual
+// processors may move apart. Exit status of every rank: 0, 1 when data are wrong, 2 when the arguments are.
+// SPDX-License-Identifier: BSD-3-Clause
 #include <mpi.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <span>
 #include <sstream>
 #include <string>
@@ -62,8 +63,7 @@ bool read_names(std::string_view text, const Names& allowed, std::vector<std::st
 bool read_cases(std::string_view text, std::vector<std::string>& out) {
   std::vector<std::string> known;
   for (const std::string_view set : kSets) {
-    const std::vector<std::string> names = case_names(std::string(set), false);
-    known.insert(known.end(), names.begin(), names.end());
+    std::ranges::copy(case_names(std::string(set), false), std::back_inserter(known));
   }
   return read_names(text, known, out);
 }
@@ -101,20 +101,17 @@ std::vector<arguments::Option> table(Options& o) {
 }
 
 Direction direction_of(const std::string& name) {
-  const auto at = std::find(kDirections.begin(), kDirections.end(), name) - kDirections.begin();
-  return static_cast<Direction>(at);
+  return static_cast<Direction>(std::find(kDirections.begin(), kDirections.end(), name) - kDirections.begin());
 }
 
 /// The ways of a case: those that it has, among those that were asked for; the engines alone have no message.
 std::vector<std::string> ways_of(const Case& c, const std::vector<std::string>& wanted, Direction direction) {
   const bool alone = direction == Direction::pack || direction == Direction::unpack;
   std::vector<std::string> ways;
-  for (const std::string& way : wanted) {
-    const bool own =
-        std::any_of(c.hands.begin(), c.hands.end(), [&](const Hand& hand) { return hand.name == way; });
-    const bool message = way == "contiguous" || way == "datatype";
-    if (own || way == "mpi-pack" || (message && !alone)) ways.push_back(way);
-  }
+  std::ranges::copy_if(wanted, std::back_inserter(ways), [&](const std::string& way) {
+    if (way == "contiguous" || way == "datatype") return !alone;
+    return way == "mpi-pack" || std::ranges::any_of(c.hands, [&](const Hand& hand) { return hand.name == way; });
+  });
   return ways;
 }
 
@@ -159,13 +156,10 @@ class Machine {
 
 void print_times(const Case& c, const std::string& direction, const std::string& way,
                  std::vector<std::int64_t> times) {
-  std::sort(times.begin(), times.end());
-  const auto at = [&](double share) {
-    return times[static_cast<std::size_t>(share * static_cast<double>(times.size() - 1))];
-  };
-  std::printf("time case=%s direction=%s way=%s bytes=%zu n=%zu median_ns=%lld low_ns=%lld high_ns=%lld\n",
-              c.name.c_str(), direction.c_str(), way.c_str(), c.bytes, times.size(),
-              static_cast<long long>(at(0.5)), static_cast<long long>(at(0.25)), static_cast<long long>(at(0.75)));
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  std::printf("time case=%s direction=%s way=%s bytes=%zu n=%zu median_ns=%lld\n", c.name.c_str(),
+              direction.c_str(), way.c_str(), c.bytes, times.size(), static_cast<long long>(*middle));
 }
 
 bool run_case(const std::string& name, const Options& o, Meeting& meeting) {
@@ -194,11 +188,9 @@ bool run_case(const std::string& name, const Options& o, Meeting& meeting) {
 }
 
 std::vector<std::string> wanted_cases(const Options& o) {
-  std::vector<std::string> names = o.only;
-  for (const std::string& set : o.sets) {
-    const std::vector<std::string> more = o.only.empty() ? case_names(set, o.quick) : std::vector<std::string>{};
-    names.insert(names.end(), more.begin(), more.end());
-  }
+  if (!o.only.empty()) return o.only;
+  std::vector<std::string> names;
+  for (const std::string& set : o.sets) std::ranges::copy(case_names(set, o.quick), std::back_inserter(names));
   return names;
 }
 

@@ -2,6 +2,7 @@
 // fourth of today; and the sets of cases.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -10,8 +11,6 @@
 #include "layouts.hpp"
 
 namespace {
-
-using Sizes = std::vector<std::size_t>;
 
 constexpr std::size_t kConstantBytes = 32 * 1024;
 constexpr std::size_t kElements = 1024;
@@ -153,8 +152,8 @@ Case strided_case(std::size_t block, std::size_t count, std::size_t stride) {
   return c;
 }
 
-Sizes powers(std::size_t from, std::size_t to, std::size_t factor) {
-  Sizes values;
+std::vector<std::size_t> powers(std::size_t from, std::size_t to, std::size_t factor) {
+  std::vector<std::size_t> values;
   for (std::size_t value = from; value <= to; value *= factor) values.push_back(value);
   return values;
 }
@@ -165,7 +164,7 @@ Sizes powers(std::size_t from, std::size_t to, std::size_t factor) {
 std::vector<std::string> grid_names(const std::string& set, bool quick) {
   const bool sparse = set == "sparse";
   std::vector<std::string> names;
-  Sizes sizes = powers(512, 2048 * 1024, 4);
+  std::vector<std::size_t> sizes = powers(512, 2048 * 1024, 4);
   if (!sparse) sizes.insert(sizes.end(), {4096 * 1024, 8192 * 1024});
   for (const std::size_t bytes : sizes) {
     for (const std::size_t block :
@@ -182,12 +181,14 @@ std::vector<std::string> grid_names(const std::string& set, bool quick) {
 std::vector<std::string> case_names(const std::string& set, bool quick) {
   if (set == "applications") return application_names(quick);
   if (set == "grid" || set == "sparse") return grid_names(set, quick);
-  const std::size_t factor = quick ? 8 : 2;
-  const Sizes blocks = set == "constant"   ? powers(quick ? 4 : 1, 16384, factor)
-                       : set == "elements" ? powers(quick ? 4 : 1, quick ? 2048 : 8192, factor)
-                                           : powers(quick ? 32 : 8, quick ? 32 : 1024, factor);
+  // The smallest and the largest element, and the smallest and the largest of a quick run, which takes every third.
+  const std::array<std::size_t, 4> ends = set == "constant"   ? std::array<std::size_t, 4>{1, 16384, 4, 16384}
+                                          : set == "elements" ? std::array<std::size_t, 4>{1, 8192, 4, 2048}
+                                                              : std::array<std::size_t, 4>{8, 1024, 32, 32};
   std::vector<std::string> names;
-  for (const std::size_t block : blocks) names.push_back(set + "/" + std::to_string(block));
+  for (const std::size_t block : quick ? powers(ends[2], ends[3], 8) : powers(ends[0], ends[1], 2)) {
+    names.push_back(set + "/" + std::to_string(block));
+  }
   return names;
 }
 

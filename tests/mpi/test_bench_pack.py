@@ -55,28 +55,17 @@ def test_every_way_moves_exactly_its_bytes(mpi: Mpi, packing: Path) -> None:
     assert sum(case == "case=mg_x/34" for case, _, _ in ways) == 3 * 4 + 2 * 2
 
 
-def test_every_application_is_right(mpi: Mpi, packing: Path) -> None:
-    words = [
-        "--set",
-        "applications",
-        "--quick",
-        "--check",
-        "--budget",
-        "0",
-        "--ways",
-        "datatype,mpi-pack,manual",
-    ]
-    done = mpi.run(2, packing, words, mpi.yield_env)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("direction=both") == 16 * 3
+LARGER = "wrf_x_sa/32,milc_z/16,lu_y/102,lammps_full/1200,specfem_cm/3000,specfem_mt/96,fft2/256"
 
 
-def test_larger_applications_are_right_too(mpi: Mpi, packing: Path) -> None:
-    cases = "wrf_x_sa/32,milc_z/16,lu_y/102,lammps_full/1200,specfem_cm/3000,specfem_mt/96,fft2/256"
-    words = ["--cases", cases, "--check", "--budget", "0", "--ways", "datatype,mpi-pack,manual"]
+@pytest.mark.parametrize(
+    ("cases", "count"), [(["--set", "applications", "--quick"], 16), (["--cases", LARGER], 7)]
+)
+def test_every_application_is_right(mpi: Mpi, packing: Path, cases: list[str], count: int) -> None:
+    words = [*cases, "--check", "--budget", "0", "--ways", "datatype,mpi-pack,manual"]
     done = mpi.run(2, packing, words, mpi.yield_env)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("direction=both") == 7 * 3
+    assert done.stdout.count("direction=both") == count * 3
 
 
 def test_wrong_data_are_found(mpi: Mpi, packing: Path, tmp_path: Path) -> None:
@@ -120,16 +109,9 @@ def test_wrong_arguments_end_every_rank(
 
 
 def test_the_command_measures_every_part_and_the_library() -> None:
-    prefix = str(find_mpi("mpich").prefix)
     cases = ["constant/4", "constant/2048", "columns/32", "lu_y/33"]
     shares: list[float] = []
-    result = run_bench(
-        mpi=prefix,
-        parts=("paper", "columns", "mpi-pack", "applications"),
-        effort=TINY,
-        cases=cases,
-        progress=shares.append,
-    )
+    result = run_bench(mpi=str(find_mpi("mpich").prefix), effort=TINY, cases=cases, progress=shares.append)
     assert {study.setting.name for study in result.studies} == {"mpich", "mpich-no-cma"}
     assert shares == sorted(shares) and shares[-1] == 1
     ids = [row.id for row in result.rows if row.id.startswith("pack/mpich/")]
@@ -156,7 +138,7 @@ def test_a_tuning_has_a_row_for_every_use_and_shape(mpi: Mpi) -> None:
     for name, tuning in found.items():
         assert tuning.mpi.split()[0] == name and parse_packing_tuning(packing_tuning_text(tuning)) == tuning
         shapes = [("dense", 512, 4), ("dense", 512, 64), ("dense", 131072, 1024), ("sparse", 2048, 64)]
-        uses = ("pack", "unpack") if engine else ("message", "pack", "unpack")
+        uses = ("send", "receive", "pack", "unpack") if engine else ("message", "pack", "unpack")
         rows = [(row.use, row.lines, row.bytes, row.run) for row in tuning.rows]
         assert rows == [(use, *shape) for use in uses for shape in shapes]
         assert all(0 < row.low <= row.ratio for row in tuning.rows)

@@ -45,11 +45,25 @@ def planned(
     return launch.plan([str(program), *arguments], ranks=ranks, mpi=str(mpi.launcher), binding=binding)
 
 
-def output_of(words: Sequence[str], environment: Mapping[str, str], folder: Path | None = None) -> str:
-    """What a contestant prints; a `RunError` with what it said where it fails."""
-    done = subprocess.run(
-        list(words), env=dict(environment), capture_output=True, text=True, check=False, cwd=folder
-    )
+def output_of(
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path | None = None,
+    limit_s: float | None = None,
+) -> str:
+    """What a contestant prints; a `RunError` with what it said where it fails, or is not done in time."""
+    try:
+        done = subprocess.run(
+            list(words),
+            env=dict(environment),
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
+            timeout=limit_s,
+        )
+    except subprocess.TimeoutExpired:
+        raise RunError(f"{' '.join(words)}: not done after {limit_s:g} s") from None
     if done.returncode != 0:
         said = (done.stdout + done.stderr).strip()[-_MOST_LETTERS:]
         raise RunError(f"{' '.join(words)}: ended with {done.returncode}: {said}")

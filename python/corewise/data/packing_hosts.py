@@ -23,15 +23,7 @@ _NO_CMA = ("MPIR_CVAR_CH4_CMA_ENABLE", "0")
 
 @dataclass(frozen=True)
 class HostPacking:
-    """What is taken over on this host with an MPI.
-
-    Attributes
-    ----------
-    knob : str
-        The value of COREWISE_PACKING.
-    told : str
-        By which table, in a line.
-    """
+    """What is taken over: the value of COREWISE_PACKING, and by which table, in a line."""
 
     knob: str
     told: str

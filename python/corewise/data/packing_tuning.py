@@ -36,17 +36,10 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class PackingRow:
-    """One shape of message, measured.
+    """One shape of message, measured: data bytes of the message, and the mean length of its contiguous runs.
 
-    Attributes
-    ----------
-    use, lines : str
-        One of `USES` and of `LINES`.
-    bytes, run : int
-        Data bytes of the message; mean length of its contiguous runs.
-    ratio, low : float
-        The MPI's time over ours, the median and the lower quartile of the rounds; each the smallest of the
-        directions that the use is about.
+    `ratio` and `low` are the MPI's time over ours, the median and the lower quartile of the rounds; each the
+    smallest of the directions that the use is about.
     """
 
     use: str
@@ -68,15 +61,10 @@ class PackingTuning:
 
     Attributes
     ----------
-    processor : str
-        Maker, family and model, e.g. ``AuthenticAMD-25-17``.
-    host : str
-        The processor's name, as the system has it.
-    mpi : str
-        Name and version, e.g. ``mpich 5.0.2``; ``mpich-no-cma`` without copies from process to process.
-    who, when, command : str
-        The corewise that wrote it, the day, and the command line.
-    rows : tuple of PackingRow
+    processor : maker, family and model, e.g. ``AuthenticAMD-25-17``.
+    host : the processor's name, as the system has it.
+    mpi : name and version, e.g. ``mpich 5.0.2``; ``mpich-no-cma`` without copies from process to process.
+    who, when, command : the corewise that wrote it, the day, and the command line.
     """
 
     processor: str

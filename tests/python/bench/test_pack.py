@@ -25,7 +25,7 @@ from corewise.bench.pack.runs import (
     steady_round,
     two_processors,
 )
-from corewise.bench.pack.study import AGAIN, parts_of, result_of, run_bench, tuning_rows
+from corewise.bench.pack.study import AGAIN, result_of, run_bench, tuning_rows
 from corewise.bench.pack.views import bench_figures, bench_tables, noise_text
 from corewise.cli.main import execute
 from corewise.errors import InputError, RunError
@@ -184,7 +184,7 @@ def test_losers_are_measured_again_and_longer(monkeypatch: pytest.MonkeyPatch) -
         asked.append((runner.effort.rounds, cases))
         first = len(asked) == 1
         datatype = {8: 380.0, 64: 800.0} if first else {8: 440.0}
-        return sweep(part, datatype, ours=410.0 if first else 400.0).rounds
+        return iter(sweep(part, datatype, ours=410.0 if first else 400.0).rounds)
 
     monkeypatch.setattr(Runner, "rounds", measured)
     monkeypatch.setattr(bench_study, "settings_of", lambda _: [MPICH])
@@ -197,17 +197,10 @@ def test_losers_are_measured_again_and_longer(monkeypatch: pytest.MonkeyPatch) -
     assert losers_of(engine_study()) == []
 
 
-def test_parts_are_named() -> None:
-    assert parts_of("all") == ("paper", "columns", "applications", "mpi-pack")
-    assert parts_of("columns") == ("columns",)
-    with pytest.raises(InputError, match="--cases: found 'rows', allowed: paper"):
-        parts_of("rows")
-
-
 # ---- tables and pictures ---------------------------------------------------------------------------------
 
 
-def test_tables_and_pictures_show_every_way(tmp_path: Path) -> None:
+def test_tables_and_pictures_show_every_way() -> None:
     result = result_of([sweep("paper", {4: 500.0, 2048: 900.0}, ours=400.0), engine_study()])
     (figure,) = bench_figures(result)
     assert [panel.title for panel in figure.panels] == ["1.C both, 32 KB by element size"]
@@ -223,22 +216,19 @@ def test_tables_and_pictures_show_every_way(tmp_path: Path) -> None:
     assert tables[2].rows == (
         ("constant/16 pack", "", "", "0.90", "0.30", "0.45 (0.00)", "2.00", "0.67 (loop)"),
     )
+    lines = {series.label: series.y for series in figure.panels[0].series}
+    assert lines["ours: packing library"] == (0.4, 0.4) and lines["contiguous"] == (0.5, 0.5)
+
+
+def test_a_picture_per_mpi_is_named_after_the_file(tmp_path: Path) -> None:
+    (figure,) = bench_figures(result_of([sweep("paper", {4: 500.0, 2048: 900.0}, ours=400.0)]))
+    # Two panels of the same many curves have one legend, and their axes plain numbers.
+    figure = replace(figure, panels=figure.panels * 2)
     one = write_pictures([figure], tmp_path / "plot.svg")
     both = write_pictures([figure, figure], tmp_path / "two.svg")
     assert one == [tmp_path / "plot.svg"] and both[0] == tmp_path / "two-mpich.svg"
     drawn = one[0].read_text()
     assert drawn.count("<svg") == 1 and drawn == both[0].read_text()
-
-
-def test_pictures_show_ours_beside_the_contiguous_message(tmp_path: Path) -> None:
-    found = sweep("paper", {4: 500.0, 2048: 900.0}, ours=400.0)
-    (figure,) = bench_figures(result_of([found]))
-    lines = {series.label: series.y for series in figure.panels[0].series}
-    assert lines["ours: packing library"] == (0.4, 0.4) and lines["contiguous"] == (0.5, 0.5)
-    # Two panels of the same many curves have one legend, and their axes plain numbers.
-    twice = replace(figure, panels=figure.panels * 2)
-    write_pictures([twice], tmp_path / "plot.svg")
-    drawn = (tmp_path / "plot.svg").read_text()
     assert drawn.count("<!-- ours: packing library -->") == 1 and "<!-- 0.5 -->" in drawn
     assert "mathdefault" not in drawn
 

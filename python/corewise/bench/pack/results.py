@@ -29,18 +29,9 @@ def rival_of(direction: str) -> str:
 
 @dataclass
 class Study:
-    """Rounds, each a launch without the library and one with it.
+    """Rounds of a part (a key of `PARTS`), each a launch without the library and one with it.
 
-    Attributes
-    ----------
-    setting : Setting
-    part : str
-        A key of `PARTS`.
-    rounds : list of (Launch, Launch)
-    left_out : int
-        Rounds that `steady` left out.
-    again : Study or None
-        What was measured once more and longer.
+    Also how many rounds `steady` left out, and what was measured once more and longer.
     """
 
     setting: Setting

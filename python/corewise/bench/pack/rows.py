@@ -71,15 +71,7 @@ def _us(ns: float) -> float:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper, held against one setting.
-
-    Attributes
-    ----------
-    setting, what : str
-    reproduced : bool
-    found : str
-        The numbers that decide.
-    """
+    """A statement of the paper, held against one setting; `found`: the numbers that decide."""
 
     setting: str
     what: str
@@ -150,18 +142,9 @@ def crossover(ratios: Mapping[int, float]) -> int | None:
 
 @dataclass(frozen=True)
 class Goal:
-    """Ratios of several rows together.
+    """Ratios of several rows together: the smallest, where that is, and the geometric mean.
 
-    Attributes
-    ----------
-    setting, what, rival : str
-    least, mean : float
-        The smallest ratio and the geometric mean; above 1 ours is quicker.
-    worst : str
-        Where the smallest is.
-    count : int
-    must, must_least : float or None
-        What the mean and the smallest ratio must be; None where nothing is asked.
+    `must` and `must_least` are what the mean and the smallest must be; None where nothing is asked.
     """
 
     setting: str

@@ -14,12 +14,12 @@ from __future__ import annotations
 import functools
 import os
 import re
-import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from corewise.analysis.result import Progress
+from corewise.bench.mpis import output_of
 from corewise.bench.noise import FOREIGN_LIMIT
 from corewise.errors import InputError, RunError
 from corewise.mpi import build, find, launch
@@ -41,16 +41,10 @@ _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 @dataclass(frozen=True)
 class Setting:
-    """An MPI as it is used.
+    """An MPI as it is used, and what the ranks' environment gets for it.
 
-    Attributes
-    ----------
-    name : str
-        ``openmpi``, ``mpich``, or ``mpich-no-cma``: copies through shared memory instead of from process to
-        process.
-    mpi : MpiLibrary
-    variables : mapping
-        What the ranks' environment gets.
+    The name is ``openmpi``, ``mpich``, or ``mpich-no-cma``: copies through shared memory instead of from
+    process to process.
     """
 
     name: str
@@ -92,16 +86,8 @@ PARTS: dict[str, Part] = {
 class Effort:
     """How much is measured.
 
-    Attributes
-    ----------
-    rounds : int
-        Launches without and with the library, each.
-    budget_ms : float
-        About how long a way of a case is timed in a launch.
-    repeats : int
-        How often a loud launch is done again, at most.
-    quick : bool
-        Fewer cases.
+    Launches without and with the library, each; about how long a way of a case is timed in one; how often a
+    loud launch is done again, at most; whether there are fewer cases.
     """
 
     rounds: int
@@ -135,12 +121,7 @@ def distance(launches: Iterable[Launch]) -> float:
 
 
 def settings_of(wanted: str) -> list[Setting]:
-    """The MPIs to measure: the newest of each name, MPICH with and without copies from process to process.
-
-    Parameters
-    ----------
-    wanted : ``both``, or what `corewise.mpi.find.find` takes.
-    """
+    """The newest MPI of each name for ``both``, or one; MPICH with copies between processes and without."""
     if wanted == "both":
         libraries = [mpi for name in ("openmpi", "mpich") if (mpi := _newest(name)) is not None]
         if not libraries:
@@ -163,12 +144,7 @@ def _newest(name: str) -> find.MpiLibrary | None:
 
 
 def two_processors(allowed: Sequence[int] | None = None) -> tuple[int, int] | None:
-    """Two processors of different cores, of one package where the system says so; None of a single one.
-
-    Parameters
-    ----------
-    allowed : processors to choose from; None: those of this process.
-    """
+    """Two processors of different cores, of one package where the system says so; None of a single one."""
     processors = sorted(os.sched_getaffinity(0) if allowed is None else allowed)
     first = processors[0]
     others = [each for each in processors[1:] if _core(each) != _core(first)] or processors[1:]
@@ -191,13 +167,9 @@ def _core(processor: int) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Runner:
-    """Launches apps/packing under one setting.
+    """Launches apps/packing (`build_for`) under one setting.
 
-    Attributes
-    ----------
-    setting, effort : see there
-    program : from `build_for`.
-    knob : COREWISE_PACKING for the launches with the library; empty for its default.
+    The knob is COREWISE_PACKING for the launches with the library; empty for its default.
     """
 
     setting: Setting
@@ -205,13 +177,11 @@ class Runner:
     program: Path
     knob: str = ""
 
-    def rounds(self, part: str, cases: Sequence[str], progress: Progress) -> list[tuple[Launch, ...]]:
+    def rounds(self, part: str, cases: Sequence[str], progress: Progress) -> Iterator[tuple[Launch, ...]]:
         """As many as the effort says; `cases`: only these, e.g. ``constant/64``."""
-        found = []
         for turn in range(self.effort.rounds):
-            found.append(self.round(part, cases, turn))
+            yield self.round(part, cases, turn)
             progress((turn + 1) / self.effort.rounds)
-        return found
 
     def round(self, part: str, cases: Sequence[str], turn: int) -> tuple[Launch, ...]:
         """A launch without the library and one with it; `turn` says which round it is."""
@@ -246,23 +216,7 @@ class Runner:
     def _output(self, words: Sequence[str], variables: Mapping[str, str]) -> str:
         plan = launch.plan([str(self.program), *words], ranks=2, mpi=str(self.setting.mpi.launcher))
         command = plan.with_environment({**self.setting.variables, **variables})
-        try:
-            done = subprocess.run(
-                command,
-                env=launch.environment(plan),
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=LIMIT_S,
-            )
-        except subprocess.TimeoutExpired:
-            raise RunError(f"packing with {self.setting.title}: not done after {LIMIT_S} s") from None
-        if done.returncode != 0:
-            raise RunError(
-                f"packing with {self.setting.title}: exit status {done.returncode}\n"
-                f"{done.stdout[-1500:]}{done.stderr[-1500:]}"
-            )
-        return done.stdout
+        return output_of(command, launch.environment(plan), limit_s=LIMIT_S)
 
 
 def build_for(mpi: find.MpiLibrary, folder: Path) -> Path:
@@ -276,11 +230,8 @@ def steady_round(
 ) -> tuple[Launch, ...]:
     """One launch of each, done again while the cores' distance changed meanwhile.
 
-    Parameters
-    ----------
-    pair : what launches, in the order of the result.
-    repeats : how often a round is done again, at most; the round whose latencies differ least counts.
-    backwards : whether the last one is launched first.
+    At most so many times; the round whose latencies differ least counts. Backwards: the last one is launched
+    first; the order of the result stays.
     """
     best: tuple[Launch, ...] = ()
     for _ in range(repeats + 1):
@@ -293,7 +244,7 @@ def steady_round(
     return best
 
 
-_TIME = re.compile(r"^time case=(\S+) direction=(\S+) way=(\S+) .*\bmedian_ns=(\d+) ", re.M)
+_TIME = re.compile(r"^time case=(\S+) direction=(\S+) way=(\S+) .*\bmedian_ns=(\d+)", re.M)
 _MACHINE = re.compile(r"^machine seconds=[\d.]+ foreign=([\d.]+)(?: latency_ns=([\d,]+))?$", re.M)
 
 

@@ -43,21 +43,7 @@ _OF_ENGINE = {"send": ("send", "both"), "receive": ("receive",), "pack": ("pack"
 
 @dataclass(frozen=True)
 class BenchResult:
-    """Everything one `corewise bench pack` measured.
-
-    Attributes
-    ----------
-    machine : str
-        The host's processor.
-    studies : tuple of Study
-        Per setting and part.
-    rows : tuple of Row
-        A row per case and direction.
-    claims : tuple of Claim
-        The paper's statements, per setting.
-    goals : tuple of Goal
-        What the rows say together, per setting.
-    """
+    """Everything one `corewise bench pack` measured: a study per setting and part, and what they say."""
 
     machine: str
     studies: tuple[Study, ...]
@@ -108,12 +94,9 @@ def run_bench(
     ----------
     mpi : ``both``, ``openmpi``, ``mpich``, a prefix or a launcher.
     parts : keys of `corewise.bench.pack.runs.PARTS`.
-    quick : fewer rounds and cases.
-    rounds : in place of what `quick` says.
+    quick : fewer rounds and cases; `effort` and `rounds` in place of what it says.
     knob_of : COREWISE_PACKING for a setting's launches with the library; empty: its default.
-    effort : in place of what `quick` says.
     cases : only these.
-    progress : told the share that is done.
     """
     wanted = effort or (QUICK if quick else FULL)
     wanted = replace(wanted, rounds=rounds or wanted.rounds)
@@ -146,11 +129,12 @@ def _share(progress: Progress, index: int, count: int) -> Progress:
 
 def _study(runner: Runner, part: str, cases: Sequence[str], progress: Progress) -> Study:
     """A part; what lost in it is measured again, and longer."""
-    measured = Study(runner.setting, part, runner.rounds(part, cases, progress)).steady()
+    measured = Study(runner.setting, part, list(runner.rounds(part, cases, progress))).steady()
     if losers := losers_of(measured):
         longer = replace(runner, effort=replace(runner.effort, rounds=AGAIN * runner.effort.rounds))
-        rounds = longer.rounds(part, losers, lambda share: None)
-        measured.again = Study(runner.setting, part, rounds).steady()
+        measured.again = Study(
+            runner.setting, part, list(longer.rounds(part, losers, lambda share: None))
+        ).steady()
     return measured
 
 
@@ -168,17 +152,8 @@ def tune(
 ) -> Iterator[tuple[str, PackingTuning]]:
     """Measures what the library should take over: a run that packs everything beside one without the library.
 
-    Parameters
-    ----------
-    mpi, progress : as `run_bench`.
-    quick : fewer rounds.
-    command : the command line, for the file.
-    effort, cases : in place of what is usual.
-
-    Yields
-    ------
-    (str, PackingTuning)
-        The setting's name, as tunings call it, and its tuning.
+    Parameters are those of `run_bench`, and the command line for the file. Yields the setting's name, as
+    tunings call it, and its tuning.
     """
     settings = settings_of(mpi)
     wanted = effort or (QUICK_GRID if quick else GRID)
