@@ -31,13 +31,7 @@ constexpr std::int64_t kLine = 64;
 struct Pattern {
   std::int64_t block, count, stride;
   PackPlan plan() const {
-    kernels::Layout blocks, run;
-    run.bytes = block;
-    blocks.kind = kernels::Layout::Kind::repeat;
-    blocks.count = count;
-    blocks.stride = stride;
-    blocks.children = {run};
-    return PackPlan::compile(blocks, count * stride);
+    return PackPlan::compile(kernels::repeat_of(count, stride, kernels::run_of(block)), count * stride);
   }
   double lines() const { return static_cast<double>(block * count) / static_cast<double>(kLine); }
 };
@@ -113,8 +107,7 @@ void exchange_staged(const PackPlan& plan, const ExchangeSide& mine, const Excha
   }
   for (std::size_t at = 0; at < bytes; at += kChunk) {
     peer.flags->packed.await(base + at + 1);
-    plan.unpack(target, 1, static_cast<std::int64_t>(at), peer.stage + at, std::min(kChunk, bytes - at),
-                PackedBuffer::shared);
+    plan.unpack(target, 1, static_cast<std::int64_t>(at), peer.stage + at, std::min(kChunk, bytes - at));
   }
   mine.flags->done.set(step);
   peer.flags->done.await(step);

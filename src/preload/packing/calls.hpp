@@ -62,7 +62,7 @@ class Message {
   }
   void unpack(const MPI_Status& status) const {
     const std::size_t bytes = std::min(received_bytes(status), buffer_.bytes());
-    type_.plan().unpack(items_, count_, 0, buffer_.get(), bytes, kernels::PackedBuffer::shared);
+    type_.plan().unpack(items_, count_, 0, buffer_.get(), bytes);
   }
   /// What a request keeps of it; null where there is no memory.
   std::unique_ptr<Pending> kept(Kind kind) {

@@ -17,46 +17,6 @@ namespace {
 using Kind = Layout::Kind;
 
 // Layouts
-// ------------------------------------------------------------------------------------------------------------
-
-Layout run_of(std::int64_t offset, std::int64_t bytes) {
-  Layout layout;
-  layout.offset = offset;
-  layout.bytes = bytes;
-  return layout;
-}
-
-Layout repeat_of(std::int64_t count, std::int64_t stride, Layout child) {
-  Layout layout;
-  layout.kind = Kind::repeat;
-  layout.count = count;
-  layout.stride = stride;
-  layout.children.push_back(std::move(child));
-  return layout;
-}
-
-Layout list_of(std::vector<std::int64_t> offsets, Layout child) {
-  Layout layout;
-  layout.kind = Kind::list;
-  layout.offsets = std::move(offsets);
-  layout.children.push_back(std::move(child));
-  return layout;
-}
-
-Layout runs_of(std::vector<std::int64_t> offsets, std::vector<std::int64_t> lengths) {
-  Layout layout;
-  layout.kind = Kind::runs;
-  layout.offsets = std::move(offsets);
-  layout.lengths = std::move(lengths);
-  return layout;
-}
-
-Layout sequence_of(std::vector<Layout> children) {
-  Layout layout;
-  layout.kind = Kind::sequence;
-  layout.children = std::move(children);
-  return layout;
-}
 
 /// `count` items of a type, one after the other.
 Layout block_of(std::int64_t count, const Datatype& old) {
@@ -75,7 +35,7 @@ std::optional<Layout> as_run(const Layout& layout) {
   if (!child || (layout.count > 1 && layout.stride != child->bytes)) {
     return std::nullopt;
   }
-  return run_of(layout.offset + child->offset, layout.count * child->bytes);
+  return run_of(layout.count * child->bytes, layout.offset + child->offset);
 }
 
 /// The run of one item of a type whose blocks are contiguous.
@@ -90,7 +50,6 @@ Layout shallow(Layout layout) {
 }
 
 // Bounds of a type map (MPI-4.1, 5.1.6 and 5.1.7)
-// ----------------------------------------------------------------------
 
 /// The least and the largest of what was added.
 struct Span {
@@ -170,7 +129,6 @@ std::int64_t default_alignment(std::int64_t bytes) {
 }
 
 // Lists of blocks
-// ------------------------------------------------------------------------------------------------------
 
 /// What indexed types have in common: block i is `lengths(i)` items, from byte `offsets(i)` on.
 struct Blocks {
@@ -256,7 +214,6 @@ Datatype blocks_of(Blocks blocks, const Datatype& old) {
 }
 
 // Members of a structure
-// ---------------------------------------------------------------------------------------------
 
 /// All of types whose items lie one after the other without a gap.
 Layout dense_members(std::span<const std::int64_t> lengths, std::span<const std::int64_t> displacements,
@@ -312,7 +269,6 @@ std::vector<std::int64_t> copied(std::span<const std::int64_t> values) {
 }
 
 // Arrays
-// ---------------------------------------------------------------------------------------------------------------
 
 /// A dimension of an array: its number from the one whose indexes are closest in memory.
 std::size_t dimension(std::size_t step, std::size_t dimensions, Order order) {
@@ -383,11 +339,10 @@ std::vector<std::int64_t> grid_coordinates(std::int64_t rank, std::int64_t size,
 }  // namespace
 
 // Constructors
-// ---------------------------------------------------------------------------------------------------------
 
 Datatype basic(std::int64_t bytes, std::int64_t alignment) {
   Datatype type;
-  type.layout = run_of(0, bytes);
+  type.layout = run_of(bytes);
   type.size = type.extent = type.true_extent = bytes;
   type.alignment = bytes == 0 ? 1 : alignment > 0 ? alignment : default_alignment(bytes);
   return type;

@@ -38,6 +38,12 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
+Layout run_of(std::int64_t bytes, std::int64_t offset = 0);
+Layout repeat_of(std::int64_t count, std::int64_t stride, Layout child, std::int64_t offset = 0);
+Layout list_of(std::vector<std::int64_t> offsets, Layout child, std::int64_t offset = 0);
+Layout runs_of(std::vector<std::int64_t> offsets, std::vector<std::int64_t> lengths, std::int64_t offset = 0);
+Layout sequence_of(std::vector<Layout> children, std::int64_t offset = 0);
+
 /// Levels that a layout may have. A canonical one has fewer in any case: every repeat and every list doubles its
 /// size.
 inline constexpr int kDeepest = 200;

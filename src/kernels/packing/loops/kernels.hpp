@@ -2,7 +2,7 @@
 //
 // Contract: a loop moves whole blocks between memory and a packed stream, reads and writes nothing but those
 // bytes, asks no alignment, and writes blocks in packing order where they overlap. Each set has a row for every
-// block length, both directions; the first that fits runs (plans/choice.hpp).
+// block length, both directions; the first that fits runs.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "kernels/packing/plans/window.hpp"
 
@@ -25,25 +26,20 @@ struct Blocks {
   std::int64_t rows = 1;
 };
 
-/// Runs at the offsets of a table, repeated. `lengths` is null where every run has `block` bytes.
+/// Runs at the offsets of a table, which is one row. `lengths` is null where every run has `block` bytes.
 struct Table {
   std::int64_t block = 0;
   const std::int32_t* offsets = nullptr;  ///< of 32 bits: half the bytes to read beside the data
   const std::int64_t* lengths = nullptr;
   std::int64_t count = 0;
-  std::int64_t stride = 0;  ///< from one repetition to the next
-  std::int64_t repeats = 1;
+  std::int64_t row_stride = 0;
+  std::int64_t rows = 1;
 };
 
-/// Blocks from one distance to another.
-struct Pairs {
-  std::int64_t block = 0;
-  std::int64_t to_stride = 0;
-  std::int64_t from_stride = 0;
-  std::int64_t count = 0;
-};
-
-using CopyPairs = void (*)(std::byte* to, const std::byte* from, const Pairs& shape);
+template <class Shape>
+using PackLoop = void (*)(std::byte* packed, const std::byte* items, const Shape& shape);
+template <class Shape>
+using UnpackLoop = void (*)(std::byte* items, const std::byte* packed, const Shape& shape);
 
 inline constexpr std::int64_t kAnyLength = std::numeric_limits<std::int64_t>::max();
 
@@ -53,30 +49,30 @@ struct Candidate {
   std::string_view name;
   std::int64_t least = 1;
   std::int64_t most = kAnyLength;
-  void (*pack)(std::byte* packed, const std::byte* items, const Shape& shape) = nullptr;
-  void (*unpack)(std::byte* items, const std::byte* packed, const Shape& shape) = nullptr;
+  PackLoop<Shape> pack = nullptr;
+  UnpackLoop<Shape> unpack = nullptr;
 };
 
-/// The loops of one instruction set, the quickest first (measured, plans/choice.hpp).
+/// The loops of one instruction set, the quickest first (measured: docs/packing/packing-kernels.md).
 struct KernelSet {
   std::string_view name;
   bool (*available)();
   std::span<const Candidate<Blocks>> blocks;
-  std::span<const Candidate<Table>> tables;  ///< of runs of one length
-  Candidate<Table> runs;                     ///< of runs of different lengths
-  CopyPairs (*pairs)(std::int64_t block);
-  /// Rows of blocks that are shorter than a line, `row_stride` not less than the block; unpacking, no two blocks
-  /// overlap. The second ones use fewer lines of the packed stream at once.
-  std::span<const Candidate<Blocks>> tiles;
-  std::span<const Candidate<Blocks>> low_tiles;
-  WindowLimits windows;
-  WindowKernels (*window)(const Window& shape);  ///< null where `windows` has no vectors
+  std::span<const Candidate<Table>> tables;                 ///< of runs of one length
+  Candidate<Table> runs;                                    ///< of runs of different lengths
+  WindowKernels (*window)(std::int64_t vectors) = nullptr;  ///< null where it has no windows
 };
 
 /// In the order of preference; a set that this build's architecture does not have is absent.
 extern const KernelSet kPackAvx512;
 extern const KernelSet kPackAvx2;
-extern const KernelSet kPackNeon;
 extern const KernelSet kPackGeneric;
+
+/// The sets that this build has and this host can run, the preferred one first.
+std::vector<const KernelSet*> usable_pack_sets();
+
+/// Loops of any instruction set for rows of blocks that are shorter than a line, `row_stride` not less than the
+/// block; unpacking, no two blocks overlap.
+std::span<const Candidate<Blocks>> tile_loops();
 
 }  // namespace corewise::kernels

@@ -110,20 +110,23 @@ COREWISE_INLINE void copy_any(std::byte* to, const std::byte* from, std::size_t 
 template <std::size_t N>
 struct Fixed {
   static constexpr bool narrow = N < 16;
-  template <class Shape>
-  static constexpr std::int64_t length(const Shape&) {
-    return N;
-  }
+  struct Lengths {
+    template <class Shape>
+    explicit Lengths(const Shape&) {}
+    constexpr std::int64_t operator[](std::int64_t) const { return N; }
+  };
   COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t) { copy_fixed<N>(to, from); }
 };
 
 /// Blocks whose length the shape tells.
 struct Told {
   static constexpr bool narrow = false;
-  template <class Shape>
-  static std::int64_t length(const Shape& shape) {
-    return shape.block;
-  }
+  struct Lengths {
+    template <class Shape>
+    explicit Lengths(const Shape& shape) : block(shape.block) {}
+    std::int64_t operator[](std::int64_t) const { return block; }
+    std::int64_t block;
+  };
 };
 
 /// Blocks of N to 2N bytes.
@@ -140,6 +143,15 @@ struct Any : Told {
   COREWISE_INLINE static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
     copy_any(to, from, static_cast<std::size_t>(bytes));
   }
+};
+
+/// Runs of a table that has their lengths.
+struct Each : Any {
+  struct Lengths {
+    explicit Lengths(const Table& shape) : lengths(shape.lengths) {}
+    std::int64_t operator[](std::int64_t i) const { return lengths[i]; }
+    const std::int64_t* lengths;
+  };
 };
 
 /// Blocks of a register or more.
@@ -164,76 +176,55 @@ COREWISE_INLINE void move_block(std::byte* to, const std::byte* from, std::int64
   }
 }
 
-template <class Block>
-void pack_blocks(std::byte* packed, const std::byte* items, const Blocks& shape) {
-  const std::int64_t bytes = Block::length(shape);
+/// Where the blocks of a row begin: of those that are not yet taken, block i.
+struct Even {
+  std::int64_t stride;
+  std::int64_t first = 0;
+  COREWISE_INLINE std::int64_t operator[](std::int64_t i) const { return first + i * stride; }
+  COREWISE_INLINE void take(std::int64_t blocks) { first += blocks * stride; }
+};
+
+struct Listed {
+  const std::int32_t* offsets;
+  COREWISE_INLINE std::int64_t operator[](std::int64_t i) const { return offsets[i]; }
+  COREWISE_INLINE void take(std::int64_t blocks) { offsets += blocks; }
+};
+
+COREWISE_INLINE Even places_of(const Blocks& shape) {
+  return {shape.stride};
+}
+COREWISE_INLINE Listed places_of(const Table& shape) {
+  return {shape.offsets};
+}
+
+template <class Block, class Shape>
+void pack_blocks(std::byte* packed, const std::byte* items, const Shape& shape) {
+  const typename Block::Lengths lengths(shape);
   const std::int64_t count = shape.count;
-  const std::int64_t stride = shape.stride;
-  for (std::int64_t row = 0; row < shape.rows; ++row) {
-    const std::byte* from = items + row * shape.row_stride;
+  for (std::int64_t row = 0; row < shape.rows; ++row, items += shape.row_stride) {
+    auto at = places_of(shape);
 #pragma GCC unroll 4
     for (std::int64_t i = 0; i < count; ++i) {
-      move_block<Block>(packed, from, bytes);
-      from += stride;
+      const std::int64_t bytes = lengths[i];
+      move_block<Block>(packed, items + at[0], bytes);
       packed += bytes;
+      at.take(1);
     }
   }
 }
 
-template <class Block>
-void unpack_blocks(std::byte* items, const std::byte* packed, const Blocks& shape) {
-  const std::int64_t bytes = Block::length(shape);
+template <class Block, class Shape>
+void unpack_blocks(std::byte* items, const std::byte* packed, const Shape& shape) {
+  const typename Block::Lengths lengths(shape);
   const std::int64_t count = shape.count;
-  const std::int64_t stride = shape.stride;
-  for (std::int64_t row = 0; row < shape.rows; ++row) {
-    std::byte* to = items + row * shape.row_stride;
+  for (std::int64_t row = 0; row < shape.rows; ++row, items += shape.row_stride) {
+    auto at = places_of(shape);
 #pragma GCC unroll 4
     for (std::int64_t i = 0; i < count; ++i) {
-      move_block<Block>(to, packed, bytes);
-      to += stride;
+      const std::int64_t bytes = lengths[i];
+      move_block<Block>(items + at[0], packed, bytes);
       packed += bytes;
-    }
-  }
-}
-
-template <class Block>
-void pack_table(std::byte* packed, const std::byte* items, const Table& shape) {
-  const std::int64_t bytes = Block::length(shape);
-  const std::int64_t count = shape.count;
-  const std::int32_t* const offsets = shape.offsets;
-  for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
-#pragma GCC unroll 4
-    for (std::int64_t i = 0; i < count; ++i, packed += bytes) {
-      move_block<Block>(packed, items + offsets[i], bytes);
-    }
-  }
-}
-
-template <class Block>
-void unpack_table(std::byte* items, const std::byte* packed, const Table& shape) {
-  const std::int64_t bytes = Block::length(shape);
-  const std::int64_t count = shape.count;
-  const std::int32_t* const offsets = shape.offsets;
-  for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
-#pragma GCC unroll 4
-    for (std::int64_t i = 0; i < count; ++i, packed += bytes) {
-      move_block<Block>(items + offsets[i], packed, bytes);
-    }
-  }
-}
-
-inline void pack_runs(std::byte* packed, const std::byte* items, const Table& shape) {
-  for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
-    for (std::int64_t i = 0; i < shape.count; packed += shape.lengths[i], ++i) {
-      copy_any(packed, items + shape.offsets[i], static_cast<std::size_t>(shape.lengths[i]));
-    }
-  }
-}
-
-inline void unpack_runs(std::byte* items, const std::byte* packed, const Table& shape) {
-  for (std::int64_t repeat = 0; repeat < shape.repeats; ++repeat, items += shape.stride) {
-    for (std::int64_t i = 0; i < shape.count; packed += shape.lengths[i], ++i) {
-      copy_any(items + shape.offsets[i], packed, static_cast<std::size_t>(shape.lengths[i]));
+      at.take(1);
     }
   }
 }
@@ -241,11 +232,7 @@ inline void unpack_runs(std::byte* items, const std::byte* packed, const Table& 
 /// A row of a set's tables.
 template <class Shape, class Block>
 constexpr Candidate<Shape> row(std::string_view name, std::int64_t least, std::int64_t most = kAnyLength) {
-  if constexpr (std::is_same_v<Shape, Blocks>) {
-    return {name, least, most, pack_blocks<Block>, unpack_blocks<Block>};
-  } else {
-    return {name, least, most, pack_table<Block>, unpack_table<Block>};
-  }
+  return {name, least, most, pack_blocks<Block, Shape>, unpack_blocks<Block, Shape>};
 }
 
 template <class Shape, std::size_t N>
@@ -274,56 +261,7 @@ inline constexpr std::array kPlain = {
     row<Shape, Long>("memcpy", kMostByRegisters + 1),
 };
 
-inline constexpr Candidate<Table> kRuns = {"runs", 1, kAnyLength, pack_runs, unpack_runs};
-
-/// Two tables, one behind the other.
-template <class Row, std::size_t N, std::size_t M>
-constexpr std::array<Row, N + M> joined(const std::array<Row, N>& first, const std::array<Row, M>& second) {
-  std::array<Row, N + M> all{};
-  for (std::size_t i = 0; i < N + M; ++i) {
-    all[i] = i < N ? first[i] : second[i - N];
-  }
-  return all;
-}
-
-/// Blocks ahead of the one that is copied whose lines are asked for: they may be in another core's cache.
-inline constexpr std::int64_t kAhead = 8;
-
-template <class Block>
-void copy_pairs(std::byte* to, const std::byte* from, const Pairs& shape) {
-  const std::int64_t bytes = Block::length(shape);
-  const std::int64_t count = shape.count;
-  const std::int64_t to_stride = shape.to_stride;
-  const std::int64_t from_stride = shape.from_stride;
-#pragma GCC unroll 4
-  for (std::int64_t i = 0; i < count; ++i) {
-    __builtin_prefetch(from + kAhead * from_stride);
-    move_block<Block>(to, from, bytes);
-    to += to_stride;
-    from += from_stride;
-  }
-}
-
-/// The loop from stride to stride for a block length.
-inline CopyPairs plain_pairs(std::int64_t block) {
-  switch (block) {
-    case 8:
-      return copy_pairs<Fixed<8>>;
-    case 16:
-      return copy_pairs<Fixed<16>>;
-    case 32:
-      return copy_pairs<Fixed<32>>;
-    case 64:
-      return copy_pairs<Fixed<64>>;
-    case 128:
-      return copy_pairs<Fixed<128>>;
-    case 256:
-      return copy_pairs<Fixed<256>>;
-    default:
-      break;
-  }
-  return block > 64 ? copy_pairs<Registers> : copy_pairs<Any>;
-}
+inline constexpr Candidate<Table> kRuns = row<Table, Each>("runs", 1);
 
 }  // namespace
 }  // namespace corewise::kernels

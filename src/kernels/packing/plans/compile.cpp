@@ -31,6 +31,7 @@ std::int64_t count_runs(const Layout& layout) {
 namespace {
 
 using Kind = Node::Kind;
+using Runs = std::vector<Piece>;
 
 /// A subtree of at most so many runs becomes a table of them, and one of more counts as irregular: walking a table
 /// costs less than walking nodes, and of a short one a processor foresees every step.
@@ -47,6 +48,16 @@ std::vector<std::int64_t> starts_of(const std::vector<std::int64_t>& lengths) {
   std::vector<std::int64_t> starts(lengths.size() + 1, 0);
   std::partial_sum(lengths.begin(), lengths.end(), starts.begin() + 1);
   return starts;
+}
+
+/// In each direction the first loop that fits.
+template <class Shape>
+Kernels<Shape> first_of(std::span<const Candidate<Shape>> rows, std::int64_t block) {
+  const auto fits = [block](const auto& row) { return row.least <= block && block <= row.most; };
+  const auto packs = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.pack && fits(row); });
+  const auto unpacks =
+      std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.unpack && fits(row); });
+  return {packs->pack, unpacks->unpack, packs->name, unpacks->name};
 }
 
 /// Builds the tree with the loops of a set.
@@ -88,7 +99,7 @@ class Compiler {
       return resized(std::move(node), count);
     }
     if (node.kind == Kind::row) {
-      return rows(node, count, stride);
+      return rows(std::move(node), count, stride);
     }
     if (node.kind == Kind::table && node.members == 1) {
       node.stride = stride;
@@ -130,97 +141,45 @@ class Compiler {
     node.offset = block.offset;
     node.unit = block.size;
     node.stride = stride;
-    node.blocks = {block.size, stride, count, 0, 1};
-    use_blocks(node);
+    node.block_kernels = first_of(set_.blocks, block.size);
     use_window(node, {{0, block.size}});
     return resized(std::move(node), count);
   }
 
-  Node rows(const Node& inner, std::int64_t count, std::int64_t stride) const {
+  Node rows(Node inner, std::int64_t count, std::int64_t stride) const {
     Node node;
     node.kind = Kind::rows;
-    node.offset = inner.offset;
+    node.offset = std::exchange(inner.offset, 0);
     node.unit = inner.size;
     node.stride = stride;
-    node.blocks = {inner.unit, inner.stride, inner.members, stride, count};
-    use_blocks(node);
-    use_tiles(node);
-    if (inner.unit * inner.members <= static_cast<std::int64_t>(kWindowBytes)) {
-      use_window(node, pieces_of(inner));
-      node.window_of_rows = node.window != nullptr;
+    node.block_kernels = inner.block_kernels;
+    if (goes_by_tiles(inner, stride)) {
+      node.tile_kernels = first_of(tile_loops(), inner.unit);
     }
-    if (node.window == nullptr) {
-      set_window(node, make_window(std::vector<Piece>{{0, inner.unit}}, inner.stride, set_.windows));
-    }
+    node.children.push_back(std::move(inner));
     return resized(std::move(node), count);
-  }
-
-  /// The runs of one member of a table, or of a row.
-  static std::vector<Piece> pieces_of(const Node& node) {
-    std::vector<Piece> pieces;
-    if (node.kind == Kind::row) {
-      for (std::int64_t i = 0; i < node.members; ++i) {
-        pieces.push_back({i * node.stride, node.unit});
-      }
-    }
-    for (std::size_t i = 0; i < node.offsets.size(); ++i) {
-      pieces.push_back({node.offsets[i], node.table_block != 0 ? node.table_block : node.lengths[i]});
-    }
-    return pieces;
-  }
-
-  void use_blocks(Node& node) const {
-    node.block_kernels = loops_for_blocks(set_, node.blocks.block);
-    node.pack_ns = block_ns(node.blocks.block, true, false);
-    node.unpack_ns = block_ns(node.blocks.block, false, false);
   }
 
   /// Where rows lie in lines of their own, or the blocks of a row fill no line of the packed stream, there is
   /// nothing to gain from tiles.
-  void use_tiles(Node& node) const {
-    const Blocks& shape = node.blocks;
-    const std::int64_t apart = std::abs(shape.row_stride);
-    node.tiled = shape.block <= apart && apart < kLine && kLine <= std::abs(shape.stride) &&
-                 kLine <= shape.count * shape.block;
-    if (node.tiled) {
-      node.tile_kernels = loops_for_tiles(set_, shape.block, shape.count * shape.block);
-    }
+  static bool goes_by_tiles(const Node& row, std::int64_t stride) {
+    const std::int64_t apart = std::abs(stride);
+    return row.unit <= apart && apart < kLine && kLine <= std::abs(row.stride) && kLine <= row.size;
   }
 
-  void use_table(Node& node) const {
-    const auto runs = static_cast<std::int64_t>(node.offsets.size());
-    const bool even = node.table_block != 0;
-    node.table_kernels = even ? loops_for_table(set_, node.table_block)
-                              : Kernels<Table>{set_.runs.pack, set_.runs.unpack, set_.runs.name, set_.runs.name};
-    node.pack_ns = even ? block_ns(node.table_block, true, true) : uneven_ns((node.unit + runs - 1) / runs);
-    node.unpack_ns = node.pack_ns;
+  /// The runs of one member of a table.
+  static Runs pieces_of(const Node& node) {
+    Runs pieces;
+    for (std::size_t i = 0; i < node.places.size(); ++i) {
+      pieces.push_back({node.places[i], node.block != 0 ? node.block : node.lengths[i]});
+    }
+    return pieces;
   }
 
-  void use_window(Node& node, const std::vector<Piece>& pieces) const {
-    set_window(node, make_window(pieces, node.stride, set_.windows));
-  }
-
-  /// Takes the directions of a window that cost less than the loop.
-  void set_window(Node& node, std::unique_ptr<const Window> window) const {
-    if (window == nullptr) {
-      return;
-    }
-    WindowKernels kernels = set_.window(*window);
-    const auto vectors = static_cast<double>(window->vectors);
-    const auto pieces = static_cast<double>(window->pieces);
-    const double pack_ns = vectors / pieces * window_ns(window->lane, true);
-    const double unpack_ns = vectors / pieces * window_ns(window->lane, false);
-    if (pack_ns > node.pack_ns) {
-      kernels.pack = nullptr;
-    }
-    if (unpack_ns > node.unpack_ns) {
-      kernels.unpack = nullptr;
-    }
-    if (kernels.pack != nullptr || kernels.unpack != nullptr) {
-      node.pack_ns = std::min(node.pack_ns, pack_ns);
-      node.unpack_ns = std::min(node.unpack_ns, unpack_ns);
-      node.window_kernels = kernels;
-      node.window = std::move(window);
+  void use_window(Node& node, const Runs& pieces) const {
+    node.window = set_.window == nullptr ? nullptr : make_window(pieces, node.stride);
+    if (node.window != nullptr) {
+      node.window_kernels = set_.window(node.window->vectors);
     }
   }
 
@@ -235,66 +194,61 @@ class Compiler {
   }
 
   Node table(const Layout& layout) const {
-    Node node;
-    node.kind = Kind::table;
-    for_each_run(layout, 0, [&](std::int64_t offset, std::int64_t bytes) {
-      node.offsets.push_back(offset);
-      node.lengths.push_back(bytes);
-      node.unit += bytes;
-    });
-    if (node.offsets.empty()) {
+    Runs all;
+    for_each_run(layout, 0, [&all](std::int64_t offset, std::int64_t bytes) { all.push_back({offset, bytes}); });
+    if (all.empty()) {
       return run(0, 0);
     }
-    cut_equally(node);
-    set_near(node);
-    use_table(node);
+    if (std::any_of(all.begin(), all.end(), is_far)) {
+      return far_runs(all);
+    }
+    Node node;
+    node.kind = Kind::table;
+    std::int64_t piece = 0;
+    for (const Piece& each : all) {
+      node.unit += each.bytes;
+      piece = std::gcd(piece, each.bytes);
+    }
+    const bool equal = node.unit == piece * static_cast<std::int64_t>(all.size());
+    if (equal || is_better_cut(all.size(), piece, node.unit)) {
+      node.block = piece;
+      node.table_kernels = first_of(set_.tables, piece);
+    } else {
+      node.table_kernels = {set_.runs.pack, set_.runs.unpack, set_.runs.name, set_.runs.name};
+    }
+    for (const auto& [offset, bytes] : all) {
+      for (std::int64_t at = 0; at < bytes; at += node.block == 0 ? bytes : node.block) {
+        node.places.push_back(static_cast<std::int32_t>(offset + at));
+      }
+      if (node.block == 0) {
+        node.lengths.push_back(bytes);
+      }
+    }
+    node.starts = starts_of(node.lengths);
     return resized(std::move(node), 1);
   }
 
-  /// Runs of one length where they are, or where moving them in pieces of one length costs less: a processor does
-  /// not foresee the lengths of a long irregular list.
-  void cut_equally(Node& node) const {
-    constexpr std::int64_t kMostPieces = 8;  // per run: so much larger may a table become
-    const auto runs = static_cast<std::int64_t>(node.lengths.size());
-    const std::int64_t piece = std::accumulate(node.lengths.begin(), node.lengths.end(), std::int64_t{0},
-                                               [](std::int64_t a, std::int64_t b) { return std::gcd(a, b); });
-    const std::int64_t pieces = node.unit / piece;
-    const bool equal = pieces == runs * (node.lengths.front() / piece) && all_equal(node.lengths);
-    if (!equal && (runs <= kTableRuns || pieces > kMostPieces * runs || !pieces_pay(node, piece, pieces))) {
-      node.starts = starts_of(node.lengths);
-      return;
-    }
-    node.table_block = equal ? node.lengths.front() : piece;
-    if (!equal) {
-      std::vector<std::int64_t> offsets;
-      offsets.reserve(static_cast<std::size_t>(pieces));
-      for (std::size_t i = 0; i < node.offsets.size(); ++i) {
-        for (std::int64_t at = 0; at < node.lengths[i]; at += piece) {
-          offsets.push_back(node.offsets[i] + at);
-        }
-      }
-      node.offsets = std::move(offsets);
-    }
-    node.lengths.clear();
+  /// Whether moving runs in pieces of one length costs less: a processor does not foresee the lengths of a long
+  /// irregular list, and measured, one that it did not costs as much as six moves.
+  static bool is_better_cut(std::size_t runs, std::int64_t piece, std::int64_t bytes) {
+    constexpr std::int64_t kRunMoves = 6;
+    const auto many = static_cast<std::int64_t>(runs);
+    return many > kTableRuns && bytes / piece * moves_of(piece) <= kRunMoves * many;
   }
 
-  static bool all_equal(const std::vector<std::int64_t>& lengths) {
-    return std::adjacent_find(lengths.begin(), lengths.end(), std::not_equal_to<>{}) == lengths.end();
-  }
-
-  static bool pieces_pay(const Node& node, std::int64_t piece, std::int64_t pieces) {
-    const auto runs = static_cast<std::int64_t>(node.lengths.size());
-    return static_cast<double>(pieces) * block_ns(piece, true, true) <
-           static_cast<double>(runs) * uneven_ns((node.unit + runs - 1) / runs);
-  }
-
-  /// The offsets in 32 bits, if all of them fit.
-  static void set_near(Node& node) {
+  /// Too far for the 32 bits of a table.
+  static bool is_far(const Piece& piece) {
     constexpr std::int64_t kFar = std::numeric_limits<std::int32_t>::max();
-    if (std::all_of(node.offsets.begin(), node.offsets.end(),
-                    [](std::int64_t offset) { return std::abs(offset) <= kFar; })) {
-      node.near.assign(node.offsets.begin(), node.offsets.end());
+    return std::abs(piece.offset) + piece.bytes > kFar;
+  }
+
+  /// Runs that lie far apart are parts of a program that are nobody's array: one by one.
+  static Node far_runs(const Runs& all) {
+    std::vector<Node> nodes;
+    for (const Piece& each : all) {
+      nodes.push_back(run(each.offset, each.bytes));
     }
+    return sequence_of(std::move(nodes));
   }
 
   Node list(const Layout& layout) const {
@@ -308,15 +262,22 @@ class Compiler {
   }
 
   Node sequence(const Layout& layout) const {
+    std::vector<Node> nodes;
+    for (const Layout& child : layout.children) {
+      nodes.push_back(compile(child));
+    }
+    return moved(sequence_of(std::move(nodes)), layout.offset);
+  }
+
+  static Node sequence_of(std::vector<Node> nodes) {
     Node node;
     node.kind = Kind::sequence;
-    node.offset = layout.offset;
     std::vector<std::int64_t> sizes;
-    for (const Layout& child : layout.children) {
-      node.children.push_back(compile(child));
-      sizes.push_back(node.children.back().size);
+    for (const Node& child : nodes) {
+      sizes.push_back(child.size);
     }
-    node.members = static_cast<std::int64_t>(node.children.size());
+    node.children = std::move(nodes);
+    node.members = static_cast<std::int64_t>(sizes.size());
     node.starts = starts_of(sizes);
     node.size = node.starts.back();
     return node;
@@ -366,7 +327,7 @@ void find_densities(PackPlan::Program& program, const Layout& layout) {
 }
 
 bool has_tiles(const Node& node) {
-  return node.tiled || std::ranges::any_of(node.children, has_tiles);
+  return node.tile_kernels.pack != nullptr || std::ranges::any_of(node.children, has_tiles);
 }
 
 }  // namespace

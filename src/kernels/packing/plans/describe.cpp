@@ -10,73 +10,46 @@ namespace {
 using Kind = Node::Kind;
 
 const char* name_of(Kind kind) {
-  switch (kind) {
-    case Kind::run:
-      return "run";
-    case Kind::row:
-      return "row of blocks";
-    case Kind::rows:
-      return "rows of blocks";
-    case Kind::table:
-      return "table of runs";
-    case Kind::repeat:
-      return "repeat";
-    case Kind::list:
-      return "list";
-    case Kind::sequence:
-      break;
-  }
-  return "sequence";
+  constexpr const char* kNames[] = {"run",    "row of blocks", "rows of blocks", "table of runs",
+                                    "repeat", "list",          "sequence"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 template <class Shape>
-std::string names_of(const Kernels<Shape>& kernels) {
-  return " [pack: " + std::string(kernels.packing) + "; unpack: " + std::string(kernels.unpacking) + ']';
+void put_names(std::ostringstream& out, const Kernels<Shape>& kernels) {
+  if (kernels.pack != nullptr) {
+    out << " [pack: " << kernels.packing << "; unpack: " << kernels.unpacking << ']';
+  }
 }
 
 /// What one node's loop does, all lengths in bytes.
-std::string loop_of(const Node& node) {
-  std::ostringstream out;
+void put_loop(std::ostringstream& out, const Node& node) {
+  if (node.kind == Kind::sequence) {
+    out << node.members << " parts, " << node.size << " bytes";
+    return;
+  }
+  if (node.kind != Kind::run) {
+    out << node.members << " x ";
+  }
+  if (node.kind == Kind::table) {
+    out << node.places.size() << " runs, ";
+  }
+  out << node.unit << " bytes";
+  if (node.kind != Kind::run && node.kind != Kind::list) {
+    out << ", stride " << node.stride;
+  }
   if (node.window != nullptr) {
-    out << (node.window_kernels.pack == nullptr     ? "[unpack: windows of "
-            : node.window_kernels.unpack == nullptr ? "[pack: windows of "
-                                                    : "[windows of ")
-        << node.window->vectors << " vectors for " << node.window->group
-        << (node.kind == Kind::row || (node.kind == Kind::rows && !node.window_of_rows) ? " blocks] "
-                                                                                        : " members] ");
+    out << " [windows of " << node.window->vectors << " vectors for " << node.window->group << ']';
   }
-  switch (node.kind) {
-    case Kind::run:
-      out << node.unit << " bytes";
-      break;
-    case Kind::row:
-      out << node.members << " x " << node.unit << " bytes, stride " << node.stride << names_of(node.block_kernels);
-      break;
-    case Kind::rows:
-      out << node.members << " x " << node.blocks.count << " x " << node.blocks.block << " bytes, strides "
-          << node.stride << ", " << node.blocks.stride
-          << names_of(node.tiled ? node.tile_kernels : node.block_kernels);
-      break;
-    case Kind::table:
-      out << node.members << " x " << node.offsets.size() << " runs, " << node.unit << " bytes, stride "
-          << node.stride << names_of(node.table_kernels);
-      break;
-    case Kind::repeat:
-      out << node.members << " x " << node.unit << " bytes, stride " << node.stride;
-      break;
-    case Kind::list:
-      out << node.members << " x " << node.unit << " bytes";
-      break;
-    case Kind::sequence:
-      out << node.members << " parts, " << node.size << " bytes";
-      break;
-  }
-  return out.str();
+  put_names(out, node.kind == Kind::rows ? node.tile_kernels : node.block_kernels);
+  put_names(out, node.table_kernels);
 }
 
 void put(std::ostringstream& out, const Node& node, int depth) {
   out << std::string(static_cast<std::size_t>(2 * depth), ' ') << name_of(node.kind) << " at " << node.offset
-      << ": " << loop_of(node) << '\n';
+      << ": ";
+  put_loop(out, node);
+  out << '\n';
   for (const Node& child : node.children) {
     put(out, child, depth + 1);
   }

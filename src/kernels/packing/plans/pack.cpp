@@ -16,8 +16,6 @@ std::vector<const KernelSet*> usable_pack_sets() {
   static constexpr std::array all = {
 #if defined(__x86_64__)
       &kPackAvx512, &kPackAvx2,
-#elif defined(__aarch64__)
-      &kPackNeon,
 #endif
       &kPackGeneric};
   std::vector<const KernelSet*> usable;

@@ -20,12 +20,10 @@
 
 namespace corewise::kernels {
 
-/// Who had the packed buffer last. Ancestor: the read-allocated destination of paper 004, section 3.
+/// Who had the buffer that is packed into last. Ancestor: the read-allocated destination of paper 004, section 3.
 enum class PackedBuffer : std::uint8_t {
   own,     ///< this core, or nobody for long
-  shared,  ///< another core. Packing owns its lines ahead of the loop: otherwise few are under way at once.
-           ///< Unpacking reads on and on, which processors foresee, and does as for `own`: asking ahead was slower.
-           ///< So do layouts that go by tiles.
+  shared,  ///< another core: its lines are asked for ahead of the loop, except where a layout goes by tiles
 };
 
 class PackPlan {
@@ -58,8 +56,7 @@ class PackPlan {
   void pack(const void* items, std::int64_t count, std::int64_t from, void* packed, std::size_t bytes,
             PackedBuffer buffer = PackedBuffer::own) const;
   /// The same bytes from `packed` into the items.
-  void unpack(void* items, std::int64_t count, std::int64_t from, const void* packed, std::size_t bytes,
-              PackedBuffer buffer = PackedBuffer::own) const;
+  void unpack(void* items, std::int64_t count, std::int64_t from, const void* packed, std::size_t bytes) const;
 
   /// The instruction set of its loops.
   std::string_view instruction_set() const;

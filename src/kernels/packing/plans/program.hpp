@@ -9,18 +9,28 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "kernels/packing/plans/choice.hpp"
+#include "kernels/packing/loops/kernels.hpp"
 #include "kernels/packing/plans/pack.hpp"
 
 namespace corewise::kernels {
+
+/// A pair of opposite loops, and their names.
+template <class Shape>
+struct Kernels {
+  PackLoop<Shape> pack = nullptr;
+  UnpackLoop<Shape> unpack = nullptr;
+  std::string_view packing;
+  std::string_view unpacking;
+};
 
 struct Node {
   enum class Kind : std::uint8_t {
     run,       ///< `unit` contiguous bytes
     row,       ///< members are blocks
-    rows,      ///< members are rows of blocks
+    rows,      ///< members are the child, a row, `stride` apart
     table,     ///< members are all runs of a table
     repeat,    ///< members are the child, `stride` apart
     list,      ///< members are the child at each of `offsets`
@@ -31,23 +41,18 @@ struct Node {
   std::int64_t offset = 0;
   std::int64_t unit = 0;
   std::int64_t members = 1;
-  std::int64_t size = 0;    ///< data bytes of all members
-  std::int64_t stride = 0;  ///< row: of blocks; rows: of rows; table, repeat: of members
-  Blocks blocks;            ///< row, rows: the shape of one member (`count`, `rows` are set by the call)
-  Kernels<Blocks> block_kernels;
-  bool tiled = false;  ///< rows: they share lines, which the blocks of one row do not: by `tile_kernels`
-  Kernels<Blocks> tile_kernels;
-  std::int64_t table_block = 0;  ///< table: bytes of every run, 0 where they differ
-  std::vector<std::int64_t> offsets;
-  std::vector<std::int32_t> near;  ///< table: the same, for the loops; empty where they do not fit
-  std::vector<std::int64_t> lengths;
-  std::vector<std::int64_t> starts;  ///< table of different runs, sequence: where each begins in the stream
+  std::int64_t size = 0;          ///< data bytes of all members
+  std::int64_t stride = 0;        ///< row: of blocks; rows, table, repeat: of members
+  Kernels<Blocks> block_kernels;  ///< row, rows
+  Kernels<Blocks> tile_kernels;   ///< rows, where they share lines, which the blocks of one row do not
   Kernels<Table> table_kernels;
-  std::unique_ptr<const Window> window;  ///< row, rows, table: for members; rows too: for blocks of a row
-  bool window_of_rows = false;           ///< rows: whether members of the window are rows
+  std::vector<std::int64_t> offsets;  ///< list
+  std::vector<std::int32_t> places;   ///< table: where its runs are
+  std::vector<std::int64_t> lengths;  ///< table: of its runs; none where all have `block` bytes
+  std::int64_t block = 0;
+  std::vector<std::int64_t> starts;      ///< table of different runs, sequence: where each begins in the stream
+  std::unique_ptr<const Window> window;  ///< row, table: for members
   WindowKernels window_kernels;
-  double pack_ns = 0;  ///< row, rows, table: what a block or run costs by its loops
-  double unpack_ns = 0;
   std::vector<Node> children;
 };
 

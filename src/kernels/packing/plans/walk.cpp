@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "kernels/packing/plans/program.hpp"
@@ -21,19 +20,7 @@ struct Place {
   std::int64_t skip;
 };
 
-/// Quotient and rest; divisions of 64 bits cost several times those of 32 on many processors.
 inline Place divide(std::int64_t at, std::int64_t unit) {
-  constexpr auto kNarrow = static_cast<std::uint64_t>(std::numeric_limits<std::uint32_t>::max());
-  const auto wide = static_cast<std::uint64_t>(at);
-  const auto divisor = static_cast<std::uint64_t>(unit);
-  if (wide < divisor) {
-    return {0, at};
-  }
-  if ((wide | divisor) <= kNarrow) {
-    const auto narrow = static_cast<std::uint32_t>(wide);
-    const auto by = static_cast<std::uint32_t>(divisor);
-    return {narrow / by, narrow % by};
-  }
   return {at / unit, at % unit};
 }
 
@@ -56,15 +43,6 @@ class Walk {
       move(items, stream, node.unit);
     } else {
       middle(node, 0, members, items, stream);
-    }
-  }
-
-  /// The first `members` blocks of a row.
-  static void row(const Node& node, std::int64_t members, Items items, Stream stream) {
-    if (has_window(node)) {
-      run_window(node, members, items + node.offset, stream);
-    } else {
-      run_kernel(node.block_kernels, Blocks{node.unit, node.stride, members, 0, 1}, items + node.offset, stream);
     }
   }
 
@@ -116,63 +94,50 @@ class Walk {
     }
   }
 
-  static bool has_window(const Node& node) {
-    return packing ? node.window_kernels.pack != nullptr : node.window_kernels.unpack != nullptr;
-  }
-
-  static void run_window(const Node& node, std::int64_t members, Items items, Stream stream) {
-    if constexpr (packing) {
-      node.window_kernels.pack(stream, items, *node.window, members);
-    } else {
-      node.window_kernels.unpack(items, stream, *node.window, members);
-    }
-  }
-
-  /// Whole members by windows: of members, or of the blocks of every row.
-  static void windows(const Node& node, std::int64_t count, Items items, Stream stream) {
-    if (node.kind != Kind::rows || node.window_of_rows) {
-      run_window(node, count, items, stream);
-      return;
-    }
-    for (std::int64_t row = 0; row < count; ++row, stream += node.unit) {
-      run_window(node, node.blocks.count, items + row * node.stride, stream);
-    }
-  }
-
   /// Whether so many rows go together: more than one, and no column of them reaches the next one, so that no block
   /// overlaps another.
   static bool in_tiles(const Node& node, std::int64_t rows) {
-    return node.tiled && rows > 1 && (packing || rows * std::abs(node.stride) <= std::abs(node.blocks.stride));
+    return node.tile_kernels.pack != nullptr && rows > 1 &&
+           (packing || rows * std::abs(node.stride) <= std::abs(node.children.front().stride));
+  }
+
+  /// Whole groups of members by a window; how many members those are.
+  static std::int64_t groups(const Node& node, std::int64_t members, Items items, Stream stream) {
+    const std::int64_t many = members / node.window->group;
+    if constexpr (packing) {
+      node.window_kernels.pack(stream, items, *node.window, many);
+    } else {
+      node.window_kernels.unpack(items, stream, *node.window, many);
+    }
+    return many * node.window->group;
   }
 
   /// Whole members, from `first` on.
   static void middle(const Node& node, std::int64_t first, std::int64_t count, Items items, Stream stream) {
-    if (has_window(node)) {
-      windows(node, count, items + first * node.stride, stream);
-      return;
+    items += node.kind == Kind::list ? 0 : first * node.stride;
+    if (node.window != nullptr) {
+      const std::int64_t done = groups(node, count, items, stream);
+      items += done * node.stride;
+      stream += done * node.unit;
+      count -= done;
     }
     switch (node.kind) {
       case Kind::run:
         return;
       case Kind::row:
-        run_kernel(node.block_kernels, Blocks{node.unit, node.stride, count, 0, 1}, items + first * node.stride,
-                   stream);
+        run_kernel(node.block_kernels, Blocks{node.unit, node.stride, count, 0, 1}, items, stream);
         return;
-      case Kind::rows: {
-        Blocks shape = node.blocks;
-        shape.rows = count;
-        run_kernel(in_tiles(node, count) ? node.tile_kernels : node.block_kernels, shape,
-                   items + first * node.stride, stream);
+      case Kind::rows:
+        rows(node, count, items, stream);
         return;
-      }
       case Kind::table:
-        runs_of_table(node, 0, static_cast<std::int64_t>(node.offsets.size()), count, items + first * node.stride,
-                      stream);
+        runs_of_table(node, 0, static_cast<std::int64_t>(node.places.size()), count, items, stream);
         return;
       case Kind::repeat:
       case Kind::list:
-        for (std::int64_t i = first; i < first + count; ++i, stream += node.unit) {
-          whole(node.children.front(), node.children.front().members, items + at(node, i), stream);
+        for (std::int64_t i = 0; i < count; ++i, stream += node.unit) {
+          const std::int64_t member = node.kind == Kind::list ? first + i : i;
+          whole(node.children.front(), node.children.front().members, items + at(node, member), stream);
         }
         return;
       case Kind::sequence:
@@ -182,6 +147,18 @@ class Walk {
         }
         return;
     }
+  }
+
+  static void rows(const Node& node, std::int64_t count, Items items, Stream stream) {
+    const Node& row = node.children.front();
+    if (row.window != nullptr && row.members >= row.window->group) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        middle(row, 0, row.members, items + i * node.stride, stream + i * node.unit);
+      }
+      return;
+    }
+    run_kernel(in_tiles(node, count) ? node.tile_kernels : node.block_kernels,
+               Blocks{row.unit, row.stride, row.members, node.stride, count}, items, stream);
   }
 
   /// Where a member begins.
@@ -197,12 +174,10 @@ class Walk {
       case Kind::row:
         move(items + skip, stream, bytes);
         return;
-      case Kind::rows:
-        piece_of_row(node, skip, bytes, items, stream);
-        return;
       case Kind::table:
         piece_of_table(node, skip, bytes, items, stream);
         return;
+      case Kind::rows:
       case Kind::repeat:
       case Kind::list:
         part(node.children.front(), skip, bytes, items, stream);
@@ -213,34 +188,12 @@ class Walk {
     }
   }
 
-  static void piece_of_row(const Node& node, std::int64_t from, std::int64_t bytes, Items items, Stream stream) {
-    const std::int64_t block = node.blocks.block;
-    auto [first, skip] = divide(from, block);
-    items += first * node.blocks.stride;
-    if (skip > 0) {
-      const std::int64_t head = std::min(block - skip, bytes);
-      move(items + skip, stream, head);
-      items += node.blocks.stride;
-      stream += head;
-      bytes -= head;
-    }
-    const auto [count, rest] = divide(bytes, block);
-    if (count > 0 && has_window(node) && !node.window_of_rows) {
-      run_window(node, count, items, stream);
-    } else if (count > 0) {
-      run_kernel(node.block_kernels, Blocks{block, node.blocks.stride, count, 0, 1}, items, stream);
-    }
-    if (rest > 0) {
-      move(items + count * node.blocks.stride, stream + count * block, rest);
-    }
-  }
-
   static void piece_of_table(const Node& node, std::int64_t from, std::int64_t bytes, Items items, Stream stream) {
     const Place begin = place_in_table(node, from);
     std::int64_t run = begin.member;
     if (begin.skip > 0) {
       const std::int64_t head = std::min(length(node, run) - begin.skip, bytes);
-      move(items + node.offsets[static_cast<std::size_t>(run)] + begin.skip, stream, head);
+      move(items + node.places[static_cast<std::size_t>(run)] + begin.skip, stream, head);
       stream += head;
       bytes -= head;
       ++run;
@@ -251,7 +204,7 @@ class Walk {
     const Place end = place_in_table(node, start(node, run) + bytes);
     runs_of_table(node, run, end.member - run, 1, items, stream);
     if (end.skip > 0) {
-      move(items + node.offsets[static_cast<std::size_t>(end.member)], stream + (bytes - end.skip), end.skip);
+      move(items + node.places[static_cast<std::size_t>(end.member)], stream + (bytes - end.skip), end.skip);
     }
   }
 
@@ -261,37 +214,21 @@ class Walk {
     if (count == 0) {
       return;
     }
-    if (node.near.empty()) {
-      far_runs(node, first, count, members, items, stream);
-      return;
-    }
     const std::int64_t* lengths = node.lengths.empty() ? nullptr : node.lengths.data() + first;
     run_kernel(node.table_kernels,
-               Table{node.table_block, node.near.data() + first, lengths, count, node.stride, members}, items,
-               stream);
-  }
-
-  /// Runs further apart than 32 bits can say: parts of a program that are nobody's array.
-  static void far_runs(const Node& node, std::int64_t first, std::int64_t count, std::int64_t members, Items items,
-                       Stream stream) {
-    for (std::int64_t member = 0; member < members; ++member, items += node.stride) {
-      for (std::int64_t run = first; run < first + count; ++run) {
-        move(items + node.offsets[static_cast<std::size_t>(run)], stream, length(node, run));
-        stream += length(node, run);
-      }
-    }
+               Table{node.block, node.places.data() + first, lengths, count, node.stride, members}, items, stream);
   }
 
   static std::int64_t length(const Node& node, std::int64_t run) {
-    return node.table_block != 0 ? node.table_block : node.lengths[static_cast<std::size_t>(run)];
+    return node.block != 0 ? node.block : node.lengths[static_cast<std::size_t>(run)];
   }
 
   static std::int64_t start(const Node& node, std::int64_t run) {
-    return node.table_block != 0 ? run * node.table_block : node.starts[static_cast<std::size_t>(run)];
+    return node.block != 0 ? run * node.block : node.starts[static_cast<std::size_t>(run)];
   }
 
   static Place place_in_table(const Node& node, std::int64_t at) {
-    return node.table_block != 0 ? divide(at, node.table_block) : place_in(node, at);
+    return node.block != 0 ? divide(at, node.block) : place_in(node, at);
   }
 
   /// Which of the starts a place lies behind: at the end of all, the last.
@@ -366,48 +303,21 @@ void pack_shared(const PackPlan::Program& program, const std::byte* items, std::
   }
 }
 
-/// Whether this is all of `count` items that are one row: those go to the loop without a walk.
-inline bool is_whole_row(const PackPlan::Program& program, std::int64_t count, std::int64_t from,
-                         std::size_t bytes) {
-  return program.root.kind == Kind::row && from == 0 && bytes > 0 &&
-         static_cast<std::int64_t>(bytes) == count * program.size && !program.contiguous;
-}
-
-/// What is not a whole message of one row. Tiles are as high as the whole part allows, and write many lines at
-/// once: they do not go piece by piece.
-[[gnu::noinline]] void pack_part(const PackPlan::Program& program, const std::byte* items, std::int64_t count,
-                                 std::int64_t from, std::byte* packed, std::size_t bytes, PackedBuffer buffer) {
-  const bool in_pieces = buffer == PackedBuffer::shared && !program.tiled;
-  (in_pieces ? pack_shared : run_plan<true, const std::byte*, std::byte*>)(program, items, count, from, packed,
-                                                                           bytes);
-}
-
-[[gnu::noinline]] void unpack_part(const PackPlan::Program& program, std::byte* items, std::int64_t count,
-                                   std::int64_t from, const std::byte* packed, std::size_t bytes) {
-  run_plan<false>(program, items, count, from, packed, bytes);
-}
-
 }  // namespace
 
 void PackPlan::pack(const void* items, std::int64_t count, std::int64_t from, void* packed, std::size_t bytes,
                     PackedBuffer buffer) const {
-  if (buffer == PackedBuffer::own && is_whole_row(*program_, count, from, bytes)) {
-    Walk<true>::row(program_->root, count * program_->per_item, static_cast<const std::byte*>(items),
-                    static_cast<std::byte*>(packed));
-    return;
-  }
-  pack_part(*program_, static_cast<const std::byte*>(items), count, from, static_cast<std::byte*>(packed), bytes,
-            buffer);
+  // Tiles are as high as the whole part allows, and write many lines at once: they do not go piece by piece.
+  const bool in_pieces = buffer == PackedBuffer::shared && !program_->tiled;
+  (in_pieces ? pack_shared
+             : run_plan<true, const std::byte*, std::byte*>)(*program_, static_cast<const std::byte*>(items), count,
+                                                             from, static_cast<std::byte*>(packed), bytes);
 }
 
-void PackPlan::unpack(void* items, std::int64_t count, std::int64_t from, const void* packed, std::size_t bytes,
-                      PackedBuffer /*buffer*/) const {
-  if (is_whole_row(*program_, count, from, bytes)) {
-    Walk<false>::row(program_->root, count * program_->per_item, static_cast<std::byte*>(items),
-                     static_cast<const std::byte*>(packed));
-    return;
-  }
-  unpack_part(*program_, static_cast<std::byte*>(items), count, from, static_cast<const std::byte*>(packed), bytes);
+void PackPlan::unpack(void* items, std::int64_t count, std::int64_t from, const void* packed,
+                      std::size_t bytes) const {
+  run_plan<false>(*program_, static_cast<std::byte*>(items), count, from, static_cast<const std::byte*>(packed),
+                  bytes);
 }
 
 }  // namespace corewise::kernels

@@ -49,10 +49,7 @@ bool become_child(Layout& node, std::int64_t offset) {
 }
 
 bool unwrap_runs(Layout& node) {
-  Layout run;
-  run.offset = node.offset + node.offsets.front();
-  run.bytes = node.lengths.front();
-  node = std::move(run);
+  node = run_of(node.lengths.front(), node.offset + node.offsets.front());
   return true;
 }
 

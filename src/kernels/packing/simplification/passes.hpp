@@ -34,9 +34,7 @@ bool level(Layout& node);
 // Regularity (period.cpp)
 /// Members of a sequence that differ in their offsets alone become a list.
 bool share(Layout& node);
-/// A list, `runs` or sequence that is a shorter one several times, evenly spaced, becomes a repeat of that one.
+/// A list or `runs` that is a shorter one several times, evenly spaced, becomes a repeat of that one.
 bool period(Layout& node);
-/// A list of evenly spaced stretches of equal length becomes a list of repeats.
-bool stretch(Layout& node);
 
 }  // namespace corewise::kernels::passes

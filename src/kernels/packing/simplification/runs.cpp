@@ -20,13 +20,6 @@ bool over_run(const Layout& layout) {
   return (layout.kind == Kind::list || layout.kind == Kind::repeat) && layout.children.front().kind == Kind::run;
 }
 
-Layout run_of(std::int64_t offset, std::int64_t bytes) {
-  Layout run;
-  run.offset = offset;
-  run.bytes = bytes;
-  return run;
-}
-
 /// Appends the runs of a child of a sequence.
 void append(Layout& runs, const Layout& child) {
   if (child.kind == Kind::run) {
@@ -79,7 +72,7 @@ bool merge_repeat(Layout& node) {
   if (node.stride != run.bytes) {
     return false;
   }
-  node = run_of(node.offset + run.offset, node.count * run.bytes);
+  node = run_of(node.count * run.bytes, node.offset + run.offset);
   return true;
 }
 
@@ -141,7 +134,7 @@ bool level(Layout& node) {
     return false;
   }
   node.kind = Kind::list;
-  node.children.push_back(run_of(0, node.lengths.front()));
+  node.children.push_back(run_of(node.lengths.front()));
   node.lengths.clear();
   return true;
 }

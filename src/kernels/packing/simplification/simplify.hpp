@@ -8,8 +8,8 @@
 // types with the same one may keep different trees, and the last run of a repeat's member may continue in the first
 // of the next.
 //
-// Cost: near-linear in nodes and entries (members of a sequence are sorted by shape). Contract: levels and values
-// as layout.hpp and kernels/packing/layout/checked.hpp say, so that nothing here overflows or runs out of stack.
+// Cost: linear in nodes and entries. Contract: levels and values as layout.hpp and checked.hpp say, so that nothing
+// here overflows or runs out of stack.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

@@ -166,7 +166,6 @@ TEST(Datatype, SubarrayHasTheExtentOfTheArray) {
 }
 
 // darray: every index of the array by itself
-// ---------------------------------------------------------------------------
 
 struct Darray {
   Integers gsizes;
@@ -261,7 +260,6 @@ TEST(Datatype, DarrayInThreeDimensions) {
 }
 
 // Depth, large lists, checked arguments
-// --------------------------------------------------------------------------------
 
 TEST(Datatype, ADeepNestStaysShallow) {
   Datatype type = kDouble;

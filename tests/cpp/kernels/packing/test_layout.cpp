@@ -10,37 +10,10 @@
 namespace corewise::kernels {
 namespace {
 
-using Kind = Layout::Kind;
-
-Layout run(std::int64_t offset, std::int64_t bytes) {
-  Layout layout;
-  layout.offset = offset;
-  layout.bytes = bytes;
-  return layout;
-}
-
 /// A list of two repeats of runs of two lengths, one of them empty; then a run.
 Layout nested() {
-  Layout runs;
-  runs.kind = Kind::runs;
-  runs.offset = 1;
-  runs.offsets = {0, 6, 4};
-  runs.lengths = {2, 0, 1};
-  Layout repeat;
-  repeat.kind = Kind::repeat;
-  repeat.offset = 10;
-  repeat.count = 2;
-  repeat.stride = -20;
-  repeat.children = {runs};
-  Layout list;
-  list.kind = Kind::list;
-  list.offsets = {100, 0};
-  list.children = {repeat};
-  Layout sequence;
-  sequence.kind = Kind::sequence;
-  sequence.offset = 1000;
-  sequence.children = {list, run(3, 5)};
-  return sequence;
+  const Layout repeated = repeat_of(2, -20, runs_of({0, 6, 4}, {2, 0, 1}, 1), 10);
+  return sequence_of({list_of({100, 0}, repeated), run_of(5, 3)}, 1000);
 }
 
 TEST(Layout, SizeCountsEveryRun) {
@@ -72,15 +45,9 @@ TEST(Layout, TextHasALinePerNode) {
 }
 
 TEST(Layout, TextOfLongListsIsShort) {
-  Layout runs;
-  runs.kind = Kind::runs;
-  runs.offsets = {0, 8, 20, 30, 40, 50};
-  runs.lengths = {1, 2, 3, 4, 5, 6};
+  const Layout runs = runs_of({0, 8, 20, 30, 40, 50}, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(to_text(runs), "runs, 6: 1 B at 0, 2 B at 8, 3 B at 20, 4 B at 30, ...\n");
-  Layout sequence;
-  sequence.kind = Kind::sequence;
-  sequence.children.assign(9, run(0, 1));
-  const std::string text = to_text(sequence);
+  const std::string text = to_text(sequence_of(std::vector<Layout>(9, run_of(1))));
   EXPECT_NE(text.find("  ... and 3 more\n"), std::string::npos);
 }
 

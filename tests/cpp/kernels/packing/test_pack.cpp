@@ -1,7 +1,8 @@
-// Plans against the slow reference `for_each_run`, which shares nothing with them: whole messages, every part of
-// small ones, guard bytes around every buffer and in every gap, for each instruction set of this host by name.
+// Plans against the slow reference, which shares nothing with them: whole messages, every part of small ones, guard
+// bytes around every buffer and in every gap, for each instruction set of this host by name; and which loops run.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -17,6 +18,7 @@ namespace corewise::kernels {
 namespace {
 
 using namespace reference;
+using Integers = std::vector<std::int64_t>;
 
 /// Whatever names an instruction set.
 class PackPlans : public testing::TestWithParam<std::string> {
@@ -30,55 +32,40 @@ class PackPlans : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(PackPlans, ForcedSetIsTheOneThatRuns) {
-  EXPECT_EQ(compile(run(8), 16).instruction_set(), GetParam());
+  EXPECT_EQ(compile(run_of(8), 16).instruction_set(), GetParam());
+}
+
+/// Every length up to two lines, and those around what is longer.
+Integers lengths() {
+  Integers all;
+  for (std::int64_t block = 1; block <= 130; ++block) all.push_back(block);
+  for (std::int64_t power = 192; power <= 4096; power *= 2) all.insert(all.end(), {power - 1, power, power + 1});
+  return all;
 }
 
 TEST_P(PackPlans, EveryBlockLengthAndDistance) {
-  for (std::int64_t block = 1; block <= 160; ++block) {
-    for (const std::int64_t gap : {1, 3, 8, 40, 200}) {
+  for (const std::int64_t block : lengths()) {
+    const auto shift = static_cast<std::size_t>(block * 7) % 64;
+    for (const std::int64_t gap : {std::int64_t{1}, std::int64_t{40}, block}) {
       for (const std::int64_t count : {1, 7, 33}) {
-        check_case({repeat(count, block + gap, run(block)), count * (block + gap), 1},
-                   static_cast<std::size_t>((block + count) % 16));
+        check_case({repeat_of(count, block + gap, run_of(block)), count * (block + gap), 1}, shift);
       }
     }
+    // Backwards, overlapping where they are sent from, and at uneven distances.
+    check_case({repeat_of(19, -block - 5, run_of(block)), 10, 1}, shift);
+    check_case({repeat_of(19, block / 2, run_of(block)), 5, 1}, shift);
+    check_case({list_of({0, 5 * block, 2 * block, 9 * block, 7 * block + 1}, run_of(block, 3)), 11 * block, 5},
+               shift);
   }
 }
 
 TEST_P(PackPlans, ElementsAtEveryCountAndAlignment) {
-  for (const std::int64_t block : {1, 2, 4, 8, 12, 16, 24, 32, 48, 64}) {
-    for (const std::int64_t stride : {block + 1, 2 * block, 3 * block, 4 * block, 5 * block + 3, block + 256}) {
-      const PackPlan plan = compile(run(block), stride);
-      for (std::int64_t count = 1; count <= 40; ++count) {
-        check(plan, {run(block), stride, count}, static_cast<std::size_t>(count) % 64);
+  for (const std::int64_t block : {1, 2, 3, 4, 8, 12, 16, 24, 64}) {
+    for (const std::int64_t stride : {block + 1, 2 * block, 3 * block, 4 * block, -2 * block, block + 256}) {
+      const PackPlan plan = compile(run_of(block), stride);
+      for (std::int64_t count = 1; count <= 129; count += count < 40 ? 1 : 17) {
+        check(plan, {run_of(block), stride, count}, static_cast<std::size_t>(count % 64));
       }
-    }
-  }
-}
-
-TEST_P(PackPlans, NegativeStrides) {
-  for (const std::int64_t block : {1, 2, 3, 4, 8, 16, 24, 32, 64, 100, 300}) {
-    for (const std::int64_t stride : {-block - 1, -2 * block, -3 * block - 5}) {
-      check_case({repeat(19, stride, run(block)), 10, 1}, 3);
-      check_case({repeat(5, 1000, repeat(19, stride, run(block), 7)), 5000, 2}, 3);
-      check_case({repeat(5, -9000, repeat(19, stride, run(block))), 5, 1}, 3);
-    }
-  }
-}
-
-TEST_P(PackPlans, SourcesWhoseBlocksOverlap) {
-  for (const std::int64_t block : {2, 4, 8, 16, 24, 32, 64, 100, 300}) {
-    for (const std::int64_t stride : {std::int64_t{0}, std::int64_t{1}, block / 2, block - 1, 1 - block}) {
-      check_case({repeat(37, stride, run(block)), 5, 1});
-      check_case({repeat(3, 11, repeat(13, stride, run(block))), 5, 2});
-    }
-  }
-}
-
-TEST_P(PackPlans, TwoDimensions) {
-  for (const std::int64_t block : {1, 2, 4, 6, 8, 16, 24, 32, 64, 96}) {
-    for (const std::int64_t count : {2, 3, 4, 5, 8, 11}) {
-      check_case({repeat(6, 4 * block * count, repeat(count, 2 * block, run(block))), 10000, 2}, 5);
-      check_case({repeat(6, block + 1, repeat(count, 100 * block, run(block))), 100000, 2}, 5);
     }
   }
 }
@@ -86,13 +73,17 @@ TEST_P(PackPlans, TwoDimensions) {
 /// A matrix of blocks, `gap` bytes between those of a row, whose rows are `pitch` bytes apart, by columns.
 Layout transposed(std::int64_t block, std::int64_t columns, std::int64_t rows, std::int64_t gap,
                   std::int64_t pitch) {
-  return repeat(columns, block + gap, repeat(rows, pitch, run(block)));
+  return repeat_of(columns, block + gap, repeat_of(rows, pitch, run_of(block)));
 }
 
-TEST_P(PackPlans, MatricesByColumns) {
-  for (std::int64_t block = 1; block < 64; block += block < 16 || block % 16 == 7 ? 1 : 8) {
-    for (const std::int64_t rows : {16, 64, 67, 100}) {
-      for (const std::int64_t columns : {2, 5, 17, 40}) {
+TEST_P(PackPlans, MatricesByRowsAndColumns) {
+  for (const std::int64_t block : {1, 2, 3, 4, 7, 8, 12, 13, 16, 24, 32, 48, 63, 96}) {
+    for (const std::int64_t count : {2, 5, 11}) {
+      check_case({repeat_of(6, 4 * block * count, repeat_of(count, 2 * block, run_of(block))), 10000, 2}, 5);
+      check_case({repeat_of(3, 11, repeat_of(count, block / 2, run_of(block))), 5, 2});
+    }
+    for (const std::int64_t rows : {64, 67, 85}) {
+      for (const std::int64_t columns : {std::int64_t{17}, 200 / block + 2}) {
         const std::int64_t gap = rows % 3 == 1 ? 0 : 3;
         const std::int64_t least = columns * (block + gap);
         // Rows that begin at the same place of a line, and rows that do not.
@@ -102,90 +93,67 @@ TEST_P(PackPlans, MatricesByColumns) {
         }
       }
     }
-  }
-}
-
-TEST_P(PackPlans, ColumnsOfAMatrixAsItems) {
-  for (const std::int64_t block : {4, 8, 12, 16, 24}) {
-    for (const std::int64_t count : {1, 2, 3, 9, 33}) {
-      check_case({repeat(70, 64 * block, run(block)), block, count}, 16);
-      check_case({repeat(70, 64 * block, run(block)), -block, count}, 16);
-      check_case({repeat(70, 64 * block + 1, run(block)), block, count}, 3);
+    // Columns as items; then columns that overlap, which are unpacked in order.
+    for (const std::int64_t extent : {block, -block}) {
+      check_case({repeat_of(70, 64 * block, run_of(block)), extent, 9}, 16);
     }
+    check_case({transposed(block, 40, 30, 0, 8 * block), 7, 1});
+    check_case({repeat_of(9, 5, repeat_of(30, 128, run_of(block))), 7, 1});
   }
 }
 
-TEST_P(PackPlans, ColumnsThatOverlapAreUnpackedInOrder) {
-  check_case({transposed(8, 40, 30, 0, 64), 7, 1});
-  check_case({transposed(16, 9, 30, 0, 128), 7, 1});
-  check_case({repeat(9, 0, repeat(30, 128, run(16))), 7, 1});
-  check_case({repeat(9, 5, repeat(30, 128, run(16))), 7, 1});
-}
-
-TEST_P(PackPlans, EveryPartOfAMatrixByColumns) {
-  const std::vector<Case> cases = {{transposed(8, 19, 21, 0, 256), 19 * 256, 1},
-                                   {transposed(16, 11, 9, 0, 192), 11 * 192, 2},
-                                   {transposed(12, 23, 7, 0, 300), 8000, 1},
-                                   {repeat(33, 128, run(4)), 4, 20}};
-  for (const Case& what : cases) {
-    const PackPlan plan = compile(what.layout, what.extent);
-    const std::size_t size = Message(what.layout, what.extent, what.count).size();
-    for (std::size_t from = 0; from < size; from += from < 700 ? 1 : 97) {
-      for (const std::size_t bytes : {size - from, (size - from) / 2, std::min<std::size_t>(size - from, 1000)}) {
-        check_pack(plan, what, from, bytes, from % 64);
-        check_unpack(plan, what, from, bytes, from % 64);
-      }
-    }
-  }
-}
-
-TEST_P(PackPlans, TablesOfEqualRuns) {
+TEST_P(PackPlans, TablesOfRuns) {
   for (const std::int64_t block : {1, 2, 3, 4, 8, 12, 16, 20, 32, 40, 64, 128, 300}) {
     for (const std::int64_t count : {2, 3, 7, 8, 9, 17, 100}) {
-      std::vector<std::int64_t> offsets;
-      for (std::int64_t i = 0; i < count; ++i) {
-        offsets.push_back((i * 11 % count) * 2 * block + i % 2);
-      }
-      check_case({list(offsets, run(block, 3)), 2 * block * count + 5, 3}, 9);
+      Integers offsets;
+      for (std::int64_t i = 0; i < count; ++i) offsets.push_back((i * 11 % count) * 2 * block + i % 2);
+      check_case({list_of(offsets, run_of(block, 3)), 2 * block * count + 5, 3}, 9);
     }
   }
-}
-
-TEST_P(PackPlans, TablesOfDifferentRuns) {
   for (const std::int64_t scale : {1, 2, 4, 8, 37}) {
-    check_case(
-        {runs({0, 10 * scale, 3 * scale, 30 * scale}, {scale, 2 * scale, 3 * scale, 5 * scale}), 40 * scale, 9},
-        static_cast<std::size_t>(scale % 8));
-    check_case({runs({-50 * scale, 9}, {3 * scale, 300}), 1000, 3});
+    const Integers lengths = {scale, 2 * scale, 3 * scale, 5 * scale};
+    check_case({runs_of({0, 10 * scale, 3 * scale, 30 * scale}, lengths), 40 * scale, 9},
+               static_cast<std::size_t>(scale % 8));
+    check_case({runs_of({-50 * scale, 9}, {3 * scale, 300}), 1000, 3});
   }
+  const Layout record = runs_of({0, 8, 20}, {8, 4, 2});
+  check_case({record, 24, 100});
+  check_case({repeat_of(50, 24, record), 2000, 3});
+  check_case({list_of({0, 96, 24, 480}, record), 600, 5});
+  check_case({sequence_of({record, run_of(7, 30), repeat_of(4, 10, run_of(3), 40)}), 80, 5});
 }
 
-TEST_P(PackPlans, RecordsOfAProgram) {
-  const Layout record = runs({0, 8, 20}, {8, 4, 2});
-  check_case({record, 24, 100});
-  check_case({repeat(50, 24, record), 2000, 3});
-  check_case({list({0, 96, 24, 480}, record), 600, 5});
-  check_case({sequence({record, run(7, 30), repeat(4, 10, run(3), 40)}), 80, 5});
+/// 200 runs: multiples of a word, or of any length.
+Layout irregular(bool words) {
+  Integers offsets, sizes;
+  for (std::int64_t i = 0; i < 200; ++i) {
+    offsets.push_back(40 * i);
+    sizes.push_back(words ? (i % 5 == 0 ? 16 : 8) : 5 + i * i % 13);
+  }
+  return runs_of(offsets, sizes);
 }
 
 TEST_P(PackPlans, EveryPartOfAMessage) {
   const std::vector<Case> cases = {
-      {run(5), 8, 6},
-      {repeat(5, 7, run(3)), 40, 3},
-      {repeat(3, 40, repeat(4, 8, run(4), 1)), 150, 2},
-      {repeat(2, 200, repeat(3, 40, repeat(4, 8, run(2), 1))), 500, 2},
-      {list({0, 30, 13}, run(9)), 45, 3},
-      {runs({0, 30, 13}, {9, 2, 11}), 45, 3},
-      {list({0, 700, 300}, repeat(40, 7, run(2), 3)), 1000, 1},
-      {sequence({repeat(20, 3, run(1)), repeat(45, 6, run(2), 80), run(9, 400)}), 500, 2},
+      {run_of(5), 8, 6},
+      {repeat_of(5, 7, run_of(3)), 40, 3},
+      {repeat_of(3, 40, repeat_of(4, 8, run_of(4), 1)), 150, 2},
+      {repeat_of(2, 200, repeat_of(3, 40, repeat_of(4, 8, run_of(2), 1))), 500, 2},
+      {list_of({0, 30, 13}, run_of(9)), 45, 3},
+      {runs_of({0, 30, 13}, {9, 2, 11}), 45, 3},
+      {list_of({0, 700, 300}, repeat_of(40, 7, run_of(2), 3)), 1000, 1},
+      {sequence_of({repeat_of(20, 3, run_of(1)), repeat_of(45, 6, run_of(2), 80), run_of(9, 400)}), 500, 2},
+      {transposed(16, 11, 9, 0, 192), 11 * 192, 2},
+      {irregular(true), 8000, 2},
+      {irregular(false), 8000, 2},
   };
   for (const Case& what : cases) {
     const PackPlan plan = compile(what.layout, what.extent);
-    const std::size_t size = Message(what.layout, what.extent, what.count).size();
-    for (std::size_t from = 0; from <= size; ++from) {
-      for (std::size_t bytes = 0; from + bytes <= size; bytes += 1 + bytes / 2) {
-        check_pack(plan, what, from, bytes, from % 8);
-        check_unpack(plan, what, from, bytes, bytes % 8);
+    const std::size_t size = places_of(what).size();
+    const std::size_t step = size < 500 ? 1 : 97;
+    for (std::size_t from = 0; from <= size; from += step) {
+      for (std::size_t bytes = 0; from + bytes <= size; bytes += step + bytes / 2) {
+        check_part(plan, what, from, bytes, from % 64);
       }
     }
   }
@@ -193,19 +161,17 @@ TEST_P(PackPlans, EveryPartOfAMessage) {
 
 TEST_P(PackPlans, PackedBufferOfAnotherCore) {
   const std::vector<Case> cases = {
-      {run(5), 8, 1000},
-      {repeat(500, 24, run(12)), 12000, 2},
-      {repeat(30, 4096, repeat(4, 160, run(80), 1)), 150000, 1},
+      {run_of(5), 8, 1000},
+      {repeat_of(30, 4096, repeat_of(4, 160, run_of(80), 1)), 150000, 1},
       {transposed(16, 60, 50, 0, 1024), 60000, 2},
-      {runs({0, 3000, 1400}, {900, 2, 1500}), 5000, 3},
-      {run(7000), 7000, 1},
+      {runs_of({0, 3000, 1400}, {900, 2, 1500}), 5000, 3},
+      {run_of(7000), 7000, 1},
   };
   for (const Case& what : cases) {
     const PackPlan plan = compile(what.layout, what.extent);
-    const std::size_t size = Message(what.layout, what.extent, what.count).size();
-    for (const std::size_t from : {std::size_t{0}, std::size_t{1}, std::size_t{1030}, size - 1}) {
-      check_pack(plan, what, from, size - from, 5, PackedBuffer::shared);
-      check_unpack(plan, what, from, size - from, 5, PackedBuffer::shared);
+    const std::size_t size = places_of(what).size();
+    for (const std::size_t from : {std::size_t{0}, std::size_t{1030}, size - 1}) {
+      check_part(plan, what, from, size - from, 5, PackedBuffer::shared);
     }
   }
 }
@@ -219,7 +185,7 @@ std::pair<Layout, std::int64_t> random_layout(Rng& rng, int depth) {
   const std::int64_t gap = draw(rng, 9);
   if (depth == 0 || rng.below(5) == 0) {
     const std::int64_t bytes = 1 + draw(rng, draw(rng, 3) == 0 ? 400 : 20);
-    return {run(bytes, gap), gap + bytes};
+    return {run_of(bytes, gap), gap + bytes};
   }
   const std::int64_t count = 2 + draw(rng, 6);
   if (rng.below(4) == 0) {
@@ -231,19 +197,19 @@ std::pair<Layout, std::int64_t> random_layout(Rng& rng, int depth) {
       at += span + draw(rng, 5);
       children.push_back(std::move(child));
     }
-    return {sequence(std::move(children), gap), gap + at};
+    return {sequence_of(std::move(children), gap), gap + at};
   }
   auto [child, span] = random_layout(rng, depth - 1);
   const std::int64_t stride = span + draw(rng, 30);
   if (rng.below(2) == 0) {
-    return {repeat(count, stride, std::move(child), gap), gap + count * stride};
+    return {repeat_of(count, stride, std::move(child), gap), gap + count * stride};
   }
-  std::vector<std::int64_t> offsets;
+  Integers offsets;
   for (std::int64_t i = 0; i < count; ++i) {
     offsets.push_back((i * 11 % count) * stride + draw(rng, stride - span + 1));
   }
   std::sort(offsets.begin(), offsets.end());
-  return {list(std::move(offsets), std::move(child), gap), gap + count * stride};
+  return {list_of(std::move(offsets), std::move(child), gap), gap + count * stride};
 }
 
 TEST_P(PackPlans, RandomLayoutsAndParts) {
@@ -253,14 +219,70 @@ TEST_P(PackPlans, RandomLayoutsAndParts) {
     const Case what = {layout, span + draw(rng, 20), 1 + draw(rng, 3)};
     const PackPlan plan = compile(what.layout, what.extent);
     check(plan, what, rng.below(16));
-    const std::size_t size = Message(what.layout, what.extent, what.count).size();
+    const std::size_t size = places_of(what).size();
     for (int part = 0; part < 4; ++part) {
       const std::size_t from = rng.below(size);
-      const std::size_t bytes = rng.below(size - from + 1);
-      check_pack(plan, what, from, bytes, 1);
-      check_unpack(plan, what, from, bytes, 1);
+      check_part(plan, what, from, rng.below(size - from + 1), 1);
     }
   }
+}
+
+/// Three pages, of which the outer two may not be touched.
+class GuardedPage {
+ public:
+  static constexpr std::size_t kBytes = 65536;
+  GuardedPage()
+      : mapped_(
+            static_cast<unsigned char*>(mmap(nullptr, 3 * kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    EXPECT_EQ(mprotect(begin(), kBytes, PROT_READ | PROT_WRITE), 0);
+  }
+  GuardedPage(const GuardedPage&) = delete;
+  GuardedPage& operator=(const GuardedPage&) = delete;
+  ~GuardedPage() { munmap(mapped_, 3 * kBytes); }
+  unsigned char* begin() { return mapped_ + kBytes; }
+  unsigned char* end() { return begin() + kBytes; }
+
+ private:
+  unsigned char* mapped_;
+};
+
+TEST_P(PackPlans, ReadsAndWritesNoPageBesideTheData) {
+  Rng rng(13);
+  GuardedPage items, packed;
+  std::vector<Case> cases;
+  for (const std::int64_t block : {1, 2, 3, 4, 8, 12, 16, 24, 33, 100, 600}) {
+    cases.push_back({run_of(block), 2 * block, 9});
+    cases.push_back({run_of(block), 3 * block + 1, 2000 / block + 3});
+    cases.push_back({list_of({0, 5 * block, 2 * block}, run_of(block)), 6 * block, 3});
+  }
+  for (int i = 0; i < 100; ++i) {
+    auto [layout, span] = random_layout(rng, 2);
+    cases.push_back({std::move(layout), span, 2});
+  }
+  for (const Case& what : cases) {
+    const Integers places = places_of(what);
+    const auto [low, high] = std::minmax_element(places.begin(), places.end());
+    const PackPlan plan = compile(what.layout, what.extent);
+    for (unsigned char* const first : {items.begin() - *low, items.end() - 1 - *high}) {
+      for (unsigned char* const stream : {packed.begin(), packed.end() - places.size()}) {
+        const Bytes sent = random_bytes(rng, places.size());
+        std::copy(sent.begin(), sent.end(), stream);
+        plan.unpack(first, what.count, 0, stream, places.size());
+        std::fill_n(stream, places.size(), kUntouched);
+        plan.pack(first, what.count, 0, stream, places.size());
+        ASSERT_TRUE(std::equal(sent.begin(), sent.end(), stream)) << plan.describe();
+      }
+    }
+  }
+}
+
+void check_copy(const PackPlan& from, const Case& source_case, const PackPlan& to, const Case& target_case) {
+  Rng rng(5);
+  Message source(source_case, 3, rng), target(target_case, 5, rng);
+  Message expected = target;
+  expected.unpack(source.packed(0, std::min(source.size(), target.size())), 0);
+  copy_items(from, source.items(), source_case.count, to, target.items(), target_case.count);
+  EXPECT_EQ(target.memory(), expected.memory()) << from.describe() << to.describe();
 }
 
 TEST_P(PackPlans, CopiesFromLayoutToLayout) {
@@ -268,43 +290,14 @@ TEST_P(PackPlans, CopiesFromLayoutToLayout) {
   for (int i = 0; i < 200; ++i) {
     const auto [from, from_span] = random_layout(rng, 3);
     const auto [to, to_span] = random_layout(rng, 3);
-    Message source(from, from_span, 3);
-    Message target(to, to_span, 5, rng.below(8));
-    source.fill(rng);
-    target.fill(rng);
-    Message expected = target;
-    const std::size_t bytes = std::min(source.size(), target.size());
-    Bytes stream = source.packed();
-    stream.resize(std::max(source.size(), target.size()));
-    expected.unpack(stream, 0, bytes);
-    copy_items(compile(from, from_span), source.items(), 3, compile(to, to_span), target.items(), 5);
-    ASSERT_EQ(target.memory(), expected.memory());
+    check_copy(compile(from, from_span), {from, from_span, 3}, compile(to, to_span), {to, to_span, 5});
   }
-}
-
-void check_copy(const PackPlan& from, const Case& source_case, const PackPlan& to, const Case& target_case) {
-  Rng rng(5);
-  Message source(source_case.layout, source_case.extent, source_case.count, 3);
-  Message target(target_case.layout, target_case.extent, target_case.count, 5);
-  source.fill(rng);
-  target.fill(rng);
-  Message expected = target;
-  const std::size_t bytes = std::min(source.size(), target.size());
-  Bytes stream = source.packed();
-  stream.resize(std::max(source.size(), target.size()));
-  expected.unpack(stream, 0, bytes);
-  copy_items(from, source.items(), source_case.count, to, target.items(), target_case.count);
-  EXPECT_EQ(target.memory(), expected.memory()) << from.describe() << to.describe();
-}
-
-TEST_P(PackPlans, CopiesTheSameBlocksFromStrideToStride) {
-  for (const std::int64_t block : {1, 3, 8, 16, 24, 32, 48, 64, 96, 128, 256, 300, 1024, 5000}) {
-    for (const std::int64_t count : {1, 2, 9}) {
-      const Case from = {repeat(count, 2 * block, run(block, 4)), 2 * block * count, 2};
-      const Case to = {repeat(count, 3 * block + 1, run(block, 9)), (3 * block + 1) * count, 3};
-      const Case dense = {run(block * count), block * count, 2};
-      const PackPlan source = compile(from.layout, from.extent);
-      const PackPlan target = compile(to.layout, to.extent);
+  for (const std::int64_t block : {1, 8, 33, 300, 1024, 5000}) {
+    for (const std::int64_t count : {1, 9}) {
+      const Case from = {repeat_of(count, 2 * block, run_of(block, 4)), 2 * block * count, 2};
+      const Case to = {repeat_of(count, 3 * block + 1, run_of(block, 9)), (3 * block + 1) * count, 3};
+      const Case dense = {run_of(block * count), block * count, 2};
+      const PackPlan source = compile(from.layout, from.extent), target = compile(to.layout, to.extent);
       const PackPlan contiguous = compile(dense.layout, dense.extent);
       check_copy(source, from, target, to);
       check_copy(target, to, source, from);
@@ -316,75 +309,88 @@ TEST_P(PackPlans, CopiesTheSameBlocksFromStrideToStride) {
 
 INSTANTIATE_TEST_CASE_P(Sets, PackPlans, testing::ValuesIn([] {
                           std::vector<std::string> names;
-                          for (const std::string_view name : pack_instruction_sets()) {
-                            names.emplace_back(name);
-                          }
+                          for (const std::string_view name : pack_instruction_sets()) names.emplace_back(name);
                           return names;
                         }()),
                         [](const testing::TestParamInfo<std::string>& set) { return set.param; });
 
-TEST(PackPlan, AnUnknownInstructionSetIsNone) {
-  EXPECT_FALSE(PackPlan::compile_for("", run(8), 16).has_value());
-  EXPECT_FALSE(PackPlan::compile_for("avx1024", run(8), 16).has_value());
-}
-
 TEST(PackPlan, TheFirstInstructionSetIsTheOneItPrefers) {
   ASSERT_FALSE(pack_instruction_sets().empty());
-  EXPECT_EQ(PackPlan::compile(run(8), 16).instruction_set(), pack_instruction_sets().front());
+  EXPECT_EQ(PackPlan::compile(run_of(8), 16).instruction_set(), pack_instruction_sets().front());
   EXPECT_EQ(pack_instruction_sets().back(), "generic");
+  EXPECT_FALSE(PackPlan::compile_for("avx1024", run_of(8), 16).has_value());
+}
+
+TEST(PackPlan, LoopsAreChosenByShape) {
+  struct Choice {
+    std::string_view set;
+    Layout layout;
+    std::string_view expected;
+    bool is_there = true;
+  };
+  const std::vector<Choice> choices = {
+      {"generic", repeat_of(9, 100, run_of(65)), "[pack: registers; unpack: registers]"},
+      {"generic", repeat_of(9, 1000, run_of(512)), "[pack: memcpy; unpack: memcpy]"},
+      {"avx2", repeat_of(9, 100, run_of(8)), "[pack: four of 8 put together; unpack: 8]"},
+      {"avx512", repeat_of(100, 8, run_of(4)), "[windows of 2 vectors for 16]"},
+      {"avx512", repeat_of(100, 24, run_of(12)), "[windows of 2 vectors for 5]"},
+      {"avx512", repeat_of(100, 24, runs_of({0, 8, 20}, {8, 4, 2})), "[windows of 2 vectors for 4]"},
+      // Where there is about a vector for each block, in the rows of a matrix too.
+      {"avx512", repeat_of(100, 4096, run_of(8)), "windows", false},
+      {"avx512", repeat_of(50, 400, repeat_of(4, 24, run_of(8))), "pack: four of 8"},
+      // Rows that share lines.
+      {"generic", repeat_of(40, 16, repeat_of(50, 4096, run_of(16))), "pack: columns, one"},
+      {"generic", repeat_of(40, 24, repeat_of(50, 4096, run_of(24))), "pack: columns, three"},
+      {"generic", repeat_of(40, 64, repeat_of(50, 4096, run_of(16))), "columns", false},
+      {"generic", repeat_of(40, 1024, repeat_of(50, 32, run_of(16))), "columns", false},
+      {"generic", repeat_of(40, 16, repeat_of(3, 4096, run_of(16))), "columns", false},
+      // Runs of a multiple of a word are cut to words, others not.
+      {"generic", irregular(true), "240 runs"},
+      {"generic", irregular(false), "200 runs"},
+  };
+  for (const Choice& choice : choices) {
+    const auto plan = PackPlan::compile_for(choice.set, choice.layout, 100000);
+    if (!plan) continue;  // not on this host
+    EXPECT_EQ(plan->describe().find(choice.expected) != std::string::npos, choice.is_there) << plan->describe();
+  }
 }
 
 TEST(PackPlan, Facts) {
-  const PackPlan strided = PackPlan::compile(repeat(4, 128, run(16)), 512);
+  const PackPlan strided = PackPlan::compile(repeat_of(4, 128, run_of(16)), 512);
   EXPECT_EQ(strided.size(), 64);
   EXPECT_FALSE(strided.contiguous());
   EXPECT_DOUBLE_EQ(strided.mean_run(), 16);
   EXPECT_DOUBLE_EQ(strided.line_density(), 0.25);
-  EXPECT_TRUE(PackPlan::compile(run(24), 24).contiguous());
-  EXPECT_FALSE(PackPlan::compile(run(24), 32).contiguous());
-  EXPECT_DOUBLE_EQ(PackPlan::compile(run(8), 16).line_density(), 0.5);
-  EXPECT_DOUBLE_EQ(PackPlan::compile(run(64), 64).line_density(), 1);
+  EXPECT_TRUE(PackPlan::compile(run_of(24), 24).contiguous());
+  EXPECT_FALSE(PackPlan::compile(run_of(24), 32).contiguous());
+  EXPECT_DOUBLE_EQ(PackPlan::compile(run_of(8), 16).line_density(), 0.5);
+  EXPECT_DOUBLE_EQ(PackPlan::compile(run_of(64), 64).line_density(), 1);
 }
 
 TEST(PackPlan, TheOwnerPacksWhatIsSparseInLinesOrPages) {
+  const auto packs = [](std::int64_t block, std::int64_t stride, const StageCosts& costs) {
+    return owner_packs(PackPlan::compile(run_of(block), stride), costs);
+  };
   const StageCosts costs{{0, 1, 4}, {2, 0, 1}};
-  EXPECT_FALSE(owner_packs(PackPlan::compile(run(64), 128), costs));
-  EXPECT_FALSE(owner_packs(PackPlan::compile(run(256), 4160), costs));
-  EXPECT_TRUE(owner_packs(PackPlan::compile(run(8), 64), costs));
-  EXPECT_TRUE(owner_packs(PackPlan::compile(run(8), 4160), costs));
-  EXPECT_TRUE(owner_packs(PackPlan::compile(run(32), 4160), costs));
-  EXPECT_FALSE(owner_packs(PackPlan::compile(run(8), 64), {{0, 1, 4}, {1000, 0, 0}}));
-  EXPECT_TRUE(owner_packs(PackPlan::compile(run(64), 128), {{0, 1, 0}, {0.5, 0, 0}}));
-  // A page costs both ways: what decides is the difference.
-  EXPECT_FALSE(owner_packs(PackPlan::compile(run(8), 4160), {{0, 1, 4}, {2, 0, 5}}));
-  // A line too.
-  EXPECT_FALSE(owner_packs(PackPlan::compile(run(8), 64), {{0, 1, 0}, {2, 1, 0}}));
-}
-
-TEST(PackPlan, CopiesBlocksThatLieInPagesOfTheirOwn) {
-  constexpr std::int64_t kBlocks = 21, kFrom = 4160, kTo = 5003;
-  for (const std::int64_t block : {33, 64, 100, 256}) {
-    const PackPlan from = PackPlan::compile(repeat(kBlocks, kFrom, run(block)), kBlocks * kFrom);
-    const PackPlan to = PackPlan::compile(repeat(kBlocks, kTo, run(block)), kBlocks * kTo);
-    std::vector<unsigned char> source(kBlocks * kFrom), target(kBlocks * kTo, kUntouched), wanted = target;
-    for (std::size_t i = 0; i < source.size(); ++i) {
-      source[i] = static_cast<unsigned char>(i * 7 + i / 251);
-    }
-    for (std::int64_t i = 0; i < kBlocks; ++i) {
-      std::copy_n(source.begin() + i * kFrom, block, wanted.begin() + i * kTo);
-    }
-    copy_items(from, source.data(), 1, to, target.data(), 1);
-    EXPECT_EQ(target, wanted) << block;
-  }
+  EXPECT_FALSE(packs(64, 128, costs));
+  EXPECT_FALSE(packs(256, 4160, costs));
+  EXPECT_TRUE(packs(8, 64, costs));
+  EXPECT_TRUE(packs(8, 4160, costs));
+  EXPECT_TRUE(packs(32, 4160, costs));
+  EXPECT_FALSE(packs(8, 64, {{0, 1, 4}, {1000, 0, 0}}));
+  EXPECT_TRUE(packs(64, 128, {{0, 1, 0}, {0.5, 0, 0}}));
+  // A page, and a line, cost both ways: what decides is the difference.
+  EXPECT_FALSE(packs(8, 4160, {{0, 1, 4}, {2, 0, 5}}));
+  EXPECT_FALSE(packs(8, 64, {{0, 1, 0}, {2, 1, 0}}));
 }
 
 TEST(PackPlan, WithoutData) {
-  const PackPlan plan = PackPlan::compile(run(0), 0);
+  const PackPlan plan = PackPlan::compile(run_of(0), 0);
   EXPECT_EQ(plan.size(), 0);
   EXPECT_DOUBLE_EQ(plan.mean_run(), 0);
   EXPECT_DOUBLE_EQ(plan.line_density(), 0);
   for (const std::int64_t extent : {0, 8, -8}) {
-    const PackPlan nothing = PackPlan::compile(run(0), extent);
+    const PackPlan nothing = PackPlan::compile(run_of(0), extent);
     unsigned char byte = kUntouched;
     nothing.pack(nullptr, 5, 0, &byte, 0);
     nothing.unpack(&byte, 5, 0, nullptr, 0);
@@ -395,9 +401,29 @@ TEST(PackPlan, WithoutData) {
 // Compiling looks at some of the runs: one look at each of these would take hours.
 TEST(PackPlan, OfMoreRunsThanAnybodyCanVisit) {
   constexpr std::int64_t kRuns = std::int64_t{1} << 44;
-  const PackPlan plan = PackPlan::compile(repeat(kRuns, 16, run(8)), 16 * kRuns);
+  const PackPlan plan = PackPlan::compile(repeat_of(kRuns, 16, run_of(8)), 16 * kRuns);
   EXPECT_EQ(plan.size(), 8 * kRuns);
   EXPECT_NEAR(plan.line_density(), 0.5, 0.01);
+}
+
+TEST(PackPlan, RunsFurtherApartThan32BitsSay) {
+  constexpr std::int64_t kApart = (std::int64_t{1} << 31) + 4096;
+  constexpr std::size_t kSpan = kApart + 4096;
+  void* const mapped =
+      mmap(nullptr, kSpan, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* const items = static_cast<unsigned char*>(mapped);
+  for (const Layout& layout : {list_of({0, kApart, 100}, run_of(8)), runs_of({0, kApart, 100}, {3, 7, 9})}) {
+    const PackPlan plan = PackPlan::compile(layout, 16);
+    Rng rng(1);
+    const Bytes packed = random_bytes(rng, static_cast<std::size_t>(2 * plan.size()));
+    Bytes back(packed.size());
+    plan.unpack(items, 2, 0, packed.data(), packed.size());
+    EXPECT_EQ(items[kApart], packed[layout.lengths.empty() ? 8 : 3]);
+    plan.pack(items, 2, 0, back.data(), back.size());
+    EXPECT_EQ(back, packed);
+  }
+  munmap(mapped, kSpan);
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 // Rows of adjacent blocks while the blocks of a row lie far apart: what a matrix is that is sent or
 // received transposed. A row in turn uses one block of every line that it comes to, and comes back for the next one
-// when the line has gone. Here some rows go together, as many as fill lines. Like loops.hpp, all of it is in an
-// unnamed namespace. SPDX-License-Identifier: BSD-3-Clause
-#pragma once
-
+// when the line has gone. Here some rows go together, as many as fill lines. What is moved is short, so that one
+// set of loops serves every instruction set. SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstdlib>
 
@@ -40,30 +38,33 @@ COREWISE_INLINE void move_columns(const To& to, const From& from, std::int64_t r
   }
 }
 
-inline constexpr std::int64_t kTileLine = 64;
+constexpr std::int64_t kTileLine = 64;
 /// Columns that go together: so many pages are in use at a time, which is what the nearest table of pages of
 /// today's processors holds.
-inline constexpr std::int64_t kTileColumns = 64;
+constexpr std::int64_t kTileColumns = 64;
+/// Blocks of up to so many bytes go by tiles of one line: rows of the packed stream that are a large power of two
+/// long push each other out of a cache, so fewer of them at once. Longer blocks fill three lines about evenly.
+constexpr std::int64_t kShort = 16;
 
 /// Blocks to move first so that those behind them begin with a line wherever the other index is; 0 where nothing
 /// does that.
-inline std::int64_t blocks_to_lines(const std::byte* at, std::int64_t step, std::int64_t other) {
+std::int64_t blocks_to_lines(const std::byte* at, std::int64_t step, std::int64_t other) {
   const auto missing = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(at) % kTileLine);
   return step > 0 && other % kTileLine == 0 && missing % step == 0 ? missing / step : 0;
 }
 
 /// How many of `count` go together at `at`, where the first `head` are apart.
-inline std::int64_t some_of(std::int64_t at, std::int64_t head, std::int64_t tile, std::int64_t count) {
+std::int64_t some_of(std::int64_t at, std::int64_t head, std::int64_t tile, std::int64_t count) {
   return std::min(at < head ? head - at : tile, count - at);
 }
 
-template <bool packing, class Block, std::int64_t lines>
+template <bool packing, class Block>
 COREWISE_INLINE void move_tiles(const To& to, const From& from, const Blocks& shape) {
   const std::byte* const items = packing ? from.at : to.at;
   const std::byte* const packed = packing ? to.at : from.at;
   const std::int64_t bytes = shape.block;
-  const std::int64_t tile =
-      std::max<std::int64_t>(1, lines * kTileLine / std::max<std::int64_t>(1, std::abs(shape.row_stride)));
+  const std::int64_t high = bytes <= kShort ? kTileLine : 3 * kTileLine;
+  const std::int64_t tile = std::max<std::int64_t>(1, high / std::max<std::int64_t>(1, std::abs(shape.row_stride)));
   const std::int64_t row_head = blocks_to_lines(items, shape.row_stride, shape.stride);
   const std::int64_t column_head = blocks_to_lines(packed, bytes, shape.count * bytes);
   for (std::int64_t j = 0; j < shape.count;) {
@@ -77,35 +78,41 @@ COREWISE_INLINE void move_tiles(const To& to, const From& from, const Blocks& sh
   }
 }
 
-template <class Block, std::int64_t lines>
+template <class Block>
 void pack_tiles(std::byte* packed, const std::byte* items, const Blocks& shape) {
-  move_tiles<true, Block, lines>(To{packed, shape.count * shape.block, shape.block},
-                                 From{items, shape.row_stride, shape.stride}, shape);
+  move_tiles<true, Block>(To{packed, shape.count * shape.block, shape.block},
+                          From{items, shape.row_stride, shape.stride}, shape);
 }
 
-template <class Block, std::int64_t lines>
+template <class Block>
 void unpack_tiles(std::byte* items, const std::byte* packed, const Blocks& shape) {
-  move_tiles<false, Block, lines>(To{items, shape.row_stride, shape.stride},
-                                  From{packed, shape.count * shape.block, shape.block}, shape);
+  move_tiles<false, Block>(To{items, shape.row_stride, shape.stride},
+                           From{packed, shape.count * shape.block, shape.block}, shape);
 }
 
-template <class Block, std::int64_t lines>
+template <class Block>
 constexpr Candidate<Blocks> columns(std::int64_t least, std::int64_t most) {
-  return {lines == 1 ? "columns, one line high" : "columns, three lines high", least, most,
-          pack_tiles<Block, lines>, unpack_tiles<Block, lines>};
+  return {most <= kShort ? "columns, one line high" : "columns, three lines high", least, most, pack_tiles<Block>,
+          unpack_tiles<Block>};
 }
 
-/// For every block that is shorter than a line. Blocks above 4 bytes fill three lines about evenly.
-inline constexpr std::array kTiles = {columns<Fixed<1>, 1>(1, 1),    columns<Fixed<2>, 1>(2, 2),
-                                      columns<Fixed<4>, 1>(4, 4),    columns<Fixed<8>, 3>(8, 8),
-                                      columns<Fixed<12>, 3>(12, 12), columns<Fixed<16>, 3>(16, 16),
-                                      columns<Fixed<24>, 3>(24, 24), columns<Fixed<32>, 3>(32, 32),
-                                      columns<Fixed<48>, 3>(48, 48), columns<Any, 3>(3, kTileLine - 1)};
-/// For blocks of up to 16 bytes.
-inline constexpr std::array kLowTiles = {columns<Fixed<1>, 1>(1, 1),       columns<Fixed<2>, 1>(2, 2),
-                                         columns<Fixed<4>, 1>(4, 4),       columns<Fixed<8>, 1>(8, 8),
-                                         columns<Fixed<12>, 1>(12, 12),    columns<Fixed<16>, 1>(16, 16),
-                                         columns<Any, 1>(3, kTileLine - 1)};
+/// For every block that is shorter than a line.
+constexpr std::array kTiles = {columns<Fixed<1>>(1, 1),
+                               columns<Fixed<2>>(2, 2),
+                               columns<Fixed<4>>(4, 4),
+                               columns<Fixed<8>>(8, 8),
+                               columns<Fixed<12>>(12, 12),
+                               columns<Fixed<16>>(16, 16),
+                               columns<Fixed<24>>(24, 24),
+                               columns<Fixed<32>>(32, 32),
+                               columns<Fixed<48>>(48, 48),
+                               columns<Any>(3, kShort),
+                               columns<Any>(kShort + 1, kTileLine - 1)};
 
 }  // namespace
+
+std::span<const Candidate<Blocks>> tile_loops() {
+  return kTiles;
+}
+
 }  // namespace corewise::kernels
