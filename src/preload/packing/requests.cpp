@@ -128,8 +128,7 @@ int start_claimed(Next next, int count, MPI_Request* requests) {
 void arrive(Pending& pending, const MPI_Status& status) {
   if (pending.kind != Pending::Kind::receive || !pending.active || pending.unpacked) return;
   const std::size_t bytes = std::min(received_bytes(status), pending.packed.bytes());
-  pending.type->plan().unpack(pending.items, pending.count, 0, pending.packed.get(), bytes,
-                              kernels::PackedBuffer::shared);
+  pending.type->plan().unpack(pending.items, pending.count, 0, pending.packed.get(), bytes);
   pending.unpacked = true;
 }
 

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace corewise::kernels::checked {
 namespace {
@@ -43,7 +46,7 @@ Status some(std::string_view field, std::size_t found) {
   return found > 0 ? Status{} : bad_field("", field, "no entries", "1 or more");
 }
 
-// Reach: how far from an item's address anything of it is. In floating point, which does not overflow. -----------
+// Reach: how far from an item's address anything of it is. In floating point, which does not overflow.
 
 double magnitude(std::int64_t value) {
   return std::abs(static_cast<double>(value));
@@ -62,27 +65,12 @@ Status within_reach(std::string_view field, double reach) {
 }
 
 double farthest(std::span<const std::int64_t> values) {
-  double most = 0;
-  for (const std::int64_t value : values) {
-    most = std::max(most, magnitude(value));
-  }
-  return most;
-}
-
-double sum(std::span<const std::int64_t> values) {
-  double total = 0;
-  for (const std::int64_t value : values) {
-    total += magnitude(value);
-  }
-  return total;
+  return std::transform_reduce(
+      values.begin(), values.end(), 0.0, [](double a, double b) { return std::max(a, b); }, magnitude);
 }
 
 double product(std::span<const std::int64_t> values) {
-  double total = 1;
-  for (const std::int64_t value : values) {
-    total *= magnitude(value);
-  }
-  return total;
+  return std::transform_reduce(values.begin(), values.end(), 1.0, std::multiplies<>{}, magnitude);
 }
 
 /// The first rule that is broken; all are computed before, so none may depend on another.
@@ -95,31 +83,23 @@ Status first_broken(std::initializer_list<Status> rules) {
   return {};
 }
 
-Status check_blocks(std::span<const std::int64_t> blocklengths, std::span<const std::int64_t> displacements,
-                    double unit, const Datatype& old) {
-  return first_broken({as_many("displacements", displacements.size(), blocklengths.size()),
-                       each_at_least("blocklengths", blocklengths, 0),
-                       within_reach("displacements", farthest(displacements) * unit + reach_of(old)),
-                       within_reach("blocklengths", sum(blocklengths) * reach_of(old))});
+/// What `make` makes, unless a rule is broken.
+template <class Make>
+Result<Datatype> made_if(const Status& rules, const Make& make) {
+  return rules.ok() ? Result<Datatype>(make()) : Result<Datatype>(rules);
 }
 
-/// One block at least: products of the arguments are formed whether there are blocks or not.
-double blocks_of(std::int64_t count) {
-  return std::max(magnitude(count), 1.0);
-}
-
-Status check_equal_blocks(std::int64_t blocklength, std::span<const std::int64_t> displacements, double unit,
-                          const Datatype& old) {
-  const double blocks = blocks_of(static_cast<std::int64_t>(displacements.size()));
-  return first_broken({at_least("blocklength", blocklength, 0),
-                       within_reach("displacements", farthest(displacements) * unit + reach_of(old)),
-                       within_reach("blocklength", blocks * magnitude(blocklength) * reach_of(old))});
-}
-
-Status check_vector(std::int64_t count, std::int64_t blocklength, double stride, const Datatype& old) {
-  return first_broken({at_least("count", count, 0), at_least("blocklength", blocklength, 0),
-                       within_reach("stride", blocks_of(count) * stride + reach_of(old)),
-                       within_reach("count", blocks_of(count) * magnitude(blocklength) * reach_of(old))});
+/// Displacements in extents as bytes; the products are formed whether there are blocks or not.
+Result<std::vector<std::int64_t>> in_bytes(std::string_view field, std::span<const std::int64_t> values,
+                                           const Datatype& old) {
+  if (const Status rule = within_reach(field, farthest(values) * magnitude(old.extent)); !rule.ok()) {
+    return rule;
+  }
+  std::vector<std::int64_t> bytes(values.begin(), values.end());
+  for (std::int64_t& value : bytes) {
+    value *= old.extent;
+  }
+  return bytes;
 }
 
 Status check_share(std::size_t i, std::int64_t gsize, Distribution distribution, std::int64_t darg,
@@ -145,7 +125,7 @@ Result<Datatype> basic(std::int64_t bytes, std::int64_t alignment) {
   const Status status = first_broken(
       {between("bytes", bytes, 0, kFarthestByte / 2), between("alignment", alignment, 0, kFarthestByte / 2),
        power ? Status{} : bad_field("", "alignment", std::to_string(alignment), "a power of two, or 0")});
-  return status.ok() ? Result<Datatype>(kernels::basic(bytes, alignment)) : status;
+  return made_if(status, [&] { return kernels::basic(bytes, alignment); });
 }
 
 Result<Datatype> pair(std::int64_t first, std::int64_t second_at, std::int64_t second, std::int64_t extent) {
@@ -153,47 +133,58 @@ Result<Datatype> pair(std::int64_t first, std::int64_t second_at, std::int64_t s
   Status status = first_broken({between("first", first, 1, kMost), between("second", second, 1, kMost)});
   if (status.ok()) status = between("second_at", second_at, first, kMost);
   if (status.ok()) status = between("extent", extent, second_at + second, 4 * kMost);
-  return status.ok() ? Result<Datatype>(basic_pair(first, second_at, second, extent)) : status;
+  return made_if(status, [&] { return basic_pair(first, second_at, second, extent); });
 }
 
 Result<Datatype> contiguous(std::int64_t count, const Datatype& old) {
-  const Status status = check_count(count, old);
-  return status.ok() ? Result<Datatype>(kernels::contiguous(count, old)) : status;
+  return made_if(check_count(count, old), [&] { return kernels::contiguous(count, old); });
 }
 
 Result<Datatype> vector(std::int64_t count, std::int64_t blocklength, std::int64_t stride, const Datatype& old) {
-  const Status status = check_vector(count, blocklength, magnitude(stride) * magnitude(old.extent), old);
-  return status.ok() ? Result<Datatype>(kernels::vector(count, blocklength, stride, old)) : status;
+  const auto bytes = in_bytes("stride", std::span(&stride, 1), old);
+  return bytes.ok() ? checked::hvector(count, blocklength, bytes.value().front(), old) : Result<Datatype>(bytes.status());
 }
 
 Result<Datatype> hvector(std::int64_t count, std::int64_t blocklength, std::int64_t stride_bytes,
                          const Datatype& old) {
-  const Status status = check_vector(count, blocklength, magnitude(stride_bytes), old);
-  return status.ok() ? Result<Datatype>(kernels::hvector(count, blocklength, stride_bytes, old)) : status;
+  // One block at least: products of the arguments are formed whether there are blocks or not.
+  const double blocks = std::max(magnitude(count), 1.0);
+  return made_if(first_broken({at_least("count", count, 0), at_least("blocklength", blocklength, 0),
+                               within_reach("stride", blocks * magnitude(stride_bytes) + reach_of(old)),
+                               within_reach("count", blocks * magnitude(blocklength) * reach_of(old))}),
+                 [&] { return kernels::hvector(count, blocklength, stride_bytes, old); });
 }
 
 Result<Datatype> indexed(std::span<const std::int64_t> blocklengths, std::span<const std::int64_t> displacements,
                          const Datatype& old) {
-  const Status status = check_blocks(blocklengths, displacements, magnitude(old.extent), old);
-  return status.ok() ? Result<Datatype>(kernels::indexed(blocklengths, displacements, old)) : status;
+  const auto bytes = in_bytes("displacements", displacements, old);
+  return bytes.ok() ? checked::hindexed(blocklengths, bytes.value(), old) : Result<Datatype>(bytes.status());
 }
 
 Result<Datatype> hindexed(std::span<const std::int64_t> blocklengths,
                           std::span<const std::int64_t> byte_displacements, const Datatype& old) {
-  const Status status = check_blocks(blocklengths, byte_displacements, 1, old);
-  return status.ok() ? Result<Datatype>(kernels::hindexed(blocklengths, byte_displacements, old)) : status;
+  const double items =
+      std::transform_reduce(blocklengths.begin(), blocklengths.end(), 0.0, std::plus<>{}, magnitude);
+  return made_if(first_broken({as_many("displacements", byte_displacements.size(), blocklengths.size()),
+                               each_at_least("blocklengths", blocklengths, 0),
+                               within_reach("displacements", farthest(byte_displacements) + reach_of(old)),
+                               within_reach("blocklengths", items * reach_of(old))}),
+                 [&] { return kernels::hindexed(blocklengths, byte_displacements, old); });
 }
 
 Result<Datatype> indexed_block(std::int64_t blocklength, std::span<const std::int64_t> displacements,
                                const Datatype& old) {
-  const Status status = check_equal_blocks(blocklength, displacements, magnitude(old.extent), old);
-  return status.ok() ? Result<Datatype>(kernels::indexed_block(blocklength, displacements, old)) : status;
+  const auto bytes = in_bytes("displacements", displacements, old);
+  return bytes.ok() ? checked::hindexed_block(blocklength, bytes.value(), old) : Result<Datatype>(bytes.status());
 }
 
 Result<Datatype> hindexed_block(std::int64_t blocklength, std::span<const std::int64_t> byte_displacements,
                                 const Datatype& old) {
-  const Status status = check_equal_blocks(blocklength, byte_displacements, 1, old);
-  return status.ok() ? Result<Datatype>(kernels::hindexed_block(blocklength, byte_displacements, old)) : status;
+  const double blocks = std::max(static_cast<double>(byte_displacements.size()), 1.0);
+  return made_if(first_broken({at_least("blocklength", blocklength, 0),
+                               within_reach("displacements", farthest(byte_displacements) + reach_of(old)),
+                               within_reach("blocklength", blocks * magnitude(blocklength) * reach_of(old))}),
+                 [&] { return kernels::hindexed_block(blocklength, byte_displacements, old); });
 }
 
 Result<Datatype> structure(std::span<const std::int64_t> blocklengths,
@@ -201,15 +192,12 @@ Result<Datatype> structure(std::span<const std::int64_t> blocklengths,
   Status status = first_broken({as_many("displacements", byte_displacements.size(), blocklengths.size()),
                                 as_many("types", types.size(), blocklengths.size()),
                                 each_at_least("blocklengths", blocklengths, 0)});
-  if (!status.ok()) {
-    return status;
-  }
   double items = 0;
-  for (std::size_t i = 0; i < types.size(); ++i) {
+  for (std::size_t i = 0; status.ok() && i < types.size(); ++i) {
     items += magnitude(blocklengths[i]) * reach_of(types[i]);
   }
-  status = within_reach("displacements", farthest(byte_displacements) + items);
-  return status.ok() ? Result<Datatype>(kernels::structure(blocklengths, byte_displacements, types)) : status;
+  if (status.ok()) status = within_reach("displacements", farthest(byte_displacements) + items);
+  return made_if(status, [&] { return kernels::structure(blocklengths, byte_displacements, types); });
 }
 
 Result<Datatype> subarray(std::span<const std::int64_t> sizes, std::span<const std::int64_t> subsizes,
@@ -221,7 +209,7 @@ Result<Datatype> subarray(std::span<const std::int64_t> sizes, std::span<const s
     status = between(place("subsizes", i), subsizes[i], 1, sizes[i]);
     if (status.ok()) status = between(place("starts", i), starts[i], 0, sizes[i] - subsizes[i]);
   }
-  return status.ok() ? Result<Datatype>(kernels::subarray(sizes, subsizes, starts, order, old)) : status;
+  return made_if(status, [&] { return kernels::subarray(sizes, subsizes, starts, order, old); });
 }
 
 Result<Datatype> darray(std::int64_t size, std::int64_t rank, std::span<const std::int64_t> gsizes,
@@ -240,14 +228,13 @@ Result<Datatype> darray(std::int64_t size, std::int64_t rank, std::span<const st
   for (std::size_t i = 0; status.ok() && i < gsizes.size(); ++i) {
     status = check_share(i, gsizes[i], distributions[i], dargs[i], psizes[i]);
   }
-  return status.ok()
-             ? Result<Datatype>(kernels::darray(size, rank, gsizes, distributions, dargs, psizes, order, old))
-             : status;
+  return made_if(status,
+                 [&] { return kernels::darray(size, rank, gsizes, distributions, dargs, psizes, order, old); });
 }
 
 Result<Datatype> resized(const Datatype& old, std::int64_t lb, std::int64_t extent) {
-  const Status status = within_reach("extent", magnitude(lb) + magnitude(extent));
-  return status.ok() ? Result<Datatype>(kernels::resized(old, lb, extent)) : status;
+  return made_if(within_reach("extent", magnitude(lb) + magnitude(extent)),
+                 [&] { return kernels::resized(old, lb, extent); });
 }
 
 }  // namespace corewise::kernels::checked

@@ -128,51 +128,63 @@ std::int64_t default_alignment(std::int64_t bytes) {
   return alignment;
 }
 
-// Lists of blocks
+// Blocks
 
-/// What indexed types have in common: block i is `lengths(i)` items, from byte `offsets(i)` on.
-struct Blocks {
-  std::vector<std::int64_t> offsets;
-  std::vector<std::int64_t> lengths;  ///< in items
-
-  bool equal() const {
-    return std::adjacent_find(lengths.begin(), lengths.end(), std::not_equal_to<>{}) == lengths.end();
-  }
+/// `count` items of a type from byte `offset` on: indexed types and structures are lists of them.
+struct Block {
+  std::int64_t offset;
+  std::int64_t count;
+  const Datatype* type;
 };
+using Blocks = std::span<const Block>;
 
-/// Blocks of a type whose items lie one after the other without a gap.
-Layout dense_blocks(Blocks blocks, const Layout& item) {
-  for (std::size_t i = 0; i < blocks.offsets.size(); ++i) {
-    blocks.offsets[i] += item.offset;
-    blocks.lengths[i] *= item.bytes;
-  }
-  return runs_of(std::move(blocks.offsets), std::move(blocks.lengths));
+/// The blocks that follow the first one and are like it, with it.
+template <class Alike>
+Blocks first_alike(Blocks blocks, Alike alike) {
+  const auto end = std::find_if_not(blocks.begin(), blocks.end(),
+                                    [&](const Block& block) { return alike(blocks.front(), block); });
+  return {blocks.begin(), end};
 }
 
-/// Every item by its own offset.
-Layout item_by_item(const Blocks& blocks, const Datatype& old) {
+bool same_type(const Block& one, const Block& other) {
+  return one.type == other.type ||
+         (one.type->extent == other.type->extent && one.type->layout == other.type->layout);
+}
+
+bool same_count(const Block& one, const Block& other) {
+  return one.count == other.count;
+}
+
+/// Blocks of types whose items lie one after the other without a gap; none where a type is not so.
+std::optional<Layout> dense_blocks(Blocks blocks) {
+  std::vector<std::int64_t> offsets, lengths;
+  for (const Block& block : blocks) {
+    const std::optional<Layout> item = dense_item(*block.type);
+    if (!item) {
+      return std::nullopt;
+    }
+    offsets.push_back(block.offset + item->offset);
+    lengths.push_back(block.count * item->bytes);
+  }
+  return runs_of(std::move(offsets), std::move(lengths));
+}
+
+/// Blocks of one type and length.
+Layout equal_blocks(Blocks blocks) {
+  std::vector<std::int64_t> offsets(blocks.size());
+  std::transform(blocks.begin(), blocks.end(), offsets.begin(), [](const Block& block) { return block.offset; });
+  return list_of(std::move(offsets), block_of(blocks.front().count, *blocks.front().type));
+}
+
+/// Blocks of one type, every item by its own offset.
+Layout item_by_item(Blocks blocks) {
   std::vector<std::int64_t> offsets;
-  for (std::size_t i = 0; i < blocks.offsets.size(); ++i) {
-    for (std::int64_t item = 0; item < blocks.lengths[i]; ++item) {
-      offsets.push_back(blocks.offsets[i] + item * old.extent);
+  for (const Block& block : blocks) {
+    for (std::int64_t item = 0; item < block.count; ++item) {
+      offsets.push_back(block.offset + item * block.type->extent);
     }
   }
-  return list_of(std::move(offsets), old.layout);
-}
-
-/// A child per stretch of blocks of one length.
-Layout stretch_by_stretch(const Blocks& blocks, const Datatype& old) {
-  std::vector<Layout> children;
-  for (std::size_t from = 0, to = 0; from < blocks.offsets.size(); from = to) {
-    const std::int64_t length = blocks.lengths[from];
-    while (to < blocks.offsets.size() && blocks.lengths[to] == length) {
-      ++to;
-    }
-    const auto begin = blocks.offsets.begin();
-    children.push_back(list_of({begin + static_cast<std::ptrdiff_t>(from), begin + static_cast<std::ptrdiff_t>(to)},
-                               block_of(length, old)));
-  }
-  return sequence_of(std::move(children));
+  return list_of(std::move(offsets), blocks.front().type->layout);
 }
 
 /// Nodes and entries of a layout, which is what a copy of it costs.
@@ -184,105 +196,53 @@ std::int64_t weight_of(const Layout& layout) {
   return weight;
 }
 
-/// Blocks of unequal lengths: whichever form needs less memory, because every child holds a copy of the old layout.
-Layout unequal_blocks(const Blocks& blocks, const Datatype& old) {
-  std::int64_t stretches = 1;
-  std::int64_t items = 0;
-  for (std::size_t i = 0; i < blocks.lengths.size(); ++i) {
-    stretches += i > 0 && blocks.lengths[i] != blocks.lengths[i - 1] ? 1 : 0;
-    items += blocks.lengths[i];
+/// Blocks of one type, in the form that needs less memory: every child holds a copy of the type's layout.
+void append_blocks(std::vector<Layout>& children, Blocks blocks) {
+  std::int64_t stretches = 1, items = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    stretches += i > 0 && !same_count(blocks[i - 1], blocks[i]) ? 1 : 0;
+    items += blocks[i].count;
   }
-  const std::int64_t weight = weight_of(old.layout) + 16;
-  return items / weight <= stretches ? item_by_item(blocks, old) : stretch_by_stretch(blocks, old);
+  const std::int64_t weight = weight_of(blocks.front().type->layout) + 16;
+  if (stretches > 1 && items / weight <= stretches) {
+    children.push_back(item_by_item(blocks));
+    return;
+  }
+  for (Blocks some; !blocks.empty(); blocks = blocks.subspan(some.size())) {
+    some = first_alike(blocks, same_count);
+    children.push_back(equal_blocks(some));
+  }
 }
 
-Datatype blocks_of(Blocks blocks, const Datatype& old) {
+Datatype type_of(std::vector<Block> blocks) {
   Bounds bounds;
-  for (std::size_t i = 0; i < blocks.offsets.size(); ++i) {
-    bounds.add_block(old, blocks.offsets[i], blocks.lengths[i]);
+  for (const Block& block : blocks) {
+    bounds.add_block(*block.type, block.offset, block.count);
   }
-  if (blocks.offsets.empty()) {
-    return {};
+  std::erase_if(blocks, [](const Block& block) { return block.count == 0 || block.type->size == 0; });
+  if (std::optional<Layout> dense = dense_blocks(blocks)) {
+    return bounds.finish(std::move(*dense));
   }
-  if (blocks.equal()) {
-    return bounds.finish(list_of(std::move(blocks.offsets), block_of(blocks.lengths.front(), old)));
+  std::vector<Layout> children;
+  Blocks left = blocks;
+  for (Blocks some; !left.empty(); left = left.subspan(some.size())) {
+    some = first_alike(left, same_type);
+    append_blocks(children, some);
   }
-  if (const std::optional<Layout> item = dense_item(old)) {
-    return bounds.finish(dense_blocks(std::move(blocks), *item));
-  }
-  return bounds.finish(unequal_blocks(blocks, old));
+  return bounds.finish(children.size() == 1 ? std::move(children.front()) : sequence_of(std::move(children)));
 }
 
-// Members of a structure
-
-/// All of types whose items lie one after the other without a gap.
-Layout dense_members(std::span<const std::int64_t> lengths, std::span<const std::int64_t> displacements,
-                     std::span<const Datatype> types) {
-  Blocks blocks;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    const Layout item = dense_item(types[i]).value_or(Layout{});
-    blocks.offsets.push_back(displacements[i] + item.offset);
-    blocks.lengths.push_back(lengths[i] * item.bytes);
+/// Blocks of a type at multiples of `unit` bytes.
+Datatype indexed_type(std::span<const std::int64_t> displacements, std::int64_t unit, const Datatype& old,
+                      const auto& length) {
+  std::vector<Block> blocks;
+  for (std::size_t i = 0; i < displacements.size(); ++i) {
+    blocks.push_back({displacements[i] * unit, length(i), &old});
   }
-  return runs_of(std::move(blocks.offsets), std::move(blocks.lengths));
-}
-
-/// Member `i` as the one before it: a list then holds one layout for both.
-bool same_member(std::size_t i, std::span<const std::int64_t> lengths, std::span<const Datatype> types) {
-  return lengths[i] == lengths[i - 1] && types[i].extent == types[i - 1].extent &&
-         types[i].layout == types[i - 1].layout;
-}
-
-Layout member_by_member(std::span<const std::int64_t> lengths, std::span<const std::int64_t> displacements,
-                        std::span<const Datatype> types) {
-  std::vector<Layout> members;
-  for (std::size_t from = 0, to = 0; from < types.size(); from = to) {
-    to = from + 1;
-    while (to < types.size() && same_member(to, lengths, types)) {
-      ++to;
-    }
-    if (lengths[from] == 0 || types[from].size == 0) {
-      continue;
-    }
-    Layout block = block_of(lengths[from], types[from]);
-    if (to - from == 1) {
-      block.offset = displacements[from];
-      members.push_back(std::move(block));
-    } else {
-      const auto begin = displacements.begin() + static_cast<std::ptrdiff_t>(from);
-      members.push_back(list_of({begin, begin + static_cast<std::ptrdiff_t>(to - from)}, std::move(block)));
-    }
-  }
-  return sequence_of(std::move(members));
-}
-
-std::vector<std::int64_t> scaled(std::span<const std::int64_t> values, std::int64_t factor) {
-  std::vector<std::int64_t> result(values.begin(), values.end());
-  for (std::int64_t& value : result) {
-    value *= factor;
-  }
-  return result;
-}
-
-std::vector<std::int64_t> copied(std::span<const std::int64_t> values) {
-  return {values.begin(), values.end()};
+  return type_of(std::move(blocks));
 }
 
 // Arrays
-
-/// A dimension of an array: its number from the one whose indexes are closest in memory.
-std::size_t dimension(std::size_t step, std::size_t dimensions, Order order) {
-  return order == Order::fortran ? step : dimensions - 1 - step;
-}
-
-/// Array types have the bounds of the whole array, whatever part of it they are (MPI-4.1, 5.1.3 and 5.1.4).
-Datatype array_of(Layout layout, std::int64_t lb_to_ub, const Bounds& data) {
-  Datatype type = data.finish(std::move(layout));
-  type.lb = 0;
-  type.extent = lb_to_ub;
-  type.marked = true;
-  return type;
-}
 
 /// What of a dimension belongs to a process: `whole` blocks of `block` indexes, `apart` from one to the next, the
 /// first at `first`, then one of `rest` at `rest_at`.
@@ -314,7 +274,8 @@ Share share_of(std::int64_t size, Distribution distribution, std::int64_t darg, 
 Layout shared_layout(const Share& share, std::int64_t stride, const Layout& child) {
   std::vector<Layout> parts;
   if (share.whole > 0) {
-    parts.push_back(repeat_of(share.whole, share.apart * stride, repeat_of(share.block, stride, child)));
+    Layout block = repeat_of(share.block, stride, child);
+    parts.push_back(share.whole == 1 ? std::move(block) : repeat_of(share.whole, share.apart * stride, block));
     parts.back().offset = share.first * stride;
   }
   if (share.rest > 0) {
@@ -322,6 +283,39 @@ Layout shared_layout(const Share& share, std::int64_t stride, const Layout& chil
     parts.back().offset = share.rest_at * stride;
   }
   return parts.size() == 1 ? std::move(parts.front()) : sequence_of(std::move(parts));
+}
+
+/// A dimension of an array: its number from the one whose indexes are closest in memory.
+std::size_t dimension(std::size_t step, std::size_t dimensions, Order order) {
+  return order == Order::fortran ? step : dimensions - 1 - step;
+}
+
+/// Array types have the bounds of the whole array, whatever part of it they are (MPI-4.1, 5.1.3 and 5.1.4).
+Datatype array_of(std::span<const std::int64_t> sizes, const std::vector<Share>& shares, Order order,
+                  const Datatype& old) {
+  Layout layout = old.layout;
+  std::int64_t stride = old.extent, first = 0, last = 0;
+  const bool any =
+      std::all_of(shares.begin(), shares.end(), [](const Share& share) { return share.indexes() > 0; });
+  for (std::size_t step = 0; step < sizes.size(); ++step) {
+    const std::size_t i = dimension(step, sizes.size(), order);
+    if (any) {
+      layout = shallow(shared_layout(shares[i], stride, layout));
+      first += shares[i].lowest() * stride;
+      last += shares[i].highest() * stride;
+    }
+    stride *= sizes[i];
+  }
+  Bounds bounds;
+  if (any) {
+    bounds.add(old, first);
+    bounds.add(old, last);
+  }
+  Datatype type = bounds.finish(std::move(layout));
+  type.lb = 0;
+  type.extent = stride;
+  type.marked = true;
+  return type;
 }
 
 /// Coordinates of a rank in a grid of processes, last dimension fastest whatever the order of the array.
@@ -379,85 +373,50 @@ Datatype hvector(std::int64_t count, std::int64_t blocklength, std::int64_t stri
 
 Datatype indexed(std::span<const std::int64_t> blocklengths, std::span<const std::int64_t> displacements,
                  const Datatype& old) {
-  return blocks_of({scaled(displacements, old.extent), copied(blocklengths)}, old);
+  return indexed_type(displacements, old.extent, old, [&](std::size_t i) { return blocklengths[i]; });
 }
 
 Datatype hindexed(std::span<const std::int64_t> blocklengths, std::span<const std::int64_t> byte_displacements,
                   const Datatype& old) {
-  return blocks_of({copied(byte_displacements), copied(blocklengths)}, old);
+  return indexed_type(byte_displacements, 1, old, [&](std::size_t i) { return blocklengths[i]; });
 }
 
 Datatype indexed_block(std::int64_t blocklength, std::span<const std::int64_t> displacements, const Datatype& old) {
-  return blocks_of({scaled(displacements, old.extent), std::vector(displacements.size(), blocklength)}, old);
+  return indexed_type(displacements, old.extent, old, [&](std::size_t) { return blocklength; });
 }
 
 Datatype hindexed_block(std::int64_t blocklength, std::span<const std::int64_t> byte_displacements,
                         const Datatype& old) {
-  return blocks_of({copied(byte_displacements), std::vector(byte_displacements.size(), blocklength)}, old);
+  return indexed_type(byte_displacements, 1, old, [&](std::size_t) { return blocklength; });
 }
 
 Datatype structure(std::span<const std::int64_t> blocklengths, std::span<const std::int64_t> byte_displacements,
                    std::span<const Datatype> types) {
-  Bounds bounds;
-  bool dense = true;
+  std::vector<Block> blocks;
   for (std::size_t i = 0; i < types.size(); ++i) {
-    bounds.add_block(types[i], byte_displacements[i], blocklengths[i]);
-    dense = dense && dense_item(types[i]).has_value();
+    blocks.push_back({byte_displacements[i], blocklengths[i], &types[i]});
   }
-  return bounds.finish(dense ? dense_members(blocklengths, byte_displacements, types)
-                             : member_by_member(blocklengths, byte_displacements, types));
+  return type_of(std::move(blocks));
 }
 
 Datatype subarray(std::span<const std::int64_t> sizes, std::span<const std::int64_t> subsizes,
                   std::span<const std::int64_t> starts, Order order, const Datatype& old) {
-  Layout layout = old.layout;
-  Bounds bounds;
-  std::int64_t stride = old.extent;
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-  bool any = true;
-  for (std::size_t step = 0; step < sizes.size(); ++step) {
-    const std::size_t i = dimension(step, sizes.size(), order);
-    layout = shallow(repeat_of(subsizes[i], stride, std::move(layout)));
-    layout.offset += starts[i] * stride;
-    first += starts[i] * stride;
-    last += (starts[i] + subsizes[i] - 1) * stride;
-    any = any && subsizes[i] > 0;
-    stride *= sizes[i];
+  std::vector<Share> shares;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    shares.push_back({starts[i], subsizes[i], 0, 1, 0, 0});
   }
-  if (any) {
-    bounds.add(old, first);
-    bounds.add(old, last);
-  }
-  return array_of(std::move(layout), stride, bounds);
+  return array_of(sizes, shares, order, old);
 }
 
 Datatype darray(std::int64_t size, std::int64_t rank, std::span<const std::int64_t> gsizes,
                 std::span<const Distribution> distributions, std::span<const std::int64_t> dargs,
                 std::span<const std::int64_t> psizes, Order order, const Datatype& old) {
   const std::vector<std::int64_t> coordinates = grid_coordinates(rank, size, psizes);
-  Layout layout = old.layout;
-  Bounds bounds;
-  std::int64_t stride = old.extent;
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-  bool any = true;
-  for (std::size_t step = 0; step < gsizes.size(); ++step) {
-    const std::size_t i = dimension(step, gsizes.size(), order);
-    const Share share = share_of(gsizes[i], distributions[i], dargs[i], psizes[i], coordinates[i]);
-    any = any && share.indexes() > 0;
-    if (any) {
-      layout = shallow(shared_layout(share, stride, layout));
-      first += share.lowest() * stride;
-      last += share.highest() * stride;
-    }
-    stride *= gsizes[i];
+  std::vector<Share> shares;
+  for (std::size_t i = 0; i < gsizes.size(); ++i) {
+    shares.push_back(share_of(gsizes[i], distributions[i], dargs[i], psizes[i], coordinates[i]));
   }
-  if (any) {
-    bounds.add(old, first);
-    bounds.add(old, last);
-  }
-  return array_of(std::move(layout), stride, bounds);
+  return array_of(gsizes, shares, order, old);
 }
 
 Datatype resized(const Datatype& old, std::int64_t lb, std::int64_t extent) {

@@ -30,25 +30,16 @@ inline Runs runs_of(const Layout& layout) {
   return runs;
 }
 
-inline bool evenly_spaced(const std::vector<std::int64_t>& offsets) {
-  for (std::size_t i = 2; i < offsets.size(); ++i) {
-    if (offsets[i] - offsets[i - 1] != offsets[1] - offsets[0]) {
-      return false;
-    }
+/// The first promise that offsets, with the lengths of what lies there, break.
+inline std::string broken_offsets(const std::vector<std::int64_t>& offsets, const auto& length) {
+  bool even = true;
+  for (std::size_t i = 1; i < offsets.size(); ++i) {
+    if (offsets[i - 1] + length(i - 1) == offsets[i]) return "runs that continue each other";
+    even = even && offsets[i] - offsets[i - 1] == offsets[1] - offsets[0] && length(i) == length(0);
   }
-  return true;
-}
-
-inline std::string broken_list(const Layout& node) {
-  const Layout& child = node.children.front();
-  for (std::size_t i = 1; i < node.offsets.size(); ++i) {
-    if (child.kind == Layout::Kind::run && node.offsets[i - 1] + child.bytes == node.offsets[i]) {
-      return "a list of runs that continue each other";
-    }
-  }
-  if (node.offsets.size() < 2) return "a list of one";
-  if (node.offsets.front() != 0 || child.offset != 0) return "a list that does not begin at its offset";
-  return evenly_spaced(node.offsets) ? "a list that is a repeat" : "";
+  if (offsets.size() < 2) return "a list of one";
+  if (offsets.front() != 0) return "a list that does not begin at its offset";
+  return even ? "a list that is a repeat" : "";
 }
 
 inline std::string broken_repeat(const Layout& node) {
@@ -58,18 +49,6 @@ inline std::string broken_repeat(const Layout& node) {
   if (child.kind == Layout::Kind::run && child.bytes == node.stride) return "a repeat that is a run";
   if (child.kind == Layout::Kind::repeat && child.count * child.stride == node.stride) return "two repeats for one";
   return "";
-}
-
-inline std::string broken_runs(const Layout& node) {
-  for (std::size_t i = 1; i < node.offsets.size(); ++i) {
-    if (node.offsets[i - 1] + node.lengths[i - 1] == node.offsets[i]) return "runs that continue each other";
-  }
-  if (node.offsets.size() < 2) return "runs of one";
-  if (node.offsets.front() != 0) return "runs that do not begin at their offset";
-  if (*std::min_element(node.lengths.begin(), node.lengths.end()) <= 0) return "a run without bytes";
-  const bool equal =
-      std::adjacent_find(node.lengths.begin(), node.lengths.end(), std::not_equal_to<>{}) == node.lengths.end();
-  return equal ? "runs of one length" : "";
 }
 
 inline std::string broken_sequence(const Layout& node) {
@@ -91,10 +70,19 @@ inline std::string broken_node(const Layout& node) {
       return node.bytes <= 0 ? "a run without bytes" : "";
     case Layout::Kind::repeat:
       return broken_repeat(node);
-    case Layout::Kind::list:
-      return broken_list(node);
-    case Layout::Kind::runs:
-      return broken_runs(node);
+    case Layout::Kind::list: {
+      const Layout& child = node.children.front();
+      // What is no run has no end that the next one could continue at.
+      const std::int64_t bytes = child.kind == Layout::Kind::run ? child.bytes : std::int64_t{1} << 60;
+      return child.offset != 0 ? "a list that does not begin at its offset"
+                               : broken_offsets(node.offsets, [bytes](std::size_t) { return bytes; });
+    }
+    case Layout::Kind::runs: {
+      const auto [least, most] = std::minmax_element(node.lengths.begin(), node.lengths.end());
+      return *least <= 0       ? "a run without bytes"
+             : *least == *most ? "runs of one length"
+                               : broken_offsets(node.offsets, [&](std::size_t i) { return node.lengths[i]; });
+    }
     case Layout::Kind::sequence:
       break;
   }

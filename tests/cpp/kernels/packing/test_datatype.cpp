@@ -1,4 +1,4 @@
-// MPI's constructors against examples worked out by hand, and the array types against loops over all indexes.
+// MPI's constructors against examples worked out by hand, and darray against loops over all indexes.
 // Random nests are compared with a type map in Python (tests/python/data/test_datatypes.py).
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
@@ -8,26 +8,15 @@
 #include <vector>
 
 #include "kernels/packing/layout/checked.hpp"
-#include "kernels/packing/layout/datatype.hpp"
 #include "kernels/packing/simplification/simplify.hpp"
+#include "layout_reference.hpp"
 
 namespace corewise::kernels {
 namespace {
 
-using Runs = std::vector<std::pair<std::int64_t, std::int64_t>>;
+using reference::Runs;
+using reference::runs_of;
 using Integers = std::vector<std::int64_t>;
-
-Runs runs_of(const Layout& layout) {
-  Runs runs;
-  for_each_run(layout, 0, [&runs](std::int64_t offset, std::int64_t bytes) {
-    if (!runs.empty() && runs.back().first + runs.back().second == offset) {
-      runs.back().second += bytes;
-    } else {
-      runs.emplace_back(offset, bytes);
-    }
-  });
-  return runs;
-}
 
 Runs runs_of(const Datatype& type) {
   return runs_of(type.layout);
@@ -120,8 +109,7 @@ TEST(Datatype, StructureOfManyEqualMembersHoldsTheirLayoutOnce) {
     displacements.push_back(1000 * i * i);
   }
   const Datatype type = structure(Integers(50, 1), displacements, types);
-  ASSERT_EQ(type.layout.children.size(), 1U);
-  EXPECT_EQ(type.layout.children.front().kind, Layout::Kind::list);
+  EXPECT_EQ(type.layout.kind, Layout::Kind::list);
   EXPECT_EQ(type.size, 50 * 400);
 }
 
@@ -165,97 +153,63 @@ TEST(Datatype, SubarrayHasTheExtentOfTheArray) {
   EXPECT_EQ(runs_of(fortran), (Runs{{36, 8}, {52, 8}, {68, 8}}));
 }
 
-// darray: every index of the array by itself
-
-struct Darray {
-  Integers gsizes;
-  std::vector<Distribution> distributions;
-  Integers dargs, psizes;
-  Order order;
-};
-
-bool owns(const Darray& array, std::size_t i, std::int64_t index, std::int64_t coordinate) {
-  const std::int64_t processes = array.psizes[i];
-  std::int64_t block = array.dargs[i];
-  if (array.distributions[i] == Distribution::none) {
-    return true;
+/// Offsets, in elements, of what a coordinate owns of one dimension: every index by itself.
+Integers owned(std::int64_t size, Distribution distribution, std::int64_t darg, std::int64_t processes,
+               std::int64_t coordinate) {
+  const bool cyclic = distribution == Distribution::cyclic;
+  const std::int64_t block = darg != kDefaultDarg ? darg : cyclic ? 1 : (size + processes - 1) / processes;
+  Integers mine;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (distribution == Distribution::none || i / block % processes == coordinate) mine.push_back(i);
   }
-  if (block == kDefaultDarg) {
-    block = array.distributions[i] == Distribution::cyclic ? 1 : (array.gsizes[i] + processes - 1) / processes;
-  }
-  return index / block % processes == coordinate;
-}
-
-/// Offsets, in elements, of what a rank owns, in the order of memory.
-Integers owned(const Darray& array, std::int64_t rank) {
-  const std::size_t dimensions = array.gsizes.size();
-  Integers coordinates(dimensions);
-  for (std::size_t i = dimensions; i-- > 0; rank /= array.psizes[i]) {
-    coordinates[i] = rank % array.psizes[i];
-  }
-  std::int64_t elements = 1;
-  for (const std::int64_t size : array.gsizes) {
-    elements *= size;
-  }
-  Integers offsets;
-  for (std::int64_t at = 0; at < elements; ++at) {
-    bool mine = true;
-    std::int64_t rest = at;
-    for (std::size_t step = 0; step < dimensions; ++step) {
-      const std::size_t i = array.order == Order::fortran ? step : dimensions - 1 - step;
-      mine = mine && owns(array, i, rest % array.gsizes[i], coordinates[i]);
-      rest /= array.gsizes[i];
-    }
-    if (mine) {
-      offsets.push_back(at);
-    }
-  }
-  return offsets;
-}
-
-void expect_darray(const Darray& array, std::int64_t ranks) {
-  std::int64_t elements = 1;
-  for (const std::int64_t size : array.gsizes) {
-    elements *= size;
-  }
-  for (std::int64_t rank = 0; rank < ranks; ++rank) {
-    const auto made = checked::darray(ranks, rank, array.gsizes, array.distributions, array.dargs, array.psizes,
-                                      array.order, kInt);
-    ASSERT_TRUE(made.ok()) << made.status().message();
-    const Integers mine = owned(array, rank);
-    EXPECT_EQ(runs_of(made.value()), runs_of(indexed_block(1, mine, kInt)));
-    EXPECT_EQ(made.value().size, 4 * static_cast<std::int64_t>(mine.size()));
-    EXPECT_EQ(made.value().lb, 0);
-    EXPECT_EQ(made.value().extent, 4 * elements);
-    EXPECT_EQ(made.value().true_lb, mine.empty() ? 0 : 4 * mine.front());
-    EXPECT_EQ(made.value().true_extent, mine.empty() ? 0 : 4 * (mine.back() - mine.front() + 1));
-  }
+  return mine;
 }
 
 TEST(Datatype, DarrayInOneDimension) {
-  for (const Order order : {Order::c, Order::fortran}) {
-    for (std::int64_t size = 1; size <= 13; ++size) {
-      for (std::int64_t processes = 1; processes <= 5; ++processes) {
-        expect_darray({{size}, {Distribution::block}, {kDefaultDarg}, {processes}, order}, processes);
-        expect_darray({{size}, {Distribution::block}, {size}, {processes}, order}, processes);
-        for (std::int64_t block = 1; block <= 5; ++block) {
-          expect_darray({{size}, {Distribution::cyclic}, {block}, {processes}, order}, processes);
+  for (std::int64_t size = 1; size <= 13; ++size) {
+    for (std::int64_t processes = 1; processes <= 5; ++processes) {
+      for (std::int64_t darg : {kDefaultDarg, std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, size}) {
+        for (const Distribution distribution : {Distribution::block, Distribution::cyclic}) {
+          if (distribution == Distribution::block && darg != size) darg = kDefaultDarg;
+          for (std::int64_t rank = 0; rank < processes; ++rank) {
+            const Integers mine = owned(size, distribution, darg, processes, rank);
+            const auto made = checked::darray(processes, rank, Integers{size}, std::vector{distribution},
+                                              Integers{darg}, Integers{processes}, Order::c, kInt);
+            ASSERT_TRUE(made.ok()) << made.status().message();
+            EXPECT_EQ(runs_of(made.value()), runs_of(indexed_block(1, mine, kInt)));
+            const std::int64_t true_extent = mine.empty() ? 0 : 4 * (mine.back() - mine.front() + 1);
+            expect_bounds(made.value(), 4 * static_cast<std::int64_t>(mine.size()), 0, 4 * size,
+                          mine.empty() ? 0 : 4 * mine.front(), true_extent);
+          }
         }
-        expect_darray({{size}, {Distribution::cyclic}, {kDefaultDarg}, {processes}, order}, processes);
       }
     }
   }
 }
 
 TEST(Datatype, DarrayInThreeDimensions) {
-  for (const Order order : {Order::c, Order::fortran}) {
-    expect_darray({{7, 5, 6},
-                   {Distribution::cyclic, Distribution::none, Distribution::block},
-                   {2, kDefaultDarg, kDefaultDarg},
-                   {2, 1, 3},
-                   order},
-                  6);
-    expect_darray({{4, 9}, {Distribution::block, Distribution::cyclic}, {3, 2}, {2, 2}, order}, 4);
+  const Integers gsizes = {7, 5, 6}, dargs = {2, kDefaultDarg, kDefaultDarg}, psizes = {2, 1, 3};
+  const std::vector<Distribution> distributions = {Distribution::cyclic, Distribution::none, Distribution::block};
+  for (std::int64_t rank = 0; rank < 6; ++rank) {
+    const Integers planes = owned(7, Distribution::cyclic, 2, 2, rank / 3),
+                   rows = owned(5, Distribution::none, 0, 1, 0);
+    const Integers columns = owned(6, Distribution::block, kDefaultDarg, 3, rank % 3);
+    Integers c, fortran;
+    for (const std::int64_t i : planes) {
+      for (const std::int64_t j : rows) {
+        for (const std::int64_t k : columns) c.push_back((i * 5 + j) * 6 + k);
+      }
+    }
+    for (const std::int64_t k : columns) {
+      for (const std::int64_t j : rows) {
+        for (const std::int64_t i : planes) fortran.push_back((k * 5 + j) * 7 + i);
+      }
+    }
+    for (const Order order : {Order::c, Order::fortran}) {
+      const Datatype made = darray(6, rank, gsizes, distributions, dargs, psizes, order, kInt);
+      EXPECT_EQ(runs_of(made), runs_of(indexed_block(1, order == Order::c ? c : fortran, kInt)));
+      EXPECT_EQ(made.extent, 4 * 7 * 5 * 6);
+    }
   }
 }
 
