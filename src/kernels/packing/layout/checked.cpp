@@ -142,7 +142,8 @@ Result<Datatype> contiguous(std::int64_t count, const Datatype& old) {
 
 Result<Datatype> vector(std::int64_t count, std::int64_t blocklength, std::int64_t stride, const Datatype& old) {
   const auto bytes = in_bytes("stride", std::span(&stride, 1), old);
-  return bytes.ok() ? checked::hvector(count, blocklength, bytes.value().front(), old) : Result<Datatype>(bytes.status());
+  return bytes.ok() ? checked::hvector(count, blocklength, bytes.value().front(), old)
+                    : Result<Datatype>(bytes.status());
 }
 
 Result<Datatype> hvector(std::int64_t count, std::int64_t blocklength, std::int64_t stride_bytes,
