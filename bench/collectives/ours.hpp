@@ -54,8 +54,11 @@ class Ours {
   using Port = shm::ShmPort;
 
   explicit Ours(coll::Rank<Port>& rank) : rank_(rank) {
-    sum_.combine = kernels::combine_for(kernels::Operator::sum, kernels::Element::int64);
-    sum_.combine_row = kernels::combine_row_for(kernels::Operator::sum, kernels::Element::int64);
+    const auto kernels = kernels::reduction_kernels(kernels::Operator::sum, kernels::Element::int64);
+    sum_.combine = kernels.combine;
+    sum_.combine_row = kernels.row;
+    sum_.combine_into = kernels.into;
+    sum_.combine_into_both = kernels.into_both;
     sum_.element_bytes = 8;
     call_.operation = &sum_;
   }

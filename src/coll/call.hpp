@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "port/port.hpp"
 
@@ -61,6 +62,9 @@ struct Blocks {
 struct Operation {
   using Combine = void (*)(const std::byte* in, std::byte* inout, std::size_t count);
   using CombineRow = void (*)(std::byte* operands, std::size_t rows, std::size_t count);
+  using CombineInto = void (*)(const std::byte* in, const std::byte* other, std::byte* to, std::size_t count);
+  using CombineIntoBoth = void (*)(const std::byte* in, const std::byte* other, std::byte* to, std::byte* too,
+                                   std::size_t count);
   using UserCombine = void (*)(void* context, const std::byte* in, std::byte* inout, std::size_t count);
 
   Combine combine = nullptr;   ///< inout = in OP inout; a predefined one (kernels/reduce/reduce.hpp), or
@@ -69,6 +73,9 @@ struct Operation {
   /// A predefined one's kernel for many contiguous operands; null beside a user's, and where nobody has
   /// given it: then they are combined two at a time.
   CombineRow combine_row = nullptr;
+  /// A predefined one's kernels for results elsewhere; null as combine_row, then operands are copied first.
+  CombineInto combine_into = nullptr;
+  CombineIntoBoth combine_into_both = nullptr;
   std::uint32_t element_bytes = 1;  ///< extent
   bool commutative = true;
   std::uint32_t cycles_per_quadword = 15;  ///< what an SPU needs for 16 bytes; see cost::kCombine
@@ -83,6 +90,24 @@ struct Operation {
     }
   }
 };
+
+/// The operation as a port applies it; it must outlive what was started with it.
+inline port::Combination combination(const Operation& operation) {
+  const auto run = [](const void* context, const std::byte* theirs, const std::byte* own, std::byte* to,
+                      std::byte* too, std::uint32_t bytes) {
+    const Operation& op = *static_cast<const Operation*>(context);
+    const std::size_t count = bytes / op.element_bytes;
+    if (too != nullptr && op.combine_into_both != nullptr) return op.combine_into_both(theirs, own, to, too, count);
+    if (op.combine_into != nullptr) {
+      op.combine_into(theirs, own, to, count);
+    } else {
+      if (to != own) std::memcpy(to, own, bytes);
+      op(theirs, to, bytes);
+    }
+    if (too != nullptr) std::memcpy(too, to, bytes);
+  };
+  return {run, &operation};
+}
 
 /// User data that are not contiguous: blocks of `block_bytes`, the next one `stride_bytes` after the last one's
 /// start. block_bytes 0: contiguous.

@@ -25,6 +25,20 @@ concept DirectWrite =
     Port<P> && requires(P& port, int peer, StageOffset from, typename P::UserAddress to, std::uint32_t bytes,
                         Tag tag) { port.write_user(peer, from, to, bytes, tag); };
 
+/// Copies from a peer's stage straight to own user memory: one copy where get and copy_out are two. Any two places
+/// will do, whatever kCopyAlignment is.
+template <class P>
+concept PeerStageRead = Port<P> && requires(P& port, Remote from, typename P::UserAddress to, std::uint32_t bytes,
+                                            Tag tag) { port.get_user(from, to, bytes, tag); };
+
+/// Combines a peer's stage with own user memory into own user memory, and into the own stage where `too` is given;
+/// nothing else is copied. `to` may be `own`, otherwise places do not overlap; any will do, as above.
+template <class P>
+concept PeerStageCombine =
+    Port<P> && requires(P& port, Remote theirs, typename P::ConstUserAddress own, typename P::UserAddress to,
+                        std::optional<StageOffset> too, const Combination& how, std::uint32_t bytes,
+                        Tag tag) { port.combine_user(theirs, own, to, too, how, bytes, tag); };
+
 /// User memory that is itself a place a peer can copy to and from (on the Cell: in the own local store). Where
 /// `bytes` at `user` are such a place, the offset by which get, put, read_user and write_user reach it, which may
 /// lie outside of the stage.

@@ -17,6 +17,15 @@ struct Remote {
   StageOffset at = 0;
 };
 
+/// How a port makes one operand of two. `run` writes THEIRS op OWN to `to`, and to `too` unless that is null; `to`
+/// may be `own`. The port hands it places that it can reach, `context` must outlive the operation.
+struct Combination {
+  using Run = void (*)(const void* context, const std::byte* theirs, const std::byte* own, std::byte* to,
+                       std::byte* too, std::uint32_t bytes);
+  Run run = nullptr;
+  const void* context = nullptr;
+};
+
 /// Groups operations that are waited for together, 0 .. kTags - 1.
 using Tag = std::uint32_t;
 inline constexpr Tag kTags = 32;

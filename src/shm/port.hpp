@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <source_location>
 #include <span>
 
@@ -72,6 +73,16 @@ class ShmPort {
   void copy_out(port::StageOffset from, UserAddress to, std::uint32_t bytes, port::Tag /*tag*/) {
     kernels::copy(to, remote({rank_, from}, bytes), bytes, kernels::Audience::self);
   }
+  // port::PeerStageRead
+  void get_user(port::Remote from, UserAddress to, std::uint32_t bytes, port::Tag /*tag*/) {
+    kernels::copy(to, remote(from, bytes), bytes, kernels::Audience::self);
+  }
+  // port::PeerStageCombine
+  void combine_user(port::Remote theirs, ConstUserAddress own, UserAddress to, std::optional<port::StageOffset> too,
+                    const port::Combination& how, std::uint32_t bytes, port::Tag /*tag*/) {
+    std::byte* const staged = too ? remote({rank_, *too}, bytes) : nullptr;
+    how.run(how.context, remote(theirs, bytes), own, to, staged, bytes);
+  }
   void wait(port::TagMask /*mask*/) {}
   [[nodiscard]] port::TagMask test(port::TagMask mask) { return mask; }
   void compute(std::int64_t /*cycles*/) {}
@@ -114,6 +125,7 @@ class ShmPort {
 };
 
 static_assert(port::Port<ShmPort> && port::WordWaits<ShmPort>);
+static_assert(port::PeerStageRead<ShmPort> && port::PeerStageCombine<ShmPort>);
 static_assert(std::atomic_ref<std::uint32_t>::is_always_lock_free, "ranks may be processes");
 
 }  // namespace corewise::shm

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "coll/allreduce/peer_stages.hpp"
 #include "coll/allreduce/pieces.hpp"
 #include "coll/allreduce/rabenseifner.hpp"
 #include "coll/allreduce/recursive_doubling.hpp"
@@ -19,6 +20,10 @@ consteval auto make_rows() {
     if constexpr (port::DirectRead<P> && port::DirectWrite<P>) return &pieces<P>;
     return nullptr;
   };
+  constexpr auto kPeerStages = []() -> Run<P> {
+    if constexpr (port::PeerStageRead<P> && port::PeerStageCombine<P>) return &peer_stages<P>;
+    return nullptr;
+  };
   return std::array{
       Row<P>{"reduce_broadcast", "the paper's best reduce, then its best broadcast (001, 6.2, 7.2)",
              kMinPiece | kPipeline | kFenced | kWaits | kClosing, kAnything, &reduce_broadcast<P>},
@@ -30,6 +35,8 @@ consteval auto make_rows() {
              kCommutative, &ring<P>},
       Row<P>{"rabenseifner", "recursive halving, then doubling, in local stores (001, 7.3)", kPipeline | kClosing,
              kAnything, &rabenseifner<P>},
+      Row<P>{"peer_stages", "each rank combines its part out of the peers' stages, all copy the results from there",
+             kPieceBytes | kClosing, kCommutative, kPeerStages()},
   };
 }
 

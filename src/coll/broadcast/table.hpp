@@ -9,6 +9,7 @@
 #include "coll/broadcast/pieces.hpp"
 #include "coll/broadcast/ppe_memcpy.hpp"
 #include "coll/broadcast/root_copies.hpp"
+#include "coll/broadcast/root_stage.hpp"
 #include "coll/broadcast/scatter_allgather.hpp"
 #include "coll/broadcast/tree_main_memory.hpp"
 #include "coll/table.hpp"
@@ -39,6 +40,10 @@ consteval auto make_rows() {
     if constexpr (port::Mailboxes<P>) return &ppe_memcpy<P>;
     return nullptr;
   };
+  constexpr auto kRootStage = []() -> Run<P> {
+    if constexpr (port::PeerStageRead<P>) return &root_stage<P>;
+    return nullptr;
+  };
   return std::array{
       Row<P>{"tree_main_memory", "TREEMM: children copy from their parent's main memory (001, 6.1)",
              kDegree | kCopies, kContiguous, kTreeMainMemory()},
@@ -56,6 +61,8 @@ consteval auto make_rows() {
              kContiguous, &scatter_allgather<P>},
       Row<P>{"eager_tree", "the data inside the entries, down a tree (001, 8)", kDegree | kClosing, kFitsEager,
              &eager_tree<P>},
+      Row<P>{"root_stage", "everybody copies from the root's stage straight to its user memory",
+             kPieceBytes | kClosing, kContiguous, kRootStage()},
   };
 }
 

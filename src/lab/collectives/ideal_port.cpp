@@ -196,6 +196,38 @@ void IdealCalls::write_user(int peer, port::StageOffset from, std::byte* to, std
   if (bytes != 0) copy("write_user", place("write_user", {rank_, from}, bytes, where), to, bytes, tag, where);
 }
 
+void IdealCalls::get_user(port::Remote from, std::byte* to, std::uint32_t bytes, port::Tag tag,
+                          const Where& where) {
+  system_.may_yield(where);
+  check_tag(tag, "get_user", where);
+  const std::byte* const source = place("get_user", from, bytes, where);
+  must(!overlap(source, to, bytes), "get_user", "the places overlap", where);
+  IdealOperation operation;
+  operation.tag = tag;
+  operation.bytes = bytes;
+  operation.from = source;
+  operation.to = to;
+  if (bytes != 0) system_.start(operation);
+}
+void IdealCalls::combine_user(port::Remote theirs, const std::byte* own, std::byte* to,
+                              std::optional<port::StageOffset> too, const port::Combination& how,
+                              std::uint32_t bytes, port::Tag tag, const Where& where) {
+  system_.may_yield(where);
+  check_tag(tag, "combine_user", where);
+  IdealOperation operation;
+  operation.kind = Kind::combine;
+  operation.tag = tag;
+  operation.bytes = bytes;
+  operation.from = place("combine_user", theirs, bytes, where);
+  operation.own = own;
+  operation.to = to;
+  if (too) operation.too = place("combine_user", {rank_, *too}, bytes, where);
+  operation.how = how;
+  must(own == to || !overlap(own, to, bytes), "combine_user", "the places overlap", where);
+  must(!overlap(operation.from, to, bytes), "combine_user", "the places overlap", where);
+  if (bytes != 0) system_.start(operation);
+}
+
 std::optional<port::StageOffset> IdealCalls::in_place(const std::byte* user, std::uint32_t bytes) const {
   const std::uint32_t local = round_up(layout_.stage_bytes);
   const auto offset =
@@ -504,7 +536,9 @@ void IdealSystem::start(const IdealOperation& operation) {
   if (calm()) return take_effect(operation);
   IdealRank& rank = *ranks_[static_cast<std::size_t>(current_)];
   if (rank.under_way.size() == kQueue) complete_any_of(current_);
-  if (operation.kind == Kind::copy) std::memset(operation.to, kPoison, operation.bytes);
+  const bool moves = operation.kind == Kind::copy || operation.kind == Kind::combine;
+  if (moves && operation.to != operation.own) std::memset(operation.to, kPoison, operation.bytes);
+  if (operation.too != nullptr) std::memset(operation.too, kPoison, operation.bytes);
   rank.under_way.push_back(operation);
   ++under_way_;
 }
@@ -513,6 +547,10 @@ void IdealSystem::take_effect(const IdealOperation& operation) {
   if (operation.kind == Kind::copy) {
     std::memcpy(operation.to, operation.from, operation.bytes);
     return;
+  }
+  if (operation.kind == Kind::combine) {
+    const port::Combination& how = operation.how;
+    return how.run(how.context, operation.from, operation.own, operation.to, operation.too, operation.bytes);
   }
   IdealRank& owner = *ranks_[static_cast<std::size_t>(operation.peer)];
   if (operation.kind == Kind::signal) {

@@ -62,7 +62,7 @@ struct IdealFiber {
 
 /// Something started and not complete.
 struct IdealOperation {
-  enum class Kind : std::uint8_t { copy, line16, line128, signal };
+  enum class Kind : std::uint8_t { copy, combine, line16, line128, signal };
 
   Kind kind = Kind::copy;
   port::Tag tag = 0;
@@ -71,6 +71,9 @@ struct IdealOperation {
   std::uint32_t index = 0;  ///< of the line
   const std::byte* from = nullptr;
   std::byte* to = nullptr;
+  const std::byte* own = nullptr;  ///< of a combination: the other operand, the second place, how
+  std::byte* too = nullptr;
+  port::Combination how;
   std::array<std::byte, port::Line128::kBytes> line{};  ///< as it will be; a signal's bits
 };
 
@@ -154,6 +157,13 @@ class IdealCalls {
   void write_user(int peer, port::StageOffset from, std::byte* to, std::uint32_t bytes, port::Tag tag,
                   const Where& where = Where::current());
   [[nodiscard]] std::optional<port::StageOffset> in_place(const std::byte* user, std::uint32_t bytes) const;
+
+  // port::PeerStageRead, PeerStageCombine
+  void get_user(port::Remote from, std::byte* to, std::uint32_t bytes, port::Tag tag,
+                const Where& where = Where::current());
+  void combine_user(port::Remote theirs, const std::byte* own, std::byte* to, std::optional<port::StageOffset> too,
+                    const port::Combination& how, std::uint32_t bytes, port::Tag tag,
+                    const Where& where = Where::current());
 
   // port::NearAndFar
   [[nodiscard]] bool far(const std::byte* user) const;
@@ -321,6 +331,7 @@ class IdealSystem {
 };
 
 static_assert(port::Port<IdealPort> && port::DirectRead<IdealPort> && port::DirectWrite<IdealPort>);
+static_assert(port::PeerStageRead<IdealPort> && port::PeerStageCombine<IdealPort>);
 static_assert(port::UserMemoryInPlace<IdealPort> && port::SignalRegister<IdealPort> && port::DmaLists<IdealPort>);
 static_assert(port::AtomicWords<IdealPort> && port::Mailboxes<IdealPort> && port::NearAndFar<IdealPort>);
 

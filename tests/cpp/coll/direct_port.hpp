@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <span>
 
@@ -57,16 +58,28 @@ class DirectPort {
     model_.copy_out(from, model_.user().data() + to, bytes, tag);
   }
   void read_user(int peer, std::uint64_t from, port::StageOffset to, std::uint32_t bytes, port::Tag tag) {
-    model_.get({peer, layout().stage_bytes + static_cast<std::uint32_t>(from)}, to, bytes, tag);
+    model_.get({peer, in_memory(from)}, to, bytes, tag);
   }
   void write_user(int peer, port::StageOffset from, std::uint64_t to, std::uint32_t bytes, port::Tag tag) {
-    model_.put(from, {peer, layout().stage_bytes + static_cast<std::uint32_t>(to)}, bytes, tag);
+    model_.put(from, {peer, in_memory(to)}, bytes, tag);
+  }
+  void get_user(port::Remote from, std::uint64_t to, std::uint32_t bytes, port::Tag tag) {
+    model_.get(from, in_memory(to), bytes, tag);
+  }
+  void combine_user(port::Remote theirs, std::uint64_t own, std::uint64_t to, std::optional<port::StageOffset> too,
+                    const port::Combination& /*how*/, std::uint32_t bytes, port::Tag tag) {
+    model_.combine(theirs, in_memory(own), in_memory(to), too, bytes, tag);
   }
   void wait(port::TagMask mask) { model_.wait(mask); }
   [[nodiscard]] port::TagMask test(port::TagMask mask) { return model_.test(mask); }
   void compute(std::int64_t /*cycles*/) {}
 
  private:
+  /// User memory lies behind the stage.
+  [[nodiscard]] std::uint32_t in_memory(std::uint64_t user) const {
+    return layout().stage_bytes + static_cast<std::uint32_t>(user);
+  }
+
   ModelPort& model_;
   std::uint32_t kept_;
 };

@@ -23,6 +23,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <source_location>
 #include <span>
@@ -49,7 +50,7 @@ struct Rules {
 /// Something under way. A copy moves bytes of the memory of one rank to that of another; a line or signal is
 /// written.
 struct Write {
-  enum class Kind : std::uint8_t { line, copy, signal };
+  enum class Kind : std::uint8_t { line, copy, combine, signal };
 
   int from, to;
   std::uint32_t line;  ///< lines of 128 bytes after those of 16
@@ -59,6 +60,8 @@ struct Write {
   std::vector<std::byte> payload;
   int source = 0;  ///< whose memory is read; offsets of stage (then user memory) on both sides
   std::uint32_t source_at = 0, target_at = 0, bytes = 0;
+  std::uint32_t own_at = 0;  ///< of a combination, in the memory of `to`
+  std::optional<std::uint32_t> too_at = {};
 };
 
 struct State {
@@ -90,10 +93,11 @@ struct State {
     put(text, signals);
     put(text, words);
     for (const Write& write : under_way) {
-      put(text, std::array<std::uint32_t, 10>{
+      put(text, std::array<std::uint32_t, 12>{
                     static_cast<std::uint32_t>(write.from), static_cast<std::uint32_t>(write.to), write.line,
                     write.sequence, write.tag, static_cast<std::uint32_t>(write.kind),
-                    static_cast<std::uint32_t>(write.source), write.source_at, write.target_at, write.bytes});
+                    static_cast<std::uint32_t>(write.source), write.source_at, write.target_at, write.bytes,
+                    write.own_at, write.too_at.value_or(~0U)});
       put(text, write.payload);
     }
     return text.sum;
@@ -210,6 +214,26 @@ class ModelPort {
   }
   void copy_out(port::StageOffset from, std::byte* to, std::uint32_t bytes, port::Tag tag) {
     copy(rank_, from, rank_, offset_of(to), bytes, tag);
+  }
+  /// The model's one operator adds bytes.
+  void combine(port::Remote theirs, std::uint32_t own, std::uint32_t to, std::optional<std::uint32_t> too,
+               std::uint32_t bytes, port::Tag tag) {
+    if (!moved_ || bytes == 0) return;
+    if (to != own) std::fill_n(memory_.begin() + to, bytes, kPoison);
+    if (too) std::fill_n(memory_.begin() + *too, bytes, kPoison);
+    add({.from = rank_,
+         .to = rank_,
+         .line = 0,
+         .sequence = 0,
+         .tag = tag,
+         .kind = Write::Kind::combine,
+         .payload = {},
+         .source = theirs.peer,
+         .source_at = theirs.at,
+         .target_at = to,
+         .bytes = bytes,
+         .own_at = own,
+         .too_at = too});
   }
   /// No step where nothing is under way.
   void wait(port::TagMask mask) {
@@ -428,7 +452,8 @@ class Search {
   /// Only lines and signals are fenced; copies have no order.
   [[nodiscard]] bool may_arrive(const State& state, std::size_t which) const {
     const Write& write = state.under_way[which];
-    if (!rules_.fence || write.kind == Write::Kind::copy) return true;
+    const bool moves = write.kind == Write::Kind::copy || write.kind == Write::Kind::combine;
+    if (!rules_.fence || moves) return true;
     for (std::size_t i = 0; i < which; ++i) {
       if (state.under_way[i].from == write.from && state.under_way[i].tag == write.tag) return false;
     }
@@ -447,6 +472,15 @@ class Search {
       case Write::Kind::copy:
         std::copy_n(state.memory[static_cast<std::size_t>(write.source)].begin() + write.source_at, write.bytes,
                     state.memory[to].begin() + write.target_at);
+        break;
+      case Write::Kind::combine:
+        for (std::uint32_t i = 0; i < write.bytes; ++i) {
+          State::Bytes& memory = state.memory[to];
+          const std::byte theirs = state.memory[static_cast<std::size_t>(write.source)][write.source_at + i];
+          const int sum = std::to_integer<int>(theirs) + std::to_integer<int>(memory[write.own_at + i]);
+          memory[write.target_at + i] = static_cast<std::byte>(sum);
+          if (write.too_at) memory[*write.too_at + i] = static_cast<std::byte>(sum);
+        }
         break;
       case Write::Kind::signal:
         state.signals[to] |= write.sequence;

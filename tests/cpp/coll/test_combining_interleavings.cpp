@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string>
 
+#include "coll/allreduce/peer_stages.hpp"
 #include "coll/allreduce/pieces.hpp"
 #include "coll/allreduce/rabenseifner.hpp"
 #include "coll/allreduce/recursive_doubling.hpp"
@@ -21,6 +22,7 @@
 #include "coll/broadcast/one_to_all.hpp"
 #include "coll/broadcast/pieces.hpp"
 #include "coll/broadcast/root_copies.hpp"
+#include "coll/broadcast/root_stage.hpp"
 #include "coll/broadcast/scatter_allgather.hpp"
 #include "coll/broadcast/tree_main_memory.hpp"
 #include "coll/reduce/pieces.hpp"
@@ -136,6 +138,16 @@ constexpr Case kPieces{Kind::broadcast, &broadcast::pieces<DirectPort>};
 constexpr Case kRootCopies{
     .kind = Kind::broadcast, .algorithm = &broadcast::root_copies<DirectPort>, .kept = 3 * 16};
 constexpr Case kOneToAll{Kind::broadcast, &broadcast::one_to_all<DirectPort>};
+constexpr Case kRootStage{Kind::broadcast, &broadcast::root_stage<DirectPort>};
+constexpr Case kPeerStages{Kind::all_reduce, &allreduce::peer_stages<DirectPort>};
+/// And at once a broadcast to where nobody looks.
+void then_a_broadcast(Rank<DirectPort>& me, const Call<DirectPort>& call, const Parameters& parameters) {
+  allreduce::peer_stages(me, call, parameters);
+  Call<DirectPort> next = call;
+  next.receive = call.workspace;
+  broadcast::root_stage(me, next, parameters);
+}
+constexpr Case kThenAnother{Kind::all_reduce, &then_a_broadcast};
 constexpr Case kTreeMainMemory{Kind::broadcast, &broadcast::tree_main_memory<DirectPort>};
 constexpr Case kTree{Kind::reduce, &reduce::tree<DirectPort>};
 constexpr Case kReducePieces{Kind::reduce, &reduce::pieces<DirectPort>};
@@ -232,6 +244,30 @@ TEST(CombiningInterleavings, RingsOfTwoAndThreeRanks) {
   expect_right(with(kRing, 1, 2), 2);
   expect_right(with(kRing, 2 * kPiece + 1, 1), 2);
   expect_right(with(kRing, 1, 1), 3);
+}
+
+TEST(CombiningInterleavings, CopiesOutOfTheRootsStage) {
+  expect_right(with(kRootStage, 1, 3), 2);
+  expect_right(with(kRootStage, 5 * kPiece + 1, 1), 2);  // an area is used again
+  expect_right(with(kRootStage, 1, 2), 3);
+  expect_right(with(kRootStage, 2 * kPiece, 1), 3);
+  EXPECT_EQ(with(kRootStage, 1, 1).on(2, unheard(kRootStage.shape(2).announcements(), 2)).wrong, kWrong);
+  EXPECT_EQ(with(kRootStage, 5 * kPiece, 1).on(2, unheard(kRootStage.shape(2).acknowledgements(), 2)).wrong,
+            kWrong);
+  EXPECT_EQ(with(kRootStage, 1, 1).on(2, {.waits = false}).wrong, kWrong);
+}
+
+TEST(CombiningInterleavings, CombinesOutOfPeersStages) {
+  expect_right(with(kPeerStages, 1, 2), 2);
+  expect_right(with(kPeerStages, kPiece, 2), 2);          // a part for each
+  expect_right(with(kPeerStages, 5 * kPiece + 1, 1), 2);  // an area is used again
+  expect_right(with(kPeerStages, 1, 1), 3);
+  EXPECT_EQ(with(kPeerStages, kPiece, 1).on(2, unheard(kPeerStages.shape(2).announcements(), 2)).wrong, kWrong);
+  // Acknowledgements keep the stage until another call may use it otherwise.
+  const Case then_another = with(kThenAnother, kPiece, 1);
+  expect_right(then_another, 2);
+  EXPECT_EQ(then_another.on(2, unheard(kPeerStages.shape(2).acknowledgements(), 2)).wrong, kWrong);
+  EXPECT_EQ(with(kPeerStages, kPiece, 1).on(2, {.waits = false}).wrong, kWrong);
 }
 
 class OtherInterleavings : public ::testing::TestWithParam<Case> {};

@@ -53,6 +53,13 @@ struct WithSignals : Silent {
   std::uint32_t wait_signal() { return 1; }
 };
 
+struct WithStages : Silent {
+  void get_user(Remote /*from*/, UserAddress /*to*/, std::uint32_t /*bytes*/, Tag /*tag*/) {}
+  void combine_user(Remote /*theirs*/, ConstUserAddress /*own*/, UserAddress /*to*/,
+                    std::optional<StageOffset> /*too*/, const Combination& /*how*/, std::uint32_t /*bytes*/,
+                    Tag /*tag*/) {}
+};
+
 // A using-declaration that makes a part private takes it away.
 struct WithoutStage : Silent {
  private:
@@ -88,6 +95,8 @@ TEST(PortConcept, RefusesAPortThatLacksAPart) {
 TEST(PortConcept, CapabilitiesAreThoseThatThePortHas) {
   EXPECT_TRUE(SignalRegister<WithSignals>);
   EXPECT_FALSE(SignalRegister<Silent>);
+  EXPECT_TRUE(PeerStageRead<WithStages> && PeerStageCombine<WithStages>);
+  EXPECT_FALSE(PeerStageRead<WithSignals> || PeerStageCombine<WithSignals>);
   EXPECT_FALSE(DirectRead<WithSignals>);
   EXPECT_FALSE(DmaLists<WithSignals>);
   EXPECT_FALSE(AtomicWords<WithSignals>);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include "port/wait.hpp"
 #include "ranks.hpp"
@@ -46,6 +47,41 @@ TEST(ShmPort, CopiesGoWhereTheySay) {
   EXPECT_EQ(one.stage()[32], std::byte{0});
   EXPECT_EQ(one.stage()[133], std::byte{0});
   EXPECT_EQ(zero.test(0x12345678), 0x12345678U);
+}
+
+TEST(ShmPort, APeersStageIsCopiedAndCombinedWithoutTheOwnStage) {
+  const testing::Job job(2, {4096, 1, 1, 0});
+  ShmPort zero(job.segment, 0);
+  ShmPort one(job.segment, 1);
+  const auto theirs = pattern<777>(1);
+  const auto own = pattern<777>(2);
+  one.copy_in(theirs.data(), 33, 777, 0);
+  std::array<std::byte, 777> got{};
+  zero.get_user({1, 33}, got.data(), 777, 0);
+  EXPECT_EQ(got, theirs);
+  int calls = 0;
+  const port::Combination how{
+      [](const void* context, const std::byte* in, const std::byte* other, std::byte* to, std::byte* too,
+         std::uint32_t bytes) {
+        ++*const_cast<int*>(static_cast<const int*>(context));
+        for (std::uint32_t i = 0; i < bytes; ++i) {
+          to[i] = static_cast<std::byte>(std::to_integer<int>(in[i]) - std::to_integer<int>(other[i]));
+          if (too != nullptr) too[i] = to[i];
+        }
+      },
+      &calls};
+  std::array<std::byte, 777> wanted{};
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    wanted[i] = static_cast<std::byte>(std::to_integer<int>(theirs[i]) - std::to_integer<int>(own[i]));
+  zero.combine_user({1, 33}, own.data(), got.data(), std::nullopt, how, 777, 0);
+  EXPECT_EQ(got, wanted);
+  EXPECT_EQ(zero.stage()[100], std::byte{0});
+  got = own;
+  zero.combine_user({1, 33}, got.data(), got.data(), 100, how, 777, 0);
+  EXPECT_EQ(got, wanted);
+  EXPECT_TRUE(equal(zero.stage().subspan(100), wanted));
+  EXPECT_TRUE(equal(one.stage().subspan(33), theirs));
+  EXPECT_EQ(calls, 2);
 }
 
 TEST(ShmPort, LinesOfOneRankAreItsOwn) {

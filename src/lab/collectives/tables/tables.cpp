@@ -47,9 +47,10 @@ Rows<IdealPort> rows_on_ideal(Collective collective) {
 }
 
 std::vector<Algorithm> algorithms_of(Collective collective) {
+  // Rows that the Cell's port cannot run stand last in a table: an algorithm's number is its row's.
   std::vector<Algorithm> all;
   for (const coll::Row<cell::CellPort>& row : rows_on_cell(collective)) {
-    all.push_back({row.name, row.what, row.takes, row.needs});
+    if (row.run != nullptr) all.push_back({row.name, row.what, row.takes, row.needs});
   }
   return all;
 }

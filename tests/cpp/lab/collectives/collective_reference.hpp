@@ -161,7 +161,10 @@ template <class T, T (*kOne)(const T&, const T&)>
 OperatorCase predefined(std::string_view name, kernels::Operator operation, kernels::Element element,
                         void (*suit)(std::byte*) = nullptr) {
   OperatorCase made{name, {}, &fold_elements<T, kOne>, suit};
-  made.call.combine = kernels::combine_for(operation, element);
+  const auto kernels = kernels::reduction_kernels(operation, element);
+  made.call.combine = kernels.combine;
+  made.call.combine_into = kernels.into;
+  made.call.combine_into_both = kernels.into_both;
   made.call.element_bytes = sizeof(T);
   return made;
 }
