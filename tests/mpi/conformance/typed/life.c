@@ -1,5 +1,5 @@
 // The life of types: what the program's own attributes and callbacks see, handles that come back, types made of
-// freed types and of contents; packing in parts; many threads that use, make and free types at once; messages from
+// freed types and of contents; many threads that use, make and free types at once; messages from
 // the callbacks of MPI_Finalize.
 //
 // ranks: 2
@@ -153,77 +153,6 @@ static void made_of_freed_types(void) {
   }
 }
 
-// Names, sizes and extents are what they were.
-static void queries_after_use(void) {
-  layout of = make_layout(3, SMALL);
-  char name[MPI_MAX_OBJECT_NAME];
-  int length = 0, bytes = 0;
-  MPI_Aint lower = 0, extent = 0;
-  OK(MPI_Type_set_name(of.type, "columns"));
-  exchange(&of, of.type, 5, 1);
-  OK(MPI_Type_get_name(of.type, name, &length));
-  SAME_TEXT("columns", name);
-  OK(MPI_Type_size(of.type, &bytes));
-  EQ(SMALL, bytes);
-  OK(MPI_Type_get_extent(of.type, &lower, &extent));
-  EQ(0, lower);
-  EQ(sizeof(int), extent);
-  OK(MPI_Type_get_true_extent(of.type, &lower, &extent));
-  EQ(((SMALL / 4 - 1) * 6 + 1) * sizeof(int), extent);
-  free_layout(&of);
-}
-
-// Several things into one packed buffer, taken out in other portions (MPI-4.1, 5.2); what lies around stays.
-static void packed_in_parts(void) {
-  enum { ROOM = 4096, END = 3 * SMALL * 4 + 9 };
-  layout first = make_layout(2, SMALL), second = make_layout(4, SMALL);
-  int *a = new_room(&first, 1), *b = new_room(&second, 2), flat[SMALL], position = 8;
-  char packed[ROOM], letter = 'x';
-  MPI_Datatype half;
-  memset(packed, 0x22, sizeof packed);
-  OK(MPI_Pack(address(a, &first), first.items, first.type, packed, ROOM, &position, MPI_COMM_WORLD));
-  EQ(8 + SMALL * 4, position);
-  OK(MPI_Pack(&letter, 1, MPI_CHAR, packed, ROOM, &position, MPI_COMM_WORLD));
-  OK(MPI_Pack(b, 0, second.type, packed, ROOM, &position, MPI_COMM_WORLD));
-  EQ(9 + SMALL * 4, position);
-  for (int i = 0; i < 2; ++i)
-    OK(MPI_Pack(address(b, &second), second.items, second.type, packed, ROOM, &position, MPI_COMM_WORLD));
-  EQ(END, position);
-  for (int i = 0; i < ROOM; ++i)
-    if (i < 8 || i >= END) EQ(0x22, packed[i]);
-  position = 8;
-  OK(MPI_Unpack(packed, ROOM, &position, flat, SMALL / 3, MPI_INT, MPI_COMM_WORLD));
-  OK(MPI_Unpack(packed, ROOM, &position, flat + SMALL / 3, 2 * SMALL / 3, MPI_INT, MPI_COMM_WORLD));
-  for (int k = 0; k < SMALL; ++k) EQ(value_of(1, k), flat[k]);
-  OK(MPI_Unpack(packed, ROOM, &position, &letter, 1, MPI_CHAR, MPI_COMM_WORLD));
-  EQ('x', letter);
-  clear_room(b, second.span);
-  // The first of the two by halves, the second one skipped by a type without gaps.
-  for (int i = 0; i < 2; ++i)
-    OK(MPI_Unpack(packed, ROOM, &position, b + i * 5 * second.items / 2, second.items / 2, second.type,
-                  MPI_COMM_WORLD));
-  CHECK_LAYOUT(b, &second, 2);
-  OK(MPI_Type_vector(2, SMALL / 2, SMALL / 2, MPI_INT, &half));
-  OK(MPI_Type_commit(&half));
-  OK(MPI_Unpack(packed, ROOM, &position, flat, 1, half, MPI_COMM_WORLD));
-  EQ(END, position);
-  for (int k = 0; k < SMALL; ++k) EQ(value_of(2, k), flat[k]);
-  OK(MPI_Type_free(&half));
-  // The canonical representation is another thing: big endian.
-  MPI_Aint place = 0, external = 0;
-  clear_room(b, second.span);
-  fill_layout(b, &second, 3);
-  OK(MPI_Pack_external_size("external32", second.items, second.type, &external));
-  EQ(SMALL * 4, external);
-  OK(MPI_Pack_external("external32", b, second.items, second.type, packed, ROOM, &place));
-  EQ(SMALL * 4, place);
-  for (int k = 0; k < SMALL; ++k) EQ(value_of(3, k) & 0xff, (unsigned char)packed[4 * k + 3]);
-  free(a);
-  free(b);
-  free_layout(&first);
-  free_layout(&second);
-}
-
 // A message without gaps: its requests have handles that those of others had.
 static void exchange_ints(int tag, int seed) {
   int out[SMALL], in[SMALL];
@@ -328,8 +257,6 @@ int main(void) {
   copy_that_fails();
   handles_come_back();
   made_of_freed_types();
-  queries_after_use();
-  packed_in_parts();
   threads();
   completed_by_another_thread();
   last = make_layout(1, SMALL);

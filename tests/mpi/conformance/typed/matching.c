@@ -117,16 +117,6 @@ static void posted_order_is_kept(void) {
   }
 }
 
-// Tags choose; the later message of another tag may be taken first.
-static void tags_choose(void) {
-  if (rank == 0) {
-    for (int i = 0; i < TYPES; ++i) start_kind(i, i, 20 + i, MPI_COMM_WORLD);
-    finish_sends();
-  }
-  if (rank == 1)
-    for (int i = TYPES - 1; i >= 0; --i) receive_kind(i, i, MPI_ANY_SOURCE, 20 + i, 20 + i);
-}
-
 static void probes_tell_the_count(void) {
   for (int kind = 0; kind < TYPES; ++kind) {
     MPI_Status first, second;
@@ -180,84 +170,6 @@ static void matched_probes(void) {
   }
 }
 
-// A message may be shorter than its receive, and end inside an item: the rest of the buffer stays as it was.
-static void shorter_than_the_receive(void) {
-  for (int kind = 0; kind < LAYOUTS; ++kind)
-    for (int arrived = 0; arrived <= kinds[kind].n; arrived += 5) {
-      const layout* of = &kinds[kind];
-      if (rank == 0) {
-        int* values = malloc(((size_t)arrived + 1) * sizeof *values);
-        for (int k = 0; k < arrived; ++k) values[k] = value_of(9, k);
-        OK(MPI_Send(values, arrived, MPI_INT, 1, 50, MPI_COMM_WORLD));
-        free(values);
-        continue;
-      }
-      MPI_Status status;
-      int elements = UNTOUCHED, *room = new_room(of, -1), per_item = of->n / of->items;
-      poison(&status);
-      OK(MPI_Recv(address(room, of), of->items, of->type, 0, 50, MPI_COMM_WORLD, &status));
-      CHECK_STATUS(status, 0, 50, arrived % per_item ? MPI_UNDEFINED : arrived / per_item, of->type);
-      EQ(arrived, count_of(&status, MPI_INT));
-      OK(MPI_Get_elements(&status, of->type, &elements));
-      EQ(arrived, elements);
-      CHECK_PART(room, of, 9, arrived);
-      free(room);
-    }
-}
-
-// MPI_PACKED matches any type (MPI-4.1, 5.2): packed by hand on one side, by the type on the other.
-static void packed_by_hand(void) {
-  for (int kind = 0; kind < TYPES; ++kind) {
-    const layout* of = &kinds[kind];
-    int bytes = 0, position = 0;
-    OK(MPI_Pack_size(of->items, of->type, MPI_COMM_WORLD, &bytes));
-    char* packed = malloc((size_t)bytes);
-    int* room = new_room(of, rank == 0 ? 60 + kind : -1);
-    if (rank == 0) {
-      OK(MPI_Pack(address(room, of), of->items, of->type, packed, bytes, &position, MPI_COMM_WORLD));
-      OK(MPI_Send(packed, position, MPI_PACKED, 1, 60, MPI_COMM_WORLD));
-      OK(MPI_Send(address(room, of), of->items, of->type, 1, 61, MPI_COMM_WORLD));
-    } else {
-      MPI_Status status;
-      poison(&status);
-      OK(MPI_Recv(address(room, of), of->items, of->type, 0, 60, MPI_COMM_WORLD, &status));
-      check_counts(&status, of);
-      CHECK_LAYOUT(room, of, 60 + kind);
-      clear_room(room, of->span);
-      poison(&status);
-      OK(MPI_Recv(packed, bytes, MPI_PACKED, 0, 61, MPI_COMM_WORLD, &status));
-      int end = count_of(&status, MPI_PACKED);
-      OK(MPI_Unpack(packed, end, &position, address(room, of), of->items, of->type, MPI_COMM_WORLD));
-      EQ(end, position);
-      CHECK_LAYOUT(room, of, 60 + kind);
-    }
-    free(packed);
-    free(room);
-  }
-}
-
-// Another communicator with the same ranks and tags is another world.
-static void communicators_keep_apart(void) {
-  MPI_Comm other;
-  const layout* of = &kinds[0];
-  OK(MPI_Comm_dup(MPI_COMM_WORLD, &other));
-  if (rank == 0) {
-    start_kind(0, 1, 8, MPI_COMM_WORLD);
-    start_kind(1, 2, 8, other);
-    finish_sends();
-  } else {
-    MPI_Status status;
-    int* room = new_room(of, -1);
-    poison(&status);
-    OK(MPI_Recv(address(room, of), of->items, of->type, MPI_ANY_SOURCE, MPI_ANY_TAG, other, &status));
-    CHECK_STATUS(status, 0, 8, of->items, of->type);
-    CHECK_LAYOUT(room, of, 2);
-    free(room);
-    receive_kind(1, 1, MPI_ANY_SOURCE, MPI_ANY_TAG, 8);
-  }
-  OK(MPI_Comm_free(&other));
-}
-
 // A message too long to be sent eagerly.
 static void long_messages(void) {
   for (int kind = 0; kind < TYPES; ++kind) {
@@ -275,17 +187,12 @@ int main(void) {
   any_type_into_any();
   order_is_kept();
   posted_order_is_kept();
-  tags_choose();
   probes_tell_the_count();
   matched_probes();
-  shorter_than_the_receive();
-  packed_by_hand();
-  communicators_keep_apart();
   free_kinds();
   make_kinds(LARGE);
   posted_order_is_kept();
   matched_probes();
-  packed_by_hand();
   long_messages();
   free_kinds();
   return finish("typed_matching");

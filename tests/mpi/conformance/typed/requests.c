@@ -404,23 +404,6 @@ static void handles_are_reused(void) {
   free(out);
 }
 
-// A communicator that is freed while its messages are under way lives until they have arrived.
-static void communicator_freed_early(void) {
-  int *in = new_room(&kinds[4], -1), *out = new_room(&kinds[4], rank);
-  MPI_Request pair[2];
-  MPI_Comm passing, kept = comm;
-  OK(MPI_Comm_dup(comm, &passing));
-  comm = passing;
-  pair[0] = receive_kind(in, 4, 12);
-  pair[1] = send_room(out, 4, 12);
-  OK(MPI_Comm_free(&passing));
-  comm = kept;
-  OK(MPI_Waitall(2, pair, MPI_STATUSES_IGNORE));
-  CHECK_LAYOUT(in, &kinds[4], previous);
-  free(in);
-  free(out);
-}
-
 int main(void) {
   enum { ROOM = 1 << 22 };
   void* detached;
@@ -442,7 +425,6 @@ int main(void) {
     persistent_freed_while_active();
     types_freed_early();
     if (n == SMALL) handles_are_reused();
-    communicator_freed_early();
     for (int i = 0; i < LAYOUTS; ++i) free_layout(&kinds[i]);
   }
   OK(MPI_Buffer_detach(&detached, &bytes));
