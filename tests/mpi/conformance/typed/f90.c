@@ -36,30 +36,24 @@ static void exchange(MPI_Datatype old, int bytes) {
   free(in);
 }
 
-static void exchange_if_there(int code, MPI_Datatype type) {
-  int bytes = 0;
-  if (code != MPI_SUCCESS) return;  // a library without Fortran has none
-  OK(MPI_Type_size(type, &bytes));
-  exchange(type, bytes);
+static void handle_errors_by(MPI_Errhandler handler) {
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, handler));
 }
 
 int main(void) {
+  MPI_Datatype types[3];
   start();
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-  const int real = MPI_Type_create_f90_real(15, 307, &type);
-  SEEN("MPI_Type_create_f90_real %s", real == MPI_SUCCESS ? "gives a type" : "fails");
-  // What goes wrong with a predefined type ends the job.
-  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
-  exchange_if_there(real, type);
-  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  const int complex = MPI_Type_create_f90_complex(6, 37, &type);
-  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
-  exchange_if_there(complex, type);
-  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  const int integer = MPI_Type_create_f90_integer(8, &type);
-  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
-  exchange_if_there(integer, type);
+  handle_errors_by(MPI_ERRORS_RETURN);
+  const int codes[3] = {MPI_Type_create_f90_real(15, 307, &types[0]), MPI_Type_create_f90_complex(6, 37, &types[1]),
+                        MPI_Type_create_f90_integer(8, &types[2])};
+  SEEN("MPI_Type_create_f90_real %s", codes[0] == MPI_SUCCESS ? "gives a type" : "fails");
+  handle_errors_by(MPI_ERRORS_ARE_FATAL);  // what goes wrong with a predefined type ends the job
+  for (int i = 0; i < 3; ++i) {
+    int bytes = 0;
+    if (codes[i] != MPI_SUCCESS) continue;  // a library without Fortran has none
+    OK(MPI_Type_size(types[i], &bytes));
+    exchange(types[i], bytes);
+  }
   return finish("typed_f90");
 }
