@@ -98,9 +98,6 @@ class Compiler {
     if (node.kind == Kind::row && node.members * node.stride == stride) {
       return resized(std::move(node), count);
     }
-    if (node.kind == Kind::row) {
-      return rows(std::move(node), count, stride);
-    }
     if (node.kind == Kind::table && node.members == 1) {
       node.stride = stride;
       use_window(node, pieces_of(node));
@@ -110,6 +107,10 @@ class Compiler {
     outer.kind = Kind::repeat;
     outer.unit = node.size;
     outer.stride = stride;
+    if (node.kind == Kind::row) {
+      outer.offset = std::exchange(node.offset, 0);
+      outer.tile_kernels = goes_by_tiles(node, stride) ? first_of(tile_loops(), node.unit) : Kernels<Blocks>{};
+    }
     outer.children.push_back(std::move(node));
     return resized(std::move(outer), count);
   }
@@ -143,20 +144,6 @@ class Compiler {
     node.stride = stride;
     node.block_kernels = first_of(set_.blocks, block.size);
     use_window(node, {{0, block.size}});
-    return resized(std::move(node), count);
-  }
-
-  Node rows(Node inner, std::int64_t count, std::int64_t stride) const {
-    Node node;
-    node.kind = Kind::rows;
-    node.offset = std::exchange(inner.offset, 0);
-    node.unit = inner.size;
-    node.stride = stride;
-    node.block_kernels = inner.block_kernels;
-    if (goes_by_tiles(inner, stride)) {
-      node.tile_kernels = first_of(tile_loops(), inner.unit);
-    }
-    node.children.push_back(std::move(inner));
     return resized(std::move(node), count);
   }
 

@@ -27,14 +27,6 @@ void copy_blocks(const Node& from, const std::byte* source, const PackPlan& to, 
 
 }  // namespace
 
-bool owner_packs(const PackPlan& plan, const StageCosts& costs) {
-  const double lines = 1 / std::max(plan.line_density(), 1e-9);
-  const auto cost = [&](const StageCosts::Way& way) {
-    return way.data + way.line * lines + way.page * plan.pages_per_line();
-  };
-  return cost(costs.direct) > cost(costs.stage);
-}
-
 void copy_items(const PackPlan& from, const void* source, std::int64_t source_count, const PackPlan& to,
                 void* target, std::int64_t target_count) {
   const Program& reader = *from.program_;

@@ -10,8 +10,7 @@ namespace {
 using Kind = Node::Kind;
 
 const char* name_of(Kind kind) {
-  constexpr const char* kNames[] = {"run",    "row of blocks", "rows of blocks", "table of runs",
-                                    "repeat", "list",          "sequence"};
+  constexpr const char* kNames[] = {"run", "row of blocks", "table of runs", "repeat", "list", "sequence"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -41,7 +40,8 @@ void put_loop(std::ostringstream& out, const Node& node) {
   if (node.window != nullptr) {
     out << " [windows of " << node.window->vectors << " vectors for " << node.window->group << ']';
   }
-  put_names(out, node.kind == Kind::rows ? node.tile_kernels : node.block_kernels);
+  put_names(out, node.tile_kernels);
+  put_names(out, node.block_kernels);
   put_names(out, node.table_kernels);
 }
 

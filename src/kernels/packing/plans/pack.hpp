@@ -73,22 +73,6 @@ class PackPlan {
   friend void copy_items(const PackPlan&, const void*, std::int64_t, const PackPlan&, void*, std::int64_t);
 };
 
-/// What it costs to bring strided data from one core to another, in any one unit: measured on the host at hand by
-/// probe/stage_costs.hpp.
-struct StageCosts {
-  struct Way {
-    double data = 0;  ///< per 64 bytes of data
-    double line = 0;  ///< per line that they lie in
-    double page = 0;  ///< per page of 4096 bytes that they lie in
-  };
-  Way direct;  ///< the reader copies from where the data lie
-  Way stage;   ///< the owner packs into a stage, the reader unpacks from it
-};
-
-/// Whether items in another core's cache had better be packed by their owner into a stage than read from where they
-/// lie, which moves 1 / line_density lines for every line of data.
-bool owner_packs(const PackPlan& plan, const StageCosts& costs);
-
 /// The instruction sets that this build has packing loops for and this host can run, the preferred one first.
 std::vector<std::string_view> pack_instruction_sets();
 

@@ -30,7 +30,6 @@ struct Node {
   enum class Kind : std::uint8_t {
     run,       ///< `unit` contiguous bytes
     row,       ///< members are blocks
-    rows,      ///< members are the child, a row, `stride` apart
     table,     ///< members are all runs of a table
     repeat,    ///< members are the child, `stride` apart
     list,      ///< members are the child at each of `offsets`
@@ -42,9 +41,9 @@ struct Node {
   std::int64_t unit = 0;
   std::int64_t members = 1;
   std::int64_t size = 0;          ///< data bytes of all members
-  std::int64_t stride = 0;        ///< row: of blocks; rows, table, repeat: of members
-  Kernels<Blocks> block_kernels;  ///< row, rows
-  Kernels<Blocks> tile_kernels;   ///< rows, where they share lines, which the blocks of one row do not
+  std::int64_t stride = 0;        ///< row, table, repeat: of members
+  Kernels<Blocks> block_kernels;  ///< row
+  Kernels<Blocks> tile_kernels;   ///< repeat of a row: where rows share lines, which the blocks of one row do not
   Kernels<Table> table_kernels;
   std::vector<std::int64_t> offsets;  ///< list
   std::vector<std::int32_t> places;   ///< table: where its runs are

@@ -127,13 +127,15 @@ class Walk {
       case Kind::row:
         run_kernel(node.block_kernels, Blocks{node.unit, node.stride, count, 0, 1}, items, stream);
         return;
-      case Kind::rows:
-        rows(node, count, items, stream);
-        return;
       case Kind::table:
         runs_of_table(node, 0, static_cast<std::int64_t>(node.places.size()), count, items, stream);
         return;
       case Kind::repeat:
+        if (is_grid(node)) {
+          rows(node, count, items, stream);
+          return;
+        }
+        [[fallthrough]];
       case Kind::list:
         for (std::int64_t i = 0; i < count; ++i, stream += node.unit) {
           const std::int64_t member = node.kind == Kind::list ? first + i : i;
@@ -149,15 +151,15 @@ class Walk {
     }
   }
 
+  /// Whether rows of blocks go to a loop of two dimensions: all but those that a window moves.
+  static bool is_grid(const Node& node) {
+    const Node& row = node.children.front();
+    return row.kind == Kind::row && (row.window == nullptr || row.members < row.window->group);
+  }
+
   static void rows(const Node& node, std::int64_t count, Items items, Stream stream) {
     const Node& row = node.children.front();
-    if (row.window != nullptr && row.members >= row.window->group) {
-      for (std::int64_t i = 0; i < count; ++i) {
-        middle(row, 0, row.members, items + i * node.stride, stream + i * node.unit);
-      }
-      return;
-    }
-    run_kernel(in_tiles(node, count) ? node.tile_kernels : node.block_kernels,
+    run_kernel(in_tiles(node, count) ? node.tile_kernels : row.block_kernels,
                Blocks{row.unit, row.stride, row.members, node.stride, count}, items, stream);
   }
 
@@ -177,7 +179,6 @@ class Walk {
       case Kind::table:
         piece_of_table(node, skip, bytes, items, stream);
         return;
-      case Kind::rows:
       case Kind::repeat:
       case Kind::list:
         part(node.children.front(), skip, bytes, items, stream);

@@ -11,15 +11,6 @@ namespace {
 
 using Kind = Layout::Kind;
 
-/// Makes a node an empty run; whether it was not one.
-bool clear(Layout& node) {
-  if (node == Layout{}) {
-    return false;
-  }
-  node = Layout{};
-  return true;
-}
-
 bool prune_runs(Layout& node) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < node.lengths.size(); ++i) {
@@ -32,50 +23,39 @@ bool prune_runs(Layout& node) {
   const bool changed = kept < node.lengths.size();
   node.offsets.resize(kept);
   node.lengths.resize(kept);
-  return kept == 0 ? clear(node) : changed;
+  return changed;
 }
 
-bool prune_sequence(Layout& node) {
-  const std::size_t removed = std::erase_if(node.children, is_empty);
-  return node.children.empty() ? clear(node) : removed > 0;
-}
-
-/// The node becomes its first child, moved by `offset`.
-bool become_child(Layout& node, std::int64_t offset) {
-  Layout child = std::move(node.children.front());
-  child.offset += offset;
-  node = std::move(child);
-  return true;
-}
-
-bool unwrap_runs(Layout& node) {
-  node = run_of(node.lengths.front(), node.offset + node.offsets.front());
-  return true;
-}
-
-/// Offsets so that the first is 0; the node's own takes what they lose.
-bool hoist_offsets(Layout& node) {
-  const std::int64_t first = node.offsets.empty() ? 0 : node.offsets.front();
-  for (std::int64_t& offset : node.offsets) {
-    offset -= first;
+/// Whether a node has no members, or members without data.
+bool has_no_data(const Layout& node) {
+  switch (node.kind) {
+    case Kind::run:
+      return node.bytes == 0;
+    case Kind::repeat:
+      return node.count == 0 || is_empty(node.children.front());
+    case Kind::list:
+      return node.offsets.empty() || is_empty(node.children.front());
+    case Kind::runs:
+      return node.offsets.empty();
+    case Kind::sequence:
+      break;
   }
-  node.offset += first;
-  return first != 0;
+  return node.children.empty();
 }
 
-bool hoist_sequence(Layout& node) {
-  const std::int64_t first = node.children.empty() ? 0 : node.children.front().offset;
-  for (Layout& child : node.children) {
-    child.offset -= first;
+bool has_one_member(const Layout& node) {
+  switch (node.kind) {
+    case Kind::run:
+      return false;
+    case Kind::repeat:
+      return node.count == 1;
+    case Kind::list:
+    case Kind::runs:
+      return node.offsets.size() == 1;
+    case Kind::sequence:
+      break;
   }
-  node.offset += first;
-  return first != 0;
-}
-
-bool hoist_child(Layout& node) {
-  const std::int64_t first = std::exchange(node.children.front().offset, 0);
-  node.offset += first;
-  return first != 0;
+  return node.children.size() == 1;
 }
 
 std::size_t flat_members(const Layout& node) {
@@ -89,53 +69,50 @@ std::size_t flat_members(const Layout& node) {
 }  // namespace
 
 bool prune(Layout& node) {
-  switch (node.kind) {
-    case Kind::run:
-      return node.bytes == 0 && clear(node);
-    case Kind::repeat:
-      return (node.count == 0 || is_empty(node.children.front())) && clear(node);
-    case Kind::list:
-      return (node.offsets.empty() || is_empty(node.children.front())) && clear(node);
-    case Kind::runs:
-      return prune_runs(node);
-    case Kind::sequence:
-      break;
+  bool changed = node.kind == Kind::runs && prune_runs(node);
+  if (node.kind == Kind::sequence) {
+    changed = std::erase_if(node.children, is_empty) > 0;
   }
-  return prune_sequence(node);
+  if (has_no_data(node) && node != Layout{}) {
+    node = Layout{};
+    changed = true;
+  }
+  return changed;
 }
 
 bool unwrap(Layout& node) {
-  switch (node.kind) {
-    case Kind::run:
-      return false;
-    case Kind::repeat:
-      return node.count == 1 && become_child(node, node.offset);
-    case Kind::list:
-      return node.offsets.size() == 1 && become_child(node, node.offset + node.offsets.front());
-    case Kind::runs:
-      return node.offsets.size() == 1 && unwrap_runs(node);
-    case Kind::sequence:
-      break;
+  if (!has_one_member(node)) {
+    return false;
   }
-  return node.children.size() == 1 && become_child(node, node.offset);
+  Layout member = node.kind == Kind::runs ? run_of(node.lengths.front()) : std::move(node.children.front());
+  member.offset += node.offset + (node.offsets.empty() ? 0 : node.offsets.front());
+  node = std::move(member);
+  return true;
 }
 
 bool hoist(Layout& node) {
-  switch (node.kind) {
-    case Kind::run:
-      return false;
-    case Kind::repeat:
-      return hoist_child(node);
-    case Kind::list: {
-      const bool moved = hoist_child(node);
-      return hoist_offsets(node) || moved;
-    }
-    case Kind::runs:
-      return hoist_offsets(node);
-    case Kind::sequence:
-      break;
+  bool changed = false;
+  const auto take = [&](std::int64_t offset) {
+    node.offset += offset;
+    changed |= offset != 0;
+    return offset;
+  };
+  if (node.kind == Kind::repeat || node.kind == Kind::list) {
+    take(std::exchange(node.children.front().offset, 0));
   }
-  return hoist_sequence(node);
+  if (!node.offsets.empty()) {
+    const std::int64_t first = take(node.offsets.front());
+    for (std::int64_t& offset : node.offsets) {
+      offset -= first;
+    }
+  }
+  if (node.kind == Kind::sequence && !node.children.empty()) {
+    const std::int64_t first = take(node.children.front().offset);
+    for (Layout& child : node.children) {
+      child.offset -= first;
+    }
+  }
+  return changed;
 }
 
 bool flatten(Layout& node) {

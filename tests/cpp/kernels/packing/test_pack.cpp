@@ -367,23 +367,6 @@ TEST(PackPlan, Facts) {
   EXPECT_DOUBLE_EQ(PackPlan::compile(run_of(64), 64).line_density(), 1);
 }
 
-TEST(PackPlan, TheOwnerPacksWhatIsSparseInLinesOrPages) {
-  const auto packs = [](std::int64_t block, std::int64_t stride, const StageCosts& costs) {
-    return owner_packs(PackPlan::compile(run_of(block), stride), costs);
-  };
-  const StageCosts costs{{0, 1, 4}, {2, 0, 1}};
-  EXPECT_FALSE(packs(64, 128, costs));
-  EXPECT_FALSE(packs(256, 4160, costs));
-  EXPECT_TRUE(packs(8, 64, costs));
-  EXPECT_TRUE(packs(8, 4160, costs));
-  EXPECT_TRUE(packs(32, 4160, costs));
-  EXPECT_FALSE(packs(8, 64, {{0, 1, 4}, {1000, 0, 0}}));
-  EXPECT_TRUE(packs(64, 128, {{0, 1, 0}, {0.5, 0, 0}}));
-  // A page, and a line, cost both ways: what decides is the difference.
-  EXPECT_FALSE(packs(8, 4160, {{0, 1, 4}, {2, 0, 5}}));
-  EXPECT_FALSE(packs(8, 64, {{0, 1, 0}, {2, 1, 0}}));
-}
-
 TEST(PackPlan, WithoutData) {
   const PackPlan plan = PackPlan::compile(run_of(0), 0);
   EXPECT_EQ(plan.size(), 0);

@@ -24,10 +24,6 @@ using reference::runs_of;
 const Datatype kInt = basic(4);
 const Datatype kDouble = basic(8);
 
-std::string form(const Datatype& type) {
-  return to_text(simplify(type.layout));
-}
-
 std::set<std::string_view> passes_of(const Layout& layout) {
   std::vector<Stage> stages;
   simplify(layout, &stages);
@@ -38,75 +34,52 @@ std::set<std::string_view> passes_of(const Layout& layout) {
   return names;
 }
 
-// Canonical forms by example
-
-TEST(Simplify, WhatIsContiguousIsARun) {
-  EXPECT_EQ(form(contiguous(1000, contiguous(3, kDouble))), "run of 24000 B\n");
-  EXPECT_EQ(form(vector(16, 4, 4, kDouble)), "run of 512 B\n");
-  EXPECT_EQ(form(indexed(Integers{2, 1, 3}, Integers{7, 9, 10}, kInt)), "run of 24 B at 28\n");
-}
-
-TEST(Simplify, AVectorIsARepeatOfARun) {
-  EXPECT_EQ(form(vector(512, 8, 16, kDouble)), "repeat 512 times, stride 128 B\n  run of 64 B\n");
-  EXPECT_EQ(form(vector(3, 1, -2, kInt)), "repeat 3 times, stride -8 B\n  run of 4 B\n");
-  EXPECT_EQ(form(contiguous(4, resized(kInt, -4, 12))), "repeat 4 times, stride 12 B\n  run of 4 B\n");
-}
-
-TEST(Simplify, RepeatsThatContinueEachOtherAreOne) {
-  EXPECT_EQ(form(hvector(10, 1, 48, vector(3, 1, 2, kDouble))), "repeat 30 times, stride 16 B\n  run of 8 B\n");
-  EXPECT_EQ(form(hvector(10, 1, 56, vector(3, 1, 2, kDouble))),
-            "repeat 10 times, stride 56 B\n  repeat 3 times, stride 16 B\n    run of 8 B\n");
-}
-
-TEST(Simplify, ASubarrayHasALoopPerDimensionThatIsNotWhole) {
-  const Integers sizes = {8, 8, 8}, starts = {1, 2, 0};
-  EXPECT_EQ(form(subarray(sizes, Integers{3, 4, 8}, starts, Order::c, kDouble)),
-            "repeat 3 times, stride 512 B at 640\n  run of 256 B\n");
-  EXPECT_EQ(form(subarray(sizes, Integers{3, 4, 5}, starts, Order::c, kDouble)),
-            "repeat 3 times, stride 512 B at 640\n  repeat 4 times, stride 64 B\n    run of 40 B\n");
-}
-
-TEST(Simplify, EvenListsAreRepeatsInOneDimensionOrTwo) {
-  Integers even, grid;
+TEST(Simplify, CanonicalFormsByExample) {
+  Integers even, grid, lengths, displacements;
   for (std::int64_t i = 0; i < 12; ++i) {
     even.push_back(3 * i);
     grid.push_back(2 * (i % 4) + 100 * (i / 4));
-  }
-  EXPECT_EQ(form(indexed_block(1, even, kInt)), "repeat 12 times, stride 12 B\n  run of 4 B\n");
-  EXPECT_EQ(form(indexed_block(1, grid, kInt)),
-            "repeat 3 times, stride 400 B\n  repeat 4 times, stride 8 B\n    run of 4 B\n");
-}
-
-TEST(Simplify, UnevenListsKeepTheirOffsets) {
-  EXPECT_EQ(form(indexed_block(2, Integers{0, 5, 3}, kInt)), "list of 3: 0, 20, 12\n  run of 8 B\n");
-  EXPECT_EQ(form(indexed(Integers{2, 1, 2}, Integers{1, 5, 30}, kInt)),
-            "runs, 3 at 4: 8 B at 0, 4 B at 16, 8 B at 116\n");
-}
-
-TEST(Simplify, APatternOfRunsThatRepeatsIsARepeat) {
-  Integers lengths, displacements;
-  for (std::int64_t i = 0; i < 20; ++i) {
     lengths.push_back(1 + i % 2);
     displacements.push_back(10 * (i / 2) + 4 * (i % 2));
   }
-  EXPECT_EQ(form(indexed(lengths, displacements, kInt)),
-            "repeat 10 times, stride 40 B\n  runs, 2: 4 B at 0, 8 B at 16\n");
-}
-
-TEST(Simplify, StructuresOfEqualMembersAreListsOrRepeats) {
   const Datatype column = vector(4, 1, 10, kDouble);
-  const std::vector<Datatype> types(3, column);
-  const Integers ones(3, 1);
-  EXPECT_EQ(form(structure(ones, Integers{0, 8, 16}, types)),
-            "repeat 3 times, stride 8 B\n  repeat 4 times, stride 80 B\n    run of 8 B\n");
-  EXPECT_EQ(form(structure(ones, Integers{8, 24, 16}, types)),
-            "list of 3 at 8: 0, 16, 8\n  repeat 4 times, stride 80 B\n    run of 8 B\n");
-}
-
-TEST(Simplify, UnlikeMembersStayASequence) {
-  const std::array<Datatype, 2> types = {vector(4, 1, 10, kDouble), kInt};
-  EXPECT_EQ(form(structure(Integers{1, 2}, Integers{16, 400}, types)),
-            "sequence of 2 at 16\n  repeat 4 times, stride 80 B\n    run of 8 B\n  run of 8 B at 384\n");
+  const std::vector<Datatype> columns(3, column), unlike = {column, kInt};
+  const Integers ones(3, 1), sizes = {8, 8, 8}, starts = {1, 2, 0};
+  const std::vector<std::pair<Datatype, std::string>> examples = {
+      // What is contiguous is a run.
+      {contiguous(1000, contiguous(3, kDouble)), "run of 24000 B\n"},
+      {vector(16, 4, 4, kDouble), "run of 512 B\n"},
+      {indexed(Integers{2, 1, 3}, Integers{7, 9, 10}, kInt), "run of 24 B at 28\n"},
+      // A vector is a repeat of a run; repeats that continue each other are one.
+      {vector(512, 8, 16, kDouble), "repeat 512 times, stride 128 B\n  run of 64 B\n"},
+      {vector(3, 1, -2, kInt), "repeat 3 times, stride -8 B\n  run of 4 B\n"},
+      {contiguous(4, resized(kInt, -4, 12)), "repeat 4 times, stride 12 B\n  run of 4 B\n"},
+      {hvector(10, 1, 48, vector(3, 1, 2, kDouble)), "repeat 30 times, stride 16 B\n  run of 8 B\n"},
+      {hvector(10, 1, 56, vector(3, 1, 2, kDouble)),
+       "repeat 10 times, stride 56 B\n  repeat 3 times, stride 16 B\n    run of 8 B\n"},
+      // A subarray has a loop per dimension that is not whole.
+      {subarray(sizes, Integers{3, 4, 8}, starts, Order::c, kDouble),
+       "repeat 3 times, stride 512 B at 640\n  run of 256 B\n"},
+      {subarray(sizes, Integers{3, 4, 5}, starts, Order::c, kDouble),
+       "repeat 3 times, stride 512 B at 640\n  repeat 4 times, stride 64 B\n    run of 40 B\n"},
+      // Even lists are repeats in one dimension or two; uneven ones keep their offsets.
+      {indexed_block(1, even, kInt), "repeat 12 times, stride 12 B\n  run of 4 B\n"},
+      {indexed_block(1, grid, kInt),
+       "repeat 3 times, stride 400 B\n  repeat 4 times, stride 8 B\n    run of 4 B\n"},
+      {indexed(lengths, displacements, kInt), "repeat 6 times, stride 40 B\n  runs, 2: 4 B at 0, 8 B at 16\n"},
+      {indexed_block(2, Integers{0, 5, 3}, kInt), "list of 3: 0, 20, 12\n  run of 8 B\n"},
+      {indexed(Integers{2, 1, 2}, Integers{1, 5, 30}, kInt), "runs, 3 at 4: 8 B at 0, 4 B at 16, 8 B at 116\n"},
+      // Structures of equal members are lists or repeats, of unlike ones sequences.
+      {structure(ones, Integers{0, 8, 16}, columns),
+       "repeat 3 times, stride 8 B\n  repeat 4 times, stride 80 B\n    run of 8 B\n"},
+      {structure(ones, Integers{8, 24, 16}, columns),
+       "list of 3 at 8: 0, 16, 8\n  repeat 4 times, stride 80 B\n    run of 8 B\n"},
+      {structure(Integers{1, 2}, Integers{16, 400}, unlike),
+       "sequence of 2 at 16\n  repeat 4 times, stride 80 B\n    run of 8 B\n  run of 8 B at 384\n"},
+  };
+  for (const auto& [type, form] : examples) {
+    EXPECT_EQ(to_text(simplify(type.layout)), form);
+  }
 }
 
 TEST(Simplify, WithoutDataItIsAnEmptyRun) {
