@@ -69,11 +69,13 @@ def cases(sizes: Sequence[int]) -> list[Case]:
     """What is measured, in order, with the algorithms found best by trying."""
     made = [Case("barrier", 0, "pairwise_exchange:waits=0")]
     for size in sizes:
-        piece = 4096 if size <= 16384 else 65536
-        stage = f"root_stage:piece_bytes={piece}"
-        made.append(Case("broadcast", size, "eager_tree" if size <= EAGER_BYTES else stage))
+        piece = 8192 if size <= 65536 else 32768
+        tree = f"local_store_tree:degree=2:piece_bytes={piece}"
+        large = "root_stage:piece_bytes=4096" if size <= 16384 else tree
+        made.append(Case("broadcast", size, "eager_tree" if size <= EAGER_BYTES else large))
     for size in sizes:
-        made.append(Case("allreduce", size, "recursive_doubling" if size <= EAGER_BYTES else "peer_stages"))
+        large = "ring" if size == 16384 else "peer_stages"
+        made.append(Case("allreduce", size, "recursive_doubling" if size <= EAGER_BYTES else large))
     return made
 
 
