@@ -1,4 +1,4 @@
-"""apps/packing and `corewise bench pack` on real MPIs: every way moves exactly its bytes, and is measured.
+"""apps/packing and `corewise bench pack` on real MPIs: every way moves exactly its bytes; how it is measured.
 
 No test looks at a time: ranks may outnumber cores, and other tests run.
 
@@ -7,14 +7,20 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import math
+import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT, Mpi, find_mpi
 
-from corewise.bench.pack.results import OURS
+from corewise.bench.mpis import output_of
+from corewise.bench.pack import results, runs, study
 from corewise.bench.pack.runs import PLAIN_WAYS, Effort
-from corewise.bench.pack.study import run_bench, tune
+from corewise.bench.pack.study import SETS, run_bench, tune
+from corewise.bench.pack.views import noise_text
 from corewise.data.packing_tuning import packing_tuning_text, parse_packing_tuning
 
 SOURCES = sorted((ROOT / "apps" / "packing").glob("*.cpp"))
@@ -72,9 +78,7 @@ def test_wrong_data_are_found(mpi: Mpi, packing: Path, tmp_path: Path) -> None:
     (tmp_path / "spoil.c").write_text(SPOIL)
     spoil = mpi.build(tmp_path / "spoil.so", tmp_path / "spoil.c", flags=("-shared", "-fPIC"))
     words = ["--cases", "constant/64", "--check", "--budget", "0", "--ways", "loop,mpi-pack"]
-    good = mpi.run(2, packing, words, mpi.yield_env)
     bad = mpi.run(2, packing, words, env={**mpi.yield_env, "LD_PRELOAD": str(spoil)})
-    assert good.returncode == 0 and "wrong" not in good.stdout
     assert bad.returncode != 0
     # Packed messages are not touched: that way stays right.
     wrong = [line for line in bad.stdout.splitlines() if line.startswith("wrong")]
@@ -108,11 +112,71 @@ def test_wrong_arguments_end_every_rank(
     assert done.stderr.count("packing: ") == 1 and said in done.stderr
 
 
-def test_the_command_measures_every_part_and_the_library() -> None:
-    cases = ["constant/4", "constant/2048", "columns/32", "lu_y/33"]
+# ---- the method ------------------------------------------------------------------------------------------
+
+TURNING = ("contiguous", "datatype", "mpi-pack", "loop")  # by a third of their tag
+
+
+def order_of(steps: dict[str, int]) -> list[str]:
+    """Three steps to see how long one takes; then turns of eight timed ones, behind one that is not."""
+    order = [way for way in TURNING for _ in range(3)]
+    for turn in range(max(steps.values()) // 8 + 1):
+        for way in TURNING[turn:] + TURNING[:turn]:
+            left = min(8, steps[way] - 8 * turn)
+            order += [way] * (1 + left) if left > 0 else []
+    return order
+
+
+def test_sources_are_rewritten_and_the_order_rotates(mpi: Mpi, packing: Path, tmp_path: Path) -> None:
+    """No 64 bytes of a message are those of the last one of its way; each turn begins with the next way."""
+    witness = ROOT / "tests" / "mpi" / "packing" / "witness.c"
+    library = mpi.build(tmp_path / "witness.so", witness, flags=("-shared", "-fPIC"))
+    env = {**mpi.yield_env, "LD_PRELOAD": str(library), "COREWISE_WITNESS_OUT": str(tmp_path / "sent")}
+    cases = ("elements/4", "elements/64", "elements/512", "columns/256")  # of different lengths
+    # The shortest budget that measures at all.
+    words = ["--cases", ",".join(cases), "--ways", ",".join(TURNING), "--budget", "0.001"]
+    done = mpi.run(2, packing, words, env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    steps: dict[str, dict[str, int]] = {case: {} for case in cases}
+    for case, way, count in re.findall(r"^time case=(\S+) .*way=(\S+) .*n=(\d+) ", done.stdout, re.M):
+        steps[case][way] = int(count)
+    expected = [way for case in cases for way in order_of(steps[case])]
+    for rank in range(2):
+        lines = (tmp_path / f"sent.{rank}").read_text().splitlines()
+        sent = [tuple(map(int, line.split())) for line in lines]
+        assert [TURNING[tag // 3] for tag, *_ in sent] == expected
+        compared = [(changed, windows) for _, _, changed, windows in sent if windows > 0]
+        assert len(compared) == len(sent) - len(cases) * len(TURNING)
+        assert all(changed == windows for changed, windows in compared)
+
+
+# ---- the command -----------------------------------------------------------------------------------------
+
+
+def test_the_command_measures_every_part_and_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MPICH in both settings; the library's launch is the first every other time; others' share is told."""
+    launched: list[tuple[bool, bool]] = []
+    foreign: list[float] = []
+
+    def recorded(words: list[str], *others: Any, **options: Any) -> str:
+        said, text = output_of(words, *others, **options), " ".join(words)
+        launched.append(("MPIR_CVAR_CH4_CMA_ENABLE 0" in text, "libcorewise-packing.so" in text))
+        foreign.extend(float(share) for share in re.findall(r" foreign=([\d.]+)", said))
+        return said
+
+    monkeypatch.setattr(runs, "output_of", recorded)
+    monkeypatch.setattr(results, "DISTANCE_LIMIT", math.inf)  # no round is left out
+    monkeypatch.setattr(study, "losers_of", lambda measured: ())  # nothing is measured again
+    cases = {"paper": ["constant/4", "constant/2048"], "columns": ["columns/32"], "applications": ["lu_y/33"]}
+    cases["mpi-pack"] = cases["paper"]
     shares: list[float] = []
-    result = run_bench(mpi=str(find_mpi("mpich").prefix), effort=TINY, cases=cases, progress=shares.append)
-    assert {study.setting.name for study in result.studies} == {"mpich", "mpich-no-cma"}
+    mpich, effort = str(find_mpi("mpich").prefix), replace(TINY, rounds=2)
+    result = run_bench(mpi=mpich, effort=effort, cases=cases, progress=shares.append)
+    assert [each.setting.name for each in result.studies] == ["mpich", "mpich-no-cma"] * len(SETS)
+    turns = [(off, library) for off in (False, True) for library in (False, True, True, False)]
+    assert launched == turns * len(SETS)
+    assert len(foreign) == len(launched) and result.loudest == max(foreign)
+    assert f"{100 * max(foreign):.1f} % of the processors" in noise_text(result)
     assert shares == sorted(shares) and shares[-1] == 1
     ids = [row.id for row in result.rows if row.id.startswith("pack/mpich/")]
     assert ids == [
@@ -124,10 +188,9 @@ def test_the_command_measures_every_part_and_the_library() -> None:
     assert all(row.ours > 0 and row.theirs > 0 for row in result.rows)
     assert all((row.floor is None) == (row.rival == "mpi-pack") for row in result.rows)
     assert all(row.more["processor"] and str(row.mpi).startswith("mpich ") for row in result.rows)
-    assert len({row.id for row in result.rows}) == len(result.rows)
     paper = result.studies[0]
-    assert paper.time(("constant/4", "both"), OURS).median > 0 and paper.drift() is not None
-    assert any("4-byte" not in claim.what for claim in result.claims) and len(result.goals) > 5
+    assert paper.time(("constant/4", "both"), results.OURS).median > 0 and paper.drift() is not None
+    assert len(result.claims) >= 3 and len(result.goals) > 5
 
 
 def test_a_tuning_has_a_row_for_every_use_and_shape(mpi: Mpi) -> None:

@@ -18,7 +18,7 @@ from corewise.data.copy_tuning import CopyTuning, load_copy_tuning
 from corewise.data.tuning import tuning_directory
 from corewise.errors import CorewiseError
 
-_CPUINFO = Path("/proc/cpuinfo")
+CPUINFO = Path("/proc/cpuinfo")
 _NUMBERS = (
     ("cpu family", "family"),
     ("model", "model"),
@@ -30,8 +30,16 @@ _NUMBERS = (
 """What tells processors of one name apart, on x86 and on Arm."""
 
 
-def host_name(cpuinfo: Path = _CPUINFO) -> str:
+def host_name(cpuinfo: Path = CPUINFO) -> str:
     """The processor: its name, and the numbers by which its maker tells it from others of that name."""
+    fields = processor_fields(cpuinfo)
+    name = fields.get("model name") or platform.processor() or platform.machine()
+    numbers = ", ".join(f"{word} {fields[key]}" for key, word in _NUMBERS if fields.get(key))
+    return f"{name} ({numbers})" if numbers else name
+
+
+def processor_fields(cpuinfo: Path) -> dict[str, str]:
+    """What the system says of the first processor; nothing where it does not."""
     fields: dict[str, str] = {}
     try:
         for line in cpuinfo.read_text(encoding="utf-8").splitlines():
@@ -39,9 +47,7 @@ def host_name(cpuinfo: Path = _CPUINFO) -> str:
             fields.setdefault(key.strip(), value.strip())
     except OSError:
         pass
-    name = fields.get("model name") or platform.processor() or platform.machine()
-    numbers = ", ".join(f"{word} {fields[key]}" for key, word in _NUMBERS if fields.get(key))
-    return f"{name} ({numbers})" if numbers else name
+    return fields
 
 
 def kept_tunings() -> Path:

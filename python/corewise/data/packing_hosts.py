@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from corewise.data.copy_hosts import CPUINFO, processor_fields
 from corewise.data.packing_tuning import PackingTuning, knob_of, load_packing_tuning
 from corewise.data.tuning import tuning_directory
 
-_CPUINFO = Path("/proc/cpuinfo")
 _NAMES = (("vendor_id", "cpu family", "model"), ("CPU implementer", "CPU part"))
 """What names a processor on x86 and on Arm."""
 _NO_CMA = ("MPIR_CVAR_CH4_CMA_ENABLE", "0")
@@ -29,16 +29,9 @@ class HostPacking:
     told: str
 
 
-def processor_name(cpuinfo: Path = _CPUINFO) -> str:
+def processor_name(cpuinfo: Path = CPUINFO) -> str:
     """Maker, family and model of the processor, e.g. ``AuthenticAMD-25-17``."""
-    try:
-        lines = cpuinfo.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    fields: dict[str, str] = {}
-    for line in lines:
-        key, _, value = line.partition(":")
-        fields.setdefault(key.strip(), value.strip())
+    fields = processor_fields(cpuinfo)
     for names in _NAMES:
         if all(fields.get(name) for name in names):
             return "-".join(fields[name] for name in names)

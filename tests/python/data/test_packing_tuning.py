@@ -73,11 +73,7 @@ def test_a_tuning_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
         ("version = 4", "version = 3", "t.csv: field 'version': found 3, allowed: 4"),
         ("# host = a processor\n", "", "t.csv: field 'host': found nothing, allowed: "),
         ("# mpi", "# mpy", "t.csv: field 'mpy'"),
-        (
-            "unpack,dense",
-            "copy,dense",
-            "t.csv:20: field 'use': found copy, allowed: message, send, receive, ",
-        ),
+        ("unpack,dense", "copy,dense", "t.csv:20: field 'use': found copy, allowed: message, send, "),
         ("unpack,dense", "unpack,thin", "t.csv:20: field 'lines': found thin, allowed: dense or sparse"),
         ("unpack,dense,32768", "unpack,dense,0", "t.csv:20: field 'bytes': found 0, allowed: "),
         ("unpack,dense,32768,8", "unpack,dense,32768,8.5", "t.csv:20: field 'run': found 8.5, allowed: "),
@@ -155,10 +151,7 @@ def test_a_host_gets_its_own_table_or_what_won_everywhere(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        (
-            "vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 17\nmodel name : AMD EPYC\n",
-            "AuthenticAMD-25-17",
-        ),
+        ("vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 17\nmodel name : E\n", "AuthenticAMD-25-17"),
         ("CPU implementer : 0x41\nCPU part : 0xd40\nCPU part : 0xd41\n", "0x41-0xd40"),
         ("", os.uname().machine),
     ],

@@ -55,11 +55,8 @@ def losers_of(study: Study) -> list[str]:
     """Cases in which the library was slower than what the program has without it."""
     if study.part == "mpi-pack":
         return []
-    return sorted({cell[0] for cell in study.cells() if _ratio(study, cell, rival_of(cell[1])) < LEAST})
-
-
-def _ratio(study: Study, cell: Cell, way: str) -> float:
-    return study.of(cell[0]).ratio(cell, way).median
+    lost = [cell for cell in study.cells() if study.ratio(cell, rival_of(cell[1])).median < LEAST]
+    return sorted({case for case, _ in lost})
 
 
 def _us(ns: float) -> float:
@@ -112,7 +109,7 @@ def _statements(ratios: Mapping[int, float]) -> Iterator[tuple[str, bool, str]]:
         bool(large) and all(large),
         f"at {sum(large)} of {len(large)} sizes",
     )
-    at = crossover(ratios)
+    at = _crossover(ratios)
     yield (
         "the crossing is at 2 KB, within a factor of two",
         at is not None and PAPER_CROSSOVER // 2 <= at <= 2 * PAPER_CROSSOVER,
@@ -127,7 +124,7 @@ def _statements(ratios: Mapping[int, float]) -> Iterator[tuple[str, bool, str]]:
         )
 
 
-def crossover(ratios: Mapping[int, float]) -> int | None:
+def _crossover(ratios: Mapping[int, float]) -> int | None:
     """The smallest size from which on the MPI wins at every measured size; None where it never does."""
     found = None
     for size in sorted(ratios, reverse=True):

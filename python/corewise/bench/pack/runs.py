@@ -20,7 +20,7 @@ from pathlib import Path
 
 from corewise.analysis.result import Progress
 from corewise.bench.mpis import output_of
-from corewise.bench.noise import FOREIGN_LIMIT
+from corewise.bench.noise import FOREIGN_LIMIT, best_of
 from corewise.errors import InputError, RunError
 from corewise.mpi import build, find, launch
 from corewise.mpi.programs import build_program
@@ -206,12 +206,12 @@ class Runner:
         return re.findall(r"^case (\S+)$", self._output(words, {}), re.M)
 
     def _quiet(self, words: Sequence[str], variables: Mapping[str, str]) -> Launch:
-        best = parse(self._output(words, variables))
-        for _ in range(self.effort.repeats):
-            if best.foreign <= FOREIGN_LIMIT:
-                break
-            best = min(best, parse(self._output(words, variables)), key=lambda each: each.foreign)
-        return best
+        return best_of(
+            lambda: parse(self._output(words, variables)),
+            self.effort.repeats,
+            lambda found: found.foreign,
+            FOREIGN_LIMIT,
+        )
 
     def _output(self, words: Sequence[str], variables: Mapping[str, str]) -> str:
         plan = launch.plan([str(self.program), *words], ranks=2, mpi=str(self.setting.mpi.launcher))
@@ -233,19 +233,12 @@ def steady_round(
     At most so many times; the round whose latencies differ least counts. Backwards: the last one is launched
     first; the order of the result stays.
     """
-    best: tuple[Launch, ...] = ()
-    for _ in range(repeats + 1):
-        step = -1 if backwards else 1
-        found = tuple([run() for run in pair[::step]][::step])
-        if not best or distance(found) < distance(best):
-            best = found
-        if distance(best) <= DISTANCE_LIMIT:
-            break
-    return best
+    step = -1 if backwards else 1
+    return best_of(lambda: tuple([run() for run in pair[::step]][::step]), repeats, distance, DISTANCE_LIMIT)
 
 
 _TIME = re.compile(r"^time case=(\S+) direction=(\S+) way=(\S+) .*\bmedian_ns=(\d+)", re.M)
-_MACHINE = re.compile(r"^machine seconds=[\d.]+ foreign=([\d.]+)(?: latency_ns=([\d,]+))?$", re.M)
+_MACHINE = re.compile(r"^machine seconds=[\d.]+ foreign=([\d.]+) latency_ns=(\d+),(\d+)$", re.M)
 
 
 def parse(text: str) -> Launch:
@@ -254,5 +247,4 @@ def parse(text: str) -> Launch:
     machine = _MACHINE.search(text)
     if not times or machine is None:
         raise RunError(f"packing: its output cannot be read:\n{text[-1500:]}")
-    latencies = tuple(float(number) for number in (machine[2] or "").split(",") if number)
-    return Launch(times, float(machine[1]), latencies)
+    return Launch(times, float(machine[1]), (float(machine[2]), float(machine[3])))

@@ -12,7 +12,7 @@ import bisect
 import datetime
 import statistics
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,12 +20,12 @@ from corewise import __version__
 from corewise.analysis.result import Progress
 from corewise.bench.pack.results import Study, rival_of
 from corewise.bench.pack.rows import Claim, Goal, claims_of, goals_of, losers_of, rows_of
-from corewise.bench.pack.runs import PARTS, Effort, Runner, Setting, build_for, settings_of
+from corewise.bench.pack.runs import Effort, Runner, Setting, build_for, settings_of
 from corewise.bench.rows import Row
 from corewise.data.copy_hosts import host_name
 from corewise.data.packing_hosts import processor_name
 from corewise.data.packing_tuning import LINES, PackingRow, PackingTuning
-from corewise.errors import InputError, RunError
+from corewise.errors import InputError
 
 ALL = "all"
 SETS = ("paper", "columns", "applications", "mpi-pack")
@@ -81,11 +81,9 @@ def run_bench(
     *,
     mpi: str = "both",
     parts: Sequence[str] = SETS,
-    quick: bool = False,
-    rounds: int | None = None,
+    effort: Effort = FULL,
     knob_of: Callable[[Setting], str] = lambda _: "",
-    effort: Effort | None = None,
-    cases: Sequence[str] = (),
+    cases: Mapping[str, Sequence[str]] | None = None,
     progress: Progress = lambda share: None,
 ) -> BenchResult:
     """Measures and assembles.
@@ -94,32 +92,24 @@ def run_bench(
     ----------
     mpi : ``both``, ``openmpi``, ``mpich``, a prefix or a launcher.
     parts : keys of `corewise.bench.pack.runs.PARTS`.
-    quick : fewer rounds and cases; `effort` and `rounds` in place of what it says.
+    effort : how much, e.g. `QUICK`.
     knob_of : COREWISE_PACKING for a setting's launches with the library; empty: its default.
-    cases : only these.
+    cases : only these, by part; without a part's, all of them.
     """
-    wanted = effort or (QUICK if quick else FULL)
-    wanted = replace(wanted, rounds=rounds or wanted.rounds)
     knobs = [(setting, knob_of(setting)) for setting in settings_of(mpi)]
     studies = []
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
         libraries = {setting.mpi.library: setting.mpi for setting, _ in knobs}
         programs = {library: build_for(mpi, Path(name)) for library, mpi in libraries.items()}
         works = [
-            (Runner(setting, wanted, programs[setting.mpi.library], knob), part, chosen)
+            (Runner(setting, effort, programs[setting.mpi.library], knob), part)
             for part in parts
             for setting, knob in knobs
-            if (chosen := [each for each in cases if _set_of(each) in PARTS[part].sets]) or not cases
         ]
-        for index, (runner, part, chosen) in enumerate(works):
+        for index, (runner, part) in enumerate(works):
+            chosen = (cases or {}).get(part, ())
             studies.append(_study(runner, part, chosen, _share(progress, index, len(works))))
     return result_of(studies)
-
-
-def _set_of(case: str) -> str:
-    """The program's set that a case is of: its first word, or that of the applications, ``mg_x/34``."""
-    word = case.split("/")[0]
-    return word if any(word in part.sets for part in PARTS.values()) else "applications"
 
 
 def _share(progress: Progress, index: int, count: int) -> Progress:
@@ -144,22 +134,20 @@ def _study(runner: Runner, part: str, cases: Sequence[str], progress: Progress) 
 def tune(
     *,
     mpi: str,
-    quick: bool = False,
+    effort: Effort = GRID,
     command: str,
-    effort: Effort | None = None,
     cases: Sequence[str] = (),
     progress: Progress = lambda share: None,
 ) -> Iterator[tuple[str, PackingTuning]]:
     """Measures what the library should take over: a run that packs everything beside one without the library.
 
-    Parameters are those of `run_bench`, and the command line for the file. Yields the setting's name, as
-    tunings call it, and its tuning.
+    Parameters are those of `run_bench`, but that cases are of the grid, and the command line for the file.
+    Yields the setting's name, as tunings call it, and its tuning.
     """
     settings = settings_of(mpi)
-    wanted = effort or (QUICK_GRID if quick else GRID)
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
         for index, setting in enumerate(settings):
-            runner = Runner(setting, wanted, build_for(setting.mpi, Path(name)), "always")
+            runner = Runner(setting, effort, build_for(setting.mpi, Path(name)), "always")
             rows = _tuning_rows(runner, cases, _share(progress, index, len(settings)))
             yield (
                 setting.name,
@@ -200,8 +188,6 @@ def tuning_rows(*studies: Study) -> list[PackingRow]:
     Of the directions that a use has, a row has the smallest median, and the smallest lower quartile.
     """
     by_case = {case: each for each in studies for case in each.names()}
-    if not by_case:
-        raise RunError("--tune: nothing was measured")
     uses = _OF_ENGINE if studies[0].setting.name == "openmpi" else _OF_MESSAGES
     rows = []
     for use, directions in uses.items():

@@ -6,15 +6,15 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import typer
 from rich.text import Text
 
 from corewise.analysis.result import built_commit
+from corewise.bench.pack import study
 from corewise.bench.pack.runs import Setting
-from corewise.bench.pack.study import ALL, SETS, BenchResult, parts_of, run_bench, tune
 from corewise.bench.pack.views import bench_figures, bench_tables, noise_text
 from corewise.bench.rows import stamped
 from corewise.cli import console
@@ -41,7 +41,7 @@ Example:
   corewise bench pack --tune tuning
 """
 _MPI = typer.Option("both", "--mpi", help="openmpi, mpich, both, a prefix, or a launcher.")
-_CASES = typer.Option(ALL, "--cases", help=f"What is measured: {', '.join(SETS)} or {ALL}.")
+_CASES = typer.Option(study.ALL, "--cases", help=f"What is measured: {', '.join(study.SETS)} or {study.ALL}.")
 _ROUNDS = typer.Option(None, "--rounds", min=1, max=100, help="Launches without and with the library, each.")
 _TUNE = typer.Option(
     None, "--tune", metavar="FOLDER", help="Measure what is taken over; write a file for each MPI."
@@ -64,7 +64,7 @@ def bench_pack(
     as_json: bool = shared.AS_JSON,
 ) -> None:
     """Measures packing, or a tuning of it."""
-    parts = parts_of(which)
+    parts = study.parts_of(which)
     if tuning is not None:
         if out is not None:
             raise InputError("-o: found with --tune, allowed: one of them, a tuning has no figures")
@@ -73,12 +73,12 @@ def bench_pack(
     check_picture(out)
     if out is not None and "paper" not in parts:
         raise InputError(
-            f"-o: found with --cases {which}, allowed: --cases paper or {ALL}, the others have no figures"
+            f"-o: found with --cases {which}, allowed: --cases paper or {study.ALL}, others have no figures"
         )
+    effort = study.QUICK if quick else study.FULL
+    effort = replace(effort, rounds=rounds or effort.rounds)
     with console.progress_bar("bench pack") as advance:
-        result = run_bench(
-            mpi=mpi, parts=parts, quick=quick, rounds=rounds, knob_of=_host_knob, progress=advance
-        )
+        result = study.run_bench(mpi=mpi, parts=parts, effort=effort, knob_of=_host_knob, progress=advance)
     figures = list(bench_figures(result))
     written, lost = written_or_lost(lambda: write_pictures(figures, out) if out else [])
     _show(result, written, as_json)
@@ -86,7 +86,7 @@ def bench_pack(
         raise lost
 
 
-def _show(result: BenchResult, written: list[Path], as_json: bool) -> None:
+def _show(result: study.BenchResult, written: list[Path], as_json: bool) -> None:
     if as_json:
         _show_json(result, written)
         return
@@ -104,7 +104,7 @@ def _host_knob(setting: Setting) -> str:
     return found.knob
 
 
-def _show_json(result: BenchResult, written: list[Path]) -> None:
+def _show_json(result: study.BenchResult, written: list[Path]) -> None:
     console.show_json(
         "bench pack",
         result.machine,
@@ -122,9 +122,10 @@ def _tune(mpi: str, quick: bool, folder: Path, as_json: bool) -> None:
     if not folder.is_dir():
         raise InputError(f"--tune: found '{folder}', allowed: a folder that is there")
     words = ["corewise", "bench", "pack", "--mpi", mpi, *(["--quick"] if quick else []), "--tune", "tuning"]
+    effort = study.QUICK_GRID if quick else study.GRID
     tunings = []
     with console.progress_bar("bench pack --tune") as advance:
-        for name, tuning in tune(mpi=mpi, quick=quick, command=shlex.join(words), progress=advance):
+        for name, tuning in study.tune(mpi=mpi, effort=effort, command=shlex.join(words), progress=advance):
             path = folder / f"packing-{processor_name().lower()}-{name}.csv"
             save_packing_tuning(tuning, path)
             tunings.append((path, tuning))
