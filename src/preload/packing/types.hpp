@@ -34,10 +34,20 @@ struct Type {
   std::int64_t element = 0;  ///< bytes of each element, which is not to be cut in two (openmpi); 0: they differ
   std::atomic<bool> ready{false};  ///< there is a plan
 
+  /// By use, the last size that was decided about, twice, and 1 more where it is ours: a program sends few sizes,
+  /// and the table is several lines away.
+  mutable std::array<std::atomic<std::int64_t>, kernels::kPackingUses.size()> decided{};
+
   const kernels::PackPlan& plan() const { return *plan_; }
   /// Whether a message, or a part of one, of so many bytes is ours: all are, or the table says so.
   bool pays(kernels::PackingUse use, std::int64_t bytes) const {
-    return mode() == Mode::always || kernels::packed_by_us(table(), use, {bytes, mean_run, lines});
+    if (mode() == Mode::always) return true;
+    std::atomic<std::int64_t>& last = decided[static_cast<std::size_t>(use)];
+    const std::int64_t seen = last.load(std::memory_order_relaxed);
+    if (seen / 2 == bytes && seen != 0) return seen % 2 == 1;
+    const bool ours = kernels::packed_by_us(table(), use, {bytes, mean_run, lines});
+    last.store(2 * bytes + (ours ? 1 : 0), std::memory_order_relaxed);
+    return ours;
   }
   bool in_one_run(std::int64_t count) const {
     return plain || (count == 1 && mean_run >= static_cast<double>(size));

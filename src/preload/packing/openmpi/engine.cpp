@@ -38,26 +38,43 @@ enum class State : std::uint8_t { off, proving, on };
 std::atomic<State> state{State::off};
 std::array<std::atomic<long>, 2> transfers{};
 
+/// What a thread was told last of some handles; it holds until a type comes or goes (`changes`).
+struct Told {
+  std::uint64_t handle = 0, changes = 0;
+  Type* type = nullptr;
+};
+thread_local constinit std::array<Told, 16> told __attribute__((tls_model("initial-exec")));
+
 /// Types by their handles. Readers run inside the MPI, which the lock's holders never call. Never destroyed: what a
 /// program does in its own last functions comes after ours.
 class Types {
  public:
   Type* find(std::uint64_t handle) {
-    const std::lock_guard lock(changing_);
-    const auto found = types_.find(handle);
-    return found != types_.end() ? found->second : nullptr;
+    Told& answer = told[(handle >> 6) % told.size()];
+    const std::uint64_t changes = changes_.load(std::memory_order_acquire);
+    if (answer.handle != handle || answer.changes != changes) answer = {handle, changes, look_up(handle)};
+    return answer.type;
   }
   void enter(std::uint64_t handle, Type* type) {
     const std::lock_guard lock(changing_);
     types_[handle] = type;
+    changes_.fetch_add(1, std::memory_order_release);
   }
   void remove(std::uint64_t handle) {
     const std::lock_guard lock(changing_);
     types_.erase(handle);
+    changes_.fetch_add(1, std::memory_order_release);
   }
 
  private:
+  Type* look_up(std::uint64_t handle) {
+    const std::lock_guard lock(changing_);
+    const auto found = types_.find(handle);
+    return found != types_.end() ? found->second : nullptr;
+  }
+
   std::mutex changing_;
+  std::atomic<std::uint64_t> changes_{1};
   std::unordered_map<std::uint64_t, Type*> types_;
 };
 
