@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from corewise.base.documents import Fields, parse_csv
@@ -24,10 +25,11 @@ USES = ("message", "send", "receive", "pack", "unpack")
 """What is to be done, in the order of ``kernels/packing/plans/cost.hpp``."""
 LINES = ("dense", "sparse")
 """How close together data lie, as ``packing_lines`` there says it."""
-TAKEN_FROM = 1.1
-"""A shape is taken over where packing was at least so many times as fast in the median."""
-LOW_ABOVE = 1.0
-"""And more than so many times as fast in three of four rounds."""
+TAKEN = (1.04, 0.97)
+"""On the processor of a tuning a shape is taken over where packing was so many times as fast in the median, and
+in three of four rounds: the grid is of vectors, which MPIs do best, and other types gain more."""
+TAKEN_ELSEWHERE = (1.1, 1.0)
+"""The same on any other processor."""
 _HEAD = ("format", "version", "processor", "host", "mpi", "who", "when", "command")
 _COLUMNS = ("use", "lines", "bytes", "run", "ratio", "low")
 Range = tuple[int, int]
@@ -48,11 +50,6 @@ class PackingRow:
     run: int
     ratio: float
     low: float
-
-    @property
-    def taken(self) -> bool:
-        """Whether packing clearly won."""
-        return self.ratio >= TAKEN_FROM and self.low > LOW_ABOVE
 
 
 @dataclass(frozen=True)
@@ -77,15 +74,21 @@ class PackingTuning:
 
     def knob(self) -> str:
         """The value of COREWISE_PACKING that says the same: ``message=512:0,32768:512;pack=...``."""
-        return knob_of([self])
+        return knob_of([self], TAKEN)
 
 
-def knob_of(tunings: Sequence[PackingTuning]) -> str:
-    """What all of some tunings take over, as COREWISE_PACKING says it; ``off`` where that is nothing."""
+def knob_of(tunings: Sequence[PackingTuning], least: tuple[float, float] = TAKEN_ELSEWHERE) -> str:
+    """What all of some tunings take over, as COREWISE_PACKING says it; ``off`` where that is nothing.
+
+    Parameters
+    ----------
+    tunings : of one MPI.
+    least : what the ratio, and what its low end must be.
+    """
     texts = []
     for use in USES:
         for lines in LINES:
-            tables = [_ranges_by_bytes(tuning.rows, use, lines) for tuning in tunings]
+            tables = [_ranges_by_bytes(tuning.rows, use, lines, least) for tuning in tunings]
             sizes = sorted({size for table in tables for size in table})
             rows = [(size, _common([_ranges_at(table, size) for table in tables])) for size in sizes]
             if any(ranges for _, ranges in rows):
@@ -94,19 +97,24 @@ def knob_of(tunings: Sequence[PackingTuning]) -> str:
     return ";".join(texts) or "off"
 
 
-def _ranges_by_bytes(rows: Iterable[PackingRow], use: str, lines: str) -> Mapping[int, list[Range]]:
+def _ranges_by_bytes(
+    rows: Iterable[PackingRow], use: str, lines: str, least: tuple[float, float]
+) -> Mapping[int, list[Range]]:
     """For messages of up to so many bytes the runs that are taken over.
 
-    A message between two measured sizes is, where it would be at both. Ones outside of all are not.
+    The nearest measured size decides, by ratio; messages of less than half the smallest, or more than the largest,
+    are not taken over.
     """
-    chosen = sorted((row.bytes, row.run, row.taken) for row in rows if (row.use, row.lines) == (use, lines))
+    chosen = sorted(
+        (row.bytes, row.run, row.ratio >= least[0] and row.low >= least[1])
+        for row in rows
+        if (row.use, row.lines) == (use, lines)
+    )
     measured = {size: _won(list(group)) for size, group in groupby(chosen, key=lambda row: row[0])}
     sizes = list(measured)
-    below: dict[int, list[Range]] = {sizes[0] - 1: []} if sizes and sizes[0] > 1 else {}
-    return below | {
-        size: _common([measured[size], measured[sizes[index - 1]] if index else measured[size]])
-        for index, size in enumerate(sizes)
-    }
+    ends = [*(math.isqrt(a * b) for a, b in pairwise(sizes)), *sizes[-1:]]
+    below: dict[int, list[Range]] = {sizes[0] // 2: []} if sizes and sizes[0] > 1 else {}
+    return below | dict(zip(ends, measured.values(), strict=True))
 
 
 def _ranges_at(table: Mapping[int, list[Range]], size: int) -> list[Range]:

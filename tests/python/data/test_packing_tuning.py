@@ -59,10 +59,10 @@ TUNING = PackingTuning(
 def test_a_tuning_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
     save_packing_tuning(TUNING, tmp_path / "t.csv")
     assert load_packing_tuning(tmp_path / "t.csv") == TUNING
-    # Between two measured sizes a message is taken over where it would be at both.
+    # The nearest measured size decides, by ratio.
     assert TUNING.knob() == (
-        "message=4095:0,4096:0,32768:0,131072:8+64-64;message.sparse=32767:0,32768:64-64;"
-        "unpack=32767:0,32768:8"
+        "message=2048:0,11585:0,65536:8+64-64,131072:64;message.sparse=16384:0,32768:64-64;"
+        "unpack=16384:0,32768:8"
     )
     assert replace(TUNING, rows=()).knob() == "off"
 
@@ -104,12 +104,8 @@ def test_any_tuning_decides_as_its_rows_say(data: st.DataObject) -> None:
     row = made[data.draw(st.integers(0, len(made) - 1))]
     density = 1.0 if row.lines == "dense" else 0.1
     knob = tuning.knob()
-    if not row.taken:
-        taken = knob != "off" and packing_decision(knob, row.use, row.bytes, row.run, density)[0]
-        assert not taken
-    smallest = min(each.bytes for each in made if (each.use, each.lines) == (row.use, row.lines))
-    if row.taken and row.bytes == smallest:
-        assert packing_decision(knob, row.use, row.bytes, row.run, density)[0]
+    taken = knob != "off" and packing_decision(knob, row.use, row.bytes, row.run, density)[0]
+    assert taken == (row.ratio > 1)
 
 
 def test_what_all_take_over_is_what_each_does() -> None:
@@ -121,12 +117,19 @@ def test_what_all_take_over_is_what_each_does() -> None:
             *rows("message", "dense", 131072, {8: False, 16: True, 64: True, 512: True}),
         ),
     )
-    assert knob_of([TUNING, other]) == "off"
-    third = replace(other, rows=tuple(rows("message", "dense", 131072, {4: True, 8: True, 512: False})))
-    taken = [
-        packing_decision(knob_of([TUNING, third]), "message", size, 8) for size in (4096, 131071, 131072)
+    both = knob_of([TUNING, other])
+    assert [packing_decision(both, "message", 131072, run)[0] for run in (8, 16, 64, 512)] == [
+        False,
+        True,
+        True,
+        False,
     ]
-    assert [packed for packed, _ in taken] == [False, False, True]
+    assert not packing_decision(both, "message", 4096, 8)[0]
+
+
+def test_elsewhere_a_shape_must_have_won_clearly() -> None:
+    close = replace(TUNING, rows=(PackingRow("pack", "dense", 4096, 8, 1.06, 0.98),))
+    assert close.knob() == "pack=2048:0,4096:8" and knob_of([close]) == "off"
 
 
 def test_a_host_gets_its_own_table_or_what_won_everywhere(tmp_path: Path) -> None:
