@@ -18,7 +18,6 @@
 #include "bind/arrays.hpp"
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
-#include "kernels/packing/layout/checked.hpp"
 #include "kernels/packing/plans/cost.hpp"
 #include "kernels/packing/plans/pack.hpp"
 #include "kernels/packing/simplification/simplify.hpp"
@@ -29,14 +28,13 @@ using namespace nb::literals;
 namespace corewise::bind {
 namespace {
 
-namespace checked = kernels::checked;
 using kernels::Datatype;
 using kernels::PackPlan;
 using Integers = std::vector<std::int64_t>;
 using Bytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ConstBytes = ArrayIn<std::uint8_t>;
 
-constexpr double kMostRuns = 1 << 26;
+constexpr std::int64_t kMostRuns = 1 << 26;
 
 /// A type and, from its first use on, its plan.
 struct Type {
@@ -72,41 +70,21 @@ kernels::Distribution distribution_of(const std::string& word) {
 Type structure(const Integers& blocklengths, const Integers& displacements, const std::vector<Type>& types) {
   std::vector<Datatype> all;
   for (const Type& each : types) all.push_back(each.type);
-  return made(checked::structure(blocklengths, displacements, all));
+  return made(kernels::structure(blocklengths, displacements, all));
 }
 
 Type darray(std::int64_t size, std::int64_t rank, const Integers& gsizes, const std::vector<std::string>& words,
             const Integers& dargs, const Integers& psizes, const std::string& order, const Type& old) {
   std::vector<kernels::Distribution> distributions;
   for (const std::string& word : words) distributions.push_back(distribution_of(word));
-  return made(checked::darray(size, rank, gsizes, distributions, dargs, psizes, order_of(order), old.type));
+  return made(kernels::darray(size, rank, gsizes, distributions, dargs, psizes, order_of(order), old.type));
 }
 
 // Layouts
 // -------------------------------------------------------------------------------------------------------------
 
 void require_items(std::int64_t count, const Datatype& type) {
-  require(checked::check_count(count, type));
-}
-
-/// Runs of a layout. In floating point: a layout as constructed may have more members than data.
-double count_runs(const kernels::Layout& layout) {
-  using Kind = kernels::Layout::Kind;
-  switch (layout.kind) {
-    case Kind::run:
-      return 1;
-    case Kind::repeat:
-      return static_cast<double>(layout.count) * count_runs(layout.children.front());
-    case Kind::list:
-      return static_cast<double>(layout.offsets.size()) * count_runs(layout.children.front());
-    case Kind::runs:
-      return static_cast<double>(layout.offsets.size());
-    case Kind::sequence:
-      break;
-  }
-  double sum = 0;
-  for (const kernels::Layout& child : layout.children) sum += count_runs(child);
-  return sum;
+  require(kernels::check_count(count, type));
 }
 
 kernels::Layout items(const Datatype& type, std::int64_t count, bool simplified) {
@@ -118,7 +96,8 @@ MatrixOut<std::int64_t> runs(const Type& self, std::int64_t count, bool simplifi
   const kernels::Layout layout = items(self.type, count, simplified);
   Integers table;
   if (kernels::size_of(layout) > 0) {
-    if (count_runs(layout) > kMostRuns) raise(bad_field("", "count", "more than 2^26 runs", "at most as many"));
+    if (kernels::count_runs(layout) > kMostRuns)
+      raise(bad_field("", "count", "more than 2^26 runs", "at most as many"));
     kernels::for_each_run(layout, 0, [&table](std::int64_t offset, std::int64_t bytes) {
       table.push_back(offset);
       table.push_back(bytes);
@@ -129,8 +108,7 @@ MatrixOut<std::int64_t> runs(const Type& self, std::int64_t count, bool simplifi
 }
 
 std::int64_t run_count(const Type& self, std::int64_t count) {
-  const kernels::Layout layout = items(self.type, count, true);
-  return kernels::size_of(layout) == 0 ? 0 : static_cast<std::int64_t>(count_runs(layout));
+  return kernels::count_runs(items(self.type, count, true));
 }
 
 std::vector<std::pair<std::string, std::string>> simplified(const Type& self, std::int64_t count) {
@@ -151,7 +129,7 @@ void require_inside(const Datatype& type, std::int64_t count, std::int64_t offse
   require_items(count, type);
   if (count == 0 || type.size == 0) return;
   const auto bytes = static_cast<std::int64_t>(buffer);
-  if (std::abs(offset) > checked::kFarthestByte) {
+  if (std::abs(offset) > kernels::kFarthestByte) {
     raise(bad_field("", "offset", std::to_string(offset), "less than 2^60"));
   }
   const std::int64_t last = (count - 1) * type.extent;
@@ -229,36 +207,36 @@ std::pair<bool, std::string> packing_decision(const std::string& knob, const std
 void bind_regular(nb::class_<Type>& type) {
   type.def_static(
           "basic",
-          [](std::int64_t bytes, std::int64_t alignment) { return made(checked::basic(bytes, alignment)); },
+          [](std::int64_t bytes, std::int64_t alignment) { return made(kernels::basic(bytes, alignment)); },
           "bytes"_a, "alignment"_a = 0, "A predefined type of so many bytes; alignment 0: from its size.")
       .def_static(
           "pair",
           [](std::int64_t first, std::int64_t second_at, std::int64_t second, std::int64_t extent) {
-            return made(checked::pair(first, second_at, second, extent));
+            return made(kernels::basic_pair(first, second_at, second, extent));
           },
           "first"_a, "second_at"_a, "second"_a, "extent"_a,
           "A predefined pair: first bytes at 0, second bytes at second_at (MPI_DOUBLE_INT: 8, 8, 4, 16).")
       .def_static(
           "contiguous",
-          [](std::int64_t count, const Type& old) { return made(checked::contiguous(count, old.type)); }, "count"_a,
+          [](std::int64_t count, const Type& old) { return made(kernels::contiguous(count, old.type)); }, "count"_a,
           "old"_a, "MPI_Type_contiguous.")
       .def_static(
           "vector",
           [](std::int64_t count, std::int64_t blocklength, std::int64_t stride, const Type& old) {
-            return made(checked::vector(count, blocklength, stride, old.type));
+            return made(kernels::vector(count, blocklength, stride, old.type));
           },
           "count"_a, "blocklength"_a, "stride"_a, "old"_a, "MPI_Type_vector: stride in extents of the old type.")
       .def_static(
           "hvector",
           [](std::int64_t count, std::int64_t blocklength, std::int64_t stride, const Type& old) {
-            return made(checked::hvector(count, blocklength, stride, old.type));
+            return made(kernels::hvector(count, blocklength, stride, old.type));
           },
           "count"_a, "blocklength"_a, "stride_bytes"_a, "old"_a, "MPI_Type_create_hvector: stride in bytes.")
       .def_static(
           "subarray",
           [](const Integers& sizes, const Integers& subsizes, const Integers& starts, const std::string& order,
              const Type& old) {
-            return made(checked::subarray(sizes, subsizes, starts, order_of(order), old.type));
+            return made(kernels::subarray(sizes, subsizes, starts, order_of(order), old.type));
           },
           "sizes"_a, "subsizes"_a, "starts"_a, "order"_a, "old"_a, "MPI_Type_create_subarray: order c or fortran.")
       .def_static("darray", &darray, "size"_a, "rank"_a, "gsizes"_a, "distributions"_a, "dargs"_a, "psizes"_a,
@@ -267,7 +245,7 @@ void bind_regular(nb::class_<Type>& type) {
       .def_static(
           "resized",
           [](const Type& old, std::int64_t lb, std::int64_t extent) {
-            return made(checked::resized(old.type, lb, extent));
+            return made(kernels::resized(old.type, lb, extent));
           },
           "old"_a, "lb"_a, "extent"_a, "MPI_Type_create_resized.");
 }
@@ -276,26 +254,26 @@ void bind_indexed(nb::class_<Type>& type) {
   type.def_static(
           "indexed",
           [](const Integers& lengths, const Integers& displacements, const Type& old) {
-            return made(checked::indexed(lengths, displacements, old.type));
+            return made(kernels::indexed(lengths, displacements, old.type));
           },
           "blocklengths"_a, "displacements"_a, "old"_a,
           "MPI_Type_indexed: displacements in extents of the old type.")
       .def_static(
           "hindexed",
           [](const Integers& lengths, const Integers& displacements, const Type& old) {
-            return made(checked::hindexed(lengths, displacements, old.type));
+            return made(kernels::hindexed(lengths, displacements, old.type));
           },
           "blocklengths"_a, "displacements"_a, "old"_a, "MPI_Type_create_hindexed: displacements in bytes.")
       .def_static(
           "indexed_block",
           [](std::int64_t length, const Integers& displacements, const Type& old) {
-            return made(checked::indexed_block(length, displacements, old.type));
+            return made(kernels::indexed_block(length, displacements, old.type));
           },
           "blocklength"_a, "displacements"_a, "old"_a, "MPI_Type_create_indexed_block.")
       .def_static(
           "hindexed_block",
           [](std::int64_t length, const Integers& displacements, const Type& old) {
-            return made(checked::hindexed_block(length, displacements, old.type));
+            return made(kernels::hindexed_block(length, displacements, old.type));
           },
           "blocklength"_a, "displacements"_a, "old"_a, "MPI_Type_create_hindexed_block: displacements in bytes.")
       .def_static("structure", &structure, "blocklengths"_a, "displacements"_a, "types"_a,

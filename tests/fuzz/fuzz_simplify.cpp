@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "../cpp/kernels/packing/layout_reference.hpp"
-#include "kernels/packing/layout/checked.hpp"
+#include "kernels/packing/layout/datatype.hpp"
 #include "kernels/packing/simplification/simplify.hpp"
 
 namespace corewise::kernels {
@@ -20,28 +20,12 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-constexpr double kMostRuns = 20000;
+constexpr std::int64_t kMostRuns = 20000;
 
 void require(bool holds, const std::string& what, const Layout& layout) {
   if (!holds) {
     std::fprintf(stderr, "%s:\n%s", what.c_str(), to_text(layout).c_str());
     std::abort();
-  }
-}
-
-double count_runs(const Layout& layout) {
-  double below = layout.children.empty() ? 1 : 0;
-  for (const Layout& child : layout.children) {
-    below += count_runs(child);
-  }
-  switch (layout.kind) {
-    case Layout::Kind::repeat:
-      return below * static_cast<double>(layout.count);
-    case Layout::Kind::list:
-    case Layout::Kind::runs:
-      return below * static_cast<double>(layout.offsets.size());
-    default:
-      return below;
   }
 }
 
@@ -99,7 +83,7 @@ Result<Datatype> any_array(Source& from, const Datatype& old) {
   const auto dimensions = static_cast<std::size_t>(1 + from.next(3));
   if (from.next(2) == 0) {
     const Integers sizes = from.several(dimensions, 7), subsizes = from.several(dimensions, 6);
-    return checked::subarray(sizes, subsizes, from.several(dimensions, 4), order_from(from), old);
+    return subarray(sizes, subsizes, from.several(dimensions, 4), order_from(from), old);
   }
   std::vector<Distribution> distributions;
   Integers dargs, psizes;
@@ -110,8 +94,8 @@ Result<Datatype> any_array(Source& from, const Datatype& old) {
     psizes.push_back(1 + from.next(3));
     size *= psizes.back();
   }
-  return checked::darray(size, from.next(9), from.several(dimensions, 9), distributions, dargs, psizes,
-                         order_from(from), old);
+  return darray(size, from.next(9), from.several(dimensions, 9), distributions, dargs, psizes, order_from(from),
+                old);
 }
 
 /// One constructor around `old`; refused where its arguments are not valid.
@@ -119,27 +103,27 @@ Result<Datatype> any_type(Source& from, const Datatype& old) {
   const auto blocks = static_cast<std::size_t>(from.next(6));
   switch (from.next(10)) {
     case 0:
-      return checked::contiguous(from.any(), old);
+      return contiguous(from.any(), old);
     case 1:
-      return checked::vector(from.few(6), from.few(4), from.any(), old);
+      return vector(from.few(6), from.few(4), from.any(), old);
     case 2:
-      return checked::hvector(from.few(6), from.few(4), from.any(), old);
+      return hvector(from.few(6), from.few(4), from.any(), old);
     case 3:
-      return checked::indexed(from.several(blocks, 4), from.places(blocks), old);
+      return indexed(from.several(blocks, 4), from.places(blocks), old);
     case 4:
-      return checked::hindexed(from.several(blocks, 4), from.places(blocks), old);
+      return hindexed(from.several(blocks, 4), from.places(blocks), old);
     case 5:
-      return checked::indexed_block(from.few(4), from.places(blocks), old);
+      return indexed_block(from.few(4), from.places(blocks), old);
     case 6:
-      return checked::hindexed_block(from.few(4), from.places(blocks), old);
+      return hindexed_block(from.few(4), from.places(blocks), old);
     case 7:
-      return checked::resized(old, from.any(), from.any());
+      return resized(old, from.any(), from.any());
     case 8: {
       std::vector<Datatype> types(blocks, old);
       for (std::size_t i = 0; i < blocks; i += 2) {
-        types[i] = basic(1 + from.next(16));
+        types[i] = basic(1 + from.next(16)).value();
       }
-      return checked::structure(from.several(blocks, 3), from.places(blocks), types);
+      return structure(from.several(blocks, 3), from.places(blocks), types);
     }
     default:
       return any_array(from, old);
@@ -164,7 +148,7 @@ void check_bounds(const Datatype& type) {
 }
 
 void check_nest(Source from) {
-  Datatype type = from.next(8) == 0 ? basic_pair(8, 8, 4, 16) : basic(1 + from.next(16));
+  Datatype type = from.next(8) == 0 ? basic_pair(8, 8, 4, 16).value() : basic(1 + from.next(16)).value();
   for (int level = 0; level < 300 && !from.ended(); ++level) {
     const Result<Datatype> next = any_type(from, type);
     if (next.ok() && count_runs(next.value().layout) <= kMostRuns) {

@@ -122,11 +122,13 @@ bool read_bounds(MPI_Datatype type, Bounds& bounds) {
 
 /// MPI pads a struct to the alignment of its predefined types, which we do not know of all: its extent is MPI's
 /// word.
-Datatype padded(const Datatype& ours, const Bounds& theirs) {
+Datatype padded(Datatype ours, const Bounds& theirs) {
   constexpr std::int64_t kMostAlignment = 16;
   const std::int64_t padding = theirs.extent - ours.extent;
   if (padding <= 0 || padding >= kMostAlignment || ours.lb != theirs.lb) return ours;
-  return kernels::resized(ours, theirs.lb, theirs.extent);
+  ours.extent = theirs.extent;
+  ours.marked = true;
+  return ours;
 }
 
 bool agrees(const Datatype& ours, const Bounds& theirs) {
@@ -137,10 +139,19 @@ bool agrees(const Datatype& ours, const Bounds& theirs) {
 std::optional<Datatype> named(MPI_Datatype type) {
   Bounds bounds;
   if (!read_bounds(type, bounds) || bounds.size <= 0) return std::nullopt;
-  if (type == MPI_SHORT_INT) return kernels::basic_pair(sizeof(short), sizeof(int), sizeof(int), 2 * sizeof(int));
+  if (type == MPI_SHORT_INT)
+    return kernels::basic_pair(sizeof(short), sizeof(int), sizeof(int), 2 * sizeof(int)).value();
   if (bounds.lb != 0 || bounds.true_lb != 0 || bounds.size != bounds.true_extent) return std::nullopt;
+  Result<Datatype> basic = kernels::basic(bounds.size);
+  if (!basic.ok()) return std::nullopt;
   // A pair without a gap inside may have one behind.
-  return kernels::resized(kernels::basic(bounds.size), 0, bounds.extent);
+  basic.value().extent = bounds.extent;
+  basic.value().marked = true;
+  return std::move(basic).value();
+}
+
+Result<Datatype> not_understood() {
+  return Status(Code::unsupported, {});
 }
 
 using Span = std::span<const std::int64_t>;
@@ -155,15 +166,15 @@ std::optional<kernels::Order> order_of(std::int64_t word) {
   return std::nullopt;
 }
 
-std::optional<Datatype> subarray(const Numbers& i, const Datatype& old) {
+Result<Datatype> subarray(const Numbers& i, const Datatype& old) {
   const std::int64_t dims = i.at(0);
   const auto n = static_cast<std::size_t>(dims);
   const auto order = order_of(i.at(1 + 3 * n));
-  if (!order) return std::nullopt;
+  if (!order) return not_understood();
   return kernels::subarray(part(i, 1, dims), part(i, 1 + n, dims), part(i, 1 + 2 * n, dims), *order, old);
 }
 
-std::optional<Datatype> darray(const Numbers& i, const Datatype& old) {
+Result<Datatype> darray(const Numbers& i, const Datatype& old) {
   const std::int64_t dims = i.at(2);
   const auto n = static_cast<std::size_t>(dims);
   const auto order = order_of(i.at(3 + 4 * n));
@@ -177,13 +188,13 @@ std::optional<Datatype> darray(const Numbers& i, const Datatype& old) {
     const std::int64_t darg = i.at(3 + 2 * n + d);
     dargs.push_back(darg == MPI_DISTRIBUTE_DFLT_DARG ? kernels::kDefaultDarg : darg);
   }
-  if (!order) return std::nullopt;
+  if (!order) return not_understood();
   return kernels::darray(i.at(0), i.at(1), part(i, 3, dims), distributions, dargs, part(i, 3 + 3 * n, dims), *order,
                          old);
 }
 
 /// A type out of one other.
-std::optional<Datatype> derived(const Contents& from, const Datatype& old) {
+Result<Datatype> derived(const Contents& from, const Datatype& old) {
   const Numbers& i = from.integers;
   const Numbers& a = from.addresses;
   switch (from.combiner) {
@@ -210,7 +221,7 @@ std::optional<Datatype> derived(const Contents& from, const Datatype& old) {
     case MPI_COMBINER_RESIZED:
       return kernels::resized(old, a.at(0), a.at(1));
     default:
-      return std::nullopt;
+      return not_understood();
   }
 }
 
@@ -227,15 +238,15 @@ struct Reading {
 
 std::optional<Datatype> read(MPI_Datatype type, Reading& reading);
 
-std::optional<Datatype> build(const Contents& contents, Reading& reading) {
+Result<Datatype> build(const Contents& contents, Reading& reading) {
   std::vector<Datatype> types;
   for (const MPI_Datatype type : contents.types) {
     std::optional<Datatype> found = read(type, reading);
-    if (!found) return std::nullopt;
+    if (!found) return not_understood();
     types.push_back(*std::move(found));
   }
   if (contents.combiner != MPI_COMBINER_STRUCT)
-    return types.size() == 1 ? derived(contents, types.front()) : std::nullopt;
+    return types.size() == 1 ? derived(contents, types.front()) : not_understood();
   const std::int64_t count = contents.integers.at(0);
   return kernels::structure(part(contents.integers, 1, count), part(contents.addresses, 0, count), types);
 }
@@ -249,18 +260,18 @@ std::optional<Datatype> read(MPI_Datatype type, Reading& reading) {
     if (found) reading.element = reading.element < 0 || reading.element == found->size ? found->size : 0;
     return found;
   }
-  std::optional<Datatype> made;
+  Result<Datatype> made = not_understood();
   reading.numbers += numbers_in(contents);
   ++reading.depth;
   try {
     if (reading.numbers <= kMostNumbers) made = build(contents, reading);
   } catch (...) {
-    made = std::nullopt;
+    made = not_understood();
   }
   --reading.depth;
   free_types(contents.types);
-  if (!made || !read_bounds(type, bounds)) return std::nullopt;
-  const Datatype whole = padded(*made, bounds);
+  if (!made.ok() || !read_bounds(type, bounds)) return std::nullopt;
+  const Datatype whole = padded(std::move(made).value(), bounds);
   return agrees(whole, bounds) ? std::optional(whole) : std::nullopt;
 }
 

@@ -1,11 +1,16 @@
-// The constructors: a layout and the bounds of its type map, side by side. Contract in datatype.hpp. Every node
-// holds a copy of its children, so that what would hold many copies of one layout is built as a list over one; and
-// what has no data leaves no node behind. SPDX-License-Identifier: BSD-3-Clause
+// The constructors: rules for their arguments, then a layout and the bounds of its type map, side by side. Contract
+// in datatype.hpp. Every node holds a copy of its children, so that what would hold many copies of one layout is
+// built as a list over one; and what has no data leaves no node behind. SPDX-License-Identifier: BSD-3-Clause
 #include "kernels/packing/layout/datatype.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <functional>
+#include <numeric>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +20,102 @@ namespace corewise::kernels {
 namespace {
 
 using Kind = Layout::Kind;
+
+// Rules
+
+std::string place(std::string_view field, std::size_t i) {
+  return std::string(field) + "[" + std::to_string(i) + "]";
+}
+
+Status at_least(std::string_view field, std::int64_t value, std::int64_t least) {
+  return value >= least ? Status{}
+                        : bad_field("", field, std::to_string(value), std::to_string(least) + " or more");
+}
+
+Status each_at_least(std::string_view field, std::span<const std::int64_t> values, std::int64_t least) {
+  const auto wrong =
+      std::find_if(values.begin(), values.end(), [least](std::int64_t value) { return value < least; });
+  return wrong == values.end()
+             ? Status{}
+             : at_least(place(field, static_cast<std::size_t>(wrong - values.begin())), *wrong, least);
+}
+
+Status between(const std::string& field, std::int64_t value, std::int64_t least, std::int64_t most) {
+  return value >= least && value <= most
+             ? Status{}
+             : bad_field("", field, std::to_string(value), std::to_string(least) + " to " + std::to_string(most));
+}
+
+Status as_many(std::string_view field, std::size_t found, std::size_t wanted) {
+  return found == wanted ? Status{}
+                         : bad_field("", field, std::to_string(found) + " entries", std::to_string(wanted));
+}
+
+Status some(std::string_view field, std::size_t found) {
+  return found > 0 ? Status{} : bad_field("", field, "no entries", "1 or more");
+}
+
+// Reach: how far from an item's address anything of it is. In floating point, which does not overflow.
+
+double magnitude(std::int64_t value) {
+  return std::abs(static_cast<double>(value));
+}
+
+double reach_of(const Datatype& type) {
+  const double bounds = std::max(magnitude(type.lb), magnitude(type.extent) + magnitude(type.lb));
+  const double data = magnitude(type.true_lb) + magnitude(type.true_extent);
+  return std::max({bounds, data, static_cast<double>(type.size)});
+}
+
+Status within_reach(std::string_view field, double reach) {
+  return reach < static_cast<double>(kFarthestByte)
+             ? Status{}
+             : bad_field("", field, "a type that reaches or counts 2^60 bytes or more", "less");
+}
+
+double farthest(std::span<const std::int64_t> values) {
+  return std::transform_reduce(
+      values.begin(), values.end(), 0.0, [](double a, double b) { return std::max(a, b); }, magnitude);
+}
+
+double product(std::span<const std::int64_t> values) {
+  return std::transform_reduce(values.begin(), values.end(), 1.0, std::multiplies<>{}, magnitude);
+}
+
+/// The first rule that is broken; all are computed before, so none may depend on another.
+Status first_broken(std::initializer_list<Status> rules) {
+  for (const Status& rule : rules) {
+    if (!rule.ok()) {
+      return rule;
+    }
+  }
+  return {};
+}
+
+/// Displacements in extents as bytes; the products are formed whether there are blocks or not.
+Result<std::vector<std::int64_t>> in_bytes(std::string_view field, std::span<const std::int64_t> values,
+                                           const Datatype& old) {
+  if (const Status rule = within_reach(field, farthest(values) * magnitude(old.extent)); !rule.ok()) {
+    return rule;
+  }
+  std::vector<std::int64_t> bytes(values.begin(), values.end());
+  for (std::int64_t& value : bytes) {
+    value *= old.extent;
+  }
+  return bytes;
+}
+
+Status check_share(std::size_t i, std::int64_t gsize, Distribution distribution, std::int64_t darg,
+                   std::int64_t processes) {
+  if (distribution == Distribution::none) {
+    return between(place("psizes", i), processes, 1, 1);
+  }
+  if (darg == kDefaultDarg) {
+    return {};
+  }
+  const std::int64_t least = distribution == Distribution::block ? (gsize + processes - 1) / processes : 1;
+  return between(place("dargs", i), darg, least, kFarthestByte / processes);
+}
 
 // Layouts
 
@@ -232,16 +333,6 @@ Datatype type_of(std::vector<Block> blocks) {
   return bounds.finish(children.size() == 1 ? std::move(children.front()) : sequence_of(std::move(children)));
 }
 
-/// Blocks of a type at multiples of `unit` bytes.
-Datatype indexed_type(std::span<const std::int64_t> displacements, std::int64_t unit, const Datatype& old,
-                      const auto& length) {
-  std::vector<Block> blocks;
-  for (std::size_t i = 0; i < displacements.size(); ++i) {
-    blocks.push_back({displacements[i] * unit, length(i), &old});
-  }
-  return type_of(std::move(blocks));
-}
-
 // Arrays
 
 /// What of a dimension belongs to a process: `whole` blocks of `block` indexes, `apart` from one to the next, the
@@ -318,23 +409,20 @@ Datatype array_of(std::span<const std::int64_t> sizes, const std::vector<Share>&
   return type;
 }
 
-/// Coordinates of a rank in a grid of processes, last dimension fastest whatever the order of the array.
-std::vector<std::int64_t> grid_coordinates(std::int64_t rank, std::int64_t size,
-                                           std::span<const std::int64_t> psizes) {
-  std::vector<std::int64_t> coordinates;
-  for (const std::int64_t processes : psizes) {
-    size /= processes;
-    coordinates.push_back(rank / size);
-    rank %= size;
-  }
-  return coordinates;
-}
-
 }  // namespace
 
 // Constructors
 
-Datatype basic(std::int64_t bytes, std::int64_t alignment) {
+Status check_count(std::int64_t count, const Datatype& type) {
+  return first_broken({at_least("count", count, 0), within_reach("count", magnitude(count) * reach_of(type))});
+}
+
+Result<Datatype> basic(std::int64_t bytes, std::int64_t alignment) {
+  const bool power = alignment >= 0 && (alignment & (alignment - 1)) == 0;
+  const Status rules = first_broken(
+      {between("bytes", bytes, 0, kFarthestByte / 2), between("alignment", alignment, 0, kFarthestByte / 2),
+       power ? Status{} : bad_field("", "alignment", std::to_string(alignment), "a power of two, or 0")});
+  if (!rules.ok()) return rules;
   Datatype type;
   type.layout = run_of(bytes);
   type.size = type.extent = type.true_extent = bytes;
@@ -342,7 +430,12 @@ Datatype basic(std::int64_t bytes, std::int64_t alignment) {
   return type;
 }
 
-Datatype basic_pair(std::int64_t first, std::int64_t second_at, std::int64_t second, std::int64_t extent) {
+Result<Datatype> basic_pair(std::int64_t first, std::int64_t second_at, std::int64_t second, std::int64_t extent) {
+  constexpr std::int64_t kMost = 1 << 20;
+  Status rules = first_broken({between("first", first, 1, kMost), between("second", second, 1, kMost)});
+  if (rules.ok()) rules = between("second_at", second_at, first, kMost);
+  if (rules.ok()) rules = between("extent", extent, second_at + second, 4 * kMost);
+  if (!rules.ok()) return rules;
   Datatype type;
   type.layout = runs_of({0, second_at}, {first, second});
   type.size = first + second;
@@ -352,17 +445,26 @@ Datatype basic_pair(std::int64_t first, std::int64_t second_at, std::int64_t sec
   return type;
 }
 
-Datatype contiguous(std::int64_t count, const Datatype& old) {
+Result<Datatype> contiguous(std::int64_t count, const Datatype& old) {
+  if (const Status rule = check_count(count, old); !rule.ok()) return rule;
   Bounds bounds;
   bounds.add_block(old, 0, count);
   return bounds.finish(block_of(count, old));
 }
 
-Datatype vector(std::int64_t count, std::int64_t blocklength, std::int64_t stride, const Datatype& old) {
-  return hvector(count, blocklength, stride * old.extent, old);
+Result<Datatype> vector(std::int64_t count, std::int64_t blocklength, std::int64_t stride, const Datatype& old) {
+  const auto bytes = in_bytes("stride", std::span(&stride, 1), old);
+  return bytes.ok() ? hvector(count, blocklength, bytes.value().front(), old) : bytes.status();
 }
 
-Datatype hvector(std::int64_t count, std::int64_t blocklength, std::int64_t stride_bytes, const Datatype& old) {
+Result<Datatype> hvector(std::int64_t count, std::int64_t blocklength, std::int64_t stride_bytes,
+                         const Datatype& old) {
+  // One block at least: products of the arguments are formed whether there are blocks or not.
+  const double blocks = std::max(magnitude(count), 1.0);
+  const Status rules = first_broken({at_least("count", count, 0), at_least("blocklength", blocklength, 0),
+                                     within_reach("stride", blocks * magnitude(stride_bytes) + reach_of(old)),
+                                     within_reach("count", blocks * magnitude(blocklength) * reach_of(old))});
+  if (!rules.ok()) return rules;
   Bounds bounds;
   if (count > 0) {
     bounds.add_block(old, 0, blocklength);
@@ -371,55 +473,98 @@ Datatype hvector(std::int64_t count, std::int64_t blocklength, std::int64_t stri
   return bounds.finish(repeat_of(count, stride_bytes, block_of(blocklength, old)));
 }
 
-Datatype indexed(std::span<const std::int64_t> blocklengths, std::span<const std::int64_t> displacements,
-                 const Datatype& old) {
-  return indexed_type(displacements, old.extent, old, [&](std::size_t i) { return blocklengths[i]; });
+Result<Datatype> indexed(std::span<const std::int64_t> blocklengths, std::span<const std::int64_t> displacements,
+                         const Datatype& old) {
+  const auto bytes = in_bytes("displacements", displacements, old);
+  return bytes.ok() ? hindexed(blocklengths, bytes.value(), old) : bytes.status();
 }
 
-Datatype hindexed(std::span<const std::int64_t> blocklengths, std::span<const std::int64_t> byte_displacements,
-                  const Datatype& old) {
-  return indexed_type(byte_displacements, 1, old, [&](std::size_t i) { return blocklengths[i]; });
-}
-
-Datatype indexed_block(std::int64_t blocklength, std::span<const std::int64_t> displacements, const Datatype& old) {
-  return indexed_type(displacements, old.extent, old, [&](std::size_t) { return blocklength; });
-}
-
-Datatype hindexed_block(std::int64_t blocklength, std::span<const std::int64_t> byte_displacements,
-                        const Datatype& old) {
-  return indexed_type(byte_displacements, 1, old, [&](std::size_t) { return blocklength; });
-}
-
-Datatype structure(std::span<const std::int64_t> blocklengths, std::span<const std::int64_t> byte_displacements,
-                   std::span<const Datatype> types) {
+Result<Datatype> hindexed(std::span<const std::int64_t> blocklengths,
+                          std::span<const std::int64_t> byte_displacements, const Datatype& old) {
+  const double items =
+      std::transform_reduce(blocklengths.begin(), blocklengths.end(), 0.0, std::plus<>{}, magnitude);
+  const Status rules = first_broken({as_many("displacements", byte_displacements.size(), blocklengths.size()),
+                                     each_at_least("blocklengths", blocklengths, 0),
+                                     within_reach("displacements", farthest(byte_displacements) + reach_of(old)),
+                                     within_reach("blocklengths", items * reach_of(old))});
+  if (!rules.ok()) return rules;
   std::vector<Block> blocks;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    blocks.push_back({byte_displacements[i], blocklengths[i], &types[i]});
+  for (std::size_t i = 0; i < blocklengths.size(); ++i) {
+    blocks.push_back({byte_displacements[i], blocklengths[i], &old});
   }
   return type_of(std::move(blocks));
 }
 
-Datatype subarray(std::span<const std::int64_t> sizes, std::span<const std::int64_t> subsizes,
-                  std::span<const std::int64_t> starts, Order order, const Datatype& old) {
+Result<Datatype> indexed_block(std::int64_t blocklength, std::span<const std::int64_t> displacements,
+                               const Datatype& old) {
+  const auto bytes = in_bytes("displacements", displacements, old);
+  return bytes.ok() ? hindexed_block(blocklength, bytes.value(), old) : bytes.status();
+}
+
+Result<Datatype> hindexed_block(std::int64_t blocklength, std::span<const std::int64_t> byte_displacements,
+                                const Datatype& old) {
+  const auto items = static_cast<double>(byte_displacements.size()) * magnitude(blocklength);
+  const Status rules =
+      first_broken({at_least("blocklength", blocklength, 0), within_reach("blocklength", items * reach_of(old))});
+  const std::vector<std::int64_t> blocklengths(byte_displacements.size(), blocklength);
+  return rules.ok() ? hindexed(blocklengths, byte_displacements, old) : rules;
+}
+
+Result<Datatype> structure(std::span<const std::int64_t> blocklengths,
+                           std::span<const std::int64_t> byte_displacements, std::span<const Datatype> types) {
+  Status rules = first_broken({as_many("displacements", byte_displacements.size(), blocklengths.size()),
+                               as_many("types", types.size(), blocklengths.size()),
+                               each_at_least("blocklengths", blocklengths, 0)});
+  std::vector<Block> blocks;
+  double items = 0;
+  for (std::size_t i = 0; rules.ok() && i < types.size(); ++i) {
+    items += magnitude(blocklengths[i]) * reach_of(types[i]);
+    blocks.push_back({byte_displacements[i], blocklengths[i], &types[i]});
+  }
+  if (rules.ok()) rules = within_reach("displacements", farthest(byte_displacements) + items);
+  return rules.ok() ? Result(type_of(std::move(blocks))) : rules;
+}
+
+Result<Datatype> subarray(std::span<const std::int64_t> sizes, std::span<const std::int64_t> subsizes,
+                          std::span<const std::int64_t> starts, Order order, const Datatype& old) {
+  Status rules = first_broken({some("sizes", sizes.size()), as_many("subsizes", subsizes.size(), sizes.size()),
+                               as_many("starts", starts.size(), sizes.size()), each_at_least("sizes", sizes, 1),
+                               within_reach("sizes", product(sizes) * reach_of(old))});
   std::vector<Share> shares;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
+  for (std::size_t i = 0; rules.ok() && i < sizes.size(); ++i) {
+    rules = between(place("subsizes", i), subsizes[i], 1, sizes[i]);
+    if (rules.ok()) rules = between(place("starts", i), starts[i], 0, sizes[i] - subsizes[i]);
     shares.push_back({starts[i], subsizes[i], 0, 1, 0, 0});
   }
-  return array_of(sizes, shares, order, old);
+  return rules.ok() ? Result(array_of(sizes, shares, order, old)) : rules;
 }
 
-Datatype darray(std::int64_t size, std::int64_t rank, std::span<const std::int64_t> gsizes,
-                std::span<const Distribution> distributions, std::span<const std::int64_t> dargs,
-                std::span<const std::int64_t> psizes, Order order, const Datatype& old) {
-  const std::vector<std::int64_t> coordinates = grid_coordinates(rank, size, psizes);
-  std::vector<Share> shares;
-  for (std::size_t i = 0; i < gsizes.size(); ++i) {
-    shares.push_back(share_of(gsizes[i], distributions[i], dargs[i], psizes[i], coordinates[i]));
+Result<Datatype> darray(std::int64_t size, std::int64_t rank, std::span<const std::int64_t> gsizes,
+                        std::span<const Distribution> distributions, std::span<const std::int64_t> dargs,
+                        std::span<const std::int64_t> psizes, Order order, const Datatype& old) {
+  Status rules =
+      first_broken({some("gsizes", gsizes.size()), as_many("distributions", distributions.size(), gsizes.size()),
+                    as_many("dargs", dargs.size(), gsizes.size()), as_many("psizes", psizes.size(), gsizes.size()),
+                    at_least("size", size, 1), between("rank", rank, 0, std::max<std::int64_t>(size - 1, 0)),
+                    each_at_least("gsizes", gsizes, 1), each_at_least("psizes", psizes, 1),
+                    within_reach("gsizes", product(gsizes) * std::max(reach_of(old), 1.0)),
+                    within_reach("psizes", product(psizes))});
+  if (rules.ok() && product(psizes) != static_cast<double>(size)) {
+    rules = bad_field("", "size", std::to_string(size), "the product of psizes");
   }
-  return array_of(gsizes, shares, order, old);
+  std::vector<Share> shares;
+  for (std::size_t i = 0; rules.ok() && i < gsizes.size(); ++i) {
+    // Coordinates of the rank: the last dimension is fastest, whatever the order of the array.
+    size /= psizes[i];
+    rules = check_share(i, gsizes[i], distributions[i], dargs[i], psizes[i]);
+    if (rules.ok()) shares.push_back(share_of(gsizes[i], distributions[i], dargs[i], psizes[i], rank / size));
+    rank %= size;
+  }
+  return rules.ok() ? Result(array_of(gsizes, shares, order, old)) : rules;
 }
 
-Datatype resized(const Datatype& old, std::int64_t lb, std::int64_t extent) {
+Result<Datatype> resized(const Datatype& old, std::int64_t lb, std::int64_t extent) {
+  if (const Status rule = within_reach("extent", magnitude(lb) + magnitude(extent)); !rule.ok()) return rule;
   Datatype type = old;
   type.lb = lb;
   type.extent = extent;

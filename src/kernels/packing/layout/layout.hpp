@@ -11,7 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -53,25 +53,30 @@ int depth_of(const Layout& layout);
 /// A line per node, indented by its level; of long lists the first entries and the number of all.
 std::string to_text(const Layout& layout);
 
+/// The sum of `value(bytes)` over all runs, those without data too.
+template <class Value>
+std::int64_t sum_over_runs(const Layout& layout, const Value& value) {
+  std::int64_t sum = layout.kind == Layout::Kind::run ? value(layout.bytes) : 0;
+  for (const Layout& child : layout.children) {
+    sum += sum_over_runs(child, value);
+  }
+  for (const std::int64_t bytes : layout.lengths) {
+    sum += value(bytes);
+  }
+  const auto members = static_cast<std::int64_t>(layout.offsets.size());
+  return sum * (layout.kind == Layout::Kind::repeat ? layout.count
+                : layout.kind == Layout::Kind::list ? members
+                                                    : 1);
+}
+
 /// Data bytes of one item.
 inline std::int64_t size_of(const Layout& layout) {
-  switch (layout.kind) {
-    case Layout::Kind::run:
-      return layout.bytes;
-    case Layout::Kind::repeat:
-      return layout.count * size_of(layout.children.front());
-    case Layout::Kind::list:
-      return static_cast<std::int64_t>(layout.offsets.size()) * size_of(layout.children.front());
-    case Layout::Kind::runs:
-      return std::accumulate(layout.lengths.begin(), layout.lengths.end(), std::int64_t{0});
-    case Layout::Kind::sequence:
-      break;
-  }
-  std::int64_t sum = 0;
-  for (const Layout& child : layout.children) {
-    sum += size_of(child);
-  }
-  return sum;
+  return sum_over_runs(layout, std::identity{});
+}
+
+/// Runs with data of one item.
+inline std::int64_t count_runs(const Layout& layout) {
+  return sum_over_runs(layout, [](std::int64_t bytes) { return std::int64_t{bytes > 0}; });
 }
 
 /// Calls `visit(offset, bytes)` for runs with data, in packing order, as long as it returns true; whether it always

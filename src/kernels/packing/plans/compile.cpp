@@ -10,24 +10,6 @@
 
 namespace corewise::kernels {
 
-std::int64_t count_runs(const Layout& layout) {
-  switch (layout.kind) {
-    case Layout::Kind::run:
-      return layout.bytes > 0 ? 1 : 0;
-    case Layout::Kind::repeat:
-      return layout.count * count_runs(layout.children.front());
-    case Layout::Kind::list:
-      return static_cast<std::int64_t>(layout.offsets.size()) * count_runs(layout.children.front());
-    case Layout::Kind::runs:
-      return static_cast<std::int64_t>(std::count_if(layout.lengths.begin(), layout.lengths.end(),
-                                                     [](std::int64_t bytes) { return bytes > 0; }));
-    case Layout::Kind::sequence:
-      break;
-  }
-  return std::accumulate(layout.children.begin(), layout.children.end(), std::int64_t{0},
-                         [](std::int64_t sum, const Layout& child) { return sum + count_runs(child); });
-}
-
 namespace {
 
 using Kind = Node::Kind;
@@ -81,7 +63,7 @@ class Compiler {
       case Layout::Kind::sequence:
         break;
     }
-    if (layout.children.empty() || is_record(layout) || is_list_of_runs(layout)) {
+    if (layout.children.empty() || is_record(layout)) {
       return table(layout);
     }
     return layout.kind == Layout::Kind::list ? list(layout) : sequence(layout);
@@ -174,10 +156,6 @@ class Compiler {
   static bool is_record(const Layout& layout) {
     const bool blocks = layout.kind == Layout::Kind::run || layout.kind == Layout::Kind::repeat;
     return !blocks && count_runs(layout) <= kTableRuns;
-  }
-
-  static bool is_list_of_runs(const Layout& layout) {
-    return layout.kind == Layout::Kind::list && layout.children.front().kind == Layout::Kind::run;
   }
 
   Node table(const Layout& layout) const {
@@ -273,44 +251,33 @@ class Compiler {
   const KernelSet& set_;
 };
 
-/// Pieces of memory of one size that the data of many items lie in.
-struct Touched {
-  std::int64_t pieces = 0;
-  double bytes = 0;  ///< data in them
-};
-
-Touched find_touched(const Layout& layout, std::int64_t extent, std::int64_t piece) {
-  const std::int64_t runs = count_runs(layout);
-  if (runs == 0) {
-    return {};
-  }
-  Touched touched;
-  std::vector<std::pair<std::int64_t, std::int64_t>> pieces;
-  const std::int64_t items = std::max<std::int64_t>(1, kSampledRuns / runs);
-  const auto piece_of = [&](std::int64_t at) { return (at >= 0 ? at : at - (piece - 1)) / piece; };
-  for (std::int64_t item = 0; item < items; ++item) {
-    visit_runs(layout, item * extent, [&](std::int64_t at, std::int64_t length) {
-      pieces.emplace_back(piece_of(at), piece_of(at + length - 1) + 1);
-      touched.bytes += static_cast<double>(length);
-      return pieces.size() < kMostRuns;
-    });
-  }
-  std::sort(pieces.begin(), pieces.end());
-  std::int64_t end = pieces.front().first;
-  for (const auto& [first, last] : pieces) {
-    touched.pieces += std::max<std::int64_t>(0, last - std::max(first, end));
+/// Bytes of the pieces of memory of one size, a power of two, that runs lie in; runs by rising offset.
+double touched(const Runs& runs, std::int64_t piece) {
+  std::int64_t bytes = 0, end = std::numeric_limits<std::int64_t>::min();
+  for (const Piece& run : runs) {
+    const std::int64_t last = (run.offset + run.bytes + piece - 1) & -piece;
+    bytes += std::max<std::int64_t>(0, last - std::max(run.offset & -piece, end));
     end = std::max(end, last);
   }
-  return touched;
+  return static_cast<double>(bytes);
 }
 
 void find_densities(PackPlan::Program& program, const Layout& layout) {
-  const Touched lines = find_touched(layout, program.extent, kLine);
-  if (lines.pieces > 0) {
-    const Touched pages = find_touched(layout, program.extent, kPage);
-    program.line_density = std::min(1.0, lines.bytes / static_cast<double>(lines.pieces * kLine));
-    program.pages_per_line = static_cast<double>(pages.pieces * kLine) / pages.bytes;
+  Runs runs;
+  double bytes = 0;
+  const std::int64_t items =
+      std::max<std::int64_t>(1, kSampledRuns / std::max<std::int64_t>(1, count_runs(layout)));
+  for (std::int64_t item = 0; item < items; ++item) {
+    visit_runs(layout, item * program.extent, [&](std::int64_t offset, std::int64_t length) {
+      runs.push_back({offset, length});
+      bytes += static_cast<double>(length);
+      return runs.size() < kMostRuns;
+    });
   }
+  if (runs.empty()) return;
+  std::ranges::sort(runs, {}, &Piece::offset);
+  program.line_density = std::min(1.0, bytes / touched(runs, kLine));
+  program.pages_per_line = touched(runs, kPage) / kPage * kLine / bytes;
 }
 
 bool has_tiles(const Node& node) {

@@ -71,8 +71,6 @@ struct PackPlan::Program {
 /// The tree of a canonical layout, a root of any number of items.
 std::unique_ptr<const PackPlan::Program> compile_program(const KernelSet& set, const Layout& canonical,
                                                          std::int64_t extent);
-/// Runs with data.
-std::int64_t count_runs(const Layout& layout);
 /// A line per node, indented by its level.
 std::string to_text(const Node& node);
 

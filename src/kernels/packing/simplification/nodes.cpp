@@ -58,14 +58,6 @@ bool has_one_member(const Layout& node) {
   return node.children.size() == 1;
 }
 
-std::size_t flat_members(const Layout& node) {
-  std::size_t members = 0;
-  for (const Layout& child : node.children) {
-    members += child.kind == Kind::sequence ? child.children.size() : 1;
-  }
-  return members;
-}
-
 }  // namespace
 
 bool prune(Layout& node) {
@@ -121,7 +113,6 @@ bool flatten(Layout& node) {
     return false;
   }
   std::vector<Layout> members;
-  members.reserve(flat_members(node));
   for (Layout& child : node.children) {
     if (!nested(child)) {
       members.push_back(std::move(child));

@@ -24,12 +24,10 @@ bool flatten(Layout& node);
 // Runs (runs.cpp)
 /// Neighbours in a sequence that are contiguous runs become one `runs`.
 bool gather(Layout& node);
-/// Runs that continue each other become one.
+/// Runs that continue each other become one, and a list over a run `runs`.
 bool merge(Layout& node);
 /// A repeat of a repeat that the next one continues becomes one repeat.
 bool fuse(Layout& node);
-/// `runs` of equal lengths become a list over one run.
-bool level(Layout& node);
 
 // Regularity (period.cpp)
 /// Members of a sequence that differ in their offsets alone become a list.

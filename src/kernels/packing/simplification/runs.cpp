@@ -1,8 +1,7 @@
-// Passes on contiguous bytes: which runs are one, which lists need no lengths.
+// Passes on contiguous bytes: which runs are one, and which lists are lists of runs.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <utility>
 
 #include "kernels/packing/simplification/passes.hpp"
@@ -53,18 +52,15 @@ bool merge_runs(Layout& node) {
   return merged;
 }
 
-/// A list over a run of which some continue each other becomes `runs`.
+/// A list over a run is `runs`.
 bool merge_list(Layout& node) {
-  const std::int64_t bytes = node.children.front().bytes;
-  const auto continues = [bytes](std::int64_t one, std::int64_t next) { return one + bytes == next; };
-  if (std::adjacent_find(node.offsets.begin(), node.offsets.end(), continues) == node.offsets.end()) {
-    return false;
-  }
+  const Layout run = std::move(node.children.front());
   node.kind = Kind::runs;
-  node.offset += node.children.front().offset;
-  node.lengths.assign(node.offsets.size(), bytes);
+  node.offset += run.offset;
+  node.lengths.assign(node.offsets.size(), run.bytes);
   node.children.clear();
-  return merge_runs(node);
+  merge_runs(node);
+  return true;
 }
 
 bool merge_repeat(Layout& node) {
@@ -125,17 +121,6 @@ bool fuse(Layout& node) {
   inner.offset += node.offset;
   Layout fused = std::move(inner);
   node = std::move(fused);
-  return true;
-}
-
-bool level(Layout& node) {
-  if (node.kind != Kind::runs ||
-      std::adjacent_find(node.lengths.begin(), node.lengths.end(), std::not_equal_to<>{}) != node.lengths.end()) {
-    return false;
-  }
-  node.kind = Kind::list;
-  node.children.push_back(run_of(node.lengths.front()));
-  node.lengths.clear();
   return true;
 }
 

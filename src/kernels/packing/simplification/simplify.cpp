@@ -15,9 +15,9 @@ struct Pass {
 };
 
 constexpr Pass kPasses[] = {
-    {"prune", passes::prune},   {"unwrap", passes::unwrap}, {"hoist", passes::hoist}, {"flatten", passes::flatten},
-    {"gather", passes::gather}, {"merge", passes::merge},   {"fuse", passes::fuse},   {"level", passes::level},
-    {"share", passes::share},   {"period", passes::period},
+    {"prune", passes::prune},     {"unwrap", passes::unwrap}, {"hoist", passes::hoist},
+    {"flatten", passes::flatten}, {"gather", passes::gather}, {"merge", passes::merge},
+    {"fuse", passes::fuse},       {"share", passes::share},   {"period", passes::period},
 };
 
 bool apply(Layout& layout, bool (*change)(Layout& node)) {

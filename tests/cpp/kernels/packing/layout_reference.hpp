@@ -72,17 +72,15 @@ inline std::string broken_node(const Layout& node) {
       return broken_repeat(node);
     case Layout::Kind::list: {
       const Layout& child = node.children.front();
+      if (child.kind == Layout::Kind::run) return "a list of runs that is none of `runs`";
       // What is no run has no end that the next one could continue at.
-      const std::int64_t bytes = child.kind == Layout::Kind::run ? child.bytes : std::int64_t{1} << 60;
       return child.offset != 0 ? "a list that does not begin at its offset"
-                               : broken_offsets(node.offsets, [bytes](std::size_t) { return bytes; });
+                               : broken_offsets(node.offsets, [](std::size_t) { return std::int64_t{1} << 60; });
     }
-    case Layout::Kind::runs: {
-      const auto [least, most] = std::minmax_element(node.lengths.begin(), node.lengths.end());
-      return *least <= 0       ? "a run without bytes"
-             : *least == *most ? "runs of one length"
-                               : broken_offsets(node.offsets, [&](std::size_t i) { return node.lengths[i]; });
-    }
+    case Layout::Kind::runs:
+      return std::ranges::min(node.lengths) <= 0
+                 ? "a run without bytes"
+                 : broken_offsets(node.offsets, [&](std::size_t i) { return node.lengths[i]; });
     case Layout::Kind::sequence:
       break;
   }

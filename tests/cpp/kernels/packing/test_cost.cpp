@@ -55,13 +55,6 @@ TEST(PackingTables, HalfOfEveryLineIsDenseAndABlockAPageIsNot) {
   EXPECT_EQ(kSparse, packing_lines(1.0 / 16, 1.0 / 8));  // 4 B a line
 }
 
-TEST(PackingTables, UsesWithoutARowAreLeftToTheMpi) {
-  const PackingTable given = table_of("pack=4096:256");
-  EXPECT_TRUE(packed_by_us(given, PackingUse::pack, {64, 8, kDense}));
-  EXPECT_FALSE(packed_by_us(given, PackingUse::message, {64, 8, kDense}));
-  EXPECT_FALSE(packed_by_us(PackingTable{}, PackingUse::unpack, {64, 8, kSparse}));
-}
-
 TEST(PackingTables, TextIsReadWhateverItsOrder) {
   EXPECT_EQ(table_of("unpack=1:2;message=3:4"), table_of("message=3:4;unpack=1:2"));
   const PackingTable given = table_of("message=512:1-64+4096-16384;message.sparse=8:1-1,9:0");

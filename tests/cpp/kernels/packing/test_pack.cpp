@@ -1,5 +1,6 @@
-// Plans against the slow reference, which shares nothing with them: whole messages, every part of small ones, guard
-// bytes around every buffer and in every gap, for each instruction set of this host by name; and which loops run.
+// Plans against the slow reference, which shares nothing with them: where every byte of the packed stream lies, one
+// by one, as `for_each_run` says. Whole messages, every part of small ones, guard bytes around every buffer and in
+// every gap, for each instruction set of this host by name; and which loops run.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -12,13 +13,102 @@
 
 #include "base/rng.hpp"
 #include "kernels/packing/plans/pack.hpp"
-#include "pack_message.hpp"
 
 namespace corewise::kernels {
 namespace {
 
-using namespace reference;
 using Integers = std::vector<std::int64_t>;
+using Bytes = std::vector<unsigned char>;
+
+constexpr std::size_t kGuard = 128;
+constexpr unsigned char kUntouched = 0xA5;
+
+struct Case {
+  Layout layout;
+  std::int64_t extent;
+  std::int64_t count;
+};
+
+/// Where each byte of the packed stream lies, from the first item's address on.
+Integers places_of(const Case& what) {
+  Integers places;
+  for (std::int64_t i = 0; i < what.count; ++i) {
+    for_each_run(what.layout, i * what.extent, [&places](std::int64_t at, std::int64_t bytes) {
+      for (std::int64_t byte = 0; byte < bytes; ++byte) places.push_back(at + byte);
+    });
+  }
+  return places;
+}
+
+Bytes random_bytes(Rng& rng, std::size_t bytes) {
+  Bytes all(bytes);
+  for (std::size_t i = 0; i < bytes; i += sizeof(std::uint64_t)) {
+    const std::uint64_t word = rng.next();
+    std::memcpy(all.data() + i, &word, std::min(sizeof word, bytes - i));
+  }
+  return all;
+}
+
+/// Items in a memory of their own, with guards, the first `shift` bytes behind a line.
+class Message {
+ public:
+  Message(const Case& what, std::size_t shift, Rng& rng) : places_(places_of(what)) {
+    const auto [low, high] = std::minmax_element(places_.begin(), places_.end());
+    base_ = kGuard + shift + static_cast<std::size_t>(std::max<std::int64_t>(0, -*low));
+    memory_ = random_bytes(rng, base_ + static_cast<std::size_t>(std::max<std::int64_t>(0, *high)) + kGuard);
+  }
+
+  std::size_t size() const { return places_.size(); }
+  unsigned char* items() { return memory_.data() + base_; }
+  const Bytes& memory() const { return memory_; }
+
+  Bytes packed(std::size_t from, std::size_t bytes) {
+    Bytes stream;
+    for (std::size_t i = from; i < from + bytes; ++i) stream.push_back(items()[places_[i]]);
+    return stream;
+  }
+
+  void unpack(const Bytes& stream, std::size_t from) {
+    for (std::size_t i = 0; i < stream.size(); ++i) items()[places_[from + i]] = stream[i];
+  }
+
+ private:
+  Integers places_;
+  std::size_t base_ = 0;
+  Bytes memory_;
+};
+
+/// A packed stream between guards.
+Bytes guarded(const Bytes& stream, std::size_t shift) {
+  Bytes all(kGuard + shift, kUntouched);
+  all.insert(all.end(), stream.begin(), stream.end());
+  all.insert(all.end(), kGuard, kUntouched);
+  return all;
+}
+
+/// Packs and unpacks bytes [from, from + bytes) of a message.
+void check_part(const PackPlan& plan, const Case& what, std::size_t from, std::size_t bytes, std::size_t shift,
+                PackedBuffer buffer = PackedBuffer::own) {
+  Rng rng(from + 7 * bytes + shift);
+  Message message(what, shift, rng);
+  const Bytes before = message.memory();
+  const Bytes expected = guarded(message.packed(from, bytes), shift);
+  Bytes actual(expected.size(), kUntouched);
+  const auto place = static_cast<std::int64_t>(from);
+  plan.pack(message.items(), what.count, place, actual.data() + kGuard + shift, bytes, buffer);
+  EXPECT_EQ(actual, expected) << "pack [" << from << ", +" << bytes << ")\n" << plan.describe();
+  EXPECT_EQ(message.memory(), before);
+  const Bytes stream = random_bytes(rng, bytes), sent = guarded(stream, shift);
+  Message unpacked = message;
+  unpacked.unpack(stream, from);
+  plan.unpack(message.items(), what.count, place, sent.data() + kGuard + shift, bytes);
+  EXPECT_EQ(message.memory(), unpacked.memory()) << "unpack [" << from << ", +" << bytes << ")\n"
+                                                 << plan.describe();
+}
+
+void check(const PackPlan& plan, const Case& what, std::size_t shift = 0) {
+  check_part(plan, what, 0, places_of(what).size(), shift);
+}
 
 /// Whatever names an instruction set.
 class PackPlans : public testing::TestWithParam<std::string> {
@@ -107,7 +197,7 @@ TEST_P(PackPlans, TablesOfRuns) {
     for (const std::int64_t count : {2, 3, 7, 8, 9, 17, 100}) {
       Integers offsets;
       for (std::int64_t i = 0; i < count; ++i) offsets.push_back((i * 11 % count) * 2 * block + i % 2);
-      check_case({list_of(offsets, run_of(block, 3)), 2 * block * count + 5, 3}, 9);
+      check_case({runs_of(offsets, Integers(offsets.size(), block), 3), 2 * block * count + 5, 3}, 9);
     }
   }
   for (const std::int64_t scale : {1, 2, 4, 8, 37}) {
