@@ -26,8 +26,8 @@ USES = ("message", "send", "receive", "pack", "unpack")
 LINES = ("dense", "sparse")
 """How close together data lie, as ``packing_lines`` there says it."""
 TAKEN = (1.04, 0.97)
-"""On the processor of a tuning a shape is taken over where packing was so many times as fast in the median, and
-in three of four rounds: the grid is of vectors, which MPIs do best, and other types gain more."""
+"""On the processor of a tuning a shape is taken over where packing was so many times as fast in the median,
+and in three of four rounds: the grid is of vectors, which MPIs do best, and other types gain more."""
 TAKEN_ELSEWHERE = (1.1, 1.0)
 """The same on any other processor."""
 _HEAD = ("format", "version", "processor", "host", "mpi", "who", "when", "command")
@@ -102,8 +102,8 @@ def _ranges_by_bytes(
 ) -> Mapping[int, list[Range]]:
     """For messages of up to so many bytes the runs that are taken over.
 
-    The nearest measured size decides, by ratio; messages of less than half the smallest, or more than the largest,
-    are not taken over.
+    The nearest measured size decides, by ratio; messages of less than half the smallest, or more than the
+    largest, are not taken over.
     """
     chosen = sorted(
         (row.bytes, row.run, row.ratio >= least[0] and row.low >= least[1])
