@@ -665,3 +665,11 @@ def test_documents_exist() -> None:
     for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "README.md"):
         assert (ROOT / name).is_file(), name
     assert "BSD 3-Clause" in (ROOT / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_packing_stays_small() -> None:
+    """By the command of its page; decision 0010 says what went to get there."""
+    page = (ROOT / "docs" / "packing" / "packing.md").read_text(encoding="utf-8")
+    command = page.split("## How much of corewise this is")[1].split("`")[1].replace("\n", " ")
+    counted = subprocess.run(["bash", "-c", command], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert 10_000 < int(counted.stdout) <= 14_000
