@@ -118,7 +118,9 @@ def staged_file(path: Path) -> Iterator[Path]:
     """
     check_target(path)
     target = path.resolve()
-    special = (path.exists() and not path.is_file()) or path.absolute().parts[1] in ("dev", "proc")
+    parts = path.absolute().parts
+    device = parts[1] in ("dev", "proc") and parts[2:3] != ("shm",)
+    special = (path.exists() and not path.is_file()) or device
     if special or not os.access(target.parent, os.W_OK):
         with _named_errors(path):
             yield path

@@ -236,8 +236,10 @@ def _record(
     if options.packing:
         options = dataclasses.replace(options, packing=_chosen_packing(decided.mpi, options.packing))
     # With --json standard output is the object's alone.
-    outcome = launch.record(decided, directory, options, sys.stderr if as_json else None)
-    blank = _remove_blank(directory)
+    try:
+        outcome = launch.record(decided, directory, options, sys.stderr if as_json else None)
+    finally:
+        blank = _remove_blank(directory)
     traces = list(directory.glob("rank-*.cwt"))
     spawned = len(list(directory.glob("*.cwt"))) - len(traces)
     if blank or (not traces and not spawned):

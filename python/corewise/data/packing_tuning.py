@@ -78,13 +78,7 @@ class PackingTuning:
 
 
 def knob_of(tunings: Sequence[PackingTuning], least: tuple[float, float] = TAKEN_ELSEWHERE) -> str:
-    """What all of some tunings take over, as COREWISE_PACKING says it; ``off`` where that is nothing.
-
-    Parameters
-    ----------
-    tunings : of one MPI.
-    least : what the ratio, and what its low end must be.
-    """
+    """What all of some tunings take over, as COREWISE_PACKING says it; `least`: ratio, and its low end."""
     texts = []
     for use in USES:
         for lines in LINES:

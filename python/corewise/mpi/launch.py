@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import datetime
+import errno
 import json
 import os
 import shutil
@@ -352,8 +353,10 @@ def record(
         meta["reorder"] = asdict(reorder.read_answer(directory))
     try:
         _write_meta(directory, meta)
-    except RunError as error:
-        ended = f"the program ended with exit status {outcome.exit_status}, and its records are kept"
+    except (InputError, RunError) as error:
+        recorded = any(each.stat().st_size for each in directory.glob("*.cwt"))
+        kept = ", and its records are kept" if recorded else ""
+        ended = f"the program ended with exit status {outcome.exit_status}{kept}"
         raise RunError(f"{error}; {ended}") from None
     return outcome
 
@@ -480,7 +483,8 @@ def _make_directory(directory: Path) -> None:
         if any(directory.iterdir()):
             raise InputError(f"{directory}: exists and is not empty: name another profile with -o")
     except OSError as error:
-        raise InputError(f"{directory}: cannot be made: {error.strerror}") from error
+        kind = RunError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else InputError
+        raise kind(f"{directory}: cannot be made: {error.strerror}") from error
 
 
 def programs(decided: LaunchPlan) -> list[Path]:

@@ -521,7 +521,8 @@ void IdealSystem::complete_any() {
 void IdealSystem::complete_any_of(int index) {
   IdealRank& rank = *ranks_[static_cast<std::size_t>(index)];
   auto which = static_cast<std::size_t>(rng_.below(rank.under_way.size()));
-  if (rank.under_way[which].kind != Kind::copy) {
+  const Kind kind = rank.under_way[which].kind;
+  if (kind != Kind::copy && kind != Kind::combine) {
     const port::Tag tag = rank.under_way[which].tag;
     which = 0;
     while (rank.under_way[which].tag != tag) ++which;

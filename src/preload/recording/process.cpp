@@ -276,7 +276,10 @@ bool adopt_file(int fd) {
   trace_file.inode = found.st_ino;
   trace_file.owner = getpid();
   auto* base = static_cast<std::byte*>(map_reserved(0, trace::kFirstBlock));
-  if (base == nullptr) return false;
+  if (base == nullptr) {
+    (void)!ftruncate(fd, 0);  // a disk that fills meanwhile leaves a file of the wanted length, and no trace
+    return false;
+  }
   process.file = reinterpret_cast<trace::FileHeader*>(base);
   process.sites = reinterpret_cast<std::uint64_t*>(base + trace::kHeaderBytes);
   return true;

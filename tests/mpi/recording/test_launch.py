@@ -152,6 +152,12 @@ def test_what_was_recorded_is_kept_where_the_end_cannot_be_written(name: str, tm
     assert [t.count("MPI_Send", "send") for t in traces.values()] == [5000, 5000]
 
 
+def test_the_programs_status_is_told_where_its_profile_is_gone(name: str, tmp_path: Path) -> None:
+    done = run(name, tmp_path, "-n", 1, "-o", "it.cw", "--", "/bin/sh", "-c", "rm -rf it.cw; exit 3")
+    assert done.returncode == 1 and "the program ended with exit status 3" in done.stderr, done.stderr
+    assert "its records are kept" not in done.stderr
+
+
 LIMITED = """
 import os, resource, sys
 if os.environ["OMPI_COMM_WORLD_RANK"] in sys.argv[1].split(","):

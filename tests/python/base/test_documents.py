@@ -13,7 +13,7 @@ import pytest
 
 from corewise import InputError
 from corewise.base.documents import Fields, parse_csv, parse_json, parse_toml
-from corewise.base.files import read_bytes, read_text
+from corewise.base.files import read_bytes, read_text, staged_file
 
 # --- files ------------------------------------------------------------------------------------------------
 
@@ -219,3 +219,16 @@ def test_a_cell_that_is_no_finite_number_is_refused(text: str) -> None:
     (row,) = parse_csv(f'x\n"{text}"', "t.csv", ("x",)).rows
     with pytest.raises(InputError, match="'x': found "):
         row.number("x", 0)
+
+
+def test_shared_memory_is_no_device(tmp_path: Path) -> None:
+    """A file there is replaced in one step, as anywhere."""
+    target = Path("/dev/shm") / f"corewise-{tmp_path.name}-{os.getpid()}"
+    target.write_text("as it was")
+    try:
+        with pytest.raises(RuntimeError), staged_file(target) as staged:
+            staged.write_text("half")
+            raise RuntimeError
+        assert target.read_text() == "as it was"
+    finally:
+        target.unlink()

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from corewise.analysis.result import PaperResult, Table
 from corewise.cli import console
-from corewise.errors import InputError, RunError
+from corewise.errors import CorewiseError, InputError
 from corewise.plots.figures import write_figures
 from corewise.report.layout import Column, FittingTable
 
@@ -26,11 +26,11 @@ def check_folder(folder: Path | None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def written_or_lost(write: Callable[[], list[Path]]) -> tuple[list[Path], RunError | None]:
+def written_or_lost(write: Callable[[], list[Path]]) -> tuple[list[Path], CorewiseError | None]:
     """Writes files; an error comes back, to be raised when the numbers that took so long were shown."""
     try:
         return write(), None
-    except RunError as error:
+    except CorewiseError as error:
         return [], error
 
 

@@ -160,13 +160,16 @@ class Compiler {
 
   Node table(const Layout& layout) const {
     Runs all;
-    for_each_run(layout, 0, [&all](std::int64_t offset, std::int64_t bytes) { all.push_back({offset, bytes}); });
+    for_each_run(layout, -layout.offset,
+                 [&all](std::int64_t offset, std::int64_t bytes) { all.push_back({offset, bytes}); });
     if (all.empty()) {
       return run(0, 0);
     }
-    if (std::any_of(all.begin(), all.end(), is_far)) {
-      return far_runs(all);
-    }
+    const bool far = std::any_of(all.begin(), all.end(), is_far);
+    return moved(far ? far_tables(all) : table_of(all), layout.offset);
+  }
+
+  Node table_of(const Runs& all) const {
     Node node;
     node.kind = Kind::table;
     std::int64_t piece = 0;
@@ -207,11 +210,16 @@ class Compiler {
     return std::abs(piece.offset) + piece.bytes > kFar;
   }
 
-  /// Runs that lie far apart are parts of a program that are nobody's array: one by one.
-  static Node far_runs(const Runs& all) {
+  /// A table for each stretch of runs that are near its first one.
+  Node far_tables(const Runs& all) const {
     std::vector<Node> nodes;
-    for (const Piece& each : all) {
-      nodes.push_back(run(each.offset, each.bytes));
+    for (auto from = all.begin(), to = from; from != all.end(); from = to) {
+      Runs near;
+      do {
+        near.push_back({to->offset - from->offset, to->bytes});
+        ++to;
+      } while (to != all.end() && !is_far({to->offset - from->offset, to->bytes}));
+      nodes.push_back(moved(near.size() == 1 ? run(0, from->bytes) : table_of(near), from->offset));
     }
     return sequence_of(std::move(nodes));
   }

@@ -499,5 +499,12 @@ TEST(PackPlan, RunsFurtherApartThan32BitsSay) {
   munmap(mapped, kSpan);
 }
 
+// Of MPI_BOTTOM: far from 0, and near each other.
+TEST(PackPlan, AbsoluteAddressesAreOneTable) {
+  constexpr std::int64_t kAddress = std::int64_t{1} << 46;
+  const PackPlan plan = PackPlan::compile(runs_of({0, 9, 100}, {3, 7, 9}, kAddress), 1);
+  EXPECT_EQ(plan.describe().find("sequence"), std::string::npos) << plan.describe();
+}
+
 }  // namespace
 }  // namespace corewise::kernels
