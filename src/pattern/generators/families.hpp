@@ -33,13 +33,23 @@ Family random();
 Family file();
 
 /// Limits that keep a generated pattern within some millions of messages: of a family whose ranks have few peers,
-/// and of one in which their number grows with the ranks.
+/// of one in which every rank has all others, and of one whose parameters say how many peers a rank has.
 inline constexpr std::int64_t most_sparse_ranks = 1 << 17;
 inline constexpr std::int64_t most_dense_ranks = 1 << 11;
 inline constexpr ParameterInfo ranks_parameter{"ranks", ParameterKind::integer, "8", "number of ranks", {},
                                                1,       most_sparse_ranks};
 inline constexpr ParameterInfo dense_ranks_parameter{"ranks", ParameterKind::integer, "8", "number of ranks", {},
                                                      1,       most_dense_ranks};
+
+inline constexpr std::int64_t most_messages = 1 << 23;
+
+/// Refuses `ranks` of `peers` each where that is more than `most_messages`.
+inline Status within_messages(std::string_view family, std::int64_t ranks, std::int64_t peers) {
+  if (ranks * peers <= most_messages) return {};
+  return bad_field("pattern " + std::string(family), "ranks",
+                   std::to_string(ranks) + " of " + std::to_string(peers) + " peers",
+                   "at most " + std::to_string(most_messages) + " messages");
+}
 
 /// The grid of a family: `dims` filled in for `ranks`, with exactly `axes` axes.
 Result<Grid> grid_of(const Values& values, std::size_t axes, std::string_view family);

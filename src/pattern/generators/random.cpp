@@ -10,8 +10,8 @@ namespace corewise::pattern::generators {
 namespace {
 
 constexpr ParameterInfo parameters[] = {
-    dense_ranks_parameter,
-    {"degree", ParameterKind::integer, "3", "receivers per rank, at most ranks-1", {}, 0, most_dense_ranks - 1},
+    ranks_parameter,
+    {"degree", ParameterKind::integer, "3", "receivers per rank, at most ranks-1", {}, 0, most_sparse_ranks - 1},
     {"min_bytes", ParameterKind::bytes, "1024", "smallest message"},
     {"max_bytes", ParameterKind::bytes, "65536", "largest message"},
     {"seed", ParameterKind::integer, "1", "seed of the generator", {}, 0, INT64_MAX},
@@ -39,6 +39,7 @@ Result<Pattern> build(const Values& values) {
     return bad_field("pattern random", "degree", std::to_string(degree),
                      "an integer from 0 to " + std::to_string(ranks - 1));
   }
+  if (const Status few = within_messages("random", ranks, degree); !few.ok()) return few;
   if (least > most || most == UINT64_MAX) {
     return bad_field("pattern random", "max_bytes", std::to_string(most),
                      "at least min_bytes (" + std::to_string(least) + ") and below 2^64-1");

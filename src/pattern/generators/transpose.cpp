@@ -11,7 +11,7 @@ constexpr ParameterInfo dims_parameter{"dims", ParameterKind::dims, "auto",
 constexpr ParameterInfo bytes_parameter{"bytes", ParameterKind::bytes, "4096", "bytes per message"};
 
 constexpr ParameterInfo group_parameters[] = {
-    dense_ranks_parameter,
+    ranks_parameter,
     dims_parameter,
     {"groups", ParameterKind::choice, "both",
      "which groups exchange: rows of the grid, columns, or rows then columns", "rows|columns|both"},
@@ -33,6 +33,10 @@ Result<Pattern> build_groups(const Values& values) {
   const auto grid = grid_of(values, 2, "transpose");
   if (!grid.ok()) return grid.status();
   const std::string& groups = values.text("groups");
+  const std::int64_t row = grid.value().dims[1] - 1, column = grid.value().dims[0] - 1;
+  const Status few = within_messages("transpose", grid.value().ranks(),
+                                     (groups != "columns" ? row : 0) + (groups != "rows" ? column : 0));
+  if (!few.ok()) return few;
   Pattern pattern{"transpose", grid.value().ranks(), {}};
   if (groups != "columns") pattern.phases.push_back(along(grid.value(), 1, values.bytes("bytes")));
   if (groups != "rows") pattern.phases.push_back(along(grid.value(), 0, values.bytes("bytes")));

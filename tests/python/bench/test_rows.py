@@ -291,6 +291,7 @@ def test_the_port_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_family_is_named_and_a_wrong_name_ends_the_run() -> None:
+    assert {recogniser.made(case, recogniser.RANKS).ranks for case in recogniser.CASES} == {4096}
     found = recogniser.run_bench(Listener(), rounds=2, ranks=256)
     rows = stamped("recogniser", "A processor", [row.to_json() for row in found.rows])
     assert len(rows) == 2 * len(recogniser.CASES)

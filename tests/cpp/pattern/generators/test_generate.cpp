@@ -278,6 +278,10 @@ TEST(Generate, ErrorsListWhatIsAllowed) {
                "pattern dissemination: field 'ranks': found \"-1\", allowed: an integer from 1 to 131072");
   expect_error("all_to_all", {{"ranks", "10000"}},
                "pattern all_to_all: field 'ranks': found \"10000\", allowed: an integer from 1 to 2048");
+  expect_error("transpose", {{"ranks", "8192"}, {"dims", "1x8192"}},
+               "pattern transpose: field 'ranks': found 8192 of 8191 peers, allowed: at most 8388608 messages");
+  expect_error("random", {{"ranks", "100000"}, {"degree", "100"}},
+               "pattern random: field 'ranks': found 100000 of 100 peers, allowed: at most 8388608 messages");
   expect_error(
       "ring", {{"bytes", "4 potatoes"}},
       "pattern ring: field 'bytes': found \"4 potatoes\", allowed: a number of bytes, or a size with its unit "
