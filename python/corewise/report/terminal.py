@@ -109,11 +109,11 @@ def _placements(study: PlacementStudy) -> FittingTable:
     return FittingTable(
         [
             Column("placement", which),
-            Column("bottleneck ns", [f"{row.bottleneck_ns:.6g}" for row in rows]),
-            Column("load", [bytes_text(row.bottleneck_bytes) for row in rows], importance=2),
+            Column("bottleneck ns", [f"{row.bottleneck_ns:.6g}" for row in rows], right=True),
+            Column("load", [bytes_text(row.bottleneck_bytes) for row in rows], right=True, importance=2),
             Column("busiest link", [row.bottleneck_link or "none" for row in rows], importance=3),
-            Column("hop-bytes", [count_text(row.hop_bytes) for row in rows], importance=1),
-            Column("ratio", [ratio_text(row.ratio) for row in rows]),
+            Column("hop-bytes", [count_text(row.hop_bytes) for row in rows], right=True, importance=1),
+            Column("ratio", [ratio_text(row.ratio) for row in rows], right=True),
             Column(
                 "unit of rank 0, 1, ...", [" ".join(names) for names in units], narrow=[*map(_few, units)]
             ),

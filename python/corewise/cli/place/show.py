@@ -114,12 +114,12 @@ def _table(study: PlacementStudy) -> FittingTable:
     cost = _COST_HEADINGS.get(study.objective)
     columns = [
         Column("placement", [_which(row, study) for row in study.rows]),
-        Column(cost or "", [f"{row.cost:.6g}" for row in study.rows]),
-        Column("bottleneck ns", [f"{row.bottleneck_ns:.6g}" for row in study.rows]),
-        Column("load", [bytes_text(row.bottleneck_bytes) for row in study.rows], importance=3),
+        Column(cost or "", [f"{row.cost:.6g}" for row in study.rows], right=True),
+        Column("bottleneck ns", [f"{row.bottleneck_ns:.6g}" for row in study.rows], right=True),
+        Column("load", [bytes_text(row.bottleneck_bytes) for row in study.rows], right=True, importance=3),
         Column("busiest link", [_link(row, study) for row in study.rows], importance=4),
-        Column("hop-bytes", [str(row.hop_bytes) for row in study.rows], importance=2),
-        Column("ratio", [ratio_text(row.ratio) for row in study.rows]),
+        Column("hop-bytes", [count_text(row.hop_bytes) for row in study.rows], right=True, importance=2),
+        Column("ratio", [ratio_text(row.ratio) for row in study.rows], right=True),
         Column("unit of rank 0, 1, ...", [" ".join(units) for units in names], narrow=begun, importance=1),
     ]
     below = [f"{row.which}: {' '.join(units)}" for row, units in zip(study.rows, names, strict=True)]
