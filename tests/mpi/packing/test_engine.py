@@ -37,10 +37,11 @@ def counted(name: str, env: dict[str, str], folder: Path) -> list[int]:
 
 
 def test_a_table_decides_about_transfers(name: str, tmp_path: Path) -> None:
-    """Those that it does not name are the MPI's own; `pack` is about sent data, `unpack` about received."""
-    for table, packs in (("message=9999:9999", False), ("pack=268435456:9999999", True)):
-        on, out, back = counted(name, packing_environment(name, table), tmp_path)
-        assert (on, out > 0, back) == (2, packs, 0)
+    """Each use about its own: messages sent and received, and MPI_Pack and MPI_Unpack apart from them."""
+    uses = ("message", "send", "receive", "pack", "unpack")
+    tables = [packing_environment(name, f"{use}=268435456:9999999") for use in uses]
+    found = [counted(name, table, tmp_path)[1:] for table in tables]
+    assert [[out > 0, back > 0] for out, back in found] == [[0, 0], [1, 0], [0, 1], [1, 0], [0, 1]]
 
 
 def test_off_takes_nothing(name: str, tmp_path: Path) -> None:

@@ -136,9 +136,8 @@ std::size_t part_of(const Type& type, std::size_t at, std::size_t room, std::siz
   return room - std::min(cut, room);
 }
 
-/// A piece of a message lies where the receiver has read the last one. Taking its lines back before they are
-/// written makes a message of 32 KB a seventh faster, and one of 1 MB, which a core's own cache does not hold, a
-/// third slower.
+/// Pieces of a message lie where the receiver read the last ones. Taking those lines back before they are written
+/// pays in messages of 32 KB, and costs in those of 1 MB, which a core's own cache does not hold.
 kernels::PackedBuffer buffer_of(const Convertor& convertor) {
   constexpr std::size_t kMostShared = 1 << 19;
   return alone || convertor.local_size > kMostShared ? kernels::PackedBuffer::own : kernels::PackedBuffer::shared;
