@@ -16,13 +16,16 @@ Status refused(const std::string& what, std::size_t bytes, int error) {
   return {Code::io, what + " of " + std::to_string(bytes) + " bytes: " + std::string(std::strerror(error))};
 }
 
-/// Maps the whole of `file` and closes it.
-Result<std::span<std::byte>> map_and_close(int file, const std::string& path, std::size_t bytes) {
+/// Maps the whole of `file`.
+Result<std::span<std::byte>> map(int file, const std::string& path, std::size_t bytes) {
   void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  const int error = errno;
-  close(file);
-  if (start == MAP_FAILED) return refused("shared memory in " + path, bytes, error);
+  if (start == MAP_FAILED) return refused("shared memory in " + path, bytes, errno);
   return std::span<std::byte>(static_cast<std::byte*>(start), bytes);
+}
+Result<std::span<std::byte>> map_and_close(int file, const std::string& path, std::size_t bytes) {
+  Result<std::span<std::byte>> block = map(file, path, bytes);
+  close(file);
+  return block;
 }
 
 }  // namespace
@@ -59,6 +62,24 @@ Result<Mapping> Mapping::open(const std::string& path, std::size_t bytes) {
   Result<std::span<std::byte>> block = map_and_close(file, path, bytes);
   if (!block.ok()) return block.status();
   return Mapping(block.value());
+}
+
+Result<Mapping> Mapping::nameless(std::size_t bytes, int& file) {
+  file = memfd_create("corewise", MFD_CLOEXEC);
+  if (file < 0) return refused("shared memory without a name", bytes, errno);
+  Result<std::span<std::byte>> block = Status{};
+  if (const int error = posix_fallocate(file, 0, static_cast<off_t>(bytes)); error != 0) {
+    block = refused("shared memory without a name", bytes, error);
+  } else {
+    block = map(file, "a file without a name", bytes);
+  }
+  if (block.ok()) return Mapping(block.value());
+  close(std::exchange(file, -1));
+  return block.status();
+}
+
+std::string Mapping::path_of(int process, int file) {
+  return "/proc/" + std::to_string(process) + "/fd/" + std::to_string(file);
 }
 
 Mapping::~Mapping() {

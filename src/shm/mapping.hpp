@@ -1,6 +1,6 @@
 // Mapping: a block of zeroed memory that ranks share: threads of this process and the processes it forks, or
-// processes that agree on a file. Owns it: the destructor unmaps it here (a child's copy of the mapping stays the
-// child's). SPDX-License-Identifier: BSD-3-Clause
+// processes that agree on a file, which may have no name. Owns it: the destructor unmaps it here (a child's copy of
+// the mapping stays the child's). SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,8 @@ namespace corewise::shm {
 
 class Mapping {
  public:
+  /// Of nothing.
+  Mapping() = default;
   /// At least `bytes` (not 0), zeroed, on a page boundary. Fails with Code::io where the system has none to give.
   static Result<Mapping> anonymous(std::size_t bytes);
 
@@ -23,6 +25,12 @@ class Mapping {
   static Result<Mapping> create(const std::string& path, std::size_t bytes);
   /// What create() made, in another process.
   static Result<Mapping> open(const std::string& path, std::size_t bytes);
+
+  /// A file without a name, all of it backed; whoever may look into this process opens it by `path_of`. The file
+  /// is the caller's to close: its memory stays while it is mapped. Fails as create() does.
+  static Result<Mapping> nameless(std::size_t bytes, int& file);
+  /// Where open() finds file `file` of process `process`.
+  static std::string path_of(int process, int file);
 
   Mapping(Mapping&& other) noexcept : block_(std::exchange(other.block_, {})) {}
   Mapping& operator=(Mapping&& other) noexcept {

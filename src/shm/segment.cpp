@@ -49,4 +49,14 @@ Result<Segment> Segment::over(std::span<std::byte> block, int ranks, const port:
   return Segment(block.data(), ranks, layout);
 }
 
+Result<Segment> Segment::of_lines(std::span<std::byte> block, std::span<std::byte* const> stages,
+                                  const port::Layout& layout) {
+  Result<Segment> lines = over(block, static_cast<int>(stages.size()), without_stage(layout));
+  if (!lines.ok()) return lines;
+  Segment segment = lines.value();
+  segment.layout_ = layout;
+  segment.stages_ = stages.data();
+  return segment;
+}
+
 }  // namespace corewise::shm

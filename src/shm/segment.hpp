@@ -1,6 +1,7 @@
 // Segment: how a job lies in a block of shared memory: the words that all ranks share, then each rank's part on
 // pages of its own (so that the rank that touches it first has it in its own memory): control lines of 16 bytes,
-// each padded so that no two share a cache line, control lines of 128 bytes, the stage.
+// each padded so that no two share a cache line, control lines of 128 bytes, the stage. Stages may lie elsewhere:
+// a process has one for all the jobs in which it is a rank, as long as it is in one call at a time.
 //
 // A view; the block (zeroed before the first rank begins) must outlive it. Offsets only: every process may have the
 // block elsewhere. SPDX-License-Identifier: BSD-3-Clause
@@ -35,6 +36,13 @@ class Segment {
   /// `ranks` is less than 1.
   static Result<Segment> over(std::span<std::byte> block, int ranks, const port::Layout& layout);
 
+  /// The same without stages: stage r is at stages[r], layout.stage_bytes long. `stages` must outlive the segment.
+  static std::size_t bytes_of_lines(int ranks, const port::Layout& layout) {
+    return bytes(ranks, without_stage(layout));
+  }
+  static Result<Segment> of_lines(std::span<std::byte> block, std::span<std::byte* const> stages,
+                                  const port::Layout& layout);
+
   [[nodiscard]] int ranks() const { return ranks_; }
   [[nodiscard]] const port::Layout& layout() const { return layout_; }
 
@@ -44,13 +52,19 @@ class Segment {
   [[nodiscard]] LineStorage<128>* lines(int rank, port::Line128 /*kind*/) const {
     return reinterpret_cast<LineStorage<128>*>(part(rank) + lines128_at_);
   }
-  [[nodiscard]] std::byte* stage(int rank) const { return part(rank) + stage_at_; }
+  [[nodiscard]] std::byte* stage(int rank) const {
+    return stages_ == nullptr ? part(rank) + stage_at_ : stages_[rank];
+  }
   [[nodiscard]] std::uint32_t* word(std::uint32_t index) const {
     return reinterpret_cast<std::uint32_t*>(base_ + index * kPaddingBytes);
   }
 
  private:
   Segment(std::byte* base, int ranks, const port::Layout& layout);
+  static port::Layout without_stage(port::Layout layout) {
+    layout.stage_bytes = 0;
+    return layout;
+  }
   [[nodiscard]] std::byte* part(int rank) const { return parts_ + static_cast<std::size_t>(rank) * part_bytes_; }
 
   std::byte* base_;
@@ -60,6 +74,7 @@ class Segment {
   std::size_t stage_at_;
   int ranks_;
   port::Layout layout_;
+  std::byte* const* stages_ = nullptr;
 };
 
 }  // namespace corewise::shm

@@ -1,7 +1,8 @@
 // How a core waits: it looks again at once for a short while (a peer that runs answers within a few hundred
-// nanoseconds), then gives the core away between looks, because with more ranks than cores the peer it waits for
-// may need this very core (pure spinning then costs milliseconds per barrier).
-// SPDX-License-Identifier: BSD-3-Clause
+// nanoseconds), then looks on by the clock, then gives the core away between looks, at last sleeps between looks.
+// With more ranks than cores the peer that is waited for may need this very core (pure spinning then costs
+// milliseconds per barrier); with a core for every rank giving it away costs milliseconds where another program
+// wants it. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
@@ -19,13 +20,45 @@ inline void relax() {
 }
 
 struct WaitPolicy {
-  std::uint32_t spins = 1000;  ///< looks before the core is given away between looks
+  /// What else a waiting rank does, such as the progress of an MPI. It may throw: then the wait ends so.
+  using Meanwhile = void (*)(void* context, std::uint64_t waited_ns);
 
-  /// Long spins while every rank can have a core of its own, short ones otherwise.
+  std::uint32_t spins = 500;            ///< looks before the clock is read
+  std::uint64_t spin_ns = 1'000'000;    ///< waited longer, the core is given away between looks
+  std::uint64_t awake_ns = 20'000'000;  ///< waited longer, there is sleep between looks
+  Meanwhile meanwhile = nullptr;        ///< called from time to time, once `spins` looks were in vain
+  void* context = nullptr;
+
+  /// Every rank can have a core of its own, or not.
+  static WaitPolicy alone() { return {}; }
+  static WaitPolicy crowded() {
+    WaitPolicy policy;
+    policy.spins = 32;
+    policy.spin_ns = 0;
+    return policy;
+  }
   static WaitPolicy for_ranks(int ranks, unsigned cores = std::thread::hardware_concurrency()) {
-    return {static_cast<unsigned>(ranks) <= cores ? 1000U : 32U};
+    return static_cast<unsigned>(ranks) <= cores ? alone() : crowded();
   }
 };
+
+/// A wait that has begun to take long: what is done between looks.
+class LongWait {
+ public:
+  explicit LongWait(const WaitPolicy& policy);
+  /// Spins, gives the core away or sleeps, by how long it has waited.
+  void pause();
+
+ private:
+  const WaitPolicy& policy_;
+  std::uint64_t begun_ns_;
+};
+
+template <class Ready>
+[[gnu::noinline, gnu::cold]] void wait_long(Ready& ready, const WaitPolicy& policy) {
+  LongWait wait(policy);
+  while (!ready()) wait.pause();
+}
 
 /// Looks until ready() is true.
 template <class Ready>
@@ -34,7 +67,7 @@ inline void wait_until(Ready&& ready, const WaitPolicy& policy) {
     if (ready()) return;
     relax();
   }
-  while (!ready()) std::this_thread::yield();
+  wait_long(ready, policy);
 }
 
 }  // namespace corewise::shm

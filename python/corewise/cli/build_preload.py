@@ -1,15 +1,18 @@
-"""`corewise build-preload`: the recording library for an MPI, built ahead, and where its headers are.
+"""`corewise build-preload`: a library for an MPI, built ahead, and where the recording one's headers are.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from corewise.cli import console
 from corewise.errors import InputError
 from corewise.mpi import build, find
+from corewise.mpi.find import MpiLibrary
 from corewise.mpi.kinds import ALL, KINDS, bits_of, chosen_kinds
 
 _HELP = """Build the preload library for an MPI and print where it is.
@@ -28,6 +31,11 @@ What is never to be recorded need not be compiled in:
   corewise run --preload $(corewise build-preload --mpi mpich --without functions,sites) -n 4 ./program
 
 \b
+The library that does collectives inside a node works without the recording one, too:
+  mpiexec -genv LD_PRELOAD $(corewise build-preload --mpi mpich --accelerate) \\
+          -genv COREWISE_ACCELERATE on -n 4 ./program
+
+\b
 A program names its own regions and phases by corewise.h or corewise.f90 from this folder:
   mpicc -I$(corewise build-preload --include) program.c
 """
@@ -44,6 +52,9 @@ def _build(
     ),
     force: bool = typer.Option(False, "--force", help="build even when the cache has it"),
     without: str = typer.Option("", "--without", help=f"leave code out: {', '.join(KINDS)}"),
+    accelerate: bool = typer.Option(
+        False, "--accelerate", help="the library of corewise run --accelerate instead of the recording one"
+    ),
     include: bool = typer.Option(False, "--include", help="print the folder of corewise.h and corewise.f90"),
     as_json: bool = typer.Option(False, "--json", help="print one JSON object"),
 ) -> None:
@@ -54,25 +65,31 @@ def _build(
         else:
             console.show_text(folder)
         return
+    if accelerate and without:
+        raise InputError(f"--without: found '{without}' with --accelerate, which records nothing")
     kinds = ALL - bits_of(chosen_kinds(without, "--without")) if without else ALL
     if kinds == 0:
         raise InputError(f"--without: found '{without}', which leaves nothing to record")
     wanted = [find.find(mpi)] if mpi is not None else find.find_all() or [find.find()]
-    rows = []
-    for library in wanted:
-        missing = force or not build.is_built(library, kinds=kinds)
-        title = f"building the preload for {library.name} {library.version}, once"
-        with console.progress(title, log=missing):
-            path = build.build_preload(library, force=force, kinds=kinds)
-        rows.append(
-            {
-                "mpi": library.name,
-                "version": library.version,
-                "prefix": str(library.prefix),
-                "library": str(path),
-            }
-        )
+    rows = [
+        {
+            "mpi": library.name,
+            "version": library.version,
+            "prefix": str(library.prefix),
+            "library": str(_built(library, force, kinds, accelerate)),
+        }
+        for library in wanted
+    ]
     if as_json:
         console.show_json("build-preload", None, rows)
     else:
         console.show_text("\n".join(row["library"] for row in rows))
+
+
+def _built(mpi: MpiLibrary, force: bool, kinds: int, accelerate: bool) -> Path:
+    """The library, built if need be, which is said in a line."""
+    missing = force or not build.is_built(mpi, recording=not accelerate, accelerating=accelerate, kinds=kinds)
+    with console.progress(f"building the preload for {mpi.name} {mpi.version}, once", log=missing):
+        if accelerate:
+            return build.build_accelerate(mpi, force=force)
+        return build.build_preload(mpi, force=force, kinds=kinds)

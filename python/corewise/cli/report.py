@@ -14,9 +14,11 @@ from rich.console import RenderableType
 
 from corewise._core import Machine
 from corewise.analysis.placement.comparison import PlacementStudy, study_placements
+from corewise.analysis.profile.accelerated import accelerated_rows
 from corewise.analysis.profile.tables import analyse_profile, matrix_blocks, placement_scope
 from corewise.base.files import check_target, write_text
 from corewise.cli import console
+from corewise.data.accelerate import load_accelerate
 from corewise.data.machines import load_machine
 from corewise.data.profile import load_profile
 from corewise.data.quantities import bytes_text
@@ -61,7 +63,7 @@ def report(
         check_target(html_file)
     machine = load_machine(machine_reference) if machine_reference is not None else None
     with console.progress("reading the profile"):
-        analysis = analyse_profile(load_profile(source))
+        analysis = analyse_profile(load_profile(source), accelerated_rows(load_accelerate(source)))
     study = None
     possible, left_out = placement_scope(analysis.world, machine)
     if machine is not None and possible:

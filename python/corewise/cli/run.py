@@ -34,6 +34,8 @@ Packer = Callable[[str], object]
 
 OF_HOST = "of-host"
 """Stands for the host's own table until the MPI is known."""
+BUILT_IN = "on"
+"""Has the accelerate library go by the table that it was built with."""
 NOTHING_RECORDED = 1
 """Exit status of a run in which no rank called MPI, where the launcher has none of its own."""
 OTHER_MPI = "other-mpi.txt"
@@ -67,6 +69,10 @@ Ranks are put where a placement wants them by binding, or by reordering MPI_COMM
 Messages with derived datatypes are packed by corewise where that is quicker (docs/packing/packing.md):
   corewise run -n 8 --packing -- ./lbm
   corewise run -n 8 --packing --packing-tuning host.csv -- ./lbm
+
+\b
+Blocking collectives are done by corewise inside a node, where its table says that this is quicker:
+  corewise run -n 8 --accelerate -- ./lbm
 """
 
 
@@ -109,6 +115,11 @@ _PACKING_TUNING = typer.Option(
     "--packing-tuning",
     help="what is packed, by this file of corewise bench pack (default: the shipped one)",
 )
+_ACCELERATE = typer.Option(
+    False,
+    "--accelerate",
+    help="do blocking collectives inside a node where that is quicker than by the MPI",
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -137,6 +148,7 @@ def _run(
     reordering: str = _REORDERING,
     packing: bool = _PACKING,
     packing_tuning: Path | None = _PACKING_TUNING,
+    accelerate: bool = _ACCELERATE,
     as_json: bool = typer.Option(False, "--json", help="print one JSON object when the program has ended"),
 ) -> int:
     wanted = _checked_reordering(reordering, ranks, placement)
@@ -155,6 +167,7 @@ def _run(
         preload=None if preload is None else _checked_file("--preload")(preload),
         reordering=wanted,
         packing=_checked_packing(packing, packing_tuning),
+        accelerate=BUILT_IN if accelerate else "",
     )
     check_patterns(options.functions.patterns)
     pack = _packer(files)
@@ -300,6 +313,7 @@ def _build(mpi: MpiLibrary, options: launch.RecordOptions) -> None:
         "recording": options.preload is None,
         "reordering": options.reordering is not None,
         "packing": bool(options.packing),
+        "accelerating": bool(options.accelerate),
     }
     missing = not build.is_built(mpi, **wanted)
     with console.progress(f"building the preload for {mpi.name} {mpi.version}, once", log=missing):
@@ -309,6 +323,8 @@ def _build(mpi: MpiLibrary, options: launch.RecordOptions) -> None:
             build.build_reorder(mpi)
         if wanted["packing"]:
             build.build_packing(mpi)
+        if wanted["accelerating"]:
+            build.build_accelerate(mpi)
 
 
 def _tell(answer: reorder.Answer) -> None:

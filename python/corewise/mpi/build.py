@@ -26,7 +26,9 @@ from types import ModuleType
 from corewise.errors import InputError, RunError
 from corewise.mpi import elf, fortran
 from corewise.mpi.find import MpiLibrary
+from corewise.mpi.generators import accelerating as accelerating_wrappers
 from corewise.mpi.generators import fortran as fortran_source
+from corewise.mpi.generators import interposing
 from corewise.mpi.generators import packing as packing_wrappers
 from corewise.mpi.generators import recording as wrappers
 from corewise.mpi.generators import reordering as reorder_wrappers
@@ -55,7 +57,7 @@ FLAGS = (
 )
 # Nothing else may be visible: a program would take a preload's copy of a library template for its own.
 EXPORTS = "{ global: MPI_*; mpi_*; corewise_*; __cyg_profile_func_*; local: *; };\n"
-REORDER_EXPORTS = "{ global: MPI*; PMPI*; mpi*; pmpi*; local: *; };\n"
+MPI_EXPORTS = "{ global: MPI*; PMPI*; mpi*; pmpi*; local: *; };\n"
 PACKING_EXPORTS = "{ global: MPI*; PMPI*; mpi*; pmpi*; opal_*; corewise_*; local: *; };\n"
 
 
@@ -193,12 +195,36 @@ def build_packing(mpi: MpiLibrary, *, force: bool = False, definitions: tuple[st
     return _cached(mpi, _PACKING, tuple(f"-D{definition}" for definition in definitions), force)
 
 
+def build_accelerate(mpi: MpiLibrary, *, force: bool = False) -> Path:
+    """The library that does collectives inside a node, for `mpi`; built if it is not in the cache.
+
+    It stands in LD_PRELOAD behind the other three, or alone.
+
+    Parameters
+    ----------
+    mpi : the MPI library to build for.
+    force : build even when the cache has it.
+
+    Returns
+    -------
+    pathlib.Path
+        The shared library.
+
+    Raises
+    ------
+    RunError
+        No compiler, or it failed; the message carries its output.
+    """
+    return _cached(mpi, _ACCELERATING, (), force)
+
+
 def is_built(
     mpi: MpiLibrary,
     *,
     recording: bool = True,
     reordering: bool = False,
     packing: bool = False,
+    accelerating: bool = False,
     kinds: int = ALL,
 ) -> bool:
     """Whether the cache has the libraries that are asked for.
@@ -206,12 +232,13 @@ def is_built(
     Parameters
     ----------
     mpi : the MPI library to build for.
-    recording, reordering, packing : which libraries.
+    recording, reordering, packing, accelerating : which libraries.
     kinds : see `build_preload`.
     """
     wanted = [_target(mpi, _RECORDING, _kinds_choice(kinds))] if recording else []
     wanted += [_target(mpi, _REORDERING, ())] if reordering else []
     wanted += [_target(mpi, _PACKING, ())] if packing else []
+    wanted += [_target(mpi, _ACCELERATING, ())] if accelerating else []
     return all(path.is_file() for path in wanted)
 
 
@@ -268,7 +295,7 @@ def _fingerprint(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...]) -> str:
     root = source_root()
     for path in sorted([*kind.headers(), *kind.sources(), *kind.fortran_sources()]):
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
-    for module in (wrappers, fortran, elf, kind.writer):
+    for module in (wrappers, interposing, fortran, elf, kind.writer):
         digest.update(Path(str(module.__file__)).read_bytes())
     libraries = [mpi.library.resolve(), *fortran.libraries(mpi)]
     facts = (
@@ -323,6 +350,12 @@ def _generate_packing(mpi: MpiLibrary, work: Path) -> list[Path]:
     return [work / "packing_wrappers.cpp"]
 
 
+def _generate_accelerating(mpi: MpiLibrary, work: Path) -> list[Path]:
+    procedures = library_procedures(mpi)
+    (work / "accelerating_wrappers.cpp").write_text(accelerating_wrappers.source(procedures))
+    return [work / "accelerating_wrappers.cpp"]
+
+
 @dataclass(frozen=True)
 class _Kind:
     """A library that can be built: its file, its folders, what it exports, what writes the rest of it."""
@@ -375,7 +408,7 @@ _RECORDING = _Kind(
     ("trace",),
 )
 _REORDERING = _Kind(
-    "libcorewise-reorder.so", "preload/reordering", REORDER_EXPORTS, _generate_reordering, reorder_wrappers
+    "libcorewise-reorder.so", "preload/reordering", MPI_EXPORTS, _generate_reordering, reorder_wrappers
 )
 _PACKING = _Kind(
     "libcorewise-packing.so",
@@ -383,9 +416,20 @@ _PACKING = _Kind(
     PACKING_EXPORTS,
     _generate_packing,
     packing_wrappers,
-    ("kernels/packing",),
+    ("kernels/packing", "preload/data.cpp"),
     ("kernels",),
     ("-O3", "-Wl,--no-as-needed"),
+)
+_ACCELERATING = _Kind(
+    "libcorewise-accelerate.so",
+    "preload/accelerating",
+    MPI_EXPORTS,
+    _generate_accelerating,
+    accelerating_wrappers,
+    ("kernels/copy", "kernels/reduce", "pattern/schedule.cpp", "preload/data.cpp", "shm"),
+    ("kernels", "pattern", "port", "coll", "shm"),
+    # No fused multiply-add, as in src/kernels/CMakeLists.txt: a product has the same bits on every host.
+    ("-O3", "-ffp-contract=off", "-Wl,--no-as-needed"),
 )
 
 

@@ -28,7 +28,7 @@ from corewise import __version__
 from corewise.base.files import write_text
 from corewise.errors import InputError, RunError
 from corewise.mpi import elf, find, reorder
-from corewise.mpi.build import build_packing, build_preload, build_reorder
+from corewise.mpi.build import build_accelerate, build_packing, build_preload, build_reorder
 from corewise.mpi.find import MpiLibrary
 from corewise.mpi.functions import FILTER, FunctionChoice, write_filter
 
@@ -59,6 +59,8 @@ WRAPPERS = (
 META = "meta.json"
 PACKING_KNOB = "COREWISE_PACKING"
 """The packing library's variable: off, always, or a table (``packing/plans/cost.hpp``)."""
+ACCELERATE_KNOB = "COREWISE_ACCELERATE"
+"""The accelerate library's variable: on (its own table), or a table's rows."""
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that end a run from outside: batch systems, closed terminals, users."""
 _LIBC = ctypes.CDLL(None)
@@ -131,6 +133,8 @@ class RecordOptions:
     reordering : the order that the program's world gets, None: the launcher's.
     packing : which non-contiguous messages are packed, as the packing library's variable says it; empty: the
         library is not loaded.
+    accelerate : which collectives corewise does itself, as the accelerate library's variable says it; empty:
+        the library is not loaded.
     """
 
     buffer: str = ""
@@ -142,10 +146,13 @@ class RecordOptions:
     preload: Path | None = None
     reordering: reorder.Wanted | None = None
     packing: str = ""
+    accelerate: str = ""
 
     def environment(self) -> dict[str, str]:
         """The variables to set."""
         values = {
+            PACKING_KNOB: self.packing,
+            ACCELERATE_KNOB: self.accelerate,
             "COREWISE_TRACE_BUFFER": self.buffer,
             "COREWISE_TRACE_MODE": self.mode,
             "COREWISE_TRACE_CLOCK": self.clock,
@@ -330,11 +337,7 @@ def record(
         The preload could not be built, or what describes the run could not be written. Where that was before
         the run nothing is left, after it the records are.
     """
-    libraries = [options.preload or build_preload(decided.mpi)]
-    if options.reordering is not None:
-        libraries.append(build_reorder(decided.mpi))
-    if options.packing:
-        libraries.append(build_packing(decided.mpi))
+    libraries = _libraries(decided.mpi, options)
     preload = ":".join(filter(None, [*map(str, libraries), os.environ.get("LD_PRELOAD", "")]))
     meta = _meta(decided)
     with _new_profile(directory):
@@ -344,7 +347,6 @@ def record(
             **options.environment(),
             **_write_filter(decided, directory, options.functions),
             **_write_plan(directory, options.reordering),
-            **({PACKING_KNOB: options.packing} if options.packing else {}),
         }
         _write_meta(directory, meta)
     outcome = execute(decided.with_environment(variables), environment(decided), output)
@@ -359,6 +361,15 @@ def record(
         ended = f"the program ended with exit status {outcome.exit_status}{kept}"
         raise RunError(f"{error}; {ended}") from None
     return outcome
+
+
+def _libraries(mpi: MpiLibrary, options: RecordOptions) -> list[Path]:
+    """What the ranks load, in its order: a call passes through all of them, the first to the last."""
+    found = [options.preload or build_preload(mpi)]
+    found += [build_reorder(mpi)] if options.reordering is not None else []
+    found += [build_packing(mpi)] if options.packing else []
+    found += [build_accelerate(mpi)] if options.accelerate else []
+    return found
 
 
 def execute(

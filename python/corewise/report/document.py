@@ -52,6 +52,7 @@ def fields(
         "phases": [asdict(row) for row in analysis.phases],
         "regions": [asdict(row) for row in analysis.regions],
         "other": asdict(analysis.other),
+        "accelerate": [asdict(row) for row in analysis.accelerated],
         "functions": analysis.functions,
         "stopped": [
             {"rank": rank, "stops": stops, "stopped_ns": stopped_ns}

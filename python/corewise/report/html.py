@@ -22,7 +22,7 @@ from corewise.analysis.placement.links import link_loads
 from corewise.analysis.profile.tables import ProfileAnalysis, matrix_blocks
 from corewise.data.quantities import bytes_text, count_text, share_text, size_range_text, time_text
 from corewise.report import svg
-from corewise.report.terminal import library_text
+from corewise.report.terminal import library_text, reasons_text
 
 MOST_CELLS = 64
 """Of a heat map's side; more ranks are summed into blocks."""
@@ -77,6 +77,7 @@ def page(
     environment.filters.update(
         size=bytes_text,
         library=library_text,
+        reasons=reasons_text,
         time=time_text,
         count=count_text,
         share=share_text,

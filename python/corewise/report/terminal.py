@@ -16,6 +16,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from corewise.analysis.placement.comparison import PlacementStudy
+from corewise.analysis.profile.accelerated import AcceleratedRow
 from corewise.analysis.profile.tables import CallRow, ProfileAnalysis, RankRow, SectionRow
 from corewise.data.quantities import (
     bytes_text,
@@ -67,6 +68,8 @@ def render(
         parts += ["", _sections(analysis.regions, "regions, inner ones included")]
     if analysis.sizes:
         parts += ["", _sizes(analysis)]
+    if analysis.accelerated:
+        parts += ["", _accelerated(analysis)]
     if analysis.other.any:
         parts += ["", _other(analysis)]
     if placement:
@@ -369,6 +372,26 @@ def _sizes(analysis: ProfileAnalysis) -> FittingTable:
         ],
         title="message sizes",
     )
+
+
+def _accelerated(analysis: ProfileAnalysis) -> FittingTable:
+    rows = analysis.accelerated
+    return FittingTable(
+        [
+            Column("call", [row.procedure for row in rows]),
+            Column("taken", [count_text(row.taken) for row in rows], right=True),
+            Column("passed on", [count_text(row.passed_on) for row in rows], right=True),
+            Column("why", [reasons_text(row) for row in rows], wrap=True),
+        ],
+        title="collectives by corewise",
+    )
+
+
+def reasons_text(row: AcceleratedRow) -> str:
+    """Why calls were passed on; of several reasons how many for each."""
+    if len(row.reasons) == 1:
+        return row.reasons[0].why
+    return "; ".join(f"{reason.why} ({count_text(reason.calls)})" for reason in row.reasons)
 
 
 def _bar(share: float) -> str:

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preload/packing/calls.hpp"
 
+#include "preload/data.hpp"
+
 namespace corewise::preload::packing {
 namespace {
 

@@ -13,28 +13,14 @@
 // program did not send. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "kernels/packing/plans/cost.hpp"
-#include "preload/mpi_api.hpp"
+#include "preload/next.hpp"
 
 namespace corewise::preload::packing {
-
-template <class Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
-
-/// What stands behind us: the MPI library's own procedure.
-#define CW_NEXT(procedure)                                                                                 \
-  ([] {                                                                                                    \
-    static auto* const found = ::corewise::preload::packing::next<decltype(P##procedure)>("P" #procedure); \
-    return found;                                                                                          \
-  }())
 
 /// How messages are chosen, by the knob COREWISE_PACKING: none; every one that is not contiguous; by a table.
 enum class Mode : std::uint8_t { off, always, table };
@@ -49,9 +35,6 @@ void end();
 
 /// The table of the knob; empty where it has none.
 const kernels::PackingTable& table();
-
-/// Whether a library of a GPU is loaded: then a buffer may be memory that the CPU cannot read.
-bool gpu_present();
 
 /// Above this many bytes nothing is packed: a message has a copy of itself while it is under way.
 inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 28;

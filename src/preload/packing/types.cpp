@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 
+#include "preload/data.hpp"
 #include "preload/packing/openmpi/engine.hpp"
 
 namespace corewise::preload::packing {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <numeric>
@@ -212,6 +213,51 @@ TEST(ShmPort, AWordIsWaitedFor) {
 TEST(WaitPolicy, SpinsLongOnlyWhereEveryRankCanHaveACore) {
   EXPECT_GT(WaitPolicy::for_ranks(2, 2).spins, WaitPolicy::for_ranks(3, 2).spins);
   EXPECT_GE(WaitPolicy::for_ranks(3, 2).spins, 1U);
+}
+
+/// What a waiting rank did besides looking.
+struct Beside {
+  int calls = 0;
+  std::uint64_t last_ns = 0;
+  bool forward = true;
+  static void note(void* context, std::uint64_t waited_ns) {
+    Beside& me = *static_cast<Beside*>(context);
+    ++me.calls;
+    me.forward = me.forward && waited_ns >= me.last_ns;
+    me.last_ns = waited_ns;
+  }
+};
+
+TEST(WaitPolicy, AShortWaitDoesNothingBesides) {
+  Beside beside;
+  WaitPolicy policy;
+  policy.meanwhile = &Beside::note;
+  policy.context = &beside;
+  std::uint32_t looks = 0;
+  wait_until([&] { return ++looks == policy.spins; }, policy);
+  EXPECT_EQ(beside.calls, 0);
+}
+
+TEST(WaitPolicy, ALongWaitGoesThroughSpinningYieldingAndSleep) {
+  for (WaitPolicy policy : {WaitPolicy::alone(), WaitPolicy::crowded()}) {
+    Beside beside;
+    policy.meanwhile = &Beside::note;
+    policy.context = &beside;
+    policy.spin_ns = std::min<std::uint64_t>(policy.spin_ns, 100'000);
+    policy.awake_ns = 200'000;
+    wait_until([&] { return beside.last_ns > 2'000'000; }, policy);
+    EXPECT_GT(beside.calls, 3);
+    EXPECT_TRUE(beside.forward);
+  }
+}
+
+TEST(WaitPolicy, WhatHappensMeanwhileMayEndTheWait) {
+  struct Ended {};
+  WaitPolicy policy = WaitPolicy::crowded();
+  policy.meanwhile = [](void*, std::uint64_t) { throw Ended{}; };
+  const testing::Job job(1, {0, 1, 0, 0});
+  ShmPort port(job.segment, 0, policy);
+  EXPECT_THROW(port::wait_line(port, port::Line16{0}, 1), Ended);
 }
 
 }  // namespace

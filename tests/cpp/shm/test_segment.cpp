@@ -118,5 +118,37 @@ TEST(Mapping, AFileThatIsThereOrCannotBeFilledOrIsTooShortIsRefused) {
   EXPECT_NE(access(path.c_str(), F_OK), 0) << "a file that could not be filled stays behind";
 }
 
+TEST(Segment, StagesMayLieElsewhere) {
+  const port::Layout layout{1000, 5, 3, 2};
+  std::vector<std::byte> first(layout.stage_bytes);
+  std::vector<std::byte> second(layout.stage_bytes);
+  const std::vector<std::byte*> stages = {first.data(), second.data()};
+  const Mapping lines = Mapping::anonymous(Segment::bytes_of_lines(2, layout)).value();
+  const auto segment = Segment::of_lines(lines.block(), stages, layout);
+  ASSERT_TRUE(segment.ok());
+  EXPECT_EQ(segment.value().ranks(), 2);
+  EXPECT_EQ(segment.value().layout(), layout);
+  EXPECT_EQ(segment.value().stage(0), first.data());
+  EXPECT_EQ(segment.value().stage(1), second.data());
+  const auto* const last = segment.value().lines(1, port::Line128{}) + layout.lines128;
+  EXPECT_LE(reinterpret_cast<const std::byte*>(last), lines.block().data() + lines.block().size());
+  EXPECT_LT(Segment::bytes_of_lines(2, layout), Segment::bytes(2, {1 << 20, 5, 3, 2}));
+  EXPECT_FALSE(Segment::of_lines(lines.block().first(100), stages, layout).ok());
+}
+
+TEST(Mapping, AFileWithoutANameIsSharedByWhoKnowsItsProcess) {
+  int file = -1;
+  const Mapping mine = Mapping::nameless(10000, file).value();
+  mine.block()[9999] = std::byte{42};
+  testing::run_processes(2, [&](int) {
+    const auto theirs = Mapping::open(Mapping::path_of(getppid(), file), 10000);
+    return theirs.ok() && theirs.value().block()[9999] == std::byte{42};
+  });
+  EXPECT_FALSE(Mapping::open(Mapping::path_of(getpid(), file), 20000).ok());
+  close(file);
+  EXPECT_FALSE(Mapping::open(Mapping::path_of(getpid(), file), 10000).ok());
+  EXPECT_EQ(mine.block()[9999], std::byte{42});
+}
+
 }  // namespace
 }  // namespace corewise::shm

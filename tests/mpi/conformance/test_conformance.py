@@ -1,11 +1,13 @@
-"""The conformance suite of MPI semantics: plain, recorded, in a reordered world, and with packed messages.
+"""The conformance suite of MPI semantics: plain, and under each library of ours.
 
 Owns which program of ``conformance/`` runs where: each names in comment lines the rank counts it wants,
 its exit status (``// exit:``), its arguments and its environment. Every program is built once per MPI.
 In ``test_preload`` the ranks, and only they, get the library in LD_PRELOAD; the outcome must be that of the
 plain run: the same status, the same lines, nothing more on either stream. In ``test_reordered`` they get the
 reorder library as well, and a world whose order is not the launcher's; in ``test_packing`` the packing
-library, which packs non-contiguous messages, alone and behind the other two. No program is left out.
+library, which packs non-contiguous messages, alone and behind the other two; in ``test_accelerate`` the
+accelerate library, which does every collective that it can, alone and, for some programs, behind the other
+three. No program is left out.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -20,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +189,20 @@ def packing_library() -> Callable[[Mpi], Path]:
         from corewise.mpi.find import from_prefix
 
         return build_packing(from_prefix(library(name).prefix, abi=name.endswith("_abi")))
+
+    return lambda mpi: build(mpi.name)
+
+
+@pytest.fixture(scope="session")
+def accelerate_library() -> Callable[[Mpi], Path]:
+    """Builds the accelerate library for an MPI, once."""
+
+    @cache
+    def build(name: str) -> Path:
+        from corewise.mpi.build import build_accelerate
+        from corewise.mpi.find import from_prefix
+
+        return build_accelerate(from_prefix(library(name).prefix, abi=name.endswith("_abi")))
 
     return lambda mpi: build(mpi.name)
 
@@ -357,6 +374,78 @@ def test_packing_without_memory(
     packed.check(program)
     if program.exit_status == 0:
         assert packed.lines() == plain_run(mpi, program, n).lines()
+
+
+COLLECTIVES = ("collective", "icollective", "operator", "communicator", "intercomm", "topology", "session")
+"""Programs that do many collectives: on every number of ranks, and with all four libraries at once."""
+ACCELERATE_CASES = [
+    (mpi_name, program.name, n)
+    for mpi_name in MPI_NAMES
+    for program in PROGRAMS.values()
+    for n in (program.ranks if program.name in COLLECTIVES else program.ranks[-1:])
+]
+
+
+def _accelerated(folder: Path, library: Path, *before: Path) -> dict[str, str]:
+    """What makes the accelerate library do every collective that it can, from the second one on."""
+    return {
+        "LD_PRELOAD": ":".join(map(str, [*before, library])),
+        "COREWISE_ACCELERATE": "always",
+        "COREWISE_ACCELERATE_AFTER": "1",
+        "COREWISE_TRACE_DIR": str(folder),
+    }
+
+
+@pytest.mark.parametrize(("mpi_name", "name", "n"), _abi_is_long(ACCELERATE_CASES))
+def test_accelerate(
+    mpi_name: str,
+    name: str,
+    n: int,
+    plain_run: Callable[[Mpi, Program, int], Outcome],
+    built: Callable[[Mpi, Program], Path],
+    accelerate_library: Callable[[Mpi], Path],
+    tmp_path: Path,
+) -> None:
+    """Our collectives take the place of the MPI's, and the program says the same."""
+    mpi, program = library(mpi_name), PROGRAMS[name]
+    plain = plain_run(mpi, program, n)
+    plain.check(program)
+    ranks_env = _accelerated(tmp_path, accelerate_library(mpi))
+    done = launch(mpi, program, built(mpi, program), n, ranks_env)
+    done.check(program)
+    assert "corewise" not in (done.out + done.err).lower()
+    if program.exit_status == 0:
+        assert done.lines() == plain.lines()
+
+
+@pytest.mark.parametrize(("mpi_name", "name"), _abi_is_long([*product(MPI_NAMES, COLLECTIVES)]))
+def test_accelerate_behind_the_others(
+    mpi_name: str,
+    name: str,
+    plain_run: Callable[[Mpi, Program, int], Outcome],
+    built: Callable[[Mpi, Program], Path],
+    preload_library: Callable[[Mpi], Path],
+    reorder_library: Callable[[Mpi], Path],
+    packing_library: Callable[[Mpi], Path],
+    accelerate_library: Callable[[Mpi], Path],
+    tmp_path: Path,
+) -> None:
+    """With the order of the ranks turned round, packed messages and every call recorded."""
+    mpi, program = library(mpi_name), PROGRAMS[name]
+    n = program.ranks[-1]
+    plain = plain_run(mpi, program, n)
+    plain.check(program)
+    before = (preload_library(mpi), reorder_library(mpi), packing_library(mpi))
+    ranks_env = {
+        **_accelerated(tmp_path, accelerate_library(mpi), *before),
+        "COREWISE_REORDER": f"order:{','.join(map(str, reversed(range(n))))}",
+        "COREWISE_PACKING": "always",
+    }
+    done = launch(mpi, program, built(mpi, program), n, ranks_env)
+    done.check(program)
+    assert "corewise" not in (done.out + done.err).lower()
+    if program.exit_status == 0:
+        assert done.lines() == plain.lines()
 
 
 def test_every_program_asks_for_ranks() -> None:

@@ -225,6 +225,15 @@ def test_every_file_may_be_anything(name: str, judge: Callable[..., str], tmp_pa
     assert [each for each in wrong if each] == []
 
 
+def test_the_counts_of_a_run_may_be_anything(judge: Callable[..., str], tmp_path: Path) -> None:
+    wrong = []
+    for number, kind in enumerate(CONTENTS):
+        profile = tw.ring_run(tmp_path / f"f{number}.cw", size=2)
+        put(kind, profile / "accelerate.0.csv")
+        wrong.append(judge(["report", str(profile)], (0,) if kind == "missing" else (2,)))
+    assert [each for each in wrong if each] == []
+
+
 # --- fields -----------------------------------------------------------------------------------------------
 
 DOCUMENTS: dict[str, tuple[str, list[str]]] = {

@@ -56,6 +56,39 @@ def test_the_terminal_report_reads_top_down(tmp_path: Path, capsys: pytest.Captu
     assert re.search(r"call .*of MPI .*of run .*calls", out)
 
 
+def test_collectives_by_corewise_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tw.ring_run(tmp_path / "ring.cw", size=2)
+    page_file = tmp_path / "ring.html"
+    status, out, _ = _out(["report", str(folder), "--html", str(page_file)], capsys)
+    assert (status, "by corewise" in out, "by corewise" in page_file.read_text()) == (0, False, False)
+    assert json.loads(_out(["report", str(folder), "--json"], capsys)[1])["accelerate"] == []
+    head = "format,corewise-accelerate\nversion,1\nprocedure,outcome,why,calls\n"
+    table = "MPI_Bcast,passed,the table leaves it to the MPI,10\n"
+    rows = f"{head}MPI_Allreduce,taken,,1200\nMPI_Allreduce,passed,wrong arguments,1\n{table}"
+    (folder / "accelerate.0.csv").write_text(rows)
+    (folder / "accelerate.1.csv").write_text(f"{rows}MPI_Bcast,passed,a peer has died,7\n")
+    status, out, _ = _out(["report", str(folder), "--html", str(page_file)], capsys)
+    assert status == 0
+    shown = out[out.index("collectives by corewise") :]
+    assert re.search(r"call\W+taken\W+passed on\W+why", shown)
+    assert re.search(r"MPI_Allreduce\W+2 400\W+2\W+wrong arguments", shown)
+    assert re.search(r"MPI_Bcast\W+0\W+27\W+the table leaves it to the MPI \(20\); a peer has died", shown)
+    text = page_file.read_text()
+    assert "<h2>Collectives by corewise</h2>" in text and "a peer has died (7)" in text
+    first, second = json.loads(_out(["report", str(folder), "--json"], capsys)[1])["accelerate"]
+    wrong = [{"why": "wrong arguments", "calls": 2}]
+    assert first == {"procedure": "MPI_Allreduce", "taken": 2400, "passed_on": 2, "reasons": wrong}
+    assert (second["passed_on"], len(second["reasons"])) == (27, 2)
+
+
+def test_counts_that_are_wrong_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tw.ring_run(tmp_path / "ring.cw", size=2)
+    (folder / "accelerate.1.csv").write_text("format,corewise-accelerate\nversion,9\n")
+    status, out, err = _out(["report", str(folder)], capsys)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "accelerate.1.csv: field 'version'" in err
+
+
 def test_more_ranks_than_units_leave_only_the_placement_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from corewise._core import Machine, PairDifference, Pattern, RankSummary, Section, World, procedure_facts
 from corewise.analysis.pattern import PatternSummary, summarise_pattern
+from corewise.analysis.profile.accelerated import AcceleratedRow
 from corewise.analysis.profile.cells import sum_in_blocks
 from corewise.data.profile import Profile
 from corewise.data.quantities import count_text, share_text
@@ -298,6 +299,7 @@ class ProfileAnalysis:
     one_sided_bytes: int
     imbalance: float
     warnings: tuple[str, ...]
+    accelerated: tuple[AcceleratedRow, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -326,8 +328,8 @@ class ProfileAnalysis:
         return 0 < self.mpi_share < MOSTLY_MPI
 
 
-def analyse_profile(profile: Profile) -> ProfileAnalysis:
-    """Builds all tables of the main world."""
+def analyse_profile(profile: Profile, accelerated: tuple[AcceleratedRow, ...] = ()) -> ProfileAnalysis:
+    """Builds all tables of the main world; `accelerated` is handed on."""
     world = profile.world
     pattern = profile.pattern()
     ranks = _rank_rows(world)
@@ -356,6 +358,7 @@ def analyse_profile(profile: Profile) -> ProfileAnalysis:
         one_sided_bytes=int(world.coordinates("put")[2].sum() + world.coordinates("get")[2].sum()),
         imbalance=_ratio([row.mpi_ns for row in present]),
         warnings=_warnings(profile, world),
+        accelerated=accelerated,
     )
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from corewise._core import collective_procedures
+from corewise.mpi.generators import interposing
 from corewise.mpi.generators import recording as wrappers
 
 _SEND = ("buf", "count", "datatype")
@@ -147,8 +148,8 @@ def source(declared: list[wrappers.Procedure]) -> str:
         '#include "preload/packing/calls.hpp"\n#include "preload/packing/openmpi/engine.hpp"\n'
         "using namespace corewise::preload::packing;\n"
         "namespace ours = corewise::preload::packing;\n"
-        '#define CW_PUBLIC __attribute__((visibility("default")))\n'
-        'extern "C" {\n'
+        + interposing.PUBLIC
+        + 'extern "C" {\n'
         + "".join(_wrapper(each, body) for each, body in bodies if each.name in _ON_ALL)
         + "#ifndef OPEN_MPI\n"
         + "".join(_wrapper(each, body) for each, body in bodies if each.name not in _ON_ALL)
@@ -163,7 +164,7 @@ def _body(procedure: wrappers.Procedure) -> str | None:
     """What a wrapper does; none where there is none."""
     name, words = procedure.name, [parameter for _, parameter in procedure.parameters]
     plain = name.removesuffix("_c")
-    call = _call(procedure)
+    call = interposing.same_call(procedure)
     if plain in _MESSAGES:
         ours, replaced = _MESSAGES[plain]
         return (
@@ -181,18 +182,8 @@ def _body(procedure: wrappers.Procedure) -> str | None:
 
 
 def _alone(procedure: wrappers.Procedure) -> str:
-    return f"const engine::Alone alone; return {_call(procedure)};"
-
-
-def _call(procedure: wrappers.Procedure) -> str:
-    """The same call of what stands behind us."""
-    return f"CW_NEXT({procedure.name})({', '.join(parameter for _, parameter in procedure.parameters)})"
+    return f"const engine::Alone alone; return {interposing.same_call(procedure)};"
 
 
 def _wrapper(procedure: wrappers.Procedure, body: str) -> str:
-    name = procedure.name
-    declared = ", ".join(declaration for declaration, _ in procedure.parameters) or "void"
-    return (
-        f"#undef {name}\nCW_PUBLIC {procedure.returns} P{name}({declared}) {{\n  {body}\n}}\n"
-        f'CW_PUBLIC {procedure.returns} {name}({declared}) __attribute__((alias("P{name}")));\n'
-    )
+    return interposing.wrapper(procedure, f"  {body}\n")

@@ -1,0 +1,33 @@
+// Accelerating: blocking collectives inside a node by corewise's own algorithms (room coll on room shm). Half of a
+// library of its own, libcorewise-accelerate.so, which stands last in LD_PRELOAD; the other half is generated
+// (python/corewise/mpi/generators/accelerating.py), a wrapper under the names MPI_X and PMPI_X for every
+// collective.
+//
+// Contract: a call is taken over or passed to the MPI by facts that are equal on all its ranks: the communicator's
+// agreement (set_up.hpp), the collective, the bytes, the operator. What only one rank knows, such as its datatype
+// or where its buffer lies, changes how that rank moves its own data and nothing else. No exception leaves, nothing
+// is printed. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "preload/next.hpp"
+
+namespace corewise::preload::accelerating {
+
+extern std::atomic<bool> active;  ///< between MPI_Init and MPI_Finalize, where the knob is not `off`
+
+/// MPI_Init has returned. Programs of sessions alone are the MPI's: what all ranks of a launch share is the world.
+void begin();
+/// MPI_Finalize begins, and has ended.
+void finish();
+void end();
+
+/// What the knob COREWISE_ACCELERATE says: off; on; always; or a table's rows (selection.hpp).
+std::string_view wanted();
+
+/// Blocking collectives that a communicator leaves to the MPI before it is set up: a short-lived one never pays.
+int calls_before();
+
+}  // namespace corewise::preload::accelerating

@@ -1,0 +1,458 @@
+// What each collective makes of its arguments; contract in calls.hpp, arrangements of data in coll/call.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "preload/accelerating/calls.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "preload/accelerating/blocks.hpp"
+#include "preload/accelerating/operands.hpp"
+#include "preload/accelerating/types.hpp"
+
+namespace corewise::preload::accelerating {
+namespace {
+
+using Call = coll::Call<Port>;
+
+constexpr Outcome kWrong{Fate::arguments};
+constexpr Outcome kLeft{Fate::table};
+
+bool in_place(const void* buffer) {
+  return buffer == MPI_IN_PLACE;
+}
+int own_rank(const Communicator& on) {
+  return on.team->port.rank();
+}
+bool is_rank(const Communicator& on, int root) {
+  return root >= 0 && root < on.ranks;
+}
+std::uint64_t bytes_of(const Items& items, const Type& type) {
+  return static_cast<std::uint64_t>(items.count * type.size);
+}
+
+/// Data that MPI would take: a buffer where there is something in it, a type that can be read.
+bool readable(const Items& items, Type& type) {
+  if (items.count < 0 || !read_type(items.datatype, type)) return false;
+  return items.at != nullptr || items.count == 0 || type.size == 0 || !type.named;
+}
+
+const Choice* choice_for(const Communicator& on, Collective collective, std::uint64_t bytes,
+                         const coll::Operation* operation = nullptr) {
+  const auto& choices = selection().choices[static_cast<std::size_t>(collective)];
+  if (choices.empty()) return nullptr;
+  coll::Facts facts;
+  facts.bytes = bytes;
+  if (operation != nullptr) {
+    facts.element_bytes = operation->element_bytes;
+    facts.commutative = operation->commutative;
+  }
+  return choose(choices, on.team->rank.shape, facts);
+}
+
+/// Runs the algorithm. A peer that dies is an error of the communicator, which is the MPI's from then on.
+int run(Communicator& on, const Choice& choice, const Call& call) {
+  try {
+    choice.row->run(on.team->rank, call, choice.parameters);
+    return MPI_SUCCESS;
+  } catch (const PeerDied&) {
+    on.fate = Fate::broken;
+    CW_NEXT(MPI_Comm_call_errhandler)(on.handle, MPI_ERR_OTHER);
+    return MPI_ERR_OTHER;
+  }
+}
+
+/// The first error of several.
+int first_error(int first, int second, int third = MPI_SUCCESS) {
+  if (first != MPI_SUCCESS) return first;
+  return second != MPI_SUCCESS ? second : third;
+}
+
+/// Whether a program gives one buffer for two, which MPI forbids.
+bool aliased(const void* send, const void* receive, std::int64_t count) {
+  return send == receive && send != nullptr && count > 0;
+}
+
+}  // namespace
+
+Outcome do_barrier(Communicator& on) {
+  const Choice* const choice = choice_for(on, Collective::barrier, 0);
+  if (choice == nullptr) return kLeft;
+  return {Fate::taken, run(on, *choice, {})};
+}
+
+Outcome do_broadcast(Communicator& on, Items data, int root) {
+  Type type;
+  if (!is_rank(on, root) || !readable(data, type)) return kWrong;
+  Call call;
+  call.bytes = bytes_of(data, type);
+  call.root = root;
+  const Choice* const choice = choice_for(on, Collective::broadcast, call.bytes);
+  if (choice == nullptr) return kLeft;
+  if (own_rank(on) == root) {
+    const Source source(data, type, on.handle);
+    call.send = source.at();
+    return {Fate::taken, first_error(source.code, run(on, *choice, call))};
+  }
+  Target target(data, type, on.handle);
+  call.receive = target.at();
+  const int code = run(on, *choice, call);
+  return {Fate::taken, first_error(code, target.finish())};
+}
+
+// ---- reductions ----
+
+namespace {
+
+/// A reduction that this rank reads from `send` and, where it has a result, writes to `receive`.
+struct Reducing {
+  Collective collective;
+  Items send, receive;
+  std::uint64_t bytes = 0;    ///< of Call::bytes
+  coll::Blocks blocks;        ///< of Call::receive_blocks
+  std::uint64_t longest = 0;  ///< of Facts::bytes
+  int root = 0;
+  bool has_result = true;
+  bool replaces = false;  ///< the algorithm may be given one buffer for both
+};
+
+Outcome reduce_by(Communicator& on, const Reducing& what, const Type& type, const Reduction& reduction) {
+  const Choice* const choice = choice_for(on, what.collective, what.longest, &reduction.operation());
+  if (choice == nullptr) return kLeft;
+  const bool one_buffer = what.send.at == what.receive.at && what.has_result;
+  Operand send(what.send, type, on.handle);
+  Operand receive(what.receive, type, on.handle);
+  Call call;
+  call.operation = &reduction.operation();
+  call.bytes = what.bytes;
+  call.receive_blocks = what.blocks;
+  call.root = what.root;
+  call.send = send.read();
+  Scratch copy;
+  if (one_buffer && !what.replaces && type.plain) {
+    const auto bytes = static_cast<std::size_t>(what.send.count * type.extent);
+    call.send = static_cast<const std::byte*>(std::memcpy(copy.take(bytes), call.send, bytes));
+  }
+  if (what.has_result) call.receive = receive.write();
+  const int code = first_error(send.code, run(on, *choice, call));
+  return {Fate::taken, what.has_result ? first_error(code, receive.finish()) : code};
+}
+
+/// What all reductions check, and then do.
+template <class Fill>
+Outcome reducing(Communicator& on, Items operand, MPI_Op op, Fill fill) {
+  Type type;
+  if (operand.count < 0 || !read_type(operand.datatype, type)) return kWrong;
+  const Reduction reduction(op, operand.datatype, type);
+  if (!reduction.is_known()) return {Fate::operands};
+  Reducing what{};
+  if (!fill(what, type)) return kWrong;
+  return reduce_by(on, what, type, reduction);
+}
+
+/// One operand on every rank.
+bool fill_whole(Reducing& what, const Type& type, const void* send, void* receive, Items operand) {
+  if (!in_place(send) && aliased(send, receive, operand.count)) return false;
+  what.send = {in_place(send) ? receive : send, operand.count, operand.datatype};
+  what.receive = {receive, operand.count, operand.datatype};
+  what.bytes = static_cast<std::uint64_t>(operand.count * type.extent);
+  what.longest = what.bytes;
+  what.replaces = true;
+  return what.send.at != nullptr || operand.count == 0 || !type.named;
+}
+
+}  // namespace
+
+Outcome do_reduce(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op, int root) {
+  if (!is_rank(on, root)) return kWrong;
+  const bool at_root = own_rank(on) == root;
+  if (!at_root && in_place(send)) return kWrong;
+  return reducing(on, operand, op, [&](Reducing& what, const Type& type) {
+    what.collective = Collective::reduce;
+    what.root = root;
+    const bool fine = fill_whole(what, type, send, at_root ? receive : nullptr, operand);
+    what.has_result = at_root;
+    return fine && (!at_root || receive != nullptr || operand.count == 0 || !type.named);
+  });
+}
+
+Outcome do_allreduce(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op) {
+  return reducing(on, operand, op, [&](Reducing& what, const Type& type) {
+    what.collective = Collective::allreduce;
+    return fill_whole(what, type, send, receive, operand) &&
+           (receive != nullptr || operand.count == 0 || !type.named);
+  });
+}
+
+Outcome do_scan(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op, bool inclusive) {
+  return reducing(on, operand, op, [&](Reducing& what, const Type& type) {
+    what.collective = inclusive ? Collective::scan : Collective::exscan;
+    const bool fine = fill_whole(what, type, send, receive, operand);
+    what.has_result = inclusive || own_rank(on) > 0;  // rank 0's result of an exclusive scan is left alone
+    return fine && (receive != nullptr || !what.has_result || operand.count == 0 || !type.named);
+  });
+}
+
+Outcome do_reduce_scatter_block(Communicator& on, const void* send, void* receive, Items block, MPI_Op op) {
+  return reducing(on, block, op, [&](Reducing& what, const Type& type) {
+    if (!in_place(send) && aliased(send, receive, block.count)) return false;
+    what.collective = Collective::reduce_scatter_block;
+    what.send = {in_place(send) ? receive : send, block.count * on.ranks, block.datatype};
+    what.receive = {receive, block.count, block.datatype};
+    what.blocks.equal = static_cast<std::uint64_t>(block.count * type.extent);
+    what.longest = what.blocks.equal;
+    return (what.send.at != nullptr && receive != nullptr) || block.count == 0 || !type.named;
+  });
+}
+
+Outcome do_reduce_scatter(Communicator& on, const void* send, void* receive, Numbers counts, MPI_Datatype datatype,
+                          MPI_Op op) {
+  if (!counts.given()) return kWrong;
+  std::uint64_t offsets[coll::kMostRanks];
+  std::uint64_t sizes[coll::kMostRanks];
+  return reducing(on, {nullptr, 0, datatype}, op, [&](Reducing& what, const Type& type) {
+    std::int64_t total = 0;
+    for (int rank = 0; rank < on.ranks; ++rank) {
+      if (counts[rank] < 0) return false;
+      offsets[rank] = static_cast<std::uint64_t>(total * type.extent);
+      sizes[rank] = static_cast<std::uint64_t>(counts[rank] * type.extent);
+      what.longest = std::max(what.longest, sizes[rank]);
+      total += counts[rank];
+    }
+    const std::int64_t own = counts[own_rank(on)];
+    if (!in_place(send) && aliased(send, receive, own)) return false;
+    what.collective = Collective::reduce_scatter;
+    what.send = {in_place(send) ? receive : send, total, datatype};
+    what.receive = {receive, own, datatype};
+    what.blocks = {0, offsets, sizes};
+    return what.send.at != nullptr || total == 0 || !type.named;
+  });
+}
+
+// ---- gather and scatter ----
+
+namespace {
+
+/// Item `index` of a buffer.
+const void* item_at(const Items& items, const Type& type, std::int64_t index) {
+  return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(items.at) +
+                                       static_cast<std::uintptr_t>(index * type.extent));
+}
+
+/// Gathers to `receive`, blocks of `items.count` items for every rank; what the root of a gather and every rank of
+/// an all-gather do.
+int gather_into(Communicator& on, const Choice& choice, Call& call, const Items& receive, const Type& type,
+                const std::byte* own) {
+  Target target({receive.at, receive.count * on.ranks, receive.datatype}, type, on.handle);
+  const std::uint64_t block = bytes_of(receive, type);
+  std::byte* const mine = target.at() + static_cast<std::uint64_t>(own_rank(on)) * block;
+  int packed = MPI_SUCCESS;
+  if (own == nullptr && target.is_elsewhere()) {
+    const void* const kept = item_at(receive, type, receive.count * own_rank(on));
+    packed = pack(kept, receive.count, receive.datatype, type, mine, on.handle);
+  }
+  call.send = own == nullptr ? mine : own;
+  call.receive = target.at();
+  call.receive_blocks.equal = block;
+  const int code = run(on, choice, call);
+  return first_error(packed, code, target.finish());
+}
+
+/// The same with a list.
+int gather_into(Communicator& on, const Choice& choice, Call& call, BlockLists& receive, const std::byte* own) {
+  const int packed = own == nullptr ? receive.load(own_rank(on)) : MPI_SUCCESS;
+  call.send = own == nullptr ? receive.place(own_rank(on)) : own;
+  call.receive = receive.base();
+  call.receive_blocks = receive.blocks();
+  const int code = run(on, choice, call);
+  return first_error(packed, code, receive.finish());
+}
+
+}  // namespace
+
+Outcome do_gather(Communicator& on, Items send, Items receive, int root) {
+  if (!is_rank(on, root)) return kWrong;
+  const bool at_root = own_rank(on) == root;
+  const bool kept = in_place(send.at);
+  if (kept && !at_root) return kWrong;
+  Type type;
+  Type receive_type;
+  if (!kept && !readable(send, type)) return kWrong;
+  if (at_root && !readable(receive, receive_type)) return kWrong;
+  Call call;
+  call.bytes = kept ? bytes_of(receive, receive_type) : bytes_of(send, type);
+  call.root = root;
+  if (at_root && bytes_of(receive, receive_type) != call.bytes) return kWrong;
+  if (at_root && aliased(send.at, receive.at, send.count)) return kWrong;
+  const Choice* const choice = choice_for(on, Collective::gather, call.bytes);
+  if (choice == nullptr) return kLeft;
+  if (kept) return {Fate::taken, gather_into(on, *choice, call, receive, receive_type, nullptr)};
+  const Source source(send, type, on.handle);
+  call.send = source.at();
+  const int code =
+      at_root ? gather_into(on, *choice, call, receive, receive_type, source.at()) : run(on, *choice, call);
+  return {Fate::taken, first_error(source.code, code)};
+}
+
+Outcome do_gatherv(Communicator& on, Items send, const ItemLists& receive, int root) {
+  if (!is_rank(on, root)) return kWrong;
+  const bool at_root = own_rank(on) == root;
+  const bool kept = in_place(send.at);
+  if (kept && !at_root) return kWrong;
+  Type type;
+  if (!kept && !readable(send, type)) return kWrong;
+  const Choice* const choice = choice_for(on, Collective::gatherv, 0);
+  if (choice == nullptr) return kLeft;
+  Call call;
+  call.root = root;
+  if (!at_root) {
+    const Source source(send, type, on.handle);
+    call.bytes = bytes_of(send, type);
+    call.send = source.at();
+    return {Fate::taken, first_error(source.code, run(on, *choice, call))};
+  }
+  BlockLists lists(receive, on.ranks, on.handle, false);
+  if (!lists.fine()) return kWrong;
+  call.bytes = lists.bytes(root);
+  if (kept) return {Fate::taken, gather_into(on, *choice, call, lists, nullptr)};
+  if (bytes_of(send, type) != call.bytes) return kWrong;
+  const Source source(send, type, on.handle);
+  return {Fate::taken, first_error(source.code, gather_into(on, *choice, call, lists, source.at()))};
+}
+
+namespace {
+
+/// A scatter in which this rank receives its block: `kept` where the root's stays where it is.
+int scatter_to(Communicator& on, const Choice& choice, Call& call, const Items& receive, const Type& type) {
+  Target target(receive, type, on.handle);
+  call.receive = target.at();
+  const int code = run(on, choice, call);
+  return first_error(code, target.finish());
+}
+
+}  // namespace
+
+Outcome do_scatter(Communicator& on, Items send, Items receive, int root) {
+  if (!is_rank(on, root)) return kWrong;
+  const bool at_root = own_rank(on) == root;
+  const bool kept = in_place(receive.at);
+  if (kept && !at_root) return kWrong;
+  Type type;
+  Type send_type;
+  if (!kept && !readable(receive, type)) return kWrong;
+  if (at_root && !readable(send, send_type)) return kWrong;
+  Call call;
+  call.bytes = kept ? bytes_of(send, send_type) : bytes_of(receive, type);
+  call.root = root;
+  if (at_root && bytes_of(send, send_type) != call.bytes) return kWrong;
+  if (at_root && aliased(send.at, receive.at, receive.count)) return kWrong;
+  const Choice* const choice = choice_for(on, Collective::scatter, call.bytes);
+  if (choice == nullptr) return kLeft;
+  if (!at_root) return {Fate::taken, scatter_to(on, *choice, call, receive, type)};
+  const Source source({send.at, send.count * on.ranks, send.datatype}, send_type, on.handle);
+  call.send = source.at();
+  call.send_blocks.equal = call.bytes;
+  if (!kept) return {Fate::taken, first_error(source.code, scatter_to(on, *choice, call, receive, type))};
+  call.receive = address(call.send) + static_cast<std::uint64_t>(root) * call.bytes;
+  return {Fate::taken, first_error(source.code, run(on, *choice, call))};
+}
+
+Outcome do_scatterv(Communicator& on, const ItemLists& send, Items receive, int root) {
+  if (!is_rank(on, root)) return kWrong;
+  const bool at_root = own_rank(on) == root;
+  const bool kept = in_place(receive.at);
+  if (kept && !at_root) return kWrong;
+  Type type;
+  if (!kept && !readable(receive, type)) return kWrong;
+  const Choice* const choice = choice_for(on, Collective::scatterv, 0);
+  if (choice == nullptr) return kLeft;
+  Call call;
+  call.root = root;
+  call.bytes = kept ? 0 : bytes_of(receive, type);
+  if (!at_root) return {Fate::taken, scatter_to(on, *choice, call, receive, type)};
+  BlockLists lists(send, on.ranks, on.handle, false);
+  if (!lists.fine()) return kWrong;
+  if (!kept && lists.bytes(root) != call.bytes) return kWrong;
+  const int packed = lists.load();
+  call.bytes = lists.bytes(root);
+  call.send = lists.base();
+  call.send_blocks = lists.blocks();
+  if (!kept) return {Fate::taken, first_error(packed, scatter_to(on, *choice, call, receive, type))};
+  call.receive = lists.place(root);
+  return {Fate::taken, first_error(packed, run(on, *choice, call))};
+}
+
+// ---- all to all ----
+
+Outcome do_allgather(Communicator& on, Items send, Items receive) {
+  Type type;
+  Type receive_type;
+  const bool kept = in_place(send.at);
+  if (!readable(receive, receive_type) || (!kept && !readable(send, type))) return kWrong;
+  Call call;
+  call.bytes = bytes_of(receive, receive_type);
+  if (!kept && (bytes_of(send, type) != call.bytes || aliased(send.at, receive.at, send.count))) return kWrong;
+  const Choice* const choice = choice_for(on, Collective::allgather, call.bytes);
+  if (choice == nullptr) return kLeft;
+  if (kept) return {Fate::taken, gather_into(on, *choice, call, receive, receive_type, nullptr)};
+  const Source source(send, type, on.handle);
+  return {Fate::taken,
+          first_error(source.code, gather_into(on, *choice, call, receive, receive_type, source.at()))};
+}
+
+Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive) {
+  Type type;
+  const bool kept = in_place(send.at);
+  if (!kept && !readable(send, type)) return kWrong;
+  BlockLists lists(receive, on.ranks, on.handle, false);
+  if (!lists.fine()) return kWrong;
+  Call call;
+  call.bytes = lists.bytes(own_rank(on));
+  if (!kept && bytes_of(send, type) != call.bytes) return kWrong;
+  const Choice* const choice = choice_for(on, Collective::allgatherv, lists.longest());
+  if (choice == nullptr) return kLeft;
+  if (kept) return {Fate::taken, gather_into(on, *choice, call, lists, nullptr)};
+  const Source source(send, type, on.handle);
+  return {Fate::taken, first_error(source.code, gather_into(on, *choice, call, lists, source.at()))};
+}
+
+Outcome do_alltoall(Communicator& on, Items send, Items receive) {
+  Type type;
+  Type receive_type;
+  const bool kept = in_place(send.at);
+  if (!readable(receive, receive_type) || (!kept && !readable(send, type))) return kWrong;
+  const std::uint64_t block = bytes_of(receive, receive_type);
+  if (!kept && (bytes_of(send, type) != block || aliased(send.at, receive.at, send.count))) return kWrong;
+  const Choice* const choice = choice_for(on, Collective::alltoall, block);
+  if (choice == nullptr) return kLeft;
+  const Items all{receive.at, receive.count * on.ranks, receive.datatype};
+  Type copied = kept ? receive_type : type;
+  if (kept) copied.plain = false;  // what is sent is replaced
+  const Source source(kept ? all : Items{send.at, send.count * on.ranks, send.datatype}, copied, on.handle);
+  Target target(all, receive_type, on.handle);
+  Call call;
+  call.send = source.at();
+  call.receive = target.at();
+  call.send_blocks.equal = block;
+  call.receive_blocks.equal = block;
+  const int code = run(on, *choice, call);
+  return {Fate::taken, first_error(source.code, code, target.finish())};
+}
+
+Outcome do_alltoallv(Communicator& on, const ItemLists& send, const ItemLists& receive) {
+  const Choice* const choice = choice_for(on, Collective::alltoallv, 0);
+  if (choice == nullptr) return kLeft;
+  const bool kept = in_place(send.at);
+  BlockLists out(kept ? receive : send, on.ranks, on.handle, kept);
+  BlockLists in(receive, on.ranks, on.handle, false);
+  if (!out.fine() || !in.fine()) return kWrong;
+  const int packed = out.load();
+  Call call;
+  call.send = out.base();
+  call.receive = in.base();
+  call.send_blocks = out.blocks();
+  call.receive_blocks = in.blocks();
+  const int code = run(on, *choice, call);
+  return {Fate::taken, first_error(packed, code, in.finish())};
+}
+
+}  // namespace corewise::preload::accelerating

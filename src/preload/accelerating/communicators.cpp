@@ -1,0 +1,106 @@
+// The attribute and the cache; see communicators.hpp. SPDX-License-Identifier: BSD-3-Clause
+#include "preload/accelerating/communicators.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+
+namespace corewise::preload::accelerating {
+
+constinit thread_local std::array<Known, kSlots> known __attribute__((tls_model("initial-exec"))) = {};
+constinit std::array<std::atomic<std::uint32_t>, kSlots> generations{};
+
+namespace {
+
+int keyval = MPI_KEYVAL_INVALID;
+std::mutex making;
+
+void forget(std::uint64_t key) {
+  generations[slot_of(key)].fetch_add(1, std::memory_order_relaxed);
+}
+
+/// The attribute's delete callback: MPI frees the communicator. Calls no MPI: ranks free in any order.
+int freed(MPI_Comm, int, void* value, void*) {
+  auto* communicator = static_cast<Communicator*>(value);
+  forget(handle_key(communicator->handle));
+  delete communicator;
+  return MPI_SUCCESS;
+}
+
+bool have_key() {
+  if (keyval != MPI_KEYVAL_INVALID) return true;
+  return CW_NEXT(MPI_Comm_create_keyval)(MPI_COMM_NULL_COPY_FN, freed, &keyval, nullptr) == MPI_SUCCESS;
+}
+
+Communicator* attached(MPI_Comm handle) {
+  void* value = nullptr;
+  int found = 0;
+  if (CW_NEXT(MPI_Comm_get_attr)(handle, keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS) return nullptr;
+  return found != 0 ? static_cast<Communicator*>(value) : nullptr;
+}
+
+/// Whether all ranks are processes of this launch, which all have this library. Processes that were spawned, or
+/// that connected, may not.
+bool is_within_world(MPI_Comm handle, int ranks) {
+  int begun = 0;
+  CW_NEXT(MPI_Initialized)(&begun);
+  if (begun == 0) return false;
+  std::array<int, coll::kMostRanks> here{};
+  std::array<int, coll::kMostRanks> there{};
+  for (int rank = 0; rank < ranks; ++rank) here[static_cast<std::size_t>(rank)] = rank;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  CW_NEXT(MPI_Comm_group)(handle, &group);
+  CW_NEXT(MPI_Comm_group)(MPI_COMM_WORLD, &world);
+  CW_NEXT(MPI_Group_translate_ranks)(group, ranks, here.data(), world, there.data());
+  CW_NEXT(MPI_Group_free)(&group);
+  CW_NEXT(MPI_Group_free)(&world);
+  return std::find(there.begin(), there.begin() + ranks, MPI_UNDEFINED) == there.begin() + ranks;
+}
+
+Communicator* attach(MPI_Comm handle) {
+  auto fresh = std::unique_ptr<Communicator>(new (std::nothrow) Communicator);
+  if (fresh == nullptr) return nullptr;
+  fresh->handle = handle;
+  fresh->calls_left = calls_before();
+  int inter = 0;
+  CW_NEXT(MPI_Comm_test_inter)(handle, &inter);
+  CW_NEXT(MPI_Comm_size)(handle, &fresh->ranks);
+  if (inter != 0) {
+    fresh->fate = Fate::inter;
+  } else if (fresh->ranks < 2 || fresh->ranks > coll::kMostRanks) {
+    fresh->fate = Fate::one_rank;
+  } else if (!is_within_world(handle, fresh->ranks)) {
+    fresh->fate = Fate::other_launch;
+  }
+  if (CW_NEXT(MPI_Comm_set_attr)(handle, keyval, fresh.get()) != MPI_SUCCESS) return nullptr;
+  return fresh.release();
+}
+
+}  // namespace
+
+Communicator* find_communicator(MPI_Comm handle, std::uint64_t key) {
+  if (handle == MPI_COMM_NULL) return nullptr;
+  const std::size_t slot = slot_of(key);
+  const std::lock_guard lock(making);
+  if (!have_key()) return nullptr;
+  const std::uint32_t generation = generations[slot].load(std::memory_order_relaxed);
+  Communicator* communicator = attached(handle);
+  if (communicator == nullptr) communicator = attach(handle);
+  known[slot] = {key, communicator, generation};
+  return communicator;
+}
+
+void arrive(Communicator& communicator) {
+  if (communicator.fate != Fate::early || communicator.calls_left-- > 0) return;
+  communicator.fate = set_up(communicator.handle, communicator.team);
+}
+
+void end_communicators() {
+  const std::lock_guard lock(making);
+  if (keyval != MPI_KEYVAL_INVALID) CW_NEXT(MPI_Comm_free_keyval)(&keyval);
+  keyval = MPI_KEYVAL_INVALID;
+  for (auto& generation : generations) generation.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace corewise::preload::accelerating

@@ -1,0 +1,311 @@
+// Cards, the agreement, and the memory; see set_up.hpp. SPDX-License-Identifier: BSD-3-Clause
+#include "preload/accelerating/set_up.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/knobs.hpp"
+#include "preload/accelerating/selection.hpp"
+#include "preload/data.hpp"
+#include "preload/environment.hpp"
+
+namespace corewise::preload::accelerating {
+namespace {
+
+/// The first page of every file: the number that its maker told.
+constexpr std::size_t kHeaderBytes = 4096;
+/// Of control lines that a process may have mapped.
+constexpr std::size_t kMostLineBytes = std::size_t{128} << 20;
+constexpr std::size_t kMaskWords = 16;
+
+/// What a rank tells the others. Plain bytes; all ranks are on one kind of processor where it is believed.
+struct Card {
+  std::uint64_t node = 0;      ///< equal where processes see each other's entries in /proc
+  std::uint64_t settings = 0;  ///< the table and the thread level
+  std::uint64_t stage_key = 0;
+  std::uint64_t lines_key = 0;  ///< rank 0's
+  std::int32_t process = 0;
+  std::int32_t stage_file = -1;
+  std::int32_t lines_file = -1;
+  std::int32_t node_ranks = 0;  ///< as the launcher says; 0: it does not
+  std::int32_t cores = 0;       ///< that the control group grants
+  std::int32_t has_gpu = 0;
+  std::int32_t has_memory = 0;
+  std::int32_t many_threads = 0;
+  std::uint64_t mask[kMaskWords] = {};  ///< the CPUs where it may run
+};
+
+std::atomic<std::size_t> line_bytes{0};
+std::mutex mapping;
+
+std::uint64_t mixed(std::uint64_t key, const void* data, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; ++i)
+    key = (key ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001B3ULL;
+  return key;
+}
+
+std::uint64_t random_key() {
+  std::uint64_t key = 0;
+  if (getrandom(&key, sizeof key, 0) != sizeof key) return 0;
+  return key | 1;
+}
+
+/// A file that others may map: `bytes` after the header.
+struct File {
+  std::shared_ptr<shm::Mapping> mapping;
+  int file = -1;
+  std::uint64_t key = 0;
+};
+
+File make_file(std::size_t bytes) {
+  File made;
+  Result<shm::Mapping> mapped = shm::Mapping::nameless(kHeaderBytes + bytes, made.file);
+  if (!mapped.ok()) return {};
+  made.mapping = std::make_shared<shm::Mapping>(std::move(mapped).value());
+  made.key = random_key();
+  std::memcpy(made.mapping->block().data(), &made.key, sizeof made.key);
+  return made;
+}
+
+/// A peer's file; null where it cannot be had, or is another.
+std::shared_ptr<shm::Mapping> open_file(int process, int file, std::uint64_t key, std::size_t bytes) {
+  const std::string path = shm::Mapping::path_of(process, file);
+  struct stat found{};
+  if (key == 0 || stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return nullptr;
+  Result<shm::Mapping> mapped = shm::Mapping::open(path, kHeaderBytes + bytes);
+  if (!mapped.ok()) return nullptr;
+  if (std::memcmp(mapped.value().block().data(), &key, sizeof key) != 0) return nullptr;
+  return std::make_shared<shm::Mapping>(std::move(mapped).value());
+}
+
+std::size_t stage_bytes() {
+  return shape_of(2).layout().stage_bytes;
+}
+
+/// This process's stage, made at the first call; without a file where there is no memory.
+const File& own_stage() {
+  static const File& made = *new File(make_file(stage_bytes()));
+  return made;
+}
+
+/// A peer's stage: mapped once, however many communicators have it.
+std::shared_ptr<shm::Mapping> stage_of(const Card& card) {
+  static auto& met = *new std::map<std::uint64_t, std::weak_ptr<shm::Mapping>>;
+  if (card.process == getpid() && card.stage_key == own_stage().key) return own_stage().mapping;
+  if (auto before = met[card.stage_key].lock()) return before;
+  auto opened = open_file(card.process, card.stage_file, card.stage_key, stage_bytes());
+  if (opened == nullptr) {
+    met.erase(card.stage_key);
+  } else {
+    met[card.stage_key] = opened;
+  }
+  return opened;
+}
+
+// ---- what a card says ----
+
+std::uint64_t node_key() {
+  char name[256] = {};
+  name_node(name, sizeof name);
+  std::uint64_t key = mixed(0xCBF29CE484222325ULL, name, std::strlen(name));
+  for (const char* space : {"/proc/self/ns/pid", "/proc/self/ns/user"}) {
+    char link[64] = {};
+    const ssize_t length = readlink(space, link, sizeof link);
+    if (length > 0) key = mixed(key, link, static_cast<std::size_t>(length));
+  }
+  return key;
+}
+
+int number_in(std::string_view text) {
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+int node_ranks() {
+  int most = 0;
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"})
+    most = std::max(most, number_in(launcher_text(name)));
+  return most;
+}
+
+/// Cores that the control group's quota is worth, rounded up; very many where there is none.
+int granted_cores() {
+  constexpr int kAll = 1 << 20;
+  char text[64] = {};
+  const int file = open("/sys/fs/cgroup/cpu.max", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return kAll;
+  const ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  const std::string_view line(text, length > 0 ? static_cast<std::size_t>(length) : 0);
+  const std::size_t space = line.find(' ');
+  if (line.substr(0, 3) == "max" || space == std::string_view::npos) return kAll;
+  const int period = number_in(line.substr(space + 1));
+  return period <= 0 ? kAll : (number_in(line) + period - 1) / period;
+}
+
+void read_mask(Card& card) {
+  static_assert(sizeof(cpu_set_t) >= sizeof card.mask);
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0) std::memcpy(card.mask, &mask, sizeof card.mask);
+}
+
+Card own_card(bool many_threads) {
+  Card card;
+  card.node = node_key();
+  card.many_threads = many_threads ? 1 : 0;
+  card.settings = selection_key();
+  card.process = getpid();
+  card.node_ranks = node_ranks();
+  card.cores = granted_cores();
+  card.has_gpu = gpu_present() ? 1 : 0;
+  read_mask(card);
+  const File& stage = own_stage();
+  card.stage_file = stage.file;
+  card.stage_key = stage.key;
+  return card;
+}
+
+/// Whether several threads may call MPI at once; so may those of sessions.
+bool may_call_at_once() {
+  int begun = 0;
+  int level = MPI_THREAD_MULTIPLE;
+  CW_NEXT(MPI_Initialized)(&begun);
+  if (begun != 0) CW_NEXT(MPI_Query_thread)(&level);
+  return level == MPI_THREAD_MULTIPLE;
+}
+
+/// Whether ranks must share cores.
+bool is_crowded(std::span<const Card> cards) {
+  std::uint64_t all[kMaskWords] = {};
+  int ranks = static_cast<int>(cards.size());
+  int granted = cards[0].cores;
+  bool shared = false;
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    ranks = std::max(ranks, static_cast<int>(cards[i].node_ranks));
+    granted = std::min(granted, static_cast<int>(cards[i].cores));
+    int own = 0;
+    for (std::size_t word = 0; word < kMaskWords; ++word) {
+      all[word] |= cards[i].mask[word];
+      own += std::popcount(cards[i].mask[word]);
+    }
+    for (std::size_t other = 0; own == 1 && other < i; ++other)
+      shared = shared || std::memcmp(cards[i].mask, cards[other].mask, sizeof cards[i].mask) == 0;
+  }
+  int cores = 0;
+  for (const std::uint64_t word : all) cores += std::popcount(word);
+  return shared || ranks > std::min(cores, granted);
+}
+
+/// Why these ranks do not work together; `taken` where nothing speaks against it.
+Fate judge(std::span<const Card> cards) {
+  const auto any = [&cards](auto wrong) { return std::ranges::any_of(cards, wrong); };
+  const Card& first = cards[0];
+  if (any([&](const Card& card) { return card.settings != first.settings; })) return Fate::differs;
+  if (any([&](const Card& card) { return card.many_threads != first.many_threads; })) return Fate::differs;
+  if (any([&](const Card& card) { return card.node != first.node; })) return Fate::not_one_node;
+  if (any([](const Card& card) { return card.has_gpu != 0; })) return Fate::gpu;
+  if (any([](const Card& card) { return card.has_memory == 0; })) return Fate::memory;
+  return Fate::taken;
+}
+
+/// The bytes of a communicator's own file.
+std::size_t own_bytes(int ranks, bool many_threads) {
+  const port::Layout layout = shape_of(ranks).layout();
+  return many_threads ? shm::Segment::bytes(ranks, layout) : shm::Segment::bytes_of_lines(ranks, layout);
+}
+
+/// Maps what the others have; false where something cannot be had.
+bool map_all(std::span<const Card> cards, File& lines, Memory& memory) {
+  const bool many_threads = cards[0].many_threads != 0;
+  if (lines.mapping == nullptr) {
+    const std::size_t bytes = own_bytes(static_cast<int>(cards.size()), many_threads);
+    lines.mapping = open_file(cards[0].process, cards[0].lines_file, cards[0].lines_key, bytes);
+  }
+  if (lines.mapping == nullptr) return false;
+  memory.lines = std::move(*lines.mapping);
+  if (many_threads) return true;
+  const std::lock_guard lock(mapping);
+  for (const Card& card : cards) {
+    memory.stages.push_back(stage_of(card));
+    if (memory.stages.back() == nullptr) return false;
+    memory.stage_places.push_back(memory.stages.back()->block().data() + kHeaderBytes);
+  }
+  return true;
+}
+
+std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> cards, Memory&& memory) {
+  const port::Layout layout = shape_of(static_cast<int>(cards.size())).layout();
+  const std::span<std::byte> block = memory.lines.block().subspan(kHeaderBytes);
+  const auto segment = memory.stages.empty() ? shm::Segment::over(block, static_cast<int>(cards.size()), layout)
+                                             : shm::Segment::of_lines(block, memory.stage_places, layout);
+  if (!segment.ok()) return nullptr;
+  std::vector<pid_t> peers;
+  for (const Card& card : cards) peers.push_back(card.process);
+  return std::make_unique<Team>(std::move(memory), segment.value(), rank,
+                                Waiting(comm, rank, std::move(peers), is_crowded(cards)));
+}
+
+}  // namespace
+
+Team::Team(Memory&& of, const shm::Segment& segment, int number, Waiting&& waits)
+    : memory(std::move(of)),
+      waiting(std::move(waits)),
+      port(segment, number, waiting.policy()),
+      rank(port, shape_of(segment.ranks())) {
+  line_bytes += memory.lines.block().size();
+}
+
+Team::~Team() {
+  line_bytes -= memory.lines.block().size();
+}
+
+Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team) {
+  int rank = 0;
+  int ranks = 1;
+  CW_NEXT(MPI_Comm_rank)(comm, &rank);
+  CW_NEXT(MPI_Comm_size)(comm, &ranks);
+  const bool many_threads = may_call_at_once();
+  std::vector<Card> cards(static_cast<std::size_t>(ranks));
+  Card mine = own_card(many_threads);
+  const std::size_t bytes = own_bytes(ranks, many_threads);
+  File lines;
+  if (rank == 0) lines = make_file(bytes);
+  mine.lines_file = lines.file;
+  mine.lines_key = lines.key;
+  const bool room = line_bytes.load(std::memory_order_relaxed) + bytes <= kMostLineBytes;
+  mine.has_memory = room && mine.stage_file >= 0 && (rank != 0 || lines.file >= 0) ? 1 : 0;
+  int code = CW_NEXT(MPI_Allgather)(&mine, sizeof mine, MPI_BYTE, cards.data(), sizeof mine, MPI_BYTE, comm);
+  Fate fate = code == MPI_SUCCESS ? judge(cards) : Fate::broken;
+  if (fate == Fate::taken) {
+    Memory memory;
+    int fine = map_all(cards, lines, memory) ? 1 : 0;
+    if (fine != 0) team = make_team(comm, rank, cards, std::move(memory));
+    fine = team != nullptr ? 1 : 0;
+    int all_fine = 0;
+    code = CW_NEXT(MPI_Allreduce)(&fine, &all_fine, 1, MPI_INT, MPI_MIN, comm);
+    if (code != MPI_SUCCESS || all_fine == 0) {
+      team.reset();
+      fate = Fate::not_one_node;
+    }
+  }
+  if (lines.file >= 0) close(lines.file);
+  return fate;
+}
+
+}  // namespace corewise::preload::accelerating

@@ -1,0 +1,56 @@
+// Set-up: the ranks of a communicator agree whether they work together, and get shared memory. One exchange of
+// cards, one agreement; any "no" is everybody's.
+//
+// Memory is files without names, which ranks open through each other's entries in /proc: there is nothing to run
+// full, to be left behind or to be guessed. A process has one stage for all of its communicators (each where
+// several threads may call at once), a communicator has the control lines. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "coll/rank.hpp"
+#include "preload/accelerating/counts.hpp"
+#include "preload/accelerating/waiting.hpp"
+#include "preload/next.hpp"
+#include "shm/mapping.hpp"
+#include "shm/port.hpp"
+
+namespace corewise::preload::accelerating {
+
+/// What the collectives take of a host; all communicators have it.
+constexpr coll::Shape shape_of(int ranks) {
+  coll::Shape shape = coll::Shape::eager(ranks);
+  shape.buffer_bytes = 64 * 1024;
+  shape.buffers = 4;
+  return shape;
+}
+
+/// Shared memory of one communicator's ranks, as one of them sees it.
+struct Memory {
+  std::vector<std::shared_ptr<shm::Mapping>> stages;
+  std::vector<std::byte*> stage_places;
+  shm::Mapping lines;
+};
+
+/// A rank's place among the ranks of a communicator, ready for calls.
+struct Team {
+  Team(Memory&& of, const shm::Segment& segment, int rank, Waiting&& waits);
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+  ~Team();
+
+  Memory memory;
+  Waiting waiting;
+  shm::ShmPort port;
+  coll::Rank<shm::ShmPort> rank;
+};
+
+/// Collective over the communicator, in one of its blocking collectives. Fate::taken with a team, or why there is
+/// none: the same on all ranks.
+Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team);
+
+}  // namespace corewise::preload::accelerating

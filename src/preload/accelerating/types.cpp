@@ -1,0 +1,301 @@
+// Predefined types and operators by the kernels' names; see types.hpp. SPDX-License-Identifier: BSD-3-Clause
+#include "preload/accelerating/types.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "kernels/reduce/reduce.hpp"
+
+namespace corewise::preload::accelerating {
+namespace {
+
+using kernels::Element;
+using kernels::Operator;
+using kernels::TypeClass;
+
+// ---- predefined types ----
+
+/// What a predefined type is, but for its length.
+enum class Sort : std::uint8_t { integer, natural, real, complex, logical, c_bool, byte, address, pair };
+
+struct Named {
+  MPI_Datatype handle;
+  Sort sort;
+  bool fortran = false;
+};
+
+std::span<const Named> named_types() {
+  static const Named types[] = {
+      {MPI_SIGNED_CHAR, Sort::integer},
+      {MPI_SHORT, Sort::integer},
+      {MPI_INT, Sort::integer},
+      {MPI_LONG, Sort::integer},
+      {MPI_LONG_LONG, Sort::integer},
+      {MPI_INT8_T, Sort::integer},
+      {MPI_INT16_T, Sort::integer},
+      {MPI_INT32_T, Sort::integer},
+      {MPI_INT64_T, Sort::integer},
+      {MPI_UNSIGNED_CHAR, Sort::natural},
+      {MPI_UNSIGNED_SHORT, Sort::natural},
+      {MPI_UNSIGNED, Sort::natural},
+      {MPI_UNSIGNED_LONG, Sort::natural},
+      {MPI_UNSIGNED_LONG_LONG, Sort::natural},
+      {MPI_UINT8_T, Sort::natural},
+      {MPI_UINT16_T, Sort::natural},
+      {MPI_UINT32_T, Sort::natural},
+      {MPI_UINT64_T, Sort::natural},
+      {MPI_INTEGER, Sort::integer, true},
+      {MPI_FLOAT, Sort::real},
+      {MPI_DOUBLE, Sort::real},
+      {MPI_LONG_DOUBLE, Sort::real},
+      {MPI_REAL, Sort::real, true},
+      {MPI_DOUBLE_PRECISION, Sort::real, true},
+      {MPI_C_FLOAT_COMPLEX, Sort::complex},
+      {MPI_C_DOUBLE_COMPLEX, Sort::complex},
+      {MPI_C_LONG_DOUBLE_COMPLEX, Sort::complex},
+      {MPI_COMPLEX, Sort::complex, true},
+      {MPI_DOUBLE_COMPLEX, Sort::complex, true},
+      {MPI_LOGICAL, Sort::logical, true},
+      {MPI_C_BOOL, Sort::c_bool},
+      {MPI_BYTE, Sort::byte},
+      {MPI_AINT, Sort::address},
+      {MPI_COUNT, Sort::address},
+      {MPI_OFFSET, Sort::address},
+      {MPI_FLOAT_INT, Sort::pair},
+      {MPI_DOUBLE_INT, Sort::pair},
+      {MPI_LONG_INT, Sort::pair},
+      {MPI_2INT, Sort::pair},
+      {MPI_SHORT_INT, Sort::pair},
+      {MPI_LONG_DOUBLE_INT, Sort::pair},
+  };
+  return types;
+}
+
+Element of_width(std::int64_t bytes, Element one, Element two, Element four, Element eight) {
+  return bytes == 1 ? one : bytes == 2 ? two : bytes == 4 ? four : eight;
+}
+
+std::optional<Element> pair_element(MPI_Datatype handle) {
+  if (handle == MPI_FLOAT_INT) return Element::float32_int32;
+  if (handle == MPI_DOUBLE_INT) return Element::float64_int32;
+  if (handle == MPI_LONG_INT) return sizeof(long) == 8 ? Element::int64_int32 : Element::int32_int32;
+  if (handle == MPI_2INT) return Element::int32_int32;
+  if (handle == MPI_SHORT_INT) return Element::int16_int32;
+  if (handle == MPI_LONG_DOUBLE_INT) return Element::long_double_int32;
+  return std::nullopt;
+}
+
+std::optional<Element> element_of(const Named& named, std::int64_t size) {
+  switch (named.sort) {
+    case Sort::integer:
+    case Sort::address:
+      return of_width(size, Element::int8, Element::int16, Element::int32, Element::int64);
+    case Sort::natural:
+      return of_width(size, Element::uint8, Element::uint16, Element::uint32, Element::uint64);
+    case Sort::logical:
+      return of_width(size, Element::logical8, Element::logical16, Element::logical32, Element::logical64);
+    case Sort::real:
+      return size == 4 ? Element::float32 : size == 8 ? Element::float64 : Element::long_double;
+    case Sort::complex:
+      return size == 8 ? Element::complex64 : size == 16 ? Element::complex128 : Element::complex_long_double;
+    case Sort::c_bool:
+      return Element::bool8;
+    case Sort::byte:
+      return Element::byte8;
+    case Sort::pair:
+      return pair_element(named.handle);
+  }
+  return std::nullopt;
+}
+
+TypeClass class_of(const Named& named) {
+  switch (named.sort) {
+    case Sort::integer:
+    case Sort::natural:
+      return named.fortran ? TypeClass::fortran_integer : TypeClass::c_integer;
+    case Sort::real:
+      return TypeClass::floating_point;
+    case Sort::complex:
+      return TypeClass::complex;
+    case Sort::logical:
+    case Sort::c_bool:
+      return TypeClass::logical;
+    case Sort::byte:
+      return TypeClass::byte;
+    case Sort::address:
+      return TypeClass::multi_language;
+    case Sort::pair:
+      return TypeClass::pair;
+  }
+  return TypeClass::byte;
+}
+
+// ---- predefined operators ----
+
+struct NamedOperator {
+  MPI_Op handle;
+  Operator operation;
+};
+
+std::span<const NamedOperator> named_operators() {
+  static const NamedOperator operators[] = {
+      {MPI_SUM, Operator::sum},
+      {MPI_MIN, Operator::minimum},
+      {MPI_MAX, Operator::maximum},
+      {MPI_PROD, Operator::product},
+      {MPI_LAND, Operator::logical_and},
+      {MPI_LOR, Operator::logical_or},
+      {MPI_LXOR, Operator::logical_xor},
+      {MPI_BAND, Operator::bitwise_and},
+      {MPI_BOR, Operator::bitwise_or},
+      {MPI_BXOR, Operator::bitwise_xor},
+      {MPI_MINLOC, Operator::minimum_location},
+      {MPI_MAXLOC, Operator::maximum_location},
+  };
+  return operators;
+}
+
+/// The kernels of a predefined operator on a predefined type; none where MPI does not allow it, or nobody knows.
+kernels::ReductionKernels kernels_of(Operator operation, MPI_Datatype datatype, const Type& type) {
+  const auto types = named_types();
+  const auto named = std::ranges::find(types, datatype, &Named::handle);
+  if (named == types.end()) return {};
+  const std::optional<Element> element = element_of(*named, type.size);
+  if (!element || !kernels::allowed(operation, class_of(*named))) return {};
+  if (kernels::element_bytes(*element) != static_cast<std::size_t>(type.extent)) return {};
+  return kernels::reduction_kernels(operation, *element);
+}
+
+/// What a thread found out about an operator and a type, both predefined; they are never freed.
+struct Found {
+  std::uint64_t op = 0, datatype = 0;
+  kernels::ReductionKernels kernels;
+};
+constinit thread_local std::array<Found, 16> found __attribute__((tls_model("initial-exec"))) = {};
+
+const kernels::ReductionKernels& cached(Operator operation, MPI_Op op, MPI_Datatype datatype, const Type& type) {
+  const std::uint64_t key = handle_key(op) * 0x9E3779B97F4A7C15ULL + handle_key(datatype) * 0xD6E8FEB86659FD93ULL;
+  Found& entry = found[key >> 60];
+  if (entry.op != handle_key(op) || entry.datatype != handle_key(datatype))
+    entry = {handle_key(op), handle_key(datatype), kernels_of(operation, datatype, type)};
+  return entry.kernels;
+}
+
+// ---- datatypes ----
+
+struct KnownType {
+  std::uint64_t handle = 0;
+  Type type;
+};
+constinit thread_local std::array<KnownType, 16> known_types __attribute__((tls_model("initial-exec"))) = {};
+
+/// Whether the data of `datatype`, of an extent as long as its size, lie in their order: a predefined type, or a
+/// row of such.
+bool is_row(MPI_Datatype datatype, bool& named) {
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  int combiner = MPI_COMBINER_STRUCT;
+  if (CW_NEXT(MPI_Type_get_envelope)(datatype, &integers, &addresses, &types, &combiner) != MPI_SUCCESS)
+    return false;
+  named = combiner == MPI_COMBINER_NAMED;
+  return named;
+}
+
+}  // namespace
+
+bool read_type(MPI_Datatype datatype, Type& type) {
+  const std::uint64_t handle = handle_key(datatype);
+  KnownType& entry = known_types[(handle * 0x9E3779B97F4A7C15ULL) >> 60];
+  if (entry.handle == handle && entry.type.named) {
+    type = entry.type;
+    return true;
+  }
+  if (datatype == MPI_DATATYPE_NULL) return false;
+  MPI_Count size = 0;
+  MPI_Count lb = 0;
+  MPI_Count extent = 0;
+  MPI_Count true_lb = 0;
+  MPI_Count true_extent = 0;
+  if (CW_NEXT(MPI_Type_size_x)(datatype, &size) != MPI_SUCCESS) return false;
+  if (CW_NEXT(MPI_Type_get_extent_x)(datatype, &lb, &extent) != MPI_SUCCESS) return false;
+  if (CW_NEXT(MPI_Type_get_true_extent_x)(datatype, &true_lb, &true_extent) != MPI_SUCCESS) return false;
+  type = {size, extent, true_lb, true_extent, false, false};
+  const bool row = is_row(datatype, type.named);
+  type.plain = row && size == extent && lb == 0 && true_lb == 0;
+  if (type.named) entry = {handle, type};
+  return true;
+}
+
+Reduction::Reduction(MPI_Op op, MPI_Datatype datatype, const Type& type) : op_(op), datatype_(datatype) {
+  if (op == MPI_OP_NULL || type.extent <= 0) return;
+  operation_.element_bytes = static_cast<std::uint32_t>(type.extent);
+  const auto operators = named_operators();
+  const auto named = std::ranges::find(operators, op, &NamedOperator::handle);
+  if (named != operators.end()) {
+    if (!type.named) return;
+    const kernels::ReductionKernels& kernels = cached(named->operation, op, datatype, type);
+    operation_.combine = kernels.combine;
+    operation_.combine_row = kernels.row;
+    operation_.combine_into = kernels.into;
+    operation_.combine_into_both = kernels.into_both;
+    known_ = kernels.combine != nullptr;
+    return;
+  }
+  if (op == MPI_REPLACE || op == MPI_NO_OP) return;
+  constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
+  int commutes = 0;
+  if (CW_NEXT(MPI_Op_commutative)(op, &commutes) != MPI_SUCCESS) return;
+  known_ = type.true_lb >= 0 && type.true_lb + type.true_extent <= type.extent && type.extent < kLongest;
+  operation_.user = &Reduction::combine;
+  operation_.context = this;
+  operation_.commutative = commutes != 0;
+}
+
+void Reduction::combine(void* context, const std::byte* in, std::byte* inout, std::size_t count) {
+  const Reduction& me = *static_cast<const Reduction*>(context);
+  CW_NEXT(MPI_Reduce_local)(in, inout, static_cast<int>(count), me.datatype_, me.op_);
+}
+
+namespace {
+
+/// Items that one call of MPI_Pack takes: the packed bytes must fit into an int.
+std::int64_t items_at_a_time(const Type& type) {
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max() / 2;
+  return std::max<std::int64_t>(1, kMost / std::max<std::int64_t>(1, type.size));
+}
+
+}  // namespace
+
+int pack(const void* items, std::int64_t count, MPI_Datatype datatype, const Type& type, std::byte* to,
+         MPI_Comm comm) {
+  const std::int64_t step = items_at_a_time(type);
+  for (std::int64_t done = 0; done < count; done += step) {
+    const std::int64_t part = std::min(step, count - done);
+    int position = 0;
+    const int code =
+        CW_NEXT(MPI_Pack)(static_cast<const std::byte*>(items) + done * type.extent, static_cast<int>(part),
+                          datatype, to + done * type.size, static_cast<int>(part * type.size), &position, comm);
+    if (code != MPI_SUCCESS) return code;
+  }
+  return MPI_SUCCESS;
+}
+
+int unpack(const std::byte* from, void* items, std::int64_t count, MPI_Datatype datatype, const Type& type,
+           MPI_Comm comm) {
+  const std::int64_t step = items_at_a_time(type);
+  for (std::int64_t done = 0; done < count; done += step) {
+    const std::int64_t part = std::min(step, count - done);
+    int position = 0;
+    const int code = CW_NEXT(MPI_Unpack)(from + done * type.size, static_cast<int>(part * type.size), &position,
+                                         static_cast<std::byte*>(items) + done * type.extent,
+                                         static_cast<int>(part), datatype, comm);
+    if (code != MPI_SUCCESS) return code;
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace corewise::preload::accelerating

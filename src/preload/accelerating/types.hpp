@@ -1,0 +1,51 @@
+// Types: what a datatype and an operator are to a call. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "coll/call.hpp"
+#include "preload/next.hpp"
+
+namespace corewise::preload::accelerating {
+
+/// How a datatype lies in memory.
+struct Type {
+  std::int64_t size = 0;    ///< bytes of data of an item
+  std::int64_t extent = 0;  ///< from an item to the next
+  std::int64_t true_lb = 0, true_extent = 0;
+  bool plain = false;  ///< any number of items is one run of bytes, in the order of the data
+  bool named = false;
+};
+
+/// False where MPI refuses to answer: it is to judge the call.
+bool read_type(MPI_Datatype datatype, Type& type);
+
+/// What a reduction needs of an operator and a datatype.
+class Reduction {
+ public:
+  /// Of a reduction that is known: a predefined operator on a predefined type that it allows (by kernels/reduce),
+  /// or the program's own operator on items side by side (by MPI_Reduce_local). Arguments are equal on all ranks,
+  /// so that is, too.
+  Reduction(MPI_Op op, MPI_Datatype datatype, const Type& type);
+  Reduction(const Reduction&) = delete;
+  Reduction& operator=(const Reduction&) = delete;
+
+  [[nodiscard]] bool is_known() const { return known_; }
+  [[nodiscard]] const coll::Operation& operation() const { return operation_; }
+
+ private:
+  static void combine(void* context, const std::byte* in, std::byte* inout, std::size_t count);
+
+  MPI_Op op_;
+  MPI_Datatype datatype_;
+  bool known_ = false;
+  coll::Operation operation_;
+};
+
+/// Items of a type to bytes side by side, and back; an MPI error code.
+int pack(const void* items, std::int64_t count, MPI_Datatype datatype, const Type& type, std::byte* to,
+         MPI_Comm comm);
+int unpack(const std::byte* from, void* items, std::int64_t count, MPI_Datatype datatype, const Type& type,
+           MPI_Comm comm);
+
+}  // namespace corewise::preload::accelerating

@@ -1,0 +1,56 @@
+// Progress and the peers' lives; see waiting.hpp. SPDX-License-Identifier: BSD-3-Clause
+#include "preload/accelerating/waiting.hpp"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace corewise::preload::accelerating {
+namespace {
+
+constexpr std::uint64_t kMillisecond = 1'000'000;
+constexpr std::uint64_t kSeldom = 64 * kMillisecond;
+/// No program sends itself this: a probe that finds a message makes no progress.
+constexpr int kTag = 32749;
+
+bool ended(pid_t process) {
+#if defined(SYS_pidfd_open)
+  const int file = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+  if (file < 0) return errno == ESRCH;
+  pollfd seen{file, POLLIN, 0};
+  const bool gone = poll(&seen, 1, 0) == 1;
+  close(file);
+  return gone;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+shm::WaitPolicy Waiting::policy() {
+  shm::WaitPolicy policy = crowded_ ? shm::WaitPolicy::crowded() : shm::WaitPolicy::alone();
+  policy.meanwhile = &meanwhile;
+  policy.context = this;
+  return policy;
+}
+
+void Waiting::meanwhile(void* context, std::uint64_t waited_ns) {
+  Waiting& me = *static_cast<Waiting*>(context);
+  int found = 0;
+  CW_NEXT(MPI_Iprobe)(me.rank_, kTag, me.comm_, &found, MPI_STATUS_IGNORE);
+  if (waited_ns < me.waited_ns_) me.next_look_ns_ = kMillisecond;  // another wait
+  me.waited_ns_ = waited_ns;
+  if (waited_ns < std::max(me.next_look_ns_, kMillisecond)) return;
+  me.next_look_ns_ = waited_ns + std::min(waited_ns, kSeldom);
+  me.look_after_peers();
+}
+
+void Waiting::look_after_peers() const {
+  if (std::ranges::any_of(peers_, ended)) throw PeerDied{};
+}
+
+}  // namespace corewise::preload::accelerating
