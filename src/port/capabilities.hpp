@@ -31,6 +31,11 @@ template <class P>
 concept PeerStageRead = Port<P> && requires(P& port, Remote from, typename P::UserAddress to, std::uint32_t bytes,
                                             Tag tag) { port.get_user(from, to, bytes, tag); };
 
+/// Copies own user memory to own user memory, not through the stage. Any two places, as above.
+template <class P>
+concept UserCopy = Port<P> && requires(P& port, typename P::ConstUserAddress from, typename P::UserAddress to,
+                                       std::uint64_t bytes, Tag tag) { port.copy_user(from, to, bytes, tag); };
+
 /// Combines a peer's stage with own user memory into own user memory, and into the own stage where `too` is given;
 /// nothing else is copied. `to` may be `own`, otherwise places do not overlap; any will do, as above.
 template <class P>

@@ -77,11 +77,19 @@ class ShmPort {
   void get_user(port::Remote from, UserAddress to, std::uint32_t bytes, port::Tag /*tag*/) {
     kernels::copy(to, remote(from, bytes), bytes, kernels::Audience::self);
   }
+  // port::UserCopy
+  void copy_user(ConstUserAddress from, UserAddress to, std::uint64_t bytes, port::Tag /*tag*/) {
+    kernels::copy(to, from, bytes, kernels::Audience::self);
+  }
   // port::PeerStageCombine
   void combine_user(port::Remote theirs, ConstUserAddress own, UserAddress to, std::optional<port::StageOffset> too,
                     const port::Combination& how, std::uint32_t bytes, port::Tag /*tag*/) {
     std::byte* const staged = too ? remote({rank_, *too}, bytes) : nullptr;
-    how.run(how.context, remote(theirs, bytes), own, to, staged, bytes);
+    // A copy past the caches is quicker to read for a peer than what the combination stores; so it is a copy.
+    const bool past = staged != nullptr && bytes > kernels::copy_inline_limit &&
+                      kernels::chosen_copy(staged, to, bytes, kernels::Audience::other_core_soon).streams;
+    how.run(how.context, remote(theirs, bytes), own, to, past ? nullptr : staged, bytes);
+    if (past) kernels::copy(staged, to, bytes, kernels::Audience::other_core_soon);
   }
   void wait(port::TagMask /*mask*/) {}
   [[nodiscard]] port::TagMask test(port::TagMask mask) { return mask; }
@@ -125,7 +133,7 @@ class ShmPort {
 };
 
 static_assert(port::Port<ShmPort> && port::WordWaits<ShmPort>);
-static_assert(port::PeerStageRead<ShmPort> && port::PeerStageCombine<ShmPort>);
+static_assert(port::PeerStageRead<ShmPort> && port::PeerStageCombine<ShmPort> && port::UserCopy<ShmPort>);
 static_assert(std::atomic_ref<std::uint32_t>::is_always_lock_free, "ranks may be processes");
 
 }  // namespace corewise::shm

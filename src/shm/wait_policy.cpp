@@ -22,7 +22,10 @@ LongWait::LongWait(const WaitPolicy& policy) : policy_(policy), begun_ns_(now_ns
 
 void LongWait::pause() {
   const std::uint64_t waited = now_ns() - begun_ns_;
-  if (policy_.meanwhile != nullptr) policy_.meanwhile(policy_.context, waited);
+  if (policy_.meanwhile != nullptr && waited >= next_ns_) {
+    policy_.meanwhile(policy_.context, waited);
+    next_ns_ = waited + kMeanwhileNs;
+  }
   if (waited < policy_.spin_ns) {
     relax();
   } else if (waited < policy_.awake_ns) {

@@ -26,7 +26,7 @@ struct WaitPolicy {
   std::uint32_t spins = 500;            ///< looks before the clock is read
   std::uint64_t spin_ns = 1'000'000;    ///< waited longer, the core is given away between looks
   std::uint64_t awake_ns = 20'000'000;  ///< waited longer, there is sleep between looks
-  Meanwhile meanwhile = nullptr;        ///< called from time to time, once `spins` looks were in vain
+  Meanwhile meanwhile = nullptr;        ///< called once in kMeanwhileNs of a wait
   void* context = nullptr;
 
   /// Every rank can have a core of its own, or not.
@@ -50,8 +50,11 @@ class LongWait {
   void pause();
 
  private:
+  static constexpr std::uint64_t kMeanwhileNs = 4'000;
+
   const WaitPolicy& policy_;
   std::uint64_t begun_ns_;
+  std::uint64_t next_ns_ = kMeanwhileNs;
 };
 
 template <class Ready>

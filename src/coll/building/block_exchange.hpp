@@ -91,6 +91,14 @@ void exchange(Rank<P>& me, const Parameters& parameters, int to, BlockList<P, Ou
     const port::Tag tag = buffer_tag(area);
     me.port.compute(cost::kPiece);
     me.announcements.hear(from);
+    if constexpr (port::PeerStageRead<P>) {
+      in.next(areas.piece_bytes(), [&](std::uint32_t place, auto address, std::uint32_t bytes) {
+        me.port.get_user({from, areas.at(static_cast<int>(piece % 2)) + place}, address, bytes, tag);
+      });
+      me.port.wait(port::mask_of(tag));
+      me.acknowledgements.tell(from);
+      return;
+    }
     me.port.wait(port::mask_of(tag));  // the store of the piece before the last
     me.port.get({from, areas.at(static_cast<int>(piece % 2))}, areas.at(area), received.bytes(piece), tag);
     me.port.wait(port::mask_of(tag));

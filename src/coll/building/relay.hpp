@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "coll/rank.hpp"
+#include "port/capabilities.hpp"
 
 namespace corewise::coll {
 
@@ -143,6 +144,11 @@ template <port::Port P>
 void copy_own(Rank<P>& me, const Parameters& parameters, typename P::ConstUserAddress from,
               typename P::UserAddress to, std::uint64_t bytes) {
   if (bytes == 0 || from == typename P::ConstUserAddress(to)) return;
+  if constexpr (port::UserCopy<P>) {
+    me.port.copy_user(from, to, bytes, buffer_tag(0));
+    me.port.wait(port::mask_of(buffer_tag(0)));
+    return;
+  }
   const auto load = [&](int, std::uint64_t at, port::StageOffset stage, std::uint32_t count, port::Tag tag) {
     me.stage.load(from + at, stage, count, tag);
   };

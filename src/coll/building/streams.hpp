@@ -13,6 +13,7 @@
 
 #include "coll/rank.hpp"
 #include "pattern/schedule.hpp"
+#include "port/capabilities.hpp"
 
 namespace corewise::coll {
 
@@ -55,11 +56,13 @@ class Outbox {
     me_.port.wait(mask(area));
     return areas_.at(area);
   }
-  /// What was started for `area` under its tag is the next piece for `peer`.
+  /// What was started for `area` under its tag is the next piece for `peer`. It is announced with the next one, so
+  /// that copies overlap.
   void post(int area, int peer) {
     flush();
     readers_[index(area)] = {peer, next_number(peer)};
     loading_ = area;
+    if constexpr (port::PeerStageRead<P>) flush();  // a host's copies are done at once
   }
   /// Announces what has been posted.
   void flush() {
@@ -182,6 +185,21 @@ struct StreamPieces {
     }
   }
 };
+
+/// Takes a whole stream straight to own user memory.
+template <port::PeerStageRead P>
+void take_straight(Rank<P>& me, const StreamAreas& areas, int first, int peer, typename P::UserAddress to,
+                   std::uint64_t bytes) {
+  const Pieces pieces = areas.pieces(bytes);
+  for (std::uint64_t piece = 0; piece < pieces.count(); ++piece) {
+    const int area = StreamAreas::area(first, piece);
+    me.port.compute(cost::kPiece);
+    me.announcements.hear(peer);
+    me.port.get_user({peer, areas.at(area)}, to + pieces.at(piece), pieces.bytes(piece), buffer_tag(area));
+    me.port.wait(port::mask_of(buffer_tag(area)));
+    me.acknowledgements.tell(peer);
+  }
+}
 
 /// What a block takes in a stream: copies between stages stay congruent.
 template <class P>

@@ -15,7 +15,16 @@ namespace corewise::coll::gather {
 template <port::Port P, class Wanted>
 void take_streams(Rank<P>& me, const Call<P>& call, const Parameters& parameters, Wanted wanted) {
   const Blocks& blocks = call.receive_blocks;
-  const StreamPieces<P> streams{me, StreamAreas(me.shape, parameters), 0};
+  const StreamAreas areas(me.shape, parameters);
+  if constexpr (port::PeerStageRead<P>) {
+    for (int step = 1; step < me.size(); ++step) {
+      const int peer = (call.root + step) % me.size();
+      me.port.compute(cost::kPeer);
+      if (wanted(peer)) take_straight(me, areas, 0, peer, call.receive + blocks.offset(peer), blocks.bytes(peer));
+    }
+    return;
+  }
+  const StreamPieces<P> streams{me, areas, 0};
   const auto load = [&](int peer, std::uint64_t at, port::StageOffset stage, std::uint32_t bytes, port::Tag tag) {
     streams.load(peer, at, stage, bytes, tag);
   };

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "coll/reduce/eager_tree.hpp"
+#include "coll/reduce/peer_stages.hpp"
 #include "coll/reduce/pieces.hpp"
 #include "coll/reduce/rabenseifner.hpp"
 #include "coll/reduce/tree.hpp"
@@ -19,6 +20,10 @@ consteval auto make_rows() {
     if constexpr (port::DirectRead<P> && port::DirectWrite<P>) return &pieces<P>;
     return nullptr;
   };
+  constexpr auto kPeerStages = []() -> Run<P> {
+    if constexpr (port::PeerStageCombine<P>) return &peer_stages<P>;
+    return nullptr;
+  };
   return std::array{
       Row<P>{"tree", "TREE: up a tree of degree k from local store to local store; k = 1 pipelined (001, 7.1)",
              kDegree | kPipeline | kWaits | kClosing, kAnything, &tree<P>},
@@ -30,6 +35,8 @@ consteval auto make_rows() {
              kPipeline | kClosing, kAnything, &rabenseifner<P>},
       Row<P>{"eager_tree", "operands inside the metadata, up a tree of degree k, combined a row at a time (001, 8)",
              kDegree | kClosing, kFitsEager | kEagerSlots, &eager_tree<P>},
+      Row<P>{"peer_stages", "the root combines everybody's operand straight out of their stages",
+             kPieceBytes | kClosing, kCommutative, kPeerStages()},
   };
 }
 

@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "coll/reduce/operand_buffers.hpp"
 #include "pattern/schedule.hpp"
+#include "port/capabilities.hpp"
 
 namespace corewise::coll::reduce_scatter {
 
@@ -24,6 +26,7 @@ class Pairwise {
         call_(call),
         turns_(reduce::turns(parameters)),
         ahead_(reduce::loads_ahead(parameters)),
+        how_(combination(*call.operation)),
         areas_(me.shape, 4),
         piece_bytes_(reduce::piece_bytes(call, parameters, areas_)) {}
 
@@ -64,16 +67,19 @@ class Pairwise {
   [[nodiscard]] Peer reader(std::uint64_t number) const { return (me_.rank() + step(number)) % me_.size(); }
   [[nodiscard]] bool sends(std::uint64_t number) const { return piece(number) < block(reader(number)).count(); }
 
+  /// Whether the own block is combined in user memory, straight out of the peers' stages.
+  [[nodiscard]] bool straight() const { return port::PeerStageCombine<P> && me_.size() > 1; }
+
   void begin_own(std::uint64_t index) {
     const Pieces own = block(me_.rank());
-    if (index >= own.count()) return;
+    if (straight() || index >= own.count()) return;
     me_.port.wait(areas_.mask(kOwn));  // what was stored from there
     me_.stage.load(call_.send + (call_.receive_blocks.offset(me_.rank()) + own.at(index)), areas_.at(kOwn),
                    own.bytes(index), buffer_tag(kOwn));
   }
   void end_own(std::uint64_t index) {
     const Pieces own = block(me_.rank());
-    if (index >= own.count()) return;
+    if (straight() || index >= own.count()) return;
     me_.port.wait(areas_.mask(kOwn));
     me_.stage.store(areas_.at(kOwn), call_.receive + own.at(index), own.bytes(index), buffer_tag(kOwn));
   }
@@ -105,6 +111,17 @@ class Pairwise {
     const Peer from = (me_.rank() + me_.size() - step(number)) % me_.size();
     const std::uint32_t bytes = own.bytes(piece(number));
     me_.announcements.hear(from);
+    if constexpr (port::PeerStageCombine<P>) {
+      const std::uint64_t at = own.at(piece(number));
+      typename P::UserAddress const to = call_.receive + at;
+      typename P::ConstUserAddress mine = to;
+      if (step(number) == 1) mine = call_.send + (call_.receive_blocks.offset(me_.rank()) + at);
+      me_.port.combine_user({from, areas_.at(area(number))}, mine, to, std::nullopt, how_, bytes,
+                            buffer_tag(kOperand));
+      me_.port.wait(areas_.mask(kOperand));
+      me_.acknowledgements.tell(from);
+      return;
+    }
     me_.port.get({from, areas_.at(area(number))}, areas_.at(kOperand), bytes, buffer_tag(kOperand));
     me_.port.wait(areas_.mask(kOperand) | areas_.mask(kOwn));
     me_.acknowledgements.tell(from);
@@ -115,6 +132,7 @@ class Pairwise {
   const Call<P>& call_;
   int turns_;
   bool ahead_;
+  port::Combination how_;
   reduce::Areas areas_;
   std::uint64_t piece_bytes_;
   std::array<Peer, 2> readers_{pattern::schedule::nobody, pattern::schedule::nobody};

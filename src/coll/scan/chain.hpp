@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "coll/reduce/operand_buffers.hpp"
+#include "port/capabilities.hpp"
 
 namespace corewise::coll::scan {
 
@@ -24,6 +26,7 @@ class Chain {
       : me_(me),
         call_(call),
         kind_(kind),
+        how_(combination(*call.operation)),
         turns_(reduce::turns(parameters)),
         ahead_(reduce::loads_ahead(parameters)),
         areas_(me.shape, 4),
@@ -44,7 +47,12 @@ class Chain {
  private:
   [[nodiscard]] bool first() const { return me_.rank() == 0; }
   [[nodiscard]] bool last() const { return me_.rank() == me_.size() - 1; }
-  [[nodiscard]] bool needs_own() const { return kind_ == Kind::inclusive || !last(); }
+  /// Whether the result is made in user memory, straight out of the left neighbour's stage: all but the inner ranks
+  /// of an exclusive scan, whose result is not what they hand on.
+  [[nodiscard]] bool straight() const {
+    return port::PeerStageRead<P> && port::PeerStageCombine<P> && !first() && (kind_ == Kind::inclusive || last());
+  }
+  [[nodiscard]] bool needs_own() const { return !straight() && (kind_ == Kind::inclusive || !last()); }
   [[nodiscard]] int own(std::uint64_t piece) const {
     return static_cast<int>(piece % static_cast<std::uint64_t>(turns_));
   }
@@ -60,6 +68,9 @@ class Chain {
   }
 
   void go_on(std::uint64_t piece) {
+    if constexpr (port::PeerStageRead<P> && port::PeerStageCombine<P>) {
+      if (straight()) return take(piece);
+    }
     if (!first()) fetch(piece);
     me_.port.wait(areas_.mask(own(piece)));
     if (!first() && needs_own()) {
@@ -71,6 +82,21 @@ class Chain {
     } else if (!first()) {
       store(piece, prefix(piece));
     }
+  }
+  void take(std::uint64_t piece) {
+    const port::Remote theirs{me_.rank() - 1, areas_.at(own(piece))};
+    const port::Tag tag = buffer_tag(own(piece));
+    typename P::UserAddress const to = call_.receive + pieces_.at(piece);
+    me_.announcements.hear(theirs.peer);
+    if (kind_ == Kind::inclusive) {
+      const auto too = last() ? std::nullopt : std::optional(areas_.at(own(piece)));
+      me_.port.combine_user(theirs, call_.send + pieces_.at(piece), to, too, how_, pieces_.bytes(piece), tag);
+    } else {
+      me_.port.get_user(theirs, to, pieces_.bytes(piece), tag);
+    }
+    me_.port.wait(port::mask_of(tag));
+    me_.acknowledgements.tell(theirs.peer);
+    if (!last()) me_.announcements.tell(me_.rank() + 1);
   }
   void fetch(std::uint64_t piece) {
     const int area = prefix(piece);
@@ -88,6 +114,7 @@ class Chain {
   Rank<P>& me_;
   const Call<P>& call_;
   Kind kind_;
+  port::Combination how_;
   int turns_;
   bool ahead_;
   reduce::Areas areas_;

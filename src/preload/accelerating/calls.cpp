@@ -38,7 +38,7 @@ bool readable(const Items& items, Type& type) {
 
 const Choice* choice_for(const Communicator& on, Collective collective, std::uint64_t bytes,
                          const coll::Operation* operation = nullptr) {
-  const auto& choices = selection().choices[static_cast<std::size_t>(collective)];
+  const auto& choices = on.team->selection.choices[static_cast<std::size_t>(collective)];
   if (choices.empty()) return nullptr;
   coll::Facts facts;
   facts.bytes = bytes;

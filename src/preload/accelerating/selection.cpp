@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <span>
 
 #include "coll/allgather/table.hpp"
@@ -29,15 +30,22 @@ namespace {
 /// Without a table: what won on every processor measured (bench/collectives).
 constexpr std::string_view kBuiltIn =
     "barrier=-:dissemination;"
-    "broadcast=136:eager_tree;"
-    "reduce=136:eager_tree;"
-    "allreduce=136:recursive_doubling";
+    "broadcast=136:eager_tree,32768:root_stage/piece_bytes=4096,-:root_stage/piece_bytes=16384;"
+    "reduce=136:eager_tree,32768:peer_stages/piece_bytes=4096,-:peer_stages;"
+    "allreduce=136:recursive_doubling,767:mpi,-:peer_stages;"
+    "gather=136:eager,32768:linear/piece_bytes=4096,-:linear;"
+    "scatter=136:eager,32768:linear/piece_bytes=4096,-:linear;"
+    "allgather=136:eager,32768:ring/piece_bytes=4096,524288:ring;"
+    "alltoall=136:eager,32768:pairwise/piece_bytes=4096,524288:pairwise;"
+    "scan=136:eager_recursive_doubling,32768:chain/piece_bytes=4096,-:chain;"
+    "exscan=136:eager_recursive_doubling,32768:chain/piece_bytes=4096,-:chain;"
+    "reduce_scatter_block=136:eager,32768:pairwise/piece_bytes=4096,-:pairwise";
 
 /// All that can be taken over, for tests.
 constexpr std::string_view kAlways =
     "barrier=-:dissemination;"
-    "broadcast=136:eager_tree,-:root_stage;"
-    "reduce=136:eager_tree,-:tree;"
+    "broadcast=136:eager_tree,32768:root_stage/piece_bytes=4096,-:root_stage/piece_bytes=16384;"
+    "reduce=136:eager_tree,-:peer_stages,-:tree;"
     "allreduce=136:recursive_doubling,-:peer_stages,-:reduce_broadcast;"
     "gather=136:eager,-:linear;gatherv=-:linear;"
     "scatter=136:eager,-:linear;scatterv=-:linear;"
@@ -103,16 +111,15 @@ std::optional<Choice> parse_choice(std::string_view text, std::span<const Row> r
   return choice;
 }
 
-Selection built_in(std::string_view text) {
-  std::optional<Selection> parsed = parse_selection(text);
-  return parsed ? std::move(*parsed) : Selection{};
-}
-
-}  // namespace
-
-std::optional<Selection> parse_selection(std::string_view text) {
+std::optional<Selection> parse_part(std::string_view text) {
   const auto rows = all_rows();
-  Selection parsed;
+  Selection part;
+  if (text.find('>') != std::string_view::npos) {
+    std::string_view key = cut(text, '>');
+    part.crowded = key.ends_with('c');
+    if (part.crowded) key.remove_suffix(1);
+    if (!read(key, part.ranks) || part.ranks < 2) return std::nullopt;
+  }
   while (!text.empty()) {
     std::string_view list = cut(text, ';');
     const auto word = std::ranges::find(kCollectiveWords, cut(list, '='));
@@ -121,19 +128,45 @@ std::optional<Selection> parse_selection(std::string_view text) {
     while (!list.empty()) {
       const std::optional<Choice> choice = parse_choice(cut(list, ','), rows[index]);
       if (!choice) return std::nullopt;
-      parsed.choices[index].push_back(*choice);
+      part.choices[index].push_back(*choice);
     }
   }
-  return parsed;
+  return part;
 }
 
-const Selection& selection() {
-  static const Selection& chosen = *new Selection([] {
-    if (wanted() == "always") return built_in(kAlways);
-    if (wanted() == "on") return built_in(kBuiltIn);
-    return built_in(wanted());
+/// How far a part's ranks are from `ranks`, in powers of two; a part for any number is the furthest.
+double distance(const Selection& part, int ranks) {
+  return part.ranks == 0 ? HUGE_VAL : std::abs(std::log2(static_cast<double>(part.ranks) / ranks));
+}
+
+const std::vector<Selection>& table() {
+  static const auto& chosen = *new std::vector<Selection>([] {
+    const std::string_view text = wanted() == "always" ? kAlways : wanted() == "on" ? kBuiltIn : wanted();
+    return parse_table(text).value_or(std::vector<Selection>{});
   }());
   return chosen;
+}
+
+}  // namespace
+
+std::optional<std::vector<Selection>> parse_table(std::string_view text) {
+  std::vector<Selection> parts;
+  while (!text.empty()) {
+    std::optional<Selection> part = parse_part(cut(text, '|'));
+    if (!part) return std::nullopt;
+    parts.push_back(std::move(*part));
+  }
+  return parts;
+}
+
+const Selection& selection_for(int ranks, bool crowded) {
+  static const Selection& nothing = *new Selection;
+  const Selection* best = nullptr;
+  for (const Selection& part : table()) {
+    if (part.ranks != 0 && part.crowded != crowded) continue;
+    if (best == nullptr || distance(part, ranks) < distance(*best, ranks)) best = &part;
+  }
+  return best != nullptr ? *best : nothing;
 }
 
 std::uint64_t selection_key() {

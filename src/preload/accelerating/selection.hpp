@@ -1,11 +1,15 @@
 // Selection: which algorithm a collective of so many bytes runs, as data. A table is a text:
 //
-//   allreduce=136:recursive_doubling,1048576:peer_stages/piece_bytes=65536,1048576:rabenseifner;broadcast=...
+//   2>allreduce=136:recursive_doubling,1048576:peer_stages/piece_bytes=65536,1048576:rabenseifner;broadcast=...|4c>...
+//
+// Parts for communicators of so many ranks are separated by `|`; `c` is for ranks that share cores. A communicator
+// takes the part of the nearest number of ranks among those for ranks that share cores, or do not; a part without
+// its `RANKS>` serves all that have no other.
 //
 // A collective's rows are LIMIT:ALGORITHM in the order in which they are tried: the first whose limit is at least
 // the call's bytes and that the operands allow is taken; `-` is no limit. Where none is, the MPI is called, as
-// where the algorithm is `mpi`. Bytes are those of Facts: the operand, or the largest block that every rank knows
-// (0 where no rank knows the others' blocks). SPDX-License-Identifier: BSD-3-Clause
+// where the algorithm is `mpi`. Bytes are those of coll::Facts: the operand, or the largest block that every rank
+// knows (0 where no rank knows the others' blocks). SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>
@@ -36,14 +40,16 @@ struct Choice {
 };
 
 struct Selection {
+  int ranks = 0;  ///< 0: any number, crowded or not
+  bool crowded = false;
   std::array<std::vector<Choice>, kCollectiveWords.size()> choices;
 };
 
-/// Nothing where the text is no table.
-std::optional<Selection> parse_selection(std::string_view text);
+/// The parts of a table; nothing where the text is none.
+std::optional<std::vector<Selection>> parse_table(std::string_view text);
 
-/// What the knob says; the built-in table where it names none.
-const Selection& selection();
+/// The part of the knob's table, or of the built-in one, for such a communicator.
+const Selection& selection_for(int ranks, bool crowded);
 /// A number for the knob's text: processes that differ in it do not work together.
 std::uint64_t selection_key();
 

@@ -257,17 +257,20 @@ std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> c
   if (!segment.ok()) return nullptr;
   std::vector<pid_t> peers;
   for (const Card& card : cards) peers.push_back(card.process);
+  const bool crowded = is_crowded(cards);
   return std::make_unique<Team>(std::move(memory), segment.value(), rank,
-                                Waiting(comm, rank, std::move(peers), is_crowded(cards)));
+                                Waiting(comm, rank, std::move(peers), crowded),
+                                selection_for(static_cast<int>(cards.size()), crowded));
 }
 
 }  // namespace
 
-Team::Team(Memory&& of, const shm::Segment& segment, int number, Waiting&& waits)
+Team::Team(Memory&& of, const shm::Segment& segment, int number, Waiting&& waits, const Selection& by)
     : memory(std::move(of)),
       waiting(std::move(waits)),
       port(segment, number, waiting.policy()),
-      rank(port, shape_of(segment.ranks())) {
+      rank(port, shape_of(segment.ranks())),
+      selection(by) {
   line_bytes += memory.lines.block().size();
 }
 

@@ -14,6 +14,7 @@
 
 #include "coll/rank.hpp"
 #include "preload/accelerating/counts.hpp"
+#include "preload/accelerating/selection.hpp"
 #include "preload/accelerating/waiting.hpp"
 #include "preload/next.hpp"
 #include "shm/mapping.hpp"
@@ -38,7 +39,7 @@ struct Memory {
 
 /// A rank's place among the ranks of a communicator, ready for calls.
 struct Team {
-  Team(Memory&& of, const shm::Segment& segment, int rank, Waiting&& waits);
+  Team(Memory&& of, const shm::Segment& segment, int rank, Waiting&& waits, const Selection& by);
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
   ~Team();
@@ -47,6 +48,7 @@ struct Team {
   Waiting waiting;
   shm::ShmPort port;
   coll::Rank<shm::ShmPort> rank;
+  const Selection& selection;
 };
 
 /// Collective over the communicator, in one of its blocking collectives. Fate::taken with a team, or why there is

@@ -25,6 +25,7 @@
 #include "coll/broadcast/root_stage.hpp"
 #include "coll/broadcast/scatter_allgather.hpp"
 #include "coll/broadcast/tree_main_memory.hpp"
+#include "coll/reduce/peer_stages.hpp"
 #include "coll/reduce/pieces.hpp"
 #include "coll/reduce/rabenseifner.hpp"
 #include "coll/reduce/tree.hpp"
@@ -140,6 +141,7 @@ constexpr Case kRootCopies{
 constexpr Case kOneToAll{Kind::broadcast, &broadcast::one_to_all<DirectPort>};
 constexpr Case kRootStage{Kind::broadcast, &broadcast::root_stage<DirectPort>};
 constexpr Case kPeerStages{Kind::all_reduce, &allreduce::peer_stages<DirectPort>};
+constexpr Case kReducePeerStages{Kind::reduce, &reduce::peer_stages<DirectPort>};
 /// And at once a broadcast to where nobody looks.
 void then_a_broadcast(Rank<DirectPort>& me, const Call<DirectPort>& call, const Parameters& parameters) {
   allreduce::peer_stages(me, call, parameters);
@@ -255,6 +257,17 @@ TEST(CombiningInterleavings, CopiesOutOfTheRootsStage) {
   EXPECT_EQ(with(kRootStage, 5 * kPiece, 1).on(2, unheard(kRootStage.shape(2).acknowledgements(), 2)).wrong,
             kWrong);
   EXPECT_EQ(with(kRootStage, 1, 1).on(2, {.waits = false}).wrong, kWrong);
+}
+
+TEST(CombiningInterleavings, TheRootCombinesOutOfPeersStages) {
+  expect_right(with(kReducePeerStages, 1, 3), 2);
+  expect_right(with(kReducePeerStages, 5 * kPiece + 1, 1), 2);  // an area is used again
+  expect_right(with(kReducePeerStages, 1, 2), 3);
+  const Rules announced = unheard(kReducePeerStages.shape(2).announcements(), 2);
+  const Rules acknowledged = unheard(kReducePeerStages.shape(2).acknowledgements(), 2);
+  EXPECT_EQ(with(kReducePeerStages, 1, 1).on(2, announced).wrong, kWrong);
+  EXPECT_EQ(with(kReducePeerStages, 5 * kPiece, 1).on(2, acknowledged).wrong, kWrong);
+  EXPECT_EQ(with(kReducePeerStages, 1, 1).on(2, {.waits = false}).wrong, kWrong);
 }
 
 TEST(CombiningInterleavings, CombinesOutOfPeersStages) {
