@@ -77,17 +77,22 @@ bool aliased(const void* send, const void* receive, std::int64_t count) {
 Outcome do_barrier(Communicator& on) {
   const Choice* const choice = choice_for(on, Collective::barrier, 0);
   if (choice == nullptr) return kLeft;
-  return {Fate::taken, run(on, *choice, {})};
+  return {Fate::taken, run(on, *choice, on.team->call)};
 }
 
 Outcome do_broadcast(Communicator& on, Items data, int root) {
   Type type;
   if (!is_rank(on, root) || !readable(data, type)) return kWrong;
-  Call call;
+  Call& call = on.team->call;
   call.bytes = bytes_of(data, type);
   call.root = root;
   const Choice* const choice = choice_for(on, Collective::broadcast, call.bytes);
   if (choice == nullptr) return kLeft;
+  if (type.plain) {
+    call.send = address(data.at);
+    call.receive = address(data.at);
+    return {Fate::taken, run(on, *choice, call)};
+  }
   if (own_rank(on) == root) {
     const Source source(data, type, on.handle);
     call.send = source.at();
@@ -115,26 +120,37 @@ struct Reducing {
   bool replaces = false;  ///< the algorithm may be given one buffer for both
 };
 
+/// A reduction of items that lie side by side, where they are.
+int reduce_plain(Communicator& on, const Reducing& what, const Choice& choice, Call& call, std::int64_t extent) {
+  call.send = address(what.send.at);
+  call.receive = what.has_result ? address(what.receive.at) : nullptr;
+  if (what.replaces || call.send != call.receive) return run(on, choice, call);
+  Scratch copy;
+  const auto bytes = static_cast<std::size_t>(what.send.count * extent);
+  call.send = static_cast<const std::byte*>(std::memcpy(copy.take(bytes), call.send, bytes));
+  return run(on, choice, call);
+}
+
+int reduce_spread(Communicator& on, const Reducing& what, const Choice& choice, Call& call, const Type& type) {
+  Operand send(what.send, type, on.handle);
+  Operand receive(what.receive, type, on.handle);
+  call.send = send.read();
+  call.receive = what.has_result ? receive.write() : nullptr;
+  const int code = first_error(send.code, run(on, choice, call));
+  return what.has_result ? first_error(code, receive.finish()) : code;
+}
+
 Outcome reduce_by(Communicator& on, const Reducing& what, const Type& type, const Reduction& reduction) {
   const Choice* const choice = choice_for(on, what.collective, what.longest, &reduction.operation());
   if (choice == nullptr) return kLeft;
-  const bool one_buffer = what.send.at == what.receive.at && what.has_result;
-  Operand send(what.send, type, on.handle);
-  Operand receive(what.receive, type, on.handle);
-  Call call;
+  Call& call = on.team->call;
   call.operation = &reduction.operation();
   call.bytes = what.bytes;
   call.receive_blocks = what.blocks;
   call.root = what.root;
-  call.send = send.read();
-  Scratch copy;
-  if (one_buffer && !what.replaces && type.plain) {
-    const auto bytes = static_cast<std::size_t>(what.send.count * type.extent);
-    call.send = static_cast<const std::byte*>(std::memcpy(copy.take(bytes), call.send, bytes));
-  }
-  if (what.has_result) call.receive = receive.write();
-  const int code = first_error(send.code, run(on, *choice, call));
-  return {Fate::taken, what.has_result ? first_error(code, receive.finish()) : code};
+  const bool plain = type.plain || what.send.count == 0;
+  return {Fate::taken, plain ? reduce_plain(on, what, *choice, call, type.extent)
+                             : reduce_spread(on, what, *choice, call, type)};
 }
 
 /// What all reductions check, and then do.
@@ -278,7 +294,7 @@ Outcome do_gather(Communicator& on, Items send, Items receive, int root) {
   Type receive_type;
   if (!kept && !readable(send, type)) return kWrong;
   if (at_root && !readable(receive, receive_type)) return kWrong;
-  Call call;
+  Call& call = on.team->call;
   call.bytes = kept ? bytes_of(receive, receive_type) : bytes_of(send, type);
   call.root = root;
   if (at_root && bytes_of(receive, receive_type) != call.bytes) return kWrong;
@@ -302,7 +318,7 @@ Outcome do_gatherv(Communicator& on, Items send, const ItemLists& receive, int r
   if (!kept && !readable(send, type)) return kWrong;
   const Choice* const choice = choice_for(on, Collective::gatherv, 0);
   if (choice == nullptr) return kLeft;
-  Call call;
+  Call& call = on.team->call;
   call.root = root;
   if (!at_root) {
     const Source source(send, type, on.handle);
@@ -340,7 +356,7 @@ Outcome do_scatter(Communicator& on, Items send, Items receive, int root) {
   Type send_type;
   if (!kept && !readable(receive, type)) return kWrong;
   if (at_root && !readable(send, send_type)) return kWrong;
-  Call call;
+  Call& call = on.team->call;
   call.bytes = kept ? bytes_of(send, send_type) : bytes_of(receive, type);
   call.root = root;
   if (at_root && bytes_of(send, send_type) != call.bytes) return kWrong;
@@ -365,7 +381,7 @@ Outcome do_scatterv(Communicator& on, const ItemLists& send, Items receive, int 
   if (!kept && !readable(receive, type)) return kWrong;
   const Choice* const choice = choice_for(on, Collective::scatterv, 0);
   if (choice == nullptr) return kLeft;
-  Call call;
+  Call& call = on.team->call;
   call.root = root;
   call.bytes = kept ? 0 : bytes_of(receive, type);
   if (!at_root) return {Fate::taken, scatter_to(on, *choice, call, receive, type)};
@@ -388,7 +404,7 @@ Outcome do_allgather(Communicator& on, Items send, Items receive) {
   Type receive_type;
   const bool kept = in_place(send.at);
   if (!readable(receive, receive_type) || (!kept && !readable(send, type))) return kWrong;
-  Call call;
+  Call& call = on.team->call;
   call.bytes = bytes_of(receive, receive_type);
   if (!kept && (bytes_of(send, type) != call.bytes || aliased(send.at, receive.at, send.count))) return kWrong;
   const Choice* const choice = choice_for(on, Collective::allgather, call.bytes);
@@ -405,7 +421,7 @@ Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive) {
   if (!kept && !readable(send, type)) return kWrong;
   BlockLists lists(receive, on.ranks, on.handle, false);
   if (!lists.fine()) return kWrong;
-  Call call;
+  Call& call = on.team->call;
   call.bytes = lists.bytes(own_rank(on));
   if (!kept && bytes_of(send, type) != call.bytes) return kWrong;
   const Choice* const choice = choice_for(on, Collective::allgatherv, lists.longest());
@@ -429,7 +445,7 @@ Outcome do_alltoall(Communicator& on, Items send, Items receive) {
   if (kept) copied.plain = false;  // what is sent is replaced
   const Source source(kept ? all : Items{send.at, send.count * on.ranks, send.datatype}, copied, on.handle);
   Target target(all, receive_type, on.handle);
-  Call call;
+  Call& call = on.team->call;
   call.send = source.at();
   call.receive = target.at();
   call.send_blocks.equal = block;
@@ -446,7 +462,7 @@ Outcome do_alltoallv(Communicator& on, const ItemLists& send, const ItemLists& r
   BlockLists in(receive, on.ranks, on.handle, false);
   if (!out.fine() || !in.fine()) return kWrong;
   const int packed = out.load();
-  Call call;
+  Call& call = on.team->call;
   call.send = out.base();
   call.receive = in.base();
   call.send_blocks = out.blocks();

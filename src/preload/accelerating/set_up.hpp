@@ -49,6 +49,8 @@ struct Team {
   shm::ShmPort port;
   coll::Rank<shm::ShmPort> rank;
   const Selection& selection;
+  /// The arguments of the call under way. Only those that its collective takes are set anew.
+  coll::Call<shm::ShmPort> call;
 };
 
 /// Collective over the communicator, in one of its blocking collectives. Fate::taken with a team, or why there is

@@ -172,16 +172,24 @@ kernels::ReductionKernels kernels_of(Operator operation, MPI_Datatype datatype, 
 /// What a thread found out about an operator and a type, both predefined; they are never freed.
 struct Found {
   std::uint64_t op = 0, datatype = 0;
-  kernels::ReductionKernels kernels;
+  coll::Operation operation;
+  bool known = false;
 };
 constinit thread_local std::array<Found, 16> found __attribute__((tls_model("initial-exec"))) = {};
 
-const kernels::ReductionKernels& cached(Operator operation, MPI_Op op, MPI_Datatype datatype, const Type& type) {
+Found& found_for(MPI_Op op, MPI_Datatype datatype) {
   const std::uint64_t key = handle_key(op) * 0x9E3779B97F4A7C15ULL + handle_key(datatype) * 0xD6E8FEB86659FD93ULL;
-  Found& entry = found[key >> 60];
-  if (entry.op != handle_key(op) || entry.datatype != handle_key(datatype))
-    entry = {handle_key(op), handle_key(datatype), kernels_of(operation, datatype, type)};
-  return entry.kernels;
+  return found[key >> 60];
+}
+
+void find(Found& entry, Operator operation, MPI_Op op, MPI_Datatype datatype, const Type& type) {
+  const kernels::ReductionKernels kernels = kernels_of(operation, datatype, type);
+  entry = {handle_key(op), handle_key(datatype), {}, kernels.combine != nullptr};
+  entry.operation.combine = kernels.combine;
+  entry.operation.combine_row = kernels.row;
+  entry.operation.combine_into = kernels.into;
+  entry.operation.combine_into_both = kernels.into_both;
+  entry.operation.element_bytes = static_cast<std::uint32_t>(type.extent);
 }
 
 // ---- datatypes ----
@@ -231,28 +239,32 @@ bool read_type(MPI_Datatype datatype, Type& type) {
 }
 
 Reduction::Reduction(MPI_Op op, MPI_Datatype datatype, const Type& type) : op_(op), datatype_(datatype) {
-  if (op == MPI_OP_NULL || type.extent <= 0) return;
-  operation_.element_bytes = static_cast<std::uint32_t>(type.extent);
-  const auto operators = named_operators();
-  const auto named = std::ranges::find(operators, op, &NamedOperator::handle);
-  if (named != operators.end()) {
+  Found& entry = found_for(op, datatype);
+  if (entry.op != handle_key(op) || entry.datatype != handle_key(datatype)) {
+    if (op == MPI_OP_NULL || op == MPI_REPLACE || op == MPI_NO_OP || type.extent <= 0) return;
+    const auto operators = named_operators();
+    const auto named = std::ranges::find(operators, op, &NamedOperator::handle);
+    if (named == operators.end()) {
+      be_own(type);
+      return;
+    }
     if (!type.named) return;
-    const kernels::ReductionKernels& kernels = cached(named->operation, op, datatype, type);
-    operation_.combine = kernels.combine;
-    operation_.combine_row = kernels.row;
-    operation_.combine_into = kernels.into;
-    operation_.combine_into_both = kernels.into_both;
-    known_ = kernels.combine != nullptr;
-    return;
+    find(entry, named->operation, op, datatype, type);
   }
-  if (op == MPI_REPLACE || op == MPI_NO_OP) return;
+  if (entry.known) operation_ = &entry.operation;
+}
+
+void Reduction::be_own(const Type& type) {
   constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
   int commutes = 0;
-  if (CW_NEXT(MPI_Op_commutative)(op, &commutes) != MPI_SUCCESS) return;
-  known_ = type.true_lb >= 0 && type.true_lb + type.true_extent <= type.extent && type.extent < kLongest;
-  operation_.user = &Reduction::combine;
-  operation_.context = this;
-  operation_.commutative = commutes != 0;
+  if (CW_NEXT(MPI_Op_commutative)(op_, &commutes) != MPI_SUCCESS) return;
+  if (type.true_lb < 0 || type.true_lb + type.true_extent > type.extent || type.extent > kLongest) return;
+  coll::Operation& own = own_.emplace();
+  own.element_bytes = static_cast<std::uint32_t>(type.extent);
+  own.user = &Reduction::combine;
+  own.context = this;
+  own.commutative = commutes != 0;
+  operation_ = &own;
 }
 
 void Reduction::combine(void* context, const std::byte* in, std::byte* inout, std::size_t count) {

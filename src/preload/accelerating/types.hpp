@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "coll/call.hpp"
 #include "preload/next.hpp"
@@ -30,16 +31,18 @@ class Reduction {
   Reduction(const Reduction&) = delete;
   Reduction& operator=(const Reduction&) = delete;
 
-  [[nodiscard]] bool is_known() const { return known_; }
-  [[nodiscard]] const coll::Operation& operation() const { return operation_; }
+  [[nodiscard]] bool is_known() const { return operation_ != nullptr; }
+  [[nodiscard]] const coll::Operation& operation() const { return *operation_; }
 
  private:
+  /// Of the program's own operator.
+  void be_own(const Type& type);
   static void combine(void* context, const std::byte* in, std::byte* inout, std::size_t count);
 
   MPI_Op op_;
   MPI_Datatype datatype_;
-  bool known_ = false;
-  coll::Operation operation_;
+  const coll::Operation* operation_ = nullptr;  ///< a thread's of a predefined one, or:
+  std::optional<coll::Operation> own_;
 };
 
 /// Items of a type to bytes side by side, and back; an MPI error code.
