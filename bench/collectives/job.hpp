@@ -5,7 +5,6 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,26 +13,9 @@
 #include "shm/mapping.hpp"
 #include "shm/port.hpp"
 #include "shm/segment.hpp"
+#include "world.hpp"
 
 namespace corewise::bench {
-
-inline int world_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-inline int world_size() {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-
-/// Ends the program on all ranks.
-[[noreturn]] inline void give_up(const std::string& why) {
-  std::fprintf(stderr, "%s\n", why.c_str());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  _exit(1);
-}
 
 /// The same block of `bytes` in every rank.
 inline shm::Mapping share(std::size_t bytes) {

@@ -268,7 +268,7 @@ int gather_into(Communicator& on, const Choice& choice, Call& call, const Items&
   }
   call.send = own == nullptr ? mine : own;
   call.receive = target.at();
-  call.receive_blocks.equal = block;
+  call.receive_blocks = {block};
   const int code = run(on, choice, call);
   return first_error(packed, code, target.finish());
 }
@@ -366,7 +366,7 @@ Outcome do_scatter(Communicator& on, Items send, Items receive, int root) {
   if (!at_root) return {Fate::taken, scatter_to(on, *choice, call, receive, type)};
   const Source source({send.at, send.count * on.ranks, send.datatype}, send_type, on.handle);
   call.send = source.at();
-  call.send_blocks.equal = call.bytes;
+  call.send_blocks = {call.bytes};
   if (!kept) return {Fate::taken, first_error(source.code, scatter_to(on, *choice, call, receive, type))};
   call.receive = address(call.send) + static_cast<std::uint64_t>(root) * call.bytes;
   return {Fate::taken, first_error(source.code, run(on, *choice, call))};
@@ -448,8 +448,8 @@ Outcome do_alltoall(Communicator& on, Items send, Items receive) {
   Call& call = on.team->call;
   call.send = source.at();
   call.receive = target.at();
-  call.send_blocks.equal = block;
-  call.receive_blocks.equal = block;
+  call.send_blocks = {block};
+  call.receive_blocks = {block};
   const int code = run(on, *choice, call);
   return {Fate::taken, first_error(source.code, code, target.finish())};
 }

@@ -15,7 +15,10 @@ import pytest
 
 from corewise import InputError
 from corewise.analysis.selection import configuration
-from corewise.bench.collectives import study
+from corewise.analysis.spread import median_interval
+from corewise.bench.collectives import port, preload
+from corewise.bench.collectives.study import Request, run_bench
+from corewise.bench.rows import Listener
 from corewise.data.tuning import Choice, TuningRow
 from corewise.papers.collectives.cases import Case, run_cases
 
@@ -36,9 +39,9 @@ def tune() -> ModuleType:
 
 
 def test_a_row_holds_ratios_to_the_mpi_and_to_the_floor() -> None:
-    case = study.Case("barrier", 0, "pairwise_exchange")
+    case = port.Case("barrier", 0, "pairwise_exchange")
     case.times = [(100.0, 300.0, 80.0), (100.0, 200.0, 100.0), (200.0, 300.0, 160.0)]
-    row = study.row(MPI, 2, case)
+    row = port.row(MPI, 2, case)
     assert row.id == "collectives-barrier-0-2-mpich-5.0"
     assert (row.ours, row.theirs, row.floor) == (100, 300, 100)
     assert row.ratio == 2  # the median of 3, 2, 1.5
@@ -46,21 +49,129 @@ def test_a_row_holds_ratios_to_the_mpi_and_to_the_floor() -> None:
     assert (row.n, row.mpi, row.rival) == (3, "mpich 5.0", "mpich 5.0")
     assert row.more["runs"] == [2]
     case.run_ends = [2, 3]
-    assert study.row(MPI, 2, case).more["runs"] == [2.5, 1.5]
+    assert port.row(MPI, 2, case).more["runs"] == [2.5, 1.5]
 
 
 def test_where_there_is_no_floor_the_row_says_so() -> None:
-    case = study.Case("broadcast", 4096, "local_store_tree")
+    case = port.Case("broadcast", 4096, "local_store_tree")
     case.times = [(100.0, 300.0, 0.0), (100.0, 200.0, 0.0)]
-    assert study.row(MPI, 2, case).floor is None
-    assert study.row(MPI, 2, case).more["over_floor"] is None
+    assert port.row(MPI, 2, case).floor is None
+    assert port.row(MPI, 2, case).more["over_floor"] is None
 
 
 def test_every_case_names_an_algorithm_of_its_collective() -> None:
-    for case in study.cases(study.SIZES):
+    for case in port.cases(port.SIZES):
         table = (ROOT / "src" / "coll" / case.collective / "table.hpp").read_text()
         names = re.findall(r'Row<P>\{"(\w+)"', table)
         assert case.algorithm.split(":")[0] in names
+
+
+# --- through the preload -----------------------------------------------------------------------------------
+
+
+def cell(*times: tuple[float, float], passed: str = "") -> preload.Cell:
+    return preload.Cell(MPI, "allreduce", 64, list(times), passed)
+
+
+def test_a_row_through_the_preload_has_the_ratio_and_its_interval() -> None:
+    times = [(100.0, 300.0), (100.0, 200.0), (200.0, 300.0), (100.0, 110.0), (100.0, 400.0), (100.0, 250.0)]
+    row = preload.row_of(cell(*times), preload.Wanted(ranks=4))
+    assert row.id == "collectives-preload-allreduce-64-4-mpich-5.0"
+    assert row.what == "allreduce of 64 bytes, 4 processes, through the preload"
+    assert (row.ours, row.theirs, row.ratio, row.n) == (100, 275, 2.25, 6)
+    assert (row.more["low"], row.more["high"]) == (1.1, 4)
+    assert (row.more["taken"], row.more["again"], row.more["table"]) == (True, False, "on")
+
+
+def test_a_row_says_what_was_left_to_the_mpi() -> None:
+    row = preload.row_of(cell((100.0, 99.0), passed="the table leaves it to the MPI"), preload.Wanted())
+    assert row.what.endswith("left to the MPI")
+    assert (row.more["taken"], row.more["passed"]) == (False, "the table leaves it to the MPI")
+    assert (row.more["low"], row.more["high"]) == (None, None)  # one round says nothing about chance
+
+
+def test_what_loses_beyond_chance_is_measured_again_and_longer() -> None:
+    slower, unclear = cell(*[(110.0, 100.0)] * 6), cell(*[(110.0, 100.0)] * 5, (100.0, 110.0))
+    asked: list[tuple[int, int]] = []
+
+    def measure(cells: list[preload.Cell], effort: preload.Effort, listener: Listener) -> None:
+        asked.append((len(cells), effort.rounds))
+        for each in cells:
+            each.times += [(100.0, 120.0)] * 6
+
+    runner = SimpleNamespace(measure=measure)
+    found = preload.measured_again(runner, [slower, unclear], preload.QUICK, Listener())
+    assert asked == [(1, 3 * preload.QUICK.rounds)]
+    assert found[1] is unclear and found[0].again
+    assert (found[0].times, found[0].lost) == ([(100.0, 120.0)] * 6, False)
+
+
+def test_what_is_said_of_all_cells() -> None:
+    won, lost = cell(*[(100.0, 400.0)] * 6), cell(*[(200.0, 100.0)] * 6)
+    left = cell(*[(100.0, 99.0)] * 6, passed="the table leaves it to the MPI")
+    assert list(preload.remarks_of([won, lost, left])) == [
+        "through the preload, mpich 5.0: 2 of 3 taken over, 1.41 times as fast as by the MPI (geometric "
+        "mean); slower beyond chance: allreduce 64 of these, and 1 of those left to the MPI"
+    ]
+
+
+def test_rounds_are_shared_out_among_launches() -> None:
+    assert list(preload.Effort(7, 3, 1).shares()) == [(0, 2), (2, 2), (4, 3)]
+    assert list(preload.Effort(2, 3, 1).shares()) == [(0, 1), (1, 1)]
+
+
+def test_the_grid_and_every_fourth_of_it() -> None:
+    assert (preload.GRID[0], preload.GRID[-1]) == (1, 4 << 20)
+    assert preload.SIZES == (8, 128, 2048, 32768, 524288)
+    assert Request().wanted() == preload.Wanted()
+    whole = Request(everything=True).wanted()
+    assert (whole.collectives, whole.sizes) == (preload.COLLECTIVES, preload.GRID)
+    some = Request(collectives=("bcast",), sizes=(3, 5), ranks=4, rounds=9, quick=True).wanted()
+    assert (some.collectives, some.sizes, some.ranks) == (("bcast",), (3, 5), 4)
+    assert some.effort == preload.Effort(9, preload.QUICK.launches, preload.QUICK.budget_us)
+
+
+def test_a_table_says_which_collectives_are_measured() -> None:
+    table = "2>broadcast=136:eager_tree;gatherv=-:linear|4c>scan=-:chain/piece_bytes=64"
+    assert Request(table=table).wanted().collectives == ("bcast", "scan", "gatherv")
+    assert Request(table=table, collectives=("bcast",)).wanted().collectives == ("bcast",)
+    assert Request(table="always").wanted().collectives == preload.PLAIN
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (Request("both"), "--cases: found 'both', allowed: preload, port, all"),
+        (Request("port", table="on"), "--cases: found 'port' with --all"),
+        (Request(everything=True, quick=True), "--all: found with --quick"),
+        (Request(collectives=("nosuch",)), "--collectives: found 'nosuch', allowed: barrier"),
+        (Request(sizes=(0,)), "--sizes: found 0, allowed: 1 to"),
+        (Request(sizes=(1 << 30,)), "--sizes: found 1073741824, allowed: 1 to"),
+        (Request(table="8:tree"), "--table: found '8:tree', allowed: on, always, or rows"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(asked: Request, said: str) -> None:
+    with pytest.raises(InputError, match=re.escape(said)):
+        run_bench(Listener(), asked)
+
+
+def test_options_of_the_preload_leave_the_port_out() -> None:
+    assert Request().parts() == ("preload", "port")
+    assert Request(sizes=(8,)).parts() == Request("preload").parts() == ("preload",)
+    assert Request("port").parts() == ("port",)
+
+
+def test_a_median_lies_between_two_of_the_values() -> None:
+    """By the binomial distribution: of 6 values all, of 10 the second to the ninth, of 20 the sixth."""
+    assert median_interval([1.0] * 5) is None
+    for count, place in ((6, 1), (8, 1), (9, 2), (10, 2), (20, 6), (21, 6)):
+        values = [float(each) for each in range(count, 0, -1)]
+        assert median_interval(values) == (place, count + 1 - place), count
+
+
+def test_every_collective_is_one_that_the_program_measures() -> None:
+    table = (ROOT / "bench" / "collectives" / "measured.hpp").read_text()
+    assert sorted(re.findall(r'\.name = "(\w+)"', table)) == sorted(preload.COLLECTIVES)
 
 
 # --- the sweep --------------------------------------------------------------------------------------------

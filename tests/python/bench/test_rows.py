@@ -21,7 +21,7 @@ import typer
 from installed_tool import COREWISE
 
 from corewise.bench import mpis, programs
-from corewise.bench.collectives import study as collectives
+from corewise.bench.collectives import port as collectives
 from corewise.bench.mapping import trees
 from corewise.bench.pack import study as packing
 from corewise.bench.peers import SIMGRID, UFTRACE

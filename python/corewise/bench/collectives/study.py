@@ -1,158 +1,99 @@
-"""`corewise bench collectives`: barrier, broadcast, allreduce on this host's shared memory beside both MPIs.
-
-One program per MPI has corewise's collectives, that MPI's and a hand-written floor in one process, in turn
-within every round (``bench/collectives/bench_collectives.cpp`` says how each is timed); the MPIs take turns,
-run by run. ``runs`` has the ratio's median of each run, which shows how processes differ. Floor: two bare
-flags; an exchange of 8 bytes in the flags' lines.
+"""`corewise bench collectives`: what a program gets (`preload`), and algorithms on the bare port (`port`).
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 from corewise.bench import mpis
-from corewise.bench.programs import SHM_CORE, Program
-from corewise.bench.rounds import beside, middle
+from corewise.bench.collectives import port, preload
 from corewise.bench.rows import Listener, Outcome, Row
-from corewise.mpi import launch
-from corewise.mpi.find import MpiLibrary
+from corewise.errors import InputError
 
-CORE = (
-    *SHM_CORE,
-    "pattern/schedule.cpp",
-    "kernels/reduce/reduce.cpp",
-    "kernels/reduce/avx2.cpp",
-    "kernels/reduce/avx512.cpp",
-    "kernels/reduce/tables.cpp",
-)
-SIZES = (8, 128, 1024, 4096, 16384, 65536, 262144, 1048576)
-QUICK_SIZES = (8, 4096, 65536)
-ROUNDS, QUICK_ROUNDS = 11, 5
-RUNS, QUICK_RUNS = 3, 1
-CALLS, QUICK_CALLS = 200, 50
-EAGER_BYTES = 128
-"""What fits beside a flag."""
-_UNSLOWED = {"openmpi": {"OMPI_MCA_btl": "^ofi"}, "mpich": {}}
-"""Nothing that slows an MPI down."""
-_BOUND = {"openmpi": ("--bind-to", "core"), "mpich": ("-bind-to", "core")}
-_LOOSE = {
-    "openmpi": ("--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"),
-    "mpich": ("-bind-to", "none"),
-}
-"""With more ranks than cores."""
+ALL = "all"
+PRELOAD, PORT = CASES = ("preload", "port")
 
 
-@dataclass
-class Case:
-    """A collective of a size, and the algorithm of ours that runs it."""
+@dataclass(frozen=True)
+class Request:
+    """What the command was asked for.
 
-    collective: str
-    size: int
-    algorithm: str
-    times: list[tuple[float, float, float]] = field(default_factory=list)
-    """Nanoseconds of each round: ours, the MPI's, the floor (0: none)."""
-    run_ends: list[int] = field(default_factory=list)
-    """Where each run's rounds end in `times`."""
+    Attributes
+    ----------
+    which : str
+        Of `CASES`, or `ALL`.
+    mpi : str or None
+        Without: one Open MPI and one MPICH.
+    ranks : int
+    rounds : int or None
+    quick, everything : bool
+        Few sizes and rounds; every collective and size.
+    collectives, sizes : tuple
+        Of the preload's part; empty: those that go with the rest.
+    table : str or None
+        Instead of the library's own.
+    """
 
-    def argument(self) -> str:
-        """As the program takes it."""
-        return f"{self.collective}:{self.size}:{self.algorithm}"
+    which: str = ALL
+    mpi: str | None = None
+    ranks: int = 2
+    rounds: int | None = None
+    quick: bool = False
+    everything: bool = False
+    collectives: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
+    table: str | None = None
 
-
-def cases(sizes: Sequence[int]) -> list[Case]:
-    """What is measured, in order, with the algorithms found best by trying."""
-    made = [Case("barrier", 0, "pairwise_exchange:waits=0")]
-    for size in sizes:
-        piece = 8192 if size <= 65536 else 32768
-        tree = f"local_store_tree:degree=2:piece_bytes={piece}"
-        large = "root_stage:piece_bytes=4096" if size <= 16384 else tree
-        made.append(Case("broadcast", size, "eager_tree" if size <= EAGER_BYTES else large))
-    for size in sizes:
-        large = "ring" if size == 16384 else "peer_stages"
-        made.append(Case("allreduce", size, "recursive_doubling" if size <= EAGER_BYTES else large))
-    return made
-
-
-def program_for(mpi: MpiLibrary, listener: Listener) -> Path:
-    """The contestants in one program, assertions off as in a release."""
-    name = f"bench_collectives-{mpis.slug(mpi)}"
-    return Program(
-        "collectives", name, ("bench_collectives.cpp",), CORE, libraries=("-pthread",), mpi=mpi
-    ).build(listener)
-
-
-def run_once(
-    mpi: MpiLibrary, program: Path, ranks: int, rounds: int, calls: int, wanted: Sequence[Case]
-) -> None:
-    """One run of the program; appends to the cases' times."""
-    crowded = ranks > len(os.sched_getaffinity(0))
-    binding = ("-n", str(ranks), *(_LOOSE if crowded else _BOUND)[mpi.family])
-    arguments = [str(rounds), str(calls), *(case.argument() for case in wanted)]
-    plan = mpis.planned(mpi, program, arguments, ranks, binding)
-    for line in mpis.output_of(
-        plan.command, {**_UNSLOWED[mpi.family], **launch.environment(plan)}
-    ).splitlines():
-        if line.startswith("case "):
-            _, index, ours, theirs, floor = line.split()
-            wanted[int(index)].times.append((float(ours), float(theirs), float(floor)))
-    for case in wanted:
-        case.run_ends.append(len(case.times))
-
-
-def row(mpi: MpiLibrary, ranks: int, case: Case) -> Row:
-    """One case."""
-    ours, theirs = [each[0] for each in case.times], [each[1] for each in case.times]
-    ratios = [rival / own for rival, own in zip(theirs, ours, strict=True)]
-    floors = [floor for _, _, floor in case.times if floor > 0]
-    blank = Row(
-        f"collectives-{case.collective}-{case.size}-{ranks}-{mpis.slug(mpi)}",
-        f"{case.collective} of {case.size} bytes, {ranks} processes, {case.algorithm}",
-        "ns",
-        None,
-        mpis.title(mpi),
-        floor=middle(floors),
-        mpi=mpis.title(mpi),
-        more={
-            "over_floor": middle([own / floor for own, _, floor in case.times if floor > 0]),
-            "runs": [
-                middle(ratios[first:last]) for first, last in pairwise([0, *(case.run_ends or [len(ratios)])])
-            ],
-        },
-    )
-    return beside(blank, ours, theirs)
-
-
-def run_bench(
-    listener: Listener,
-    *,
-    rounds: int | None = None,
-    quick: bool = False,
-    mpi: str | None = None,
-    ranks: int = 2,
-) -> Outcome:
-    """Rows of all cases."""
-    libraries = mpis.chosen(mpi)
-    programs = [program_for(library, listener) for library in libraries]
-    wanted = [cases(QUICK_SIZES if quick else SIZES) for _ in libraries]
-    runs, calls = (QUICK_RUNS, QUICK_CALLS) if quick else (RUNS, CALLS)
-    for turn in range(runs):
-        for index, library in enumerate(libraries):
-            run_once(
-                library,
-                programs[index],
-                ranks,
-                rounds or (QUICK_ROUNDS if quick else ROUNDS),
-                calls,
-                wanted[index],
+    def parts(self) -> tuple[str, ...]:
+        """What is measured: options of the preload's part leave the other one out."""
+        if self.which not in (*CASES, ALL):
+            raise InputError(f"--cases: found '{self.which}', allowed: {', '.join((*CASES, ALL))}")
+        chosen = self.everything or self.collectives or self.sizes or self.table is not None
+        if chosen and self.which == PORT:
+            raise InputError(
+                f"--cases: found '{PORT}' with --all, --collectives, --sizes or --table, allowed: {PRELOAD}"
             )
-            listener.progress((turn * len(libraries) + index + 1) / (runs * len(libraries)))
-    found = [
-        row(library, ranks, case) for library, some in zip(libraries, wanted, strict=True) for case in some
-    ]
-    return Outcome("collectives", tuple(found))
+        if self.which == ALL:
+            return (PRELOAD,) if chosen else CASES
+        return (self.which,)
+
+    def wanted(self) -> preload.Wanted:
+        """Of the preload's part."""
+        if self.quick and self.everything:
+            raise InputError("--all: found with --quick, allowed: one of them")
+        if foreign := set(self.collectives) - set(preload.COLLECTIVES):
+            raise InputError(
+                f"--collectives: found '{min(foreign)}', allowed: {', '.join(preload.COLLECTIVES)}"
+            )
+        for size in self.sizes:
+            if not 1 <= size * self.ranks <= preload.MOST_BYTES:
+                raise InputError(
+                    f"--sizes: found {size}, allowed: 1 to {preload.MOST_BYTES // self.ranks} bytes"
+                )
+        table = preload.BUILT_IN if self.table is None else self.table
+        usual = preload.COLLECTIVES if self.everything else preload.collectives_in(table)
+        sizes = preload.QUICK_SIZES if self.quick else preload.SIZES
+        effort = preload.QUICK if self.quick else preload.FULL
+        return preload.Wanted(
+            self.collectives or usual,
+            self.sizes or (preload.GRID if self.everything else sizes),
+            self.ranks,
+            table,
+            replace(effort, rounds=self.rounds or effort.rounds),
+        )
+
+
+def run_bench(listener: Listener, request: Request) -> Outcome:
+    """Rows of all parts."""
+    parts, wanted, libraries = request.parts(), request.wanted(), mpis.chosen(request.mpi)
+    split = {CASES: 0.8, (PRELOAD,): 1.0, (PORT,): 0.0}[parts]
+    rows: tuple[Row, ...] = ()
+    remarks: tuple[str, ...] = ()
+    if PRELOAD in parts:
+        rows, remarks = preload.rows_of(listener.part(0, split), libraries, wanted)
+    if PORT in parts:
+        part = listener.part(split, 1)
+        rows += port.rows_of(part, libraries, request.ranks, request.rounds, request.quick)
+    return Outcome("collectives", rows, remarks=remarks)
