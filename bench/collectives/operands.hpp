@@ -1,0 +1,130 @@
+// What the ranks work on: a buffer to send and one to receive, of as many blocks as there are ranks, at chosen
+// places within a page. One word of every cache line that is sent changes with every call: no line is what it was.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <mpi.h>
+
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "world.hpp"
+
+namespace corewise::bench {
+
+inline constexpr std::uint64_t kLine = 64;
+inline constexpr std::uint64_t kPage = 4096;
+
+/// Bytes after the beginning of a page; multiples of eight.
+struct Offsets {
+  std::uint64_t send = 0;
+  std::uint64_t receive = 0;
+};
+
+/// What arrives in a block: the sum of a block of each of some ranks.
+struct Sum {
+  int first = 0;
+  int last = 0;  ///< one past
+  int block = 0;
+};
+
+class Operands {
+ public:
+  /// Of `sent` blocks of `block_bytes`, of which as many arrive as there are ranks, at most.
+  Operands(std::uint64_t block_bytes, int sent)
+      : bytes(block_bytes),
+        sent_(sent),
+        width_(bytes % 8 == 0 ? 8 : bytes & (~bytes + 1)),
+        elements(static_cast<int>(bytes / width_)) {
+    const std::uint64_t room = bytes * static_cast<std::uint64_t>(ranks_) + 2 * kPage;
+    if (room > INT_MAX) give_up("blocks: too many bytes");
+    send_.resize(room);
+    receive_.resize(room);
+    for (int rank = 0; rank < ranks_; ++rank) {
+      counts.push_back(count());
+      places.push_back(rank * count());
+      element_counts.push_back(elements);
+    }
+  }
+
+  /// Both buffers lie at other places; what is sent has all the words that calls do not change.
+  void lie(Offsets offsets) {
+    send = place(send_, offsets.send);
+    receive = place(receive_, offsets.receive);
+    for (int block = 0; block < sent_; ++block)
+      for (int i = 0; i < elements; ++i) put(block, i, value(rank_, block, i, 0));
+  }
+
+  /// Before a call.
+  void write(int call) {
+    const int step = line_elements();
+    for (int block = 0; block < sent_; ++block)
+      for (int i = 0; i < elements; i += step) put(block, i, value(rank_, block, i, call));
+  }
+
+  /// After it, one word of every line.
+  [[nodiscard]] bool holds(int block, Sum sum, int call) const {
+    for (int i = 0; i < elements; i += line_elements()) {
+      std::int64_t wanted = 0;
+      for (int rank = sum.first; rank < sum.last; ++rank) wanted += value(rank, sum.block, i, call);
+      if (std::memcmp(receive + place_of(block, i), &wanted, width_) != 0) return false;
+    }
+    return true;
+  }
+
+  /// Of the elements that are combined.
+  [[nodiscard]] MPI_Datatype type() const {
+    return width_ == 8 ? MPI_INT64_T : width_ == 4 ? MPI_INT32_T : width_ == 2 ? MPI_INT16_T : MPI_INT8_T;
+  }
+  /// Bytes of a block, as MPI counts.
+  [[nodiscard]] int count() const { return static_cast<int>(bytes); }
+
+  const std::uint64_t bytes;  ///< of a block
+
+ private:
+  const int rank_ = world_rank();
+  const int ranks_ = world_size();
+  const int sent_;
+  const std::uint64_t width_;
+
+ public:
+  const int elements;  ///< of a block
+  std::byte* send = nullptr;
+  std::byte* receive = nullptr;
+  std::vector<int> counts, places, element_counts;  ///< of equal blocks, one after the other
+
+ private:
+  static std::byte* place(std::vector<std::byte>& buffer, std::uint64_t offset) {
+    const auto first = reinterpret_cast<std::uintptr_t>(buffer.data());
+    return buffer.data() + (kPage - first % kPage) % kPage + offset % kPage;
+  }
+
+  [[nodiscard]] int line_elements() const { return static_cast<int>(kLine / width_); }
+  [[nodiscard]] std::uint64_t place_of(int block, int i) const {
+    return static_cast<std::uint64_t>(block) * bytes + static_cast<std::uint64_t>(i) * width_;
+  }
+
+  /// Sums over all ranks fit into an element.
+  [[nodiscard]] std::int64_t value(int rank, int block, int i, int call) const {
+    const std::int64_t changing = i % line_elements() == 0 ? call * 11 : 0;
+    const std::int64_t plain = rank * 5 + block * 3 + i + changing;
+    return width_ == 8 ? plain : plain % (((std::int64_t{1} << (8 * width_ - 1)) - 1) / ranks_);
+  }
+
+  /// The low bytes of the value: machines here are little-endian.
+  void put(int block, int i, std::int64_t value) {
+    std::byte* const at = send + place_of(block, i);
+    if (width_ == 8) {
+      std::memcpy(at, &value, 8);
+    } else {
+      std::memcpy(at, &value, width_);
+    }
+  }
+
+  std::vector<std::byte> send_, receive_;
+};
+
+}  // namespace corewise::bench

@@ -1,0 +1,274 @@
+"""What a program gets: MPI's collectives through the accelerate library, beside the MPI's own behind it.
+
+Both are measured in one run, in turn within every round (``bench/collectives/through_preload.cpp`` says how).
+Every cell, a collective of a size under an MPI, has launches of its own, which take turns with those of all
+other cells: processes differ, and the library counts what it took over launch by launch. A cell that is
+slower than the MPI beyond chance is measured again, with `AGAIN` times the rounds, and only that counts.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from corewise.analysis.spread import median_interval
+from corewise.bench import mpis
+from corewise.bench.collectives.launches import launched
+from corewise.bench.programs import Program
+from corewise.bench.rounds import beside, rounded
+from corewise.bench.rows import Listener, Row
+from corewise.data.accelerate import TAKEN, load_accelerate
+from corewise.errors import InputError
+from corewise.mpi.build import build_accelerate
+from corewise.mpi.find import MpiLibrary
+from corewise.mpi.launch import ACCELERATE_KNOB
+
+BUILT_IN = "on"
+"""Says the library's own table."""
+PLAIN = (
+    *("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"),
+    *("scan", "exscan", "reduce_scatter_block"),
+)
+WITH_COUNTS = ("gatherv", "scatterv", "allgatherv", "alltoallv", "reduce_scatter")
+"""Measured with equal blocks."""
+COLLECTIVES = (*PLAIN, *WITH_COUNTS)
+GRID = tuple(1 << power for power in range(23))
+"""Every power of two, 1 B to 4 MiB."""
+SIZES, QUICK_SIZES = GRID[3::4], (8, 32768)
+MOST_BYTES = 1 << 28
+AGAIN = 3
+"""So many times the rounds for cells that were slower than the MPI."""
+_WORDS = {"broadcast": "bcast"}
+"""What a table calls a collective, where that is not its MPI name."""
+_EARLY = "the communicator was not set up yet"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Rounds of a cell, the launches that share them, and microseconds for a round of each contestant."""
+
+    rounds: int
+    launches: int
+    budget_us: int
+
+    def shares(self) -> Iterator[tuple[int, int]]:
+        """The first round and how many, of each launch."""
+        first = 0
+        for launch in range(self.launches):
+            rounds = (self.rounds - first) // (self.launches - launch)
+            if rounds > 0:
+                yield first, rounds
+            first += rounds
+
+
+FULL, QUICK = Effort(21, 3, 15_000), Effort(7, 1, 4_000)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is measured.
+
+    Attributes
+    ----------
+    collectives : tuple of str
+        Of `COLLECTIVES`.
+    sizes : tuple of int
+        Bytes, of a block where ranks send or receive several.
+    ranks : int
+    table : str
+        For COREWISE_ACCELERATE: `BUILT_IN`, or a table's text.
+    effort : Effort
+    """
+
+    collectives: tuple[str, ...] = PLAIN
+    sizes: tuple[int, ...] = SIZES
+    ranks: int = 2
+    table: str = BUILT_IN
+    effort: Effort = FULL
+
+
+@dataclass
+class Cell:
+    """A collective of a size under an MPI.
+
+    Attributes
+    ----------
+    times : list of (float, float)
+        Nanoseconds of each round: through the library, the MPI's own.
+    passed : str
+        Why the library left the calls to the MPI; empty where it took them over.
+    again : bool
+        Whether this is what was found when it was measured again.
+    """
+
+    mpi: MpiLibrary
+    collective: str
+    size: int
+    times: list[tuple[float, float]] = field(default_factory=list)
+    passed: str = ""
+    again: bool = False
+
+    @property
+    def ratios(self) -> list[float]:
+        """By round, above 1 where the library is quicker."""
+        return [theirs / ours for ours, theirs in self.times]
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Of the ratio's median."""
+        return median_interval(self.ratios)
+
+    @property
+    def lost(self) -> bool:
+        """Slower than the MPI beyond chance."""
+        return self.interval is not None and self.interval[1] < 1
+
+
+def collectives_in(table: str) -> tuple[str, ...]:
+    """Those that a table has rows for."""
+    if table in (BUILT_IN, "always"):
+        return PLAIN
+    words = {_WORDS.get(word, word) for word in re.findall(r"\w+", table)}
+    found = tuple(name for name in COLLECTIVES if name in words)
+    if not found:
+        raise InputError(
+            f"--table: found '{table}', allowed: {BUILT_IN}, always, or rows such as "
+            "allreduce=1024:recursive_doubling,-:peer_stages"
+        )
+    return found
+
+
+def cells_of(libraries: Iterable[MpiLibrary], wanted: Wanted) -> list[Cell]:
+    """In the order of the rows."""
+    return [
+        Cell(mpi, collective, size)
+        for mpi in libraries
+        for collective in wanted.collectives
+        for size in ((0,) if collective == "barrier" else wanted.sizes)
+    ]
+
+
+class Runner:
+    """Programs and libraries of some MPIs, and launches with them."""
+
+    def __init__(self, libraries: Iterable[MpiLibrary], wanted: Wanted, listener: Listener) -> None:
+        self._wanted = wanted
+        self._built = {mpi: (_program_for(mpi, listener), build_accelerate(mpi)) for mpi in libraries}
+
+    def measure(self, cells: Sequence[Cell], effort: Effort, listener: Listener) -> None:
+        """Appends the rounds to the cells', launch by launch in turns."""
+        shares = list(effort.shares())
+        for turn, (first, rounds) in enumerate(shares):
+            for place, cell in enumerate(cells):
+                self._launch(cell, first, rounds, effort.budget_us)
+                listener.progress((turn * len(cells) + place + 1) / (len(shares) * len(cells)))
+
+    def _launch(self, cell: Cell, first: int, rounds: int, budget_us: int) -> None:
+        program, library = self._built[cell.mpi]
+        words = [str(rounds), str(first), str(budget_us), f"{cell.collective}:{cell.size}"]
+        with tempfile.TemporaryDirectory(prefix="corewise-bench-") as folder:
+            variables = {
+                "LD_PRELOAD": str(library),
+                ACCELERATE_KNOB: self._wanted.table,
+                f"{ACCELERATE_KNOB}_AFTER": "1",
+                "COREWISE_TRACE_DIR": folder,
+            }
+            said = launched(cell.mpi, program, words, self._wanted.ranks, variables)
+            cell.passed = passed_in(Path(folder), cell.collective)
+        for line in said.splitlines():
+            if line.startswith("round "):
+                *_, ours, theirs = line.split()
+                cell.times.append((float(ours), float(theirs)))
+
+
+def _program_for(mpi: MpiLibrary, listener: Listener) -> Path:
+    name = f"through_preload-{mpis.slug(mpi)}"
+    return Program("collectives", name, ("through_preload.cpp",), libraries=("-ldl",), mpi=mpi).build(
+        listener
+    )
+
+
+def passed_in(folder: Path, collective: str) -> str:
+    """Why calls were left to the MPI, as the library counted on any rank; empty: they were taken over."""
+    procedure = f"MPI_{collective.capitalize()}"
+    ranks = load_accelerate(folder)
+    rows = [row for some in ranks.values() for row in some if row.procedure == procedure]
+    reasons = [row.why for row in rows if row.outcome != TAKEN and row.why != _EARLY]
+    if reasons:
+        return reasons[0]
+    return "" if any(row.outcome == TAKEN for row in rows) else "the library is not at work"
+
+
+def measured_again(runner: Runner, cells: Sequence[Cell], effort: Effort, listener: Listener) -> list[Cell]:
+    """The cells, new ones in the place of those that lost."""
+    found = [Cell(cell.mpi, cell.collective, cell.size, again=True) if cell.lost else cell for cell in cells]
+    longer = replace(effort, rounds=AGAIN * effort.rounds)
+    runner.measure([cell for cell in found if cell.again], longer, listener)
+    listener.progress(1.0)
+    return found
+
+
+def row_of(cell: Cell, wanted: Wanted) -> Row:
+    """One cell."""
+    title = mpis.title(cell.mpi)
+    what = cell.collective if cell.collective == "barrier" else f"{cell.collective} of {cell.size} bytes"
+    low, high = cell.interval or (None, None)
+    blank = Row(
+        f"collectives-preload-{cell.collective}-{cell.size}-{wanted.ranks}-{mpis.slug(cell.mpi)}",
+        f"{what}, {wanted.ranks} processes, " + ("left to the MPI" if cell.passed else "through the preload"),
+        "ns",
+        None,
+        title,
+        mpi=title,
+        more={
+            "low": None if low is None else rounded(low),
+            "high": None if high is None else rounded(high),
+            "taken": not cell.passed,
+            "passed": cell.passed or None,
+            "again": cell.again,
+            "table": wanted.table,
+        },
+    )
+    return beside(blank, *map(list, zip(*cell.times, strict=True)))
+
+
+def remarks_of(cells: Sequence[Cell]) -> Iterator[str]:
+    """A line per MPI: how much was taken over, how much quicker, what is slower."""
+    by_mpi: dict[str, list[Cell]] = {}
+    for cell in cells:
+        by_mpi.setdefault(mpis.title(cell.mpi), []).append(cell)
+    for title, some in by_mpi.items():
+        taken = [statistics.median(cell.ratios) for cell in some if not cell.passed]
+        mean = (
+            f", {statistics.geometric_mean(taken):.2f} times as fast as by the MPI (geometric mean)"
+            if taken
+            else ""
+        )
+        lost = ", ".join(f"{cell.collective} {cell.size}" for cell in some if cell.lost and not cell.passed)
+        passed = sum(cell.lost for cell in some if cell.passed)
+        yield (
+            f"through the preload, {title}: {len(taken)} of {len(some)} taken over{mean}; slower beyond "
+            f"chance: {lost or 'none'} of these, and {passed} of those left to the MPI"
+        )
+
+
+def rows_of(
+    listener: Listener, libraries: Sequence[MpiLibrary], wanted: Wanted
+) -> tuple[tuple[Row, ...], tuple[str, ...]]:
+    """Rows of all cells, and what they say together."""
+    runner = Runner(libraries, wanted, listener)
+    cells = cells_of(libraries, wanted)
+    runner.measure(cells, wanted.effort, listener.part(0, 0.6))
+    if wanted.table != BUILT_IN and all(cell.passed for cell in cells):
+        raise InputError(
+            f"--table: found '{wanted.table}', allowed: a table that takes a call over "
+            f"(none was: {cells[0].passed})"
+        )
+    cells = measured_again(runner, cells, wanted.effort, listener.part(0.6, 1))
+    return tuple(row_of(cell, wanted) for cell in cells), tuple(remarks_of(cells))

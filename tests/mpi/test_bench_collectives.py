@@ -1,0 +1,99 @@
+"""`corewise bench collectives` on real MPIs: every byte is right, and the preload is at work.
+
+No test looks at a time: ranks may outnumber cores, and other tests run.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import accelerating_runs as runs
+import pytest
+from conftest import ROOT
+from installed_tool import corewise
+from preload_runs import described, library
+
+from corewise.bench.collectives import preload
+from corewise.bench.collectives.study import Request, run_bench
+from corewise.bench.rows import Listener
+from corewise.errors import InputError
+
+PROGRAM = ROOT / "bench" / "collectives" / "through_preload.cpp"
+TINY = ("2", "0", "0")
+"""Two rounds from the first on, no more samples than are needed."""
+
+
+def program(name: str, folder: Path) -> Path:
+    """The measuring program, built for an MPI."""
+    return library(name).build(folder / f"through_preload.{name}", PROGRAM, flags=("-ldl",))
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_every_collective_is_right_and_taken_over(name: str, ranks: int, tmp_path: Path) -> None:
+    """The program itself looks at what arrives: elements of every width, back to back and one by one."""
+    sizes = {each: (0,) if each == "barrier" else (1, 8, 12, 1030, 8192) for each in preload.COLLECTIVES}
+    cases = [(each, size) for each, some in sizes.items() for size in some]
+    words = [program(name, tmp_path), *TINY, *(f"{each}:{size}" for each, size in cases)]
+    ran = runs.run(name, ranks, words, tmp_path / "counts").succeeded()
+    rounds = [tuple(line.split()[1:4]) for line in ran.done.stdout.splitlines() if line.startswith("round ")]
+    assert rounds == [(each, str(size), number) for each, size in cases for number in "01"]
+    assert ran.taken() == {f"MPI_{each.capitalize()}" for each in preload.COLLECTIVES}
+    assert {preload.passed_in(tmp_path / "counts", each) for each in preload.COLLECTIVES} == {""}
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_without_the_library_nothing_is_measured(name: str, tmp_path: Path) -> None:
+    done = library(name).run(2, program(name, tmp_path), [*TINY, "bcast:8"], timeout=60)
+    assert done.returncode != 0 and "round" not in done.stdout
+    assert "no library stands before the MPI's collectives" in done.stderr
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_the_command_gives_rows_of_both(name: str) -> None:
+    """Also through another table: what it does not name is left to the MPI, and said to be."""
+    table = "barrier=-:dissemination;allreduce=1024:recursive_doubling;broadcast=-:root_stage"
+    words = ["--quick", "--rounds", 6, "--sizes", "64,64KiB", "--table", table, "--json"]
+    done = corewise("bench", "collectives", *words, "--mpi", described(name).prefix)
+    assert done.returncode == 0, done.stderr
+    rows = {row["id"]: row for row in json.loads(done.stdout)["rows"]}
+    cells = [("barrier", 0), *itertools.product(("bcast", "allreduce"), (64, 65536))]
+    version = described(name).version
+    assert list(rows) == [f"collectives-preload-{each}-{size}-2-{name}-{version}" for each, size in cells]
+    for row in rows.values():
+        assert row["mpi"] == row["rival"] == f"{name} {version}"
+        assert row["ours"] > 0 and row["theirs"] > 0 and row["table"] == table
+        assert 0 < row["low"] <= row["ratio"] <= row["high"]
+        assert row["n"] == (18 if row["again"] else 6)
+    left = [(row["id"].split("-")[2:4], row["passed"]) for row in rows.values() if not row["taken"]]
+    assert left == [(["allreduce", "65536"], "the table leaves it to the MPI")]
+
+
+def test_a_table_that_takes_nothing_over_is_refused() -> None:
+    mpi = str(described("mpich").prefix)
+    request = Request(mpi=mpi, table="scan=nonsense", sizes=(8,), rounds=2, quick=True)
+    with pytest.raises(InputError, match="--table: found 'scan=nonsense', allowed: a table that takes"):
+        run_bench(Listener(), request)
+
+
+def test_the_ratio_is_theirs_over_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Round by round, as the launches' programs say them."""
+    said: list[str] = []
+    launched = preload.launched
+
+    def recorded(*words: object) -> str:
+        said.append(launched(*words))  # type: ignore[arg-type]
+        return said[-1]
+
+    monkeypatch.setattr(preload, "launched", recorded)
+    request = Request(mpi=str(described("openmpi").prefix), collectives=("scan",), sizes=(64,), rounds=3)
+    (row,) = run_bench(Listener(), request).rows
+    rounds = [line.split() for line in "".join(said).splitlines() if line.startswith("round ")]
+    assert [words[1:4] for words in rounds] == [["scan", "64", number] for number in "012"]
+    ratios = sorted(float(theirs) / float(ours) for *_, ours, theirs in rounds)
+    assert len(said) == preload.FULL.launches
+    assert row.ratio == pytest.approx(ratios[1], rel=1e-3)
