@@ -31,6 +31,10 @@ BlockLists::BlockLists(const ItemLists& lists, int ranks, MPI_Comm comm, bool co
 
 bool BlockLists::read(const ItemLists& lists, int rank, Block& block) {
   const bool own_types = lists.datatypes != nullptr;
+  if (own_types && lists.counts[rank] == 0) {  // MPICH takes anything for the type of an empty block
+    block.items = {lists.at, 0, lists.datatypes[rank]};
+    return true;
+  }
   if (own_types || rank == 0) {
     if (!read_type(own_types ? lists.datatypes[rank] : lists.datatype, block.type)) return false;
   } else {

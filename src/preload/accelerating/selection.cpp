@@ -27,9 +27,9 @@
 namespace corewise::preload::accelerating {
 namespace {
 
-/// Without a table. Two ranks with a core each: what won on every processor measured (bench collectives). More ranks
-/// with a core each were not measured: what differs from the MPI's own least in kind, and most in its steps. Ranks
-/// that share cores: what won by far.
+/// Without a table. Two ranks with a core each: what won on every processor measured (bench collectives). More
+/// ranks with a core each were not measured: what differs from the MPI's own least in kind, and most in its steps.
+/// Ranks that share cores: what won by far.
 constexpr std::string_view kBuiltIn =
     "2>barrier=-:dissemination;"
     "broadcast=136:eager_tree,32768:root_stage/piece_bytes=4096,-:root_stage/piece_bytes=16384;"
@@ -37,11 +37,20 @@ constexpr std::string_view kBuiltIn =
     "allreduce=136:recursive_doubling,767:mpi,-:peer_stages;"
     "gather=136:eager,32768:linear/piece_bytes=4096,-:linear;"
     "scatter=136:eager,32768:linear/piece_bytes=4096,-:linear;"
-    "allgather=136:eager,32768:ring/piece_bytes=4096,524288:ring;"
-    "alltoall=136:eager,32768:pairwise/piece_bytes=4096,524288:pairwise;"
     "scan=136:eager_recursive_doubling,32768:chain/piece_bytes=4096,-:chain;"
-    "exscan=136:eager_recursive_doubling,32768:chain/piece_bytes=4096,-:chain;"
-    "reduce_scatter_block=136:eager,32768:pairwise/piece_bytes=4096,-:pairwise"
+    "reduce_scatter=136:eager,32768:pairwise/piece_bytes=4096,-:pairwise;"
+    "reduce_scatter_block=136:eager,32768:pairwise/piece_bytes=4096,-:pairwise;"
+#ifdef OPEN_MPI  // which copies from the other process's memory at once
+    "allgather=136:eager,65536:ring/piece_bytes=4096;allgatherv=136:mpi,32768:ring/piece_bytes=4096;"
+    "alltoall=136:eager,65536:pairwise/piece_bytes=4096;"
+    "exscan=136:eager_recursive_doubling,32768:chain/piece_bytes=4096,262144:chain"
+#else
+    "allgather=136:eager,32768:ring/piece_bytes=4096,-:ring;"
+    "allgatherv=136:eager,32768:ring/piece_bytes=4096,-:ring;"
+    "alltoall=136:eager,32768:pairwise/piece_bytes=4096,-:pairwise;alltoallv=-:pairwise;"
+    "gatherv=-:linear;scatterv=-:linear;"
+    "exscan=136:eager_recursive_doubling,32768:chain/piece_bytes=4096,-:chain"
+#endif
     "|6>barrier=-:dissemination;"
     "broadcast=136:eager_tree,65535:mpi,-:root_stage/piece_bytes=16384;"
     "allreduce=136:recursive_doubling,65535:mpi,-:peer_stages"
