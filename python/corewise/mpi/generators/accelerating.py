@@ -52,6 +52,7 @@ _PASSED_ON = frozenset(
     {name for known in collective_procedures() for name in (known, f"{known}_init")} - set(_TAKEN)
 )
 
+
 def source(declared: list[wrappers.Procedure]) -> str:
     """The wrappers in C.
 

@@ -1,0 +1,177 @@
+"""Traps of collectives on shared memory: a program each, with the library and without it.
+
+The programs are in ``traps/`` and check their own results. A run that hangs fails at its time limit.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import accelerating_runs as runs
+import pytest
+
+RIGHT = "right"
+NO_SINGLE_COPY = {"OMPI_MCA_smsc": "^cma", "MPIR_CVAR_CH4_CMA_ENABLE": "0"}
+"""Without it a long message needs its sender until it has arrived."""
+QUIET = {"OMPI_MCA_osc": "^ucx"}
+"""Open MPI complains of a device that no node needs."""
+MEMORY, DIFFERS = "no shared memory left", "processes differ in their settings"
+NOT_ONE_NODE = "not all ranks on one node"
+EARLY = "the communicator was not set up yet"
+PLAIN_CASES = [
+    (3, "every_collective.c", 2),
+    (3, "messages_under_way.c"),
+    (4, "many_communicators.c", 60, 1),
+    (3, "two_threads.c"),
+    (3, "refused_memory.c", "none"),
+    (3, "operands.c"),
+]
+
+
+def trap(name: str, file: str) -> Path:
+    """A program of ``traps/``."""
+    return runs.program(name, f"traps/{file}")
+
+
+def ran(
+    name: str, n: int, file: str, folder: Path, *words: object, timeout: float = runs.TIMEOUT_S, **more: str
+) -> runs.Ran:
+    """A run with the library that ends well, with right results."""
+    ran = runs.run(name, n, [trap(name, file), *words], folder, more, timeout=timeout).succeeded()
+    assert RIGHT in ran.done.stdout.splitlines()
+    assert ran.calls.keys() == set(range(n))
+    return ran
+
+
+@pytest.mark.parametrize("case", PLAIN_CASES, ids=lambda case: str(case[1]))
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_the_programs_are_right_without_the_library(name: str, case: tuple[int, str, object]) -> None:
+    n, file, *words = case
+    done = runs.run(name, n, [trap(name, file), *words], env=QUIET).succeeded().done
+    assert RIGHT in done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_every_collective_is_taken_over(name: str, tmp_path: Path) -> None:
+    """All but the first call, which comes before the communicator is set up."""
+    done = ran(name, 3, "every_collective.c", tmp_path)
+    assert done.taken() == runs.PROCEDURES
+    assert (done.reasons(), done.passed_on(EARLY)) == ({EARLY}, 3)
+
+
+@pytest.mark.parametrize("single_copy", [True, False])
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_what_is_under_way_goes_on_in_a_collective(name: str, single_copy: bool, tmp_path: Path) -> None:
+    """Messages and one-sided calls whose peers come to the collective only when they have them."""
+    words = [trap(name, "messages_under_way.c")]
+    env = QUIET if single_copy else QUIET | NO_SINGLE_COPY
+    done = runs.run(name, 3, words, tmp_path, env=env).succeeded()
+    assert RIGHT in done.done.stdout.splitlines()
+    assert done.taken() == runs.PROCEDURES
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_many_communicators_freed_in_any_order(name: str, tmp_path: Path) -> None:
+    """Twice 900 alive at once, used and freed: files and mappings are those of the beginning."""
+    done = ran(name, 4, "many_communicators.c", tmp_path, 900, 2)
+    maps = next(line.split() for line in done.done.stdout.splitlines() if line.startswith("mappings:"))
+    assert int(maps[3]) >= int(maps[1]) + 900
+    assert done.taken() == runs.PROCEDURES
+    assert done.reasons() == {EARLY}
+
+
+@pytest.mark.long_test
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_where_memory_ends_communicators_are_the_mpis(name: str, tmp_path: Path) -> None:
+    """600 of 16 ranks are more than a process may have lines for; there is no leak either."""
+    done = ran(name, 16, "many_communicators.c", tmp_path, 600, 1, timeout=300.0)
+    assert done.taken() == runs.PROCEDURES
+    assert done.reasons() == {EARLY, MEMORY}
+
+
+@pytest.mark.parametrize(("kind", "numbers"), [(0, 1), (1, 1 << 17), (2, 1 << 17)])
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_a_killed_rank_ends_the_run(name: str, kind: int, numbers: int, tmp_path: Path) -> None:
+    """While the others wait for it in a barrier, a broadcast and an all-reduce of 1 MiB."""
+    words = [trap(name, "killed_rank.c"), kind, numbers, tmp_path]
+    assert runs.run(name, 3, words, tmp_path, timeout=20.0).done.returncode != 0
+
+
+@pytest.mark.parametrize(("kind", "numbers"), [(0, 1), (1, 1 << 17), (2, 1 << 17)])
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_ranks_are_told_of_a_killed_one(name: str, kind: int, numbers: int, tmp_path: Path) -> None:
+    """A launcher that does not see it, behind a shell, lets the others live: their call returns an error."""
+    program = [trap(name, "killed_rank.c"), kind, numbers, tmp_path, "hidden"]
+    runs.run(name, 3, ["/bin/sh", "-c", '"$0" "$@"; sleep 1', *program], tmp_path, timeout=20.0)
+    told = {path.name: path.read_text() for path in tmp_path.glob("told.*")}
+    assert told == {"told.0": "an error", "told.1": "an error"}
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_two_threads_on_two_communicators(name: str, tmp_path: Path) -> None:
+    assert ran(name, 3, "two_threads.c", tmp_path).taken() == runs.PROCEDURES
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_ranks_with_different_tables_leave_all_to_the_mpi(name: str, tmp_path: Path) -> None:
+    change = 'test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 && export COREWISE_ACCELERATE=on; exec "$0" "$@"'
+    words = ["/bin/sh", "-c", change, trap(name, "every_collective.c")]
+    done = runs.run(name, 3, words, tmp_path).succeeded()
+    assert RIGHT in done.done.stdout.splitlines()
+    assert (done.taken(), done.reasons()) == (set(), {EARLY, DIFFERS})
+
+
+@pytest.mark.parametrize(
+    ("why", "reasons"),
+    [
+        ("none", set()),
+        ("files", {MEMORY, NOT_ONE_NODE}),
+        ("space", {MEMORY}),
+        ("length", {MEMORY}),
+        ("peers", {NOT_ONE_NODE}),
+    ],
+)
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_what_one_rank_cannot_have_no_rank_uses(
+    name: str, why: str, reasons: set[str], tmp_path: Path
+) -> None:
+    """No file, no address space, no room in files; or its peers' memory is not for it to open."""
+    done = ran(name, 3, "refused_memory.c", tmp_path, why)
+    assert done.taken() == (set() if reasons else runs.PROCEDURES)
+    found = done.reasons() - {EARLY}
+    assert len(found) == (1 if reasons else 0)
+    assert found <= reasons
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_more_ranks_than_cores(name: str, tmp_path: Path) -> None:
+    """Ranks that spun would need each other's cores: 2000 barriers took half a minute."""
+    done = ran(name, 8, "barriers.c", tmp_path, 2000)
+    assert done.taken() == {"MPI_Barrier"}
+    assert done.reasons() == {EARLY}
+
+
+@pytest.mark.parametrize(("name", "n"), [*product(runs.NAMES, (2, 5))])
+def test_operators_addresses_and_nothing(name: str, n: int, tmp_path: Path) -> None:
+    """The program's own operators, absolute addresses, and no data at null pointers."""
+    null_types = ["null"] if name == "mpich" else []
+    done = ran(name, n, "operands.c", tmp_path, *null_types)
+    assert done.taken() >= {
+        "MPI_Bcast",
+        "MPI_Allreduce",
+        "MPI_Allgather",
+        "MPI_Alltoallv",
+        "MPI_Reduce_scatter",
+    }
+    assert done.reasons() == {EARLY}
+
+
+@pytest.mark.long_test
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_more_bytes_than_an_int_counts(name: str, tmp_path: Path) -> None:
+    """2 ranks with 2.2 GB each, twice: a type of the program's goes through other memory."""
+    done = ran(name, 2, "more_than_2_gib.c", tmp_path, timeout=300.0)
+    assert "MPI_Bcast" in done.taken()
