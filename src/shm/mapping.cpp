@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -65,6 +66,11 @@ Result<Mapping> Mapping::open(const std::string& path, std::size_t bytes) {
 }
 
 Result<Mapping> Mapping::nameless(std::size_t bytes, int& file) {
+  // Beyond the limit on files the kernel would send a signal.
+  file = -1;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
+    return refused("shared memory without a name", bytes, EFBIG);
   file = memfd_create("corewise", MFD_CLOEXEC);
   if (file < 0) return refused("shared memory without a name", bytes, errno);
   Result<std::span<std::byte>> block = Status{};

@@ -32,6 +32,10 @@ std::uint64_t bytes_of(const Items& items, const Type& type) {
 
 /// Data that MPI would take: a buffer where there is something in it, a type that can be read.
 bool readable(const Items& items, Type& type) {
+  if (items.count == 0 && items.datatype == MPI_DATATYPE_NULL) {  // MPICH takes it for no data
+    type.plain = true;
+    return true;
+  }
   if (items.count < 0 || !read_type(items.datatype, type)) return false;
   return items.at != nullptr || items.count == 0 || type.size == 0 || !type.named;
 }

@@ -14,6 +14,7 @@ namespace {
 
 int keyval = MPI_KEYVAL_INVALID;
 std::mutex making;
+constinit thread_local Freeing* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
 
 void forget(std::uint64_t key) {
   generations[slot_of(key)].fetch_add(1, std::memory_order_relaxed);
@@ -80,7 +81,7 @@ Communicator* attach(MPI_Comm handle) {
 }  // namespace
 
 Communicator* find_communicator(MPI_Comm handle, std::uint64_t key) {
-  if (handle == MPI_COMM_NULL) return nullptr;
+  if (handle == MPI_COMM_NULL || Freeing::is_under_way(key)) return nullptr;
   const std::size_t slot = slot_of(key);
   const std::lock_guard lock(making);
   if (!have_key()) return nullptr;
@@ -94,6 +95,20 @@ Communicator* find_communicator(MPI_Comm handle, std::uint64_t key) {
 void arrive(Communicator& communicator) {
   if (communicator.fate != Fate::early || communicator.calls_left-- > 0) return;
   communicator.fate = set_up(communicator.handle, communicator.team);
+}
+
+Freeing::Freeing(const MPI_Comm* handle)
+    : key_(handle != nullptr ? handle_key(*handle) : handle_key(MPI_COMM_NULL)), outer_(innermost) {
+  innermost = this;
+  forget(key_);  // from here on all ranks pass on, whichever attribute is deleted first
+}
+Freeing::~Freeing() {
+  innermost = outer_;
+}
+bool Freeing::is_under_way(std::uint64_t key) {
+  for (const Freeing* each = innermost; each != nullptr; each = each->outer_)
+    if (each->key_ == key) return true;
+  return false;
 }
 
 void end_communicators() {

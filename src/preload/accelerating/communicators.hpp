@@ -60,6 +60,22 @@ inline Communicator* communicator_of(MPI_Comm handle) {
   return find_communicator(handle, key);
 }
 
+/// While it lives, this thread is in a call that frees the communicator. Callbacks of the program may use it still:
+/// it has no state any more, so its collectives are the MPI's.
+class Freeing {
+ public:
+  explicit Freeing(const MPI_Comm* handle);
+  Freeing(const Freeing&) = delete;
+  Freeing& operator=(const Freeing&) = delete;
+  ~Freeing();
+
+  static bool is_under_way(std::uint64_t key);
+
+ private:
+  std::uint64_t key_;
+  Freeing* outer_;  ///< a callback may free another communicator
+};
+
 /// The key of the attribute ends with MPI.
 void end_communicators();
 

@@ -417,7 +417,11 @@ bool reduction(Turn& turn, int kind) {  // 0 reduce, 1 allreduce, 2 scan, 3 exsc
   send.fill(turn.own, operand.base);
   receive.fill(turn.own, operand.base);
   const auto run = [&](bool real) {
-    void* const s = replaced ? MPI_IN_PLACE : send.at(real);
+    // MPICH's own reduce-scatter in place stops where blocks are long: it is given a copy.
+    Bytes copy;
+    if (real && replaced && kind >= 4) copy = receive.theirs;
+    void* const in_place = copy.empty() ? MPI_IN_PLACE : copy.data() + receive.origin;
+    void* const s = replaced ? in_place : send.at(real);
     void* const r = receive.at(real);
     const auto call = [&](auto* ours, auto* theirs, auto... more) { (real ? theirs : ours)(s, r, more...); };
     const MPI_Datatype t = operand.type;

@@ -28,6 +28,7 @@ PLAIN_CASES = [
     (3, "two_threads.c"),
     (3, "refused_memory.c", "none"),
     (3, "operands.c"),
+    (4, "used_while_freed.c"),
 ]
 
 
@@ -81,6 +82,13 @@ def test_many_communicators_freed_in_any_order(name: str, tmp_path: Path) -> Non
     assert int(maps[3]) >= int(maps[1]) + 900
     assert done.taken() == runs.PROCEDURES
     assert done.reasons() == {EARLY}
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_a_communicator_is_used_while_it_is_freed(name: str, tmp_path: Path) -> None:
+    """By a delete callback of the program, before and after ours."""
+    taken = ran(name, 4, "used_while_freed.c", tmp_path).taken()
+    assert taken == runs.PROCEDURES - {"MPI_Barrier"}  # the first call on each, before its set-up
 
 
 @pytest.mark.long_test

@@ -40,10 +40,13 @@ _TAKEN = MappingProxyType(
 )
 """Functions of ``calls.hpp``."""
 _BEGIN = "const int code = {call};\n  if (code == MPI_SUCCESS) begin();\n  return code;"
+_FREE = "const ours::Freeing freeing(comm);\n  return {call};"
 _LIFE = MappingProxyType(
     {
         "MPI_Init": _BEGIN,
         "MPI_Init_thread": _BEGIN,
+        "MPI_Comm_free": _FREE,
+        "MPI_Comm_disconnect": _FREE,
         "MPI_Finalize": "finish();\n  const int code = {call};\n  end();\n  return code;",
     }
 )
