@@ -1,6 +1,6 @@
 // Blocks: the vector collectives' lists as the algorithms take them, offsets and sizes in bytes. Blocks that are
-// one run of bytes are used where they lie; others go through memory of this rank's. SPDX-License-Identifier:
-// BSD-3-Clause
+// one run of bytes are used where they lie; others go through memory of this rank's.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // Waiting: what a rank does while a peer has not come. The MPI makes progress, since a message that was sent before
-// our collective may need it to arrive; and it is seen whether the peers live. SPDX-License-Identifier:
-// BSD-3-Clause
+// our collective may need it to arrive; and it is seen whether the peers live.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <sys/types.h>
