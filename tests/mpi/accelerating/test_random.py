@@ -13,7 +13,7 @@ import pytest
 
 SHORT = (600, 100_000)
 """Calls, and the largest block in bytes."""
-LONG = (3000, 3_000_000)
+LONG = (1500, 1_000_000)
 TIMEOUT_S = 300.0
 LONG_RANKS = (2, 3, 4, 5, 8, 11, 16)
 
