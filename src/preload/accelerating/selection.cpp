@@ -45,9 +45,9 @@ constexpr std::string_view kBuiltIn =
     "alltoall=136:eager,16384:pairwise/piece_bytes=4096,65536:pairwise;"
     "exscan=136:eager_recursive_doubling,16384:chain/piece_bytes=4096,262144:chain"
 #else
-    "allgather=136:eager,16384:ring/piece_bytes=4096,-:ring;"
+    "allgather=136:eager,16384:ring/piece_bytes=4096,524288:ring;"
     "allgatherv=136:eager,16384:ring/piece_bytes=4096,-:ring;"
-    "alltoall=136:eager,16384:pairwise/piece_bytes=4096,-:pairwise;alltoallv=-:pairwise;"
+    "alltoall=136:eager,16384:pairwise/piece_bytes=4096,65536:pairwise;alltoallv=-:pairwise;"
     "gatherv=-:linear;scatterv=-:linear;"
     "exscan=136:eager_recursive_doubling,16384:chain/piece_bytes=4096,-:chain"
 #endif
