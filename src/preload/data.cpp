@@ -1,4 +1,4 @@
-// Looks at the loaded libraries and at what MPI_Pack makes; see data.hpp.
+// Looks at the loaded libraries, at what MPI_Pack makes, and at envelopes; see data.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preload/data.hpp"
 
@@ -7,8 +7,6 @@
 #include <atomic>
 #include <cstring>
 #include <string_view>
-
-#include "preload/next.hpp"
 
 namespace corewise::preload {
 namespace {
@@ -55,6 +53,33 @@ bool packs_plain_bytes() {
   CW_NEXT(MPI_Pack)(items, 1, type, packed, sizeof packed, &position, MPI_COMM_SELF);
   CW_NEXT(MPI_Type_free)(&type);
   return position == sizeof wanted && std::memcmp(packed, wanted, sizeof wanted) == 0;
+}
+
+bool read_envelope(MPI_Datatype type, Envelope& found) {
+#ifdef CW_HAVE_MPI_Type_get_envelope_c
+  return CW_NEXT(MPI_Type_get_envelope_c)(type, &found.integers, &found.addresses, &found.counts, &found.types,
+                                          &found.combiner) == MPI_SUCCESS;
+#else
+  return CW_NEXT(MPI_Type_get_envelope)(type, &found.integers, &found.addresses, &found.types, &found.combiner) ==
+         MPI_SUCCESS;
+#endif
+}
+
+bool read_bounds(MPI_Datatype type, Bounds& bounds) {
+  return CW_NEXT(MPI_Type_size_x)(type, &bounds.size) == MPI_SUCCESS &&
+         CW_NEXT(MPI_Type_get_extent_x)(type, &bounds.lb, &bounds.extent) == MPI_SUCCESS &&
+         CW_NEXT(MPI_Type_get_true_extent_x)(type, &bounds.true_lb, &bounds.true_extent) == MPI_SUCCESS;
+}
+
+bool is_predefined(int combiner) {
+  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+bool is_named(MPI_Datatype datatype) {
+  Envelope envelope;
+  read_envelope(datatype, envelope);
+  return is_predefined(envelope.combiner);
 }
 
 }  // namespace corewise::preload

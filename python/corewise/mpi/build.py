@@ -345,13 +345,14 @@ def _generate_reordering(mpi: MpiLibrary, work: Path) -> list[Path]:
 
 def _generate_packing(mpi: MpiLibrary, work: Path) -> list[Path]:
     procedures = library_procedures(mpi)
-    (work / "packing_available.hpp").write_text(packing_wrappers.available_macros(procedures))
+    (work / interposing.AVAILABLE).write_text(packing_wrappers.available_macros(procedures))
     (work / "packing_wrappers.cpp").write_text(packing_wrappers.source(procedures))
     return [work / "packing_wrappers.cpp"]
 
 
 def _generate_accelerating(mpi: MpiLibrary, work: Path) -> list[Path]:
     procedures = library_procedures(mpi)
+    (work / interposing.AVAILABLE).write_text(interposing.available_macros(procedures))
     (work / "accelerating_wrappers.cpp").write_text(accelerating_wrappers.source(procedures))
     return [work / "accelerating_wrappers.cpp"]
 

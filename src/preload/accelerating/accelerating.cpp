@@ -25,13 +25,11 @@ constexpr Knob kAccelerate{"accelerate", KnobType::text, "on",
                            "which collectives are corewise's own"};
 constexpr Knob kAfter{"accelerate_after", KnobType::text, "4", "a number",
                       "collectives that a communicator leaves to the MPI before it is set up"};
-
 constexpr Knob kCopy{"accelerate_copy", KnobType::text, "", "a copy tuning in one line (kernels/copy/copy.hpp)",
                      "which loops copy between user memory and stages; empty: those that fit every processor"};
 
-/// Past the caches, where a message is longer than this. Measured on AMD's Zen 4: two cores of one complex gain 1.1
-/// to 1.7 times by it, two of different complexes up to 4 times, since a line that lies changed in another core's
-/// cache is slower to fetch than memory. Not known of other makers' processors, which copy as ever.
+/// A piece of so many bytes or more goes past the caches, on processors of the maker whose were measured
+/// (docs/decisions/0012-collectives-past-the-caches.md).
 constexpr std::size_t kPastCaches = 8192;
 
 kernels::CopyTuning built_in_copies() {
@@ -83,7 +81,5 @@ void finish() {
   if (parent == MPI_COMM_NULL && !trace_directory().empty()) write_counts(trace_directory(), rank);
   end_communicators();
 }
-
-void end() {}
 
 }  // namespace corewise::preload::accelerating

@@ -10,7 +10,7 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
+#include <string_view>
 
 #include "preload/next.hpp"
 
@@ -20,9 +20,8 @@ extern std::atomic<bool> active;  ///< between MPI_Init and MPI_Finalize, where 
 
 /// MPI_Init has returned. Programs of sessions alone are the MPI's: what all ranks of a launch share is the world.
 void begin();
-/// MPI_Finalize begins, and has ended.
+/// MPI_Finalize begins.
 void finish();
-void end();
 
 /// What the knob COREWISE_ACCELERATE says: off; on; always; or a table's rows (selection.hpp).
 std::string_view wanted();

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "preload/accelerating/operands.hpp"
 
@@ -30,19 +31,23 @@ class BlockLists {
   int finish();
 
  private:
-  struct Block {
+  /// A block that goes through other memory.
+  struct Through {
+    int rank;
     Items items;
     Type type;
-    bool through = false;
   };
-  bool read(const ItemLists& lists, int rank, Block& block);
+  /// The items of a rank's block, and their type, which is read unless it is the last block's; false where MPI is
+  /// to judge.
+  static bool read(const ItemLists& lists, int rank, Items& items, Type& type);
+  int load(const Through& block);
 
   int ranks_;
   MPI_Comm comm_;
-  bool fine_ = true;
+  bool fine_ = false;
   std::byte* base_;
-  std::array<Block, coll::kMostRanks> list_;
   std::array<std::uint64_t, coll::kMostRanks> offsets_, sizes_;
+  std::vector<Through> through_;
   Scratch scratch_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "preload/accelerating/blocks.hpp"
 #include "preload/accelerating/operands.hpp"
@@ -40,10 +41,14 @@ bool readable(const Items& items, Type& type) {
   return items.at != nullptr || items.count == 0 || type.size == 0 || !type.named;
 }
 
+/// Whether the table has anything for a collective: else its arguments need not be read.
+bool has_choices(const Communicator& on, Collective collective) {
+  return !on.team->selection.choices[static_cast<std::size_t>(collective)].empty();
+}
+
 const Choice* choice_for(const Communicator& on, Collective collective, std::uint64_t bytes,
                          const coll::Operation* operation = nullptr) {
   const auto& choices = on.team->selection.choices[static_cast<std::size_t>(collective)];
-  if (choices.empty()) return nullptr;
   coll::Facts facts;
   facts.bytes = bytes;
   if (operation != nullptr) {
@@ -92,11 +97,6 @@ Outcome do_broadcast(Communicator& on, Items data, int root) {
   call.root = root;
   const Choice* const choice = choice_for(on, Collective::broadcast, call.bytes);
   if (choice == nullptr) return kLeft;
-  if (type.plain) {
-    call.send = address(data.at);
-    call.receive = address(data.at);
-    return {Fate::taken, run(on, *choice, call)};
-  }
   if (own_rank(on) == root) {
     const Source source(data, type, on.handle);
     call.send = source.at();
@@ -137,11 +137,13 @@ int reduce_plain(Communicator& on, const Reducing& what, const Choice& choice, C
 
 int reduce_spread(Communicator& on, const Reducing& what, const Choice& choice, Call& call, const Type& type) {
   Operand send(what.send, type, on.handle);
-  Operand receive(what.receive, type, on.handle);
-  call.send = send.read();
-  call.receive = what.has_result ? receive.write() : nullptr;
-  const int code = first_error(send.code, run(on, choice, call));
-  return what.has_result ? first_error(code, receive.finish()) : code;
+  std::optional<Operand> receive;
+  if (what.has_result) receive.emplace(what.receive, type, on.handle);
+  const int read = send.read();
+  call.send = send.at();
+  call.receive = receive ? receive->at() : nullptr;
+  const int code = run(on, choice, call);
+  return first_error(read, code, receive ? receive->finish() : MPI_SUCCESS);
 }
 
 Outcome reduce_by(Communicator& on, const Reducing& what, const Type& type, const Reduction& reduction) {
@@ -289,27 +291,42 @@ int gather_into(Communicator& on, const Choice& choice, Call& call, BlockLists& 
 
 }  // namespace
 
+namespace {
+
+/// The arguments of a gather or of a scatter: a block on every rank, and all of them at the root.
+struct Rooted {
+  bool at_root = false;
+  bool kept = false;  ///< the root's block stays where it is
+  Type one, all;
+  std::uint64_t bytes = 0;  ///< of a block
+};
+
+/// False where MPI is to judge.
+bool read_rooted(const Communicator& on, const Items& one, const Items& all, int root, Rooted& found) {
+  found.at_root = own_rank(on) == root;
+  found.kept = in_place(one.at);
+  if (!is_rank(on, root) || (found.kept && !found.at_root)) return false;
+  if (!found.kept && !readable(one, found.one)) return false;
+  if (found.at_root && !readable(all, found.all)) return false;
+  found.bytes = found.kept ? bytes_of(all, found.all) : bytes_of(one, found.one);
+  return !found.at_root || (bytes_of(all, found.all) == found.bytes && !aliased(one.at, all.at, one.count));
+}
+
+}  // namespace
+
 Outcome do_gather(Communicator& on, Items send, Items receive, int root) {
-  if (!is_rank(on, root)) return kWrong;
-  const bool at_root = own_rank(on) == root;
-  const bool kept = in_place(send.at);
-  if (kept && !at_root) return kWrong;
-  Type type;
-  Type receive_type;
-  if (!kept && !readable(send, type)) return kWrong;
-  if (at_root && !readable(receive, receive_type)) return kWrong;
+  Rooted is;
+  if (!read_rooted(on, send, receive, root, is)) return kWrong;
   Call& call = on.team->call;
-  call.bytes = kept ? bytes_of(receive, receive_type) : bytes_of(send, type);
+  call.bytes = is.bytes;
   call.root = root;
-  if (at_root && bytes_of(receive, receive_type) != call.bytes) return kWrong;
-  if (at_root && aliased(send.at, receive.at, send.count)) return kWrong;
   const Choice* const choice = choice_for(on, Collective::gather, call.bytes);
   if (choice == nullptr) return kLeft;
-  if (kept) return {Fate::taken, gather_into(on, *choice, call, receive, receive_type, nullptr)};
-  const Source source(send, type, on.handle);
+  if (is.kept) return {Fate::taken, gather_into(on, *choice, call, receive, is.all, nullptr)};
+  const Source source(send, is.one, on.handle);
   call.send = source.at();
   const int code =
-      at_root ? gather_into(on, *choice, call, receive, receive_type, source.at()) : run(on, *choice, call);
+      is.at_root ? gather_into(on, *choice, call, receive, is.all, source.at()) : run(on, *choice, call);
   return {Fate::taken, first_error(source.code, code)};
 }
 
@@ -341,7 +358,7 @@ Outcome do_gatherv(Communicator& on, Items send, const ItemLists& receive, int r
 
 namespace {
 
-/// A scatter in which this rank receives its block: `kept` where the root's stays where it is.
+/// A scatter in which this rank receives its block.
 int scatter_to(Communicator& on, const Choice& choice, Call& call, const Items& receive, const Type& type) {
   Target target(receive, type, on.handle);
   call.receive = target.at();
@@ -352,26 +369,18 @@ int scatter_to(Communicator& on, const Choice& choice, Call& call, const Items& 
 }  // namespace
 
 Outcome do_scatter(Communicator& on, Items send, Items receive, int root) {
-  if (!is_rank(on, root)) return kWrong;
-  const bool at_root = own_rank(on) == root;
-  const bool kept = in_place(receive.at);
-  if (kept && !at_root) return kWrong;
-  Type type;
-  Type send_type;
-  if (!kept && !readable(receive, type)) return kWrong;
-  if (at_root && !readable(send, send_type)) return kWrong;
+  Rooted is;
+  if (!read_rooted(on, receive, send, root, is)) return kWrong;
   Call& call = on.team->call;
-  call.bytes = kept ? bytes_of(send, send_type) : bytes_of(receive, type);
+  call.bytes = is.bytes;
   call.root = root;
-  if (at_root && bytes_of(send, send_type) != call.bytes) return kWrong;
-  if (at_root && aliased(send.at, receive.at, receive.count)) return kWrong;
   const Choice* const choice = choice_for(on, Collective::scatter, call.bytes);
   if (choice == nullptr) return kLeft;
-  if (!at_root) return {Fate::taken, scatter_to(on, *choice, call, receive, type)};
-  const Source source({send.at, send.count * on.ranks, send.datatype}, send_type, on.handle);
+  if (!is.at_root) return {Fate::taken, scatter_to(on, *choice, call, receive, is.one)};
+  const Source source({send.at, send.count * on.ranks, send.datatype}, is.all, on.handle);
   call.send = source.at();
   call.send_blocks = {call.bytes};
-  if (!kept) return {Fate::taken, first_error(source.code, scatter_to(on, *choice, call, receive, type))};
+  if (!is.kept) return {Fate::taken, first_error(source.code, scatter_to(on, *choice, call, receive, is.one))};
   call.receive = address(call.send) + static_cast<std::uint64_t>(root) * call.bytes;
   return {Fate::taken, first_error(source.code, run(on, *choice, call))};
 }
@@ -422,6 +431,7 @@ Outcome do_allgather(Communicator& on, Items send, Items receive) {
 Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive) {
   Type type;
   const bool kept = in_place(send.at);
+  if (!has_choices(on, Collective::allgatherv)) return kLeft;
   if (!kept && !readable(send, type)) return kWrong;
   BlockLists lists(receive, on.ranks, on.handle, false);
   if (!lists.fine()) return kWrong;

@@ -2,13 +2,14 @@
 #include "preload/accelerating/communicators.hpp"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <new>
 
 namespace corewise::preload::accelerating {
 
-constinit thread_local std::array<Known, kSlots> known __attribute__((tls_model("initial-exec"))) = {};
-constinit std::array<std::atomic<std::uint32_t>, kSlots> generations{};
+constinit thread_local KnownHandles<Communicator, kSlots> known __attribute__((tls_model("initial-exec"))){};
+constinit Generations<kSlots> generations;
 
 namespace {
 
@@ -16,14 +17,10 @@ int keyval = MPI_KEYVAL_INVALID;
 std::mutex making;
 constinit thread_local Freeing* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
 
-void forget(std::uint64_t key) {
-  generations[slot_of(key)].fetch_add(1, std::memory_order_relaxed);
-}
-
 /// The attribute's delete callback: MPI frees the communicator. Calls no MPI: ranks free in any order.
 int freed(MPI_Comm, int, void* value, void*) {
   auto* communicator = static_cast<Communicator*>(value);
-  forget(handle_key(communicator->handle));
+  generations.end(handle_key(communicator->handle));
   delete communicator;
   return MPI_SUCCESS;
 }
@@ -43,9 +40,6 @@ Communicator* attached(MPI_Comm handle) {
 /// Whether all ranks are processes of this launch, which all have this library. Processes that were spawned, or
 /// that connected, may not.
 bool is_within_world(MPI_Comm handle, int ranks) {
-  int begun = 0;
-  CW_NEXT(MPI_Initialized)(&begun);
-  if (begun == 0) return false;
   std::array<int, coll::kMostRanks> here{};
   std::array<int, coll::kMostRanks> there{};
   for (int rank = 0; rank < ranks; ++rank) here[static_cast<std::size_t>(rank)] = rank;
@@ -82,13 +76,12 @@ Communicator* attach(MPI_Comm handle) {
 
 Communicator* find_communicator(MPI_Comm handle, std::uint64_t key) {
   if (handle == MPI_COMM_NULL || Freeing::is_under_way(key)) return nullptr;
-  const std::size_t slot = slot_of(key);
   const std::lock_guard lock(making);
   if (!have_key()) return nullptr;
-  const std::uint32_t generation = generations[slot].load(std::memory_order_relaxed);
+  const std::uint32_t generation = generations.of(key);
   Communicator* communicator = attached(handle);
   if (communicator == nullptr) communicator = attach(handle);
-  known[slot] = {key, communicator, generation};
+  known.remember(key, communicator, generation);
   return communicator;
 }
 
@@ -100,7 +93,7 @@ void arrive(Communicator& communicator) {
 Freeing::Freeing(const MPI_Comm* handle)
     : key_(handle != nullptr ? handle_key(*handle) : handle_key(MPI_COMM_NULL)), outer_(innermost) {
   innermost = this;
-  forget(key_);  // from here on all ranks pass on, whichever attribute is deleted first
+  generations.end(key_);  // from here on all ranks pass on, whichever attribute is deleted first
 }
 Freeing::~Freeing() {
   innermost = outer_;
@@ -115,7 +108,7 @@ void end_communicators() {
   const std::lock_guard lock(making);
   if (keyval != MPI_KEYVAL_INVALID) CW_NEXT(MPI_Comm_free_keyval)(&keyval);
   keyval = MPI_KEYVAL_INVALID;
-  for (auto& generation : generations) generation.fetch_add(1, std::memory_order_relaxed);
+  generations.end_all();
 }
 
 }  // namespace corewise::preload::accelerating

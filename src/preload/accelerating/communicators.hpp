@@ -1,22 +1,14 @@
 // Communicators as the library knows them: a state per communicator, found by its handle. The state is an attribute
-// of the communicator, so it ends with it: locally, whenever a rank frees it. A small cache of each thread answers
-// for handles it has met; a handle may be used again for another communicator, so every entry has a generation,
-// which ends when a communicator that it may mean is freed. SPDX-License-Identifier: BSD-3-Clause
+// of the communicator, so it ends with it: locally, whenever a rank frees it. Each thread knows the handles that it
+// has met (preload/handles.hpp). SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <sys/types.h>
-
-#include <array>
-#include <atomic>
 #include <memory>
-#include <optional>
-#include <vector>
 
-#include "coll/rank.hpp"
 #include "preload/accelerating/accelerating.hpp"
 #include "preload/accelerating/counts.hpp"
-#include "preload/accelerating/selection.hpp"
 #include "preload/accelerating/set_up.hpp"
+#include "preload/handles.hpp"
 
 namespace corewise::preload::accelerating {
 
@@ -31,17 +23,8 @@ struct Communicator {
 
 inline constexpr std::size_t kSlots = 64;
 
-struct Known {
-  std::uint64_t handle;
-  Communicator* communicator;
-  std::uint32_t generation;
-};
-extern constinit thread_local std::array<Known, kSlots> known __attribute__((tls_model("initial-exec")));
-extern constinit std::array<std::atomic<std::uint32_t>, kSlots> generations;
-
-inline std::size_t slot_of(std::uint64_t handle) {
-  return static_cast<std::size_t>((handle * 0x9E3779B97F4A7C15ULL) >> 58);
-}
+extern constinit thread_local KnownHandles<Communicator, kSlots> known __attribute__((tls_model("initial-exec")));
+extern constinit Generations<kSlots> generations;
 
 /// The slow half of `communicator_of`; null for a handle that MPI is to judge.
 Communicator* find_communicator(MPI_Comm handle, std::uint64_t key);
@@ -53,10 +36,7 @@ void arrive(Communicator& communicator);
 inline Communicator* communicator_of(MPI_Comm handle) {
   if (!active.load(std::memory_order_acquire)) return nullptr;
   const std::uint64_t key = handle_key(handle);
-  const std::size_t slot = slot_of(key);
-  const Known& entry = known[slot];
-  if (entry.handle == key && entry.generation == generations[slot].load(std::memory_order_relaxed))
-    return entry.communicator;
+  if (const auto* entry = known.find(key, generations)) return entry->object;
   return find_communicator(handle, key);
 }
 

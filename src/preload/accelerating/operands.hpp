@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 
 #include "preload/accelerating/calls.hpp"
 #include "preload/accelerating/types.hpp"
@@ -16,7 +15,7 @@ namespace corewise::preload::accelerating {
 class Scratch {
  public:
   std::byte* take(std::uint64_t bytes) {
-    memory_ = std::make_unique<std::byte[]>(bytes);
+    memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
     return memory_.get();
   }
 
@@ -72,46 +71,30 @@ class Target {
   Scratch scratch_;
 };
 
-/// Items as an operator takes them, each an extent after the last one: for types whose items are not plain they are
-/// a copy, since the bytes between the data are the program's.
+/// Items that are not plain as an operator takes them, each an extent after the last one: in a copy, since the
+/// bytes between the data are the program's.
 class Operand {
  public:
-  /// `bytes` are count times the extent.
-  Operand(const Items& items, const Type& type, MPI_Comm comm) : items_(items), type_(type), comm_(comm) {}
-
-  const std::byte* read() {
-    if (type_.plain || items_.count == 0) return address(items_.at);
-    std::byte* const copy = spread();
-    Scratch packed;
-    std::byte* const row = packed.take(packed_bytes());
-    code = pack(items_.at, items_.count, items_.datatype, type_, row, comm_);
-    if (code == MPI_SUCCESS) code = unpack(row, copy, items_.count, items_.datatype, type_, comm_);
-    return copy;
+  Operand(const Items& items, const Type& type, MPI_Comm comm) : items_(items), type_(type), comm_(comm) {
+    copy_ = scratch_.take(static_cast<std::uint64_t>(items.count * type.extent));
   }
-  std::byte* write() { return type_.plain || items_.count == 0 ? address(items_.at) : spread(); }
-  /// What was written goes to the items.
-  int finish() {
-    if (type_.plain || items_.count == 0) return MPI_SUCCESS;
-    Scratch packed;
-    std::byte* const row = packed.take(packed_bytes());
-    int done = pack(spread_, items_.count, items_.datatype, type_, row, comm_);
-    if (done == MPI_SUCCESS) done = unpack(row, address(items_.at), items_.count, items_.datatype, type_, comm_);
-    return done;
-  }
-
-  int code = MPI_SUCCESS;
+  [[nodiscard]] std::byte* at() const { return copy_; }
+  /// The items' data to the copy, and back.
+  int read() { return move(items_.at, copy_); }
+  int finish() { return move(copy_, address(items_.at)); }
 
  private:
-  [[nodiscard]] std::uint64_t packed_bytes() const { return static_cast<std::uint64_t>(items_.count * type_.size); }
-  std::byte* spread() {
-    spread_ = scratch_.take(static_cast<std::uint64_t>(items_.count * type_.extent));
-    return spread_;
+  int move(const void* from, std::byte* to) {
+    Scratch scratch;
+    std::byte* const packed = scratch.take(static_cast<std::uint64_t>(items_.count * type_.size));
+    const int code = pack(from, items_.count, items_.datatype, type_, packed, comm_);
+    return code != MPI_SUCCESS ? code : unpack(packed, to, items_.count, items_.datatype, type_, comm_);
   }
 
   Items items_;
   Type type_;
   MPI_Comm comm_;
-  std::byte* spread_ = nullptr;
+  std::byte* copy_;
   Scratch scratch_;
 };
 

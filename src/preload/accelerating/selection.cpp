@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <span>
 
 #include "coll/allgather/table.hpp"
@@ -32,38 +33,41 @@ namespace {
 /// Ranks that share cores: what won by far.
 constexpr std::string_view kBuiltIn =
     "2>barrier=-:dissemination;"
-    "broadcast=136:eager_tree,16384:root_stage/piece_bytes=4096,-:root_stage/piece_bytes=16384;"
-    "reduce=136:eager_tree,16384:peer_stages/piece_bytes=4096,-:peer_stages;"
+    "broadcast=136:eager_tree,16384:root_stage/piece=4096,-:root_stage/piece=16384;"
+    "reduce=136:eager_tree,16384:peer_stages/piece=4096,-:peer_stages;"
     "allreduce=136:recursive_doubling,767:mpi,-:peer_stages;"
-    "gather=136:eager,16384:linear/piece_bytes=4096,-:linear;"
-    "scatter=136:eager,16384:linear/piece_bytes=4096,-:linear;"
-    "scan=136:eager_recursive_doubling,16384:chain/piece_bytes=4096,-:chain;"
-    "reduce_scatter=136:eager,16384:pairwise/piece_bytes=4096,-:pairwise;"
-    "reduce_scatter_block=136:eager,16384:pairwise/piece_bytes=4096,-:pairwise;"
+    "gather=136:eager,16384:linear/piece=4096,-:linear;"
+    "scatter=136:eager,16384:linear/piece=4096,-:linear;"
+    "scan=136:eager_recursive_doubling,16384:chain/piece=4096,-:chain;"
+    "reduce_scatter=136:eager,16384:pairwise/piece=4096,-:pairwise;"
+    "reduce_scatter_block=136:eager,16384:pairwise/piece=4096,-:pairwise;"
 #ifdef OPEN_MPI  // which copies from the other process's memory at once
-    "allgather=136:eager,16384:ring/piece_bytes=4096,65536:ring;allgatherv=136:mpi,16384:ring/piece_bytes=4096;"
-    "alltoall=136:eager,16384:pairwise/piece_bytes=4096,65536:pairwise;"
-    "exscan=136:eager_recursive_doubling,16384:chain/piece_bytes=4096,262144:chain"
+    "allgather=136:eager,16384:ring/piece=4096,65536:ring;allgatherv=136:mpi,16384:ring/piece=4096;"
+    "alltoall=136:eager,16384:pairwise/piece=4096,65536:pairwise;"
+    "exscan=136:eager_recursive_doubling,16384:chain/piece=4096,262144:chain"
 #else
-    "allgather=136:eager,16384:ring/piece_bytes=4096,524288:ring;"
-    "allgatherv=136:eager,16384:ring/piece_bytes=4096,-:ring;"
-    "alltoall=136:eager,16384:pairwise/piece_bytes=4096,65536:pairwise;alltoallv=-:pairwise;"
+    "allgather=136:eager,16384:ring/piece=4096,524288:ring;"
+    "allgatherv=136:eager,16384:ring/piece=4096,-:ring;"
+    "alltoall=136:eager,16384:pairwise/piece=4096,65536:pairwise;alltoallv=-:pairwise;"
     "gatherv=-:linear;scatterv=-:linear;"
-    "exscan=136:eager_recursive_doubling,16384:chain/piece_bytes=4096,-:chain"
+    "exscan=136:eager_recursive_doubling,16384:chain/piece=4096,-:chain"
 #endif
     "|6>barrier=-:dissemination;"
-    "broadcast=136:eager_tree,65535:mpi,-:root_stage/piece_bytes=16384;"
+    "broadcast=136:eager_tree,65535:mpi,-:root_stage/piece=16384;"
     "allreduce=136:recursive_doubling,65535:mpi,-:peer_stages"
     "|24>barrier=-:dissemination;allreduce=136:recursive_doubling"
-    "|4c>broadcast=65535:mpi,131072:root_stage/piece_bytes=16384;"
+    "|4c>broadcast=65535:mpi,131072:root_stage/piece=16384;"
     "allreduce=65535:mpi,-:peer_stages;"
     "reduce_scatter_block=65535:mpi,-:pairwise"
     "|16c>";
 
+/// What the knob says for the built-in table, and before parts that go before it.
+constexpr std::string_view kOn = "on", kOnAnd = "on|";
+
 /// All that can be taken over, for tests.
 constexpr std::string_view kAlways =
     "barrier=-:dissemination;"
-    "broadcast=136:eager_tree,32768:root_stage/piece_bytes=4096,-:root_stage/piece_bytes=16384;"
+    "broadcast=136:eager_tree,32768:root_stage/piece=4096,-:root_stage/piece=16384;"
     "reduce=136:eager_tree,-:peer_stages,-:tree;"
     "allreduce=136:recursive_doubling,-:peer_stages,-:reduce_broadcast;"
     "gather=136:eager,-:linear;gatherv=-:linear;"
@@ -104,7 +108,7 @@ bool set(coll::Parameters& parameters, std::string_view text) {
   const std::string_view name = cut(text, '=');
   if (name == "degree") return read(text, parameters.degree) && parameters.degree >= 1;
   if (name == "min_piece") return read(text, parameters.min_piece);
-  if (name == "piece_bytes") return read(text, parameters.piece_bytes);
+  if (name == "piece") return read(text, parameters.piece_bytes);
   if (name == "buffering") return read(text, parameters.buffering);
   return false;
 }
@@ -158,11 +162,21 @@ double distance(const Selection& part, int ranks) {
   return part.ranks == 0 ? HUGE_VAL : std::abs(std::log2(static_cast<double>(part.ranks) / ranks));
 }
 
+std::vector<Selection> read_table() {
+  if (wanted() == "always") return *parse_table(kAlways);
+  if (wanted() == kOn) return *parse_table(kBuiltIn);
+  std::string_view text = wanted();
+  const bool and_built_in = text.starts_with(kOnAnd);
+  if (and_built_in) text.remove_prefix(kOnAnd.size());
+  std::optional<std::vector<Selection>> parts = parse_table(text);
+  if (!parts) return {};
+  // Behind: of parts that are equally near the first is taken.
+  if (and_built_in) std::ranges::move(*parse_table(kBuiltIn), std::back_inserter(*parts));
+  return std::move(*parts);
+}
+
 const std::vector<Selection>& table() {
-  static const auto& chosen = *new std::vector<Selection>([] {
-    const std::string_view text = wanted() == "always" ? kAlways : wanted() == "on" ? kBuiltIn : wanted();
-    return parse_table(text).value_or(std::vector<Selection>{});
-  }());
+  static const auto& chosen = *new std::vector<Selection>(read_table());
   return chosen;
 }
 
@@ -186,12 +200,6 @@ const Selection& selection_for(int ranks, bool crowded) {
     if (best == nullptr || distance(part, ranks) < distance(*best, ranks)) best = &part;
   }
   return best != nullptr ? *best : nothing;
-}
-
-std::uint64_t selection_key() {
-  std::uint64_t key = 0xCBF29CE484222325ULL;
-  for (const char each : wanted()) key = (key ^ static_cast<unsigned char>(each)) * 0x100000001B3ULL;
-  return key;
 }
 
 }  // namespace corewise::preload::accelerating

@@ -1,10 +1,11 @@
 // Selection: which algorithm a collective of so many bytes runs, as data. A table is a text:
 //
-//   2>allreduce=136:recursive_doubling,1048576:peer_stages/piece_bytes=65536,1048576:rabenseifner;broadcast=...|4c>...
+//   2>allreduce=136:recursive_doubling,1048576:peer_stages/piece=65536,1048576:rabenseifner;broadcast=...|4c>...
 //
 // Parts for communicators of so many ranks are separated by `|`; `c` is for ranks that share cores. A communicator
 // takes the part of the nearest number of ranks among those for ranks that share cores, or do not; a part without
-// its `RANKS>` serves all that have no other.
+// its `RANKS>` serves all that have no other. `on|` before the parts adds the built-in table: of parts that are equally
+// near the text's own is taken.
 //
 // A collective's rows are LIMIT:ALGORITHM in the order in which they are tried: the first whose limit is at least
 // the call's bytes and that the operands allow is taken; `-` is no limit. Where none is, the MPI is called, as
@@ -50,9 +51,6 @@ std::optional<std::vector<Selection>> parse_table(std::string_view text);
 
 /// The part of the knob's table, or of the built-in one, for such a communicator.
 const Selection& selection_for(int ranks, bool crowded);
-/// A number for the knob's text: processes that differ in it do not work together.
-std::uint64_t selection_key();
-
 /// The choice for a call of these facts; null: the MPI is called.
 inline const Choice* choose(const std::vector<Choice>& choices, const coll::Shape& shape,
                             const coll::Facts& facts) {

@@ -14,11 +14,11 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/knobs.hpp"
+#include "preload/accelerating/accelerating.hpp"
 #include "preload/accelerating/selection.hpp"
 #include "preload/data.hpp"
 #include "preload/environment.hpp"
@@ -35,7 +35,7 @@ constexpr std::size_t kMaskWords = 16;
 /// What a rank tells the others. Plain bytes; all ranks are on one kind of processor where it is believed.
 struct Card {
   std::uint64_t node = 0;      ///< equal where processes see each other's entries in /proc
-  std::uint64_t settings = 0;  ///< the table and the thread level
+  std::uint64_t settings = 0;  ///< the table
   std::uint64_t stage_key = 0;
   std::uint64_t lines_key = 0;  ///< rank 0's
   std::int32_t process = 0;
@@ -52,9 +52,9 @@ struct Card {
 std::atomic<std::size_t> line_bytes{0};
 std::mutex mapping;
 
-std::uint64_t mixed(std::uint64_t key, const void* data, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; ++i)
-    key = (key ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001B3ULL;
+/// A number for a text, which goes on from that of another.
+std::uint64_t mixed(std::string_view text, std::uint64_t key = 0xCBF29CE484222325ULL) {
+  for (const char each : text) key = (key ^ static_cast<unsigned char>(each)) * 0x100000001B3ULL;
   return key;
 }
 
@@ -121,11 +121,11 @@ std::shared_ptr<shm::Mapping> stage_of(const Card& card) {
 std::uint64_t node_key() {
   char name[256] = {};
   name_node(name, sizeof name);
-  std::uint64_t key = mixed(0xCBF29CE484222325ULL, name, std::strlen(name));
+  std::uint64_t key = mixed(name);
   for (const char* space : {"/proc/self/ns/pid", "/proc/self/ns/user"}) {
     char link[64] = {};
     const ssize_t length = readlink(space, link, sizeof link);
-    if (length > 0) key = mixed(key, link, static_cast<std::size_t>(length));
+    if (length > 0) key = mixed({link, static_cast<std::size_t>(length)}, key);
   }
   return key;
 }
@@ -169,7 +169,7 @@ Card own_card(bool many_threads) {
   Card card;
   card.node = node_key();
   card.many_threads = many_threads ? 1 : 0;
-  card.settings = selection_key();
+  card.settings = mixed(wanted());
   card.process = getpid();
   card.node_ranks = node_ranks();
   card.cores = granted_cores();
@@ -181,12 +181,10 @@ Card own_card(bool many_threads) {
   return card;
 }
 
-/// Whether several threads may call MPI at once; so may those of sessions.
+/// Whether several threads may call MPI at once.
 bool may_call_at_once() {
-  int begun = 0;
   int level = MPI_THREAD_MULTIPLE;
-  CW_NEXT(MPI_Initialized)(&begun);
-  if (begun != 0) CW_NEXT(MPI_Query_thread)(&level);
+  CW_NEXT(MPI_Query_thread)(&level);
   return level == MPI_THREAD_MULTIPLE;
 }
 

@@ -200,19 +200,6 @@ struct KnownType {
 };
 constinit thread_local std::array<KnownType, 16> known_types __attribute__((tls_model("initial-exec"))) = {};
 
-/// Whether the data of `datatype`, of an extent as long as its size, lie in their order: a predefined type, or a
-/// row of such.
-bool is_row(MPI_Datatype datatype, bool& named) {
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  int combiner = MPI_COMBINER_STRUCT;
-  if (CW_NEXT(MPI_Type_get_envelope)(datatype, &integers, &addresses, &types, &combiner) != MPI_SUCCESS)
-    return false;
-  named = combiner == MPI_COMBINER_NAMED;
-  return named;
-}
-
 }  // namespace
 
 bool read_type(MPI_Datatype datatype, Type& type) {
@@ -223,17 +210,10 @@ bool read_type(MPI_Datatype datatype, Type& type) {
     return true;
   }
   if (datatype == MPI_DATATYPE_NULL) return false;
-  MPI_Count size = 0;
-  MPI_Count lb = 0;
-  MPI_Count extent = 0;
-  MPI_Count true_lb = 0;
-  MPI_Count true_extent = 0;
-  if (CW_NEXT(MPI_Type_size_x)(datatype, &size) != MPI_SUCCESS) return false;
-  if (CW_NEXT(MPI_Type_get_extent_x)(datatype, &lb, &extent) != MPI_SUCCESS) return false;
-  if (CW_NEXT(MPI_Type_get_true_extent_x)(datatype, &true_lb, &true_extent) != MPI_SUCCESS) return false;
-  type = {size, extent, true_lb, true_extent, false, false};
-  const bool row = is_row(datatype, type.named);
-  type.plain = row && size == extent && lb == 0 && true_lb == 0;
+  type = {};
+  if (!read_bounds(datatype, type)) return false;
+  type.named = is_named(datatype);
+  type.plain = type.named && type.size == type.extent && type.lb == 0 && type.true_lb == 0;
   if (type.named) entry = {handle, type};
   return true;
 }

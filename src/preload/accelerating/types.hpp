@@ -5,17 +5,14 @@
 #include <optional>
 
 #include "coll/call.hpp"
-#include "preload/next.hpp"
+#include "preload/data.hpp"
 
 namespace corewise::preload::accelerating {
 
 /// How a datatype lies in memory.
-struct Type {
-  std::int64_t size = 0;    ///< bytes of data of an item
-  std::int64_t extent = 0;  ///< from an item to the next
-  std::int64_t true_lb = 0, true_extent = 0;
+struct Type : Bounds {
   bool plain = false;  ///< any number of items is one run of bytes, in the order of the data
-  bool named = false;
+  bool named = false;  ///< it is predefined
 };
 
 /// False where MPI refuses to answer: it is to judge the call.

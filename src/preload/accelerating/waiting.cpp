@@ -11,8 +11,8 @@
 namespace corewise::preload::accelerating {
 namespace {
 
-constexpr std::uint64_t kMillisecond = 1'000'000;
-constexpr std::uint64_t kSeldom = 64 * kMillisecond;
+/// At most between two looks after the peers.
+constexpr std::uint64_t kSeldomNs = 64'000'000;
 /// No program sends itself this: a probe that finds a message makes no progress.
 constexpr int kTag = 32749;
 
@@ -42,10 +42,10 @@ void Waiting::meanwhile(void* context, std::uint64_t waited_ns) {
   Waiting& me = *static_cast<Waiting*>(context);
   int found = 0;
   CW_NEXT(MPI_Iprobe)(me.rank_, kTag, me.comm_, &found, MPI_STATUS_IGNORE);
-  if (waited_ns < me.waited_ns_) me.next_look_ns_ = kMillisecond;  // another wait
+  if (waited_ns < me.waited_ns_) me.next_look_ns_ = kFirstLookNs;  // another wait
   me.waited_ns_ = waited_ns;
-  if (waited_ns < std::max(me.next_look_ns_, kMillisecond)) return;
-  me.next_look_ns_ = waited_ns + std::min(waited_ns, kSeldom);
+  if (waited_ns < me.next_look_ns_) return;
+  me.next_look_ns_ = waited_ns + std::min(waited_ns, kSeldomNs);
   me.look_after_peers();
 }
 

@@ -33,7 +33,9 @@ class Waiting {
   int rank_;
   bool crowded_;
   std::vector<pid_t> peers_;
-  std::uint64_t next_look_ns_ = 0;
+  static constexpr std::uint64_t kFirstLookNs = 1'000'000;
+
+  std::uint64_t next_look_ns_ = kFirstLookNs;
   std::uint64_t waited_ns_ = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <new>
 
-#include "packing_available.hpp"
+#include "available.hpp"
 #include "preload/packing/claims.hpp"
 
 namespace corewise::preload::packing {

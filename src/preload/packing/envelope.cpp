@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "packing_available.hpp"
+#include "preload/data.hpp"
 #include "preload/packing/types.hpp"
 
 namespace corewise::preload::packing {
@@ -23,33 +23,6 @@ struct Contents {
   Numbers addresses;
   std::vector<MPI_Datatype> types;
 };
-
-/// How many of each kind an envelope has.
-#ifdef CW_HAVE_MPI_Type_get_envelope_c
-using Size = MPI_Count;
-#else
-using Size = int;
-#endif
-struct Envelope {
-  Size integers = 0, addresses = 0, counts = 0, types = 0;
-  int combiner = MPI_COMBINER_NAMED;
-};
-
-bool read_envelope(MPI_Datatype type, Envelope& found) {
-#ifdef CW_HAVE_MPI_Type_get_envelope_c
-  return CW_NEXT(MPI_Type_get_envelope_c)(type, &found.integers, &found.addresses, &found.counts, &found.types,
-                                          &found.combiner) == MPI_SUCCESS;
-#else
-  return CW_NEXT(MPI_Type_get_envelope)(type, &found.integers, &found.addresses, &found.types, &found.combiner) ==
-         MPI_SUCCESS;
-#endif
-}
-
-/// Predefined types, some of which have no name (MPI-4.1, 19.1.9).
-bool is_predefined(int combiner) {
-  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
-}
 
 /// Handles that MPI_Type_get_contents returned are ours to free, but for predefined ones.
 void free_types(const std::vector<MPI_Datatype>& types) {
@@ -108,16 +81,6 @@ bool read_contents(MPI_Datatype type, Contents& contents) {
   contents.types.assign(d.begin(), d.end() - 1);
   if (counts > 0) place_counts(contents, Numbers(c.begin(), c.end() - 1));
   return true;
-}
-
-struct Bounds {
-  MPI_Count size = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
-};
-
-bool read_bounds(MPI_Datatype type, Bounds& bounds) {
-  return CW_NEXT(MPI_Type_size_x)(type, &bounds.size) == MPI_SUCCESS &&
-         CW_NEXT(MPI_Type_get_extent_x)(type, &bounds.lb, &bounds.extent) == MPI_SUCCESS &&
-         CW_NEXT(MPI_Type_get_true_extent_x)(type, &bounds.true_lb, &bounds.true_extent) == MPI_SUCCESS;
 }
 
 /// MPI pads a struct to the alignment of its predefined types, which we do not know of all: its extent is MPI's
@@ -282,12 +245,6 @@ std::optional<Described> read_type(MPI_Datatype datatype) {
   std::optional<Datatype> found = read(datatype, reading);
   if (!found) return std::nullopt;
   return Described{*std::move(found), std::max<std::int64_t>(reading.element, 0)};
-}
-
-bool is_named(MPI_Datatype datatype) {
-  Envelope envelope;
-  read_envelope(datatype, envelope);
-  return is_predefined(envelope.combiner);
 }
 
 }  // namespace corewise::preload::packing

@@ -11,8 +11,8 @@
 
 namespace corewise::preload::packing {
 
-constinit thread_local std::array<Known, kSlots> known __attribute__((tls_model("initial-exec"))) = {};
-constinit std::array<std::atomic<std::uint32_t>, kSlots> generations{};
+constinit thread_local KnownHandles<Type, kSlots> known __attribute__((tls_model("initial-exec"))){};
+constinit Generations<kSlots> generations;
 
 namespace {
 
@@ -37,7 +37,7 @@ int type_freed(MPI_Datatype, int, void* value, void*) {
   if (type->handle != 0) {
     engine::leave(type->handle);
     if (type->state == Type::State::packed) {
-      auto& wait = patience[slot_of(type->handle)];
+      auto& wait = patience[slot_of<kSlots>(type->handle)];
       const bool wasted = type->messages.load(std::memory_order_relaxed) < kWorthwhile;
       wait.store(wasted ? std::min(kMostPatience, 2 * wait.load() + 1) : 0);
     }
@@ -87,7 +87,7 @@ bool compile(Type& type, MPI_Datatype datatype) {
 
 /// Whether it has been used often enough to be worth reading.
 bool is_due(Type& type) {
-  const std::uint32_t messages = 1 + patience[slot_of(type.handle)].load(std::memory_order_relaxed);
+  const std::uint32_t messages = 1 + patience[slot_of<kSlots>(type.handle)].load(std::memory_order_relaxed);
   return mode() == Mode::always || ++type.uses > messages;
 }
 
@@ -117,10 +117,6 @@ void enter_engine(Type& type, MPI_Datatype datatype) {
 
 void release(Type* type) {
   if (type->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete type;
-}
-
-void forget(std::uint64_t handle) {
-  generations[slot_of(handle)].fetch_add(1, std::memory_order_relaxed);
 }
 
 void committed(MPI_Datatype datatype) {
@@ -153,9 +149,8 @@ bool try_to_read(Type& type, MPI_Datatype datatype) {
 
 Type* find_type(MPI_Datatype datatype, std::uint64_t handle) {
   if (!active.load(std::memory_order_acquire) || datatype == MPI_DATATYPE_NULL) return nullptr;
-  const std::size_t slot = slot_of(handle);
   const std::lock_guard lock(making);
-  const std::uint32_t generation = generations[slot].load(std::memory_order_relaxed);
+  const std::uint32_t generation = generations.of(handle);
   const bool named = is_named(datatype);
   Type* type = named ? nullptr : attached(datatype);
   if (type != nullptr) {
@@ -164,7 +159,7 @@ Type* find_type(MPI_Datatype datatype, std::uint64_t handle) {
     if (type->state == Type::State::unread) return nullptr;
     if (type->state == Type::State::passed) type = nullptr;
   }
-  known[slot] = {handle, type, generation};
+  known.remember(handle, type, generation);
   return type;
 }
 
@@ -172,7 +167,7 @@ void end_types() {
   const std::lock_guard lock(making);
   if (keyval != MPI_KEYVAL_INVALID) CW_NEXT(MPI_Type_free_keyval)(&keyval);
   keyval = MPI_KEYVAL_INVALID;
-  for (auto& generation : generations) generation.fetch_add(1, std::memory_order_relaxed);
+  generations.end_all();
 }
 
 }  // namespace corewise::preload::packing

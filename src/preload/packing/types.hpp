@@ -10,6 +10,7 @@
 
 #include "kernels/packing/layout/datatype.hpp"
 #include "kernels/packing/plans/pack.hpp"
+#include "preload/handles.hpp"
 #include "preload/packing/packing.hpp"
 
 namespace corewise::preload::packing {
@@ -60,19 +61,9 @@ inline void hold(Type& type) {
 void release(Type* type);
 
 inline constexpr std::size_t kSlots = 256;
-
-/// What a thread knows of a handle; `type` is null where messages of it are passed through.
-struct Known {
-  std::uint64_t handle;
-  Type* type;
-  std::uint32_t generation;
-};
-extern constinit thread_local std::array<Known, kSlots> known __attribute__((tls_model("initial-exec")));
-extern constinit std::array<std::atomic<std::uint32_t>, kSlots> generations;
-
-inline std::size_t slot_of(std::uint64_t handle) {
-  return static_cast<std::size_t>((handle * 0x9E3779B97F4A7C15ULL) >> 56);
-}
+/// Handles with the types behind them; null where messages of it are passed through.
+extern constinit thread_local KnownHandles<Type, kSlots> known __attribute__((tls_model("initial-exec")));
+extern constinit Generations<kSlots> generations;
 
 /// The slow half of `packed_type`.
 Type* find_type(MPI_Datatype datatype, std::uint64_t handle);
@@ -88,11 +79,8 @@ inline void progressed() {
 /// The type behind a handle; null where it is to be passed through.
 inline Type* packed_type(MPI_Datatype datatype) {
   const std::uint64_t handle = handle_key(datatype);
-  const std::size_t slot = slot_of(handle);
-  const Known& entry = known[slot];
   progressed();
-  if (entry.handle == handle && entry.generation == generations[slot].load(std::memory_order_relaxed))
-    return entry.type;
+  if (const auto* entry = known.find(handle, generations)) return entry->object;
   return find_type(datatype, handle);
 }
 
@@ -106,7 +94,9 @@ void committed(MPI_Datatype datatype);
 void duplicated(MPI_Datatype datatype);
 
 /// What is known of a handle ends: its type is being freed.
-void forget(std::uint64_t handle);
+inline void forget(std::uint64_t handle) {
+  generations.end(handle);
+}
 
 /// A type as its envelopes say.
 struct Described {
@@ -116,9 +106,6 @@ struct Described {
 
 /// Nothing where an envelope is not understood, or where MPI finds another size, extent or true extent than we.
 std::optional<Described> read_type(MPI_Datatype datatype);
-
-/// Whether a type is predefined and needs no reading.
-bool is_named(MPI_Datatype datatype);
 
 /// The key of our attribute ends with MPI.
 void end_types();

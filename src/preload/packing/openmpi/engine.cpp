@@ -9,7 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "packing_available.hpp"
+#include "available.hpp"
 #include "preload/packing/openmpi/convertor.hpp"
 #include "preload/packing/openmpi/proof.hpp"
 #include "preload/packing/types.hpp"

@@ -1,5 +1,5 @@
 // Operands that are hard to take: operators of the program's, sums that depend on their order, absolute addresses,
-// nothing at all; with an argument, null types.
+// types made with large counts, nothing at all; with an argument, null types.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <unistd.h>
 
@@ -126,6 +126,22 @@ static void null_types(int rank, int size) {
   REQUIRE(got == 10 * rank);
 }
 
+/// Types whose envelope only MPI_Type_get_envelope_c can tell.
+static void large_counts(int rank) {
+#if MPI_VERSION >= 4
+  MPI_Datatype column;
+  MPI_Type_vector_c(100, 1, 2, MPI_INT, &column);
+  MPI_Type_commit(&column);
+  int cells[200];
+  for (int i = 0; i < 200; ++i) cells[i] = rank == 0 ? i : -1;
+  MPI_Bcast(cells, 1, column, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < 199; ++i) REQUIRE(cells[i] == (rank == 0 || i % 2 == 0 ? i : -1));
+  MPI_Type_free(&column);
+#else
+  (void)rank;
+#endif
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size;
@@ -139,6 +155,7 @@ int main(int argc, char** argv) {
       rounded(rank, 30000);
     }
     absolute(rank, size);
+    large_counts(rank);
     nothing(size);
     if (argc > 1) null_types(rank, size);
   }
