@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "coll/allreduce/one_shot.hpp"
 #include "coll/allreduce/peer_stages.hpp"
 #include "coll/allreduce/pieces.hpp"
 #include "coll/allreduce/rabenseifner.hpp"
@@ -24,6 +25,10 @@ consteval auto make_rows() {
     if constexpr (port::PeerStageRead<P> && port::PeerStageCombine<P>) return &peer_stages<P>;
     return nullptr;
   };
+  constexpr auto kOneShot = []() -> Run<P> {
+    if constexpr (port::PeerStageRead<P> && port::PeerStageCombine<P>) return &one_shot<P>;
+    return nullptr;
+  };
   return std::array{
       Row<P>{"reduce_broadcast", "the paper's best reduce, then its best broadcast (001, 6.2, 7.2)",
              kMinPiece | kPipeline | kFenced | kWaits | kClosing, kAnything, &reduce_broadcast<P>},
@@ -37,6 +42,8 @@ consteval auto make_rows() {
              kAnything, &rabenseifner<P>},
       Row<P>{"peer_stages", "each rank combines its part out of the peers' stages, all copy the results from there",
              kPieceBytes | kClosing, kCommutative, kPeerStages()},
+      Row<P>{"one_shot", "every rank combines everybody's operand out of their stages, in one phase",
+             kPieceBytes | kClosing, kAnything, kOneShot()},
   };
 }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string>
 
+#include "coll/allreduce/one_shot.hpp"
 #include "coll/allreduce/peer_stages.hpp"
 #include "coll/allreduce/pieces.hpp"
 #include "coll/allreduce/rabenseifner.hpp"
@@ -141,15 +142,18 @@ constexpr Case kRootCopies{
 constexpr Case kOneToAll{Kind::broadcast, &broadcast::one_to_all<DirectPort>};
 constexpr Case kRootStage{Kind::broadcast, &broadcast::root_stage<DirectPort>};
 constexpr Case kPeerStages{Kind::all_reduce, &allreduce::peer_stages<DirectPort>};
+constexpr Case kOneShot{Kind::all_reduce, &allreduce::one_shot<DirectPort>};
 constexpr Case kReducePeerStages{Kind::reduce, &reduce::peer_stages<DirectPort>};
 /// And at once a broadcast to where nobody looks.
+template <auto kFirst>
 void then_a_broadcast(Rank<DirectPort>& me, const Call<DirectPort>& call, const Parameters& parameters) {
-  allreduce::peer_stages(me, call, parameters);
+  kFirst(me, call, parameters);
   Call<DirectPort> next = call;
   next.receive = call.workspace;
   broadcast::root_stage(me, next, parameters);
 }
-constexpr Case kThenAnother{Kind::all_reduce, &then_a_broadcast};
+constexpr Case kPeerStagesThenAnother{Kind::all_reduce, &then_a_broadcast<&allreduce::peer_stages<DirectPort>>};
+constexpr Case kOneShotThenAnother{Kind::all_reduce, &then_a_broadcast<&allreduce::one_shot<DirectPort>>};
 constexpr Case kTreeMainMemory{Kind::broadcast, &broadcast::tree_main_memory<DirectPort>};
 constexpr Case kTree{Kind::reduce, &reduce::tree<DirectPort>};
 constexpr Case kReducePieces{Kind::reduce, &reduce::pieces<DirectPort>};
@@ -277,10 +281,21 @@ TEST(CombiningInterleavings, CombinesOutOfPeersStages) {
   expect_right(with(kPeerStages, 1, 1), 3);
   EXPECT_EQ(with(kPeerStages, kPiece, 1).on(2, unheard(kPeerStages.shape(2).announcements(), 2)).wrong, kWrong);
   // Acknowledgements keep the stage until another call may use it otherwise.
-  const Case then_another = with(kThenAnother, kPiece, 1);
+  const Case then_another = with(kPeerStagesThenAnother, kPiece, 1);
   expect_right(then_another, 2);
   EXPECT_EQ(then_another.on(2, unheard(kPeerStages.shape(2).acknowledgements(), 2)).wrong, kWrong);
   EXPECT_EQ(with(kPeerStages, kPiece, 1).on(2, {.waits = false}).wrong, kWrong);
+}
+
+TEST(CombiningInterleavings, EveryRankCombinesOutOfAllStages) {
+  expect_right(with(kOneShot, 1, 2), 2);
+  expect_right(with(kOneShot, 5 * kPiece + 1, 1), 2);  // an area is used again
+  expect_right(with(kOneShot, 1, 1), 3);
+  EXPECT_EQ(with(kOneShot, 1, 1).on(2, unheard(kOneShot.shape(2).announcements(), 2)).wrong, kWrong);
+  const Case then_another = with(kOneShotThenAnother, 1, 1);
+  expect_right(then_another, 2);
+  EXPECT_EQ(then_another.on(2, unheard(kOneShot.shape(2).acknowledgements(), 2)).wrong, kWrong);
+  EXPECT_EQ(with(kOneShot, 1, 1).on(2, {.waits = false}).wrong, kWrong);
 }
 
 class OtherInterleavings : public ::testing::TestWithParam<Case> {};
