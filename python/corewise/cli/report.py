@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,8 @@ def report(
         check_target(html_file)
     machine = load_machine(machine_reference) if machine_reference is not None else None
     with console.progress("reading the profile"):
-        analysis = analyse_profile(load_profile(source), accelerated_rows(load_accelerate(source)))
+        analysis = analyse_profile(load_profile(source))
+        analysis = replace(analysis, accelerated=accelerated_rows(load_accelerate(source)))
     study = None
     possible, left_out = placement_scope(analysis.world, machine)
     if machine is not None and possible:

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 
+#include "coll/building/relay.hpp"
 #include "coll/rank.hpp"
 #include "pattern/schedule.hpp"
 #include "port/capabilities.hpp"
@@ -161,30 +162,28 @@ class Inlet {
   std::uint64_t bytes_, heard_ = 0, released_ = 0;
 };
 
-/// Takes whole streams, piece by piece, through a relay: its load and store are these two.
-template <port::Port P>
-struct StreamPieces {
-  Rank<P>& me;
-  StreamAreas areas;
-  int first;  ///< area in which the streams begin
-
-  void load(int peer, std::uint64_t at, port::StageOffset to, std::uint32_t bytes, port::Tag tag) const {
+/// Takes whole streams through the buffers: each(take) calls take(peer, bytes) for every one. When a piece is there
+/// its sender may go on, and store(peer, at, from, bytes, tag) brings it on, as that of a relay does.
+template <port::Port P, class Each, class Store>
+void relay_streams(Rank<P>& me, const StreamAreas& areas, int first, Each each, Store store) {
+  const auto load = [&](int peer, std::uint64_t at, port::StageOffset to, std::uint32_t bytes, port::Tag tag) {
     me.announcements.hear(peer);
     me.port.get({peer, areas.at(StreamAreas::area(first, at / areas.piece_bytes()))}, to, bytes, tag);
-  }
-  /// The piece is here: its sender may go on.
-  void taken(int peer) const { me.acknowledgements.tell(peer); }
-
-  /// The whole stream of `peer`; a relay holds one piece of a stream back, no more.
-  template <class R>
-  void receive(R& relay, int peer, std::uint64_t bytes) const {
+  };
+  const auto taken = [&](int peer, std::uint64_t at, port::StageOffset from, std::uint32_t bytes, port::Tag tag) {
+    me.acknowledgements.tell(peer);
+    store(peer, at, from, bytes, tag);
+  };
+  Relay relay(me, Parameters{}, load, taken);
+  each([&](int peer, std::uint64_t bytes) {
     const Pieces pieces = areas.pieces(bytes);
     for (std::uint64_t piece = 0; piece < pieces.count(); ++piece) {
-      if (piece > 0) relay.turn();
+      if (piece > 0) relay.turn();  // no more than one piece of a stream is held back
       relay.move(peer, pieces.at(piece), pieces.bytes(piece));
     }
-  }
-};
+  });
+  relay.finish();
+}
 
 /// Takes a whole stream straight to own user memory.
 template <port::PeerStageRead P>
@@ -198,6 +197,20 @@ void take_straight(Rank<P>& me, const StreamAreas& areas, int first, int peer, t
     me.port.get_user({peer, areas.at(area)}, to + pieces.at(piece), pieces.bytes(piece), buffer_tag(area));
     me.port.wait(port::mask_of(buffer_tag(area)));
     me.acknowledgements.tell(peer);
+  }
+}
+
+/// Takes whole streams to own user memory, straight where the port can: that of `peer` goes to to(peer), and `each`
+/// is as above.
+template <port::Port P, class Each, class To>
+void receive_streams(Rank<P>& me, const StreamAreas& areas, int first, Each each, To to) {
+  if constexpr (port::PeerStageRead<P>) {
+    each([&](int peer, std::uint64_t bytes) { take_straight(me, areas, first, peer, to(peer), bytes); });
+  } else {
+    relay_streams(me, areas, first, each,
+                  [&](int peer, std::uint64_t at, port::StageOffset from, std::uint32_t bytes, port::Tag tag) {
+                    me.stage.store(from, to(peer) + at, bytes, tag);
+                  });
   }
 }
 

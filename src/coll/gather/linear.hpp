@@ -15,30 +15,15 @@ namespace corewise::coll::gather {
 template <port::Port P, class Wanted>
 void take_streams(Rank<P>& me, const Call<P>& call, const Parameters& parameters, Wanted wanted) {
   const Blocks& blocks = call.receive_blocks;
-  const StreamAreas areas(me.shape, parameters);
-  if constexpr (port::PeerStageRead<P>) {
+  const auto each = [&](auto take) {
     for (int step = 1; step < me.size(); ++step) {
       const int peer = (call.root + step) % me.size();
       me.port.compute(cost::kPeer);
-      if (wanted(peer)) take_straight(me, areas, 0, peer, call.receive + blocks.offset(peer), blocks.bytes(peer));
+      if (wanted(peer)) take(peer, blocks.bytes(peer));
     }
-    return;
-  }
-  const StreamPieces<P> streams{me, areas, 0};
-  const auto load = [&](int peer, std::uint64_t at, port::StageOffset stage, std::uint32_t bytes, port::Tag tag) {
-    streams.load(peer, at, stage, bytes, tag);
   };
-  const auto store = [&](int peer, std::uint64_t at, port::StageOffset stage, std::uint32_t bytes, port::Tag tag) {
-    streams.taken(peer);
-    me.stage.store(stage, call.receive + blocks.offset(peer) + at, bytes, tag);
-  };
-  Relay relay(me, Parameters{}, load, store);
-  for (int step = 1; step < me.size(); ++step) {
-    const int peer = (call.root + step) % me.size();
-    me.port.compute(cost::kPeer);
-    if (wanted(peer)) streams.receive(relay, peer, blocks.bytes(peer));
-  }
-  relay.finish();
+  receive_streams(me, StreamAreas(me.shape, parameters), 0, each,
+                  [&](int peer) { return call.receive + blocks.offset(peer); });
 }
 
 /// The other end.

@@ -35,22 +35,18 @@ void store_padded(Rank<P>& me, const Call<P>& call, int first, std::uint64_t at,
 template <port::Port P>
 void tree_root(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   const pattern::schedule::Knomial place(me.size(), call.root, me.rank(), parameters.degree);
-  const StreamPieces<P> streams{me, StreamAreas(me.shape, parameters), 0};
-  const auto load = [&](int child, std::uint64_t at, port::StageOffset stage, std::uint32_t bytes, port::Tag tag) {
-    streams.load(child, at, stage, bytes, tag);
-  };
-  const auto store = [&](int child, std::uint64_t at, port::StageOffset stage, std::uint32_t bytes, port::Tag tag) {
-    streams.taken(child);
-    store_padded(me, call, child, at, stage, bytes, tag);
-  };
   copy_own(me, parameters, call.send, call.receive + call.receive_blocks.offset(call.root), call.bytes);
-  Relay relay(me, Parameters{}, load, store);
-  place.for_children_nearest_first([&](int child) {
-    const pattern::schedule::Knomial below(me.size(), call.root, child, parameters.degree);
-    me.port.compute(cost::kPeer);
-    streams.receive(relay, child, padded<P>(call.bytes) * static_cast<std::uint64_t>(below.subtree()));
-  });
-  relay.finish();
+  const auto each = [&](auto take) {
+    place.for_children_nearest_first([&](int child) {
+      const pattern::schedule::Knomial below(me.size(), call.root, child, parameters.degree);
+      me.port.compute(cost::kPeer);
+      take(child, padded<P>(call.bytes) * static_cast<std::uint64_t>(below.subtree()));
+    });
+  };
+  relay_streams(me, StreamAreas(me.shape, parameters), 0, each,
+                [&](int child, std::uint64_t at, port::StageOffset from, std::uint32_t bytes, port::Tag tag) {
+                  store_padded(me, call, child, at, from, bytes, tag);
+                });
 }
 
 /// A rank's stream to its parent.

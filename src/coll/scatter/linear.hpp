@@ -32,20 +32,9 @@ void send_streams(Rank<P>& me, const Call<P>& call, const Parameters& parameters
 /// The other end.
 template <port::Port P>
 void take_stream(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
-  const StreamAreas areas(me.shape, parameters);
-  const int first = first_area(me.size(), call.root, me.rank());
-  if constexpr (port::PeerStageRead<P>) return take_straight(me, areas, first, call.root, call.receive, call.bytes);
-  const StreamPieces<P> streams{me, areas, first};
-  const auto load = [&](int root, std::uint64_t at, port::StageOffset stage, std::uint32_t bytes, port::Tag tag) {
-    streams.load(root, at, stage, bytes, tag);
-  };
-  const auto store = [&](int root, std::uint64_t at, port::StageOffset stage, std::uint32_t bytes, port::Tag tag) {
-    streams.taken(root);
-    me.stage.store(stage, call.receive + at, bytes, tag);
-  };
-  Relay relay(me, Parameters{}, load, store);
-  streams.receive(relay, call.root, call.bytes);
-  relay.finish();
+  receive_streams(
+      me, StreamAreas(me.shape, parameters), first_area(me.size(), call.root, me.rank()),
+      [&](auto take) { take(call.root, call.bytes); }, [&](int) { return call.receive; });
 }
 
 template <port::Port P>

@@ -7,7 +7,7 @@ plain run: the same status, the same lines, nothing more on either stream. In ``
 reorder library as well, and a world whose order is not the launcher's; in ``test_packing`` the packing
 library, which packs non-contiguous messages, alone and behind the other two; in ``test_accelerate`` the
 accelerate library, which does every collective that it can, alone and, for some programs, behind the other
-three. No program is left out.
+three, and its counts must say that it did some. No program is left out.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from accelerating_runs import PROCEDURES
 from conftest import Mpi, find_mpi
 
 HERE = Path(__file__).resolve().parent
@@ -378,6 +379,11 @@ def test_packing_without_memory(
 
 COLLECTIVES = ("collective", "icollective", "operator", "communicator", "intercomm", "topology", "session")
 """Programs that do many collectives: on every number of ranks, and with all four libraries at once."""
+_REPEATED = """atexit_finalize collective communicator datatype error fork io many matching modes operator
+partitioned persistent pmpi probe request rma session_world signal thread typed_errors typed_exchange
+typed_requests"""
+TAKEN_OVER = frozenset(_REPEATED.split())
+"""Programs with several blocking collectives on one communicator of the launch: the first is the MPI's."""
 ACCELERATE_CASES = [
     (mpi_name, program.name, n)
     for mpi_name in MPI_NAMES
@@ -394,6 +400,19 @@ def _accelerated(folder: Path, library: Path, *before: Path) -> dict[str, str]:
         "COREWISE_ACCELERATE_AFTER": "1",
         "COREWISE_TRACE_DIR": str(folder),
     }
+
+
+def _check_taken_over(program: Program, n: int, folder: Path) -> None:
+    """Every rank's counts say that calls were taken over; in ``collective``, those of every procedure."""
+    from corewise.data.accelerate import TAKEN, load_accelerate
+
+    if n == 1 or program.name not in TAKEN_OVER:
+        return
+    ranks = load_accelerate(folder)
+    assert list(ranks) == list(range(n))
+    for rows in ranks.values():
+        taken = {row.procedure for row in rows if row.outcome == TAKEN}
+        assert (taken == PROCEDURES) if program.name == "collective" else taken, rows
 
 
 @pytest.mark.parametrize(("mpi_name", "name", "n"), _abi_is_long(ACCELERATE_CASES))
@@ -416,6 +435,7 @@ def test_accelerate(
     assert "corewise" not in (done.out + done.err).lower()
     if program.exit_status == 0:
         assert done.lines() == plain.lines()
+    _check_taken_over(program, n, tmp_path)
 
 
 @pytest.mark.parametrize(("mpi_name", "name"), _abi_is_long([*product(MPI_NAMES, COLLECTIVES)]))
@@ -446,12 +466,18 @@ def test_accelerate_behind_the_others(
     assert "corewise" not in (done.out + done.err).lower()
     if program.exit_status == 0:
         assert done.lines() == plain.lines()
+    _check_taken_over(program, n, tmp_path)
 
 
 def test_every_program_asks_for_ranks() -> None:
     """A program whose comment line was forgotten would never run."""
     assert len(PROGRAMS) >= 30
     assert all(program.ranks for program in PROGRAMS.values())
+
+
+def test_lists_of_programs_name_programs() -> None:
+    """A name that was misspelt would leave out what it stands for."""
+    assert {*NO_WORLD, *REQUESTS, *COLLECTIVES, *TAKEN_OVER} <= PROGRAMS.keys()
 
 
 @pytest.mark.parametrize("mpi_name", MPI_NAMES)

@@ -273,7 +273,8 @@ class ProfileAnalysis:
     """Everything that a report shows of the main world.
 
     `functions` counts records of functions entered and left; `stopped` has (rank, stops, nanoseconds)
-    of every rank whose program switched recording off.
+    of every rank whose program switched recording off. `accelerated` is not in the trace: who read the
+    counts of the accelerate library puts it there.
     """
 
     profile: Profile
@@ -328,8 +329,8 @@ class ProfileAnalysis:
         return 0 < self.mpi_share < MOSTLY_MPI
 
 
-def analyse_profile(profile: Profile, accelerated: tuple[AcceleratedRow, ...] = ()) -> ProfileAnalysis:
-    """Builds all tables of the main world; `accelerated` is handed on."""
+def analyse_profile(profile: Profile) -> ProfileAnalysis:
+    """Builds all tables of the main world that come from its trace."""
     world = profile.world
     pattern = profile.pattern()
     ranks = _rank_rows(world)
@@ -358,7 +359,6 @@ def analyse_profile(profile: Profile, accelerated: tuple[AcceleratedRow, ...] = 
         one_sided_bytes=int(world.coordinates("put")[2].sum() + world.coordinates("get")[2].sum()),
         imbalance=_ratio([row.mpi_ns for row in present]),
         warnings=_warnings(profile, world),
-        accelerated=accelerated,
     )
 
 
