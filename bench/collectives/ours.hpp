@@ -36,7 +36,7 @@ inline bool set(coll::Parameters& parameters, const std::string& text) {
     parameters.degree = static_cast<int>(value);
   else if (name == "min_piece")
     parameters.min_piece = value;
-  else if (name == "piece_bytes")
+  else if (name == "piece")
     parameters.piece_bytes = value;
   else if (name == "buffering")
     parameters.buffering = static_cast<int>(value);

@@ -20,6 +20,7 @@ from preload_runs import described, library
 from corewise.bench.collectives import preload
 from corewise.bench.collectives.study import Request, run_bench
 from corewise.bench.rows import Listener
+from corewise.data.tuned_hosts import collectives_knob, load_host_tuning
 from corewise.errors import InputError
 
 PROGRAM = ROOT / "bench" / "collectives" / "through_preload.cpp"
@@ -78,6 +79,22 @@ def test_a_table_that_takes_nothing_over_is_refused() -> None:
     request = Request(mpi=mpi, table="scan=nonsense", sizes=(8,), rounds=2, quick=True)
     with pytest.raises(InputError, match="--table: found 'scan=nonsense', allowed: a table that takes"):
         run_bench(Listener(), request)
+
+
+def test_a_tuning_keeps_its_rows_of_other_collectives(tmp_path: Path) -> None:
+    mpi = described("mpich")
+    for collective in ("barrier", "scatterv"):
+        words = ["--tune", tmp_path, "--quick", "--collectives", collective, "--mpi", mpi.prefix]
+        done = corewise("bench", "collectives", *words)
+        assert done.returncode == 0, done.stderr
+    (path,) = tmp_path.iterdir()
+    tuning = load_host_tuning(path)
+    assert [(row.collective, row.ranks) for row in tuning.rows] == [("barrier", 2), ("scatterv", 2)]
+    assert tuning.on is not None and tuning.on.mpi == f"mpich {mpi.version}"
+    assert len(tuning.command.split(" && ")) == 2
+    for row in tuning.rows:
+        assert "mpi" in {each.algorithm for each in (row.won, *row.lost)}
+    assert collectives_knob([tuning]) in done.stdout
 
 
 def test_the_ratio_is_theirs_over_ours(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
 """From a sweep over algorithms and parameters to the rows of a tuning file.
 
 Invariant: a row's winner was measured, and won, at every size that the row names; each loser stands there
-with the parameters that served it best over those sizes. Equal times go to the configuration tried first.
+with the parameters that served it best over those sizes. Of simulated times, which are the same every time,
+the quickest wins, and of equal ones the configuration tried first; who wins on a host, its bench says.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -38,20 +39,34 @@ Sweep = Mapping[int, Mapping[Configuration, float]]
 """Size in bytes -> what every configuration that can do it took, in us."""
 
 
-def rows_of_sweep(selection: Selection, collective: str, ranks: int, sweep: Sweep) -> list[TuningRow]:
-    """The rows for one collective on so many ranks.
+def rows_of_sweep(
+    selection: Selection,
+    collective: str,
+    ranks: int,
+    sweep: Sweep,
+    winners: Mapping[int, Configuration] | None = None,
+) -> list[TuningRow]:
+    """The rows for one collective on so many ranks; `winners` by size, where the quickest need not be them.
 
     A measured size speaks for the sizes below it, down to the next measured one: an algorithm that has a
     limit can do less, not more. The largest speaks for all above it too. Neighbouring sizes share a row where
     the same configuration wins against the same rivals.
     """
     sizes = sorted(size for size in sweep if sweep[size])
-    groups = [list(group) for _, group in groupby(sizes, key=lambda size: _character(sweep[size]))]
+    won = winners or {size: winner(sweep[size]) for size in sizes}
+    groups = [
+        list(group) for _, group in groupby(sizes, key=lambda size: (won[size], frozenset(sweep[size])))
+    ]
     rows = []
     first = 0
     for index, group in enumerate(groups):
         last = None if index == len(groups) - 1 else group[-1]
-        rows.append(_row(selection, collective, ranks, first, last, group, sweep))
+        best = won[group[0]]
+        rivals = {each.algorithm for each in sweep[group[0]]} - {best.algorithm}
+        lost = [_choice(_best_of(algorithm, group, sweep), group, sweep) for algorithm in rivals]
+        lost.sort(key=lambda each: (each.latency_us[-1], each.name))
+        chosen = _choice(best, group, sweep)
+        rows.append(TuningRow(selection, collective, ranks, first, last, tuple(group), chosen, tuple(lost)))
         first = group[-1] + 1
     return rows
 
@@ -59,28 +74,6 @@ def rows_of_sweep(selection: Selection, collective: str, ranks: int, sweep: Swee
 def winner(times: Mapping[Configuration, float]) -> Configuration:
     """The quickest; of equals, the first."""
     return min(times, key=lambda each: times[each])
-
-
-def _character(times: Mapping[Configuration, float]) -> tuple[Configuration, frozenset[Configuration]]:
-    return winner(times), frozenset(times)
-
-
-def _row(
-    selection: Selection,
-    collective: str,
-    ranks: int,
-    first: int,
-    last: int | None,
-    sizes: list[int],
-    sweep: Sweep,
-) -> TuningRow:
-    won = winner(sweep[sizes[0]])
-    rivals = {each.algorithm for each in sweep[sizes[0]]} - {won.algorithm}
-    lost = [_choice(_best_of(algorithm, sizes, sweep), sizes, sweep) for algorithm in rivals]
-    lost.sort(key=lambda each: (each.latency_us[-1], each.name))
-    return TuningRow(
-        selection, collective, ranks, first, last, tuple(sizes), _choice(won, sizes, sweep), tuple(lost)
-    )
 
 
 def _choice(chosen: Configuration, sizes: list[int], sweep: Sweep) -> Choice:

@@ -19,9 +19,15 @@ import typer
 from corewise import _core
 from corewise.cli import console
 from corewise.data.machines import load_machine
-from corewise.data.packing_hosts import host_packing, mpi_name
 from corewise.data.packing_tuning import load_packing_tuning
 from corewise.data.placement import Placement, load_placement, make_placement
+from corewise.data.tuned_hosts import (
+    collectives_knob,
+    host_collectives,
+    host_packing,
+    load_host_tuning,
+    mpi_name,
+)
 from corewise.errors import InputError, RunError
 from corewise.mpi import build, elf, launch, reorder
 from corewise.mpi.find import MpiLibrary
@@ -34,8 +40,6 @@ Packer = Callable[[str], object]
 
 OF_HOST = "of-host"
 """Stands for the host's own table until the MPI is known."""
-BUILT_IN = "on"
-"""Has the accelerate library go by the table that it was built with."""
 NOTHING_RECORDED = 1
 """Exit status of a run in which no rank called MPI, where the launcher has none of its own."""
 OTHER_MPI = "other-mpi.txt"
@@ -73,6 +77,7 @@ Messages with derived datatypes are packed by corewise where that is quicker (do
 \b
 Blocking collectives are done by corewise inside a node, where its table says that this is quicker:
   corewise run -n 8 --accelerate -- ./lbm
+  corewise run -n 8 --accelerate --accelerate-tuning host.csv -- ./lbm
 """
 
 
@@ -120,6 +125,11 @@ _ACCELERATE = typer.Option(
     "--accelerate",
     help="do blocking collectives inside a node where that is quicker than by the MPI",
 )
+_ACCELERATE_TUNING = typer.Option(
+    None,
+    "--accelerate-tuning",
+    help="which collectives, by this file of corewise bench collectives (default: the shipped one)",
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -149,6 +159,7 @@ def _run(
     packing: bool = _PACKING,
     packing_tuning: Path | None = _PACKING_TUNING,
     accelerate: bool = _ACCELERATE,
+    accelerate_tuning: Path | None = _ACCELERATE_TUNING,
     as_json: bool = typer.Option(False, "--json", help="print one JSON object when the program has ended"),
 ) -> int:
     wanted = _checked_reordering(reordering, ranks, placement)
@@ -166,8 +177,13 @@ def _run(
         ),
         preload=None if preload is None else _checked_file("--preload")(preload),
         reordering=wanted,
-        packing=_checked_packing(packing, packing_tuning),
-        accelerate=BUILT_IN if accelerate else "",
+        packing=_knob_of("packing", packing, packing_tuning, lambda file: load_packing_tuning(file).knob()),
+        accelerate=_knob_of(
+            "accelerate",
+            accelerate,
+            accelerate_tuning,
+            lambda file: collectives_knob([load_host_tuning(file)]),
+        ),
     )
     check_patterns(options.functions.patterns)
     pack = _packer(files)
@@ -182,13 +198,13 @@ def _run(
         return _record(decided, directory, options, pack, as_json)
 
 
-def _checked_packing(packing: bool, tuning: Path | None) -> str:
-    """The packing library's variable; empty where it is not wanted."""
-    if tuning is not None and not packing:
-        raise InputError(f"--packing-tuning: found '{tuning}' without --packing, allowed: both, or none")
-    if not packing:
+def _knob_of(option: str, wanted: bool, tuning: Path | None, read: Callable[[Path], str]) -> str:
+    """A library's variable; empty where it is not wanted."""
+    if tuning is not None and not wanted:
+        raise InputError(f"--{option}-tuning: found '{tuning}' without --{option}, allowed: both, or none")
+    if not wanted:
         return ""
-    return OF_HOST if tuning is None else load_packing_tuning(tuning).knob()
+    return OF_HOST if tuning is None else read(tuning)
 
 
 def _placed(
@@ -221,6 +237,15 @@ def _chosen_packing(mpi: MpiLibrary, wanted: str) -> str:
     return found.knob
 
 
+def _chosen_collectives(mpi: MpiLibrary, wanted: str) -> str:
+    """What is taken over with an MPI; says by which table where none is named."""
+    if wanted != OF_HOST:
+        return wanted
+    found = host_collectives(mpi_name(mpi.family, os.environ), mpi.version)
+    console.note(f"corewise: {found.told}")
+    return found.knob
+
+
 def _placement_of(file: Path, machine: _core.Machine, ranks: int | None) -> Placement:
     placement = load_placement(file, machine)
     if ranks is not None and ranks != placement.ranks:
@@ -248,6 +273,7 @@ def _record(
     _build(decided.mpi, options)
     if options.packing:
         options = dataclasses.replace(options, packing=_chosen_packing(decided.mpi, options.packing))
+    options = dataclasses.replace(options, accelerate=_chosen_collectives(decided.mpi, options.accelerate))
     # With --json standard output is the object's alone.
     try:
         outcome = launch.record(decided, directory, options, sys.stderr if as_json else None)

@@ -14,7 +14,7 @@ import io
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -26,11 +26,15 @@ from corewise.base.files import read_text, write_text
 from corewise.errors import InputError, RunError, bad_field
 
 FORMAT = "corewise-tuning"
-VERSION = 1
+VERSION = 2
 Selection = Literal["paper", "all"]
 """``paper``: among the algorithms of paper 001; ``all``: those of its future work too."""
 SELECTIONS: tuple[Selection, ...] = ("paper", "all")
 PORTS = ("cell", "shm")
+HOST = "host"
+"""The machine of every file that was measured on a host."""
+LEFT_TO_MPI = "mpi"
+"""In files of hosts an algorithm beside corewise's own."""
 COLLECTIVES = tuple(name for name, *_ in _core.collectives())
 _TYPES: Mapping[str, type] = {"number": int, "bytes": int, "flag": bool, "closing": str}
 PARAMETERS: Mapping[str, type] = MappingProxyType(
@@ -41,7 +45,9 @@ CLOSINGS = ("barrier", "counters")
 MOST_RANKS = 4096
 
 Value = int | bool | str
-_HEAD = ("format", "version", "port", "machine", "description", "who", "when", "command", "also")
+_ON_HOSTS = ("processor", "host", "mpi", "cores")
+_TEXTS = ("port", "machine", "description", "who", "when", "command")
+_HEAD = ("format", "version", *_TEXTS, *_ON_HOSTS, "also")
 _ALLOWED: Mapping[str, tuple[str, ...]] = {"format": (FORMAT,), "version": (str(VERSION),), "port": PORTS}
 _COLUMNS = (
     "set",
@@ -84,6 +90,11 @@ class Choice:
         inside = ", ".join(f"{key}={value_text(value)}" for key, value in self.parameters)
         return f"{self.algorithm}({inside})" if inside else self.algorithm
 
+    @property
+    def knob(self) -> str:
+        """As COREWISE_ACCELERATE says it: ``peer_stages/piece=4096``."""
+        return "/".join([self.algorithm, *(f"{key}={value_text(value)}" for key, value in self.parameters)])
+
 
 @dataclass(frozen=True)
 class TuningRow:
@@ -124,6 +135,28 @@ class TuningRow:
 
 
 @dataclass(frozen=True)
+class Host:
+    """Where times were measured.
+
+    Attributes
+    ----------
+    processor : str
+        Maker, family and model, e.g. ``AuthenticAMD-25-17``.
+    host : str
+        The processor as the system names it.
+    mpi : str
+        Name and version, e.g. ``mpich 5.0.2``; ``mpich-no-cma`` without copies from process to process.
+    cores : int
+        That there were: more ranks shared them.
+    """
+
+    processor: str
+    host: str
+    mpi: str
+    cores: int
+
+
+@dataclass(frozen=True)
 class Tuning:
     """A tuning file.
 
@@ -140,6 +173,8 @@ class Tuning:
     who, when, command : str
         The version that measured, the day, and what repeats it.
     rows : tuple of TuningRow
+    on : Host or None
+        Of port ``shm``.
     """
 
     port: str
@@ -150,6 +185,7 @@ class Tuning:
     command: str
     rows: tuple[TuningRow, ...]
     also: tuple[str, ...] = ()
+    on: Host | None = None
 
     def find(self, collective: str, ranks: int, bytes: int, selection: Selection = "all") -> TuningRow:
         """The row for a call; an `InputError` says what there is where there is none."""
@@ -204,18 +240,19 @@ def tuning_directory() -> Path:
     raise RunError(f"{package / 'tuning'}: the bundled tuning files are missing from this installation")
 
 
-def bundled_tunings() -> list[Path]:
-    """The files of collectives that come with corewise, sorted."""
-    return sorted(tuning_directory().glob("collectives-*.csv"))
+def bundled_tunings(folder: Path | None = None) -> list[Path]:
+    """The files of collectives that come with corewise, or lie in a folder, sorted."""
+    return sorted((folder or tuning_directory()).glob("collectives-*.csv"))
 
 
 @cache
 def bundled() -> Mapping[str, Tuning]:
-    """The bundled tunings by the machines that they hold for; read once."""
+    """The bundled tunings by the machines that they hold for, those of hosts left out; read once."""
     return MappingProxyType(
         {
             name: tuning
             for tuning in map(load_tuning, bundled_tunings())
+            if tuning.on is None
             for name in (tuning.machine, *tuning.also)
         }
     )
@@ -322,11 +359,23 @@ def _head(records: Sequence[tuple[_Place, list[str]]], source: str) -> dict[str,
         if name in _ALLOWED:
             place.one_of(name, values[0], _ALLOWED[name])
         found[name] = tuple(values)
-    for name in _HEAD:
-        if name not in found and name != "also":
-            raise bad_field(source, name, "nothing", "required")
-    texts = {name: values[0] for name, values in found.items() if name not in ("format", "version", "also")}
-    return {**texts, "also": found.get("also", ())}
+    on_host = found.get("port") == ("shm",)
+    required = ("format", "version", *_TEXTS, *(_ON_HOSTS if on_host else ()))
+    if missing := [name for name in required if name not in found]:
+        raise bad_field(source, missing[0], "nothing", "required")
+    texts = {name: found[name][0] for name in _TEXTS}
+    return {**texts, "also": found.get("also", ()), "on": _host_of(records, on_host)}
+
+
+def _host_of(records: Sequence[tuple[_Place, list[str]]], on_host: bool) -> Host | None:
+    found = {name: (place, value) for place, (name, value, *_) in records if name in _ON_HOSTS}
+    if not on_host:
+        for name, (place, value) in found.items():
+            raise place.wrong(name, value, "nothing, where the port is cell")
+        return None
+    processor, host, mpi = (found[name][1] for name in _ON_HOSTS[:-1])
+    place, cores = found["cores"]
+    return Host(processor, host, mpi, place.whole("cores", cores, 1, MOST_RANKS))
 
 
 def _row(place: _Place, record: Sequence[str]) -> TuningRow:
@@ -418,8 +467,10 @@ def tuning_text(tuning: Tuning) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("format", FORMAT))
     writer.writerow(("version", VERSION))
-    for field in ("port", "machine", "description", "who", "when", "command"):
+    for field in _TEXTS:
         writer.writerow((field, getattr(tuning, field)))
+    if tuning.on is not None:
+        writer.writerows(asdict(tuning.on).items())
     if tuning.also:
         writer.writerow(("also", *tuning.also))
     writer.writerow(())

@@ -4,8 +4,8 @@
 //
 // Parts for communicators of so many ranks are separated by `|`; `c` is for ranks that share cores. A communicator
 // takes the part of the nearest number of ranks among those for ranks that share cores, or do not; a part without
-// its `RANKS>` serves all that have no other. `on|` before the parts adds the built-in table: of parts that are equally
-// near the text's own is taken.
+// its `RANKS>` serves all that have no other. `on|` before the parts adds the built-in table: of parts that are
+// equally near the text's own is taken.
 //
 // A collective's rows are LIMIT:ALGORITHM in the order in which they are tried: the first whose limit is at least
 // the call's bytes and that the operands allow is taken; `-` is no limit. Where none is, the MPI is called, as

@@ -1,6 +1,7 @@
 // The host's port where a tuning chooses the loop that copies: user memory to user memory, and combinations, which
 // are copied to the stage where a copy past the caches is what a peer reads quickest. Both by a loop through the
-// caches and by those past them. SPDX-License-Identifier: BSD-3-Clause
+// caches and by those past them.
+// SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
 #include <algorithm>

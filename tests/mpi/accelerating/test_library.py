@@ -87,6 +87,42 @@ def test_a_run_says_what_became_of_its_collectives(name: str, tmp_path: Path) ->
     assert (rows["MPI_Ibarrier"]["taken"], rows["MPI_Ibarrier"]["passed_on"]) == (0, 2)
 
 
+TUNING = """\
+format,corewise-tuning
+version,2
+port,shm
+machine,host
+description,made up
+who,nobody
+when,2026-01-31
+command,none
+processor,GenuineIntel-6-1
+host,a processor
+mpi,mpich 5.0.2
+cores,2
+
+set,collective,ranks,bytes_from,bytes_to,measured_bytes,algorithm,latency_us,lost
+all,allreduce,{ranks},0,,8,mpi,0.5,
+"""
+
+
+@pytest.mark.parametrize("ranks", [2, 24])
+def test_a_tuning_goes_before_the_built_in_table(ranks: int, tmp_path: Path) -> None:
+    """What it says of 24 ranks is nothing to 2."""
+    mpi, profile, tuning = library("mpich"), tmp_path / "sums.cw", tmp_path / "host.csv"
+    tuning.write_text(TUNING.replace("cores,2", "cores,64").format(ranks=ranks))
+    options = ["-n", 2, "--mpi", mpi.prefix, "-o", profile, "--accelerate", "--accelerate-tuning", tuning]
+    done = corewise("run", *options, "--", sums(mpi, tmp_path))
+    assert done.returncode == 0, done.stderr
+    (row,) = [row for row in document("report", profile)["accelerate"] if row["procedure"] == "MPI_Allreduce"]
+    assert (row["taken"] > 0) == (ranks == 24)
+
+
+def test_a_tuning_without_the_option_is_refused(tmp_path: Path) -> None:
+    done = corewise("run", "-n", 2, "--accelerate-tuning", tmp_path / "host.csv", "--", "true")
+    assert_one_line_error(done, "--accelerate-tuning", "without --accelerate")
+
+
 def test_without_the_option_nothing_is_counted(tmp_path: Path) -> None:
     mpi, profile = library("mpich"), tmp_path / "sums.cw"
     done = corewise("run", "-n", 2, "--mpi", mpi.prefix, "-o", profile, "--", sums(mpi, tmp_path))

@@ -8,18 +8,20 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from toy_tuning import HOSTS
 
 from corewise import InputError
-from corewise.analysis.selection import configuration
+from corewise.analysis.selection import Configuration, configuration
 from corewise.analysis.spread import median_interval
-from corewise.bench.collectives import port, preload
-from corewise.bench.collectives.study import Request, run_bench
+from corewise.bench.collectives import port, preload, tuning
+from corewise.bench.collectives.study import Request, run_bench, run_tune
 from corewise.bench.rows import Listener
-from corewise.data.tuning import Choice, TuningRow
+from corewise.data.tuning import Choice, Host, TuningRow
 from corewise.papers.collectives.cases import Case, run_cases
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -70,7 +72,7 @@ def test_every_case_names_an_algorithm_of_its_collective() -> None:
 
 
 def cell(*times: tuple[float, float], passed: str = "") -> preload.Cell:
-    return preload.Cell(MPI, "allreduce", 64, list(times), passed)
+    return preload.Cell(MPI, "allreduce", 64, times=list(times), passed=passed)
 
 
 def test_a_row_through_the_preload_has_the_ratio_and_its_interval() -> None:
@@ -94,9 +96,9 @@ def test_what_loses_beyond_chance_is_measured_again_and_longer() -> None:
     slower, unclear = cell(*[(110.0, 100.0)] * 6), cell(*[(110.0, 100.0)] * 5, (100.0, 110.0))
     asked: list[tuple[int, int]] = []
 
-    def measure(cells: list[preload.Cell], effort: preload.Effort, listener: Listener) -> None:
-        asked.append((len(cells), effort.rounds))
-        for each in cells:
+    def measure(launches: list[list[preload.Cell]], effort: preload.Effort, listener: Listener) -> None:
+        asked.append((len(launches), effort.rounds))
+        for (each,) in launches:
             each.times += [(100.0, 120.0)] * 6
 
     runner = SimpleNamespace(measure=measure)
@@ -132,7 +134,7 @@ def test_the_grid_and_every_fourth_of_it() -> None:
 
 
 def test_a_table_says_which_collectives_are_measured() -> None:
-    table = "2>broadcast=136:eager_tree;gatherv=-:linear|4c>scan=-:chain/piece_bytes=64"
+    table = "2>broadcast=136:eager_tree;gatherv=-:linear|4c>scan=-:chain/piece=64"
     assert Request(table=table).wanted().collectives == ("bcast", "scan", "gatherv")
     assert Request(table=table, collectives=("bcast",)).wanted().collectives == ("bcast",)
     assert Request(table="always").wanted().collectives == preload.PLAIN
@@ -159,6 +161,105 @@ def test_options_of_the_preload_leave_the_port_out() -> None:
     assert Request().parts() == ("preload", "port")
     assert Request(sizes=(8,)).parts() == Request("preload").parts() == ("preload",)
     assert Request("port").parts() == ("port",)
+
+
+# --- tuning ------------------------------------------------------------------------------------------------
+
+EAGER, WHOLE, PIECES = configuration("eager"), configuration("ring"), configuration("ring", piece=4096)
+
+
+def measured(**by_size: dict[Configuration, float]) -> tuning.Measured:
+    """Cells by candidate, from ratios to an MPI that takes 100 ns: `b8={EAGER: 2.0}`."""
+    found: dict[Configuration, list[preload.Cell]] = {}
+    for size, ratios in by_size.items():
+        for candidate, ratio in ratios.items():
+            times = [(100 / ratio, 100.0)] * 9
+            found.setdefault(candidate, []).append(preload.Cell(MPI, "scan", int(size[1:]), times=times))
+    return found
+
+
+def won(collective: str, cells: tuning.Measured) -> list[tuple[int | None, str]]:
+    return [(row.bytes_to, row.won.name) for row in tuning.rows_of(collective, 2, cells)]
+
+
+def test_the_quickest_wins_and_what_is_no_quicker_than_the_mpi_does_not() -> None:
+    cells = measured(
+        b8={EAGER: 2.0, WHOLE: 0.5},
+        b64={EAGER: 1.5, WHOLE: 0.9},
+        b512={WHOLE: 0.9, PIECES: 1.0},
+        b4096={WHOLE: 1.1},
+    )
+    assert won("scan", cells) == [(64, "eager"), (512, "mpi"), (None, "ring")]
+    assert [row.lost[0].name for row in tuning.rows_of("scan", 2, cells)] == [
+        "mpi",
+        "ring(piece=4096)",
+        "mpi",
+    ]
+    (first, *_) = tuning.rows_of("scan", 2, cells)
+    assert (first.collective, first.won.latency_us, first.lost[0].latency_us) == (
+        "scan",
+        (0.05, 0.06667),
+        (0.1, 0.1),
+    )
+
+
+def test_luck_does_not_win() -> None:
+    lucky = preload.Cell(MPI, "scan", 8, times=[(50.0, 100.0)] * 5 + [(110.0, 100.0)] * 4)
+    assert won("scan", {EAGER: [lucky]}) == [(None, "mpi")]
+
+
+def test_neighbours_that_are_as_good_share_a_row() -> None:
+    cells = measured(
+        b8={WHOLE: 2.0, PIECES: 1.0}, b64={WHOLE: 2.0, PIECES: 2.05}, b512={WHOLE: 2.0, PIECES: 2.5}
+    )
+    assert won("scan", cells) == [(64, "ring"), (None, "ring(piece=4096)")]
+
+
+def test_blocks_of_unknown_size_have_one_row() -> None:
+    """Its winner loses nowhere."""
+    good = measured(b8={WHOLE: 0.99, PIECES: 4.0}, b64={WHOLE: 3.0, PIECES: 4.0})
+    good[WHOLE][0].times[:4] = [(90.0, 100.0)] * 4  # chance
+    assert won("gatherv", good) == [(None, "ring(piece=4096)")]
+    good[PIECES][0].times[:] = [(101.0, 100.0)] * 9
+    assert won("gatherv", good) == [(None, "ring")]
+    assert won("gatherv", measured(b8={WHOLE: 0.9}, b64={WHOLE: 9.0})) == [(None, "mpi")]
+
+
+def test_every_candidate_is_a_row_of_its_collectives_table() -> None:
+    alike = {"exscan": "scan", "reduce_scatter_block": "reduce_scatter"}
+    for collective in preload.COLLECTIVES:
+        word = preload.WORDS.get(collective, collective)
+        table = (ROOT / "src" / "coll" / alike.get(word, word) / "table.hpp").read_text()
+        names = re.findall(r'Row<P>\{"(\w+)"', table)
+        for ranks in (2, 4):
+            for candidate, sizes in tuning.candidates_of(collective, ranks):
+                assert candidate.algorithm in names and sizes
+                assert tuning.table_of(collective, candidate).startswith(f"{word}=-:{candidate.algorithm}")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (Request("port"), "--cases: found with --tune"),
+        (Request(rounds=3), "--rounds: found with --tune"),
+        (Request(table="on"), "--table: found with --tune"),
+        (Request(collectives=("nosuch",)), "--collectives: found 'nosuch'"),
+        (Request(), "--tune: found 'nowhere', allowed: a folder"),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused(asked: Request, said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=re.escape(said)):
+        run_tune(Listener(), asked, Path("nowhere") if "nowhere" in said else tmp_path)
+
+
+def test_a_file_of_another_host_is_not_written_over(tmp_path: Path) -> None:
+    on = Host("GenuineIntel-6-1", "a processor", "mpich 5.0.2", 4)
+    path = tmp_path / "collectives-shm-genuineintel-6-1-mpich.csv"
+    path.write_text(HOSTS)
+    with pytest.raises(InputError, match=r"--tune: found .*cores=2.*allowed: one of .*cores=4"):
+        tuning._kept(path, on)
+    rows, commands = tuning._kept(path, replace(on, cores=2))
+    assert (len(rows), commands) == (3, ["tune"])
 
 
 def test_a_median_lies_between_two_of_the_values() -> None:

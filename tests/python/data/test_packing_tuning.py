@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from corewise._core import packing_decision
 from corewise.cli import run as cli_run
-from corewise.data import packing_hosts
-from corewise.data.packing_hosts import host_packing, mpi_name, processor_name
+from corewise.data import tuned_hosts
 from corewise.data.packing_tuning import (
     LINES,
     USES,
@@ -28,6 +27,7 @@ from corewise.data.packing_tuning import (
     parse_packing_tuning,
     save_packing_tuning,
 )
+from corewise.data.tuned_hosts import host_packing, mpi_name, processor_name
 from corewise.errors import InputError
 from corewise.mpi.find import MpiLibrary
 
@@ -174,7 +174,7 @@ def test_mpich_without_copies_between_processes_is_another_mpi() -> None:
 def test_run_says_what_it_takes_over_and_measures_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(packing_hosts, "tuning_directory", lambda: tmp_path)
+    monkeypatch.setattr(tuned_hosts, "tuning_directory", lambda: tmp_path)
     monkeypatch.setattr(MpiLibrary, "family", "mpich")
     assert cli_run._chosen_packing(MPICH, cli_run.OF_HOST) == "off"
     assert "corewise: packing: no table of" in capsys.readouterr().err

@@ -5,19 +5,21 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from toy_tuning import HEAD, SMALL, TOY
+from toy_tuning import HEAD, HOSTS, SMALL, TOY
 
 from corewise import InputError
 from corewise.analysis.selection import Configuration, configuration, rows_of_sweep, winner
 from corewise.data.tuning import (
     SELECTIONS,
     Choice,
+    Host,
     Selection,
     Tuning,
     TuningRow,
@@ -75,8 +77,8 @@ REFUSED = {
     "not CSV": (("two rows", '"two rows'), "not CSV"),
     "a file of version 0.8": (("format,corewise-tuning", 'format = "corewise-tuning"'), "allowed: format"),
     "another format": (("corewise-tuning", "corewise-machine"), "'line 1, format': found 'corewise-machine'"),
-    "a newer version": (("version,1", "version,2"), "'line 2, version': found '2', allowed: 1"),
-    "no version": (("version,1\n", ""), "'version': found nothing, allowed: required"),
+    "a newer version": (("version,2", "version,1"), "'line 2, version': found '1', allowed: 2"),
+    "no version": (("version,2\n", ""), "'version': found nothing, allowed: required"),
     "unknown field": (("machine,toy", "machine,toy\ncolour,1"), "'line 5, field': found 'colour', allowed:"),
     "a field twice": (
         ("machine,toy", "machine,toy\nmachine,toy"),
@@ -89,6 +91,10 @@ REFUSED = {
     "no machine": (("machine,toy", "machine, "), "'line 4, machine': found ' ', allowed: a text"),
     "also no texts": (("port,cell", "port,cell\nalso,x,"), "'line 4, also': found 'x,', allowed: a text"),
     "unknown port": (("port,cell", "port,tcp"), "'line 3, port': found 'tcp', allowed: cell or shm"),
+    "an MPI of simulated ranks": (
+        ("who,", "mpi,mpich 5.0.2\nwho,"),
+        "'line 6, mpi': found 'mpich 5.0.2', allowed: nothing, where the port is cell",
+    ),
     "no columns": (("set,coll", "sets,coll"), "'line 10, field': found 'sets'"),
     "unknown column": (("set,coll", "set,nodes,coll"), "'line 10, columns': found 'set,nodes,coll"),
     "missing value of a row": ((",16,0,128", ",0,128"), "'line 11, columns': found '8', allowed: 9"),
@@ -148,6 +154,21 @@ def test_a_reader_refuses(name: str) -> None:
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("processor,GenuineIntel-6-1\n", "", "'processor': found nothing, allowed: required"),
+        ("cores,2\n", "", "'cores': found nothing, allowed: required"),
+        ("cores,2", "cores,two", "'line 12, cores': found 'two', allowed: a whole number from 1"),
+    ],
+)
+def test_a_file_of_a_host_says_where_it_was_measured(old: str, new: str, words: str) -> None:
+    assert parse_tuning(HOSTS).on == Host("GenuineIntel-6-1", "a processor", "mpich 5.0.2", 2)
+    assert old in HOSTS
+    with pytest.raises(InputError, match=re.escape(words)):
+        parse_tuning(HOSTS.replace(old, new))
+
+
 def test_other_ranks_sets_and_collectives_do_not_overlap() -> None:
     for old, new in ((",16,0", ",8,0"), ("all,", "paper,"), ("broadcast", "reduce")):
         assert len(parse_tuning(HEAD + SMALL + SMALL.replace(old, new)).rows) == 2
@@ -158,8 +179,9 @@ def test_other_ranks_sets_and_collectives_do_not_overlap() -> None:
 # --- writing ----------------------------------------------------------------------------------------------
 
 
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    tuning = parse_tuning(TOY)
+@pytest.mark.parametrize("text", [TOY, HOSTS])
+def test_what_is_written_is_read_back(text: str, tmp_path: Path) -> None:
+    tuning = parse_tuning(text)
     path = tmp_path / "toy.csv"
     save_tuning(tuning, path)
     assert load_tuning(path) == tuning
@@ -206,6 +228,16 @@ def test_rows_of_a_sweep() -> None:
     # A loser is another algorithm, with the parameters that served it best.
     assert [[each.name for each in row.lost] for row in rows] == [["tree(degree=3)"], [], []]
     assert rows[0].lost[0].latency_us == (3.0, 3.0)
+
+
+def test_who_wins_may_be_said() -> None:
+    """Whoever is quickest, a row's sizes are those that one configuration won."""
+    sweep = {size: {CHAIN: 4.0, THREE: 3.0} for size in (16, 128, 1024)}
+    rows = rows_of_sweep("all", "reduce", 2, sweep, {16: CHAIN, 128: THREE, 1024: THREE})
+    assert [(row.bytes_to, row.won.name) for row in rows] == [
+        (16, "tree(degree=1)"),
+        (None, "tree(degree=3)"),
+    ]
 
 
 configurations = st.builds(
@@ -266,7 +298,8 @@ def test_a_bundled_file_has_a_line_a_row(path: Path) -> None:
     assert len(path.read_text().splitlines()) == len(head) + 2 + len(
         tuning.rows
     )  # an empty line, the columns
-    assert sum(len(row.lost) for row in tuning.rows) > 3 * len(tuning.rows)
+    rivals = 1 if tuning.on else 3
+    assert sum(len(row.lost) for row in tuning.rows) >= rivals * len(tuning.rows)
     assert path.read_text() == tuning_text(tuning)
 
 

@@ -61,8 +61,8 @@ def cases(sizes: Sequence[int]) -> list[Case]:
     made = [Case("barrier", 0, "pairwise_exchange:waits=0")]
     for size in sizes:
         piece = 8192 if size <= 65536 else 32768
-        tree = f"local_store_tree:degree=2:piece_bytes={piece}"
-        large = "root_stage:piece_bytes=4096" if size <= 16384 else tree
+        tree = f"local_store_tree:degree=2:piece={piece}"
+        large = "root_stage:piece=4096" if size <= 16384 else tree
         made.append(Case("broadcast", size, "eager_tree" if size <= EAGER_BYTES else large))
     for size in sizes:
         large = "ring" if size == 16384 else "peer_stages"

@@ -2,8 +2,9 @@
 
 Both are measured in one run, in turn within every round (``bench/collectives/through_preload.cpp`` says how).
 Every cell, a collective of a size under an MPI, has launches of its own, which take turns with those of all
-other cells: processes differ, and the library counts what it took over launch by launch. A cell that is
-slower than the MPI beyond chance is measured again, with `AGAIN` times the rounds, and only that counts.
+other cells: processes differ, and the library counts what it took over launch by launch. (A tuning's cells
+share launches, of an algorithm each.) A cell that is slower than the MPI beyond chance is measured again,
+with `AGAIN` times the rounds, and only that counts.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -24,13 +25,12 @@ from corewise.bench.programs import Program
 from corewise.bench.rounds import beside, rounded
 from corewise.bench.rows import Listener, Row
 from corewise.data.accelerate import TAKEN, load_accelerate
+from corewise.data.tuned_hosts import BUILT_IN
 from corewise.errors import InputError
 from corewise.mpi.build import build_accelerate
 from corewise.mpi.find import MpiLibrary
 from corewise.mpi.launch import ACCELERATE_KNOB
 
-BUILT_IN = "on"
-"""Says the library's own table."""
 PLAIN = (
     *("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"),
     *("scan", "exscan", "reduce_scatter_block"),
@@ -44,7 +44,7 @@ SIZES, QUICK_SIZES = GRID[3::4], (8, 32768)
 MOST_BYTES = 1 << 28
 AGAIN = 3
 """So many times the rounds for cells that were slower than the MPI."""
-_WORDS = {"broadcast": "bcast"}
+WORDS = {"bcast": "broadcast"}
 """What a table calls a collective, where that is not its MPI name."""
 _EARLY = "the communicator was not set up yet"
 
@@ -99,6 +99,8 @@ class Cell:
 
     Attributes
     ----------
+    table : str
+        For COREWISE_ACCELERATE: `BUILT_IN`, or a table's text.
     times : list of (float, float)
         Nanoseconds of each round: through the library, the MPI's own.
     passed : str
@@ -110,6 +112,7 @@ class Cell:
     mpi: MpiLibrary
     collective: str
     size: int
+    table: str = BUILT_IN
     times: list[tuple[float, float]] = field(default_factory=list)
     passed: str = ""
     again: bool = False
@@ -134,8 +137,8 @@ def collectives_in(table: str) -> tuple[str, ...]:
     """Those that a table has rows for."""
     if table in (BUILT_IN, "always"):
         return PLAIN
-    words = {_WORDS.get(word, word) for word in re.findall(r"\w+", table)}
-    found = tuple(name for name in COLLECTIVES if name in words)
+    words = set(re.findall(r"\w+", table))
+    found = tuple(name for name in COLLECTIVES if WORDS.get(name, name) in words)
     if not found:
         raise InputError(
             f"--table: found '{table}', allowed: {BUILT_IN}, always, or rows such as "
@@ -147,7 +150,7 @@ def collectives_in(table: str) -> tuple[str, ...]:
 def cells_of(libraries: Iterable[MpiLibrary], wanted: Wanted) -> list[Cell]:
     """In the order of the rows."""
     return [
-        Cell(mpi, collective, size)
+        Cell(mpi, collective, size, wanted.table)
         for mpi in libraries
         for collective in wanted.collectives
         for size in ((0,) if collective == "barrier" else wanted.sizes)
@@ -157,34 +160,50 @@ def cells_of(libraries: Iterable[MpiLibrary], wanted: Wanted) -> list[Cell]:
 class Runner:
     """Programs and libraries of some MPIs, and launches with them."""
 
-    def __init__(self, libraries: Iterable[MpiLibrary], wanted: Wanted, listener: Listener) -> None:
-        self._wanted = wanted
+    def __init__(self, libraries: Iterable[MpiLibrary], ranks: int, listener: Listener) -> None:
+        self._ranks = ranks
         self._built = {mpi: (_program_for(mpi, listener), build_accelerate(mpi)) for mpi in libraries}
 
-    def measure(self, cells: Sequence[Cell], effort: Effort, listener: Listener) -> None:
-        """Appends the rounds to the cells', launch by launch in turns."""
+    def measure(self, launches: Sequence[Sequence[Cell]], effort: Effort, listener: Listener) -> None:
+        """Appends the rounds to the cells', launch by launch in turns.
+
+        Parameters
+        ----------
+        launches : cells of one MPI, collective and table each.
+        effort : of each.
+        listener : hears of the progress.
+        """
         shares = list(effort.shares())
         for turn, (first, rounds) in enumerate(shares):
-            for place, cell in enumerate(cells):
-                self._launch(cell, first, rounds, effort.budget_us)
-                listener.progress((turn * len(cells) + place + 1) / (len(shares) * len(cells)))
+            for place, cells in enumerate(launches):
+                self._launch(cells, first, rounds, effort.budget_us)
+                listener.progress((turn * len(launches) + place + 1) / (len(shares) * len(launches)))
 
-    def _launch(self, cell: Cell, first: int, rounds: int, budget_us: int) -> None:
-        program, library = self._built[cell.mpi]
-        words = [str(rounds), str(first), str(budget_us), f"{cell.collective}:{cell.size}"]
+    def _launch(self, cells: Sequence[Cell], first: int, rounds: int, budget_us: int) -> None:
+        one = cells[0]
+        program, library = self._built[one.mpi]
+        words = [
+            str(rounds),
+            str(first),
+            str(budget_us),
+            *(f"{cell.collective}:{cell.size}" for cell in cells),
+        ]
         with tempfile.TemporaryDirectory(prefix="corewise-bench-") as folder:
             variables = {
                 "LD_PRELOAD": str(library),
-                ACCELERATE_KNOB: self._wanted.table,
+                ACCELERATE_KNOB: one.table,
                 f"{ACCELERATE_KNOB}_AFTER": "1",
                 "COREWISE_TRACE_DIR": folder,
             }
-            said = launched(cell.mpi, program, words, self._wanted.ranks, variables)
-            cell.passed = passed_in(Path(folder), cell.collective)
+            said = launched(one.mpi, program, words, self._ranks, variables)
+            passed = passed_in(Path(folder), one.collective)
+        by_size = {cell.size: cell for cell in cells}
+        for cell in cells:
+            cell.passed = passed
         for line in said.splitlines():
             if line.startswith("round "):
-                *_, ours, theirs = line.split()
-                cell.times.append((float(ours), float(theirs)))
+                _, _, size, _, ours, theirs = line.split()
+                by_size[int(size)].times.append((float(ours), float(theirs)))
 
 
 def _program_for(mpi: MpiLibrary, listener: Listener) -> Path:
@@ -207,9 +226,9 @@ def passed_in(folder: Path, collective: str) -> str:
 
 def measured_again(runner: Runner, cells: Sequence[Cell], effort: Effort, listener: Listener) -> list[Cell]:
     """The cells, new ones in the place of those that lost."""
-    found = [Cell(cell.mpi, cell.collective, cell.size, again=True) if cell.lost else cell for cell in cells]
+    found = [replace(cell, times=[], again=True) if cell.lost else cell for cell in cells]
     longer = replace(effort, rounds=AGAIN * effort.rounds)
-    runner.measure([cell for cell in found if cell.again], longer, listener)
+    runner.measure([[cell] for cell in found if cell.again], longer, listener)
     listener.progress(1.0)
     return found
 
@@ -232,7 +251,7 @@ def row_of(cell: Cell, wanted: Wanted) -> Row:
             "taken": not cell.passed,
             "passed": cell.passed or None,
             "again": cell.again,
-            "table": wanted.table,
+            "table": cell.table,
         },
     )
     return beside(blank, *map(list, zip(*cell.times, strict=True)))
@@ -262,9 +281,9 @@ def rows_of(
     listener: Listener, libraries: Sequence[MpiLibrary], wanted: Wanted
 ) -> tuple[tuple[Row, ...], tuple[str, ...]]:
     """Rows of all cells, and what they say together."""
-    runner = Runner(libraries, wanted, listener)
+    runner = Runner(libraries, wanted.ranks, listener)
     cells = cells_of(libraries, wanted)
-    runner.measure(cells, wanted.effort, listener.part(0, 0.6))
+    runner.measure([[cell] for cell in cells], wanted.effort, listener.part(0, 0.6))
     if wanted.table != BUILT_IN and all(cell.passed for cell in cells):
         raise InputError(
             f"--table: found '{wanted.table}', allowed: a table that takes a call over "

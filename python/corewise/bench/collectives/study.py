@@ -6,10 +6,13 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from corewise.bench import mpis
-from corewise.bench.collectives import port, preload
+from corewise.bench.collectives import port, preload, tuning
 from corewise.bench.rows import Listener, Outcome, Row
+from corewise.data.tuned_hosts import BUILT_IN
+from corewise.data.tuning import Tuning, save_tuning
 from corewise.errors import InputError
 
 ALL = "all"
@@ -72,7 +75,7 @@ class Request:
                 raise InputError(
                     f"--sizes: found {size}, allowed: 1 to {preload.MOST_BYTES // self.ranks} bytes"
                 )
-        table = preload.BUILT_IN if self.table is None else self.table
+        table = BUILT_IN if self.table is None else self.table
         usual = preload.COLLECTIVES if self.everything else preload.collectives_in(table)
         sizes = preload.QUICK_SIZES if self.quick else preload.SIZES
         effort = preload.QUICK if self.quick else preload.FULL
@@ -97,3 +100,22 @@ def run_bench(listener: Listener, request: Request) -> Outcome:
         part = listener.part(split, 1)
         rows += port.rows_of(part, libraries, request.ranks, request.rounds, request.quick)
     return Outcome("collectives", rows, remarks=remarks)
+
+
+def run_tune(listener: Listener, request: Request, folder: Path) -> list[tuple[Path, Tuning]]:
+    """Files of this host, one per MPI, each written when it is measured."""
+    other = {"--cases": request.which != ALL, "--all": request.everything, "--sizes": request.sizes,
+             "--table": request.table, "--rounds": request.rounds}  # fmt: skip
+    for name in (name for name, given in other.items() if given):
+        raise InputError(f"{name}: found with --tune, allowed: --mpi, --ranks, --collectives and --quick")
+    if not folder.is_dir():
+        raise InputError(f"--tune: found '{folder}', allowed: a folder that is there")
+    request.wanted()
+    libraries = mpis.chosen(request.mpi)
+    written = []
+    for place, mpi in enumerate(libraries):
+        part = listener.part(place / len(libraries), (place + 1) / len(libraries))
+        path, found = tuning.tune(mpi, request.ranks, request.collectives, request.quick, folder, part)
+        save_tuning(found, path)
+        written.append((path, found))
+    return written

@@ -23,8 +23,8 @@ from corewise.bench.pack.rows import Claim, Goal, claims_of, goals_of, losers_of
 from corewise.bench.pack.runs import Effort, Runner, Setting, build_for, settings_of
 from corewise.bench.rows import Row
 from corewise.data.copy_hosts import host_name
-from corewise.data.packing_hosts import processor_name
 from corewise.data.packing_tuning import LINES, PackingRow, PackingTuning
+from corewise.data.tuned_hosts import processor_name
 from corewise.errors import InputError
 
 ALL = "all"

@@ -5,12 +5,18 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from pathlib import Path
+
 import typer
 
 from corewise.bench.collectives.preload import COLLECTIVES
-from corewise.bench.collectives.study import ALL, CASES, Request, run_bench
+from corewise.bench.collectives.study import ALL, CASES, Request, run_bench, run_tune
+from corewise.bench.rows import Listener
+from corewise.cli import console
 from corewise.cli.bench import shared
 from corewise.data.sizes import size_bytes
+from corewise.data.tuned_hosts import collectives_knob, processor_name
 
 _HELP = """What do corewise's collectives cost on this host, beside the MPI's own?
 
@@ -19,6 +25,8 @@ own procedures behind the library, in one program; every fourth power of two fro
 every one from 1 byte to 4 MiB. What loses beyond chance is measured again with three times the rounds.
 port: barrier, broadcast and allreduce by the algorithms' names, on the bare port of shared memory and, for
 the shortest, beside a floor written by hand. All take turns.
+--tune tries every algorithm that fits, 5 minutes per MPI on 2 ranks; the files are those that
+`corewise run --accelerate-tuning` reads. A file that is there keeps its rows for other ranks and collectives.
 
 \b
 Example:
@@ -26,6 +34,7 @@ Example:
   corewise bench collectives --mpi mpich --ranks 4 --cases preload
   corewise bench collectives --collectives allreduce,bcast --sizes 8,64KiB
   corewise bench collectives --table 'allreduce=1024:recursive_doubling,-:peer_stages'
+  corewise bench collectives --tune . --ranks 2
 """
 _CASES = typer.Option(ALL, "--cases", help=f"What is measured: {', '.join(CASES)} or {ALL}.")
 _RANKS = typer.Option(2, "--ranks", min=2, max=64, help="Processes.")
@@ -39,6 +48,12 @@ _TABLE = typer.Option(
     "--table",
     metavar="TEXT",
     help="preload: choose by this table, a text as in COREWISE_ACCELERATE.",
+)
+_TUNE = typer.Option(
+    None,
+    "--tune",
+    metavar="FOLDER",
+    help="Instead, find what is quickest on this host, and write one file per MPI into the folder.",
 )
 
 
@@ -57,9 +72,10 @@ def bench_collectives(
     table: str | None = _TABLE,
     rounds: int | None = shared.ROUNDS,
     quick: bool = shared.QUICK,
+    tune: Path | None = _TUNE,
     as_json: bool = shared.AS_JSON,
 ) -> None:
-    """Measures collectives."""
+    """Measures collectives, or a tuning of them."""
     request = Request(
         which,
         mpi,
@@ -71,4 +87,20 @@ def bench_collectives(
         tuple(size_bytes(each, "--sizes") for each in filter(None, sizes.split(","))),
         table,
     )
+    if tune is not None:
+        _tune(request, tune, as_json)
+        return
     shared.measure_and_show("collectives", lambda listener: run_bench(listener, request), as_json=as_json)
+
+
+def _tune(request: Request, folder: Path, as_json: bool) -> None:
+    with console.progress_bar("bench collectives --tune") as advance:
+        written = run_tune(Listener(advance), request, folder)
+    if as_json:
+        rows = [asdict(row) | {"file": str(path)} for path, tuning in written for row in tuning.rows]
+        console.show_json("bench collectives", processor_name(), rows)
+        return
+    for path, tuning in written:
+        console.show(
+            f"{path}: what is taken over, as COREWISE_ACCELERATE says it", "", collectives_knob([tuning]), ""
+        )

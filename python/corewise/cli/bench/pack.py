@@ -20,8 +20,8 @@ from corewise.bench.rows import stamped
 from corewise.cli import console
 from corewise.cli.bench import shared
 from corewise.cli.papers.show import fitted, written_or_lost
-from corewise.data.packing_hosts import host_packing, mpi_name, processor_name
 from corewise.data.packing_tuning import save_packing_tuning
+from corewise.data.tuned_hosts import host_packing, mpi_name, processor_name
 from corewise.errors import InputError
 from corewise.plots.bench import check_picture, write_pictures
 

@@ -5,6 +5,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import typer
 from rich.text import Text
 
@@ -12,8 +14,9 @@ from corewise.cli import console
 from corewise.cli.explain import datatype as explain_datatype
 from corewise.data.quantities import bytes_text
 from corewise.data.sizes import size_bytes
-from corewise.data.tuning import SELECTIONS, Choice, Selection, Tuning, TuningRow, tuning_for
-from corewise.errors import bad_field
+from corewise.data.tuned_hosts import host_tuning_for
+from corewise.data.tuning import HOST, SELECTIONS, Choice, Selection, Tuning, TuningRow, tuning_for
+from corewise.errors import InputError, bad_field
 from corewise.report.layout import Column, by_rows
 
 _HELP = """Says why a choice is made: the row of data that decides, what won, what lost and by how much.
@@ -28,16 +31,21 @@ Example:
 """
 _COLLECTIVE_HELP = """The algorithm that is chosen for a collective, and those that lost.
 
-Reads the bundled tuning of the machine, or a tuning file.
+Reads the bundled tuning of the machine, or a tuning file. The machine `host` is this processor with the
+MPI of --mpi: what `corewise run --accelerate` takes over, and why.
 
 \b
 Example:
   corewise explain collective broadcast --ranks 16 --bytes 128
+  corewise explain collective allreduce --ranks 2 --bytes "64 KiB" -m host --mpi mpich
   corewise explain collective reduce --ranks 8 --bytes "64 KiB" --selection paper --json
 """
 _RANKS = typer.Option(..., "--ranks", "-n", min=1, help="How many ranks take part.")
 _BYTES = typer.Option("0", "--bytes", "-b", metavar="BYTES", help='Of one rank\'s operand: 128 or "64 KiB".')
 _MACHINE = typer.Option("cell-blade", "--machine", "-m", metavar="NAME|FILE", help="Whose tuning to read.")
+_MPI = typer.Option(
+    None, "--mpi", metavar="NAME", help="With -m host: openmpi, mpich or mpich-no-cma; without: the only one."
+)
 _SELECTION = typer.Option(
     "all", "--selection", metavar="SET", help="all: every algorithm; paper: those of paper 001 alone."
 )
@@ -68,6 +76,7 @@ def collective(
     ranks: int = _RANKS,
     size: str = _BYTES,
     machine: str = _MACHINE,
+    mpi: str | None = _MPI,
     selection: str = _SELECTION,
     as_json: bool = _AS_JSON,
 ) -> None:
@@ -76,7 +85,9 @@ def collective(
         raise bad_field("", "selection", f"'{selection}'", " or ".join(SELECTIONS))
     chosen: Selection = "paper" if selection == "paper" else "all"
     at_bytes = size_bytes(size, "bytes")
-    tuning = tuning_for(machine)
+    if mpi is not None and machine != HOST:
+        raise InputError(f"--mpi: found '{mpi}' with -m {machine}, allowed: with -m {HOST}")
+    tuning = host_tuning_for(name, ranks, mpi) if machine == HOST else tuning_for(machine)
     row = tuning.find(name, ranks, at_bytes, chosen)
     if as_json:
         console.show_json("explain collective", tuning.machine, _rows(row, at_bytes), **_more(tuning, row))
@@ -91,7 +102,8 @@ def _places(row: TuningRow) -> list[Choice]:
 def _show(tuning: Tuning, row: TuningRow, at_bytes: int) -> None:
     at = row.measured_for(at_bytes)
     head = Text(f"{row.collective}, {row.ranks} ranks, {bytes_text(at_bytes)}", style="bold")
-    head.append(f" on {tuning.machine}: {row.won.name}", style="none")
+    where = f"{tuning.on.host} with {tuning.on.mpi}" if tuning.on else tuning.machine
+    head.append(f" on {where}: {row.won.name}", style="none")
     console.show(head)
     console.show(
         f"the row for {_range(row)}; measured at {bytes_text(row.measured_bytes[at])}, of set {row.set}", ""
@@ -141,6 +153,7 @@ def _more(tuning: Tuning, row: TuningRow) -> dict[str, object]:
         "bytes_to": row.bytes_to,
         "measured_bytes": list(row.measured_bytes),
         "port": tuning.port,
+        **({} if tuning.on is None else asdict(tuning.on)),
         "description": tuning.description,
         "who": tuning.who,
         "when": tuning.when,

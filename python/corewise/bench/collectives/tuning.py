@@ -1,0 +1,239 @@
+"""Which algorithm of a collective is quickest on this host under an MPI, and where that is the MPI's own.
+
+Every candidate is measured through the preload beside the MPI (`preload.Runner`), by a table that holds it
+alone; a launch goes through all sizes, and the launches of all candidates take turns. What counts is the
+ratio to the MPI within a round. A candidate is eligible where it is quicker beyond chance. The best of those
+wins a size, unless the winner of the size below is as good within `NEAR`; without one the call is left to
+the MPI. A collective whose blocks not every rank knows has one row: its winner is quicker over all sizes
+taken together, and beyond chance slower at none.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shlex
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from corewise import __version__
+from corewise.analysis.selection import Configuration, configuration, rows_of_sweep
+from corewise.bench.collectives.preload import COLLECTIVES, WORDS, Cell, Effort, Runner
+from corewise.bench.rows import Listener
+from corewise.data.copy_hosts import host_name
+from corewise.data.tuned_hosts import NO_CMA, load_host_tuning, mpi_name, processor_name
+from corewise.data.tuning import COLLECTIVES as NAMES
+from corewise.data.tuning import HOST, LEFT_TO_MPI, Choice, Host, Tuning, TuningRow
+from corewise.errors import InputError, RunError
+from corewise.mpi.find import MpiLibrary
+
+SIZES = (8, 32, 128, 256, 512, *(1 << power for power in (10, 11, 12, 14, 16, 18, 20, 22)))
+EAGER_BYTES = 128
+"""What algorithms that send data inside their flags can do of `SIZES`."""
+PIECES = (4096, 16384)
+"""Bytes moved at a time, beside what a buffer holds."""
+FULL, QUICK = Effort(15, 3, 3_000), Effort(6, 1, 1_000)
+NEAR = 0.97
+UNKNOWN_BLOCKS = ("gatherv", "scatterv", "alltoallv")
+"""Their rows have no sizes (`coll::Facts`)."""
+_MPI = configuration(LEFT_TO_MPI)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Algorithms of a collective: with data inside their flags, in pieces, in pieces among more than two."""
+
+    eager: str = ""
+    pieces: tuple[str, ...] = ()
+    among_more: tuple[str, ...] = ()
+
+    def on(self, ranks: int) -> Iterator[tuple[Configuration, tuple[int, ...]]]:
+        """Each with the sizes that it can do."""
+        if self.eager:
+            yield configuration(self.eager), tuple(size for size in SIZES if size <= EAGER_BYTES)
+        for algorithm in (*self.pieces, *(self.among_more if ranks > 2 else ())):
+            yield configuration(algorithm), SIZES
+            for piece in PIECES:
+                yield (
+                    configuration(algorithm, piece=piece),
+                    tuple(size for size in SIZES if size > piece // 4),
+                )
+
+
+_SCANS = Candidates("eager_recursive_doubling", ("chain",), ("recursive_doubling",))
+_SCATTERED = Candidates("eager", ("pairwise",), ("recursive_halving",))
+CANDIDATES: Mapping[str, Candidates] = MappingProxyType(
+    {
+        "bcast": Candidates("eager_tree", ("root_stage",), ("local_store_tree",)),
+        "reduce": Candidates("eager_tree", ("peer_stages",), ("tree",)),
+        "allreduce": Candidates("recursive_doubling", ("one_shot", "peer_stages"), ("rabenseifner", "ring")),
+        "gather": Candidates("eager", ("linear",), ("tree",)),
+        "scatter": Candidates("eager", ("linear",), ("tree",)),
+        "allgather": Candidates("eager", ("ring",), ("bruck",)),
+        "alltoall": Candidates("eager", ("pairwise",), ("bruck",)),
+        "scan": _SCANS,
+        "exscan": _SCANS,
+        "reduce_scatter_block": _SCATTERED,
+        "gatherv": Candidates("", ("linear",)),
+        "scatterv": Candidates("", ("linear",)),
+        "allgatherv": Candidates("eager", ("ring",), ("bruck",)),
+        "alltoallv": Candidates("", ("pairwise",)),
+        "reduce_scatter": _SCATTERED,
+    }
+)
+BARRIERS = tuple(map(configuration, ("dissemination", "pairwise_exchange", "one_to_all", "tree")))
+
+
+def candidates_of(collective: str, ranks: int) -> Iterator[tuple[Configuration, tuple[int, ...]]]:
+    """What is tried, each with the sizes that it can do."""
+    if collective == "barrier":
+        return ((each, (0,)) for each in BARRIERS)
+    found = CANDIDATES[collective].on(ranks)
+    if collective in UNKNOWN_BLOCKS:
+        return ((each, SIZES) for each, _ in found)
+    return found
+
+
+def table_of(collective: str, candidate: Configuration) -> str:
+    """The table that holds a candidate alone."""
+    return (
+        f"{WORDS.get(collective, collective)}=-:{Choice(candidate.algorithm, candidate.parameters, ()).knob}"
+    )
+
+
+Measured = Mapping[Configuration, Sequence[Cell]]
+"""The cells of every candidate, by size."""
+
+
+def measure(
+    mpi: MpiLibrary, ranks: int, collectives: Iterable[str], effort: Effort, listener: Listener
+) -> dict[str, Measured]:
+    """The cells of every collective."""
+    found: dict[str, Measured] = {
+        name: {
+            candidate: [Cell(mpi, name, size, table_of(name, candidate)) for size in sizes]
+            for candidate, sizes in candidates_of(name, ranks)
+        }
+        for name in collectives
+    }
+    launches = [cells for by in found.values() for cells in by.values()]
+    Runner([mpi], ranks, listener).measure(launches, effort, listener)
+    for cells in launches:
+        if cells[0].passed:
+            raise RunError(f"{cells[0].table}: not taken over: {cells[0].passed}")
+    return found
+
+
+def rows_of(collective: str, ranks: int, measured: Measured) -> list[TuningRow]:
+    """Who wins where."""
+    by_size: dict[int, dict[Configuration, Cell]] = {}
+    for candidate, cells in measured.items():
+        for cell in cells:
+            by_size.setdefault(cell.size, {})[candidate] = cell
+    if collective in UNKNOWN_BLOCKS:
+        winners = dict.fromkeys(by_size, _winner_of_all(by_size))
+    else:
+        winners = _winners(by_size)
+    sweep = {size: _times_us(cells) for size, cells in by_size.items()}
+    return rows_of_sweep("all", WORDS.get(collective, collective), ranks, sweep, winners)
+
+
+def _winners(by_size: Mapping[int, Mapping[Configuration, Cell]]) -> dict[int, Configuration]:
+    found: dict[int, Configuration] = {}
+    before = _MPI
+    for size in sorted(by_size):
+        ratios = {each: _ratio(cell) for each, cell in by_size[size].items() if _low(cell) > 1}
+        best = max(ratios, key=ratios.__getitem__, default=_MPI)
+        if best == _MPI or ratios.get(before, 0.0) < NEAR * ratios[best]:
+            before = best
+        found[size] = before
+    return found
+
+
+def _winner_of_all(by_size: Mapping[int, Mapping[Configuration, Cell]]) -> Configuration:
+    means: dict[Configuration, float] = {}
+    for candidate in {each for cells in by_size.values() for each in cells}:
+        cells = [each[candidate] for each in by_size.values() if candidate in each]
+        if len(cells) == len(by_size) and not any(cell.lost for cell in cells):
+            means[candidate] = statistics.geometric_mean(map(_ratio, cells))
+    best = max(means, key=means.__getitem__, default=_MPI)
+    return best if means.get(best, 0.0) > 1 else _MPI
+
+
+def _ratio(cell: Cell) -> float:
+    return statistics.median(cell.ratios)
+
+
+def _low(cell: Cell) -> float:
+    return cell.interval[0] if cell.interval else 0.0
+
+
+def _times_us(cells: Mapping[Configuration, Cell]) -> dict[Configuration, float]:
+    """The MPI's median, and what the ratios make of it: a host's speed differs from launch to launch."""
+    mpi_us = statistics.median(theirs for cell in cells.values() for _, theirs in cell.times) / 1000
+    return {_MPI: mpi_us, **{each: mpi_us / _ratio(cell) for each, cell in cells.items()}}
+
+
+def tune(
+    mpi: MpiLibrary, ranks: int, collectives: Sequence[str], quick: bool, folder: Path, listener: Listener
+) -> tuple[Path, Tuning]:
+    """Measures, and writes the file of this host and the MPI.
+
+    Rows that it holds of other collectives and ranks stay.
+
+    Parameters
+    ----------
+    mpi, ranks : under which, and how many.
+    collectives : of `COLLECTIVES`; empty: all.
+    quick : with few rounds.
+    folder : where the file is, or will be.
+    listener : hears of the progress.
+    """
+    name = mpi_name(mpi.family, os.environ)
+    on = Host(processor_name(), host_name(), f"{name} {mpi.version}", len(os.sched_getaffinity(0)))
+    path = folder / f"collectives-shm-{on.processor.lower()}-{name}.csv"
+    kept, command = _kept(path, on)
+    asked = collectives or COLLECTIVES
+    found = measure(mpi, ranks, asked, QUICK if quick else FULL, listener)
+    rows = [row for each, measured in found.items() for row in rows_of(each, ranks, measured)]
+    new = {row.collective for row in rows}
+    rows += [row for row in kept if row.ranks != ranks or row.collective not in new]
+    words = [
+        *(["env", NO_CMA] if name != mpi.family else []),
+        "corewise",
+        "bench",
+        "collectives",
+        "--mpi",
+        mpi.name,
+        "--ranks",
+        str(ranks),
+    ]
+    words += ["--collectives", ",".join(collectives)] if collectives else []
+    words += [*(["--quick"] if quick else []), "--tune", "tuning"]
+    return path, Tuning(
+        port="shm",
+        machine=HOST,
+        description="through the preload, the slowest rank's median; ratios to the MPI are of pairs of runs",
+        who=f"corewise {__version__}",
+        when=datetime.date.today().isoformat(),
+        command=" && ".join(dict.fromkeys([*command, shlex.join(words)])),
+        rows=tuple(sorted(rows, key=lambda row: (row.ranks, NAMES.index(row.collective), row.bytes_from))),
+        on=on,
+    )
+
+
+def _kept(path: Path, on: Host) -> tuple[tuple[TuningRow, ...], list[str]]:
+    """What a file that is there already holds, and what made it."""
+    if not path.exists():
+        return (), []
+    tuning = load_host_tuning(path)
+    if tuning.on is None or replace(tuning.on, host=on.host) != on:
+        raise InputError(
+            f"--tune: found {path}, measured on {tuning.on}, allowed: one of {on}, or a folder without it"
+        )
+    return tuning.rows, tuning.command.split(" && ")

@@ -1,0 +1,94 @@
+"""Whose tuning of collectives a launch goes by, and how it tells the accelerate library.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from toy_tuning import HOSTS, TOY
+
+from corewise import InputError
+from corewise.data.tuned_hosts import (
+    BUILT_IN,
+    collectives_knob,
+    host_collectives,
+    host_tuning_for,
+    load_host_tuning,
+)
+from corewise.data.tuning import parse_tuning
+
+PROCESSOR = "GenuineIntel-6-1"
+KNOB = "on|4c>barrier=-:dissemination|2>broadcast=128:mpi,-:root_stage/piece=4096"
+"""4 ranks shared 2 cores."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Files of a host under two MPIs, and one of a simulated machine."""
+    (tmp_path / "collectives-shm-one.csv").write_text(HOSTS)
+    other = HOSTS.replace("mpich 5.0.2", "openmpi 5.0.1").replace("all,barrier,4", "all,barrier,3")
+    (tmp_path / "collectives-shm-other.csv").write_text(other)
+    (tmp_path / "collectives-toy.csv").write_text(TOY)
+    return tmp_path
+
+
+def test_a_tuning_goes_before_the_built_in_table() -> None:
+    assert collectives_knob([parse_tuning(HOSTS)]) == KNOB
+    more = parse_tuning(HOSTS.replace("cores,2", "cores,8"))
+    assert collectives_knob([more]).startswith("on|4>barrier=-:dissemination|2>")
+    both = collectives_knob([parse_tuning(HOSTS), more])
+    assert [part.split(">")[0] for part in both.split("|")] == ["on", "4c", "2", "4"]
+
+
+def test_a_launch_goes_by_the_tuning_of_its_processor_and_mpi(folder: Path) -> None:
+    found = host_collectives("mpich", "5.1.0", PROCESSOR, folder)
+    assert (found.knob, found.told) == (KNOB, "collectives by collectives-shm-one.csv")
+    assert "3c>" in host_collectives("openmpi", "5.0.11", PROCESSOR, folder).knob
+    for mpi, version, processor in (
+        ("mpich", "4.3.0", PROCESSOR),
+        ("mpich-no-cma", "5.0.2", PROCESSOR),
+        ("mpich", "5.0.2", "GenuineIntel-6-2"),
+    ):
+        none = host_collectives(mpi, version, processor, folder)
+        assert none.knob == BUILT_IN
+        assert none.told == f"collectives: no table of {processor} with {mpi} {version}: by the built-in one"
+
+
+def test_what_is_explained_is_of_the_mpi_that_is_named(folder: Path) -> None:
+    assert host_tuning_for("barrier", 4, "mpich", PROCESSOR, folder) == parse_tuning(HOSTS)
+    on = host_tuning_for("barrier", 4, "openmpi", PROCESSOR, folder).on
+    assert on is not None and on.mpi == "openmpi 5.0.1"
+    for mpi, said in ((None, "nothing"), ("lam", "'lam'")):
+        with pytest.raises(InputError, match=f"--mpi: found {said}, allowed: mpich, openmpi"):
+            host_tuning_for("barrier", 4, mpi, PROCESSOR, folder)
+    with pytest.raises(
+        InputError, match=re.escape("'host' (none-6-1) has no tuning, allowed: a tuning file")
+    ):
+        host_tuning_for("barrier", 4, None, "none-6-1", folder)
+    (folder / "collectives-shm-other.csv").unlink()
+    assert host_tuning_for("barrier", 4, None, PROCESSOR, folder) == parse_tuning(HOSTS)
+
+
+def test_of_several_tunings_the_one_with_the_call_is_explained(folder: Path) -> None:
+    """Of one MPI on more cores."""
+    more = HOSTS.replace("cores,2", "cores,8").replace("all,barrier,4", "all,barrier,8")
+    (folder / "collectives-shm-two.csv").write_text(more)
+    assert host_tuning_for("barrier", 8, "mpich", PROCESSOR, folder) == parse_tuning(more)
+    assert host_tuning_for("barrier", 4, "mpich", PROCESSOR, folder) == parse_tuning(HOSTS)
+
+
+def test_a_file_of_a_simulated_machine_is_refused(folder: Path) -> None:
+    with pytest.raises(InputError, match="'port': found 'cell', allowed: shm"):
+        load_host_tuning(folder / "collectives-toy.csv")
+
+
+def test_shipped_files_are_named_by_processor_and_mpi() -> None:
+    root = Path(__file__).resolve().parents[3]
+    for path in (root / "tuning").glob("collectives-shm-*.csv"):
+        on = load_host_tuning(path).on
+        assert on is not None
+        assert path.name == f"collectives-shm-{on.processor.lower()}-{on.mpi.split()[0]}.csv"
