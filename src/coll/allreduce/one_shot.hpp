@@ -7,8 +7,9 @@
 //
 // Four areas in turn need no acknowledgement: a rank stages piece c + 1 before it combines piece c. Who stages
 // piece c + 1 has heard everybody's piece c - 1, so piece c - 3 has been combined everywhere. At the end of a call
-// all tell all that they have read everything: other calls use the stage otherwise. SPDX-License-Identifier:
-// BSD-3-Clause
+// all tell all that they have read everything: other calls use the stage otherwise.
+//
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
