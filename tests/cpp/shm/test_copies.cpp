@@ -173,8 +173,11 @@ std::string name_of(const ::testing::TestParamInfo<const char*>& row) {
   return row.param;
 }
 
-INSTANTIATE_TEST_CASE_P(Tuning, ShmPortCopies, ::testing::Values("memcpy", "avx2_nt", "avx512_nt", "neon_nt"),
-                        name_of);
+#if defined(__x86_64__)
+INSTANTIATE_TEST_CASE_P(Tuning, ShmPortCopies, ::testing::Values("memcpy", "avx2_nt", "avx512_nt"), name_of);
+#else
+INSTANTIATE_TEST_CASE_P(Tuning, ShmPortCopies, ::testing::Values("memcpy", "neon_nt"), name_of);
+#endif
 
 }  // namespace
 }  // namespace corewise::shm
