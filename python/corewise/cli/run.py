@@ -22,6 +22,7 @@ from corewise.data.machines import load_machine
 from corewise.data.packing_tuning import load_packing_tuning
 from corewise.data.placement import Placement, load_placement, make_placement
 from corewise.data.tuned_hosts import (
+    HostTable,
     collectives_knob,
     host_collectives,
     host_packing,
@@ -232,16 +233,18 @@ def _chosen_packing(mpi: MpiLibrary, wanted: str) -> str:
         return "off"
     if wanted != OF_HOST:
         return wanted
-    found = host_packing(mpi_name(mpi.family, os.environ), mpi.version)
-    console.note(f"corewise: {found.told}")
-    return found.knob
+    return _told(host_packing(mpi_name(mpi.family, os.environ), mpi.version))
 
 
 def _chosen_collectives(mpi: MpiLibrary, wanted: str) -> str:
     """What is taken over with an MPI; says by which table where none is named."""
     if wanted != OF_HOST:
         return wanted
-    found = host_collectives(mpi_name(mpi.family, os.environ), mpi.version)
+    return _told(host_collectives(mpi_name(mpi.family, os.environ), mpi.version))
+
+
+def _told(found: HostTable) -> str:
+    """A library's variable; says by which table."""
     console.note(f"corewise: {found.told}")
     return found.knob
 

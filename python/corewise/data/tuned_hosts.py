@@ -17,6 +17,7 @@ from pathlib import Path
 from corewise.data.copy_hosts import CPUINFO, processor_fields
 from corewise.data.packing_tuning import knob_of, load_packing_tuning
 from corewise.data.tuning import (
+    Host,
     Tuning,
     TuningRow,
     bundled_tunings,
@@ -86,23 +87,32 @@ def host_packing(mpi: str, version: str, processor: str = "", folder: Path | Non
 def host_collectives(mpi: str, version: str, processor: str = "", folder: Path | None = None) -> HostTable:
     """The same for the accelerate library."""
     processor = processor or processor_name()
-    mine = [
-        (path, tuning)
-        for path, tuning in collectives_on(processor, folder)
-        if tuning.on is not None and _is_of(tuning.on.mpi, mpi, version)
-    ]
+    mine = [each for each in collectives_on(processor, folder) if _is_of(each.on.mpi, mpi, version)]
     if not mine:
         return HostTable(
             BUILT_IN, f"collectives: no table of {processor} with {mpi} {version}: by the built-in one"
         )
-    names = ", ".join(path.name for path, _ in mine)
-    return HostTable(collectives_knob([tuning for _, tuning in mine]), f"collectives by {names}")
+    names = ", ".join(each.path.name for each in mine)
+    return HostTable(collectives_knob(mine), f"collectives by {names}")
 
 
-def collectives_on(processor: str, folder: Path | None = None) -> list[tuple[Path, Tuning]]:
+@dataclass(frozen=True)
+class HostCollectives:
+    """A tuning of collectives that was measured on a host."""
+
+    path: Path
+    on: Host
+    tuning: Tuning
+
+
+def collectives_on(processor: str, folder: Path | None = None) -> list[HostCollectives]:
     """The shipped tunings that were measured on a processor, one for each MPI and number of cores."""
     known = [(path, load_tuning(path)) for path in bundled_tunings(folder)]
-    return [(path, tuning) for path, tuning in known if tuning.on and tuning.on.processor == processor]
+    return [
+        HostCollectives(path, tuning.on, tuning)
+        for path, tuning in known
+        if tuning.on is not None and tuning.on.processor == processor
+    ]
 
 
 def host_tuning_for(
@@ -117,8 +127,8 @@ def host_tuning_for(
     processor, folder : as for `host_packing`.
     """
     processor = processor or processor_name()
-    found = [tuning for _, tuning in collectives_on(processor, folder)]
-    names = sorted({tuning.on.mpi.partition(" ")[0] for tuning in found if tuning.on})
+    found = collectives_on(processor, folder)
+    names = sorted({each.on.mpi_name for each in found})
     if not found:
         raise InputError(
             f"machine 'host' ({processor}) has no tuning, allowed: a tuning file "
@@ -126,33 +136,33 @@ def host_tuning_for(
         )
     if (mpi is None and len(names) > 1) or (mpi is not None and mpi not in names):
         raise InputError(f"--mpi: found {shown(mpi) if mpi else 'nothing'}, allowed: {', '.join(names)}")
-    mine = [tuning for tuning in found if tuning.on and mpi in (None, tuning.on.mpi.partition(" ")[0])]
+    mine = [each.tuning for each in found if mpi in (None, each.on.mpi_name)]
     call = (collective, ranks)
     has_rows = (each for each in mine if any((row.collective, row.ranks) == call for row in each.rows))
     return next(has_rows, mine[0])
 
 
-def load_host_tuning(path: Path) -> Tuning:
+def load_host_tuning(path: Path) -> HostCollectives:
     """Reads a file of collectives that was measured on a host; an `InputError` where it is another one."""
     tuning = load_tuning(path)
     if tuning.on is None:
         raise InputError(f"{path}: 'port': found '{tuning.port}', allowed: shm")
-    return tuning
+    return HostCollectives(path, tuning.on, tuning)
 
 
-def collectives_knob(tunings: Sequence[Tuning]) -> str:
+def collectives_knob(tunings: Sequence[HostCollectives]) -> str:
     """The value of COREWISE_ACCELERATE that says the same; the built-in table is for other numbers of ranks.
 
     Parameters
     ----------
-    tunings : of one processor and MPI.
+    tunings : of one processor and MPI; the first one's rows count where several have some for so many ranks.
     """
-    parts: dict[str, list[TuningRow]] = {}
-    for tuning in tunings:
-        for row in tuning.rows:
-            crowded = tuning.on is not None and row.ranks > tuning.on.cores
-            parts.setdefault(f"{row.ranks}{'c' if crowded else ''}", []).append(row)
-    return "|".join([BUILT_IN, *(f"{ranks}>{_part_text(rows)}" for ranks, rows in parts.items())])
+    parts: dict[str, str] = {}
+    for each in tunings:
+        for ranks in dict.fromkeys(row.ranks for row in each.tuning.rows):
+            rows = [row for row in each.tuning.rows if row.ranks == ranks]
+            parts.setdefault(f"{ranks}{'c' if ranks > each.on.cores else ''}", _part_text(rows))
+    return "|".join([BUILT_IN, *(f"{ranks}>{text}" for ranks, text in parts.items())])
 
 
 def _part_text(rows: Iterable[TuningRow]) -> str:

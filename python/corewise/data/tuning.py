@@ -155,6 +155,11 @@ class Host:
     mpi: str
     cores: int
 
+    @property
+    def mpi_name(self) -> str:
+        """Without the version."""
+        return self.mpi.partition(" ")[0]
+
 
 @dataclass(frozen=True)
 class Tuning:

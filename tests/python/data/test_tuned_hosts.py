@@ -36,12 +36,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_tuning_goes_before_the_built_in_table() -> None:
-    assert collectives_knob([parse_tuning(HOSTS)]) == KNOB
-    more = parse_tuning(HOSTS.replace("cores,2", "cores,8"))
-    assert collectives_knob([more]).startswith("on|4>barrier=-:dissemination|2>")
-    both = collectives_knob([parse_tuning(HOSTS), more])
-    assert [part.split(">")[0] for part in both.split("|")] == ["on", "4c", "2", "4"]
+def test_a_tuning_goes_before_the_built_in_table(folder: Path) -> None:
+    """Of several the first counts where they have rows for so many ranks, which share cores or do not."""
+    (folder / "more.csv").write_text(HOSTS.replace("cores,2", "cores,8").replace("128,mpi", "128,eager_tree"))
+    one, more = (load_host_tuning(folder / name) for name in ("collectives-shm-one.csv", "more.csv"))
+    assert collectives_knob([one]) == KNOB
+    assert collectives_knob([more]).startswith("on|4>barrier=-:dissemination|2>broadcast=128:eager_tree,")
+    assert collectives_knob([one, more]) == f"{KNOB}|4>barrier=-:dissemination"
 
 
 def test_a_launch_goes_by_the_tuning_of_its_processor_and_mpi(folder: Path) -> None:
@@ -90,5 +91,4 @@ def test_shipped_files_are_named_by_processor_and_mpi() -> None:
     root = Path(__file__).resolve().parents[3]
     for path in (root / "tuning").glob("collectives-shm-*.csv"):
         on = load_host_tuning(path).on
-        assert on is not None
-        assert path.name == f"collectives-shm-{on.processor.lower()}-{on.mpi.split()[0]}.csv"
+        assert path.name == f"collectives-shm-{on.processor.lower()}-{on.mpi_name}-{on.cores}.csv"

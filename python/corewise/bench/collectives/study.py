@@ -11,8 +11,8 @@ from pathlib import Path
 from corewise.bench import mpis
 from corewise.bench.collectives import port, preload, tuning
 from corewise.bench.rows import Listener, Outcome, Row
-from corewise.data.tuned_hosts import BUILT_IN
-from corewise.data.tuning import Tuning, save_tuning
+from corewise.data.tuned_hosts import BUILT_IN, HostCollectives
+from corewise.data.tuning import save_tuning
 from corewise.errors import InputError
 
 ALL = "all"
@@ -102,7 +102,7 @@ def run_bench(listener: Listener, request: Request) -> Outcome:
     return Outcome("collectives", rows, remarks=remarks)
 
 
-def run_tune(listener: Listener, request: Request, folder: Path) -> list[tuple[Path, Tuning]]:
+def run_tune(listener: Listener, request: Request, folder: Path) -> list[HostCollectives]:
     """Files of this host, one per MPI, each written when it is measured."""
     other = {"--cases": request.which != ALL, "--all": request.everything, "--sizes": request.sizes,
              "--table": request.table, "--rounds": request.rounds}  # fmt: skip
@@ -115,7 +115,7 @@ def run_tune(listener: Listener, request: Request, folder: Path) -> list[tuple[P
     written = []
     for place, mpi in enumerate(libraries):
         part = listener.part(place / len(libraries), (place + 1) / len(libraries))
-        path, found = tuning.tune(mpi, request.ranks, request.collectives, request.quick, folder, part)
-        save_tuning(found, path)
-        written.append((path, found))
+        found = tuning.tune(mpi, request.ranks, request.collectives, request.quick, folder, part)
+        save_tuning(found.tuning, found.path)
+        written.append(found)
     return written

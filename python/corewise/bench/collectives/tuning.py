@@ -26,7 +26,13 @@ from corewise.analysis.selection import Configuration, configuration, rows_of_sw
 from corewise.bench.collectives.preload import COLLECTIVES, WORDS, Cell, Effort, Runner
 from corewise.bench.rows import Listener
 from corewise.data.copy_hosts import host_name
-from corewise.data.tuned_hosts import NO_CMA, load_host_tuning, mpi_name, processor_name
+from corewise.data.tuned_hosts import (
+    NO_CMA,
+    HostCollectives,
+    load_host_tuning,
+    mpi_name,
+    processor_name,
+)
 from corewise.data.tuning import COLLECTIVES as NAMES
 from corewise.data.tuning import HOST, LEFT_TO_MPI, Choice, Host, Tuning, TuningRow
 from corewise.errors import InputError, RunError
@@ -181,10 +187,10 @@ def _times_us(cells: Mapping[Configuration, Cell]) -> dict[Configuration, float]
 
 def tune(
     mpi: MpiLibrary, ranks: int, collectives: Sequence[str], quick: bool, folder: Path, listener: Listener
-) -> tuple[Path, Tuning]:
-    """Measures, and writes the file of this host and the MPI.
+) -> HostCollectives:
+    """Measures, and says what the file of this host and the MPI is to hold.
 
-    Rows that it holds of other collectives and ranks stay.
+    Rows that it has of other collectives and ranks stay.
 
     Parameters
     ----------
@@ -196,44 +202,36 @@ def tune(
     """
     name = mpi_name(mpi.family, os.environ)
     on = Host(processor_name(), host_name(), f"{name} {mpi.version}", len(os.sched_getaffinity(0)))
-    path = folder / f"collectives-shm-{on.processor.lower()}-{name}.csv"
-    kept, command = _kept(path, on)
-    asked = collectives or COLLECTIVES
-    found = measure(mpi, ranks, asked, QUICK if quick else FULL, listener)
+    path = folder / f"collectives-shm-{on.processor.lower()}-{name}-{on.cores}.csv"
+    kept, commands = _kept(path, on)
+    found = measure(mpi, ranks, collectives or COLLECTIVES, QUICK if quick else FULL, listener)
     rows = [row for each, measured in found.items() for row in rows_of(each, ranks, measured)]
     new = {row.collective for row in rows}
     rows += [row for row in kept if row.ranks != ranks or row.collective not in new]
-    words = [
-        *(["env", NO_CMA] if name != mpi.family else []),
-        "corewise",
-        "bench",
-        "collectives",
-        "--mpi",
-        mpi.name,
-        "--ranks",
-        str(ranks),
-    ]
+    words = ["env", NO_CMA] if name != mpi.family else []
+    words += ["corewise", "bench", "collectives", "--mpi", mpi.name, "--ranks", str(ranks)]
     words += ["--collectives", ",".join(collectives)] if collectives else []
     words += [*(["--quick"] if quick else []), "--tune", "tuning"]
-    return path, Tuning(
+    tuning = Tuning(
         port="shm",
         machine=HOST,
         description="through the preload, the slowest rank's median; ratios to the MPI are of pairs of runs",
         who=f"corewise {__version__}",
         when=datetime.date.today().isoformat(),
-        command=" && ".join(dict.fromkeys([*command, shlex.join(words)])),
+        command=" && ".join(dict.fromkeys([*commands, shlex.join(words)])),
         rows=tuple(sorted(rows, key=lambda row: (row.ranks, NAMES.index(row.collective), row.bytes_from))),
         on=on,
     )
+    return HostCollectives(path, on, tuning)
 
 
 def _kept(path: Path, on: Host) -> tuple[tuple[TuningRow, ...], list[str]]:
     """What a file that is there already holds, and what made it."""
     if not path.exists():
         return (), []
-    tuning = load_host_tuning(path)
-    if tuning.on is None or replace(tuning.on, host=on.host) != on:
+    found = load_host_tuning(path)
+    if replace(found.on, host=on.host) != on:
         raise InputError(
-            f"--tune: found {path}, measured on {tuning.on}, allowed: one of {on}, or a folder without it"
+            f"--tune: found {path}, measured on {found.on}, allowed: one of {on}, or a folder without it"
         )
-    return tuning.rows, tuning.command.split(" && ")
+    return found.tuning.rows, found.tuning.command.split(" && ")

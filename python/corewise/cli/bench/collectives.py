@@ -25,7 +25,7 @@ own procedures behind the library, in one program; every fourth power of two fro
 every one from 1 byte to 4 MiB. What loses beyond chance is measured again with three times the rounds.
 port: barrier, broadcast and allreduce by the algorithms' names, on the bare port of shared memory and, for
 the shortest, beside a floor written by hand. All take turns.
---tune tries every algorithm that fits, 5 minutes per MPI on 2 ranks; the files are those that
+--tune tries every algorithm that fits, some minutes per MPI; the files are those that
 `corewise run --accelerate-tuning` reads. A file that is there keeps its rows for other ranks and collectives.
 
 \b
@@ -95,12 +95,11 @@ def bench_collectives(
 
 def _tune(request: Request, folder: Path, as_json: bool) -> None:
     with console.progress_bar("bench collectives --tune") as advance:
-        written = run_tune(Listener(advance), request, folder)
+        written = run_tune(Listener(advance, console.note), request, folder)
     if as_json:
-        rows = [asdict(row) | {"file": str(path)} for path, tuning in written for row in tuning.rows]
+        rows = [asdict(row) | {"file": str(each.path)} for each in written for row in each.tuning.rows]
         console.show_json("bench collectives", processor_name(), rows)
         return
-    for path, tuning in written:
-        console.show(
-            f"{path}: what is taken over, as COREWISE_ACCELERATE says it", "", collectives_knob([tuning]), ""
-        )
+    for each in written:
+        title = f"{each.path}: what is taken over, as COREWISE_ACCELERATE says it"
+        console.show(title, "", collectives_knob([each]), "")
