@@ -41,6 +41,15 @@ struct Rank {
   [[nodiscard]] int rank() const { return port.rank(); }
   [[nodiscard]] int size() const { return port.size(); }
 
+  /// Every rank but `first`, the one after it first; none where there is one rank.
+  template <class Visit>
+  void for_others(int first, Visit visit) {
+    for (int step = 1; step < size(); ++step) {
+      port.compute(cost::kPeer);
+      visit((first + step) % size());
+    }
+  }
+
   /// The last thing of a call.
   void close(const Parameters& parameters) {
     if (parameters.closing == Closing::barrier) closing_barrier();

@@ -39,8 +39,8 @@ class OneShot {
       if (piece + 1 < count) stage(piece + 1);
       combine(piece);
     }
-    for_others([this](int peer) { me_.acknowledgements.tell(peer); });
-    for_others([this](int peer) { me_.acknowledgements.hear(peer); });
+    me_.for_others(me_.rank(), [this](int peer) { me_.acknowledgements.tell(peer); });
+    me_.for_others(me_.rank(), [this](int peer) { me_.acknowledgements.hear(peer); });
   }
 
  private:
@@ -48,21 +48,12 @@ class OneShot {
 
   [[nodiscard]] static int area(std::uint64_t piece) { return static_cast<int>(piece % kTurns); }
 
-  /// The other ranks, the next one first.
-  template <class Visit>
-  void for_others(Visit visit) {
-    for (int step = 1; step < me_.size(); ++step) {
-      me_.port.compute(cost::kPeer);
-      visit((me_.rank() + step) % me_.size());
-    }
-  }
-
   void stage(std::uint64_t piece) {
     me_.port.compute(cost::kPiece);
     me_.stage.load(call_.send + pieces_.at(piece), areas_.at(area(piece)), pieces_.bytes(piece),
                    buffer_tag(area(piece)));
     me_.port.wait(areas_.mask(area(piece)));
-    for_others([this](int peer) { me_.announcements.tell(peer); });
+    me_.for_others(me_.rank(), [this](int peer) { me_.announcements.tell(peer); });
   }
 
   void combine(std::uint64_t piece) {

@@ -43,8 +43,8 @@ class PeerStages {
       take(chunk);
     }
     if (count == 0) return;
-    for_others([this](int peer) { me_.acknowledgements.tell(peer); });
-    for_others([this](int peer) { me_.acknowledgements.hear(peer); });
+    me_.for_others(me_.rank(), [this](int peer) { me_.acknowledgements.tell(peer); });
+    me_.for_others(me_.rank(), [this](int peer) { me_.acknowledgements.hear(peer); });
   }
 
  private:
@@ -62,15 +62,6 @@ class PeerStages {
     return static_cast<std::uint32_t>(parts.bytes(part, part + 1));
   }
 
-  /// The other ranks, the next one first.
-  template <class Visit>
-  void for_others(Visit visit) {
-    for (int step = 1; step < me_.size(); ++step) {
-      me_.port.compute(cost::kPeer);
-      visit((me_.rank() + step) % me_.size());
-    }
-  }
-
   /// What the others need of the own operand.
   void stage(std::uint64_t chunk) {
     me_.port.compute(cost::kPiece);
@@ -84,7 +75,7 @@ class PeerStages {
     load(0, me_.rank());
     load(me_.rank() + 1, me_.size());
     me_.port.wait(areas_.mask(area(chunk)));
-    for_others([this](int peer) { me_.announcements.tell(peer); });
+    me_.for_others(me_.rank(), [this](int peer) { me_.announcements.tell(peer); });
   }
 
   /// The own part: into the result, and the last time into the stage too.
@@ -94,7 +85,7 @@ class PeerStages {
     const port::StageOffset mine = place(chunk, cut, me_.rank());
     typename P::ConstUserAddress own = call_.send + at;
     int left = me_.size() - 1;
-    for_others([&](int peer) {
+    me_.for_others(me_.rank(), [&](int peer) {
       if (chunk == 0) me_.announcements.hear(peer);  // of a later operand: in take, before
       const std::optional<port::StageOffset> too = --left == 0 ? std::optional(mine) : std::nullopt;
       me_.port.combine_user({peer, mine}, own, call_.receive + at, too, how_, bytes(cut, me_.rank()),
@@ -102,14 +93,14 @@ class PeerStages {
       me_.port.wait(areas_.mask(area(chunk)));
       own = call_.receive + at;
     });
-    for_others([this](int peer) { me_.announcements.tell(peer); });
+    me_.for_others(me_.rank(), [this](int peer) { me_.announcements.tell(peer); });
   }
 
   /// The other parts' results.
   void take(std::uint64_t chunk) {
     const reduce::Parts cut = parts(chunk);
     const std::uint32_t told = chunk + 1 < chunks_.count() ? 2 : 1;  // the next operand, this result
-    for_others([&](int peer) {
+    me_.for_others(me_.rank(), [&](int peer) {
       me_.announcements.hear(peer, told);
       me_.port.get_user({peer, place(chunk, cut, peer)}, call_.receive + chunks_.at(chunk) + cut.at(peer),
                         bytes(cut, peer), buffer_tag(area(chunk)));

@@ -96,7 +96,7 @@ class PieceBroadcast {
     if (works(place_)) {
       work();
     } else if (!counters()) {
-      for_others([this](int rank) { me_.announcements.hear(rank); });
+      me_.for_others(me_.rank(), [this](int rank) { me_.announcements.hear(rank); });
     }
     if (!counters()) return;
     for (int place = 0; place < shares_.workers(); ++place) {
@@ -114,14 +114,6 @@ class PieceBroadcast {
   [[nodiscard]] bool works(int place) const { return place < shares_.workers(); }
   [[nodiscard]] int place_of(int rank) const { return (rank - call_.root + me_.size()) % me_.size(); }
   [[nodiscard]] int rank_at(int place) const { return (place + call_.root) % me_.size(); }
-  /// The other ranks, from the next one on: every rank begins with another.
-  template <class Visit>
-  void for_others(Visit visit) {
-    for (int step = 1; step < me_.size(); ++step) {
-      me_.port.compute(cost::kPeer);
-      visit((me_.rank() + step) % me_.size());
-    }
-  }
 
   template <class Data>
   [[nodiscard]] Stated<Data> stated(Data address) const {
@@ -134,7 +126,7 @@ class PieceBroadcast {
 
   void tell_all() {
     port::TagMask tags = 0;
-    for_others([&](int rank) {
+    me_.for_others(me_.rank(), [&](int rank) {
       if (counters() && !works(place_of(rank))) return;
       me_.announcements.tell(rank,
                              is_root(me_, call_) ? stated(call_.send).bytes() : stated(call_.receive).bytes());
@@ -150,7 +142,7 @@ class PieceBroadcast {
     const auto weigh = [&](int rank, std::uint32_t weight) {
       weights[static_cast<std::size_t>(place_of(rank))] = weight;
     };
-    for_others([&](int rank) {
+    me_.for_others(me_.rank(), [&](int rank) {
       const auto payload = me_.announcements.hear(rank);
       if (rank == call_.root) {
         const auto from = Stated<ConstAddress>::from(payload);

@@ -30,25 +30,17 @@ class RootStage {
  private:
   static constexpr std::uint64_t kAreas = StreamAreas::kCount;
 
-  template <class Visit>
-  void for_others(Visit visit) {
-    for (int step = 1; step < me_.size(); ++step) {
-      me_.port.compute(cost::kPeer);
-      visit((call_.root + step) % me_.size());
-    }
-  }
-
   void feed() {
     for (std::uint64_t piece = 0; piece < pieces_.count(); ++piece) {
       const int area = StreamAreas::area(0, piece);
       me_.port.compute(cost::kPiece);
-      if (piece >= kAreas) for_others([this](int peer) { me_.acknowledgements.hear(peer); });
+      if (piece >= kAreas) me_.for_others(call_.root, [this](int peer) { me_.acknowledgements.hear(peer); });
       me_.stage.load(call_.send + pieces_.at(piece), areas_.at(area), pieces_.bytes(piece), buffer_tag(area));
       me_.port.wait(port::mask_of(buffer_tag(area)));
-      for_others([this](int peer) { me_.announcements.tell(peer); });
+      me_.for_others(call_.root, [this](int peer) { me_.announcements.tell(peer); });
     }
     const auto left = static_cast<std::uint32_t>(std::min(pieces_.count(), kAreas));
-    for_others([this, left](int peer) { me_.acknowledgements.hear(peer, left); });
+    me_.for_others(call_.root, [this, left](int peer) { me_.acknowledgements.hear(peer, left); });
   }
 
   void take() {

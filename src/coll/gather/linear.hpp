@@ -16,11 +16,9 @@ template <port::Port P, class Wanted>
 void take_streams(Rank<P>& me, const Call<P>& call, const Parameters& parameters, Wanted wanted) {
   const Blocks& blocks = call.receive_blocks;
   const auto each = [&](auto take) {
-    for (int step = 1; step < me.size(); ++step) {
-      const int peer = (call.root + step) % me.size();
-      me.port.compute(cost::kPeer);
+    me.for_others(call.root, [&](int peer) {
       if (wanted(peer)) take(peer, blocks.bytes(peer));
-    }
+    });
   };
   receive_streams(me, StreamAreas(me.shape, parameters), 0, each,
                   [&](int peer) { return call.receive + blocks.offset(peer); });

@@ -57,16 +57,14 @@ class PeerStages {
     me_.port.compute(cost::kPiece);
     typename P::ConstUserAddress own = call_.send + pieces_.at(piece);
     typename P::UserAddress const to = call_.receive + pieces_.at(piece);
-    for (int step = 1; step < me_.size(); ++step) {
-      const int peer = (call_.root + step) % me_.size();
-      me_.port.compute(cost::kPeer);
+    me_.for_others(call_.root, [&](int peer) {
       me_.announcements.hear(peer);
       me_.port.combine_user({peer, areas_.at(area(piece))}, own, to, std::nullopt, how_, pieces_.bytes(piece),
                             buffer_tag(area(piece)));
       me_.port.wait(areas_.mask(area(piece)));
       me_.acknowledgements.tell(peer);
       own = to;
-    }
+    });
   }
 
   Rank<P>& me_;
