@@ -38,6 +38,7 @@ enum Needs : std::uint32_t {
   kEagerSlots = 64,   ///< Shape::eager_slots >= 2
   kAtomicWord = 128,  ///< Shape::atomic_words >= 1
   kWorkspace = 256,   ///< Call::workspace on every rank
+  kPeerMemory = 512,  ///< ranks may read and write each other's user memory (port::PeerUserCopy)
 };
 
 template <port::Port P>
@@ -61,6 +62,7 @@ struct Facts {
   bool contiguous = true;
   bool ppe = false;
   bool workspace = false;
+  bool peer_memory = false;
 };
 
 /// Why a row cannot be used.
@@ -77,6 +79,7 @@ enum class Lacks : std::uint8_t {
   ppe,
   atomic_word,
   workspace,
+  peer_memory,
 };
 
 /// The first thing that is lacking for an algorithm of such needs; what its port must have aside.
@@ -92,6 +95,7 @@ constexpr Lacks lacking(std::uint32_t all_needs, const Shape& shape, const Facts
   if (needs(kPpe) && !facts.ppe) return Lacks::ppe;
   if (needs(kAtomicWord) && shape.atomic_words < 1) return Lacks::atomic_word;
   if (needs(kWorkspace) && !facts.workspace) return Lacks::workspace;
+  if (needs(kPeerMemory) && !facts.peer_memory) return Lacks::peer_memory;
   return Lacks::nothing;
 }
 

@@ -14,10 +14,12 @@
 #include <optional>
 #include <source_location>
 #include <span>
+#include <utility>
 
 #include "kernels/copy/copy.hpp"
 #include "port/capabilities.hpp"
 #include "port/port.hpp"
+#include "shm/processes.hpp"
 #include "shm/segment.hpp"
 #include "shm/wait_policy.hpp"
 
@@ -30,8 +32,9 @@ class ShmPort {
   static constexpr std::uint32_t kCopyAlignment = 1;
 
   ShmPort(const Segment& segment, int rank) : ShmPort(segment, rank, WaitPolicy::for_ranks(segment.ranks())) {}
-  ShmPort(const Segment& segment, int rank, const WaitPolicy& policy)
-      : segment_(segment), rank_(rank), policy_(policy) {
+  /// `processes`: that of every rank; without them no rank's user memory can be reached.
+  ShmPort(const Segment& segment, int rank, const WaitPolicy& policy, Processes processes = {})
+      : segment_(segment), rank_(rank), policy_(policy), processes_(std::move(processes)) {
     assert(rank >= 0 && rank < segment.ranks());
   }
 
@@ -80,6 +83,15 @@ class ShmPort {
   // port::UserCopy
   void copy_user(ConstUserAddress from, UserAddress to, std::uint64_t bytes, port::Tag /*tag*/) {
     kernels::copy(to, from, bytes, kernels::Audience::self);
+  }
+  [[nodiscard]] bool reaches_peers() const { return !processes_.none(); }
+
+  // port::PeerUserCopy
+  std::uint64_t pull(int peer, ConstUserAddress from, UserAddress to, std::uint64_t bytes) {
+    return processes_.read(peer, from, to, bytes);
+  }
+  std::uint64_t push(int peer, ConstUserAddress from, UserAddress to, std::uint64_t bytes) {
+    return processes_.write(peer, from, to, bytes);
   }
   // port::PeerStageCombine
   void combine_user(port::Remote theirs, ConstUserAddress own, UserAddress to, std::optional<port::StageOffset> too,
@@ -130,10 +142,12 @@ class ShmPort {
   Segment segment_;
   int rank_;
   WaitPolicy policy_;
+  Processes processes_;
 };
 
 static_assert(port::Port<ShmPort> && port::WordWaits<ShmPort>);
-static_assert(port::PeerStageRead<ShmPort> && port::PeerStageCombine<ShmPort> && port::UserCopy<ShmPort>);
+static_assert(port::PeerStageRead<ShmPort> && port::PeerStageCombine<ShmPort> && port::UserCopy<ShmPort> &&
+              port::PeerUserCopy<ShmPort>);
 static_assert(std::atomic_ref<std::uint32_t>::is_always_lock_free, "ranks may be processes");
 
 }  // namespace corewise::shm

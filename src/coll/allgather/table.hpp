@@ -5,6 +5,7 @@
 
 #include "coll/allgather/direct.hpp"
 #include "coll/allgather/eager.hpp"
+#include "coll/allgather/one_copy.hpp"
 #include "coll/allgather/stepwise.hpp"
 #include "coll/table.hpp"
 
@@ -13,6 +14,10 @@ namespace corewise::coll::allgather {
 /// The algorithms. What the port cannot do has no `run`.
 template <port::Port P>
 consteval auto make_rows() {
+  constexpr auto kOneCopy = []() -> Run<P> {
+    if constexpr (port::PeerUserCopy<P>) return &one_copy<P>;
+    return nullptr;
+  };
   constexpr auto kDirect = []() -> Run<P> {
     if constexpr (port::DirectWrite<P>) return &direct<P>;
     return nullptr;
@@ -27,6 +32,8 @@ consteval auto make_rows() {
              kAnything, &bruck<P>},
       Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing,
              kFitsEager | kEagerSlots, &eager<P>},
+      Row<P>{"one_copy", "every rank copies the blocks straight out of the others' user memory", kClosing,
+             kPeerMemory, kOneCopy()},
   };
 }
 

@@ -6,6 +6,7 @@
 
 #include "coll/allgather/direct.hpp"
 #include "coll/allgather/eager.hpp"
+#include "coll/allgather/one_copy.hpp"
 #include "coll/allgather/stepwise.hpp"
 #include "coll/table.hpp"
 
@@ -14,6 +15,10 @@ namespace corewise::coll::allgatherv {
 /// The algorithms. What the port cannot do has no `run`.
 template <port::Port P>
 consteval auto make_rows() {
+  constexpr auto kOneCopy = []() -> Run<P> {
+    if constexpr (port::PeerUserCopy<P>) return &allgather::one_copy<P>;
+    return nullptr;
+  };
   constexpr auto kDirect = []() -> Run<P> {
     if constexpr (port::DirectWrite<P>) return &allgather::direct<P>;
     return nullptr;
@@ -28,6 +33,8 @@ consteval auto make_rows() {
              kAnything, &allgather::bruck<P>},
       Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing,
              kFitsEager | kEagerSlots, &allgather::eager<P>},
+      Row<P>{"one_copy", "every rank copies the blocks straight out of the others' user memory", kClosing,
+             kPeerMemory, kOneCopy()},
   };
 }
 

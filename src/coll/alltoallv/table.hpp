@@ -6,6 +6,7 @@
 
 #include "coll/alltoall/direct.hpp"
 #include "coll/alltoall/eager.hpp"
+#include "coll/alltoall/one_copy.hpp"
 #include "coll/alltoall/pairwise.hpp"
 #include "coll/table.hpp"
 
@@ -14,6 +15,10 @@ namespace corewise::coll::alltoallv {
 /// The algorithms. What the port cannot do has no `run`.
 template <port::Port P>
 consteval auto make_rows() {
+  constexpr auto kOneCopy = []() -> Run<P> {
+    if constexpr (port::PeerUserCopy<P>) return &alltoall::one_copy<P>;
+    return nullptr;
+  };
   constexpr auto kDirect = []() -> Run<P> {
     if constexpr (port::DirectRead<P>) return &alltoall::direct<P>;
     return nullptr;
@@ -25,6 +30,8 @@ consteval auto make_rows() {
              &alltoall::pairwise<P>},
       Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing, kEagerSlots,
              &alltoall::eager<P>},
+      Row<P>{"one_copy", "every rank copies its blocks straight out of the others' user memory", kClosing,
+             kPeerMemory, kOneCopy()},
   };
 }
 

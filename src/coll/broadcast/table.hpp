@@ -5,6 +5,7 @@
 
 #include "coll/broadcast/eager_tree.hpp"
 #include "coll/broadcast/local_store_tree.hpp"
+#include "coll/broadcast/one_copy.hpp"
 #include "coll/broadcast/one_to_all.hpp"
 #include "coll/broadcast/pieces.hpp"
 #include "coll/broadcast/ppe_memcpy.hpp"
@@ -19,6 +20,10 @@ namespace corewise::coll::broadcast {
 /// The algorithms. What the port cannot do has no `run`.
 template <port::Port P>
 consteval auto make_rows() {
+  constexpr auto kOneCopy = []() -> Run<P> {
+    if constexpr (port::PeerUserCopy<P>) return &one_copy<P>;
+    return nullptr;
+  };
   constexpr std::uint32_t kCopies = kPieceBytes | kBuffering | kAhead | kWaits | kClosing;
   constexpr auto kTreeMainMemory = []() -> Run<P> {
     if constexpr (port::DirectRead<P>) return &tree_main_memory<P>;
@@ -63,6 +68,8 @@ consteval auto make_rows() {
              &eager_tree<P>},
       Row<P>{"root_stage", "everybody copies from the root's stage straight to its user memory",
              kPieceBytes | kClosing, kContiguous, kRootStage()},
+      Row<P>{"one_copy", "all read the root's user memory, the root writes a part of each result",
+             kMinPiece | kClosing, kPeerMemory | kContiguous, kOneCopy()},
   };
 }
 

@@ -6,6 +6,7 @@
 #include "coll/gather/direct.hpp"
 #include "coll/gather/eager.hpp"
 #include "coll/gather/linear.hpp"
+#include "coll/gather/one_copy.hpp"
 #include "coll/gather/root_copies.hpp"
 #include "coll/gather/tree.hpp"
 #include "coll/table.hpp"
@@ -15,6 +16,10 @@ namespace corewise::coll::gather {
 /// The algorithms. What the port cannot do has no `run`.
 template <port::Port P>
 consteval auto make_rows() {
+  constexpr auto kOneCopy = []() -> Run<P> {
+    if constexpr (port::PeerUserCopy<P>) return &one_copy<P>;
+    return nullptr;
+  };
   constexpr auto kDirect = []() -> Run<P> {
     if constexpr (port::DirectWrite<P>) return &direct<P>;
     return nullptr;
@@ -33,6 +38,8 @@ consteval auto make_rows() {
       Row<P>{"tree", "streams joined up a tree of degree k", kDegree | kPieceBytes | kClosing, kAnything, &tree<P>},
       Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing, kFitsEager,
              &eager<P>},
+      Row<P>{"one_copy", "ranks write their blocks to the root's user memory, the root reads a part of each",
+             kMinPiece | kClosing, kPeerMemory, kOneCopy()},
   };
 }
 

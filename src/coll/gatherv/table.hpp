@@ -7,6 +7,7 @@
 #include "coll/gather/direct.hpp"
 #include "coll/gather/eager.hpp"
 #include "coll/gather/linear.hpp"
+#include "coll/gather/one_copy.hpp"
 #include "coll/gather/root_copies.hpp"
 #include "coll/table.hpp"
 
@@ -15,6 +16,10 @@ namespace corewise::coll::gatherv {
 /// The algorithms. What the port cannot do has no `run`.
 template <port::Port P>
 consteval auto make_rows() {
+  constexpr auto kOneCopy = []() -> Run<P> {
+    if constexpr (port::PeerUserCopy<P>) return &gather::one_copy<P>;
+    return nullptr;
+  };
   constexpr auto kDirect = []() -> Run<P> {
     if constexpr (port::DirectWrite<P>) return &gather::direct<P>;
     return nullptr;
@@ -32,6 +37,8 @@ consteval auto make_rows() {
              &gather::linear<P>},
       Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing, kEagerSlots,
              &gather::eager<P>},
+      Row<P>{"one_copy", "ranks write their blocks to the root's user memory, the root reads a part of each",
+             kMinPiece | kClosing, kPeerMemory, kOneCopy()},
   };
 }
 

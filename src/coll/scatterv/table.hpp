@@ -7,6 +7,7 @@
 #include "coll/scatter/direct.hpp"
 #include "coll/scatter/eager.hpp"
 #include "coll/scatter/linear.hpp"
+#include "coll/scatter/one_copy.hpp"
 #include "coll/scatter/root_copies.hpp"
 #include "coll/table.hpp"
 
@@ -15,6 +16,10 @@ namespace corewise::coll::scatterv {
 /// The algorithms. What the port cannot do has no `run`.
 template <port::Port P>
 consteval auto make_rows() {
+  constexpr auto kOneCopy = []() -> Run<P> {
+    if constexpr (port::PeerUserCopy<P>) return &scatter::one_copy<P>;
+    return nullptr;
+  };
   constexpr auto kDirect = []() -> Run<P> {
     if constexpr (port::DirectRead<P>) return &scatter::direct<P>;
     return nullptr;
@@ -32,6 +37,8 @@ consteval auto make_rows() {
              kAnything, &scatter::linear<P>},
       Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing, kEagerSlots,
              &scatter::eager<P>},
+      Row<P>{"one_copy", "ranks read their blocks in the root's user memory, the root writes a part of each",
+             kMinPiece | kClosing, kPeerMemory, kOneCopy()},
   };
 }
 

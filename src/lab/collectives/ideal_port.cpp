@@ -25,7 +25,7 @@ std::uint32_t round_up(std::uint32_t bytes) {
   return (bytes + port::kStageAlignment - 1) / port::kStageAlignment * port::kStageAlignment;
 }
 
-bool overlap(const std::byte* a, const std::byte* b, std::uint32_t bytes) {
+bool overlap(const std::byte* a, const std::byte* b, std::uint64_t bytes) {
   const auto x = reinterpret_cast<std::uintptr_t>(a);
   const auto y = reinterpret_cast<std::uintptr_t>(b);
   return x < y + bytes && y < x + bytes;
@@ -226,6 +226,24 @@ void IdealCalls::combine_user(port::Remote theirs, const std::byte* own, std::by
   must(own == to || !overlap(own, to, bytes), "combine_user", "the places overlap", where);
   must(!overlap(operation.from, to, bytes), "combine_user", "the places overlap", where);
   if (bytes != 0) system_.start(operation);
+}
+
+std::uint64_t IdealCalls::pull(int peer, const std::byte* from, std::byte* to, std::uint64_t bytes,
+                               const Where& where) {
+  check_peer(peer, "pull", where);
+  must(!overlap(from, to, bytes), "pull", "the places overlap", where);
+  std::uint64_t moved = bytes;
+  if (!system_.calm() && bytes > 0) {
+    std::memset(to, kPoison, bytes);
+    if (system_.rng_.below(4) == 0) moved = system_.rng_.below(bytes);
+  }
+  system_.may_yield(where);
+  std::memcpy(to, from, moved);
+  return moved;
+}
+std::uint64_t IdealCalls::push(int peer, const std::byte* from, std::byte* to, std::uint64_t bytes,
+                               const Where& where) {
+  return pull(peer, from, to, bytes, where);  // all memory is this process's
 }
 
 std::optional<port::StageOffset> IdealCalls::in_place(const std::byte* user, std::uint32_t bytes) const {

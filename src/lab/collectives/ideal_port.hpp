@@ -165,6 +165,12 @@ class IdealCalls {
                     const port::Combination& how, std::uint32_t bytes, port::Tag tag,
                     const Where& where = Where::current());
 
+  // port::PeerUserCopy. An adversarial run refuses now and then.
+  std::uint64_t pull(int peer, const std::byte* from, std::byte* to, std::uint64_t bytes,
+                     const Where& where = Where::current());
+  std::uint64_t push(int peer, const std::byte* from, std::byte* to, std::uint64_t bytes,
+                     const Where& where = Where::current());
+
   // port::NearAndFar
   [[nodiscard]] bool far(const std::byte* user) const;
 
@@ -331,7 +337,7 @@ class IdealSystem {
 };
 
 static_assert(port::Port<IdealPort> && port::DirectRead<IdealPort> && port::DirectWrite<IdealPort>);
-static_assert(port::PeerStageRead<IdealPort> && port::PeerStageCombine<IdealPort>);
+static_assert(port::PeerStageRead<IdealPort> && port::PeerStageCombine<IdealPort> && port::PeerUserCopy<IdealPort>);
 static_assert(port::UserMemoryInPlace<IdealPort> && port::SignalRegister<IdealPort> && port::DmaLists<IdealPort>);
 static_assert(port::AtomicWords<IdealPort> && port::Mailboxes<IdealPort> && port::NearAndFar<IdealPort>);
 

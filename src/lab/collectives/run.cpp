@@ -94,6 +94,7 @@ coll::Facts facts_of(const CollectiveData& data) {
   facts.contiguous = data.request().block_bytes == 0;
   facts.ppe = true;
   facts.workspace = true;
+  facts.peer_memory = true;
   return facts;
 }
 

@@ -261,6 +261,8 @@ Status check_usable(const Algorithm& algorithm, const coll::Shape& shape, const 
       return no("atomic_words", std::to_string(shape.atomic_words), "1 or more");
     case Lacks::workspace:
       return no("workspace", "none", "one on every rank");
+    case Lacks::peer_memory:
+      return no("peer memory", "closed to other ranks", "open");
   }
   return {};
 }

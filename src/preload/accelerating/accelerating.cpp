@@ -28,6 +28,9 @@ constexpr Knob kAfter{"accelerate_after", KnobType::text, "4", "a number",
 constexpr Knob kCopy{"accelerate_copy", KnobType::text, "", "a copy tuning in one line (kernels/copy/copy.hpp)",
                      "which loops copy between user memory and stages; empty: those that fit every processor"};
 
+constexpr Knob kDirect{"accelerate_direct", KnobType::choice, "on", "on|off",
+                       "whether ranks copy to and from each other's memory, where the system lets them"};
+
 /// A piece of so many bytes or more goes past the caches, on processors of the maker whose were measured
 /// (docs/decisions/0012-collectives-past-the-caches.md).
 constexpr std::size_t kPastCaches = 8192;
@@ -63,6 +66,10 @@ int calls_before() {
     return std::clamp(read, 0, 1 << 20);
   }();
   return number;
+}
+
+bool copies_between_processes() {
+  return knob_text(kDirect) != "off";
 }
 
 void begin() {

@@ -29,4 +29,7 @@ std::string_view wanted();
 /// Blocking collectives that a communicator leaves to the MPI before it is set up: a short-lived one never pays.
 int calls_before();
 
+/// Whether ranks may copy to and from each other's user memory, where the system lets them.
+bool copies_between_processes();
+
 }  // namespace corewise::preload::accelerating

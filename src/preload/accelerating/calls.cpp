@@ -51,6 +51,7 @@ const Choice* choice_for(const Communicator& on, Collective collective, std::uin
   const auto& choices = on.team->selection.choices[static_cast<std::size_t>(collective)];
   coll::Facts facts;
   facts.bytes = bytes;
+  facts.peer_memory = on.team->peer_memory;
   if (operation != nullptr) {
     facts.element_bytes = operation->element_bytes;
     facts.commutative = operation->commutative;

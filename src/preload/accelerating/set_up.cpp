@@ -38,6 +38,7 @@ struct Card {
   std::uint64_t settings = 0;  ///< the table
   std::uint64_t stage_key = 0;
   std::uint64_t lines_key = 0;  ///< rank 0's
+  std::uint64_t stage_at = 0;   ///< where its process has stage_key, for who tries to read it there
   std::int32_t process = 0;
   std::int32_t stage_file = -1;
   std::int32_t lines_file = -1;
@@ -178,6 +179,7 @@ Card own_card(bool many_threads) {
   const File& stage = own_stage();
   card.stage_file = stage.file;
   card.stage_key = stage.key;
+  if (stage.mapping != nullptr) card.stage_at = reinterpret_cast<std::uintptr_t>(stage.mapping->block().data());
   return card;
 }
 
@@ -247,6 +249,21 @@ bool map_all(std::span<const Card> cards, File& lines, Memory& memory) {
   return true;
 }
 
+/// The processes of all ranks, if this one may read and write the memory of each; else nobody's.
+shm::Processes reachable(std::span<const Card> cards) {
+  std::vector<pid_t> all;
+  for (const Card& card : cards) all.push_back(card.process);
+  shm::Processes processes(all);
+  if (!copies_between_processes()) return {};
+  for (std::size_t rank = 0; rank < cards.size(); ++rank) {
+    std::uint64_t found = 0;
+    const auto* const at = reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(cards[rank].stage_at));
+    processes.read(static_cast<int>(rank), at, reinterpret_cast<std::byte*>(&found), sizeof found);
+    if (found != cards[rank].stage_key) return {};
+  }
+  return processes;
+}
+
 std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> cards, Memory&& memory) {
   const port::Layout layout = shape_of(static_cast<int>(cards.size())).layout();
   const std::span<std::byte> block = memory.lines.block().subspan(kHeaderBytes);
@@ -257,18 +274,20 @@ std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> c
   for (const Card& card : cards) peers.push_back(card.process);
   const bool crowded = is_crowded(cards);
   return std::make_unique<Team>(std::move(memory), segment.value(), rank,
-                                Waiting(comm, rank, std::move(peers), crowded),
+                                Waiting(comm, rank, std::move(peers), crowded), reachable(cards),
                                 selection_for(static_cast<int>(cards.size()), crowded));
 }
 
 }  // namespace
 
-Team::Team(Memory&& of, const shm::Segment& segment, int number, Waiting&& waits, const Selection& by)
+Team::Team(Memory&& of, const shm::Segment& segment, int number, Waiting&& waits, shm::Processes processes,
+           const Selection& by)
     : memory(std::move(of)),
       waiting(std::move(waits)),
-      port(segment, number, waiting.policy()),
+      port(segment, number, waiting.policy(), std::move(processes)),
       rank(port, shape_of(segment.ranks())),
-      selection(by) {
+      selection(by),
+      peer_memory(port.reaches_peers()) {
   line_bytes += memory.lines.block().size();
 }
 
@@ -283,26 +302,27 @@ Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team) {
   CW_NEXT(MPI_Comm_size)(comm, &ranks);
   const bool many_threads = may_call_at_once();
   std::vector<Card> cards(static_cast<std::size_t>(ranks));
-  Card mine = own_card(many_threads);
+  Card card = own_card(many_threads);
   const std::size_t bytes = own_bytes(ranks, many_threads);
   File lines;
   if (rank == 0) lines = make_file(bytes);
-  mine.lines_file = lines.file;
-  mine.lines_key = lines.key;
+  card.lines_file = lines.file;
+  card.lines_key = lines.key;
   const bool room = line_bytes.load(std::memory_order_relaxed) + bytes <= kMostLineBytes;
-  mine.has_memory = room && mine.stage_file >= 0 && (rank != 0 || lines.file >= 0) ? 1 : 0;
-  int code = CW_NEXT(MPI_Allgather)(&mine, sizeof mine, MPI_BYTE, cards.data(), sizeof mine, MPI_BYTE, comm);
+  card.has_memory = room && card.stage_file >= 0 && (rank != 0 || lines.file >= 0) ? 1 : 0;
+  int code = CW_NEXT(MPI_Allgather)(&card, sizeof card, MPI_BYTE, cards.data(), sizeof card, MPI_BYTE, comm);
   Fate fate = code == MPI_SUCCESS ? judge(cards) : Fate::broken;
   if (fate == Fate::taken) {
     Memory memory;
-    int fine = map_all(cards, lines, memory) ? 1 : 0;
-    if (fine != 0) team = make_team(comm, rank, cards, std::move(memory));
-    fine = team != nullptr ? 1 : 0;
-    int all_fine = 0;
-    code = CW_NEXT(MPI_Allreduce)(&fine, &all_fine, 1, MPI_INT, MPI_MIN, comm);
-    if (code != MPI_SUCCESS || all_fine == 0) {
+    if (map_all(cards, lines, memory)) team = make_team(comm, rank, cards, std::move(memory));
+    const int mine[2] = {team != nullptr ? 1 : 0, team != nullptr && team->peer_memory ? 1 : 0};
+    int all[2] = {0, 0};
+    code = CW_NEXT(MPI_Allreduce)(mine, all, 2, MPI_INT, MPI_MIN, comm);
+    if (code != MPI_SUCCESS || all[0] == 0) {
       team.reset();
       fate = Fate::not_one_node;
+    } else {
+      team->peer_memory = all[1] != 0;
     }
   }
   if (lines.file >= 0) close(lines.file);

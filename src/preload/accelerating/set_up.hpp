@@ -39,7 +39,9 @@ struct Memory {
 
 /// A rank's place among the ranks of a communicator, ready for calls.
 struct Team {
-  Team(Memory&& of, const shm::Segment& segment, int rank, Waiting&& waits, const Selection& by);
+  /// `processes`: those whose user memory can be reached, or none.
+  Team(Memory&& of, const shm::Segment& segment, int rank, Waiting&& waits, shm::Processes processes,
+       const Selection& by);
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
   ~Team();
@@ -49,6 +51,7 @@ struct Team {
   shm::ShmPort port;
   coll::Rank<shm::ShmPort> rank;
   const Selection& selection;
+  bool peer_memory = false;  ///< all agree that they reach each other's user memory; a call may fail yet
   /// The arguments of the call under way. Only those that its collective takes are set anew.
   coll::Call<shm::ShmPort> call;
 };

@@ -20,7 +20,9 @@ class DirectPort {
   static constexpr std::uint32_t kCopyAlignment = 1;
 
   /// `kept`: so many first bytes of the stage hold what the text reads and keeps (ModelPort::remember_stage).
-  explicit DirectPort(ModelPort& model, std::uint32_t kept = 0) : model_(model), kept_(kept) {}
+  /// `refusal`: bit r says that rank r may not copy from or to its peers' user memory.
+  explicit DirectPort(ModelPort& model, std::uint32_t kept = 0, std::uint32_t refusal = 0)
+      : model_(model), kept_(kept), refused_((refusal >> model.rank() & 1U) != 0) {}
 
   [[nodiscard]] int rank() const { return model_.rank(); }
   [[nodiscard]] int size() const { return model_.size(); }
@@ -63,6 +65,18 @@ class DirectPort {
   void write_user(int peer, port::StageOffset from, std::uint64_t to, std::uint32_t bytes, port::Tag tag) {
     model_.put(from, {peer, in_memory(to)}, bytes, tag);
   }
+  std::uint64_t pull(int peer, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
+    if (refused_) return 0;
+    model_.get({peer, in_memory(from)}, in_memory(to), static_cast<std::uint32_t>(bytes), kUserTag);
+    model_.wait(port::mask_of(kUserTag));
+    return bytes;
+  }
+  std::uint64_t push(int peer, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
+    if (refused_) return 0;
+    model_.put(in_memory(from), {peer, in_memory(to)}, static_cast<std::uint32_t>(bytes), kUserTag);
+    model_.wait(port::mask_of(kUserTag));
+    return bytes;
+  }
   void get_user(port::Remote from, std::uint64_t to, std::uint32_t bytes, port::Tag tag) {
     model_.get(from, in_memory(to), bytes, tag);
   }
@@ -80,8 +94,11 @@ class DirectPort {
     return layout().stage_bytes + static_cast<std::uint32_t>(user);
   }
 
+  static constexpr port::Tag kUserTag = 27;  ///< that of the bounce area, which nobody has here
+
   ModelPort& model_;
   std::uint32_t kept_;
+  bool refused_;
 };
 
 }  // namespace corewise::coll::testing

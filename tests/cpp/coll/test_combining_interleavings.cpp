@@ -20,6 +20,7 @@
 #include "coll/allreduce/rabenseifner.hpp"
 #include "coll/allreduce/recursive_doubling.hpp"
 #include "coll/allreduce/ring.hpp"
+#include "coll/broadcast/one_copy.hpp"
 #include "coll/broadcast/one_to_all.hpp"
 #include "coll/broadcast/pieces.hpp"
 #include "coll/broadcast/root_copies.hpp"
@@ -72,7 +73,8 @@ struct Case {
   bool commutative = true;
   bool eager = false;
   int first_root = 0;
-  std::uint32_t kept = 0;  ///< bytes of the stage from which addresses are read
+  std::uint32_t refused = 0;  ///< bit r: rank r may not copy to or from another's user memory
+  std::uint32_t kept = 0;     ///< bytes of the stage from which addresses are read
 
   /// Two buffers of 256 bytes, cut into four or three areas of 128; eager messages need no more than a piece.
   [[nodiscard]] Shape shape(int ranks) const {
@@ -94,7 +96,7 @@ struct Case {
   [[nodiscard]] int root(int ranks, int call) const { return (first_root + call) % ranks; }
 
   std::string text(ModelPort& model) const {
-    DirectPort port(model, kept);
+    DirectPort port(model, kept, refused);
     Rank<DirectPort> me(port, shape(port.size()));
     Operation operation;
     operation.combine = &add;
@@ -140,6 +142,7 @@ constexpr Case kPieces{Kind::broadcast, &broadcast::pieces<DirectPort>};
 constexpr Case kRootCopies{
     .kind = Kind::broadcast, .algorithm = &broadcast::root_copies<DirectPort>, .kept = 3 * 16};
 constexpr Case kOneToAll{Kind::broadcast, &broadcast::one_to_all<DirectPort>};
+constexpr Case kOneCopy{Kind::broadcast, &broadcast::one_copy<DirectPort>};
 constexpr Case kRootStage{Kind::broadcast, &broadcast::root_stage<DirectPort>};
 constexpr Case kPeerStages{Kind::all_reduce, &allreduce::peer_stages<DirectPort>};
 constexpr Case kOneShot{Kind::all_reduce, &allreduce::one_shot<DirectPort>};
@@ -154,6 +157,7 @@ void then_a_broadcast(Rank<DirectPort>& me, const Call<DirectPort>& call, const 
 }
 constexpr Case kPeerStagesThenAnother{Kind::all_reduce, &then_a_broadcast<&allreduce::peer_stages<DirectPort>>};
 constexpr Case kOneShotThenAnother{Kind::all_reduce, &then_a_broadcast<&allreduce::one_shot<DirectPort>>};
+constexpr Case kOneCopyThenAnother{Kind::broadcast, &then_a_broadcast<&broadcast::one_copy<DirectPort>>};
 constexpr Case kTreeMainMemory{Kind::broadcast, &broadcast::tree_main_memory<DirectPort>};
 constexpr Case kTree{Kind::reduce, &reduce::tree<DirectPort>};
 constexpr Case kReducePieces{Kind::reduce, &reduce::pieces<DirectPort>};
@@ -253,6 +257,16 @@ TEST(CombiningInterleavings, RingsOfTwoAndThreeRanks) {
 }
 
 TEST(CombiningInterleavings, CopiesOutOfTheRootsStage) {
+  for (const std::uint32_t refused : {0, 1, 2, 3}) {
+    Case one_copy = with(kOneCopy, 2 * kPiece, 2);  // both ends copy
+    one_copy.refused = refused;
+    expect_right(one_copy, 2);
+    one_copy = kOneCopyThenAnother;
+    one_copy.refused = refused;
+    expect_right(one_copy, 2);
+  }
+  expect_right(with(kOneCopy, 1, 3), 2);
+  expect_right(with(kOneCopy, 1, 2), 3);
   expect_right(with(kRootStage, 1, 3), 2);
   expect_right(with(kRootStage, 5 * kPiece + 1, 1), 2);  // an area is used again
   expect_right(with(kRootStage, 1, 2), 3);

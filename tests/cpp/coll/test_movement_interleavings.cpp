@@ -1,6 +1,7 @@
-// The two protocols of the collectives that move data, through every interleaving, by the algorithms' own text: the
-// streams (one rank to another through areas of its stage) and the direct copies (an address announced, user memory
-// read or written by a peer, a word that it is done). Calls follow one another without a barrier, and a rank
+// The protocols of the collectives that move data, through every interleaving, by the algorithms' own text: the
+// streams (one rank to another through areas of its stage), the direct copies (an address announced, user memory
+// read or written by a peer, a word that it is done), and one copy between user memories, which a rank may be
+// refused. Calls follow one another without a barrier, and a rank
 // changes what it sent at once. Each rule is taken away in turn, and the search finds the failure.
 //
 // Not run, but of these patterns: gatherv, scatterv, allgatherv, alltoallv (the rows of gather, scatter, allgather,
@@ -14,14 +15,18 @@
 #include <vector>
 
 #include "coll/allgather/direct.hpp"
+#include "coll/allgather/one_copy.hpp"
 #include "coll/alltoall/bruck.hpp"
 #include "coll/alltoall/direct.hpp"
+#include "coll/alltoall/one_copy.hpp"
 #include "coll/gather/direct.hpp"
 #include "coll/gather/linear.hpp"
+#include "coll/gather/one_copy.hpp"
 #include "coll/gather/root_copies.hpp"
 #include "coll/gather/tree.hpp"
 #include "coll/scatter/direct.hpp"
 #include "coll/scatter/linear.hpp"
+#include "coll/scatter/one_copy.hpp"
 #include "coll/scatter/root_copies.hpp"
 #include "coll/scatter/tree.hpp"
 #include "direct_port.hpp"
@@ -60,6 +65,7 @@ struct Movement {
   std::uint32_t bytes = 1;
   int calls = 2;
   int degree = 2;
+  std::uint32_t refused = 0;  ///< bit r: rank r may not copy to or from another's user memory
 
   [[nodiscard]] Found on(int ranks, const Rules& rules = {}) const {
     const auto user = 2 * static_cast<std::uint32_t>(ranks) * bytes;
@@ -84,7 +90,7 @@ struct Movement {
   }
 
   std::string text(ModelPort& model) const {
-    DirectPort port(model);
+    DirectPort port(model, 0, refused);
     Rank<DirectPort> me(port, shape_of(port.size()));
     Call<DirectPort> call;
     call.bytes = bytes;
@@ -93,6 +99,7 @@ struct Movement {
     Parameters parameters;
     parameters.closing = Closing::counters;
     parameters.degree = degree;
+    parameters.min_piece = kMark;
     model.pause();
     for (int number = 0; number < calls; ++number) {
       fill(model, number);
@@ -133,11 +140,29 @@ constexpr Movement kScatterDirect{Kind::scatter, &scatter::direct<DirectPort>};
 constexpr Movement kScatterRoot{Kind::scatter, &scatter::root_copies<DirectPort>};
 constexpr Movement kAllGatherDirect{Kind::all_gather, &allgather::direct<DirectPort>};
 constexpr Movement kAllToAllDirect{Kind::all_to_all, &alltoall::direct<DirectPort>};
+constexpr Movement kGatherOnce{Kind::gather, &gather::one_copy<DirectPort>};
+constexpr Movement kScatterOnce{Kind::scatter, &scatter::one_copy<DirectPort>};
+constexpr Movement kAllGatherOnce{Kind::all_gather, &allgather::one_copy<DirectPort>};
+constexpr Movement kAllToAllOnce{Kind::all_to_all, &alltoall::one_copy<DirectPort>};
+/// A call of `first`, and at once one of `second`.
+template <auto kFirst, auto kSecond>
+void both(Rank<DirectPort>& me, const Call<DirectPort>& call, const Parameters& parameters) {
+  kFirst(me, call, parameters);
+  kSecond(me, call, parameters);
+}
+constexpr Movement kGatherOnceThenStream{Kind::gather,
+                                         &both<&gather::one_copy<DirectPort>, &gather::linear<DirectPort>>};
+constexpr Movement kStreamThenScatterOnce{Kind::scatter,
+                                          &both<&scatter::linear<DirectPort>, &scatter::one_copy<DirectPort>>};
 
 Movement with(Movement movement, std::uint32_t bytes, int calls, int degree = 2) {
   movement.bytes = bytes;
   movement.calls = calls;
   movement.degree = degree;
+  return movement;
+}
+Movement refusing(Movement movement, std::uint32_t refused) {
+  movement.refused = refused;
   return movement;
 }
 void expect_right(const Movement& movement, int ranks) {
@@ -181,6 +206,27 @@ TEST(MovementInterleavings, DirectCopiesOfThreeRanks) {
   }
 }
 
+TEST(MovementInterleavings, OneCopyOfTwoRanks) {
+  for (const Movement& movement : {kGatherOnce, kScatterOnce, kAllGatherOnce, kAllToAllOnce}) {
+    for (const std::uint32_t refused : {0, 1, 2, 3}) {
+      expect_right(refusing(movement, refused), 2);
+      expect_right(refusing(with(movement, kPiece + 1, 1), refused), 2);  // of rooted ones, both ends copy
+    }
+    expect_right(with(movement, 1, 3), 2);
+  }
+  expect_right(kGatherOnceThenStream, 2);
+  expect_right(kStreamThenScatterOnce, 2);
+  expect_right(refusing(kGatherOnceThenStream, 2), 2);
+}
+
+TEST(MovementInterleavings, OneCopyOfThreeRanks) {
+  for (const Movement& movement : {kGatherOnce, kScatterOnce}) {
+    expect_right(with(movement, 1, 1), 3);
+    expect_right(refusing(with(movement, 1, 1), 2), 3);
+  }
+  expect_right(with(kAllToAllOnce, 1, 1), 3);
+}
+
 TEST(MovementInterleavings, NeedTheAnnouncements) {
   const Rules rules = unheard(shape_of(2).announcements(), 2);
   for (const Movement& movement : {kGatherLinear, kScatterLinear, kGatherTree, kScatterTree, kBruck}) {
@@ -194,12 +240,17 @@ TEST(MovementInterleavings, NeedTheAcknowledgements) {
                                    kScatterDirect, kScatterRoot, kAllGatherDirect, kAllToAllDirect}) {
     EXPECT_EQ(movement.on(2, rules).wrong, kWrong);
   }
+  // Who does not know whether all was copied may wait for ever for what nobody sends.
+  for (const Movement& movement : {kGatherOnce, kScatterOnce, kAllGatherOnce, kAllToAllOnce}) {
+    EXPECT_NE(movement.on(2, rules).wrong, "");
+  }
   // Within a call too: an area is used again.
   EXPECT_EQ(with(kScatterLinear, 5 * kPiece, 1).on(2, rules).wrong, kWrong);
 }
 
 TEST(MovementInterleavings, NeedTheWaits) {
-  for (const Movement& movement : {kGatherLinear, kScatterTree, kBruck, kGatherDirect, kAllToAllDirect}) {
+  for (const Movement& movement :
+       {kGatherLinear, kScatterTree, kBruck, kGatherDirect, kAllToAllDirect, kGatherOnce, kAllToAllOnce}) {
     EXPECT_EQ(movement.on(2, {.waits = false}).wrong, kWrong);
   }
 }

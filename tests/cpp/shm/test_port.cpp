@@ -1,12 +1,16 @@
 // The host's port: what is put arrives, whole and in order, between threads and between processes.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <vector>
 
 #include "port/wait.hpp"
 #include "ranks.hpp"
@@ -48,6 +52,55 @@ TEST(ShmPort, CopiesGoWhereTheySay) {
   EXPECT_EQ(one.stage()[32], std::byte{0});
   EXPECT_EQ(one.stage()[133], std::byte{0});
   EXPECT_EQ(zero.test(0x12345678), 0x12345678U);
+}
+
+TEST(ShmPort, UserMemoryIsCopiedBetweenProcesses) {
+  constexpr std::size_t kBytes = 100'000;
+  const testing::Job job(2, {4096, 1, 1, 0});
+  std::vector<std::byte> theirs(kBytes);
+  for (std::size_t i = 0; i < kBytes; ++i) theirs[i] = static_cast<std::byte>(i * 7 + i / 251);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();  // with a copy of its own of `theirs`
+  if (child == 0) {
+    std::byte last{};
+    while (read(ends[0], &last, 1) == 0) {
+    }
+    _exit(std::all_of(theirs.begin(), theirs.end(), [](std::byte b) { return b == std::byte{9}; }) ? 0 : 1);
+  }
+  ShmPort zero(job.segment, 0, WaitPolicy::alone(), Processes({getpid(), child}));
+  std::vector<std::byte> own(kBytes);
+  EXPECT_EQ(zero.pull(1, theirs.data() + 1, own.data() + 3, kBytes - 3), kBytes - 3);
+  EXPECT_EQ(std::memcmp(own.data() + 3, theirs.data() + 1, kBytes - 3), 0);
+  std::fill(own.begin(), own.end(), std::byte{9});
+  EXPECT_EQ(zero.push(1, own.data(), theirs.data(), kBytes), kBytes);
+  EXPECT_EQ(theirs[1], std::byte{7});  // the own one is as it was
+  EXPECT_EQ(write(ends[1], "x", 1), 1);
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  // The child is no more.
+  EXPECT_EQ(zero.pull(1, theirs.data(), own.data(), 8), 0U);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(ShmPort, UserMemoryThatCannotBeReadIsSaidToBeShort) {
+  const testing::Job job(1, {4096, 1, 1, 0});
+  constexpr std::size_t kPages = 2 * 4096;
+  void* const block = mmap(nullptr, kPages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(block, MAP_FAILED);
+  ASSERT_EQ(mprotect(static_cast<std::byte*>(block) + 4096, 4096, PROT_NONE), 0);
+  ShmPort port(job.segment, 0, WaitPolicy::alone(), Processes({getpid()}));
+  std::vector<std::byte> own(kPages);
+  const auto* const from = static_cast<const std::byte*>(block);
+  EXPECT_LT(port.pull(0, from, own.data(), kPages), kPages);
+  EXPECT_EQ(port.pull(0, from + 4096, own.data(), 8), 0U);
+  EXPECT_EQ(port.pull(0, from, own.data(), 8), 8U);  // other places can still be
+  ShmPort nobody(job.segment, 0);
+  EXPECT_FALSE(nobody.reaches_peers());
+  EXPECT_EQ(nobody.pull(0, from, own.data(), 8), 0U);
+  munmap(block, kPages);
 }
 
 TEST(ShmPort, APeersStageIsCopiedAndCombinedWithoutTheOwnStage) {
