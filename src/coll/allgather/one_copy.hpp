@@ -15,7 +15,7 @@ void one_copy(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
     return Part<typename P::UserAddress>{peer, call.receive + blocks.offset(peer), blocks.bytes(peer)};
   };
   me.port.compute(cost::kCall);
-  copy_between_all(me, to, from, [&] {
+  copy_between_all(me, parameters.min_piece, to, from, [&] {
     copy_own(me, parameters, call.send, call.receive + blocks.offset(me.rank()), call.bytes);
   });
   me.close(parameters);

@@ -33,8 +33,8 @@ consteval auto make_rows() {
              kAnything, &allgather::bruck<P>},
       Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing,
              kFitsEager | kEagerSlots, &allgather::eager<P>},
-      Row<P>{"one_copy", "every rank copies the blocks straight out of the others' user memory", kClosing,
-             kPeerMemory, kOneCopy()},
+      Row<P>{"one_copy", "every rank copies the blocks straight out of the others' user memory",
+             kMinPiece | kClosing, kPeerMemory, kOneCopy()},
   };
 }
 

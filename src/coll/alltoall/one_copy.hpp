@@ -18,7 +18,7 @@ void one_copy(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
     return Part<typename P::UserAddress>{peer, call.receive + receives.offset(peer), receives.bytes(peer)};
   };
   me.port.compute(cost::kCall);
-  copy_between_all(me, to, from, [&] { copy_own_block(me, call); });
+  copy_between_all(me, parameters.min_piece, to, from, [&] { copy_own_block(me, call); });
   me.close(parameters);
 }
 

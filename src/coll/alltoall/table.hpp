@@ -32,8 +32,8 @@ consteval auto make_rows() {
              kAnything, &bruck<P>},
       Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing,
              kFitsEager | kEagerSlots, &eager<P>},
-      Row<P>{"one_copy", "every rank copies its blocks straight out of the others' user memory", kClosing,
-             kPeerMemory, kOneCopy()},
+      Row<P>{"one_copy", "every rank copies its blocks straight out of the others' user memory",
+             kMinPiece | kClosing, kPeerMemory, kOneCopy()},
   };
 }
 

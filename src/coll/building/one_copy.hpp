@@ -2,7 +2,7 @@
 //
 // The end that the other one copies from or to announces its address; who has copied tells the other, and says
 // whether all of it went. What did not (a port may refuse at any time) goes once more, whole, through the stages:
-// both ends know by then, so nothing is agreed beforehand.
+// both ends know by then, so nothing is agreed beforehand. So do blocks that are too short to ask the system for.
 //
 // All has been read and written at return, and every announcement has been read before the next one to the same
 // peer is made; so calls need no barrier between them. SPDX-License-Identifier: BSD-3-Clause
@@ -20,14 +20,15 @@ namespace corewise::coll {
 
 /// `to(peer)` and `from(peer)` are the Parts that go to a peer and come from it; of none, `bytes` is 0. `pushed(n)`
 /// says how many of a block's n bytes its sender copies, those in front: 0 where blocks go both ways between two
-/// ranks. Both ends know the answers.
+/// ranks. Blocks of less than `least` bytes go through the stages. Both ends know all this.
 template <port::PeerUserCopy P, class To, class From, class Pushed>
 class OneCopy {
  public:
   using Address = typename P::UserAddress;
   using ConstAddress = typename P::ConstUserAddress;
 
-  OneCopy(Rank<P>& me, To to, From from, Pushed pushed) : me_(me), to_(to), from_(from), pushed_(pushed) {}
+  OneCopy(Rank<P>& me, std::uint32_t least, To to, From from, Pushed pushed)
+      : me_(me), to_(to), from_(from), pushed_(pushed), least_(least) {}
   OneCopy(const OneCopy&) = delete;
   OneCopy& operator=(const OneCopy&) = delete;
 
@@ -48,12 +49,22 @@ class OneCopy {
   }
   static std::size_t bit(int peer) { return static_cast<std::size_t>(peer); }
 
-  [[nodiscard]] std::uint64_t to_push(int peer) const { return pushed_(to_(peer).bytes); }
-  [[nodiscard]] std::uint64_t to_pull(int peer) const { return from_(peer).bytes - pushed_(from_(peer).bytes); }
-  [[nodiscard]] bool is_read_by(int peer) const { return to_push(peer) < to_(peer).bytes; }
-  [[nodiscard]] bool is_written_by(int peer) const { return to_pull(peer) < from_(peer).bytes; }
+  /// What of a block goes by one copy.
+  template <class Address>
+  [[nodiscard]] std::uint64_t long_enough(const Part<Address>& part) const {
+    return part.bytes < least_ ? 0 : part.bytes;
+  }
+  [[nodiscard]] std::uint64_t to_push(int peer) const { return pushed_(long_enough(to_(peer))); }
+  [[nodiscard]] std::uint64_t to_pull(int peer) const {
+    const std::uint64_t bytes = long_enough(from_(peer));
+    return bytes - pushed_(bytes);
+  }
+  [[nodiscard]] bool is_read_by(int peer) const { return to_push(peer) < long_enough(to_(peer)); }
+  [[nodiscard]] bool is_written_by(int peer) const { return to_pull(peer) < long_enough(from_(peer)); }
 
   void announce(int peer) {
+    if (!to_(peer).none() && long_enough(to_(peer)) == 0) unsent_.set(bit(peer));
+    if (!from_(peer).none() && long_enough(from_(peer)) == 0) unreceived_.set(bit(peer));
     assert(!is_read_by(peer) || !is_written_by(peer));  // one address at a time
     if (is_read_by(peer)) me_.announcements.tell_value(peer, ConstAddress(to_(peer).address + to_push(peer)));
     if (is_written_by(peer)) me_.announcements.tell_value(peer, Address(from_(peer).address));
@@ -96,6 +107,7 @@ class OneCopy {
   To to_;
   From from_;
   Pushed pushed_;
+  std::uint32_t least_;
   std::bitset<kMostRanks> unsent_, unreceived_;  ///< by peer
 };
 
@@ -115,7 +127,7 @@ void copy_from_root(Rank<P>& me, int root, std::uint32_t least, Block block,
   const auto to = [&](int peer) { return me.rank() == root ? block(peer) : To{}; };
   const auto from = [&](int peer) { return me.rank() != root && peer == root ? own : From{}; };
   const auto pushed = [&](std::uint64_t bytes) { return root_share(bytes, me.size(), least); };
-  OneCopy<P, decltype(to), decltype(from), decltype(pushed)>(me, to, from, pushed)(meanwhile);
+  OneCopy<P, decltype(to), decltype(from), decltype(pushed)>(me, least, to, from, pushed)(meanwhile);
 }
 template <port::PeerUserCopy P, class Block, class Meanwhile>
 void copy_to_root(Rank<P>& me, int root, std::uint32_t least, Block block,
@@ -125,14 +137,14 @@ void copy_to_root(Rank<P>& me, int root, std::uint32_t least, Block block,
   const auto to = [&](int peer) { return me.rank() != root && peer == root ? own : To{}; };
   const auto from = [&](int peer) { return me.rank() == root ? block(peer) : From{}; };
   const auto pushed = [&](std::uint64_t bytes) { return bytes - root_share(bytes, me.size(), least); };
-  OneCopy<P, decltype(to), decltype(from), decltype(pushed)>(me, to, from, pushed)(meanwhile);
+  OneCopy<P, decltype(to), decltype(from), decltype(pushed)>(me, least, to, from, pushed)(meanwhile);
 }
 
 /// Blocks between all: every rank copies its own from all others.
 template <port::PeerUserCopy P, class To, class From, class Meanwhile>
-void copy_between_all(Rank<P>& me, To to, From from, Meanwhile meanwhile) {
+void copy_between_all(Rank<P>& me, std::uint32_t least, To to, From from, Meanwhile meanwhile) {
   const auto none = [](std::uint64_t) { return std::uint64_t{0}; };
-  OneCopy<P, To, From, decltype(none)>(me, to, from, none)(meanwhile);
+  OneCopy<P, To, From, decltype(none)>(me, least, to, from, none)(meanwhile);
 }
 
 }  // namespace corewise::coll

@@ -40,16 +40,17 @@ constexpr std::string_view kBuiltIn =
     "scan=48:eager_recursive_doubling,16384:chain/piece=4096,-:chain;"
     "reduce_scatter=136:eager,16384:pairwise/piece=4096,-:pairwise;"
     "reduce_scatter_block=136:eager,16384:pairwise/piece=4096,-:pairwise;"
-#ifdef OPEN_MPI  // which copies from the other process's memory at once
-    "scatter=48:eager,16384:linear/piece=4096,131071:mpi,-:linear;"
-    "allgather=136:eager,16384:ring/piece=4096;allgatherv=136:mpi,16384:ring/piece=4096;"
-    "alltoall=136:eager,4096:pairwise/piece=4096;"
+#ifdef OPEN_MPI  // which copies from the other process's memory sooner
+    "scatter=48:eager,16384:linear/piece=4096,131071:one_copy,131071:mpi,-:linear;"
+    "allgather=136:eager,16384:ring/piece=4096,-:one_copy;"
+    "allgatherv=136:mpi,16384:ring/piece=4096,-:one_copy;"
+    "alltoall=136:eager,4096:pairwise/piece=4096,-:one_copy;"
     "exscan=48:eager_recursive_doubling,4096:chain/piece=4096"
 #else
     "scatter=48:eager,16384:linear/piece=4096,-:linear;"
-    "allgather=136:eager,16384:ring/piece=4096,262144:ring;"
+    "allgather=136:eager,16384:ring/piece=4096,65535:ring,-:one_copy,262144:ring;"
     "allgatherv=136:eager,16384:ring/piece=4096,-:ring;"
-    "alltoall=136:eager,16384:pairwise/piece=4096;alltoallv=-:pairwise;"
+    "alltoall=136:eager,16384:pairwise/piece=4096,-:one_copy;alltoallv=-:pairwise;"
     "gatherv=-:linear;scatterv=-:linear;"
     "exscan=48:eager_recursive_doubling,16384:chain/piece=4096,-:chain"
 #endif
@@ -57,7 +58,7 @@ constexpr std::string_view kBuiltIn =
     "broadcast=136:eager_tree,65535:mpi,-:root_stage/piece=16384;"
     "allreduce=136:recursive_doubling,65535:mpi,-:peer_stages"
     "|24>barrier=-:dissemination;allreduce=136:recursive_doubling"
-    "|4c>broadcast=65535:mpi,131072:root_stage/piece=16384;"
+    "|4c>broadcast=65535:mpi,131072:root_stage/piece=16384,-:one_copy;"
     "allreduce=65535:mpi,-:peer_stages;"
     "reduce_scatter_block=65535:mpi,-:pairwise"
     "|16c>";

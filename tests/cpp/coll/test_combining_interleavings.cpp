@@ -266,7 +266,7 @@ TEST(CombiningInterleavings, CopiesOutOfTheRootsStage) {
     expect_right(one_copy, 2);
   }
   expect_right(with(kOneCopy, 1, 3), 2);
-  expect_right(with(kOneCopy, 1, 2), 3);
+  expect_right(with(kOneCopy, kPiece, 2), 3);
   expect_right(with(kRootStage, 1, 3), 2);
   expect_right(with(kRootStage, 5 * kPiece + 1, 1), 2);  // an area is used again
   expect_right(with(kRootStage, 1, 2), 3);

@@ -65,6 +65,7 @@ struct Movement {
   std::uint32_t bytes = 1;
   int calls = 2;
   int degree = 2;
+  std::uint32_t least = 1;    ///< of one copy
   std::uint32_t refused = 0;  ///< bit r: rank r may not copy to or from another's user memory
 
   [[nodiscard]] Found on(int ranks, const Rules& rules = {}) const {
@@ -99,7 +100,7 @@ struct Movement {
     Parameters parameters;
     parameters.closing = Closing::counters;
     parameters.degree = degree;
-    parameters.min_piece = kMark;
+    parameters.min_piece = least;
     model.pause();
     for (int number = 0; number < calls; ++number) {
       fill(model, number);
@@ -213,6 +214,9 @@ TEST(MovementInterleavings, OneCopyOfTwoRanks) {
       expect_right(refusing(with(movement, kPiece + 1, 1), refused), 2);  // of rooted ones, both ends copy
     }
     expect_right(with(movement, 1, 3), 2);
+    Movement through_stages = movement;
+    through_stages.least = 2;
+    expect_right(through_stages, 2);
   }
   expect_right(kGatherOnceThenStream, 2);
   expect_right(kStreamThenScatterOnce, 2);

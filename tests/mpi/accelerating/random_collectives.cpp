@@ -4,13 +4,22 @@
 // communicators; the MPI is given the same data packed, since some versions choose an algorithm by a rank's own
 // datatype. Operands are whole numbers, so sums do not depend on their order.
 //
-// Arguments: seed, number of calls, largest block in bytes. Rank 0 prints one line; exit status 1 where a byte
-// differed. SPDX-License-Identifier: BSD-3-Clause
+// Arguments: seed, number of calls, largest block in bytes, and perhaps `multiple` (threads), `refused` (half way
+// through ranks with odd numbers may no longer touch another process's memory) or `never` (from the start). Rank 0
+// prints one line; exit status 1 where a byte differed. SPDX-License-Identifier: BSD-3-Clause
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <mpi.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +27,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -463,6 +473,23 @@ bool one_call(Turn& turn, int kind) {
   return MPI_Barrier(turn.comm) == MPI_SUCCESS;
 }
 
+/// From now on the system does not let this process read or write another's memory.
+void refuse_copies_between_processes() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(filter), filter};
+  const bool refused =
+      prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+  char own = 0;
+  const iovec here{&own, 1};
+  if (!refused || process_vm_readv(getpid(), &here, 1, &here, 1, 0) >= 0) MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
 World make_world() {
   World world;
   int rank = 0, size = 1;
@@ -485,8 +512,9 @@ World make_world() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string_view how = argc > 4 ? argv[4] : "";
   int level = 0;
-  MPI_Init_thread(&argc, &argv, argc > 4 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  MPI_Init_thread(&argc, &argv, how == "multiple" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   const unsigned long seed = std::strtoul(argv[1], nullptr, 10);
   const int calls = std::atoi(argv[2]);
   const int most = std::atoi(argv[3]);
@@ -497,6 +525,8 @@ int main(int argc, char** argv) {
   Random own(seed * 1000003 + static_cast<unsigned>(rank));
   long wrong = 0;
   for (int call = 0; call < calls; ++call) {
+    const bool refused = (how == "refused" && call == calls / 2) || (how == "never" && call == 0);
+    if (refused && rank % 2 == 1) refuse_copies_between_processes();
     const MPI_Comm comm =
         world.comms[static_cast<std::size_t>(below(shared, static_cast<int>(world.comms.size())))];
     const int kind = below(shared, 17);

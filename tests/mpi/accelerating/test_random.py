@@ -18,17 +18,45 @@ TIMEOUT_S = 300.0
 LONG_RANKS = (2, 3, 4, 5, 8, 11, 16)
 
 
-def check(name: str, n: int, seed: int, sizes: tuple[int, int], folder: Path, *threads: str) -> None:
+ONE_COPY = {
+    "broadcast": "root_stage",
+    **dict.fromkeys(("gather", "gatherv", "scatter", "scatterv"), "linear"),
+    **dict.fromkeys(("allgather", "allgatherv"), "ring"),
+    **dict.fromkeys(("alltoall", "alltoallv"), "pairwise"),
+}
+"""The collectives that have it, and what they do where the system refuses from the start."""
+_ONE_COPY_PROCEDURES = frozenset(
+    f"MPI_{name}"
+    for name in ("Bcast", "Alltoallw", *(each.capitalize() for each in ONE_COPY))
+    if name != "Broadcast"
+)
+
+
+def check(
+    name: str,
+    n: int,
+    seed: int,
+    sizes: tuple[int, int],
+    folder: Path,
+    *how: str,
+    one_copy: bool = False,
+) -> None:
     """One run: no byte differs, and every collective was taken over."""
     program = runs.program(name, "random_collectives.cpp")
     calls, most = sizes
-    words = [program, seed, calls, most if n <= 4 else most // 10, *threads]
+    words = [program, seed, calls, most if n <= 4 else most // 10, *how]
     # From the first call on: Open MPI's allgatherv of blocks of different lengths may hang.
-    first = {"COREWISE_ACCELERATE_AFTER": "0"}
-    ran = runs.run(name, n, words, folder, first, timeout=TIMEOUT_S).succeeded()
+    more = {"COREWISE_ACCELERATE_AFTER": "0"}
+    if one_copy:
+        more["COREWISE_ACCELERATE"] = ";".join(
+            f"{each}=-:one_copy/min_piece=64,-:{other}" for each, other in ONE_COPY.items()
+        )
+    env = runs.NO_SINGLE_COPY if how in (("refused",), ("never",)) else None
+    ran = runs.run(name, n, words, folder, more, env, timeout=TIMEOUT_S).succeeded()
     assert f"{calls} calls, 0 wrong" in ran.done.stdout
     assert ran.calls.keys() == set(range(n))
-    assert ran.taken() == (runs.PROCEDURES if n > 1 else set())
+    wanted = _ONE_COPY_PROCEDURES if one_copy else runs.PROCEDURES
+    assert ran.taken() == (wanted if n > 1 else set())
 
 
 @pytest.mark.parametrize(("name", "n"), [*product(runs.NAMES, (2, 3, 5, 8))])
@@ -40,6 +68,33 @@ def test_no_byte_differs(name: str, n: int, tmp_path: Path) -> None:
 def test_no_byte_differs_with_many_threads(name: str, tmp_path: Path) -> None:
     """Under MPI_THREAD_MULTIPLE communicators share no stage."""
     check(name, 3, 7, SHORT, tmp_path, "multiple")
+
+
+@pytest.mark.parametrize(("name", "n"), [*product(runs.NAMES, (2, 5))])
+def test_no_byte_differs_with_one_copy(name: str, n: int, tmp_path: Path) -> None:
+    """Straight between the user memories of processes."""
+    check(name, n, 30 + n, SHORT, tmp_path, one_copy=True)
+
+
+@pytest.mark.parametrize(("name", "n"), [*product(runs.NAMES, (2, 3))])
+def test_no_byte_differs_where_one_copy_is_refused_late(name: str, n: int, tmp_path: Path) -> None:
+    """Half way through the system forbids ranks with odd numbers to touch another's memory."""
+    check(name, n, 40 + n, SHORT, tmp_path, "refused", one_copy=True)
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_no_byte_differs_where_one_copy_is_refused_from_the_start(name: str, tmp_path: Path) -> None:
+    """On ranks with odd numbers: then no rank tries."""
+    check(name, 3, 50, SHORT, tmp_path, "never", one_copy=True)
+
+
+@pytest.mark.long_test
+@pytest.mark.parametrize("how", [(), ("refused",)])
+@pytest.mark.parametrize(("name", "n"), [*product(runs.NAMES, LONG_RANKS)])
+def test_no_byte_differs_in_long_runs_with_one_copy(
+    name: str, n: int, how: tuple[str, ...], tmp_path: Path
+) -> None:
+    check(name, n, 300, LONG, tmp_path, *how, one_copy=True)
 
 
 @pytest.mark.long_test

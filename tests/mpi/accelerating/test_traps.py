@@ -14,8 +14,6 @@ import accelerating_runs as runs
 import pytest
 
 RIGHT = "right"
-NO_SINGLE_COPY = {"OMPI_MCA_smsc": "^cma", "MPIR_CVAR_CH4_CMA_ENABLE": "0"}
-"""Without it a long message needs its sender until it has arrived."""
 QUIET = {"OMPI_MCA_osc": "^ucx"}
 """Open MPI complains of a device that no node needs."""
 MEMORY, DIFFERS = "no shared memory left", "processes differ in their settings"
@@ -68,7 +66,7 @@ def test_every_collective_is_taken_over(name: str, tmp_path: Path) -> None:
 def test_what_is_under_way_goes_on_in_a_collective(name: str, single_copy: bool, tmp_path: Path) -> None:
     """Messages and one-sided calls whose peers come to the collective only when they have them."""
     words = [trap(name, "messages_under_way.c")]
-    env = QUIET if single_copy else QUIET | NO_SINGLE_COPY
+    env = QUIET if single_copy else QUIET | runs.NO_SINGLE_COPY
     done = runs.run(name, 3, words, tmp_path, env=env).succeeded()
     assert RIGHT in done.done.stdout.splitlines()
     assert done.taken() == runs.PROCEDURES

@@ -41,6 +41,8 @@ from corewise.mpi.find import MpiLibrary
 SIZES = (8, 32, 128, 256, 512, *(1 << power for power in (10, 11, 12, 14, 16, 18, 20, 22)))
 EAGER_BYTES = 128
 """What algorithms that send data inside their flags can do of `SIZES`."""
+ONE_COPY, ONE_COPY_BYTES, ONE_COPY_LEAST = "one_copy", 2048, (2048, 8192)
+"""It asks the system for every copy, which never pays for less; and the least part that an end copies."""
 PIECES = (4096, 16384)
 """Bytes moved at a time, beside what a buffer holds."""
 FULL, QUICK = Effort(15, 3, 3_000), Effort(6, 1, 1_000)
@@ -52,11 +54,15 @@ _MPI = configuration(LEFT_TO_MPI)
 
 @dataclass(frozen=True)
 class Candidates:
-    """Algorithms of a collective: with data inside their flags, in pieces, in pieces among more than two."""
+    """Algorithms of a collective.
+
+    With data inside their flags, in pieces, in pieces among more than two, by one copy between processes.
+    """
 
     eager: str = ""
     pieces: tuple[str, ...] = ()
     among_more: tuple[str, ...] = ()
+    one_copy: bool = False
 
     def on(self, ranks: int) -> Iterator[tuple[Configuration, tuple[int, ...]]]:
         """Each with the sizes that it can do."""
@@ -69,26 +75,31 @@ class Candidates:
                     configuration(algorithm, piece=piece),
                     tuple(size for size in SIZES if size > piece // 4),
                 )
+        for least in ONE_COPY_LEAST if self.one_copy else ():
+            yield (
+                configuration(ONE_COPY, min_piece=least),
+                tuple(size for size in SIZES if size >= ONE_COPY_BYTES),
+            )
 
 
 _SCANS = Candidates("eager_recursive_doubling", ("chain",), ("recursive_doubling",))
 _SCATTERED = Candidates("eager", ("pairwise",), ("recursive_halving",))
 CANDIDATES: Mapping[str, Candidates] = MappingProxyType(
     {
-        "bcast": Candidates("eager_tree", ("root_stage",), ("local_store_tree",)),
+        "bcast": Candidates("eager_tree", ("root_stage",), ("local_store_tree",), True),
         "reduce": Candidates("eager_tree", ("peer_stages",), ("tree",)),
         "allreduce": Candidates("recursive_doubling", ("one_shot", "peer_stages"), ("rabenseifner", "ring")),
-        "gather": Candidates("eager", ("linear",), ("tree",)),
-        "scatter": Candidates("eager", ("linear",), ("tree",)),
-        "allgather": Candidates("eager", ("ring",), ("bruck",)),
-        "alltoall": Candidates("eager", ("pairwise",), ("bruck",)),
+        "gather": Candidates("eager", ("linear",), ("tree",), True),
+        "scatter": Candidates("eager", ("linear",), ("tree",), True),
+        "allgather": Candidates("eager", ("ring",), ("bruck",), True),
+        "alltoall": Candidates("eager", ("pairwise",), ("bruck",), True),
         "scan": _SCANS,
         "exscan": _SCANS,
         "reduce_scatter_block": _SCATTERED,
-        "gatherv": Candidates("", ("linear",)),
-        "scatterv": Candidates("", ("linear",)),
-        "allgatherv": Candidates("eager", ("ring",), ("bruck",)),
-        "alltoallv": Candidates("", ("pairwise",)),
+        "gatherv": Candidates("", ("linear",), (), True),
+        "scatterv": Candidates("", ("linear",), (), True),
+        "allgatherv": Candidates("eager", ("ring",), ("bruck",), True),
+        "alltoallv": Candidates("", ("pairwise",), (), True),
         "reduce_scatter": _SCATTERED,
     }
 )
@@ -129,10 +140,15 @@ def measure(
     }
     launches = [cells for by in found.values() for cells in by.values()]
     Runner([mpi], ranks, listener).measure(launches, effort, listener)
-    for cells in launches:
-        if cells[0].passed:
+    return {name: dict(_taken_over(by)) for name, by in found.items()}
+
+
+def _taken_over(by: Measured) -> Iterator[tuple[Configuration, Sequence[Cell]]]:
+    for candidate, cells in by.items():
+        if not cells[0].passed:
+            yield candidate, cells
+        elif candidate.algorithm != ONE_COPY:  # which the system may refuse
             raise RunError(f"{cells[0].table}: not taken over: {cells[0].passed}")
-    return found
 
 
 def rows_of(collective: str, ranks: int, measured: Measured) -> list[TuningRow]:
