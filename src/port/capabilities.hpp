@@ -25,16 +25,16 @@ concept DirectWrite =
     Port<P> && requires(P& port, int peer, StageOffset from, typename P::UserAddress to, std::uint32_t bytes,
                         Tag tag) { port.write_user(peer, from, to, bytes, tag); };
 
-/// Copies between a peer's user memory and own user memory with one copy, as long as they are: pull reads the peer's,
-/// push writes it. The address must have come from that peer. Both are complete at return, and say how many bytes
-/// they moved, from the front: a system may refuse at any time, and the rest is the algorithm's to move otherwise.
+/// Copies between a peer's user memory and own user memory with one copy, as long as they are: pull reads the
+/// peer's, push writes it. The address must have come from that peer. Both are complete at return, and say how many
+/// bytes they moved, from the front: a system may refuse at any time, and the rest is the algorithm's to move
+/// otherwise.
 template <class P>
-concept PeerUserCopy =
-    Port<P> && requires(P& port, int peer, typename P::ConstUserAddress from, typename P::UserAddress to,
-                        std::uint64_t bytes) {
-      { port.pull(peer, from, to, bytes) } -> std::same_as<std::uint64_t>;
-      { port.push(peer, from, to, bytes) } -> std::same_as<std::uint64_t>;
-    };
+concept PeerUserCopy = Port<P> && requires(P& port, int peer, typename P::ConstUserAddress from,
+                                           typename P::UserAddress to, std::uint64_t bytes) {
+  { port.pull(peer, from, to, bytes) } -> std::same_as<std::uint64_t>;
+  { port.push(peer, from, to, bytes) } -> std::same_as<std::uint64_t>;
+};
 
 /// Copies from a peer's stage straight to own user memory: one copy where get and copy_out are two. Any two places
 /// will do, whatever kCopyAlignment is.
