@@ -46,8 +46,10 @@ bool has_choices(const Communicator& on, Collective collective) {
   return !on.team->selection.choices[static_cast<std::size_t>(collective)].empty();
 }
 
-const Choice* choice_for(const Communicator& on, Collective collective, std::uint64_t bytes,
+/// The row for a call, which is said to the other ranks. Null: the MPI's.
+const Choice* choice_for(const Communicator& on, Collective collective, int root, std::uint64_t bytes,
                          const coll::Operation* operation = nullptr) {
+  on.team->board.say(collective, root, bytes);
   const auto& choices = on.team->selection.choices[static_cast<std::size_t>(collective)];
   coll::Facts facts;
   facts.bytes = bytes;
@@ -59,16 +61,25 @@ const Choice* choice_for(const Communicator& on, Collective collective, std::uin
   return choose(choices, on.team->rank.shape, facts);
 }
 
-/// Runs the algorithm. A peer that dies is an error of the communicator, which is the MPI's from then on.
+/// From so many bytes on it costs nothing to look at the end whether all ranks had the same.
+constexpr std::uint64_t kCompared = 65536;
+
+/// Runs the algorithm. A peer that dies or is in another call is an error of the communicator, which is the MPI's
+/// from then on.
 int run(Communicator& on, const Choice& choice, const Call& call) {
+  int code = MPI_SUCCESS;
   try {
     choice.row->run(on.team->rank, call, choice.parameters);
-    return MPI_SUCCESS;
-  } catch (const PeerDied&) {
-    on.fate = Fate::broken;
-    CW_NEXT(MPI_Comm_call_errhandler)(on.handle, MPI_ERR_OTHER);
-    return MPI_ERR_OTHER;
+    if (on.team->board.bytes_now() >= kCompared) code = on.team->board.judge();
+  } catch (const CallFailed& failed) {
+    code = failed.code;
   }
+  if (code != MPI_SUCCESS) [[unlikely]] {
+    on.fate = Fate::broken;
+    on.team->board.fail();
+    CW_NEXT(MPI_Comm_call_errhandler)(on.handle, code);
+  }
+  return code;
 }
 
 /// The first error of several.
@@ -85,7 +96,7 @@ bool aliased(const void* send, const void* receive, std::int64_t count) {
 }  // namespace
 
 Outcome do_barrier(Communicator& on) {
-  const Choice* const choice = choice_for(on, Collective::barrier, 0);
+  const Choice* const choice = choice_for(on, Collective::barrier, 0, 0);
   if (choice == nullptr) return kLeft;
   return {Fate::taken, run(on, *choice, on.team->call)};
 }
@@ -96,7 +107,7 @@ Outcome do_broadcast(Communicator& on, Items data, int root) {
   Call& call = on.team->call;
   call.bytes = bytes_of(data, type);
   call.root = root;
-  const Choice* const choice = choice_for(on, Collective::broadcast, call.bytes);
+  const Choice* const choice = choice_for(on, Collective::broadcast, root, call.bytes);
   if (choice == nullptr) return kLeft;
   if (own_rank(on) == root) {
     const Source source(data, type, on.handle);
@@ -148,7 +159,7 @@ int reduce_spread(Communicator& on, const Reducing& what, const Choice& choice, 
 }
 
 Outcome reduce_by(Communicator& on, const Reducing& what, const Type& type, const Reduction& reduction) {
-  const Choice* const choice = choice_for(on, what.collective, what.longest, &reduction.operation());
+  const Choice* const choice = choice_for(on, what.collective, what.root, what.longest, &reduction.operation());
   if (choice == nullptr) return kLeft;
   Call& call = on.team->call;
   call.operation = &reduction.operation();
@@ -321,7 +332,7 @@ Outcome do_gather(Communicator& on, Items send, Items receive, int root) {
   Call& call = on.team->call;
   call.bytes = is.bytes;
   call.root = root;
-  const Choice* const choice = choice_for(on, Collective::gather, call.bytes);
+  const Choice* const choice = choice_for(on, Collective::gather, root, call.bytes);
   if (choice == nullptr) return kLeft;
   if (is.kept) return {Fate::taken, gather_into(on, *choice, call, receive, is.all, nullptr)};
   const Source source(send, is.one, on.handle);
@@ -338,7 +349,7 @@ Outcome do_gatherv(Communicator& on, Items send, const ItemLists& receive, int r
   if (kept && !at_root) return kWrong;
   Type type;
   if (!kept && !readable(send, type)) return kWrong;
-  const Choice* const choice = choice_for(on, Collective::gatherv, 0);
+  const Choice* const choice = choice_for(on, Collective::gatherv, root, 0);
   if (choice == nullptr) return kLeft;
   Call& call = on.team->call;
   call.root = root;
@@ -375,7 +386,7 @@ Outcome do_scatter(Communicator& on, Items send, Items receive, int root) {
   Call& call = on.team->call;
   call.bytes = is.bytes;
   call.root = root;
-  const Choice* const choice = choice_for(on, Collective::scatter, call.bytes);
+  const Choice* const choice = choice_for(on, Collective::scatter, root, call.bytes);
   if (choice == nullptr) return kLeft;
   if (!is.at_root) return {Fate::taken, scatter_to(on, *choice, call, receive, is.one)};
   const Source source({send.at, send.count * on.ranks, send.datatype}, is.all, on.handle);
@@ -393,7 +404,7 @@ Outcome do_scatterv(Communicator& on, const ItemLists& send, Items receive, int 
   if (kept && !at_root) return kWrong;
   Type type;
   if (!kept && !readable(receive, type)) return kWrong;
-  const Choice* const choice = choice_for(on, Collective::scatterv, 0);
+  const Choice* const choice = choice_for(on, Collective::scatterv, root, 0);
   if (choice == nullptr) return kLeft;
   Call& call = on.team->call;
   call.root = root;
@@ -421,7 +432,7 @@ Outcome do_allgather(Communicator& on, Items send, Items receive) {
   Call& call = on.team->call;
   call.bytes = bytes_of(receive, receive_type);
   if (!kept && (bytes_of(send, type) != call.bytes || aliased(send.at, receive.at, send.count))) return kWrong;
-  const Choice* const choice = choice_for(on, Collective::allgather, call.bytes);
+  const Choice* const choice = choice_for(on, Collective::allgather, 0, call.bytes);
   if (choice == nullptr) return kLeft;
   if (kept) return {Fate::taken, gather_into(on, *choice, call, receive, receive_type, nullptr)};
   const Source source(send, type, on.handle);
@@ -439,7 +450,7 @@ Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive) {
   Call& call = on.team->call;
   call.bytes = lists.bytes(own_rank(on));
   if (!kept && bytes_of(send, type) != call.bytes) return kWrong;
-  const Choice* const choice = choice_for(on, Collective::allgatherv, lists.longest());
+  const Choice* const choice = choice_for(on, Collective::allgatherv, 0, lists.longest());
   if (choice == nullptr) return kLeft;
   if (kept) return {Fate::taken, gather_into(on, *choice, call, lists, nullptr)};
   const Source source(send, type, on.handle);
@@ -453,7 +464,7 @@ Outcome do_alltoall(Communicator& on, Items send, Items receive) {
   if (!readable(receive, receive_type) || (!kept && !readable(send, type))) return kWrong;
   const std::uint64_t block = bytes_of(receive, receive_type);
   if (!kept && (bytes_of(send, type) != block || aliased(send.at, receive.at, send.count))) return kWrong;
-  const Choice* const choice = choice_for(on, Collective::alltoall, block);
+  const Choice* const choice = choice_for(on, Collective::alltoall, 0, block);
   if (choice == nullptr) return kLeft;
   const Items all{receive.at, receive.count * on.ranks, receive.datatype};
   Type copied = kept ? receive_type : type;
@@ -470,7 +481,7 @@ Outcome do_alltoall(Communicator& on, Items send, Items receive) {
 }
 
 Outcome do_alltoallv(Communicator& on, const ItemLists& send, const ItemLists& receive) {
-  const Choice* const choice = choice_for(on, Collective::alltoallv, 0);
+  const Choice* const choice = choice_for(on, Collective::alltoallv, 0, 0);
   if (choice == nullptr) return kLeft;
   const bool kept = in_place(send.at);
   BlockLists out(kept ? receive : send, on.ranks, on.handle, kept);

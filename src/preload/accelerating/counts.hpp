@@ -25,7 +25,7 @@ enum class Fate : std::uint8_t {
   table,         ///< the table leaves it to the MPI
   operands,      ///< a reduction of operands that are not known
   arguments,     ///< it is wrong: the MPI says so
-  broken,        ///< a peer died in an earlier call
+  broken,        ///< an earlier call failed: a peer had died or was in another call
 };
 inline constexpr std::array<std::string_view, 13> kFateNames = {"taken",
                                                                 "the communicator was not set up yet",
@@ -39,7 +39,7 @@ inline constexpr std::array<std::string_view, 13> kFateNames = {"taken",
                                                                 "the table leaves it to the MPI",
                                                                 "a reduction that the MPI alone knows",
                                                                 "wrong arguments",
-                                                                "a peer has died"};
+                                                                "an earlier call failed"};
 
 inline constexpr std::size_t kProcedures = 17;
 /// In the order of coll::Collective; alltoallw is the last.

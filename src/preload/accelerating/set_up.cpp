@@ -224,10 +224,11 @@ Fate judge(std::span<const Card> cards) {
   return Fate::taken;
 }
 
-/// The bytes of a communicator's own file.
+/// The bytes of a communicator's own file: the board, then a segment.
 std::size_t own_bytes(int ranks, bool many_threads) {
   const port::Layout layout = shape_of(ranks).layout();
-  return many_threads ? shm::Segment::bytes(ranks, layout) : shm::Segment::bytes_of_lines(ranks, layout);
+  return CallBoard::bytes(ranks) +
+         (many_threads ? shm::Segment::bytes(ranks, layout) : shm::Segment::bytes_of_lines(ranks, layout));
 }
 
 /// Maps what the others have; false where something cannot be had.
@@ -265,26 +266,29 @@ shm::Processes reachable(std::span<const Card> cards) {
 }
 
 std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> cards, Memory&& memory) {
-  const port::Layout layout = shape_of(static_cast<int>(cards.size())).layout();
+  const int ranks = static_cast<int>(cards.size());
+  const port::Layout layout = shape_of(ranks).layout();
   const std::span<std::byte> block = memory.lines.block().subspan(kHeaderBytes);
-  const auto segment = memory.stages.empty() ? shm::Segment::over(block, static_cast<int>(cards.size()), layout)
-                                             : shm::Segment::of_lines(block, memory.stage_places, layout);
+  const std::span<std::byte> lines = block.subspan(CallBoard::bytes(ranks));
+  const auto segment = memory.stages.empty() ? shm::Segment::over(lines, ranks, layout)
+                                             : shm::Segment::of_lines(lines, memory.stage_places, layout);
   if (!segment.ok()) return nullptr;
   std::vector<pid_t> peers;
   for (const Card& card : cards) peers.push_back(card.process);
   const bool crowded = is_crowded(cards);
-  return std::make_unique<Team>(std::move(memory), segment.value(), rank,
+  return std::make_unique<Team>(std::move(memory), segment.value(), rank, CallBoard(block.data(), rank, ranks),
                                 Waiting(comm, rank, std::move(peers), crowded), reachable(cards),
-                                selection_for(static_cast<int>(cards.size()), crowded));
+                                selection_for(ranks, crowded));
 }
 
 }  // namespace
 
-Team::Team(Memory&& of, const shm::Segment& segment, int number, Waiting&& waits, shm::Processes processes,
-           const Selection& by)
+Team::Team(Memory&& of, const shm::Segment& segment, int number, const CallBoard& said, Waiting&& waits,
+           shm::Processes processes, const Selection& by)
     : memory(std::move(of)),
+      board(said),
       waiting(std::move(waits)),
-      port(segment, number, waiting.policy(), std::move(processes)),
+      port(segment, number, waiting.policy(board), std::move(processes)),
       rank(port, shape_of(segment.ranks())),
       selection(by),
       peer_memory(port.reaches_peers()) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "coll/rank.hpp"
+#include "preload/accelerating/call_board.hpp"
 #include "preload/accelerating/counts.hpp"
 #include "preload/accelerating/selection.hpp"
 #include "preload/accelerating/waiting.hpp"
@@ -40,13 +41,14 @@ struct Memory {
 /// A rank's place among the ranks of a communicator, ready for calls.
 struct Team {
   /// `processes`: those whose user memory can be reached, or none.
-  Team(Memory&& of, const shm::Segment& segment, int rank, Waiting&& waits, shm::Processes processes,
-       const Selection& by);
+  Team(Memory&& of, const shm::Segment& segment, int rank, const CallBoard& board, Waiting&& waits,
+       shm::Processes processes, const Selection& by);
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
   ~Team();
 
   Memory memory;
+  CallBoard board;
   Waiting waiting;
   shm::ShmPort port;
   coll::Rank<shm::ShmPort> rank;

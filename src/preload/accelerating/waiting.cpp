@@ -31,7 +31,8 @@ bool ended(pid_t process) {
 
 }  // namespace
 
-shm::WaitPolicy Waiting::policy() {
+shm::WaitPolicy Waiting::policy(const CallBoard& board) {
+  board_ = &board;
   shm::WaitPolicy policy = crowded_ ? shm::WaitPolicy::crowded() : shm::WaitPolicy::alone();
   policy.meanwhile = &meanwhile;
   policy.context = this;
@@ -50,7 +51,8 @@ void Waiting::meanwhile(void* context, std::uint64_t waited_ns) {
 }
 
 void Waiting::look_after_peers() const {
-  if (std::ranges::any_of(peers_, ended)) throw PeerDied{};
+  if (const int code = board_->judge(); code != MPI_SUCCESS) throw CallFailed{code};
+  if (std::ranges::any_of(peers_, ended)) throw CallFailed{};
 }
 
 }  // namespace corewise::preload::accelerating

@@ -1,5 +1,5 @@
 // Waiting: what a rank does while a peer has not come. The MPI makes progress, since a message that was sent before
-// our collective may need it to arrive; and it is seen whether the peers live.
+// our collective may need it to arrive; and it is seen whether the peers live, and are in the same call.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -8,13 +8,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "preload/accelerating/call_board.hpp"
 #include "preload/next.hpp"
 #include "shm/wait_policy.hpp"
 
 namespace corewise::preload::accelerating {
 
-/// Thrown out of a wait: a rank of the communicator has ended.
-struct PeerDied {};
+/// Thrown out of a wait, with an error code of MPI: a rank of the communicator has ended, or is in another call.
+struct CallFailed {
+  int code = MPI_ERR_OTHER;
+};
 
 class Waiting {
  public:
@@ -22,14 +25,15 @@ class Waiting {
   Waiting(MPI_Comm comm, int rank, std::vector<pid_t> peers, bool crowded)
       : comm_(comm), rank_(rank), crowded_(crowded), peers_(std::move(peers)) {}
 
-  /// Refers to this object.
-  shm::WaitPolicy policy();
+  /// Refers to this object and the board.
+  shm::WaitPolicy policy(const CallBoard& board);
 
  private:
   static void meanwhile(void* context, std::uint64_t waited_ns);
   void look_after_peers() const;
 
   MPI_Comm comm_;
+  const CallBoard* board_ = nullptr;
   int rank_;
   bool crowded_;
   std::vector<pid_t> peers_;

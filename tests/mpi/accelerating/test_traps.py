@@ -7,6 +7,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 
@@ -16,6 +17,10 @@ import pytest
 RIGHT = "right"
 QUIET = {"OMPI_MCA_osc": "^ucx"}
 """Open MPI complains of a device that no node needs."""
+ONE_COPY = (
+    "barrier=-:dissemination;broadcast=2048:root_stage,-:one_copy;allreduce=-:one_shot;gather=-:one_copy;"
+    "alltoall=-:one_copy"
+)
 MEMORY, DIFFERS = "no shared memory left", "processes differ in their settings"
 NOT_ONE_NODE = "not all ranks on one node"
 EARLY = "the communicator was not set up yet"
@@ -114,6 +119,39 @@ def test_ranks_are_told_of_a_killed_one(name: str, kind: int, numbers: int, tmp_
     runs.run(name, 3, ["/bin/sh", "-c", '"$0" "$@"; sleep 1', *program], tmp_path, timeout=20.0)
     told = {path.name: path.read_text() for path in tmp_path.glob("told.*")}
     assert told == {"told.0": "an error", "told.1": "an error"}
+
+
+WRONG_CALLS = {
+    "bcast-more": "truncated",
+    "bcast-fewer": "truncated",
+    "short": "truncated",
+    "allreduce": "truncated",
+    "gather": "truncated",
+    "alltoall": "truncated",
+    "root": "root",
+    "collective": "other",
+}
+"""What the last rank does otherwise, and what ranks are told."""
+
+
+@pytest.mark.parametrize("table", ["always", "one copy"])
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_a_wrong_call_is_an_error_and_no_hang(name: str, table: str, tmp_path: Path) -> None:
+    """No rank is told of another error, unless it waited for one that had left by its error."""
+    tables = {} if table == "always" else {"COREWISE_ACCELERATE": ONE_COPY}
+    done = runs.run(name, 3, [trap(name, "wrong_calls.c")], tmp_path, tables, QUIET).succeeded().done
+    for case, error in WRONG_CALLS.items():
+        told = re.findall(rf"{case}: rank \d: (\w+)", done.stdout)
+        assert len(told) == 3 and error in told, case
+        assert set(told) <= {error, "other", "nothing"}, case
+    assert RIGHT in done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_a_wrong_call_ends_a_program_that_handles_no_errors(name: str, tmp_path: Path) -> None:
+    done = runs.run(name, 3, [trap(name, "wrong_calls.c"), "allreduce"], tmp_path, timeout=20.0).done
+    assert done.returncode != 0
+    assert "truncat" in (done.stdout + done.stderr).lower()
 
 
 @pytest.mark.parametrize("name", runs.NAMES)

@@ -66,15 +66,15 @@ def test_collectives_by_corewise_are_counted(tmp_path: Path, capsys: pytest.Capt
     table = "MPI_Bcast,passed,the table leaves it to the MPI,10\n"
     rows = f"{head}MPI_Allreduce,taken,,1200\nMPI_Allreduce,passed,wrong arguments,1\n{table}"
     (folder / "accelerate.0.csv").write_text(rows)
-    (folder / "accelerate.1.csv").write_text(f"{rows}MPI_Bcast,passed,a peer has died,7\n")
+    (folder / "accelerate.1.csv").write_text(f"{rows}MPI_Bcast,passed,an earlier call failed,7\n")
     status, out, _ = _out(["report", str(folder), "--html", str(page_file)], capsys)
     assert status == 0
     shown = out[out.index("collectives by corewise") :]
     assert re.search(r"call\W+taken\W+passed on\W+why", shown)
     assert re.search(r"MPI_Allreduce\W+2 400\W+2\W+wrong arguments", shown)
-    assert re.search(r"MPI_Bcast\W+0\W+27\W+the table leaves it to the MPI \(20\); a peer has died", shown)
+    assert re.search(r"MPI_Bcast\W+0\W+27\W+the table leaves it to the MPI \(20\); an earlier call failed", shown)
     text = page_file.read_text()
-    assert "<h2>Collectives by corewise</h2>" in text and "a peer has died (7)" in text
+    assert "<h2>Collectives by corewise</h2>" in text and "an earlier call failed (7)" in text
     first, second = json.loads(_out(["report", str(folder), "--json"], capsys)[1])["accelerate"]
     wrong = [{"why": "wrong arguments", "calls": 2}]
     assert first == {"procedure": "MPI_Allreduce", "taken": 2400, "passed_on": 2, "reasons": wrong}

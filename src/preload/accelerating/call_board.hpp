@@ -1,0 +1,84 @@
+// CallBoard: what every rank of a communicator says of its last calls, in memory that all of them see. MPI demands
+// the same calls in the same order, with the same bytes and root (MPI-4.1, 6.1); who waits long looks whether the
+// others are where it is. A program that breaks the rule gets an error then and no hang.
+//
+// A call costs a rank one store to a cache line that nobody else reads until somebody waits long. Calls whose bytes
+// no rank knows of the others (the vector forms) say 0. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "coll/call.hpp"
+#include "preload/next.hpp"
+#include "shm/segment.hpp"
+
+namespace corewise::preload::accelerating {
+
+class CallBoard {
+  /// Of one rank: its last calls, and whether it has seen an error.
+  struct alignas(shm::kPaddingBytes) Said {
+    std::array<std::uint64_t, 8> calls;
+    std::uint64_t failed;
+  };
+
+ public:
+  static constexpr std::size_t bytes(int ranks) { return static_cast<std::size_t>(ranks) * sizeof(Said); }
+
+  /// Over zeroed memory, on a multiple of shm::kPaddingBytes, which must outlive it.
+  CallBoard(std::byte* at, int rank, int ranks) : said_(reinterpret_cast<Said*>(at)), rank_(rank), ranks_(ranks) {}
+
+  /// The next call: its root, if it has one, and its bytes as coll::Facts has them.
+  void say(coll::Collective collective, int root, std::uint64_t bytes) {
+    ++number_;
+    bytes_ = bytes;
+    const std::uint64_t what =
+        (static_cast<std::uint64_t>(collective) + 1) << kRootBits | static_cast<unsigned>(root);
+    const std::uint64_t word = (what << kNumberBits | (number_ & kNumberMask)) << kBytesBits | (bytes & kBytesMask);
+    std::atomic_ref(own().calls[number_ % own().calls.size()]).store(word, std::memory_order_relaxed);
+  }
+  /// Of the present call.
+  [[nodiscard]] std::uint64_t bytes_now() const { return bytes_; }
+  /// This rank leaves the communicator to the MPI: nobody need wait for it any more.
+  void fail() { std::atomic_ref(own().failed).store(1, std::memory_order_relaxed); }
+
+  /// MPI_SUCCESS; or what is wrong: MPI_ERR_TRUNCATE where ranks have other bytes for one of the last calls,
+  /// MPI_ERR_ROOT where they have another root, MPI_ERR_OTHER where it is another collective or a rank has failed.
+  [[nodiscard]] int judge() const {
+    for (int rank = 0; rank < ranks_; ++rank) {
+      const int code = compare(said_[rank_], said_[rank]);
+      if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+  }
+
+ private:
+  static constexpr int kBytesBits = 32, kNumberBits = 16, kRootBits = 10;
+  static constexpr std::uint64_t kBytesMask = (std::uint64_t{1} << kBytesBits) - 1;
+  static constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
+  static constexpr std::uint64_t kRootMask = (std::uint64_t{1} << kRootBits) - 1;
+
+  Said& own() { return said_[rank_]; }
+
+  static int compare(Said& mine, Said& theirs) {
+    if (std::atomic_ref(theirs.failed).load(std::memory_order_relaxed) != 0) return MPI_ERR_OTHER;
+    for (std::size_t i = 0; i < mine.calls.size(); ++i) {
+      const std::uint64_t own = std::atomic_ref(mine.calls[i]).load(std::memory_order_relaxed);
+      const std::uint64_t other = std::atomic_ref(theirs.calls[i]).load(std::memory_order_relaxed);
+      const std::uint64_t differs = (own ^ other) >> kBytesBits;
+      if (own == other || (differs & kNumberMask) != 0) continue;  // equal, or of other calls
+      if (differs >> (kNumberBits + kRootBits) != 0) return MPI_ERR_OTHER;
+      return (differs >> kNumberBits & kRootMask) != 0 ? MPI_ERR_ROOT : MPI_ERR_TRUNCATE;
+    }
+    return MPI_SUCCESS;
+  }
+
+  Said* said_;
+  int rank_, ranks_;
+  std::uint64_t number_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace corewise::preload::accelerating
