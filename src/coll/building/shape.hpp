@@ -19,12 +19,12 @@ namespace corewise::coll {
 inline constexpr std::uint32_t kBounceBytes = 256;
 /// The closing barrier's partners and number.
 inline constexpr std::uint32_t kClosingBarrierBytes = 160;
-/// The closing barrier has at most seven steps on this many ranks, so that the eighth line is the list's.
-inline constexpr int kMostRanks = 64;
-/// Lines of the closing barrier.
+inline constexpr int kMostRanks = 256;
+/// Lines of the closing barrier, which has at most seven steps on so many ranks. The eighth line is the one by which
+/// rank 0 releases all at once by a DMA list; more ranks have more lines, and no lists.
 inline constexpr std::uint32_t kClosingLines = 8;
-/// Of these, the one by which rank 0 releases all at once by a DMA list.
 inline constexpr std::uint32_t kReleaseLine = kClosingLines - 1;
+inline constexpr int kMostRanksWithLists = 64;
 
 struct Shape {
   int ranks = 1;
@@ -54,7 +54,9 @@ struct Shape {
 
   [[nodiscard]] constexpr std::uint32_t peers() const { return static_cast<std::uint32_t>(ranks); }
   /// Where arrays of lines begin.
-  [[nodiscard]] static constexpr std::uint32_t barrier_lines() { return kClosingLines; }
+  [[nodiscard]] constexpr std::uint32_t barrier_lines() const {
+    return ranks <= kMostRanksWithLists ? kClosingLines : 2 * kClosingLines;
+  }
   [[nodiscard]] constexpr std::uint32_t announcements() const { return barrier_lines() + peers(); }
   [[nodiscard]] constexpr std::uint32_t acknowledgements() const { return announcements() + peers(); }
   [[nodiscard]] constexpr std::uint32_t eager_acknowledgements() const { return acknowledgements() + peers(); }

@@ -32,9 +32,9 @@ constexpr NumberRow number(const char* name, std::int64_t least, std::int64_t mo
 
 using Request = CollectiveRequest;
 constexpr std::array kNumbers = {
-    number<&Request::ranks>("ranks", 1, coll::kMostRanks, "How many take part."),
+    number<&Request::ranks>("ranks", 1, coll::kMostRanksWithLists, "How many take part."),
     number<&Request::bytes>("bytes", 0, kMostBytes, "Of the operand (broadcast, reductions), or of each block."),
-    number<&Request::root>("root", 0, coll::kMostRanks - 1, "Of broadcast, reduce, gather and scatter."),
+    number<&Request::root>("root", 0, coll::kMostRanksWithLists - 1, "Of broadcast, reduce, gather and scatter."),
     number<&Request::block_bytes>("block_bytes", 0, kMostStride,
                                   "Of a broadcast's strided buffers; 0: contiguous."),
     number<&Request::stride_bytes>("stride_bytes", 0, kMostStride,

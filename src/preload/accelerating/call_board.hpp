@@ -18,10 +18,10 @@
 namespace corewise::preload::accelerating {
 
 class CallBoard {
-  /// Of one rank: its last calls, and whether it has seen an error.
+  /// Of one rank: its last calls, and the error that it was told of.
   struct alignas(shm::kPaddingBytes) Said {
     std::array<std::uint64_t, 8> calls;
-    std::uint64_t failed;
+    int failed;
   };
 
  public:
@@ -41,11 +41,12 @@ class CallBoard {
   }
   /// Of the present call.
   [[nodiscard]] std::uint64_t bytes_now() const { return bytes_; }
-  /// This rank leaves the communicator to the MPI: nobody need wait for it any more.
-  void fail() { std::atomic_ref(own().failed).store(1, std::memory_order_relaxed); }
+  /// This rank was told of an error: nobody need wait for it any more.
+  void fail(int code) { std::atomic_ref(own().failed).store(code, std::memory_order_relaxed); }
 
   /// MPI_SUCCESS; or what is wrong: MPI_ERR_TRUNCATE where ranks have other bytes for one of the last calls,
-  /// MPI_ERR_ROOT where they have another root, MPI_ERR_OTHER where it is another collective or a rank has failed.
+  /// MPI_ERR_ROOT where they have another root, MPI_ERR_OTHER where it is another collective; or what another rank
+  /// was told of.
   [[nodiscard]] int judge() const {
     for (int rank = 0; rank < ranks_; ++rank) {
       const int code = compare(said_[rank_], said_[rank]);
@@ -63,7 +64,6 @@ class CallBoard {
   Said& own() { return said_[rank_]; }
 
   static int compare(Said& mine, Said& theirs) {
-    if (std::atomic_ref(theirs.failed).load(std::memory_order_relaxed) != 0) return MPI_ERR_OTHER;
     for (std::size_t i = 0; i < mine.calls.size(); ++i) {
       const std::uint64_t own = std::atomic_ref(mine.calls[i]).load(std::memory_order_relaxed);
       const std::uint64_t other = std::atomic_ref(theirs.calls[i]).load(std::memory_order_relaxed);
@@ -72,7 +72,7 @@ class CallBoard {
       if (differs >> (kNumberBits + kRootBits) != 0) return MPI_ERR_OTHER;
       return (differs >> kNumberBits & kRootMask) != 0 ? MPI_ERR_ROOT : MPI_ERR_TRUNCATE;
     }
-    return MPI_SUCCESS;
+    return std::atomic_ref(theirs.failed).load(std::memory_order_relaxed);
   }
 
   Said* said_;

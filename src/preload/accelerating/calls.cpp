@@ -76,7 +76,7 @@ int run(Communicator& on, const Choice& choice, const Call& call) {
   }
   if (code != MPI_SUCCESS) [[unlikely]] {
     on.fate = Fate::broken;
-    on.team->board.fail();
+    on.team->board.fail(code);
     CW_NEXT(MPI_Comm_call_errhandler)(on.handle, code);
   }
   return code;

@@ -71,7 +71,7 @@ Found search(std::string_view name, int ranks, int rounds, int degree = 2, const
 /// Where a rank waits for nobody.
 Rules deaf(int ranks) {
   Rules rules;
-  rules.ignored_begin = Shape::barrier_lines();
+  rules.ignored_begin = Shape{}.barrier_lines();
   rules.ignored_end = shape_of(ranks).announcements();
   return rules;
 }

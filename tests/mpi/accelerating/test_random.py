@@ -64,6 +64,10 @@ def test_no_byte_differs(name: str, n: int, tmp_path: Path) -> None:
     check(name, n, n, SHORT, tmp_path)
 
 
+def test_no_byte_differs_on_more_ranks_than_a_mask_has_bits(tmp_path: Path) -> None:
+    check("mpich", 66, 66, (90, 20_000), tmp_path)
+
+
 @pytest.mark.parametrize("name", runs.NAMES)
 def test_no_byte_differs_with_many_threads(name: str, tmp_path: Path) -> None:
     """Under MPI_THREAD_MULTIPLE communicators share no stage."""

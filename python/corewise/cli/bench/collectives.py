@@ -37,7 +37,7 @@ Example:
   corewise bench collectives --tune . --ranks 2
 """
 _CASES = typer.Option(ALL, "--cases", help=f"What is measured: {', '.join(CASES)} or {ALL}.")
-_RANKS = typer.Option(2, "--ranks", min=2, max=64, help="Processes.")
+_RANKS = typer.Option(2, "--ranks", min=2, max=256, help="Processes.")
 _ALL = typer.Option(False, "--all", help="preload: every collective and size.")
 _COLLECTIVES = typer.Option(
     "", "--collectives", metavar="LIST", help=f"preload: only these, of {', '.join(COLLECTIVES)}."

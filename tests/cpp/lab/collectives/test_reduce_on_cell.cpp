@@ -231,8 +231,10 @@ TEST(CellReduce, AnElementLongerThanAnAreaIsRefused) {
   row.needs = coll::kFitsEager;  // its message is bounded itself
   facts.bytes = shape.eager_bytes() + 1;
   EXPECT_FALSE(usable(row, shape, facts));
-  EXPECT_TRUE(usable(coll::Row<cell::CellPort>{"row", "", 0, 0, row.run}, coll::Shape::eager(64), {}));
-  EXPECT_FALSE(usable(coll::Row<cell::CellPort>{"row", "", 0, 0, row.run}, coll::Shape::eager(65), {}));
+  EXPECT_TRUE(
+      usable(coll::Row<cell::CellPort>{"row", "", 0, 0, row.run}, coll::Shape::eager(coll::kMostRanks), {}));
+  EXPECT_FALSE(
+      usable(coll::Row<cell::CellPort>{"row", "", 0, 0, row.run}, coll::Shape::eager(coll::kMostRanks + 1), {}));
 }
 
 /// Every algorithm packet by packet, on ranks that are no power of two and with roots that are not rank 0: the run
