@@ -1,7 +1,7 @@
 // The barrier by atomic increments of a word in main memory (paper 001, section 5.3): everybody adds one and waits
-// until all have. The word's low byte counts who has come, the rest counts barriers; the last one in turns the
-// count into one barrier more by a single addition, and until then nobody else adds. At most 255 ranks. Needs
-// Shape::atomic_words. SPDX-License-Identifier: BSD-3-Clause
+// until all have. The word's low nine bits count who has come, the rest counts barriers; the last one in turns the
+// count into one barrier more by a single addition, and until then nobody else adds. Needs Shape::atomic_words.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cassert>
@@ -15,9 +15,10 @@ namespace corewise::coll::barrier {
 template <port::Port P>
   requires port::AtomicWords<P>
 void atomic_increment(Rank<P>& me, const Call<P>& /*call*/, const Parameters& /*parameters*/) {
-  constexpr std::uint32_t kWord = 0, kBarriers = 256;
+  constexpr std::uint32_t kWord = 0, kBarriers = 512;
+  static_assert(kMostRanks < kBarriers);
   const auto ranks = static_cast<std::uint32_t>(me.size());
-  assert(ranks < kBarriers && me.shape.atomic_words > kWord);
+  assert(me.shape.atomic_words > kWord);
   me.port.compute(cost::kCall);
   const std::uint32_t before = me.port.fetch_add(kWord, 1);
   if (before % kBarriers == ranks - 1) {

@@ -58,10 +58,10 @@ constexpr std::string_view kBuiltIn =
     "broadcast=136:eager_tree,65535:mpi,-:root_stage/piece=16384;"
     "allreduce=136:recursive_doubling,65535:mpi,-:peer_stages"
     "|24>barrier=-:dissemination;allreduce=136:recursive_doubling"
-    "|4c>broadcast=65535:mpi,131072:root_stage/piece=16384,-:one_copy;"
+    "|4c>barrier=-:atomic_increment;broadcast=65535:mpi,131072:root_stage/piece=16384,-:one_copy;"
     "allreduce=65535:mpi,-:peer_stages;"
     "reduce_scatter_block=65535:mpi,-:pairwise"
-    "|16c>";
+    "|16c>barrier=-:atomic_increment";
 
 /// What the knob says for the built-in table, and before parts that go before it.
 constexpr std::string_view kOn = "on", kOnAnd = "on|";

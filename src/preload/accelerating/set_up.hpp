@@ -28,6 +28,7 @@ constexpr coll::Shape shape_of(int ranks) {
   coll::Shape shape = coll::Shape::eager(ranks);
   shape.buffer_bytes = 64 * 1024;
   shape.buffers = 4;
+  shape.atomic_words = 1;
   return shape;
 }
 

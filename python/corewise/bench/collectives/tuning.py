@@ -103,7 +103,9 @@ CANDIDATES: Mapping[str, Candidates] = MappingProxyType(
         "reduce_scatter": _SCATTERED,
     }
 )
-BARRIERS = tuple(map(configuration, ("dissemination", "pairwise_exchange", "one_to_all", "tree")))
+BARRIERS = tuple(
+    map(configuration, ("dissemination", "pairwise_exchange", "one_to_all", "tree", "atomic_increment"))
+)
 
 
 def candidates_of(collective: str, ranks: int) -> Iterator[tuple[Configuration, tuple[int, ...]]]:
