@@ -42,7 +42,7 @@ bool gpu_present() {
   return gpu;
 }
 
-bool packs_plain_bytes() {
+bool packs_plain_bytes(MPI_Comm comm) {
   const int items[4] = {0x01020304, 0, 0x05060708, 0};
   const int wanted[2] = {items[0], items[2]};
   char packed[64] = {};
@@ -50,7 +50,7 @@ bool packs_plain_bytes() {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   CW_NEXT(MPI_Type_vector)(2, 1, 2, MPI_INT, &type);
   CW_NEXT(MPI_Type_commit)(&type);
-  CW_NEXT(MPI_Pack)(items, 1, type, packed, sizeof packed, &position, MPI_COMM_SELF);
+  CW_NEXT(MPI_Pack)(items, 1, type, packed, sizeof packed, &position, comm);
   CW_NEXT(MPI_Type_free)(&type);
   return position == sizeof wanted && std::memcmp(packed, wanted, sizeof wanted) == 0;
 }

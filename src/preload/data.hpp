@@ -12,7 +12,7 @@ bool gpu_present();
 
 /// Whether the MPI's packed form is the bytes themselves, as it is where all processes have one kind of data. Call
 /// it between MPI_Init and MPI_Finalize.
-bool packs_plain_bytes();
+bool packs_plain_bytes(MPI_Comm comm);
 
 /// How many of each kind a datatype's envelope has, and what made the type (MPI-4.1, 5.1.13).
 #ifdef CW_HAVE_MPI_Type_get_envelope_c

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <mutex>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/knobs.hpp"
 #include "kernels/copy/copy.hpp"
@@ -52,6 +54,40 @@ void choose_copies() {
   kernels::set_copy_tuning(told ? *told : built_in_copies());
 }
 
+#ifndef CW_HAVE_MPI_Session_init
+using MPI_Session = int;  // there are none
+#endif
+
+struct Life {
+  std::mutex mutex;
+  bool has_world = false;
+  std::vector<MPI_Session> sessions;  ///< open ones
+  std::atomic<bool> has_sessions{false};
+  MPI_Group launched = MPI_GROUP_NULL;
+};
+Life& life = *new Life;  // outlives every destructor of the program
+
+void forget_launched() {
+  if (life.launched != MPI_GROUP_NULL) CW_NEXT(MPI_Group_free)(&life.launched);
+}
+
+/// Calls may be taken over from now on, or are by another group's word.
+void start(MPI_Group launched) {
+  if (!active.load(std::memory_order_relaxed)) choose_copies();
+  forget_launched();
+  life.launched = launched;
+  active.store(true, std::memory_order_release);
+}
+
+void stop(bool counts) {
+  active.store(false, std::memory_order_release);
+  int rank = 0;
+  CW_NEXT(MPI_Group_rank)(life.launched, &rank);
+  if (counts && !trace_directory().empty()) write_counts(trace_directory(), rank);
+  end_communicators();
+  forget_launched();
+}
+
 }  // namespace
 
 std::string_view wanted() {
@@ -72,21 +108,63 @@ bool copies_between_processes() {
   return knob_text(kDirect) != "off";
 }
 
+MPI_Group launched() {
+  return life.launched;
+}
+
+bool has_sessions() {
+  return life.has_sessions.load(std::memory_order_relaxed);
+}
+
 void begin() {
-  if (wanted() == "off" || active.load(std::memory_order_relaxed)) return;
-  choose_copies();
-  active.store(packs_plain_bytes(), std::memory_order_release);
+  if (wanted() == "off") return;
+  const std::lock_guard lock(life.mutex);
+  life.has_world = true;
+  MPI_Group world = MPI_GROUP_NULL;
+  CW_NEXT(MPI_Comm_group)(MPI_COMM_WORLD, &world);
+  start(world);
 }
 
 void finish() {
-  if (!active.exchange(false, std::memory_order_acq_rel)) return;
-  int rank = 0;
+  const std::lock_guard lock(life.mutex);
+  if (!active.load(std::memory_order_relaxed)) return;
   MPI_Comm parent = MPI_COMM_NULL;
-  CW_NEXT(MPI_Comm_rank)(MPI_COMM_WORLD, &rank);
   CW_NEXT(MPI_Comm_get_parent)(&parent);
   // Spawned ranks have numbers of their own: the counts are of those that were launched.
-  if (parent == MPI_COMM_NULL && !trace_directory().empty()) write_counts(trace_directory(), rank);
-  end_communicators();
+  stop(parent == MPI_COMM_NULL);
 }
+
+#ifdef CW_HAVE_MPI_Session_init
+namespace {
+
+/// Without a world, what was launched is what the first of the open sessions says.
+void start_by_session() {
+  MPI_Group group = MPI_GROUP_NULL;
+  if (!life.sessions.empty() &&
+      CW_NEXT(MPI_Group_from_session_pset)(life.sessions[0], "mpi://WORLD", &group) == MPI_SUCCESS)
+    start(group);
+}
+
+}  // namespace
+
+void begin_session(MPI_Session session) {
+  if (wanted() == "off") return;
+  const std::lock_guard lock(life.mutex);
+  life.has_sessions.store(true, std::memory_order_relaxed);
+  life.sessions.push_back(session);
+  if (!active.load(std::memory_order_relaxed)) start_by_session();
+}
+
+void finish_session(MPI_Session session) {
+  const std::lock_guard lock(life.mutex);
+  const auto found = std::ranges::find(life.sessions, session);
+  if (found == life.sessions.end()) return;
+  const bool first = found == life.sessions.begin();
+  life.sessions.erase(found);
+  if (life.has_world || !first || !active.load(std::memory_order_relaxed)) return;
+  if (life.sessions.empty()) return stop(true);
+  start_by_session();  // the group was the ending session's
+}
+#endif
 
 }  // namespace corewise::preload::accelerating

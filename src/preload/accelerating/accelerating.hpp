@@ -12,16 +12,28 @@
 #include <atomic>
 #include <string_view>
 
+#include "available.hpp"
 #include "preload/next.hpp"
 
 namespace corewise::preload::accelerating {
 
-extern std::atomic<bool> active;  ///< between MPI_Init and MPI_Finalize, where the knob is not `off`
+extern std::atomic<bool> active;  ///< while there is a world or a session, where the knob is not `off`
 
-/// MPI_Init has returned. Programs of sessions alone are the MPI's: what all ranks of a launch share is the world.
+/// MPI_Init has returned.
 void begin();
-/// MPI_Finalize begins.
+/// MPI_Finalize begins. Sessions that are open still are the MPI's from then on.
 void finish();
+#ifdef CW_HAVE_MPI_Session_init
+/// MPI_Session_init has returned; MPI_Session_finalize begins.
+void begin_session(MPI_Session session);
+void finish_session(MPI_Session session);
+#endif
+
+/// The processes that were launched together, which all have this library. Processes that were spawned, or that
+/// connected, may not.
+MPI_Group launched();
+/// Whether a session was ever opened: each may have its own thread level.
+bool has_sessions();
 
 /// What the knob COREWISE_ACCELERATE says: off; on; always; or a table's rows (selection.hpp).
 std::string_view wanted();

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <new>
 
+#include "preload/data.hpp"
+
 namespace corewise::preload::accelerating {
 
 constinit thread_local KnownHandles<Communicator, kSlots> known __attribute__((tls_model("initial-exec"))){};
@@ -37,25 +39,21 @@ Communicator* attached(MPI_Comm handle) {
   return found != 0 ? static_cast<Communicator*>(value) : nullptr;
 }
 
-/// Whether all ranks are processes of this launch, which all have this library. Processes that were spawned, or
-/// that connected, may not.
-bool is_within_world(MPI_Comm handle, int ranks) {
+bool are_launched_together(MPI_Comm handle, int ranks) {
   std::array<int, coll::kMostRanks> here{};
   std::array<int, coll::kMostRanks> there{};
   for (int rank = 0; rank < ranks; ++rank) here[static_cast<std::size_t>(rank)] = rank;
   MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group world = MPI_GROUP_NULL;
   CW_NEXT(MPI_Comm_group)(handle, &group);
-  CW_NEXT(MPI_Comm_group)(MPI_COMM_WORLD, &world);
-  CW_NEXT(MPI_Group_translate_ranks)(group, ranks, here.data(), world, there.data());
+  CW_NEXT(MPI_Group_translate_ranks)(group, ranks, here.data(), launched(), there.data());
   CW_NEXT(MPI_Group_free)(&group);
-  CW_NEXT(MPI_Group_free)(&world);
   return std::find(there.begin(), there.begin() + ranks, MPI_UNDEFINED) == there.begin() + ranks;
 }
 
 Communicator* attach(MPI_Comm handle) {
   auto fresh = std::unique_ptr<Communicator>(new (std::nothrow) Communicator);
   if (fresh == nullptr) return nullptr;
+  static const bool packs = packs_plain_bytes(handle);
   fresh->handle = handle;
   fresh->calls_left = calls_before();
   int inter = 0;
@@ -65,8 +63,10 @@ Communicator* attach(MPI_Comm handle) {
     fresh->fate = Fate::inter;
   } else if (fresh->ranks < 2 || fresh->ranks > coll::kMostRanks) {
     fresh->fate = Fate::one_rank;
-  } else if (!is_within_world(handle, fresh->ranks)) {
+  } else if (!are_launched_together(handle, fresh->ranks)) {
     fresh->fate = Fate::other_launch;
+  } else if (!packs) {
+    fresh->fate = Fate::packing;
   }
   if (CW_NEXT(MPI_Comm_set_attr)(handle, keyval, fresh.get()) != MPI_SUCCESS) return nullptr;
   return fresh.release();

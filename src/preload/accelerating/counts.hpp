@@ -17,7 +17,7 @@ enum class Fate : std::uint8_t {
   early,         ///< the communicator was not set up yet
   one_rank,      ///< it has one rank, or more than the algorithms have lines for
   inter,         ///< it is an inter-communicator
-  other_launch,  ///< it has processes of another launch, or MPI_Init was not called
+  other_launch,  ///< it has processes of another launch
   not_one_node,  ///< its ranks are not on one node, or cannot see each other there
   memory,        ///< no room for its lines
   gpu,           ///< a process has a GPU's library
@@ -25,13 +25,14 @@ enum class Fate : std::uint8_t {
   table,         ///< the table leaves it to the MPI
   operands,      ///< a reduction of operands that are not known
   arguments,     ///< it is wrong: the MPI says so
+  packing,       ///< the MPI packs data otherwise than as plain bytes
   broken,        ///< an earlier call failed: a peer had died or was in another call
 };
-inline constexpr std::array<std::string_view, 13> kFateNames = {"taken",
+inline constexpr std::array<std::string_view, 14> kFateNames = {"taken",
                                                                 "the communicator was not set up yet",
                                                                 "one rank, or too many",
                                                                 "an inter-communicator",
-                                                                "ranks of another launch, or of sessions",
+                                                                "ranks of another launch",
                                                                 "not all ranks on one node",
                                                                 "no shared memory left",
                                                                 "a GPU's library is loaded",
@@ -39,6 +40,7 @@ inline constexpr std::array<std::string_view, 13> kFateNames = {"taken",
                                                                 "the table leaves it to the MPI",
                                                                 "a reduction that the MPI alone knows",
                                                                 "wrong arguments",
+                                                                "the MPI does not pack plain bytes",
                                                                 "an earlier call failed"};
 
 inline constexpr std::size_t kProcedures = 17;

@@ -185,6 +185,7 @@ Card own_card(bool many_threads) {
 
 /// Whether several threads may call MPI at once.
 bool may_call_at_once() {
+  if (has_sessions()) return true;
   int level = MPI_THREAD_MULTIPLE;
   CW_NEXT(MPI_Query_thread)(&level);
   return level == MPI_THREAD_MULTIPLE;

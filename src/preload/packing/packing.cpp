@@ -46,7 +46,7 @@ const kernels::PackingTable& table() {
 
 void begin() {
   if (mode() == Mode::off || active.load(std::memory_order_relaxed)) return;
-  const bool plain = packs_plain_bytes();
+  const bool plain = packs_plain_bytes(MPI_COMM_SELF);
   if (plain && !gpu_present()) engine::begin();
   active.store(plain, std::memory_order_release);
 }

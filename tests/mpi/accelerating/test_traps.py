@@ -13,6 +13,7 @@ from pathlib import Path
 
 import accelerating_runs as runs
 import pytest
+from preload_runs import described
 
 RIGHT = "right"
 QUIET = {"OMPI_MCA_osc": "^ucx"}
@@ -119,6 +120,17 @@ def test_ranks_are_told_of_a_killed_one(name: str, kind: int, numbers: int, tmp_
     runs.run(name, 3, ["/bin/sh", "-c", '"$0" "$@"; sleep 1', *program], tmp_path, timeout=20.0)
     told = {path.name: path.read_text() for path in tmp_path.glob("told.*")}
     assert told == {"told.0": "an error", "told.1": "an error"}
+
+
+@pytest.mark.parametrize("world", ["alone", "inside", "after"])
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_sessions(name: str, world: str, tmp_path: Path) -> None:
+    """Without a world; with one that begins and ends inside a session, or begins inside and outlives it."""
+    if described(name).version < "5":
+        pytest.skip("capability: sessions (MPI-4)")
+    done = ran(name, 3, "sessions.c", tmp_path, world)
+    assert done.taken() == runs.PROCEDURES
+    assert done.reasons() == {EARLY}
 
 
 WRONG_CALLS = {

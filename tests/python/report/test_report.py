@@ -72,7 +72,9 @@ def test_collectives_by_corewise_are_counted(tmp_path: Path, capsys: pytest.Capt
     shown = out[out.index("collectives by corewise") :]
     assert re.search(r"call\W+taken\W+passed on\W+why", shown)
     assert re.search(r"MPI_Allreduce\W+2 400\W+2\W+wrong arguments", shown)
-    assert re.search(r"MPI_Bcast\W+0\W+27\W+the table leaves it to the MPI \(20\); an earlier call failed", shown)
+    assert re.search(
+        r"MPI_Bcast\W+0\W+27\W+the table leaves it to the MPI \(20\); an earlier call failed", shown
+    )
     text = page_file.read_text()
     assert "<h2>Collectives by corewise</h2>" in text and "an earlier call failed (7)" in text
     first, second = json.loads(_out(["report", str(folder), "--json"], capsys)[1])["accelerate"]

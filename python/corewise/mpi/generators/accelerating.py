@@ -48,6 +48,10 @@ _LIFE = MappingProxyType(
         "MPI_Comm_free": _FREE,
         "MPI_Comm_disconnect": _FREE,
         "MPI_Finalize": "finish();\n  return {call};",
+        "MPI_Session_init": (
+            "const int code = {call};\n  if (code == MPI_SUCCESS) begin_session(*session);\n  return code;"
+        ),
+        "MPI_Session_finalize": "finish_session(*session);\n  return {call};",
     }
 )
 # The core's list has non-blocking ones (MPI_I...) and neighbour ones, but no persistent forms.

@@ -15,7 +15,7 @@ _PUBLIC = '#define CW_PUBLIC __attribute__((visibility("default")))\n'
 
 AVAILABLE = "available.hpp"
 """The header that tells the hand-written half what the MPI has."""
-_ASKED_FOR = ("MPI_Type_get_envelope_c", "MPI_Request_get_status_all")
+_ASKED_FOR = ("MPI_Type_get_envelope_c", "MPI_Request_get_status_all", "MPI_Session_init")
 
 
 def available_macros(declared: list[Procedure]) -> str:
