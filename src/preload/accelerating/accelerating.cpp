@@ -127,6 +127,7 @@ void begin() {
 
 void finish() {
   const std::lock_guard lock(life.mutex);
+  life.has_world = false;
   if (!active.load(std::memory_order_relaxed)) return;
   MPI_Comm parent = MPI_COMM_NULL;
   CW_NEXT(MPI_Comm_get_parent)(&parent);

@@ -28,32 +28,50 @@
 namespace corewise::preload::accelerating {
 namespace {
 
-/// Without a table. Two ranks with a core each: what won on every processor measured (bench collectives). More
-/// ranks with a core each were not measured: what differs from the MPI's own least in kind, and most in its steps.
-/// Ranks that share cores: what won by far.
-constexpr std::string_view kBuiltIn =
+/// Without a table. Two ranks with a core each: what won on every processor measured (bench collectives), and what
+/// makers differ in by maker. More ranks with a core each were not measured: what differs from the MPI's own least
+/// in kind, and most in its steps. Ranks that share cores: what won by far.
+constexpr std::string_view kOfTwo =
     "2>barrier=-:dissemination;"
-    "broadcast=48:eager_tree,16384:root_stage/piece=4096,-:root_stage/piece=16384;"
     "reduce=48:eager_tree,16384:peer_stages/piece=4096,-:peer_stages;"
     "allreduce=136:recursive_doubling,16384:one_shot,-:peer_stages;"
-    "gather=48:eager,16384:linear/piece=4096,-:linear;"
     "scan=48:eager_recursive_doubling,16384:chain/piece=4096,-:chain;"
     "reduce_scatter=136:eager,16384:pairwise/piece=4096,-:pairwise;"
     "reduce_scatter_block=136:eager,16384:pairwise/piece=4096,-:pairwise;"
 #ifdef OPEN_MPI  // which copies from the other process's memory sooner
-    "scatter=48:eager,16384:linear/piece=4096,131071:one_copy,131071:mpi,-:linear;"
     "allgather=136:eager,16384:ring/piece=4096,-:one_copy;"
     "allgatherv=136:mpi,16384:ring/piece=4096,-:one_copy;"
     "alltoall=136:eager,4096:pairwise/piece=4096,-:one_copy;"
-    "exscan=48:eager_recursive_doubling,4096:chain/piece=4096"
+    "exscan=48:eager_recursive_doubling,4096:chain/piece=4096;";
 #else
-    "scatter=48:eager,16384:linear/piece=4096,-:linear;"
-    "allgather=136:eager,16384:ring/piece=4096,65535:ring,-:one_copy,262144:ring;"
+    "allgather=136:eager,2047:ring/piece=4096,8192:mpi,16384:ring/piece=4096,65535:ring,-:one_copy,262144:ring;"
     "allgatherv=136:eager,16384:ring/piece=4096,-:ring;"
     "alltoall=136:eager,16384:pairwise/piece=4096,-:one_copy;alltoallv=-:pairwise;"
     "gatherv=-:linear;scatterv=-:linear;"
-    "exscan=48:eager_recursive_doubling,16384:chain/piece=4096,-:chain"
+    "exscan=48:eager_recursive_doubling,16384:chain/piece=4096,-:chain;";
 #endif
+
+/// Between a root and another rank: stages on AMD's processors, which copy past the caches (and on those that
+/// nobody measured); one copy on Intel's.
+constexpr std::string_view kRootedByStages =
+    "broadcast=48:eager_tree,16384:root_stage/piece=4096,-:root_stage/piece=16384;"
+    "gather=48:eager,16384:linear/piece=4096,-:linear;"
+#ifdef OPEN_MPI
+    "scatter=48:eager,16384:linear/piece=4096,131071:one_copy,131071:mpi,-:linear";
+#else
+    "scatter=48:eager,16384:linear/piece=4096,-:linear";
+#endif
+constexpr std::string_view kRootedByOneCopy =
+    "broadcast=48:eager_tree,16383:root_stage/piece=4096,-:one_copy,-:root_stage/piece=16384;"
+#ifdef OPEN_MPI
+    "gather=48:eager,16383:linear/piece=4096,-:one_copy,-:linear;"
+    "scatter=48:eager,16383:linear/piece=4096,-:one_copy,131071:mpi,-:linear";
+#else
+    "gather=48:eager,2047:linear/piece=4096,4095:mpi,16383:linear/piece=4096,-:one_copy,-:linear;"
+    "scatter=48:eager,2047:linear/piece=4096,4095:mpi,16383:linear/piece=4096,-:one_copy,-:linear";
+#endif
+
+constexpr std::string_view kOfMore =
     "|6>barrier=-:dissemination;"
     "broadcast=136:eager_tree,65535:mpi,-:root_stage/piece=16384;"
     "allreduce=136:recursive_doubling,65535:mpi,-:peer_stages"
@@ -62,6 +80,16 @@ constexpr std::string_view kBuiltIn =
     "allreduce=65535:mpi,-:peer_stages;"
     "reduce_scatter_block=65535:mpi,-:pairwise"
     "|16c>barrier=-:atomic_increment";
+
+std::string built_in() {
+  bool intel = false;
+#if defined(__x86_64__)
+  intel = __builtin_cpu_is("intel") != 0;
+#endif
+  std::string text(kOfTwo);
+  text += intel ? kRootedByOneCopy : kRootedByStages;
+  return text += kOfMore;
+}
 
 /// What the knob says for the built-in table, and before parts that go before it.
 constexpr std::string_view kOn = "on", kOnAnd = "on|";
@@ -166,14 +194,14 @@ double distance(const Selection& part, int ranks) {
 
 std::vector<Selection> read_table() {
   if (wanted() == "always") return *parse_table(kAlways);
-  if (wanted() == kOn) return *parse_table(kBuiltIn);
+  if (wanted() == kOn) return *parse_table(built_in());
   std::string_view text = wanted();
   const bool and_built_in = text.starts_with(kOnAnd);
   if (and_built_in) text.remove_prefix(kOnAnd.size());
   std::optional<std::vector<Selection>> parts = parse_table(text);
   if (!parts) return {};
   // Behind: of parts that are equally near the first is taken.
-  if (and_built_in) std::ranges::move(*parse_table(kBuiltIn), std::back_inserter(*parts));
+  if (and_built_in) std::ranges::move(*parse_table(built_in()), std::back_inserter(*parts));
   return std::move(*parts);
 }
 

@@ -128,7 +128,8 @@ def test_sessions(name: str, world: str, tmp_path: Path) -> None:
     """Without a world; with one that begins and ends inside a session, or begins inside and outlives it."""
     if described(name).version < "5":
         pytest.skip("capability: sessions (MPI-4)")
-    done = ran(name, 3, "sessions.c", tmp_path, world)
+    again = ["again"] if name == "mpich" else []  # Open MPI 5.0.11 crashes when it begins anew
+    done = ran(name, 3, "sessions.c", tmp_path, world, *again)
     assert done.taken() == runs.PROCEDURES
     assert done.reasons() == {EARLY}
 

@@ -1,5 +1,6 @@
 // Two sessions that overlap, with a communicator each, in programs without a world (alone), or with one that begins
-// while they are open and ends before them (inside) or after them (after). SPDX-License-Identifier: BSD-3-Clause
+// while they are open and ends before them (inside) or after them (after); then perhaps a session AGAIN.
+// SPDX-License-Identifier: BSD-3-Clause
 #include "trap.h"
 
 static MPI_Session open_session(void) {
@@ -48,6 +49,13 @@ int main(int argc, char** argv) {
   if (!alone && !inside) {
     use(MPI_COMM_WORLD);
     MPI_Finalize();
+  }
+  if (argc > 2) {  // when all has ended
+    MPI_Session last = open_session();
+    one = communicator(last, "last");
+    use(one);
+    MPI_Comm_free(&one);
+    MPI_Session_finalize(&last);
   }
   if (rank == 0) puts("right");
   return 0;
