@@ -1,4 +1,4 @@
-"""The `corewise` command: a table of command modules, and where an error becomes an exit status.
+"""The `corewise` command, and where an error becomes an exit status.
 
 Exit status 0: done; 1: the run failed, or corewise has a bug; 2: the user's input is wrong; 130: interrupted.
 Invariant: whatever is raised becomes one line; `COREWISE_TRACEBACK` shows where a bug lies.
@@ -18,63 +18,19 @@ from pathlib import Path
 import typer
 
 from corewise import CorewiseError, __version__
-from corewise.cli import (
-    build_preload,
-    bundle,
-    call_graph,
-    console,
-    diff,
-    doctor,
-    explore,
-    export,
-    machines,
-    matrix,
-    patterns,
-    report,
-    run,
-    waits,
-)
-from corewise.cli.bench import group as bench
-from corewise.cli.explain import command as explain
-from corewise.cli.papers import group as paper
-from corewise.cli.place import certify
-from corewise.cli.place import command as place
-from corewise.cli.sim import collective
-from corewise.cli.sim import command as sim
+from corewise.cli import console
+from corewise.cli.commands import Commands
 from corewise.errors import InputError, RunError, shortened, shown
-
-COMMANDS = (
-    run,
-    report,
-    call_graph,
-    matrix,
-    waits,
-    diff,
-    export,
-    place,
-    certify,
-    explore,
-    sim,
-    collective,
-    paper,
-    bench,
-    explain,
-    machines,
-    patterns,
-    bundle,
-    build_preload,
-    doctor,
-)
-"""Modules that add their command by ``register(app)``, in the order of ``corewise --help``."""
 
 # Typer carries its own copy of Click in some releases: its public BadParameter leads to the base class.
 _USAGE_ERROR: type[Exception] = typer.BadParameter.mro()[1]
 
 
 def build_app() -> typer.Typer:
-    """The application with every command of the table."""
+    """The application with every command of the table (`commands`)."""
     app = typer.Typer(
         name="corewise",
+        cls=Commands,
         help="Makes message passing inside a multicore node visible, predictable and fast.",
         no_args_is_help=False,
         add_completion=False,
@@ -83,8 +39,6 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
-    for module in COMMANDS:
-        module.register(app)
     return app
 
 

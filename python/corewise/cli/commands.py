@@ -1,0 +1,116 @@
+"""The table of commands: where each stands in `corewise --help`, and which module has it.
+
+A module is imported when its command is asked for, so that `corewise --version` and a mistyped command cost
+no more than Python itself. Each has ``register(app)``, which adds its command or group.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line of ``corewise --help``.
+
+    Attributes
+    ----------
+    name : str
+    module : str
+        Below ``corewise.cli``.
+    summary : str
+    """
+
+    name: str
+    module: str
+    summary: str
+
+
+SECTIONS: Mapping[str, tuple[Command, ...]] = {
+    "Record": (
+        Command("run", "run", "Run an MPI program and record who talks to whom"),
+        Command("bundle", "bundle", "Put a profile's rank files into one file per node"),
+        Command(
+            "build-preload", "build_preload", "Build the preload library of an MPI and print where it is"
+        ),
+    ),
+    "Read": (
+        Command("report", "report", "Show what a profile says, on the terminal or as a page"),
+        Command("call-graph", "call_graph", "Show which function called which, how often and for how long"),
+        Command("matrix", "matrix", "Show the communication matrix of a profile"),
+        Command("waits", "waits", "Show where ranks waited because another rank was late"),
+        Command("diff", "diff", "Compare profiles: wall time, calls, bytes and time"),
+        Command("export", "export", "Write a profile for other tools: OTF2, Perfetto, tables"),
+    ),
+    "Place": (
+        Command("place", "place.command", "Find the placement of ranks that communicates fastest"),
+        Command("certify", "place.certify", "Check the proof that a placement is the best"),
+        Command("explore", "explore", "Time a pattern, or a program, under all or sampled placements"),
+    ),
+    "Simulate": (
+        Command("sim", "sim.command", "Run a communication pattern on a simulated machine"),
+        Command(
+            "collective", "sim.collective", "Run a collective on simulated SPEs, by any of its algorithms"
+        ),
+        Command("patterns", "patterns", "List the generators of patterns; make and show patterns"),
+        Command("machines", "machines", "List the machines that come with corewise; show, check"),
+    ),
+    "Measure": (
+        Command("bench", "bench.group", "Measure corewise on this host, beside what people use now"),
+        Command("explain", "explain.command", "Say why a choice is made: the row of data that decides"),
+        Command("doctor", "doctor", "Say which MPI libraries and capabilities this machine has"),
+    ),
+    "Papers": (
+        Command("paper", "papers.group", "Run the papers' experiments again, beside what was published"),
+    ),
+}
+_COMMANDS = {command.name: command for section in SECTIONS.values() for command in section}
+
+
+@cache
+def _load(name: str) -> Any:
+    """The command of this name."""
+    app = typer.Typer(rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
+    app.callback()(lambda: None)  # so that one command is a group's too
+    import_module(f"corewise.cli.{_COMMANDS[name].module}").register(app)
+    group: Any = typer.main.get_command(app)
+    return group.commands[name]
+
+
+class _Loaded(Mapping[str, Any]):
+    """The commands by name, each imported when it is looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in _COMMANDS:
+            raise KeyError(name)
+        return _load(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_COMMANDS)
+
+    def __len__(self) -> int:
+        return len(_COMMANDS)
+
+
+class Commands(TyperGroup):
+    """The group of all commands."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        self.commands = _Loaded()  # type: ignore[assignment]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Writes the sections; imports nothing."""
+        width = max(map(len, _COMMANDS))
+        for section, commands in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(each.name.ljust(width), each.summary) for each in commands])
