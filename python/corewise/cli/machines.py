@@ -11,12 +11,14 @@ import typer
 from rich.text import Text
 
 from corewise._core import Link, Machine, Unit
-from corewise.cli import console
+from corewise.cli import console, latency
 from corewise.data.machines import bundled_machines, load_machine, load_machine_file
 from corewise.plots.machines import drawing
 from corewise.report.layout import Column, FittingTable, by_rows
 
-_LIST_HELP = """Lists the machines that come with corewise; `show` draws one, `check` verifies a file.
+_LIST_HELP = """Lists the machines that come with corewise.
+
+`show` draws one, `check` verifies a file, `from-latency` makes one from measured latencies.
 
 \b
 Example:
@@ -50,6 +52,7 @@ def register(app: typer.Typer) -> None:
     group.callback()(list_machines)
     group.command("show", help=_SHOW_HELP)(show_machine)
     group.command("check", help=_CHECK_HELP)(check_machine)
+    latency.register(group)
     app.add_typer(group, name="machines")
 
 
