@@ -89,7 +89,6 @@ void bind_parts(nb::module_& module) {
   nb::class_<Origin>(module, "Origin", "Where the numbers of a machine come from; all empty where nobody said.")
       .def_ro("source", &Origin::source, "Who measured, or what was read.")
       .def_ro("processor", &Origin::processor, "As the operating system names it.")
-      .def_ro("cpus", &Origin::cpus, "Operating-system indexes that were measured.")
       .def_ro("measured", &Origin::measured, "Kinds of numbers: ``latency``, ``bandwidth``.")
       .def_ro("nominal", &Origin::nominal, "Kinds of numbers that are assumed.")
       .def("__repr__", [](const Origin& origin) { return "Origin('" + origin.source + "')"; });

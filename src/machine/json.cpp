@@ -529,7 +529,6 @@ Origin read_origin(Fields& fields) {
   Origin origin;
   origin.source = entry.text_or("source", "");
   origin.processor = entry.text_or("processor", "");
-  if (entry.find("cpus") != nullptr) origin.cpus = integers(entry, "cpus", 0, std::numeric_limits<int>::max());
   origin.measured = read_kinds(entry, "measured");
   origin.nominal = read_kinds(entry, "nominal");
   fields.fail(entry.finish());

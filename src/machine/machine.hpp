@@ -57,7 +57,6 @@ struct Parameter {
 struct Origin {
   std::string source;                 ///< who measured, or what was read
   std::string processor;              ///< as the operating system names it
-  std::vector<int> cpus;              ///< operating-system indexes that were measured
   std::vector<std::string> measured;  ///< kinds of numbers: "latency", "bandwidth"
   std::vector<std::string> nominal;   ///< those that are assumed
 };

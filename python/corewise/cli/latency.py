@@ -96,7 +96,7 @@ def _from_latency(
 def _origin(source: str, processor: str, tree: LatencyTree) -> OriginText:
     """Of a single CPU nothing was measured."""
     kinds = (["latency"], ["bandwidth"]) if len(tree.cpus) > 1 else ([], ["latency", "bandwidth"])
-    return OriginText(source, processor, sorted(tree.cpus), *kinds)
+    return OriginText(source, processor, *kinds)
 
 
 def _text(tree: LatencyTree, names: list[str], name: str, description: str, origin: OriginText) -> str:

@@ -119,7 +119,17 @@ def _heading(machine: Machine) -> Text:
     heading.append(f": {_counts(machine)}", style="none")
     if machine.description:
         heading.append(f"\n{machine.description}", style="none")
+    for line in _origin_lines(machine):
+        heading.append(f"\n{line}", style="dim")
     return heading
+
+
+def _origin_lines(machine: Machine) -> list[str]:
+    """What the file says of its numbers, where it says anything."""
+    origin = machine.origin
+    kinds = [f"{kind}: measured" for kind in origin.measured]
+    kinds += [f"{kind}: nominal, measured on nothing" for kind in origin.nominal]
+    return [line for line in ("; ".join(kinds), origin.source and f"source: {origin.source}") if line]
 
 
 def _summary(machine: Machine) -> dict[str, object]:
@@ -130,6 +140,10 @@ def _summary(machine: Machine) -> dict[str, object]:
         "units": len(machine.units),
         "stops": len(machine.stops),
         "links": len(machine.links),
+        "processor": machine.origin.processor,
+        "source": machine.origin.source,
+        "measured": list(machine.origin.measured),
+        "nominal": list(machine.origin.nominal),
     }
 
 

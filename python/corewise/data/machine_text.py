@@ -40,7 +40,6 @@ class OriginText:
 
     source: str
     processor: str
-    cpus: Sequence[int]
     measured: Sequence[str]
     nominal: Sequence[str]
 
@@ -65,7 +64,6 @@ def machine_text(
         lines.append(f"source = {_text(origin.source)}")
     if origin.processor:
         lines.append(f"processor = {_text(origin.processor)}")
-    lines += _list("cpus", [str(cpu) for cpu in origin.cpus])
     lines += _list("measured", [_text(kind) for kind in origin.measured])
     lines += _list("nominal", [_text(kind) for kind in origin.nominal])
     lines += ["", "[interconnect]", 'kind = "tree"', *_list("os_indexes", [str(cpu) for cpu in os_indexes])]

@@ -151,7 +151,7 @@ TEST(Documents, TreeFields) {
 
 const std::string kUneven =
     R"({"format": "corewise-machine", "version": 1, "name": "m",
-    "origin": {"source": "somebody", "processor": "P", "cpus": [4, 5, 6], "measured": ["latency"],
+    "origin": {"source": "somebody", "processor": "P", "measured": ["latency"],
                "nominal": ["bandwidth"]},
     "interconnect": {"kind": "tree", "os_indexes": [6, 4, 5], "logical_cores": [2, 0, 1], "level": [
     {"name": "l3", "count": 2, "up_bandwidth": "1 GB/s", "down_bandwidth": "2 GB/s", "hop_latency": ["7 ns", "9 ns"]},
@@ -171,7 +171,6 @@ TEST(Documents, UnevenTreeFields) {
   EXPECT_DOUBLE_EQ(link_named(tree, "core2:up").latency_ns, 5);
   EXPECT_EQ(tree.origin.source, "somebody");
   EXPECT_EQ(tree.origin.processor, "P");
-  EXPECT_EQ(tree.origin.cpus, (std::vector<int>{4, 5, 6}));
   EXPECT_EQ(tree.origin.measured, (Names{"latency"}));
   EXPECT_EQ(tree.origin.nominal, (Names{"bandwidth"}));
 }
@@ -203,9 +202,8 @@ TEST(Documents, UnevenTreeRefusals) {
                  "field 'interconnect.os_indexes[2]': found number -1, allowed: an integer from 0 to 2147483647");
   expect_refusal(kUneven, "[\"latency\"]", "[\"luck\"]",
                  "field 'origin.measured[0]': found string \"luck\", allowed: latency, bandwidth");
-  expect_refusal(
-      kUneven, "\"processor\"", "\"chip\"",
-      "field 'origin.chip': found an unknown field, allowed: source, processor, cpus, measured, nominal");
+  expect_refusal(kUneven, "\"processor\"", "\"chip\"",
+                 "field 'origin.chip': found an unknown field, allowed: source, processor, measured, nominal");
 }
 
 TEST(Documents, FlatAndCompositeFields) {
