@@ -10,6 +10,7 @@ from pathlib import Path
 import typer
 from rich.console import RenderableType
 
+from corewise.analysis.latency.compare import ranges
 from corewise.analysis.latency.groups import find_groups
 from corewise.analysis.latency.links import LatencyTree, latency_tree
 from corewise.analysis.latency.summary import FOUND, LevelRow, level_names, level_rows, shape
@@ -122,19 +123,25 @@ def _say(
     as_json: bool,
 ) -> None:
     if as_json:
-        found = {"cpus": len(tree.cpus), "latency_ns": outermost_ns, "worst_error": tree.error}
+        facts = {"cpus": len(tree.cpus), "latency_ns": outermost_ns, "worst_error": tree.error}
         more = {"machine_file": str(output)} if output else {"text": text}
         console.show_json(
-            "machines from-latency", None, [_row(row) for row in rows], **found, bandwidths="nominal", **more
+            "machines from-latency",
+            None,
+            [group_row(row) for row in rows],
+            **facts,
+            bandwidths="nominal",
+            **more,
         )
         return
     say = console.show if output else console.show_aside
-    say(*_found(rows, tree, outermost_ns))
+    say(*found(rows, tree, outermost_ns))
     if output:
         say(f"{output}: written; latencies measured, bandwidths nominal (measured on nothing)")
 
 
-def _found(rows: list[LevelRow], tree: LatencyTree, outermost_ns: float) -> list[RenderableType]:
+def found(rows: list[LevelRow], tree: LatencyTree, outermost_ns: float) -> list[RenderableType]:
+    """The levels of groups as a table, or the one line that there are none."""
     cpus = len(tree.cpus)
     if not rows:
         alike = (
@@ -177,18 +184,8 @@ def _listed(groups: tuple[tuple[int, ...], ...]) -> str:
     return " | ".join([*shown, "..."] if len(groups) > _MOST_GROUPS else shown)
 
 
-def ranges(cpus: tuple[int, ...]) -> str:
-    """``0-7,64-71``, as Linux writes sets of CPUs."""
-    parts: list[list[int]] = []
-    for cpu in cpus:
-        if parts and cpu == parts[-1][1] + 1:
-            parts[-1][1] = cpu
-        else:
-            parts.append([cpu, cpu])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
-
-
-def _row(row: LevelRow) -> dict[str, object]:
+def group_row(row: LevelRow) -> dict[str, object]:
+    """One level as a row of JSON."""
     return {
         "level": row.name,
         "groups": len(row.groups),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import nnls
@@ -93,6 +93,13 @@ def latency_tree(root: Group, latency_ns: Matrix) -> LatencyTree:
         for above, row in itertools.pairwise(rows)
     ]
     return LatencyTree(tuple(levels), tuple(cpus), error)
+
+
+def renumbered(root: Group, tree: LatencyTree, cpus: Sequence[int]) -> LatencyTree:
+    """The tree by the operating system's numbers instead of rows; the groups of `root` get them, too."""
+    for group in _groups(root):
+        group.cpus = tuple(cpus[row] for row in group.cpus)
+    return replace(tree, cpus=tuple(cpus[row] for row in tree.cpus))
 
 
 def _groups(root: Group) -> Iterator[Group]:
