@@ -59,7 +59,7 @@ _PLAN = typer.Option(
     False, "--plan", help="Say what would be measured and how long that takes; measure nothing."
 )
 _CPUS = typer.Option(
-    None, "--cpus", min=1, max=MOST_CPUS, help="With --plan: for so many CPUs, not this host's."
+    None, "--cpus", metavar="N", min=1, max=MOST_CPUS, help="With --plan: for so many CPUs, not this host's."
 )
 _NAME = typer.Option(None, "--name", metavar="NAME", help="Of the machine; default: that of the output.")
 _LEVEL_NAMES = typer.Option(

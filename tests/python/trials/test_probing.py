@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -178,6 +179,15 @@ def test_a_wrong_output_is_refused_before_anything_is_measured(
     monkeypatch.setattr(probe, "_measure", None)
     assert execute(["probe", "-o", str(tmp_path / "none" / "host.toml")]) == 2
     assert "no folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["probe", "machines from-latency"])
+def test_every_option_is_explained(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs/placing/probe.md").read_text(encoding="utf-8")
+    assert execute([*command.split(), "--help"]) == 0
+    options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out.split("Options:")[1])) - {"--help"}
+    assert {"--output", "--json", "--level-names"} <= options
+    assert [option for option in sorted(options) if f"`{option}`" not in page] == []
 
 
 # ---- doctor ----------------------------------------------------------------------------------------------
