@@ -74,8 +74,9 @@ def _from_latency(
     if output is not None:
         check_target(output)
     latency_ns = read_latencies(file)
-    root = find_groups(latency_ns)
-    tree = latency_tree(root, latency_ns)
+    with console.progress("finding groups"):
+        root = find_groups(latency_ns)
+        tree = latency_tree(root, latency_ns)
     given = [each.strip() for each in names.split(",")] if names else []
     levels = level_names(tree, given, "--level-names")
     rows = level_rows(tree, levels, root)

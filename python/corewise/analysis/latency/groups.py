@@ -12,6 +12,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -37,7 +38,8 @@ MOST_GROUPS = 0.75
 """Share of the groups in which rows must say so: a lucky draw in one is none."""
 MOST_THREADS = 8
 """Hardware threads of a core."""
-_FEWEST_PARTS = 4
+_FEWEST_PARTS = 8
+_SHUFFLES = 20
 _CLEAR = 3e-4
 """Rows that differ less than this differ by rounding."""
 
@@ -141,7 +143,7 @@ def _equal_rows(log_latency: Matrix, levels: list[Labels]) -> list[tuple[int, ..
     groups = [np.unique(cores[coarser[0] == group]) for group in range(int(coarser[0].max()) + 1)]
     groups = [parts for parts in groups if len(parts) >= _FEWEST_PARTS]
     blocks = [_row_blocks(means, parts) for parts in groups]
-    if sum(map(bool, blocks)) < MOST_GROUPS * len(groups):
+    if sum(map(bool, blocks)) < MOST_GROUPS * len(groups) or _rows_by_chance(means, groups):
         return []
     return [tuple(np.flatnonzero(np.isin(cores, each)).tolist()) for inside in blocks for each in inside]
 
@@ -164,6 +166,19 @@ def _row_blocks(means: Matrix, parts: Labels) -> list[Labels]:
         if len(set(grouped.tolist())) == 1 and grouped.sum() >= len(parts) / 2 and len(grouped) > 1:
             return [parts[labels == block] for block in np.flatnonzero(sizes > 1)]
     return []
+
+
+def _rows_by_chance(means: Matrix, groups: Sequence[Labels]) -> bool:
+    """Whether the same latencies in any other order have equal rows, too: few different values do."""
+    random = np.random.default_rng(len(means))
+    upper = np.triu_indices(len(means), 1)
+    for _ in range(_SHUFFLES):
+        shuffled = np.zeros_like(means)
+        shuffled[upper] = random.permutation(means[upper])
+        shuffled += shuffled.T
+        if any(_row_blocks(shuffled, parts) for parts in groups):
+            return True
+    return False
 
 
 def _row_linkage(means: Matrix, parts: Labels) -> tuple[Matrix, Matrix]:

@@ -25,8 +25,10 @@ LEAST_RATIO = 1.25
 """Between the median latency among groups and inside them: what positions in a mesh or on a ring make up is
 less.
 """
-LEAST_STEP = 1.1
+LEAST_STEP = 1.15
 """The same between a group and the nearest one beside it."""
+LEAST_CRISP = 0.87
+"""Share of latencies inside that are shorter than those to the nearest group beside, from a CPU."""
 MORE_THAN_CHANCE = 1.2
 """Times the widest that a few draws of scatter give: several cuts are tried."""
 MOST_OVERLAP = 0.2
@@ -36,7 +38,9 @@ LEAST_COVER = 0.25
 MAJORITY, MINORITY_RATIO = 0.5, 2.0
 """A level that groups fewer CPUs than this share must stand out by that ratio, as SMT siblings do."""
 HANDFUL, HANDFUL_RATIO = 9, 1.6
-"""So must one that fewer pairs than these lie beside."""
+"""So must one that fewer pairs than these lie beside,"""
+NOISY_PAIRS, NOISY = 30, 0.06
+"""or that fewer than these do, if their logarithms scatter by more than that."""
 CONSISTENT, MOST_SCATTER = 0.75, 0.3
 """One that groups less than this share has latencies inside that agree to that standard deviation of
 logarithms.
@@ -141,7 +145,7 @@ def _stands_out(log_latency: Matrix, coarser: Labels, level: Labels, finer: Labe
     if not len(inside) or not len(between):
         return False
     near, far = float(np.median(inside)), float(np.median(between))
-    if far - near < np.log(_least_ratio(cover, len(between))):
+    if far - near < np.log(_least_ratio(cover, len(between), _scatter(between))):
         return False
     if cover < CONSISTENT and _scatter(inside) > MOST_SCATTER:
         return False
@@ -150,15 +154,17 @@ def _stands_out(log_latency: Matrix, coarser: Labels, level: Labels, finer: Labe
     return bool(
         overlap <= MOST_OVERLAP
         and _step_at_border(log_latency, coarser, level) >= np.log(LEAST_STEP)
+        and _crispness(log_latency, coarser, level, finer) >= LEAST_CRISP
         and (far - near) / _scatter(between) > MORE_THAN_CHANCE * _by_chance(coarser, level, finer)
     )
 
 
-def _least_ratio(cover: float, pairs: int) -> float:
+def _least_ratio(cover: float, pairs: int, scatter: float) -> float:
     """More where a minority is grouped, and where a handful of values says nothing of their scatter."""
     if cover < MAJORITY:
         return MINORITY_RATIO
-    return HANDFUL_RATIO if pairs < HANDFUL else LEAST_RATIO
+    few = pairs < HANDFUL or (pairs < NOISY_PAIRS and scatter > NOISY)
+    return HANDFUL_RATIO if few else LEAST_RATIO
 
 
 def _same(labels: Labels) -> npt.NDArray[np.bool_]:
@@ -178,7 +184,7 @@ def _cover(level: Labels, finer: Labels) -> float:
 
 
 def _step_at_border(log_latency: Matrix, coarser: Labels, level: Labels) -> float:
-    """From inside a group to the nearest one beside it, the median of groups: a slope has no step."""
+    """From inside a group to the nearest one beside, the median of groups: a slope has no step."""
     means = group_means(log_latency, level)
     siblings = _same(coarser[np.unique(level, return_index=True)[1]])
     np.fill_diagonal(siblings, False)
@@ -186,6 +192,24 @@ def _step_at_border(log_latency: Matrix, coarser: Labels, level: Labels) -> floa
     nearest = np.where(siblings, means, np.inf).min(axis=1)
     whole = np.isfinite(inside) & np.isfinite(nearest)
     return float(np.median(nearest[whole] - inside[whole])) if whole.any() else 0.0
+
+
+def _crispness(log_latency: Matrix, coarser: Labels, level: Labels, finer: Labels) -> float:
+    """How seldom a CPU has a neighbour outside that is nearer than one inside; on a slope it often has."""
+    groups = int(level.max()) + 1
+    member = (level[None, :] == np.arange(groups)[:, None]).astype(float)
+    values = log_latency.copy()
+    np.fill_diagonal(values, 0)
+    beside = coarser[:, None] == coarser[np.unique(level, return_index=True)[1]][None, :]
+    beside[np.arange(len(level)), level] = False
+    nearest = np.where(beside, values @ member.T / member.sum(axis=1), np.inf).argmin(axis=1)
+    shares = []
+    for cpu in np.flatnonzero(beside.any(axis=1)).tolist():
+        inside = log_latency[cpu][(level == level[cpu]) & (finer != finer[cpu])]
+        outside = log_latency[cpu][level == nearest[cpu]]
+        if len(inside):
+            shares.append(float(np.mean(inside[:, None] < outside[None, :])))
+    return float(np.mean(shares)) if shares else 0.0
 
 
 def group_means(log_latency: Matrix, level: Labels) -> Matrix:

@@ -84,7 +84,7 @@ def level_rows(tree: LatencyTree, names: Sequence[str], root: Group) -> list[Lev
         inside = [part.latency_ns for part in real]
         middle = float(np.median(inside))
         how = [part.how for part in real]
-        found = tuple(sorted(set(how), key=lambda each: -how.count(each)))
+        found = tuple(sorted(set(how), key=lambda each: (-how.count(each), each)))
         looks = _looks_like(level, real, middle, outside)
         rows.append(
             LevelRow(name, tuple(part.cpus for part in real), middle, min(inside), max(inside), found, looks)

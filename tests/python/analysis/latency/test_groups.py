@@ -216,10 +216,11 @@ def test_a_mesh_has_none() -> None:
     """Latency rises by a hop per tile; both cores of a tile are found where there are two."""
     x, y = np.meshgrid(np.arange(8), np.arange(8))
     hops = np.abs(x.ravel()[:, None] - x.ravel()) + np.abs(y.ravel()[:, None] - y.ravel())
-    for noise in (0.0, 0.02, 0.1):
-        matrix = (40 + 1.5 * hops) * np.exp(np.random.default_rng(1).normal(0, noise, hops.shape))
-        matrix = np.triu(matrix, 1)
-        assert all_groups(find_groups(matrix + matrix.T)) == set()
+    for start, hop in ((40, 1.5), (40, 5), (20, 5)):
+        for noise in (0.0, 0.02, 0.1):
+            matrix = (start + hop * hops) * np.exp(np.random.default_rng(1).normal(0, noise, hops.shape))
+            matrix = np.triu(matrix, 1)
+            assert all_groups(find_groups(matrix + matrix.T)) == set(), (start, hop, noise)
     tiles = np.repeat(np.repeat(40 + 1.5 * hops, 2, axis=0), 2, axis=1)
     tiles[np.arange(128), np.arange(128) ^ 1] = 20
     assert all_groups(find_groups(tiles)) == neighbours(0, 128, 2)
@@ -228,7 +229,16 @@ def test_a_mesh_has_none() -> None:
 def test_a_ring_has_none() -> None:
     at = np.arange(24)
     hops = np.abs(at[:, None] - at)
-    assert all_groups(find_groups(30 + 1.0 * np.minimum(hops, 24 - hops))) == set()
+    for hop in (1.0, 3.0, 10.0):
+        assert all_groups(find_groups(30 + hop * np.minimum(hops, 24 - hops))) == set()
+
+
+@pytest.mark.parametrize("cpus", [4, 8, 64])
+@pytest.mark.parametrize("noise", [0.001, 0.01, 0.1])
+def test_scatter_alone_has_none(cpus: int, noise: float) -> None:
+    for seed in range(3):
+        matrix, _ = noisy_tree([cpus], [50], noise, 0, seed)
+        assert all_groups(find_groups(matrix)) == set()
 
 
 @pytest.mark.parametrize("cpus", [1, 2, 3, 4])
