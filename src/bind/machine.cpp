@@ -22,6 +22,7 @@ namespace {
 
 using machine::Link;
 using machine::Machine;
+using machine::Origin;
 using machine::Unit;
 using machine::UnitId;
 
@@ -85,6 +86,12 @@ void bind_parts(nb::module_& module) {
       .def_ro("logical_core", &Unit::logical_core, "hwloc logical core index, -1 where unknown.")
       .def_ro("domains", &Unit::domains, "Enclosing domains, outermost first, e.g. ``['package0', 'l3-1']``.")
       .def("__repr__", [](const Unit& unit) { return "Unit('" + unit.name + "')"; });
+  nb::class_<Origin>(module, "Origin", "Where the numbers of a machine come from; all empty where nobody said.")
+      .def_ro("source", &Origin::source, "Who measured, or what was read.")
+      .def_ro("processor", &Origin::processor, "As the operating system names it.")
+      .def_ro("measured", &Origin::measured, "Kinds of numbers: ``latency``, ``bandwidth``.")
+      .def_ro("nominal", &Origin::nominal, "Kinds of numbers that are assumed.")
+      .def("__repr__", [](const Origin& origin) { return "Origin('" + origin.source + "')"; });
   nb::class_<Link>(module, "Link", "A directed resource that transfers share.")
       .def_ro("name", &Link::name, "Unique in its machine.")
       .def_ro("source", &Link::from, "The stop it leaves, an index into ``Machine.stops``.")
@@ -111,6 +118,7 @@ void bind_machine(nb::module_& module) {
       .def_ro("kind", &Machine::kind, "``ring``, ``mesh``, ``tree``, ``flat`` or ``composite``.")
       .def_ro("model", &Machine::model,
               "What `corewise sim` simulates: ``cell``, or empty for the interconnect alone.")
+      .def_ro("origin", &Machine::origin, "Where its numbers come from, as its file says.")
       .def_ro("stops", &Machine::stops, "Names of the stops (a fresh list).")
       .def_ro("units", &Machine::units, "The units in their order (a fresh list).")
       .def_ro("links", &Machine::links, "The links in their order (a fresh list).")

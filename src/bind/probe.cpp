@@ -16,6 +16,7 @@
 #include "bind/rooms.hpp"
 #include "kernels/copy/calibrate.hpp"
 #include "kernels/copy/race.hpp"
+#include "probe/cores.hpp"
 #include "probe/messages.hpp"
 
 namespace nb = nanobind;
@@ -170,6 +171,26 @@ double core_to_core_ns(int one, int other) {
   }());
 }
 
+std::vector<double> time_exchanges(int one, int other, int samples, int round_trips) {
+  return unwrap([&] {
+    const nb::gil_scoped_release unlocked;
+    return probe::time_exchanges({one, other, samples, round_trips});
+  }());
+}
+
+MatrixOut<double> time_reads(const std::vector<std::tuple<int, int>>& named, std::size_t bytes, int rounds) {
+  std::vector<probe::Reader> readers;
+  for (const auto& [processor, from] : named) readers.push_back({processor, from});
+  Result<std::vector<std::vector<double>>> timed = [&] {
+    const nb::gil_scoped_release unlocked;
+    return probe::time_reads(readers, {bytes, rounds});
+  }();
+  const std::vector<std::vector<double>> rows = unwrap(std::move(timed));
+  std::vector<double> times;
+  for (const std::vector<double>& row : rows) times.insert(times.end(), row.begin(), row.end());
+  return to_matrix(std::move(times), rows.size(), static_cast<std::size_t>(rounds));
+}
+
 /// Copies between two arrays of bytes by the kernel of that name.
 void copy_by_kernel(const std::string& name,
                     nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> to,
@@ -209,6 +230,11 @@ void bind_probe(nb::module_& module) {
       "sender copies, 0: half).");
   module.def("core_to_core_ns", &core_to_core_ns, "one"_a, "other"_a,
              "Nanoseconds from one processor's core to another's: half of what a word takes there and back.");
+  module.def("time_exchanges", &time_exchanges, "one"_a, "other"_a, "samples"_a = 9, "round_trips"_a = 200,
+             "Nanoseconds from one processor to another by compare-exchanges of one line, a value per sample.");
+  module.def("time_reads", &time_reads, "readers"_a, "bytes"_a = std::size_t{128} << 10, "rounds"_a = 9,
+             "Nanoseconds that processors took to copy what others had written, all together: (readers, rounds). A "
+             "reader is (processor, index of the one it reads from, -1: none).");
   module.def(
       "copy_has_bounds", [] { return kernels::copy_bounds() != nullptr; },
       "Whether this processor's parts of a copy can be timed alone (CopyRace).");

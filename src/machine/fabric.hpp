@@ -72,15 +72,17 @@ struct TreeSpec {
 };
 Fabric build_tree(TreeSpec spec);
 
-/// One level of a regular tree.
+/// One level of a tree whose units all lie equally deep.
 struct TreeLevel {
   std::string name;
   int count = 1;  ///< per node of the level above
   LinkSpeed up;
   LinkSpeed down;
+  std::vector<int> counts = {};           ///< instead of `count`: of each node of the level above
+  std::vector<double> latencies_ns = {};  ///< instead of those of `up` and `down`: of each node of this level
 };
 /// The last level's nodes carry the units. A last level "core" numbers logical cores, as hwloc would.
-TreeSpec regular_tree(const std::vector<TreeLevel>& levels);
+TreeSpec tree_of_levels(const std::vector<TreeLevel>& levels);
 
 struct FlatSpec {
   int count = 1;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -229,16 +231,95 @@ Fabric read_mesh(Fields& fields) {
 
 // ---- tree ----
 
-TreeLevel read_level(Fields& fields, const boost::json::value& found, std::size_t index) {
+/// A whole number per entry, each within `least` and `most`.
+std::vector<int> integers(Fields& fields, std::string_view name, int least, int most) {
+  const auto& found = bounded(fields, name);
+  std::vector<int> values;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::string path = fields.path_of(json::join(name, i));
+    const auto value = json::as_integer(found[i], fields.source(), path, least, most);
+    fields.fail(value.status());
+    values.push_back(value.ok() ? static_cast<int>(value.value()) : least);
+  }
+  return values;
+}
+
+/// `counts`: one per node of the level above.
+void read_counts(Fields& entry, std::size_t above, TreeLevel& level) {
+  level.counts = integers(entry, "counts", 1, kMaxUnits);
+  if (level.counts.size() == above) return;
+  entry.fail("counts", std::to_string(level.counts.size()) + " entries",
+             std::to_string(above) + ", one per node of the level above");
+}
+
+/// `hop_latency` as a list: one per node of this level.
+void read_latencies(Fields& entry, const boost::json::array& found, std::size_t nodes, TreeLevel& level) {
+  if (found.size() != nodes) {
+    entry.fail("hop_latency", std::to_string(found.size()) + " entries",
+               std::to_string(nodes) + ", one per node of the level");
+    return;
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::string path = entry.path_of(json::join("hop_latency", i));
+    const auto text = json::as_text(found[i], entry.source(), path);
+    entry.fail(text.status());
+    const auto value = parse_time_ns(text.ok() ? text.value() : "1 ns", entry.source(), path);
+    entry.fail(value.status());
+    if (value.ok() && value.value() <= 0)
+      entry.fail(json::join("hop_latency", i), json::describe(found[i]), "more than zero");
+    level.latencies_ns.push_back(value.ok() ? value.value() : 1);
+  }
+}
+
+/// Nodes of a level; more than a machine may have is refused by its reader.
+std::size_t nodes_of(const TreeLevel& level, std::size_t above) {
+  if (level.counts.empty()) return above * static_cast<std::size_t>(level.count);
+  return static_cast<std::size_t>(std::accumulate(level.counts.begin(), level.counts.end(), 0));
+}
+
+/// `nodes`: of the level above, then of this one.
+TreeLevel read_level(Fields& fields, const boost::json::value& found, std::size_t index, std::size_t& nodes) {
   Fields entry(found, fields.source(), fields.path_of(json::join("level", index)));
   TreeLevel level;
   level.name = name_field(entry, "name");
-  level.count = count(entry, "count");
+  if (entry.find("counts") != nullptr) {
+    read_counts(entry, nodes, level);
+  } else {
+    level.count = count(entry, "count");
+  }
   level.up.bandwidth_gb_per_s = bandwidth(entry, "up_bandwidth");
   level.down.bandwidth_gb_per_s = bandwidth(entry, "down_bandwidth");
-  level.up.latency_ns = level.down.latency_ns = hop_latency(entry);
+  nodes = nodes_of(level, nodes);
+  const boost::json::value* latency = entry.find("hop_latency");
+  if (latency != nullptr && latency->is_array()) {
+    read_latencies(entry, latency->get_array(), nodes, level);
+  } else {
+    level.up.latency_ns = level.down.latency_ns = hop_latency(entry);
+  }
   fields.fail(entry.finish());
   return level;
+}
+
+/// Optional numbers of the units, by which a launcher binds.
+void read_unit_numbers(Fields& fields, std::string_view name, std::vector<Unit>& units, int Unit::* number) {
+  if (fields.find(name) == nullptr) return;
+  const std::vector<int> values = integers(fields, name, 0, std::numeric_limits<int>::max());
+  if (values.size() != units.size())
+    fields.fail(name, std::to_string(values.size()) + " entries", std::to_string(units.size()) + ", one per unit");
+  for (std::size_t i = 0; i < values.size() && i < units.size(); ++i) {
+    if (std::find(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(i), values[i]) !=
+        values.begin() + static_cast<std::ptrdiff_t>(i))
+      fields.fail(json::join(name, i), std::to_string(values[i]) + " a second time", "a number of its own");
+    units[i].*number = values[i];
+  }
+}
+
+/// Units that say their processing unit are of a real machine, whose cores hwloc may count in another order.
+void read_numbers(Fields& fields, std::vector<Unit>& units) {
+  if (fields.find("os_indexes") != nullptr)
+    for (Unit& unit : units) unit.logical_core = -1;
+  read_unit_numbers(fields, "os_indexes", units, &Unit::os_index);
+  read_unit_numbers(fields, "logical_cores", units, &Unit::logical_core);
 }
 
 Fabric read_tree(Fields& fields) {
@@ -246,15 +327,19 @@ Fabric read_tree(Fields& fields) {
   if (found.empty()) fields.fail("level", "no level", "at least one [[level]] table, outermost first");
   std::vector<TreeLevel> levels;
   std::set<std::string> names;
-  std::vector<int> counts;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    levels.push_back(read_level(fields, found[i], i));
-    counts.push_back(levels.back().count);
+  std::size_t nodes = 1;
+  for (std::size_t i = 0; i < found.size() && fields.status().ok(); ++i) {
+    levels.push_back(read_level(fields, found[i], i, nodes));
+    if (nodes > static_cast<std::size_t>(kMaxUnits))
+      fields.fail("level", "more than " + std::to_string(kMaxUnits) + " units",
+                  "at most " + std::to_string(kMaxUnits));
     if (names.insert(levels.back().name).second) continue;
     fields.fail(json::join("level", i) + ".name", "'" + levels.back().name + "' a second time", "unique names");
   }
-  limit_units(fields, "level", counts);
-  return fields.status().ok() ? build_tree(regular_tree(levels)) : Fabric{};
+  if (!fields.status().ok()) return {};
+  TreeSpec spec = tree_of_levels(levels);
+  read_numbers(fields, spec.units);
+  return fields.status().ok() ? build_tree(std::move(spec)) : Fabric{};
 }
 
 // ---- flat ----
@@ -421,6 +506,35 @@ Simulation read_simulation(Fields& fields) {
   return simulation;
 }
 
+// ---- origin ----
+
+std::vector<std::string> read_kinds(Fields& fields, std::string_view name) {
+  std::vector<std::string> kinds;
+  const auto& found = fields.array_or_empty(name);
+  for (std::size_t i = 0; i < found.size() && fields.status().ok(); ++i) {
+    const std::string field = json::join(name, i);
+    const auto kind = json::as_text(found[i], fields.source(), fields.path_of(field));
+    fields.fail(kind.status());
+    if (kind.ok() && kind.value() != "latency" && kind.value() != "bandwidth")
+      fields.fail(field, json::describe(found[i]), "latency, bandwidth");
+    if (kind.ok()) kinds.push_back(kind.value());
+  }
+  return kinds;
+}
+
+Origin read_origin(Fields& fields) {
+  const boost::json::value* table = fields.find("origin");
+  if (table == nullptr) return {};
+  Fields entry(*table, fields.source(), "origin");
+  Origin origin;
+  origin.source = entry.text_or("source", "");
+  origin.processor = entry.text_or("processor", "");
+  origin.measured = read_kinds(entry, "measured");
+  origin.nominal = read_kinds(entry, "nominal");
+  fields.fail(entry.finish());
+  return origin;
+}
+
 }  // namespace
 
 Result<Machine> from_json(std::string_view document, std::string_view source) {
@@ -432,12 +546,14 @@ Result<Machine> from_json(std::string_view document, std::string_view source) {
   std::string description = fields.text_or("description", "");
   Fabric fabric = read_interconnect(fields);
   Simulation simulation = read_simulation(fields);
+  Origin origin = read_origin(fields);
   if (Status status = fields.finish(); !status.ok()) return status;
   auto machine = finish(std::move(name), std::move(description), std::move(fabric), source);
   if (!machine.ok()) return machine;
   machine.value().model = std::move(simulation.model);
   machine.value().parameters = std::move(simulation.parameters);
   machine.value().source = source;
+  machine.value().origin = std::move(origin);
   return machine;
 }
 

@@ -53,6 +53,14 @@ struct Parameter {
   double value = 0;
 };
 
+/// Where the numbers of a machine come from, as its file says; all empty where it does not.
+struct Origin {
+  std::string source;                 ///< who measured, or what was read
+  std::string processor;              ///< as the operating system names it
+  std::vector<std::string> measured;  ///< kinds of numbers: "latency", "bandwidth"
+  std::vector<std::string> nominal;   ///< those that are assumed
+};
+
 struct Machine {
   std::string name;
   std::string description;
@@ -68,6 +76,7 @@ struct Machine {
   std::string model;
   std::vector<Parameter> parameters;
   std::string source;  ///< what errors about the parameters name; empty for machines made from no document
+  Origin origin;
 
   [[nodiscard]] std::span<const Route> routes(UnitId from, UnitId to) const {
     return route_table[static_cast<std::size_t>(from) * units.size() + static_cast<std::size_t>(to)];

@@ -198,7 +198,7 @@ Result<Fabric> tree(const Text& text) {
     least = rank + 1;
     above = word.name;
   }
-  TreeSpec spec = regular_tree(levels);
+  TreeSpec spec = tree_of_levels(levels);
   number_pus(text, spec);
   return build_tree(std::move(spec));
 }

@@ -82,18 +82,25 @@ std::vector<std::string> enclosing(const std::vector<TreeNode>& nodes, int node)
   return names;
 }
 
+TreeNode node_of(const TreeLevel& level, std::size_t number, int parent) {
+  TreeNode node{numbered(level.name, static_cast<int>(number)), parent, level.up, level.down};
+  if (!level.latencies_ns.empty()) node.up.latency_ns = node.down.latency_ns = level.latencies_ns[number];
+  return node;
+}
+
 }  // namespace
 
-TreeSpec regular_tree(const std::vector<TreeLevel>& levels) {
+TreeSpec tree_of_levels(const std::vector<TreeLevel>& levels) {
   TreeSpec spec;
   std::vector<int> above{-1};
   for (const TreeLevel& level : levels) {
     std::vector<int> here;
-    for (const int parent : above) {
-      for (int k = 0; k < level.count; ++k) {
-        const auto number = static_cast<int>(here.size());
+    for (std::size_t parent = 0; parent < above.size(); ++parent) {
+      const int count = level.counts.empty() ? level.count : level.counts[parent];
+      for (int k = 0; k < count; ++k) {
+        const std::size_t number = here.size();
         here.push_back(static_cast<int>(spec.nodes.size()));
-        spec.nodes.push_back({numbered(level.name, number), parent, level.up, level.down});
+        spec.nodes.push_back(node_of(level, number, above[parent]));
       }
     }
     above = std::move(here);

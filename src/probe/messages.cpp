@@ -2,75 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "probe/messages.hpp"
 
-#include <pthread.h>
-#include <sched.h>
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <atomic>
-#include <chrono>
+#include <functional>
 #include <limits>
-#include <memory>
 #include <numeric>
 #include <string>
-#include <thread>
 
 #include "base/rng.hpp"
+#include "probe/threads.hpp"
 
 namespace corewise::probe {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-using Byte = unsigned char;
-
-constexpr std::size_t line = 64;
-constexpr int spins = 4000;
-
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-template <class Ready>
-void wait_until(Ready&& ready) {
-  for (int spin = 0; spin < spins; ++spin) {
-    if (ready()) return;
-    relax();
-  }
-  while (!ready()) std::this_thread::yield();
-}
-
-/// A counter that never goes back, on lines of its own: some processors fetch two lines at once.
-struct alignas(2 * line) Flag {
-  std::atomic<std::uint64_t> value{0};
-
-  void set(std::uint64_t to) { value.store(to, std::memory_order_release); }
-  void await(std::uint64_t least) {
-    wait_until([&] { return value.load(std::memory_order_acquire) >= least; });
-  }
-};
-
-/// Memory from whole pages, given back at the end.
-class Block {
- public:
-  explicit Block(std::size_t bytes) : bytes_(bytes) {
-    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory != MAP_FAILED) memory_ = static_cast<Byte*>(memory);
-  }
-  Block(const Block&) = delete;
-  Block& operator=(const Block&) = delete;
-  ~Block() {
-    if (memory_ != nullptr) munmap(memory_, bytes_);
-  }
-  Byte* data() const { return memory_; }
-
- private:
-  Byte* memory_ = nullptr;
-  std::size_t bytes_;
-};
 
 /// What a line of a message begins with: another value in every message, another in every line.
 Byte stamp_of(std::uint64_t message, std::size_t at) {
@@ -193,24 +135,6 @@ class Channel {
   Flag taken_;                     ///< messages that the receiver holds
 };
 
-bool bind_this_thread(int processor) {
-  cpu_set_t only;
-  CPU_ZERO(&only);
-  CPU_SET(processor, &only);
-  return pthread_setaffinity_np(pthread_self(), sizeof(only), &only) == 0;
-}
-
-Status check_processors(int one, int other) {
-  const std::vector<int> usable = usable_processors();
-  for (const int processor : {one, other}) {
-    if (std::ranges::find(usable, processor) != usable.end()) continue;
-    std::string allowed;
-    for (const int known : usable) allowed.append(allowed.empty() ? "" : ", ").append(std::to_string(known));
-    return bad_field("", "processor", std::to_string(processor), allowed);
-  }
-  return {};
-}
-
 Status check(std::span<const MessageMethod> methods, const MessagePlan& plan) {
   if (plan.bytes == 0) return bad_field("", "bytes", "0", "1 and more");
   if (plan.rounds < 1 || plan.repeats < 1)
@@ -218,37 +142,11 @@ Status check(std::span<const MessageMethod> methods, const MessagePlan& plan) {
   for (const MessageMethod& method : methods)
     if (method.way == MessageWay::pipeline && method.chunk == 0)
       return bad_field("", "chunk", "0", "1 byte and more");
-  return check_processors(plan.sender, plan.receiver);
-}
-
-/// Two threads, each bound to its processor: none of the caller's.
-template <class One, class Other>
-Status run_bound(int one, One&& first, int other, Other&& second) {
-  std::atomic<bool> bound{true};
-  std::thread there([&] {
-    if (!bind_this_thread(other)) bound = false;
-    second();
-  });
-  std::thread here([&] {
-    if (!bind_this_thread(one)) bound = false;
-    first();
-  });
-  here.join();
-  there.join();
-  return bound ? Status() : Status(Code::io, "a thread could not be bound to its processor");
+  const int processors[] = {plan.sender, plan.receiver};
+  return check_processors(processors);
 }
 
 }  // namespace
-
-std::vector<int> usable_processors() {
-  cpu_set_t usable;
-  CPU_ZERO(&usable);
-  std::vector<int> found;
-  if (sched_getaffinity(0, sizeof(usable), &usable) != 0) return found;
-  for (int processor = 0; processor < CPU_SETSIZE; ++processor)
-    if (CPU_ISSET(processor, &usable)) found.push_back(processor);
-  return found;
-}
 
 Result<std::vector<std::vector<double>>> time_messages(std::span<const MessageMethod> methods,
                                                        const MessagePlan& plan) {
@@ -258,14 +156,17 @@ Result<std::vector<std::vector<double>>> time_messages(std::span<const MessageMe
   std::vector<std::vector<double>> times(methods.size());
   const auto send = [&] { channel.run_sender(times); };
   const auto receive = [&] { channel.run_receiver(); };
-  if (Status status = run_bound(plan.sender, send, plan.receiver, receive); !status.ok()) return status;
+  const int processors[] = {plan.sender, plan.receiver};
+  const std::function<void()> work[] = {send, receive};
+  if (Status status = run_bound(processors, work); !status.ok()) return status;
   if (channel.wrong_lines() != 0)
     return Status(Code::io, std::to_string(channel.wrong_lines()) + " lines of messages arrived wrong");
   return times;
 }
 
 Result<double> core_to_core_ns(int one, int other) {
-  if (Status status = check_processors(one, other); !status.ok()) return status;
+  const int processors[] = {one, other};
+  if (Status status = check_processors(processors); !status.ok()) return status;
   constexpr std::uint64_t rounds = 300;
   constexpr int tries = 5;
   Flag there;
@@ -288,7 +189,8 @@ Result<double> core_to_core_ns(int one, int other) {
       back.set(i);
     }
   };
-  if (Status status = run_bound(one, ask, other, answer); !status.ok()) return status;
+  const std::function<void()> work[] = {ask, answer};
+  if (Status status = run_bound(processors, work); !status.ok()) return status;
   return least;
 }
 

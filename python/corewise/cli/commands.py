@@ -65,6 +65,7 @@ SECTIONS: Mapping[str, tuple[Command, ...]] = {
         Command("machines", "machines", "List the machines that come with corewise; show, check"),
     ),
     "Measure": (
+        Command("probe", "probe", "Measure this host's cores and write its machine file"),
         Command("bench", "bench.group", "Measure corewise on this host, beside what people use now"),
         Command("explain", "explain.command", "Say why a choice is made: the row of data that decides"),
         Command("doctor", "doctor", "Say which MPI libraries and capabilities this machine has"),

@@ -5,6 +5,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from corewise.cli import console
@@ -16,6 +18,7 @@ _HELP = """Say which MPI libraries, capabilities and instruction sets were found
 \b
 Example:
   corewise doctor
+  corewise doctor --machine host.toml
 """
 
 
@@ -24,9 +27,15 @@ def register(app: typer.Typer) -> None:
     app.command("doctor", help=_HELP)(_doctor)
 
 
-def _doctor(as_json: bool = typer.Option(False, "--json", help="print one JSON object")) -> None:
+def _doctor(
+    machine: Path | None = typer.Option(
+        None, "--machine", metavar="FILE", help="a file of `corewise probe`: has the host changed since?"
+    ),
+    as_json: bool = typer.Option(False, "--json", help="print one JSON object"),
+) -> None:
     with console.progress("looking at this host"):
-        findings = host.examine()
+        measured = [host.machine_of_host(machine)] if machine else []
+        findings = [*measured, *host.examine()]
     if as_json:
         console.show_json("doctor", "host", [finding.row() for finding in findings])
         return

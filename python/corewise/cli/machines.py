@@ -11,12 +11,14 @@ import typer
 from rich.text import Text
 
 from corewise._core import Link, Machine, Unit
-from corewise.cli import console
+from corewise.cli import console, latency
 from corewise.data.machines import bundled_machines, load_machine, load_machine_file
 from corewise.plots.machines import drawing
 from corewise.report.layout import Column, FittingTable, by_rows
 
-_LIST_HELP = """Lists the machines that come with corewise; `show` draws one, `check` verifies a file.
+_LIST_HELP = """Lists the machines that come with corewise.
+
+`show` draws one, `check` verifies a file, `from-latency` makes one from measured latencies.
 
 \b
 Example:
@@ -50,6 +52,7 @@ def register(app: typer.Typer) -> None:
     group.callback()(list_machines)
     group.command("show", help=_SHOW_HELP)(show_machine)
     group.command("check", help=_CHECK_HELP)(check_machine)
+    latency.register(group)
     app.add_typer(group, name="machines")
 
 
@@ -116,7 +119,17 @@ def _heading(machine: Machine) -> Text:
     heading.append(f": {_counts(machine)}", style="none")
     if machine.description:
         heading.append(f"\n{machine.description}", style="none")
+    for line in _origin_lines(machine):
+        heading.append(f"\n{line}", style="dim")
     return heading
+
+
+def _origin_lines(machine: Machine) -> list[str]:
+    """What the file says of its numbers, where it says anything."""
+    origin = machine.origin
+    kinds = [f"{kind}: measured" for kind in origin.measured]
+    kinds += [f"{kind}: nominal, measured on nothing" for kind in origin.nominal]
+    return [line for line in ("; ".join(kinds), origin.source and f"source: {origin.source}") if line]
 
 
 def _summary(machine: Machine) -> dict[str, object]:
@@ -127,6 +140,10 @@ def _summary(machine: Machine) -> dict[str, object]:
         "units": len(machine.units),
         "stops": len(machine.stops),
         "links": len(machine.links),
+        "processor": machine.origin.processor,
+        "source": machine.origin.source,
+        "measured": list(machine.origin.measured),
+        "nominal": list(machine.origin.nominal),
     }
 
 

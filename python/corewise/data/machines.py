@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 from corewise._core import Machine
-from corewise.base.documents import Fields, read_json, read_toml
+from corewise.base.documents import Fields, parse_toml, read_json, read_toml
 from corewise.base.files import read_text
 from corewise.errors import InputError, RunError
 
@@ -76,6 +76,11 @@ def load_machine_file(path: Path) -> Machine:
     raise InputError(
         f"{path}: found suffix '{path.suffix}', allowed for a machine: .toml, .json, .xml (hwloc)"
     )
+
+
+def parse_machine(text: str, source: str) -> Machine:
+    """The machine of a TOML text; `source` begins every message."""
+    return _checked(parse_toml(text, source))
 
 
 def hwloc_libraries() -> list[str]:

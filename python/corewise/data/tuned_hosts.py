@@ -51,6 +51,11 @@ def processor_name(cpuinfo: Path = CPUINFO) -> str:
     return platform.machine()
 
 
+def processor_text(cpuinfo: Path = CPUINFO) -> str:
+    """What the system calls the processor, for people; where it has no name for it, `processor_name`."""
+    return processor_fields(cpuinfo).get("model name") or processor_name(cpuinfo)
+
+
 def mpi_name(family: str, variables: Mapping[str, str]) -> str:
     """What tunings call an MPI: its family, of MPICH also whether it copies from process to process."""
     name, _, value = NO_CMA.partition("=")

@@ -48,6 +48,7 @@ def heat_map(
     cell_levels: NDArray[np.int8] | None = None,
     level_names: Sequence[str] = (),
     node_of: Sequence[int] = (),
+    noun: str = "rank",
 ) -> RenderableType:
     """Draws a square table of any quantity.
 
@@ -67,11 +68,13 @@ def heat_map(
         Of the levels.
     node_of : sequence of int
         Node of every cell row; a line is drawn where it changes.
+    noun : str
+        What rows and columns are.
     """
     shades = log_levels(cells, len(SHADES) - 1)
     side = cells.shape[0]
     cuts = {at for at in range(1, side) if len(node_of) == side and node_of[at] != node_of[at - 1]}
-    lines = [_header(block, title), _ruler(side, block, cuts)]
+    lines = [_header(block, title, noun), _ruler(side, block, cuts)]
     for row in range(side):
         if row in cuts:
             lines.append(_rule(side, cuts))
@@ -82,8 +85,8 @@ def heat_map(
     return Group(*lines)
 
 
-def _header(block: int, title: str) -> Text:
-    unit = "one cell per rank pair" if block == 1 else f"one cell per {block}x{block} ranks"
+def _header(block: int, title: str, noun: str) -> Text:
+    unit = f"one cell per {noun} pair" if block == 1 else f"one cell per {block}x{block} {noun}s"
     return Text(f"{title}: row sends, column receives, {unit}", style="bold")
 
 

@@ -91,6 +91,8 @@ class Picture:
         Below the legend.
     hues : sequence of tuple
         The depths of each level's colour.
+    noun : str
+        What rows and columns are.
     """
 
     values: NDArray[np.float64]
@@ -106,6 +108,7 @@ class Picture:
     legend: Sequence[LevelLegend] = ()
     notes: Sequence[str] = ()
     hues: Sequence[tuple[str, ...]] = HUES
+    noun: str = "rank"
 
 
 def matrix_svg(*pictures: Picture) -> str:
@@ -251,8 +254,8 @@ def _one_path(paint: str, cells: Sequence[tuple[int, int]], step: float, gap: fl
 
 def _ranks(picture: Picture, index: int) -> str:
     if picture.block == 1:
-        return f"rank {index}"
-    return f"ranks {index * picture.block}-{min(picture.ranks, (index + 1) * picture.block) - 1}"
+        return f"{picture.noun} {index}"
+    return f"{picture.noun}s {index * picture.block}-{min(picture.ranks, (index + 1) * picture.block) - 1}"
 
 
 # ---- lines and axes --------------------------------------------------------------------------------------
@@ -289,9 +292,9 @@ def _ticks(picture: Picture, step: float, extent: float) -> str:
         each for each in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512) if each * step >= 26 or each >= side
     )
     marks = [
-        _label(extent / 2, -38, "receiving rank", 12.5, _SOFT, "middle"),
+        _label(extent / 2, -38, f"receiving {picture.noun}", 12.5, _SOFT, "middle"),
         f'<text class="tick" transform="translate(-44 {extent / 2:g}) rotate(-90)" font-size="12.5" '
-        f'fill="{_SOFT}" text-anchor="middle">sending rank</text>',
+        f'fill="{_SOFT}" text-anchor="middle">sending {picture.noun}</text>',
     ]
     for at in range(0, side, every):
         middle = (at + 0.5) * step

@@ -20,6 +20,7 @@ from corewise._core import Machine
 
 _TILE = re.compile(r"\(([\d,]+)\)$")
 _WIDEST_RING = 120
+_MOST_LEAVES, _FEW_UNITS = 12, 8
 
 
 def drawing(machine: Machine, rank_of_unit: Mapping[int, int] | None = None) -> RenderableType:
@@ -175,20 +176,28 @@ def _mesh_layer(cells: Mapping[tuple[int, ...], str], width: int) -> list[Text]:
 
 
 def _tree(machine: Machine, stops: set[int], rank_of_unit: Mapping[int, int]) -> RenderableType:
-    root = Tree(machine.name)
-    branches: dict[tuple[str, ...], Tree] = {(): root}
     leaves: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for index, unit in enumerate(machine.units):
-        if unit.stop not in stops:
-            continue
-        path = tuple(unit.domains)
+        if unit.stop in stops:
+            leaves[tuple(unit.domains)].append(unit_label(unit.name, rank_of_unit.get(index)))
+    if len(leaves) > _MOST_LEAVES and all(len(units) <= _FEW_UNITS for units in leaves.values()):
+        leaves = _inline(leaves)
+    root = Tree(machine.name)
+    branches: dict[tuple[str, ...], Tree] = {(): root}
+    for path, units in leaves.items():
         for depth in range(1, len(path) + 1):
             if path[:depth] not in branches:
                 branches[path[:depth]] = branches[path[: depth - 1]].add(path[depth - 1])
-        leaves[path].append(unit_label(unit.name, rank_of_unit.get(index)))
-    for path, units in leaves.items():
         branches[path].add(" ".join(units))
     return root
+
+
+def _inline(leaves: Mapping[tuple[str, ...], list[str]]) -> dict[tuple[str, ...], list[str]]:
+    """The innermost domains as words of their parent's line: a line per core would fill screens."""
+    words: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for path, units in leaves.items():
+        words[path[:-1]].append(f"{path[-1]}[{_together(units).replace(' ', ',')}]")  # lines break at blanks
+    return words
 
 
 def _bridges(machine: Machine) -> list[Text]:

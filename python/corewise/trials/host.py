@@ -11,9 +11,11 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from corewise.analysis.latency.compare import ranges
 from corewise.data import machines
 from corewise.data.copy_hosts import find_copy_tuning
 from corewise.data.placement import make_placement
+from corewise.data.tuned_hosts import processor_text
 from corewise.errors import CorewiseError
 from corewise.mpi import build, find
 from corewise.trials import binding
@@ -62,6 +64,24 @@ def examine() -> list[Finding]:
         _copy_tuning(),
         _cache(),
     ]
+
+
+def machine_of_host(path: Path) -> Finding:
+    """Whether a machine file that was measured on a host is still this host's."""
+    machine = machines.load_machine_file(path)
+    measured, here = machine.origin.processor, processor_text()
+    cpus = sorted(unit.os_index for unit in machine.units)
+    allowed = sorted(os.sched_getaffinity(0))
+    changed = []
+    if not measured or cpus[0] < 0:
+        changed.append("the file does not say which processor and CPUs it describes")
+    elif measured != here:
+        changed.append(f"measured on '{measured}', this is '{here}'")
+    if cpus[0] >= 0 and cpus != allowed:
+        changed.append(f"measured CPUs {ranges(cpus)}, allowed here are {ranges(allowed)}")
+    off = "its numbers are not this host's: measure again (corewise probe)"
+    found = "; ".join(changed) or f"{here}, CPUs {ranges(cpus)}, as measured"
+    return Finding(f"machine {path}", not changed, found, off if changed else "its numbers are this host's")
 
 
 def _mpi() -> list[Finding]:

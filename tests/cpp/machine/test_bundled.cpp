@@ -19,7 +19,24 @@ TEST(Bundled, EveryFilePassesItsCheck) {
     EXPECT_EQ(machine.name, name);
     EXPECT_FALSE(machine.description.empty());
   }
-  EXPECT_EQ(names, (std::set<std::string>{"cell-be", "cell-blade", "chiplet-2s", "flat", "mesh-6x4", "ps3"}));
+  const std::set<std::string> expected{"cell-be",
+                                       "cell-blade",
+                                       "chiplet-2s",
+                                       "core-i9-12900k",
+                                       "dual-epyc-7r13",
+                                       "dual-xeon-e5-2680v4",
+                                       "dual-xeon-gold-6242",
+                                       "epyc-7773x",
+                                       "flat",
+                                       "graviton3",
+                                       "kunpeng-920-6426",
+                                       "m1-ultra",
+                                       "mesh-6x4",
+                                       "ps3",
+                                       "ryzen-9-5950x",
+                                       "threadripper-1950x",
+                                       "xeon-phi-7210"};
+  EXPECT_EQ(names, expected);
 }
 
 /// Hops between SPE i and SPE j, counted on the drawing of the ring (PPE 1 3 5 7 IOIF1 IOIF0 6 4 2 0 MIC).

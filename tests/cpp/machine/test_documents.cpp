@@ -149,6 +149,63 @@ TEST(Documents, TreeFields) {
   EXPECT_EQ(route_names(tree, 0, 5), (Alternatives{{"core0:up", "l3-0:up", "l3-1:down", "core5:down"}}));
 }
 
+const std::string kUneven =
+    R"({"format": "corewise-machine", "version": 1, "name": "m",
+    "origin": {"source": "somebody", "processor": "P", "measured": ["latency"],
+               "nominal": ["bandwidth"]},
+    "interconnect": {"kind": "tree", "os_indexes": [6, 4, 5], "logical_cores": [2, 0, 1], "level": [
+    {"name": "l3", "count": 2, "up_bandwidth": "1 GB/s", "down_bandwidth": "2 GB/s", "hop_latency": ["7 ns", "9 ns"]},
+    {"name": "core", "counts": [1, 2], "up_bandwidth": "3 GB/s", "down_bandwidth": "4 GB/s",
+     "hop_latency": "5 ns"}]}})";
+
+TEST(Documents, UnevenTreeFields) {
+  const Machine tree = expect_machine(from_json(kUneven, "m.toml"));
+  ASSERT_EQ(tree.units.size(), 3U);
+  EXPECT_EQ(tree.units[0].domains, (Names{"l3-0"}));
+  EXPECT_EQ(tree.units[1].domains, (Names{"l3-1"}));
+  EXPECT_EQ(tree.units[2].domains, (Names{"l3-1"}));
+  EXPECT_EQ(tree.units[0].os_index, 6);
+  EXPECT_EQ(tree.units[0].logical_core, 2);
+  EXPECT_DOUBLE_EQ(link_named(tree, "l3-0:up").latency_ns, 7);
+  EXPECT_DOUBLE_EQ(link_named(tree, "l3-1:down").latency_ns, 9);
+  EXPECT_DOUBLE_EQ(link_named(tree, "core2:up").latency_ns, 5);
+  EXPECT_EQ(tree.origin.source, "somebody");
+  EXPECT_EQ(tree.origin.processor, "P");
+  EXPECT_EQ(tree.origin.measured, (Names{"latency"}));
+  EXPECT_EQ(tree.origin.nominal, (Names{"bandwidth"}));
+}
+
+TEST(Documents, UnitsThatSayTheirProcessingUnitSayNoLogicalCoreByThemselves) {
+  const Machine tree = expect_machine(from_json(with(kUneven, "\"logical_cores\": [2, 0, 1], ", ""), "m.toml"));
+  EXPECT_EQ(tree.units[0].logical_core, -1);
+  EXPECT_EQ(tree.units[0].os_index, 6);
+}
+
+TEST(Documents, UnevenTreeRefusals) {
+  expect_refusal(
+      kUneven, "[1, 2]", "[1, 2, 3]",
+      "field 'interconnect.level[1].counts': found 3 entries, allowed: 2, one per node of the level above");
+  expect_refusal(kUneven, "[1, 2]", "[1, 0]",
+                 "field 'interconnect.level[1].counts[1]': found number 0, allowed: an integer from 1 to 1024");
+  expect_refusal(kUneven, "[1, 2]", "[1, 1024]",
+                 "field 'interconnect.level': found more than 1024 units, allowed: at most 1024");
+  expect_refusal(
+      kUneven, "[\"7 ns\", \"9 ns\"]", "[\"7 ns\"]",
+      "field 'interconnect.level[0].hop_latency': found 1 entries, allowed: 2, one per node of the level");
+  expect_refusal(kUneven, "\"9 ns\"", "\"0 ns\"",
+                 "field 'interconnect.level[0].hop_latency[1]': found string \"0 ns\", allowed: more than zero");
+  expect_refusal(kUneven, "[6, 4, 5]", "[6, 4]",
+                 "field 'interconnect.os_indexes': found 2 entries, allowed: 3, one per unit");
+  expect_refusal(kUneven, "[6, 4, 5]", "[6, 4, 6]",
+                 "field 'interconnect.os_indexes[2]': found 6 a second time, allowed: a number of its own");
+  expect_refusal(kUneven, "[6, 4, 5]", "[6, 4, -1]",
+                 "field 'interconnect.os_indexes[2]': found number -1, allowed: an integer from 0 to 2147483647");
+  expect_refusal(kUneven, "[\"latency\"]", "[\"luck\"]",
+                 "field 'origin.measured[0]': found string \"luck\", allowed: latency, bandwidth");
+  expect_refusal(kUneven, "\"processor\"", "\"chip\"",
+                 "field 'origin.chip': found an unknown field, allowed: source, processor, measured, nominal");
+}
+
 TEST(Documents, FlatAndCompositeFields) {
   const Machine flat = expect_machine(from_json(kFlat, "m.toml"));
   EXPECT_EQ(flat.kind, "flat");
@@ -181,7 +238,7 @@ TEST(Documents, HeaderRefusals) {
   expect_refusal(
       kRing, "\"description\"", "\"summary\"",
       "field 'summary': found an unknown field, allowed: format, version, name, description, part, bridge, "
-      "interconnect, simulation");
+      "interconnect, simulation, origin");
   expect_refusal(
       kRing, "\"interconnect\"", "\"network\"",
       "field 'interconnect': found nothing, allowed: one table [interconnect], or several [[part]] joined "
@@ -292,8 +349,8 @@ TEST(Documents, TreeAndFlatRefusals) {
       "field 'interconnect.level[1].up_bandwidth': found nothing, allowed: a string, a bandwidth with its "
       "unit such as \"25.6 GB/s\"");
   expect_refusal(kTree, "\"count\": 3", "\"count\": 3, \"size\": 1",
-                 "field 'interconnect.level[1].size': found an unknown field, allowed: name, count, up_bandwidth, "
-                 "down_bandwidth, hop_latency");
+                 "field 'interconnect.level[1].size': found an unknown field, allowed: name, counts, count, "
+                 "up_bandwidth, down_bandwidth, hop_latency");
   expect_refusal(
       R"({"format": "corewise-machine", "version": 1, "name": "m",
                      "interconnect": {"kind": "tree", "level": []}})",
@@ -329,7 +386,7 @@ TEST(Documents, CompositeRefusals) {
                  "field 'part[1]': found no bridge from 'p', allowed: bridges that join every part to 'lost'");
   expect_refusal(kComposite, "\"name\": \"m\"", "\"name\": \"m\", \"interconnect\": {}",
                  "field 'interconnect': found an unknown field, allowed: format, version, name, description, part, "
-                 "bridge, simulation");
+                 "bridge, simulation, origin");
   expect_refusal(R"({"format": "corewise-machine", "version": 1, "name": "m", "part": [], "bridge": []})",
                  "field 'part': found 0 parts, allowed: at least 2");
   expect_refusal(R"({"format": "corewise-machine", "version": 1, "name": "m", "bridge": []})",

@@ -119,3 +119,13 @@ def test_check_names_file_field_found_and_allowed(tmp_path: Path, capsys: pytest
     assert "colour" in error
     assert "allowed: " in error
     assert error.count("\n") == 1
+
+
+def test_a_large_tree_is_drawn_with_a_line_per_domain(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["machines", "show", "epyc-7773x"]) == 0
+    drawing = capsys.readouterr().out.split("┏")[0]
+    assert len(drawing.splitlines()) < 40
+    assert "core0[pu0,1]" in drawing
+    assert "core63[pu126,127]" in drawing
+    assert "latency: measured; bandwidth: nominal, measured on nothing" in drawing
+    assert "nviennot/core-to-core-latency (MIT)" in drawing

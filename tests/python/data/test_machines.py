@@ -27,8 +27,33 @@ ties = "split"
 """
 
 
-def test_bundled_machines_are_the_six_and_all_load() -> None:
-    expected = {"cell-be": 8, "cell-blade": 16, "ps3": 6, "mesh-6x4": 48, "chiplet-2s": 64, "flat": 8}
+REAL = {
+    "core-i9-12900k": 24,
+    "dual-epyc-7r13": 192,
+    "dual-xeon-e5-2680v4": 56,
+    "dual-xeon-gold-6242": 64,
+    "epyc-7773x": 128,
+    "graviton3": 64,
+    "kunpeng-920-6426": 64,
+    "m1-ultra": 20,
+    "ryzen-9-5950x": 32,
+    "threadripper-1950x": 32,
+    "xeon-phi-7210": 64,
+}
+
+
+def test_machines_of_real_processors_say_where_they_are_from() -> None:
+    for name, units in REAL.items():
+        machine = load_machine(name)
+        assert sorted(unit.os_index for unit in machine.units) == list(range(units))
+        assert "nviennot/core-to-core-latency (MIT)" in machine.origin.source
+        assert machine.origin.processor in machine.description
+        assert (machine.origin.measured, machine.origin.nominal) == (["latency"], ["bandwidth"])
+
+
+def test_bundled_machines_all_load() -> None:
+    nominal = {"cell-be": 8, "cell-blade": 16, "ps3": 6, "mesh-6x4": 48, "chiplet-2s": 64, "flat": 8}
+    expected = {**nominal, **REAL}
     assert sorted(expected) == bundled_machines()
     assert {name: len(load_machine(name).units) for name in expected} == expected
 
