@@ -133,7 +133,7 @@ Result<place::GivenCost> given_cost(ContendedTime time, std::uint64_t evaluation
   }
   place::GivenCost cost;
   cost.name = name_of(time.model());
-  cost.symmetric = time.model() == TimeModel::flow;
+  cost.symmetric = cost.bounded_by_loads = time.model() == TimeModel::flow;
   cost.evaluations = evaluations;
   const auto kept = std::make_shared<ContendedTime>(std::move(time));
   cost.of = [kept](place::Assignment unit_of_rank) { return kept->time_ns(unit_of_rank); };

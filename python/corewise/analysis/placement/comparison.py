@@ -29,6 +29,10 @@ __all__ = [
 ]
 
 
+MOST_SYMMETRIC = 128
+"""Units up to which the group of symmetries is computed for its order alone."""
+
+
 @dataclass(frozen=True)
 class PlacementRow:
     """One placement and what it costs.
@@ -117,8 +121,10 @@ class PlacementStudy:
     proven_optimal, worst_proven : bool
     method, statement : str
         How it was searched, and what that proves.
-    symmetry_order : int
-        Of the machine's links.
+    origin : str
+        Of a portfolio: where the best came from.
+    symmetry_order : int or None
+        Of the machine's links; None where the machine is too large to say so in passing.
     bound, gap : float or None
         No placement costs less than `bound`; cost of the best over it, less 1. None where no bound is known.
     optimal : tuple of tuple of int
@@ -138,7 +144,8 @@ class PlacementStudy:
     worst_proven: bool
     method: str
     statement: str
-    symmetry_order: int
+    origin: str
+    symmetry_order: int | None
     bound: float | None
     gap: float | None
     optimal: tuple[tuple[int, ...], ...]
@@ -217,7 +224,8 @@ def study_placements(
         worst_proven=found.worst_proven,
         method=found.method,
         statement=found.statement,
-        symmetry_order=costs.searcher.symmetry_order,
+        origin=found.origin,
+        symmetry_order=costs.searcher.symmetry_order if len(machine.units) <= MOST_SYMMETRIC else None,
         bound=found.bound,
         gap=least / found.bound - 1 if found.bound else None,
         optimal=tuple(tuple(units) for units in found.optimal),
