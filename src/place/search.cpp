@@ -402,6 +402,8 @@ Result<SearchResult> Searcher::search_by_distance(const PairTraffic& traffic, co
 Result<std::optional<Orbits>> Searcher::orbits(int ranks, const SearchOptions& options) {
   std::optional<Orbits> all;
   if (options.method == Method::local || options.method == Method::portfolio) return all;
+  // Beyond, there are too many to look at, and finding the group takes longer than a search.
+  if (options.method == Method::automatic && !proof_is_certain(ranks, shares_.units())) return all;
   const std::uint64_t limit = options.given.evaluations;
   if (options.given.symmetric) {
     auto chosen = unmerged_representatives(ranks, limit);

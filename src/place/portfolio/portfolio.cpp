@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "base/rng.hpp"
 #include "place/portfolio/annealing.hpp"
 #include "place/portfolio/neighbourhood.hpp"
+#include "place/portfolio/pair_annealing.hpp"
 #include "place/portfolio/smooth_loads.hpp"
-#include "place/portfolio/work_annealing.hpp"
 #include "place/references.hpp"
 
 namespace corewise::place {
@@ -21,23 +21,30 @@ namespace corewise::place {
 namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
-/// Effort of a round, in proposals: per rank, and at most.
+/// Effort of a round, in proposals: per rank, and at most. Of pairs it grows from turn to turn.
 constexpr std::uint64_t work_per_rank = 8'000;
-constexpr std::uint64_t most_work = 2'000'000;
+constexpr std::uint64_t most_work = 4'000'000;
+constexpr std::uint64_t stress_per_rank = 4'000;
+constexpr std::uint64_t most_stress = 1'000'000;
+/// Stress looks at all pairs of ranks: beyond, nothing else would get a turn.
+constexpr int most_stressed = 512;
 constexpr std::uint64_t smooth_per_rank = 2'000;
 constexpr std::uint64_t most_smooth = 150'000;
+/// Of link loads also by what a proposal touches: so many messages' links in a round.
+constexpr std::uint64_t smooth_touches = 10'000'000;
 /// Placements near a new best that are judged: so many messages in all, as a judge looks at every one.
 constexpr std::uint64_t judged_messages = 15'000;
 constexpr std::uint64_t most_tries_per_judged = 200;
-/// Temperatures: of the work, over a rank's part; of smooth loads, over the whole.
-constexpr double hot_work = 0.64;
-constexpr Cooling hot_loads{0, 0.01, 0.001};
+/// Temperatures: of sums over pairs, over a rank's part; of smooth loads, over the whole.
+constexpr double hot_pairs = 0.64;
+constexpr double warm_pairs = 0.1;
 constexpr Cooling warm_loads{0, 0.004, 0.0005};
 /// Powers of the two stages, as doublings of the exponent: 4, then 32.
 constexpr int first_power = 2;
 constexpr int last_power = 5;
 constexpr std::uint64_t most_shaken = 6;
-/// A neighbour is judged where its loads are at most so much worse.
+/// A neighbour is judged where its loads are at most so much worse, and where the judge sees so much more than
+/// loads.
 constexpr double judged_slack = 1.02;
 
 struct Candidate {
@@ -73,8 +80,11 @@ class Portfolio {
         merged_(shares.merged()),
         near_(Neighbourhood::of(merged_)),
         loads_(merged_, work),
-        total_work_(merged_, work, near_),
-        rng_(options.seed) {}
+        total_work_(PairAnnealing::work_of(merged_, work, near_)),
+        rng_(options.seed) {
+    for (const auto& phase : work.phases) messages_ += phase.size();
+    if (work.ranks <= most_stressed) stress_.emplace(PairAnnealing::stress_of(merged_, work, near_));
+  }
 
   Result<PortfolioResult> run() {
     consider_starts();
@@ -111,29 +121,73 @@ class Portfolio {
     }
   }
 
-  /// Fresh annealings of the work, starts, and the best so far take turns.
+  /// What grew in the pattern's shape, starts, fresh annealings and the best so far take turns.
   void round() {
-    const std::uint64_t number = result_.rounds++;
-    if (number % 3 == 1 && next_start_ < open_.size()) {
-      const NamedStart& start = options_.starts[open_[next_start_++]];
-      loads_.assign(start.placement.unit_of_rank);
-      improve(warm_loads, start.name);
-    } else if (number % 3 == 2) {
-      shake_best();
-      improve(warm_loads, best_.origin);
-    } else {
-      anneal_work();
-      improve(hot_loads, "annealed work");
+    constexpr std::uint64_t kinds = 5;
+    const std::uint64_t turn = result_.rounds / kinds;
+    switch (result_.rounds++ % kinds) {
+      case 0:
+        return stress_ ? grow(turn) : anneal_work(turn, hot_pairs, "annealed work");
+      case 1:
+        return improve_start();
+      case 2:
+        return anneal_work(turn, hot_pairs, "annealed work");
+      case 3:
+        shake_best();
+        return improve(warm_loads, best_.origin);
+      default:
+        return stress_ ? anneal_stress(turn) : anneal_work(turn, hot_pairs, "annealed work");
     }
   }
 
-  void anneal_work() {
-    total_work_.assign(random_placement(work_.ranks, shares_.units(), rng_).unit_of_rank);
-    const std::uint64_t ranks = static_cast<std::uint64_t>(work_.ranks);
+  void improve_start() {
+    if (next_start_ == open_.size()) return;
+    const NamedStart& start = options_.starts[open_[next_start_++]];
+    loads_.assign(start.placement.unit_of_rank);
+    improve(warm_loads, start.name);
+  }
+
+  [[nodiscard]] std::uint64_t effort(std::uint64_t per_rank, std::uint64_t most, std::uint64_t turn) const {
+    return std::min(most, per_rank * static_cast<std::uint64_t>(work_.ranks) * (turn + 2) / 2);
+  }
+
+  void grow(std::uint64_t turn) {
+    const auto ranks = static_cast<std::uint64_t>(work_.ranks);
+    const std::uint64_t rank = turn == 0 ? 0 : rng_.below(ranks);
+    const std::uint64_t unit = turn == 0 ? 0 : rng_.below(static_cast<std::uint64_t>(shares_.units()));
+    stress_->grow(static_cast<int>(rank), static_cast<int>(unit));
+    result_.proposals += ranks;
+    consider(placement_of(*stress_), "grown shape");
     result_.proposals +=
-        total_work_.cool(std::min(most_work, work_per_rank * ranks), hot_work, rng_, options_.should_stop);
-    consider({{total_work_.assignment().begin(), total_work_.assignment().end()}}, "annealed work");
+        stress_->cool(effort(stress_per_rank, most_stress, 0) / 2, warm_pairs, rng_, options_.should_stop);
+    consider(placement_of(*stress_), "grown shape");
+    total_work_.assign(stress_->assignment());
+    cool_work(turn, turn % 2 == 0 ? warm_pairs : hot_pairs, "grown shape");
+  }
+
+  void anneal_stress(std::uint64_t turn) {
+    stress_->assign(random_placement(work_.ranks, shares_.units(), rng_).unit_of_rank);
+    result_.proposals +=
+        stress_->cool(effort(stress_per_rank, most_stress, turn), hot_pairs, rng_, options_.should_stop);
+    consider(placement_of(*stress_), "annealed shape");
+    total_work_.assign(stress_->assignment());
+    cool_work(turn, turn % 2 == 0 ? warm_pairs : hot_pairs, "annealed shape");
+  }
+
+  void anneal_work(std::uint64_t turn, double hot, const std::string& origin) {
+    total_work_.assign(random_placement(work_.ranks, shares_.units(), rng_).unit_of_rank);
+    cool_work(turn, hot, origin);
+  }
+
+  void cool_work(std::uint64_t turn, double hot, const std::string& origin) {
+    result_.proposals += total_work_.cool(effort(work_per_rank, most_work, turn), hot, rng_, options_.should_stop);
+    consider(placement_of(total_work_), origin);
     loads_.assign(total_work_.assignment());
+    improve(warm_loads, origin);
+  }
+
+  [[nodiscard]] static machine::Placement placement_of(const PairAnnealing& annealed) {
+    return {{annealed.assignment().begin(), annealed.assignment().end()}};
   }
 
   void shake_best() {
@@ -145,15 +199,22 @@ class Portfolio {
   /// Anneals and descends from the placement in the loads, then judges what is there.
   void improve(Cooling how, const std::string& origin) {
     Annealing annealing(loads_, near_, rng_, options_.should_stop);
-    how.proposals = std::min(most_smooth, smooth_per_rank * static_cast<std::uint64_t>(work_.ranks)) / 2;
+    how.proposals = smooth_proposals() / 2;
     for (const int power : {first_power, last_power}) {
       loads_.set_power(power);
       annealing.cool(how);
     }
-    annealing.descend(most_smooth);
+    annealing.descend(smooth_proposals());
     result_.proposals += annealing.proposals();
     const bool better = consider({{loads_.assignment().begin(), loads_.assignment().end()}}, origin);
     if (better && !annealing.stopped()) judge_neighbours();
+  }
+
+  [[nodiscard]] std::uint64_t smooth_proposals() const {
+    const auto ranks = static_cast<std::uint64_t>(work_.ranks);
+    const auto hops = static_cast<std::uint64_t>(std::max(1, merged_.longest_route_hops()));
+    const std::uint64_t touched = std::max<std::uint64_t>(1, 2 * messages_ * hops / ranks);
+    return std::min({most_smooth, smooth_per_rank * ranks, smooth_touches / touched});
   }
 
   /// Whether it is the best now.
@@ -193,9 +254,9 @@ class Portfolio {
   /// Single moves from the best that hardly change the loads: the judge may see more than loads do.
   void judge_neighbours() {
     if (!options_.judge_first) return;
-    std::uint64_t messages = 1;
-    for (const auto& phase : work_.phases) messages += phase.size();
-    const std::uint64_t most = judged_messages / messages;
+    const double least = busiest_link_ns(shares_, work_, best_.placement.unit_of_rank);
+    if (options_.judge.bounded_by_loads && best_.judged < judged_slack * least) return;
+    const std::uint64_t most = judged_messages / messages_;
     loads_.assign(best_.placement.unit_of_rank);
     Annealing moves(loads_, near_, rng_, {});
     std::uint64_t tries = 0;
@@ -215,11 +276,13 @@ class Portfolio {
   RoutedShares merged_;
   Neighbourhood near_;
   SmoothLoads loads_;
-  WorkAnnealing total_work_;
+  PairAnnealing total_work_;
+  std::optional<PairAnnealing> stress_;
   Rng rng_;
   std::vector<std::size_t> open_;  ///< starts, each placement once, the flattest first
   std::size_t next_start_ = 0;
   std::set<std::vector<machine::UnitId>> seen_;
+  std::uint64_t messages_ = 1;
   Candidate best_;
   Status status_;
   PortfolioResult result_;

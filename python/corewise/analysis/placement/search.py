@@ -257,7 +257,9 @@ def search_placements(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Outc
 
 
 def _most_timed(settings: Settings) -> int:
-    return MOST_TIMED.get(settings.objective, MOST_ENUMERATED) if settings.method == "auto" else MOST_ENUMERATED
+    return (
+        MOST_TIMED.get(settings.objective, MOST_ENUMERATED) if settings.method == "auto" else MOST_ENUMERATED
+    )
 
 
 def _most_looked_at(settings: Settings, usual: int) -> int:

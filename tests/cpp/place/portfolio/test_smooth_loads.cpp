@@ -11,8 +11,8 @@
 #include "../machines.hpp"
 #include "base/rng.hpp"
 #include "place/portfolio/neighbourhood.hpp"
+#include "place/portfolio/pair_annealing.hpp"
 #include "place/portfolio/smooth_loads.hpp"
-#include "place/portfolio/work_annealing.hpp"
 #include "place/references.hpp"
 
 namespace corewise::place {
@@ -111,19 +111,56 @@ TEST(SmoothLoads, FlatterComparesAllLoadsFromTheWorstDown) {
   EXPECT_GT(tied_at_the_worst, 5);
 }
 
-TEST(WorkAnnealing, CountsTheWorkOfAllLinks) {
+TEST(PairAnnealing, CountsTheWorkOfAllLinks) {
   Rng rng(7);
   const RoutedShares shares = RoutedShares::of(tree()).value().merged();
   const Neighbourhood near = Neighbourhood::of(shares);
   const Workload work = phased(22, rng);
-  WorkAnnealing annealing(shares, work, near);
-  const double before = annealing.work_ns();
+  PairAnnealing annealing = PairAnnealing::work_of(shares, work, near);
+  const double before = annealing.sum();
   annealing.cool(40'000, 0.5, rng, {});
-  EXPECT_LT(annealing.work_ns(), before);
-  EXPECT_NEAR(annealing.work_ns(), smooth_by_definition(shares, work, annealing.assignment(), 0),
-              1e-9 * annealing.work_ns());
+  EXPECT_LT(annealing.sum(), before);
+  EXPECT_NEAR(annealing.sum(), smooth_by_definition(shares, work, annealing.assignment(), 0),
+              1e-9 * annealing.sum());
   const std::set<int> used(annealing.assignment().begin(), annealing.assignment().end());
   EXPECT_EQ(used.size(), 22U);
+}
+
+TEST(PairAnnealing, AGridGrowsWholeOnItsTorus) {
+  // Every rank of the scrambled torus at its true distances: no stress is left, and every message has one hop.
+  const machine::Machine made = machine::from_synthetic("torus:8x8").value();
+  const RoutedShares shares = RoutedShares::of(made).value();
+  Rng rng(8);
+  const std::vector<int> name = random_placement(64, 64, rng).unit_of_rank;
+  pattern::Matrix matrix{64, {}};
+  for (int at = 0; at < 64; ++at) {
+    for (const int next : {at / 8 * 8 + (at + 1) % 8, (at + 8) % 64}) {
+      matrix.entries.push_back({name[static_cast<std::size_t>(at)], name[static_cast<std::size_t>(next)], 512, 1});
+      matrix.entries.push_back({name[static_cast<std::size_t>(next)], name[static_cast<std::size_t>(at)], 512, 1});
+    }
+  }
+  const Workload work = workload(matrix).value();
+  const Neighbourhood near = Neighbourhood::of(shares);
+  PairAnnealing stress = PairAnnealing::stress_of(shares, work, near);
+  EXPECT_GT(stress.sum(), 100);
+  stress.grow(5, 17);
+  EXPECT_NEAR(stress.sum(), 0, 1e-6);
+  EXPECT_EQ(evaluate(shares, work, stress.assignment()).hop_bytes, work.total_bytes());
+}
+
+TEST(PairAnnealing, StressMovesAddUp) {
+  Rng rng(9);
+  const RoutedShares shares = RoutedShares::of(tree()).value().merged();
+  const Neighbourhood near = Neighbourhood::of(shares);
+  const Workload work = phased(20, rng);
+  PairAnnealing stress = PairAnnealing::stress_of(shares, work, near);
+  const double before = stress.sum();
+  stress.cool(20'000, 0.5, rng, {});
+  const double after = stress.sum();
+  EXPECT_LT(after, before);
+  EXPECT_GE(after, 0);
+  stress.assign(std::vector<int>(stress.assignment().begin(), stress.assignment().end()));
+  EXPECT_NEAR(stress.sum(), after, 1e-9 * before);
 }
 
 TEST(Neighbourhood, BlocksAreTheLevelsOfATree) {
