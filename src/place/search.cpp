@@ -16,6 +16,7 @@
 #include "place/links/certificate.hpp"
 #include "place/links/hop_bytes_cost.hpp"
 #include "place/links/link_load_cost.hpp"
+#include "place/portfolio/cut_loads.hpp"
 #include "place/portfolio/portfolio.hpp"
 
 namespace corewise::place {
@@ -26,6 +27,7 @@ namespace {
 /// messages proportionally fewer.
 constexpr std::uint64_t start_evaluations = 200'000;
 constexpr std::uint64_t worst_messages = 256;
+constexpr double rounding = 1e-9;
 
 machine::Placement identity(int ranks) {
   machine::Placement placement;
@@ -234,22 +236,40 @@ std::uint64_t Searcher::machine_digest() {
   return *machine_digest_;
 }
 
+/// No placement costs less by the objective; 0 where nothing is known.
+double Searcher::least_cost(const Workload& work, const SearchOptions& options) const {
+  const CutLoads cuts(*machine_, shares_);
+  if (options.objective == Objective::bottleneck) return cuts.least_bottleneck_ns(work);
+  if (!options.given.bounded_by_loads) return 0;
+  const double least_ns = cuts.least_busiest_link_ns(work);
+  return least_ns > 0 ? least_ns + options.given.delay : 0;
+}
+
+/// What a portfolio begins with: the named starts, and where weighted distance would put the ranks.
+std::vector<NamedStart> Searcher::portfolio_starts(const Workload& work, const SearchOptions& options) const {
+  std::vector<NamedStart> all = named_starts(shares_, work, options);
+  const Result<PairTraffic> together = traffic_of_workload(work);
+  if (!together.ok()) return all;
+  SearchOptions near = options;
+  near.method = Method::automatic;
+  near.nodes = 0;
+  near.local_evaluations = std::min(options.local_evaluations, start_evaluations);
+  Result<SearchResult> found = search_by_distance(together.value(), near);
+  if (found.ok()) all.push_back({"distance", std::move(found.value().placement)});
+  return all;
+}
+
 Result<SearchResult> Searcher::search_by_portfolio(const Workload& work, const SearchOptions& options) const {
   PortfolioOptions how;
-  how.starts = named_starts(shares_, work, options);
-  if (const Result<PairTraffic> all = traffic_of_workload(work); all.ok()) {
-    SearchOptions near = options;
-    near.method = Method::automatic;
-    near.nodes = 0;
-    near.local_evaluations = std::min(options.local_evaluations, start_evaluations);
-    Result<SearchResult> found = search_by_distance(all.value(), near);
-    if (found.ok()) how.starts.push_back({"distance", std::move(found.value().placement)});
-  }
+  how.starts = portfolio_starts(work, options);
   how.judge = options.given;
   how.judge_first = options.objective == Objective::given;
   how.proposals = options.proposals;
   how.seed = options.seed;
   how.should_stop = options.should_stop;
+  const double bound = least_cost(work, options);
+  // A bound is a sum in another order than the cost.
+  how.enough = bound * (1 + rounding) + (how.judge_first ? options.given.resolution : 0);
   Result<PortfolioResult> found = search_portfolio(shares_, work, how);
   if (!found.ok()) return found.status();
   PortfolioResult& best = found.value();
@@ -259,15 +279,20 @@ Result<SearchResult> Searcher::search_by_portfolio(const Workload& work, const S
   result.evaluated = best.proposals;
   result.origin = std::move(best.origin);
   result.cost = how.judge_first ? best.judged : best.bottleneck_ns;
+  result.proven_optimal = bound > 0 && result.cost <= how.enough;
+  result.bound = result.proven_optimal ? result.cost : bound;
   result.optimal = {result.placement};
-  result.statement = "not proven: best of " + std::to_string(best.proposals) + " placements in " +
-                     std::to_string(best.rounds) + " rounds of a portfolio";
+  result.statement = result.proven_optimal
+                         ? "optimal: it costs what no placement can be below (cuts of the machine); best of "
+                         : "not proven: best of ";
+  result.statement += std::to_string(best.proposals) + " placements in " + std::to_string(best.rounds);
+  result.statement += " rounds of a portfolio";
   if (best.timed > 0) {
     result.statement.append(", ").append(std::to_string(best.timed)).append(" of them timed by ");
     result.statement.append(options.given.name);
   }
   result.statement += "; it came from " + result.origin;
-  if (best.stopped) result.statement += "; stopped by the clock";
+  if (best.stopped && !result.proven_optimal) result.statement += "; stopped by the clock";
   return result;
 }
 

@@ -106,6 +106,8 @@ class Searcher {
   Result<std::optional<Orbits>> orbits(int ranks, const SearchOptions& options);
   const LinkLoadEnumeration* enumeration(int ranks, std::uint64_t limit);
   std::optional<ExhaustiveResult> enumerate(const Workload& work, const SearchOptions& options);
+  [[nodiscard]] double least_cost(const Workload& work, const SearchOptions& options) const;
+  [[nodiscard]] std::vector<NamedStart> portfolio_starts(const Workload& work, const SearchOptions& options) const;
   Result<SearchResult> search_by_portfolio(const Workload& work, const SearchOptions& options) const;
   SearchResult search_locally(const Workload& work, const SearchOptions& options) const;
   SearchResult search_bounded(const Workload& work, const SearchOptions& options);

@@ -13,6 +13,7 @@ namespace {
 /// One proposal in so many exchanges whole blocks.
 constexpr std::uint64_t block_every = 64;
 constexpr std::uint64_t ask_every = 1024;
+constexpr std::uint64_t look_every = 256;
 
 std::size_t index(int value) {
   return static_cast<std::size_t>(value);
@@ -57,7 +58,9 @@ bool Annealing::draw() {
 }
 
 bool Annealing::draw_ranks() {
-  const int rank = static_cast<int>(rng_.below(index(loads_.ranks())));
+  const bool worst = !at_the_worst_.empty() && rng_.below(2) == 0;
+  const int rank =
+      worst ? at_the_worst_[rng_.below(at_the_worst_.size())] : static_cast<int>(rng_.below(index(loads_.ranks())));
   const auto peers = loads_.peers_of(rank);
   if (peers.empty() || rng_.below(2) == 0) {
     draw_swap(rank, static_cast<int>(rng_.below(index(loads_.units()))));
@@ -68,6 +71,14 @@ bool Annealing::draw_ranks() {
     draw_swap(rank, near[rng_.below(near.size())]);
   }
   return !moves_.empty();
+}
+
+void Annealing::look_at_the_worst() {
+  at_the_worst_.clear();
+  const std::int64_t slowest = loads_.slowest();
+  for (int rank = 0; slowest >= 0 && rank < loads_.ranks(); ++rank) {
+    if (loads_.loads(rank, slowest)) at_the_worst_.push_back(rank);
+  }
 }
 
 void Annealing::step() {
@@ -97,6 +108,7 @@ void Annealing::cool(const Cooling& how) {
   for (std::uint64_t step = 0; step < steps; ++step, temperature *= factor) {
     for (std::uint64_t k = 0; k < std::max<std::uint64_t>(1, how.proposals / steps); ++k) {
       if (!count_proposal()) break;
+      if (how.at_the_worst && k % look_every == 0) look_at_the_worst();
       if (!draw()) continue;
       const double here = loads_.smooth();
       const double there = loads_.propose(moves_);
@@ -108,6 +120,7 @@ void Annealing::cool(const Cooling& how) {
     }
     if (stopped_) break;
   }
+  at_the_worst_.clear();
   loads_.assign(best);
 }
 

@@ -21,6 +21,7 @@ struct Cooling {
   std::uint64_t proposals = 100'000;
   double hot = 0.03;  ///< first temperature, as a part of the smooth number
   double cold = 0.0003;
+  bool at_the_worst = false;  ///< every second move is of a rank whose messages load the slowest link
 };
 
 class Annealing {
@@ -45,6 +46,7 @@ class Annealing {
  private:
   bool draw();
   bool draw_ranks();
+  void look_at_the_worst();
   void draw_swap(int rank, machine::UnitId unit);
   bool draw_blocks();
   bool count_proposal();
@@ -54,6 +56,7 @@ class Annealing {
   Rng& rng_;
   std::function<bool()> should_stop_;
   std::vector<Relocation> moves_;
+  std::vector<int> at_the_worst_;  ///< ranks that load the slowest link, as of the last look; empty: all alike
   std::uint64_t proposals_ = 0;
   double proposed_ = 0;
   bool stopped_ = false;

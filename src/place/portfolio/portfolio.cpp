@@ -39,6 +39,8 @@ constexpr std::uint64_t most_tries_per_judged = 200;
 constexpr double hot_pairs = 0.64;
 constexpr double warm_pairs = 0.1;
 constexpr Cooling warm_loads{0, 0.004, 0.0005};
+constexpr Cooling near_loads{0, 0.002, 0.0003, true};
+constexpr int short_ones = 4;
 /// Powers of the two stages, as doublings of the exponent: 4, then 32.
 constexpr int first_power = 2;
 constexpr int last_power = 5;
@@ -133,15 +135,31 @@ class Portfolio {
       case 2:
         return anneal_work(turn, hot_pairs, "annealed work");
       case 3:
-        shake_best();
-        return improve(warm_loads, best_.origin);
+        return improve_best();
       default:
         return stress_ ? anneal_stress(turn) : anneal_work(turn, hot_pairs, "annealed work");
     }
   }
 
+  /// In turns a thorough annealing and several short ones that stay near.
+  void improve_best() {
+    if (improved_best_++ % 2 == 0) {
+      shake_best();
+      return improve(warm_loads, best_.origin);
+    }
+    for (int k = 0; k < short_ones && !finished(); ++k) {
+      shake_best();
+      Annealing annealing(loads_, near_, rng_, options_.should_stop);
+      Cooling how = near_loads;
+      how.proposals = smooth_proposals() / short_ones;
+      loads_.set_power(last_power);
+      annealing.cool(how);
+      settle(annealing, best_.origin);
+    }
+  }
+
   void improve_start() {
-    if (next_start_ == open_.size()) return;
+    if (next_start_ == open_.size()) return improve_best();
     const NamedStart& start = options_.starts[open_[next_start_++]];
     loads_.assign(start.placement.unit_of_rank);
     improve(warm_loads, start.name);
@@ -202,8 +220,14 @@ class Portfolio {
     how.proposals = smooth_proposals() / 2;
     for (const int power : {first_power, last_power}) {
       loads_.set_power(power);
+      how.at_the_worst = power == last_power;
       annealing.cool(how);
     }
+    settle(annealing, origin);
+  }
+
+  /// Down on sorted loads, then the judge.
+  void settle(Annealing& annealing, const std::string& origin) {
     annealing.descend(smooth_proposals());
     result_.proposals += annealing.proposals();
     const bool better = consider({{loads_.assignment().begin(), loads_.assignment().end()}}, origin);
@@ -281,6 +305,7 @@ class Portfolio {
   Rng rng_;
   std::vector<std::size_t> open_;  ///< starts, each placement once, the flattest first
   std::size_t next_start_ = 0;
+  std::uint64_t improved_best_ = 0;
   std::set<std::vector<machine::UnitId>> seen_;
   std::uint64_t messages_ = 1;
   Candidate best_;

@@ -118,6 +118,22 @@ def test_the_clock_says_how_far_it_is_and_ends() -> None:
             Clock(seconds)
 
 
+def test_several_patterns_share_the_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock(1000)
+    with clock.running(lambda _: None):
+        clock.begin(0)
+        assert clock()
+        clock.begin(0.5)
+        assert not clock()
+    ring = made(tmp_path, "ring", "ranks=40").rename(tmp_path / "ring.json")
+    halo = made(tmp_path, "halo_2d", "dims=8x5")
+    call = (str(ring), str(halo), "-m", "chiplet-2s", "--time", "1")
+    prices = placed(capsys, *call)["prices"]
+    assert [each["pattern"] for each in prices] == ["ring", "halo_2d"]  # type: ignore[attr-defined]
+    # Each was searched alone: what it pays for company is never a gain.
+    assert all(each["price"] >= 1 for each in prices)  # type: ignore[attr-defined]
+
+
 def test_the_first_interrupt_ends_the_search_and_the_second_the_command() -> None:
     clock = Clock(None)
     before = signal.getsignal(signal.SIGINT)

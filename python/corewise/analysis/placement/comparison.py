@@ -29,6 +29,8 @@ __all__ = [
 ]
 
 
+TIME_ALONE = 0.5
+"""Of the time for several patterns: for the best placement of each pattern alone, together."""
 MOST_SYMMETRIC = 128
 """Units up to which the group of symmetries is computed for its order alone."""
 
@@ -207,6 +209,9 @@ def study_placements(
     _check(patterns, machine, source)
     costs = Costs(machine, patterns, weights_of(patterns, weights), settings)
     starts = named_starts(machine, patterns)
+    alone = 0.0 if len(patterns) == 1 else TIME_ALONE
+    if alone and settings.begin is not None:
+        settings.begin(1 - alone)
     found = search_placements(costs, starts)
     identity = list(machine.identity_placement(patterns[0].ranks))
     candidates = _candidates(costs, found, identity, given, starts if named else {})
@@ -282,12 +287,18 @@ def weights_of(patterns: Sequence[Pattern], weights: Sequence[float] | None) -> 
 
 def _prices(costs: Costs, shared: Sequence[int], identity: Sequence[int]) -> tuple[Price, ...]:
     alone = [costs.alone(index) for index in range(len(costs.patterns))]
+    share = TIME_ALONE / len(alone)
     return tuple(
-        _price(each, weight, shared, identity) for each, weight in zip(alone, costs.weights, strict=True)
+        _price(each, weight, shared, identity, share)
+        for each, weight in zip(alone, costs.weights, strict=True)
     )
 
 
-def _price(alone: Costs, weight: float, shared: Sequence[int], identity: Sequence[int]) -> Price:
+def _price(
+    alone: Costs, weight: float, shared: Sequence[int], identity: Sequence[int], share: float
+) -> Price:
+    if alone.settings.begin is not None:
+        alone.settings.begin(share)
     found = search_placements(alone, {**named_starts(alone.machine, alone.patterns), "shared": list(shared)})
     own, here = alone.of(found.unit_of_rank), alone.of(shared)
     return Price(

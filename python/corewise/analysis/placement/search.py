@@ -63,6 +63,8 @@ class Settings:
     evaluations : int or None
         Placements that a search that proves nothing looks at; None: as many as the clock lets it, or the
         search's own number where there is no clock.
+    begin : callable or None
+        Told, before one of several searches, which share of the time it may take.
     ends_by_itself : bool
         Whether the search needs no clock; see `settings_for`.
     """
@@ -73,6 +75,7 @@ class Settings:
     should_stop: Callable[[], bool] | None = None
     certify: bool = False
     evaluations: int | None = None
+    begin: Callable[[float], None] | None = None
     ends_by_itself: bool = True
 
     def with_(self, **changes: Any) -> Settings:

@@ -35,14 +35,25 @@ class Clock:
         self.seconds = seconds
         self.interrupted = False
         self._begin = time.monotonic()
+        self._end = self._begin + (seconds or 0.0)
         self._advance: Callable[[float], None] | None = None
 
     def __call__(self) -> bool:
         """Whether to end."""
-        gone = time.monotonic() - self._begin
+        now = time.monotonic()
         if self._advance is not None and self.seconds:
-            self._advance(min(1.0, gone / self.seconds))
-        return self.interrupted or (self.seconds is not None and gone >= self.seconds)
+            self._advance(min(1.0, (now - self._begin) / self.seconds))
+        return self.interrupted or (self.seconds is not None and now >= self._end)
+
+    def begin(self, share: float) -> None:
+        """One of several searches begins: it may take this share of the time.
+
+        Parameters
+        ----------
+        share : float
+            Of all the time, 0 to 1.
+        """
+        self._end = time.monotonic() + share * (self.seconds or 0.0)
 
     @contextmanager
     def running(self, advance: Callable[[float], None]) -> Iterator[None]:
@@ -55,6 +66,7 @@ class Clock:
         """
         self._begin = time.monotonic()
         self._advance = advance
+        self.begin(1.0)
         # Only the main thread may set handlers; elsewhere nobody presses Ctrl-C.
         ours = threading.current_thread() is threading.main_thread()
         before = signal.signal(signal.SIGINT, self._interrupt) if ours else None

@@ -76,10 +76,12 @@ def place(
     wanted = Settings(method=method, seed=seed, certify=certificate is not None, evaluations=evaluations)
     settings = settings_for(machine, patterns[0].ranks, objective, wanted)
     clock = _clock(seconds, settings)
+    if clock is not None:
+        settings = settings.with_(should_stop=clock, begin=clock.begin)
     with _searching(clock):
         study = study_placements(
             patterns, machine, settings.objective, seed, str(sources[0]),
-            weights=weights, settings=settings.with_(should_stop=clock), named=named, given=given,
+            weights=weights, settings=settings, named=named, given=given,
         )  # fmt: skip
     costs = Costs(machine, study.patterns, study.weights, settings)
     answer = Answer(
