@@ -21,6 +21,8 @@ constexpr double cooled = 0.05;
 constexpr std::uint64_t anywhere = 8;
 /// Two ranks are so far from each other as bytes between them are few: an eighth of the bytes, twice as far.
 constexpr double length_power = 1.0 / 3.0;
+/// Sums that differ by less are equal but for rounding.
+constexpr double equal = 1e-9;
 constexpr double unreachable = std::numeric_limits<double>::infinity();
 
 std::size_t index(int value) {
@@ -179,7 +181,7 @@ void PairAnnealing::assign(Assignment unit_of_rank) {
   sum_ = twice / 2;
 }
 
-machine::UnitId PairAnnealing::least_added(int rank) const {
+machine::UnitId PairAnnealing::least_added(int rank, bool last) const {
   std::vector<double> added(units_, 0);
   for (std::size_t p = begin_[index(rank)]; p < begin_[index(rank) + 1]; ++p) {
     const int peer = unit_of_rank_[index(peers_[p].rank)];
@@ -191,14 +193,17 @@ machine::UnitId PairAnnealing::least_added(int rank) const {
     }
   }
   int chosen = -1;
-  for (std::size_t unit = 0; unit < units_; ++unit) {
-    if (rank_on_unit_[unit] < 0 && (chosen < 0 || added[unit] < added[index(chosen)]))
-      chosen = static_cast<int>(unit);
+  double least = 0;
+  for (std::size_t k = 0; k < units_; ++k) {
+    const std::size_t unit = last ? units_ - 1 - k : k;
+    if (rank_on_unit_[unit] >= 0 || (chosen >= 0 && added[unit] >= least - equal * std::abs(least))) continue;
+    chosen = static_cast<int>(unit);
+    least = added[unit];
   }
   return chosen;
 }
 
-void PairAnnealing::grow(int rank, machine::UnitId unit) {
+void PairAnnealing::grow(int rank, machine::UnitId unit, bool last) {
   std::fill(unit_of_rank_.begin(), unit_of_rank_.end(), -1);
   rank_on_unit_.assign(units_, -1);
   std::vector<double> weight(unit_of_rank_.size(), 0);
@@ -210,7 +215,7 @@ void PairAnnealing::grow(int rank, machine::UnitId unit) {
           rank = static_cast<int>(other);
         }
       }
-      unit = least_added(rank);
+      unit = least_added(rank, last);
     }
     unit_of_rank_[index(rank)] = unit;
     rank_on_unit_[index(unit)] = rank;
@@ -219,6 +224,26 @@ void PairAnnealing::grow(int rank, machine::UnitId unit) {
     }
   }
   assign(std::vector<int>(unit_of_rank_));
+}
+
+std::pair<int, machine::UnitId> PairAnnealing::alike(double place) const {
+  std::vector<std::pair<double, int>> ranks;
+  for (std::size_t rank = 0; rank < unit_of_rank_.size(); ++rank) {
+    double sum = 0;
+    for (std::size_t p = begin_[rank]; p < begin_[rank + 1]; ++p) sum -= 2 / peers_[p].first;
+    ranks.emplace_back(sum, static_cast<int>(rank));
+  }
+  std::vector<std::pair<double, int>> units;
+  for (std::size_t unit = 0; unit < units_; ++unit) {
+    const double* distance = row(first_table_, static_cast<int>(unit));
+    units.emplace_back(std::accumulate(distance, distance + units_, 0.0), static_cast<int>(unit));
+  }
+  std::sort(ranks.begin(), ranks.end());
+  std::sort(units.begin(), units.end());
+  const auto at = [place](const auto& sorted) {
+    return sorted[static_cast<std::size_t>(place * static_cast<double>(sorted.size() - 1))].second;
+  };
+  return {at(ranks), at(units)};
 }
 
 double PairAnnealing::moved(int rank, machine::UnitId unit, int except) const {

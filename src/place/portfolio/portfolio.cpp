@@ -41,6 +41,8 @@ constexpr double warm_pairs = 0.1;
 constexpr Cooling warm_loads{0, 0.004, 0.0005};
 constexpr Cooling near_loads{0, 0.002, 0.0003, true};
 constexpr int short_ones = 4;
+/// Shapes grown in a turn, of which the one with least stress is improved.
+constexpr int seedlings = 4;
 /// Powers of the two stages, as doublings of the exponent: 4, then 32.
 constexpr int first_power = 2;
 constexpr int last_power = 5;
@@ -171,11 +173,21 @@ class Portfolio {
 
   void grow(std::uint64_t turn) {
     const auto ranks = static_cast<std::uint64_t>(work_.ranks);
-    const std::uint64_t rank = turn == 0 ? 0 : rng_.below(ranks);
-    const std::uint64_t unit = turn == 0 ? 0 : rng_.below(static_cast<std::uint64_t>(shares_.units()));
-    stress_->grow(static_cast<int>(rank), static_cast<int>(unit));
-    result_.proposals += ranks;
-    consider(placement_of(*stress_), "grown shape");
+    machine::Placement best;
+    double least = unbounded;
+    for (int seedling = 0; seedling < seedlings && !finished(); ++seedling) {
+      // From the outermost and the innermost first, in both directions.
+      const double place = turn > 0 ? rng_.uniform() : seedling / 2 == 0 ? 1 : 0;
+      const auto [rank, unit] = stress_->alike(place);
+      stress_->grow(rank, unit, seedling % 2 == 1);
+      result_.proposals += ranks;
+      consider(placement_of(*stress_), "grown shape");
+      if (stress_->sum() >= least) continue;
+      least = stress_->sum();
+      best = placement_of(*stress_);
+    }
+    if (best.unit_of_rank.empty()) return;
+    stress_->assign(best.unit_of_rank);
     result_.proposals +=
         stress_->cool(effort(stress_per_rank, most_stress, 0) / 2, warm_pairs, rng_, options_.should_stop);
     consider(placement_of(*stress_), "grown shape");

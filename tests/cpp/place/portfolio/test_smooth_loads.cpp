@@ -148,6 +148,35 @@ TEST(PairAnnealing, AGridGrowsWholeOnItsTorus) {
   EXPECT_EQ(evaluate(shares, work, stress.assignment()).hop_bytes, work.total_bytes());
 }
 
+TEST(PairAnnealing, AnOpenGridGrowsFromACornerOnACorner) {
+  const machine::Machine made = machine::from_synthetic("mesh:7x5").value();
+  const RoutedShares shares = RoutedShares::of(made).value();
+  Rng rng(10);
+  const std::vector<int> name = random_placement(35, 35, rng).unit_of_rank;
+  pattern::Matrix matrix{35, {}};
+  for (int at = 0; at < 35; ++at) {
+    for (const int next : {at % 7 < 6 ? at + 1 : -1, at + 7}) {
+      if (next < 0 || next >= 35) continue;
+      matrix.entries.push_back({name[static_cast<std::size_t>(at)], name[static_cast<std::size_t>(next)], 512, 1});
+      matrix.entries.push_back({name[static_cast<std::size_t>(next)], name[static_cast<std::size_t>(at)], 512, 1});
+    }
+  }
+  const Workload work = workload(matrix).value();
+  const Neighbourhood near = Neighbourhood::of(shares);
+  PairAnnealing stress = PairAnnealing::stress_of(shares, work, near);
+  const auto [corner, unit] = stress.alike(1);
+  stress.grow(corner, unit);
+  const double first = stress.sum();
+  stress.grow(corner, unit, true);
+  // Only one of the two lays the long side along the long side.
+  EXPECT_NEAR(std::min(first, stress.sum()), 0, 1e-6);
+  EXPECT_GT(std::max(first, stress.sum()), 10);
+  const auto [middle, centre] = stress.alike(0);
+  EXPECT_EQ(middle, name[17]);
+  EXPECT_EQ(made.stops[static_cast<std::size_t>(made.units[static_cast<std::size_t>(centre)].stop)],
+            made.stops[17]);
+}
+
 TEST(PairAnnealing, StressMovesAddUp) {
   Rng rng(9);
   const RoutedShares shares = RoutedShares::of(tree()).value().merged();
