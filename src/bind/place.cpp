@@ -1,6 +1,7 @@
 // Room place for Python: a Searcher holds a machine made ready, and answers what placements cost and which is best.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -100,6 +101,17 @@ std::vector<Pattern> to_patterns(const nb::object& source) {
   return patterns;
 }
 
+/// Contended time by flow, which chooses among placements of one bottleneck; none where the patterns cannot be run.
+place::GivenCost judge(const Ready& ready, const std::vector<Pattern>& patterns, const std::vector<double>& weights,
+                       std::uint64_t evaluations) {
+  lab::TimeOptions time;
+  time.model = lab::TimeModel::flow;
+  auto weighted = lab::weighted(patterns, weights);
+  if (!weighted.ok()) return {};
+  auto contended = lab::ContendedTime::of(ready.machine, std::move(weighted).value(), time);
+  return contended.ok() ? unwrap(lab::given_cost(std::move(contended).value(), evaluations)) : place::GivenCost{};
+}
+
 /// The objective by its name; by a contended time the cost that is minimised.
 void set_objective(const Ready& ready, const std::string& name, const std::vector<Pattern>& patterns,
                    const std::vector<double>& weights, std::uint64_t evaluations, SearchOptions& options) {
@@ -114,6 +126,10 @@ void set_objective(const Ready& ready, const std::string& name, const std::vecto
   }
   if (name == "bottleneck") {
     options.objective = place::Objective::bottleneck;
+    const int ranks = patterns.empty() ? 0 : patterns.front().ranks;
+    if (!place::proof_is_certain(ranks, ready.searcher.shares().units())) {
+      options.given = judge(ready, patterns, weights, evaluations);
+    }
   } else if (name == "hop-bytes") {
     options.objective = place::Objective::hop_bytes;
   } else if (name == "distance") {
@@ -126,9 +142,9 @@ void set_objective(const Ready& ready, const std::string& name, const std::vecto
 SearchResult search(Ready& ready, const nb::object& pattern, const std::string& objective, std::uint64_t seed,
                     int exhaustive_ranks, std::uint64_t local_evaluations, bool find_worst,
                     const std::optional<std::vector<double>>& weights, const std::string& method,
-                    const std::vector<std::vector<UnitId>>& starts, std::uint64_t nodes, nb::object should_stop,
-                    bool certify, const std::optional<MatrixIn<double>>& distances, int effort,
-                    std::uint64_t evaluations) {
+                    const std::vector<std::pair<std::string, std::vector<UnitId>>>& starts, std::uint64_t nodes,
+                    nb::object should_stop, bool certify, const std::optional<MatrixIn<double>>& distances,
+                    int effort, std::uint64_t evaluations, std::uint64_t proposals) {
   if (effort < 1) raise(bad_field("", "effort", std::to_string(effort), "1 or more"));
   const std::vector<Pattern> patterns = to_patterns(pattern);
   const std::vector<double> weight_of = weights.value_or(std::vector<double>{});
@@ -139,7 +155,8 @@ SearchResult search(Ready& ready, const nb::object& pattern, const std::string& 
   options.local_evaluations = local_evaluations;
   options.find_worst = find_worst;
   options.method = unwrap(place::method_of(method));
-  for (const std::vector<UnitId>& start : starts) options.starts.push_back({start});
+  for (const auto& [name, units] : starts) options.starts.push_back({name, {units}});
+  options.proposals = proposals;
   options.nodes = nodes;
   options.certify = certify;
   options.effort = effort;
@@ -202,7 +219,8 @@ void bind_result(nb::module_& module) {
       .def_ro("evaluation", &SearchResult::evaluation)
       .def_prop_ro(
           "method", [](const SearchResult& result) { return std::string(place::name_of(result.method)); },
-          "``exhaustive``, ``branch-and-bound``, ``multilevel`` or ``local``.")
+          "``exhaustive``, ``branch-and-bound``, ``multilevel``, ``local`` or ``portfolio``.")
+      .def_ro("origin", &SearchResult::origin, "Of a portfolio: where the placement came from.")
       .def_ro("proven_optimal", &SearchResult::proven_optimal)
       .def_ro("statement", &SearchResult::statement, "One line: the proof, or what was tried.")
       .def_ro("evaluated", &SearchResult::evaluated,
@@ -236,6 +254,9 @@ void bind_result(nb::module_& module) {
 }  // namespace
 
 void bind_place(nb::module_& module) {
+  module.def("proof_is_certain", &place::proof_is_certain, "ranks"_a, "units"_a,
+             "Whether so many ranks on so many units are few enough for a proof by bottleneck; beyond, the method\n"
+             "``auto`` is a portfolio.");
   bind_evaluation(module);
   bind_result(module);
   nb::class_<Ready>(module, "Searcher", "A machine made ready for placing patterns on it.")
@@ -245,16 +266,19 @@ void bind_place(nb::module_& module) {
       .def(
           "search", &search, "pattern"_a, "objective"_a = "bottleneck", "seed"_a = 1, "exhaustive_ranks"_a = 8,
           "local_evaluations"_a = 200'000, "find_worst"_a = false, "weights"_a = nb::none(), "method"_a = "auto",
-          "starts"_a = std::vector<std::vector<UnitId>>{}, "nodes"_a = 5'000'000, "should_stop"_a = nb::none(),
-          "certify"_a = false, "distances"_a = nb::none(), "effort"_a = 4, "evaluations"_a = 50'000,
+          "starts"_a = std::vector<std::pair<std::string, std::vector<UnitId>>>{}, "nodes"_a = 5'000'000,
+          "should_stop"_a = nb::none(), "certify"_a = false, "distances"_a = nb::none(), "effort"_a = 4,
+          "evaluations"_a = 50'000, "proposals"_a = 2'000'000,
           nb::sig(
               "def search(self, pattern: Pattern | Sequence[Pattern], objective: str = 'bottleneck', seed: "
               "int = 1, "
               "exhaustive_ranks: int = 8, local_evaluations: int = 200000, find_worst: bool = False, "
-              "weights: Sequence[float] | None = None, method: str = 'auto', starts: Sequence[Sequence[int]] = [], "
+              "weights: Sequence[float] | None = None, method: str = 'auto', starts: Sequence[tuple[str, "
+              "Sequence[int]]] = [], "
               "nodes: int = 5000000, should_stop: collections.abc.Callable[[], bool] | None = None, certify: bool "
               "= False, "
-              "distances: NDArray[numpy.float64] | None = None, effort: int = 4, evaluations: int = 50000) -> "
+              "distances: NDArray[numpy.float64] | None = None, effort: int = 4, evaluations: int = 50000, "
+              "proposals: int = 2000000) -> "
               "SearchResult"),
           "The placement that costs least by the objective: ``bottleneck`` or ``hop-bytes`` (the other one "
           "chooses\n"

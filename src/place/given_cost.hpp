@@ -29,6 +29,9 @@ struct GivenCost {
   std::string name;                              ///< of the objective, for messages
   std::function<Result<double>(Assignment)> of;  ///< smaller is better
   bool symmetric = false;                        ///< whether the machine's unmerged group keeps it
+  bool bounded_by_loads = false;                 ///< never less than the time of the busiest link, phases summed,
+  double delay = 0;                              ///< and, where a link carries anything, this on top of it
+  double resolution = 0;                         ///< costs that differ by less count as one
   std::uint64_t evaluations = 50'000;            ///< at most; all placements are looked at where so many suffice
 };
 

@@ -14,7 +14,8 @@ constexpr std::pair<Method, std::string_view> names[] = {{Method::automatic, "au
                                                          {Method::exhaustive, "exhaustive"},
                                                          {Method::branch_and_bound, "branch-and-bound"},
                                                          {Method::multilevel, "multilevel"},
-                                                         {Method::local, "local"}};
+                                                         {Method::local, "local"},
+                                                         {Method::portfolio, "portfolio"}};
 
 std::string listed(const std::vector<Method>& methods) {
   std::string text;
@@ -25,6 +26,7 @@ std::string listed(const std::vector<Method>& methods) {
 std::vector<Method> methods_of(Objective objective) {
   switch (objective) {
     case Objective::bottleneck:
+      return {Method::automatic, Method::exhaustive, Method::branch_and_bound, Method::portfolio, Method::local};
     case Objective::hop_bytes:
       return {Method::automatic, Method::exhaustive, Method::branch_and_bound, Method::local};
     case Objective::distance:
@@ -32,7 +34,7 @@ std::vector<Method> methods_of(Objective objective) {
     case Objective::given:
       break;
   }
-  return {Method::automatic, Method::exhaustive, Method::local};
+  return {Method::automatic, Method::exhaustive, Method::portfolio, Method::local};
 }
 
 }  // namespace

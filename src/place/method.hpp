@@ -13,9 +13,9 @@ namespace corewise::place {
 enum class Objective { bottleneck, hop_bytes, distance, given };
 
 /// Automatic: the first that is within reach, in this order. Not every objective has every method.
-enum class Method { automatic, exhaustive, branch_and_bound, multilevel, local };
+enum class Method { automatic, exhaustive, branch_and_bound, multilevel, local, portfolio };
 
-/// "auto", "exhaustive", "branch-and-bound", "multilevel", "local".
+/// "auto", "exhaustive", "branch-and-bound", "multilevel", "local", "portfolio".
 std::string_view name_of(Method method);
 
 /// Refuses a name that is none.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -14,6 +15,12 @@
 #include "place/links/objective.hpp"
 
 namespace corewise::place {
+
+/// A placement that a search begins with, and what it is called where it wins.
+struct NamedStart {
+  std::string name;
+  machine::Placement placement;
+};
 
 /// Every placement equally likely. Requires ranks <= units.
 machine::Placement random_placement(int ranks, int units, Rng& rng);

@@ -16,10 +16,18 @@
 #include "place/links/certificate.hpp"
 #include "place/links/hop_bytes_cost.hpp"
 #include "place/links/link_load_cost.hpp"
+#include "place/portfolio/cut_loads.hpp"
+#include "place/portfolio/portfolio.hpp"
 
 namespace corewise::place {
 
 namespace {
+
+/// Of a local search for the start of a proof, and of one for the worst placement, up to so many messages; of more
+/// messages proportionally fewer.
+constexpr std::uint64_t start_evaluations = 200'000;
+constexpr std::uint64_t worst_messages = 256;
+constexpr double rounding = 1e-9;
 
 machine::Placement identity(int ranks) {
   machine::Placement placement;
@@ -36,18 +44,45 @@ std::unique_ptr<IncrementalCost> make_cost(Objective objective, const RoutedShar
 WorstReference worst_locally(IncrementalCost& cost, const Workload& work, const SearchOptions& options) {
   LocalSearchOptions local;
   local.seed = options.seed;
-  local.budget_evaluations = options.local_evaluations;
+  std::uint64_t messages = 1;
+  for (const auto& phase : work.phases) messages += phase.size();
+  local.budget_evaluations = std::min(options.local_evaluations, start_evaluations);
+  if (messages > worst_messages) {
+    local.budget_evaluations = std::min(local.budget_evaluations, worst_messages * start_evaluations / messages);
+  }
   local.direction = Direction::maximise;
   LocalSearchResult found = local_search(cost, {identity(work.ranks)}, local);
   return {std::move(found.best), found.score, false};
 }
 
 /// Where every search begins: the simple references, then what the caller knows.
-std::vector<machine::Placement> starts(const RoutedShares& shares, const Workload& work,
-                                       const SearchOptions& options) {
-  std::vector<machine::Placement> all{identity(work.ranks), greedy_placement(shares, work)};
+std::vector<NamedStart> named_starts(const RoutedShares& shares, const Workload& work,
+                                     const SearchOptions& options) {
+  std::vector<NamedStart> all{{"rank order", identity(work.ranks)}, {"greedy", greedy_placement(shares, work)}};
   all.insert(all.end(), options.starts.begin(), options.starts.end());
   return all;
+}
+
+std::vector<machine::Placement> starts(const RoutedShares& shares, const Workload& work,
+                                       const SearchOptions& options) {
+  std::vector<machine::Placement> all;
+  for (NamedStart& start : named_starts(shares, work, options)) all.push_back(std::move(start.placement));
+  return all;
+}
+
+/// All phases as one; weights are kept to a thousandth.
+Result<PairTraffic> traffic_of_workload(const Workload& work) {
+  pattern::Pattern together;
+  together.ranks = work.ranks;
+  together.phases.resize(1);
+  for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
+    const double scale = work.weights.empty() ? 1 : 1000 * work.weight(phase);
+    for (const Traffic& each : work.phases[phase]) {
+      const auto bytes = static_cast<std::uint64_t>(std::llround(scale * static_cast<double>(each.bytes)));
+      together.phases[0].messages.push_back({each.from, each.to, bytes, 1});
+    }
+  }
+  return traffic_of(together);
 }
 
 std::string name_of(const SearchOptions& options) {
@@ -110,6 +145,10 @@ SearchResult proven(ExhaustiveResult found) {
 }
 
 }  // namespace
+
+bool proof_is_certain(int ranks, int units) {
+  return ranks <= most_cut_ranks && units <= most_cut_units;
+}
 
 Result<Searcher> Searcher::of(const machine::Machine& machine) {
   Result<RoutedShares> shares = RoutedShares::of(machine);
@@ -184,8 +223,7 @@ double SearchResult::gap(double found) const {
 }
 
 bool Searcher::can_bound(const Workload& work, const SearchOptions& options) const {
-  return options.objective == Objective::bottleneck && work.ranks <= most_cut_ranks &&
-         shares_.units() <= most_cut_units;
+  return options.objective == Objective::bottleneck && proof_is_certain(work.ranks, shares_.units());
 }
 
 const std::vector<Cut>& Searcher::cuts() {
@@ -198,9 +236,71 @@ std::uint64_t Searcher::machine_digest() {
   return *machine_digest_;
 }
 
+/// No placement costs less by the objective; 0 where nothing is known.
+double Searcher::least_cost(const Workload& work, const SearchOptions& options) const {
+  const CutLoads cuts(*machine_, shares_);
+  if (options.objective == Objective::bottleneck) return cuts.least_bottleneck_ns(work);
+  if (!options.given.bounded_by_loads) return 0;
+  const double least_ns = cuts.least_busiest_link_ns(work);
+  return least_ns > 0 ? least_ns + options.given.delay : 0;
+}
+
+/// What a portfolio begins with: the named starts, and where weighted distance would put the ranks.
+std::vector<NamedStart> Searcher::portfolio_starts(const Workload& work, const SearchOptions& options) const {
+  std::vector<NamedStart> all = named_starts(shares_, work, options);
+  const Result<PairTraffic> together = traffic_of_workload(work);
+  if (!together.ok()) return all;
+  SearchOptions near = options;
+  near.method = Method::automatic;
+  near.nodes = 0;
+  near.local_evaluations = std::min(options.local_evaluations, start_evaluations);
+  Result<SearchResult> found = search_by_distance(together.value(), near);
+  if (found.ok()) all.push_back({"distance", std::move(found.value().placement)});
+  return all;
+}
+
+Result<SearchResult> Searcher::search_by_portfolio(const Workload& work, const SearchOptions& options) const {
+  PortfolioOptions how;
+  how.starts = portfolio_starts(work, options);
+  how.judge = options.given;
+  how.judge_first = options.objective == Objective::given;
+  how.proposals = options.proposals;
+  how.seed = options.seed;
+  how.should_stop = options.should_stop;
+  const double bound = least_cost(work, options);
+  // A bound is a sum in another order than the cost.
+  how.enough = bound * (1 + rounding) + (how.judge_first ? options.given.resolution : 0);
+  Result<PortfolioResult> found = search_portfolio(shares_, work, how);
+  if (!found.ok()) return found.status();
+  PortfolioResult& best = found.value();
+  SearchResult result;
+  result.placement = std::move(best.best);
+  result.method = Method::portfolio;
+  result.evaluated = best.proposals;
+  result.origin = std::move(best.origin);
+  result.cost = how.judge_first ? best.judged : best.bottleneck_ns;
+  result.proven_optimal = bound > 0 && result.cost <= how.enough;
+  result.bound = result.proven_optimal ? result.cost : bound;
+  result.optimal = {result.placement};
+  result.statement = result.proven_optimal
+                         ? "optimal: it costs what no placement can be below (cuts of the machine); best of "
+                         : "not proven: best of ";
+  result.statement += std::to_string(best.proposals) + " placements in " + std::to_string(best.rounds);
+  result.statement += " rounds of a portfolio";
+  if (best.timed > 0) {
+    result.statement.append(", ").append(std::to_string(best.timed)).append(" of them timed by ");
+    result.statement.append(options.given.name);
+  }
+  result.statement += "; it came from " + result.origin;
+  if (best.stopped && !result.proven_optimal) result.statement += "; stopped by the clock";
+  return result;
+}
+
 /// Local search for a good start, then the tree.
 SearchResult Searcher::search_bounded(const Workload& work, const SearchOptions& options) {
-  SearchResult result = search_locally(work, options);
+  SearchOptions short_search = options;
+  short_search.local_evaluations = std::min(options.local_evaluations, start_evaluations);
+  SearchResult result = search_locally(work, short_search);
   BranchAndBound tree(cuts(), shares_, symmetry(), work);
   const BranchAndBoundOptions how{options.nodes, options.should_stop};
   BranchAndBoundResult found = tree.minimise(result.placement, how);
@@ -239,8 +339,14 @@ Result<SearchResult> Searcher::choose(const Workload& work, const SearchOptions&
     if (std::optional<ExhaustiveResult> all = enumerate(work, options)) return proven(std::move(*all));
     if (options.method == Method::exhaustive) return too_many(options, options.exhaustive_evaluations);
   }
-  const bool may_bound = options.method == Method::automatic || options.method == Method::branch_and_bound;
-  return may_bound && can_bound(work, options) ? search_bounded(work, options) : search_locally(work, options);
+  const bool automatic = options.method == Method::automatic;
+  if ((automatic || options.method == Method::branch_and_bound) && can_bound(work, options)) {
+    return search_bounded(work, options);
+  }
+  const bool large =
+      automatic && options.objective == Objective::bottleneck && !proof_is_certain(work.ranks, shares_.units());
+  return large || options.method == Method::portfolio ? search_by_portfolio(work, options)
+                                                      : search_locally(work, options);
 }
 
 void Searcher::certify(const Workload& work, const SearchOptions& options, SearchResult& result) {
@@ -261,7 +367,7 @@ Status Searcher::check(const Workload& work, const SearchOptions& options) const
     return status;
   if (Status status = check_fits(shares_, work); !status.ok()) return status;
   for (std::size_t k = 0; k < options.starts.size(); ++k) {
-    const machine::Placement& start = options.starts[k];
+    const machine::Placement& start = options.starts[k].placement;
     if (Status status = machine::check(start, *machine_); !status.ok()) return status;
     if (static_cast<int>(start.unit_of_rank.size()) != work.ranks) {
       return bad_field("", "starts[" + std::to_string(k) + "]",
@@ -320,7 +426,9 @@ Result<SearchResult> Searcher::search_by_distance(const PairTraffic& traffic, co
 /// What an enumeration by a given cost looks at; nothing where that is not wanted, or too much for `automatic`.
 Result<std::optional<Orbits>> Searcher::orbits(int ranks, const SearchOptions& options) {
   std::optional<Orbits> all;
-  if (options.method == Method::local) return all;
+  if (options.method == Method::local || options.method == Method::portfolio) return all;
+  // Beyond, there are too many to look at, and finding the group takes longer than a search.
+  if (options.method == Method::automatic && !proof_is_certain(ranks, shares_.units())) return all;
   const std::uint64_t limit = options.given.evaluations;
   if (options.given.symmetric) {
     auto chosen = unmerged_representatives(ranks, limit);
@@ -338,6 +446,9 @@ Result<SearchResult> Searcher::search_by_given_cost(const Workload& work, const 
                       {},         options.seed,    options.should_stop};
   Result<std::optional<Orbits>> all = orbits(work.ranks, options);
   if (!all.ok()) return all.status();
+  const bool large =
+      options.method == Method::automatic && !all.value() && !proof_is_certain(work.ranks, shares_.units());
+  if (large || options.method == Method::portfolio) return search_by_portfolio(work, options);
   how.all = std::move(all).value();
   Result<GivenCostResult> found = search_given_cost(options.given, how);
   if (!found.ok()) return found.status();

@@ -30,22 +30,27 @@
 
 namespace corewise::place {
 
+/// Up to these sizes a search by bottleneck ends with a proof or a bound by branch and bound; beyond, the automatic
+/// search is the portfolio.
+bool proof_is_certain(int ranks, int units);
+
 struct SearchOptions {
   Objective objective = Objective::bottleneck;
   std::uint64_t seed = 1;
   int exhaustive_ranks = 8;                          ///< enumerate up to so many ranks
   std::uint64_t exhaustive_evaluations = 2'000'000;  ///< and up to so many representatives
   std::uint64_t local_evaluations = 200'000;
-  bool find_worst = false;            ///< also the worst placement, as a reference
-  Method method = Method::automatic;  ///< by link loads automatic is branch and bound up to 16 ranks on 64 units
-  std::vector<machine::Placement> starts = {};  ///< also tried as they are; the result is never worse
-  std::uint64_t nodes = 5'000'000;              ///< budget of branch and bound
+  std::uint64_t proposals = 2'000'000;  ///< of the portfolio
+  bool find_worst = false;              ///< also the worst placement, as a reference
+  Method method = Method::automatic;    ///< by link loads automatic is branch and bound up to 16 ranks on 64 units
+  std::vector<NamedStart> starts = {};  ///< also tried as they are; the result is never worse
+  std::uint64_t nodes = 5'000'000;      ///< budget of branch and bound
   std::function<bool()> should_stop = {};       ///< asked now and then; true ends the search with what is known
   bool certify = false;                         ///< also a certificate of the bound (docs/formats/certificate.md)
   std::size_t certificate_letters = 2'000'000;  ///< of the closed tree, at most
   std::optional<Distances> distances = {};      ///< objective distance; nothing: latencies, rounded to 10^-6 ns
   int effort = 4;                               ///< of the multilevel mapping
-  GivenCost given = {};                         ///< objective given
+  GivenCost given = {};  ///< objective given; by bottleneck, where there is one, it chooses among equals
 };
 
 struct SearchResult {
@@ -55,6 +60,7 @@ struct SearchResult {
   bool proven_optimal = false;
   std::string statement;                         ///< one line: the proof, or what was tried
   std::uint64_t evaluated = 0;                   ///< placements; of branch and bound the nodes or bounds
+  std::string origin = {};                       ///< of a portfolio: where the placement came from
   double cost = 0;                               ///< of `placement`, by the objective
   double bound = 0;                              ///< no placement costs less; 0: nothing known
   std::vector<machine::Placement> optimal = {};  ///< where enumerated: optimal placements, one per orbit
@@ -100,6 +106,9 @@ class Searcher {
   Result<std::optional<Orbits>> orbits(int ranks, const SearchOptions& options);
   const LinkLoadEnumeration* enumeration(int ranks, std::uint64_t limit);
   std::optional<ExhaustiveResult> enumerate(const Workload& work, const SearchOptions& options);
+  [[nodiscard]] double least_cost(const Workload& work, const SearchOptions& options) const;
+  [[nodiscard]] std::vector<NamedStart> portfolio_starts(const Workload& work, const SearchOptions& options) const;
+  Result<SearchResult> search_by_portfolio(const Workload& work, const SearchOptions& options) const;
   SearchResult search_locally(const Workload& work, const SearchOptions& options) const;
   SearchResult search_bounded(const Workload& work, const SearchOptions& options);
   Result<SearchResult> choose(const Workload& work, const SearchOptions& options);

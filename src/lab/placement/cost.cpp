@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lab/placement/cost.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,12 +12,15 @@
 #include "base/rng.hpp"
 #include "lab/cell_pattern.hpp"
 #include "machine/placement.hpp"
+#include "sim/networks/network.hpp"
 
 namespace corewise::lab {
 namespace {
 
 constexpr double kMostJitter = 100;
 constexpr double kMostWeight = 1e12;
+/// Flows end at whole ticks, after a latency of whole ticks.
+constexpr double kRounding = 2 * sim::kPicosecondInNs;
 constexpr std::string_view kCell = "cell";
 constexpr std::string_view kJitterSeed = "jitter_seed";
 /// What a [simulation] table holds exactly.
@@ -29,6 +35,22 @@ std::uint64_t seed_of(std::uint64_t seed, place::Assignment unit_of_rank) {
     mixed = splitmix64(state);
   }
   return mixed;
+}
+
+/// Of a route between units that do not share a stop, as the networks round it.
+double shortest_latency_ns(const machine::Machine& machine) {
+  double shortest = std::numeric_limits<double>::infinity();
+  for (const auto& alternatives : machine.route_table) {
+    for (const machine::Route& route : alternatives) {
+      double latency_ns = 0;
+      for (const machine::LinkId link : route.links) {
+        latency_ns += std::round(machine.links[static_cast<std::size_t>(link)].latency_ns / sim::kPicosecondInNs) *
+                      sim::kPicosecondInNs;
+      }
+      if (!route.links.empty()) shortest = std::min(shortest, latency_ns);
+    }
+  }
+  return std::isfinite(shortest) ? shortest : 0;
 }
 
 }  // namespace
@@ -133,8 +155,12 @@ Result<place::GivenCost> given_cost(ContendedTime time, std::uint64_t evaluation
   }
   place::GivenCost cost;
   cost.name = name_of(time.model());
-  cost.symmetric = time.model() == TimeModel::flow;
+  cost.symmetric = cost.bounded_by_loads = time.model() == TimeModel::flow;
   cost.evaluations = evaluations;
+  double weights = 0;
+  for (const WeightedPattern& each : time.patterns()) weights += each.weight;
+  cost.delay = weights * shortest_latency_ns(time.machine());
+  cost.resolution = weights * kRounding;
   const auto kept = std::make_shared<ContendedTime>(std::move(time));
   cost.of = [kept](place::Assignment unit_of_rank) { return kept->time_ns(unit_of_rank); };
   return cost;

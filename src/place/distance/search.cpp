@@ -35,6 +35,7 @@ class DistanceSearch {
         return search_locally();
       case Method::automatic:
       case Method::exhaustive:
+      case Method::portfolio:
         break;
     }
     if (distances_.units <= std::min(options_.exact_units, most_exact_units)) {
@@ -91,6 +92,7 @@ class DistanceSearch {
     LocalSearchOptions local;
     local.seed = options_.seed;
     local.budget_evaluations = options_.local_evaluations;
+    local.should_stop = options_.should_stop;
     LocalSearchResult found = local_search(cost, {identity}, local);
     DistanceResult result = finished(std::move(found.best.unit_of_rank), Method::local, found.evaluated);
     result.statement = "best of " + std::to_string(found.evaluated) + " placements in local search; not proven";

@@ -23,7 +23,7 @@ struct DistanceOptions {
   std::uint64_t local_evaluations = 200'000;  ///< of local search
   int effort = 4;                             ///< of the multilevel mapping
   int exact_units = 16;                       ///< automatic: branch and bound up to so many units
-  std::function<bool()> should_stop;          ///< polled now and then by branch and bound
+  std::function<bool()> should_stop;          ///< polled now and then; the multilevel mapping runs to its end
 };
 
 struct DistanceResult {

@@ -50,7 +50,8 @@ def test_the_mesh_of_two_core_tiles(capsys: pytest.CaptureFixture[str]) -> None:
         capsys, "ring", "ranks=48", "bytes=16KiB", "-m", "mesh-6x4", "--samples", "8", "--runs", "2"
     )
     named = {each["name"]: each for each in found["standings"]}
-    # Rank order keeps a ring's neighbours near each other; placements drawn at random are far from it.
-    assert named["identity"]["rank"] == 1 and named["identity"]["factor"] < 1.1
-    assert named["median placement"]["factor"] > 4
+    # The ring closes on the mesh, which rank order does not use; random placements are far from both.
+    assert named["best by flow"]["rank"] == 1 and named["best by flow"]["factor"] < 1.1
+    assert 1.8 < named["identity"]["factor"] < 2.2
+    assert named["median placement"]["factor"] > 8
     assert found["correlation"][0]["spearman"] > 0.9

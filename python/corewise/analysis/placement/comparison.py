@@ -29,6 +29,12 @@ __all__ = [
 ]
 
 
+TIME_ALONE = 0.5
+"""Of the time for several patterns: for the best placement of each pattern alone, together."""
+MOST_SYMMETRIC = 128
+"""Units up to which the group of symmetries is computed for its order alone."""
+
+
 @dataclass(frozen=True)
 class PlacementRow:
     """One placement and what it costs.
@@ -117,8 +123,10 @@ class PlacementStudy:
     proven_optimal, worst_proven : bool
     method, statement : str
         How it was searched, and what that proves.
-    symmetry_order : int
-        Of the machine's links.
+    origin : str
+        Of a portfolio: where the best came from.
+    symmetry_order : int or None
+        Of the machine's links; None where the machine is too large to say so in passing.
     bound, gap : float or None
         No placement costs less than `bound`; cost of the best over it, less 1. None where no bound is known.
     optimal : tuple of tuple of int
@@ -138,7 +146,8 @@ class PlacementStudy:
     worst_proven: bool
     method: str
     statement: str
-    symmetry_order: int
+    origin: str
+    symmetry_order: int | None
     bound: float | None
     gap: float | None
     optimal: tuple[tuple[int, ...], ...]
@@ -200,6 +209,9 @@ def study_placements(
     _check(patterns, machine, source)
     costs = Costs(machine, patterns, weights_of(patterns, weights), settings)
     starts = named_starts(machine, patterns)
+    alone = 0.0 if len(patterns) == 1 else TIME_ALONE
+    if alone and settings.begin is not None:
+        settings.begin(1 - alone)
     found = search_placements(costs, starts)
     identity = list(machine.identity_placement(patterns[0].ranks))
     candidates = _candidates(costs, found, identity, given, starts if named else {})
@@ -217,7 +229,8 @@ def study_placements(
         worst_proven=found.worst_proven,
         method=found.method,
         statement=found.statement,
-        symmetry_order=costs.searcher.symmetry_order,
+        origin=found.origin,
+        symmetry_order=costs.searcher.symmetry_order if len(machine.units) <= MOST_SYMMETRIC else None,
         bound=found.bound,
         gap=least / found.bound - 1 if found.bound else None,
         optimal=tuple(tuple(units) for units in found.optimal),
@@ -274,12 +287,18 @@ def weights_of(patterns: Sequence[Pattern], weights: Sequence[float] | None) -> 
 
 def _prices(costs: Costs, shared: Sequence[int], identity: Sequence[int]) -> tuple[Price, ...]:
     alone = [costs.alone(index) for index in range(len(costs.patterns))]
+    share = TIME_ALONE / len(alone)
     return tuple(
-        _price(each, weight, shared, identity) for each, weight in zip(alone, costs.weights, strict=True)
+        _price(each, weight, shared, identity, share)
+        for each, weight in zip(alone, costs.weights, strict=True)
     )
 
 
-def _price(alone: Costs, weight: float, shared: Sequence[int], identity: Sequence[int]) -> Price:
+def _price(
+    alone: Costs, weight: float, shared: Sequence[int], identity: Sequence[int], share: float
+) -> Price:
+    if alone.settings.begin is not None:
+        alone.settings.begin(share)
     found = search_placements(alone, {**named_starts(alone.machine, alone.patterns), "shared": list(shared)})
     own, here = alone.of(found.unit_of_rank), alone.of(shared)
     return Price(

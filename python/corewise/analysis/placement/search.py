@@ -24,13 +24,22 @@ OBJECTIVES = ("bottleneck", "flow", "simulated", "hop-bytes", "distance")
 TIMES = ("flow", "simulated")
 LINEAR = ("hop-bytes", "distance")
 """Objectives by which several patterns cost what their sum costs."""
-METHODS = ("auto", "exhaustive", "branch-and-bound", "multilevel", "local")
+METHODS = ("auto", "exhaustive", "branch-and-bound", "multilevel", "local", "portfolio")
+MOST_RANKS = 16
+"""Up to so many ranks, on up to 64 units, a proof is certain to be tried (`proof_is_certain` of the core)."""
 RANDOM_SAMPLES = 999
 """An odd number, so that the median is one placement that can be shown."""
 RANDOM_TIMES = 49
-"""The same where every sample is a simulation."""
+"""The same where every sample is a simulation of few ranks."""
+RANDOM_LOADS = 99
+"""The same for many ranks: the one of median bottleneck stands for all."""
 MOST_TIMED = {"flow": 50_000, "simulated": 1_000}
 """Placements that a search times without being asked for more: a flow takes 0.1 ms, a simulation several."""
+PROPOSALS = 2_000_000
+"""Placements that a portfolio looks at without clock or number."""
+LOCAL_EVALUATIONS = 200_000
+"""The same of a local search."""
+ENDLESS = 2**63
 MOST_ENUMERATED = 1_000_000
 """The same where the user asks for a method; with ``--time`` a clock ends it before."""
 UNITS = {"bottleneck": "ns", "flow": "ns", "simulated": "ns", "hop-bytes": "B hops", "distance": "B ns"}
@@ -51,6 +60,13 @@ class Settings:
         Asked now and then; True ends the search with what it has. A clock, where the user wants one.
     certify : bool
         Make a certificate.
+    evaluations : int or None
+        Placements that a search that proves nothing looks at; None: as many as the clock lets it, or the
+        search's own number where there is no clock.
+    begin : callable or None
+        Told, before one of several searches, which share of the time it may take.
+    ends_by_itself : bool
+        Whether the search needs no clock; see `settings_for`.
     """
 
     objective: str = "bottleneck"
@@ -58,10 +74,34 @@ class Settings:
     seed: int = 1
     should_stop: Callable[[], bool] | None = None
     certify: bool = False
+    evaluations: int | None = None
+    begin: Callable[[float], None] | None = None
+    ends_by_itself: bool = True
 
     def with_(self, **changes: Any) -> Settings:
         """The same with other values."""
         return replace(self, **changes)
+
+
+def settings_for(machine: Machine, ranks: int, objective: str | None, settings: Settings) -> Settings:
+    """Settings with what a user left open: the objective, and whether the search needs a clock.
+
+    Where a proof is certain to be tried, the objective is the bottleneck; beyond, contended time by flow,
+    since placements of one bottleneck differ in time and nothing would be proven anyway.
+
+    Parameters
+    ----------
+    machine : Machine
+    ranks : int
+        Of the patterns.
+    objective : str or None
+        None: left open.
+    settings : Settings
+    """
+    certain = _core.proof_is_certain(ranks, len(machine.units))
+    chosen = objective or ("bottleneck" if certain or settings.certify else "flow")
+    endless = not certain and settings.method in ("auto", "portfolio") and chosen not in LINEAR
+    return settings.with_(objective=chosen, ends_by_itself=not endless or settings.evaluations is not None)
 
 
 @dataclass(frozen=True)
@@ -76,6 +116,7 @@ class Outcome:
     worst: list[int] | None = None
     worst_proven: bool = False
     bound: float | None = None
+    origin: str = ""
     certificate: str | None = None
 
 
@@ -137,10 +178,14 @@ class Costs:
         return [self._link_load(units) for units in placements]
 
     def _link_load(self, units: Sequence[int]) -> float:
-        found = [self.searcher.evaluate(pattern, list(units)) for pattern in self.patterns]
         if self.settings.objective == "bottleneck":
-            return self.weighted([each.bottleneck_ns for each in found])
+            return self._bottleneck(units)
+        found = [self.searcher.evaluate(pattern, list(units)) for pattern in self.patterns]
         return self.weighted([each.hop_bytes for each in found])
+
+    def _bottleneck(self, units: Sequence[int]) -> float:
+        found = [self.searcher.evaluate(pattern, list(units)) for pattern in self.patterns]
+        return self.weighted([each.bottleneck_ns for each in found])
 
     def _distance(self, units: Sequence[int]) -> float:
         return self.weighted(
@@ -152,14 +197,16 @@ class Costs:
         return list(max(self._known.items(), key=lambda each: (each[1], each[0]))[0])
 
     def median_random(self) -> list[int]:
-        """Of many random placements the one of median cost."""
-        samples = RANDOM_TIMES if self.settings.objective in TIMES else RANDOM_SAMPLES
+        """Of many random placements the one of median cost; of many ranks by time, of median bottleneck."""
+        by_time = self.settings.objective in TIMES
         ranks = self.patterns[0].ranks
+        many = by_time and not _core.proof_is_certain(ranks, len(self.machine.units))
+        samples = RANDOM_LOADS if many else RANDOM_TIMES if by_time else RANDOM_SAMPLES
         drawn = [
             [int(unit) for unit in row]
             for row in self.searcher.random_placements(ranks, samples, self.settings.seed)
         ]
-        costs = self.of_all(drawn)
+        costs = [self._bottleneck(units) for units in drawn] if many else self.of_all(drawn)
         order = sorted(range(samples), key=lambda at: (costs[at], drawn[at]))
         return drawn[order[samples // 2]]
 
@@ -190,11 +237,11 @@ def search_placements(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Outc
             seed=settings.seed,
             should_stop=settings.should_stop,
             find_worst=True,
-            starts=[list(units) for units in starts.values()],
+            starts=[(name, list(units)) for name, units in starts.items()],
             certify=settings.certify,
-            evaluations=MOST_TIMED.get(settings.objective, 1)
-            if settings.method == "auto"
-            else MOST_ENUMERATED,
+            evaluations=_most_timed(settings),
+            proposals=_most_looked_at(settings, PROPOSALS),
+            local_evaluations=_most_looked_at(settings, LOCAL_EVALUATIONS),
         )
     except InputError as error:
         raise InputError(f"method '{settings.method}' on machine '{costs.machine.name}': {error}") from None
@@ -207,8 +254,22 @@ def search_placements(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Outc
         worst=list(found.worst) if found.worst else None,
         worst_proven=found.worst_proven,
         bound=found.bound or None,
+        origin=found.origin,
         certificate=found.certificate,
     )
+
+
+def _most_timed(settings: Settings) -> int:
+    return (
+        MOST_TIMED.get(settings.objective, MOST_ENUMERATED) if settings.method == "auto" else MOST_ENUMERATED
+    )
+
+
+def _most_looked_at(settings: Settings, usual: int) -> int:
+    """Nothing bounds what a clock ends."""
+    if settings.evaluations is not None:
+        return settings.evaluations
+    return usual if settings.should_stop is None else ENDLESS
 
 
 def _together(costs: Costs) -> Pattern:

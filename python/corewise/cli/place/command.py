@@ -7,7 +7,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import typer
@@ -17,12 +18,13 @@ from corewise.analysis.placement.comparison import PlacementStudy, study_placeme
 from corewise.analysis.placement.contenders import contenders
 from corewise.analysis.placement.explanation import Explanation, explain_placement
 from corewise.analysis.placement.paired import Verification
-from corewise.analysis.placement.search import Costs, Settings
+from corewise.analysis.placement.search import Costs, Settings, settings_for
 from corewise.analysis.placement.starts import named_starts
 from corewise.base.files import write_text
 from corewise.cli import console
 from corewise.cli.place import options
 from corewise.cli.place import show as place_show
+from corewise.cli.place.clock import DEFAULT_S, Clock
 from corewise.cli.place.show import Answer
 from corewise.cli.place.sources import load_patterns
 from corewise.data.export import Export, export_placement
@@ -44,9 +46,10 @@ def place(
     sources: list[Path] = options.SOURCES,
     machine_reference: str = options.MACHINE,
     weights: list[float] = options.WEIGHT,
-    objective: str = options.OBJECTIVE,
+    objective: str | None = options.OBJECTIVE,
     method: str = options.METHOD,
     seconds: float | None = options.TIME,
+    evaluations: int | None = options.EVALUATIONS,
     seed: int = options.SEED,
     summed: bool = options.SUMMED,
     named: bool = options.NAMED,
@@ -70,11 +73,14 @@ def place(
     on_host = machine_reference == HOST
     patterns, collectives = load_patterns(sources, summed)
     given = _given(placement, machine, patterns)
-    stop = options.stop_after(seconds)
-    settings = Settings(objective, method, seed, stop, certificate is not None)
-    with console.progress("searching placements"):
+    wanted = Settings(method=method, seed=seed, certify=certificate is not None, evaluations=evaluations)
+    settings = settings_for(machine, patterns[0].ranks, objective, wanted)
+    clock = _clock(seconds, settings)
+    if clock is not None:
+        settings = settings.with_(should_stop=clock, begin=clock.begin)
+    with _searching(clock):
         study = study_placements(
-            patterns, machine, objective, seed, str(sources[0]),
+            patterns, machine, settings.objective, seed, str(sources[0]),
             weights=weights, settings=settings, named=named, given=given,
         )  # fmt: skip
     costs = Costs(machine, study.patterns, study.weights, settings)
@@ -82,7 +88,8 @@ def place(
         study=study,
         on_host=on_host,
         collectives=collectives,
-        clocked=seconds is not None,
+        clock=clock,
+        clock_is_ours=seconds is None,
         explained="given" if given is not None else "best",
         explanation=_explain(costs, given or study.best.unit_of_rank) if explain else None,
         verification=_verify(costs, study, sources[0], on_host, runs, named) if verify else None,
@@ -90,6 +97,23 @@ def place(
         advice=_advice(study, export_form),
     )
     _show(answer, _write(answer, files), as_json)
+
+
+def _clock(seconds: float | None, settings: Settings) -> Clock | None:
+    """None: the search ends by itself."""
+    if seconds is None and settings.ends_by_itself:
+        return None
+    return Clock(DEFAULT_S if seconds is None else seconds)
+
+
+@contextmanager
+def _searching(clock: Clock | None) -> Iterator[None]:
+    if clock is None:
+        with console.progress("searching placements"):
+            yield
+        return
+    with console.progress_bar("searching placements") as advance, clock.running(advance):
+        yield
 
 
 def _given(text: str | None, machine: Machine, patterns: Sequence[Pattern]) -> list[int] | None:

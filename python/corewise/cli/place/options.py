@@ -5,7 +5,6 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,9 @@ import typer
 from typer.core import TyperCommand
 
 from corewise._core import Machine
-from corewise.analysis.placement.search import METHODS, OBJECTIVES
+from corewise.analysis.placement.search import METHODS, MOST_RANKS, OBJECTIVES
 from corewise.base.files import check_target, read_text
+from corewise.cli.place.clock import DEFAULT_S
 from corewise.data.export import FORMS, RANK_FILE_FORMS, is_rank_file
 from corewise.data.machines import HOST
 from corewise.data.patterns import is_profile
@@ -46,19 +46,28 @@ SOURCES = typer.Argument(..., metavar="PATTERN_OR_PROFILE", help="Pattern files 
 MACHINE = typer.Option(
     ..., "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text."
 )
-LONGEST_S = 31_536_000
-"""A year."""
 WEIGHT = typer.Option(
     [], "--weight", "-w", help="How much a pattern counts, in the order of the patterns (1)."
 )
-OBJECTIVE = typer.Option(OBJECTIVES[0], "--objective", help=f"What to minimise: {', '.join(OBJECTIVES)}.")
+OBJECTIVE = typer.Option(
+    None,
+    "--objective",
+    help=f"What to minimise: {', '.join(OBJECTIVES)} (bottleneck where few enough for a proof, else flow).",
+)
 METHOD = typer.Option(METHODS[0], "--method", help=f"How to search: {', '.join(METHODS)}.")
 TIME = typer.Option(
     None,
     "--time",
     metavar="SECONDS",
     min=0.001,
-    help="End the search then, with the proven bound and the gap.",
+    help="End the search then, with the best so far, the proven bound and the gap "
+    f"({DEFAULT_S:g} beyond {MOST_RANKS} ranks).",
+)
+EVALUATIONS = typer.Option(
+    None,
+    "--evaluations",
+    min=1,
+    help="End the search after looking at so many placements: the same answer on every host.",
 )
 SEED = typer.Option(1, "--seed", min=0, max=2**64 - 1, help="Of the search and of the random placements.")
 SUMMED = typer.Option(False, "--summed", help="Take all phases as one.")
@@ -223,13 +232,3 @@ def _unit(word: str, machine: Machine, text: str) -> int:
         f"--placement '{text}': found '{word}', allowed: a unit of '{machine.name}', 0 to {len(names) - 1} "
         "or its name"
     )
-
-
-def stop_after(seconds: float | None) -> Callable[[], bool] | None:
-    """A clock for the search; None: none."""
-    if seconds is None:
-        return None
-    if not seconds <= LONGEST_S:  # also where it is no number
-        raise InputError(f"--time: found {seconds:g}, allowed: up to {LONGEST_S} seconds")
-    end = time.monotonic() + seconds
-    return lambda: time.monotonic() >= end

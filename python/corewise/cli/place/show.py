@@ -16,6 +16,7 @@ from corewise.analysis.placement.paired import Verification
 from corewise.cli import console
 from corewise.cli.place import explain as place_explain
 from corewise.cli.place import verify as place_verify
+from corewise.cli.place.clock import Clock
 from corewise.data.export import Export
 from corewise.data.quantities import bytes_text, count_text, ratio_text, share_text
 from corewise.plots.machines import drawing
@@ -38,8 +39,10 @@ class Answer:
         Whether the machine is the one at hand; else all is a prediction.
     collectives : int
         Bytes of collectives that are not placed.
-    clocked : bool
-        Whether a clock could end the search.
+    clock : Clock or None
+        That could end the search.
+    clock_is_ours : bool
+        Whether the user did not ask for it.
     explained : str
         Which row the explanation is about.
     explanation, verification, export, advice :
@@ -49,7 +52,8 @@ class Answer:
     study: PlacementStudy
     on_host: bool
     collectives: int
-    clocked: bool
+    clock: Clock | None
+    clock_is_ours: bool
     explained: str
     explanation: Explanation | None
     verification: Verification | None
@@ -81,13 +85,20 @@ def _remarks(answer: Answer) -> list[str]:
             f"proven bound: no placement costs less than {study.bound:.6g} {study.unit}; "
             f"the best found is within {share_text(study.gap or 0)}"
         )
-    if answer.clocked:
-        lines.append("a clock could end the search: another run may find another placement")
+    if answer.clock is not None:
+        lines.append(_clock(answer.clock, answer.clock_is_ours))
     if not study.worst_proven:
         lines.append("worst: not proven, the worst that a search found")
     if answer.collectives:
         lines.append(f"{count_text(answer.collectives)} bytes of collectives are not in the placement")
     return lines
+
+
+def _clock(clock: Clock, ours: bool) -> str:
+    if clock.interrupted:
+        return "interrupted: this is the best so far"
+    which = f"{clock.seconds:g} s, as nobody said --time or --evaluations" if ours else f"{clock.seconds:g} s"
+    return f"a clock could end the search ({which}): another run may find another placement"
 
 
 def _heading(study: PlacementStudy, on_host: bool) -> Text:
@@ -224,6 +235,7 @@ def _more(study: PlacementStudy, on_host: bool, export: Export | None) -> dict[s
         "proven_optimal": study.proven_optimal,
         "worst_proven": study.worst_proven,
         "statement": study.statement,
+        "origin": study.origin,
         "symmetry_order": study.symmetry_order,
         "bound": study.bound,
         "gap": study.gap,

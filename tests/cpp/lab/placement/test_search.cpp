@@ -279,7 +279,7 @@ TEST(PlacementSearch, LocalSearchIsNoSlowerThanItsStarts) {
   const Pattern pattern = random_pattern(12, 21);
   ContendedTime cost = cost_of(machine, {{pattern, 1}}, by(TimeModel::flow));
   place::SearchOptions options;
-  options.starts.push_back({{15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4}});
+  options.starts.push_back({"backwards", {{15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4}}});
   const place::SearchResult found = search(machine, pattern, TimeModel::flow, options, 400);
   EXPECT_FALSE(found.proven_optimal);
   EXPECT_EQ(found.method, place::Method::local);
@@ -287,12 +287,51 @@ TEST(PlacementSearch, LocalSearchIsNoSlowerThanItsStarts) {
   EXPECT_TRUE(machine::check(found.placement, machine).ok());
   EXPECT_LE(found.evaluated, 403U);
   EXPECT_EQ(cost.time_ns(found.placement.unit_of_rank).value(), found.cost);
-  for (const auto& start : {options.starts[0], machine::identity_placement(12, machine).value()}) {
+  for (const auto& start : {options.starts[0].placement, machine::identity_placement(12, machine).value()}) {
     EXPECT_GT(cost.time_ns(start.unit_of_rank).value(), found.cost);
   }
   const place::SearchResult again = search(machine, pattern, TimeModel::flow, options, 400);
   EXPECT_EQ(again.placement.unit_of_rank, found.placement.unit_of_rank);
   EXPECT_EQ(again.evaluated, found.evaluated);
+}
+
+TEST(PlacementSearch, ByFlowNothingIsQuickerThanItsBusiestLink) {
+  // What bounded_by_loads promises: phases summed, ties split, links of different speed.
+  for (const char* text : {"ring:8", "mesh:3x2 core:2", "torus:4x3", "pack:2 l3:2 core:3"}) {
+    const machine::Machine machine = synthetic(text);
+    const place::RoutedShares shares = place::RoutedShares::of(machine).value();
+    Pattern pattern = random_pattern(8, 41);
+    pattern.phases.push_back(random_pattern(8, 42).phases.front());
+    ContendedTime cost = cost_of(machine, {{pattern, 1}}, by(TimeModel::flow));
+    const place::Workload work = place::workload(pattern).value();
+    Rng rng(43);
+    for (int k = 0; k < 20; ++k) {
+      const auto placement = place::random_placement(8, shares.units(), rng);
+      const place::Evaluation loads = place::evaluate(shares, work, placement.unit_of_rank);
+      const double time_ns = cost.time_ns(placement.unit_of_rank).value();
+      for (int link = 0; link < shares.links(); ++link) {
+        ASSERT_LE(shares.time_ns(loads.load_parts[static_cast<std::size_t>(link)], link), time_ns * (1 + 1e-9))
+            << text;
+      }
+    }
+  }
+}
+
+TEST(PlacementSearch, ManyRanksByFlowAreNoSlowerThanTheirStarts) {
+  const machine::Machine machine = synthetic("mesh:5x4");
+  const Pattern pattern = random_pattern(20, 51);
+  ContendedTime cost = cost_of(machine, {{pattern, 1}}, by(TimeModel::flow));
+  place::SearchOptions options;
+  options.proposals = 100'000;
+  Rng rng(52);
+  for (int k = 0; k < 3; ++k) options.starts.push_back({"random", place::random_placement(20, 20, rng)});
+  const place::SearchResult found = search(machine, pattern, TimeModel::flow, options, 400);
+  EXPECT_EQ(found.method, place::Method::portfolio);
+  EXPECT_FALSE(found.origin.empty());
+  EXPECT_EQ(cost.time_ns(found.placement.unit_of_rank).value(), found.cost);
+  for (const auto& start : options.starts) {
+    EXPECT_GT(cost.time_ns(start.placement.unit_of_rank).value(), found.cost);
+  }
 }
 
 TEST(PlacementSearch, StopsWhenAskedAndSaysSo) {
@@ -326,7 +365,7 @@ TEST(PlacementSearch, RefusesWhatHasNoOneTime) {
   EXPECT_NE(refused(uneven_ring(4, 64), by(TimeModel::flow), options).find("'multilevel' with objective flow"),
             std::string::npos);
   options.method = place::Method::automatic;
-  options.starts.push_back({{0, 1}});
+  options.starts.push_back({"short", {{0, 1}}});
   EXPECT_NE(refused(uneven_ring(4, 64), by(TimeModel::flow), options).find("starts[0]"), std::string::npos);
 }
 

@@ -354,9 +354,9 @@ TEST(Search, StartsAreNeverMadeWorse) {
   const SearchResult good = searcher.search(matrix, {}).value();
   SearchOptions options;
   options.local_evaluations = 10;
-  options.starts = {good.placement};
+  options.starts = {{"good", good.placement}};
   EXPECT_LE(searcher.search(matrix, options).value().evaluation.bottleneck_ns, good.evaluation.bottleneck_ns);
-  options.starts = {{{0, 1, 2}}};
+  options.starts = {{"short", {{0, 1, 2}}}};
   EXPECT_FALSE(searcher.search(matrix, options).ok());
 }
 

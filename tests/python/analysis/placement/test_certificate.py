@@ -412,8 +412,8 @@ def test_wrong_requests_are_one_line():
         ({"method": "fast"}, "method"),
         ({"weights": [1.0, 2.0]}, "weights"),
         ({"weights": [0.0]}, "weights"),
-        ({"starts": [[0, 1]]}, "starts"),
-        ({"starts": [[0] * 8]}, "placement|unit_of_rank|unit"),
+        ({"starts": [("short", [0, 1])]}, "starts"),
+        ({"starts": [("one unit", [0] * 8)]}, "placement|unit_of_rank|unit"),
     ):
         with pytest.raises(InputError, match=field) as error:
             searcher.search(pattern, **options)

@@ -1,0 +1,145 @@
+// Annealing: moves, cooling, descent. See annealing.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "place/portfolio/annealing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace corewise::place {
+
+namespace {
+
+/// One proposal in so many exchanges whole blocks.
+constexpr std::uint64_t block_every = 64;
+constexpr std::uint64_t ask_every = 1024;
+constexpr std::uint64_t look_every = 256;
+
+std::size_t index(int value) {
+  return static_cast<std::size_t>(value);
+}
+
+}  // namespace
+
+Annealing::Annealing(SmoothLoads& loads, const Neighbourhood& near, Rng& rng, std::function<bool()> should_stop)
+    : loads_(loads), near_(near), rng_(rng), should_stop_(std::move(should_stop)) {}
+
+bool Annealing::count_proposal() {
+  ++proposals_;
+  if (proposals_ % ask_every == 0 && should_stop_ && should_stop_()) stopped_ = true;
+  return !stopped_;
+}
+
+void Annealing::draw_swap(int rank, machine::UnitId unit) {
+  const machine::UnitId left = loads_.assignment()[index(rank)];
+  moves_.clear();
+  if (left == unit) return;
+  moves_.push_back({rank, unit});
+  if (const int other = loads_.rank_on(unit); other >= 0) moves_.push_back({other, left});
+}
+
+bool Annealing::draw_blocks() {
+  moves_.clear();
+  const auto& same_size = near_.blocks[rng_.below(near_.blocks.size())];
+  const auto& one = same_size[rng_.below(same_size.size())];
+  const auto& other = same_size[rng_.below(same_size.size())];
+  if (&one == &other) return false;
+  const bool mirrored = rng_.below(2) == 0;
+  for (std::size_t k = 0; k < one.size(); ++k) {
+    const machine::UnitId there = other[mirrored ? one.size() - 1 - k : k];
+    if (const int rank = loads_.rank_on(one[k]); rank >= 0) moves_.push_back({rank, there});
+    if (const int rank = loads_.rank_on(there); rank >= 0) moves_.push_back({rank, one[k]});
+  }
+  return !moves_.empty();
+}
+
+bool Annealing::draw() {
+  return !near_.blocks.empty() && rng_.below(block_every) == 0 ? draw_blocks() : draw_ranks();
+}
+
+bool Annealing::draw_ranks() {
+  const bool worst = !at_the_worst_.empty() && rng_.below(2) == 0;
+  const int rank =
+      worst ? at_the_worst_[rng_.below(at_the_worst_.size())] : static_cast<int>(rng_.below(index(loads_.ranks())));
+  const auto peers = loads_.peers_of(rank);
+  if (peers.empty() || rng_.below(2) == 0) {
+    draw_swap(rank, static_cast<int>(rng_.below(index(loads_.units()))));
+  } else {
+    const int peer = peers[rng_.below(peers.size())];
+    const auto& near = near_.near[index(loads_.assignment()[index(peer)])];
+    if (near.empty()) return false;
+    draw_swap(rank, near[rng_.below(near.size())]);
+  }
+  return !moves_.empty();
+}
+
+void Annealing::look_at_the_worst() {
+  at_the_worst_.clear();
+  const std::int64_t slowest = loads_.slowest();
+  for (int rank = 0; slowest >= 0 && rank < loads_.ranks(); ++rank) {
+    if (loads_.loads(rank, slowest)) at_the_worst_.push_back(rank);
+  }
+}
+
+void Annealing::step() {
+  if (!draw()) return;
+  loads_.propose(moves_);
+  loads_.accept();
+}
+
+bool Annealing::draw_single() {
+  if (!draw_ranks()) return false;
+  proposed_ = loads_.propose(moves_);
+  return true;
+}
+
+machine::Placement Annealing::placement() const {
+  machine::Placement placement{{loads_.assignment().begin(), loads_.assignment().end()}};
+  for (const Relocation& move : moves_) placement.unit_of_rank[index(move.rank)] = move.unit;
+  return placement;
+}
+
+void Annealing::cool(const Cooling& how) {
+  std::vector<machine::UnitId> best(loads_.assignment().begin(), loads_.assignment().end());
+  double least = loads_.smooth();
+  double temperature = how.hot;
+  constexpr std::uint64_t steps = 200;
+  const double factor = std::pow(how.cold / how.hot, 1.0 / steps);
+  for (std::uint64_t step = 0; step < steps; ++step, temperature *= factor) {
+    for (std::uint64_t k = 0; k < std::max<std::uint64_t>(1, how.proposals / steps); ++k) {
+      if (!count_proposal()) break;
+      if (how.at_the_worst && k % look_every == 0) look_at_the_worst();
+      if (!draw()) continue;
+      const double here = loads_.smooth();
+      const double there = loads_.propose(moves_);
+      if (there > here && there - here > -std::log(1 - rng_.uniform()) * temperature * here) continue;
+      loads_.accept();
+      if (loads_.smooth() >= least) continue;
+      least = loads_.smooth();
+      best.assign(loads_.assignment().begin(), loads_.assignment().end());
+    }
+    if (stopped_) break;
+  }
+  at_the_worst_.clear();
+  loads_.assign(best);
+}
+
+void Annealing::descend(std::uint64_t most) {
+  std::vector<std::pair<int, machine::UnitId>> all;
+  for (int rank = 0; rank < loads_.ranks(); ++rank) {
+    for (int unit = 0; unit < loads_.units(); ++unit) all.emplace_back(rank, unit);
+  }
+  rng_.shuffle(std::span(all));
+  std::uint64_t since = 0;
+  for (std::size_t at = 0; since < std::min<std::uint64_t>(all.size(), most); at = (at + 1) % all.size(), ++since) {
+    if (!count_proposal()) return;
+    draw_swap(all[at].first, all[at].second);
+    if (moves_.empty()) continue;
+    loads_.propose(moves_);
+    if (!loads_.proposal_is_flatter()) continue;
+    loads_.accept();
+    since = 0;
+  }
+}
+
+}  // namespace corewise::place

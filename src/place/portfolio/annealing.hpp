@@ -1,0 +1,65 @@
+// Annealing on smooth link loads: swaps of ranks, moves towards peers, and exchanges of what whole blocks of units
+// hold. Owns which moves are tried and how the temperature falls. Also the descent that every search ends with.
+//
+// Contract: the placement left in the loads is the best met, by the smooth number or (descent) by all loads sorted
+// from the worst link down. Effort is counted in proposals; the same random state gives the same placement.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "machine/placement.hpp"
+#include "place/portfolio/neighbourhood.hpp"
+#include "place/portfolio/smooth_loads.hpp"
+
+namespace corewise::place {
+
+struct Cooling {
+  std::uint64_t proposals = 100'000;
+  double hot = 0.03;  ///< first temperature, as a part of the smooth number
+  double cold = 0.0003;
+  bool at_the_worst = false;  ///< every second move is of a rank whose messages load the slowest link
+};
+
+class Annealing {
+ public:
+  /// `should_stop` is asked now and then; true ends the present search with the best it has.
+  Annealing(SmoothLoads& loads, const Neighbourhood& near, Rng& rng, std::function<bool()> should_stop);
+
+  /// From the placement in the loads.
+  void cool(const Cooling& how);
+  /// Single moves that make the loads flatter, until none of `most` proposals does or all were tried.
+  void descend(std::uint64_t most);
+  /// A random move, whatever it does.
+  void step();
+  /// Proposes a random move of one or two ranks; false where there is none. What the loads would be then:
+  bool draw_single();
+  [[nodiscard]] double proposed() const { return proposed_; }
+  [[nodiscard]] machine::Placement placement() const;
+  /// Proposals so far.
+  [[nodiscard]] std::uint64_t proposals() const { return proposals_; }
+  [[nodiscard]] bool stopped() const { return stopped_; }
+
+ private:
+  bool draw();
+  bool draw_ranks();
+  void look_at_the_worst();
+  void draw_swap(int rank, machine::UnitId unit);
+  bool draw_blocks();
+  bool count_proposal();
+
+  SmoothLoads& loads_;
+  const Neighbourhood& near_;
+  Rng& rng_;
+  std::function<bool()> should_stop_;
+  std::vector<Relocation> moves_;
+  std::vector<int> at_the_worst_;  ///< ranks that load the slowest link, as of the last look; empty: all alike
+  std::uint64_t proposals_ = 0;
+  double proposed_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace corewise::place

@@ -1,0 +1,324 @@
+// Pair annealing: tables, proposals, cooling. See pair_annealing.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "place/portfolio/pair_annealing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <queue>
+#include <utility>
+
+namespace corewise::place {
+
+namespace {
+
+constexpr std::uint64_t steps = 256;
+/// The last temperature over the first.
+constexpr double cooled = 0.05;
+/// One move in so many goes anywhere, the others near a peer.
+constexpr std::uint64_t anywhere = 8;
+/// Two ranks are so far from each other as bytes between them are few: an eighth of the bytes, twice as far.
+constexpr double length_power = 1.0 / 3.0;
+/// Sums that differ by less are equal but for rounding.
+constexpr double equal = 1e-9;
+constexpr double unreachable = std::numeric_limits<double>::infinity();
+
+std::size_t index(int value) {
+  return static_cast<std::size_t>(value);
+}
+
+/// Bytes by weight that a rank sends to a peer, and gets from it.
+using Exchanges = std::vector<std::map<int, std::pair<double, double>>>;
+
+Exchanges exchanges_of(const Workload& work) {
+  Exchanges of_rank(index(work.ranks));
+  for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
+    for (const Traffic& each : work.phases[phase]) {
+      const double bytes = work.weight(phase) * static_cast<double>(each.bytes);
+      of_rank[index(each.from)][each.to].first += bytes;
+      of_rank[index(each.to)][each.from].second += bytes;
+    }
+  }
+  return of_rank;
+}
+
+/// ns per byte from unit to unit, on all links of the way together.
+std::vector<double> work_table(const RoutedShares& shares) {
+  std::vector<double> table;
+  for (int from = 0; from < shares.units(); ++from) {
+    for (int to = 0; to < shares.units(); ++to) {
+      double ns = 0;
+      for (const Share& share : shares.shares(from, to)) ns += shares.time_ns(share.parts, share.link);
+      table.push_back(ns);
+    }
+  }
+  return table;
+}
+
+double most_bytes(const Exchanges& exchanges) {
+  double most = 0;
+  for (const auto& of_rank : exchanges) {
+    for (const auto& [peer, bytes] : of_rank) most = std::max(most, bytes.first + bytes.second);
+  }
+  return most;
+}
+
+/// From one rank to every other, along messages; heavy ones are short.
+std::vector<double> lengths_from(int rank, const Exchanges& exchanges, double most) {
+  std::vector<double> length(exchanges.size(), unreachable);
+  using Reached = std::pair<double, int>;
+  std::priority_queue<Reached, std::vector<Reached>, std::greater<>> queue;
+  queue.emplace(length[index(rank)] = 0, rank);
+  while (!queue.empty()) {
+    const auto [here, at] = queue.top();
+    queue.pop();
+    if (here > length[index(at)]) continue;
+    for (const auto& [peer, bytes] : exchanges[index(at)]) {
+      const double there = here + std::pow(most / (bytes.first + bytes.second), length_power);
+      if (there >= length[index(peer)]) continue;
+      length[index(peer)] = there;
+      queue.emplace(there, peer);
+    }
+  }
+  return length;
+}
+
+/// Mean of what is neither zero nor unreachable.
+double mean_length(const std::vector<std::vector<double>>& lengths) {
+  double sum = 0;
+  double count = 0;
+  for (const auto& row : lengths) {
+    for (const double length : row) {
+      if (length <= 0 || length == unreachable) continue;
+      sum += length;
+      ++count;
+    }
+  }
+  return count > 0 ? sum / count : 1;
+}
+
+}  // namespace
+
+PairAnnealing::PairAnnealing(int ranks, int units, const Neighbourhood& near)
+    : near_(near), units_(index(units)), constant_(index(ranks), 0), unit_of_rank_(index(ranks)) {
+  std::iota(unit_of_rank_.begin(), unit_of_rank_.end(), 0);
+}
+
+PairAnnealing PairAnnealing::work_of(const RoutedShares& shares, const Workload& work, const Neighbourhood& near) {
+  PairAnnealing made(work.ranks, shares.units(), near);
+  made.first_table_ = work_table(shares);
+  made.second_table_.resize(made.first_table_.size());
+  for (std::size_t from = 0; from < made.units_; ++from) {
+    for (std::size_t to = 0; to < made.units_; ++to) {
+      made.second_table_[to * made.units_ + from] = made.first_table_[from * made.units_ + to];
+    }
+  }
+  for (const auto& of_rank : exchanges_of(work)) {
+    made.begin_.push_back(made.peers_.size());
+    std::vector<int>& aims = made.near_ranks_.emplace_back();
+    for (const auto& [peer, bytes] : of_rank) {
+      made.peers_.push_back({peer, bytes.first, bytes.second});
+      aims.push_back(peer);
+    }
+  }
+  made.begin_.push_back(made.peers_.size());
+  made.assign(std::vector<int>(made.unit_of_rank_));
+  return made;
+}
+
+PairAnnealing PairAnnealing::stress_of(const RoutedShares& shares, const Workload& work,
+                                       const Neighbourhood& near) {
+  PairAnnealing made(work.ranks, shares.units(), near);
+  const Exchanges exchanges = exchanges_of(work);
+  const double most = most_bytes(exchanges);
+  std::vector<std::vector<double>> lengths;
+  for (int rank = 0; rank < work.ranks; ++rank) lengths.push_back(lengths_from(rank, exchanges, most));
+  const std::vector<double> one_way = work_table(shares);
+  std::vector<std::vector<double>> distances(1, one_way);
+  const double scale = mean_length(lengths) / mean_length(distances);
+  made.first_table_.resize(one_way.size());
+  made.second_table_.resize(one_way.size());
+  for (std::size_t from = 0; from < made.units_; ++from) {
+    for (std::size_t to = 0; to < made.units_; ++to) {
+      const double distance = scale * (one_way[from * made.units_ + to] + one_way[to * made.units_ + from]) / 2;
+      made.first_table_[from * made.units_ + to] = distance;
+      made.second_table_[from * made.units_ + to] = distance * distance;
+    }
+  }
+  for (std::size_t rank = 0; rank < lengths.size(); ++rank) {
+    made.begin_.push_back(made.peers_.size());
+    std::vector<int>& aims = made.near_ranks_.emplace_back();
+    for (const auto& [peer, bytes] : exchanges[rank]) aims.push_back(peer);
+    for (std::size_t peer = 0; peer < lengths.size(); ++peer) {
+      const double length = lengths[rank][peer];
+      if (peer == rank || length == unreachable) continue;
+      made.peers_.push_back({static_cast<int>(peer), -2 / length, 1 / (length * length)});
+      made.constant_[rank] += 1;
+    }
+  }
+  made.begin_.push_back(made.peers_.size());
+  made.assign(std::vector<int>(made.unit_of_rank_));
+  return made;
+}
+
+void PairAnnealing::assign(Assignment unit_of_rank) {
+  unit_of_rank_.assign(unit_of_rank.begin(), unit_of_rank.end());
+  rank_on_unit_.assign(units_, -1);
+  double twice = 0;
+  for (std::size_t rank = 0; rank < unit_of_rank_.size(); ++rank) {
+    const int unit = unit_of_rank_[rank];
+    rank_on_unit_[index(unit)] = static_cast<int>(rank);
+    const double* first = row(first_table_, unit);
+    const double* second = row(second_table_, unit);
+    twice += constant_[rank];
+    for (std::size_t p = begin_[rank]; p < begin_[rank + 1]; ++p) {
+      const int peer = unit_of_rank_[index(peers_[p].rank)];
+      twice += peers_[p].first * first[peer] + peers_[p].second * second[peer];
+    }
+  }
+  sum_ = twice / 2;
+}
+
+machine::UnitId PairAnnealing::least_added(int rank, bool last) const {
+  std::vector<double> added(units_, 0);
+  for (std::size_t p = begin_[index(rank)]; p < begin_[index(rank) + 1]; ++p) {
+    const int peer = unit_of_rank_[index(peers_[p].rank)];
+    if (peer < 0) continue;
+    const double* first = row(first_table_, peer);
+    const double* second = row(second_table_, peer);
+    for (std::size_t unit = 0; unit < units_; ++unit) {
+      added[unit] += peers_[p].first * first[unit] + peers_[p].second * second[unit];
+    }
+  }
+  int chosen = -1;
+  double least = 0;
+  for (std::size_t k = 0; k < units_; ++k) {
+    const std::size_t unit = last ? units_ - 1 - k : k;
+    if (rank_on_unit_[unit] >= 0 || (chosen >= 0 && added[unit] >= least - equal * std::abs(least))) continue;
+    chosen = static_cast<int>(unit);
+    least = added[unit];
+  }
+  return chosen;
+}
+
+void PairAnnealing::grow(int rank, machine::UnitId unit, bool last) {
+  std::fill(unit_of_rank_.begin(), unit_of_rank_.end(), -1);
+  rank_on_unit_.assign(units_, -1);
+  std::vector<double> weight(unit_of_rank_.size(), 0);
+  for (std::size_t placed = 0; placed < unit_of_rank_.size(); ++placed) {
+    if (placed > 0) {
+      rank = -1;
+      for (std::size_t other = 0; other < weight.size(); ++other) {
+        if (unit_of_rank_[other] < 0 && (rank < 0 || weight[other] > weight[index(rank)])) {
+          rank = static_cast<int>(other);
+        }
+      }
+      unit = least_added(rank, last);
+    }
+    unit_of_rank_[index(rank)] = unit;
+    rank_on_unit_[index(unit)] = rank;
+    for (std::size_t p = begin_[index(rank)]; p < begin_[index(rank) + 1]; ++p) {
+      weight[index(peers_[p].rank)] += peers_[p].second;
+    }
+  }
+  assign(std::vector<int>(unit_of_rank_));
+}
+
+std::pair<int, machine::UnitId> PairAnnealing::alike(double place) const {
+  std::vector<std::pair<double, int>> ranks;
+  for (std::size_t rank = 0; rank < unit_of_rank_.size(); ++rank) {
+    double sum = 0;
+    for (std::size_t p = begin_[rank]; p < begin_[rank + 1]; ++p) sum -= 2 / peers_[p].first;
+    ranks.emplace_back(sum, static_cast<int>(rank));
+  }
+  std::vector<std::pair<double, int>> units;
+  for (std::size_t unit = 0; unit < units_; ++unit) {
+    const double* distance = row(first_table_, static_cast<int>(unit));
+    units.emplace_back(std::accumulate(distance, distance + units_, 0.0), static_cast<int>(unit));
+  }
+  std::sort(ranks.begin(), ranks.end());
+  std::sort(units.begin(), units.end());
+  const auto at = [place](const auto& sorted) {
+    return sorted[static_cast<std::size_t>(place * static_cast<double>(sorted.size() - 1))].second;
+  };
+  return {at(ranks), at(units)};
+}
+
+double PairAnnealing::moved(int rank, machine::UnitId unit, int except) const {
+  const int left = unit_of_rank_[index(rank)];
+  const double* first_there = row(first_table_, unit);
+  const double* first_here = row(first_table_, left);
+  const double* second_there = row(second_table_, unit);
+  const double* second_here = row(second_table_, left);
+  double sum = 0;
+  for (std::size_t p = begin_[index(rank)]; p < begin_[index(rank) + 1]; ++p) {
+    const Peer& each = peers_[p];
+    if (each.rank == except) continue;
+    const int peer = unit_of_rank_[index(each.rank)];
+    sum += each.first * (first_there[peer] - first_here[peer]) +
+           each.second * (second_there[peer] - second_here[peer]);
+  }
+  return sum;
+}
+
+double PairAnnealing::difference(const Proposal& proposal) const {
+  const int other = rank_on_unit_[index(proposal.unit)];
+  double sum = moved(proposal.rank, proposal.unit, other);
+  if (other < 0) return sum;
+  const int left = unit_of_rank_[index(proposal.rank)];
+  sum += moved(other, left, proposal.rank);
+  // Between the two the ways change places.
+  for (std::size_t p = begin_[index(proposal.rank)]; p < begin_[index(proposal.rank) + 1]; ++p) {
+    if (peers_[p].rank != other) continue;
+    sum += peers_[p].first * (row(first_table_, proposal.unit)[left] - row(first_table_, left)[proposal.unit]);
+    sum += peers_[p].second * (row(second_table_, proposal.unit)[left] - row(second_table_, left)[proposal.unit]);
+  }
+  return sum;
+}
+
+PairAnnealing::Proposal PairAnnealing::draw(Rng& rng) const {
+  const int rank = static_cast<int>(rng.below(unit_of_rank_.size()));
+  const std::vector<int>& aims = near_ranks_[index(rank)];
+  if (aims.empty() || rng.below(anywhere) == 0) return {rank, static_cast<int>(rng.below(units_))};
+  const auto& near = near_.near[index(unit_of_rank_[index(aims[rng.below(aims.size())])])];
+  return {rank, near[rng.below(near.size())]};
+}
+
+void PairAnnealing::carry_out(const Proposal& proposal) {
+  const int left = unit_of_rank_[index(proposal.rank)];
+  const int other = rank_on_unit_[index(proposal.unit)];
+  unit_of_rank_[index(proposal.rank)] = proposal.unit;
+  rank_on_unit_[index(proposal.unit)] = proposal.rank;
+  rank_on_unit_[index(left)] = other;
+  if (other >= 0) unit_of_rank_[index(other)] = left;
+}
+
+std::uint64_t PairAnnealing::cool(std::uint64_t proposals, double hot, Rng& rng,
+                                  const std::function<bool()>& should_stop) {
+  std::vector<int> best = unit_of_rank_;
+  double least = sum_;
+  std::uint64_t done = 0;
+  const std::uint64_t each = std::max<std::uint64_t>(1, proposals / steps);
+  const double factor = std::pow(cooled, 1.0 / steps);
+  for (std::uint64_t step = 0; step < steps && units_ > 1; ++step, hot *= factor) {
+    if (should_stop && should_stop()) break;
+    const double temperature = hot * sum_ / static_cast<double>(unit_of_rank_.size());
+    for (std::uint64_t k = 0; k < each; ++k, ++done) {
+      const Proposal proposal = draw(rng);
+      if (unit_of_rank_[index(proposal.rank)] == proposal.unit) continue;
+      const double more = difference(proposal);
+      if (more > 0 && more > -std::log(1 - rng.uniform()) * temperature) continue;
+      carry_out(proposal);
+      sum_ += more;
+      if (sum_ >= least) continue;
+      least = sum_;
+      best = unit_of_rank_;
+    }
+  }
+  assign(best);
+  return done;
+}
+
+}  // namespace corewise::place

@@ -1,0 +1,86 @@
+// Pair annealing: a sum over pairs of ranks, each a number that belongs to the two times a number that belongs to
+// their units, annealed by swaps of ranks. Owns the numbers of the units and the current placement.
+//
+// A proposal costs two looks per peer of the ranks that move and touches no link: a tenth of what link loads cost.
+// That is where placements that are good as a whole are found; link loads refine them afterwards. Two sums:
+//
+// - The *work*: the time that messages take on all links of their routes together. The work of a byte is the sum,
+//   over the links of its routes, of the part that crosses the link over the link's bandwidth: hops in which slow
+//   links count more.
+// - The *stress*: how far the distances of units are from the distances of ranks in the pattern, (d / g - 1)^2 over
+//   all pairs, as multidimensional scaling has it. Ranks far from each other in the pattern count too, so large
+//   grids come out whole where the work, which knows neighbours only, stays in pieces.
+//
+// Contract: the placement left is the best met. The same random state gives the same placement.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "place/cost.hpp"
+#include "place/links/objective.hpp"
+#include "place/portfolio/neighbourhood.hpp"
+
+namespace corewise::place {
+
+class PairAnnealing {
+ public:
+  /// ns, phases by their weights. `near` outlives this; requires check_fits. Starts with rank r on unit r.
+  static PairAnnealing work_of(const RoutedShares& shares, const Workload& work, const Neighbourhood& near);
+  /// Without unit. Ranks that no chain of messages joins have no distance and no part in the sum.
+  static PairAnnealing stress_of(const RoutedShares& shares, const Workload& work, const Neighbourhood& near);
+
+  [[nodiscard]] Assignment assignment() const { return unit_of_rank_; }
+  [[nodiscard]] double sum() const { return sum_; }
+  void assign(Assignment unit_of_rank);
+  /// Places one rank after the other, each on the free unit that adds least to the sum with those before it; next
+  /// comes the rank with the most weight towards them. By stress a grid grows whole where one fits. Of equal units
+  /// the first is taken or the last: nothing else tells the second rank of a grid which side is the long one.
+  void grow(int rank, machine::UnitId unit, bool last = false);
+  /// By stress: a rank and a unit alike in their distances to all others, `place` 0 the innermost, 1 the outermost.
+  [[nodiscard]] std::pair<int, machine::UnitId> alike(double place) const;
+  /// Anneals from the current placement; `hot`: the first temperature over a rank's part of the sum. Returns the
+  /// number of proposals; `should_stop` is asked now and then.
+  std::uint64_t cool(std::uint64_t proposals, double hot, Rng& rng, const std::function<bool()>& should_stop);
+
+ private:
+  /// What a pair has for its ranks, by table.
+  struct Peer {
+    int rank;
+    double first;
+    double second;
+  };
+  struct Proposal {
+    int rank = -1;
+    machine::UnitId unit = -1;
+  };
+
+  PairAnnealing(int ranks, int units, const Neighbourhood& near);
+  [[nodiscard]] const double* row(const std::vector<double>& table, int unit) const {
+    return table.data() + static_cast<std::size_t>(unit) * units_;
+  }
+  [[nodiscard]] machine::UnitId least_added(int rank, bool last) const;
+  [[nodiscard]] Proposal draw(Rng& rng) const;
+  /// What moving `rank` to `unit` adds; of its pair with `except` nothing.
+  [[nodiscard]] double moved(int rank, machine::UnitId unit, int except) const;
+  [[nodiscard]] double difference(const Proposal& proposal) const;
+  void carry_out(const Proposal& proposal);
+
+  const Neighbourhood& near_;
+  std::size_t units_;
+  std::vector<double> first_table_;   ///< [own unit][peer's unit]
+  std::vector<double> second_table_;  ///< the same
+  std::vector<std::size_t> begin_;
+  std::vector<Peer> peers_;       ///< of rank r at [begin_[r], begin_[r + 1]), each once; both ranks have the pair
+  std::vector<double> constant_;  ///< of a rank's pairs
+  std::vector<std::vector<int>> near_ranks_;  ///< where moves aim: ranks that it exchanges messages with
+  std::vector<int> unit_of_rank_;
+  std::vector<int> rank_on_unit_;
+  double sum_ = 0;
+};
+
+}  // namespace corewise::place

@@ -1,0 +1,335 @@
+// Portfolio: rounds, candidates, the judge. See portfolio.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "place/portfolio/portfolio.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/rng.hpp"
+#include "place/portfolio/annealing.hpp"
+#include "place/portfolio/neighbourhood.hpp"
+#include "place/portfolio/pair_annealing.hpp"
+#include "place/portfolio/smooth_loads.hpp"
+#include "place/references.hpp"
+
+namespace corewise::place {
+
+namespace {
+
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+/// Effort of a round, in proposals: per rank, and at most. Of pairs it grows from turn to turn.
+constexpr std::uint64_t work_per_rank = 8'000;
+constexpr std::uint64_t most_work = 4'000'000;
+constexpr std::uint64_t stress_per_rank = 4'000;
+constexpr std::uint64_t most_stress = 1'000'000;
+/// Stress looks at all pairs of ranks: beyond, nothing else would get a turn.
+constexpr int most_stressed = 512;
+constexpr std::uint64_t smooth_per_rank = 2'000;
+constexpr std::uint64_t most_smooth = 150'000;
+/// Of link loads also by what a proposal touches: so many messages' links in a round.
+constexpr std::uint64_t smooth_touches = 10'000'000;
+/// Placements near a new best that are judged: so many messages in all, as a judge looks at every one.
+constexpr std::uint64_t judged_messages = 15'000;
+constexpr std::uint64_t most_tries_per_judged = 200;
+/// Temperatures: of sums over pairs, over a rank's part; of smooth loads, over the whole.
+constexpr double hot_pairs = 0.64;
+constexpr double warm_pairs = 0.1;
+constexpr Cooling warm_loads{0, 0.004, 0.0005};
+constexpr Cooling near_loads{0, 0.002, 0.0003, true};
+constexpr int short_ones = 4;
+/// Shapes grown in a turn, of which the one with least stress is improved.
+constexpr int seedlings = 4;
+/// Powers of the two stages, as doublings of the exponent: 4, then 32.
+constexpr int first_power = 2;
+constexpr int last_power = 5;
+constexpr std::uint64_t most_shaken = 6;
+/// A neighbour is judged where its loads are at most so much worse, and where the judge sees so much more than
+/// loads.
+constexpr double judged_slack = 1.02;
+
+struct Candidate {
+  machine::Placement placement;
+  double bottleneck_ns = unbounded;
+  double judged = unbounded;
+  std::uint64_t hop_bytes = 0;
+  std::string origin;
+};
+
+/// No link's time, phases summed, can be gone below: what carries the messages of one link carries them one by one.
+double busiest_link_ns(const RoutedShares& shares, const Workload& work, Assignment unit_of_rank) {
+  std::vector<double> time(static_cast<std::size_t>(shares.links()), 0);
+  for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
+    for (const Traffic& each : work.phases[phase]) {
+      const int from = unit_of_rank[static_cast<std::size_t>(each.from)];
+      const int to = unit_of_rank[static_cast<std::size_t>(each.to)];
+      for (const Share& share : shares.shares(from, to)) {
+        time[static_cast<std::size_t>(share.link)] +=
+            work.weight(phase) * shares.time_ns(each.bytes * share.parts, share.link);
+      }
+    }
+  }
+  return time.empty() ? 0 : *std::max_element(time.begin(), time.end());
+}
+
+class Portfolio {
+ public:
+  Portfolio(const RoutedShares& shares, const Workload& work, const PortfolioOptions& options)
+      : shares_(shares),
+        work_(work),
+        options_(options),
+        merged_(shares.merged()),
+        near_(Neighbourhood::of(merged_)),
+        loads_(merged_, work),
+        total_work_(PairAnnealing::work_of(merged_, work, near_)),
+        rng_(options.seed) {
+    for (const auto& phase : work.phases) messages_ += phase.size();
+    if (work.ranks <= most_stressed) stress_.emplace(PairAnnealing::stress_of(merged_, work, near_));
+  }
+
+  Result<PortfolioResult> run() {
+    consider_starts();
+    while (!finished()) round();
+    if (!status_.ok()) return status_;
+    result_.best = best_.placement;
+    result_.bottleneck_ns = best_.bottleneck_ns;
+    result_.judged = options_.judge.of ? best_.judged : 0;
+    result_.origin = best_.origin;
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] bool finished() {
+    if (options_.should_stop && options_.should_stop()) result_.stopped = true;
+    const double cost = options_.judge_first ? best_.judged : best_.bottleneck_ns;
+    return result_.stopped || !status_.ok() || shares_.units() == 1 || cost <= options_.enough ||
+           result_.proposals >= options_.proposals ||
+           (options_.judge.of && result_.timed >= options_.judge.evaluations);
+  }
+
+  /// The flattest first: where the judge is bounded by loads, the others need not be judged.
+  void consider_starts() {
+    std::vector<std::pair<double, std::size_t>> order;
+    for (std::size_t at = 0; at < options_.starts.size(); ++at) {
+      order.emplace_back(busiest_link_ns(shares_, work_, options_.starts[at].placement.unit_of_rank), at);
+    }
+    std::sort(order.begin(), order.end());
+    for (const auto& [time, at] : order) {
+      consider(options_.starts[at].placement, options_.starts[at].name);
+      ++result_.proposals;
+      if (!seen_.insert(options_.starts[at].placement.unit_of_rank).second) continue;
+      open_.push_back(at);
+    }
+  }
+
+  /// What grew in the pattern's shape, starts, fresh annealings and the best so far take turns.
+  void round() {
+    constexpr std::uint64_t kinds = 5;
+    const std::uint64_t turn = result_.rounds / kinds;
+    switch (result_.rounds++ % kinds) {
+      case 0:
+        return stress_ ? grow(turn) : anneal_work(turn, hot_pairs, "annealed work");
+      case 1:
+        return improve_start();
+      case 2:
+        return anneal_work(turn, hot_pairs, "annealed work");
+      case 3:
+        return improve_best();
+      default:
+        return stress_ ? anneal_stress(turn) : anneal_work(turn, hot_pairs, "annealed work");
+    }
+  }
+
+  /// In turns a thorough annealing and several short ones that stay near.
+  void improve_best() {
+    if (improved_best_++ % 2 == 0) {
+      shake_best();
+      return improve(warm_loads, best_.origin);
+    }
+    for (int k = 0; k < short_ones && !finished(); ++k) {
+      shake_best();
+      Annealing annealing(loads_, near_, rng_, options_.should_stop);
+      Cooling how = near_loads;
+      how.proposals = smooth_proposals() / short_ones;
+      loads_.set_power(last_power);
+      annealing.cool(how);
+      settle(annealing, best_.origin);
+    }
+  }
+
+  void improve_start() {
+    if (next_start_ == open_.size()) return improve_best();
+    const NamedStart& start = options_.starts[open_[next_start_++]];
+    loads_.assign(start.placement.unit_of_rank);
+    improve(warm_loads, start.name);
+  }
+
+  [[nodiscard]] std::uint64_t effort(std::uint64_t per_rank, std::uint64_t most, std::uint64_t turn) const {
+    return std::min(most, per_rank * static_cast<std::uint64_t>(work_.ranks) * (turn + 2) / 2);
+  }
+
+  void grow(std::uint64_t turn) {
+    const auto ranks = static_cast<std::uint64_t>(work_.ranks);
+    machine::Placement best;
+    double least = unbounded;
+    for (int seedling = 0; seedling < seedlings && !finished(); ++seedling) {
+      // From the outermost and the innermost first, in both directions.
+      const double place = turn > 0 ? rng_.uniform() : seedling / 2 == 0 ? 1 : 0;
+      const auto [rank, unit] = stress_->alike(place);
+      stress_->grow(rank, unit, seedling % 2 == 1);
+      result_.proposals += ranks;
+      consider(placement_of(*stress_), "grown shape");
+      if (stress_->sum() >= least) continue;
+      least = stress_->sum();
+      best = placement_of(*stress_);
+    }
+    if (best.unit_of_rank.empty()) return;
+    stress_->assign(best.unit_of_rank);
+    result_.proposals +=
+        stress_->cool(effort(stress_per_rank, most_stress, 0) / 2, warm_pairs, rng_, options_.should_stop);
+    consider(placement_of(*stress_), "grown shape");
+    total_work_.assign(stress_->assignment());
+    cool_work(turn, turn % 2 == 0 ? warm_pairs : hot_pairs, "grown shape");
+  }
+
+  void anneal_stress(std::uint64_t turn) {
+    stress_->assign(random_placement(work_.ranks, shares_.units(), rng_).unit_of_rank);
+    result_.proposals +=
+        stress_->cool(effort(stress_per_rank, most_stress, turn), hot_pairs, rng_, options_.should_stop);
+    consider(placement_of(*stress_), "annealed shape");
+    total_work_.assign(stress_->assignment());
+    cool_work(turn, turn % 2 == 0 ? warm_pairs : hot_pairs, "annealed shape");
+  }
+
+  void anneal_work(std::uint64_t turn, double hot, const std::string& origin) {
+    total_work_.assign(random_placement(work_.ranks, shares_.units(), rng_).unit_of_rank);
+    cool_work(turn, hot, origin);
+  }
+
+  void cool_work(std::uint64_t turn, double hot, const std::string& origin) {
+    result_.proposals += total_work_.cool(effort(work_per_rank, most_work, turn), hot, rng_, options_.should_stop);
+    consider(placement_of(total_work_), origin);
+    loads_.assign(total_work_.assignment());
+    improve(warm_loads, origin);
+  }
+
+  [[nodiscard]] static machine::Placement placement_of(const PairAnnealing& annealed) {
+    return {{annealed.assignment().begin(), annealed.assignment().end()}};
+  }
+
+  void shake_best() {
+    loads_.assign(best_.placement.unit_of_rank);
+    Annealing moves(loads_, near_, rng_, {});
+    for (std::uint64_t left = 2 + rng_.below(most_shaken - 1); left > 0; --left) moves.step();
+  }
+
+  /// Anneals and descends from the placement in the loads, then judges what is there.
+  void improve(Cooling how, const std::string& origin) {
+    Annealing annealing(loads_, near_, rng_, options_.should_stop);
+    how.proposals = smooth_proposals() / 2;
+    for (const int power : {first_power, last_power}) {
+      loads_.set_power(power);
+      how.at_the_worst = power == last_power;
+      annealing.cool(how);
+    }
+    settle(annealing, origin);
+  }
+
+  /// Down on sorted loads, then the judge.
+  void settle(Annealing& annealing, const std::string& origin) {
+    annealing.descend(smooth_proposals());
+    result_.proposals += annealing.proposals();
+    const bool better = consider({{loads_.assignment().begin(), loads_.assignment().end()}}, origin);
+    if (better && !annealing.stopped()) judge_neighbours();
+  }
+
+  [[nodiscard]] std::uint64_t smooth_proposals() const {
+    const auto ranks = static_cast<std::uint64_t>(work_.ranks);
+    const auto hops = static_cast<std::uint64_t>(std::max(1, merged_.longest_route_hops()));
+    const std::uint64_t touched = std::max<std::uint64_t>(1, 2 * messages_ * hops / ranks);
+    return std::min({most_smooth, smooth_per_rank * ranks, smooth_touches / touched});
+  }
+
+  /// Whether it is the best now.
+  bool consider(const machine::Placement& placement, const std::string& origin) {
+    const Evaluation evaluation = evaluate(shares_, work_, placement.unit_of_rank);
+    Candidate candidate{placement, evaluation.bottleneck_ns, unbounded, evaluation.hop_bytes, origin};
+    if (!worth_judging(candidate)) return false;
+    if (options_.judge.of && !judge(candidate)) return false;
+    if (!best_.placement.unit_of_rank.empty() && !(key(candidate) < key(best_))) return false;
+    best_ = std::move(candidate);
+    return true;
+  }
+
+  [[nodiscard]] std::array<double, 3> key(const Candidate& of) const {
+    const double other = options_.judge.of ? of.judged : 0;
+    if (options_.judge_first) return {other, of.bottleneck_ns, static_cast<double>(of.hop_bytes)};
+    return {of.bottleneck_ns, other, static_cast<double>(of.hop_bytes)};
+  }
+
+  [[nodiscard]] bool worth_judging(const Candidate& candidate) const {
+    if (best_.placement.unit_of_rank.empty()) return true;
+    if (candidate.placement.unit_of_rank == best_.placement.unit_of_rank) return false;
+    if (!options_.judge_first) return candidate.bottleneck_ns <= best_.bottleneck_ns;
+    return !options_.judge.bounded_by_loads ||
+           busiest_link_ns(shares_, work_, candidate.placement.unit_of_rank) < best_.judged;
+  }
+
+  bool judge(Candidate& candidate) {
+    if (!status_.ok()) return false;
+    const Result<double> found = options_.judge.of(candidate.placement.unit_of_rank);
+    ++result_.timed;
+    if (!found.ok()) status_ = found.status();
+    if (found.ok()) candidate.judged = found.value();
+    return found.ok();
+  }
+
+  /// Single moves from the best that hardly change the loads: the judge may see more than loads do.
+  void judge_neighbours() {
+    if (!options_.judge_first) return;
+    const double least = busiest_link_ns(shares_, work_, best_.placement.unit_of_rank);
+    if (options_.judge.bounded_by_loads && best_.judged < judged_slack * least) return;
+    const std::uint64_t most = judged_messages / messages_;
+    loads_.assign(best_.placement.unit_of_rank);
+    Annealing moves(loads_, near_, rng_, {});
+    std::uint64_t tries = 0;
+    const std::uint64_t timed = result_.timed;
+    while (result_.timed - timed < most && tries++ < most * most_tries_per_judged && !finished()) {
+      ++result_.proposals;
+      if (!moves.draw_single() || moves.proposed() > judged_slack * loads_.smooth()) continue;
+      machine::Placement placement = moves.placement();
+      if (!seen_.insert(placement.unit_of_rank).second) continue;
+      if (consider(placement, best_.origin)) loads_.accept();
+    }
+  }
+
+  const RoutedShares& shares_;
+  const Workload& work_;
+  const PortfolioOptions& options_;
+  RoutedShares merged_;
+  Neighbourhood near_;
+  SmoothLoads loads_;
+  PairAnnealing total_work_;
+  std::optional<PairAnnealing> stress_;
+  Rng rng_;
+  std::vector<std::size_t> open_;  ///< starts, each placement once, the flattest first
+  std::size_t next_start_ = 0;
+  std::uint64_t improved_best_ = 0;
+  std::set<std::vector<machine::UnitId>> seen_;
+  std::uint64_t messages_ = 1;
+  Candidate best_;
+  Status status_;
+  PortfolioResult result_;
+};
+
+}  // namespace
+
+Result<PortfolioResult> search_portfolio(const RoutedShares& shares, const Workload& work,
+                                         const PortfolioOptions& options) {
+  return Portfolio(shares, work, options).run();
+}
+
+}  // namespace corewise::place

@@ -1,0 +1,55 @@
+// Portfolio: the search beyond the sizes that can be proven. Many starts and several ways of improving them, all
+// under one cost; the best placement wins, and the result says where it came from. Owns the order in which effort
+// is spent, and the comparison at the end.
+//
+// A round takes an origin (a start, a fresh annealing of the work or of the stress, a shape grown rank by rank, or
+// the best so far, shaken), anneals its smooth link loads with rising power and lets it descend on all loads sorted
+// from the worst link down. What comes out is judged: by the bottleneck, by the cost that is handed in, or first by
+// one and then by the other. A judged cost that no placement can have below its busiest link's time
+// (`bounded_by_loads`) is not asked where that time already loses.
+//
+// Contract: the result is never worse than any start, by the objective, and among equals by the other measure.
+// Effort is counted in placements proposed; the same input and seed give the same result, unless `should_stop`
+// ends it.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "machine/placement.hpp"
+#include "place/given_cost.hpp"
+#include "place/links/objective.hpp"
+#include "place/references.hpp"
+
+namespace corewise::place {
+
+struct PortfolioOptions {
+  std::vector<NamedStart> starts;       ///< at least one
+  GivenCost judge = {};                 ///< no function: the bottleneck alone decides
+  bool judge_first = false;             ///< the judge's cost is the objective; else the bottleneck is
+  std::uint64_t proposals = 2'000'000;  ///< at most, but for the last round; of judged ones `judge.evaluations`
+  std::uint64_t seed = 1;
+  double enough = 0;                       ///< a cost by the objective that nothing can be below: reached, it ends
+  std::function<bool()> should_stop = {};  ///< asked now and then
+};
+
+struct PortfolioResult {
+  machine::Placement best;
+  double bottleneck_ns = 0;
+  double judged = 0;            ///< by the judge; 0 where there is none
+  std::string origin;           ///< where the best came from, in words
+  std::uint64_t proposals = 0;  ///< placements whose link loads were looked at
+  std::uint64_t timed = 0;      ///< placements that were judged
+  std::uint64_t rounds = 0;
+  bool stopped = false;
+};
+
+/// `shares`: of the machine as described. Errors are those of the judge.
+Result<PortfolioResult> search_portfolio(const RoutedShares& shares, const Workload& work,
+                                         const PortfolioOptions& options);
+
+}  // namespace corewise::place

@@ -1,0 +1,206 @@
+// Smooth loads and work: what moves do to them against an evaluation from scratch, on machines with ties and with
+// links of different speed, with phases and weights.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "../machines.hpp"
+#include "base/rng.hpp"
+#include "place/portfolio/neighbourhood.hpp"
+#include "place/portfolio/pair_annealing.hpp"
+#include "place/portfolio/smooth_loads.hpp"
+#include "place/references.hpp"
+
+namespace corewise::place {
+namespace {
+
+machine::Machine tree() {
+  return machine::from_synthetic("pack:2 l3:3 core:4").value();
+}
+
+/// Two phases, the second of three times the weight.
+Workload phased(int ranks, Rng& rng) {
+  pattern::Pattern first{"first", ranks, {{"a", testing::random_matrix(ranks, 3, 1000, rng).entries}}};
+  pattern::Pattern second{"second", ranks, {{"b", testing::random_matrix(ranks, 2, 5000, rng).entries}}};
+  const std::vector<pattern::Pattern> both{first, second};
+  return workload(both, std::vector<double>{1, 3}).value();
+}
+
+/// Times of all links of a phase, by the plain evaluation.
+std::vector<double> times(const RoutedShares& shares, const Workload& work, std::size_t phase, Assignment units) {
+  const Workload one{work.ranks, {work.phases[phase]}, {}};
+  const Evaluation found = evaluate(shares, one, units);
+  std::vector<double> all;
+  for (int link = 0; link < shares.links(); ++link) {
+    all.push_back(shares.time_ns(found.load_parts[static_cast<std::size_t>(link)], link));
+  }
+  return all;
+}
+
+double smooth_by_definition(const RoutedShares& shares, const Workload& work, Assignment units, int doublings) {
+  const double power = std::exp2(doublings);
+  double sum = 0;
+  for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
+    double terms = 0;
+    for (const double time : times(shares, work, phase, units)) terms += std::pow(time, power);
+    sum += work.weight(phase) * std::pow(terms, 1 / power);
+  }
+  return sum;
+}
+
+TEST(SmoothLoads, MovesGiveWhatTheDefinitionSays) {
+  Rng rng(5);
+  for (const machine::Machine& made :
+       {tree(), testing::full_ring(24), machine::from_synthetic("mesh:4x3 core:2").value()}) {
+    const RoutedShares shares = RoutedShares::of(made).value().merged();
+    const Workload work = phased(20, rng);
+    for (const int doublings : {0, 2, 5}) {
+      SmoothLoads loads(shares, work);
+      loads.set_power(doublings);
+      for (int step = 0; step < 60; ++step) {
+        const int rank = static_cast<int>(rng.below(20));
+        const int unit = static_cast<int>(rng.below(24));
+        const int left = loads.assignment()[static_cast<std::size_t>(rank)];
+        std::vector<Relocation> moves{{rank, unit}};
+        const int other = loads.rank_on(unit);
+        if (other >= 0 && other != rank) moves.push_back({other, left});
+        const double proposed = loads.propose(moves);
+        if (step % 3 == 0) continue;  // a proposal that is dropped leaves nothing behind
+        loads.accept();
+        const double truth = smooth_by_definition(shares, work, loads.assignment(), doublings);
+        ASSERT_NEAR(proposed, truth, 1e-6 * truth);
+        ASSERT_NEAR(loads.smooth(), truth, 1e-6 * truth);
+        ASSERT_NEAR(loads.bottleneck_ns(), evaluate(shares, work, loads.assignment()).bottleneck_ns, 1e-6 * truth);
+      }
+    }
+  }
+}
+
+TEST(SmoothLoads, FlatterComparesAllLoadsFromTheWorstDown) {
+  Rng rng(6);
+  const RoutedShares shares = RoutedShares::of(tree()).value().merged();
+  const Workload work = workload(testing::random_matrix(24, 4, 3, rng)).value();
+  SmoothLoads loads(shares, work);
+  const auto sorted = [&](Assignment units) {
+    std::vector<double> all = times(shares, work, 0, units);
+    std::sort(all.begin(), all.end(), std::greater<>());
+    return all;
+  };
+  int flatter = 0;
+  int tied_at_the_worst = 0;
+  for (int step = 0; step < 400; ++step) {
+    const int rank = static_cast<int>(rng.below(24));
+    const int unit = static_cast<int>(rng.below(24));
+    if (loads.rank_on(unit) == rank) continue;
+    const std::vector<double> before = sorted(loads.assignment());
+    const Relocation moves[] = {{rank, unit},
+                                {loads.rank_on(unit), loads.assignment()[static_cast<std::size_t>(rank)]}};
+    loads.propose(moves);
+    const bool says = loads.proposal_is_flatter();
+    loads.accept();
+    const std::vector<double> after = sorted(loads.assignment());
+    ASSERT_EQ(says, after < before);
+    flatter += says;
+    tied_at_the_worst += says && after.front() == before.front();
+  }
+  EXPECT_GT(flatter, 50);
+  EXPECT_GT(tied_at_the_worst, 5);
+}
+
+TEST(PairAnnealing, CountsTheWorkOfAllLinks) {
+  Rng rng(7);
+  const RoutedShares shares = RoutedShares::of(tree()).value().merged();
+  const Neighbourhood near = Neighbourhood::of(shares);
+  const Workload work = phased(22, rng);
+  PairAnnealing annealing = PairAnnealing::work_of(shares, work, near);
+  const double before = annealing.sum();
+  annealing.cool(40'000, 0.5, rng, {});
+  EXPECT_LT(annealing.sum(), before);
+  EXPECT_NEAR(annealing.sum(), smooth_by_definition(shares, work, annealing.assignment(), 0),
+              1e-9 * annealing.sum());
+  const std::set<int> used(annealing.assignment().begin(), annealing.assignment().end());
+  EXPECT_EQ(used.size(), 22U);
+}
+
+TEST(PairAnnealing, AGridGrowsWholeOnItsTorus) {
+  // Every rank of the scrambled torus at its true distances: no stress is left, and every message has one hop.
+  const machine::Machine made = machine::from_synthetic("torus:8x8").value();
+  const RoutedShares shares = RoutedShares::of(made).value();
+  Rng rng(8);
+  const std::vector<int> name = random_placement(64, 64, rng).unit_of_rank;
+  pattern::Matrix matrix{64, {}};
+  for (int at = 0; at < 64; ++at) {
+    for (const int next : {at / 8 * 8 + (at + 1) % 8, (at + 8) % 64}) {
+      matrix.entries.push_back({name[static_cast<std::size_t>(at)], name[static_cast<std::size_t>(next)], 512, 1});
+      matrix.entries.push_back({name[static_cast<std::size_t>(next)], name[static_cast<std::size_t>(at)], 512, 1});
+    }
+  }
+  const Workload work = workload(matrix).value();
+  const Neighbourhood near = Neighbourhood::of(shares);
+  PairAnnealing stress = PairAnnealing::stress_of(shares, work, near);
+  EXPECT_GT(stress.sum(), 100);
+  stress.grow(5, 17);
+  EXPECT_NEAR(stress.sum(), 0, 1e-6);
+  EXPECT_EQ(evaluate(shares, work, stress.assignment()).hop_bytes, work.total_bytes());
+}
+
+TEST(PairAnnealing, AnOpenGridGrowsFromACornerOnACorner) {
+  const machine::Machine made = machine::from_synthetic("mesh:7x5").value();
+  const RoutedShares shares = RoutedShares::of(made).value();
+  Rng rng(10);
+  const std::vector<int> name = random_placement(35, 35, rng).unit_of_rank;
+  pattern::Matrix matrix{35, {}};
+  for (int at = 0; at < 35; ++at) {
+    for (const int next : {at % 7 < 6 ? at + 1 : -1, at + 7}) {
+      if (next < 0 || next >= 35) continue;
+      matrix.entries.push_back({name[static_cast<std::size_t>(at)], name[static_cast<std::size_t>(next)], 512, 1});
+      matrix.entries.push_back({name[static_cast<std::size_t>(next)], name[static_cast<std::size_t>(at)], 512, 1});
+    }
+  }
+  const Workload work = workload(matrix).value();
+  const Neighbourhood near = Neighbourhood::of(shares);
+  PairAnnealing stress = PairAnnealing::stress_of(shares, work, near);
+  const auto [corner, unit] = stress.alike(1);
+  stress.grow(corner, unit);
+  const double first = stress.sum();
+  stress.grow(corner, unit, true);
+  // Only one of the two lays the long side along the long side.
+  EXPECT_NEAR(std::min(first, stress.sum()), 0, 1e-6);
+  EXPECT_GT(std::max(first, stress.sum()), 10);
+  const auto [middle, centre] = stress.alike(0);
+  EXPECT_EQ(middle, name[17]);
+  EXPECT_EQ(made.stops[static_cast<std::size_t>(made.units[static_cast<std::size_t>(centre)].stop)],
+            made.stops[17]);
+}
+
+TEST(PairAnnealing, StressMovesAddUp) {
+  Rng rng(9);
+  const RoutedShares shares = RoutedShares::of(tree()).value().merged();
+  const Neighbourhood near = Neighbourhood::of(shares);
+  const Workload work = phased(20, rng);
+  PairAnnealing stress = PairAnnealing::stress_of(shares, work, near);
+  const double before = stress.sum();
+  stress.cool(20'000, 0.5, rng, {});
+  const double after = stress.sum();
+  EXPECT_LT(after, before);
+  EXPECT_GE(after, 0);
+  stress.assign(std::vector<int>(stress.assignment().begin(), stress.assignment().end()));
+  EXPECT_NEAR(stress.sum(), after, 1e-9 * before);
+}
+
+TEST(Neighbourhood, BlocksAreTheLevelsOfATree) {
+  const Neighbourhood near = Neighbourhood::of(RoutedShares::of(tree()).value());
+  ASSERT_EQ(near.blocks.size(), 2U);
+  EXPECT_EQ(near.blocks[0].size(), 6U);
+  EXPECT_EQ(near.blocks[0][1], (std::vector<int>{4, 5, 6, 7}));
+  EXPECT_EQ(near.blocks[1].size(), 2U);
+  EXPECT_EQ(near.near[5][0], 4);
+  EXPECT_EQ(near.near[5].size(), 12U);
+}
+
+}  // namespace
+}  // namespace corewise::place
