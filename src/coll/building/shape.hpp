@@ -20,8 +20,8 @@ inline constexpr std::uint32_t kBounceBytes = 256;
 /// The closing barrier's partners and number.
 inline constexpr std::uint32_t kClosingBarrierBytes = 160;
 inline constexpr int kMostRanks = 256;
-/// Lines of the closing barrier, which has at most seven steps on so many ranks. The eighth line is the one by which
-/// rank 0 releases all at once by a DMA list; more ranks have more lines, and no lists.
+/// Lines of the closing barrier, which has at most seven steps on so many ranks. The eighth line is the one by
+/// which rank 0 releases all at once by a DMA list; more ranks have more lines, and no lists.
 inline constexpr std::uint32_t kClosingLines = 8;
 inline constexpr std::uint32_t kReleaseLine = kClosingLines - 1;
 inline constexpr int kMostRanksWithLists = 64;
