@@ -85,6 +85,28 @@ std::vector<double> lengths_from(int rank, const Exchanges& exchanges, double mo
   return length;
 }
 
+/// One of those with the least value, all with the same chance.
+class Drawn {
+ public:
+  explicit Drawn(Rng& rng) : rng_(rng) {}
+
+  void offer(int candidate, double value) {
+    const double slack = equal * std::abs(least_);
+    if (chosen_ >= 0 && value > least_ + slack) return;
+    equals_ = chosen_ >= 0 && value >= least_ - slack ? equals_ + 1 : 1;
+    if (equals_ > 1 && rng_.below(equals_) > 0) return;
+    chosen_ = candidate;
+    least_ = value;
+  }
+  [[nodiscard]] int chosen() const { return chosen_; }
+
+ private:
+  Rng& rng_;
+  int chosen_ = -1;
+  double least_ = 0;
+  std::uint64_t equals_ = 0;
+};
+
 /// Mean of what is neither zero nor unreachable.
 double mean_length(const std::vector<std::vector<double>>& lengths) {
   double sum = 0;
@@ -181,7 +203,7 @@ void PairAnnealing::assign(Assignment unit_of_rank) {
   sum_ = twice / 2;
 }
 
-machine::UnitId PairAnnealing::least_added(int rank, bool last) const {
+machine::UnitId PairAnnealing::least_added(int rank, Rng& rng) const {
   std::vector<double> added(units_, 0);
   for (std::size_t p = begin_[index(rank)]; p < begin_[index(rank) + 1]; ++p) {
     const int peer = unit_of_rank_[index(peers_[p].rank)];
@@ -192,30 +214,25 @@ machine::UnitId PairAnnealing::least_added(int rank, bool last) const {
       added[unit] += peers_[p].first * first[unit] + peers_[p].second * second[unit];
     }
   }
-  int chosen = -1;
-  double least = 0;
-  for (std::size_t k = 0; k < units_; ++k) {
-    const std::size_t unit = last ? units_ - 1 - k : k;
-    if (rank_on_unit_[unit] >= 0 || (chosen >= 0 && added[unit] >= least - equal * std::abs(least))) continue;
-    chosen = static_cast<int>(unit);
-    least = added[unit];
+  Drawn least(rng);
+  for (std::size_t unit = 0; unit < units_; ++unit) {
+    if (rank_on_unit_[unit] < 0) least.offer(static_cast<int>(unit), added[unit]);
   }
-  return chosen;
+  return least.chosen();
 }
 
-void PairAnnealing::grow(int rank, machine::UnitId unit, bool last) {
+void PairAnnealing::grow(int rank, machine::UnitId unit, Rng& rng) {
   std::fill(unit_of_rank_.begin(), unit_of_rank_.end(), -1);
   rank_on_unit_.assign(units_, -1);
   std::vector<double> weight(unit_of_rank_.size(), 0);
   for (std::size_t placed = 0; placed < unit_of_rank_.size(); ++placed) {
     if (placed > 0) {
-      rank = -1;
+      Drawn heaviest(rng);
       for (std::size_t other = 0; other < weight.size(); ++other) {
-        if (unit_of_rank_[other] < 0 && (rank < 0 || weight[other] > weight[index(rank)])) {
-          rank = static_cast<int>(other);
-        }
+        if (unit_of_rank_[other] < 0) heaviest.offer(static_cast<int>(other), -weight[other]);
       }
-      unit = least_added(rank, last);
+      rank = heaviest.chosen();
+      unit = least_added(rank, rng);
     }
     unit_of_rank_[index(rank)] = unit;
     rank_on_unit_[index(unit)] = rank;

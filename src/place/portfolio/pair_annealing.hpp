@@ -38,9 +38,10 @@ class PairAnnealing {
   [[nodiscard]] double sum() const { return sum_; }
   void assign(Assignment unit_of_rank);
   /// Places one rank after the other, each on the free unit that adds least to the sum with those before it; next
-  /// comes the rank with the most weight towards them. By stress a grid grows whole where one fits. Of equal units
-  /// the first is taken or the last: nothing else tells the second rank of a grid which side is the long one.
-  void grow(int rank, machine::UnitId unit, bool last = false);
+  /// comes the rank with the most weight towards them. By stress a grid grows whole where one fits. Of equal ranks
+  /// and of equal units one is drawn: nothing tells the second rank of a grid which side is the long one, nor the
+  /// third whether it goes on or round the corner.
+  void grow(int rank, machine::UnitId unit, Rng& rng);
   /// By stress: a rank and a unit alike in their distances to all others, `place` 0 the innermost, 1 the outermost.
   [[nodiscard]] std::pair<int, machine::UnitId> alike(double place) const;
   /// Anneals from the current placement; `hot`: the first temperature over a rank's part of the sum. Returns the
@@ -63,7 +64,7 @@ class PairAnnealing {
   [[nodiscard]] const double* row(const std::vector<double>& table, int unit) const {
     return table.data() + static_cast<std::size_t>(unit) * units_;
   }
-  [[nodiscard]] machine::UnitId least_added(int rank, bool last) const;
+  [[nodiscard]] machine::UnitId least_added(int rank, Rng& rng) const;
   [[nodiscard]] Proposal draw(Rng& rng) const;
   /// What moving `rank` to `unit` adds; of its pair with `except` nothing.
   [[nodiscard]] double moved(int rank, machine::UnitId unit, int except) const;

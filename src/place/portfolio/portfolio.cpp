@@ -41,8 +41,12 @@ constexpr double warm_pairs = 0.1;
 constexpr Cooling warm_loads{0, 0.004, 0.0005};
 constexpr Cooling near_loads{0, 0.002, 0.0003, true};
 constexpr int short_ones = 4;
-/// Shapes grown in a turn, of which the one with least stress is improved.
-constexpr int seedlings = 4;
+/// Shapes grown in a turn, of which the one with least stress is improved: so many looks at pairs, as far as the
+/// numbers go.
+constexpr std::uint64_t seedling_looks = std::uint64_t{1} << 27;
+constexpr std::uint64_t fewest_seedlings = 4, most_seedlings = 64;
+/// Of a rank's part of the stress: less is a perfect shape.
+constexpr double perfect = 1e-6;
 /// Powers of the two stages, as doublings of the exponent: 4, then 32.
 constexpr int first_power = 2;
 constexpr int last_power = 5;
@@ -175,11 +179,14 @@ class Portfolio {
     const auto ranks = static_cast<std::uint64_t>(work_.ranks);
     machine::Placement best;
     double least = unbounded;
-    for (int seedling = 0; seedling < seedlings && !finished(); ++seedling) {
-      // From the outermost and the innermost first, in both directions.
-      const double place = turn > 0 ? rng_.uniform() : seedling / 2 == 0 ? 1 : 0;
+    const std::uint64_t looks = ranks * ranks * static_cast<std::uint64_t>(shares_.units());
+    const std::uint64_t seedlings = std::clamp(seedling_looks / looks, fewest_seedlings, most_seedlings);
+    for (std::uint64_t seedling = 0; seedling < seedlings && !finished(); ++seedling) {
+      if (least < perfect * static_cast<double>(ranks)) break;
+      // From the outermost first, which has the fewest ways to go on; sometimes from the innermost.
+      const double place = turn > 0 && seedling % 2 == 1 ? rng_.uniform() : seedling % 4 == 3 ? 0 : 1;
       const auto [rank, unit] = stress_->alike(place);
-      stress_->grow(rank, unit, seedling % 2 == 1);
+      stress_->grow(rank, unit, rng_);
       result_.proposals += ranks;
       consider(placement_of(*stress_), "grown shape");
       if (stress_->sum() >= least) continue;

@@ -126,6 +126,18 @@ TEST(PairAnnealing, CountsTheWorkOfAllLinks) {
   EXPECT_EQ(used.size(), 22U);
 }
 
+/// Grows until no stress is left; the most that was left before.
+double grow_whole(PairAnnealing& stress, int rank, machine::UnitId unit) {
+  Rng rng(3);
+  double most = 0;
+  for (int tries = 0; tries < 64; ++tries) {
+    stress.grow(rank, unit, rng);
+    most = std::max(most, stress.sum());
+    if (stress.sum() < 1e-6) break;
+  }
+  return most;
+}
+
 TEST(PairAnnealing, AGridGrowsWholeOnItsTorus) {
   // Every rank of the scrambled torus at its true distances: no stress is left, and every message has one hop.
   const machine::Machine made = machine::from_synthetic("torus:8x8").value();
@@ -143,7 +155,7 @@ TEST(PairAnnealing, AGridGrowsWholeOnItsTorus) {
   const Neighbourhood near = Neighbourhood::of(shares);
   PairAnnealing stress = PairAnnealing::stress_of(shares, work, near);
   EXPECT_GT(stress.sum(), 100);
-  stress.grow(5, 17);
+  grow_whole(stress, 5, 17);
   EXPECT_NEAR(stress.sum(), 0, 1e-6);
   EXPECT_EQ(evaluate(shares, work, stress.assignment()).hop_bytes, work.total_bytes());
 }
@@ -165,12 +177,9 @@ TEST(PairAnnealing, AnOpenGridGrowsFromACornerOnACorner) {
   const Neighbourhood near = Neighbourhood::of(shares);
   PairAnnealing stress = PairAnnealing::stress_of(shares, work, near);
   const auto [corner, unit] = stress.alike(1);
-  stress.grow(corner, unit);
-  const double first = stress.sum();
-  stress.grow(corner, unit, true);
-  // Only one of the two lays the long side along the long side.
-  EXPECT_NEAR(std::min(first, stress.sum()), 0, 1e-6);
-  EXPECT_GT(std::max(first, stress.sum()), 10);
+  // Not every way lays the long side along the long side.
+  EXPECT_GT(grow_whole(stress, corner, unit), 10);
+  EXPECT_NEAR(stress.sum(), 0, 1e-6);
   const auto [middle, centre] = stress.alike(0);
   EXPECT_EQ(middle, name[17]);
   EXPECT_EQ(made.stops[static_cast<std::size_t>(made.units[static_cast<std::size_t>(centre)].stop)],
