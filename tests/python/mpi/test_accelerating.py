@@ -24,7 +24,15 @@ BODIES = {
 }
 TAKEN = {name for name, body in BODIES.items() if body.startswith("return ours::")}
 PASSED = {name for name, body in BODIES.items() if body.startswith("static ours::PassedOn ")}
-LIFE = {"MPI_Init", "MPI_Init_thread", "MPI_Comm_free", "MPI_Comm_disconnect", "MPI_Finalize"}
+LIFE = {
+    "MPI_Init",
+    "MPI_Init_thread",
+    "MPI_Comm_free",
+    "MPI_Comm_disconnect",
+    "MPI_Finalize",
+    "MPI_Session_init",
+    "MPI_Session_finalize",
+}
 
 
 def test_blocking_collectives_are_taken_in_both_counts() -> None:
@@ -59,6 +67,10 @@ def test_every_other_form_of_a_collective_is_passed_on() -> None:
             "MPI_Init",
             "const int code = CW_NEXT(MPI_Init)(argc, argv);\n"
             "  if (code == MPI_SUCCESS) begin();\n  return code;",
+        ),
+        (
+            "MPI_Session_finalize",
+            "finish_session(*session);\n  return CW_NEXT(MPI_Session_finalize)(session);",
         ),
         ("MPI_Finalize", "finish();\n  return CW_NEXT(MPI_Finalize)();"),
     ],

@@ -67,6 +67,7 @@ EVALUATIONS = typer.Option(
     None,
     "--evaluations",
     min=1,
+    max=2**64 - 1,
     help="End the search after looking at so many placements: the same answer on every host.",
 )
 SEED = typer.Option(1, "--seed", min=0, max=2**64 - 1, help="Of the search and of the random placements.")
