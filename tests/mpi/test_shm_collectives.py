@@ -17,6 +17,7 @@ SOURCES = (
     ROOT / "tests/mpi/collectives/shm_against_mpi.cpp",
     ROOT / "src/shm/mapping.cpp",
     ROOT / "src/shm/segment.cpp",
+    ROOT / "src/shm/processes.cpp",
     ROOT / "src/shm/wait_policy.cpp",
     ROOT / "src/pattern/schedule.cpp",
     *sorted((ROOT / "src/kernels/reduce").glob("*.cpp")),

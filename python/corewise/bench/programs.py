@@ -27,7 +27,7 @@ from corewise.mpi.build import cache_root, compiler, source_root
 from corewise.mpi.find import MpiLibrary
 
 SHM_CORE = (
-    *("shm/mapping.cpp", "shm/segment.cpp", "shm/wait_policy.cpp"),
+    *("shm/mapping.cpp", "shm/processes.cpp", "shm/segment.cpp", "shm/wait_policy.cpp"),
     *("kernels/copy/copy.cpp", "kernels/copy/paper.cpp"),
     *("kernels/copy/avx2.cpp", "kernels/copy/avx512.cpp", "kernels/copy/neon.cpp"),
 )
