@@ -152,7 +152,11 @@ int main(int argc, char** argv) {
   using namespace corewise::bench;
   MPI_Init(&argc, &argv);
   if (argc < 5) give_up("usage: through_preload ROUNDS FIRST BUDGET_US CASE...");
-  if (!replaced()) give_up("no library stands before the MPI's collectives");
+  if (!replaced()) {  // on no rank; a launcher may lose what a rank says that aborts
+    std::fprintf(stderr, "no library stands before the MPI's collectives\n");
+    MPI_Finalize();
+    return 1;
+  }
   {
     Bench bench(std::atoi(argv[1]), std::atoi(argv[2]), std::atof(argv[3]) * 1000);
     for (int index = 4; index < argc; ++index) {
