@@ -1,9 +1,9 @@
 """Lays out the sources of the documentation site: `stage.py FOLDER`.
 
-The pages of `docs/` are written to be read as they are, in the repository. The site is made from copies of them:
-the list in `docs/README.md` becomes the tree of contents, a link to a folder leads to a page that lists it, a
-link out of `docs/` becomes plain text. The reference of the command line is made from the commands themselves,
-that of the Python interface from its docstrings, that of the regions' header from the header.
+The pages of `docs/` are written to be read as they are, in the repository. The site is made from copies of
+them: the list in `docs/README.md` becomes the tree of contents, a link to a folder leads to a page that lists
+it, a link out of `docs/` becomes plain text. The reference of the command line is made from the commands
+themselves, that of the Python interface from its docstrings, that of the regions from the header.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -87,10 +87,13 @@ def _index() -> str:
         for title, body in sections
     ]
     made = ["reference/cli", "reference/python", "reference/regions"]
-    listed = "- [the command line](reference/cli.md), [Python](reference/python.md), [regions](reference/regions.md): made from the code\n"
+    names = zip(("the command line", "Python", "regions"), made, strict=True)
+    listed = f"- {', '.join(f'[{name}]({page}.md)' for name, page in names)}: made from the code\n"
     title = parts[0].strip().replace("# Documentation", "# corewise", 1)
     body = "\n".join(f"**{name}**\n{text}" for name, text in sections)
-    return "\n".join([title, "", body.rstrip(), listed, *trees, _tree(made, "Made from the code", hidden=True)])
+    return "\n".join(
+        [title, "", body.rstrip(), listed, *trees, _tree(made, "Made from the code", hidden=True)]
+    )
 
 
 # --- made from the code -----------------------------------------------------------------------------------
@@ -167,7 +170,12 @@ def _cell(text: str) -> str:
 def _python() -> str:
     import corewise
 
-    lines = ["# Python", "", (corewise.__doc__ or "").replace("SPDX-License-Identifier: BSD-3-Clause", ""), ""]
+    lines = [
+        "# Python",
+        "",
+        (corewise.__doc__ or "").replace("SPDX-License-Identifier: BSD-3-Clause", ""),
+        "",
+    ]
     for name in corewise.__all__:
         thing = getattr(corewise, name)
         if isinstance(thing, type):
