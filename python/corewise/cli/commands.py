@@ -87,6 +87,11 @@ def _load(name: str) -> Any:
     return group.commands[name]
 
 
+def find_command(name: str) -> Any:
+    """The command, or group, of this name; None where there is none."""
+    return _load(name) if name in _COMMANDS else None
+
+
 class _Loaded(Mapping[str, Any]):
     """The commands by name, each imported when it is looked up."""
 

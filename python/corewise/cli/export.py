@@ -13,7 +13,7 @@ from corewise.cli import console
 from corewise.data.events import GROUPS, parse_selection
 from corewise.export import FORMATS, check_export, export_profile
 
-_HELP = """Writes a profile for other tools: OTF2, Perfetto, Parquet, Arrow, CSV.
+_HELP = """Write a profile for other tools: OTF2, Perfetto, Parquet, Arrow, CSV.
 
 Streams: the profile may be larger than memory. The target is complete or not there.
 

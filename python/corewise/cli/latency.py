@@ -22,7 +22,7 @@ from corewise.data.machine_text import LevelText, OriginText, machine_text, quan
 from corewise.data.machines import parse_machine
 from corewise.report.layout import Column, by_rows
 
-_HELP = """Makes a machine file from a matrix of core-to-core latencies that somebody measured.
+_HELP = """Make a machine file from a matrix of core-to-core latencies that somebody measured.
 
 The matrix is a CSV file without a header: row and column k are the operating system's CPU k, entries are
 nanoseconds. Hardware threads, clusters, dies and sockets are found in it, as far as latencies tell them

@@ -30,7 +30,7 @@ from corewise.plots.machines import drawing
 from corewise.report import document, terminal
 from corewise.report.html import page
 
-_HELP = """Shows what a profile says: who talked to whom, in which pattern, where the time went.
+_HELP = """Show what a profile says: who talked to whom, in which pattern, where the time went.
 
 With a machine it also says which placement of the ranks would communicate fastest there.
 

@@ -18,7 +18,7 @@ from corewise.cli.place.sources import load_patterns
 from corewise.data.machines import load_machine
 from corewise.errors import RunError
 
-_HELP = """Checks the proof that a placement is the best: a certificate of corewise place --certificate.
+_HELP = """Check the proof that a placement is the best: a certificate of corewise place --certificate.
 
 The checker shares no code with the search that wrote it. Give the pattern or patterns, weights and machine
 that the certificate is about. Exit status 0: it holds; 1: it does not; 2: it is about something else.

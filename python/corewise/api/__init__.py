@@ -1,0 +1,28 @@
+"""What a Python program uses: `load`, `machine`, `place`, `simulate`, and the objects that they give.
+
+NumPy goes in and comes out; nothing prints, and nothing is kept between two calls. Each object shows itself in a
+notebook. The functions that do the work are in the layers below; these are their front.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from corewise.api.machine import Machine, machine
+from corewise.api.pattern import Pattern
+from corewise.api.placing import Placing, place
+from corewise.api.profile import Profile, Waits, load
+from corewise.api.simulated import Simulated, simulate
+
+__all__ = [
+    "Machine",
+    "Pattern",
+    "Placing",
+    "Profile",
+    "Simulated",
+    "Waits",
+    "load",
+    "machine",
+    "place",
+    "simulate",
+]
