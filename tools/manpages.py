@@ -21,7 +21,8 @@ from corewise.cli.groups import first_sentence
 from corewise.cli.main import build_app
 
 _STATUS = """.SH EXIT STATUS
-0: done. 1: the run failed. 2: the input is wrong; one line on standard error says what was found and what is allowed.
+0: done. 1: the run failed. 2: the input is wrong; one line on standard error says what was found and
+what is allowed.
 """
 
 

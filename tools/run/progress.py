@@ -2,8 +2,8 @@
 
     progress.py --log FILE TITLE -- COMMAND...
 
-Reads the ``[done/all]`` that ninja writes. On a terminal the line is rewritten, elsewhere it appears every ten
-seconds. Where the command fails, the end of what it said is shown. The exit status is the command's.
+Reads the ``[done/all]`` that ninja writes. On a terminal the line is rewritten, elsewhere it appears every
+ten seconds. Where the command fails, the end of what it said is shown. The exit status is the command's.
 
 SPDX-License-Identifier: BSD-3-Clause
 """

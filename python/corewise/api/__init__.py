@@ -1,7 +1,7 @@
 """What a Python program uses: `load`, `machine`, `place`, `simulate`, and the objects that they give.
 
-NumPy goes in and comes out; nothing prints, and nothing is kept between two calls. Each object shows itself in a
-notebook. The functions that do the work are in the layers below; these are their front.
+NumPy goes in and comes out; nothing prints, and nothing is kept between two calls. Each object shows itself
+in a notebook. The functions that do the work are in the layers below; these are their front.
 
 SPDX-License-Identifier: BSD-3-Clause
 """

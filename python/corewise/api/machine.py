@@ -67,8 +67,8 @@ def machine(reference: str | Machine) -> Machine:
     Parameters
     ----------
     reference : str or Machine
-        A bundled name (``cell-be``), a ``.toml``, ``.json`` or hwloc ``.xml`` file, ``host``, or a synthetic text such as
-        ``"pack:2 l3:4 core:8"``. A machine is given back as it is.
+        A bundled name (``cell-be``), a ``.toml``, ``.json`` or hwloc ``.xml`` file, ``host``, or a text
+        such as ``"pack:2 l3:4 core:8"``. A machine is given back as it is.
 
     Raises
     ------

@@ -67,7 +67,7 @@ class Pattern:
 
 
 PatternLike: TypeAlias = "Pattern | _core.Pattern | NDArray[Any] | str | Path"
-"""What may stand for a pattern: a matrix of bytes, shape (ranks, ranks), or the name of a pattern file or profile."""
+"""What may stand for a pattern: a matrix of bytes, shape (ranks, ranks), or the name of a file or profile."""
 
 
 def as_pattern(given: PatternLike) -> _core.Pattern:

@@ -81,7 +81,8 @@ class Placing:
     def __repr__(self) -> str:
         how = "proven" if self.proven else self.study.method
         cost = f"{self.study.objective} {self.cost:.6g} {self.study.unit}"
-        return f"<corewise.Placing on {self.study.machine.name}: {cost} ({how}), rank order {self.gain:.3f} times>"
+        where = self.study.machine.name
+        return f"<corewise.Placing on {where}: {cost} ({how}), rank order {self.gain:.3f} times>"
 
     def _repr_html_(self) -> str:
         rows = [

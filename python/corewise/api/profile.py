@@ -27,7 +27,9 @@ from corewise.plots.heatmap_svg import MOST_CELLS, Picture, matrix_svg
 
 FRAMES = ("pandas", "polars", "arrow")
 """Libraries of data frames."""
-WAIT_KIND = np.dtype([("kind", "U24"), ("count", np.int64), ("time_ns", np.float64), ("longest_ns", np.float64)])
+WAIT_KIND = np.dtype(
+    [("kind", "U24"), ("count", np.int64), ("time_ns", np.float64), ("longest_ns", np.float64)]
+)
 """A row of `Waits.kinds`."""
 
 
@@ -77,11 +79,13 @@ class Waits:
 
     def __repr__(self) -> str:
         share = share_text(self.share_of_run)
-        return f"<corewise.Waits {self.summary.world}: {time_text(self.total_ns)} of waiting, {share} of the run>"
+        total = time_text(self.total_ns)
+        return f"<corewise.Waits {self.summary.world}: {total} of waiting, {share} of the run>"
 
     def _repr_html_(self) -> str:
         rows = [
-            (row.kind, row.count, time_text(row.wait_ns), time_text(row.longest_ns)) for row in self.summary.kinds
+            (row.kind, row.count, time_text(row.wait_ns), time_text(row.longest_ns))
+            for row in self.summary.kinds
         ]
         return display.paragraph(repr(self)[1:-1]) + display.table(("kind", "waits", "time", "longest"), rows)
 
@@ -117,7 +121,9 @@ class Profile:
     def _sent(self) -> TrafficMatrix:
         return build_matrix(self.recorded.world)
 
-    def matrix(self, by: str = "bytes", traffic: str = "sent", phase: str | None = None) -> NDArray[np.float64]:
+    def matrix(
+        self, by: str = "bytes", traffic: str = "sent", phase: str | None = None
+    ) -> NDArray[np.float64]:
         """What went from the rank of the row to that of the column.
 
         Parameters
@@ -125,7 +131,8 @@ class Profile:
         by : str
             ``bytes``, ``count`` (messages), or ``time``: nanoseconds in the calls.
         traffic : str
-            ``sent``, ``received``, ``put``, ``get``, ``observed`` or ``collective``, as ``corewise matrix`` has them.
+            ``sent``, ``received``, ``put``, ``get``, ``observed`` or ``collective``, as for
+            ``corewise matrix``.
         phase : str, optional
             Only what the program did in the phase of this name.
 
@@ -189,7 +196,16 @@ class Profile:
         cells = matrix_cells(self._sent, MOST_CELLS)
         title = " ".join(self.recorded.meta.program) or self.recorded.name
         picture = Picture(
-            cells.values, None, cells.block, cells.ranks, (), (), (), title, "bytes sent", lambda n: bytes_text(int(n))
+            cells.values,
+            None,
+            cells.block,
+            cells.ranks,
+            (),
+            (),
+            (),
+            title,
+            "bytes sent",
+            lambda n: bytes_text(int(n)),
         )
         label = display.paragraph(f"pattern: {self.pattern().label}")
         return display.paragraph(repr(self)[1:-1]) + label + matrix_svg(picture)

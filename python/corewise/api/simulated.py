@@ -56,7 +56,7 @@ class Simulated:
         return self.run.link_busy
 
     def bandwidth_matrix(self) -> NDArray[np.float64]:
-        """GB/s from the rank of the row to that of the column; NaN where nothing was sent.
+        """GB/s from the rank of the row to that of the column, 0 where nothing was sent.
 
         Returns
         -------

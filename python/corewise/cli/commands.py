@@ -69,6 +69,7 @@ SECTIONS: Mapping[str, tuple[Command, ...]] = {
         Command("bench", "bench.group", "Measure corewise on this host, beside what people use now"),
         Command("explain", "explain.command", "Say why a choice is made: the row of data that decides"),
         Command("doctor", "doctor", "Say which MPI libraries and capabilities this machine has"),
+        Command("completion", "completion", "Print a script by which bash, zsh or fish complete commands"),
     ),
     "Papers": (
         Command("paper", "papers.group", "Run the papers' experiments again, beside what was published"),

@@ -26,6 +26,10 @@ from corewise.errors import CorewiseError, InputError, RunError, shortened, show
 _USAGE_ERROR: type[Exception] = typer.BadParameter.mro()[1]
 
 
+COMPLETING = "_COREWISE_COMPLETE"
+"""Set by a shell that asks for completions (`corewise completion`); nothing else may be loaded for it."""
+
+
 def build_app() -> typer.Typer:
     """The application with every command of the table (`commands`)."""
     app = typer.Typer(
@@ -33,7 +37,7 @@ def build_app() -> typer.Typer:
         cls=Commands,
         help="Make message passing inside a multicore node visible, predictable and fast.",
         no_args_is_help=False,
-        add_completion=False,
+        add_completion=COMPLETING in os.environ,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},

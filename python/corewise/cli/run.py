@@ -91,18 +91,41 @@ _FUNCTIONS = typer.Option(
     [], "--functions", help="functions by name: 'solve*', or '!tiny_*' to leave out; may be repeated"
 )
 _FUNCTION_LIBRARY = typer.Option(
-    [], "--function-library", metavar="FILE", help="a library with functions that the program loads itself", hidden=True)
+    [],
+    "--function-library",
+    metavar="FILE",
+    help="a library with functions that the program loads itself",
+    hidden=True,
+)
 _MIN_FUNCTION_TIME = typer.Option(
-    "", "--min-function-time", metavar="TIME", help="leave out functions that took less, e.g. '1 us'", hidden=True)
-_FUNCTION_DEPTH = typer.Option(0, "--function-depth", metavar="N", help=f"the outermost N functions, 1 to {DEEPEST}", hidden=True)
+    "",
+    "--min-function-time",
+    metavar="TIME",
+    help="leave out functions that took less, e.g. '1 us'",
+    hidden=True,
+)
+_FUNCTION_DEPTH = typer.Option(
+    0, "--function-depth", metavar="N", help=f"the outermost N functions, 1 to {DEEPEST}", hidden=True
+)
 _MODE = typer.Option(
     "", "--mode", help="who empties full buffers: drain (the rank), thread (a helper), flight (nobody)"
 )
 _FLIGHT = typer.Option(
-    False, "--flight-recorder", help="the same as --mode flight: only the newest records are kept", hidden=True)
+    False,
+    "--flight-recorder",
+    help="the same as --mode flight: only the newest records are kept",
+    hidden=True,
+)
 _SYNC_CLOCKS = typer.Option(
-    "", "--sync-clocks", metavar="WHEN", help="when clocks of several nodes are compared: never, ends, collectives", hidden=True)
-_PRELOAD = typer.Option(None, "--preload", metavar="FILE", help="a library that corewise build-preload printed", hidden=True)
+    "",
+    "--sync-clocks",
+    metavar="WHEN",
+    help="when clocks of several nodes are compared: never, ends, collectives",
+    hidden=True,
+)
+_PRELOAD = typer.Option(
+    None, "--preload", metavar="FILE", help="a library that corewise build-preload printed", hidden=True
+)
 _PLACEMENT = typer.Option(None, "--placement", help="bind ranks as this file of corewise place says")
 _REORDERING = typer.Option(
     "",
@@ -115,8 +138,11 @@ _PACKING = typer.Option(
 )
 _PACKING_TUNING = typer.Option(
     None,
-    "--packing-tuning", metavar="FILE",
-    help="what is packed, by this file of corewise bench pack (default: the shipped one)", hidden=True)
+    "--packing-tuning",
+    metavar="FILE",
+    help="what is packed, by this file of corewise bench pack (default: the shipped one)",
+    hidden=True,
+)
 _ACCELERATE = typer.Option(
     False,
     "--accelerate",
@@ -124,13 +150,18 @@ _ACCELERATE = typer.Option(
 )
 _ACCELERATE_TUNING = typer.Option(
     None,
-    "--accelerate-tuning", metavar="FILE",
-    help="which collectives, by this file of corewise bench collectives (default: the shipped one)", hidden=True)
+    "--accelerate-tuning",
+    metavar="FILE",
+    help="which collectives, by this file of corewise bench collectives (default: the shipped one)",
+    hidden=True,
+)
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("run", help=_HELP, cls=WithSettings, context_settings={"allow_interspersed_args": False})(_run)
+    app.command("run", help=_HELP, cls=WithSettings, context_settings={"allow_interspersed_args": False})(
+        _run
+    )
 
 
 def _run(
@@ -145,10 +176,22 @@ def _run(
     function_depth: int = _FUNCTION_DEPTH,
     mode: str = _MODE,
     flight: bool = _FLIGHT,
-    buffer: str = typer.Option("", "--buffer", metavar="SIZE", help="size of each of a thread's two buffers, e.g. '16 KiB'", hidden=True),
+    buffer: str = typer.Option(
+        "",
+        "--buffer",
+        metavar="SIZE",
+        help="size of each of a thread's two buffers, e.g. '16 KiB'",
+        hidden=True,
+    ),
     clock: str = typer.Option("", "--clock", metavar="CLOCK", help="auto, tsc or os", hidden=True),
     sync_clocks: str = _SYNC_CLOCKS,
-    files: str = typer.Option("rank", "--files", metavar="rank|node", help="one trace file per rank, or one per node: rank, node", hidden=True),
+    files: str = typer.Option(
+        "rank",
+        "--files",
+        metavar="rank|node",
+        help="one trace file per rank, or one per node: rank, node",
+        hidden=True,
+    ),
     preload: Path | None = _PRELOAD,
     placement: Path | None = _PLACEMENT,
     reordering: str = _REORDERING,

@@ -1,8 +1,8 @@
 """Settings: options of a command that few need, so that its help shows those that many need.
 
-A setting is an option that ``--help`` leaves out (``hidden``). It is given as ``--set NAME=VALUE``, or like every
-option; ``corewise explain settings COMMAND`` lists them. Invariant: both spellings are one option of the command,
-so that checks, errors and defaults are the same.
+A setting is an option that ``--help`` leaves out (``hidden``). It is given as ``--set NAME=VALUE``, or like
+every option; ``corewise explain settings COMMAND`` lists them. Invariant: both spellings are one option of
+the command, so that checks, errors and defaults are the same.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -106,7 +106,7 @@ class WithSettings(TyperCommand):
 
 
 def _set_option(command: str) -> Any:
-    """The option itself, for the help alone. Typer makes it: what its own class takes changes between releases."""
+    """The option itself, for the help alone. Typer makes it: what its class takes differs by release."""
     text = f"One of further settings (corewise explain settings {command}); may be repeated."
     app = typer.Typer(add_completion=False)
 

@@ -2,8 +2,9 @@
 
 One source (``src/preload`` and the rooms below it) and generated wrappers. The result is keyed by everything
 it was made from: it is rebuilt when corewise, the MPI or the compiler changes, only then. Objects of the
-rooms below the preload know no MPI: they are kept, too, and the next MPI's library takes them. A prebuilt library
-(`corewise.mpi.prebuilt`) is taken where it knows all that the MPI has, and without a compiler also where it lacks some.
+rooms below the preload know no MPI: they are kept, too, and the next MPI's library takes them. A prebuilt
+library (`corewise.mpi.prebuilt`) is taken where it knows all that the MPI has, and without a compiler
+also where it lacks some.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -90,8 +91,8 @@ def compiler() -> tuple[str, ...]:
         if shutil.which(name):
             return (name,)
     raise RunError(
-        "no C++ compiler found (CXX, g++, c++), and no prebuilt preload of this corewise fits: the preload is built "
-        "from source for each MPI; install a compiler, or a wheel of corewise with an MPI that it knows (corewise doctor)"
+        "no C++ compiler found (CXX, g++, c++), and no prebuilt preload fits: the preload is built from "
+        "source for each MPI; install a compiler, or a wheel of corewise and an MPI that it knows"
     )
 
 
@@ -325,7 +326,7 @@ def build_portable(mpi: MpiLibrary, folder: Path, files: Sequence[str] = ()) -> 
 
 
 def _name_by_soname(source: Path, mpi: MpiLibrary) -> None:
-    """Fortran libraries as any installation's loader knows them, in a generated source that names this one's files."""
+    """Names Fortran libraries as any loader knows them, in a source that names the files of this host."""
     text = source.read_text()
     for path in fortran.libraries(mpi):
         names = [elf.soname(path)]

@@ -1,7 +1,7 @@
-"""Preloads that come with a wheel: built for an ABI, bound to the MPI of a host, and taken only where they fit.
+"""Preloads that come with a wheel: built for an ABI, bound to a host's MPI, and taken only where they fit.
 
-The loader's own view of a bound library (its dynamic section) and a program recorded under it are held against the
-library that is built here for the same MPI.
+The loader's own view of a bound library (its dynamic section) is held against the MPI, and what it
+records against what the program does.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -25,7 +25,7 @@ FILE = "libcorewise-preload.so"
 
 
 def write_sets(folder: Path, mpi_name: str, **changes: object) -> Path:
-    """A package's folder of prebuilt libraries, with one set for this MPI; the library itself where it is built."""
+    """A package's folder of prebuilt libraries: the manifest with one set, for this MPI."""
     mpi = described(mpi_name)
     row = {
         "name": mpi.name,
@@ -99,7 +99,7 @@ def test_without_prebuilt_libraries_a_compiler_is_asked_for(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_compiler(monkeypatch)
-    with pytest.raises(RunError, match="no C\\+\\+ compiler found.*no prebuilt preload"):
+    with pytest.raises(RunError, match=r"no C\+\+ compiler found.*no prebuilt preload"):
         build.build_preload(described("mpich"))
 
 

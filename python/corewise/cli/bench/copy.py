@@ -25,7 +25,7 @@ from corewise.data.sizes import size_bytes
 from corewise.errors import InputError
 from corewise.plots.bench import check_picture, write_pictures
 
-_HELP = """Measure what copies cost on this host: kernels of paper 004 and of today beside the C library's memcpy.
+_HELP = """Measure what copies cost on this host: kernels of paper 004 and today's beside memcpy.
 
 Time every copy kernel that this processor has, in turns, and the copy that chooses among them; with
 --message: messages between two bound threads, by two copies through a slot, in chunks, and by one copy.

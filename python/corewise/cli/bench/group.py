@@ -10,9 +10,9 @@ from types import ModuleType
 import typer
 
 from corewise.cli.bench import collectives, history, mapping, port, profiler, recogniser, sim
-from corewise.cli.groups import Group
 from corewise.cli.bench import copy as bench_copy
 from corewise.cli.bench import pack as bench_pack
+from corewise.cli.groups import Group
 
 SUBCOMMANDS: tuple[ModuleType, ...] = (
     sim,

@@ -11,9 +11,9 @@ import typer
 from rich.text import Text
 
 from corewise.cli import console
-from corewise.cli.groups import Group
 from corewise.cli.explain import datatype as explain_datatype
 from corewise.cli.explain import settings as explain_settings
+from corewise.cli.groups import Group
 from corewise.data.quantities import bytes_text
 from corewise.data.sizes import size_bytes
 from corewise.data.tuned_hosts import host_tuning_for
@@ -22,7 +22,8 @@ from corewise.errors import InputError, bad_field
 from corewise.report.layout import Column, by_rows
 
 _HELP = """Say why a choice is made: the row of data that decides, what won, what lost and by how much.
-Of an MPI datatype: what it is in memory, and how it is packed. Of a command: the settings that its help leaves out.
+Of an MPI datatype: what it is in memory, and how it is packed. Of a command: the settings that
+its help leaves out.
 
 Every command prints a table, or one JSON object with --json.
 

@@ -29,7 +29,7 @@ Every command prints text tables, writes figures with --out, and prints one JSON
 Example:
   corewise paper affinity --out figures
 """
-_AFFINITY = """Repeat paper 000, assignment of threads to SPEs: every table and figure, published beside simulated.
+_AFFINITY = """Repeat paper 000, assignment of threads to SPEs: every number, published beside simulated.
 
 Run the paper's programs on a simulated Cell, packet by packet: Table 1, the patterns of Table 2 under six
 affinities, the collective operations, figures 1 to 8, and random permutations of sources.
@@ -38,7 +38,7 @@ affinities, the collective operations, figures 1 to 8, and random permutations o
 Example:
   corewise paper affinity --out figures
 """
-_COLLECTIVES = """Repeat paper 001, collectives inside a Cell: every table and figure, published beside simulated.
+_COLLECTIVES = """Repeat paper 001, collectives inside a Cell: every number, published beside simulated.
 
 Run the paper's algorithms on simulated SPEs, packet by packet: DMA latencies and copies (figure 2), barriers
 (figure 3, table 1), broadcast (figures 4 to 6, table 2), reduce (figure 7, table 3), what the paper says of
@@ -48,7 +48,7 @@ them in words, and its future work beside the paper's best.
 Example:
   corewise paper collectives --out figures
 """
-_MAPPING = """Repeat paper 002, mapping of a ring of tasks to SPEs: figures 2 to 5, published beside simulated.
+_MAPPING = """Repeat paper 002, mapping of a ring of tasks to SPEs: its figures, published beside simulated.
 
 Run the paper's message library on a simulated Cell: all 120 mappings of six tasks on a PS3, all 5040 of
 eight on one chip of a blade, both ways round and one way; then ask where a dependence on the mapping could

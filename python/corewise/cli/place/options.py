@@ -54,7 +54,9 @@ OBJECTIVE = typer.Option(
     "--objective",
     help=f"What to minimise: {', '.join(OBJECTIVES)} (bottleneck where few enough for a proof, else flow).",
 )
-METHOD = typer.Option(METHODS[0], "--method", metavar="METHOD", help=f"How to search: {', '.join(METHODS)}.", hidden=True)
+METHOD = typer.Option(
+    METHODS[0], "--method", metavar="METHOD", help=f"How to search: {', '.join(METHODS)}.", hidden=True
+)
 TIME = typer.Option(
     None,
     "--time",
@@ -65,11 +67,22 @@ TIME = typer.Option(
 )
 EVALUATIONS = typer.Option(
     None,
-    "--evaluations", metavar="N",
+    "--evaluations",
+    metavar="N",
     min=1,
     max=2**64 - 1,
-    help="End the search after looking at so many placements: the same answer on every host.", hidden=True)
-SEED = typer.Option(1, "--seed", metavar="N", min=0, max=2**64 - 1, help="Of the search and of the random placements.", hidden=True)
+    help="End the search after looking at so many placements: the same answer on every host.",
+    hidden=True,
+)
+SEED = typer.Option(
+    1,
+    "--seed",
+    metavar="N",
+    min=0,
+    max=2**64 - 1,
+    help="Of the search and of the random placements.",
+    hidden=True,
+)
 SUMMED = typer.Option(False, "--summed", help="Take all phases as one.", hidden=True)
 NAMED = typer.Option(False, "--named", help="A row for every named placement too.")
 PLACEMENT = typer.Option(
@@ -89,7 +102,14 @@ VERIFY = typer.Option(
     help="Run default, best, next bests and random interleaved (here, or simulated), and the rows asked for "
     "by --named or --placement; gain with its interval.",
 )
-ROUNDS = typer.Option(None, "--rounds", metavar="N", min=2, help="With --verify: runs of each placement (9 or more).", hidden=True)
+ROUNDS = typer.Option(
+    None,
+    "--rounds",
+    metavar="N",
+    min=2,
+    help="With --verify: runs of each placement (9 or more).",
+    hidden=True,
+)
 MPI = typer.Option(None, "--mpi", help="With -- PROGRAM: openmpi, mpich, a prefix, or a launcher.")
 OUTPUT = typer.Option(None, "--output", "-o", metavar="FILE", help="Write the best placement as JSON.")
 EXPORT = typer.Option(
@@ -102,7 +122,9 @@ EXPORT_FILE = typer.Option(
     None,
     "--export-file",
     metavar="FILE",
-    help="Where openmpi-rankfile and openmpi4 write their file (rankfile).", hidden=True)
+    help="Where openmpi-rankfile and openmpi4 write their file (rankfile).",
+    hidden=True,
+)
 CERTIFICATE = typer.Option(
     None, "--certificate", metavar="FILE", help="Write the proof; corewise certify checks it."
 )

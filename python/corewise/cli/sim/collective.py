@@ -51,8 +51,11 @@ _ALGORITHM = typer.Option(
     None, "--algorithm", metavar="NAME", help="By which it runs; without one, the one that tuning/ selects."
 )
 _SET = typer.Option(
-    None, "--set", metavar="NAME=VALUE", help="Of the algorithm, e.g. min_piece=2KiB (corewise collective list), or one of further settings "
-    "(corewise explain settings collective). Repeatable."
+    None,
+    "--set",
+    metavar="NAME=VALUE",
+    help="Of the algorithm, e.g. min_piece=2KiB (corewise collective list), or one of further settings "
+    "(corewise explain settings collective). Repeatable.",
 )
 _RANKS = typer.Option(None, "--ranks", metavar="N", help="That take part; without it, one per SPE.")
 _BYTES = typer.Option(
@@ -73,15 +76,28 @@ _STRIDE = typer.Option(
     None,
     "--stride",
     metavar="BLOCK:STRIDE",
-    help="A broadcast's buffers: blocks of so many bytes so far apart.", hidden=True)
+    help="A broadcast's buffers: blocks of so many bytes so far apart.",
+    hidden=True,
+)
 _IN_PLACE = typer.Option(False, "--in-place", help="Results replace operands.", hidden=True)
-_UNEVEN = typer.Option(False, "--uneven", help="The vector versions' blocks differ, with gaps between.", hidden=True)
+_UNEVEN = typer.Option(
+    False, "--uneven", help="The vector versions' blocks differ, with gaps between.", hidden=True
+)
 _UNALIGNED = typer.Option(False, "--unaligned", help="User buffers begin at odd places.", hidden=True)
-_DELAY = typer.Option(None, "--delay", metavar="NS", help="Ranks start up to so many ns later, at random.", hidden=True)
-_CALLS = typer.Option(None, "--calls", metavar="N", help="Measured one by one, then back to back.", hidden=True)
+_DELAY = typer.Option(
+    None, "--delay", metavar="NS", help="Ranks start up to so many ns later, at random.", hidden=True
+)
+_CALLS = typer.Option(
+    None, "--calls", metavar="N", help="Measured one by one, then back to back.", hidden=True
+)
 _WARM_UP = typer.Option(None, "--warm-up", metavar="N", help="Calls before.", hidden=True)
 _SELECTION = typer.Option(
-    None, "--selection", metavar="SET", help="Without --algorithm: all, or paper (those of paper 001 alone).", hidden=True)
+    None,
+    "--selection",
+    metavar="SET",
+    help="Without --algorithm: all, or paper (those of paper 001 alone).",
+    hidden=True,
+)
 _SEED = typer.Option(None, "--seed", metavar="N", help="Of data and delays.", hidden=True)
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
