@@ -30,6 +30,7 @@ _OF_API = (
 
 __all__ = [
     "CorewiseError",
+    "Found",
     "InputError",
     "Machine",
     "Pattern",

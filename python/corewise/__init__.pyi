@@ -1,5 +1,6 @@
 # The types of what corewise gives at its top level, which is imported late (see __init__.py).
 # SPDX-License-Identifier: BSD-3-Clause
+from corewise.api import Found as Found
 from corewise.api import Machine as Machine
 from corewise.api import Pattern as Pattern
 from corewise.api import Placing as Placing

@@ -11,10 +11,11 @@ from __future__ import annotations
 from corewise.api.machine import Machine, machine
 from corewise.api.pattern import Pattern
 from corewise.api.placing import Placing, place
-from corewise.api.profile import Profile, Waits, load
+from corewise.api.profile import Found, Profile, Waits, load
 from corewise.api.simulated import Simulated, simulate
 
 __all__ = [
+    "Found",
     "Machine",
     "Pattern",
     "Placing",

@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corewise.analysis.profile.cells import matrix_cells
+from corewise.analysis.profile.findings import Finding, Findings, find_out
 from corewise.analysis.profile.matrix import TrafficMatrix, build_matrix
 from corewise.analysis.profile.waits import WaitsSummary, analyse_waits
 from corewise.api import display
@@ -91,6 +93,39 @@ class Waits:
 
 
 @dataclass(frozen=True, repr=False)
+class Found:
+    """What a run shows, in sentences.
+
+    Attributes
+    ----------
+    all : corewise.analysis.profile.findings.Findings
+        Every finding with its evidence, its share of the run and what to do next; the efficiencies.
+    """
+
+    all: Findings
+
+    @property
+    def rows(self) -> tuple[Finding, ...]:
+        """The findings, the largest part of the run first."""
+        return self.all.rows
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return "<corewise.Found: " + "; ".join(each.title for each in self.rows) + ">"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (each.title, share_text(each.run_share), each.evidence, each.next or each.where) for each in self.rows
+        ]
+        return display.table(("finding", "of run", "evidence", "next"), rows)
+
+
+@dataclass(frozen=True, repr=False)
 class Profile:
     """A run as ``corewise run`` recorded it.
 
@@ -163,6 +198,10 @@ class Profile:
             There is no phase of that name.
         """
         return Waits(analyse_waits(self.path, phase))
+
+    def findings(self) -> Found:
+        """What the run shows: three to six sentences, the largest part of the run first."""
+        return Found(find_out(self.path))
 
     def to_frame(self, library: str = "pandas") -> Any:
         """Every record as a row: rank, kind, name, peer, bytes, when it began and how long it took.
