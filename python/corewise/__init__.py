@@ -16,6 +16,7 @@ from typing import Any
 from corewise.errors import CorewiseError, InputError, RunError
 
 _OF_API = (
+    "Found",
     "Machine",
     "Pattern",
     "Placing",

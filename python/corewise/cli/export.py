@@ -19,8 +19,8 @@ Streams: the profile may be larger than memory. The target is complete or not th
 
 \b
 Example:
-  corewise export lbm.cw --to perfetto -o lbm.perfetto-trace   (open it in ui.perfetto.dev)
-  corewise export lbm.cw --to otf2 -o lbm.otf2                 (then: otf2-print lbm.otf2/traces.otf2)
+  corewise export lbm.cw --to perfetto -o lbm.pftrace   (open it in ui.perfetto.dev)
+  corewise export lbm.cw --to otf2 -o lbm.otf2          (then: otf2-print lbm.otf2/traces.otf2)
   corewise export lbm.cw --to parquet -o lbm.parquet --ranks 0-3 --kinds messages
 """
 _TO = typer.Option(..., "--to", metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")

@@ -33,7 +33,7 @@ Without -o the file goes to standard output and what was found to standard error
 \b
 Example:
   corewise machines from-latency node.csv -o node.toml
-  corewise machines from-latency node.csv --level-names package,l3 --processor "AMD EPYC 7773X" -o node.toml
+  corewise machines from-latency node.csv --processor "AMD EPYC 7773X" -o node.toml
 """
 _FILE = typer.Argument(..., metavar="FILE.csv", help="A square matrix of nanoseconds.")
 _OUTPUT = typer.Option(None, "-o", "--output", metavar="FILE.toml", help="The machine file to write.")

@@ -67,12 +67,12 @@ and, where the program was compiled with -finstrument-functions, which functions
   corewise run -n 8 --functions 'solve*' --functions '!*_tiny' --min-function-time '1 us' -- ./lbm
 
 \b
-Ranks are put where a placement wants them by binding, or by reordering MPI_COMM_WORLD where they landed:
+Ranks go where a placement wants them by binding, or by reordering MPI_COMM_WORLD:
   corewise run -n 8 --placement best.json -- ./lbm
   corewise run --reorder best.json -- mpiexec -n 8 --bind-to core ./lbm
 
 \b
-Messages with derived datatypes are packed by corewise where that is quicker (docs/packing/packing.md):
+Messages with derived datatypes are packed by corewise where that is quicker:
   corewise run -n 8 --packing -- ./lbm
   corewise run -n 8 --packing --packing-tuning host.csv -- ./lbm
 

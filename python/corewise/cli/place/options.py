@@ -89,7 +89,7 @@ PLACEMENT = typer.Option(
     None,
     "--placement",
     metavar="FILE|NAME|LIST",
-    help="A row for this placement too; --explain is then about it. LIST: units of rank 0,1,...",
+    help="A row for this placement too; --explain is then about it. LIST: units by rank, as 0,2,1.",
 )
 EXPLAIN = typer.Option(
     False,
