@@ -77,7 +77,7 @@ Messages with derived datatypes are packed by corewise where that is quicker:
   corewise run -n 8 --packing --packing-tuning host.csv -- ./lbm
 
 \b
-Blocking collectives are done by corewise inside a node, where its table says that this is quicker:
+Blocking collectives are done by corewise inside a node, where its table says so:
   corewise run -n 8 --accelerate -- ./lbm
   corewise run -n 8 --accelerate --accelerate-tuning host.csv -- ./lbm
 """
