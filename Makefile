@@ -6,6 +6,7 @@
 #   make test    every test but the long ones; results in build/results/
 #   make test-long  the long tests: further MPIs, modes and seeds of what `make test` shows
 #   make release a wheel that needs no compiler, an sdist and the man pages, checked and tried, in dist/
+#   make docs    the documentation as a site, in build/docs/html; warnings are errors
 #   make format  rewrite sources in the house's format
 #   make lint    format, lint, types, layers, inventory (make -k lint shows all that is wrong at once)
 #   make clean   remove build/;  make distclean removes .venv/ too
@@ -37,7 +38,7 @@ export CC CXX DEMO_MPI
 unexport PYTHONHOME PYTHONPATH
 
 .DELETE_ON_ERROR:
-.PHONY: all build package mpi cpp apps demo test test-long release format lint clean distclean \
+.PHONY: all build package mpi cpp apps demo test test-long release docs format lint clean distclean \
 	lint-python lint-types lint-imports lint-cpp lint-layers lint-folders lint-functions lint-inventory
 
 all: build apps
@@ -105,6 +106,15 @@ test-long: build apps
 
 release: package
 	tools/release.sh
+
+$(VENV)/.stamp-docs: tools/requirements-docs.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet -r tools/requirements-docs.txt
+	@touch $@
+
+docs: package $(VENV)/.stamp-docs
+	$(BIN)/python tools/docs/stage.py build/docs/source
+	$(BIN)/python -m sphinx -q -W --keep-going -c tools/docs -b html build/docs/source build/docs/html
+	@echo "build/docs/html/index.html"
 
 format: $(VENV)/.stamp-tools
 	$(BIN)/ruff check --quiet --fix-only $(PYTHON_FOLDERS)

@@ -10,8 +10,12 @@ namespace {
 std::size_t round_up(std::size_t bytes, std::size_t to) {
   return (bytes + to - 1) / to * to;
 }
-std::size_t words_bytes(const port::Layout& layout) {
-  return round_up(layout.atomic_words * kPaddingBytes, kPageBytes);
+/// Up to the first part, which begins on a page.
+std::size_t words_bytes(const port::Layout& layout, std::size_t after_page) {
+  return round_up(after_page + layout.atomic_words * kPaddingBytes, kPageBytes) - after_page;
+}
+std::size_t after_page(const std::byte* base) {
+  return reinterpret_cast<std::uintptr_t>(base) % kPageBytes;
 }
 std::size_t lines_bytes(const port::Layout& layout) {
   return (std::size_t{layout.lines16} + layout.lines128) * kPaddingBytes;
@@ -22,14 +26,15 @@ std::size_t part_bytes(const port::Layout& layout) {
 
 }  // namespace
 
-std::size_t Segment::bytes(int ranks, const port::Layout& layout) {
+std::size_t Segment::bytes(int ranks, const port::Layout& layout, std::size_t after_page) {
   // A lone rank's barrier needs no line; a block of no bytes would be no block.
-  return std::max(kPageBytes, words_bytes(layout) + static_cast<std::size_t>(ranks) * part_bytes(layout));
+  return std::max(kPageBytes,
+                  words_bytes(layout, after_page) + static_cast<std::size_t>(ranks) * part_bytes(layout));
 }
 
 Segment::Segment(std::byte* base, int ranks, const port::Layout& layout)
     : base_(base),
-      parts_(base + words_bytes(layout)),
+      parts_(base + words_bytes(layout, after_page(base))),
       part_bytes_(part_bytes(layout)),
       lines128_at_(layout.lines16 * kPaddingBytes),
       stage_at_(lines_bytes(layout)),
@@ -41,7 +46,7 @@ Result<Segment> Segment::over(std::span<std::byte> block, int ranks, const port:
   if (reinterpret_cast<std::uintptr_t>(block.data()) % kPaddingBytes != 0) {
     return bad_field("segment", "block", "an address not aligned", "multiples of " + std::to_string(kPaddingBytes));
   }
-  const std::size_t needed = bytes(ranks, layout);
+  const std::size_t needed = bytes(ranks, layout, after_page(block.data()));
   if (block.size() < needed) {
     return bad_field("segment", "block", std::to_string(block.size()) + " bytes",
                      std::to_string(needed) + " bytes or more");

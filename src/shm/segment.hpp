@@ -30,15 +30,15 @@ static_assert(sizeof(LineStorage<16>) == kPaddingBytes && sizeof(LineStorage<128
 
 class Segment {
  public:
-  /// Bytes that a job takes; never 0.
-  static std::size_t bytes(int ranks, const port::Layout& layout);
-  /// Lays a job out over `block`. Fails where the block is too small or not on a multiple of kPaddingBytes, or
-  /// `ranks` is less than 1.
+  /// Bytes that a job takes in a block that begins `after_page` bytes after a page's begin; never 0.
+  static std::size_t bytes(int ranks, const port::Layout& layout, std::size_t after_page = 0);
+  /// Lays a job out over `block`: ranks' parts begin on pages wherever the block begins. Fails where the block is
+  /// too small or not on a multiple of kPaddingBytes, or `ranks` is less than 1.
   static Result<Segment> over(std::span<std::byte> block, int ranks, const port::Layout& layout);
 
   /// The same without stages: stage r is at stages[r], layout.stage_bytes long. `stages` must outlive the segment.
-  static std::size_t bytes_of_lines(int ranks, const port::Layout& layout) {
-    return bytes(ranks, without_stage(layout));
+  static std::size_t bytes_of_lines(int ranks, const port::Layout& layout, std::size_t after_page = 0) {
+    return bytes(ranks, without_stage(layout), after_page);
   }
   static Result<Segment> of_lines(std::span<std::byte> block, std::span<std::byte* const> stages,
                                   const port::Layout& layout);

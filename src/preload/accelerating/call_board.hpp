@@ -49,10 +49,15 @@ class CallBoard {
   /// was told of.
   [[nodiscard]] int judge() const {
     for (int rank = 0; rank < ranks_; ++rank) {
-      const int code = compare(said_[rank_], said_[rank]);
+      const int code = judge(rank);
       if (code != MPI_SUCCESS) return code;
     }
     return MPI_SUCCESS;
+  }
+  /// The same of this rank's neighbours alone: ranks that are not all in the same call have such a pair.
+  [[nodiscard]] int judge_neighbours() const {
+    const int code = judge((rank_ + 1) % ranks_);
+    return code != MPI_SUCCESS ? code : judge((rank_ + ranks_ - 1) % ranks_);
   }
 
  private:
@@ -63,7 +68,9 @@ class CallBoard {
 
   Said& own() { return said_[rank_]; }
 
-  static int compare(Said& mine, Said& theirs) {
+  [[nodiscard]] int judge(int rank) const {
+    Said& mine = said_[rank_];
+    Said& theirs = said_[rank];
     for (std::size_t i = 0; i < mine.calls.size(); ++i) {
       const std::uint64_t own = std::atomic_ref(mine.calls[i]).load(std::memory_order_relaxed);
       const std::uint64_t other = std::atomic_ref(theirs.calls[i]).load(std::memory_order_relaxed);

@@ -61,7 +61,7 @@ const Choice* choice_for(const Communicator& on, Collective collective, int root
   return choose(choices, on.team->rank.shape, facts);
 }
 
-/// From so many bytes on it costs nothing to look at the end whether all ranks had the same.
+/// From so many bytes on it costs next to nothing to look at the end whether the neighbours had the same.
 constexpr std::uint64_t kCompared = 65536;
 
 /// Runs the algorithm. A peer that dies or is in another call is an error of the communicator, which is the MPI's
@@ -70,7 +70,7 @@ int run(Communicator& on, const Choice& choice, const Call& call) {
   int code = MPI_SUCCESS;
   try {
     choice.row->run(on.team->rank, call, choice.parameters);
-    if (on.team->board.bytes_now() >= kCompared) code = on.team->board.judge();
+    if (on.team->board.bytes_now() >= kCompared) code = on.team->board.judge_neighbours();
   } catch (const CallFailed& failed) {
     code = failed.code;
   }

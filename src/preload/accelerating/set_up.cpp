@@ -26,8 +26,9 @@
 namespace corewise::preload::accelerating {
 namespace {
 
-/// The first page of every file: the number that its maker told.
-constexpr std::size_t kHeaderBytes = 4096;
+/// At the begin of every file: the number that its maker told. In a stage's the rest of the page is free, in a
+/// communicator's the board follows.
+constexpr std::size_t kKeyBytes = shm::kPaddingBytes;
 /// Of control lines that a process may have mapped.
 constexpr std::size_t kMostLineBytes = std::size_t{128} << 20;
 constexpr std::size_t kMaskWords = 16;
@@ -65,7 +66,7 @@ std::uint64_t random_key() {
   return key | 1;
 }
 
-/// A file that others may map: `bytes` after the header.
+/// A file that others may map.
 struct File {
   std::shared_ptr<shm::Mapping> mapping;
   int file = -1;
@@ -74,7 +75,7 @@ struct File {
 
 File make_file(std::size_t bytes) {
   File made;
-  Result<shm::Mapping> mapped = shm::Mapping::nameless(kHeaderBytes + bytes, made.file);
+  Result<shm::Mapping> mapped = shm::Mapping::nameless(bytes, made.file);
   if (!mapped.ok()) return {};
   made.mapping = std::make_shared<shm::Mapping>(std::move(mapped).value());
   made.key = random_key();
@@ -87,14 +88,15 @@ std::shared_ptr<shm::Mapping> open_file(int process, int file, std::uint64_t key
   const std::string path = shm::Mapping::path_of(process, file);
   struct stat found{};
   if (key == 0 || stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return nullptr;
-  Result<shm::Mapping> mapped = shm::Mapping::open(path, kHeaderBytes + bytes);
+  Result<shm::Mapping> mapped = shm::Mapping::open(path, bytes);
   if (!mapped.ok()) return nullptr;
   if (std::memcmp(mapped.value().block().data(), &key, sizeof key) != 0) return nullptr;
   return std::make_shared<shm::Mapping>(std::move(mapped).value());
 }
 
+/// The bytes of a stage's file.
 std::size_t stage_bytes() {
-  return shape_of(2).layout().stage_bytes;
+  return shm::kPageBytes + shape_of(2).layout().stage_bytes;
 }
 
 /// This process's stage, made at the first call; without a file where there is no memory.
@@ -225,11 +227,16 @@ Fate judge(std::span<const Card> cards) {
   return Fate::taken;
 }
 
-/// The bytes of a communicator's own file: the board, then a segment.
+/// Where in a communicator's own file its segment begins: behind the key and the board.
+std::size_t segment_at(int ranks) {
+  return kKeyBytes + CallBoard::bytes(ranks);
+}
+/// The bytes of that file.
 std::size_t own_bytes(int ranks, bool many_threads) {
   const port::Layout layout = shape_of(ranks).layout();
-  return CallBoard::bytes(ranks) +
-         (many_threads ? shm::Segment::bytes(ranks, layout) : shm::Segment::bytes_of_lines(ranks, layout));
+  const std::size_t at = segment_at(ranks);
+  return at +
+         (many_threads ? shm::Segment::bytes(ranks, layout, at) : shm::Segment::bytes_of_lines(ranks, layout, at));
 }
 
 /// Maps what the others have; false where something cannot be had.
@@ -246,17 +253,15 @@ bool map_all(std::span<const Card> cards, File& lines, Memory& memory) {
   for (const Card& card : cards) {
     memory.stages.push_back(stage_of(card));
     if (memory.stages.back() == nullptr) return false;
-    memory.stage_places.push_back(memory.stages.back()->block().data() + kHeaderBytes);
+    memory.stage_places.push_back(memory.stages.back()->block().data() + shm::kPageBytes);
   }
   return true;
 }
 
 /// The processes of all ranks, if this one may read and write the memory of each; else nobody's.
-shm::Processes reachable(std::span<const Card> cards) {
-  std::vector<pid_t> all;
-  for (const Card& card : cards) all.push_back(card.process);
-  shm::Processes processes(all);
+shm::Processes reachable(std::span<const Card> cards, const std::vector<pid_t>& peers) {
   if (!copies_between_processes()) return {};
+  shm::Processes processes(peers);
   for (std::size_t rank = 0; rank < cards.size(); ++rank) {
     std::uint64_t found = 0;
     const auto* const at = reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(cards[rank].stage_at));
@@ -269,17 +274,18 @@ shm::Processes reachable(std::span<const Card> cards) {
 std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> cards, Memory&& memory) {
   const int ranks = static_cast<int>(cards.size());
   const port::Layout layout = shape_of(ranks).layout();
-  const std::span<std::byte> block = memory.lines.block().subspan(kHeaderBytes);
-  const std::span<std::byte> lines = block.subspan(CallBoard::bytes(ranks));
+  const std::span<std::byte> block = memory.lines.block();
+  const std::span<std::byte> lines = block.subspan(segment_at(ranks));
   const auto segment = memory.stages.empty() ? shm::Segment::over(lines, ranks, layout)
                                              : shm::Segment::of_lines(lines, memory.stage_places, layout);
   if (!segment.ok()) return nullptr;
   std::vector<pid_t> peers;
   for (const Card& card : cards) peers.push_back(card.process);
   const bool crowded = is_crowded(cards);
-  return std::make_unique<Team>(std::move(memory), segment.value(), rank, CallBoard(block.data(), rank, ranks),
-                                Waiting(comm, rank, std::move(peers), crowded), reachable(cards),
-                                selection_for(ranks, crowded));
+  shm::Processes processes = reachable(cards, peers);
+  return std::make_unique<Team>(
+      std::move(memory), segment.value(), rank, CallBoard(block.data() + kKeyBytes, rank, ranks),
+      Waiting(comm, rank, std::move(peers), crowded), std::move(processes), selection_for(ranks, crowded));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace {
 namespace coll = corewise::coll;
 namespace schedule = corewise::pattern::schedule;
 
-constexpr int kMostRanks = 64;
+constexpr int kMost = coll::kMostRanks;
 
 /// As much of a port as block lists look at.
 struct Aligned {
@@ -29,7 +29,7 @@ struct Aligned {
 };
 
 TEST(MovementSchedules, RecursiveDoublingBlocksAreConsecutive) {
-  for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
+  for (int ranks = 1; ranks <= kMost; ++ranks) {
     for (int step = 0; step < schedule::recursive_doubling_steps(ranks); ++step) {
       for (int rank = 0; rank < ranks; ++rank) {
         std::vector<int> expected(
@@ -43,7 +43,7 @@ TEST(MovementSchedules, RecursiveDoublingBlocksAreConsecutive) {
 }
 
 TEST(MovementSchedules, BruckOffsetsWithoutTheList) {
-  for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
+  for (int ranks = 1; ranks <= kMost; ++ranks) {
     for (int step = 0; step < schedule::bruck_steps(ranks); ++step) {
       std::vector<int> offsets;
       for (int i = 0; i < schedule::bruck_all_to_all_offset_count(ranks, step); ++i) {
@@ -58,7 +58,7 @@ TEST(MovementSchedules, BruckOffsetsWithoutTheList) {
 // from its first step on.
 TEST(MovementSchedules, BruckAllToAllEndsInPlace) {
   using Name = std::pair<int, int>;  // from, to
-  for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
+  for (int ranks = 1; ranks <= kMost; ++ranks) {
     const auto index = [ranks](int rank, int block) {
       return static_cast<std::size_t>(rank) * static_cast<std::size_t>(ranks) + static_cast<std::size_t>(block);
     };
@@ -168,7 +168,7 @@ TEST(MovementSchedules, StreamAreasDoNotOverlapAndHoldAPiece) {
 }
 
 TEST(MovementSchedules, ConsecutiveRanksStreamsBeginInDifferentAreas) {
-  for (int ranks = 2; ranks <= kMostRanks; ++ranks) {
+  for (int ranks = 2; ranks <= kMost; ++ranks) {
     for (int root = 0; root < ranks; ++root) {
       for (int step = 1; step < ranks; ++step) {
         const int area = coll::scatter::first_area(ranks, root, (root + step) % ranks);

@@ -1,4 +1,4 @@
-// The peer arithmetic of the pairwise-exchange barrier for every number of ranks from 1 to 64.
+// The peer arithmetic of the pairwise-exchange barrier for every number of ranks from 1 to coll::kMostRanks.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "coll/barrier/pairwise_exchange_schedule.hpp"
+#include "coll/building/shape.hpp"
 
 namespace corewise::coll::barrier::pairwise_exchange_schedule {
 namespace {
 
-constexpr int kMost = 64;
+constexpr int kMost = kMostRanks;
 
 TEST(PairwiseExchangeSchedule, HasThePapersNumberOfSteps) {
   for (int ranks = 1; ranks <= kMost; ++ranks) {
@@ -20,6 +21,9 @@ TEST(PairwiseExchangeSchedule, HasThePapersNumberOfSteps) {
     const bool power_of_two = (1 << floor_log2) == ranks;
     EXPECT_EQ(steps(ranks), power_of_two ? floor_log2 : 2 + floor_log2);
     EXPECT_LE(steps(ranks), kMaxSteps);
+    // The line of lists, the last of a few ranks' lines, is left free.
+    const bool lists = ranks <= kMostRanksWithLists;
+    EXPECT_LE(steps(ranks), static_cast<int>(Shape::paper(ranks).barrier_lines()) - (lists ? 1 : 0));
   }
 }
 

@@ -14,10 +14,10 @@
 namespace corewise::coll::reduce {
 namespace {
 
-constexpr int kMostRanks = 64;
+constexpr int kMost = kMostRanks;
 
 TEST(Fold, EveryRankTakesPartOrHandsOver) {
-  for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
+  for (int ranks = 1; ranks <= kMost; ++ranks) {
     const Fold fold(ranks);
     ASSERT_EQ(1 << fold.steps(), fold.numbers());
     ASSERT_LE(fold.numbers(), ranks);
@@ -39,7 +39,7 @@ TEST(Fold, EveryRankTakesPartOrHandsOver) {
 }
 
 TEST(Fold, HalvingSplitsWhatPartnersShare) {
-  for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
+  for (int ranks = 1; ranks <= kMost; ++ranks) {
     const Fold fold(ranks);
     std::set<int> owned;
     for (int number = 0; number < fold.numbers(); ++number) {
@@ -65,7 +65,7 @@ TEST(Fold, HalvingSplitsWhatPartnersShare) {
 
 TEST(Knomial, ChildrenNearestFirstAreTheChildrenAndCoverTheSubtreeInOrder) {
   using pattern::schedule::Knomial;
-  for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
+  for (int ranks = 1; ranks <= kMost; ++ranks) {
     for (int degree = 1; degree <= 9; ++degree) {
       for (const int root : {0, ranks / 2, ranks - 1}) {
         for (int rank = 0; rank < ranks; ++rank) {
@@ -108,7 +108,7 @@ TEST(ReduceAreas, StepsAreWholeElementsAndAsCoarseAsRoomPermits) {
 TEST(ReduceAreas, PartsAreWholeElementsAndCoverAll) {
   for (const std::uint32_t element : {1U, 4U, 8U, 12U, 16U, 24U, 72U}) {
     for (const std::uint64_t elements : {0U, 1U, 2U, 15U, 16U, 17U, 300U, 1000U}) {
-      for (int count = 1; count <= kMostRanks; ++count) {
+      for (int count = 1; count <= kMost; ++count) {
         const std::uint64_t bytes = element * elements;
         const Parts parts(bytes, count, element, 8192);
         ASSERT_EQ(parts.at(0), 0U);

@@ -61,6 +61,24 @@ TEST(Segment, RanksBeginOnPagesOfTheirOwn) {
   }
 }
 
+TEST(Segment, RanksBeginOnPagesWhereverTheBlockDoes) {
+  const port::Layout layout{100, 2, 0, 1};
+  for (const std::size_t at : {std::size_t{0}, kPaddingBytes, 5 * kPaddingBytes, 2 * kPageBytes - kPaddingBytes}) {
+    const std::size_t bytes = at + Segment::bytes(3, layout, at);
+    EXPECT_EQ(bytes % kPageBytes, 0U);  // no page more than the parts and what stands before them take
+    EXPECT_EQ(bytes / kPageBytes, (at + kPaddingBytes + kPageBytes - 1) / kPageBytes + 3);
+    const Mapping mapping = Mapping::anonymous(bytes).value();
+    const Segment segment = Segment::over(mapping.block().subspan(at), 3, layout).value();
+    EXPECT_EQ(reinterpret_cast<std::byte*>(segment.word(0)), mapping.block().data() + at);
+    for (int rank = 0; rank < 3; ++rank) {
+      const auto* const part = reinterpret_cast<std::byte*>(segment.lines(rank, port::Line16{}));
+      EXPECT_EQ((part - mapping.block().data()) % static_cast<std::ptrdiff_t>(kPageBytes), 0);
+    }
+    EXPECT_LE(segment.stage(2) + layout.stage_bytes, mapping.block().data() + bytes);
+    EXPECT_FALSE(Segment::over(mapping.block().subspan(at, bytes - at - 1), 3, layout).ok());
+  }
+}
+
 TEST(Segment, StartsAsZeros) {
   const testing::Job job(2, {64, 2, 2, 1});
   const std::span<std::byte> block = job.mapping.block();

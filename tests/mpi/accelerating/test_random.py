@@ -18,17 +18,20 @@ TIMEOUT_S = 300.0
 LONG_RANKS = (2, 3, 4, 5, 8, 11, 16)
 
 
-ONE_COPY = {
-    "broadcast": "root_stage",
-    **dict.fromkeys(("gather", "gatherv", "scatter", "scatterv"), "linear"),
-    **dict.fromkeys(("allgather", "allgatherv"), "ring"),
-    **dict.fromkeys(("alltoall", "alltoallv"), "pairwise"),
-}
-"""The collectives that have it, and what they do where the system refuses from the start."""
+ONE_COPY = [
+    "broadcast",
+    "gather",
+    "gatherv",
+    "scatter",
+    "scatterv",
+    "allgather",
+    "allgatherv",
+    "alltoall",
+    "alltoallv",
+]
+"""The collectives that have it."""
 _ONE_COPY_PROCEDURES = frozenset(
-    f"MPI_{name}"
-    for name in ("Bcast", "Alltoallw", *(each.capitalize() for each in ONE_COPY))
-    if name != "Broadcast"
+    f"MPI_{name}" for name in ("Bcast", "Alltoallw", *(each.capitalize() for each in ONE_COPY[1:]))
 )
 
 
@@ -40,23 +43,24 @@ def check(
     folder: Path,
     *how: str,
     one_copy: bool = False,
+    taken: bool = True,
+    **variables: str,
 ) -> None:
-    """One run: no byte differs, and every collective was taken over."""
+    """One run: no byte differs, and every collective was taken over (with ``taken`` false: none)."""
     program = runs.program(name, "random_collectives.cpp")
     calls, most = sizes
     words = [program, seed, calls, most if n <= 4 else most // 10, *how]
     # From the first call on: Open MPI's allgatherv of blocks of different lengths may hang.
-    more = {"COREWISE_ACCELERATE_AFTER": "0"}
+    more = {"COREWISE_ACCELERATE_AFTER": "0", **variables}
     if one_copy:
-        more["COREWISE_ACCELERATE"] = ";".join(
-            f"{each}=-:one_copy/min_piece=64,-:{other}" for each, other in ONE_COPY.items()
-        )
+        more["COREWISE_ACCELERATE"] = ";".join(f"{each}=-:one_copy/min_piece=64" for each in ONE_COPY)
     env = runs.NO_SINGLE_COPY if how in (("refused",), ("never",)) else None
     ran = runs.run(name, n, words, folder, more, env, timeout=TIMEOUT_S).succeeded()
     assert f"{calls} calls, 0 wrong" in ran.done.stdout
     assert ran.calls.keys() == set(range(n))
     wanted = _ONE_COPY_PROCEDURES if one_copy else runs.PROCEDURES
-    assert ran.taken() == (wanted if n > 1 else set())
+    assert ran.taken() == (wanted if n > 1 and taken else set())
+    assert taken or ran.reasons() == {"the table leaves it to the MPI"}
 
 
 @pytest.mark.parametrize(("name", "n"), [*product(runs.NAMES, (2, 3, 5, 8))])
@@ -87,9 +91,14 @@ def test_no_byte_differs_where_one_copy_is_refused_late(name: str, n: int, tmp_p
 
 
 @pytest.mark.parametrize("name", runs.NAMES)
-def test_no_byte_differs_where_one_copy_is_refused_from_the_start(name: str, tmp_path: Path) -> None:
-    """On ranks with odd numbers: then no rank tries."""
-    check(name, 3, 50, SHORT, tmp_path, "never", one_copy=True)
+def test_where_one_copy_is_refused_from_the_start_no_rank_tries(name: str, tmp_path: Path) -> None:
+    """On ranks with odd numbers: the algorithm is none for this communicator."""
+    check(name, 3, 50, SHORT, tmp_path, "never", one_copy=True, taken=False)
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_one_copy_can_be_switched_off(name: str, tmp_path: Path) -> None:
+    check(name, 2, 51, SHORT, tmp_path, one_copy=True, taken=False, COREWISE_ACCELERATE_DIRECT="off")
 
 
 @pytest.mark.long_test

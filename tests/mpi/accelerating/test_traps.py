@@ -13,7 +13,6 @@ from pathlib import Path
 
 import accelerating_runs as runs
 import pytest
-from preload_runs import described
 
 RIGHT = "right"
 QUIET = {"OMPI_MCA_osc": "^ucx"}
@@ -126,8 +125,6 @@ def test_ranks_are_told_of_a_killed_one(name: str, kind: int, numbers: int, tmp_
 @pytest.mark.parametrize("name", runs.NAMES)
 def test_sessions(name: str, world: str, tmp_path: Path) -> None:
     """Without a world; with one that begins and ends inside a session, or begins inside and outlives it."""
-    if described(name).version < "5":
-        pytest.skip("capability: sessions (MPI-4)")
     again = ["again"] if name == "mpich" else []  # Open MPI 5.0.11 crashes when it begins anew
     done = ran(name, 3, "sessions.c", tmp_path, world, *again)
     assert done.taken() == runs.PROCEDURES
