@@ -57,9 +57,9 @@ $(VENV)/.stamp-tools: tools/requirements-dev.txt | $(VENV)/bin/python
 	@touch $@
 
 # Only these: `make demo` needs no tool of the tests.
-$(VENV)/.stamp-build: tools/requirements-build.txt | $(VENV)/bin/python
+$(VENV)/.stamp-build: tools/build-tools.txt | $(VENV)/bin/python
 	@echo "installing the build tools"
-	@$(BIN)/python -m pip install --quiet -r tools/requirements-build.txt
+	@$(BIN)/python -m pip install --quiet -r tools/build-tools.txt
 	@touch $@
 
 $(VENV)/.stamp-package: $(PACKAGE_FILES) $(VENV)/.stamp-build

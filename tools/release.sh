@@ -15,7 +15,7 @@ export PATH="$bin:$PATH"
 step() { printf '\n== %s\n' "$1"; }
 
 step "Tools and MPIs"
-"$bin/python" -m pip install --quiet -r tools/requirements-release.txt
+"$bin/python" -m pip install --quiet -r tools/release/tools.txt
 prefixes=()
 while read -r requirement; do
     prefix="$work/mpi/${requirement//==/-}"
@@ -24,7 +24,7 @@ while read -r requirement; do
             --prefix "$prefix" "$requirement"
     fi
     prefixes+=("$prefix")
-done < <(grep -v '^#' tools/requirements-prebuilt.txt)
+done < <(grep -v '^#' tools/release/mpis.txt)
 # Those packages have no Fortran; the system's MPIs have.
 for launcher in mpiexec.openmpi mpiexec.mpich; do
     if found="$(command -v "$launcher")"; then prefixes+=("$found"); fi

@@ -25,7 +25,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_every_command_has_a_manual_page() -> None:
     app = typer.main.get_command(build_app())
-    found = {"-".join(words): manpages.page(words, each) for words, each in manpages.commands(app, ["corewise"])}
+    found = {
+        "-".join(words): manpages.page(words, each) for words, each in manpages.commands(app, ["corewise"])
+    }
     assert {"corewise", "corewise-place", "corewise-machines-show", "corewise-bench-pack"} <= set(found)
     for name, text in found.items():
         for heading in ("NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "SEE ALSO"):
@@ -55,7 +57,16 @@ def test_the_citation_names_this_version() -> None:
 
 def test_the_policy_speaks_of_every_format() -> None:
     text = (ROOT / "docs" / "versions.md").read_text(encoding="utf-8")
-    words = ("machines", "patterns", "placements", "profiles", "tunings", "certificates", "--set", "COREWISE_")
+    words = (
+        "machines",
+        "patterns",
+        "placements",
+        "profiles",
+        "tunings",
+        "certificates",
+        "--set",
+        "COREWISE_",
+    )
     assert [word for word in words if word not in text] == []
 
 
@@ -123,7 +134,13 @@ def test_the_first_hour_goes_as_its_page_says(tmp_path: Path) -> None:
     if not wheels:
         pytest.skip("capability: no wheel in dist/ (make release makes one)")
     command = [str(ROOT / "tools" / "run" / "bare.sh"), "--without-compiler", sys.executable]
-    script = [str(ROOT / "tools" / "run" / "first_hour.py"), "--wheel", str(wheels[-1]), "--work", str(tmp_path)]
+    script = [
+        str(ROOT / "tools" / "run" / "first_hour.py"),
+        "--wheel",
+        str(wheels[-1]),
+        "--work",
+        str(tmp_path),
+    ]
     done = subprocess.run([*command, *script], capture_output=True, text=True, check=False, timeout=600)
     if done.returncode == 3:
         pytest.skip("capability: this host grants no mount namespace")
@@ -137,6 +154,13 @@ def test_the_release_goes_through_its_steps() -> None:
     text = script.read_text(encoding="utf-8")
     for called in re.findall(r"tools/[\w/.-]+\.(?:py|sh|txt)", text):
         assert (ROOT / called).is_file(), called
-    for step in ("prebuild.py", "manpages.py", "auditwheel repair", "--sdist", "twine check", "--without-compiler"):
+    for step in (
+        "prebuild.py",
+        "manpages.py",
+        "auditwheel repair",
+        "--sdist",
+        "twine check",
+        "--without-compiler",
+    ):
         assert step in text
     assert shutil.which("bash")

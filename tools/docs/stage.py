@@ -90,7 +90,9 @@ def _index() -> str:
     listed = "- [the command line](reference/cli.md), [Python](reference/python.md), [regions](reference/regions.md): made from the code\n"
     title = parts[0].strip().replace("# Documentation", "# corewise", 1)
     body = "\n".join(f"**{name}**\n{text}" for name, text in sections)
-    return "\n".join([title, "", body.rstrip(), listed, *trees, _tree(made, "Made from the code", hidden=True)])
+    return "\n".join(
+        [title, "", body.rstrip(), listed, *trees, _tree(made, "Made from the code", hidden=True)]
+    )
 
 
 # --- made from the code -----------------------------------------------------------------------------------
@@ -167,7 +169,12 @@ def _cell(text: str) -> str:
 def _python() -> str:
     import corewise
 
-    lines = ["# Python", "", (corewise.__doc__ or "").replace("SPDX-License-Identifier: BSD-3-Clause", ""), ""]
+    lines = [
+        "# Python",
+        "",
+        (corewise.__doc__ or "").replace("SPDX-License-Identifier: BSD-3-Clause", ""),
+        "",
+    ]
     for name in corewise.__all__:
         thing = getattr(corewise, name)
         if isinstance(thing, type):

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LONGEST_INSTALL_S = 30.0
-"""What the issue of the first hour allows the wheel's installation, without the program's."""
+"""Of the wheel and all that it needs, on a quiet machine."""
 
 
 @dataclass(frozen=True)
@@ -135,13 +135,14 @@ def environment(folder: Path) -> dict[str, str]:
 def taken(step: Step, wheel: Path, work: Path) -> tuple[str, float]:
     """Takes one step; returns what it said, and for how many seconds."""
     command = step.command.replace("{wheel}", str(wheel.resolve()))
-    begin = time.monotonic()
+    begin, before = time.monotonic(), os.times()
     done = subprocess.run(
         ["bash", "-c", command], cwd=work, env=environment(work / "env"), text=True, timeout=600, check=False,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    seconds = time.monotonic() - begin
-    print(f"$ {command}\n{done.stdout}({seconds:.1f} s)", flush=True)
+    seconds, after = time.monotonic() - begin, os.times()
+    core = sum(after[2:4]) - sum(before[2:4])
+    print(f"$ {command}\n{done.stdout}({seconds:.1f} s, {core:.1f} s of a core)", flush=True)
     if done.returncode != 0:
         raise SystemExit(f"first_hour.py: '{command}' ended with exit status {done.returncode}")
     if not re.search(step.expected, done.stdout, re.S):

@@ -120,7 +120,8 @@ class Found:
 
     def _repr_html_(self) -> str:
         rows = [
-            (each.title, share_text(each.run_share), each.evidence, each.next or each.where) for each in self.rows
+            (each.title, share_text(each.run_share), each.evidence, each.next or each.where)
+            for each in self.rows
         ]
         return display.table(("finding", "of run", "evidence", "next"), rows)
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
+
+from corewise.errors import InputError, shortened
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,15 @@ class Commands(TyperGroup):
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
         self.commands = _Loaded()  # type: ignore[assignment]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Finds the command; of one that is not there it says what may have been meant."""
+        name = args[0]
+        if name not in _COMMANDS and not name.startswith("-"):
+            close = get_close_matches(name, _COMMANDS, 1, 0.7)
+            meant = f"did you mean corewise {close[0]}? " if close else ""
+            raise InputError(f"no command '{shortened(name, 80)}': {meant}corewise --help lists all")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes the sections; imports nothing."""

@@ -97,7 +97,9 @@ def _failed(error: BaseException) -> int:
         console.fail(str(error), console.LONGEST_ERROR if given else console.LONGEST_FAILURE)
         return error.exit_status
     if isinstance(error, _USAGE_ERROR):
-        console.fail(f"{getattr(error, 'format_message', error.__str__)()} (see --help)")
+        context = getattr(error, "ctx", None)
+        command = f"{context.command_path} " if context is not None else ""
+        console.fail(f"{getattr(error, 'format_message', error.__str__)()} (see {command}--help)")
         return InputError.exit_status
     if isinstance(error, (typer.Abort, KeyboardInterrupt)):
         console.fail("interrupted")

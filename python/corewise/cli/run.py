@@ -116,6 +116,21 @@ _FLIGHT = typer.Option(
     help="the same as --mode flight: only the newest records are kept",
     hidden=True,
 )
+_BUFFER = typer.Option(
+    "",
+    "--buffer",
+    metavar="SIZE",
+    help="size of each of a thread's two buffers, e.g. '16 KiB'",
+    hidden=True,
+)
+_CLOCK = typer.Option("", "--clock", metavar="CLOCK", help="auto, tsc or os", hidden=True)
+_FILES = typer.Option(
+    "rank",
+    "--files",
+    metavar="rank|node",
+    help="one trace file per rank, or one per node: rank, node",
+    hidden=True,
+)
 _SYNC_CLOCKS = typer.Option(
     "",
     "--sync-clocks",
@@ -176,22 +191,10 @@ def _run(
     function_depth: int = _FUNCTION_DEPTH,
     mode: str = _MODE,
     flight: bool = _FLIGHT,
-    buffer: str = typer.Option(
-        "",
-        "--buffer",
-        metavar="SIZE",
-        help="size of each of a thread's two buffers, e.g. '16 KiB'",
-        hidden=True,
-    ),
-    clock: str = typer.Option("", "--clock", metavar="CLOCK", help="auto, tsc or os", hidden=True),
+    buffer: str = _BUFFER,
+    clock: str = _CLOCK,
     sync_clocks: str = _SYNC_CLOCKS,
-    files: str = typer.Option(
-        "rank",
-        "--files",
-        metavar="rank|node",
-        help="one trace file per rank, or one per node: rank, node",
-        hidden=True,
-    ),
+    files: str = _FILES,
     preload: Path | None = _PRELOAD,
     placement: Path | None = _PLACEMENT,
     reordering: str = _REORDERING,

@@ -68,6 +68,13 @@ def test_a_help_begins_with_what_to_do(name: str) -> None:
     }, f"'{first}': is it a verb that tells what to do? Then add it here"  # fmt: skip
 
 
+def test_an_error_says_what_to_type_next() -> None:
+    mistyped = corewise("repotr", "lbm.cw")
+    assert_one_line_error(mistyped, "no command 'repotr'", "did you mean corewise report?", "corewise --help")
+    assert_one_line_error(corewise("place", "ring.json"), "--machine", "see corewise place --help")
+    assert_one_line_error(corewise("machines", "shwo"), "shwo", "see corewise machines --help")
+
+
 # --- settings ---------------------------------------------------------------------------------------------
 
 

@@ -72,7 +72,11 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     before = Path.cwd()
     os.chdir(folder)
     try:
-        for words in ("ring ranks=8 -o ring.json", "binomial_tree ranks=8 -o tree.json", "ring ranks=24 -o big.json"):
+        for words in (
+            "ring ranks=8 -o ring.json",
+            "binomial_tree ranks=8 -o tree.json",
+            "ring ranks=24 -o big.json",
+        ):
             assert execute(["patterns", "make", *words.split()]) == 0, words
         proof = ["place", "ring.json", "-m", "cell-be", "--certificate", "proof.json"]
         assert execute(proof) == 0
@@ -114,7 +118,9 @@ def test_a_document_meets_its_schema(
 
 
 def test_every_schema_belongs_to_a_command_that_is_tested() -> None:
-    assert {path.name for path in SCHEMAS.glob("*.json")} == {schemas.file_of(SCHEMAS, name).name for name in LINES}
+    assert {path.name for path in SCHEMAS.glob("*.json")} == {
+        schemas.file_of(SCHEMAS, name).name for name in LINES
+    }
 
 
 def test_a_schema_says_what_its_documents_have_in_common() -> None:
