@@ -1,6 +1,6 @@
 """corewise: makes message passing inside a multicore node visible, predictable and fast.
 
-What a Python program needs stands here: `load` a profile, `machine`, `place`, `simulate`. They live in
+What a Python program needs stands here: `load`, `advise`, `machine`, `place`, `simulate`. They live in
 `corewise.api` and are imported when they are asked for, so that ``import corewise`` costs no more than this
 file. The rooms below are `corewise.data` (files in and out), `corewise.analysis` (numbers, no printing),
 `corewise.plots` and `corewise.cli`.
@@ -16,6 +16,7 @@ from typing import Any
 from corewise.errors import CorewiseError, InputError, RunError
 
 _OF_API = (
+    "Advised",
     "Found",
     "Machine",
     "Pattern",
@@ -23,6 +24,7 @@ _OF_API = (
     "Profile",
     "Simulated",
     "Waits",
+    "advise",
     "load",
     "machine",
     "place",
@@ -30,6 +32,7 @@ _OF_API = (
 )
 
 __all__ = [
+    "Advised",
     "CorewiseError",
     "Found",
     "InputError",
@@ -41,6 +44,7 @@ __all__ = [
     "Simulated",
     "Waits",
     "__version__",
+    "advise",
     "load",
     "machine",
     "place",

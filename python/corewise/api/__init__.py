@@ -1,4 +1,4 @@
-"""What a Python program uses: `load`, `machine`, `place`, `simulate`, and the objects that they give.
+"""What a Python program uses: `load`, `advise`, `machine`, `place`, `simulate`, and the objects that they give.
 
 NumPy goes in and comes out; nothing prints, and nothing is kept between two calls. Each object shows itself
 in a notebook. The functions that do the work are in the layers below; these are their front.
@@ -8,6 +8,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from corewise.api.advising import Advised, advise
 from corewise.api.machine import Machine, machine
 from corewise.api.pattern import Pattern
 from corewise.api.placing import Placing, place
@@ -15,6 +16,7 @@ from corewise.api.profile import Found, Profile, Waits, load
 from corewise.api.simulated import Simulated, simulate
 
 __all__ = [
+    "Advised",
     "Found",
     "Machine",
     "Pattern",
@@ -22,6 +24,7 @@ __all__ = [
     "Profile",
     "Simulated",
     "Waits",
+    "advise",
     "load",
     "machine",
     "place",
