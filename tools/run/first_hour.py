@@ -25,6 +25,9 @@ from pathlib import Path
 LONGEST_INSTALL_S = 30.0
 """Of the wheel and all that it needs, on a quiet machine."""
 
+LONGEST_LINE = 120
+"""Characters of the page."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -39,7 +42,7 @@ class Step:
     expected : str
         What the answer must contain: a regular expression.
     shown : int
-        Lines of the answer that the page shows.
+        Lines of the answer that the page shows, from its end where negative.
     """
 
     why: str
@@ -60,12 +63,18 @@ HOUR = (
         "Run it as you always do, with `corewise run` in front. The program is not rebuilt.",
         "corewise run -n 8 -o lj.cw -- lmp -in in.lj",
         r"8 ranks recorded in lj\.cw",
-        8,
+        -3,
     ),
     Step(
         "Read what it says: who talks to whom, and where the time goes.", "corewise report lj.cw", r"halo", 30
     ),
     Step("See who waits for whom, and where.", "corewise waits lj.cw", r"of waiting", 14),
+    Step(
+        "Let corewise look for a faster launch: it predicts what each lever gains, and tries the promising ones.",
+        "corewise advise -n 2 --budget 1min -o advised.cw -- lmp -in in.lj",
+        r"levers",
+        40,
+    ),
     Step(
         "Find the placement that communicates fastest on a machine known link by link, the Cell.",
         "corewise place lj.cw --machine cell-be",
@@ -76,7 +85,7 @@ HOUR = (
         "On your own machine take as many ranks as it has cores, here two.",
         "corewise run -n 2 -o two.cw -- lmp -in in.lj",
         r"2 ranks recorded in two\.cw",
-        3,
+        -3,
     ),
     Step(
         "Find the placement there, and keep it in a file.",
@@ -88,13 +97,13 @@ HOUR = (
         "Start the program with it: every rank is bound to its core.",
         "corewise run -n 2 --placement best.json -o placed.cw -- lmp -in in.lj",
         r"2 ranks recorded in placed\.cw",
-        3,
+        -3,
     ),
     Step(
         "Let corewise do the collectives inside the node, where its tables say that this is quicker.",
         "corewise run -n 2 --placement best.json --accelerate -o quick.cw -- lmp -in in.lj",
         r"2 ranks recorded in quick\.cw",
-        3,
+        -3,
     ),
     Step(
         "See how many calls were taken over, and why others were not.",
@@ -155,7 +164,10 @@ def section(step: Step, said: str, work: Path) -> str:
     lines = said.replace(str(work.resolve()), "~").rstrip().splitlines()
     if step.command.startswith("pip"):
         lines = lines[-1:]
-    shown = [*lines[: step.shown], *(["..."] if len(lines) > step.shown else [])]
+    shown = lines
+    if len(lines) > abs(step.shown):
+        shown = [*lines[: step.shown], "..."] if step.shown > 0 else ["...", *lines[step.shown :]]
+    shown = [each if len(each) <= LONGEST_LINE else f"{each[:LONGEST_LINE]}..." for each in shown]
     command = step.command.replace("{wheel}", "corewise-*.whl")
     block = "\n".join(f"    {line}".rstrip() for line in [f"$ {command}", *shown])
     return f"{step.why}\n\n{block}\n\n"

@@ -1,4 +1,4 @@
-"""What a Python program uses: `load`, `advise`, `machine`, `place`, `simulate`, and the objects that they give.
+"""What a Python program uses: `load`, `advise`, `machine`, `place`, `simulate`, and what they give.
 
 NumPy goes in and comes out; nothing prints, and nothing is kept between two calls. Each object shows itself
 in a notebook. The functions that do the work are in the layers below; these are their front.

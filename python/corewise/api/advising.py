@@ -48,7 +48,7 @@ class Advised:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """The launch that was confirmed to be faster, else the plain one; empty where nothing is launched here."""
+        """The launch that was confirmed to be faster, else the plain one; empty where none is possible."""
         advised = self.advice.advised
         return self.advice.plain if advised is None else tuple(advised.command)
 

@@ -29,8 +29,9 @@ LINES = {
     "call-graph": ["call-graph ring.cw", "call-graph ring.cw --rank 0"],
     "diff": ["diff ring.cw other.cw"],
     "export": ["export ring.cw --to csv -o rows.csv"],
-    "place": ["place ring.json -m cell-be", "place ring.json -m cell-be --named --explain", "place ring.json "
-              "tree.json -m cell-be --weight 2 --weight 1", "place big.json -m mesh-6x4 --set evaluations=500"],
+    "place": ["place ring.json -m cell-be", "place ring.json -m cell-be --named --explain",
+              "place ring.json tree.json -m cell-be --weight 2 --weight 1",
+              "place big.json -m mesh-6x4 --set evaluations=500"],
     "certify": ["certify proof.json ring.json -m cell-be"],
     "sim": ["sim ring.json -m cell-be", "sim big.json -m mesh-6x4"],
     "collective": ["collective broadcast -m cell-be --ranks 4 --bytes 1KiB --algorithm local_store_tree"],

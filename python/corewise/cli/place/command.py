@@ -127,7 +127,7 @@ def _explain(costs: Costs, units: Sequence[int]) -> Explanation:
 def _verify(
     costs: Costs, study: PlacementStudy, source: Path, on_host: bool, runs: options.Runs, named: bool
 ) -> Verification:
-    # What finds MPIs and launches programs takes longer to import than a quick search: only where it is wanted.
+    # What finds MPIs and launches programs takes longer to import than a quick search.
     from corewise.trials.launches import Launches, Program
     from corewise.trials.verification import rounds_for, verify_on_host, verify_simulated
 
