@@ -51,6 +51,10 @@ step "Sdist"
 twine check --strict dist/*
 
 step "The wheel in an empty environment, without a compiler"
-tools/run/bare.sh --without-compiler "$bin/python" tools/run/first_hour.py --wheel dist/*.whl --work "$work/hour"
+# Outside of this folder: corewise finds MPIs in the build/mpi of a folder above.
+hour="$(mktemp -d)"
+trap 'rm -rf "$hour"' EXIT
+tools/run/bare.sh --without-compiler "$bin/python" tools/run/first_hour.py --wheel dist/*.whl --work "$hour/hour" \
+    --page docs/first-hour.md
 
 ls -l dist

@@ -70,7 +70,7 @@ HOUR = (
     ),
     Step("See who waits for whom, and where.", "corewise waits lj.cw", r"of waiting", 14),
     Step(
-        "Let corewise look for a faster launch: it predicts what each lever gains, and tries the promising ones.",
+        "Let corewise look for a faster launch: it predicts what levers gain, and tries the promising ones.",
         "corewise advise -n 2 --budget 1min -o advised.cw -- lmp -in in.lj",
         r"levers",
         40,

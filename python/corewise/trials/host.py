@@ -16,7 +16,7 @@ from corewise.data import machines
 from corewise.data.copy_hosts import find_copy_tuning
 from corewise.data.placement import make_placement
 from corewise.data.tuned_hosts import processor_text
-from corewise.errors import CorewiseError
+from corewise.errors import CorewiseError, InputError
 from corewise.mpi import build, find, prebuilt
 from corewise.trials import binding
 
@@ -125,7 +125,8 @@ def _compiler() -> Finding:
     except CorewiseError as error:
         kept = "corewise run works where a prebuilt one fits" if _sets() else "corewise run is off"
         off = f"no preload can be built: {kept}; corewise bench builds no contestants"
-        return Finding("C++ compiler", False, str(error), off)
+        found = str(error) if isinstance(error, InputError) else "none (CXX, g++, c++)"
+        return Finding("C++ compiler", False, found, off)
     return Finding("C++ compiler", True, str(shutil.which(name)), "builds the preload for each MPI")
 
 

@@ -29,6 +29,7 @@ Example:
   corewise certify proof.json ring.json --machine cell-be
 """
 _CERTIFICATE = typer.Argument(..., metavar="CERTIFICATE", help="The file to check.")
+_SUMMED = typer.Option(False, "--summed", help="Take all phases as one.")
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +42,7 @@ def certify(
     sources: list[Path] = options.SOURCES,
     machine_reference: str = options.MACHINE,
     weights: list[float] = options.WEIGHT,
-    summed: bool = options.SUMMED,
+    summed: bool = _SUMMED,
     as_json: bool = options.AS_JSON,
 ) -> None:
     """Says that a certificate holds, or fails."""
