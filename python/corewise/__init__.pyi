@@ -17,4 +17,5 @@ from corewise.errors import CorewiseError as CorewiseError
 from corewise.errors import InputError as InputError
 from corewise.errors import RunError as RunError
 
+__all__: list[str]
 __version__: str
