@@ -1,9 +1,9 @@
 """Lays out the sources of the documentation site: `stage.py FOLDER`.
 
-The pages of `docs/` are written to be read as they are, in the repository. The site is made from copies of them:
-the list in `docs/README.md` becomes the tree of contents, a link to a folder leads to a page that lists it, a
-link out of `docs/` becomes plain text. The reference of the command line is made from the commands themselves,
-that of the Python interface from its docstrings, that of the regions' header from the header.
+The pages of `docs/` are written to be read as they are, in the repository. The site is made from copies of
+them: the list in `docs/README.md` becomes the tree of contents, a link to a folder leads to a page that lists
+it, a link out of `docs/` becomes plain text. The reference of the command line is made from the commands
+themselves, that of the Python interface from its docstrings, that of the regions' header from the header.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -87,7 +87,8 @@ def _index() -> str:
         for title, body in sections
     ]
     made = ["reference/cli", "reference/python", "reference/regions"]
-    listed = "- [the command line](reference/cli.md), [Python](reference/python.md), [regions](reference/regions.md): made from the code\n"
+    links = "[the command line](reference/cli.md), [Python](reference/python.md), [regions](reference/regions.md)"
+    listed = f"- {links}: made from the code\n"
     title = parts[0].strip().replace("# Documentation", "# corewise", 1)
     body = "\n".join(f"**{name}**\n{text}" for name, text in sections)
     return "\n".join(
