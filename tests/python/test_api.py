@@ -111,6 +111,33 @@ def test_no_such_frame(profile: corewise.Profile) -> None:
         profile.to_frame("dask")
 
 
+def test_findings_are_those_of_the_report(profile: corewise.Profile) -> None:
+    from corewise.analysis.profile.findings import find_out
+
+    found = profile.findings()
+    assert [each.title for each in found] == [each.title for each in find_out(profile.path).rows]
+    assert len(found) == len(found.rows) >= 1
+    assert found.rows[0].title in repr(found)
+    assert Balanced(found._repr_html_()).open == []
+
+
+def test_advice_for_another_machine_predicts_every_lever(profile: corewise.Profile) -> None:
+    from corewise.trials.levers.table import LEVERS
+
+    found = corewise.advise(profile, machine="cell-be")
+    assert [row.lever for row in found.advice.rows] == [each.name for each in LEVERS]
+    assert not any(row.tried for row in found.advice.rows)
+    assert found.advice.advised is None
+    assert [each.title for each in found.findings()] != []
+    assert "levers" in found._repr_html_()
+    assert found.statement in repr(found)
+
+
+def test_advice_on_a_program_needs_a_folder_for_its_profile() -> None:
+    with pytest.raises(InputError, match=r"output: found nothing, allowed: a new folder NAME\.cw"):
+        corewise.advise(["./program"], 2)
+
+
 def test_the_best_placement_is_the_best_of_all() -> None:
     """By hop-bytes of every order of the ring, added up here; rank 0 anywhere is the same ring."""
     machine = corewise.machine("cell-be")

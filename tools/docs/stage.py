@@ -87,8 +87,9 @@ def _index() -> str:
         for title, body in sections
     ]
     made = ["reference/cli", "reference/python", "reference/regions"]
-    links = "[the command line](reference/cli.md), [Python](reference/python.md), [regions](reference/regions.md)"
-    listed = f"- {links}: made from the code\n"
+    links = {"the command line": "cli", "Python": "python", "regions": "regions"}
+    named = ", ".join(f"[{text}](reference/{page}.md)" for text, page in links.items())
+    listed = f"- {named}: made from the code\n"
     title = parts[0].strip().replace("# Documentation", "# corewise", 1)
     body = "\n".join(f"**{name}**\n{text}" for name, text in sections)
     return "\n".join(
