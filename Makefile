@@ -5,6 +5,7 @@
 #   make demo    profile a real MPI program, name its pattern, find its best placement
 #   make test    every test but the long ones; results in build/results/
 #   make test-long  the long tests: further MPIs, modes and seeds of what `make test` shows
+#   make release a wheel that needs no compiler, an sdist and the man pages, checked and tried, in dist/
 #   make docs    the documentation as a site, in build/docs/html; warnings are errors
 #   make format  rewrite sources in the house's format
 #   make lint    format, lint, types, layers, inventory (make -k lint shows all that is wrong at once)
@@ -37,7 +38,7 @@ export CC CXX DEMO_MPI
 unexport PYTHONHOME PYTHONPATH
 
 .DELETE_ON_ERROR:
-.PHONY: all build package mpi cpp apps demo test test-long docs format lint clean distclean \
+.PHONY: all build package mpi cpp apps demo test test-long release docs format lint clean distclean \
 	lint-python lint-types lint-imports lint-cpp lint-layers lint-folders lint-functions lint-inventory
 
 all: build apps
@@ -55,8 +56,15 @@ $(VENV)/.stamp-tools: tools/requirements-dev.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet -r tools/requirements-dev.txt
 	@touch $@
 
-$(VENV)/.stamp-package: $(PACKAGE_FILES) $(VENV)/.stamp-tools
-	$(BIN)/python -m pip install --quiet --no-build-isolation .
+# Only these: `make demo` needs no tool of the tests.
+$(VENV)/.stamp-build: tools/build-tools.txt | $(VENV)/bin/python
+	@echo "installing the build tools"
+	@$(BIN)/python -m pip install --quiet -r tools/build-tools.txt
+	@touch $@
+
+$(VENV)/.stamp-package: $(PACKAGE_FILES) $(VENV)/.stamp-build
+	@$(BIN)/python tools/run/progress.py --log build/package.log "compiling corewise" -- \
+		$(BIN)/python -m pip install --verbose --no-build-isolation .
 	@touch $@
 
 # Each MPI lies in its own prefix: in one, the second would overwrite the first one's mpiexec.
@@ -80,7 +88,8 @@ cpp-%: build/gtest/location
 	$(BIN)/cmake --build --preset $* $(if $(TARGETS),--target $(TARGETS))
 
 apps: $(APPS)
-$(APPS): build/apps/%: $(APP_FILES) | $(MPI_STAMPS)
+.SECONDEXPANSION:
+$(APPS): build/apps/%: $(APP_FILES) | $(STAMPS)/mpi-$$(firstword $$(subst /, ,$$*))
 	@mkdir -p $(@D)
 	build/mpi/$(*D)/bin/mpicxx -O2 -std=c++20 apps/$(*F)/*.cpp -o $@
 
@@ -94,6 +103,9 @@ test: build apps
 
 test-long: build apps
 	tools/run/tests.sh long
+
+release: package
+	tools/release.sh
 
 $(VENV)/.stamp-docs: tools/requirements-docs.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet -r tools/requirements-docs.txt
@@ -116,12 +128,12 @@ lint-python: $(VENV)/.stamp-tools
 	$(BIN)/ruff format --check $(PYTHON_FOLDERS)
 
 # The types of the extension module are built with it; mypy takes them from the installed package.
-lint-types: $(VENV)/.stamp-package
+lint-types: $(VENV)/.stamp-package $(VENV)/.stamp-tools
 	@mkdir -p build/stubs/corewise
 	@cp $(VENV)/lib/python3*/site-packages/corewise/_core.pyi build/stubs/corewise/
 	$(BIN)/mypy
 
-lint-imports: $(VENV)/.stamp-package
+lint-imports: $(VENV)/.stamp-package $(VENV)/.stamp-tools
 	cd python && $(BIN)/lint-imports --config ../pyproject.toml --no-cache
 
 lint-cpp: $(VENV)/.stamp-tools

@@ -20,7 +20,9 @@ import trace_writer as tw
 import typer
 from installed_tool import COREWISE, assert_one_line_error, corewise
 
+from corewise.cli.commands import find_command
 from corewise.cli.main import build_app
+from corewise.cli.settings import WithSettings
 from corewise.trials import host
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -282,11 +284,13 @@ def test_doctor_says_what_is_there() -> None:
 def test_doctor_says_what_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host.find, "find_all", lambda: [])
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    monkeypatch.setattr(host.prebuilt, "sets", lambda _: ())
     rows = {finding.what: finding for finding in host.examine()}
     assert not rows["MPI"].present
     assert "corewise run is off" in rows["MPI"].therefore
     assert not rows["C++ compiler"].present
     assert "no preload can be built" in rows["C++ compiler"].therefore
+    assert "none came with this installation" in rows["prebuilt preloads"].found
 
 
 # --- documents --------------------------------------------------------------------------------------------
@@ -309,9 +313,12 @@ def test_every_format_has_a_page() -> None:
 
 def test_every_option_of_run_is_explained() -> None:
     page = (ROOT / "docs" / "recording" / "run.md").read_text(encoding="utf-8")
-    options = set(re.findall(r"^ .*?(--[a-z-]+) ", COMMANDS["run"].split("Options:")[1], re.M))
+    listed = set(re.findall(r"^ .*?(--[a-z-]+) ", COMMANDS["run"].split("Options:")[1], re.M))
+    run = find_command("run")
+    assert isinstance(run, WithSettings)
+    options = listed | {each.option for each in run.settings()}
     assert {"--placement", "--flight-recorder", "--buffer", "--clock", "--mpi"} <= options
-    obvious = {"--help", "--json", "--ranks", "--output"}
+    obvious = {"--help", "--json", "--ranks", "--output", "--set"}
     assert [option for option in sorted(options - obvious) if f"`{option}`" not in page] == []
 
 

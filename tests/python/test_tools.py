@@ -620,7 +620,9 @@ def test_makefile_has_the_promised_targets() -> None:
 
 
 def test_requirements_are_pinned_where_it_matters() -> None:
-    tools = (ROOT / "tools" / "requirements-dev.txt").read_text(encoding="utf-8").splitlines()
+    files = [ROOT / "tools" / name for name in ("requirements-dev.txt", "build-tools.txt")]
+    tools = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    assert "-r build-tools.txt" in tools
     for name in ("pympistandard", "ruff", "mypy", "clang-format", "import-linter"):
         assert any(line.startswith(f"{name}==") for line in tools), name
     mpis = (ROOT / "tools" / "requirements-mpi.txt").read_text(encoding="utf-8")

@@ -50,7 +50,7 @@ def _inside(page: Path, target: Path) -> str:
         if "://" in path:
             return found.group(0)
         there = (page.parent / path).resolve()
-        if not there.is_relative_to(target.resolve()):
+        if not there.is_relative_to(target.resolve()) or not there.exists():  # or not copied
             return "]{.source}"
         if there.is_dir():
             return f"]({path.rstrip('/')}/index.md{part})"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bare.sh COMMAND...: runs a command as on a user's fresh machine, where no MPI, Fortran compiler or browser of the
-# system can be found. In a mount namespace of its own /usr and /etc are overlays without them; nothing outside changes.
+# bare.sh [--without-compiler] COMMAND...: runs a command as on a user's fresh machine, where no MPI, Fortran compiler or
+# browser of the system can be found, and no C or C++ compiler either where that is asked for. In a mount namespace of its own /usr and /etc are overlays without them; nothing outside changes.
 # Exit status 3, before the command starts, where they cannot be hidden.
 # SPDX-License-Identifier: BSD-3-Clause
 set -euo pipefail
@@ -15,6 +15,12 @@ patterns=('/usr/bin/mpi'{exec,run,cc,cxx,c++,CC,f77,f90,fort,chversion,vars}'*' 
     '/usr/include/*/mpi*' '/usr/lib/gcc/*/*/f951' '/usr/lib/chromium' '/usr/lib/firefox*'
     '/usr/lib/python3/dist-packages/mpi4py*' '/etc/alternatives/mpi*' '/etc/alternatives/f77' '/etc/alternatives/f95'
     '/etc/alternatives/libmpi*' '/etc/openmpi' '/etc/mpich')
+
+compilers=(gcc g++ cc c++ cpp c89 c99 clang clang++ ccache)
+compiler_patterns=('/usr/bin/*gcc*' '/usr/bin/*g++*' '/usr/bin/cc' '/usr/bin/c++' '/usr/bin/cpp*' '/usr/bin/*-cpp*'
+    '/usr/bin/c89*' '/usr/bin/c99*' '/usr/bin/clang*' '/usr/bin/ccache' '/usr/lib/ccache' '/usr/lib/gcc/*/*/cc1*'
+    '/usr/local/bin/gcc*' '/usr/local/bin/g++*' '/usr/local/bin/clang*' '/etc/alternatives/cc' '/etc/alternatives/c++'
+    '/etc/alternatives/cpp')
 
 cannot() {
     printf 'bare.sh: %s\n' "$*" >&2
@@ -31,6 +37,11 @@ if [ -z "${COREWISE_BARE:-}" ]; then
     status=0
     unshare "${as_root[@]}" --mount -- "$0" "$@" || status=$?
     exit "$status"
+fi
+if [ "${1:-}" = --without-compiler ]; then
+    shift
+    commands+=("${compilers[@]}")
+    patterns+=("${compiler_patterns[@]}")
 fi
 layers="$COREWISE_BARE"
 unset COREWISE_BARE

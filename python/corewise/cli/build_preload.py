@@ -28,7 +28,8 @@ Example:
 
 \b
 What is never to be recorded need not be compiled in:
-  corewise run --preload $(corewise build-preload --mpi mpich --without functions,sites) -n 4 ./program
+  lib=$(corewise build-preload --mpi mpich --without functions,sites)
+  corewise run --preload $lib -n 4 ./program
 
 \b
 The library that does collectives inside a node works without the recording one, too:

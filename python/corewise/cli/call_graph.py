@@ -28,7 +28,7 @@ from corewise.errors import InputError, bad_field
 from corewise.plots.call_graph import dot_text, edges_text, picture, tree_text
 from corewise.plots.call_graph_page import page
 
-_HELP = """Shows which function called which, how often and for how long, down to the messages.
+_HELP = """Show which function called which, how often and for how long, down to the messages.
 
 Functions come with file and line where the program was compiled with
 `-finstrument-functions -g`; without, MPI calls stand alone. A message is written

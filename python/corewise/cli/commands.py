@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
+
+from corewise.errors import InputError, shortened
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Command:
 
 
 SECTIONS: Mapping[str, tuple[Command, ...]] = {
+    "Begin here": (Command("advise", "advise", "Say what slows a program down, and find a faster launch"),),
     "Record": (
         Command("run", "run", "Run an MPI program and record who talks to whom"),
         Command("bundle", "bundle", "Put a profile's rank files into one file per node"),
@@ -69,6 +73,7 @@ SECTIONS: Mapping[str, tuple[Command, ...]] = {
         Command("bench", "bench.group", "Measure corewise on this host, beside what people use now"),
         Command("explain", "explain.command", "Say why a choice is made: the row of data that decides"),
         Command("doctor", "doctor", "Say which MPI libraries and capabilities this machine has"),
+        Command("completion", "completion", "Print a script by which bash, zsh or fish complete commands"),
     ),
     "Papers": (
         Command("paper", "papers.group", "Run the papers' experiments again, beside what was published"),
@@ -85,6 +90,11 @@ def _load(name: str) -> Any:
     import_module(f"corewise.cli.{_COMMANDS[name].module}").register(app)
     group: Any = typer.main.get_command(app)
     return group.commands[name]
+
+
+def find_command(name: str) -> Any:
+    """The command, or group, of this name; None where there is none."""
+    return _load(name) if name in _COMMANDS else None
 
 
 class _Loaded(Mapping[str, Any]):
@@ -108,6 +118,15 @@ class Commands(TyperGroup):
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
         self.commands = _Loaded()  # type: ignore[assignment]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Finds the command; of one that is not there it says what may have been meant."""
+        name = args[0]
+        if name not in _COMMANDS and not name.startswith("-"):
+            close = get_close_matches(name, _COMMANDS, 1, 0.7)
+            meant = f"did you mean corewise {close[0]}? " if close else ""
+            raise InputError(f"no command '{shortened(name, 80)}': {meant}corewise --help lists all")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes the sections; imports nothing."""

@@ -15,13 +15,13 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
-from rich.console import Console, RenderableType
-from rich.measure import Measurement
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-from corewise import __version__
+import corewise
 from corewise.errors import shortened
+
+if TYPE_CHECKING:  # Rich takes longer to import than a quick command to run
+    from rich.console import Console, RenderableType
 
 # A pipe has no width; tables would be cut at Rich's 80 columns, and scripts that grep them would miss cells.
 _PIPE_WIDTH = 200
@@ -32,6 +32,8 @@ LONGEST_FAILURE = 4000
 
 
 def _console(stderr: bool) -> Console:
+    from rich.console import Console
+
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
     return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
@@ -53,6 +55,8 @@ def show_aside(*renderables: RenderableType) -> None:
 
 def fits(table: RenderableType) -> bool:
     """Whether standard output is wide enough to show a table uncut."""
+    from rich.measure import Measurement
+
     console = _console(stderr=False)
     unlimited = console.options.update(width=1_000_000)
     return Measurement.get(console, unlimited, table).maximum <= console.width
@@ -72,7 +76,7 @@ def show_json(name: str, machine: str | None, rows: Sequence[Mapping[str, object
     **more : object
         Further top-level fields.
     """
-    document = {"name": name, "version": __version__, "machine": machine, **more, "rows": list(rows)}
+    document = {"name": name, "version": corewise.__version__, "machine": machine, **more, "rows": list(rows)}
     sys.stdout.write(json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
@@ -122,6 +126,8 @@ def progress(title: str, *, log: bool = False) -> Iterator[None]:
     log : bool
         Where nobody watches, say it in one line; else nothing.
     """
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     if log and not sys.stderr.isatty():
         note(f"corewise: {title}")
     bar = Progress(
@@ -140,6 +146,8 @@ def progress(title: str, *, log: bool = False) -> Iterator[None]:
 @contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[float], None]]:
     """A bar on standard error that is told the share of the work done; silent where nobody watches."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -20,7 +20,7 @@ from corewise.errors import InputError
 from corewise.plots.heatmap_svg import difference_svg
 from corewise.report import diff as tables
 
-_HELP = """Compares profiles: wall time, calls, bytes and time per MPI procedure and per place that calls it,
+_HELP = """Compare profiles: wall time, calls, bytes and time per MPI procedure and per place that calls it,
 the matrix, and the pattern's name.
 
 Of two single profiles nobody can say which change is noise. Give four or more of each side, the new ones

@@ -16,6 +16,7 @@ from corewise._core import Machine, Pattern
 from corewise.analysis.placement.exploration import Exploration, Plan, least_runs
 from corewise.base.files import check_target
 from corewise.cli import console
+from corewise.cli.settings import WithSettings
 from corewise.data.machines import HOST, load_machine
 from corewise.data.patterns import is_profile, load_pattern_or_profile, pattern_of
 from corewise.errors import InputError
@@ -25,9 +26,9 @@ from corewise.trials.exploration import Effort, explore_host, explore_simulated,
 from corewise.trials.launches import Launches, Program
 from corewise.trials.simulation import MODELS, Simulation
 
-_HELP = """Times a pattern, or your program, under all or sampled placements.
+_HELP = """Time a pattern, or your program, under all or sampled placements.
 
-Every placement is run several times. Says which placement is best and worst and by how much, where rank
+Every placement is run several times. The answer says which one is best and worst and by how much, where rank
 order stands, how likely a random placement is within 10 % of the best, how well runs agree with each other
 and with models, and what unpinned runs take. A statistical model is fitted on the placements and its error on
 unseen ones reported.
@@ -56,24 +57,51 @@ _SAMPLES = typer.Option(
 )
 _ALL = typer.Option(False, "--all", help="All placements, up to 100 000.")
 _RUNS = typer.Option(3, "--runs", min=1, max=1000, help="Runs of every placement.")
-_REPEAT = typer.Option(1, "--repeat", min=1, max=1_000_000, help="Simulated: the pattern so often in a run.")
-_MODEL = typer.Option(MODELS[0], "--model", help=f"Simulated: {' or '.join(MODELS)} (quicker, less exact).")
+_REPEAT = typer.Option(
+    1,
+    "--repeat",
+    metavar="N",
+    min=1,
+    max=1_000_000,
+    help="Simulated: the pattern so often in a run.",
+    hidden=True,
+)
+_MODEL = typer.Option(
+    MODELS[0],
+    "--model",
+    metavar="MODEL",
+    help=f"Simulated: {' or '.join(MODELS)} (quicker, less exact).",
+    hidden=True,
+)
 _SEPARATION = typer.Option(
     "dependence",
     "--separation",
+    metavar="WORD",
     help="Simulated: before its next phase a rank waits for its own messages (dependence) or all (barrier).",
+    hidden=True,
 )
 _JITTER = typer.Option(
-    1.0, "--jitter", min=0, max=100, help="Simulated: link latencies up to so much longer, per run; 0: none."
+    1.0,
+    "--jitter",
+    metavar="FACTOR",
+    min=0,
+    max=100,
+    help="Simulated: link latencies up to so much longer, per run; 0: none.",
+    hidden=True,
 )
 _UNPINNED = typer.Option(
-    False, "--unpinned", help="Simulated: every run renames the units, as threads that nobody pins."
+    False,
+    "--unpinned",
+    help="Simulated: every run renames the units, as threads that nobody pins.",
+    hidden=True,
 )
 _SIMULATE = typer.Option(False, "--simulate", help="Simulate a profile on this host's description.")
 _RANKS = typer.Option(None, "-n", "--ranks", min=1, help="Ranks of a program that is run here.")
 _MPI = typer.Option(None, "--mpi", help="MPI of the program: a name, prefix or launcher.")
 _OUTPUT = typer.Option(None, "--output", "-o", metavar="FILE", help="Draw the curves (.svg or .png).")
-_SEED = typer.Option(1, "--seed", min=0, max=2**31, help="Of sample, jitter and searches.")
+_SEED = typer.Option(
+    1, "--seed", metavar="N", min=0, max=2**31, help="Of sample, jitter and searches.", hidden=True
+)
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
 HOST_SAMPLES, SAMPLES = 24, 200
@@ -81,7 +109,7 @@ HOST_SAMPLES, SAMPLES = 24, 200
 
 def register(app: typer.Typer) -> None:
     """Adds `explore`."""
-    app.command("explore", help=_HELP)(explore)
+    app.command("explore", help=_HELP, cls=WithSettings)(explore)
 
 
 def explore(

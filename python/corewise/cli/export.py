@@ -13,14 +13,14 @@ from corewise.cli import console
 from corewise.data.events import GROUPS, parse_selection
 from corewise.export import FORMATS, check_export, export_profile
 
-_HELP = """Writes a profile for other tools: OTF2, Perfetto, Parquet, Arrow, CSV.
+_HELP = """Write a profile for other tools: OTF2, Perfetto, Parquet, Arrow, CSV.
 
 Streams: the profile may be larger than memory. The target is complete or not there.
 
 \b
 Example:
-  corewise export lbm.cw --to perfetto -o lbm.perfetto-trace   (open it in ui.perfetto.dev)
-  corewise export lbm.cw --to otf2 -o lbm.otf2                 (then: otf2-print lbm.otf2/traces.otf2)
+  corewise export lbm.cw --to perfetto -o lbm.pftrace   (open it in ui.perfetto.dev)
+  corewise export lbm.cw --to otf2 -o lbm.otf2          (then: otf2-print lbm.otf2/traces.otf2)
   corewise export lbm.cw --to parquet -o lbm.parquet --ranks 0-3 --kinds messages
 """
 _TO = typer.Option(..., "--to", metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")

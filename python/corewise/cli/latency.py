@@ -22,7 +22,7 @@ from corewise.data.machine_text import LevelText, OriginText, machine_text, quan
 from corewise.data.machines import parse_machine
 from corewise.report.layout import Column, by_rows
 
-_HELP = """Makes a machine file from a matrix of core-to-core latencies that somebody measured.
+_HELP = """Make a machine file from a matrix of core-to-core latencies that somebody measured.
 
 The matrix is a CSV file without a header: row and column k are the operating system's CPU k, entries are
 nanoseconds. Hardware threads, clusters, dies and sockets are found in it, as far as latencies tell them
@@ -33,7 +33,7 @@ Without -o the file goes to standard output and what was found to standard error
 \b
 Example:
   corewise machines from-latency node.csv -o node.toml
-  corewise machines from-latency node.csv --level-names package,l3 --processor "AMD EPYC 7773X" -o node.toml
+  corewise machines from-latency node.csv --processor "AMD EPYC 7773X" -o node.toml
 """
 _FILE = typer.Argument(..., metavar="FILE.csv", help="A square matrix of nanoseconds.")
 _OUTPUT = typer.Option(None, "-o", "--output", metavar="FILE.toml", help="The machine file to write.")

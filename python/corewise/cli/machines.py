@@ -12,11 +12,12 @@ from rich.text import Text
 
 from corewise._core import Link, Machine, Unit
 from corewise.cli import console, latency
+from corewise.cli.groups import Group
 from corewise.data.machines import bundled_machines, load_machine, load_machine_file
 from corewise.plots.machines import drawing
 from corewise.report.layout import Column, FittingTable, by_rows
 
-_LIST_HELP = """Lists the machines that come with corewise.
+_LIST_HELP = """List the machines that come with corewise.
 
 `show` draws one, `check` verifies a file, `from-latency` makes one from measured latencies.
 
@@ -26,7 +27,7 @@ Example:
   corewise machines show cell-be
   corewise machines show "pack:2 l3:4 core:8"
 """
-_SHOW_HELP = """Shows a machine: its drawing, its units and its links.
+_SHOW_HELP = """Show a machine: its drawing, its units and its links.
 
 A machine is a bundled name, a .toml, .json or hwloc .xml file, `host`, or a text like "pack:2 l3:4 core:8".
 
@@ -34,7 +35,7 @@ A machine is a bundled name, a .toml, .json or hwloc .xml file, `host`, or a tex
 Example:
   corewise machines show mesh-6x4 --links
 """
-_CHECK_HELP = """Verifies a machine file: fields, names, bandwidths, routes.
+_CHECK_HELP = """Verify a machine file: fields, names, bandwidths, routes.
 
 Exit status 0 where it is right; 2, and one line saying what is wrong, where it is not.
 
@@ -48,7 +49,7 @@ _WITH_LINKS = typer.Option(False, "--links", help="List the links too.")
 
 def register(app: typer.Typer) -> None:
     """Adds `machines` with its subcommands."""
-    group = typer.Typer(help=_LIST_HELP, invoke_without_command=True, rich_markup_mode=None)
+    group = typer.Typer(cls=Group, help=_LIST_HELP, invoke_without_command=True, rich_markup_mode=None)
     group.callback()(list_machines)
     group.command("show", help=_SHOW_HELP)(show_machine)
     group.command("check", help=_CHECK_HELP)(check_machine)

@@ -17,13 +17,17 @@ from pathlib import Path
 
 import typer
 
-from corewise import CorewiseError, __version__
+import corewise
 from corewise.cli import console
 from corewise.cli.commands import Commands
-from corewise.errors import InputError, RunError, shortened, shown
+from corewise.errors import CorewiseError, InputError, RunError, shortened, shown
 
 # Typer carries its own copy of Click in some releases: its public BadParameter leads to the base class.
 _USAGE_ERROR: type[Exception] = typer.BadParameter.mro()[1]
+
+
+COMPLETING = "_COREWISE_COMPLETE"
+"""Set by a shell that asks for completions (`corewise completion`); nothing else may be loaded for it."""
 
 
 def build_app() -> typer.Typer:
@@ -31,9 +35,9 @@ def build_app() -> typer.Typer:
     app = typer.Typer(
         name="corewise",
         cls=Commands,
-        help="Makes message passing inside a multicore node visible, predictable and fast.",
+        help="Make message passing inside a multicore node visible, predictable and fast.",
         no_args_is_help=False,
-        add_completion=False,
+        add_completion=COMPLETING in os.environ,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -44,7 +48,7 @@ def build_app() -> typer.Typer:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        console.show_text(f"corewise {__version__}")
+        console.show_text(f"corewise {corewise.__version__}")
         raise typer.Exit
 
 
@@ -53,7 +57,7 @@ def _options(
         False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
-    """Makes message passing inside a multicore node visible, predictable and fast."""
+    """Make message passing inside a multicore node visible, predictable and fast."""
 
 
 TRACEBACK = "COREWISE_TRACEBACK"
@@ -93,7 +97,9 @@ def _failed(error: BaseException) -> int:
         console.fail(str(error), console.LONGEST_ERROR if given else console.LONGEST_FAILURE)
         return error.exit_status
     if isinstance(error, _USAGE_ERROR):
-        console.fail(f"{getattr(error, 'format_message', error.__str__)()} (see --help)")
+        context = getattr(error, "ctx", None)
+        command = f"{context.command_path} " if context is not None else ""
+        console.fail(f"{getattr(error, 'format_message', error.__str__)()} (see {command}--help)")
         return InputError.exit_status
     if isinstance(error, (typer.Abort, KeyboardInterrupt)):
         console.fail("interrupted")
@@ -105,7 +111,7 @@ def _failed(error: BaseException) -> int:
         return RunError.exit_status
     where = traceback.extract_tb(error.__traceback__)[-1]
     console.fail(
-        f"internal error, a bug in corewise {__version__}: {type(error).__name__}: "
+        f"internal error, a bug in corewise {corewise.__version__}: {type(error).__name__}: "
         f"{shortened(str(error), 200)} ({Path(where.filename).name}:{where.lineno}); please report it; "
         f"{TRACEBACK}=1 shows more"
     )

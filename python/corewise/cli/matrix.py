@@ -41,7 +41,7 @@ from corewise.plots.heatmap_svg import LevelLegend, Picture, matrix_svg
 from corewise.report import matrix as tables
 from corewise.report.layout import Hanging
 
-_HELP = """Shows the communication matrix of a profile: rows send, columns receive.
+_HELP = """Show the communication matrix of a profile: rows send, columns receive.
 
 --traffic sent, received, put, get and observed (sent, put and get) is what ranks were seen to do. collective
 is a model of who needs whose bytes: below PMPI nothing is seen. Its physical counterpart comes from Open

@@ -27,19 +27,20 @@ from corewise.analysis.pattern import (
 from corewise.analysis.profile.cells import sum_in_blocks
 from corewise.base.files import check_target, write_text
 from corewise.cli import console
+from corewise.cli.groups import Group
 from corewise.data.patterns import generate_pattern, load_pattern_or_profile, save_pattern
 from corewise.data.quantities import bytes_text, share_text
 from corewise.plots.heatmap import MOST_CELLS, heat_map
 from corewise.report.layout import Column, FittingTable, by_rows
 
-_LIST_HELP = """Lists the pattern generators; `make` writes a pattern to a file, `show` draws a file.
+_LIST_HELP = """List the pattern generators; make or show a pattern.
 
 \b
 Example:
   corewise patterns make halo_3d dims=2x2x2 face_bytes="64 KiB" -o halo.json
   corewise patterns show halo.json
 """
-_MAKE_HELP = """Makes a pattern and writes it as JSON (everything), CSV, or Matrix Market (summed bytes).
+_MAKE_HELP = """Make a pattern and write it as JSON (everything), CSV, or Matrix Market (summed bytes).
 
 Parameters are given as NAME=VALUE; `corewise patterns` lists them. Without -o the pattern is shown.
 
@@ -47,13 +48,13 @@ Parameters are given as NAME=VALUE; `corewise patterns` lists them. Without -o t
 Example:
   corewise patterns make ring ranks=8 bytes=4096 -o ring.json
 """
-_SHOW_HELP = """Shows a pattern file or a profile NAME.cw: totals, the pattern's name, a heat map.
+_SHOW_HELP = """Show a pattern file or a profile NAME.cw: totals, the pattern's name, a heat map.
 
 \b
 Example:
   corewise patterns show ring.json
 """
-_NAME_HELP = """Names the templates that a pattern file or a profile NAME.cw is made of.
+_NAME_HELP = """Name the templates that a pattern file or a profile NAME.cw is made of.
 
 Several superposed templates are told apart, each with its share of the bytes and its degree of match. Ranks
 may be numbered in any way: --save-relabelling writes which rank plays which part. docs/placing/recogniser.md
@@ -70,7 +71,7 @@ _OUTPUT = typer.Option(None, "--output", "-o", metavar="FILE", help="Where to wr
 
 def register(app: typer.Typer) -> None:
     """Adds `patterns` with its subcommands."""
-    group = typer.Typer(help=_LIST_HELP, invoke_without_command=True, rich_markup_mode=None)
+    group = typer.Typer(cls=Group, help=_LIST_HELP, invoke_without_command=True, rich_markup_mode=None)
     group.callback()(list_generators)
     group.command("make", help=_MAKE_HELP)(make_pattern)
     group.command("show", help=_SHOW_HELP)(show_pattern)

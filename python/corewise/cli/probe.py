@@ -36,7 +36,7 @@ from corewise.plots.heatmap_svg import Picture, matrix_svg
 from corewise.report.layout import Column, by_rows
 from corewise.trials import probing
 
-_HELP = """Measures this host, and writes its machine file for place, sim and the others.
+_HELP = """Measure this host, and write its machine file for place, sim and the others.
 
 Latency of every pair of CPUs that this process may use, groups that latencies show, bandwidth of each level's
 links: one stream, both ways, many streams together. Groups are held against hwloc's. The file says of each

@@ -16,6 +16,7 @@ from rich.console import RenderableType
 from corewise._core import Machine
 from corewise.analysis.placement.comparison import PlacementStudy, study_placements
 from corewise.analysis.profile.accelerated import accelerated_rows
+from corewise.analysis.profile.findings import findings_of, look_at
 from corewise.analysis.profile.tables import analyse_profile, matrix_blocks, placement_scope
 from corewise.base.files import check_target, write_text
 from corewise.cli import console
@@ -30,7 +31,7 @@ from corewise.plots.machines import drawing
 from corewise.report import document, terminal
 from corewise.report.html import page
 
-_HELP = """Shows what a profile says: who talked to whom, in which pattern, where the time went.
+_HELP = """Show what a profile says: findings first, then who talked to whom, and where the time went.
 
 With a machine it also says which placement of the ranks would communicate fastest there.
 
@@ -64,24 +65,25 @@ def report(
         check_target(html_file)
     machine = load_machine(machine_reference) if machine_reference is not None else None
     with console.progress("reading the profile"):
-        analysis = analyse_profile(load_profile(source))
+        analysis = analyse_profile(load_profile(source, waits=True))
         analysis = replace(analysis, accelerated=accelerated_rows(load_accelerate(source)))
     study = None
     possible, left_out = placement_scope(analysis.world, machine)
     if machine is not None and possible:
         with console.progress("searching placements"):
             study = study_placements(analysis.pattern, machine)
+    findings = findings_of(look_at(analysis.profile, study=study, analysis=analysis))
     if html_file is not None:
         note = left_out if machine is not None else ""
         write_text(html_file, page(analysis, draw_matrix, study, note))
     if as_json:
         name = machine.name if machine is not None else None
         rows = document.call_rows(analysis, top)
-        console.show_json("report", name, rows, **document.fields(analysis, study, top, left_out))
+        console.show_json("report", name, rows, **document.fields(analysis, findings, study, top, left_out))
     else:
         placement = _placement(study, machine, left_out)
         picture = heat_map(*matrix_blocks(analysis.world, "sent", MOST_CELLS))
-        console.show(*terminal.render(analysis, top, picture, placement))
+        console.show(*terminal.render(analysis, findings, top, picture, placement))
     if analysis.empty:
         console.warn(f"corewise: {source}: 0 events seen: the ranks started, but no MPI call was recorded")
     if html_file is not None:

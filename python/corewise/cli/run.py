@@ -18,6 +18,7 @@ import typer
 
 from corewise import _core
 from corewise.cli import console
+from corewise.cli.settings import WithSettings
 from corewise.data.machines import load_machine
 from corewise.data.packing_tuning import load_packing_tuning
 from corewise.data.placement import Placement, load_placement, make_placement
@@ -66,17 +67,17 @@ and, where the program was compiled with -finstrument-functions, which functions
   corewise run -n 8 --functions 'solve*' --functions '!*_tiny' --min-function-time '1 us' -- ./lbm
 
 \b
-Ranks are put where a placement wants them by binding, or by reordering MPI_COMM_WORLD where they landed:
+Ranks go where a placement wants them by binding, or by reordering MPI_COMM_WORLD:
   corewise run -n 8 --placement best.json -- ./lbm
   corewise run --reorder best.json -- mpiexec -n 8 --bind-to core ./lbm
 
 \b
-Messages with derived datatypes are packed by corewise where that is quicker (docs/packing/packing.md):
+Messages with derived datatypes are packed by corewise where that is quicker:
   corewise run -n 8 --packing -- ./lbm
   corewise run -n 8 --packing --packing-tuning host.csv -- ./lbm
 
 \b
-Blocking collectives are done by corewise inside a node, where its table says that this is quicker:
+Blocking collectives are done by corewise inside a node, where its table says so:
   corewise run -n 8 --accelerate -- ./lbm
   corewise run -n 8 --accelerate --accelerate-tuning host.csv -- ./lbm
 """
@@ -90,22 +91,56 @@ _FUNCTIONS = typer.Option(
     [], "--functions", help="functions by name: 'solve*', or '!tiny_*' to leave out; may be repeated"
 )
 _FUNCTION_LIBRARY = typer.Option(
-    [], "--function-library", help="a library with functions that the program loads itself"
+    [],
+    "--function-library",
+    metavar="FILE",
+    help="a library with functions that the program loads itself",
+    hidden=True,
 )
 _MIN_FUNCTION_TIME = typer.Option(
-    "", "--min-function-time", help="leave out functions that took less, e.g. '1 us'"
+    "",
+    "--min-function-time",
+    metavar="TIME",
+    help="leave out functions that took less, e.g. '1 us'",
+    hidden=True,
 )
-_FUNCTION_DEPTH = typer.Option(0, "--function-depth", help=f"the outermost N functions, 1 to {DEEPEST}")
+_FUNCTION_DEPTH = typer.Option(
+    0, "--function-depth", metavar="N", help=f"the outermost N functions, 1 to {DEEPEST}", hidden=True
+)
 _MODE = typer.Option(
     "", "--mode", help="who empties full buffers: drain (the rank), thread (a helper), flight (nobody)"
 )
 _FLIGHT = typer.Option(
-    False, "--flight-recorder", help="the same as --mode flight: only the newest records are kept"
+    False,
+    "--flight-recorder",
+    help="the same as --mode flight: only the newest records are kept",
+    hidden=True,
+)
+_BUFFER = typer.Option(
+    "",
+    "--buffer",
+    metavar="SIZE",
+    help="size of each of a thread's two buffers, e.g. '16 KiB'",
+    hidden=True,
+)
+_CLOCK = typer.Option("", "--clock", metavar="CLOCK", help="auto, tsc or os", hidden=True)
+_FILES = typer.Option(
+    "rank",
+    "--files",
+    metavar="rank|node",
+    help="one trace file per rank, or one per node: rank, node",
+    hidden=True,
 )
 _SYNC_CLOCKS = typer.Option(
-    "", "--sync-clocks", help="when clocks of several nodes are compared: never, ends, collectives"
+    "",
+    "--sync-clocks",
+    metavar="WHEN",
+    help="when clocks of several nodes are compared: never, ends, collectives",
+    hidden=True,
 )
-_PRELOAD = typer.Option(None, "--preload", help="a library that corewise build-preload printed")
+_PRELOAD = typer.Option(
+    None, "--preload", metavar="FILE", help="a library that corewise build-preload printed", hidden=True
+)
 _PLACEMENT = typer.Option(None, "--placement", help="bind ranks as this file of corewise place says")
 _REORDERING = typer.Option(
     "",
@@ -119,7 +154,9 @@ _PACKING = typer.Option(
 _PACKING_TUNING = typer.Option(
     None,
     "--packing-tuning",
+    metavar="FILE",
     help="what is packed, by this file of corewise bench pack (default: the shipped one)",
+    hidden=True,
 )
 _ACCELERATE = typer.Option(
     False,
@@ -129,13 +166,17 @@ _ACCELERATE = typer.Option(
 _ACCELERATE_TUNING = typer.Option(
     None,
     "--accelerate-tuning",
+    metavar="FILE",
     help="which collectives, by this file of corewise bench collectives (default: the shipped one)",
+    hidden=True,
 )
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("run", help=_HELP, context_settings={"allow_interspersed_args": False})(_run)
+    app.command("run", help=_HELP, cls=WithSettings, context_settings={"allow_interspersed_args": False})(
+        _run
+    )
 
 
 def _run(
@@ -150,10 +191,10 @@ def _run(
     function_depth: int = _FUNCTION_DEPTH,
     mode: str = _MODE,
     flight: bool = _FLIGHT,
-    buffer: str = typer.Option("", "--buffer", help="size of each of a thread's two buffers, e.g. '16 KiB'"),
-    clock: str = typer.Option("", "--clock", help="auto, tsc or os"),
+    buffer: str = _BUFFER,
+    clock: str = _CLOCK,
     sync_clocks: str = _SYNC_CLOCKS,
-    files: str = typer.Option("rank", "--files", help="one trace file per rank, or one per node: rank, node"),
+    files: str = _FILES,
     preload: Path | None = _PRELOAD,
     placement: Path | None = _PLACEMENT,
     reordering: str = _REORDERING,
@@ -190,7 +231,7 @@ def _run(
     pack = _packer(files)
     command = command or []
     decided = launch.plan(command, ranks=ranks, mpi=mpi)
-    directory = output if output is not None else _fresh_name(decided.command)
+    directory = output if output is not None else fresh_name(decided.command)
     with tempfile.TemporaryDirectory(prefix="corewise-bind-") as folder:
         if placed := _placed(placement, wanted, ranks, decided):
             bound = binding.arguments(decided.mpi, *placed, Path(folder))
@@ -392,7 +433,7 @@ def _other_mpi(directory: Path) -> str:
     return f" The program loads another MPI than this preload's: {', '.join(note.read_text().split())}."
 
 
-def _fresh_name(command: tuple[str, ...]) -> Path:
+def fresh_name(command: tuple[str, ...]) -> Path:
     """PROGRAM.cw in the working directory, numbered when that is taken: a profile is never overwritten.
 
     A script's name stands for its interpreter's.

@@ -18,7 +18,7 @@ from corewise.data.quantities import count_text, share_text, time_text
 from corewise.errors import InputError
 from corewise.report.layout import Column, FittingTable
 
-_HELP = """Shows where ranks waited in MPI because another rank was late.
+_HELP = """Show where ranks waited in MPI because another rank was late.
 
 Late senders and receivers, waits at collectives, and how unevenly ranks worked (docs/recording/waits.md).
 

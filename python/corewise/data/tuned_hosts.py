@@ -120,6 +120,24 @@ def collectives_on(processor: str, folder: Path | None = None) -> list[HostColle
     ]
 
 
+def known_collectives(mpi: str, processor: str = "", folder: Path | None = None) -> list[HostCollectives]:
+    """The shipped tunings of all processors that were measured with an MPI, this host's first.
+
+    Parameters
+    ----------
+    mpi : a profile's name of it; ``abi`` is MPICH's, and every MPI where it is empty.
+    processor, folder : as for `host_packing`.
+    """
+    mine, name = processor or processor_name(), "mpich" if mpi == "abi" else mpi
+    known = [(path, load_tuning(path)) for path in bundled_tunings(folder)]
+    found = [
+        HostCollectives(path, tuning.on, tuning)
+        for path, tuning in known
+        if tuning.on is not None and name in ("", tuning.on.mpi_name)
+    ]
+    return sorted(found, key=lambda each: (each.on.processor != mine, each.path.name))
+
+
 def host_tuning_for(
     collective: str, ranks: int, mpi: str | None, processor: str = "", folder: Path | None = None
 ) -> Tuning:

@@ -1,8 +1,10 @@
-"""Builds the preload library for one MPI and keeps it in a cache.
+"""Gives the preload library for one MPI: built here and kept in a cache, or one that came prebuilt.
 
 One source (``src/preload`` and the rooms below it) and generated wrappers. The result is keyed by everything
 it was made from: it is rebuilt when corewise, the MPI or the compiler changes, only then. Objects of the
-rooms below the preload know no MPI: they are kept, too, and the next MPI's library takes them.
+rooms below the preload know no MPI: they are kept, too, and the next MPI's library takes them. A prebuilt
+library (`corewise.mpi.prebuilt`) is taken where it knows all that the MPI has, and without a compiler
+also where it lacks some.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -16,7 +18,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import metadata
@@ -24,7 +26,7 @@ from pathlib import Path
 from types import ModuleType
 
 from corewise.errors import InputError, RunError
-from corewise.mpi import elf, fortran
+from corewise.mpi import elf, fortran, prebuilt
 from corewise.mpi.find import MpiLibrary
 from corewise.mpi.generators import accelerating as accelerating_wrappers
 from corewise.mpi.generators import fortran as fortran_source
@@ -88,7 +90,19 @@ def compiler() -> tuple[str, ...]:
     for name in ("g++", "c++"):
         if shutil.which(name):
             return (name,)
-    raise RunError("no C++ compiler found (CXX, g++, c++): the preload is built from source for each MPI")
+    raise RunError(
+        "no C++ compiler found (CXX, g++, c++), and no prebuilt preload fits: the preload is built from "
+        "source for each MPI; install a compiler, or a wheel of corewise and an MPI that it knows"
+    )
+
+
+def has_compiler() -> bool:
+    """Whether a preload can be built here. A compiler that is named wrongly is an `InputError` as ever."""
+    try:
+        compiler()
+    except RunError:
+        return False
+    return True
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -235,11 +249,11 @@ def is_built(
     recording, reordering, packing, accelerating : which libraries.
     kinds : see `build_preload`.
     """
-    wanted = [_target(mpi, _RECORDING, _kinds_choice(kinds))] if recording else []
-    wanted += [_target(mpi, _REORDERING, ())] if reordering else []
-    wanted += [_target(mpi, _PACKING, ())] if packing else []
-    wanted += [_target(mpi, _ACCELERATING, ())] if accelerating else []
-    return all(path.is_file() for path in wanted)
+    wanted = [(_RECORDING, _kinds_choice(kinds))] if recording else []
+    wanted += [(_REORDERING, ())] if reordering else []
+    wanted += [(_PACKING, ())] if packing else []
+    wanted += [(_ACCELERATING, ())] if accelerating else []
+    return all(_prebuilt(mpi, *each) is not None or _target(mpi, *each).is_file() for each in wanted)
 
 
 def _kinds_choice(kinds: int) -> tuple[str, ...]:
@@ -253,7 +267,19 @@ def _target(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...]) -> Path:
     return cache_root() / "preload" / folder / kind.file
 
 
+def _prebuilt(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...]) -> Path | None:
+    """The library that came with the package, for what is not chosen otherwise; None where none will do."""
+    if choice:
+        return None
+    found = prebuilt.bound(mpi, kind.file, cache_root(), whole=True)
+    if found is None and not has_compiler():
+        found = prebuilt.bound(mpi, kind.file, cache_root(), whole=False)
+    return found
+
+
 def _cached(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...], force: bool) -> Path:
+    if not force and (ready := _prebuilt(mpi, kind, choice)) is not None:
+        return ready
     target = _target(mpi, kind, choice)
     if target.is_file() and not force:
         return target
@@ -265,6 +291,57 @@ def _cached(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...], force: bool) 
         shutil.copy2(built, staged)
         staged.replace(target)
     return target
+
+
+def build_portable(mpi: MpiLibrary, folder: Path, files: Sequence[str] = ()) -> list[Path]:
+    """The libraries for every installation of this MPI's ABI, which `corewise.mpi.prebuilt` binds to one.
+
+    Parameters
+    ----------
+    mpi : the MPI whose header and procedures they are made from.
+    folder : where they go.
+    files : names of those that are wanted; all four without.
+
+    Returns
+    -------
+    list of pathlib.Path
+
+    Raises
+    ------
+    RunError
+        No compiler, or it failed; the message carries its output.
+    """
+    made = []
+    for kind in (_RECORDING, _REORDERING, _PACKING, _ACCELERATING):
+        if files and kind.file not in files:
+            continue
+        with tempfile.TemporaryDirectory(prefix="corewise-build-") as scratch:
+            work = Path(scratch)
+            generated = kind.generate(mpi, work)
+            for source in generated:
+                _name_by_soname(source, mpi)
+            built = _compile(mpi, work, kind, generated, (), False, _portable_link(work))
+            made.append(Path(shutil.copy2(built, folder / kind.file)))
+    return made
+
+
+def _name_by_soname(source: Path, mpi: MpiLibrary) -> None:
+    """Names Fortran libraries as any loader knows them, in a source that names the files of this host."""
+    text = source.read_text()
+    for path in fortran.libraries(mpi):
+        names = [elf.soname(path)]
+        if names[0].startswith("libmpifort.so"):  # as MPICH says; Debian's MPICH has its own name for it
+            names.append(names[0].replace("libmpifort", "libmpichfort"))
+        text = text.replace(f'"{path}"', ", ".join(f'"{name}"' for name in names))
+    source.write_text(text)
+
+
+def _portable_link(work: Path) -> list[str]:
+    """Links against a library without content whose name, and folder, another will take."""
+    stub = work / prebuilt.NAME_PLACE
+    words = ["-shared", "-x", "c++", "/dev/null", "-o", str(stub), f"-Wl,-soname,{prebuilt.NAME_PLACE}"]
+    _run([*compiler(), *words], "building a library that stands for the MPI failed")
+    return ["-Wl,--no-as-needed", "-s", str(stub), f"-Wl,-rpath,{prebuilt.FOLDER_PLACE}"]
 
 
 def library_procedures(mpi: MpiLibrary) -> list[wrappers.Procedure]:
@@ -435,7 +512,13 @@ _ACCELERATING = _Kind(
 
 
 def _compile(
-    mpi: MpiLibrary, work: Path, kind: _Kind, generated: list[Path], choice: tuple[str, ...], force: bool
+    mpi: MpiLibrary,
+    work: Path,
+    kind: _Kind,
+    generated: list[Path],
+    choice: tuple[str, ...],
+    force: bool,
+    mpi_link: Sequence[str] = (),
 ) -> Path:
     root = source_root()
     output = work / kind.file
@@ -456,8 +539,8 @@ def _compile(
         objects = list(workers.map(compiled, sources))
     # The file itself: MPICH's wheel has a linker script AS_NEEDED for libmpi.so, and a library that only asks
     # for the next MPI_X would not bring its MPI along into a program that opens its own by dlopen.
-    link = [f"-Wl,--version-script={work / 'exports.map'}", *objects, "-o", str(output), str(mpi.library)]
-    _run([*flags, *link, *mpi.link_flags, "-lpthread"], failure)
+    link = [f"-Wl,--version-script={work / 'exports.map'}", *objects, "-o", str(output)]
+    _run([*flags, *link, *(mpi_link or (str(mpi.library), *mpi.link_flags)), "-lpthread"], failure)
     return output
 
 

@@ -77,10 +77,10 @@ def exported_functions(path: Path) -> dict[str, int]:
 
 def functions_with_parts(path: Path) -> set[str]:
     """Functions of a library, which a linker's script may name, and of those beside it that it is made of."""
-    return {name for member in _members(path) for name in exported_functions(member)}
+    return {name for member in members(path) for name in exported_functions(member)}
 
 
-def _members(path: Path) -> list[Path]:
+def members(path: Path) -> list[Path]:
     """A library and what it needs beside it; for a linker's script what it names."""
     if is_elf(path):
         names = needed_libraries(path)
@@ -91,7 +91,7 @@ def _members(path: Path) -> list[Path]:
     except OSError:
         return []
     files = [path.resolve().parent / name for name in named]
-    return [member for file in files if is_elf(file) for member in _members(file)]
+    return [member for file in files if is_elf(file) for member in members(file)]
 
 
 def loaded_files(path: Path) -> list[Path]:

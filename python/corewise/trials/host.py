@@ -16,8 +16,8 @@ from corewise.data import machines
 from corewise.data.copy_hosts import find_copy_tuning
 from corewise.data.placement import make_placement
 from corewise.data.tuned_hosts import processor_text
-from corewise.errors import CorewiseError
-from corewise.mpi import build, find
+from corewise.errors import CorewiseError, InputError
+from corewise.mpi import build, find, prebuilt
 from corewise.trials import binding
 
 INSTRUCTION_SETS = ("sse4_2", "avx2", "avx512f", "avx512bw", "erms", "fsrm", "asimd")
@@ -55,6 +55,7 @@ def examine() -> list[Finding]:
     return [
         *_mpi(),
         _compiler(),
+        _prebuilt(),
         _topology(),
         _cores(),
         _clock(),
@@ -122,8 +123,34 @@ def _compiler() -> Finding:
     try:
         name = build.compiler()[0]
     except CorewiseError as error:
-        return Finding("C++ compiler", False, str(error), "no preload can be built: corewise run is off")
+        kept = "corewise run works where a prebuilt one fits" if _sets() else "corewise run is off"
+        off = f"no preload can be built: {kept}; corewise bench builds no contestants"
+        found = str(error) if isinstance(error, InputError) else "none (CXX, g++, c++)"
+        return Finding("C++ compiler", False, found, off)
     return Finding("C++ compiler", True, str(shutil.which(name)), "builds the preload for each MPI")
+
+
+def _sets() -> tuple[prebuilt.PrebuiltSet, ...]:
+    return prebuilt.sets(prebuilt.root())
+
+
+def _prebuilt() -> Finding:
+    """Which MPIs of this host a preload of the package fits."""
+    what, found = "prebuilt preloads", _sets()
+    if not found:
+        built = "the preload is built at the first run with an MPI, which takes a compiler and a minute"
+        return Finding(what, False, "none came with this installation", built)
+    fits = {f"{mpi.name} {mpi.version}": prebuilt.fitting(mpi, found) for mpi in find.find_all()}
+    texts = [f"{name}: {_fit_text(fit)}" for name, fit in fits.items()]
+    therefore = "corewise run needs no compiler for an MPI that one fits; procedures that it lacks go unseen"
+    return Finding(what, any(fits.values()), "; ".join(texts) or "no MPI to fit", therefore)
+
+
+def _fit_text(fit: prebuilt.Fit | None) -> str:
+    if fit is None:
+        return "none fits"
+    made = f"that of {fit.chosen.name} {fit.chosen.version}"
+    return f"{made}, without {len(fit.unknown)} of its procedures" if fit.unknown else f"{made}, whole"
 
 
 def _topology() -> Finding:

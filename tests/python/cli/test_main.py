@@ -27,7 +27,7 @@ RAISED: dict[str, tuple[BaseException, int, str]] = {
     "input": (InputError("a.toml: field 'b': found 1, allowed: 2"), 2, "a.toml: field 'b'"),
     "long input": (InputError("a" * 10**5), 2, "aaa...aaa"),
     "run": (RunError("no launcher"), 1, "no launcher"),
-    "usage": (typer.BadParameter("no such option"), 2, "no such option (see --help)"),
+    "usage": (typer.BadParameter("no such option"), 2, "no such option (see corewise now --help)"),
     "abort": (typer.Abort(), 130, "interrupted"),
     "missing": (FileNotFoundError(errno.ENOENT, "No such file", "a.json"), 1, "a.json: No such file"),
     "memory": (MemoryError(), 1, "memory of this machine does not suffice"),

@@ -18,7 +18,7 @@ from corewise.cli.bench import shared
 from corewise.data.sizes import size_bytes
 from corewise.data.tuned_hosts import collectives_knob, processor_name
 
-_HELP = """What do corewise's collectives cost on this host, beside the MPI's own?
+_HELP = """Measure what corewise's collectives cost on this host, beside the MPI's own.
 
 preload: MPI's collectives as a program gets them with `corewise run --accelerate`, beside the MPI's
 own procedures behind the library, in one program; every fourth power of two from 8 bytes on, or with --all

@@ -25,9 +25,9 @@ from corewise.data.sizes import size_bytes
 from corewise.errors import InputError
 from corewise.plots.bench import check_picture, write_pictures
 
-_HELP = """What copies cost on this host: paper 004's kernels and today's against the C library's memcpy.
+_HELP = """Measure what copies cost on this host: kernels of paper 004 and today's beside memcpy.
 
-Times every copy kernel that this processor has, in turns, and the copy that chooses among them; with
+Time every copy kernel that this processor has, in turns, and the copy that chooses among them; with
 --message: messages between two bound threads, by two copies through a slot, in chunks, and by one copy.
 Measurements during which others took more than 3 % of the processors are repeated, at most twice, and
 marked. With --tune: measures which kernel is quickest where, and writes that to a file.

@@ -12,6 +12,7 @@ import typer
 from corewise.cli.bench import collectives, history, mapping, port, profiler, recogniser, sim
 from corewise.cli.bench import copy as bench_copy
 from corewise.cli.bench import pack as bench_pack
+from corewise.cli.groups import Group
 
 SUBCOMMANDS: tuple[ModuleType, ...] = (
     sim,
@@ -26,7 +27,7 @@ SUBCOMMANDS: tuple[ModuleType, ...] = (
 )
 """Modules that add their command by ``register(group)``, in the order of ``corewise bench --help``."""
 
-_HELP = """Measures corewise on this host, beside what people use now.
+_HELP = """Measure corewise on this host, beside what people use now.
 
 A command per question. Contestants take turns in one run, and ratios are taken within each turn. A
 rival that is not installed is left out, and the command says how to get it. Every command prints a
@@ -43,6 +44,7 @@ def register(app: typer.Typer) -> None:
     """Adds `bench` and its commands."""
     group = typer.Typer(
         name="bench",
+        cls=Group,
         help=_HELP,
         no_args_is_help=False,
         rich_markup_mode=None,

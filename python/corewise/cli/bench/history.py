@@ -15,9 +15,9 @@ from corewise.cli import console
 from corewise.cli.papers.show import fitted
 from corewise.plots.bench import check_picture, write_pictures
 
-_HELP = """How did rows of benchmarks change between versions?
+_HELP = """Show how rows of benchmarks changed between versions.
 
-Reads what `corewise bench QUESTION --json` printed, one file per version, oldest first, and shows
+Read what `corewise bench QUESTION --json` printed, one file per version, oldest first, and show
 every row through all files. A change within the rounds' own spread is marked. Rows of different
 processors are never compared.
 

@@ -10,7 +10,7 @@ import typer
 from corewise.bench.mapping.study import ALL, CASES, run_bench
 from corewise.cli.bench import shared
 
-_HELP = """How long do proofs and searches of placements take, and how good are they beside others?
+_HELP = """Measure how long proofs and searches of placements take, and how good they are beside others.
 
 ring: 8 ranks on a ring, proven, beside plain enumeration in C. instances: proofs of Nugent's
 assignment problems. machines: every bundled machine with every bundled pattern, how often the best

@@ -25,9 +25,9 @@ from corewise.data.tuned_hosts import host_packing, mpi_name, processor_name
 from corewise.errors import InputError
 from corewise.plots.bench import check_picture, write_pictures
 
-_HELP = """What packing costs (paper 004, section 4), measured on this host between two ranks.
+_HELP = """Measure what packing costs between two ranks of this host (paper 004, section 4).
 
-Sends strided elements, and what applications send, as MPI datatypes, by MPI_Pack, by the paper's three
+Send strided elements, and what applications send, as MPI datatypes, by MPI_Pack, by the paper's three
 loops and by a loop of today; and the unmodified program with the packing library (corewise run --packing).
 MPICH with and without copies from process to process (CMA). Launches during which others took more than 3 %
 of the processors are repeated, at most twice. Cases that were slower than the MPI's datatypes are measured

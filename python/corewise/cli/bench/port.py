@@ -10,7 +10,7 @@ import typer
 from corewise.bench.port.study import run_bench
 from corewise.cli.bench import shared
 
-_HELP = """What does it cost that collectives are written on a port?
+_HELP = """Measure what it costs that collectives are written on a port.
 
 A barrier through the port on shared memory, and the same barrier written by hand on atomics,
 between 2 and 4 threads; with 2 also the floor, a bare pair of flags. All take turns.

@@ -10,7 +10,7 @@ import typer
 from corewise.bench.profiler.study import ALL, CASES, run_bench
 from corewise.cli.bench import shared
 
-_HELP = """What does recording add to a call and to a function, beside other tracers?
+_HELP = """Measure what recording adds to a call and to a function, beside other tracers.
 
 Time, bytes and memory that recording adds to MPI calls, under each MPI, beside the floor (two time
 stamps and a store, the least that a tracer can do) and EZTrace; the time it adds to a function's

@@ -10,7 +10,7 @@ import typer
 from corewise.bench.recogniser.study import run_bench
 from corewise.cli.bench import shared
 
-_HELP = """How long does it take to name the communication of 4096 ranks?
+_HELP = """Measure how long it takes to name the communication of 4096 ranks.
 
 A row per family, with the ranks as they are and relabelled, beside the limit of one second. A wrong
 name ends the run.

@@ -10,7 +10,7 @@ import typer
 from corewise.bench.sim.study import run_bench
 from corewise.cli.bench import shared
 
-_HELP = """How many messages does a second simulate, beside SimGrid?
+_HELP = """Measure how many messages a second simulates, beside SimGrid.
 
 8 actors in a ring with contention, simulated by whole messages (flow) and packet by packet, and by
 SimGrid S4U where it is installed; all take turns. And the time of all 5040 mappings of paper 002's

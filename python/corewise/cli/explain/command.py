@@ -12,6 +12,8 @@ from rich.text import Text
 
 from corewise.cli import console
 from corewise.cli.explain import datatype as explain_datatype
+from corewise.cli.explain import settings as explain_settings
+from corewise.cli.groups import Group
 from corewise.data.quantities import bytes_text
 from corewise.data.sizes import size_bytes
 from corewise.data.tuned_hosts import host_tuning_for
@@ -19,8 +21,9 @@ from corewise.data.tuning import HOST, SELECTIONS, Choice, Selection, Tuning, Tu
 from corewise.errors import InputError, bad_field
 from corewise.report.layout import Column, by_rows
 
-_HELP = """Says why a choice is made: the row of data that decides, what won, what lost and by how much.
-Of an MPI datatype: what it is in memory, and how it is packed.
+_HELP = """Say why a choice is made: the row of data that decides, what won, what lost and by how much.
+Of an MPI datatype: what it is in memory, and how it is packed. Of a command: the settings that
+its help leaves out.
 
 Every command prints a table, or one JSON object with --json.
 
@@ -28,10 +31,11 @@ Every command prints a table, or one JSON object with --json.
 Example:
   corewise explain collective broadcast --ranks 16 --bytes 128
   corewise explain datatype "vector(512, 8, 16, double)"
+  corewise explain settings place
 """
-_COLLECTIVE_HELP = """The algorithm that is chosen for a collective, and those that lost.
+_COLLECTIVE_HELP = """Say which algorithm is chosen for a collective, and which ones lost.
 
-Reads the bundled tuning of the machine, or a tuning file. The machine `host` is this processor with the
+Read the bundled tuning of the machine, or a tuning file. The machine `host` is this processor with the
 MPI of --mpi: what `corewise run --accelerate` takes over, and why.
 
 \b
@@ -56,6 +60,7 @@ def register(app: typer.Typer) -> None:
     """Adds `explain` and what it explains."""
     group = typer.Typer(
         name="explain",
+        cls=Group,
         help=_HELP,
         no_args_is_help=False,
         rich_markup_mode=None,
@@ -64,6 +69,7 @@ def register(app: typer.Typer) -> None:
     group.callback()(_group)
     group.command("collective", help=_COLLECTIVE_HELP)(collective)
     group.command("datatype", help=explain_datatype.HELP)(explain_datatype.datatype)
+    group.command("settings", help=explain_settings.HELP)(explain_settings.settings)
     app.add_typer(group)
 
 

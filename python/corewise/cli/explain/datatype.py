@@ -23,9 +23,9 @@ from corewise.data.datatypes import read_datatype
 from corewise.data.packing_tuning import load_packing_tuning
 from corewise.report.layout import Column, FittingTable, by_rows
 
-HELP = """What an MPI datatype is in memory, how it is simplified, and how it is packed.
+HELP = """Say what an MPI datatype is in memory, how it is simplified, and how it is packed.
 
-Prints the layout as constructed, after every pass that changed it, the canonical form, the packing plan, and
+Print the layout as constructed, after every pass that changed it, the canonical form, the packing plan, and
 size, extent, runs and densities; with a tuning file also whether the packing library packs such a message.
 The text is a predefined type or a constructor with MPI's arguments, nested;
     the grammar is in docs/packing/datatypes.md.

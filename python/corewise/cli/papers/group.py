@@ -12,6 +12,7 @@ import typer
 
 from corewise.analysis.result import PaperResult, Progress
 from corewise.cli import console
+from corewise.cli.groups import Group
 from corewise.cli.papers.show import check_folder, show_result
 from corewise.papers.affinity import study as study_of_affinity
 from corewise.papers.collectives import study as study_of_collectives
@@ -20,7 +21,7 @@ from corewise.papers.placement import study as study_of_placement
 from corewise.papers.profiling import study as study_of_profiling
 from corewise.plots.figures import FORMATS
 
-_HELP = """Runs the papers' experiments again and shows what was published beside what comes out here.
+_HELP = """Run the papers' experiments again and show what was published beside what comes out here.
 
 Every command prints text tables, writes figures with --out, and prints one JSON object with --json.
 
@@ -28,18 +29,18 @@ Every command prints text tables, writes figures with --out, and prints one JSON
 Example:
   corewise paper affinity --out figures
 """
-_AFFINITY = """Assignment of threads to SPEs (paper 000): every table and figure, published beside simulated.
+_AFFINITY = """Repeat paper 000, assignment of threads to SPEs: every number, published beside simulated.
 
-Runs the paper's programs on a simulated Cell, packet by packet: Table 1, the patterns of Table 2 under six
+Run the paper's programs on a simulated Cell, packet by packet: Table 1, the patterns of Table 2 under six
 affinities, the collective operations, figures 1 to 8, and random permutations of sources.
 
 \b
 Example:
   corewise paper affinity --out figures
 """
-_COLLECTIVES = """Collectives inside a Cell (paper 001): every table and figure, published beside simulated.
+_COLLECTIVES = """Repeat paper 001, collectives inside a Cell: every number, published beside simulated.
 
-Runs the paper's algorithms on simulated SPEs, packet by packet: DMA latencies and copies (figure 2), barriers
+Run the paper's algorithms on simulated SPEs, packet by packet: DMA latencies and copies (figure 2), barriers
 (figure 3, table 1), broadcast (figures 4 to 6, table 2), reduce (figure 7, table 3), what the paper says of
 them in words, and its future work beside the paper's best.
 
@@ -47,17 +48,17 @@ them in words, and its future work beside the paper's best.
 Example:
   corewise paper collectives --out figures
 """
-_MAPPING = """Mapping of a ring of tasks to SPEs (paper 002): figures 2 to 5, published beside simulated.
+_MAPPING = """Repeat paper 002, mapping of a ring of tasks to SPEs: its figures, published beside simulated.
 
-Runs the paper's message library on a simulated Cell: all 120 mappings of six tasks on a PS3, all 5040 of
-eight on one chip of a blade, both ways round and one way; then asks where a dependence on the mapping could
+Run the paper's message library on a simulated Cell: all 120 mappings of six tasks on a PS3, all 5040 of
+eight on one chip of a blade, both ways round and one way; then ask where a dependence on the mapping could
 come from.
 
 \b
 Example:
   corewise paper mapping --out figures
 """
-_PLACEMENT = """The best placement found automatically (papers 000 and 002): what their authors asked for.
+_PLACEMENT = """Find the best placements automatically, which the authors of papers 000 and 002 asked for.
 
 For every pattern of paper 000 the best placement on the simulated Cell, beside the paper's affinities, the
 placement that link loads prove best, and the way by a hypercube onto EvenOdd; EvenOdd's claim to be good at
@@ -68,9 +69,9 @@ proven best, with their rank among the 120 simulated ones.
 Example:
   corewise paper placement --quick
 """
-_PROFILING = """What recording costs (paper 003): figures 2 to 5, measured on this host.
+_PROFILING = """Repeat paper 003, what recording costs: figures 2 to 5, measured on this host.
 
-Runs the paper's worst case, the communication of Sweep3D without its computation, and an application, without
+Run the paper's worst case, the communication of Sweep3D without its computation, and an application, without
 a tool and under every recorder, interleaved: by number of events, message size and buffer size. MPI_Init, net
 time and MPI_Finalize apart; mean cost and tail. Figure 5, the paper's second machine, is a second MPI.
 
@@ -106,6 +107,7 @@ def register(app: typer.Typer) -> None:
     """Adds `paper` and its commands."""
     group = typer.Typer(
         name="paper",
+        cls=Group,
         help=_HELP,
         no_args_is_help=False,
         rich_markup_mode=None,

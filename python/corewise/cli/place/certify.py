@@ -18,7 +18,7 @@ from corewise.cli.place.sources import load_patterns
 from corewise.data.machines import load_machine
 from corewise.errors import RunError
 
-_HELP = """Checks the proof that a placement is the best: a certificate of corewise place --certificate.
+_HELP = """Check the proof that a placement is the best: a certificate of corewise place --certificate.
 
 The checker shares no code with the search that wrote it. Give the pattern or patterns, weights and machine
 that the certificate is about. Exit status 0: it holds; 1: it does not; 2: it is about something else.
@@ -29,6 +29,7 @@ Example:
   corewise certify proof.json ring.json --machine cell-be
 """
 _CERTIFICATE = typer.Argument(..., metavar="CERTIFICATE", help="The file to check.")
+_SUMMED = typer.Option(False, "--summed", help="Take all phases as one.")
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +42,7 @@ def certify(
     sources: list[Path] = options.SOURCES,
     machine_reference: str = options.MACHINE,
     weights: list[float] = options.WEIGHT,
-    summed: bool = options.SUMMED,
+    summed: bool = _SUMMED,
     as_json: bool = options.AS_JSON,
 ) -> None:
     """Says that a certificate holds, or fails."""

@@ -31,9 +31,6 @@ from corewise.data.export import Export, export_placement
 from corewise.data.machines import HOST, load_machine
 from corewise.data.placement import make_placement, save_placement
 from corewise.errors import InputError
-from corewise.mpi.reorder import split_advice
-from corewise.trials.launches import Launches, Program
-from corewise.trials.verification import rounds_for, verify_on_host, verify_simulated
 
 
 def register(app: typer.Typer) -> None:
@@ -130,6 +127,10 @@ def _explain(costs: Costs, units: Sequence[int]) -> Explanation:
 def _verify(
     costs: Costs, study: PlacementStudy, source: Path, on_host: bool, runs: options.Runs, named: bool
 ) -> Verification:
+    # What finds MPIs and launches programs takes longer to import than a quick search.
+    from corewise.trials.launches import Launches, Program
+    from corewise.trials.verification import rounds_for, verify_on_host, verify_simulated
+
     with console.progress("choosing what to run"):
         chosen = contenders(costs, study.best.unit_of_rank, _asked_for(study, named))
     rounds = rounds_for(chosen, runs.rounds)
@@ -159,6 +160,8 @@ def _export(study: PlacementStudy, files: options.Files) -> Export | None:
 def _advice(study: PlacementStudy, form: str | None) -> str | None:
     if form not in options.SPLIT:
         return None
+    from corewise.mpi.reorder import split_advice
+
     machine: Machine = study.machine
     return split_advice(make_placement(machine, study.best.unit_of_rank), options.SPLIT[form], machine)
 

@@ -10,21 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import typer
-from typer.core import TyperCommand
 
 from corewise._core import Machine
 from corewise.analysis.placement.search import METHODS, MOST_RANKS, OBJECTIVES
 from corewise.base.files import check_target, read_text
 from corewise.cli.place.clock import DEFAULT_S
+from corewise.cli.settings import WithSettings
 from corewise.data.export import FORMS, RANK_FILE_FORMS, is_rank_file
 from corewise.data.machines import HOST
 from corewise.data.patterns import is_profile
 from corewise.data.placement import load_placement
 from corewise.errors import InputError
 
-HELP = """Finds the placement of ranks on a machine's units that communicates fastest.
+HELP = """Find the placement of ranks on a machine's units that communicates fastest.
 
-Takes a pattern (.json, .csv, .mtx) or a profile NAME.cw. Compares the best placement with rank order
+Take a pattern (.json, .csv, .mtx) or a profile NAME.cw. Compare the best placement with rank order
 (identity), the median of random ones, and the worst, and says whether the best is proven or what a search
 found. Several patterns share one placement: the best compromise, and its price per pattern.
 
@@ -54,7 +54,9 @@ OBJECTIVE = typer.Option(
     "--objective",
     help=f"What to minimise: {', '.join(OBJECTIVES)} (bottleneck where few enough for a proof, else flow).",
 )
-METHOD = typer.Option(METHODS[0], "--method", help=f"How to search: {', '.join(METHODS)}.")
+METHOD = typer.Option(
+    METHODS[0], "--method", metavar="METHOD", help=f"How to search: {', '.join(METHODS)}.", hidden=True
+)
 TIME = typer.Option(
     None,
     "--time",
@@ -66,18 +68,28 @@ TIME = typer.Option(
 EVALUATIONS = typer.Option(
     None,
     "--evaluations",
+    metavar="N",
     min=1,
     max=2**64 - 1,
     help="End the search after looking at so many placements: the same answer on every host.",
+    hidden=True,
 )
-SEED = typer.Option(1, "--seed", min=0, max=2**64 - 1, help="Of the search and of the random placements.")
-SUMMED = typer.Option(False, "--summed", help="Take all phases as one.")
+SEED = typer.Option(
+    1,
+    "--seed",
+    metavar="N",
+    min=0,
+    max=2**64 - 1,
+    help="Of the search and of the random placements.",
+    hidden=True,
+)
+SUMMED = typer.Option(False, "--summed", help="Take all phases as one.", hidden=True)
 NAMED = typer.Option(False, "--named", help="A row for every named placement too.")
 PLACEMENT = typer.Option(
     None,
     "--placement",
     metavar="FILE|NAME|LIST",
-    help="A row for this placement too; --explain is then about it. LIST: units of rank 0,1,...",
+    help="A row for this placement too; --explain is then about it. LIST: units by rank, as 0,2,1.",
 )
 EXPLAIN = typer.Option(
     False,
@@ -90,7 +102,14 @@ VERIFY = typer.Option(
     help="Run default, best, next bests and random interleaved (here, or simulated), and the rows asked for "
     "by --named or --placement; gain with its interval.",
 )
-ROUNDS = typer.Option(None, "--rounds", min=2, help="With --verify: runs of each placement (9 or more).")
+ROUNDS = typer.Option(
+    None,
+    "--rounds",
+    metavar="N",
+    min=2,
+    help="With --verify: runs of each placement (9 or more).",
+    hidden=True,
+)
 MPI = typer.Option(None, "--mpi", help="With -- PROGRAM: openmpi, mpich, a prefix, or a launcher.")
 OUTPUT = typer.Option(None, "--output", "-o", metavar="FILE", help="Write the best placement as JSON.")
 EXPORT = typer.Option(
@@ -104,6 +123,7 @@ EXPORT_FILE = typer.Option(
     "--export-file",
     metavar="FILE",
     help="Where openmpi-rankfile and openmpi4 write their file (rankfile).",
+    hidden=True,
 )
 CERTIFICATE = typer.Option(
     None, "--certificate", metavar="FILE", help="Write the proof; corewise certify checks it."
@@ -111,7 +131,7 @@ CERTIFICATE = typer.Option(
 AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
 
-class WithProgram(TyperCommand):
+class WithProgram(WithSettings):
     """A command that takes a program behind ``--``, which its variadic argument would swallow."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]

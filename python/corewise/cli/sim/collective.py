@@ -13,6 +13,7 @@ from rich.text import Text
 
 from corewise._core import Machine
 from corewise.cli import console
+from corewise.cli.settings import WithSettings
 from corewise.cli.sim import options
 from corewise.data.machines import load_machine
 from corewise.data.quantities import bytes_text, time_text
@@ -24,7 +25,7 @@ from corewise.sim import collective as simulated
 from corewise.sim.collective import CollectiveRequest, CollectiveRun, Setting
 from corewise.sim.selected import Selected, selected
 
-_HELP = """Runs a collective on simulated SPEs, by an algorithm of paper 001 or of its future work.
+_HELP = """Run a collective on simulated SPEs, by an algorithm of paper 001 or of its future work.
 
 The data are real and checked on every rank. `corewise collective list` shows collectives, algorithms and
 settings. Without --algorithm the one runs that tuning/ selects for the ranks and bytes.
@@ -50,7 +51,11 @@ _ALGORITHM = typer.Option(
     None, "--algorithm", metavar="NAME", help="By which it runs; without one, the one that tuning/ selects."
 )
 _SET = typer.Option(
-    None, "--set", metavar="NAME=VALUE", help="Of the algorithm, e.g. min_piece=2KiB. Repeatable."
+    None,
+    "--set",
+    metavar="NAME=VALUE",
+    help="Of the algorithm, e.g. min_piece=2KiB (corewise collective list), or one of further settings "
+    "(corewise explain settings collective). Repeatable.",
 )
 _RANKS = typer.Option(None, "--ranks", metavar="N", help="That take part; without it, one per SPE.")
 _BYTES = typer.Option(
@@ -66,29 +71,40 @@ _MEMORY = typer.Option(
 _OPERATION = typer.Option(
     None, "--operation", metavar="NAME", help="sum, maximum, ..., user_sum, user_compose."
 )
-_ELEMENT = typer.Option(None, "--element", metavar="NAME", help="int32, float64, ...")
+_ELEMENT = typer.Option(None, "--element", metavar="NAME", help="int32, float64, ...", hidden=True)
 _STRIDE = typer.Option(
     None,
     "--stride",
     metavar="BLOCK:STRIDE",
     help="A broadcast's buffers: blocks of so many bytes so far apart.",
+    hidden=True,
 )
-_IN_PLACE = typer.Option(False, "--in-place", help="Results replace operands.")
-_UNEVEN = typer.Option(False, "--uneven", help="The vector versions' blocks differ, with gaps between.")
-_UNALIGNED = typer.Option(False, "--unaligned", help="User buffers begin at odd places.")
-_DELAY = typer.Option(None, "--delay", metavar="NS", help="Ranks start up to so many ns later, at random.")
-_CALLS = typer.Option(None, "--calls", metavar="N", help="Measured one by one, then back to back.")
-_WARM_UP = typer.Option(None, "--warm-up", metavar="N", help="Calls before.")
+_IN_PLACE = typer.Option(False, "--in-place", help="Results replace operands.", hidden=True)
+_UNEVEN = typer.Option(
+    False, "--uneven", help="The vector versions' blocks differ, with gaps between.", hidden=True
+)
+_UNALIGNED = typer.Option(False, "--unaligned", help="User buffers begin at odd places.", hidden=True)
+_DELAY = typer.Option(
+    None, "--delay", metavar="NS", help="Ranks start up to so many ns later, at random.", hidden=True
+)
+_CALLS = typer.Option(
+    None, "--calls", metavar="N", help="Measured one by one, then back to back.", hidden=True
+)
+_WARM_UP = typer.Option(None, "--warm-up", metavar="N", help="Calls before.", hidden=True)
 _SELECTION = typer.Option(
-    None, "--selection", metavar="SET", help="Without --algorithm: all, or paper (those of paper 001 alone)."
+    None,
+    "--selection",
+    metavar="SET",
+    help="Without --algorithm: all, or paper (those of paper 001 alone).",
+    hidden=True,
 )
-_SEED = typer.Option(None, "--seed", metavar="N", help="Of data and delays.")
+_SEED = typer.Option(None, "--seed", metavar="N", help="Of data and delays.", hidden=True)
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
 
 def register(app: typer.Typer) -> None:
     """Adds `collective`."""
-    app.command("collective", help=_HELP)(collective)
+    app.command("collective", help=_HELP, cls=WithSettings)(collective)
 
 
 def collective(

@@ -27,9 +27,9 @@ from corewise.plots.ring_text import ring_drawing, share
 from corewise.report.layout import Column, FittingTable, by_rows
 from corewise.sim import GRANULARITIES, SEPARATIONS, Simulation, simulate
 
-_HELP = """Runs a communication pattern on a simulated machine.
+_HELP = """Run a communication pattern on a simulated machine.
 
-Says how long it takes, what bandwidth each transfer gets, how loaded the links are, and who waited. A machine
+Say how long it takes, what bandwidth each transfer gets, how loaded the links are, and who waited. A machine
 file with `model = "cell"` (cell-be, cell-blade, ps3) is simulated as a whole Cell, DMA command by DMA command
 and packet by packet; any other as its interconnect: rings, meshes, trees of shared links.
 

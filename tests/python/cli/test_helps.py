@@ -1,0 +1,204 @@
+"""Helps that fit a screen and a mood, settings behind them, completion, and what a quick command loads.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from installed_tool import COREWISE, assert_one_line_error, corewise, document
+
+from corewise.cli.commands import find_command
+from corewise.cli.explain.settings import COMMANDS as WITH_SETTINGS
+from corewise.cli.main import build_app
+from corewise.cli.settings import WithSettings
+
+MOST_OPTIONS = 15
+
+
+def every_command() -> Iterator[tuple[str, Any]]:
+    """Every command and group by the words that call it."""
+
+    def walk(command: Any, words: list[str]) -> Iterator[tuple[str, Any]]:
+        yield " ".join(words), command
+        for name, sub in getattr(command, "commands", {}).items():
+            yield from walk(sub, [*words, name])
+
+    yield from walk(typer.main.get_command(build_app()), ["corewise"])
+
+
+COMMANDS = dict(every_command())
+
+
+def help_of(name: str) -> str:
+    return str(typer.Context(COMMANDS[name], info_name=name).get_help())
+
+
+def options_of(command: Any) -> list[Any]:
+    return [each for each in command.params if each.param_type_name == "option"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_help_is_plain_and_fits(name: str) -> None:
+    text = help_of(name)
+    assert max(map(len, text.splitlines())) <= 100
+    assert "\x1b" not in text
+    cut = [line for line in text.splitlines() if line.rstrip().endswith("...")]
+    assert [line for line in cut if "[" not in line] == []  # a usage's [ARGUMENT]... is none
+    assert len([each for each in options_of(COMMANDS[name]) if not each.hidden]) <= MOST_OPTIONS
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_help_begins_with_what_to_do(name: str) -> None:
+    """An imperative: "Show ...", and not "Shows ..." or a noun."""
+    first = (COMMANDS[name].help or "").split()[0]
+    assert first in {
+        "Advise", "Build", "Bundle", "Check", "Compare", "Explain", "Find", "List", "Make", "Measure", "Name",
+        "Print", "Put", "Read", "Repeat", "Run", "Say", "Show", "Simulate", "Time", "Verify", "Write",
+    }, f"'{first}': is it a verb that tells what to do? Then add it here"  # fmt: skip
+
+
+def test_an_error_says_what_to_type_next() -> None:
+    mistyped = corewise("repotr", "lbm.cw")
+    assert_one_line_error(mistyped, "no command 'repotr'", "did you mean corewise report?", "corewise --help")
+    assert_one_line_error(corewise("place", "ring.json"), "--machine", "see corewise place --help")
+    assert_one_line_error(corewise("machines", "shwo"), "shwo", "see corewise machines --help")
+
+
+# --- settings ---------------------------------------------------------------------------------------------
+
+
+def test_the_commands_with_settings_are_those_that_explain_knows() -> None:
+    hidden = {
+        name.removeprefix("corewise ")
+        for name, command in COMMANDS.items()
+        if any(each.hidden for each in options_of(command))
+    }
+    assert hidden == set(WITH_SETTINGS)
+
+
+@pytest.mark.parametrize("name", WITH_SETTINGS)
+def test_explain_lists_every_setting(name: str) -> None:
+    command = find_command(name)
+    assert isinstance(command, WithSettings)
+    rows = document("explain", "settings", name)["rows"]
+    hidden = {max(each.opts, key=len) for each in options_of(command) if each.hidden}
+    assert {row["option"] for row in rows} == hidden
+    assert all(row["help"] and row["takes"] for row in rows)
+    listed = help_of(f"corewise {name}").split("Options:")[1]
+    assert not [option for option in hidden if re.search(rf"^  {option} ", listed, re.M)]
+    assert f"corewise explain settings {name}" in " ".join(help_of(f"corewise {name}").split())
+
+
+def test_a_setting_is_the_option_that_it_stands_for(tmp_path: Path) -> None:
+    made = corewise("patterns", "make", "random", "ranks=8", "-o", "it.json", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    common = ["place", "it.json", "-m", "cell-be", "--json"]
+    as_options = corewise(*common, "--method", "local", "--seed", 5, "--summed", cwd=tmp_path)
+    words = ["--set", "method=local", "--set=seed=5", "--set", "summed"]
+    as_settings = corewise(*common, *words, cwd=tmp_path)
+    assert as_options.returncode == 0, as_options.stderr
+    assert as_settings.stdout == as_options.stdout
+    other = json.loads(corewise(*common, "--set", "method=exhaustive", cwd=tmp_path).stdout)
+    assert other["method"] != json.loads(as_settings.stdout)["method"]
+    off = corewise(*common, "--set", "method=local", "--set=seed=5", "--set", "summed=no", cwd=tmp_path)
+    assert off.returncode == 0, off.stderr
+
+
+WRONG_SETTINGS = {
+    "unknown": (["--set", "colour=blue"], ["found 'colour'", "method", "corewise explain settings place"]),
+    "no value": (["--set", "seed"], ["found no value", "seed=N"]),
+    "no switch": (["--set", "summed=maybe"], ["found 'maybe'", "yes or no"]),
+    "not checked here": (["--set", "seed=-1"], ["--seed", "greater than or equal to 0"]),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_SETTINGS)
+def test_a_wrong_setting_is_one_line(what: str) -> None:
+    words, expected = WRONG_SETTINGS[what]
+    assert_one_line_error(corewise("place", "none.json", "-m", "cell-be", *words), *expected)
+
+
+def test_the_words_of_a_program_are_no_settings() -> None:
+    """They stand behind the program's name, with or without ``--``."""
+    for words in (["./none", "--set", "buffer=1"], ["--", "./none", "--set", "buffer=1"]):
+        assert_one_line_error(corewise("run", "-n", 2, *words), "./none: no such program")
+
+
+def test_a_command_with_settings_of_its_own_keeps_them() -> None:
+    common = ["collective", "broadcast", "-m", "cell-be", "--ranks", 4, "--bytes", "32 KiB"]
+    words = ["--algorithm", "pieces", "--set", "min_piece=2KiB", "--set", "calls=2", "--json"]
+    done = corewise(*common, *words)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["settings"]["min_piece"] in ("2KiB", "2048", 2048)
+    assert done.stdout == corewise(*common, *words[:4], "--calls", 2, "--json").stdout
+
+
+# --- completion -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_gets_a_script_that_asks_the_tool(shell: str) -> None:
+    done = corewise("completion", shell)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"_COREWISE_COMPLETE=complete_{shell}" in done.stdout
+    assert "corewise" in done.stdout
+    assert_one_line_error(corewise("completion", "cmd"), "found 'cmd'", "bash, zsh, fish")
+
+
+def asked(shell: str, words: str) -> str:
+    """What the tool answers a shell whose line is `words`."""
+    variables = {
+        "_COREWISE_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
+        "_TYPER_COMPLETE_ARGS": words,
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    return corewise(env={**os.environ, **variables}).stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_commands_and_options_are_completed(shell: str) -> None:
+    assert re.search(r"\bplace\b", asked(shell, "corewise pl"))
+    assert not re.search(r"\breport\b", asked(shell, "corewise pl"))
+    assert "--objective" in asked(shell, "corewise place --obj")
+    assert re.search(r"\bfrom-latency\b", asked(shell, "corewise machines fr"))
+
+
+def test_bash_itself_completes() -> None:
+    script = (
+        'eval "$(corewise completion bash)"; COMP_WORDS=(corewise machines sh); COMP_CWORD=2; '
+        '_corewise_completion corewise; echo "${COMPREPLY[@]}"'
+    )
+    path = f"{COREWISE.parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", script], env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["show"]
+
+
+# --- what is loaded ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["paint"]])
+def test_a_quick_command_loads_little(arguments: list[str]) -> None:
+    look = (
+        "import sys; from corewise.cli.main import execute; execute(sys.argv[1:]); "
+        "print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", look, *arguments], capture_output=True, text=True, check=True
+    )
+    heavy = {"numpy", "rich.console", "jinja2", "corewise._core", "importlib.metadata", "elftools", "scipy"}
+    assert heavy & set(done.stderr.split()) == set()
