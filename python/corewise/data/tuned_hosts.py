@@ -120,6 +120,20 @@ def collectives_on(processor: str, folder: Path | None = None) -> list[HostColle
     ]
 
 
+def collectives_of_mpi(
+    mpi: str, version: str, processor: str = "", folder: Path | None = None
+) -> list[HostCollectives]:
+    """The shipped tunings of an MPI, those of a processor first; the parameters are those of `host_packing`."""
+    processor = processor or processor_name()
+    known = [(path, load_tuning(path)) for path in bundled_tunings(folder)]
+    mine = [
+        HostCollectives(path, tuning.on, tuning)
+        for path, tuning in known
+        if tuning.on is not None and _is_of(tuning.on.mpi, mpi, version)
+    ]
+    return sorted(mine, key=lambda each: (each.on.processor != processor, each.path.name))
+
+
 def host_tuning_for(
     collective: str, ranks: int, mpi: str | None, processor: str = "", folder: Path | None = None
 ) -> Tuning:

@@ -1,84 +1,255 @@
-"""The page in a real browser: headless Chromium opens it without a word on the console and runs its script.
+"""The pages in a real browser: headless Chromium, its mouse and its keys, and not a word on the console.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
-import shutil
-import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import trace_writer as tw
+from browser import CHROMIUM, Browser
 
-from corewise._core import Machine
-from corewise.analysis.placement.comparison import study_placements
-from corewise.analysis.profile.tables import analyse_profile
-from corewise.cli.report import draw_matrix
+from corewise.analysis.profile.matrix import build_matrix
+from corewise.cli.main import execute
 from corewise.data.profile import load_profile
-from corewise.report.html import page
+from corewise.data.quantities import bytes_text
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="capability: no chromium")
+PICTURES = "corewise.plots.timeline && corewise.plots.timeline.lastPaintMs !== 1 && corewise.plots.matrix"
+TABS = ["overview", "timeline", "matrix", "calls", "waits", "collectives", "machine", "ranks"]
 
 
-def _open(file: Path, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Opens a page with everything off that is not the page."""
-    assert CHROMIUM is not None
-    command = [
-        CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-        "--no-first-run", "--disable-sync", "--disable-dev-shm-usage",
-        f"--user-data-dir={folder / 'browser'}",
-        "--enable-logging=stderr", "--v=0", "--window-size=1280,2400", *options, file.as_uri(),
-    ]  # fmt: skip
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)
+def _halo(folder: Path, size: int, steps: int, far: int, nodes: int = 1) -> Path:
+    """Every rank exchanges with its neighbours and with those `far` away, then all reduce."""
+    ranks = []
+    for rank in range(size):
+        host = f"node{rank * nodes // size}"
+        trace = tw.RankTrace(rank, size, host=host, node=host)
+        trace.put(tw.PLAIN, "MPI_Init", ticks=200_000)
+        for step in range(steps):
+            trace.now = 400_000 + 200_000 * step + 7 * (rank % 100)
+            for off in (1, -1, far, -far):
+                trace.put(tw.SEND, "MPI_Send", (rank + off) % size, 1000 * abs(off) + rank, ticks=1_000)
+            trace.now += 20_000
+            for off in (1, -1, far, -far):
+                sender = (rank - off) % size
+                trace.put(tw.RECEIVE, "MPI_Recv", sender, 1000 * abs(off) + sender, ticks=2_000 + rank % 64)
+            trace.put(tw.COLLECTIVE, "MPI_Allreduce", tw.NO_PEER, 8 << step % 12, ticks=5_000)
+        trace.put(tw.PLAIN, "MPI_Finalize", ticks=100_000)
+        trace.end_ticks = trace.now + 1_000
+        ranks.append(trace)
+    return tw.write_run(folder, ranks)
 
 
-def _console(stderr: str) -> list[str]:
-    """What the page itself wrote: errors, warnings, refused requests."""
-    return [line for line in stderr.splitlines() if "CONSOLE" in line]
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _halo(tmp_path_factory.mktemp("halo") / "halo.cw", size=16, steps=12, far=4)
 
 
-@pytest.fixture
-def report(tmp_path: Path) -> Path:
-    analysis = analyse_profile(load_profile(tw.ring_run(tmp_path / "ring.cw", size=8)))
-    study = study_placements(analysis.pattern, Machine.from_synthetic("ring:12"))
-    file = tmp_path / "report.html"
-    file.write_text(page(analysis, draw_matrix, study), encoding="utf-8")
+@pytest.fixture(scope="module")
+def report(profile: Path) -> Path:
+    file = profile.parent / "report.html"
+    assert execute(["report", str(profile), "-m", "pack:2 l3:2 core:4", "--html", str(file)]) == 0
     return file
 
 
-def test_it_opens_without_console_errors(report: Path, tmp_path: Path) -> None:
-    picture = tmp_path / "page.png"
-    opened = _open(report, tmp_path, f"--screenshot={picture}")
-    assert _console(opened.stderr) == []
-    assert picture.stat().st_size > 50_000
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
 
 
-def test_its_script_runs_to_its_end(report: Path, tmp_path: Path) -> None:
-    dom = _open(report, tmp_path, "--dump-dom")
-    assert _console(dom.stderr) == []
-    # The script removes the marks' titles, which are for pages without one, as its first deed.
-    assert "<title>rank" not in dom.stdout
-    assert dom.stdout.count("data-tip=") > 8
+@pytest.fixture
+def browser(window: Browser) -> Browser:
+    window.console.clear()
+    window.requests.clear()
+    window.dark(False)
+    window.size(1280, 1000)
+    return window
 
 
-def test_an_error_on_the_page_would_be_seen(report: Path, tmp_path: Path) -> None:
-    report.write_text(
-        report.read_text(encoding="utf-8").replace("const tip =", "nothing.here(); const tip =")
+def _shown(browser: Browser) -> list[str]:
+    """Names of the panels that a reader sees."""
+    script = "[...document.querySelectorAll('[role=tabpanel]')].filter(e => e.offsetHeight > 0).map(e => e.id)"
+    return [name.removeprefix("panel-") for name in browser.ask(script)]
+
+
+def test_every_tab_opens_by_mouse_and_by_keyboard(report: Path, browser: Browser) -> None:
+    browser.open(report, ready=PICTURES)
+    for name in TABS:
+        browser.click_on(f"#tab-{name}")
+        assert _shown(browser) == [name]
+    browser.key("Home")
+    for name in TABS[1:]:
+        browser.key("ArrowRight")
+        assert _shown(browser) == [name]
+        assert browser.ask("document.activeElement.dataset.name") == name
+    browser.key("ArrowRight")
+    assert _shown(browser) == ["overview"]
+    browser.open(report, "#waits", ready=PICTURES)
+    assert _shown(browser) == ["waits"]
+    browser.wait("corewise.plots.charts.ready")
+    assert browser.console == []
+    assert [url for url in browser.requests if not url.startswith(("file:", "data:", "about:"))] == []
+
+
+def test_an_error_on_the_page_would_be_seen(report: Path, browser: Browser, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.html"
+    text = report.read_text(encoding="utf-8")
+    broken.write_text(text.replace("const tip =", "nothing.here(); const tip =", 1), encoding="utf-8")
+    browser.open(broken)
+    assert any("nothing is not defined" in line for line in browser.console)
+
+
+def _point(browser: Browser, plot: str, x: float, y: float) -> str:
+    """What the hint says at a place of a picture, in its own coordinates."""
+    browser.ask(f"corewise.plots.{plot}.canvas.scrollIntoView({{block: 'center'}})")
+    at = browser.ask(
+        f"(p => {{ const b = p.canvas.getBoundingClientRect(); return [b.left + p.x({x}), b.top + p.y({y})]; }})"
+        f"(corewise.plots.{plot})"
     )
-    assert _console(_open(report, tmp_path, "--dump-dom").stderr) != []
+    browser.mouse("mouseMoved", *at)
+    return str(browser.ask("document.getElementById('tip').textContent"))
 
 
-def test_the_other_placements_are_shown_on_demand(report: Path, tmp_path: Path) -> None:
-    steps = "document.querySelector('[data-show=worst]').click(); document.getElementById('theme').click();"
-    click = f"<script>{steps}</script>"
-    report.write_text(
-        report.read_text(encoding="utf-8").replace("</body>", f"{click}</body>"), encoding="utf-8"
+def test_the_matrix_says_the_profiles_own_numbers(profile: Path, report: Path, browser: Browser) -> None:
+    matrix = build_matrix(load_profile(profile).world)
+    browser.open(report, "#matrix", ready=PICTURES)
+    for at in range(0, len(matrix.senders), 7):
+        sender, receiver = int(matrix.senders[at]), int(matrix.receivers[at])
+        said = _point(browser, "matrix", receiver + 0.5, sender + 0.5).splitlines()
+        assert said[0] == f"rank {sender} to rank {receiver}: {bytes_text(int(matrix.bytes[at]))}"
+        assert said[1].startswith(f"{matrix.messages[at]} messages, ")
+        assert said[2] == ("core complex" if sender // 4 == receiver // 4 else "socket" if
+                           sender // 8 == receiver // 8 else "node")  # fmt: skip
+    assert _point(browser, "matrix", 8.5, 0.5) == "rank 0 to rank 8: nothing"
+    # By keyboard: from the first cell one to the right.
+    browser.ask("corewise.plots.matrix.canvas.focus()")
+    browser.keys(["ArrowRight", "ArrowRight"])
+    first = build_matrix(load_profile(profile).world)
+    said = browser.ask("document.querySelector('#matrix .status').textContent")
+    assert said.startswith(f"rank 0 to rank 1: {bytes_text(int(first.bytes[first.receivers == 1][0]))}, ")
+    assert browser.console == []
+
+
+def test_the_matrix_zooms_to_what_is_under_the_pointer(report: Path, browser: Browser) -> None:
+    browser.open(report, "#matrix", ready=PICTURES)
+    before = _point(browser, "matrix", 5.5, 4.5)
+    assert before.startswith("rank 4 to rank 5: ")
+    at = browser.ask(
+        "(p => { const b = p.canvas.getBoundingClientRect(); return [b.left + p.x(5.5), b.top + p.y(4.5)]; })"
+        "(corewise.plots.matrix)"
     )
-    dom = _open(report, tmp_path, "--dump-dom")
-    assert _console(dom.stderr) == []
-    assert '<g data-placement="identity" style="display: none;">' in dom.stdout
-    assert '<g data-placement="worst" style="">' in dom.stdout
-    assert "data-theme=" in dom.stdout
+    browser.mouse("mouseWheel", *at, deltaX=0, deltaY=-240)
+    assert browser.ask("corewise.plots.matrix.view.x1") == 16  # without the focus the page scrolls
+    browser.ask("corewise.plots.matrix.canvas.focus()")
+    browser.ask("scrollTo(0, 0)")
+    at = browser.ask(
+        "(p => { const b = p.canvas.getBoundingClientRect(); return [b.left + p.x(5.5), b.top + p.y(4.5)]; })"
+        "(corewise.plots.matrix)"
+    )
+    for _ in range(3):
+        browser.mouse("mouseWheel", *at, deltaX=0, deltaY=-240)
+    browser.wait("corewise.plots.matrix.view.x1 - corewise.plots.matrix.view.x0 < 9")
+    browser.mouse("mouseMoved", at[0] + 1, at[1] + 1)
+    assert browser.ask("document.getElementById('tip').textContent") == before
+    browser.key("0")
+    assert browser.ask("corewise.plots.matrix.view.x1 - corewise.plots.matrix.view.x0") == 16
+
+
+def test_the_timeline_says_what_was_called_when(report: Path, browser: Browser) -> None:
+    browser.open(report, "#timeline", ready=PICTURES)
+    third = 400_000 + 200_000 * 2 + 7 * 5 - 100  # the ticks of the trace less its start
+    browser.ask(f"corewise.plots.timeline.show({{x0: {third - 2000}, x1: {third + 40000}, y0: 2, y1: 8}})")
+    said = _point(browser, "timeline", third + 1_500, 5.5)
+    assert said.splitlines()[0] == f"rank 5: MPI_Send, {bytes_text(1005)} with rank 4"
+    said = _point(browser, "timeline", third + 4_000 + 20_000 + 1_000, 5.5)
+    assert said.splitlines()[0] == f"rank 5: MPI_Recv, {bytes_text(1004)} with rank 4"
+    assert said.splitlines()[1].startswith("2 µs" if False else "2.0")
+    browser.ask("corewise.plots.timeline.canvas.focus()")
+    browser.keys(["n", "n"])
+    first = browser.ask("document.querySelector('#timeline .status').textContent")
+    browser.key("p")
+    second = browser.ask("document.querySelector('#timeline .status').textContent")
+    assert first.startswith("rank 2: MPI_") and second.startswith("rank 2: MPI_") and first != second
+    assert browser.console == []
+
+
+def test_dark_and_print(report: Path, browser: Browser, tmp_path: Path) -> None:
+    browser.open(report, "#matrix", ready=PICTURES)
+    light = browser.ask("getComputedStyle(document.body).backgroundColor")
+    browser.click_on("#theme")
+    assert browser.ask("getComputedStyle(document.body).backgroundColor") != light
+    browser.click_on("#theme")
+    assert browser.ask("getComputedStyle(document.body).backgroundColor") == light
+    browser.dark()
+    assert browser.ask("getComputedStyle(document.body).backgroundColor") != light
+    printed = browser.print(tmp_path / "report.pdf").read_bytes()
+    assert printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page ") >= 4
+    assert _shown(browser) == ["matrix"]  # as it was before
+    assert browser.console == []
+
+
+def test_the_other_placements_are_shown_on_demand(report: Path, browser: Browser) -> None:
+    browser.open(report, "#machine", ready=PICTURES)
+    assert browser.ask("document.querySelector('g[data-placement=worst]').style.display") == "none"
+    browser.click_on("[data-show=worst]")
+    assert browser.ask("document.querySelector('g[data-placement=worst]').style.display") == ""
+    assert browser.ask("document.querySelector('g[data-placement=identity]').style.display") == "none"
+    assert browser.ask("document.querySelector('g[data-placement=best]').style.display") == ""
+
+
+def test_a_table_is_sorted_by_the_column_that_is_asked_for(report: Path, browser: Browser) -> None:
+    browser.open(report, "#ranks", ready=PICTURES)
+    column = "[...document.querySelectorAll('#panel-ranks tbody tr')].map(r => Number(r.cells[5].dataset.v))"
+    before = browser.ask(column)
+    browser.click_on("#panel-ranks th:nth-child(6)")
+    assert browser.ask(column) == sorted(before, reverse=True)
+    browser.key("Enter")
+    assert browser.ask(column) == sorted(before)
+
+
+def test_names_of_a_hostile_reader_are_text(browser: Browser, tmp_path: Path) -> None:
+    name = "</script><img src=x onerror=console.log('caught')>"
+    ranks = [tw.RankTrace(rank, 2) for rank in range(2)]
+    for rank in ranks:
+        rank.mark(tw.PHASE, name)
+        rank.put(tw.SEND, "MPI_Send", 1 - rank.rank, 8)
+    folder = tw.write_run(tmp_path / "bad.cw", ranks)
+    tw.write_meta(folder, ranks=2, program=[name], host=name)
+    file = tmp_path / "bad.html"
+    assert execute(["report", str(folder), "--html", str(file)]) == 0
+    browser.open(file, ready=PICTURES)
+    assert browser.ask("document.querySelectorAll('img').length") == 0
+    assert browser.ask("document.querySelector('h1').textContent") == name
+    assert browser.console == []
+
+
+def test_thousands_of_ranks_stay_quick(browser: Browser, tmp_path: Path) -> None:
+    """Many calls and ranks: the page holds a part one by one, and each paint stays short."""
+    size, steps = 1024, 4
+    folder = _halo(tmp_path / "many.cw", size=size, steps=steps, far=32, nodes=8)
+    file = tmp_path / "many.html"
+    assert execute(["report", str(folder), "--html", str(file)]) == 0
+    assert file.stat().st_size < 6_000_000
+    browser.open(file, "#timeline", ready=PICTURES)
+    assert "shares of time" in browser.ask("document.querySelector('.seen').textContent")
+    matrix = build_matrix(load_profile(folder).world)
+    browser.click_on("#tab-matrix")
+    browser.wait("corewise.plots.matrix.shown")
+    block = browser.ask("corewise.plots.matrix.shown.block")
+    assert block > 1
+    inside = (matrix.senders < block) & (matrix.receivers < block)
+    said = _point(browser, "matrix", 0.5, 0.5).splitlines()[0]
+    assert said == f"ranks 0–{block - 1} to ranks 0–{block - 1}: {bytes_text(int(matrix.bytes[inside].sum()))}"
+    browser.ask("corewise.plots.matrix.show({x0: 500, x1: 540, y0: 500, y1: 540})")
+    browser.wait("corewise.plots.matrix.shown.block === 1")
+    at = int(np.flatnonzero((matrix.senders == 510) & (matrix.receivers == 511))[0])
+    assert _point(browser, "matrix", 511.5, 510.5).startswith(
+        f"rank 510 to rank 511: {bytes_text(int(matrix.bytes[at]))}"
+    )
+    assert browser.console == []
