@@ -43,6 +43,8 @@ class PatternSummary:
         Templates on the ranks as they are numbered, best first.
     naming : Naming
         What the pattern is: the best single template, relabelled ranks allowed, where one convinces.
+    talking : int
+        Ranks that exchange messages with another.
     """
 
     ranks: int
@@ -52,6 +54,12 @@ class PatternSummary:
     bytes: int
     matches: tuple[Match, ...]
     naming: Naming
+    talking: int
+
+    @property
+    def telling(self) -> bool:
+        """Whether a name says anything: between two ranks a ring, a line and a tree are the same."""
+        return self.talking > 2
 
     @property
     def best(self) -> Match | None:
@@ -92,7 +100,8 @@ def rest_share(naming: Naming) -> float:
 
 def summarise_pattern(pattern: Pattern) -> PatternSummary:
     """Counts a pattern and names it."""
-    _, _, size_bytes, messages = pattern.coordinates()
+    senders, receivers, size_bytes, messages = pattern.coordinates()
+    apart = senders != receivers
     return PatternSummary(
         ranks=pattern.ranks,
         phases=len(pattern.phases),
@@ -101,6 +110,7 @@ def summarise_pattern(pattern: Pattern) -> PatternSummary:
         bytes=int(size_bytes.sum()),
         matches=tuple(recognise(pattern)),
         naming=_quick_naming(pattern, len(size_bytes)),
+        talking=len({*senders[apart].tolist(), *receivers[apart].tolist()}),
     )
 
 

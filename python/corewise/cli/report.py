@@ -17,6 +17,7 @@ from corewise.analysis.placement.comparison import PlacementStudy, study_placeme
 from corewise.analysis.profile import collectives
 from corewise.analysis.profile.accelerated import accelerated_rows
 from corewise.analysis.profile.call_graph import call_tree
+from corewise.analysis.profile.findings import Run, findings_of, look_at
 from corewise.analysis.profile.levels import rank_places
 from corewise.analysis.profile.tables import (
     ProfileAnalysis,
@@ -25,14 +26,13 @@ from corewise.analysis.profile.tables import (
     placement_scope,
 )
 from corewise.analysis.profile.timeline import read_timeline
-from corewise.analysis.profile.waits import analyse_waits
 from corewise.base.files import check_target
 from corewise.cli import console, pages
 from corewise.data.accelerate import load_accelerate
 from corewise.data.events import Selection, load_events, parse_selection
 from corewise.data.machines import HOST, load_machine
 from corewise.data.profile import EVERY_RANK, load_profile
-from corewise.data.tuned_hosts import HostCollectives, collectives_of_mpi, load_host_tuning
+from corewise.data.tuned_hosts import HostCollectives, known_collectives, load_host_tuning
 from corewise.errors import InputError
 from corewise.plots.heatmap import MOST_CELLS, heat_map
 from corewise.plots.machines import drawing
@@ -41,7 +41,7 @@ from corewise.report.page import profile as profile_page
 from corewise.report.page.profile import ProfileView
 from corewise.report.page.shell import Section
 
-_HELP = """Shows what a profile says: who talked to whom, in which pattern, where the time went.
+_HELP = """Shows what a profile says: findings first, then who talked to whom, and where the time went.
 
 With a machine it also says which placement of the ranks would communicate fastest there.
 
@@ -100,25 +100,27 @@ def report(
     asked = _page_options(html_file, ranks, begin, until, tuning)
     machine = load_machine(machine_reference) if machine_reference is not None else None
     with console.progress("reading the profile"):
-        analysis = analyse_profile(load_profile(source, calls=None if asked is None else EVERY_RANK))
+        analysis = analyse_profile(load_profile(source, None if asked is None else EVERY_RANK, waits=True))
         analysis = replace(analysis, accelerated=accelerated_rows(load_accelerate(source)))
     study = None
     possible, left_out = placement_scope(analysis.world, machine)
     if machine is not None and possible:
         with console.progress("searching placements"):
             study = study_placements(analysis.pattern, machine)
+    run = look_at(analysis.profile, study=study, analysis=analysis)
+    findings = findings_of(run)
     if asked is not None:
         note = left_out if machine is not None else ""
-        view = _view(source, analysis, machine, asked)
-        pages.write(asked.file, profile_page.page(replace(view, study=study, placement_note=note)))
+        view = replace(_view(source, run, machine, asked), findings=findings, placement_note=note)
+        pages.write(asked.file, profile_page.page(view))
     if as_json:
         name = machine.name if machine is not None else None
         rows = document.call_rows(analysis, top)
-        console.show_json("report", name, rows, **document.fields(analysis, study, top, left_out))
+        console.show_json("report", name, rows, **document.fields(analysis, findings, study, top, left_out))
     else:
         placement = _placement(study, machine, left_out)
         picture = heat_map(*matrix_blocks(analysis.world, "sent", MOST_CELLS))
-        console.show(*terminal.render(analysis, top, picture, placement))
+        console.show(*terminal.render(analysis, findings, top, picture, placement))
     if analysis.empty:
         console.warn(f"corewise: {source}: 0 events seen: the ranks started, but no MPI call was recorded")
     if asked is not None:
@@ -140,27 +142,23 @@ def _page_options(
     return None
 
 
-def _view(
-    source: Path, analysis: ProfileAnalysis, machine: Machine | None, asked: _PageOptions
-) -> ProfileView:
+def _view(source: Path, run: Run, machine: Machine | None, asked: _PageOptions) -> ProfileView:
     """Everything that only the page shows."""
+    analysis = run.analysis
     places = rank_places(analysis.world, machine, partial(load_machine, HOST))
-    view = ProfileView(analysis, places, written=pages.written_now())
+    view = ProfileView(analysis, places, study=run.study, waits=run.waits, written=pages.written_now())
     if analysis.empty:
         return view
     with console.progress_bar("reading calls and messages") as advance:
         events = load_events(source, asked.selection, progress=lambda share: advance(share / 2))
         reader = collectives.CollectiveReader(events.names, events.communicators)
         timeline = read_timeline(events, [reader.add], lambda share: advance(0.5 + share / 2))
-    with console.progress("matching messages"):
-        waits = analyse_waits(source)
     taken = [row.procedure for row in analysis.accelerated if row.taken]
     found = reader.rows(taken, _tunings(analysis, asked.tuning))
     figure = collectives.figure(found)
     return replace(
         view,
         timeline=timeline,
-        waits=waits,
         collectives=found,
         collective_chart=None if figure is None else pages.chart(figure),
         call_graph=_call_graph(analysis),
@@ -171,8 +169,7 @@ def _tunings(analysis: ProfileAnalysis, tuning: Path | None) -> list[HostCollect
     """By which tables collectives are advised: the given one, or the shipped ones of the run's MPI."""
     if tuning is not None:
         return [load_host_tuning(tuning)]
-    meta = analysis.profile.meta
-    return collectives_of_mpi(meta.mpi_name, meta.mpi_version)
+    return known_collectives(analysis.profile.meta.mpi_name)
 
 
 def _call_graph(analysis: ProfileAnalysis) -> Section | None:

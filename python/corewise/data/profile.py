@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from corewise._core import CallGraph, Pattern, World, read_run
+from corewise._core import CallGraph, Pattern, WaitWorld, World, read_run
 from corewise.base.documents import MOST_WHOLE, Fields, read_json
 from corewise.errors import InputError
 
@@ -70,6 +70,8 @@ class Profile:
         Files that could not be read, `meta.json` among them.
     calls : CallGraph or None
         The call graph of the main world, where it was asked for.
+    waits : tuple of WaitWorld
+        Of the worlds, in their order, where they were asked for.
     """
 
     path: Path
@@ -78,6 +80,7 @@ class Profile:
     worlds: tuple[World, ...]
     problems: tuple[str, ...]
     calls: CallGraph | None = None
+    waits: tuple[WaitWorld, ...] = ()
 
     @property
     def world(self) -> World:
@@ -98,7 +101,7 @@ EVERY_RANK = -1
 """Whose call graph is read: that of all ranks, summed."""
 
 
-def load_profile(path: str | Path, calls: int | None = None) -> Profile:
+def load_profile(path: str | Path, calls: int | None = None, waits: bool = False) -> Profile:
     """Reads a profile, in one pass over its records.
 
     Parameters
@@ -107,6 +110,8 @@ def load_profile(path: str | Path, calls: int | None = None) -> Profile:
         A folder ``NAME.cw``.
     calls : int, optional
         Also reads the call graph of this rank, or of `EVERY_RANK`.
+    waits : bool
+        Also matches messages and collectives over ranks.
 
     Raises
     ------
@@ -126,7 +131,7 @@ def load_profile(path: str | Path, calls: int | None = None) -> Profile:
         meta = _load_meta(folder / META)
     except InputError as error:
         problems.append(f"{error}; read without it")
-    read = read_run(str(folder), calls=calls)
+    read = read_run(str(folder), waits=waits, calls=calls)
     return Profile(
         folder,
         meta or RunMeta(),
@@ -134,6 +139,7 @@ def load_profile(path: str | Path, calls: int | None = None) -> Profile:
         tuple(read.worlds),
         (*problems, *read.problems),
         None if calls is None else read.calls,
+        tuple(read.waits) if waits else (),
     )
 
 

@@ -120,18 +120,22 @@ def collectives_on(processor: str, folder: Path | None = None) -> list[HostColle
     ]
 
 
-def collectives_of_mpi(
-    mpi: str, version: str, processor: str = "", folder: Path | None = None
-) -> list[HostCollectives]:
-    """The shipped tunings of an MPI, those of a processor first; the parameters are those of `host_packing`."""
-    processor = processor or processor_name()
+def known_collectives(mpi: str, processor: str = "", folder: Path | None = None) -> list[HostCollectives]:
+    """The shipped tunings of all processors that were measured with an MPI, this host's first.
+
+    Parameters
+    ----------
+    mpi : a profile's name of it; ``abi`` is MPICH's, and every MPI where it is empty.
+    processor, folder : as for `host_packing`.
+    """
+    mine, name = processor or processor_name(), "mpich" if mpi == "abi" else mpi
     known = [(path, load_tuning(path)) for path in bundled_tunings(folder)]
-    mine = [
+    found = [
         HostCollectives(path, tuning.on, tuning)
         for path, tuning in known
-        if tuning.on is not None and _is_of(tuning.on.mpi, mpi, version)
+        if tuning.on is not None and name in ("", tuning.on.mpi_name)
     ]
-    return sorted(mine, key=lambda each: (each.on.processor != processor, each.path.name))
+    return sorted(found, key=lambda each: (each.on.processor != mine, each.path.name))
 
 
 def host_tuning_for(

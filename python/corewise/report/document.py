@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 from corewise._core import Match
 from corewise.analysis.placement.comparison import PlacementStudy
+from corewise.analysis.profile.findings import Findings
 from corewise.analysis.profile.tables import ProfileAnalysis
 
 
@@ -18,11 +19,16 @@ def call_rows(analysis: ProfileAnalysis, top: int) -> list[dict[str, object]]:
 
 
 def fields(
-    analysis: ProfileAnalysis, study: PlacementStudy | None, top: int, placement_note: str = ""
+    analysis: ProfileAnalysis,
+    findings: Findings,
+    study: PlacementStudy | None,
+    top: int,
+    placement_note: str = "",
 ) -> dict[str, object]:
     """Everything beside the rows."""
     meta = analysis.profile.meta
     return {
+        **findings_fields(findings),
         "profile": str(analysis.profile.path),
         "command": list(meta.command),
         "program": list(meta.program),
@@ -64,12 +70,21 @@ def fields(
     }
 
 
+def findings_fields(found: Findings) -> dict[str, object]:
+    """The findings and POP's metrics."""
+    return {
+        "findings": [row.row() for row in found.rows],
+        "efficiency": None if found.efficiency is None else asdict(found.efficiency),
+    }
+
+
 def _pattern(analysis: ProfileAnalysis) -> dict[str, object]:
-    best = analysis.summary.best
+    summary = analysis.summary
+    best = summary.best if summary.telling else None
     return {
         "name": best.label if best else None,
         "degree": best.degree if best else None,
-        "label": analysis.summary.label if analysis.summary.messages else None,
+        "label": summary.label if summary.messages and summary.telling else None,
         "matches": [_match(match) for match in analysis.summary.matches],
     }
 

@@ -1,7 +1,7 @@
 """A report as Rich renderables, in the order in which a user asks.
 
-What ran and how it ended, who talked to whom, in which pattern, where the time went, and what a better
-placement would give.
+What ran and how it ended, the findings, who talked to whom, in which pattern, where the time went, and what a
+better placement would give.
 
 Pictures (the heat map, the machine) are handed in: drawing them belongs to `corewise.plots`.
 
@@ -17,6 +17,7 @@ from rich.text import Text
 
 from corewise.analysis.placement.comparison import PlacementStudy
 from corewise.analysis.profile.accelerated import AcceleratedRow
+from corewise.analysis.profile.findings import Efficiency, Findings
 from corewise.analysis.profile.tables import CallRow, ProfileAnalysis, RankRow, SectionRow
 from corewise.data.quantities import (
     bytes_text,
@@ -35,7 +36,11 @@ _FEW_UNITS = 4
 
 
 def render(
-    analysis: ProfileAnalysis, top: int, heat_map: RenderableType, placement: Sequence[RenderableType] = ()
+    analysis: ProfileAnalysis,
+    findings: Findings,
+    top: int,
+    heat_map: RenderableType,
+    placement: Sequence[RenderableType] = (),
 ) -> list[RenderableType]:
     """The whole report.
 
@@ -43,6 +48,8 @@ def render(
     ----------
     analysis : ProfileAnalysis
         What to show.
+    findings : Findings
+        What it opens with.
     top : int
         Rows of the longer tables.
     heat_map : renderable
@@ -55,6 +62,8 @@ def render(
         parts.append(Text("0 events seen: the ranks started, but no MPI call was recorded", style="bold red"))
         return parts
     parts += [
+        "",
+        *findings_parts(findings),
         "",
         heat_map,
         Hanging("", Text(analysis.consistency.statement, style="dim")),
@@ -75,6 +84,28 @@ def render(
     if placement:
         parts += ["", *placement]
     return parts
+
+
+def findings_parts(found: Findings) -> list[RenderableType]:
+    """The findings, numbered, each with its evidence and what to do next."""
+    parts: list[RenderableType] = [Text("findings", style="bold")]
+    if found.efficiency is not None:
+        parts.append(Hanging("", Text(efficiency_text(found.efficiency), style="dim")))
+    for number, row in enumerate(found.rows, 1):
+        parts.append(
+            Hanging(f"{number:>2}. ", Text(row.title, style="bold green" if number == 1 else "bold"))
+        )
+        parts += [Hanging("    ", Text(row.evidence))] if row.evidence else []
+        parts += [Hanging("    next: ", Text(row.next, style="dim"))] if row.next else []
+    return parts
+
+
+def efficiency_text(found: Efficiency) -> str:
+    """POP's metrics in one line."""
+    return (
+        f"parallel efficiency {share_text(found.parallel)} = load balance {share_text(found.load_balance)} x "
+        f"communication efficiency {share_text(found.communication)}"
+    )
 
 
 def placement_parts(study: PlacementStudy, drawing: RenderableType, note: str = "") -> list[RenderableType]:
@@ -154,7 +185,6 @@ def _heading(analysis: ProfileAnalysis) -> list[RenderableType]:
                 f"{count_text(analysis.records)} records"
             ),
         ),
-        *([Hanging("", Text(analysis.balance))] if analysis.balance else []),
         *(Hanging("! ", Text(warning, style="yellow")) for warning in analysis.warnings),
     ]
 
@@ -179,7 +209,7 @@ def _pattern(analysis: ProfileAnalysis) -> list[RenderableType]:
             f"{summary.pairs} pairs"
         )
     ]
-    if summary.messages:
+    if summary.messages and summary.telling:
         lines.append(Text(summary.label, style="bold green" if summary.best else "yellow"))
         others = [match for match in summary.matches if match is not summary.best][:2]
         if others:

@@ -24,6 +24,8 @@ from corewise.errors import InputError
 NO_PHASE = "(before the first)"
 WHOLE_RUN = "(whole run)"
 Key = TypeVar("Key", bound=Hashable)
+_Named = tuple[str, str, int | None, int | None, str]
+"""What the fields of a row but its sums are: name, kind, rank, cause, procedure."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class WaitRow:
         "late sender", ...; empty where kinds are added up.
     rank, cause : int or None
         Who waited, and for whom; None where ranks are added up.
+    procedure : str
+        The MPI procedure; empty where several are added up.
     count : int
     wait_ns, longest_ns : float
     share, mpi_share, run_share : float
@@ -48,6 +52,7 @@ class WaitRow:
     kind: str
     rank: int | None
     cause: int | None
+    procedure: str
     count: int
     wait_ns: float
     longest_ns: float
@@ -110,6 +115,8 @@ class WaitsSummary:
     world : str
     phase : str
         The phase asked for, or that it is the whole run.
+    causes : tuple of WaitRow
+        By the rank that was late, kind and call site.
     total_ns : float
         All waiting, added up over ranks.
     mpi_ns, run_ns : float
@@ -127,6 +134,7 @@ class WaitsSummary:
     kinds: tuple[WaitRow, ...]
     sites: tuple[WaitRow, ...]
     pairs: tuple[WaitRow, ...]
+    causes: tuple[WaitRow, ...]
     ranks: tuple[RankWait, ...]
     balance: tuple[PhaseBalance, ...]
     collectives: tuple[CollectiveBalance, ...]
@@ -152,12 +160,31 @@ def analyse_waits(folder: str | Path, phase: str | None = None) -> WaitsSummary:
         Where the folder is no profile or knows no such phase.
     """
     found = read_run(str(folder), totals=False, waits=True)
-    world = found.waits[0]
+    return summarise_waits(found.waits, found.problems, str(folder), phase)
+
+
+def summarise_waits(
+    worlds: Sequence[WaitWorld], problems: Sequence[str], source: str, phase: str | None = None
+) -> WaitsSummary:
+    """The same from what was read.
+
+    Parameters
+    ----------
+    worlds : sequence of WaitWorld
+        The main one first.
+    problems : sequence of str
+        What is wrong with single files.
+    source : str
+        Begins the message where there is no such phase.
+    phase : str, optional
+        Only what happened in the phase of that name.
+    """
+    world = worlds[0]
     waits: Sequence[Wait] = world.waits
     if phase is not None:
-        _check_phase(world, phase, str(folder))
+        _check_phase(world, phase, source)
         waits = [wait for wait in waits if wait.phase == phase]
-    notes = (*found.problems, *world.notes, *_more_worlds(found.waits))
+    notes = (*problems, *world.notes, *_more_worlds(worlds))
     times = [time for time in world.phases if phase is None or time.phase == phase]
     of = _Whole(
         sum(wait.wait_ns for wait in waits),
@@ -179,6 +206,12 @@ def analyse_waits(folder: str | Path, phase: str | None = None) -> WaitsSummary:
             partial(_site_row, world.started_realtime_ns),
         ),
         pairs=_sum_up(waits, of, lambda wait: (wait.kind, wait.rank, wait.cause), _pair_row),
+        causes=_sum_up(
+            waits,
+            of,
+            lambda wait: (wait.cause, wait.kind, wait.procedure, wait.object, wait.offset),
+            partial(_cause_row, world.started_realtime_ns),
+        ),
         ranks=_ranks(world, waits, phase),
         balance=_balance(world, phase),
         collectives=() if phase is not None else _collectives(world),
@@ -232,7 +265,7 @@ def _sum_up(
     waits: Iterable[Wait],
     of: _Whole,
     key_of: Callable[[Wait], Key],
-    describe: Callable[[Key], tuple[str, str, int | None, int | None]],
+    describe: Callable[[Key], _Named],
 ) -> tuple[WaitRow, ...]:
     sums: defaultdict[Key, _Sum] = defaultdict(_Sum)
     for wait in waits:
@@ -244,19 +277,30 @@ def _sum_up(
     return tuple(sorted(rows, key=lambda row: (-row.wait_ns, row.name, row.kind)))
 
 
-def _kind_row(key: tuple[str]) -> tuple[str, str, int | None, int | None]:
-    return key[0], key[0], None, None
+def _kind_row(key: tuple[str]) -> _Named:
+    return key[0], key[0], None, None, ""
 
 
-def _site_row(started_ns: int, key: tuple[str, str, str, int]) -> tuple[str, str, int | None, int | None]:
+def _site_row(started_ns: int, key: tuple[str, str, str, int]) -> _Named:
     kind, procedure, path, offset = key
     where, changed = call_site_name(path, offset, started_ns) if path else ("unknown place", False)
-    return f"{procedure} in {where}{' (program changed since)' if changed else ''}", kind, None, None
+    return (
+        f"{procedure} in {where}{' (program changed since)' if changed else ''}",
+        kind,
+        None,
+        None,
+        procedure,
+    )
 
 
-def _pair_row(key: tuple[str, int, int]) -> tuple[str, str, int | None, int | None]:
+def _cause_row(started_ns: int, key: tuple[int, str, str, str, int]) -> _Named:
+    name, kind, rank, _, procedure = _site_row(started_ns, key[1:])
+    return name, kind, rank, key[0], procedure
+
+
+def _pair_row(key: tuple[str, int, int]) -> _Named:
     kind, rank, cause = key
-    return f"{rank} for {cause}", kind, rank, cause
+    return f"{rank} for {cause}", kind, rank, cause, ""
 
 
 def _ranks(world: WaitWorld, waits: Iterable[Wait], phase: str | None) -> tuple[RankWait, ...]:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from corewise.analysis.placement.comparison import PlacementStudy
 from corewise.analysis.profile.collectives import CollectiveSize
+from corewise.analysis.profile.findings import Findings
 from corewise.analysis.profile.levels import RankPlaces
 from corewise.analysis.profile.tables import ProfileAnalysis
 from corewise.analysis.profile.timeline import Timeline
@@ -20,13 +21,20 @@ from corewise.report.page import matrix as matrix_section
 from corewise.report.page import placement as placement_section
 from corewise.report.page import timeline as timeline_section
 from corewise.report.page.shell import Badge, Page, Section, fill
-from corewise.report.terminal import library_text
+from corewise.report.terminal import efficiency_text, library_text
 
 MOST_ROWS = 400
 """Of the table of ranks: those beyond are left out and counted."""
 _REMARK = (
     "Point-to-point and one-sided volumes are observed; collective volumes are a model of who needs whose bytes."
 )
+_TABS = {
+    "late-rank": "waits", "imbalance": "waits", "late-sender": "waits", "late-receiver": "waits",
+    "late-at-collectives": "waits", "small-messages": "calls", "collective-algorithm": "collectives",
+    "placement": "machine", "placement-best": "machine", "more-ranks-than-cores": "ranks", "sharing": "ranks",
+    "ignored-binding": "ranks", "unbound": "ranks", "communication": "calls",
+}  # fmt: skip
+"""Where a kind of finding is seen."""
 _NO_TABLE = (
     "There is no tuning of this MPI here: corewise bench collectives --tune FOLDER measures one, and "
     "corewise report --accelerate-tuning FILE reads it."
@@ -41,6 +49,8 @@ class ProfileView:
     ----------
     analysis : ProfileAnalysis
     places : RankPlaces
+    findings : Findings or None
+        What the page opens with.
     timeline : Timeline or None
     waits : WaitsSummary or None
     collectives : tuple of CollectiveSize
@@ -58,6 +68,7 @@ class ProfileView:
 
     analysis: ProfileAnalysis
     places: RankPlaces
+    findings: Findings | None = None
     timeline: Timeline | None = None
     waits: WaitsSummary | None = None
     collectives: tuple[CollectiveSize, ...] = ()
@@ -89,6 +100,11 @@ def page(view: ProfileView) -> Page:
     )
 
 
+def _efficiency(findings: Findings | None) -> str:
+    found = None if findings is None else findings.efficiency
+    return "" if found is None else efficiency_text(found)
+
+
 def _sections(view: ProfileView) -> Iterator[Section]:
     yield _plain(view, "overview", "Overview")
     if not view.analysis.empty:
@@ -112,7 +128,9 @@ def _plain(view: ProfileView, name: str, title: str) -> Section:
     body = fill(
         f"profile/{name}.html.j2",
         a=analysis,
-        findings=None,
+        findings=None if analysis.empty else view.findings,
+        efficiency=_efficiency(view.findings),
+        tabs=_TABS,
         ranks=analysis.ranks[:MOST_ROWS],
         hidden_ranks=max(0, len(analysis.ranks) - MOST_ROWS),
         most_messages=max((row.messages for row in analysis.sizes), default=0) or 1,

@@ -1,0 +1,69 @@
+"""Efficiencies of a run as the POP project defines them.
+
+*Useful* is a rank's time outside MPI, the run the time of the rank that took longest, both between MPI_Init
+and MPI_Finalize. Load balance is mean over largest useful time, communication efficiency largest useful time
+over the run, and parallel efficiency their product (POP Centre of Excellence, "POP Standard Metrics for
+Parallel Performance Analysis"). Serialisation and transfer, into which POP divides communication efficiency,
+need a replay of the run and are not here.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from corewise.analysis.profile.tables import RankRow
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    """POP's metrics, 0 to 1, and the times that they come from.
+
+    Attributes
+    ----------
+    parallel : float
+        Mean useful time over the run: load balance times communication efficiency.
+    load_balance : float
+        Mean over largest useful time.
+    communication : float
+        Largest useful time over the run.
+    mean_useful_ns, most_useful_ns, run_ns : float
+    slowest : int
+        The rank with the largest useful time.
+    """
+
+    parallel: float
+    load_balance: float
+    communication: float
+    mean_useful_ns: float
+    most_useful_ns: float
+    run_ns: float
+    slowest: int
+
+
+def efficiency_of(ranks: Sequence[RankRow]) -> Efficiency | None:
+    """The metrics of a run; None where no rank's time is known.
+
+    Parameters
+    ----------
+    ranks : sequence of RankRow
+        Of one world; ranks without a trace are left out.
+    """
+    present = [row for row in ranks if row.ending != "missing"]
+    run_ns = max((row.wall_ns for row in present), default=0.0)
+    if run_ns <= 0 or not any(row.mpi_ns > 0 for row in present):
+        return None
+    useful = {row.rank: max(0.0, row.wall_ns - row.mpi_ns) for row in present}
+    slowest = max(useful, key=lambda rank: (useful[rank], -rank))
+    mean, most = sum(useful.values()) / len(useful), useful[slowest]
+    return Efficiency(
+        parallel=mean / run_ns,
+        load_balance=mean / most if most > 0 else 1.0,
+        communication=most / run_ns,
+        mean_useful_ns=mean,
+        most_useful_ns=most,
+        run_ns=run_ns,
+        slowest=slowest,
+    )
