@@ -24,7 +24,12 @@ _KEYS = {
     "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "End": 35,
     "Tab": 9, "Enter": 13, " ": 32,
 }  # fmt: skip
-_PATIENCE_S = 120
+_OPTIONS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
+    "--disable-sync", "--disable-dev-shm-usage", "--remote-debugging-pipe", "--force-color-profile=srgb",
+    "--hide-scrollbars",
+)  # fmt: skip
+_PATIENCE_S = 60
 
 
 class Browser:
@@ -35,6 +40,7 @@ class Browser:
         self.console: list[str] = []
         self.requests: list[str] = []
         self._number = 0
+        self._opened = 0
         self._rest = b""
         self._events: list[dict[str, Any]] = []
         to_browser, self._write = os.pipe()
@@ -46,16 +52,18 @@ class Browser:
             os.dup2(30, 3)
             os.dup2(31, 4)
 
+        command = [
+            CHROMIUM, *_OPTIONS, f"--user-data-dir={folder}", f"--window-size={width},{height}",
+            "about:blank",
+        ]  # fmt: skip
         self._process = subprocess.Popen(
-            [
-                CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-                "--no-first-run", "--disable-sync", "--disable-dev-shm-usage", "--remote-debugging-pipe",
-                "--force-color-profile=srgb", "--hide-scrollbars", f"--user-data-dir={folder}",
-                f"--window-size={width},{height}", "about:blank",
-            ],  # fmt: skip
-            preexec_fn=pipes, pass_fds=(3, 4, to_browser, from_browser), start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            command,
+            preexec_fn=pipes,
+            pass_fds=(3, 4, to_browser, from_browser),
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(to_browser)
         os.close(from_browser)
         targets = self._send("Target.getTargets", session=False)["targetInfos"]
@@ -130,10 +138,11 @@ class Browser:
         self._send("Emulation.setEmulatedMedia", features=[scheme])
 
     def open(self, file: Path, hash: str = "", ready: str = "true") -> None:
-        """Opens a page and waits until an expression is true on it."""
-        self._send("Page.navigate", url="about:blank")
-        self._send("Page.navigate", url=file.as_uri() + hash)
-        self.wait(f"document.readyState === 'complete' && location.protocol === 'file:' && ({ready})")
+        """Opens a page anew and waits until an expression is true on it."""
+        self._opened += 1
+        mark = f"?{self._opened}"
+        self._send("Page.navigate", url=f"{file.as_uri()}{mark}{hash}")
+        self.wait(f"location.search === '{mark}' && document.readyState === 'complete' && ({ready})")
 
     def wait(self, expression: str) -> None:
         """Until an expression is true."""
@@ -144,9 +153,7 @@ class Browser:
 
     def ask(self, expression: str) -> Any:
         """The value of an expression, also of a promise."""
-        answer = self._send(
-            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
-        )
+        answer = self._send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 

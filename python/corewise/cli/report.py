@@ -45,9 +45,9 @@ _HELP = """Shows what a profile says: findings first, then who talked to whom, a
 
 With a machine it also says which placement of the ranks would communicate fastest there.
 
-The page of --html holds all of it to zoom and point at: a timeline of calls and messages, matrices, waits, the
-call graph, collectives by size, and the machine with the loads of its links. Of a long run it keeps the longest
-calls; --ranks, --from and --until put every call of a part in it.
+The page of --html holds all of it to zoom and point at: a timeline of calls and messages, matrices,
+waits, the call graph, collectives by size, and the machine with the loads of its links. Of a long run
+it keeps the longest calls; --ranks, --from and --until put every call of a part in it.
 
 \b
 Example:

@@ -49,7 +49,8 @@ def _pictures(functions: MergedGraph, contexts: MergedGraph, weight: Weight) -> 
         '<span class="soft small">drag to move, Ctrl and wheel to zoom</span></p>'
     )
     views = "".join(
-        f'<div data-graph="{name}"{hidden}>{tools}<div class="view" tabindex="0">{picture(graph, weight)}</div></div>'
+        f'<div data-graph="{name}"{hidden}>{tools}<div class="view" tabindex="0">'
+        f"{picture(graph, weight)}</div></div>"
         for name, graph, hidden in (
             ("functions", functions, ""),
             ("contexts", contexts, ' style="display:none"'),

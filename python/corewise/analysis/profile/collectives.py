@@ -109,9 +109,7 @@ class CollectiveReader:
             Of the MPI of the run, that of its processor first.
         """
         ours = frozenset(taken)
-        made = [
-            _row(key, sums, key[0] in ours, tunings) for key, sums in sorted(self._found.items())
-        ]
+        made = [_row(key, sums, key[0] in ours, tunings) for key, sums in sorted(self._found.items())]
         return tuple(sorted(made, key=lambda row: (-row.mean_ns * row.calls, row.procedure, row.low_bytes)))
 
 

@@ -99,7 +99,7 @@ class MessageFinder:
         """The messages whose both ends are there."""
         none = np.zeros((_KEY + 2, 0), np.int64)
         if self.too_many:
-            return Messages(*none[:5], found=0, too_many=True)
+            return _messages(none, 0, too_many=True)
         sends, arrivals = (np.concatenate([none, *self._ends[which]], axis=1) for which in (True, False))
         left, right = _matched(sends[:_KEY], arrivals[:_KEY])
         sent, arrived = sends[:, left], arrivals[:, right]
@@ -108,7 +108,12 @@ class MessageFinder:
         longest = np.lexsort((columns[1], columns[0], columns[2], -on_way))[:MOST_MESSAGES]
         kept = columns[:, longest]
         kept = kept[:, np.lexsort((kept[1], kept[0], kept[2]))]
-        return Messages(*kept, found=len(left))
+        return _messages(kept, len(left))
+
+
+def _messages(columns: _Ends, found: int, too_many: bool = False) -> Messages:
+    sender, receiver, sent_ns, arrived_ns, size_bytes = columns[:5]
+    return Messages(sender, receiver, sent_ns, arrived_ns, size_bytes, found, too_many)
 
 
 class _Numbers:

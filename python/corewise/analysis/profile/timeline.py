@@ -126,7 +126,9 @@ def read_timeline(
     world = [thread for thread in events.threads if thread.process.world == 0]
     size = max((thread.process.world_size for thread in world), default=1)
     first_ns = max(events.selection.from_ns, 0)
-    cells = _Cells(size, first_ns, events.selection.until_ns, [category_of_name(*each) for each in named(events)])
+    cells = _Cells(
+        size, first_ns, events.selection.until_ns, [category_of_name(*each) for each in named(events)]
+    )
     longest = _Longest(MOST_CALLS)
     finder = MessageFinder(events)
     phases: list[tuple[int, str]] = []
@@ -161,9 +163,7 @@ def category_of_name(name: str, sort: str) -> int:
 def _calls_of(batch: Batch) -> _Calls:
     """The rows that are calls."""
     mine = (batch.calls > 0) & (batch.name >= 0)
-    columns = {
-        key: getattr(batch, key)[mine].astype(np.int64) for key in _COLUMNS if key != "rank"
-    }
+    columns = {key: getattr(batch, key)[mine].astype(np.int64) for key in _COLUMNS if key != "rank"}
     return {"rank": np.full(int(mine.sum()), batch.rank, np.int64), **columns}
 
 
@@ -173,7 +173,7 @@ def _phases(batch: Batch, names: Sequence[str]) -> list[tuple[int, str]]:
 
 
 class _Cells:
-    """Adds up time per category in cells of ranks and time; where calls go beyond the last cell, cells double."""
+    """Adds up time per category in cells of ranks and time; cells double where calls go beyond the last."""
 
     def __init__(self, ranks: int, from_ns: int, until_ns: int, category: Sequence[int]) -> None:
         self.ranks = ranks
@@ -238,7 +238,10 @@ class _Cells:
         for rank in self._seen:
             members[rank // self.block] += 1
         whole = self._width_ns * np.maximum(members, 1)[None, :, None]
-        return np.round(255 * np.clip(self._busy_ns[:, :, : self.bins] / whole, 0, 1)).astype(np.uint8)
+        shares: NDArray[np.uint8] = np.rint(
+            255 * np.clip(self._busy_ns[:, :, : self.bins] / whole, 0, 1)
+        ).astype(np.uint8)
+        return shares
 
     @property
     def seen(self) -> tuple[int, ...]:

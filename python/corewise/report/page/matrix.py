@@ -123,14 +123,10 @@ def _data(matrix: TrafficMatrix, levels: NDArray[np.int8] | None, places: RankPl
         "inner": _cuts(places.core_complex if places.machine is not None else places.node),
     }
     kinds = {"bytes": "f8", "messages": "f8", "time": "f8", "level": "u1"}
-    return packed(
-        meta, {name: (kinds.get(name) or least_kind(each), each) for name, each in columns.items()}
-    )
+    return packed(meta, {name: (kinds.get(name) or least_kind(each), each) for name, each in columns.items()})
 
 
-def _in_blocks(
-    matrix: TrafficMatrix, levels: NDArray[np.int8] | None, unit: int
-) -> dict[str, NDArray[Any]]:
+def _in_blocks(matrix: TrafficMatrix, levels: NDArray[np.int8] | None, unit: int) -> dict[str, NDArray[Any]]:
     """Sums over blocks of ranks, by the first sender and receiver in each."""
     side = -(-matrix.ranks // unit)
     keys = matrix.senders.astype(np.int64) // unit * side + matrix.receivers // unit

@@ -79,8 +79,6 @@ def _drawn(study: PlacementStudy, loads: tuple[LinkLoads, ...], busiest_ns: floa
 def _links(study: PlacementStudy, loads: tuple[LinkLoads, ...]) -> list[_Link]:
     """The links that are busiest under the best placement or the first other one."""
     after, before = loads[0].busy_ns, (loads[1:] or loads)[0].busy_ns
-    rows = [
-        _Link(link.name, before[index], after[index]) for index, link in enumerate(study.machine.links)
-    ]
+    rows = [_Link(link.name, before[index], after[index]) for index, link in enumerate(study.machine.links)]
     rows.sort(key=lambda row: (-max(row.before_ns, row.after_ns), row.name))
     return [row for row in rows[:_MOST_LINKS] if row.before_ns or row.after_ns]

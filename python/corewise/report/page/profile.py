@@ -26,7 +26,8 @@ from corewise.report.terminal import efficiency_text, library_text
 MOST_ROWS = 400
 """Of the table of ranks: those beyond are left out and counted."""
 _REMARK = (
-    "Point-to-point and one-sided volumes are observed; collective volumes are a model of who needs whose bytes."
+    "Point-to-point and one-sided volumes are observed; collective volumes are a model of who needs whose "
+    "bytes."
 )
 _TABS = {
     "late-rank": "waits", "imbalance": "waits", "late-sender": "waits", "late-receiver": "waits",
@@ -162,9 +163,9 @@ def _advice_note(rows: tuple[CollectiveSize, ...]) -> str:
     if not hosts:
         return _NO_TABLE
     return (
-        f"Advised is the winner of the table measured on {', '.join(hosts)} for so many ranks and bytes, and what the "
-        "MPI took there over what the winner took: a prediction for another processor. corewise run --accelerate "
-        "takes these calls over."
+        f"Advised is the winner of the table measured on {', '.join(hosts)} for so many ranks and bytes, and "
+        "what the MPI took there over what the winner took: a prediction where the processor is another one. "
+        "corewise run --accelerate takes these calls over."
     )
 
 

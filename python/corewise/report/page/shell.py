@@ -97,13 +97,14 @@ def render(page: Page) -> str:
     """The page as HTML text."""
     names = dict.fromkeys(["page", *(name for section in page.sections for name in section.scripts)])
     data = [pair for section in page.sections for pair in section.data.items()]
-    return template("shell.html.j2").render(
+    text: str = template("shell.html.j2").render(
         page=_without_empty(page),
         style=_file("style.css"),
         scripts=[_file(f"{name}.js") for name in names],
         data=data,
         version=__version__,
     )
+    return text
 
 
 def _without_empty(page: Page) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def note(timeline: Timeline) -> str:
         which = "all" if here == messages.found else f"the {count_text(here)} slowest of"
         parts.append(f"{which} {count_text(messages.found)} messages")
     whole = timeline.complete and not messages.too_many and len(messages.sender) == messages.found
-    return f"Here are {'; '.join(parts)}." + ("" if whole else f" {_REST}.")
+    return f"Here: {'; '.join(parts)}." + ("" if whole else f" {_REST}.")
 
 
 def _calls(timeline: Timeline) -> Markup:

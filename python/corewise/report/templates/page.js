@@ -26,7 +26,7 @@ const corewise = (() => {
   };
   const countText = (value) => Math.round(value).toString().replace(/\B(?=(\d{3})+(?!\d))/g, " ");
   const shareText = (value) => `${(100 * value).toFixed(1)} %`;
-  const ranksText = (first, last) => (first === last ? `rank ${first}` : `ranks ${first}–${last}`);
+  const ranksText = (first, last) => (first === last ? `rank ${first}` : `ranks ${first}-${last}`);
 
   // ---- data: columns of numbers, compressed --------------------------------------------------------------
 
@@ -128,8 +128,9 @@ const corewise = (() => {
       const shown = event.target.dataset.show;
       if (!shown) return;
       for (const each of group.children) each.setAttribute("aria-pressed", each.dataset.show === shown);
-      for (const part of document.querySelectorAll(`[data-${group.dataset.group}]`))
-        part.style.display = part.getAttribute(`data-${group.dataset.group}`) === shown ? "" : "none";
+      for (const each of group.children)
+        for (const part of document.querySelectorAll(`[data-${group.dataset.group}="${each.dataset.show}"]`))
+          part.style.display = each.dataset.show === shown ? "" : "none";
       document.dispatchEvent(new CustomEvent(`shown-${group.dataset.group}`, { detail: shown }));
     });
   }

@@ -48,7 +48,22 @@
         this.later();
       });
       this.canvas.addEventListener("blur", () => { this.focus = null; this.later(); });
+      this.begin();
       this.canvas.style.height = `${Math.max(240, Math.min(0.72 * innerHeight, 760, ranks * 46 + this.margin.top + 8))}px`;
+    }
+
+    // Opens without what MPI needs to start and stop, where that takes much of the run.
+    begin() {
+      const { start, duration, name } = calls.data, middle = (from + until) / 2;
+      let first = Infinity, last = -Infinity;
+      for (let at = 0; at < count; at += 1) {
+        if (categories[category[name[at]]] !== "start and stop") continue;
+        if (start[at] < middle && duration[at] > (until - from) / 50) first = Math.min(first, start[at] + duration[at]);
+        else if (start[at] >= middle) last = Math.max(last, start[at]);
+      }
+      if (!(first - from > 0.2 * (until - from)) || first >= until) return;
+      const end = last > first ? last : until, room = (end - first) / 50;
+      this.show({ ...this.limits, x0: first - room, x1: end + room });
     }
 
     wheel(factor, other, x, y) { this.zoom(other ? 1 : factor, other ? factor : 1, x, y); }
