@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -135,7 +135,7 @@ def _environment() -> Environment:
         share=share_text,
         sizerange=lambda row: size_range_text(*row),
     )
-    environment.globals["bar"] = bar
+    environment.globals.update(bar=bar, tile_row=tile_row)
     return environment
 
 
@@ -154,6 +154,13 @@ def bar(share: float, kind: str = "") -> Markup:
     """A bar as long as a share from 0 to 1."""
     width = f"{100 * min(max(share, 0.0), 1.0):.1f}"
     return Markup('<span class="bar {}"><i style="width:{}%"></i></span>').format(kind, width)
+
+
+def tile_row(tiles: Sequence[Any]) -> Markup:
+    """Tiles with a ``value`` and ``what`` it is, side by side; nothing for none."""
+    one = Markup('<div class="tile"><b>{}</b><span>{}</span></div>')
+    inside = Markup("").join(one.format(tile.value, tile.what) for tile in tiles)
+    return Markup('<div class="tiles">{}</div>').format(inside) if tiles else Markup("")
 
 
 def as_json(value: object) -> Markup:
@@ -191,8 +198,3 @@ def least_kind(numbers: NDArray[Any]) -> str:
     """The smallest kind of column that holds whole numbers of 0 or more."""
     most = int(numbers.max()) if numbers.size else 0
     return "u1" if most < 1 << 8 else "u2" if most < 1 << 16 else "u4" if most < 1 << 32 else "f8"
-
-
-def joined(parts: Iterable[Markup] | Sequence[Markup]) -> Markup:
-    """Parts one below the other."""
-    return Markup("\n").join(parts)
