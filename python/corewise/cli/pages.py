@@ -8,16 +8,17 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
 
 from corewise.analysis.profile.call_graph import CallTree, Weight, as_graph, fitted, merged
-from corewise.analysis.result import Figure
+from corewise.analysis.result import Figure, Table
 from corewise.base.files import write_text
 from corewise.plots import charts
 from corewise.plots.call_graph_page import part_of_page
+from corewise.report.page.result import tables_page
 from corewise.report.page.shell import Page, Section, render
 
 MOST_BOXES = 300
@@ -70,3 +71,11 @@ def chart_section(name: str, title: str, figures: Sequence[Figure], framed: bool
     body = Markup("").join(card.format(Markup(charts.part_of_page(figure))) for figure in figures)
     data = {key: Markup(text) for key, text in charts.library().items()}
     return Section(name, title, body, ("charts",), data)
+
+
+def write_tables(
+    file: Path, question: str, machine: str, tables: Iterable[Table], figures: Sequence[Figure]
+) -> None:
+    """Writes the page of a benchmark that has tables and figures of its own."""
+    charts = chart_section("figures", "Figures", figures) if figures else None
+    write(file, tables_page("bench", question, [machine], list(tables), charts, written_now()))

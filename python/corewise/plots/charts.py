@@ -37,12 +37,13 @@ def _squeezed(content: bytes) -> str:
 def part_of_page(figure: Figure) -> str:
     """A figure as a part of a page: its title, and a chart per panel."""
     title = f"<h2>{escape(figure.title)}</h2>" if figure.title else ""
-    return f'{title}<div class="charts">{"".join(map(_panel, figure.panels))}</div>'
+    panels = "".join(_panel(panel, named=panel.title != figure.title) for panel in figure.panels)
+    return f'{title}<div class="charts">{panels}</div>'
 
 
-def _panel(panel: Panel) -> str:
+def _panel(panel: Panel, named: bool) -> str:
     """Titles stand above the chart as text: they wrap, and they are found by a search."""
-    title = f"<h3>{escape(panel.title)}</h3>" if panel.title else ""
+    title = f"<h3>{escape(panel.title)}</h3>" if panel.title and named else ""
     numbers = escape(json.dumps({**asdict(panel), "ticks": _ticks(panel)}, separators=(",", ":")))
     what = escape(f"{panel.title or 'chart'}: {panel.y_label} by {panel.x_label or 'name'}")
     return (

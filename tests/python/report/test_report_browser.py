@@ -13,13 +13,24 @@ import pytest
 import trace_writer as tw
 from browser import CHROMIUM, Browser
 
+from corewise._core import Machine
+from corewise.analysis.placement.comparison import PlacementStudy, study_placements
+from corewise.analysis.placement.links import link_loads
+from corewise.analysis.profile.findings import find_out
 from corewise.analysis.profile.matrix import build_matrix
+from corewise.analysis.result import Figure, Panel, PaperResult, number_row, series, statement_row
+from corewise.bench.rows import Outcome, Row
+from corewise.cli import pages
 from corewise.cli.main import execute
+from corewise.data.machines import load_machine
+from corewise.data.patterns import load_pattern
 from corewise.data.profile import load_profile
 from corewise.data.quantities import bytes_text
+from corewise.report.page.result import bench_page, paper_page
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="capability: no chromium")
 PICTURES = "corewise.plots.timeline && corewise.plots.matrix"
+MACHINE = "pack:2 l3:2 core:4"
 TABS = ["overview", "timeline", "matrix", "calls", "waits", "collectives", "machine", "ranks"]
 
 
@@ -53,7 +64,7 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def report(profile: Path) -> Path:
     file = profile.parent / "report.html"
-    assert execute(["report", str(profile), "-m", "pack:2 l3:2 core:4", "--html", str(file)]) == 0
+    assert execute(["report", str(profile), "-m", MACHINE, "--html", str(file)]) == 0
     return file
 
 
@@ -97,6 +108,40 @@ def test_every_tab_opens_by_mouse_and_by_keyboard(report: Path, browser: Browser
     browser.wait("corewise.plots.charts.ready")
     assert browser.console == []
     assert [url for url in browser.requests if not url.startswith(("file:", "data:", "about:"))] == []
+
+
+def test_the_page_opens_with_the_findings(profile: Path, report: Path, browser: Browser) -> None:
+    browser.open(report, ready=PICTURES)
+    said = browser.ask(
+        "[...document.querySelectorAll('ol.findings li b')].map(e => e.firstChild.textContent)"
+    )
+    assert [text.strip() for text in said] == [row.title for row in find_out(profile, _study(profile)).rows]
+    assert len(said) >= 2
+    browser.click_on("[data-open-tab=machine]")
+    assert _shown(browser) == ["machine"]
+
+
+def _study(profile: Path) -> PlacementStudy:
+    return study_placements(load_profile(profile).pattern(), Machine.from_synthetic(MACHINE))
+
+
+def test_regions_bring_the_call_graph(browser: Browser, tmp_path: Path) -> None:
+    ranks = [tw.RankTrace(rank, 2) for rank in range(2)]
+    for rank in ranks:
+        rank.mark(tw.REGION_ENTER, "solve <fast>")
+        rank.put(tw.SEND, "MPI_Send", 1 - rank.rank, 8)
+        rank.mark(tw.REGION_EXIT, "solve <fast>")
+    folder = tw.write_run(tmp_path / "regions.cw", ranks)
+    file = tmp_path / "regions.html"
+    assert execute(["report", str(folder), "--html", str(file)]) == 0
+    browser.open(file, "#call-graph", ready=PICTURES)
+    tree = "document.querySelector('.tree').textContent"
+    assert "solve <fast>" in browser.ask(tree) and "MPI_Send" in browser.ask(tree)
+    browser.click_on("[data-open=none]")
+    assert browser.ask("document.querySelectorAll('.tree details[open]').length") == 0
+    browser.click_on("[data-show=contexts]")
+    assert browser.ask("document.querySelector('[data-graph=contexts] svg').clientWidth") > 0
+    assert browser.console == []
 
 
 def test_an_error_on_the_page_would_be_seen(report: Path, browser: Browser, tmp_path: Path) -> None:
@@ -211,6 +256,90 @@ def test_a_table_is_sorted_by_the_column_that_is_asked_for(report: Path, browser
     assert browser.ask(column) == sorted(before, reverse=True)
     browser.key("Enter")
     assert browser.ask(column) == sorted(before)
+
+
+def _paper() -> PaperResult:
+    rows = (
+        number_row("Q1", "time of a <b>copy</b>", "000 table 1", 2.0, 2.5, "us", "H"),
+        statement_row("Q2", "EvenOdd is best", "000 sec. 4", False),
+    )
+    curve = series("a <i>curve</i>", [64, 128, 256], [1.0, 2.0, 4.0], [0.1, 0.2, 0.3])
+    panels = (
+        Panel("line", "bytes", "us", "line", (curve,), x_log2=True, y_log=True),
+        Panel("bars", "", "us", "bars", (series("x", [0, 1], [3, 4]), series("y", [0, 1], [5, 6])),
+              x_names=("one", "two"), lines=(("published", 4.5),)),
+    )  # fmt: skip
+    return PaperResult("paper test", "a machine", rows, (), (Figure("f", "A figure", panels),))
+
+
+def test_curves_are_drawn_and_say_their_numbers(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "paper.html"
+    result = _paper()
+    charts = pages.chart_section("figures", "Figures", result.figures)
+    pages.write(file, paper_page(result, charts, ""))
+    browser.open(file, "#figures", ready="corewise.plots.charts && corewise.plots.charts.ready")
+    drawn = "[...document.querySelectorAll('.chart')].map(e => e.querySelector('.bk-Figure') !== null)"
+    assert browser.ask(drawn) == [True, True]
+    axes = browser.ask("Bokeh.documents.map(d => d.roots()[0].y_scale.type)")
+    assert axes == ["LogScale", "LinearScale"]
+    said = browser.ask(
+        "Bokeh.documents.map(d => d.roots()[0].renderers.at(-1).data_source.data)"
+        ".map(d => [[...d.x], [...d.y], [...d.text], [...d.at]])"
+    )
+    assert said[0] == [
+        [64, 128, 256],
+        [1, 2, 4],
+        ["1 ± 0.1", "2 ± 0.2", "4 ± 0.3"],
+        ["64 B", "128 B", "256 B"],
+    ]
+    assert said[1][1:] == [[5, 6], ["5", "6"], ["one", "two"]]
+    browser.click_on("#tab-tables")
+    assert browser.ask("document.querySelectorAll('#panel-tables b').length") == 3  # the tiles' own
+    assert "time of a <b>copy</b>" in browser.ask("document.querySelector('#panel-tables').textContent")
+    assert browser.ask("document.querySelector('.tile b').textContent") == "25.0 %"
+    browser.click_on("#theme")
+    assert browser.console == []
+
+
+def test_the_page_of_a_benchmark_shows_wins_and_losses(browser: Browser, tmp_path: Path) -> None:
+    rows = (
+        Row("sim-a", "won", "us", 1.0, "<peer>", 4.0, ratio=4.0, spread=0.1, n=5),
+        Row("sim-b", "lost", "us", 2.0, "<peer>", 1.0, ratio=0.5, spread=0.1, n=5),
+        Row("sim-c", "within the spread", "us", 1.0, "<peer>", 1.01, ratio=1.01, spread=0.1, n=5),
+        Row("sim-d", "alone", "us", 1.0),
+    )
+    file = tmp_path / "bench.html"
+    pages.write(file, bench_page(Outcome("sim", rows, remarks=("<all> said",)), "a processor", "abc", ""))
+    browser.open(file)
+    tiles = browser.ask("[...document.querySelectorAll('.tile b')].map(e => e.textContent)")
+    assert tiles == ["3", "1", "1", "1"]
+    bars = browser.ask(
+        "[...document.querySelectorAll('.ratio i')].map(e => [e.className, e.style.left, e.style.width])"
+    )
+    assert bars == [["better", "50%", "50%"], ["worse", "25%", "25%"], ["better", "50%", "0.4%"]]
+    browser.click_on("thead th:nth-child(6)")
+    assert browser.ask("document.querySelector('tbody td').textContent") == "won"
+    assert browser.console == []
+
+
+def test_the_page_of_a_placement_is_the_commands(browser: Browser, tmp_path: Path) -> None:
+    pattern, file = tmp_path / "ring.json", tmp_path / "place.html"
+    assert execute(["patterns", "make", "ring", "ranks=8", "-o", str(pattern)]) == 0
+    assert execute(["place", str(pattern), "-m", "cell-be", "--html", str(file)]) == 0
+    browser.open(file)
+    rows = browser.ask("[...document.querySelectorAll('table')[0].rows].map(r => r.cells[0].textContent)")
+    assert rows == ["placement", "best", "identity", "random", "worst"]
+    study = study_placements(load_pattern(pattern), load_machine("cell-be"))
+    busiest = max(max(load.busy_ns) for load in link_loads(study)[:2])
+    first = browser.ask("document.querySelectorAll('table')[1].rows[1].cells[1].dataset.v")
+    assert float(first) == pytest.approx(busiest)
+    assert browser.console == []
+
+
+@pytest.mark.parametrize("arguments", [["bench", "copy"], ["bench", "collectives"]])
+def test_a_tuning_has_no_page(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute([*arguments, "--tune", "x", "--html", "y.html"]) == 2
+    assert "--html: found 'y.html' with --tune" in capsys.readouterr().err
 
 
 def test_names_of_a_hostile_reader_are_text(browser: Browser, tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ def bench_collectives(
     as_json: bool = shared.AS_JSON,
 ) -> None:
     """Measures collectives, or a tuning of them."""
+    shared.check_page(html_file, tune)
     request = Request(
         which,
         mpi,

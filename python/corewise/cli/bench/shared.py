@@ -18,7 +18,7 @@ from corewise.bench.views import table
 from corewise.cli import console, pages
 from corewise.cli.papers.show import fitted
 from corewise.data.copy_hosts import host_name
-from corewise.errors import RunError
+from corewise.errors import InputError, RunError
 from corewise.report.page.result import bench_page
 
 ROUNDS = typer.Option(
@@ -33,6 +33,14 @@ AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 CHECK = typer.Option(False, "--check", help="End with 1 where a ratio is below what the project demands.")
 
 
+def check_page(file: Path | None, tuning: Path | None = None) -> None:
+    """Refuses a page that cannot be written, or that would have nothing to show."""
+    if file is not None and tuning is not None:
+        raise InputError(f"--html: found '{file}' with --tune, allowed: one of them, a tuning has no page")
+    if file is not None:
+        check_target(file)
+
+
 def measure_and_show(
     question: str,
     measure: Callable[[Listener], Outcome],
@@ -42,8 +50,7 @@ def measure_and_show(
     html_file: Path | None = None,
 ) -> None:
     """Runs a benchmark behind a progress bar, shows its rows, and says how to get who is absent."""
-    if html_file is not None:
-        check_target(html_file)
+    check_page(html_file)
     with console.progress_bar(f"bench {question}") as advance:
         outcome = measure(Listener(advance, console.note))
     processor = host_name()

@@ -13,7 +13,7 @@
   Bokeh.logger.set_level("warn");
   const { colour } = corewise;
   const MARKS = ["circle", "square", "diamond", "inverted_triangle", "triangle", "plus", "x", "asterisk"];
-  const MANY_POINTS = 40, MOST_INSIDE = 4, LONG_NAMES = 60;
+  const MANY_POINTS = 40, MOST_IN_ROW = 4, LONG_NAMES = 60;
   const number = (value) => (Math.abs(value) >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(4))));
 
   const styled = (plot, panel) => {
@@ -29,11 +29,14 @@
       });
     for (const grid of plot.xgrids) grid.grid_line_color = panel.across ? line : null;
     for (const grid of plot.ygrids) grid.grid_line_color = panel.across ? null : line;
-    for (const legend of panel.series.length > 1 ? [plot.legend] : [])
+    for (const legend of panel.series.length > 1 ? [plot.legend] : []) {
+      plot.center = plot.center.filter((part) => part !== legend);
+      plot.add_layout(legend, "above");
       Object.assign(legend, {
         background_fill_alpha: 0, border_line_color: null, label_text_color: ink, label_text_font_size: "12px",
-        click_policy: "hide", ncols: panel.series.length > MOST_INSIDE ? 3 : 1, margin: 4, padding: 2, spacing: 0,
+        click_policy: "hide", orientation: "horizontal", ncols: MOST_IN_ROW, margin: 2, padding: 2, spacing: 12,
       });
+    }
   };
 
   // Fixed marks with names of their own, in place of numbers.
