@@ -132,16 +132,17 @@ def read_timeline(
     longest = _Longest(MOST_CALLS)
     finder = MessageFinder(events)
     phases: list[tuple[int, str]] = []
+    told = [*listeners, finder.add] if events.selection.everything else listeners
     for number, thread in enumerate(world):
         progress(number / len(world))
         calls = []
         for batch in events.thread_batches(thread):
             calls.append(_calls_of(batch))
-            for listener in listeners:
+            for listener in told:
                 listener(batch)
             if thread.process.rank == world[0].process.rank:
                 phases += _phases(batch, events.names)
-        for batch in events.thread_batches(thread, whole=True):
+        for batch in () if events.selection.everything else events.thread_batches(thread, whole=True):
             finder.add(batch)
         if calls:
             joined = {key: np.concatenate([each[key] for each in calls]) for key in _COLUMNS}
@@ -194,6 +195,9 @@ class _Cells:
         """Makes cells wide enough for a time: pairs of them become one."""
         self._last_ns = max(self._last_ns, min(last_ns, self._limit_ns))
         while self._from_ns + self._width_ns * MOST_BINS < self._last_ns:
+            if not self._seen:
+                self._width_ns *= 2
+                continue
             pairs = self._busy_ns.reshape(*self._busy_ns.shape[:2], -1, 2).sum(axis=3)
             self._busy_ns = np.concatenate([pairs, np.zeros_like(pairs)], axis=2)
             self._width_ns *= 2
@@ -202,9 +206,9 @@ class _Cells:
         """The calls of one thread, in order of time."""
         if not len(calls["rank"]):
             return
+        self._reach(int((calls["start_ns"] + calls["duration_ns"]).max()))
         rank = int(calls["rank"][0])
         self._seen.add(rank)
-        self._reach(int((calls["start_ns"] + calls["duration_ns"]).max()))
         categories = self.category[calls["name"]]
         for category in np.unique(categories).tolist():
             mine = categories == category
