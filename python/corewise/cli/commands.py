@@ -36,6 +36,7 @@ class Command:
 
 
 SECTIONS: Mapping[str, tuple[Command, ...]] = {
+    "Begin here": (Command("advise", "advise", "Say what slows a program down, and find a faster launch"),),
     "Record": (
         Command("run", "run", "Run an MPI program and record who talks to whom"),
         Command("bundle", "bundle", "Put a profile's rank files into one file per node"),

@@ -190,7 +190,7 @@ def _run(
     pack = _packer(files)
     command = command or []
     decided = launch.plan(command, ranks=ranks, mpi=mpi)
-    directory = output if output is not None else _fresh_name(decided.command)
+    directory = output if output is not None else fresh_name(decided.command)
     with tempfile.TemporaryDirectory(prefix="corewise-bind-") as folder:
         if placed := _placed(placement, wanted, ranks, decided):
             bound = binding.arguments(decided.mpi, *placed, Path(folder))
@@ -392,7 +392,7 @@ def _other_mpi(directory: Path) -> str:
     return f" The program loads another MPI than this preload's: {', '.join(note.read_text().split())}."
 
 
-def _fresh_name(command: tuple[str, ...]) -> Path:
+def fresh_name(command: tuple[str, ...]) -> Path:
     """PROGRAM.cw in the working directory, numbered when that is taken: a profile is never overwritten.
 
     A script's name stands for its interpreter's.

@@ -63,6 +63,9 @@ ACCELERATE_KNOB = "COREWISE_ACCELERATE"
 """The accelerate library's variable: on (its own table), or a table's rows."""
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that end a run from outside: batch systems, closed terminals, users."""
+LIMIT_STATUS = 124
+"""Of a command that was ended at its limit, as timeout(1) has it."""
+_GRACE_S = 10.0
 _LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
 """Of prctl(2): the signal that a process gets when its parent dies."""
@@ -199,7 +202,7 @@ def plan(
         raise InputError(
             f"-n: found {found}, allowed: the number of ranks, 1 or more (corewise run -n 4 -- {command[0]})"
         )
-    placed = [*_as_root(chosen), *binding] if binding else ["-n", str(ranks), *_comfort(chosen)]
+    placed = [*as_root(chosen), *binding] if binding else ["-n", str(ranks), *_comfort(chosen)]
     words = [str(chosen.launcher), *placed, program, *command[1:]]
     return LaunchPlan(chosen, tuple(words), 1, ranks, (program, *command[1:]))
 
@@ -291,10 +294,16 @@ def _comfort(mpi: MpiLibrary) -> list[str]:
     """Options that let more ranks than cores run, also as root, for launches whose command line we write."""
     if mpi.family == "mpich":
         return []
-    return ["--oversubscribe", *_as_root(mpi)]
+    return ["--oversubscribe", *as_root(mpi)]
 
 
-def _as_root(mpi: MpiLibrary) -> list[str]:
+def as_root(mpi: MpiLibrary) -> list[str]:
+    """What Open MPI's launcher wants to hear from root; else nothing.
+
+    Parameters
+    ----------
+    mpi : whose launcher it is.
+    """
     return ["--allow-run-as-root"] if mpi.family == "openmpi" and os.geteuid() == 0 else []
 
 
@@ -318,7 +327,11 @@ def environment(decided: LaunchPlan) -> dict[str, str]:
 
 
 def record(
-    decided: LaunchPlan, directory: Path, options: RecordOptions, output: IO[str] | int | None = None
+    decided: LaunchPlan,
+    directory: Path,
+    options: RecordOptions,
+    output: IO[str] | int | None = None,
+    limit_s: float | None = None,
 ) -> RunOutcome:
     """Runs the program with the preload in every rank; its records go to `directory`.
 
@@ -328,6 +341,7 @@ def record(
     directory : a new profile directory.
     options : the recorder's knobs.
     output : where the program's standard output goes; None: to ours.
+    limit_s : as for `execute`.
 
     Raises
     ------
@@ -349,7 +363,7 @@ def record(
             **_write_plan(directory, options.reordering),
         }
         _write_meta(directory, meta)
-    outcome = execute(decided.with_environment(variables), environment(decided), output)
+    outcome = execute(decided.with_environment(variables), environment(decided), output, limit_s)
     meta |= {"exit_status": outcome.exit_status, "wall_s": round(outcome.wall_s, 6)}
     if options.reordering is not None:
         meta["reorder"] = asdict(reorder.read_answer(directory))
@@ -363,17 +377,49 @@ def record(
     return outcome
 
 
+def unrecorded(mpi: MpiLibrary, options: RecordOptions, directory: Path) -> dict[str, str]:
+    """The variables with which ranks do the same as in `record`, without being recorded.
+
+    Parameters
+    ----------
+    mpi : whose libraries are loaded.
+    options : the order of ranks, packing and collectives; what is recorded plays no part.
+    directory : where the file of an order is written; it must stay while ranks start.
+
+    Returns
+    -------
+    dict
+        Empty where no library is asked for.
+    """
+    libraries = _levers(mpi, options)
+    if not libraries:
+        return {}
+    knobs = {PACKING_KNOB: options.packing, ACCELERATE_KNOB: options.accelerate}
+    return {
+        "LD_PRELOAD": ":".join(filter(None, [*map(str, libraries), os.environ.get("LD_PRELOAD", "")])),
+        **{name: value for name, value in knobs.items() if value},
+        **_write_plan(directory, options.reordering),
+    }
+
+
 def _libraries(mpi: MpiLibrary, options: RecordOptions) -> list[Path]:
     """What the ranks load, in its order: a call passes through all of them, the first to the last."""
-    found = [options.preload or build_preload(mpi)]
-    found += [build_reorder(mpi)] if options.reordering is not None else []
+    return [options.preload or build_preload(mpi), *_levers(mpi, options)]
+
+
+def _levers(mpi: MpiLibrary, options: RecordOptions) -> list[Path]:
+    """The libraries behind the recording one."""
+    found = [build_reorder(mpi)] if options.reordering is not None else []
     found += [build_packing(mpi)] if options.packing else []
     found += [build_accelerate(mpi)] if options.accelerate else []
     return found
 
 
 def execute(
-    command: Sequence[str], variables: Mapping[str, str], output: IO[str] | int | None = None
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    output: IO[str] | int | None = None,
+    limit_s: float | None = None,
 ) -> RunOutcome:
     """Runs a command to its end; an interrupt reaches it, not us, and what tells us to end, ends it.
 
@@ -384,6 +430,7 @@ def execute(
     command : what to run.
     variables : its environment.
     output : where its standard output goes; None: to ours.
+    limit_s : then it is told to end, and the exit status is `LIMIT_STATUS`; None: it may take any time.
     """
     begin = time.monotonic()
     received: list[int] = []
@@ -405,11 +452,25 @@ def execute(
         started.append(child)
         if received:
             child.send_signal(signal.SIGTERM)
-        status = child.wait()
+        status = _waited(child, limit_s)
     seconds = time.monotonic() - begin
     if received:
         return RunOutcome(128 + received[0], seconds)
     return RunOutcome(status if status >= 0 else 128 - status, seconds)
+
+
+def _waited(child: subprocess.Popen[bytes], limit_s: float | None) -> int:
+    """The exit status of a child, which is told to end at its limit and killed if it does not."""
+    try:
+        return child.wait(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        child.send_signal(signal.SIGTERM)
+    try:
+        child.wait(timeout=_GRACE_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+    return LIMIT_STATUS
 
 
 def tried(decided: LaunchPlan, timeout_s: float = 60.0) -> subprocess.CompletedProcess[str]:
@@ -431,7 +492,7 @@ def tried(decided: LaunchPlan, timeout_s: float = 60.0) -> subprocess.CompletedP
         except subprocess.TimeoutExpired:
             child.terminate()
             out, err = child.communicate()
-            status = 124
+            status = LIMIT_STATUS
     return subprocess.CompletedProcess(
         decided.command, child.returncode if status is None else status, out, err
     )

@@ -9,6 +9,8 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from corewise._core import Machine
@@ -58,17 +60,30 @@ def check(mpi: MpiLibrary, machine: Machine, placement: Placement, binding: tupl
     RunError
         The launcher failed (with what it said), or a rank is not bound to the core of its unit alone.
     """
-    allowed = _allowed(mpi, placement.ranks, binding)
+    wrong = misplaced(_allowed(mpi, placement.ranks, binding), machine, placement)
+    if wrong:
+        raise RunError(
+            f"{mpi.launcher}: {wrong}: the launcher does not bind as it was told ({' '.join(binding)})"
+        )
+
+
+def misplaced(allowed: Sequence[AbstractSet[int]], machine: Machine, placement: Placement) -> str:
+    """Which rank may not run on its unit alone, in a few words; empty where all are where they should be.
+
+    Parameters
+    ----------
+    allowed : the CPUs that every rank may run on.
+    machine : this host.
+    placement : where they were to run.
+    """
     units = {unit.os_index for unit in machine.units}
     for rank, unit in enumerate(placement.unit_of_rank):
         wanted = machine.units[unit].os_index
         # Open MPI binds to whole cores, of which only one hardware thread is a unit.
         if allowed[rank] & units != {wanted}:
             found = ",".join(map(str, sorted(allowed[rank])))
-            raise RunError(
-                f"{mpi.launcher}: rank {rank} was to run on CPU {wanted} and may run on {found}: "
-                f"the launcher does not bind as it was told ({' '.join(binding)})"
-            )
+            return f"rank {rank} was to run on CPU {wanted} and may run on {found}"
+    return ""
 
 
 def check_launcher(mpi: MpiLibrary) -> None:

@@ -77,7 +77,7 @@ def _crowded(ranks: Mapping[int, Cpus], place: str) -> list[Finding]:
                 f"{len(ranks)} ranks share {_cores(len(allowed))}{place}",
                 f"they may run on CPUs {cpu_list(sorted(allowed))}; {lost}, and ranks that wait take cores "
                 "from ranks that work",
-                f"launch {len(allowed)} ranks, or give more cores",
+                f"allow the ranks more CPUs, or launch {_ranks(len(allowed))}",
                 run_share=without,
                 numbers=numbers,
             )
@@ -102,6 +102,10 @@ def _sharing(
         rank=min(together),
         numbers=numbers,
     )
+
+
+def _ranks(count: int) -> str:
+    return "1 rank" if count == 1 else f"{count} ranks"
 
 
 def _cores(count: int) -> str:
@@ -160,7 +164,7 @@ def _quota(run: Run) -> list[Finding]:
             "quota",
             f"the system gives this launch {quota:.3g} cores' time, and {ranks} ranks ask for {ranks}",
             "by the quota of its control group (cpu.max): ranks stand still when it is used up",
-            f"launch {max(1, int(quota))} ranks, or raise the quota",
+            f"raise the quota, or launch {_ranks(max(1, int(quota)))}",
             run_share=1 - quota / ranks,
             numbers={"quota_cores": quota, "ranks": float(ranks)},
         )

@@ -1,0 +1,124 @@
+"""How an advice reads: on the terminal and as the fields of a JSON object; and its launch for a shell.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from corewise.data.export import export_placement
+from corewise.data.quantities import ratio_text
+from corewise.report.document import findings_fields
+from corewise.report.layout import Column, Hanging, by_rows
+from corewise.report.terminal import findings_parts
+from corewise.trials.advice.study import Advice, Launch, LeverRow
+from corewise.trials.levers.lever import Case, Prediction
+
+
+def views(case: Case, found: Advice, slurm: bool) -> list[RenderableType]:
+    """The findings, the levers, the verdict and the launch.
+
+    Parameters
+    ----------
+    case : Case
+        What was looked at.
+    found : Advice
+    slurm : bool
+        Also the launch for Slurm.
+    """
+    parts = [*findings_parts(case.findings), "", _levers(found.rows), ""]
+    parts.append(Hanging("", Text(found.statement, style="bold green" if found.advised else "bold")))
+    if found.advised is not None:
+        parts.append(_line("launch: ", found.advised.command))
+        if slurm:
+            parts.append(_line("the same for Slurm, not run: ", slurm_command(case, found.advised)))
+    elif found.plain:
+        parts.append(_line("launch as before: ", found.plain))
+    return parts
+
+
+def _line(label: str, command: Sequence[str]) -> RenderableType:
+    """A command on one line, so that it can be copied."""
+    return Text(f"{label}{shlex.join(command)}", no_wrap=True, overflow="ignore")
+
+
+def _levers(rows: Sequence[LeverRow]) -> RenderableType:
+    return by_rows(
+        [
+            Column("lever"),
+            Column("predicted", right=True),
+            Column("tried", right=True),
+            Column("why", wrap=True),
+        ],
+        [(row.lever, _predicted(row.prediction), _tried(row), _why(row)) for row in rows],
+        title="levers",
+        remark="predicted: at most so many times faster; tried: in the rounds that chose",
+    )
+
+
+def _predicted(found: Prediction) -> str:
+    if found.gain is None:
+        return "?"
+    return f"{found.gain:.2f}" if found.promising else "-"
+
+
+def _tried(row: LeverRow) -> str:
+    if row.outcome:
+        return "no"
+    if row.gain is not None:
+        return ratio_text(row.gain)
+    return "yes" if row.tried else "-"
+
+
+def _why(row: LeverRow) -> str:
+    return f"{row.prediction.reason}; {row.outcome}" if row.outcome else row.prediction.reason
+
+
+def slurm_command(case: Case, launched: Launch) -> list[str]:
+    """A launch in Slurm's words: srun hands its environment on, so the program's variables are given by env.
+
+    Parameters
+    ----------
+    case : Case
+    launched : Launch
+    """
+    placement, program = launched.setting.placement, launched.plan.program or ()
+    arguments: Sequence[str] = (f"--ntasks={case.ranks}",)
+    if placement is not None and case.machine is not None:
+        arguments = export_placement("slurm", case.machine, placement).arguments
+    variables = [f"{name}={value}" for name, value in launched.variables.items()]
+    return ["srun", *arguments, *(["env", *variables] if variables else []), *program]
+
+
+def fields(case: Case, found: Advice, slurm: bool) -> Mapping[str, object]:
+    """Everything beside the rows of levers."""
+    confirmed = found.confirmed
+    return {
+        **findings_fields(case.findings),
+        "profile": str(case.run.analysis.profile.path),
+        "ranks": case.ranks,
+        "statement": found.statement,
+        "difference": found.advised is not None,
+        "chosen": found.chosen or None,
+        "gain": None if confirmed is None else confirmed.gain,
+        "low": None if confirmed is None or confirmed.low <= 0 else confirmed.low,
+        "high": None if confirmed is None or not math.isfinite(confirmed.high) else confirmed.high,
+        "choosing_rounds": found.choosing_rounds,
+        "confirming_rounds": 0 if confirmed is None else confirmed.rounds,
+        "plain": list(found.plain),
+        "launch": None if found.advised is None else found.advised.command,
+        "slurm": slurm_command(case, found.advised) if slurm and found.advised is not None else None,
+        "spent_s": found.spent_s,
+    }
+
+
+def rows(found: Advice) -> list[dict[str, object]]:
+    """A row per lever."""
+    return [{"id": row.lever, **asdict(row)} for row in found.rows]
