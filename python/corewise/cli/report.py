@@ -5,8 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -14,32 +13,25 @@ from rich.console import RenderableType
 
 from corewise._core import Machine
 from corewise.analysis.placement.comparison import PlacementStudy, study_placements
-from corewise.analysis.profile import collectives
 from corewise.analysis.profile.accelerated import accelerated_rows
-from corewise.analysis.profile.call_graph import call_tree
-from corewise.analysis.profile.findings import Run, findings_of, look_at
-from corewise.analysis.profile.levels import rank_places
+from corewise.analysis.profile.findings import findings_of, look_at
 from corewise.analysis.profile.tables import (
-    ProfileAnalysis,
     analyse_profile,
     matrix_blocks,
     placement_scope,
 )
-from corewise.analysis.profile.timeline import read_timeline
 from corewise.base.files import check_target
 from corewise.cli import console, pages
+from corewise.cli.profile_page import PageOptions, profile_view
 from corewise.data.accelerate import load_accelerate
-from corewise.data.events import Selection, load_events, parse_selection
-from corewise.data.machines import HOST, load_machine
+from corewise.data.events import parse_selection
+from corewise.data.machines import load_machine
 from corewise.data.profile import EVERY_RANK, load_profile
-from corewise.data.tuned_hosts import HostCollectives, known_collectives, load_host_tuning
 from corewise.errors import InputError
 from corewise.plots.heatmap import MOST_CELLS, heat_map
 from corewise.plots.machines import drawing
 from corewise.report import document, terminal
 from corewise.report.page import profile as profile_page
-from corewise.report.page.profile import ProfileView
-from corewise.report.page.shell import Section
 
 _HELP = """Shows what a profile says: findings first, then who talked to whom, and where the time went.
 
@@ -74,15 +66,6 @@ def register(app: typer.Typer) -> None:
     app.command("report", help=_HELP)(report)
 
 
-@dataclass(frozen=True)
-class _PageOptions:
-    """What was asked of the page."""
-
-    file: Path
-    selection: Selection
-    tuning: Path | None
-
-
 def report(
     source: Path = typer.Argument(..., metavar="PROFILE", help="A NAME.cw folder."),
     machine_reference: str | None = _MACHINE,
@@ -111,8 +94,8 @@ def report(
     findings = findings_of(run)
     if asked is not None:
         note = left_out if machine is not None else ""
-        view = replace(_view(source, run, machine, asked), findings=findings, placement_note=note)
-        pages.write(asked.file, profile_page.page(view))
+        view = profile_view(source, run, machine, asked)
+        pages.write(asked.file, profile_page.page(replace(view, findings=findings, placement_note=note)))
     if as_json:
         name = machine.name if machine is not None else None
         rows = document.call_rows(analysis, top)
@@ -129,54 +112,17 @@ def report(
 
 def _page_options(
     file: Path | None, ranks: str | None, begin: str | None, until: str | None, tuning: Path | None
-) -> _PageOptions | None:
+) -> PageOptions | None:
     """None where no page is asked for: then nothing may be asked of it."""
     if file is not None:
         check_target(file)
-        return _PageOptions(file, parse_selection(ranks, None, begin, until), tuning)
+        return PageOptions(file, parse_selection(ranks, None, begin, until), tuning)
     for name, value in (
         ("--ranks", ranks), ("--from", begin), ("--until", until), ("--accelerate-tuning", tuning),
     ):  # fmt: skip
         if value is not None:
             raise InputError(f"{name}: found '{value}' without --html, allowed: with --html FILE")
     return None
-
-
-def _view(source: Path, run: Run, machine: Machine | None, asked: _PageOptions) -> ProfileView:
-    """Everything that only the page shows."""
-    analysis = run.analysis
-    places = rank_places(analysis.world, machine, partial(load_machine, HOST))
-    view = ProfileView(analysis, places, study=run.study, waits=run.waits, written=pages.written_now())
-    if analysis.empty:
-        return view
-    with console.progress_bar("reading calls and messages") as advance:
-        events = load_events(source, asked.selection, progress=lambda share: advance(share / 2))
-        reader = collectives.CollectiveReader(events.names, events.communicators)
-        timeline = read_timeline(events, [reader.add], lambda share: advance(0.5 + share / 2))
-    taken = [row.procedure for row in analysis.accelerated if row.taken]
-    found = reader.rows(taken, _tunings(analysis, asked.tuning))
-    figure = collectives.figure(found)
-    return replace(
-        view,
-        timeline=timeline,
-        collectives=found,
-        collective_chart=None if figure is None else pages.chart(figure),
-        call_graph=_call_graph(analysis),
-    )
-
-
-def _tunings(analysis: ProfileAnalysis, tuning: Path | None) -> list[HostCollectives]:
-    """By which tables collectives are advised: the given one, or the shipped ones of the run's MPI."""
-    if tuning is not None:
-        return [load_host_tuning(tuning)]
-    return known_collectives(analysis.profile.meta.mpi_name)
-
-
-def _call_graph(analysis: ProfileAnalysis) -> Section | None:
-    """None where calls of MPI would stand alone: the tab Calls has those."""
-    if not analysis.functions and not analysis.regions:
-        return None
-    return pages.call_graph_section(call_tree(analysis.profile), "time")
 
 
 def _placement(study: PlacementStudy | None, machine: Machine | None, left_out: str) -> list[RenderableType]:

@@ -27,6 +27,7 @@ from corewise.data.patterns import load_pattern
 from corewise.data.profile import load_profile
 from corewise.data.quantities import bytes_text
 from corewise.report.page.result import bench_page, paper_page
+from corewise.trials.levers.table import LEVERS
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="capability: no chromium")
 PICTURES = "corewise.plots.timeline && corewise.plots.matrix"
@@ -333,6 +334,21 @@ def test_the_page_of_a_placement_is_the_commands(browser: Browser, tmp_path: Pat
     busiest = max(max(load.busy_ns) for load in link_loads(study)[:2])
     first = browser.ask("document.querySelectorAll('table')[1].rows[1].cells[1].dataset.v")
     assert float(first) == pytest.approx(busiest)
+    assert browser.console == []
+
+
+def test_the_page_of_an_advice_opens_with_it(profile: Path, browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "advice.html"
+    arguments = ["advise", str(profile), "--machine", MACHINE, "--budget", "0 s", "--html", str(file)]
+    assert execute(arguments) == 0
+    browser.open(file, ready=PICTURES)
+    assert _shown(browser) == ["advice"]
+    levers = browser.ask(
+        "[...document.querySelectorAll('#panel-advice td:first-child')].map(e => e.textContent)"
+    )
+    assert levers == [lever.name for lever in LEVERS]
+    browser.click_on("#tab-timeline")
+    assert _shown(browser) == ["timeline"]
     assert browser.console == []
 
 
