@@ -104,7 +104,8 @@
   };
 
   const drawAll = () => Promise.all(places.map(drawPanel));
-  corewise.plots.charts = { fit: () => {}, recolour: drawAll, ready: false };
+  corewise.plots.charts = { fit: () => {}, recolour: (printing) => { if (!printing) drawAll(); },
+                             ready: false };
   await drawAll();
   corewise.plots.charts.ready = true;
 })();
