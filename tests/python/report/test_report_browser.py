@@ -87,7 +87,8 @@ def browser(window: Browser) -> Browser:
 def _shown(browser: Browser) -> list[str]:
     """Names of the panels that a reader sees."""
     script = (
-        "[...document.querySelectorAll('[role=tabpanel]')].filter(e => e.offsetHeight > 0).map(e => e.id)"
+        "[...document.querySelectorAll('[role=tabpanel]')]"
+        ".filter(e => e.checkVisibility({visibilityProperty: true})).map(e => e.id)"
     )
     return [name.removeprefix("panel-") for name in browser.ask(script)]
 
