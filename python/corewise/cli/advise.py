@@ -12,7 +12,9 @@ from pathlib import Path
 
 import typer
 
-from corewise.cli import console
+from corewise.base.files import check_target
+from corewise.cli import console, pages
+from corewise.cli.profile_page import PageOptions, profile_view
 from corewise.cli.run import fresh_name
 from corewise.data.machines import load_machine
 from corewise.data.profile import Profile
@@ -21,6 +23,7 @@ from corewise.mpi import build
 from corewise.mpi.find import MpiLibrary
 from corewise.mpi.lines import Line, line_of
 from corewise.report import advice as view
+from corewise.report.page.advice import page as advice_page
 from corewise.trials.advice import cases, study
 from corewise.trials.levers.lever import Case
 
@@ -75,8 +78,13 @@ def _advise(
     budget: str = typer.Option(
         "5min", "--budget", help="time for all runs: '90 s', '5min'; '0 s' only predicts"
     ),
+    html_file: Path | None = typer.Option(
+        None, "--html", metavar="FILE", help="also write one self-contained web page"
+    ),
     as_json: bool = typer.Option(False, "--json", help="print one JSON object"),
 ) -> None:
+    if html_file is not None:
+        check_target(html_file)
     began = time.monotonic()
     budget_s = _seconds(budget)
     is_host = machine_reference == "host"
@@ -93,6 +101,15 @@ def _advise(
         left_s = budget_s - (time.monotonic() - began)
         found = study.advise(case, left_s, case.run.analysis.profile.path.resolve(), console.progress_bar)
     _show(case, found, as_json)
+    if html_file is not None:
+        _write_page(case, found, html_file)
+
+
+def _write_page(case: Case, found: study.Advice, file: Path) -> None:
+    source = case.run.analysis.profile.path
+    seen = profile_view(source, case.run, case.machine, PageOptions(file))
+    pages.write(file, advice_page(seen, case, found, _SLURM in os.environ))
+    console.note(f"corewise: written to {file}")
 
 
 def _show(case: Case, found: study.Advice, as_json: bool) -> None:

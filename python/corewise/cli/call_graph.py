@@ -22,11 +22,10 @@ from corewise.analysis.profile.call_graph import (
     pruned,
 )
 from corewise.base.files import check_target, write_text
-from corewise.cli import console
+from corewise.cli import console, pages
 from corewise.data.profile import EVERY_RANK, load_profile
 from corewise.errors import InputError, bad_field
 from corewise.plots.call_graph import dot_text, edges_text, picture, tree_text
-from corewise.plots.call_graph_page import page
 
 _HELP = """Show which function called which, how often and for how long, down to the messages.
 
@@ -48,8 +47,6 @@ _SVG = typer.Option(None, "--svg", metavar="FILE", help="Also write a picture.")
 _HTML = typer.Option(None, "--html", metavar="FILE", help="Also write one self-contained web page.")
 _DOT = typer.Option(None, "--dot", metavar="FILE", help="Also write a file for Graphviz.")
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
-_MOST_BOXES = 300
-_MOST_LINES = 2000
 _MOST_DIGITS = 9  # of a rank
 
 
@@ -79,10 +76,9 @@ def call_graph(
         profile = load_profile(source, calls=EVERY_RANK if which is None else which)
         tree = pruned(call_tree(profile, which), by, depth, share)
     if svg_file is not None:
-        write_text(svg_file, picture(_graph(fitted(tree, by, _MOST_BOXES), merge), by))
+        write_text(svg_file, picture(_graph(fitted(tree, by, pages.MOST_BOXES), merge), by))
     if html_file is not None:
-        small = fitted(tree, by, _MOST_BOXES)
-        write_text(html_file, page(fitted(tree, by, _MOST_LINES), merged(small), as_graph(small), by))
+        pages.write(html_file, pages.call_graph_page(tree, by))
     if dot_file is not None:
         write_text(dot_file, dot_text(_graph(tree, merge), by))
     _show(tree, by, merge, as_json)
@@ -103,7 +99,7 @@ def _show(tree: CallTree, weight: Weight, merge: bool, as_json: bool) -> None:
         more = {"title": graph.title, "ranks": list(graph.ranks), "merged": merge, "weight": weight}
         console.show_json("call-graph", None, rows, **more, edges=edges, warnings=list(graph.warnings))
         return
-    shown = fitted(tree, weight, _MOST_LINES)
+    shown = fitted(tree, weight, pages.MOST_LINES)
     console.show(edges_text(merged(shown), weight) if merge else tree_text(shown, weight))
     for warning in shown.warnings:
         console.note(f"corewise: {warning}")

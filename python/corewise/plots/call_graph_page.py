@@ -1,7 +1,7 @@
-"""A call graph as one web page that needs nothing else.
+"""A call graph as a part of a page: a tree to open and close, with bars, and the same calls as pictures.
 
-A tree to open and close, with bars, and the same calls as pictures to zoom and move: one box per function,
-one per calling context. Without its script the page still shows the tree and both pictures.
+One picture has a box per function, the other one per calling context. The page's styles and its script
+``calls.js`` do the rest; without them the tree and both pictures are still there.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -10,123 +10,14 @@ from __future__ import annotations
 
 from html import escape
 
-from corewise import __version__
 from corewise.analysis.profile.call_graph import CallTree, MergedGraph, TreeNode, Weight
-from corewise.data.quantities import time_text
 from corewise.plots.call_graph import node_time_text, picture, times_text, tip
 
 _OPEN_LEVELS = 3
-_STYLE = """
-:root{--ground:#f5f7fa;--card:#fff;--ink:#1f2933;--soft:#52606d;--line:#d9dee4;
---bar:#f6ad55;--call:#2b6cb0;
---region:#2f855a;--message:#4a90c2}
-@media(prefers-color-scheme:dark){:root{--ground:#12171d;--card:#1b222a;--ink:#e4e9ee;--soft:#9aa7b4;
---line:#323c47;
---bar:#b7791f;--call:#63b3ed;--region:#68d391;--message:#90cdf4}}
-*{box-sizing:border-box}
-body{margin:0;background:var(--ground);color:var(--ink);
-font:15px/1.5 system-ui,'Segoe UI','DejaVu Sans',sans-serif}
-main{max-width:1500px;margin:0 auto;padding:22px}
-h1{font-size:21px;margin:0 0 2px}
-.soft{color:var(--soft);font-size:13px}
-.warn{background:#fef3d7;color:#7c4a03;border-radius:8px;padding:5px 12px;margin-top:8px;
-overflow-wrap:anywhere}
-section{background:var(--card);border:1px solid var(--line);border-radius:12px;padding:14px 18px;
-margin-top:16px}
-h2{font-size:16px;margin:0 0 8px}
-.tabs{display:inline-flex;gap:4px;margin-left:14px;vertical-align:middle}
-button{font:inherit;font-size:13px;border:1px solid var(--line);border-radius:7px;padding:3px 11px;
-background:none;color:var(--soft);cursor:pointer}
-button[aria-pressed=true]{color:var(--ink);border-color:var(--soft);font-weight:600}
-.tree{font:13px/1.5 ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;overflow-x:auto}
-.tree ul{list-style:none;margin:0;padding-left:20px;border-left:1px solid var(--line)}
-.tree>ul{border:0;padding:0}
-.row{display:inline-flex;gap:12px;align-items:baseline;white-space:nowrap;padding:1px 4px;border-radius:5px}
-.row:hover{background:var(--ground)}
-summary{cursor:pointer}
-summary::marker{color:var(--soft)}
-.leaf{padding-left:17px}
-.bar{display:inline-block;width:70px;height:8px;background:var(--ground);border-radius:4px;align-self:center;flex:none}
-.bar i{display:block;height:100%;background:var(--bar);border-radius:4px}
-.count{color:var(--soft);min-width:72px;text-align:right}
-.time{min-width:76px;text-align:right}
-.procedure{color:var(--call)}.message{color:var(--message)}.region{color:var(--region)}
-.rest,.other{color:var(--soft);font-style:italic}.function,.root{font-weight:600}
-.view{border:1px solid var(--line);border-radius:8px;background:#fff;overflow:auto;max-height:86vh}
-.view svg{display:block;max-width:none}
-.view.moving{cursor:grabbing}
-footer{margin-top:22px}
-"""
-_SCRIPT = """
-for (const bar of document.querySelectorAll('[data-tabs]')) {
-  bar.addEventListener('click', event => {
-    const name = event.target.dataset.show;
-    if (!name) return;
-    for (const each of bar.querySelectorAll('button'))
-      each.setAttribute('aria-pressed', each.dataset.show === name);
-    for (const view of document.querySelectorAll('[data-view]')) view.hidden = view.dataset.view !== name;
-  });
-}
-for (const button of document.querySelectorAll('[data-open]')) {
-  button.addEventListener('click', () => {
-    const open = button.dataset.open === 'all';
-    for (const each of document.querySelectorAll('.tree details')) each.open = open;
-  });
-}
-for (const view of document.querySelectorAll('.view')) {
-  const svg = view.querySelector('svg');
-  const width = svg.viewBox.baseVal.width, height = svg.viewBox.baseVal.height;
-  let scale = 1, fitted = false;
-  const zoom = (factor, x, y) => {
-    const next = Math.min(8, Math.max(0.05, scale * factor));
-    const left = (view.scrollLeft + x) * next / scale - x, top = (view.scrollTop + y) * next / scale - y;
-    scale = next;
-    svg.setAttribute('width', width * scale);
-    svg.setAttribute('height', height * scale);
-    view.scrollLeft = left;
-    view.scrollTop = top;
-  };
-  view.addEventListener('wheel', event => {
-    if (!event.ctrlKey && !event.metaKey) return;
-    event.preventDefault();
-    const box = view.getBoundingClientRect();
-    zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, event.clientX - box.left, event.clientY - box.top);
-  }, {passive: false});
-  let from = null;
-  view.addEventListener('pointerdown', event => {
-    if (event.pointerType !== 'mouse' || event.button) return;
-    from = [event.clientX + view.scrollLeft, event.clientY + view.scrollTop];
-    view.classList.add('moving');
-  });
-  window.addEventListener('pointermove', event => {
-    if (!from) return;
-    view.scrollLeft = from[0] - event.clientX;
-    view.scrollTop = from[1] - event.clientY;
-  });
-  window.addEventListener('pointerup', () => { from = null; view.classList.remove('moving'); });
-  // Opens at a size that can be read, with the root in view.
-  const begin = () => {
-    if (fitted || !view.clientWidth) return;
-    fitted = true;
-    zoom(Math.min(1, Math.max(0.55, view.clientWidth / width)), 0, 0);
-    const root = svg.querySelector('.node').getBoundingClientRect(), box = view.getBoundingClientRect();
-    view.scrollTop += root.top - box.top - view.clientHeight / 2;
-  };
-  begin();
-  document.addEventListener('click', begin);
-  const tools = view.previousElementSibling;
-  tools.addEventListener('click', event => {
-    const way = event.target.dataset.zoom;
-    if (way === 'in') zoom(1.3, view.clientWidth / 2, view.clientHeight / 2);
-    if (way === 'out') zoom(1 / 1.3, view.clientWidth / 2, view.clientHeight / 2);
-    if (way === 'fit') zoom(Math.min(1, view.clientWidth / width) / scale, 0, 0);
-  });
-}
-"""
 
 
-def page(tree: CallTree, functions: MergedGraph, contexts: MergedGraph, weight: Weight) -> str:
-    """The whole page as HTML text.
+def part_of_page(tree: CallTree, functions: MergedGraph, contexts: MergedGraph, weight: Weight) -> str:
+    """The tree and the pictures as HTML text.
 
     Parameters
     ----------
@@ -137,44 +28,38 @@ def page(tree: CallTree, functions: MergedGraph, contexts: MergedGraph, weight: 
     weight : str
         What the edges are marked with.
     """
-    ranks = ", ".join(map(str, tree.ranks[:16])) + (", ..." if len(tree.ranks) > 16 else "")
-    warnings = "".join(f'<div class="warn">{escape(text)}</div>' for text in tree.warnings)
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(tree.title)}: calls</title><style>{_STYLE}</style></head><body><main>"
-        f'<h1>{escape(tree.title)}</h1><div class="soft">rank{"" if len(tree.ranks) == 1 else "s"} {ranks} · '
-        f"{time_text(tree.nodes[0].inclusive_ns)} recorded</div>{warnings}"
-        f"<section><h2>Calls{_buttons()}</h2>{_tree(tree)}</section>"
+        f'<section class="card"><h2>Calls</h2>{_buttons()}{_tree(tree)}</section>'
         f"{_pictures(functions, contexts, weight)}"
-        f'<footer class="soft">corewise {escape(__version__)}</footer></main><script>{_SCRIPT}</script>'
-        "</body></html>\n"
     )
 
 
 def _buttons() -> str:
     return (
-        '<span class="tabs"><button type="button" data-open="all">open all</button>'
-        '<button type="button" data-open="none">close all</button></span>'
+        '<p class="tools"><span class="zoom"><button type="button" data-open="all">open all</button>'
+        '<button type="button" data-open="none">close all</button></span></p>'
     )
 
 
 def _pictures(functions: MergedGraph, contexts: MergedGraph, weight: Weight) -> str:
     tools = (
-        '<p class="soft"><button type="button" data-zoom="in">+</button> '
-        '<button type="button" data-zoom="out">&minus;</button> '
-        '<button type="button" data-zoom="fit">fit</button> '
-        "drag to move, Ctrl and wheel to zoom</p>"
+        '<p class="tools"><span class="zoom"><button type="button" data-zoom="in">+</button>'
+        '<button type="button" data-zoom="out">&minus;</button>'
+        '<button type="button" data-zoom="fit">fit</button></span>'
+        '<span class="soft small">drag to move, Ctrl and wheel to zoom</span></p>'
     )
     views = "".join(
-        f'<div data-view="{name}"{hidden}>{tools}<div class="view">{picture(graph, weight)}</div></div>'
-        for name, graph, hidden in (("functions", functions, ""), ("contexts", contexts, " hidden"))
+        f'<div data-graph="{name}"{hidden}>{tools}<div class="view" tabindex="0">'
+        f"{picture(graph, weight)}</div></div>"
+        for name, graph, hidden in (
+            ("functions", functions, ""),
+            ("contexts", contexts, ' style="display:none"'),
+        )
     )
     return (
-        '<section><h2>Picture<span class="tabs" data-tabs>'
+        '<section class="card"><h2>Picture</h2><span class="switch" data-group="graph">'
         '<button type="button" data-show="functions" aria-pressed="true">functions</button>'
-        '<button type="button" data-show="contexts" aria-pressed="false">calling contexts</button>'
-        "</span></h2>"
+        '<button type="button" data-show="contexts" aria-pressed="false">calling contexts</button></span>'
         f"{views}</section>"
     )
 

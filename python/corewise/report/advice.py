@@ -57,10 +57,15 @@ def _levers(rows: Sequence[LeverRow]) -> RenderableType:
             Column("tried", right=True),
             Column("why", wrap=True),
         ],
-        [(row.lever, _predicted(row.prediction), _tried(row), _why(row)) for row in rows],
+        [lever_cells(row) for row in rows],
         title="levers",
         remark="predicted: at most so many times faster; tried: in the rounds that chose",
     )
+
+
+def lever_cells(row: LeverRow) -> tuple[str, str, str, str]:
+    """Its name, what it promised, what it gave when it was tried, and why."""
+    return row.lever, _predicted(row.prediction), _tried(row), _why(row)
 
 
 def _predicted(found: Prediction) -> str:

@@ -14,9 +14,7 @@ import trace_writer as tw
 
 from corewise.analysis.profile.tables import analyse_profile
 from corewise.cli.main import execute
-from corewise.cli.report import draw_matrix
 from corewise.data.profile import load_profile
-from corewise.report.html import page
 
 
 def _sections(folder: Path) -> Path:
@@ -166,6 +164,8 @@ def test_the_report_shows_all_of_it(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert document["regions"][0]["entered"] == 4
     assert document["other"]["written_bytes"] == 8_192
     assert document["stopped"][1]["stops"] == 1
-    html = page(analyse_profile(load_profile(folder)), draw_matrix, None)
+    file = folder.parent / "page.html"
+    assert execute(["report", str(folder), "--html", str(file)]) == 0
+    html = file.read_text(encoding="utf-8")
     for text in ("<h2>Phases</h2>", "<h2>Regions, inner ones included</h2>", "<h2>One-sided and files</h2>"):
         assert text in html

@@ -73,9 +73,11 @@ def bench_collectives(
     rounds: int | None = shared.ROUNDS,
     quick: bool = shared.QUICK,
     tune: Path | None = _TUNE,
+    html_file: Path | None = shared.HTML,
     as_json: bool = shared.AS_JSON,
 ) -> None:
     """Measures collectives, or a tuning of them."""
+    shared.check_page(html_file, tune)
     request = Request(
         which,
         mpi,
@@ -90,7 +92,9 @@ def bench_collectives(
     if tune is not None:
         _tune(request, tune, as_json)
         return
-    shared.measure_and_show("collectives", lambda listener: run_bench(listener, request), as_json=as_json)
+    shared.measure_and_show(
+        "collectives", lambda listener: run_bench(listener, request), as_json=as_json, html_file=html_file
+    )
 
 
 def _tune(request: Request, folder: Path, as_json: bool) -> None:

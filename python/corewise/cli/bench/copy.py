@@ -17,7 +17,8 @@ from corewise.base.files import check_target
 from corewise.bench.copy.study import Result, Wanted, run_bench, tune
 from corewise.bench.copy.views import figures, goals, tables
 from corewise.bench.rows import stamped
-from corewise.cli import console
+from corewise.cli import console, pages
+from corewise.cli.bench import shared
 from corewise.cli.papers.show import fitted, written_or_lost
 from corewise.data.copy_hosts import find_copy_tuning
 from corewise.data.copy_tuning import save_copy_tuning
@@ -73,9 +74,11 @@ def bench_copy(
     tune_to: Path | None = _TUNE,
     quick: bool = _QUICK,
     out: Path | None = _OUT,
+    html_file: Path | None = shared.HTML,
     as_json: bool = _AS_JSON,
 ) -> None:
     """Measures copies, messages, or a tuning of copies."""
+    shared.check_page(html_file, tune_to)
     wanted = Wanted(
         sizes=tuple(sorted({size_bytes(each, "--size") for each in size or ()})),
         kernels=tuple(kernel or ()),
@@ -94,6 +97,9 @@ def bench_copy(
     with console.progress_bar("measuring copies") as advance:
         result = run_bench(wanted, advance)
     written, lost = written_or_lost(lambda: write_pictures(list(figures(result)), out) if out else [])
+    if html_file is not None:
+        pages.write_tables(html_file, "bench copy", result.host, tables(result), list(figures(result)))
+        written.append(html_file)
     _show(result, written, as_json)
     if lost is not None:
         raise lost

@@ -11,7 +11,8 @@ from pathlib import Path
 import typer
 
 from corewise.bench.history import History, figure, history_of, tables
-from corewise.cli import console
+from corewise.cli import console, pages
+from corewise.cli.bench import shared
 from corewise.cli.papers.show import fitted
 from corewise.plots.bench import check_picture, write_pictures
 
@@ -36,11 +37,20 @@ def register(group: typer.Typer) -> None:
     group.command("history", help=_HELP)(bench_history)
 
 
-def bench_history(files: list[Path] = _FILES, out: Path | None = _OUT, as_json: bool = _AS_JSON) -> None:
+def bench_history(
+    files: list[Path] = _FILES,
+    out: Path | None = _OUT,
+    html_file: Path | None = shared.HTML,
+    as_json: bool = _AS_JSON,
+) -> None:
     """Compares results."""
     check_picture(out)
+    shared.check_page(html_file)
     history = history_of(files)
     written = write_pictures([figure(history)], out) if out is not None else []
+    if html_file is not None:
+        pages.write_tables(html_file, "bench history", "", tables(history), [figure(history)])
+        written.append(html_file)
     if as_json:
         _show_json(history, written)
         return

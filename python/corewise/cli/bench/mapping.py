@@ -5,6 +5,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from corewise.bench.mapping.study import ALL, CASES, run_bench
@@ -36,6 +38,7 @@ def bench_mapping(
     peers: str | None = _PEERS,
     rounds: int | None = shared.ROUNDS,
     quick: bool = shared.QUICK,
+    html_file: Path | None = shared.HTML,
     as_json: bool = shared.AS_JSON,
 ) -> None:
     """Measures placements."""
@@ -43,4 +46,5 @@ def bench_mapping(
         "mapping",
         lambda listener: run_bench(listener, rounds=rounds, quick=quick, which=which, peers=peers),
         as_json=as_json,
+        html_file=html_file,
     )

@@ -5,6 +5,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from corewise.bench.port.study import run_bench
@@ -27,9 +29,15 @@ def register(group: typer.Typer) -> None:
 
 
 def bench_port(
-    rounds: int | None = shared.ROUNDS, quick: bool = shared.QUICK, as_json: bool = shared.AS_JSON
+    rounds: int | None = shared.ROUNDS,
+    quick: bool = shared.QUICK,
+    html_file: Path | None = shared.HTML,
+    as_json: bool = shared.AS_JSON,
 ) -> None:
     """Measures the port."""
     shared.measure_and_show(
-        "port", lambda listener: run_bench(listener, rounds=rounds, quick=quick), as_json=as_json
+        "port",
+        lambda listener: run_bench(listener, rounds=rounds, quick=quick),
+        as_json=as_json,
+        html_file=html_file,
     )

@@ -5,6 +5,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from corewise.bench.profiler.study import ALL, CASES, run_bench
@@ -37,6 +39,7 @@ def bench_profiler(
     rounds: int | None = shared.ROUNDS,
     quick: bool = shared.QUICK,
     check: bool = shared.CHECK,
+    html_file: Path | None = shared.HTML,
     as_json: bool = shared.AS_JSON,
 ) -> None:
     """Measures the recorder."""
@@ -44,5 +47,6 @@ def bench_profiler(
         "profiler",
         lambda listener: run_bench(listener, rounds=rounds, quick=quick, mpi=mpi, which=which),
         as_json=as_json,
+        html_file=html_file,
         check=check,
     )

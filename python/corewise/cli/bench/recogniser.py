@@ -5,6 +5,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from corewise.bench.recogniser.study import run_bench
@@ -30,6 +32,7 @@ def bench_recogniser(
     rounds: int | None = shared.ROUNDS,
     quick: bool = shared.QUICK,
     check: bool = shared.CHECK,
+    html_file: Path | None = shared.HTML,
     as_json: bool = shared.AS_JSON,
 ) -> None:
     """Measures the recogniser."""
@@ -37,5 +40,6 @@ def bench_recogniser(
         "recogniser",
         lambda listener: run_bench(listener, rounds=rounds, quick=quick),
         as_json=as_json,
+        html_file=html_file,
         check=check,
     )

@@ -6,17 +6,20 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import typer
 from rich.text import Text
 
 from corewise.analysis.result import built_commit
+from corewise.base.files import check_target
 from corewise.bench.rows import Listener, Outcome, stamped
 from corewise.bench.views import table
-from corewise.cli import console
+from corewise.cli import console, pages
 from corewise.cli.papers.show import fitted
 from corewise.data.copy_hosts import host_name
-from corewise.errors import RunError
+from corewise.errors import InputError, RunError
+from corewise.report.page.result import bench_page
 
 ROUNDS = typer.Option(
     None, "--rounds", min=2, max=10_000, help="Measurements of each contestant; without: what the bench has."
@@ -25,14 +28,29 @@ QUICK = typer.Option(False, "--quick", help="Fewer rounds and cases: less than a
 MPI = typer.Option(
     None, "--mpi", help="openmpi, mpich, a prefix, or a launcher; without: one Open MPI and one MPICH."
 )
+HTML = typer.Option(None, "--html", metavar="FILE", help="Also write one self-contained web page.")
 AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 CHECK = typer.Option(False, "--check", help="End with 1 where a ratio is below what the project demands.")
 
 
+def check_page(file: Path | None, tuning: Path | None = None) -> None:
+    """Refuses a page that cannot be written, or that would have nothing to show."""
+    if file is not None and tuning is not None:
+        raise InputError(f"--html: found '{file}' with --tune, allowed: one of them, a tuning has no page")
+    if file is not None:
+        check_target(file)
+
+
 def measure_and_show(
-    question: str, measure: Callable[[Listener], Outcome], *, as_json: bool, check: bool = False
+    question: str,
+    measure: Callable[[Listener], Outcome],
+    *,
+    as_json: bool,
+    check: bool = False,
+    html_file: Path | None = None,
 ) -> None:
     """Runs a benchmark behind a progress bar, shows its rows, and says how to get who is absent."""
+    check_page(html_file)
     with console.progress_bar(f"bench {question}") as advance:
         outcome = measure(Listener(advance, console.note))
     processor = host_name()
@@ -52,5 +70,8 @@ def measure_and_show(
             console.show("", remark)
     for peer in outcome.absent:
         console.note(peer.hint)
+    if html_file is not None:
+        pages.write(html_file, bench_page(outcome, processor, built_commit(), pages.written_now()))
+        console.note(f"corewise: written to {html_file}")
     if check and (missed := outcome.missed()):
         raise RunError("; ".join(missed))

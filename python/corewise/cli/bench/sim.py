@@ -5,6 +5,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from corewise.bench.sim.study import run_bench
@@ -32,6 +34,7 @@ def bench_sim(
     rounds: int | None = shared.ROUNDS,
     quick: bool = shared.QUICK,
     check: bool = shared.CHECK,
+    html_file: Path | None = shared.HTML,
     as_json: bool = shared.AS_JSON,
 ) -> None:
     """Measures the simulator."""
@@ -39,5 +42,6 @@ def bench_sim(
         "sim",
         lambda listener: run_bench(listener, rounds=rounds, quick=quick),
         as_json=as_json,
+        html_file=html_file,
         check=check,
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 
 from corewise.analysis.result import PaperResult, Progress
+from corewise.base.files import check_target
 from corewise.cli import console
 from corewise.cli.groups import Group
 from corewise.cli.papers.show import check_folder, show_result
@@ -85,6 +86,7 @@ _OUT = typer.Option(
 )
 _QUICK = typer.Option(False, "--quick", help="Fewer repetitions and trials: seconds instead of minutes.")
 _QUICK_HERE = typer.Option(False, "--quick", help="Fewer rounds and points: a minute or two instead of many.")
+_HTML = typer.Option(None, "--html", metavar="FILE", help="Also write one self-contained web page.")
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 _PERMUTATIONS = typer.Option(
     None,
@@ -121,12 +123,20 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group)
 
 
-def _run(doing: str, study: Callable[[Progress], PaperResult], out: Path | None, as_json: bool) -> None:
+def _run(
+    doing: str,
+    study: Callable[[Progress], PaperResult],
+    out: Path | None,
+    html_file: Path | None,
+    as_json: bool,
+) -> None:
     """Runs a study under a progress bar and shows its result."""
     check_folder(out)
+    if html_file is not None:
+        check_target(html_file)
     with console.progress_bar(doing) as advance:
         result = study(advance)
-    show_result(result, out, as_json)
+    show_result(result, out, html_file, as_json)
 
 
 def affinity(
@@ -134,6 +144,7 @@ def affinity(
     quick: bool = _QUICK,
     permutations: int | None = _PERMUTATIONS,
     seed: int = _seed("trials, default affinities, permutations"),
+    html_file: Path | None = _HTML,
     as_json: bool = _AS_JSON,
 ) -> None:
     """Runs paper 000 again."""
@@ -141,23 +152,39 @@ def affinity(
     def study(advance: Progress) -> PaperResult:
         return study_of_affinity.run_paper(quick, permutations, seed, advance)
 
-    _run("simulating paper 000", study, out, as_json)
+    _run("simulating paper 000", study, out, html_file, as_json)
 
 
-def collectives(out: Path | None = _OUT, quick: bool = _QUICK, as_json: bool = _AS_JSON) -> None:
+def collectives(
+    out: Path | None = _OUT,
+    quick: bool = _QUICK,
+    html_file: Path | None = _HTML,
+    as_json: bool = _AS_JSON,
+) -> None:
     """Runs paper 001 again."""
-    _run("simulating paper 001", lambda advance: study_of_collectives.run_paper(quick, advance), out, as_json)
+    _run(
+        "simulating paper 001",
+        lambda advance: study_of_collectives.run_paper(quick, advance),
+        out,
+        html_file,
+        as_json,
+    )
 
 
 def mapping(
     out: Path | None = _OUT,
     quick: bool = _QUICK,
     seed: int = _seed("jitter, samples and default mappings"),
+    html_file: Path | None = _HTML,
     as_json: bool = _AS_JSON,
 ) -> None:
     """Runs paper 002 again."""
     _run(
-        "simulating paper 002", lambda advance: study_of_mapping.run_paper(quick, seed, advance), out, as_json
+        "simulating paper 002",
+        lambda advance: study_of_mapping.run_paper(quick, seed, advance),
+        out,
+        html_file,
+        as_json,
     )
 
 
@@ -165,6 +192,7 @@ def placement(
     out: Path | None = _OUT,
     quick: bool = _QUICK,
     seed: int = _seed("jitter and samples"),
+    html_file: Path | None = _HTML,
     as_json: bool = _AS_JSON,
 ) -> None:
     """Searches placements for papers 000 and 002."""
@@ -172,7 +200,7 @@ def placement(
     def study(advance: Progress) -> PaperResult:
         return study_of_placement.run_paper(quick, seed, advance)
 
-    _run("placing papers 000 and 002", study, out, as_json)
+    _run("placing papers 000 and 002", study, out, html_file, as_json)
 
 
 def profiling(
@@ -180,6 +208,7 @@ def profiling(
     quick: bool = _QUICK_HERE,
     ranks: int | None = _RANKS,
     mpi: str | None = _MPI,
+    html_file: Path | None = _HTML,
     as_json: bool = _AS_JSON,
 ) -> None:
     """Measures paper 003 again."""
@@ -187,4 +216,4 @@ def profiling(
     def study(advance: Progress) -> PaperResult:
         return study_of_profiling.run_paper(mpi=mpi, ranks=ranks, quick=quick, progress=advance)
 
-    _run("measuring paper 003", study, out, as_json)
+    _run("measuring paper 003", study, out, html_file, as_json)

@@ -11,10 +11,11 @@ from pathlib import Path
 from rich.text import Text
 
 from corewise.analysis.result import PaperResult, Table
-from corewise.cli import console
+from corewise.cli import console, pages
 from corewise.errors import CorewiseError, InputError
 from corewise.plots.figures import write_figures
 from corewise.report.layout import Column, FittingTable
+from corewise.report.page.result import paper_page
 
 
 def check_folder(folder: Path | None) -> None:
@@ -34,10 +35,14 @@ def written_or_lost(write: Callable[[], list[Path]]) -> tuple[list[Path], Corewi
         return [], error
 
 
-def show_result(result: PaperResult, folder: Path | None, as_json: bool) -> None:
-    """Writes the figures where a folder is given, then prints the tables or the JSON object."""
+def show_result(result: PaperResult, folder: Path | None, html_file: Path | None, as_json: bool) -> None:
+    """Writes figures and page where asked for, then prints the tables or the JSON object."""
     written, lost = written_or_lost(lambda: write_figures(result.figures, folder) if folder else [])
     _show(result, written, folder, as_json)
+    if html_file is not None:
+        charts = pages.chart_section("figures", "Figures", result.figures) if result.figures else None
+        pages.write(html_file, paper_page(result, charts, pages.written_now()))
+        console.note(f"corewise: written to {html_file}")
     if lost is not None:
         raise lost
 

@@ -21,7 +21,7 @@ from corewise.analysis.placement.paired import Verification
 from corewise.analysis.placement.search import Costs, Settings, settings_for
 from corewise.analysis.placement.starts import named_starts
 from corewise.base.files import write_text
-from corewise.cli import console
+from corewise.cli import console, pages
 from corewise.cli.place import options
 from corewise.cli.place import show as place_show
 from corewise.cli.place.clock import DEFAULT_S, Clock
@@ -59,11 +59,13 @@ def place(
     export_form: str | None = options.EXPORT,
     export_file: Path | None = options.EXPORT_FILE,
     certificate: Path | None = options.CERTIFICATE,
+    html_file: Path | None = options.HTML,
     as_json: bool = options.AS_JSON,
 ) -> None:
     """Finds the best placement."""
     runs = options.Runs(verify, rounds, mpi, ctx.meta.get("program", ()))
-    files = options.Files(output, certificate, export_form, options.check_export(export_form, export_file))
+    rank_file = options.check_export(export_form, export_file)
+    files = options.Files(output, html_file, certificate, export_form, rank_file)
     files.check()
     options.check_runs(runs, sources, machine_reference)
     machine = load_machine(machine_reference)
@@ -178,6 +180,9 @@ def _write(answer: Answer, files: options.Files) -> list[Path]:
     if files.output is not None:
         save_placement(make_placement(study.machine, study.best.unit_of_rank), files.output)
         written.append(files.output)
+    if files.page is not None:
+        pages.write(files.page, place_show.page(answer, pages.written_now()))
+        written.append(files.page)
     if export is not None and export.needs_file:
         write_text(files.rank_file, export.text)
         written.append(files.rank_file)

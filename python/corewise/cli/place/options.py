@@ -128,6 +128,7 @@ EXPORT_FILE = typer.Option(
 CERTIFICATE = typer.Option(
     None, "--certificate", metavar="FILE", help="Write the proof; corewise certify checks it."
 )
+HTML = typer.Option(None, "--html", metavar="FILE", help="Also write one self-contained web page.")
 AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
 
@@ -173,9 +174,10 @@ def check_runs(wanted: Runs, sources: Sequence[Path], machine_reference: str) ->
 
 @dataclass(frozen=True)
 class Files:
-    """What is to be written: the best placement, its certificate, and a launcher's form of it."""
+    """What is to be written: the best placement, a page, its certificate, and a launcher's form of it."""
 
     output: Path | None
+    page: Path | None
     certificate: Path | None
     form: str | None
     rank_file: Path
@@ -183,7 +185,12 @@ class Files:
     def check(self) -> None:
         """Refuses files that cannot be written, and one file for two things."""
         rank_file = self.rank_file if self.form in RANK_FILE_FORMS else None
-        targets = {"--output": self.output, "--certificate": self.certificate, "--export-file": rank_file}
+        targets = {
+            "--output": self.output,
+            "--html": self.page,
+            "--certificate": self.certificate,
+            "--export-file": rank_file,
+        }
         seen: dict[Path, str] = {}
         for option, target in targets.items():
             if target is None:

@@ -21,6 +21,8 @@ from corewise.data.export import Export
 from corewise.data.quantities import bytes_text, count_text, ratio_text, share_text
 from corewise.plots.machines import drawing
 from corewise.report.layout import Column, FittingTable
+from corewise.report.page.placement import page as placement_page
+from corewise.report.page.shell import Page
 
 SHOWN_UNITS = 4
 """Units of a row where the table would not fit with all; all of them then stand below it."""
@@ -75,6 +77,14 @@ def show(to: Show, answer: Answer) -> None:
         to("", *place_explain.views(answer.explanation, answer.explained, study.machine, study.unit))
     if answer.verification is not None:
         to("", *place_verify.views(answer.verification, study.objective, study.unit))
+
+
+def page(answer: Answer, written: str) -> Page:
+    """The same as a page: the table, and the machine with the loads of its links."""
+    study = answer.study
+    names = " + ".join(pattern.name or "pattern" for pattern in study.patterns)
+    note = "; ".join(_remarks(answer)[1:])
+    return placement_page(study, names, note, f"{_label(answer.on_host).capitalize()}.", written)
 
 
 def _remarks(answer: Answer) -> list[str]:

@@ -41,8 +41,9 @@ def predict(case: Case) -> Prediction:
     if quicker:
         most, saved = quicker[0], run.share(sum(each.saved_ns for each in quicker))
         reason = (
-            f"collectives take {share_text(share)} of the run, most in {names}; {most.algorithm} took "
-            f"{most.ours_us:.3g} us where the MPI took {most.mpi_us:.3g} us on {most.measured_on}"
+            f"collectives take {share_text(share)} of the run, most in {names}; {most.what} took "
+            f"{most.ours_us:.3g} us by {most.algorithm} where the MPI took {most.mpi_us:.3g} us, on "
+            f"{most.measured_on}"
         )
         return Prediction(gain_of_share(saved), reason, True)
     reason = (

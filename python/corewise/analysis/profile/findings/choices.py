@@ -53,6 +53,12 @@ class Quicker:
     moving_ns: float
 
     @property
+    def what(self) -> str:
+        """The call, with its size where it carries something."""
+        size = f" of {bytes_text(self.size_bytes)}" if self.size_bytes else ""
+        return f"{self.call.procedure}{size}"
+
+    @property
     def saved_ns(self) -> float:
         """Of all ranks' time, if the ratio of the measurement holds."""
         return self.moving_ns * (1 - self.ours_us / self.mpi_us)
@@ -109,7 +115,7 @@ def algorithms(run: Run) -> list[Finding]:
     return [
         Finding(
             "collective-algorithm",
-            f"{most.call.procedure} of {bytes_text(most.size_bytes)} is quicker by corewise's "
+            f"{most.what} is quicker by corewise's "
             f"{most.algorithm}{more}: predicted to save {share_text(run.share(saved))} of the run",
             f"{most.ours_us:.3g} us where the MPI took {most.mpi_us:.3g} us, measured on {most.measured_on}; "
             f"here it takes {time_text(most.moving_ns / most.call.calls)} a call beside waiting",
