@@ -25,11 +25,19 @@ namespace corewise::bind {
 namespace {
 
 using profile::CallSite;
+using profile::CollectiveMade;
+using profile::CollectivesMade;
 using profile::Communicator;
+using profile::Crash;
+using profile::DatatypeTotals;
+using profile::LastCall;
 using profile::Losses;
+using profile::OpenCall;
+using profile::OpenOperation;
 using profile::PairDifference;
 using profile::ProcedureTotals;
 using profile::Rank;
+using profile::RankEnd;
 using profile::Section;
 using profile::Traffic;
 using profile::World;
@@ -57,12 +65,14 @@ const char* ending_text(const Rank& rank) {
   }
 }
 
-profile::RunAnswer read_run(const std::string& directory, bool totals, bool waits, std::optional<int> calls) {
+profile::RunAnswer read_run(const std::string& directory, bool totals, bool waits, std::optional<int> calls,
+                            std::int64_t ended_ns) {
   profile::RunQuestion question;
   question.totals = totals;
   question.waits = waits;
   question.calls = calls.has_value();
   question.calls_rank = calls.value_or(profile::kEveryRank);
+  question.ended_realtime_ns = ended_ns;
   return unwrap([&] {
     const nb::gil_scoped_release release;
     return profile::read_run(directory, question);
@@ -151,7 +161,70 @@ void bind_losses(nb::module_& module) {
       .def_ro("damaged_blocks", &Losses::damaged_blocks)
       .def_ro("bad_peers", &Losses::bad_peers)
       .def_ro("names", &Losses::names)
-      .def_ro("functions", &Losses::functions);
+      .def_ro("functions", &Losses::functions)
+      .def_ro("types", &Losses::types, "Datatypes beyond the table.");
+}
+
+/// A word for what an operation that is not over does.
+const char* kind_text(const OpenOperation& operation) {
+  switch (operation.kind) {
+    case trace::Role::send:
+      return "send";
+    case trace::Role::receive:
+    case trace::Role::post_receive:
+      return "receive";
+    case trace::Role::probe:
+      return "probe";
+    case trace::Role::collective:
+      return "collective";
+    default:
+      return "call";
+  }
+}
+
+void bind_end(nb::module_& module) {
+  nb::class_<OpenOperation>(module, "OpenOperation", "A call or an operation that was not over.")
+      .def_ro("procedure", &OpenOperation::procedure)
+      .def_prop_ro("kind", &kind_text,
+                   "'send', 'receive', 'probe', 'collective', or 'call': nothing more is known.")
+      .def_ro("peer", &OpenOperation::peer,
+              "World rank; the root of a collective; -1 none, -2 MPI_PROC_NULL, -3 any.")
+      .def_ro("tag", &OpenOperation::tag)
+      .def_ro("bytes", &OpenOperation::bytes, "Of a receive the room for it.")
+      .def_ro("comm", &OpenOperation::comm, "Index into World.communicators, -1 unknown.")
+      .def_ro("datatype", &OpenOperation::datatype, "Index into World.datatypes, -1 unknown.")
+      .def_ro("called_from", &OpenOperation::from)
+      .def_ro("since_ns", &OpenOperation::since_ns, "When it began, as RankSummary.wall_ns counts.");
+  nb::class_<OpenCall>(module, "OpenCall", "The call that a thread was in.")
+      .def_ro("thread", &OpenCall::thread)
+      .def_ro("call", &OpenCall::call)
+      .def_ro("requests", &OpenCall::requests, "Given to MPI_Wait and its kin.")
+      .def_ro("pending", &OpenCall::pending, "Operations that it waited for, the first few.");
+  nb::class_<Crash>(module, "Crash", "The signal that ended a rank.")
+      .def_ro("signal", &Crash::signal)
+      .def_ro("code", &Crash::code)
+      .def_ro("at_ns", &Crash::at_ns)
+      .def_ro("address", &Crash::address, "What it touched; 0 where somebody sent the signal.")
+      .def_ro("at", &Crash::at, "The instruction.")
+      .def_ro("stack", &Crash::stack, "Return addresses on the stack, or words that look like one, inner first.");
+  nb::class_<CollectiveMade>(module, "CollectiveMade", "One collective of a rank on a communicator.")
+      .def_ro("ordinal", &CollectiveMade::ordinal)
+      .def_ro("procedure", &CollectiveMade::procedure)
+      .def_ro("root", &CollectiveMade::root);
+  nb::class_<CollectivesMade>(module, "CollectivesMade", "A rank's collectives on one communicator that are over.")
+      .def_ro("comm", &CollectivesMade::comm)
+      .def_ro("count", &CollectivesMade::count)
+      .def_ro("newest", &CollectivesMade::newest);
+  nb::class_<LastCall>(module, "LastCall", "What a rank did last; procedure is empty where it recorded nothing.")
+      .def_ro("procedure", &LastCall::procedure)
+      .def_ro("called_from", &LastCall::from)
+      .def_ro("end_ns", &LastCall::end_ns);
+  nb::class_<RankEnd>(module, "RankEnd", "Where a rank was when its file ends.")
+      .def_ro("open", &RankEnd::open)
+      .def_ro("crash", &RankEnd::crash, "At most one.")
+      .def_ro("exit_ns", &RankEnd::exit_ns, "When the process ran its exit handlers; negative: it did not.")
+      .def_ro("last", &RankEnd::last)
+      .def_ro("collectives", &RankEnd::collectives);
 }
 
 void bind_rank(nb::module_& module) {
@@ -190,6 +263,7 @@ void bind_rank(nb::module_& module) {
       .def_ro("stopped_ns", &Rank::stopped_ns)
       .def_ro("cpus_start", &Rank::cpus_start)
       .def_ro("cpus_end", &Rank::cpus_end)
+      .def_ro("end", &Rank::end)
       .def_ro("losses", &Rank::losses);
 }
 
@@ -224,6 +298,15 @@ void bind_details(nb::module_& module) {
       .def_ro("identity", &Communicator::identity)
       .def_ro("ranks", &Communicator::ranks)
       .def_ro("remote_ranks", &Communicator::remote_ranks);
+  nb::class_<DatatypeTotals>(module, "DatatypeTotals", "A datatype, and what was sent and contributed of it.")
+      .def_ro("name", &DatatypeTotals::name, "Empty for all beyond a rank's table.")
+      .def_ro("size_bytes", &DatatypeTotals::size_bytes)
+      .def_ro("extent_bytes", &DatatypeTotals::extent_bytes)
+      .def_ro("derived", &DatatypeTotals::derived)
+      .def_ro("messages", &DatatypeTotals::messages)
+      .def_ro("bytes", &DatatypeTotals::bytes)
+      .def_ro("collective_calls", &DatatypeTotals::collective_calls)
+      .def_ro("collective_bytes", &DatatypeTotals::collective_bytes);
   nb::class_<PairDifference>(module, "PairDifference", "A pair whose sender and receiver do not say the same.")
       .def_ro("sender", &PairDifference::from)
       .def_ro("receiver", &PairDifference::to)
@@ -243,6 +326,7 @@ void bind_world(nb::module_& module) {
       .def_ro("procedures", &World::procedures)
       .def_ro("sites", &World::sites)
       .def_ro("communicators", &World::communicators)
+      .def_ro("datatypes", &World::datatypes)
       .def_prop_ro(
           "calls", [](const World& world) { return totals_matrix<std::uint64_t>(world, &ProcedureTotals::calls); },
           nb::rv_policy::move, "ndarray of uint64, shape (len(ranks), len(procedures)); the following alike.")
@@ -291,6 +375,7 @@ void bind_world(nb::module_& module) {
 
 void bind_profile(nb::module_& module) {
   bind_losses(module);
+  bind_end(module);
   bind_rank(module);
   bind_details(module);
   bind_world(module);
@@ -304,8 +389,10 @@ void bind_profile(nb::module_& module) {
       .def_ro("problems", &profile::RunAnswer::problems, "what is wrong with single files, one sentence each");
   module.def(
       "read_run", &read_run, "directory"_a, "totals"_a = true, "waits"_a = false, "calls"_a = nb::none(),
+      "ended_ns"_a = 0,
       "Reads the rank files of a profile's folder in one pass: totals, waits, and the call graph of a rank of the "
-      "main world, of all its ranks for -1.");
+      "main world, of all its ranks for -1. `ended_ns`: when the launcher saw the run end, in ns since 1970; ranks "
+      "that did not finish lived until then.");
 }
 
 }  // namespace corewise::bind

@@ -45,6 +45,7 @@ class Assembler {
     collect_sections(tallies);
     for (RankTally& tally : tallies) add_rank(tally);
     world_.communicators = communicators_.known();
+    finish_datatypes();
     finish_sites();
     finish_flows();
     return std::move(world_);
@@ -67,6 +68,7 @@ class Assembler {
     add_sites(tally);
     const std::map<std::uint16_t, int> comms = add_communicators(tally);
     add_flows(tally, comms);
+    add_end(tally, comms);
     add_sections(tally);
     tally.rank.stopped_ns = tally.clock.duration_ns(tally.stopped);
     add_histogram(world_.sent_sizes, tally.sent_sizes);
@@ -200,6 +202,60 @@ class Assembler {
     }
   }
 
+  // ---- datatypes and ends ----
+
+  using TypeKey = std::tuple<std::string, std::uint64_t, std::int64_t>;
+
+  static TypeKey key_of(const DatatypeTotals& type) { return {type.name, type.size_bytes, type.extent_bytes}; }
+
+  /// Ends still name the rank's own datatypes; `finish_datatypes` knows the world's order.
+  void add_end(RankTally& tally, const std::map<std::uint16_t, int>& comms) {
+    for (const auto& [own, totals] : tally.datatypes) {
+      DatatypeTotals& sum = datatypes_.try_emplace(key_of(totals)).first->second;
+      std::tie(sum.name, sum.size_bytes, sum.extent_bytes) = key_of(totals);
+      sum.derived = totals.derived;
+      sum.messages += totals.messages;
+      sum.bytes += totals.bytes;
+      sum.collective_calls += totals.collective_calls;
+      sum.collective_bytes += totals.collective_bytes;
+      own_types_[tally.rank.rank][static_cast<int>(own)] = key_of(totals);
+    }
+    const auto resolve = [&](OpenOperation& each) {
+      const auto comm = comms.find(static_cast<std::uint16_t>(each.comm));
+      each.comm = each.comm == kNoComm || comm == comms.end() ? kNoComm : comm->second;
+      each.since_ns = tally.clock.time_ns(each.start_ticks);
+    };
+    for (OpenCall& open : tally.rank.end.open) {
+      resolve(open.call);
+      for (OpenOperation& each : open.pending) resolve(each);
+    }
+    for (CollectivesMade& made : tally.rank.end.collectives) {
+      const auto comm = comms.find(static_cast<std::uint16_t>(made.comm));
+      made.comm = made.comm == kNoComm || comm == comms.end() ? kNoComm : comm->second;
+    }
+    for (Crash& crash : tally.rank.end.crash) crash.at_ns = tally.clock.time_ns(tally.end_ticks);
+    if (tally.exit_ticks != 0) tally.rank.end.exit_ns = tally.clock.time_ns(tally.exit_ticks);
+    tally.rank.end.last.end_ns = tally.clock.time_ns(tally.last_end);
+  }
+
+  void finish_datatypes() {
+    std::map<TypeKey, int> index;
+    for (auto& [key, totals] : datatypes_) {
+      index[key] = static_cast<int>(world_.datatypes.size());
+      world_.datatypes.push_back(std::move(totals));
+    }
+    for (Rank& rank : world_.ranks)
+      for (OpenCall& open : rank.end.open) {
+        rename_type(rank, open.call, index);
+        for (OpenOperation& each : open.pending) rename_type(rank, each, index);
+      }
+  }
+
+  void rename_type(const Rank& rank, OpenOperation& operation, const std::map<TypeKey, int>& index) {
+    if (operation.datatype == kNoDatatype) return;
+    operation.datatype = index.at(own_types_[rank.rank].at(operation.datatype));
+  }
+
   void finish_sites() {
     for (auto& [key, site] : sites_) {
       std::tie(site.object, site.file_offset, site.procedure) = key;
@@ -237,6 +293,8 @@ class Assembler {
   std::map<std::string, int> phase_index_;
   std::map<std::tuple<std::string, std::uint64_t, int>, CallSite> sites_;
   CommunicatorTable communicators_;
+  std::map<TypeKey, DatatypeTotals> datatypes_;
+  std::map<int, std::map<int, TypeKey>> own_types_;  ///< by rank and its own index
 };
 
 }  // namespace

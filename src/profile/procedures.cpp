@@ -66,7 +66,7 @@ constexpr MessageRow kMessages[] = {
     {"mprobe", Transfer::probe, "event.probe_message(own.value(), comm, *message);"},
     {"improbe", Transfer::other,
      "if (*flag != 0) event.probe_message(own.value(), comm, *message); else event.miss();"},
-    {"mrecv", Transfer::other, "event.receive_message(own.value(), taken);"},
+    {"mrecv", Transfer::other, "event.receive_message(own.value(), taken, datatype);"},
     {"imrecv", Transfer::other, "event.post_receive_message(taken, count, datatype, *request);"},
     {"request_get_status", Transfer::other, "if (*flag != 0) event.plain(); else event.miss();"},
     {"wait", Transfer::other, ""},
@@ -94,7 +94,7 @@ constexpr std::string_view kScatter = "event.scatter(recvbuf, recvcount, recvtyp
 constexpr std::string_view kNeighborSame = "event.neighbor_same(sendcount, sendtype, comm, {init});";
 
 constexpr CollectiveRow kCollectives[] = {
-    {"barrier", Volume::none, Meeting::barrier, "event.collective(comm, MPI_PROC_NULL, 0, {init});"},
+    {"barrier", Volume::none, Meeting::barrier, "event.collective(comm, MPI_PROC_NULL, {}, {init});"},
     {"bcast", Volume::from_root, Meeting::from_root, "event.rooted(count, datatype, root, comm, {init});"},
     {"scatter", Volume::from_root, Meeting::from_root, kScatter},
     {"scatterv", Volume::from_root, Meeting::from_root, kScatter},

@@ -6,6 +6,8 @@
 // only those that left a readable file, in order. Observed traffic (sent, received, put, get) and modelled traffic
 // (collectives) are kept apart throughout. What is wrong with single files stands in `problems`, one sentence each.
 //
+// A call that a rank was in when its file ends counts as a call, up to that moment; it has moved nothing.
+//
 // Phases are what the program said with phase records; a record belongs to the phase that was current on its rank
 // when the call returned, and to the unnamed one ("", index 0) before the first. Regions nest and are inclusive.
 // SPDX-License-Identifier: BSD-3-Clause
@@ -18,6 +20,8 @@
 
 #include "base/status.hpp"
 #include "pattern/pattern.hpp"
+#include "profile/addresses.hpp"
+#include "trace/format.hpp"
 
 namespace corewise::profile {
 
@@ -112,6 +116,85 @@ struct Losses {
   std::uint64_t bad_peers = 0;  ///< records whose peer is no rank of the world
   std::uint64_t names = 0;      ///< regions and phases beyond the table of names
   std::uint64_t functions = 0;  ///< function events before MPI_Init that did not fit
+  std::uint64_t types = 0;      ///< datatypes beyond the table
+};
+
+inline constexpr int kNoDatatype = -1;
+
+/// A call or an operation that was not over when the rank's file ends. `kind` is what its record would be; of
+/// receives, peer, tag and bytes are those asked for.
+struct OpenOperation {
+  std::string procedure;
+  trace::Role kind = trace::Role::plain;
+  int peer = trace::kNoPeer;
+  int tag = 0;
+  std::uint64_t bytes = 0;
+  int comm = kNoComm;          ///< index into World::communicators
+  int datatype = kNoDatatype;  ///< index into World::datatypes
+  Place from;                  ///< the return address of the call
+  double since_ns = 0;         ///< when it began, as wall_ns counts
+  std::uint64_t start_ticks = 0;
+};
+
+/// The call that a thread was in. `pending` are operations that it waited for: the first few of its requests, or
+/// the receiving half of MPI_Sendrecv.
+struct OpenCall {
+  int thread = 0;
+  OpenOperation call;
+  std::uint32_t requests = 0;  ///< given to MPI_Wait and its kin
+  std::vector<OpenOperation> pending;
+};
+
+/// The signal that ended a rank.
+struct Crash {
+  int signal = 0;
+  int code = 0;               ///< si_code
+  double at_ns = 0;           ///< as wall_ns counts
+  std::uint64_t address = 0;  ///< what it touched, 0 where the signal was sent
+  Place at;                   ///< the instruction
+  std::vector<Place> stack;   ///< return addresses that lay on the stack, or words that look like one; inner first
+};
+
+/// A collective that a rank has made on a communicator, the `ordinal`th from 0.
+struct CollectiveMade {
+  std::uint64_t ordinal = 0;
+  std::string procedure;
+  int root = trace::kNoPeer;
+};
+
+/// What a rank's collectives on one communicator were, as far as they are over.
+struct CollectivesMade {
+  int comm = kNoComm;
+  std::uint64_t count = 0;
+  std::vector<CollectiveMade> newest;  ///< the last few, in order
+};
+
+/// What a rank did last.
+struct LastCall {
+  std::string procedure;  ///< empty where it recorded none
+  Place from;
+  double end_ns = 0;
+};
+
+/// Where a rank was when its file ends. Empty but for `last` and `collectives` where it finished.
+struct RankEnd {
+  std::vector<OpenCall> open;  ///< by thread
+  std::vector<Crash> crash;    ///< at most one
+  double exit_ns = -1;         ///< when the process ran its exit handlers, as wall_ns counts; negative: it did not
+  LastCall last;
+  std::vector<CollectivesMade> collectives;
+};
+
+/// A datatype and what was sent of it. Elements are bytes over its size.
+struct DatatypeTotals {
+  std::string name;  ///< the program's or the standard's, else how it was made; empty for all beyond the table
+  std::uint64_t size_bytes = 0;
+  std::int64_t extent_bytes = 0;
+  bool derived = false;
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t collective_calls = 0;
+  std::uint64_t collective_bytes = 0;  ///< as the records say (docs/formats/trace.md)
 };
 
 struct Rank {
@@ -125,7 +208,8 @@ struct Rank {
   int threads = 0;  ///< recorders in use: threads that called MPI at one time
   bool flight_recorder = false;
   std::int64_t started_realtime_ns = 0;
-  double wall_ns = 0;     ///< from before MPI_Init to the end, or to the newest sign of life
+  double wall_ns = 0;  ///< from before MPI_Init to the end: of the run, where the rank did not finish and its
+                       ///< launcher said when, else to the newest sign of life
   double mpi_ns = 0;      ///< in MPI calls, all threads
   double polling_ns = 0;  ///< spans of merged misses, all threads
   std::uint64_t records = 0;
@@ -149,6 +233,7 @@ struct Rank {
   std::vector<int> cpus_start;  ///< processing units it might run on after MPI_Init
   std::vector<int> cpus_end;    ///< the same at MPI_Finalize; empty before
   Losses losses;
+  RankEnd end;
 };
 
 /// What one rank did in a phase, or in all visits of a region. Calls that start and stop MPI are left out.
@@ -177,12 +262,13 @@ struct World {
   std::vector<ProcedureTotals> totals;  ///< ranks.size() rows of procedures.size()
   std::vector<CallSite> sites;          ///< sorted by object, offset, procedure
   std::vector<Communicator> communicators;
-  std::vector<std::string> phases;     ///< the unnamed one first, then as the ranks met them
-  std::vector<std::string> regions;    ///< sorted
-  std::vector<Section> phase_totals;   ///< sorted by name, rank; only phases that the rank was in
-  std::vector<Section> region_totals;  ///< the same of regions
-  std::vector<Flow> flows;             ///< sorted by kind, communicator, phase, from, to
-  std::vector<Spread> spreads;         ///< sorted by communicator, phase, rank
+  std::vector<DatatypeTotals> datatypes;  ///< of the messages and collectives; sorted by name, size, extent
+  std::vector<std::string> phases;        ///< the unnamed one first, then as the ranks met them
+  std::vector<std::string> regions;       ///< sorted
+  std::vector<Section> phase_totals;      ///< sorted by name, rank; only phases that the rank was in
+  std::vector<Section> region_totals;     ///< the same of regions
+  std::vector<Flow> flows;                ///< sorted by kind, communicator, phase, from, to
+  std::vector<Spread> spreads;            ///< sorted by communicator, phase, rank
   Histogram sent_sizes;
   Histogram received_sizes;
   Histogram collective_sizes;

@@ -36,7 +36,7 @@ class WorldReading {
   std::vector<RecordListener*> listeners_of(std::size_t rank) {
     std::vector<RecordListener*> out;
     if (question_.totals) {
-      tallies_[rank] = tally_listener(*readers_[rank], world_.ranks[rank].file);
+      tallies_[rank] = tally_listener(*readers_[rank], world_.ranks[rank].file, question_.ended_realtime_ns);
       out.push_back(tallies_[rank].get());
     }
     if (calls_of(rank)) out.push_back(&calls_->listener(rank));

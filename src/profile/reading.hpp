@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct RunQuestion {
   bool calls = false;           ///< the call graph of the main world
   int calls_rank = kEveryRank;  ///< of this rank only; where it left no file, the graph has no ranks
   CallGraphLimits limits;
+  std::int64_t ended_realtime_ns =
+      0;  ///< when the launcher saw the run end: ranks that did not finish lived until then
 };
 
 /// What was not asked for is empty.

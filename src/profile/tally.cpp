@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "profile/addresses.hpp"
+#include "profile/ending.hpp"
 
 namespace corewise::profile {
 namespace {
@@ -53,6 +54,7 @@ Losses losses_of(const trace::Reader& reader) {
     losses.names = header.lost_names;
     losses.functions = header.lost_functions;
   }
+  if (header.version >= 3) losses.types = header.lost_types;
   for (const trace::Slot& slot : reader.slots()) losses.overwritten_bytes += slot.overwritten_bytes;
   return losses;
 }
@@ -87,7 +89,8 @@ std::uint64_t end_of(const Record& record) {
 /// one thread begins counts for what the others write afterwards.
 class Tally : public TallyListener {
  public:
-  Tally(const trace::Reader& reader, const std::string& file) : reader_(reader) {
+  Tally(const trace::Reader& reader, const std::string& file, std::int64_t ended_realtime_ns)
+      : reader_(reader), ended_realtime_ns_(ended_realtime_ns) {
     out_.rank = describe(reader, file);
     out_.world_size = reader.header().world_size;
     out_.spawned = reader.header().spawned != 0;
@@ -118,10 +121,12 @@ class Tally : public TallyListener {
   }
 
   RankTally finish() override {
+    const Mappings mappings(reader_.maps());
+    note_end(mappings);
     for (Thread& thread : threads_) close_regions(thread);
     leave_phase(out_.end_ticks);
     if (recording_off_) out_.stopped += out_.end_ticks - std::min(stopped_since_, out_.end_ticks);
-    resolve_sites();
+    resolve_sites(mappings);
     return std::move(out_);
   }
 
@@ -134,6 +139,7 @@ class Tally : public TallyListener {
   /// A thread slot: what its calls did so far, and the regions it is in. A region's name is its own, so regions may
   /// overlap, and one inside itself counts once.
   struct Thread {
+    Record last;  ///< the newest call
     std::uint64_t last_start = 0;
     std::uint64_t last_end = 0;
     Activity activity;
@@ -191,6 +197,7 @@ class Tally : public TallyListener {
   void call(const Record& record) {
     const bool fresh = record.start_ticks != thread_->last_start;
     thread_->last_start = record.start_ticks;
+    if (fresh) thread_->last = record;
     activity([&](Activity& sum) {
       sum.calls += fresh ? 1 : 0;
       (facts_[record.procedure].starts_or_stops() ? sum.startup : sum.time) += record.duration_ticks;
@@ -248,6 +255,10 @@ class Tally : public TallyListener {
     if (record.peer == trace::kProcNull) return;
     bytes(record);
     add(out_.sent_sizes, record.bytes);
+    if (DatatypeTotals* totals = datatype(record)) {
+      ++totals->messages;
+      totals->bytes += record.bytes;
+    }
     if (record.peer == trace::kOutside) out_.rank.outside_sent_bytes += record.bytes;
     activity([&](Activity& sum) { sum.sent_bytes += record.bytes; });
     grow(pair(record, Traffic::sent, true), record.bytes, record.duration_ticks);
@@ -260,6 +271,20 @@ class Tally : public TallyListener {
     if (record.peer == trace::kOutside) out_.rank.outside_received_bytes += record.bytes;
     activity([&](Activity& sum) { sum.received_bytes += record.bytes; });
     grow(pair(record, Traffic::received, false), record.bytes, record.duration_ticks);
+  }
+
+  /// nullptr where the record names none.
+  DatatypeTotals* datatype(const Record& record) {
+    if (record.type == trace::kUnknownType) return nullptr;
+    const auto [at, fresh] = out_.datatypes.try_emplace(record.type);
+    const auto known = reader_.datatypes().find(record.type);
+    if (fresh && known != reader_.datatypes().end()) {
+      at->second.name = known->second.name;
+      at->second.size_bytes = known->second.size_bytes;
+      at->second.extent_bytes = known->second.extent_bytes;
+      at->second.derived = known->second.derived;
+    }
+    return &at->second;
   }
 
   void arrival(const Record& record) { receive(record); }
@@ -383,6 +408,11 @@ class Tally : public TallyListener {
 
   void collective(const Record& record) {
     bytes(record);
+    collectives_.add(record);
+    if (DatatypeTotals* totals = datatype(record)) {
+      ++totals->collective_calls;
+      totals->collective_bytes += record.bytes;
+    }
     activity([&](Activity& sum) { sum.collective_bytes += record.bytes; });
     add(out_.collective_sizes, record.bytes);
     switch (facts_[record.procedure].volume) {
@@ -445,10 +475,73 @@ class Tally : public TallyListener {
     return found == out_.communicators.end() ? nullptr : &found->second;
   }
 
+  // ---- how the rank ended ----
+
+  /// The calls that were not over count up to the end of the rank.
+  void note_end(const Mappings& mappings) {
+    RankEnd& end = out_.rank.end;
+    std::vector<std::uint64_t> last_start;
+    for (const Thread& thread : threads_) last_start.push_back(thread.last_start);
+    end.open = open_calls(reader_, mappings, last_start);
+    end.crash = crash_of(reader_, mappings);
+    end.collectives = collectives_.made(reader_);
+    if (reader_.header().version >= 3) out_.exit_ticks = reader_.header().exit_ticks;
+    find_last(mappings);
+    out_.end_ticks = std::max(out_.end_ticks, end_of_life());
+    for (std::size_t slot = 0; slot < threads_.size(); ++slot) {
+      const auto& open = reader_.slots()[slot].open;
+      if (!open || open->call.start_ticks == last_start[slot]) continue;
+      Record call = open->call;
+      call.duration_ticks = out_.end_ticks - std::min(call.start_ticks, out_.end_ticks);
+      thread_ = &threads_[slot];
+      thread_->last_end = std::max(thread_->last_end, end_of(call));
+      this->call(call);
+      for (OpenOperation* each : operations_of(end, reader_.slots()[slot].index)) describe_type(*each);
+    }
+  }
+
+  static std::vector<OpenOperation*> operations_of(RankEnd& end, std::uint32_t thread) {
+    std::vector<OpenOperation*> out;
+    for (OpenCall& open : end.open) {
+      if (open.thread != static_cast<int>(thread)) continue;
+      out.push_back(&open.call);
+      for (OpenOperation& each : open.pending) out.push_back(&each);
+    }
+    return out;
+  }
+
+  /// So that the world's table has the datatypes of messages that never left.
+  void describe_type(const OpenOperation& operation) {
+    Record named;
+    named.type =
+        operation.datatype == kNoDatatype ? trace::kUnknownType : static_cast<std::uint8_t>(operation.datatype);
+    datatype(named);
+  }
+
+  /// The last that is known of a rank that did not finish: its crash, or the end of the run.
+  [[nodiscard]] std::uint64_t end_of_life() const {
+    const trace::FileHeader& header = reader_.header();
+    if (!out_.rank.end.crash.empty()) return header.crash.ticks;
+    if (out_.exit_ticks != 0) return out_.rank.ending == Ending::running ? out_.exit_ticks : 0;
+    const double lived_ns = static_cast<double>(ended_realtime_ns_) - static_cast<double>(header.start_realtime_ns);
+    if (out_.rank.ending != Ending::running || !out_.clock.known || lived_ns <= 0) return 0;
+    return header.start_ticks + static_cast<std::uint64_t>(std::min(lived_ns / out_.clock.ns_per_tick, 9.0e18));
+  }
+
+  void find_last(const Mappings& mappings) {
+    const auto newest = std::max_element(threads_.begin(), threads_.end(), [](const Thread& a, const Thread& b) {
+      return end_of(a.last) < end_of(b.last);
+    });
+    if (newest == threads_.end() || newest->last.start_ticks == 0) return;
+    LastCall& last = out_.rank.end.last;
+    last.procedure = out_.names[newest->last.procedure];
+    last.from = place_of(mappings, reader_.site_address(newest->last.site));
+    out_.last_end = end_of(newest->last);
+  }
+
   // ---- call sites ----
 
-  void resolve_sites() {
-    const Mappings mappings(reader_.maps());
+  void resolve_sites(const Mappings& mappings) {
     for (const auto& [key, sum] : sites_) {
       const std::uint64_t address = reader_.site_address(static_cast<std::uint16_t>(key & 0xffff));
       const Place place = address == 0 ? Place{} : mappings.find(address);
@@ -463,7 +556,9 @@ class Tally : public TallyListener {
   }
 
   const trace::Reader& reader_;
+  std::int64_t ended_realtime_ns_;
   RankTally out_;
+  CollectiveLog collectives_;
   std::vector<ProcedureFacts> facts_;               ///< by procedure number
   std::unordered_map<std::uint32_t, Ticks> sites_;  ///< by procedure << 16 | site
   std::vector<Thread> threads_;
@@ -495,8 +590,9 @@ Activity operator-(const Activity& later, const Activity& earlier) {
   return between;
 }
 
-std::unique_ptr<TallyListener> tally_listener(const trace::Reader& reader, const std::string& file) {
-  return std::make_unique<Tally>(reader, file);
+std::unique_ptr<TallyListener> tally_listener(const trace::Reader& reader, const std::string& file,
+                                              std::int64_t ended_realtime_ns) {
+  return std::make_unique<Tally>(reader, file, ended_realtime_ns);
 }
 
 }  // namespace corewise::profile

@@ -95,6 +95,9 @@ struct RankTally {
   std::unordered_map<PeerKey, Amount, PeerHash> peers;
   std::map<std::pair<std::uint16_t, std::uint32_t>, Spread> spreads;  ///< by the rank's own communicator, phase
   std::map<std::uint32_t, trace::Communicator> communicators;
+  std::map<std::uint32_t, DatatypeTotals> datatypes;  ///< by the rank's own index
+  std::uint64_t last_end = 0;                         ///< ticks; of Rank::end.last
+  std::uint64_t exit_ticks = 0;                       ///< 0: none
   Histogram sent_sizes;
   Histogram received_sizes;
   Histogram collective_sizes;
@@ -106,7 +109,9 @@ class TallyListener : public RecordListener {
   virtual RankTally finish() = 0;
 };
 
-/// `file` is the name to report; the reader must outlive the listener.
-std::unique_ptr<TallyListener> tally_listener(const trace::Reader& reader, const std::string& file);
+/// `file` is the name to report; the reader must outlive the listener. `ended_realtime_ns` is when the launcher saw
+/// the run end, 0 where nobody says.
+std::unique_ptr<TallyListener> tally_listener(const trace::Reader& reader, const std::string& file,
+                                              std::int64_t ended_realtime_ns = 0);
 
 }  // namespace corewise::profile

@@ -15,7 +15,9 @@
 //   * COMM, NAMES and MAPS blocks are written with one call and hold kCommit in the last 8 bytes of the block;
 //     a block without it is skipped, never trusted;
 //   * records of one slot that follow each other with equal `start` belong to one call, of which only the first
-//     counts as a call (MPI_Startall, the start of a persistent collective, shares of a vector collective).
+//     counts as a call (MPI_Startall, the start of a persistent collective, shares of a vector collective);
+//   * the call that a thread is in stands in `ThreadHeader::open` while its first word is non-zero. That word is
+//     stored last when the call is entered, and cleared after the call's records are committed.
 // All integers are little-endian. The file is a header, the site table, then blocks aligned to kBlockAlign with
 // runs of zeros between them.
 // SPDX-License-Identifier: BSD-3-Clause
@@ -26,7 +28,7 @@
 namespace corewise::trace {
 
 inline constexpr char kMagic[8] = {'C', 'W', 'T', 'R', 'A', 'C', 'E', '\0'};
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;        ///< version 2 had no datatypes, no open calls and no crash
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< version 1 had records up to rma_get and raw chunks
 
 // ---- records ---------------------------------------------------------------------------------------------
@@ -83,11 +85,13 @@ struct CallRecord {
   std::uint16_t site;
 };
 
-/// A call that moved or would move data. `volume` is bytes (48 bits) and communicator index (upper 16).
+/// A call that moved or would move data. `volume` is bytes (48 bits) and communicator index (upper 16), `target`
+/// the peer (24 bits, signed: a rank in the world, or one of the values below) and the datatype (upper 8). How many
+/// elements they were is bytes over the datatype's size. Up to version 2 `target` is the peer alone.
 struct MessageRecord {
   CallRecord head;
   std::uint64_t volume;
-  std::int32_t peer;  ///< rank in the world, or one of the values below
+  std::uint32_t target;
   std::int32_t tag;
 };
 static_assert(sizeof(CallRecord) == 16 && sizeof(MessageRecord) == 32);
@@ -116,6 +120,9 @@ inline constexpr std::int32_t kAnySource = -3;  ///< a wildcard receive was post
 inline constexpr std::int32_t kOutside = -4;    ///< a process outside this world (spawned, connected)
 inline constexpr std::int32_t kAnyTag = -1;     ///< tag of a wildcard post
 inline constexpr std::uint16_t kUnknownComm = 0xffff;
+inline constexpr std::uint32_t kUnknownType = 0;  ///< no datatype, or one that nobody knows
+inline constexpr std::uint32_t kOtherType = 255;  ///< a datatype beyond the table: no TYPE block describes it
+inline constexpr int kTypeShift = 24;
 inline constexpr std::uint64_t kVolumeMask = (std::uint64_t{1} << 48) - 1;
 
 /// Records of these roles take 16 bytes, all others 32.
@@ -145,6 +152,17 @@ constexpr std::uint16_t volume_comm(std::uint64_t volume) {
   return static_cast<std::uint16_t>(volume >> 48);
 }
 
+constexpr std::uint32_t target_word(std::int32_t peer, std::uint64_t type) {
+  return (static_cast<std::uint32_t>(peer) & ((1U << kTypeShift) - 1)) |
+         static_cast<std::uint32_t>(type << kTypeShift);
+}
+constexpr std::int32_t target_peer(std::uint32_t target) {
+  return static_cast<std::int32_t>(target << (32 - kTypeShift)) >> (32 - kTypeShift);
+}
+constexpr std::uint32_t target_type(std::uint32_t target) {
+  return target >> kTypeShift;
+}
+
 /// Durations keep 27 significant bits and a 5-bit exponent: exact below 2^27 ticks (67 ms at 2 GHz), within
 /// 2^-26 beyond.
 constexpr std::uint32_t pack_duration(std::uint64_t ticks) {
@@ -172,6 +190,19 @@ enum class State : std::uint32_t { running = 0, finalized = 1, aborted = 2 };
 enum class Clock : std::uint32_t { tsc = 0, monotonic_raw_ns = 1 };
 /// Who takes full halves away: the thread that filled them, nobody (the newest records stay), or a helper thread.
 enum class Mode : std::uint32_t { drain = 0, flight_recorder = 1, helper_thread = 2 };
+
+/// The signal that ended the rank, as its handler found things. `signal` is stored last; 0: none.
+struct Crash {
+  std::uint32_t signal;
+  std::int32_t code;  ///< si_code
+  std::uint64_t ticks;
+  std::uint64_t instruction;  ///< address of the one that was interrupted
+  std::uint64_t address;      ///< si_addr: what it touched
+  std::uint32_t slot;         ///< of the thread, kNoSlot where it has none
+  std::uint32_t stack_bytes;  ///< at kCrashStack: what lay above the stack pointer
+};
+inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
+inline constexpr std::uint32_t kCrashStack = 2048;  ///< offset in the file, up to kHeaderBytes
 
 /// At offset 0, mapped MAP_SHARED while the rank lives; fields below `tail` change during the run.
 struct FileHeader {
@@ -210,8 +241,12 @@ struct FileHeader {
   std::uint64_t lost_functions;  ///< function events that could not be kept before MPI_Init
   std::uint64_t memory_bytes;    ///< memory of the recorder in this rank (buffers, tables, helper), code excluded
   char node[64];                 ///< ranks with equal text share a clock: the kernel's boot id, or a knob
+  // ---- from version 3 on ----
+  Crash crash;
+  std::uint64_t lost_types;  ///< datatypes beyond the table of 254
+  std::uint64_t exit_ticks;  ///< when the process ran its exit handlers; 0: it was stopped otherwise, or lives
 };
-static_assert(sizeof(FileHeader) <= kHeaderBytes);
+static_assert(sizeof(FileHeader) <= kCrashStack);
 
 enum class BlockKind : std::uint32_t {
   thread = 0x44524854,  // "THRD": mapped buffers of one thread slot
@@ -221,6 +256,7 @@ enum class BlockKind : std::uint32_t {
   maps = 0x5350414d,    // "MAPS": executable mappings in the text of /proc/self/maps
   region = 0x4e474552,  // "REGN": the name of a region or phase, a TextHeader; `index` is its number
   clock = 0x4b4f4c43,   // "CLOK": a ClockSync: this rank's clock against another's
+  type = 0x45505954,    // "TYPE": a datatype, a TypeHeader and its name; `index` is what records say
 };
 
 /// Starts every block. `block_bytes` counts this header and everything up to the end of the block.
@@ -230,6 +266,20 @@ struct BlockHeader {
   std::uint64_t block_bytes;
 };
 
+inline constexpr std::uint32_t kListedRequests = 4;
+
+/// The call that a thread is in. `call` is the record that it would leave as far as its arguments say: no duration;
+/// of a receive role, peer, tag and room as asked. `pending` are operations that it waits for: the first few of the
+/// requests of MPI_Wait and its kin, as they were started, and the receiving half of MPI_Sendrecv.
+struct OpenCall {
+  MessageRecord call;      ///< `start` is stored last; 0 outside of calls
+  std::uint32_t requests;  ///< how many requests the call was given
+  std::uint32_t listed;    ///< entries of `pending`
+  std::uint64_t reserved[3];
+  MessageRecord pending[kListedRequests];
+};
+static_assert(sizeof(OpenCall) == 192);
+
 /// A thread slot's block: this header, then half 0 and half 1 of FileHeader::half_bytes each, at kThreadAlign.
 /// Slots are handed on when a thread ends, so a slot's stream may hold several threads one after the other.
 struct ThreadHeader {
@@ -238,8 +288,10 @@ struct ThreadHeader {
                                 ///< mode, that were overwritten)
   std::uint64_t half_first[2];  ///< stream offset of the first record of each half
   std::uint64_t reserved[3];
+  OpenCall open;  ///< from version 3 on
 };
-static_assert(sizeof(ThreadHeader) == 64);
+static_assert(sizeof(ThreadHeader) == 256);
+inline constexpr std::uint32_t kLeastBlock = 64;          ///< of any block; all of a ThreadHeader up to version 2
 inline constexpr std::uint64_t kClosedHalf = UINT64_MAX;  ///< half_first of a half whose content means nothing
 
 inline constexpr std::uint32_t kRaw = 0;    ///< records as they are
@@ -273,6 +325,19 @@ struct CommHeader {
   std::uint64_t reserved[2];
 };
 static_assert(sizeof(CommHeader) == 64);
+
+/// A datatype as its first user met it: this header, the name (name_bytes), zeros, kCommit in the last 8 bytes.
+/// Types of equal size, extent and name are one. The name is the program's or the standard's, else how it was made
+/// ("vector").
+struct TypeHeader {
+  BlockHeader block;
+  std::uint64_t size_bytes;   ///< of its data
+  std::int64_t extent_bytes;  ///< from one element to the next
+  std::uint32_t derived;      ///< 1 where the program made it
+  std::uint32_t name_bytes;
+  std::uint64_t reserved[3];
+};
+static_assert(sizeof(TypeHeader) == 64);
 
 /// NAMES and MAPS: this header, `payload_bytes` of text, zeros, kCommit in the last 8 bytes of the block.
 struct TextHeader {

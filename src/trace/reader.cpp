@@ -35,16 +35,17 @@ std::uint64_t start_word(const std::byte* record) {
   return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(record), __ATOMIC_ACQUIRE);
 }
 
-void decode_message(const std::byte* at, Record& record) {
+void decode_message(const std::byte* at, std::uint32_t version, Record& record) {
   MessageRecord message;
   std::memcpy(&message, at, sizeof message);
   record.bytes = volume_bytes(message.volume);
   record.comm = volume_comm(message.volume);
-  record.peer = message.peer;
   record.tag = message.tag;
+  record.peer = version >= 3 ? target_peer(message.target) : static_cast<std::int32_t>(message.target);
+  if (version >= 3) record.type = static_cast<std::uint8_t>(target_type(message.target));
 }
 
-Record decode(const CallRecord& head, const std::byte* at) {
+Record decode(const CallRecord& head, const std::byte* at, std::uint32_t version) {
   Record record;
   record.start_ticks = head.start;
   record.duration_ticks = unpack_duration(head.duration);
@@ -68,14 +69,27 @@ Record decode(const CallRecord& head, const std::byte* at) {
     default:
       break;
   }
-  if (record_bytes(head.call) == sizeof(MessageRecord)) decode_message(at, record);
+  if (record_bytes(head.call) == sizeof(MessageRecord)) decode_message(at, version, record);
   return record;
+}
+
+Record decode(const MessageRecord& message) {
+  return decode(message.head, reinterpret_cast<const std::byte*>(&message), kVersion);
+}
+
+/// Nothing where the thread was in no call.
+std::optional<OpenRecord> decode_open(const OpenCall& open) {
+  if (open.call.head.start == 0) return std::nullopt;
+  OpenRecord out{decode(open.call), open.requests, {}};
+  for (std::uint32_t i = 0; i < std::min(open.listed, kListedRequests); ++i)
+    out.pending.push_back(decode(open.pending[i]));
+  return out;
 }
 
 bool known_kind(BlockKind kind) {
   return kind == BlockKind::thread || kind == BlockKind::chunk || kind == BlockKind::names ||
          kind == BlockKind::comm || kind == BlockKind::maps || kind == BlockKind::region ||
-         kind == BlockKind::clock;
+         kind == BlockKind::clock || kind == BlockKind::type;
 }
 
 std::vector<std::string> split_names(const std::string& text) {
@@ -184,7 +198,7 @@ bool RecordStream::next_in_segment(const Segment& segment, Record& record) {
     at_ += size;
     if (offset < floor) continue;
     position_ = offset + size;
-    record = decode(head, at);
+    record = decode(head, at, version_);
     return true;
   }
   return false;
@@ -280,7 +294,7 @@ Status Reader::read_header(const std::string& source) {
                          std::to_string(kFirstBlock));
   header_ = load<FileHeader>(0);
   if (header_.version < kOldestVersion || header_.version > kVersion)
-    return bad_field(source, "version", std::to_string(header_.version), "1 or 2");
+    return bad_field(source, "version", std::to_string(header_.version), "1 to 3");
   if (header_.header_bytes != kHeaderBytes)
     return bad_field(source, "header_bytes", std::to_string(header_.header_bytes), std::to_string(kHeaderBytes));
   if (header_.half_bytes < sizeof(MessageRecord) || header_.half_bytes % sizeof(CallRecord) != 0)
@@ -305,7 +319,7 @@ void Reader::note_cut(std::size_t threads) {
   std::uint64_t unwritten = kThreadAlign;
   // A kill may come between claiming a block and writing it, in each thread and in one that is just starting.
   const std::uint64_t largest =
-      align_up(sizeof(ThreadHeader) + std::uint64_t{header_.half_bytes} * 2, kThreadAlign);
+      align_up(thread_header_bytes() + std::uint64_t{header_.half_bytes} * 2, kThreadAlign);
   if (header_.state != State::finalized) unwritten += (threads + 1) * (largest + kThreadAlign);
   const std::uint64_t there = file_.size() + unwritten;
   if (header_.tail > there) damage_.cut_bytes = header_.tail - file_.size();
@@ -315,7 +329,7 @@ void Reader::note_cut(std::size_t threads) {
 std::uint64_t Reader::take_block(std::uint64_t offset, Index& index) {
   const auto block = load<BlockHeader>(offset);
   if (static_cast<std::uint32_t>(block.kind) == 0) return offset + kBlockAlign;
-  if (!known_kind(block.kind) || block.block_bytes < sizeof(ThreadHeader) ||
+  if (!known_kind(block.kind) || block.block_bytes < kLeastBlock ||
       block.block_bytes > align_up(file_.size() - offset, kBlockAlign)) {
     // Its end is unknown: cut short by a kill when it is the last, damaged otherwise. The search goes on behind.
     // A thread's block had its room before its kind was stored: no kill can leave it longer than the file.
@@ -337,6 +351,7 @@ bool Reader::take_known(const BlockHeader& block, std::uint64_t offset, Index& i
     ++damage_.uncommitted;
     return true;
   }
+  if (block.kind == BlockKind::type) return take_type(block, offset);
   return block.kind == BlockKind::comm ? take_comm(block, offset) : take_text(block, offset);
 }
 
@@ -347,9 +362,15 @@ bool Reader::committed(const BlockHeader& block, std::uint64_t offset) const {
 
 bool Reader::take_thread(const BlockHeader& block, std::uint64_t offset, Index& index) {
   const std::uint64_t room = std::min(block.block_bytes, file_.size() - offset);
-  if (room < sizeof(ThreadHeader) + std::uint64_t{header_.half_bytes} * 2) return false;
-  return index.threads.emplace(block.index, ThreadBlock{load<ThreadHeader>(offset), offset + sizeof(ThreadHeader)})
-      .second;
+  const std::uint32_t bytes = thread_header_bytes();
+  if (room < bytes + std::uint64_t{header_.half_bytes} * 2) return false;
+  ThreadHeader header{};
+  std::memcpy(&header, file_.data() + offset, bytes);
+  return index.threads.emplace(block.index, ThreadBlock{header, offset + bytes}).second;
+}
+
+std::uint32_t Reader::thread_header_bytes() const {
+  return header_.version >= 3 ? sizeof(ThreadHeader) : kLeastBlock;
 }
 
 bool Reader::take_chunk(const BlockHeader& block, std::uint64_t offset, Index& index) {
@@ -407,6 +428,15 @@ bool Reader::take_comm(const BlockHeader& block, std::uint64_t offset) {
   return true;
 }
 
+bool Reader::take_type(const BlockHeader& block, std::uint64_t offset) {
+  const auto header = load<TypeHeader>(offset);
+  if (header.name_bytes > block.block_bytes - sizeof(TypeHeader) - 8) return false;
+  const auto* name = reinterpret_cast<const char*>(file_.data() + offset + sizeof(TypeHeader));
+  datatypes_[block.index] = {header.size_bytes, header.extent_bytes, header.derived != 0,
+                             until_nul(name, header.name_bytes)};
+  return true;
+}
+
 void Reader::build_slot(const ThreadBlock& thread, std::vector<Chunk>& chunks) {
   Slot slot;
   slot.index = thread.header.block.index;
@@ -415,6 +445,7 @@ void Reader::build_slot(const ThreadBlock& thread, std::vector<Chunk>& chunks) {
   else
     add_chunks(slot, thread.header.drained, chunks);
   add_halves(slot, thread);
+  if (header_.version >= 3) slot.open = decode_open(thread.header.open);
   slots_.push_back(std::move(slot));
 }
 
@@ -470,6 +501,14 @@ std::string Reader::procedure_name(std::uint16_t procedure) const {
 std::string Reader::region_name(std::uint32_t name) const {
   const auto found = region_names_.find(name);
   return found != region_names_.end() ? found->second : "region " + std::to_string(name);
+}
+
+std::vector<std::uint64_t> Reader::crash_stack() const {
+  if (header_.version < 3 || header_.crash.signal == 0) return {};
+  const std::uint32_t bytes = std::min(header_.crash.stack_bytes, kHeaderBytes - kCrashStack);
+  std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t));
+  if (!words.empty()) std::memcpy(words.data(), file_.data() + kCrashStack, words.size() * sizeof words.front());
+  return words;
 }
 
 std::string Reader::node() const {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,7 +36,24 @@ struct Record {
   std::uint16_t procedure = 0;
   std::uint16_t site = 0;
   std::uint16_t comm = kUnknownComm;
+  std::uint8_t type = kUnknownType;  ///< Reader::datatypes; unknown up to version 2
   Role role = Role::plain;
+};
+
+/// A datatype as its rank described it.
+struct Datatype {
+  std::uint64_t size_bytes = 0;
+  std::int64_t extent_bytes = 0;
+  bool derived = false;  ///< made by the program
+  std::string name;
+};
+
+/// The call that a thread had not left: as its record would be, without a duration. `requests` is what MPI_Wait and
+/// its kin were given, `pending` the first of them that were under way, or the other half of MPI_Sendrecv.
+struct OpenRecord {
+  Record call;
+  std::uint32_t requests = 0;
+  std::vector<Record> pending;
 };
 
 /// Ticks of a rank's clock to nanoseconds since the rank's first calibration, which precedes MPI_Init.
@@ -90,7 +108,9 @@ struct Segment {
 /// A thread slot's records in stream order. Holds one decoded chunk at a time.
 class RecordStream {
  public:
-  explicit RecordStream(std::span<const Segment> segments) : segments_(segments) {}
+  /// `version` is the file's.
+  explicit RecordStream(std::span<const Segment> segments, std::uint32_t version = kVersion)
+      : segments_(segments), version_(version) {}
   /// False at the end; `record` is unchanged then.
   bool next(Record& record);
   /// Bytes of records so far that could not be decoded: their chunk is damaged.
@@ -101,6 +121,7 @@ class RecordStream {
   bool next_in_segment(const Segment& segment, Record& record);
 
   std::span<const Segment> segments_;
+  std::uint32_t version_;
   std::size_t index_ = 0;
   bool opened_ = false;
   const std::byte* data_ = nullptr;  ///< records of the segment at `index_`
@@ -116,6 +137,7 @@ struct Slot {
   std::uint32_t index = 0;
   std::uint64_t overwritten_bytes = 0;  ///< flight recorder: what was given up
   std::vector<Segment> segments;
+  std::optional<OpenRecord> open;  ///< from version 3 on
 };
 
 class Reader {
@@ -133,12 +155,18 @@ class Reader {
   [[nodiscard]] const Calibration& clock() const { return clock_; }
   /// In order of slot index.
   [[nodiscard]] std::span<const Slot> slots() const { return slots_; }
-  [[nodiscard]] RecordStream records(const Slot& slot) const { return RecordStream(slot.segments); }
+  [[nodiscard]] RecordStream records(const Slot& slot) const {
+    return RecordStream(slot.segments, header_.version);
+  }
   /// "procedure N" for a number that the file does not name.
   [[nodiscard]] std::string procedure_name(std::uint16_t procedure) const;
   [[nodiscard]] const std::vector<std::string>& procedure_names() const { return names_; }
   /// By index; the last block of an index counts.
   [[nodiscard]] const std::map<std::uint32_t, Communicator>& communicators() const { return communicators_; }
+  /// By the index that records say; one of equal index that comes later in the file counts.
+  [[nodiscard]] const std::map<std::uint32_t, Datatype>& datatypes() const { return datatypes_; }
+  /// Words that lay above the stack pointer of a rank that a signal ended, the lowest address first.
+  [[nodiscard]] std::vector<std::uint64_t> crash_stack() const;
   /// Name of region or phase `name`, "region N" where the file does not say.
   [[nodiscard]] std::string region_name(std::uint32_t name) const;
   /// Comparisons of this rank's clock with another's, in file order.
@@ -170,6 +198,8 @@ class Reader {
   bool take_clock(const BlockHeader& block, std::uint64_t offset);
   bool take_text(const BlockHeader& block, std::uint64_t offset);
   bool take_comm(const BlockHeader& block, std::uint64_t offset);
+  bool take_type(const BlockHeader& block, std::uint64_t offset);
+  [[nodiscard]] std::uint32_t thread_header_bytes() const;
   void build_slot(const ThreadBlock& thread, std::vector<Chunk>& chunks);
   void add_chunks(Slot& slot, std::uint64_t drained, std::vector<Chunk>& chunks);
   void add_halves(Slot& slot, const ThreadBlock& thread);
@@ -184,6 +214,7 @@ class Reader {
   std::vector<Slot> slots_;
   std::vector<std::string> names_;
   std::map<std::uint32_t, Communicator> communicators_;
+  std::map<std::uint32_t, Datatype> datatypes_;
   std::map<std::uint32_t, std::string> region_names_;
   std::vector<ClockSync> clock_syncs_;
   std::string maps_;

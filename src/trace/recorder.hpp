@@ -155,9 +155,59 @@ struct MessageFields {
   std::uint64_t site;
   std::uint64_t comm;
   Role role;
+  std::uint64_t type = kUnknownType;
 };
 
-inline void put_message(ThreadRecorder& recorder, const MessageFields& fields) {
+/// The words of a message record behind `start`; the duration is missing in the first one.
+struct MessageWords {
+  std::uint64_t head;
+  std::uint64_t volume;
+  std::uint64_t ends;
+};
+
+constexpr std::uint64_t head_word(std::uint64_t procedure, Role role, std::uint64_t site) {
+  return std::uint64_t{call_word(procedure, role)} << 32 | site << 48;
+}
+
+constexpr std::uint64_t ends_word(std::int32_t peer, std::uint64_t type, std::int32_t tag) {
+  return target_word(peer, type) | std::uint64_t{static_cast<std::uint32_t>(tag)} << 32;
+}
+
+constexpr MessageWords words_of(const MessageFields& fields) {
+  return {head_word(fields.procedure, fields.role, fields.site), volume_word(fields.bytes, fields.comm),
+          ends_word(fields.peer, fields.type, fields.tag)};
+}
+
+inline void store_words(MessageRecord& place, const MessageWords& words) {
+  auto* at = reinterpret_cast<std::byte*>(&place);
+  std::memcpy(at + 8, &words.head, sizeof words.head);
+  std::memcpy(at + 16, &words.volume, sizeof words.volume);
+  std::memcpy(at + 24, &words.ends, sizeof words.ends);
+}
+
+inline MessageWords load_words(const MessageRecord& place) {
+  const auto* at = reinterpret_cast<const std::byte*>(&place);
+  MessageWords words;
+  std::memcpy(&words.head, at + 8, sizeof words.head);
+  std::memcpy(&words.volume, at + 16, sizeof words.volume);
+  std::memcpy(&words.ends, at + 24, sizeof words.ends);
+  return words;
+}
+
+// ---- the call that the thread is in ----------------------------------------------------------------------
+
+/// From here on it is said to be in the call that `header->open` describes.
+inline void enter_call(ThreadRecorder& recorder, std::uint64_t start) {
+  __atomic_store_n(&recorder.header->open.call.head.start, start, __ATOMIC_RELEASE);
+}
+
+/// The call is over and its records are committed.
+inline void leave_call(ThreadRecorder& recorder) {
+  __atomic_store_n(&recorder.header->open.call.head.start, 0, __ATOMIC_RELEASE);
+}
+
+inline void put_words(ThreadRecorder& recorder, std::uint64_t start, std::uint64_t ticks,
+                      const MessageWords& words) {
   if (recorder.busy) [[unlikely]] {
     count_nested(recorder);
     return;
@@ -165,18 +215,20 @@ inline void put_message(ThreadRecorder& recorder, const MessageFields& fields) {
   recorder.busy = true;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   if (std::byte* place = reserve(recorder, sizeof(MessageRecord))) [[likely]] {
-    const std::uint64_t volume = volume_word(fields.bytes, fields.comm);
-    const std::uint64_t ends =
-        static_cast<std::uint32_t>(fields.peer) | (std::uint64_t{static_cast<std::uint32_t>(fields.tag)} << 32);
-    std::memcpy(place + 16, &volume, sizeof volume);
-    std::memcpy(place + 24, &ends, sizeof ends);
-    store_head(place, pack_duration(fields.ticks), call_word(fields.procedure, fields.role), fields.site);
-    commit(place, fields.start);
+    const std::uint64_t head = words.head | pack_duration(ticks);
+    std::memcpy(place + 16, &words.volume, sizeof words.volume);
+    std::memcpy(place + 24, &words.ends, sizeof words.ends);
+    std::memcpy(place + 8, &head, sizeof head);
+    commit(place, start);
     recorder.cursor = place + sizeof(MessageRecord);
     recorder.last_miss = nullptr;
   }
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   recorder.busy = false;
+}
+
+inline void put_message(ThreadRecorder& recorder, const MessageFields& fields) {
+  put_words(recorder, fields.start, fields.ticks, words_of(fields));
 }
 
 /// A failed test or probe: merged into the newest record when that is a miss of the same procedure and site, so

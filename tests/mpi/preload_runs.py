@@ -28,6 +28,7 @@ ALL_NAMES = (*MPI_NAMES, "mpich_abi")
 # Call sites are return addresses: a tail call would name the caller's caller.
 FLAGS = (
     "-O1",
+    "-g",
     "-D_GNU_SOURCE",
     "-Wall",
     "-Wno-deprecated-declarations",

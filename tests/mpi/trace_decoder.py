@@ -45,7 +45,7 @@ NO_PEER, PROC_NULL, ANY_SOURCE, OUTSIDE, ANY_TAG = -1, -2, -3, -4, -1
 UNKNOWN_COMM = 0xFFFF
 STATES = ("running", "finalized", "aborted")
 
-HEADER = struct.Struct("<8sIIiiIIIIIIQqqQQqIiQQQQQ64s256s128s128sIIQQQ64s")
+HEADER = struct.Struct("<8sIIiiIIIIIIQqqQQqIiQQQQQ64s256s128s128sIIQQQ64sIiQQQIIQQ")
 HEADER_FIELDS = [
     "magic",
     "version",
@@ -81,10 +81,20 @@ HEADER_FIELDS = [
     "lost_functions",
     "memory_bytes",
     "node",
+    "crash_signal",
+    "crash_code",
+    "crash_ticks",
+    "crash_instruction",
+    "crash_address",
+    "crash_slot",
+    "crash_stack_bytes",
+    "lost_types",
+    "exit_ticks",
 ]
 HEADER_BYTES, SITES, BLOCK_ALIGN = 4096, 4096, 64
 FIRST_BLOCK = HEADER_BYTES + 8 * SITES
 COMMIT = 0x54494D4D4F435743
+THREAD_BYTES, LISTED = 256, 4
 RAW, DELTA, CLOSED = 0, 1, 2**64 - 1
 LONG, SHORT_UNTIMED = 0x8000, range(12, 32)  # in `call`; roles
 Chunk = tuple[int, bytes, int, int]  # first, payload, encoding, bytes of records
@@ -105,6 +115,7 @@ class Record:
     tag: int = 0
     address: int = 0  # of a function
     name: int = 0  # of a region or phase; the level of MPI_Pcontrol
+    datatype: int = 0  # index of its TYPE block, 0 unknown
 
     @property
     def event(self) -> tuple[str, str, int, int, int]:
@@ -125,6 +136,16 @@ class Comm:
     parent: int
 
 
+@dataclass(frozen=True)
+class Datatype:
+    """A datatype's description."""
+
+    name: str
+    size: int
+    extent: int
+    derived: bool
+
+
 @dataclass
 class Trace:
     """A decoded rank file."""
@@ -135,6 +156,8 @@ class Trace:
     comms: dict[int, Comm] = field(default_factory=dict)
     maps: list[str] = field(default_factory=list)
     regions: dict[int, str] = field(default_factory=dict)
+    datatypes: dict[int, Datatype] = field(default_factory=dict)
+    open: dict[int, list[Record]] = field(default_factory=dict)  # by slot: the call, what it waited for
     clocks: list[tuple[int, ...]] = field(
         default_factory=list
     )  # ticks, local, offset, uncertainty, reference, moment
@@ -227,7 +250,7 @@ def decode(path: Path) -> Trace:
     data = path.read_bytes()
     header = dict(zip(HEADER_FIELDS, HEADER.unpack_from(data), strict=True))
     assert header["magic"] == b"CWTRACE\0", path
-    assert (header["version"], header["header_bytes"]) == (2, HEADER_BYTES)
+    assert (header["version"], header["header_bytes"]) == (3, HEADER_BYTES)
     trace = Trace(path, header, addresses=struct.unpack_from(f"<{SITES}Q", data, HEADER_BYTES))
     threads: dict[int, tuple[int, int]] = {}
     chunks: dict[int, list[Chunk]] = {}
@@ -245,6 +268,7 @@ def decode(path: Path) -> Trace:
             take_text(trace, data, kind, index, at)
     assert sorted(threads) == list(range(len(threads)))
     for index, (at, _) in sorted(threads.items()):
+        trace.open[index] = list(open_records(trace, data, at + 64))
         trace.slots.append(list(thread_records(trace, data, at, chunks.get(index, []))))
     return trace
 
@@ -257,7 +281,7 @@ def blocks(data: bytes) -> Iterator[tuple[bytes, int, int, int]]:
         if kind == bytes(4):
             at += BLOCK_ALIGN
             continue
-        assert kind in (b"THRD", b"CHNK", b"NAME", b"COMM", b"MAPS", b"REGN", b"CLOK"), (kind, at)
+        assert kind in (b"THRD", b"CHNK", b"NAME", b"COMM", b"MAPS", b"REGN", b"CLOK", b"TYPE"), (kind, at)
         assert size % BLOCK_ALIGN == 0 and size > 0, (kind, at, size)
         # A full disk cuts the last chunk short; only `drained` can make it valid.
         assert at + size <= len(data) or (kind == b"CHNK" and at + 64 <= len(data)), (kind, at, size)
@@ -279,6 +303,12 @@ def take_text(trace: Trace, data: bytes, kind: bytes, index: int, at: int) -> No
         trace.comms[index] = Comm(
             name, None if identity else ranks[:local], ranks[local:], size, me, created_by, parent
         )
+        return
+    if kind == b"TYPE":
+        size, extent, derived, length = struct.unpack_from("<QqII", data, at + 16)
+        name = data[at + 64 : at + 64 + length].decode()
+        assert index not in trace.datatypes and 0 < index < 255
+        trace.datatypes[index] = Datatype(name, size, extent, bool(derived))
         return
     (payload,) = struct.unpack_from("<Q", data, at + 16)
     text = data[at + 64 : at + 64 + payload]
@@ -307,7 +337,21 @@ def thread_records(trace: Trace, data: bytes, at: int, chunks: list[Chunk]) -> I
     for first, number in sorted((first, number) for number, first in enumerate(half_first)):
         if first == CLOSED:
             continue
-        yield from span_records(trace, data, at + 64 + number * half_bytes, half_bytes, first, drained)
+        yield from span_records(
+            trace, data, at + THREAD_BYTES + number * half_bytes, half_bytes, first, drained
+        )
+
+
+def open_records(trace: Trace, data: bytes, at: int) -> Iterator[Record]:
+    """The call that a thread was in, then what it waited for; nothing outside of calls."""
+    if struct.unpack_from("<Q", data, at) == (0,):
+        return
+    _, listed = struct.unpack_from("<II", data, at + 32)
+    assert listed <= LISTED
+    for place in (at, *(at + 64 + 32 * number for number in range(listed))):
+        # A record of a plain call ends after 16 bytes.
+        length = 32 if struct.unpack_from("<H", data, place + 12)[0] & LONG else 16
+        yield from span_records(trace, data, place, length, 0, 0)
 
 
 def delta_records(payload: bytes) -> bytes:
@@ -362,9 +406,19 @@ def span_records(trace: Trace, data: bytes, at: int, size: int, first: int, floo
         elif role in NAMED:
             record = Record(start, 0, "", role, site, name=duration)
         elif long:
-            volume, peer, tag = struct.unpack_from("<Qii", data, at + done + 16)
+            volume, target, tag = struct.unpack_from("<QIi", data, at + done + 16)
+            peer = (target & 0xFFFFFF) - (0x1000000 if target & 0x800000 else 0)
             record = Record(
-                start, ticks, record.procedure, role, site, volume & ((1 << 48) - 1), volume >> 48, peer, tag
+                start,
+                ticks,
+                record.procedure,
+                role,
+                site,
+                volume & ((1 << 48) - 1),
+                volume >> 48,
+                peer,
+                tag,
+                datatype=target >> 24,
             )
         if first + done >= floor:
             yield record

@@ -2,9 +2,9 @@
 
 A block that opens with ```` ```console ```` is a terminal: a line ``$ command`` (a backslash at its end
 continues it), then the lines that it prints. ``...`` alone stands for any lines, at the end of a line for its
-rest. Blanks, and the lines of boxes, do not count. Where a command measures, numbers with their units are not
-compared, nor what is drawn from them. A page's commands run one after another in one folder, as a reader would
-type them.
+rest. Blanks, and the lines of boxes, do not count. Where a command measures, numbers and their units are not
+compared, nor what is drawn from them. A page's commands run one after another in one folder, as a reader
+would type them.
 
 SPDX-License-Identifier: BSD-3-Clause
 """

@@ -22,6 +22,7 @@ from corewise.cli.settings import WithSettings
 from corewise.data.machines import load_machine
 from corewise.data.packing_tuning import load_packing_tuning
 from corewise.data.placement import Placement, load_placement, make_placement
+from corewise.data.quantities import time_text
 from corewise.data.tuned_hosts import (
     HostTable,
     collectives_knob,
@@ -65,6 +66,10 @@ What is recorded can be chosen:
   corewise run -n 8 --record '!functions,!sites' -- ./lbm
 and, where the program was compiled with -finstrument-functions, which functions:
   corewise run -n 8 --functions 'solve*' --functions '!*_tiny' --min-function-time '1 us' -- ./lbm
+
+\b
+A run that hangs is ended, and the report says where every rank was:
+  corewise run -n 8 --timeout '10 min' -- ./lbm
 
 \b
 Ranks go where a placement wants them by binding, or by reordering MPI_COMM_WORLD:
@@ -141,6 +146,9 @@ _SYNC_CLOCKS = typer.Option(
 _PRELOAD = typer.Option(
     None, "--preload", metavar="FILE", help="a library that corewise build-preload printed", hidden=True
 )
+_TIMEOUT = typer.Option(
+    "", "--timeout", metavar="TIME", help="end the run after this time, e.g. '30 s': exit status 124"
+)
 _PLACEMENT = typer.Option(None, "--placement", help="bind ranks as this file of corewise place says")
 _REORDERING = typer.Option(
     "",
@@ -195,6 +203,7 @@ def _run(
     clock: str = _CLOCK,
     sync_clocks: str = _SYNC_CLOCKS,
     files: str = _FILES,
+    timeout: str = _TIMEOUT,
     preload: Path | None = _PRELOAD,
     placement: Path | None = _PLACEMENT,
     reordering: str = _REORDERING,
@@ -220,12 +229,8 @@ def _run(
         preload=None if preload is None else _checked_file("--preload")(preload),
         reordering=wanted,
         packing=_knob_of("packing", packing, packing_tuning, lambda file: load_packing_tuning(file).knob()),
-        accelerate=_knob_of(
-            "accelerate",
-            accelerate,
-            accelerate_tuning,
-            lambda file: collectives_knob([load_host_tuning(file)]),
-        ),
+        accelerate=_knob_of("accelerate", accelerate, accelerate_tuning, _collectives_of),
+        timeout_s=_checked_time(timeout, "--timeout") / 1e9 or None,
     )
     check_patterns(options.functions.patterns)
     pack = _packer(files)
@@ -323,6 +328,7 @@ def _record(
         outcome = launch.record(decided, directory, options, sys.stderr if as_json else None)
     finally:
         blank = _remove_blank(directory)
+    _tell_ended(outcome, options.timeout_s)
     traces = list(directory.glob("rank-*.cwt"))
     spawned = len(list(directory.glob("*.cwt"))) - len(traces)
     if blank or (not traces and not spawned):
@@ -358,6 +364,16 @@ def _record(
     if outcome.exit_status == 0 and not traces and not spawned:
         return NOTHING_RECORDED
     return outcome.exit_status
+
+
+def _tell_ended(outcome: launch.RunOutcome, timeout_s: float | None) -> None:
+    """Says so where the run had to be ended."""
+    if timeout_s is not None and outcome.exit_status == launch.TIMED_OUT:
+        console.warn(f"corewise: the run was ended after {time_text(timeout_s * 1e9)} (--timeout)")
+
+
+def _collectives_of(file: Path) -> str:
+    return collectives_knob([load_host_tuning(file)])
 
 
 def _remove_blank(directory: Path) -> int:
@@ -480,8 +496,8 @@ def _checked_mode(text: str, flight: bool) -> str:
     return "flight" if flight else mode
 
 
-def _checked_time(text: str) -> int:
-    return round(_core.parse_time_ns(text, "command line", "--min-function-time")) if text else 0
+def _checked_time(text: str, option: str = "--min-function-time") -> int:
+    return round(_core.parse_time_ns(text, "command line", option)) if text else 0
 
 
 def _checked_depth(depth: int) -> int:

@@ -39,6 +39,8 @@ class RunMeta:
         The launcher's; None when it was killed itself.
     wall_s : float or None
         From launch to end.
+    ended_ns : int or None
+        When the launcher ended, in nanoseconds since 1970; None where it was killed itself.
     """
 
     command: tuple[str, ...] = ()
@@ -50,6 +52,7 @@ class RunMeta:
     started: str = ""
     exit_status: int | None = None
     wall_s: float | None = None
+    ended_ns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,8 @@ def load_profile(path: str | Path, calls: int | None = None, waits: bool = False
         meta = _load_meta(folder / META)
     except InputError as error:
         problems.append(f"{error}; read without it")
-    read = read_run(str(folder), waits=waits, calls=calls)
+    ended_ns = (meta.ended_ns or 0) if meta is not None else 0
+    read = read_run(str(folder), waits=waits, calls=calls, ended_ns=ended_ns)
     return Profile(
         folder,
         meta or RunMeta(),
@@ -170,6 +174,7 @@ def _load_meta(path: Path) -> RunMeta | None:
         started=document.text("started", ""),
         exit_status=_whole(document, "exit_status", -MOST_WHOLE),
         wall_s=document.number("wall_s", 0) if "wall_s" in document else None,
+        ended_ns=_whole(document, "ended_ns", 0),
     )
 
 

@@ -63,9 +63,6 @@ ACCELERATE_KNOB = "COREWISE_ACCELERATE"
 """The accelerate library's variable: on (its own table), or a table's rows."""
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that end a run from outside: batch systems, closed terminals, users."""
-LIMIT_STATUS = 124
-"""Of a command that was ended at its limit, as timeout(1) has it."""
-_GRACE_S = 10.0
 _LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
 """Of prctl(2): the signal that a process gets when its parent dies."""
@@ -109,18 +106,26 @@ class LaunchPlan:
         return words
 
 
+TIMED_OUT = 124
+"""Exit status of a run that took longer than it was allowed, as of timeout(1)."""
+_GRACE_S = 10.0
+
+
 @dataclass
 class RunOutcome:
     """What came of a launch.
 
     Attributes
     ----------
-    exit_status : the launcher's, or 128 + signal number when it or we were told to end.
+    exit_status : the launcher's, or 128 + signal number when it or we were told to end; `TIMED_OUT` after the
+        time allowed.
     wall_s : seconds from launch to its end.
+    ended_ns : when it ended, in nanoseconds since 1970.
     """
 
     exit_status: int
     wall_s: float
+    ended_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -138,6 +143,7 @@ class RecordOptions:
         library is not loaded.
     accelerate : which collectives corewise does itself, as the accelerate library's variable says it; empty:
         the library is not loaded.
+    timeout_s : then the run is ended, None: never.
     """
 
     buffer: str = ""
@@ -150,6 +156,7 @@ class RecordOptions:
     reordering: reorder.Wanted | None = None
     packing: str = ""
     accelerate: str = ""
+    timeout_s: float | None = None
 
     def environment(self) -> dict[str, str]:
         """The variables to set."""
@@ -331,7 +338,6 @@ def record(
     directory: Path,
     options: RecordOptions,
     output: IO[str] | int | None = None,
-    limit_s: float | None = None,
 ) -> RunOutcome:
     """Runs the program with the preload in every rank; its records go to `directory`.
 
@@ -341,7 +347,6 @@ def record(
     directory : a new profile directory.
     options : the recorder's knobs.
     output : where the program's standard output goes; None: to ours.
-    limit_s : as for `execute`.
 
     Raises
     ------
@@ -363,8 +368,12 @@ def record(
             **_write_plan(directory, options.reordering),
         }
         _write_meta(directory, meta)
-    outcome = execute(decided.with_environment(variables), environment(decided), output, limit_s)
-    meta |= {"exit_status": outcome.exit_status, "wall_s": round(outcome.wall_s, 6)}
+    outcome = execute(decided.with_environment(variables), environment(decided), output, options.timeout_s)
+    meta |= {
+        "exit_status": outcome.exit_status,
+        "wall_s": round(outcome.wall_s, 6),
+        "ended_ns": outcome.ended_ns,
+    }
     if options.reordering is not None:
         meta["reorder"] = asdict(reorder.read_answer(directory))
     try:
@@ -419,7 +428,7 @@ def execute(
     command: Sequence[str],
     variables: Mapping[str, str],
     output: IO[str] | int | None = None,
-    limit_s: float | None = None,
+    timeout_s: float | None = None,
 ) -> RunOutcome:
     """Runs a command to its end; an interrupt reaches it, not us, and what tells us to end, ends it.
 
@@ -430,7 +439,7 @@ def execute(
     command : what to run.
     variables : its environment.
     output : where its standard output goes; None: to ours.
-    limit_s : then it is told to end, and the exit status is `LIMIT_STATUS`; None: it may take any time.
+    timeout_s : then it is told to end, and killed where it does not.
     """
     begin = time.monotonic()
     received: list[int] = []
@@ -452,25 +461,27 @@ def execute(
         started.append(child)
         if received:
             child.send_signal(signal.SIGTERM)
-        status = _waited(child, limit_s)
-    seconds = time.monotonic() - begin
+        status = _waited(child, timeout_s)
+    seconds, ended_ns = time.monotonic() - begin, time.time_ns()
     if received:
-        return RunOutcome(128 + received[0], seconds)
-    return RunOutcome(status if status >= 0 else 128 - status, seconds)
+        status = 128 + received[0]
+    elif status is None:
+        status = TIMED_OUT
+    return RunOutcome(status if status >= 0 else 128 - status, seconds, ended_ns)
 
 
-def _waited(child: subprocess.Popen[bytes], limit_s: float | None) -> int:
-    """The exit status of a child, which is told to end at its limit and killed if it does not."""
+def _waited(child: subprocess.Popen[bytes], timeout_s: float | None) -> int | None:
+    """The child's status when it has ended; None where it had to be ended after the time allowed."""
     try:
-        return child.wait(timeout=limit_s)
+        return child.wait(timeout_s)
     except subprocess.TimeoutExpired:
-        child.send_signal(signal.SIGTERM)
+        child.terminate()
     try:
-        child.wait(timeout=_GRACE_S)
+        child.wait(_GRACE_S)
     except subprocess.TimeoutExpired:
         child.kill()
         child.wait()
-    return LIMIT_STATUS
+    return None
 
 
 def tried(decided: LaunchPlan, timeout_s: float = 60.0) -> subprocess.CompletedProcess[str]:
@@ -492,7 +503,7 @@ def tried(decided: LaunchPlan, timeout_s: float = 60.0) -> subprocess.CompletedP
         except subprocess.TimeoutExpired:
             child.terminate()
             out, err = child.communicate()
-            status = LIMIT_STATUS
+            status = TIMED_OUT
     return subprocess.CompletedProcess(
         decided.command, child.returncode if status is None else status, out, err
     )
@@ -599,6 +610,7 @@ def _meta(decided: LaunchPlan) -> dict[str, object]:
         "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "exit_status": None,
         "wall_s": None,
+        "ended_ns": None,
     }
 
 

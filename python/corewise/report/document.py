@@ -41,6 +41,7 @@ def fields(
         "mpi_share": analysis.mpi_share,
         "balance": analysis.balance,
         "finished": analysis.ending.finished,
+        "end": _end(analysis),
         "ending": analysis.ending.statement,
         "records": analysis.records,
         "warnings": list(analysis.warnings),
@@ -55,6 +56,7 @@ def fields(
         "sites": [asdict(row) for row in analysis.sites[:top]],
         "rank_rows": [asdict(row) for row in analysis.ranks],
         "sizes": [asdict(row) for row in analysis.sizes],
+        "datatypes": [asdict(row) for row in analysis.datatypes],
         "phases": [asdict(row) for row in analysis.phases],
         "regions": [asdict(row) for row in analysis.regions],
         "other": asdict(analysis.other),
@@ -75,6 +77,23 @@ def findings_fields(found: Findings) -> dict[str, object]:
     return {
         "findings": [row.row() for row in found.rows],
         "efficiency": None if found.efficiency is None else asdict(found.efficiency),
+    }
+
+
+def _end(analysis: ProfileAnalysis) -> dict[str, object]:
+    """Where the ranks of a run were that did not finish; empty lists where it finished."""
+    end = analysis.end
+    left_out = {"needs"}
+    return {
+        "statements": list(end.statements),
+        "deadlocks": [list(cycle) for cycle in end.deadlocks],
+        "ranks": [
+            {
+                **{name: value for name, value in vars(state).items() if name not in left_out},
+                "waits_for": list(state.waits_for),
+            }
+            for state in end.ranks
+        ],
     }
 
 

@@ -18,6 +18,7 @@ from rich.text import Text
 from corewise.analysis.placement.comparison import PlacementStudy
 from corewise.analysis.profile.accelerated import AcceleratedRow
 from corewise.analysis.profile.findings import Efficiency, Findings
+from corewise.analysis.profile.hangs import RankState, RunEnd
 from corewise.analysis.profile.tables import CallRow, ProfileAnalysis, RankRow, SectionRow
 from corewise.data.quantities import (
     bytes_text,
@@ -57,7 +58,7 @@ def render(
     placement : sequence of renderables
         From `placement_parts`; empty where no machine was given.
     """
-    parts: list[RenderableType] = [*_heading(analysis)]
+    parts: list[RenderableType] = [*_heading(analysis), *_end(analysis)]
     if analysis.empty:
         parts.append(Text("0 events seen: the ranks started, but no MPI call was recorded", style="bold red"))
         return parts
@@ -77,6 +78,8 @@ def render(
         parts += ["", _sections(analysis.regions, "regions, inner ones included")]
     if analysis.sizes:
         parts += ["", _sizes(analysis)]
+    if analysis.datatypes:
+        parts += ["", _datatypes(analysis, top)]
     if analysis.accelerated:
         parts += ["", _accelerated(analysis)]
     if analysis.other.any:
@@ -187,6 +190,32 @@ def _heading(analysis: ProfileAnalysis) -> list[RenderableType]:
         ),
         *(Hanging("! ", Text(warning, style="yellow")) for warning in analysis.warnings),
     ]
+
+
+def _end(analysis: ProfileAnalysis) -> list[RenderableType]:
+    """What stopped a run that did not finish, and where its ranks were."""
+    end = analysis.end
+    if not end.ranks:
+        return []
+    lines: list[RenderableType] = ["", Text("how it ended", style="bold")]
+    lines += [Hanging("  ", Text(each, style="bold red")) for each in end.statements]
+    shown = _worth_telling(end)
+    width = max(len(str(state.rank)) for state in shown)
+    lines += [Hanging(f"  rank {state.rank:>{width}}: ", Text(state.doing)) for state in shown]
+    if len(shown) < len(end.ranks):
+        lines.append(Hanging("  ", Text(f"{len(end.ranks) - len(shown)} more ranks: --json", style="dim")))
+    return lines
+
+
+def _worth_telling(end: RunEnd) -> list[RankState]:
+    """All of a few ranks; of many those in a deadlock, those that ended on their own, and some others."""
+    if len(end.ranks) <= FEW_RANKS:
+        return list(end.ranks)
+    told = {rank for cycle in end.deadlocks for rank in cycle}
+    told |= {state.rank for state in end.ranks if state.state not in ("in call", "finished")}
+    others = [state.rank for state in end.ranks if state.rank not in told]
+    chosen = {*sorted(told)[:FEW_RANKS], *others[: max(0, FEW_RANKS - len(told))]}
+    return [state for state in end.ranks if state.rank in chosen]
 
 
 def _startup(analysis: ProfileAnalysis) -> str:
@@ -401,6 +430,34 @@ def _sizes(analysis: ProfileAnalysis) -> FittingTable:
             Column("bytes", collective, right=True, importance=1),
         ],
         title="message sizes",
+    )
+
+
+def _datatypes(analysis: ProfileAnalysis, top: int) -> FittingTable:
+    rows = analysis.datatypes[:top]
+    return FittingTable(
+        [
+            Column("datatype", [row.name for row in rows]),
+            Column(
+                "messages", [count_text(row.messages) if row.messages else "" for row in rows], right=True
+            ),
+            Column(
+                "elements",
+                [count_text(row.elements) if row.messages else "" for row in rows],
+                right=True,
+                importance=1,
+            ),
+            Column("bytes", [_bytes(row.bytes) for row in rows], right=True),
+            Column(
+                "collective calls",
+                [count_text(row.collective_calls) if row.collective_calls else "" for row in rows],
+                right=True,
+                importance=2,
+            ),
+            Column("bytes", [_bytes(row.collective_bytes) for row in rows], right=True, importance=1),
+        ],
+        title="datatypes",
+        remark=_rest(len(analysis.datatypes) - top),
     )
 
 

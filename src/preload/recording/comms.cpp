@@ -14,10 +14,37 @@ std::uint32_t next_index = 0;
 Communicator unknown;
 std::mutex registering;  ///< two threads must not describe one communicator twice
 
+/// Those that live, by the keys of their handles.
+constexpr std::size_t kChains = 64;
+Communicator* chains[kChains];
+std::mutex listing;  ///< nobody who holds it calls MPI
+
+Communicator*& chain_of(std::uint64_t key) {
+  return chains[(key * 0x9e3779b97f4a7c15ULL) >> 58];
+}
+
+void enlist(Communicator& comm, MPI_Comm handle) {
+  const std::lock_guard lock(listing);
+  comm.key = handle_key(handle);
+  comm.next = chain_of(comm.key);
+  chain_of(comm.key) = &comm;
+}
+
+void strike(const Communicator& comm) {
+  const std::lock_guard lock(listing);
+  for (Communicator** link = &chain_of(comm.key); *link != nullptr; link = &(*link)->next)
+    if (*link == &comm) {
+      *link = comm.next;
+      return;
+    }
+}
+
 /// Attribute delete callback: the handle may come back as another communicator.
 int forget(MPI_Comm, int, void* value, void*) {
+  auto* comm = static_cast<Communicator*>(value);
+  strike(*comm);
   __atomic_fetch_add(&comm_generation, 1, __ATOMIC_ACQ_REL);
-  release(static_cast<Communicator*>(value));
+  release(comm);
   return MPI_SUCCESS;
 }
 
@@ -92,7 +119,10 @@ Communicator* register_comm(MPI_Comm handle, std::uint64_t created_by, std::uint
   int length = 0;
   PMPI_Comm_get_name(handle, name, &length);
   append_comm(*comm, name, created_by, parent);
-  if (PMPI_Comm_set_attr(handle, keyval, comm) == MPI_SUCCESS) return comm;
+  if (PMPI_Comm_set_attr(handle, keyval, comm) == MPI_SUCCESS) {
+    enlist(*comm, handle);
+    return comm;
+  }
   release(comm);
   return &unknown;
 }
@@ -139,6 +169,10 @@ void start_communicators(MPI_Group world) {
 void stop_communicators() {
   if (world_group != MPI_GROUP_NULL) PMPI_Group_free(&world_group);
   if (keyval != MPI_KEYVAL_INVALID) PMPI_Comm_free_keyval(&keyval);
+  {
+    const std::lock_guard lock(listing);
+    for (Communicator*& chain : chains) chain = nullptr;
+  }
   // What is described so far must not be found under a handle of MPI's next life.
   __atomic_fetch_add(&comm_generation, 1, __ATOMIC_ACQ_REL);
   world_group = MPI_GROUP_NULL;
@@ -152,6 +186,14 @@ Communicator* describe(Thread& thread, MPI_Comm comm) {
   Communicator* found = find_or_register(comm, trace::kCallMask, trace::kUnknownComm);
   cache(thread, comm, found, generation);
   return found;
+}
+
+Communicator* find_described(MPI_Comm comm) {
+  const std::uint64_t key = handle_key(comm);
+  const std::lock_guard lock(listing);
+  for (Communicator* each = chain_of(key); each != nullptr; each = each->next)
+    if (each->key == key) return each;
+  return nullptr;
 }
 
 Communicator* unknown_communicator() {

@@ -20,6 +20,8 @@ struct Communicator {
   std::int32_t* world_ranks = nullptr;   ///< of the local group; nullptr: rank r is world rank r
   std::int32_t* remote_ranks = nullptr;  ///< of the remote group of an intercommunicator
   int references = 1;                    ///< the attribute's, and one per outstanding request
+  std::uint64_t key = 0;                 ///< of the handle
+  Communicator* next = nullptr;          ///< of those whose key has the same chain
 };
 
 /// Sets the group that world ranks are looked up in. `world` stays the caller's no more.
@@ -48,11 +50,30 @@ inline Communicator* communicator_of(Thread& thread, MPI_Comm comm) {
   return describe(thread, comm);
 }
 
+/// The communicator if it has been described and lives, without a question to MPI; slow path of known_communicator.
+Communicator* find_described(MPI_Comm comm);
+
+/// What communicator_of would say, for a handle that MPI has not accepted yet: nullptr where nothing is known of
+/// it.
+inline Communicator* known_communicator(const Thread& thread, MPI_Comm comm) {
+  const std::uint64_t key = handle_key(comm);
+  const std::size_t line = (key >> 3 ^ key >> 9 ^ key) % Thread::kCachedComms;
+  if (thread.comm_generation == __atomic_load_n(&comm_generation, __ATOMIC_ACQUIRE) &&
+      thread.comm_keys[line] == key) [[likely]]
+    return thread.comms[line];
+  return find_described(comm);
+}
+
 /// Registers a new communicator at once, with its origin. Null handles are ignored.
 void note_new_communicator(Thread& thread, MPI_Comm fresh, std::uint64_t created_by, MPI_Comm parent);
 
 void retain(Communicator* comm);
 void release(Communicator* comm);
+
+/// Libraries differ in the value of MPI_ANY_TAG, which a receive from MPI_PROC_NULL returns.
+inline std::int32_t recorded_tag(int tag) {
+  return tag == MPI_ANY_TAG ? trace::kAnyTag : tag;
+}
 
 /// World rank of the peer `rank` of a point-to-point call on `comm`.
 inline std::int32_t world_peer(const Communicator& comm, int rank) {

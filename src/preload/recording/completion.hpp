@@ -72,6 +72,13 @@ class Batch {
   /// Whether statuses() holds statuses after the call.
   [[nodiscard]] bool informed() const { return !Language::all_ignored(statuses_); }
 
+  /// What the call waits for: the first few requests that are under way. Before the call.
+  void describe(Opening& open) const {
+    open.wait(static_cast<int>(count_));
+    for (std::size_t i = 0; i < count_ && !open.listed_all(); ++i)
+      open.wait_for(taken_ != nullptr ? taken_[i] : peek_operation(keys_[i]));
+  }
+
   /// Request `i` is complete, its status at statuses()[status].
   void complete(Event& event, int i, int status, bool delivered) {
     if (i < 0 || static_cast<std::size_t>(i) >= count_) return;
@@ -156,9 +163,14 @@ int complete_one(Procedure procedure, const void* caller, typename Language::Req
   const std::uint64_t key = Language::key(*request);
   Operation operation = take_operation(key);
   StandIn<Language> own(status);
+  const std::uint64_t site = site_index(caller);
+  Opening open(*thread, procedure, site);
+  open.wait(1);
+  open.wait_for(operation);
   const std::uint64_t start = now();
+  open.enter(start);
   const int code = invoke(own.get());
-  Event event{*thread, start, now() - start, procedure, site_index(caller)};
+  Event event{*thread, start, now() - start, procedure, site};
   const bool failed = code != MPI_SUCCESS;  // a flag that was not set must not be read
   const bool done = flag == nullptr || (!failed && *flag != 0);
   done || failed ? event.plain() : event.miss();
@@ -179,9 +191,13 @@ int complete_any(Procedure procedure, const void* caller, int count, typename La
   const DepthGuard guard(*thread);
   StandIn<Language> own(status);
   Batch<Language> batch(*thread, count, requests, own.get(), 0);
+  const std::uint64_t site = site_index(caller);
+  Opening open(*thread, procedure, site);
+  if (flag == nullptr) batch.describe(open);
   const std::uint64_t start = now();
+  open.enter(start);
   const int code = invoke(own.get());
-  Event event{*thread, start, now() - start, procedure, site_index(caller)};
+  Event event{*thread, start, now() - start, procedure, site};
   if (code != MPI_SUCCESS) {  // which request it was, and whether it is gone, is not said
     event.plain();
   } else if (flag != nullptr && *flag == 0) {
@@ -212,9 +228,13 @@ int complete_all(Procedure procedure, const void* caller, int count, typename La
   if (thread == nullptr) return invoke(statuses);
   const DepthGuard guard(*thread);
   Batch<Language> batch(*thread, count, requests, statuses, count);
+  const std::uint64_t site = site_index(caller);
+  Opening open(*thread, procedure, site);
+  if (flag == nullptr) batch.describe(open);
   const std::uint64_t start = now();
+  open.enter(start);
   const int code = invoke(batch.statuses());
-  Event event{*thread, start, now() - start, procedure, site_index(caller)};
+  Event event{*thread, start, now() - start, procedure, site};
   const bool settled = code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS;
   const bool done = flag == nullptr || code == MPI_ERR_IN_STATUS || (settled && *flag != 0);
   done || !settled ? event.plain() : event.miss();
@@ -233,9 +253,13 @@ int complete_some(Procedure procedure, const void* caller, int count, typename L
   if (thread == nullptr) return invoke(statuses);
   const DepthGuard guard(*thread);
   Batch<Language> batch(*thread, count, requests, statuses, count);
+  const std::uint64_t site = site_index(caller);
+  Opening open(*thread, procedure, site);
+  if (!polls) batch.describe(open);
   const std::uint64_t start = now();
+  open.enter(start);
   const int code = invoke(batch.statuses());
-  Event event{*thread, start, now() - start, procedure, site_index(caller)};
+  Event event{*thread, start, now() - start, procedure, site};
   const bool settled = code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS;
   const int ended = settled && indices != nullptr ? value_at(outcount, MPI_UNDEFINED) : MPI_UNDEFINED;
   polls&& code == MPI_SUCCESS&& ended == 0 ? event.miss() : event.plain();

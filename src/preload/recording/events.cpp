@@ -54,60 +54,6 @@ std::vector<int> dist_graph_destinations(MPI_Comm comm) {
 
 }  // namespace
 
-PredefinedTypes predefined_types;
-
-void learn_predefined_types() {
-  const MPI_Datatype types[] = {MPI_BYTE,
-                                MPI_CHAR,
-                                MPI_SIGNED_CHAR,
-                                MPI_UNSIGNED_CHAR,
-                                MPI_SHORT,
-                                MPI_UNSIGNED_SHORT,
-                                MPI_INT,
-                                MPI_UNSIGNED,
-                                MPI_LONG,
-                                MPI_UNSIGNED_LONG,
-                                MPI_LONG_LONG,
-                                MPI_UNSIGNED_LONG_LONG,
-                                MPI_FLOAT,
-                                MPI_DOUBLE,
-                                MPI_LONG_DOUBLE,
-                                MPI_WCHAR,
-                                MPI_C_BOOL,
-                                MPI_INT8_T,
-                                MPI_INT16_T,
-                                MPI_INT32_T,
-                                MPI_INT64_T,
-                                MPI_UINT8_T,
-                                MPI_UINT16_T,
-                                MPI_UINT32_T,
-                                MPI_UINT64_T,
-                                MPI_AINT,
-                                MPI_OFFSET,
-                                MPI_COUNT,
-                                MPI_C_FLOAT_COMPLEX,
-                                MPI_C_DOUBLE_COMPLEX,
-                                MPI_FLOAT_INT,
-                                MPI_DOUBLE_INT,
-                                MPI_2INT,
-                                MPI_PACKED,
-                                MPI_INTEGER,
-                                MPI_REAL,
-                                MPI_DOUBLE_PRECISION,
-                                MPI_COMPLEX,
-                                MPI_DOUBLE_COMPLEX,
-                                MPI_CHARACTER,
-                                MPI_LOGICAL};
-  for (const MPI_Datatype type : types) {
-    int size = MPI_UNDEFINED;
-    const std::size_t slot = PredefinedTypes::home(handle_key(type));
-    // A type that the library was built without has no size to learn.
-    if (type == MPI_DATATYPE_NULL || PMPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0) continue;
-    predefined_types.keys[slot] = handle_key(type);
-    predefined_types.sizes[slot] = static_cast<std::uint64_t>(size);
-  }
-}
-
 void Pin::hold(MPI_Comm comm, MPI_Datatype type) {
   Thread* thread = recording_thread();
   if (thread == nullptr) return;
@@ -117,14 +63,14 @@ void Pin::hold(MPI_Comm comm, MPI_Datatype type) {
   retain(described);
   thread->pinned_comm = described;
   thread->pinned_comm_key = handle_key(comm);
-  thread->pinned_type_bytes = type == MPI_DATATYPE_NULL ? 0 : type_bytes(type);
-  thread->pinned_type_key = handle_key(type);
+  thread->pinned_type = {};
+  if (type != MPI_DATATYPE_NULL) thread->pinned_type = ask_type(type);
 }
 
 void Pin::let_go() {
   release(thread_->pinned_comm);
   thread_->pinned_comm = nullptr;
-  thread_->pinned_type_key = 0;
+  thread_->pinned_type = {};
 }
 
 std::vector<int> topology_destinations(MPI_Comm comm) {
@@ -136,7 +82,7 @@ std::vector<int> topology_destinations(MPI_Comm comm) {
   return {};
 }
 
-Operation Event::operation(OperationKind kind, int rank, int tag, std::uint64_t bytes, MPI_Comm comm) {
+Operation Event::operation(OperationKind kind, int rank, int tag, const Data& data, MPI_Comm comm) {
   Communicator* on = communicator_of(thread, comm);
   Operation made;
   made.kind = kind;
@@ -144,7 +90,8 @@ Operation Event::operation(OperationKind kind, int rank, int tag, std::uint64_t 
   made.site = site;
   made.peer = world_peer(*on, rank);
   made.tag = recorded_tag(tag);
-  made.bytes = bytes;
+  made.bytes = data.bytes;
+  made.type = data.type;
   made.comm = on;
   return made;
 }
@@ -171,17 +118,17 @@ void Event::started(Operation& entry) {
   entry.active = true;
   const bool sends = entry.kind == OperationKind::send;
   if (entry.kind != OperationKind::collective)
-    return message(sends ? trace::Role::send : trace::Role::post_receive, entry.peer, entry.tag, entry.bytes,
-                   entry.comm->index);
+    return message(sends ? trace::Role::send : trace::Role::post_receive, entry.peer, entry.tag,
+                   {entry.bytes, entry.type}, entry.comm->index);
   // The start is one call, the collective under its own name a part of it.
   if (!counted) plain();
   Event part = *this;
   part.counted = true;
   part.procedure = entry.procedure;
-  part.message(trace::Role::collective, entry.peer, 0, entry.bytes, entry.comm->index);
+  part.message(trace::Role::collective, entry.peer, 0, {entry.bytes, entry.type}, entry.comm->index);
   for (int i = 0; entry.parts != nullptr && i < entry.parts->count; ++i)
-    part.message(trace::Role::collective_part, entry.parts->part[i].peer, 0, entry.parts->part[i].bytes,
-                 entry.comm->index);
+    part.message(trace::Role::collective_part, entry.parts->part[i].peer, 0,
+                 {entry.parts->part[i].bytes, entry.parts->part[i].type}, entry.comm->index);
   counted = true;
 }
 
@@ -214,17 +161,17 @@ void Event::completed(const Operation& entry, const MPI_Status& status) {
   const std::uint64_t took = start + ticks - entry.start;
   if (cancelled != 0) {
     trace::put_message(thread.recorder, {entry.start, took, entry.bytes, entry.peer, entry.tag, entry.procedure,
-                                         entry.site, entry.comm->index, trace::Role::cancel});
+                                         entry.site, entry.comm->index, trace::Role::cancel, entry.type});
   } else if (entry.kind == OperationKind::receive) {
     const std::int32_t peer = world_peer(*entry.comm, status.MPI_SOURCE);
     const std::int32_t tag = recorded_tag(status.MPI_TAG);
     if (!answers(entry, peer, tag)) return count_lost_request();
     trace::put_message(thread.recorder, {entry.start, took, status_bytes(status), peer, tag, entry.procedure,
-                                         entry.site, entry.comm->index, trace::Role::arrival});
+                                         entry.site, entry.comm->index, trace::Role::arrival, entry.type});
   }
 }
 
-void Event::collective(MPI_Comm comm, int root, std::uint64_t bytes, const MPI_Request* init,
+void Event::collective(MPI_Comm comm, int root, const Data& data, const MPI_Request* init,
                        const std::vector<CollectivePart>& parts) {
   Communicator* on = communicator_of(thread, comm);
   const std::int32_t peer = world_root(*on, root);
@@ -234,14 +181,15 @@ void Event::collective(MPI_Comm comm, int root, std::uint64_t bytes, const MPI_R
     posted.procedure = procedure;
     posted.site = site;
     posted.peer = peer;
-    posted.bytes = bytes;
+    posted.bytes = data.bytes;
+    posted.type = data.type;
     posted.comm = on;
     posted.parts = keep_parts(parts);
     return init_operation(posted, *init);
   }
-  message(trace::Role::collective, peer, 0, bytes, on->index);
+  message(trace::Role::collective, peer, 0, data, on->index);
   for (const CollectivePart& part : parts)
-    message(trace::Role::collective_part, part.peer, 0, part.bytes, on->index);
+    message(trace::Role::collective_part, part.peer, 0, {part.bytes, part.type}, on->index);
 }
 
 std::vector<int> Event::peers_of(MPI_Comm comm) {

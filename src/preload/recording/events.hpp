@@ -9,43 +9,27 @@
 #include <type_traits>
 #include <vector>
 
+#include "preload/recording/opening.hpp"
 #include "preload/recording/requests.hpp"
 #include "preload/recording/windows.hpp"
 
 namespace corewise::preload {
 
-/// Sizes of predefined datatypes, whose handles never change their meaning; filled once, when recording starts.
-struct PredefinedTypes {
-  static constexpr std::size_t kSlots = 256;
-  std::uint64_t keys[kSlots];
-  std::uint64_t sizes[kSlots];
-
-  static std::size_t home(std::uint64_t key) { return (key * 0x9e3779b97f4a7c15ULL) >> 56; }
+/// A message's or a contribution's data: bytes, and the index of their datatype.
+struct Data {
+  std::uint64_t bytes = 0;
+  std::uint64_t type = trace::kUnknownType;
 };
-extern PredefinedTypes predefined_types;
-void learn_predefined_types();
 
-inline std::uint64_t type_bytes(MPI_Datatype type) {
-  const std::uint64_t key = handle_key(type);
-  const std::size_t slot = PredefinedTypes::home(key);
-  if (predefined_types.keys[slot] == key) [[likely]]
-    return predefined_types.sizes[slot];
-  if (this_thread.pinned_comm != nullptr && this_thread.pinned_type_key == key) [[unlikely]]
-    return this_thread.pinned_type_bytes;
-  // MPI was given it under a handler that let the call succeed; asking would end the job by the world's handler.
-  if (type == MPI_DATATYPE_NULL) return 0;
-  int size = 0;
-  PMPI_Type_size(type, &size);
-  if (size != MPI_UNDEFINED) [[likely]]
-    return static_cast<std::uint64_t>(size);
-  MPI_Count large = 0;
-  PMPI_Type_size_x(type, &large);
-  return static_cast<std::uint64_t>(large);
+template <class Count>
+inline Data data_of(Count count, MPI_Datatype type) {
+  const KnownType element = type_of(type);
+  return {count > 0 ? static_cast<std::uint64_t>(count) * element.size : 0, element.index};
 }
 
 template <class Count>
 inline std::uint64_t data_bytes(Count count, MPI_Datatype type) {
-  return count > 0 ? static_cast<std::uint64_t>(count) * type_bytes(type) : 0;
+  return count > 0 ? static_cast<std::uint64_t>(count) * type_of(type).size : 0;
 }
 
 inline std::uint64_t status_bytes(const MPI_Status& status) {
@@ -56,11 +40,6 @@ inline std::uint64_t status_bytes(const MPI_Status& status) {
   MPI_Count large = 0;
   PMPI_Get_elements_x(&status, MPI_BYTE, &large);
   return large > 0 ? static_cast<std::uint64_t>(large) : 0;
-}
-
-/// Libraries differ in the value of MPI_ANY_TAG, which a receive from MPI_PROC_NULL returns.
-inline std::int32_t recorded_tag(int tag) {
-  return tag == MPI_ANY_TAG ? trace::kAnyTag : tag;
 }
 
 /// Holds on to what a call's description needs while the call runs. With several threads another one may free the
@@ -168,7 +147,8 @@ struct Event {
   std::uint64_t ticks;
   std::uint64_t procedure;
   std::uint64_t site;
-  bool counted = false;  ///< a record of this call is out: further ones carry no duration
+  bool described = false;  ///< what stands in the thread's OpenCall is the record of this call's message
+  bool counted = false;    ///< a record of this call is out: further ones carry no duration
 
   // ---- writing records ----
 
@@ -179,50 +159,64 @@ struct Event {
     if (records(trace::kCalls)) trace::put_miss(thread.recorder, start, ticks, procedure, site);
   }
 
-  void message(trace::Role role, std::int32_t peer, std::int32_t tag, std::uint64_t bytes, std::uint64_t comm) {
+  void message(trace::Role role, std::int32_t peer, std::int32_t tag, const Data& data, std::uint64_t comm) {
     if (records(kind_of(role)))
-      trace::put_message(thread.recorder,
-                         {start, counted ? 0 : ticks, bytes, peer, tag, procedure, site, comm, role});
+      trace::put_message(thread.recorder, {start, counted ? 0 : ticks, data.bytes, peer, tag, procedure, site, comm,
+                                           role, data.type});
     counted = true;
+  }
+  /// True where the send's record was known when the call was entered, and has been written.
+  bool sent() {
+    if (!described) return false;
+    if (records(trace::kMessages))
+      trace::put_words(thread.recorder, start, ticks, trace::load_words(thread.recorder.header->open.call));
+    return counted = true;
+  }
+  /// The datatype of a blocking receive.
+  [[nodiscard]] std::uint64_t type_asked() const {
+    return trace::target_type(thread.recorder.header->open.call.target);
   }
 
   // ---- point to point ----
 
   template <class Count>
   [[gnu::always_inline]] inline void send(int dest, int tag, Count count, MPI_Datatype type, MPI_Comm comm) {
+    if (sent()) [[likely]]
+      return;
     const Communicator& on = *communicator_of(thread, comm);
-    message(trace::Role::send, world_peer(on, dest), tag, data_bytes(count, type), on.index);
+    message(trace::Role::send, world_peer(on, dest), tag, data_of(count, type), on.index);
   }
 
   void receive(const MPI_Status& status, MPI_Comm comm) {
     const Communicator& on = *communicator_of(thread, comm);
     message(trace::Role::receive, world_peer(on, status.MPI_SOURCE), recorded_tag(status.MPI_TAG),
-            status_bytes(status), on.index);
+            {status_bytes(status), type_asked()}, on.index);
   }
 
   /// The receiving half of MPI_Sendrecv.
   void receive_half(const MPI_Status& status, MPI_Comm comm) {
     const Communicator& on = *communicator_of(thread, comm);
+    const std::uint64_t type = trace::target_type(thread.recorder.header->open.pending[0].target);
     if (records(trace::kMessages))
       trace::put_message(thread.recorder,
                          {start, ticks, status_bytes(status), world_peer(on, status.MPI_SOURCE),
-                          recorded_tag(status.MPI_TAG), procedure, site, on.index, trace::Role::arrival});
+                          recorded_tag(status.MPI_TAG), procedure, site, on.index, trace::Role::arrival, type});
   }
 
-  void receive_message(const MPI_Status& status, const TakenMessage& taken) {
+  void receive_message(const MPI_Status& status, const TakenMessage& taken, MPI_Datatype type) {
     if (taken.comm() == nullptr) return plain();
     const Communicator& on = *taken.comm();
     message(trace::Role::receive, world_peer(on, status.MPI_SOURCE), recorded_tag(status.MPI_TAG),
-            status_bytes(status), on.index);
+            {status_bytes(status), type_of(type).index}, on.index);
   }
 
   template <class Count>
   void post_send(int dest, int tag, Count count, MPI_Datatype type, MPI_Comm comm, MPI_Request request) {
-    start_operation(operation(OperationKind::send, dest, tag, data_bytes(count, type), comm), request);
+    start_operation(operation(OperationKind::send, dest, tag, data_of(count, type), comm), request);
   }
   template <class Count>
   void post_receive(int source, int tag, Count count, MPI_Datatype type, MPI_Comm comm, MPI_Request request) {
-    start_operation(operation(OperationKind::receive, source, tag, data_bytes(count, type), comm), request);
+    start_operation(operation(OperationKind::receive, source, tag, data_of(count, type), comm), request);
   }
   template <class Count>
   void post_receive_message(const TakenMessage& taken, Count count, MPI_Datatype type, MPI_Request request) {
@@ -231,7 +225,9 @@ struct Event {
     posted.kind = OperationKind::receive;
     posted.peer = trace::kAnySource;
     posted.tag = trace::kAnyTag;
-    posted.bytes = data_bytes(count, type);
+    const Data data = data_of(count, type);
+    posted.bytes = data.bytes;
+    posted.type = data.type;
     posted.comm = taken.comm();
     posted.procedure = procedure;
     posted.site = site;
@@ -239,29 +235,28 @@ struct Event {
   }
   template <class Count>
   void init_send(int dest, int tag, Count count, MPI_Datatype type, MPI_Comm comm, MPI_Request request) {
-    init_operation(operation(OperationKind::send, dest, tag, data_bytes(count, type), comm), request);
+    init_operation(operation(OperationKind::send, dest, tag, data_of(count, type), comm), request);
   }
   template <class Count>
   void init_receive(int source, int tag, Count count, MPI_Datatype type, MPI_Comm comm, MPI_Request request) {
-    init_operation(operation(OperationKind::receive, source, tag, data_bytes(count, type), comm), request);
+    init_operation(operation(OperationKind::receive, source, tag, data_of(count, type), comm), request);
   }
   template <class Count>
   void init_partitioned_send(int partitions, int dest, int tag, Count count, MPI_Datatype type, MPI_Comm comm,
                              MPI_Request request) {
-    const std::uint64_t bytes = data_bytes(count, type) * static_cast<std::uint64_t>(partitions);
-    init_operation(operation(OperationKind::send, dest, tag, bytes, comm), request);
+    init_operation(operation(OperationKind::send, dest, tag, parts_of(partitions, count, type), comm), request);
   }
   template <class Count>
   void init_partitioned_receive(int partitions, int source, int tag, Count count, MPI_Datatype type, MPI_Comm comm,
                                 MPI_Request request) {
-    const std::uint64_t bytes = data_bytes(count, type) * static_cast<std::uint64_t>(partitions);
-    init_operation(operation(OperationKind::receive, source, tag, bytes, comm), request);
+    init_operation(operation(OperationKind::receive, source, tag, parts_of(partitions, count, type), comm),
+                   request);
   }
 
   void probe(const MPI_Status& status, MPI_Comm comm) {
     const Communicator& on = *communicator_of(thread, comm);
     message(trace::Role::probe, world_peer(on, status.MPI_SOURCE), recorded_tag(status.MPI_TAG),
-            status_bytes(status), on.index);
+            {status_bytes(status)}, on.index);
   }
   void probe_message(const MPI_Status& status, MPI_Comm comm, MPI_Message found) {
     if (found != MPI_MESSAGE_NO_PROC) put_message_comm(handle_key(found), communicator_of(thread, comm));
@@ -283,27 +278,27 @@ struct Event {
 
   // ---- collectives; `init` names the request of a persistent one, which is recorded at each start ----
 
-  void collective(MPI_Comm comm, int root, std::uint64_t bytes, const MPI_Request* init,
+  void collective(MPI_Comm comm, int root, const Data& data, const MPI_Request* init,
                   const std::vector<CollectivePart>& parts = {});
 
   template <class Count>
   void rooted(Count count, MPI_Datatype type, int root, MPI_Comm comm, const MPI_Request* init = nullptr) {
-    collective(comm, root, root == MPI_PROC_NULL ? 0 : data_bytes(count, type), init);
+    collective(comm, root, root == MPI_PROC_NULL ? Data{} : data_of(count, type), init);
   }
   /// Reduce: a root of an intercommunicator contributes nothing.
   template <class Count>
   void reduce(Count count, MPI_Datatype type, int root, MPI_Comm comm, const MPI_Request* init = nullptr) {
-    collective(comm, root, root == MPI_PROC_NULL || root == MPI_ROOT ? 0 : data_bytes(count, type), init);
+    collective(comm, root, root == MPI_PROC_NULL || root == MPI_ROOT ? Data{} : data_of(count, type), init);
   }
   template <class Count>
   void rootless(Count count, MPI_Datatype type, MPI_Comm comm, const MPI_Request* init = nullptr) {
-    collective(comm, MPI_PROC_NULL, data_bytes(count, type), init);
+    collective(comm, MPI_PROC_NULL, data_of(count, type), init);
   }
   template <class Count>
   void gather(const void* sendbuf, Count count, MPI_Datatype type, int root, MPI_Comm comm,
               const MPI_Request* init = nullptr) {
     const bool contributes = root != MPI_ROOT && root != MPI_PROC_NULL && sendbuf != MPI_IN_PLACE;
-    collective(comm, root, contributes ? data_bytes(count, type) : 0, init);
+    collective(comm, root, contributes ? data_of(count, type) : Data{}, init);
   }
   template <class Count>
   void scatter(const void* recvbuf, Count count, MPI_Datatype type, int root, MPI_Comm comm,
@@ -314,16 +309,15 @@ struct Event {
   void allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, Count recvcount,
                  MPI_Datatype recvtype, MPI_Comm comm, const MPI_Request* init = nullptr) {
     const bool in_place = sendbuf == MPI_IN_PLACE;
-    collective(comm, MPI_PROC_NULL, in_place ? data_bytes(recvcount, recvtype) : data_bytes(sendcount, sendtype),
-               init);
+    collective(comm, MPI_PROC_NULL, in_place ? data_of(recvcount, recvtype) : data_of(sendcount, sendtype), init);
   }
   template <class Count>
   void allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, const Count* recvcounts,
                   MPI_Datatype recvtype, MPI_Comm comm, const MPI_Request* init = nullptr) {
     const int me = communicator_of(thread, comm)->my_rank;
     const bool in_place = sendbuf == MPI_IN_PLACE;
-    collective(comm, MPI_PROC_NULL,
-               in_place ? data_bytes(recvcounts[me], recvtype) : data_bytes(sendcount, sendtype), init);
+    collective(comm, MPI_PROC_NULL, in_place ? data_of(recvcounts[me], recvtype) : data_of(sendcount, sendtype),
+               init);
   }
   /// Bytes to each peer.
   template <class Count>
@@ -337,7 +331,7 @@ struct Event {
     const bool in_place = sendbuf == MPI_IN_PLACE;
     const Count* counts = in_place ? recvcounts : sendcounts;
     const MPI_Datatype type = in_place ? recvtype : sendtype;
-    shared_out(comm, peers_of(comm), init, [&](std::size_t i) { return data_bytes(counts[i], type); });
+    shared_out(comm, peers_of(comm), init, [&](std::size_t i) { return data_of(counts[i], type); });
   }
   template <class Count, class Types>
   void alltoallw(const void* sendbuf, const Count* sendcounts, Types sendtypes, const Count* recvcounts,
@@ -345,7 +339,7 @@ struct Event {
     const bool in_place = sendbuf == MPI_IN_PLACE;
     const Count* counts = in_place ? recvcounts : sendcounts;
     const Types types = in_place ? recvtypes : sendtypes;
-    shared_out(comm, peers_of(comm), init, [&](std::size_t i) { return data_bytes(counts[i], types[i]); });
+    shared_out(comm, peers_of(comm), init, [&](std::size_t i) { return data_of(counts[i], types[i]); });
   }
   /// Bytes that this rank receives; every other rank of the group sends it that much.
   template <class Count>
@@ -355,27 +349,27 @@ struct Event {
   }
   template <class Count>
   void neighbor_same(Count count, MPI_Datatype type, MPI_Comm comm, const MPI_Request* init = nullptr) {
-    shared_out(comm, topology_destinations(comm), init, [&](std::size_t) { return data_bytes(count, type); });
+    shared_out(comm, topology_destinations(comm), init, [&](std::size_t) { return data_of(count, type); });
   }
   template <class Count>
   void neighbor_v(const Count* counts, MPI_Datatype type, MPI_Comm comm, const MPI_Request* init = nullptr) {
-    shared_out(comm, topology_destinations(comm), init, [&](std::size_t i) { return data_bytes(counts[i], type); });
+    shared_out(comm, topology_destinations(comm), init, [&](std::size_t i) { return data_of(counts[i], type); });
   }
   template <class Count, class Types>
   void neighbor_w(const Count* counts, Types types, MPI_Comm comm, const MPI_Request* init = nullptr) {
     shared_out(comm, topology_destinations(comm), init,
-               [&](std::size_t i) { return data_bytes(counts[i], types[i]); });
+               [&](std::size_t i) { return data_of(counts[i], types[i]); });
   }
 
   // ---- one-sided: bytes that the origin gives and takes ----
 
   template <class Count>
   void put(int target, Count count, MPI_Datatype type, MPI_Win window) {
-    one_sided(trace::Role::rma_put, target, data_bytes(count, type), window);
+    one_sided(trace::Role::rma_put, target, data_of(count, type), window);
   }
   template <class Count>
   void get(int target, Count count, MPI_Datatype type, MPI_Win window) {
-    one_sided(trace::Role::rma_get, target, data_bytes(count, type), window);
+    one_sided(trace::Role::rma_get, target, data_of(count, type), window);
   }
   /// Get_accumulate and its kin: with MPI_NO_OP the origin's buffer is not significant.
   template <class Count>
@@ -391,58 +385,76 @@ struct Event {
 
   // ---- files: bytes that were moved, or, where the call only starts it, asked for ----
 
-  void file_access(trace::Role role, const MPI_Status& status) { file_bytes(role, status_bytes(status)); }
+  void file_access(trace::Role role, const MPI_Status& status) { file_bytes(role, {status_bytes(status)}); }
   template <class Count>
   void file_access(trace::Role role, Count count, MPI_Datatype type) {
-    file_bytes(role, data_bytes(count, type));
+    file_bytes(role, data_of(count, type));
   }
 
-  // ---- communicators ----
+  // ---- datatypes and communicators ----
 
+  void new_type(MPI_Datatype fresh) {
+    plain();
+    learn_type(fresh);
+  }
   void new_communicator(MPI_Comm fresh, MPI_Comm parent) {
     plain();
     note_new_communicator(thread, fresh, procedure, parent);
   }
 
  private:
-  Operation operation(OperationKind kind, int rank, int tag, std::uint64_t bytes, MPI_Comm comm);
+  Operation operation(OperationKind kind, int rank, int tag, const Data& data, MPI_Comm comm);
+  template <class Count>
+  static Data parts_of(int partitions, Count count, MPI_Datatype type) {
+    const Data one = data_of(count, type);
+    return {one.bytes * static_cast<std::uint64_t>(partitions), one.type};
+  }
   std::vector<int> peers_of(MPI_Comm comm);
 
-  void one_sided(trace::Role role, int target, std::uint64_t bytes, MPI_Win window) {
+  void one_sided(trace::Role role, int target, const Data& data, MPI_Win window) {
     const Communicator& on = *communicator_of_window(window);
-    message(role, world_peer(on, target), 0, bytes, on.index);
+    message(role, world_peer(on, target), 0, data, on.index);
   }
-  void file_bytes(trace::Role role, std::uint64_t bytes) {
-    message(role, trace::kNoPeer, 0, bytes, trace::kUnknownComm);
+  void file_bytes(trace::Role role, const Data& data) {
+    message(role, trace::kNoPeer, 0, data, trace::kUnknownComm);
   }
 
   /// A collective with one share per destination.
-  template <class BytesOf>
-  void shared_out(MPI_Comm comm, const std::vector<int>& destinations, const MPI_Request* init, BytesOf bytes_of) {
+  template <class DataOf>
+  void shared_out(MPI_Comm comm, const std::vector<int>& destinations, const MPI_Request* init,
+                  DataOf data_of_peer) {
     const Communicator& on = *communicator_of(thread, comm);
     std::vector<CollectivePart> parts;
-    std::uint64_t total = 0;
+    Data total;
     for (std::size_t i = 0; i < destinations.size(); ++i) {
-      const std::uint64_t bytes = destinations[i] == MPI_PROC_NULL ? 0 : bytes_of(i);
-      if (bytes > 0) parts.push_back({world_peer(on, destinations[i]), bytes});
-      total += bytes;
+      const Data share = destinations[i] == MPI_PROC_NULL ? Data{} : data_of_peer(i);
+      if (share.bytes == 0) continue;
+      // Of several datatypes the whole has none.
+      total.type = parts.empty() || total.type == share.type ? share.type : std::uint64_t{trace::kUnknownType};
+      total.bytes += share.bytes;
+      parts.push_back({world_peer(on, destinations[i]), share.bytes, share.type});
     }
     collective(comm, MPI_PROC_NULL, total, init, parts);
   }
 };
 
-/// Forwards one call and describes it. `invoke` returns an MPI error code.
-template <class Invoke, class Note>
-[[gnu::always_inline]] inline int traced(std::uint64_t procedure, const void* return_address, Invoke invoke,
-                                         Note note) {
+/// Forwards one call and describes it: `enter` to an Opening when it begins, `note` to an Event when it succeeded.
+/// `invoke` returns an MPI error code.
+template <class Invoke, class Note, class Enter>
+[[gnu::always_inline]] inline int traced(std::uint64_t procedure, const void* return_address, Enter enter,
+                                         Invoke invoke, Note note) {
   Thread* thread = recording_thread();
   if (thread == nullptr) [[unlikely]]
     return invoke();
   const DepthGuard guard(*thread);
+  const std::uint64_t site = site_index(return_address);
+  Opening open(*thread, procedure, site);
+  enter(open);
   const std::uint64_t start = now();
+  open.enter(start);
   const int code = invoke();
   const std::uint64_t ticks = now() - start;
-  Event event{*thread, start, ticks, procedure, site_index(return_address)};
+  Event event{*thread, start, ticks, procedure, site, open.described()};
   if (code == MPI_SUCCESS) [[likely]]
     note(event);
   else
@@ -450,7 +462,14 @@ template <class Invoke, class Note>
   return code;
 }
 
-/// The same for procedures that return a value: MPI_Wtime, MPI_Aint_add, handle conversions.
+/// The same where nothing is known when it begins but which call it is.
+template <class Invoke, class Note>
+[[gnu::always_inline]] inline int traced(std::uint64_t procedure, const void* return_address, Invoke invoke,
+                                         Note note) {
+  return traced(procedure, return_address, [](Opening& /*open*/) {}, invoke, note);
+}
+
+/// The same for procedures that return a value and wait for nobody: MPI_Wtime, MPI_Aint_add, handle conversions.
 template <class Invoke>
 [[gnu::always_inline]] inline auto traced_value(std::uint64_t procedure, const void* return_address,
                                                 Invoke invoke) {

@@ -71,24 +71,32 @@ template <std::size_t Words>
   return *code;
 }
 
-/// A description of a call, to be called at most once while it lives elsewhere.
+/// A description of a call, to be called at most once while it lives elsewhere. `Told` is an Event or an Opening.
+template <class Told>
 class Note {
  public:
   template <class Describe>
   Note(const Describe& describe)  // NOLINT(google-explicit-constructor): a reference to any callable
       : object_(&describe),
-        call_([](const void* object, Event& event) { (*static_cast<const Describe*>(object))(event); }) {}
-  void operator()(Event& event) const { call_(object_, event); }
+        call_([](const void* object, Told& told) { (*static_cast<const Describe*>(object))(told); }) {}
+  void operator()(Told& told) const { call_(object_, told); }
 
  private:
   const void* object_;
-  void (*call_)(const void*, Event&);
+  void (*call_)(const void*, Told&);
 };
 
 /// Forwards one call of `Words` words and describes it.
 template <std::size_t Words>
-[[gnu::noinline]] void forward(Entry& entry, void** words, const void* caller, Note note) {
+[[gnu::noinline]] void forward(Entry& entry, void** words, const void* caller, Note<Event> note) {
   traced(entry.procedure, caller, [&] { return call<Words>(entry, words); }, note);
+}
+
+/// The same for one that may wait: what it is about is said when it is entered.
+template <std::size_t Words>
+[[gnu::noinline]] void forward(Entry& entry, void** words, const void* caller, Note<Opening> enter,
+                               Note<Event> note) {
+  traced(entry.procedure, caller, enter, [&] { return call<Words>(entry, words); }, note);
 }
 
 /// The same without a description of its own.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "preload/recording/clocks.hpp"
+#include "preload/recording/crash.hpp"
 #include "preload/recording/events.hpp"
 #include "preload/recording/program/functions.hpp"
 #include "procedures.hpp"
@@ -30,6 +31,7 @@ template <class Invoke>
 int begin(Procedure procedure, const void* caller, Invoke invoke) {
   if (this_thread.depth != 0) return invoke();
   const StartTime start = read_start_time();
+  note_own_handlers();
   const int code = [&] {
     const DepthGuard guard(this_thread);
     return invoke();
@@ -85,6 +87,7 @@ template <class Invoke, class GetSession>
 int begin_session(const void* caller, Invoke invoke, GetSession session) {
   if (this_thread.depth != 0) return invoke();
   const StartTime start = read_start_time();
+  note_own_handlers();
   const int code = [&] {
     const DepthGuard guard(this_thread);
     return invoke();

@@ -30,6 +30,7 @@
 
 #include "base/knobs.hpp"
 #include "preload/recording/clocks.hpp"
+#include "preload/recording/crash.hpp"
 #include "preload/recording/drain.hpp"
 #include "preload/recording/program/functions_objects.hpp"
 
@@ -220,6 +221,13 @@ __attribute__((constructor)) void make_thread_key() {
   trace_file.has_key = trace_wanted() && pthread_key_create(&trace_file.thread_exit, park_thread) == 0;
 }
 
+/// The end of the process by exit(), also from inside MPI, which ends a program so after an error.
+__attribute__((destructor)) void note_exit() {
+  if (process.file == nullptr || getpid() != trace_file.owner) return;
+  process.file->exit_ticks = now();
+  note_latest_time();
+}
+
 /// In a forked child: the buffers belong to the parent.
 void become_idle() {
   process.recording = false;
@@ -316,7 +324,7 @@ std::uint32_t chosen_kinds() {
 
 /// Memory that every rank has, whatever it does: the tables of this library and the mapped start of the file.
 std::uint64_t standing_memory() {
-  return trace::kFirstBlock + 16 * 1024;
+  return trace::kFirstBlock + 28 * 1024;
 }
 
 void fill_header(const StartTime& start, const WorldFacts& world) {
@@ -379,6 +387,13 @@ bool write_at(const iovec* parts, int count, std::uint64_t offset, std::uint64_t
     written = pwritev(trace_file.fd, parts, count, static_cast<off_t>(offset));
   } while (written < 0 && errno == EINTR);
   return written == static_cast<ssize_t>(bytes);
+}
+
+std::uint32_t write_crash_stack(const void* stack) {
+  if (!file_is_ours()) return 0;
+  const ssize_t written =
+      pwrite(trace_file.fd, stack, trace::kHeaderBytes - trace::kCrashStack, trace::kCrashStack);
+  return written > 0 ? static_cast<std::uint32_t>(written) : 0;
 }
 
 bool trace_wanted() {
@@ -457,6 +472,7 @@ void start_recording(const StartTime& start, const WorldFacts& world, const char
     pthread_atfork(nullptr, nullptr, become_idle);
     process.multiple = world.thread_level == 3;
     process.recording = true;
+    watch_crashes();
   }
   errno = saved_errno;
 }

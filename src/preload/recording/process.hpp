@@ -23,6 +23,15 @@ struct Slot;
 /// Thread::depth once the thread's recorder has been handed on.
 inline constexpr int kEndedDepth = 1 << 20;
 
+inline constexpr std::uint64_t kNoTypeKey = UINT64_MAX - 1;  ///< no library's handle
+
+/// A datatype, see types.hpp.
+struct KnownType {
+  std::uint64_t key = kNoTypeKey;  ///< of the handle
+  std::uint64_t size = 0;          ///< bytes of an element
+  std::uint64_t index = trace::kUnknownType;
+};
+
 /// Per-thread state. Lives in static TLS of the preloaded library: one instruction away.
 struct Thread {
   trace::ThreadRecorder recorder;
@@ -36,8 +45,7 @@ struct Thread {
   Communicator* comms[kCachedComms] = {};
   std::uint64_t pinned_comm_key = 0;  ///< see Pin in events.hpp
   Communicator* pinned_comm = nullptr;
-  std::uint64_t pinned_type_key = 0;
-  std::uint64_t pinned_type_bytes = 0;
+  KnownType pinned_type;
   void* scratch = nullptr;  ///< for completion calls on many requests
   std::size_t scratch_bytes = 0;
 };
@@ -163,6 +171,10 @@ std::uint64_t claim(std::uint64_t bytes);
 
 /// Writes `bytes` there, all or nothing said. False where the file system, a limit or the program forbids it.
 bool write_at(const iovec* parts, int count, std::uint64_t offset, std::uint64_t bytes);
+
+/// Copies what lies at `stack` and above into the file's header, as far as it can be read; how many bytes. May be
+/// called in a signal handler.
+std::uint32_t write_crash_stack(const void* stack);
 
 /// Renews the calibration pair, unless another thread is at it.
 void note_latest_time();

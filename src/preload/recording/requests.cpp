@@ -40,6 +40,14 @@ class Table {
     return true;
   }
 
+  bool peek(std::uint64_t key, Value& value) {
+    const TableLock lock(locked_);
+    std::uint32_t entry = chains_[chain_of(key)];
+    while (entry != 0 && pool_[entry].key != key) entry = pool_[entry].next;
+    if (entry != 0) value = pool_[entry].value;
+    return entry != 0;
+  }
+
   bool take(std::uint64_t key, Value& value) {
     const TableLock lock(locked_);
     for (std::uint32_t* link = &chains_[chain_of(key)]; *link != 0; link = &pool_[*link].next) {
@@ -107,6 +115,12 @@ void put_operation(std::uint64_t handle, const Operation& operation) {
 Operation take_operation(std::uint64_t handle) {
   Operation operation;
   operations.take(handle, operation);
+  return operation;
+}
+
+Operation peek_operation(std::uint64_t handle) {
+  Operation operation;
+  operations.peek(handle, operation);
   return operation;
 }
 

@@ -17,6 +17,7 @@ enum class OperationKind : std::uint8_t { none, send, receive, collective };
 struct CollectivePart {
   std::int32_t peer;  ///< world rank
   std::uint64_t bytes;
+  std::uint64_t type;  ///< index of the datatype
 };
 
 /// Shares of a persistent collective, kept until its request is freed.
@@ -35,7 +36,8 @@ struct Operation {
   std::int32_t peer = 0;  ///< world rank as posted
   std::int32_t tag = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t start = 0;  ///< ticks when it was posted or last started
+  std::uint64_t type = trace::kUnknownType;  ///< index of the datatype
+  std::uint64_t start = 0;                   ///< ticks when it was posted or last started
   Communicator* comm = nullptr;
   CollectiveParts* parts = nullptr;
 };
@@ -45,6 +47,9 @@ void put_operation(std::uint64_t handle, const Operation& operation);
 
 /// Takes the operation out of the table; kind none when the handle is unknown.
 Operation take_operation(std::uint64_t handle);
+
+/// A look at the operation, which stays there.
+Operation peek_operation(std::uint64_t handle);
 
 /// One more request whose arrival stays unknown.
 void count_lost_request();

@@ -54,7 +54,7 @@ Bytes round_trip(const Bytes& records) {
 }
 
 MessageRecord send(std::uint64_t start, std::int32_t peer, std::int32_t tag, std::uint64_t bytes) {
-  return {{start, 40, call_word(300, Role::send), 12}, volume_word(bytes, 0), peer, tag};
+  return {{start, 40, call_word(300, Role::send), 12}, volume_word(bytes, 0), target_word(peer, 0), tag};
 }
 
 TEST(Codec, ALoopOfOneSendTakesSixBytesACall) {
@@ -122,7 +122,8 @@ TEST(Codec, EveryRoleAndWidthComesBack) {
               static_cast<std::uint16_t>(role << kRoleShift | (longer ? kLongRecord : 0) | other % 1024);
           const CallRecord head{width, static_cast<std::uint32_t>(other), call, static_cast<std::uint16_t>(width)};
           if (longer)
-            add_message(records, {head, other, static_cast<std::int32_t>(width), static_cast<std::int32_t>(other)});
+            add_message(records,
+                        {head, other, static_cast<std::uint32_t>(width), static_cast<std::int32_t>(other)});
           else
             add(records, &head, sizeof head);
         }

@@ -50,7 +50,7 @@ TEST(Reader, RefusesHeadersOfAnotherVersionOrShape) {
   RankFile file(path, 0, 1, 4096);
   EXPECT_EQ(refusal(path), "opened");
   file.header().version = kVersion + 1;
-  expect_refused(path, "field 'version': found 3, allowed: 1 or 2");
+  expect_refused(path, "field 'version': found 4, allowed: 1 to 3");
   file.header().version = kVersion;
   file.header().header_bytes = 8192;
   expect_refused(path, "field 'header_bytes': found 8192, allowed: 4096");

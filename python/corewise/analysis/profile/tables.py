@@ -20,6 +20,7 @@ from corewise._core import Machine, PairDifference, Pattern, RankSummary, Sectio
 from corewise.analysis.pattern import PatternSummary, summarise_pattern
 from corewise.analysis.profile.accelerated import AcceleratedRow
 from corewise.analysis.profile.cells import sum_in_blocks
+from corewise.analysis.profile.hangs import FINISHED, RunEnd, datatype_text, explain_end
 from corewise.data.profile import Profile
 from corewise.data.quantities import count_text, share_text
 from corewise.data.symbols.addresses import call_site_text, object_state
@@ -222,6 +223,24 @@ class SizeRow:
 
 
 @dataclass(frozen=True)
+class DatatypeRow:
+    """What was sent, and contributed to collectives, of one datatype.
+
+    `elements` are of the messages: bytes over the datatype's size.
+    """
+
+    name: str
+    size_bytes: int
+    extent_bytes: int
+    derived: bool
+    messages: int
+    elements: int
+    bytes: int
+    collective_calls: int
+    collective_bytes: int
+
+
+@dataclass(frozen=True)
 class CommRow:
     """One communicator's traffic."""
 
@@ -272,7 +291,8 @@ class Consistency:
 class ProfileAnalysis:
     """Everything that a report shows of the main world.
 
-    `functions` counts records of functions entered and left; `stopped` has (rank, stops, nanoseconds)
+    `end` says where every rank of a run was that did not finish. `functions` counts records of functions
+    entered and left; `stopped` has (rank, stops, nanoseconds)
     of every rank whose program switched recording off. `accelerated` is not in the trace: who read the
     counts of the accelerate library puts it there.
     """
@@ -301,6 +321,8 @@ class ProfileAnalysis:
     imbalance: float
     warnings: tuple[str, ...]
     accelerated: tuple[AcceleratedRow, ...] = ()
+    end: RunEnd = FINISHED
+    datatypes: tuple[DatatypeRow, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -359,6 +381,8 @@ def analyse_profile(profile: Profile) -> ProfileAnalysis:
         one_sided_bytes=int(world.coordinates("put")[2].sum() + world.coordinates("get")[2].sum()),
         imbalance=_ratio([row.mpi_ns for row in present]),
         warnings=_warnings(profile, world),
+        end=explain_end(world),
+        datatypes=_datatype_rows(world),
     )
 
 
@@ -503,6 +527,26 @@ def call_site_name(path: str, file_offset: int, started_ns: int) -> tuple[str, b
     if object_state(path, started_ns) == "changed":
         return f"{Path(path).name}+0x{file_offset:x}", True
     return call_site_text(path, file_offset), False
+
+
+def _datatype_rows(world: World) -> tuple[DatatypeRow, ...]:
+    """Those that carried something, most bytes first. Derived ones that look alike stand in one row."""
+    rows = [
+        DatatypeRow(
+            name=datatype_text(world, index),
+            size_bytes=each.size_bytes,
+            extent_bytes=each.extent_bytes,
+            derived=each.derived,
+            messages=each.messages,
+            elements=each.bytes // each.size_bytes if each.size_bytes else 0,
+            bytes=each.bytes,
+            collective_calls=each.collective_calls,
+            collective_bytes=each.collective_bytes,
+        )
+        for index, each in enumerate(world.datatypes)
+        if each.messages or each.collective_calls
+    ]
+    return tuple(sorted(rows, key=lambda row: (-row.bytes - row.collective_bytes, row.name)))
 
 
 # ---- phases and regions, one-sided, files ----------------------------------------------------------------

@@ -8,6 +8,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import platform
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,6 +70,30 @@ class FunctionTable:
             return None
         name = int(self.names[at])
         return self.text[name : self.text.index(b"\0", name)].decode(errors="replace"), start
+
+
+_LONGEST_CALL = 7
+
+
+def follows_call(path: str, file_offset: int) -> bool:
+    """Whether a call instruction of x86-64 ends at an offset of a file, as one does before a return address.
+
+    On other processors, where instructions are of one length, every word may be an address of return.
+    """
+    if platform.machine() != "x86_64":
+        return True
+    try:
+        with Path(path).open("rb") as stream:
+            stream.seek(max(0, file_offset - _LONGEST_CALL))
+            code = stream.read(min(file_offset, _LONGEST_CALL))
+    except OSError:
+        return False
+    direct = len(code) >= 5 and code[-5] == 0xE8
+    # FF /2: call through a register or memory, 2 to 7 bytes long.
+    through = any(
+        code[at] == 0xFF and at + 1 < len(code) and code[at + 1] >> 3 & 7 == 2 for at in range(len(code) - 1)
+    )
+    return direct or through
 
 
 def read_functions(path: str) -> FunctionTable:

@@ -105,16 +105,27 @@ def _body(entry: Entry, name: str, words: int, recipe: wrappers.Recipe | None) -
     standard = _c_parameters(signature.procedure)
     early = _declarations(entry, standard, recipe.before)
     note = _declarations(entry, standard, recipe.note)
+    enter = _entered(entry, standard, recipe.enter)
+    known = "    if (event.sent()) return;\n" if recipe.note.startswith("event.send(") else ""
     replaced = "".join(f"  w[{signature.position(n)}] = {value};\n" for n, value in recipe.replace)
     return (
         _pin(signature)
         + "".join(f"  {line}\n" for line in early)
         + (f"  {recipe.before}\n" if recipe.before else "")
         + replaced
-        + f"  forward<{words}>({name}, w, caller, [&](Event& event) {{\n"
+        + f"  forward<{words}>({name}, w, caller, {enter}[&](Event& event) {{\n"
+        + known
         + "".join(f"    {line}\n" for line in note)
         + f"    {recipe.note}\n  }});\n"
     )
+
+
+def _entered(entry: Entry, standard: dict[str, str], text: str) -> str:
+    """The description of a call that is entered, an argument of ``forward``; empty where there is none."""
+    if not text:
+        return ""
+    lines = "".join(f"    {line}\n" for line in _declarations(entry, standard, text))
+    return f"[&](Opening& open) {{\n{lines}    {text}\n  }}, "
 
 
 def _c_parameters(procedure: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import pympistandard
 
-from corewise._core import recorded_procedures
+from corewise._core import procedure_facts, recorded_procedures
 
 BY_HAND = frozenset(
     {
@@ -55,11 +55,13 @@ class Recipe:
     note : statement that describes the successful call to ``event``.
     before : statement that runs before the call.
     replace : argument name -> expression that is forwarded instead.
+    enter : statement that says to ``open`` what a call that may wait is about, when it is entered.
     """
 
     note: str
     before: str = ""
     replace: tuple[tuple[str, str], ...] = ()
+    enter: str = ""
 
 
 _OWN = "OwnStatus own(status);"
@@ -76,6 +78,8 @@ _NOTHING = {
     "message": "MPI_MESSAGE_NO_PROC",
     "flag": "0",
     "win": "MPI_WIN_NULL",
+    "datatype": "MPI_DATATYPE_NULL",
+    "newtype": "MPI_DATATYPE_NULL",
 }
 """What stands for a result where the program has no room for it; else it is a communicator."""
 
@@ -93,7 +97,36 @@ def _recipe(name: str, note: str) -> Recipe:
     before = [_SYNCHRONISING[name]] if name in _SYNCHRONISING else []
     before += [_TAKEN] if "taken" in note else []
     before += [_OWN] if "own." in note else []
-    return Recipe(note, " ".join(before), (("status", "own.get()"),) if "own." in note else ())
+    replaced = (("status", "own.get()"),) if "own." in note else ()
+    return Recipe(note, " ".join(before), replaced, _entered(name, note))
+
+
+_SEND = "open.send(dest, tag, count, datatype, comm);"
+_EXCHANGE = (
+    "open.exchange(dest, sendtag, {send}, source, recvtag, {receive}, comm);",
+    {"": ("sendcount, sendtype", "recvcount, recvtype"), "_replace": ("count, datatype", "count, datatype")},
+)
+_ENTERED = {
+    **{f"MPI_{mode}end": _SEND for mode in ("S", "Bs", "Ss", "Rs")},
+    "MPI_Recv": "open.receive(source, tag, count, datatype, comm);",
+    "MPI_Probe": "open.probe(source, tag, comm);",
+    "MPI_Mprobe": "open.probe(source, tag, comm);",
+    **{
+        f"MPI_Sendrecv{form}": _EXCHANGE[0].format(send=send, receive=receive)
+        for form, (send, receive) in _EXCHANGE[1].items()
+    },
+}
+"""What a point-to-point call that may wait is about."""
+
+
+def _entered(name: str, note: str) -> str:
+    """Of a collective that blocks: the communicator, and the root where it has one."""
+    if name in _ENTERED or procedure_facts(name).sort != "collective":
+        return _ENTERED.get(name, "")
+    if name.startswith("MPI_I") or name.endswith("_init"):
+        return ""
+    root = "root" if re.search(r"\broot\b", note) else "MPI_PROC_NULL"
+    return f"open.collective(comm, {root});"
 
 
 def _windows() -> dict[str, Recipe]:
@@ -148,7 +181,11 @@ def recipes() -> dict[str, Recipe]:
     """
     table = {name: _recipe(name, note) for name, note in recorded_procedures()} | _windows() | _files()
     for name, (fresh, parent) in _NEW_COMMUNICATORS.items():
-        table[name] = Recipe(_read_safely(f"event.new_communicator(*{fresh}, {parent});"))
+        enter = f"open.collective({parent}, MPI_PROC_NULL);" if parent != "MPI_COMM_NULL" else ""
+        table[name] = Recipe(_read_safely(f"event.new_communicator(*{fresh}, {parent});"), enter=enter)
+    table["MPI_Type_commit"] = Recipe(_read_safely("event.new_type(*datatype);"))
+    table["MPI_Type_dup"] = Recipe(_read_safely("event.new_type(*newtype);"))
+    table["MPI_Type_free"] = Recipe("event.plain();", _read_safely("forget_type(*datatype);"))
     large = {f"{name}_c": recipe for name, recipe in table.items()}
     return table | large
 
@@ -331,8 +368,9 @@ def _wrapper(procedure: Procedure, recipe: Recipe | None) -> str:
             head + f"  return traced_value(k{procedure.name}, __builtin_return_address(0), {invoke});\n}}\n"
         )
     note = recipe.note if recipe else "event.plain();"
+    enter = f"\n      [&](Opening& open) {{ {recipe.enter} }}," if recipe and recipe.enter else ""
     return head + (
-        f"  return traced(k{procedure.name}, __builtin_return_address(0),\n      {invoke},\n"
+        f"  return traced(k{procedure.name}, __builtin_return_address(0),{enter}\n      {invoke},\n"
         f"      [&](Event& event) {{ {note} }});\n}}\n"
     )
 

@@ -42,7 +42,7 @@ def record(line: Line, folder: Path, limit_s: float | None = None) -> None:
         The program failed, or no rank left a trace.
     """
     plan = line.plain()
-    outcome = launch.record(plan, folder, launch.RecordOptions(), subprocess.DEVNULL, limit_s)
+    outcome = launch.record(plan, folder, launch.RecordOptions(timeout_s=limit_s), subprocess.DEVNULL)
     if outcome.exit_status != 0:
         raise RunError(f"{' '.join(plan.command)}: ended with exit status {outcome.exit_status}")
     if not any(folder.glob("rank-*.cwt")):

@@ -296,10 +296,9 @@ class _Trial:
         limit_s = max(_LEAST_PATIENCE_S, _PATIENCE * self.took_s[PLAIN])
         with tempfile.TemporaryDirectory(prefix="corewise-advise-") as place:
             profile = Path(place) / "tried.cw"
-            outcome = launch.record(
-                launched.plan, profile, launched.setting.options, subprocess.DEVNULL, limit_s
-            )
-            if outcome.exit_status == launch.LIMIT_STATUS:
+            options = replace(launched.setting.options, timeout_s=limit_s)
+            outcome = launch.record(launched.plan, profile, options, subprocess.DEVNULL)
+            if outcome.exit_status == launch.TIMED_OUT:
                 return f"the launch was ended after {limit_s:.0f} s"
             if outcome.exit_status != 0:
                 return f"the program ended with exit status {outcome.exit_status} under it"
