@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from rich.console import RenderableType
 
 from corewise._core import Machine
-from corewise.analysis.placement.comparison import PlacementStudy, study_placements
+from corewise.analysis.placement.comparison import PlacementStudy, Settings, study_placements
+from corewise.analysis.placement.limits import LimitRules
 from corewise.analysis.profile.accelerated import accelerated_rows
 from corewise.analysis.profile.tables import analyse_profile, matrix_blocks, placement_scope
 from corewise.base.files import check_target, write_text
@@ -70,7 +71,8 @@ def report(
     possible, left_out = placement_scope(analysis.world, machine)
     if machine is not None and possible:
         with console.progress("searching placements"):
-            study = study_placements(analysis.pattern, machine)
+            limits = LimitRules().on(machine, analysis.pattern.ranks)
+            study = study_placements(analysis.pattern, machine, settings=Settings(limits=limits))
     if html_file is not None:
         note = left_out if machine is not None else ""
         write_text(html_file, page(analysis, draw_matrix, study, note))

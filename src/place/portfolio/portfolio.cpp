@@ -86,11 +86,12 @@ class Portfolio {
         work_(work),
         options_(options),
         merged_(shares.merged()),
-        near_(Neighbourhood::of(merged_)),
+        near_(Neighbourhood::of(merged_, options.limits)),
         loads_(merged_, work),
         total_work_(PairAnnealing::work_of(merged_, work, near_)),
         rng_(options.seed) {
     for (const auto& phase : work.phases) messages_ += phase.size();
+    one_placement_ = !options.limits.leaves_a_choice();
     if (work.ranks <= most_stressed) stress_.emplace(PairAnnealing::stress_of(merged_, work, near_));
   }
 
@@ -109,7 +110,7 @@ class Portfolio {
   [[nodiscard]] bool finished() {
     if (options_.should_stop && options_.should_stop()) result_.stopped = true;
     const double cost = options_.judge_first ? best_.judged : best_.bottleneck_ns;
-    return result_.stopped || !status_.ok() || shares_.units() == 1 || cost <= options_.enough ||
+    return result_.stopped || !status_.ok() || shares_.units() == 1 || one_placement_ || cost <= options_.enough ||
            result_.proposals >= options_.proposals ||
            (options_.judge.of && result_.timed >= options_.judge.evaluations);
   }
@@ -203,7 +204,7 @@ class Portfolio {
   }
 
   void anneal_stress(std::uint64_t turn) {
-    stress_->assign(random_placement(work_.ranks, shares_.units(), rng_).unit_of_rank);
+    stress_->assign(drawn().unit_of_rank);
     result_.proposals +=
         stress_->cool(effort(stress_per_rank, most_stress, turn), hot_pairs, rng_, options_.should_stop);
     consider(placement_of(*stress_), "annealed shape");
@@ -212,7 +213,7 @@ class Portfolio {
   }
 
   void anneal_work(std::uint64_t turn, double hot, const std::string& origin) {
-    total_work_.assign(random_placement(work_.ranks, shares_.units(), rng_).unit_of_rank);
+    total_work_.assign(drawn().unit_of_rank);
     cool_work(turn, hot, origin);
   }
 
@@ -221,6 +222,10 @@ class Portfolio {
     consider(placement_of(total_work_), origin);
     loads_.assign(total_work_.assignment());
     improve(warm_loads, origin);
+  }
+
+  machine::Placement drawn() {
+    return options_.limits.repaired(random_placement(work_.ranks, shares_.units(), rng_));
   }
 
   [[nodiscard]] static machine::Placement placement_of(const PairAnnealing& annealed) {
@@ -327,6 +332,7 @@ class Portfolio {
   std::uint64_t improved_best_ = 0;
   std::set<std::vector<machine::UnitId>> seen_;
   std::uint64_t messages_ = 1;
+  bool one_placement_ = false;
   Candidate best_;
   Status status_;
   PortfolioResult result_;

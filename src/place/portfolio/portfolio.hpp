@@ -22,6 +22,7 @@
 #include "base/status.hpp"
 #include "machine/placement.hpp"
 #include "place/given_cost.hpp"
+#include "place/limits.hpp"
 #include "place/links/objective.hpp"
 #include "place/references.hpp"
 
@@ -33,6 +34,7 @@ struct PortfolioOptions {
   bool judge_first = false;             ///< the judge's cost is the objective; else the bottleneck is
   std::uint64_t proposals = 2'000'000;  ///< at most, but for the last round; of judged ones `judge.evaluations`
   std::uint64_t seed = 1;
+  Limits limits = {};                      ///< that every start keeps
   double enough = 0;                       ///< a cost by the objective that nothing can be below: reached, it ends
   std::function<bool()> should_stop = {};  ///< asked now and then
 };

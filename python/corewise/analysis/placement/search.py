@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corewise import _core
-from corewise._core import Machine, Pattern, Searcher
+from corewise._core import Limits, Machine, Pattern, Searcher
 from corewise.errors import InputError
 
 OBJECTIVES = ("bottleneck", "flow", "simulated", "hop-bytes", "distance")
@@ -67,6 +67,8 @@ class Settings:
         Told, before one of several searches, which share of the time it may take.
     ends_by_itself : bool
         Whether the search needs no clock; see `settings_for`.
+    limits : Limits or None
+        Which placements it may choose from; None: all.
     """
 
     objective: str = "bottleneck"
@@ -77,6 +79,7 @@ class Settings:
     evaluations: int | None = None
     begin: Callable[[float], None] | None = None
     ends_by_itself: bool = True
+    limits: Limits | None = None
 
     def with_(self, **changes: Any) -> Settings:
         """The same with other values."""
@@ -143,6 +146,18 @@ class Costs:
         """Of the machine's units in ns, without the rounding of sums: a proof wants whole multiples."""
         return np.round(_core.machine_distances(self.machine), 6)
 
+    def allowed(self, units: Sequence[int]) -> list[int]:
+        """A placement, brought within the limits where they forbid it."""
+        limits = self.settings.limits
+        return list(units) if limits is None else list(limits.repaired(list(units)))
+
+    def in_order(self) -> list[int]:
+        """Rank order: the lowest units that the limits leave to each rank."""
+        limits = self.settings.limits
+        if limits is not None:
+            return list(limits.in_order())
+        return list(self.machine.identity_placement(self.patterns[0].ranks))
+
     def alone(self, index: int) -> Costs:
         """The same for one of the patterns, unweighted."""
         settings = replace(self.settings, certify=False)
@@ -203,7 +218,7 @@ class Costs:
         many = by_time and not _core.proof_is_certain(ranks, len(self.machine.units))
         samples = RANDOM_LOADS if many else RANDOM_TIMES if by_time else RANDOM_SAMPLES
         drawn = [
-            [int(unit) for unit in row]
+            self.allowed([int(unit) for unit in row])
             for row in self.searcher.random_placements(ranks, samples, self.settings.seed)
         ]
         costs = [self._bottleneck(units) for units in drawn] if many else self.of_all(drawn)
@@ -242,6 +257,7 @@ def search_placements(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Outc
             evaluations=_most_timed(settings),
             proposals=_most_looked_at(settings, PROPOSALS),
             local_evaluations=_most_looked_at(settings, LOCAL_EVALUATIONS),
+            limits=settings.limits,
         )
     except InputError as error:
         raise InputError(f"method '{settings.method}' on machine '{costs.machine.name}': {error}") from None
