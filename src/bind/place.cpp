@@ -147,7 +147,7 @@ SearchResult search(Ready& ready, const nb::object& pattern, const std::string& 
                     const std::vector<std::pair<std::string, std::vector<UnitId>>>& starts, std::uint64_t nodes,
                     nb::object should_stop, bool certify, const std::optional<MatrixIn<double>>& distances,
                     int effort, std::uint64_t evaluations, std::uint64_t proposals,
-                    const std::optional<Limits>& limits) {
+                    const std::optional<Limits>& limits, std::size_t leaders) {
   if (effort < 1) raise(bad_field("", "effort", std::to_string(effort), "1 or more"));
   const std::vector<Pattern> patterns = to_patterns(pattern);
   const std::vector<double> weight_of = weights.value_or(std::vector<double>{});
@@ -161,6 +161,7 @@ SearchResult search(Ready& ready, const nb::object& pattern, const std::string& 
   for (const auto& [name, units] : starts) options.starts.push_back({name, {units}});
   options.proposals = proposals;
   if (limits) options.limits = *limits;
+  options.leaders = leaders;
   options.nodes = nodes;
   options.certify = certify;
   options.effort = effort;
@@ -268,6 +269,14 @@ void bind_result(nb::module_& module) {
       .def_prop_ro(
           "method", [](const SearchResult& result) { return std::string(place::name_of(result.method)); },
           "``exhaustive``, ``branch-and-bound``, ``multilevel``, ``local`` or ``portfolio``.")
+      .def_prop_ro(
+          "leaders",
+          [](const SearchResult& result) {
+            std::vector<std::vector<UnitId>> all;
+            for (const Placement& placement : result.leaders) all.push_back(placement.unit_of_rank);
+            return all;
+          },
+          "Of a portfolio: the best and others that cost at most 5 % more; as many as were asked for.")
       .def_ro("origin", &SearchResult::origin, "Of a portfolio: where the placement came from.")
       .def_ro("proven_optimal", &SearchResult::proven_optimal)
       .def_ro("statement", &SearchResult::statement, "One line: the proof, or what was tried.")
@@ -317,7 +326,7 @@ void bind_place(nb::module_& module) {
           "local_evaluations"_a = 200'000, "find_worst"_a = false, "weights"_a = nb::none(), "method"_a = "auto",
           "starts"_a = std::vector<std::pair<std::string, std::vector<UnitId>>>{}, "nodes"_a = 5'000'000,
           "should_stop"_a = nb::none(), "certify"_a = false, "distances"_a = nb::none(), "effort"_a = 4,
-          "evaluations"_a = 50'000, "proposals"_a = 2'000'000, "limits"_a = nb::none(),
+          "evaluations"_a = 50'000, "proposals"_a = 2'000'000, "limits"_a = nb::none(), "leaders"_a = 0,
           nb::sig(
               "def search(self, pattern: Pattern | Sequence[Pattern], objective: str = 'bottleneck', seed: "
               "int = 1, "
@@ -327,7 +336,7 @@ void bind_place(nb::module_& module) {
               "nodes: int = 5000000, should_stop: collections.abc.Callable[[], bool] | None = None, certify: bool "
               "= False, "
               "distances: NDArray[numpy.float64] | None = None, effort: int = 4, evaluations: int = 50000, "
-              "proposals: int = 2000000, limits: Limits | None = None) -> "
+              "proposals: int = 2000000, limits: Limits | None = None, leaders: int = 0) -> "
               "SearchResult"),
           "The placement that costs least by the objective: ``bottleneck`` or ``hop-bytes`` (the other one "
           "chooses\n"

@@ -288,6 +288,7 @@ Result<SearchResult> Searcher::search_by_portfolio(const Workload& work, const S
   how.judge = options.given;
   how.judge_first = options.objective == Objective::given;
   how.proposals = options.proposals;
+  how.leaders = options.leaders;
   how.seed = options.seed;
   how.limits = options.limits;
   how.should_stop = options.should_stop;
@@ -302,6 +303,7 @@ Result<SearchResult> Searcher::search_by_portfolio(const Workload& work, const S
   result.method = Method::portfolio;
   result.evaluated = best.proposals;
   result.origin = std::move(best.origin);
+  for (NamedStart& leader : best.leaders) result.leaders.push_back(std::move(leader.placement));
   result.cost = how.judge_first ? best.judged : best.bottleneck_ns;
   result.proven_optimal = bound > 0 && result.cost <= how.enough;
   result.bound = result.proven_optimal ? result.cost : bound;

@@ -47,6 +47,7 @@ struct SearchOptions {
   Method method = Method::automatic;    ///< by link loads automatic is branch and bound up to 16 ranks on 64 units
   std::vector<NamedStart> starts = {};  ///< also tried; the result is never worse
   Limits limits = {};                   ///< of the result; every start is brought within them
+  std::size_t leaders = 0;              ///< of the portfolio, see SearchResult
   std::uint64_t nodes = 5'000'000;      ///< budget of branch and bound
   std::function<bool()> should_stop = {};       ///< asked now and then; true ends the search with what is known
   bool certify = false;                         ///< also a certificate of the bound (docs/formats/certificate.md)
@@ -63,6 +64,7 @@ struct SearchResult {
   bool proven_optimal = false;
   std::string statement;                         ///< one line: the proof, or what was tried
   std::uint64_t evaluated = 0;                   ///< placements; of branch and bound the nodes or bounds
+  std::vector<machine::Placement> leaders = {};  ///< of a portfolio: within 5 % of the best, it among them
   std::string origin = {};                       ///< of a portfolio: where the placement came from
   double cost = 0;                               ///< of `placement`, by the objective
   double bound = 0;                              ///< no placement costs less; 0: nothing known

@@ -103,6 +103,9 @@ class Portfolio {
     result_.bottleneck_ns = best_.bottleneck_ns;
     result_.judged = options_.judge.of ? best_.judged : 0;
     result_.origin = best_.origin;
+    for (const Candidate& each : leaders_) {
+      if (each.judged <= leader_slack * best_.judged) result_.leaders.push_back({each.origin, each.placement});
+    }
     return std::move(result_);
   }
 
@@ -271,9 +274,20 @@ class Portfolio {
     Candidate candidate{placement, evaluation.bottleneck_ns, unbounded, evaluation.hop_bytes, origin};
     if (!worth_judging(candidate)) return false;
     if (options_.judge.of && !judge(candidate)) return false;
+    note_leader(candidate);
     if (!best_.placement.unit_of_rank.empty() && !(key(candidate) < key(best_))) return false;
     best_ = std::move(candidate);
     return true;
+  }
+
+  /// Of equal costs and equal loads one stands for the others: mostly they are the same by a symmetry.
+  void note_leader(const Candidate& candidate) {
+    if (options_.leaders == 0) return;
+    const auto place = std::find_if(leaders_.begin(), leaders_.end(),
+                                    [&](const Candidate& each) { return !(key(each) < key(candidate)); });
+    if (place != leaders_.end() && key(*place) == key(candidate)) return;
+    leaders_.insert(place, candidate);
+    if (leaders_.size() > options_.leaders) leaders_.pop_back();
   }
 
   [[nodiscard]] std::array<double, 3> key(const Candidate& of) const {
@@ -286,8 +300,9 @@ class Portfolio {
     if (best_.placement.unit_of_rank.empty()) return true;
     if (candidate.placement.unit_of_rank == best_.placement.unit_of_rank) return false;
     if (!options_.judge_first) return candidate.bottleneck_ns <= best_.bottleneck_ns;
+    const double slack = options_.leaders > 0 ? leader_slack : 1;
     return !options_.judge.bounded_by_loads ||
-           busiest_link_ns(shares_, work_, candidate.placement.unit_of_rank) < best_.judged;
+           busiest_link_ns(shares_, work_, candidate.placement.unit_of_rank) < slack * best_.judged;
   }
 
   bool judge(Candidate& candidate) {
@@ -334,6 +349,7 @@ class Portfolio {
   std::uint64_t messages_ = 1;
   bool one_placement_ = false;
   Candidate best_;
+  std::vector<Candidate> leaders_;  ///< by key, each another one
   Status status_;
   PortfolioResult result_;
 };

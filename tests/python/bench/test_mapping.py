@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from corewise import InputError, _core
-from corewise.bench.mapping import instances, machines, orders, reference, ring, trees
+from corewise.bench.mapping import contended, instances, machines, orders, reference, ring, trees
 from corewise.bench.mapping.problems import Problem, cases
 from corewise.bench.mapping.trees import Contestant, Outcomes
 from corewise.bench.peers import KAHIP, SCOTCH, SHAREDMAP, Peer
@@ -178,7 +178,8 @@ def test_cases_that_are_not_there_are_one_error(capsys: pytest.CaptureFixture[st
     assert execute(["bench", "mapping", "--cases", "forests"]) == 2
     said = capsys.readouterr().err
     assert (
-        "--cases: found 'forests', allowed: ring, instances, machines, trees, orders, reference, all" in said
+        "--cases: found 'forests', allowed: ring, instances, machines, trees, contended, "
+        "orders, reference, all" in said
     )
     assert execute(["bench", "mapping", "--peers", "no-such-python"]) == 2
     assert "--peers: found 'no-such-python', allowed: a Python" in capsys.readouterr().err
@@ -255,12 +256,35 @@ def test_a_proof_can_be_stopped_from_outside() -> None:
     assert sorted(found.unit_of_rank) == list(range(16))
 
 
+def test_contended_time_beside_a_tool_that_keeps_rank_order(tmp_path: Path) -> None:
+    """A rival by hand: what it takes is the flow of its placement; an invalid one counts for nothing."""
+    problem = cases(tiny=True)["halo-4x4x2"]
+    program = tmp_path / "tool"
+    doubled, in_order = " ".join(["0"] * 32), " ".join(map(str, range(32)))
+    program.write_text(f"#!/bin/sh\nif [ $3 = 1 ]; then echo 0.1 {doubled}; else echo 0.1 {in_order}; fi\n")
+    program.chmod(0o755)
+    (row,) = contended.rows_of("tiny", problem, [Contestant("tool", "plain", (str(program),))], 0.2, 2)
+    machine, pattern = contended.machine_of(problem), contended.pattern_of(problem)
+    assert len(machine.units) == 32 and machine.hops()[0, 1] < machine.hops()[0, 4]
+    matrix = pattern.matrix()
+    assert (matrix == matrix.T).all() and matrix.sum() == 2 * sum(problem.pairs.values())
+    order = np.arange(32, dtype=np.int32)[None]
+    assert row.theirs == pytest.approx(
+        _core.contended_times(machine, [pattern], order, model="flow")[0], rel=1e-3
+    )
+    assert row.rival == "tool plain" and row.ratio is not None and row.ratio >= 1
+    (alone,) = contended.rows_of("tiny", problem, [], 0.1, 1)
+    assert alone.rival is None and alone.ours is not None
+
+
 def test_orders_of_a_model_that_is_right_and_of_one_that_is_wrong() -> None:
     """Loss by hand, equals by their mean; the row against the simulator and the flow model."""
     simulated = np.array([2.0, 1.0, 4.0, 3.0])
     assert orders.lost(np.array([20.0, 10.0, 40.0, 30.0]), simulated) == 0
     assert orders.lost(5 - simulated, simulated) == 3
     assert orders.lost(np.array([1.0, 1.0, 5.0, 1.0]), simulated) == 1
+    assert orders.lost_by_leaders(np.array([10.0, 12.0, 10.3, 10.6]), simulated) == 1
+    assert orders.lost_by_leaders(np.array([10.0, 10.4, 10.3, 10.6]), simulated) == 0
     machine, pattern = load_machine("mesh-6x4"), _core.generate("ring", {"ranks": "8"})
     extent = replace(orders.QUICK, exchanged=3, random=3)
     chosen = orders.placements(machine, pattern, extent)
@@ -274,8 +298,9 @@ def test_orders_of_a_model_that_is_right_and_of_one_that_is_wrong() -> None:
     picked = flow <= flow.min() * (1 + 1e-9)
     assert losses["flow"] == pytest.approx(packets[picked].mean() / packets.min() - 1, abs=1e-4)
     assert row.ours is not None and -1 <= row.ours <= 1 and row.n == len(chosen)
-    (best,) = (line for line in orders.remarks([row]) if line.startswith("flow"))
-    assert "1 pairs" in best
+    flows, leaders, *_ = orders.remarks([row])
+    assert flows.startswith("flow: rank correlation") and "1 pairs" in flows
+    assert leaders.startswith("flow, then packets: picking by it loses")
 
 
 def test_every_bundled_machine_has_its_order_held() -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from corewise._core import Bottleneck, Evaluation, Machine, Pattern
@@ -34,6 +34,8 @@ __all__ = [
 
 TIME_ALONE = 0.5
 """Of the time for several patterns: for the best placement of each pattern alone, together."""
+TIME_OF_PACKETS = 0.15
+"""Of the time for the shared placement, where packets decide among its leaders."""
 MOST_EXCHANGED = 20
 """Units up to which the order of the group of all exchanges is a number of 64 bits."""
 MOST_SYMMETRIC = 128
@@ -63,7 +65,9 @@ class PlacementRow:
     cost : float
         By the study's objective, in its unit.
     ratio : float
-        Cost over the best one's.
+        Cost over the best one's; below 1 where packets decided otherwise than flow.
+    simulated_ns : float or None
+        Packet by packet, where that decided; weighted over the patterns.
     """
 
     which: str
@@ -75,6 +79,7 @@ class PlacementRow:
     hop_bytes: int
     cost: float
     ratio: float
+    simulated_ns: float | None = None
 
 
 @dataclass(frozen=True)
@@ -224,13 +229,16 @@ def study_placements(
     costs = Costs(machine, patterns, weights_of(patterns, weights), settings)
     starts = named_starts(machine, patterns)
     alone = TIME_ALONE if len(patterns) > 1 or programs is not None else 0.0
-    if alone and settings.begin is not None:
-        settings.begin(1 - alone)
+    if settings.begin is not None:
+        settings.begin((1 - alone) * (1 - (TIME_OF_PACKETS if settings.leaders else 0.0)))
     found = search_placements(costs, starts)
     identity = costs.in_order()
     candidates = _candidates(costs, found, identity, given, starts if named else {})
     least = costs.of(found.unit_of_rank)
-    rows = tuple(_row(which, units, costs, least) for which, units in candidates.items())
+    rows = tuple(
+        replace(_row(which, units, costs, least), simulated_ns=found.simulated_ns.get(tuple(units)))
+        for which, units in candidates.items()
+    )
     symmetry_order = costs.searcher.symmetry_order if len(machine.units) <= MOST_SYMMETRIC else None
     return PlacementStudy(
         machine=machine,
@@ -328,7 +336,7 @@ def _prices_of_programs(
     prices = []
     for number, ((first, end), pattern, weight) in enumerate(parts):
         limits = programs.rules_of(number).on(costs.machine, pattern.ranks)
-        settings = costs.settings.with_(certify=False, limits=limits)
+        settings = costs.settings.with_(certify=False, limits=limits, leaders=0)
         alone = Costs(costs.machine, [pattern], [1.0], settings)
         prices.append(_price(alone, weight, shared[first:end], identity[first:end], share))
     return tuple(prices)

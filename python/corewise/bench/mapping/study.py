@@ -11,13 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from corewise.bench.mapping import instances, machines, orders, reference, ring, trees
+from corewise.bench.mapping import contended, instances, machines, orders, reference, ring, trees
 from corewise.bench.mapping.problems import cases
 from corewise.bench.rows import Listener, Outcome
 from corewise.errors import InputError
 
-CASES = ("ring", "instances", "machines", "trees", "orders", "reference")
+CASES = ("ring", "instances", "machines", "trees", "contended", "orders", "reference")
 ALL = "all"
+CONTENDED_S = 10.0
+"""CPU seconds of a search by contended time beside the other mappers."""
+MOST_PLACED = 1024
+"""Ranks of the problems on which contended time is compared."""
 PEERS = Path("build/peers/bin/python")
 """Where bench/mapping/README.md installs the wheels of others."""
 
@@ -92,6 +96,7 @@ def run_bench(
         "orders": _orders,
         "reference": _reference,
         "trees": lambda effort, listener: _trees(effort, python, listener),
+        "contended": lambda effort, listener: _contended(effort, python, listener),
     }
     found = [
         runs[part](effort, listener.part(index / len(parts), (index + 1) / len(parts)))
@@ -116,6 +121,14 @@ def _instances(effort: Effort, listener: Listener) -> Outcome:
 def _machines(effort: Effort, listener: Listener) -> Outcome:
     rows = machines.rows(effort.budget_s, listener)
     return Outcome("mapping", tuple(rows), remarks=(machines.remark(rows, effort.budget_s),))
+
+
+def _contended(effort: Effort, python: str, listener: Listener) -> Outcome:
+    problems = cases(effort.tiny)
+    chosen = {name: each for name, each in problems.items() if effort.tiny or each.ranks == MOST_PLACED}
+    seconds = 0.3 if effort.tiny else CONTENDED_S
+    rows, absent = contended.rows(chosen, seconds, effort.rounds, python, listener)
+    return Outcome("mapping", tuple(rows), tuple(absent))
 
 
 def _orders(effort: Effort, listener: Listener) -> Outcome:

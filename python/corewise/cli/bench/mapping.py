@@ -16,9 +16,10 @@ _HELP = """How long do proofs and searches of placements take, and how good are 
 ring: 8 ranks on a ring, proven, beside plain enumeration in C. instances: proofs of Nugent's
 assignment problems. machines: every bundled machine with every bundled pattern, how often the best
 is proven. trees: mappings of up to 1024 ranks onto trees, beside Scotch, SharedMap and KaHIP where
-they are installed. orders (or --machines): on every bundled machine, the order of placements that
-each model predicts beside the order that packets show. reference (or --reference): the default search
-in its five seconds beside the best placement known, up to 256 ranks.
+they are installed. contended: contended time of 1024 ranks beside theirs. orders (or --machines): on
+every bundled machine, the order of placements that each model predicts beside the order that packets
+show. reference (or --reference): the default search in its five seconds beside the best placement
+known, 16 to 256 ranks.
 
 \b
 Example:

@@ -159,6 +159,11 @@ def _table(study: PlacementStudy) -> FittingTable:
     columns = [
         Column("placement", [_which(row, study) for row in study.rows]),
         Column(cost or "", [f"{row.cost:.6g}" for row in study.rows], right=True),
+        Column(
+            "simulated ns" if any(row.simulated_ns for row in study.rows) else "",
+            ["" if row.simulated_ns is None else f"{row.simulated_ns:.6g}" for row in study.rows],
+            right=True,
+        ),
         Column("bottleneck ns", [f"{row.bottleneck_ns:.6g}" for row in study.rows], right=True),
         Column("load", [bytes_text(row.bottleneck_bytes) for row in study.rows], right=True, importance=3),
         Column("busiest link", [_link(row, study) for row in study.rows], importance=4),
@@ -251,6 +256,7 @@ def _rows(study: PlacementStudy) -> list[dict[str, object]]:
             "hop_bytes": row.hop_bytes,
             "cost": row.cost,
             "ratio": row.ratio,
+            "simulated_ns": row.simulated_ns,
             "unit_of_rank": list(row.unit_of_rank),
             "units": names_of(study.machine, row.unit_of_rank),
         }

@@ -345,7 +345,7 @@ def test_no_forger_can_prove_more_than_the_optimum(seed):
 
 @pytest.mark.parametrize("seed", range(16))
 def test_no_forger_can_prove_more_than_the_optimum_within_limits(seed):
-    """The same with fixed ranks, units kept free and cores of two threads, by every symmetry that is allowed."""
+    """The same with fixed ranks, units kept free and cores of two threads, by every allowed symmetry."""
     draw = np.random.default_rng(seed)
     machine = core.Machine.from_synthetic(("ring:5", "l3:2 core:2 pu:2", "core:3 pu:2", "mesh:3x2")[seed % 4])
     units = draw.permutation(len(machine.units)).tolist()
