@@ -19,6 +19,7 @@
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
 #include "lab/placement/cost.hpp"
+#include "place/limits.hpp"
 #include "place/links/objective.hpp"
 #include "place/references.hpp"
 #include "place/search.hpp"
@@ -35,6 +36,7 @@ using machine::UnitId;
 using pattern::Pattern;
 using place::Bottleneck;
 using place::Evaluation;
+using place::Limits;
 using place::Searcher;
 using place::SearchOptions;
 using place::SearchResult;
@@ -144,7 +146,8 @@ SearchResult search(Ready& ready, const nb::object& pattern, const std::string& 
                     const std::optional<std::vector<double>>& weights, const std::string& method,
                     const std::vector<std::pair<std::string, std::vector<UnitId>>>& starts, std::uint64_t nodes,
                     nb::object should_stop, bool certify, const std::optional<MatrixIn<double>>& distances,
-                    int effort, std::uint64_t evaluations, std::uint64_t proposals) {
+                    int effort, std::uint64_t evaluations, std::uint64_t proposals,
+                    const std::optional<Limits>& limits, std::size_t leaders) {
   if (effort < 1) raise(bad_field("", "effort", std::to_string(effort), "1 or more"));
   const std::vector<Pattern> patterns = to_patterns(pattern);
   const std::vector<double> weight_of = weights.value_or(std::vector<double>{});
@@ -157,6 +160,8 @@ SearchResult search(Ready& ready, const nb::object& pattern, const std::string& 
   options.method = unwrap(place::method_of(method));
   for (const auto& [name, units] : starts) options.starts.push_back({name, {units}});
   options.proposals = proposals;
+  if (limits) options.limits = *limits;
+  options.leaders = leaders;
   options.nodes = nodes;
   options.certify = certify;
   options.effort = effort;
@@ -213,6 +218,50 @@ void bind_evaluation(nb::module_& module) {
            "Bytes that cross every link, phases summed: ndarray of float64, shape (links,).");
 }
 
+void make_limits(Limits* self, const Machine& machine, int ranks, std::vector<std::pair<int, UnitId>> fixed,
+                 std::vector<UnitId> kept_free, bool share_cores) {
+  new (self) Limits(unwrap(Limits::of(machine, ranks, {std::move(fixed), std::move(kept_free), share_cores})));
+}
+
+Placement of_its_ranks(const Limits& limits, std::vector<UnitId> unit_of_rank) {
+  if (static_cast<int>(unit_of_rank.size()) != limits.ranks()) {
+    raise(bad_field("", "unit_of_rank", std::to_string(unit_of_rank.size()) + " entries",
+                    "one per rank (" + std::to_string(limits.ranks()) + ")"));
+  }
+  for (const UnitId unit : unit_of_rank) {
+    if (unit >= 0 && unit < limits.units()) continue;
+    raise(bad_field("", "unit_of_rank", std::to_string(unit), "0.." + std::to_string(limits.units() - 1)));
+  }
+  return {std::move(unit_of_rank)};
+}
+
+void bind_limits(nb::module_& module) {
+  nb::class_<Limits>(module, "Limits", "Which placements of so many ranks on a machine a search may choose from.")
+      .def("__init__", &make_limits, "machine"_a, "ranks"_a, "fixed"_a = std::vector<std::pair<int, UnitId>>{},
+           "kept_free"_a = std::vector<UnitId>{}, "share_cores"_a = false,
+           nb::sig("def __init__(self, machine: Machine, ranks: int, fixed: Sequence[tuple[int, int]] = [], "
+                   "kept_free: Sequence[int] = [], share_cores: bool = False) -> None"),
+           "`fixed`: rank and unit of ranks that run there. `kept_free`: units without a rank. Two ranks get\n"
+           "hardware threads of one core only where no core is left idle, unless `share_cores`.")
+      .def_prop_ro("any", &Limits::any, "Whether they forbid any placement.")
+      .def_prop_ro("cores", &Limits::cores, "Cores of several units on which ranks are spread evenly.")
+      .def(
+          "hold",
+          [](const Limits& limits, std::vector<UnitId> units) {
+            return limits.hold(of_its_ranks(limits, std::move(units)).unit_of_rank);
+          },
+          "unit_of_rank"_a, "Whether the placement is allowed.")
+      .def(
+          "repaired",
+          [](const Limits& limits, std::vector<UnitId> units) {
+            return limits.repaired(of_its_ranks(limits, std::move(units))).unit_of_rank;
+          },
+          "unit_of_rank"_a, "The placement itself where it is allowed, else an allowed one near it.")
+      .def(
+          "in_order", [](const Limits& limits) { return limits.in_order().unit_of_rank; },
+          "Ranks in ascending order on the lowest units that they may have.");
+}
+
 void bind_result(nb::module_& module) {
   nb::class_<SearchResult>(module, "SearchResult", "The best placement that a search found, and how it knows.")
       .def_prop_ro("unit_of_rank", [](const SearchResult& result) { return result.placement.unit_of_rank; })
@@ -220,6 +269,14 @@ void bind_result(nb::module_& module) {
       .def_prop_ro(
           "method", [](const SearchResult& result) { return std::string(place::name_of(result.method)); },
           "``exhaustive``, ``branch-and-bound``, ``multilevel``, ``local`` or ``portfolio``.")
+      .def_prop_ro(
+          "leaders",
+          [](const SearchResult& result) {
+            std::vector<std::vector<UnitId>> all;
+            for (const Placement& placement : result.leaders) all.push_back(placement.unit_of_rank);
+            return all;
+          },
+          "Of a portfolio: the best and others that cost at most 5 % more; as many as were asked for.")
       .def_ro("origin", &SearchResult::origin, "Of a portfolio: where the placement came from.")
       .def_ro("proven_optimal", &SearchResult::proven_optimal)
       .def_ro("statement", &SearchResult::statement, "One line: the proof, or what was tried.")
@@ -258,6 +315,7 @@ void bind_place(nb::module_& module) {
              "Whether so many ranks on so many units are few enough for a proof by bottleneck; beyond, the method\n"
              "``auto`` is a portfolio.");
   bind_evaluation(module);
+  bind_limits(module);
   bind_result(module);
   nb::class_<Ready>(module, "Searcher", "A machine made ready for placing patterns on it.")
       .def("__init__", &make_ready, "machine"_a)
@@ -268,7 +326,7 @@ void bind_place(nb::module_& module) {
           "local_evaluations"_a = 200'000, "find_worst"_a = false, "weights"_a = nb::none(), "method"_a = "auto",
           "starts"_a = std::vector<std::pair<std::string, std::vector<UnitId>>>{}, "nodes"_a = 5'000'000,
           "should_stop"_a = nb::none(), "certify"_a = false, "distances"_a = nb::none(), "effort"_a = 4,
-          "evaluations"_a = 50'000, "proposals"_a = 2'000'000,
+          "evaluations"_a = 50'000, "proposals"_a = 2'000'000, "limits"_a = nb::none(), "leaders"_a = 0,
           nb::sig(
               "def search(self, pattern: Pattern | Sequence[Pattern], objective: str = 'bottleneck', seed: "
               "int = 1, "
@@ -278,7 +336,7 @@ void bind_place(nb::module_& module) {
               "nodes: int = 5000000, should_stop: collections.abc.Callable[[], bool] | None = None, certify: bool "
               "= False, "
               "distances: NDArray[numpy.float64] | None = None, effort: int = 4, evaluations: int = 50000, "
-              "proposals: int = 2000000) -> "
+              "proposals: int = 2000000, limits: Limits | None = None, leaders: int = 0) -> "
               "SearchResult"),
           "The placement that costs least by the objective: ``bottleneck`` or ``hop-bytes`` (the other one "
           "chooses\n"
@@ -288,8 +346,10 @@ void bind_place(nb::module_& module) {
           "spent), ``multilevel`` (distance on trees, `effort` 1 is one fast run), ``local``, or ``auto``: the\n"
           "first that is within reach. By distance a symmetric array of shape (units, units) may stand for the\n"
           "machine's latencies; J knows no links. By time at most `evaluations` placements are timed; by flow one\n"
-          "stands for its orbit of the unmerged symmetry group. `starts` are tried as they are and\n"
-          "improved. `should_stop` is called now and then; true ends the search with what is known. The same "
+          "stands for its orbit of the unmerged symmetry group. `starts` are tried and improved. `limits` hold "
+          "for\n"
+          "everything that is found. `should_stop` is called now and then; true ends the search with what is "
+          "known. The same "
           "input\n"
           "gives the same result, unless `should_stop` ends it.")
       .def("greedy", &greedy, "pattern"_a,

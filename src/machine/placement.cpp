@@ -3,9 +3,18 @@
 #include "machine/placement.hpp"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 namespace corewise::machine {
 namespace {
+
+constexpr std::string_view core_level = "core";
+
+bool is_core(std::string_view domain) {
+  return domain.size() > core_level.size() && domain.starts_with(core_level) &&
+         domain.find_first_not_of("0123456789", core_level.size()) == std::string_view::npos;
+}
 
 std::string rank_field(std::size_t rank) {
   return "unit_of_rank[" + std::to_string(rank) + "]";
@@ -39,6 +48,18 @@ Status check_on(const Placement& placement, const Machine& machine, std::string_
 
 Status check(const Placement& placement, const Machine& machine) {
   return check_on(placement, machine, "");
+}
+
+std::vector<UnitId> core_of_unit(const Machine& machine) {
+  std::vector<UnitId> first(machine.units.size());
+  std::iota(first.begin(), first.end(), 0);
+  std::map<std::string_view, UnitId> known;
+  for (std::size_t unit = 0; unit < first.size(); ++unit) {
+    const auto& domains = machine.units[unit].domains;
+    if (domains.empty() || !is_core(domains.back())) continue;
+    first[unit] = known.emplace(domains.back(), static_cast<UnitId>(unit)).first->second;
+  }
+  return first;
 }
 
 Result<Placement> identity_placement(int ranks, const Machine& machine) {

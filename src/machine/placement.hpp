@@ -15,6 +15,10 @@ struct Placement {
 /// Every rank on an existing unit, no unit used twice.
 Status check(const Placement& placement, const Machine& machine);
 
+/// Which units are hardware threads of one core: at [u] the lowest unit whose innermost domain is the same "core"
+/// and a number ("core3"), u itself where it has none.
+std::vector<UnitId> core_of_unit(const Machine& machine);
+
 /// Rank r on unit r. Fails when there are more ranks than units.
 Result<Placement> identity_placement(int ranks, const Machine& machine);
 

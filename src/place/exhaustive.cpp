@@ -151,6 +151,36 @@ ExhaustiveResult exhaustive(const CostFunction& cost, const Representatives& rep
   return result;
 }
 
+ExhaustiveResult exhaustive_within(const Limits& limits, const CostFunction& cost,
+                                   const std::function<bool()>& should_stop) {
+  constexpr std::size_t kept = ExhaustiveOptions{}.keep_optimal;
+  ExhaustiveResult result;
+  result.within_limits = true;
+  limits.for_each([&](Assignment unit_of_rank) {
+    if (should_stop && should_stop()) return false;
+    const Score score = cost(unit_of_rank);
+    const machine::Placement placement{{unit_of_rank.begin(), unit_of_rank.end()}};
+    if (result.evaluated == 0 || score < result.best_score) {
+      result.best = placement;
+      result.best_score = score;
+      result.optimal.clear();
+      result.optimal_count = 0;
+    }
+    if (score == result.best_score) {
+      ++result.optimal_count;
+      if (result.optimal.size() < kept) result.optimal.push_back(placement);
+    }
+    if (result.evaluated == 0 || score > result.worst_score) {
+      result.worst = placement;
+      result.worst_score = score;
+    }
+    ++result.evaluated;
+    return true;
+  });
+  result.covered = result.evaluated;
+  return result;
+}
+
 Representatives all_placements(int units, int ranks) {
   Representatives all;
   all.units = units;
@@ -167,6 +197,7 @@ std::string proof_statement(const ExhaustiveResult& result) {
   if (result.excluded > 0) {
     text += " and " + std::to_string(result.excluded) + " excluded by a partial load above the optimum";
   }
+  if (result.within_limits) return text + ", all that the limits allow";
   text += ", covering all " + std::to_string(result.covered) + " by a group of ";
   const bool saturated = result.group_order == std::numeric_limits<std::uint64_t>::max();
   return text + (saturated ? "2^64 or more" : std::to_string(result.group_order));

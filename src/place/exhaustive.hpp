@@ -10,11 +10,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "place/cost.hpp"
 #include "place/exhaustive_result.hpp"
+#include "place/limits.hpp"
 #include "place/links/objective.hpp"
 #include "place/symmetry/symmetry.hpp"
 
@@ -42,6 +44,10 @@ class LinkLoadEnumeration {
 /// unknown, make them with the trivial group (`all_placements`).
 ExhaustiveResult exhaustive(const CostFunction& cost, const Representatives& representatives,
                             std::uint64_t group_order, const ExhaustiveOptions& options = {});
+
+/// Every placement that the limits allow, each evaluated; `should_stop` is asked before each.
+ExhaustiveResult exhaustive_within(const Limits& limits, const CostFunction& cost,
+                                   const std::function<bool()>& should_stop = {});
 
 /// Every placement stands for itself. Requires 1 <= ranks <= units and a number that 64 bits hold.
 Representatives all_placements(int units, int ranks);

@@ -28,6 +28,7 @@ struct ExhaustiveResult {
   std::uint64_t excluded = 0;   ///< representatives left out because part of their load exceeds the best
   std::uint64_t covered = 0;    ///< all placements
   std::uint64_t group_order = 1;
+  bool within_limits = false;  ///< `covered` are the placements that limits allow
 };
 
 }  // namespace corewise::place

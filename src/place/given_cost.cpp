@@ -94,6 +94,8 @@ class Search {
     for (const machine::Placement& start : how_.starts) evaluate(start);
     if (how_.all) {
       enumerate(*how_.all);
+    } else if (how_.all_allowed) {
+      enumerate_allowed();
     } else {
       descend();
     }
@@ -130,10 +132,28 @@ class Search {
     result_.enumeration = std::move(found);
   }
 
+  void enumerate_allowed() {
+    ExhaustiveResult found = exhaustive_within(
+        how_.limits, [this](Assignment unit_of_rank) { return Score{memory_.cost(unit_of_rank), 0}; },
+        [this] { return memory_.stopped(); });
+    if (found.best_score.primary < result_.cost) {
+      result_.best = found.best;
+      result_.cost = found.best_score.primary;
+    }
+    if (memory_.stopped()) {
+      result_.statement =
+          "not proven: stopped after " + std::to_string(memory_.met()) + " of the placements that the limits allow";
+      return;
+    }
+    result_.statement = proof_statement(found);
+    result_.enumeration = std::move(found);
+  }
+
   void descend() {
     WholeCost cost(memory_, how_.ranks, how_.units);
     LocalSearchOptions local;
     local.seed = how_.seed;
+    local.limits = how_.limits;
     local.budget_evaluations = budget_;
     const LocalSearchResult found = local_search(cost, how_.starts, local);
     take_if_better(found.best, found.score.primary);

@@ -21,6 +21,7 @@
 #include "machine/placement.hpp"
 #include "place/cost.hpp"
 #include "place/exhaustive.hpp"
+#include "place/limits.hpp"
 #include "place/symmetry/symmetry.hpp"
 
 namespace corewise::place {
@@ -54,6 +55,8 @@ struct GivenCostSearch {
   int units = 0;
   std::vector<machine::Placement> starts;  ///< at least one; evaluated first
   std::optional<Orbits> all;               ///< enumerated; nothing: searched locally
+  Limits limits = {};                      ///< that every start keeps
+  bool all_allowed = false;                ///< look at every placement within the limits
   std::uint64_t seed = 1;
   std::function<bool()> should_stop = {};  ///< asked before every evaluation
 };

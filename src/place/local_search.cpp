@@ -20,7 +20,10 @@ class Descent {
   Descent(IncrementalCost& cost, const LocalSearchOptions& options)
       : cost_(cost), options_(options), rng_(options.seed) {
     for (int rank = 0; rank < cost.ranks(); ++rank) {
-      for (int unit = 0; unit < cost.units(); ++unit) moves_.push_back({rank, unit});
+      if (options.limits.is_fixed(rank)) continue;
+      for (int unit = 0; unit < cost.units(); ++unit) {
+        if (options.limits.is_open(unit)) moves_.push_back({rank, unit});
+      }
     }
   }
 
@@ -36,12 +39,13 @@ class Descent {
     const std::uint64_t kicks = 2 + rng_.below(most_kicks - 1);
     for (std::uint64_t k = 0; k < kicks; ++k) {
       const Move& move = moves_[rng_.below(moves_.size())];
-      cost_.relocate(move.rank, move.unit);
+      if (is_allowed(move)) cost_.relocate(move.rank, move.unit);
     }
     here_ = measure();
     descend();
   }
 
+  bool can_move() const { return !moves_.empty(); }
   bool budget_left() const { return !stopped_ && result_.evaluated < options_.budget_evaluations; }
   LocalSearchResult take_result() { return std::move(result_); }
 
@@ -58,6 +62,17 @@ class Descent {
       return primary != other.primary ? primary < other.primary : guide < other.guide;
     }
   };
+
+  /// Of moves to open units.
+  bool is_allowed(const Move& move) const {
+    if (!options_.limits.any()) return true;
+    const Assignment now = cost_.assignment();
+    const auto rank_on = [&now](int unit) {
+      const auto found = std::find(now.begin(), now.end(), unit);
+      return found == now.end() ? -1 : static_cast<int>(found - now.begin());
+    };
+    return options_.limits.allows(move.rank, now[static_cast<std::size_t>(move.rank)], move.unit, rank_on);
+  }
 
   double sign() const { return options_.direction == Direction::minimise ? 1.0 : -1.0; }
 
@@ -87,7 +102,7 @@ class Descent {
 
   bool try_move(const Move& move) {
     const int left = cost_.assignment()[static_cast<std::size_t>(move.rank)];
-    if (left == move.unit) return false;
+    if (left == move.unit || !is_allowed(move)) return false;
     cost_.relocate(move.rank, move.unit);
     const Height there = measure();
     if (there < here_) {
@@ -115,12 +130,12 @@ LocalSearchResult local_search(IncrementalCost& cost, const std::vector<machine:
                                const LocalSearchOptions& options) {
   Descent descent(cost, options);
   // Every start is measured even on an exhausted budget: the result may not be worse than any of them.
-  for (const machine::Placement& start : starts) descent.start_from(start.unit_of_rank);
+  for (const machine::Placement& start : starts) descent.start_from(options.limits.repaired(start).unit_of_rank);
   Rng rng(options.seed ^ 0x5eedU);
   for (int k = 0; k < options.random_starts && (descent.budget_left() || (starts.empty() && k == 0)); ++k) {
-    descent.start_from(random_placement(cost.ranks(), cost.units(), rng).unit_of_rank);
+    descent.start_from(options.limits.repaired(random_placement(cost.ranks(), cost.units(), rng)).unit_of_rank);
   }
-  while (cost.units() > 1 && descent.budget_left()) descent.kick();
+  while (cost.units() > 1 && descent.can_move() && descent.budget_left()) descent.kick();
   return descent.take_result();
 }
 

@@ -12,6 +12,7 @@
 
 #include "machine/placement.hpp"
 #include "place/cost.hpp"
+#include "place/limits.hpp"
 
 namespace corewise::place {
 
@@ -22,6 +23,7 @@ struct LocalSearchOptions {
   std::uint64_t budget_evaluations = 200'000;
   int random_starts = 4;  ///< besides those given
   Direction direction = Direction::minimise;
+  Limits limits = {};                      ///< every start is brought within them
   std::function<bool()> should_stop = {};  ///< asked every 1024 evaluations; true ends the search
 };
 

@@ -51,6 +51,7 @@ WorstReference worst_locally(IncrementalCost& cost, const Workload& work, const 
     local.budget_evaluations = std::min(local.budget_evaluations, worst_messages * start_evaluations / messages);
   }
   local.direction = Direction::maximise;
+  local.limits = options.limits;
   LocalSearchResult found = local_search(cost, {identity(work.ranks)}, local);
   return {std::move(found.best), found.score, false};
 }
@@ -60,6 +61,8 @@ std::vector<NamedStart> named_starts(const RoutedShares& shares, const Workload&
                                      const SearchOptions& options) {
   std::vector<NamedStart> all{{"rank order", identity(work.ranks)}, {"greedy", greedy_placement(shares, work)}};
   all.insert(all.end(), options.starts.begin(), options.starts.end());
+  if (options.limits.any()) all.front().placement = options.limits.in_order();
+  for (NamedStart& start : all) start.placement = options.limits.repaired(start.placement);
   return all;
 }
 
@@ -115,6 +118,11 @@ bool placements_within(int units, int ranks, std::uint64_t limit) {
     count *= choices;
   }
   return true;
+}
+
+bool allowed_within(const Limits& limits, std::uint64_t most) {
+  std::uint64_t count = 0;
+  return limits.for_each([&](Assignment) { return ++count <= most; });
 }
 
 /// Without the rounding of sums: a proof wants whole multiples.
@@ -188,6 +196,7 @@ const LinkLoadEnumeration* Searcher::enumeration(int ranks, std::uint64_t limit)
 std::optional<ExhaustiveResult> Searcher::enumerate(const Workload& work, const SearchOptions& options) {
   ExhaustiveOptions how;
   how.find_worst = options.find_worst;
+  if (options.limits.any()) return enumerate_allowed(work, options);
   if (options.objective == Objective::bottleneck) {
     const LinkLoadEnumeration* complete = enumeration(work.ranks, options.exhaustive_evaluations);
     return complete != nullptr ? std::optional(complete->run(work, how)) : std::nullopt;
@@ -203,12 +212,25 @@ std::optional<ExhaustiveResult> Searcher::enumerate(const Workload& work, const 
   return exhaustive(score, *chosen, symmetry().order(), how);
 }
 
+std::optional<ExhaustiveResult> Searcher::enumerate_allowed(const Workload& work,
+                                                            const SearchOptions& options) const {
+  // By bottleneck branch and bound is quicker and can be certified.
+  const bool bounded = options.method == Method::automatic && can_bound(work, options);
+  if (bounded || !allowed_within(options.limits, options.exhaustive_evaluations)) return std::nullopt;
+  const auto cost = make_cost(options.objective, shares_, work);
+  return exhaustive_within(options.limits, [&cost](Assignment unit_of_rank) {
+    cost->assign(unit_of_rank);
+    return cost->score();
+  });
+}
+
 SearchResult Searcher::search_locally(const Workload& work, const SearchOptions& options) const {
   const auto cost = make_cost(options.objective, shares_, work);
   LocalSearchOptions local;
   local.seed = options.seed;
   local.budget_evaluations = options.local_evaluations;
   local.should_stop = options.should_stop;
+  local.limits = options.limits;
   LocalSearchResult found = local_search(*cost, starts(shares_, work, options), local);
   SearchResult result;
   result.placement = std::move(found.best);
@@ -253,9 +275,10 @@ std::vector<NamedStart> Searcher::portfolio_starts(const Workload& work, const S
   SearchOptions near = options;
   near.method = Method::automatic;
   near.nodes = 0;
+  near.limits = {};
   near.local_evaluations = std::min(options.local_evaluations, start_evaluations);
   Result<SearchResult> found = search_by_distance(together.value(), near);
-  if (found.ok()) all.push_back({"distance", std::move(found.value().placement)});
+  if (found.ok()) all.push_back({"distance", options.limits.repaired(found.value().placement)});
   return all;
 }
 
@@ -265,7 +288,9 @@ Result<SearchResult> Searcher::search_by_portfolio(const Workload& work, const S
   how.judge = options.given;
   how.judge_first = options.objective == Objective::given;
   how.proposals = options.proposals;
+  how.leaders = options.leaders;
   how.seed = options.seed;
+  how.limits = options.limits;
   how.should_stop = options.should_stop;
   const double bound = least_cost(work, options);
   // A bound is a sum in another order than the cost.
@@ -278,6 +303,7 @@ Result<SearchResult> Searcher::search_by_portfolio(const Workload& work, const S
   result.method = Method::portfolio;
   result.evaluated = best.proposals;
   result.origin = std::move(best.origin);
+  for (NamedStart& leader : best.leaders) result.leaders.push_back(std::move(leader.placement));
   result.cost = how.judge_first ? best.judged : best.bottleneck_ns;
   result.proven_optimal = bound > 0 && result.cost <= how.enough;
   result.bound = result.proven_optimal ? result.cost : bound;
@@ -301,7 +327,7 @@ SearchResult Searcher::search_bounded(const Workload& work, const SearchOptions&
   SearchOptions short_search = options;
   short_search.local_evaluations = std::min(options.local_evaluations, start_evaluations);
   SearchResult result = search_locally(work, short_search);
-  BranchAndBound tree(cuts(), shares_, symmetry(), work);
+  BranchAndBound tree(cuts(), shares_, symmetry(), work, options.limits);
   const BranchAndBoundOptions how{options.nodes, options.should_stop};
   BranchAndBoundResult found = tree.minimise(result.placement, how);
   result.placement = std::move(found.best);
@@ -328,7 +354,7 @@ SearchResult Searcher::search_bounded(const Workload& work, const SearchOptions&
 /// A bound for what local search found, without a tree.
 void Searcher::bound(const Workload& work, const SearchOptions& options, SearchResult& result) {
   if (result.proven_optimal || result.method != Method::local || !can_bound(work, options)) return;
-  result.bound = std::min(BranchAndBound(cuts(), shares_, symmetry(), work).root_ns(),
+  result.bound = std::min(BranchAndBound(cuts(), shares_, symmetry(), work, options.limits).root_ns(),
                           evaluate(shares_, work, result.placement.unit_of_rank).bottleneck_ns);
 }
 
@@ -351,7 +377,7 @@ Result<SearchResult> Searcher::choose(const Workload& work, const SearchOptions&
 
 void Searcher::certify(const Workload& work, const SearchOptions& options, SearchResult& result) {
   if (!options.certify || result.bound <= 0 || !can_bound(work, options)) return;
-  BranchAndBound tree(cuts(), shares_, symmetry(), work);
+  BranchAndBound tree(cuts(), shares_, symmetry(), work, options.limits);
   const std::optional<ClosedTree> closed = tree.close(result.bound, options.certificate_letters);
   if (closed) {
     result.certificate =
@@ -366,6 +392,11 @@ Status Searcher::check(const Workload& work, const SearchOptions& options) const
   if (Status status = check_method(options.objective, options.method, name_of(options)); !status.ok())
     return status;
   if (Status status = check_fits(shares_, work); !status.ok()) return status;
+  if (options.limits.any() && (options.limits.ranks() != work.ranks || options.limits.units() != shares_.units())) {
+    return bad_field("", "limits",
+                     std::to_string(options.limits.ranks()) + " ranks on " + std::to_string(options.limits.units()),
+                     std::to_string(work.ranks) + " on " + std::to_string(shares_.units()));
+  }
   for (std::size_t k = 0; k < options.starts.size(); ++k) {
     const machine::Placement& start = options.starts[k].placement;
     if (Status status = machine::check(start, *machine_); !status.ok()) return status;
@@ -404,6 +435,7 @@ Result<SearchResult> Searcher::search_by_distance(const PairTraffic& traffic, co
   how.nodes = options.nodes;
   how.local_evaluations = options.local_evaluations;
   how.effort = options.effort;
+  how.limits = options.limits;
   how.should_stop = options.should_stop;
   const Distances distances = options.distances ? *options.distances : rounded(distances_of(*machine_));
   if (distances.units != shares_.units()) {
@@ -427,6 +459,7 @@ Result<SearchResult> Searcher::search_by_distance(const PairTraffic& traffic, co
 Result<std::optional<Orbits>> Searcher::orbits(int ranks, const SearchOptions& options) {
   std::optional<Orbits> all;
   if (options.method == Method::local || options.method == Method::portfolio) return all;
+  if (options.limits.any()) return all;
   // Beyond, there are too many to look at, and finding the group takes longer than a search.
   if (options.method == Method::automatic && !proof_is_certain(ranks, shares_.units())) return all;
   const std::uint64_t limit = options.given.evaluations;
@@ -440,14 +473,31 @@ Result<std::optional<Orbits>> Searcher::orbits(int ranks, const SearchOptions& o
   return all;
 }
 
+/// Whether an enumeration by a given cost within limits is wanted and not too much.
+bool Searcher::looks_at_all_allowed(const Workload& work, const SearchOptions& options) const {
+  if (!options.limits.any()) return false;
+  const bool wanted = options.method == Method::exhaustive ||
+                      (options.method == Method::automatic && proof_is_certain(work.ranks, shares_.units()));
+  return wanted && allowed_within(options.limits, options.given.evaluations);
+}
+
 Result<SearchResult> Searcher::search_by_given_cost(const Workload& work, const SearchOptions& options) {
   if (options.given.evaluations < 1) return bad_field("", "evaluations", "0", "1 or more");
-  GivenCostSearch how{work.ranks, shares_.units(), starts(shares_, work, options),
-                      {},         options.seed,    options.should_stop};
+  GivenCostSearch how;
+  how.ranks = work.ranks;
+  how.units = shares_.units();
+  how.starts = starts(shares_, work, options);
+  how.limits = options.limits;
+  how.seed = options.seed;
+  how.should_stop = options.should_stop;
+  how.all_allowed = looks_at_all_allowed(work, options);
+  if (options.method == Method::exhaustive && options.limits.any() && !how.all_allowed) {
+    return too_many(options, options.given.evaluations);
+  }
   Result<std::optional<Orbits>> all = orbits(work.ranks, options);
   if (!all.ok()) return all.status();
-  const bool large =
-      options.method == Method::automatic && !all.value() && !proof_is_certain(work.ranks, shares_.units());
+  const bool large = options.method == Method::automatic && !all.value() && !how.all_allowed &&
+                     !proof_is_certain(work.ranks, shares_.units());
   if (large || options.method == Method::portfolio) return search_by_portfolio(work, options);
   how.all = std::move(all).value();
   Result<GivenCostResult> found = search_given_cost(options.given, how);

@@ -6,6 +6,7 @@
 // search early: then the statement says so. By bottleneck a matrix is judged by its one, a pattern by the sum of
 // its phases' bottlenecks, several patterns by the weighted sum. By weighted distance phases are summed. More ranks
 // than units is one error, and so are a method that the objective does not have and an enumeration of too many.
+// Limits (limits.hpp) hold for the result and for the worst placement; proofs are about what they allow.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -21,6 +22,7 @@
 #include "place/distance/distance.hpp"
 #include "place/exhaustive.hpp"
 #include "place/given_cost.hpp"
+#include "place/limits.hpp"
 #include "place/links/cut_bounds.hpp"
 #include "place/links/objective.hpp"
 #include "place/local_search.hpp"
@@ -43,7 +45,9 @@ struct SearchOptions {
   std::uint64_t proposals = 2'000'000;  ///< of the portfolio
   bool find_worst = false;              ///< also the worst placement, as a reference
   Method method = Method::automatic;    ///< by link loads automatic is branch and bound up to 16 ranks on 64 units
-  std::vector<NamedStart> starts = {};  ///< also tried as they are; the result is never worse
+  std::vector<NamedStart> starts = {};  ///< also tried; the result is never worse
+  Limits limits = {};                   ///< of the result; every start is brought within them
+  std::size_t leaders = 0;              ///< of the portfolio, see SearchResult
   std::uint64_t nodes = 5'000'000;      ///< budget of branch and bound
   std::function<bool()> should_stop = {};       ///< asked now and then; true ends the search with what is known
   bool certify = false;                         ///< also a certificate of the bound (docs/formats/certificate.md)
@@ -60,6 +64,7 @@ struct SearchResult {
   bool proven_optimal = false;
   std::string statement;                         ///< one line: the proof, or what was tried
   std::uint64_t evaluated = 0;                   ///< placements; of branch and bound the nodes or bounds
+  std::vector<machine::Placement> leaders = {};  ///< of a portfolio: within 5 % of the best, it among them
   std::string origin = {};                       ///< of a portfolio: where the placement came from
   double cost = 0;                               ///< of `placement`, by the objective
   double bound = 0;                              ///< no placement costs less; 0: nothing known
@@ -106,6 +111,9 @@ class Searcher {
   Result<std::optional<Orbits>> orbits(int ranks, const SearchOptions& options);
   const LinkLoadEnumeration* enumeration(int ranks, std::uint64_t limit);
   std::optional<ExhaustiveResult> enumerate(const Workload& work, const SearchOptions& options);
+  [[nodiscard]] std::optional<ExhaustiveResult> enumerate_allowed(const Workload& work,
+                                                                  const SearchOptions& options) const;
+  [[nodiscard]] bool looks_at_all_allowed(const Workload& work, const SearchOptions& options) const;
   [[nodiscard]] double least_cost(const Workload& work, const SearchOptions& options) const;
   [[nodiscard]] std::vector<NamedStart> portfolio_starts(const Workload& work, const SearchOptions& options) const;
   Result<SearchResult> search_by_portfolio(const Workload& work, const SearchOptions& options) const;

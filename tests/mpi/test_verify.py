@@ -14,6 +14,8 @@ import pytest
 from conftest import ROOT, Mpi, find_mpi
 from installed_tool import assert_one_line_error, corewise, document
 
+from corewise.data.tuned_hosts import processor_text
+
 RANKS = 2
 ROUNDS = 7
 NOTHING = "no significant difference between the placements"
@@ -93,11 +95,54 @@ def test_a_program_on_the_command_line_is_verified(tmp_path: Path) -> None:
     check(found["verified"], ROUNDS)
 
 
+PROBED = """
+format = "corewise-machine"
+version = 1
+name = "probed"
+[origin]
+source = "a probe"
+processor = "{processor}"
+measured = ["latency"]
+nominal = ["bandwidth"]
+[interconnect]
+kind = "tree"
+os_indexes = {cpus}
+[[interconnect.level]]
+name = "core"
+count = {count}
+up_bandwidth = "10 GB/s"
+down_bandwidth = "10 GB/s"
+hop_latency = "20 ns"
+"""
+
+
+def test_a_probed_file_of_this_host_is_verified(tmp_path: Path) -> None:
+    """It is this host where processor and CPUs are those measured; of another one nothing is run here."""
+    mpi = find_mpi("mpich")
+    pattern, file = tmp_path / "two.json", tmp_path / "host.toml"
+    assert corewise("patterns", "make", "ring", "ranks=2", "-o", pattern).returncode == 0
+    cpus = sorted(os.sched_getaffinity(0))
+    said = {"processor": processor_text(), "cpus": cpus, "count": len(cpus)}
+    file.write_text(PROBED.format(**said))
+    place = ["place", pattern, "-m", file, "--verify", "--rounds", ROUNDS, "--mpi", mpi.prefix]
+    done = corewise(*place, "--json", "--", ring(mpi), "--rounds", 5)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    check(found["verified"], ROUNDS)
+    assert found["prediction"] is False
+    explore = ["explore", "-m", file, "-n", 2, "--mpi", mpi.prefix, "--runs", 5, "--json"]
+    done = corewise(*explore, "--", ring(mpi), "--rounds", 5)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(json.loads(done.stdout)["rows"]) >= 2
+    file.write_text(PROBED.format(**{**said, "processor": "another one"}))
+    assert_one_line_error(corewise(*place, "--", ring(mpi)), "host.toml", "this host's")
+
+
 def test_a_run_that_fails_ends_the_verification(tmp_path: Path) -> None:
     mpi = find_mpi("mpich")
     pattern = tmp_path / "two.json"
     assert corewise("patterns", "make", "ring", "ranks=2", "-o", pattern).returncode == 0
-    place = ["place", pattern, "--machine", "host", "--verify", "--mpi", mpi.prefix]
+    place = ["place", pattern, "--machine", "host", "--verify", "--rounds", ROUNDS, "--mpi", mpi.prefix]
     failed = corewise(*place, "--", ring(mpi), "--no-such-option")
     assert failed.returncode == 1
     assert "exit status" in failed.stderr

@@ -17,12 +17,13 @@ from corewise.analysis.placement.exploration import Exploration, Plan, least_run
 from corewise.base.files import check_target
 from corewise.cli import console
 from corewise.cli.settings import WithSettings
-from corewise.data.machines import HOST, load_machine
+from corewise.data.machines import load_machine
 from corewise.data.patterns import is_profile, load_pattern_or_profile, pattern_of
 from corewise.errors import InputError
 from corewise.plots.explore import check_ending, write_curves
 from corewise.report import exploration as view
 from corewise.trials.exploration import Effort, explore_host, explore_simulated, plan
+from corewise.trials.host import is_this_host
 from corewise.trials.launches import Launches, Program
 from corewise.trials.simulation import MODELS, Simulation
 
@@ -141,9 +142,10 @@ def explore(
         raise InputError(f"--samples {samples}: found with --all, allowed: one of them")
     if model not in MODELS:
         raise InputError(f"--model '{model}' is unknown, allowed: {', '.join(MODELS)}")
-    program, patterns, title = _what(words, also, machine_reference, ranks, mpi, simulate)
-    effort = Effort(runs, samples or (HOST_SAMPLES if program else SAMPLES), everything, seed)
     machine = load_machine(machine_reference)
+    on_host = is_this_host(machine_reference, machine)
+    program, patterns, title = _what(words, also, machine_reference, on_host, ranks, mpi, simulate)
+    effort = Effort(runs, samples or (HOST_SAMPLES if program else SAMPLES), everything, seed)
     how = Simulation(
         machine, tuple(patterns), model=model, jitter=jitter, repetitions=repeat, separation=separation,
         seed=seed, renamed=unpinned,
@@ -190,17 +192,18 @@ def _what(
     words: Sequence[str],
     also: Sequence[str],
     machine: str,
+    on_host: bool,
     ranks: int | None,
     mpi: str | None,
     simulate: bool,
 ) -> tuple[Program | None, list[Pattern], str]:
     """The program to run here, or None; the patterns; what to call it."""
     source = Path(words[0])
-    on_host = machine == HOST
     if ranks is not None:
         if not on_host:
             raise InputError(
-                f"-n {ranks}: found with machine '{machine}', allowed: host, where a program runs"
+                f"-n {ranks}: found with machine '{machine}', allowed: host, or a file of corewise probe "
+                "that is this host's, where a program runs"
             )
         if also:
             raise InputError(f"--also '{also[0]}': found with a program, allowed: with a pattern")

@@ -12,7 +12,8 @@ import typer
 from rich.console import RenderableType
 
 from corewise._core import Machine
-from corewise.analysis.placement.comparison import PlacementStudy, study_placements
+from corewise.analysis.placement.comparison import PlacementStudy, Settings, study_placements
+from corewise.analysis.placement.limits import LimitRules
 from corewise.analysis.profile.accelerated import accelerated_rows
 from corewise.analysis.profile.findings import findings_of, look_at
 from corewise.analysis.profile.tables import (
@@ -89,7 +90,8 @@ def report(
     possible, left_out = placement_scope(analysis.world, machine)
     if machine is not None and possible:
         with console.progress("searching placements"):
-            study = study_placements(analysis.pattern, machine)
+            limits = LimitRules().on(machine, analysis.pattern.ranks)
+            study = study_placements(analysis.pattern, machine, settings=Settings(limits=limits))
     run = look_at(analysis.profile, study=study, analysis=analysis)
     findings = findings_of(run)
     if asked is not None:

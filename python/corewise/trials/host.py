@@ -11,6 +11,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from corewise._core import Machine
 from corewise.analysis.latency.compare import ranges
 from corewise.data import machines
 from corewise.data.copy_hosts import find_copy_tuning
@@ -67,9 +68,31 @@ def examine() -> list[Finding]:
     ]
 
 
+def is_this_host(reference: str, machine: Machine) -> bool:
+    """Whether a machine is the one at hand: `host`, or a file that was measured here.
+
+    Parameters
+    ----------
+    reference : str
+        What the user called it.
+    machine : Machine
+        What it is.
+    """
+    return reference == machines.HOST or (bool(machine.origin.measured) and not _changes(machine))
+
+
 def machine_of_host(path: Path) -> Finding:
     """Whether a machine file that was measured on a host is still this host's."""
     machine = machines.load_machine_file(path)
+    changed = _changes(machine)
+    cpus = sorted(unit.os_index for unit in machine.units)
+    off = "its numbers are not this host's: measure again (corewise probe)"
+    found = "; ".join(changed) or f"{processor_text()}, CPUs {ranges(cpus)}, as measured"
+    return Finding(f"machine {path}", not changed, found, off if changed else "its numbers are this host's")
+
+
+def _changes(machine: Machine) -> list[str]:
+    """What tells a measured machine from this host."""
     measured, here = machine.origin.processor, processor_text()
     cpus = sorted(unit.os_index for unit in machine.units)
     allowed = sorted(os.sched_getaffinity(0))
@@ -80,9 +103,7 @@ def machine_of_host(path: Path) -> Finding:
         changed.append(f"measured on '{measured}', this is '{here}'")
     if cpus[0] >= 0 and cpus != allowed:
         changed.append(f"measured CPUs {ranges(cpus)}, allowed here are {ranges(allowed)}")
-    off = "its numbers are not this host's: measure again (corewise probe)"
-    found = "; ".join(changed) or f"{here}, CPUs {ranges(cpus)}, as measured"
-    return Finding(f"machine {path}", not changed, found, off if changed else "its numbers are this host's")
+    return changed
 
 
 def _mpi() -> list[Finding]:

@@ -89,14 +89,14 @@ def verify_on_host(
 def _candidates(costs: Costs, chosen: Contenders, rounds: int, default: Candidate) -> list[Candidate]:
     drawn = costs.searcher.random_placements(costs.patterns[0].ranks, rounds, costs.settings.seed)
     fixed = [Candidate(name, (units,)) for name, units in chosen.units.items()]
-    return [default, *fixed, Candidate(RANDOM, _tuples(drawn))]
+    return [default, *fixed, Candidate(RANDOM, _tuples(costs.allowed(units) for units in _tuples(drawn)))]
 
 
 def _simulated_default(costs: Costs, rounds: int, seed: int) -> tuple[Candidate, str]:
     """The default of a simulated machine, and what it is in words."""
     ranks = costs.patterns[0].ranks
     if not has_affinities(costs.machine):
-        return Candidate(DEFAULT, (tuple(costs.machine.identity_placement(ranks)),)), "rank order"
+        return Candidate(DEFAULT, (tuple(costs.in_order()),)), "rank order"
     drawn = [row[:ranks] for row in _core.default_affinities(rounds, seed)]
     return Candidate(DEFAULT, _tuples(drawn)), "the system's, drawn in every round"
 

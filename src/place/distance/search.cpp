@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "place/distance/bound.hpp"
 #include "place/distance/branch.hpp"
@@ -26,6 +28,7 @@ class DistanceSearch {
       : traffic_(traffic), distances_(distances), options_(options) {}
 
   Result<DistanceResult> run() {
+    if (options_.limits.any()) return run_within_limits();
     switch (options_.method) {
       case Method::branch_and_bound:
         return prove_or_say_why();
@@ -84,16 +87,29 @@ class DistanceSearch {
     return result;
   }
 
-  DistanceResult search_locally() {
+  Result<DistanceResult> run_within_limits() {
+    if (options_.method != Method::automatic && options_.method != Method::local) {
+      return bad_field("", "method",
+                       "'" + std::string(name_of(options_.method)) + "' with objective distance and limits",
+                       "auto, local");
+    }
+    if (!Tree::from_distances(distances_).ok()) return search_locally();
+    Result<DistanceResult> without = map_onto_tree();
+    return without.ok() ? search_locally({std::move(without.value().placement)}) : search_locally();
+  }
+
+  DistanceResult search_locally(std::vector<machine::Placement> starts = {}) {
     DistanceCost cost(traffic_, distances_);
     machine::Placement identity;
     identity.unit_of_rank.resize(static_cast<std::size_t>(traffic_.ranks));
     std::iota(identity.unit_of_rank.begin(), identity.unit_of_rank.end(), 0);
+    starts.push_back(std::move(identity));
     LocalSearchOptions local;
     local.seed = options_.seed;
     local.budget_evaluations = options_.local_evaluations;
     local.should_stop = options_.should_stop;
-    LocalSearchResult found = local_search(cost, {identity}, local);
+    local.limits = options_.limits;
+    LocalSearchResult found = local_search(cost, starts, local);
     DistanceResult result = finished(std::move(found.best.unit_of_rank), Method::local, found.evaluated);
     result.statement = "best of " + std::to_string(found.evaluated) + " placements in local search; not proven";
     settle_by_simple_bound(result);

@@ -12,6 +12,7 @@
 
 #include "machine/placement.hpp"
 #include "place/distance/distance.hpp"
+#include "place/limits.hpp"
 #include "place/method.hpp"
 
 namespace corewise::place {
@@ -23,6 +24,7 @@ struct DistanceOptions {
   std::uint64_t local_evaluations = 200'000;  ///< of local search
   int effort = 4;                             ///< of the multilevel mapping
   int exact_units = 16;                       ///< automatic: branch and bound up to so many units
+  Limits limits = {};                         ///< any: automatic is local search; the other methods know none
   std::function<bool()> should_stop;          ///< polled now and then; the multilevel mapping runs to its end
 };
 
@@ -38,7 +40,7 @@ struct DistanceResult {
 
 /// Errors: distances that break the contract of distance.hpp, more ranks than units, exhaustive search, branch and
 /// bound for more than 64 units or for distances that are no multiples of 10^-6, multilevel asked for distances of
-/// no tree.
+/// no tree, both with limits.
 Result<DistanceResult> search_distance(const PairTraffic& traffic, const Distances& distances,
                                        const DistanceOptions& options = {});
 

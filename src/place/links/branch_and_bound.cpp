@@ -54,8 +54,8 @@ std::vector<double> floors(const RoutedShares& shares, const Workload& work) {
 }
 
 /// Heaviest talkers first, then whoever talks most with those already in the
-/// order.
-std::vector<int> order_by_traffic(const Workload& work) {
+/// order; fixed ranks before all others.
+std::vector<int> order_by_traffic(const Workload& work, const Limits& limits) {
   const std::size_t ranks = index(work.ranks);
   std::vector<std::vector<double>> between(ranks, std::vector<double>(ranks, 0));
   std::vector<std::pair<double, double>> weight(ranks);
@@ -70,9 +70,11 @@ std::vector<int> order_by_traffic(const Workload& work) {
   }
   std::vector<int> order;
   std::vector<bool> placed(ranks, false);
+  const std::size_t fixed = limits.rules().fixed.size();
   while (order.size() < ranks) {
     std::size_t chosen = ranks;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
+      if (order.size() < fixed && !limits.is_fixed(static_cast<int>(rank))) continue;
       if (!placed[rank] && (chosen == ranks || weight[rank] > weight[chosen])) chosen = rank;
     }
     placed[chosen] = true;
@@ -127,7 +129,9 @@ std::vector<Mover> movers(const std::vector<UnitPermutation>& symmetries) {
 
 }  // namespace
 
-std::vector<UnitPermutation> usable_symmetries(const Symmetry& symmetry) {
+namespace {
+
+std::vector<UnitPermutation> applicable(const Symmetry& symmetry) {
   if (!symmetry.elements().empty()) return symmetry.elements();
   std::vector<UnitPermutation> found = symmetry.generators();
   const std::vector<std::vector<int>> blocks = exchangeable_blocks(symmetry, found);
@@ -143,18 +147,43 @@ std::vector<UnitPermutation> usable_symmetries(const Symmetry& symmetry) {
   return found;
 }
 
+/// Those that fix every fixed rank.
+PatternSymmetry kept(PatternSymmetry symmetry, const Limits& limits) {
+  if (limits.rules().fixed.empty()) return symmetry;
+  PatternSymmetry made;
+  for (auto& generator : symmetry.generators) {
+    const bool fixes =
+        std::all_of(limits.rules().fixed.begin(), limits.rules().fixed.end(),
+                    [&](const auto& fixed) { return generator.second[index(fixed.first)] == fixed.first; });
+    if (fixes) made.generators.push_back(std::move(generator));
+  }
+  made.before = std::move(symmetry.before);
+  std::erase_if(made.before, [&](const auto& pair) { return limits.is_fixed(pair.first); });
+  return made;
+}
+
+}  // namespace
+
+std::vector<UnitPermutation> usable_symmetries(const Symmetry& symmetry, const Limits& limits) {
+  std::vector<UnitPermutation> found = applicable(symmetry);
+  std::erase_if(found, [&](const UnitPermutation& image) { return !limits.kept_by(image); });
+  return found;
+}
+
 class BranchAndBound::Tree {
  public:
   enum class Answer { found, none, unknown };
 
-  Tree(const std::vector<Cut>& cuts, const RoutedShares& shares, const Symmetry& symmetry, const Workload& work)
-      : work_(grouped(work)),
+  Tree(const std::vector<Cut>& cuts, const RoutedShares& shares, const Symmetry& symmetry, const Workload& work,
+       const Limits& limits)
+      : limits_(limits),
+        work_(grouped(work)),
         ranks_(work.ranks),
         units_(shares.units()),
-        order_(order_by_traffic(work_)),
-        symmetries_(usable_symmetries(symmetry)),
+        order_(order_by_traffic(work_, limits)),
+        symmetries_(usable_symmetries(symmetry, limits)),
         movers_(movers(symmetries_)),
-        pattern_(pattern_symmetry(work_, order_)) {
+        pattern_(kept(pattern_symmetry(work_, order_), limits)) {
     take_shares(shares.merged());
     take_messages();
     take_constraints();
@@ -192,7 +221,7 @@ class BranchAndBound::Tree {
       return Answer::none;
     }
     const std::uint64_t all = units_ == 64 ? ~std::uint64_t{0} : bit(units_) - 1;
-    std::fill(allowed_[0].begin(), allowed_[0].end(), all);
+    for (int position = 0; position < ranks_; ++position) allowed_[0][index(position)] = domain(position, all);
     live_movers_.assign(1, {});
     for (const Mover& mover : movers_) live_movers_[0].push_back(&mover);
     sides_.assign(index(ranks_), all);
@@ -228,6 +257,7 @@ class BranchAndBound::Tree {
     return cost_[index(ranks_)];
   }
 
+  [[nodiscard]] const Limits& limits() const { return limits_; }
   [[nodiscard]] const std::vector<int>& order() const { return order_; }
   [[nodiscard]] const std::vector<UnitPermutation>& symmetries() const { return symmetries_; }
   [[nodiscard]] const PatternSymmetry& pattern() const { return pattern_; }
@@ -249,7 +279,7 @@ class BranchAndBound::Tree {
       for (int position = 0; position < ranks_; ++position) {
         const bool is_inside = ((inside >> static_cast<unsigned>(position)) & 1U) != 0;
         sides_[index(position)] = is_inside ? within : all & ~within;
-        allowed_[0][index(position)] = sides_[index(position)];
+        allowed_[0][index(position)] = domain(position, sides_[index(position)]);
       }
       descend(0, all);
     }
@@ -266,6 +296,28 @@ class BranchAndBound::Tree {
     std::uint32_t phase;
     double bytes;
   };
+
+  /// Of these units the ones that the limits leave to the rank.
+  [[nodiscard]] std::uint64_t domain(int position, std::uint64_t units) const {
+    const int rank = order_[index(position)];
+    if (limits_.is_fixed(rank)) return units & bit(limits_.unit_of(rank));
+    std::uint64_t left = units;
+    for (int unit = 0; unit < units_; ++unit) {
+      if (!limits_.is_open(unit)) left &= ~bit(unit);
+    }
+    return left;
+  }
+
+  /// Of these units, for the rank at `depth`, those whose core takes one more rank.
+  [[nodiscard]] std::uint64_t with_room(int depth, std::uint64_t units) const {
+    Limits::Filling filling(limits_);
+    for (int earlier = 0; earlier < depth; ++earlier) filling.put(unit_at_[index(earlier)]);
+    for (std::uint64_t rest = units; rest != 0; rest &= rest - 1) {
+      const int unit = std::countr_zero(rest);
+      if (!filling.has_room(unit)) units &= ~bit(unit);
+    }
+    return units;
+  }
 
   [[nodiscard]] std::size_t depths() const { return index(ranks_) + 1; }
 
@@ -501,7 +553,9 @@ class BranchAndBound::Tree {
       const std::uint64_t taken = bit(unit_at_[index(earlier)]);
       left &= ~(taken | (taken - 1));
     }
-    return left;
+    if (!limits_.any()) return left;
+    left = domain(depth, left);
+    return limits_.is_fixed(order_[index(depth)]) ? left : with_room(depth, left);
   }
 
   void descend(int depth, std::uint64_t free_units) {
@@ -532,6 +586,7 @@ class BranchAndBound::Tree {
     descend(depth + 1, free_units & ~bit(unit));
   }
 
+  Limits limits_;
   Workload work_;
   int ranks_;
   int units_;
@@ -583,8 +638,8 @@ BranchAndBound::BranchAndBound(const machine::Machine& machine, const RoutedShar
                      shares, symmetry, work) {}
 
 BranchAndBound::BranchAndBound(const std::vector<Cut>& cuts, const RoutedShares& shares, const Symmetry& symmetry,
-                               const Workload& work)
-    : tree_(std::make_unique<Tree>(cuts, shares, symmetry, work)) {}
+                               const Workload& work, const Limits& limits)
+    : tree_(std::make_unique<Tree>(cuts, shares, symmetry, work, limits)) {}
 
 BranchAndBound::~BranchAndBound() = default;
 
@@ -645,6 +700,9 @@ std::optional<ClosedTree> BranchAndBound::close(double bound_ns, std::size_t mos
   return std::nullopt;
 }
 
+const Limits& BranchAndBound::limits() const {
+  return tree_->limits();
+}
 const std::vector<int>& BranchAndBound::order() const {
   return tree_->order();
 }

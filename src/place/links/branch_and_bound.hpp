@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "machine/placement.hpp"
+#include "place/limits.hpp"
 #include "place/links/cut_bounds.hpp"
 #include "place/links/objective.hpp"
 #include "place/symmetry/pattern.hpp"
@@ -62,8 +63,10 @@ class BranchAndBound {
   BranchAndBound(const machine::Machine& machine, const RoutedShares& shares, const Symmetry& symmetry,
                  const Workload& work);
   /// With the machine's cuts (find_cuts), found once for many patterns.
+  /// Only placements within the limits are looked for and ruled out: fixed ranks come first in the order, and only
+  /// symmetries that keep the limits are used.
   BranchAndBound(const std::vector<Cut>& cuts, const RoutedShares& shares, const Symmetry& symmetry,
-                 const Workload& work);
+                 const Workload& work, const Limits& limits = {});
   ~BranchAndBound();
 
   /// Improves a valid placement until it is proven optimal or the budget is spent.
@@ -73,6 +76,7 @@ class BranchAndBound {
   /// where it takes more than `most_letters` or where there is a placement below.
   std::optional<ClosedTree> close(double bound_ns, std::size_t most_letters, std::size_t plain_letters = 100'000);
 
+  [[nodiscard]] const Limits& limits() const;
   [[nodiscard]] const std::vector<int>& order() const;
   [[nodiscard]] const std::vector<UnitPermutation>& unit_symmetries() const;
   [[nodiscard]] const PatternSymmetry& rank_symmetries() const;
@@ -89,6 +93,7 @@ class BranchAndBound {
 
 /// Members of the group that a search can apply where some units are taken: all of them where they are listed, else
 /// generators, exchanges of two units, and exchanges of two blocks of units that trade places freely.
-std::vector<UnitPermutation> usable_symmetries(const Symmetry& symmetry);
+/// Without those that the limits forbid.
+std::vector<UnitPermutation> usable_symmetries(const Symmetry& symmetry, const Limits& limits = {});
 
 }  // namespace corewise::place

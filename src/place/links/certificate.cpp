@@ -3,6 +3,7 @@
 #include "place/links/certificate.hpp"
 
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 namespace corewise::place {
@@ -26,6 +27,17 @@ std::string lists(const Items& items, const Item& item) {
   std::string text = "[";
   for (const auto& each : items) text += (text.size() > 1 ? ",\n    " : "\n    ") + list(item(each));
   return text + "]";
+}
+
+/// The fields of version 2.
+std::string limits_text(const Limits& limits) {
+  using Pair = std::pair<int, machine::UnitId>;
+  std::string text = "  \"fixed\": " + lists(limits.rules().fixed, [](const Pair& each) {
+                       return std::vector<int>{each.first, each.second};
+                     });
+  text += ",\n  \"kept_free\": " + list(limits.rules().kept_free);
+  text += ",\n  \"cores\": " + lists(limits.cores(), [](const auto& core) { return core; });
+  return text + ",\n";
 }
 
 std::string hexadecimal(std::uint64_t value) {
@@ -76,7 +88,9 @@ std::string workload_text(const Workload& work) {
 std::string certificate_json(std::uint64_t machine_digest, const Workload& work,
                              const machine::Placement& placement, double cost_ns, const BranchAndBound& search,
                              const ClosedTree& tree) {
-  std::string text = "{\n  \"format\": \"corewise-certificate\",\n  \"version\": 1,\n";
+  const bool limited = search.limits().any();
+  std::string text = "{\n  \"format\": \"corewise-certificate\",\n";
+  text += limited ? "  \"version\": 2,\n" + limits_text(search.limits()) : "  \"version\": 1,\n";
   text += "  \"machine_digest\": \"" + hexadecimal(machine_digest) + "\",\n";
   text += "  \"pattern_digest\": \"" + hexadecimal(digest(workload_text(work))) + "\",\n";
   text += "  \"objective\": \"bottleneck\",\n";

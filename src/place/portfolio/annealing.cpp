@@ -34,6 +34,8 @@ void Annealing::draw_swap(int rank, machine::UnitId unit) {
   const machine::UnitId left = loads_.assignment()[index(rank)];
   moves_.clear();
   if (left == unit) return;
+  const auto rank_on = [this](machine::UnitId at) { return loads_.rank_on(at); };
+  if (!near_.limits.allows(rank, left, unit, rank_on)) return;
   moves_.push_back({rank, unit});
   if (const int other = loads_.rank_on(unit); other >= 0) moves_.push_back({other, left});
 }
@@ -50,6 +52,7 @@ bool Annealing::draw_blocks() {
     if (const int rank = loads_.rank_on(one[k]); rank >= 0) moves_.push_back({rank, there});
     if (const int rank = loads_.rank_on(there); rank >= 0) moves_.push_back({rank, one[k]});
   }
+  if (near_.limits.any() && !near_.limits.hold(placement().unit_of_rank)) moves_.clear();
   return !moves_.empty();
 }
 

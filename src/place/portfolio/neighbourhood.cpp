@@ -53,8 +53,9 @@ void add_classes(std::vector<Block> blocks, std::vector<std::vector<Block>>& cla
 
 }  // namespace
 
-Neighbourhood Neighbourhood::of(const RoutedShares& shares) {
+Neighbourhood Neighbourhood::of(const RoutedShares& shares, const Limits& limits) {
   Neighbourhood made;
+  made.limits = limits;
   std::vector<machine::UnitId> others(index(shares.units()));
   for (int unit = 0; unit < shares.units(); ++unit) {
     std::iota(others.begin(), others.end(), 0);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "place/limits.hpp"
 #include "place/links/objective.hpp"
 
 namespace corewise::place {
@@ -16,7 +17,10 @@ struct Neighbourhood {
   /// routes of at most so many hops, for every number of hops.
   std::vector<std::vector<std::vector<machine::UnitId>>> blocks;
 
-  static Neighbourhood of(const RoutedShares& shares);
+  /// What no move may break.
+  Limits limits = {};
+
+  static Neighbourhood of(const RoutedShares& shares, const Limits& limits = {});
 };
 
 }  // namespace corewise::place

@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <queue>
+#include <tuple>
 #include <utility>
 
 namespace corewise::place {
@@ -216,7 +217,8 @@ machine::UnitId PairAnnealing::least_added(int rank, Rng& rng) const {
   }
   Drawn least(rng);
   for (std::size_t unit = 0; unit < units_; ++unit) {
-    if (rank_on_unit_[unit] < 0) least.offer(static_cast<int>(unit), added[unit]);
+    const bool is_free = rank_on_unit_[unit] < 0 && near_.limits.is_open(static_cast<int>(unit));
+    if (is_free) least.offer(static_cast<int>(unit), added[unit]);
   }
   return least.chosen();
 }
@@ -225,7 +227,22 @@ void PairAnnealing::grow(int rank, machine::UnitId unit, Rng& rng) {
   std::fill(unit_of_rank_.begin(), unit_of_rank_.end(), -1);
   rank_on_unit_.assign(units_, -1);
   std::vector<double> weight(unit_of_rank_.size(), 0);
-  for (std::size_t placed = 0; placed < unit_of_rank_.size(); ++placed) {
+  const auto put = [&] {
+    unit_of_rank_[index(rank)] = unit;
+    rank_on_unit_[index(unit)] = rank;
+    for (std::size_t p = begin_[index(rank)]; p < begin_[index(rank) + 1]; ++p) {
+      weight[index(peers_[p].rank)] += peers_[p].second;
+    }
+  };
+  const std::pair first(rank, unit);
+  std::size_t placed = 0;
+  for (const auto& [fixed, there] : near_.limits.rules().fixed) {
+    std::tie(rank, unit) = std::pair(fixed, there);
+    put();
+    ++placed;
+  }
+  std::tie(rank, unit) = first;
+  for (; placed < unit_of_rank_.size(); ++placed) {
     if (placed > 0) {
       Drawn heaviest(rng);
       for (std::size_t other = 0; other < weight.size(); ++other) {
@@ -234,13 +251,9 @@ void PairAnnealing::grow(int rank, machine::UnitId unit, Rng& rng) {
       rank = heaviest.chosen();
       unit = least_added(rank, rng);
     }
-    unit_of_rank_[index(rank)] = unit;
-    rank_on_unit_[index(unit)] = rank;
-    for (std::size_t p = begin_[index(rank)]; p < begin_[index(rank) + 1]; ++p) {
-      weight[index(peers_[p].rank)] += peers_[p].second;
-    }
+    put();
   }
-  assign(std::vector<int>(unit_of_rank_));
+  assign(near_.limits.repaired({unit_of_rank_}).unit_of_rank);
 }
 
 std::pair<int, machine::UnitId> PairAnnealing::alike(double place) const {
@@ -296,6 +309,13 @@ double PairAnnealing::difference(const Proposal& proposal) const {
 }
 
 PairAnnealing::Proposal PairAnnealing::draw(Rng& rng) const {
+  const Proposal drawn = draw_any(rng);
+  const int here = unit_of_rank_[index(drawn.rank)];
+  const auto rank_on = [this](machine::UnitId at) { return rank_on_unit_[index(at)]; };
+  return near_.limits.allows(drawn.rank, here, drawn.unit, rank_on) ? drawn : Proposal{drawn.rank, here};
+}
+
+PairAnnealing::Proposal PairAnnealing::draw_any(Rng& rng) const {
   const int rank = static_cast<int>(rng.below(unit_of_rank_.size()));
   const std::vector<int>& aims = near_ranks_[index(rank)];
   if (aims.empty() || rng.below(anywhere) == 0) return {rank, static_cast<int>(rng.below(units_))};

@@ -65,7 +65,9 @@ class PairAnnealing {
     return table.data() + static_cast<std::size_t>(unit) * units_;
   }
   [[nodiscard]] machine::UnitId least_added(int rank, Rng& rng) const;
+  /// One that changes nothing where the drawn one is not allowed.
   [[nodiscard]] Proposal draw(Rng& rng) const;
+  [[nodiscard]] Proposal draw_any(Rng& rng) const;
   /// What moving `rank` to `unit` adds; of its pair with `except` nothing.
   [[nodiscard]] double moved(int rank, machine::UnitId unit, int except) const;
   [[nodiscard]] double difference(const Proposal& proposal) const;

@@ -86,11 +86,12 @@ class Portfolio {
         work_(work),
         options_(options),
         merged_(shares.merged()),
-        near_(Neighbourhood::of(merged_)),
+        near_(Neighbourhood::of(merged_, options.limits)),
         loads_(merged_, work),
         total_work_(PairAnnealing::work_of(merged_, work, near_)),
         rng_(options.seed) {
     for (const auto& phase : work.phases) messages_ += phase.size();
+    one_placement_ = !options.limits.leaves_a_choice();
     if (work.ranks <= most_stressed) stress_.emplace(PairAnnealing::stress_of(merged_, work, near_));
   }
 
@@ -102,6 +103,9 @@ class Portfolio {
     result_.bottleneck_ns = best_.bottleneck_ns;
     result_.judged = options_.judge.of ? best_.judged : 0;
     result_.origin = best_.origin;
+    for (const Candidate& each : leaders_) {
+      if (each.judged <= leader_slack * best_.judged) result_.leaders.push_back({each.origin, each.placement});
+    }
     return std::move(result_);
   }
 
@@ -109,7 +113,7 @@ class Portfolio {
   [[nodiscard]] bool finished() {
     if (options_.should_stop && options_.should_stop()) result_.stopped = true;
     const double cost = options_.judge_first ? best_.judged : best_.bottleneck_ns;
-    return result_.stopped || !status_.ok() || shares_.units() == 1 || cost <= options_.enough ||
+    return result_.stopped || !status_.ok() || shares_.units() == 1 || one_placement_ || cost <= options_.enough ||
            result_.proposals >= options_.proposals ||
            (options_.judge.of && result_.timed >= options_.judge.evaluations);
   }
@@ -203,7 +207,7 @@ class Portfolio {
   }
 
   void anneal_stress(std::uint64_t turn) {
-    stress_->assign(random_placement(work_.ranks, shares_.units(), rng_).unit_of_rank);
+    stress_->assign(drawn().unit_of_rank);
     result_.proposals +=
         stress_->cool(effort(stress_per_rank, most_stress, turn), hot_pairs, rng_, options_.should_stop);
     consider(placement_of(*stress_), "annealed shape");
@@ -212,7 +216,7 @@ class Portfolio {
   }
 
   void anneal_work(std::uint64_t turn, double hot, const std::string& origin) {
-    total_work_.assign(random_placement(work_.ranks, shares_.units(), rng_).unit_of_rank);
+    total_work_.assign(drawn().unit_of_rank);
     cool_work(turn, hot, origin);
   }
 
@@ -221,6 +225,10 @@ class Portfolio {
     consider(placement_of(total_work_), origin);
     loads_.assign(total_work_.assignment());
     improve(warm_loads, origin);
+  }
+
+  machine::Placement drawn() {
+    return options_.limits.repaired(random_placement(work_.ranks, shares_.units(), rng_));
   }
 
   [[nodiscard]] static machine::Placement placement_of(const PairAnnealing& annealed) {
@@ -266,9 +274,20 @@ class Portfolio {
     Candidate candidate{placement, evaluation.bottleneck_ns, unbounded, evaluation.hop_bytes, origin};
     if (!worth_judging(candidate)) return false;
     if (options_.judge.of && !judge(candidate)) return false;
+    note_leader(candidate);
     if (!best_.placement.unit_of_rank.empty() && !(key(candidate) < key(best_))) return false;
     best_ = std::move(candidate);
     return true;
+  }
+
+  /// Of equal costs and equal loads one stands for the others: mostly they are the same by a symmetry.
+  void note_leader(const Candidate& candidate) {
+    if (options_.leaders == 0) return;
+    const auto place = std::find_if(leaders_.begin(), leaders_.end(),
+                                    [&](const Candidate& each) { return !(key(each) < key(candidate)); });
+    if (place != leaders_.end() && key(*place) == key(candidate)) return;
+    leaders_.insert(place, candidate);
+    if (leaders_.size() > options_.leaders) leaders_.pop_back();
   }
 
   [[nodiscard]] std::array<double, 3> key(const Candidate& of) const {
@@ -281,8 +300,9 @@ class Portfolio {
     if (best_.placement.unit_of_rank.empty()) return true;
     if (candidate.placement.unit_of_rank == best_.placement.unit_of_rank) return false;
     if (!options_.judge_first) return candidate.bottleneck_ns <= best_.bottleneck_ns;
+    const double slack = options_.leaders > 0 ? leader_slack : 1;
     return !options_.judge.bounded_by_loads ||
-           busiest_link_ns(shares_, work_, candidate.placement.unit_of_rank) < best_.judged;
+           busiest_link_ns(shares_, work_, candidate.placement.unit_of_rank) < slack * best_.judged;
   }
 
   bool judge(Candidate& candidate) {
@@ -327,7 +347,9 @@ class Portfolio {
   std::uint64_t improved_best_ = 0;
   std::set<std::vector<machine::UnitId>> seen_;
   std::uint64_t messages_ = 1;
+  bool one_placement_ = false;
   Candidate best_;
+  std::vector<Candidate> leaders_;  ///< by key, each another one
   Status status_;
   PortfolioResult result_;
 };

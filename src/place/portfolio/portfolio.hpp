@@ -22,10 +22,14 @@
 #include "base/status.hpp"
 #include "machine/placement.hpp"
 #include "place/given_cost.hpp"
+#include "place/limits.hpp"
 #include "place/links/objective.hpp"
 #include "place/references.hpp"
 
 namespace corewise::place {
+
+/// Models of contended time differ by more than this.
+inline constexpr double leader_slack = 1.05;
 
 struct PortfolioOptions {
   std::vector<NamedStart> starts;       ///< at least one
@@ -33,6 +37,8 @@ struct PortfolioOptions {
   bool judge_first = false;             ///< the judge's cost is the objective; else the bottleneck is
   std::uint64_t proposals = 2'000'000;  ///< at most, but for the last round; of judged ones `judge.evaluations`
   std::uint64_t seed = 1;
+  Limits limits = {};                      ///< that every start keeps
+  std::size_t leaders = 0;                 ///< also so many of the best, for somebody who sees more than the judge
   double enough = 0;                       ///< a cost by the objective that nothing can be below: reached, it ends
   std::function<bool()> should_stop = {};  ///< asked now and then
 };
@@ -40,8 +46,10 @@ struct PortfolioOptions {
 struct PortfolioResult {
   machine::Placement best;
   double bottleneck_ns = 0;
-  double judged = 0;            ///< by the judge; 0 where there is none
-  std::string origin;           ///< where the best came from, in words
+  double judged = 0;   ///< by the judge; 0 where there is none
+  std::string origin;  ///< where the best came from, in words
+  /// The best and others of at most `leader_slack` times its judged cost, by cost, each with other link loads.
+  std::vector<NamedStart> leaders = {};
   std::uint64_t proposals = 0;  ///< placements whose link loads were looked at
   std::uint64_t timed = 0;      ///< placements that were judged
   std::uint64_t rounds = 0;

@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from corewise import InputError, _core
-from corewise.bench.mapping import instances, machines, ring, trees
+from corewise.bench.mapping import contended, instances, machines, orders, reference, ring, trees
 from corewise.bench.mapping.problems import Problem, cases
 from corewise.bench.mapping.trees import Contestant, Outcomes
 from corewise.bench.peers import KAHIP, SCOTCH, SHAREDMAP, Peer
@@ -177,7 +177,10 @@ def test_a_machine_says_whether_its_best_is_proven() -> None:
 def test_cases_that_are_not_there_are_one_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["bench", "mapping", "--cases", "forests"]) == 2
     said = capsys.readouterr().err
-    assert "--cases: found 'forests', allowed: ring, instances, machines, trees, all" in said
+    assert (
+        "--cases: found 'forests', allowed: ring, instances, machines, trees, contended, "
+        "orders, reference, all" in said
+    )
     assert execute(["bench", "mapping", "--peers", "no-such-python"]) == 2
     assert "--peers: found 'no-such-python', allowed: a Python" in capsys.readouterr().err
 
@@ -251,3 +254,79 @@ def test_a_proof_can_be_stopped_from_outside() -> None:
     assert len(asked) == 3
     assert 0 < found.bound <= found.cost
     assert sorted(found.unit_of_rank) == list(range(16))
+
+
+def test_contended_time_beside_a_tool_that_keeps_rank_order(tmp_path: Path) -> None:
+    """A rival by hand: what it takes is the flow of its placement; an invalid one counts for nothing."""
+    problem = cases(tiny=True)["halo-4x4x2"]
+    program = tmp_path / "tool"
+    doubled, in_order = " ".join(["0"] * 32), " ".join(map(str, range(32)))
+    program.write_text(f"#!/bin/sh\nif [ $3 = 1 ]; then echo 0.1 {doubled}; else echo 0.1 {in_order}; fi\n")
+    program.chmod(0o755)
+    (row,) = contended.rows_of("tiny", problem, [Contestant("tool", "plain", (str(program),))], 0.2, 2)
+    machine, pattern = contended.machine_of(problem), contended.pattern_of(problem)
+    assert len(machine.units) == 32 and machine.hops()[0, 1] < machine.hops()[0, 4]
+    matrix = pattern.matrix()
+    assert (matrix == matrix.T).all() and matrix.sum() == 2 * sum(problem.pairs.values())
+    order = np.arange(32, dtype=np.int32)[None]
+    assert row.theirs == pytest.approx(
+        _core.contended_times(machine, [pattern], order, model="flow")[0], rel=1e-3
+    )
+    assert row.rival == "tool plain" and row.ratio is not None and row.ratio >= 1
+    (alone,) = contended.rows_of("tiny", problem, [], 0.1, 1)
+    assert alone.rival is None and alone.ours is not None
+
+
+def test_orders_of_a_model_that_is_right_and_of_one_that_is_wrong() -> None:
+    """Loss by hand, equals by their mean; the row against the simulator and the flow model."""
+    simulated = np.array([2.0, 1.0, 4.0, 3.0])
+    assert orders.lost(np.array([20.0, 10.0, 40.0, 30.0]), simulated) == 0
+    assert orders.lost(5 - simulated, simulated) == 3
+    assert orders.lost(np.array([1.0, 1.0, 5.0, 1.0]), simulated) == 1
+    assert orders.lost_by_leaders(np.array([10.0, 12.0, 10.3, 10.6]), simulated) == 1
+    assert orders.lost_by_leaders(np.array([10.0, 10.4, 10.3, 10.6]), simulated) == 0
+    machine, pattern = load_machine("mesh-6x4"), _core.generate("ring", {"ranks": "8"})
+    extent = replace(orders.QUICK, exchanged=3, random=3)
+    chosen = orders.placements(machine, pattern, extent)
+    assert len(set(chosen)) == len(chosen) >= 6
+    table = np.array(chosen, np.int32)
+    packets = np.asarray(_core.contended_times(machine, [pattern], table, model="simulated"))
+    flow = np.asarray(_core.contended_times(machine, [pattern], table, model="flow"))
+    row = orders.row(machine, pattern, extent)
+    losses = row.more["loss"]
+    assert isinstance(losses, dict)
+    picked = flow <= flow.min() * (1 + 1e-9)
+    assert losses["flow"] == pytest.approx(packets[picked].mean() / packets.min() - 1, abs=1e-4)
+    assert row.ours is not None and -1 <= row.ours <= 1 and row.n == len(chosen)
+    flows, leaders, *_ = orders.remarks([row])
+    assert flows.startswith("flow: rank correlation") and "1 pairs" in flows
+    assert leaders.startswith("flow, then packets: picking by it loses")
+
+
+def test_every_bundled_machine_has_its_order_held() -> None:
+    every = [(machine.name, pattern.name) for machine, pattern in orders.pairs(orders.FULL)]
+    assert len(set(every)) == len(every) == 17 * len(orders.FULL.patterns)
+    assert orders.ranks_on(load_machine("ps3"), 64) == 4
+    assert orders.ranks_on(load_machine("dual-epyc-7r13"), 64) == 64
+
+
+def test_the_best_known_is_never_worse_than_ours() -> None:
+    (problem,) = (each for each in reference.PROBLEMS if each.name == "columns-48-mesh")
+    extent = reference.Extent(0.05, 0.3, 1, 64)
+    row = reference.row(problem, extent)
+    assert row.theirs is not None and row.ours is not None and row.theirs <= row.ours
+    assert row.more["over_best"] >= 1 and row.more["found_by"]  # type: ignore[operator]
+    assert "at worst (columns-48-mesh)" in reference.remark([row])
+
+
+def test_the_problems_of_the_reference_are_of_every_kind() -> None:
+    made = {each.name: each.pattern() for each in reference.PROBLEMS}
+    assert len(made) == len(reference.PROBLEMS)
+    assert min(each.ranks for each in made.values()) == 16
+    assert max(each.ranks for each in made.values()) == 256
+    for each in reference.PROBLEMS:
+        assert len(load_machine(each.machine).units) >= made[each.name].ranks
+    plain = _core.generate("ring", {"ranks": "6"})
+    mixed = reference.scrambled(plain, 3)
+    assert sorted(mixed.matrix().sum(axis=1)) == sorted(plain.matrix().sum(axis=1))
+    assert (mixed.matrix() != plain.matrix()).any()

@@ -34,6 +34,8 @@ _FIELDS = (
     *("format", "version", "machine_digest", "pattern_digest", "objective", "unit_of_rank", "cost_ns"),
     *("bound_ns", "order", "unit_symmetries", "rank_symmetries", "cuts", "chain", "split", "tree"),
 )
+_LIMITS = ("fixed", "kept_free", "cores")
+"""What version 2 has besides: its proof is about placements within these."""
 
 
 def check_certificate(
@@ -57,23 +59,29 @@ def check_certificate(
     Raises
     ------
     InputError
-        The document is no certificate of version 1, or one of another machine or other patterns.
+        The document is no certificate of version 1 or 2, or one of another machine or other patterns.
     RunError
         The certificate does not hold: its message says what is wrong and where.
     """
-    document.header("corewise-certificate", 1)
-    document.only(_FIELDS)
+    document.one_of("format", ("corewise-certificate",))
+    version = document.whole("version", 1, 2)
+    document.only(_FIELDS if version == 1 else (*_FIELDS, *_LIMITS))
     document.one_of("objective", ("bottleneck",))
     traffic = _Traffic(patterns, weights)
     node = _Node(machine)
     _check_digests(document, machine, traffic)
     read = _read(document, machine, traffic.ranks)
     _check_claim(read, node, traffic)
+    limits = _Limits(document if version == 2 else None, machine, traffic.ranks)
+    limits.check_placement(read["unit_of_rank"])
+    limits.check_order(read["order"])
     for image in read["unit_symmetries"]:
         node.check_symmetry(image)
+        limits.check_unit_symmetry(image)
     for image in read["rank_symmetries"]:
         traffic.check_symmetry(image)
-    _Walk(read, node, traffic).check()
+        limits.check_rank_symmetry(image)
+    _Walk(read, node, traffic, limits).check()
 
 
 def _digest(text: str) -> str:
@@ -140,6 +148,109 @@ def _check_claim(read: Mapping[str, Any], node: _Node, traffic: _Traffic) -> Non
         raise RunError(
             f"certificate: bound_ns is {read['bound_ns']}, which no bound of a placement of {cost} ns is"
         )
+
+
+class _Limits:
+    """Which placements the proof is about: ranks that are fixed, units kept free, ranks spread over cores.
+
+    Spread evenly: no core has two ranks more than another one that has room. The fewest ranks that a core
+    has in any such placement come from a level that all cores reach where they can; some have one more.
+    """
+
+    def __init__(self, document: Fields | None, machine: Machine, ranks: int) -> None:
+        units = len(machine.units)
+        self.ranks = ranks
+        self.unit_of_fixed: dict[int, int] = {}
+        self.kept_free: set[int] = set()
+        cores: list[list[int]] = []
+        if document is not None:
+            self._read_fixed(document, ranks, units)
+            self.kept_free = set(document.wholes("kept_free", 0, units - 1, may_be_empty=True))
+            cores = [list(core) for core in document.lists_of_wholes("cores", 0, units - 1)]
+            if cores not in ([], _cores_of(machine)):
+                raise document.wrong("cores", "none, or all cores of the machine that have several units")
+        self._spreads = bool(cores)
+        self.core_of = list(range(units))
+        for core in cores:
+            for unit in core:
+                self.core_of[unit] = core[0]
+        taken = set(self.unit_of_fixed.values())
+        self.open = np.array([u not in self.kept_free and u not in taken for u in range(units)])
+        self._spread()
+
+    def _read_fixed(self, document: Fields, ranks: int, units: int) -> None:
+        pairs = document.lists_of_wholes("fixed", 0, max(ranks, units) - 1)
+        for pair in pairs:
+            if len(pair) != 2 or pair[0] >= ranks or pair[1] >= units:
+                raise bad_field(
+                    document.source, "fixed", shown(pair), f"a rank below {ranks}, a unit below {units}"
+                )
+        self.unit_of_fixed = {pair[0]: pair[1] for pair in pairs}
+        if len(self.unit_of_fixed) != len(pairs) or len(set(self.unit_of_fixed.values())) != len(pairs):
+            raise document.wrong("fixed", "each rank and each unit once")
+
+    def _spread(self) -> None:
+        fixed = np.bincount(
+            [self.core_of[u] for u in self.unit_of_fixed.values()], minlength=len(self.core_of)
+        )
+        room = fixed + np.bincount(
+            [core for core, is_open in zip(self.core_of, self.open, strict=True) if is_open],
+            minlength=len(self.core_of),
+        )
+        levels = [np.maximum(fixed, np.minimum(room, level)) for level in range(self.ranks + 2)]
+        level = max(at for at in range(self.ranks + 1) if levels[at].sum() <= self.ranks)
+        self.least, self.most = levels[level], levels[level + 1]
+        self._more = self.ranks - int(self.least.sum())
+
+    def fits(self, units: Sequence[int]) -> bool:
+        """Whether ranks on these units, fixed ones among them, can be a part of an allowed placement."""
+        if not self._spreads:
+            return True
+        count = np.bincount([self.core_of[unit] for unit in units], minlength=len(self.core_of))
+        more = int(np.maximum(count - self.least, 0).sum())
+        return bool((count <= self.most).all()) and more <= self._more
+
+    def domain(self, rank: int) -> NDArray[np.bool_]:
+        """Units that the rank may have: bool (units,)."""
+        if rank not in self.unit_of_fixed:
+            return self.open
+        one = np.zeros(len(self.core_of), dtype=bool)
+        one[self.unit_of_fixed[rank]] = True
+        return one
+
+    def check_placement(self, unit_of_rank: list[int]) -> None:
+        misplaced = [rank for rank, unit in enumerate(unit_of_rank) if not self.domain(rank)[unit]]
+        if misplaced or not self.fits(unit_of_rank):
+            raise RunError(
+                "certificate: unit_of_rank: the placement is not within fixed, kept_free and cores"
+            )
+
+    def check_order(self, order: list[int]) -> None:
+        if set(order[: len(self.unit_of_fixed)]) != set(self.unit_of_fixed):
+            raise RunError("certificate: order: does not begin with the fixed ranks")
+
+    def check_rank_symmetry(self, image: list[int]) -> None:
+        if any(image[rank] != rank for rank in self.unit_of_fixed):
+            raise RunError(f"certificate: rank_symmetries: {image} moves a fixed rank")
+
+    def check_unit_symmetry(self, image: list[int]) -> None:
+        moves_fixed = any(image[unit] != unit for unit in self.unit_of_fixed.values())
+        core = np.array(self.core_of)
+        there = core[image]
+        whole = all(len(set(there[core == each].tolist())) == 1 for each in set(self.core_of))
+        alike = (self.least[core] == self.least[there]).all() and (self.most[core] == self.most[there]).all()
+        if moves_fixed or not whole or not alike or (self.open[image] != self.open).any():
+            raise RunError(f"certificate: unit_symmetries: {image} leads out of fixed, kept_free and cores")
+
+
+def _cores_of(machine: Machine) -> list[list[int]]:
+    """Units whose innermost domain is the same core, where it has several."""
+    cores: dict[str, list[int]] = {}
+    for number, unit in enumerate(machine.units):
+        inner = unit.domains[-1] if unit.domains else ""
+        if inner.removeprefix("core").isdecimal() and inner.startswith("core"):
+            cores.setdefault(inner, []).append(number)
+    return sorted(units for units in cores.values() if len(units) > 1)
 
 
 class _Traffic:
@@ -390,8 +501,10 @@ def _in_steps(sent: Floats, links: float, step: float) -> Floats:
 class _Walk:
     """The tree, entry by entry; a position is a place in the order of the ranks."""
 
-    def __init__(self, read: Mapping[str, Any], node: _Node, traffic: _Traffic) -> None:
+    def __init__(self, read: Mapping[str, Any], node: _Node, traffic: _Traffic, limits: _Limits) -> None:
         self._node = node
+        self._limits = limits
+        self._order = read["order"]
         self._ranks = traffic.ranks
         self._weights = traffic.weights
         self._letters = read["tree"]
@@ -406,7 +519,7 @@ class _Walk:
         self._moved = [
             frozenset(np.flatnonzero(image != np.arange(node.units)).tolist()) for image in self._symmetries
         ]
-        order = read["order"]
+        order = self._order
         self._lower = self._constraints(order, read["rank_symmetries"])
         ordered = traffic.bytes[:, order][:, :, order]
         self._messages: list[list[tuple[int, int, bool, float]]] = [[] for _ in range(self._ranks)]
@@ -474,9 +587,11 @@ class _Walk:
                 low, high = sorted((root(unit), root(int(image[unit]))))
                 parent[high] = low
         floor = max((self._at[earlier] for earlier in self._lower[len(self._at)]), default=-1)
-        side = self._sides[len(self._at)]
+        side = self._sides[len(self._at)] & self._limits.domain(self._order[len(self._at)])
         return [
-            u for u in range(floor + 1, self._node.units) if u not in taken and parent[u] == u and side[u]
+            u
+            for u in range(floor + 1, self._node.units)
+            if u not in taken and parent[u] == u and side[u] and self._limits.fits([*self._at, u])
         ]
 
     def _descend(self, loads: Floats, inside: NDArray[np.int64]) -> None:
@@ -533,7 +648,7 @@ class _Walk:
         for position in left:
             floor = max((self._at[p] for p in self._lower[position] if p < placed), default=-1)
             allowed[position][: floor + 1] = False
-            allowed[position] &= self._sides[position]
+            allowed[position] &= self._sides[position] & self._limits.domain(self._order[position])
         least = self._busiest(loads)
         changed = True
         while changed:

@@ -10,10 +10,13 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from corewise._core import Bottleneck, Evaluation, Machine, Pattern
+from corewise.analysis.placement.programs import Programs
 from corewise.analysis.placement.search import OBJECTIVES, Costs, Outcome, Settings, search_placements
 from corewise.analysis.placement.starts import named_starts
 from corewise.errors import InputError, bad_field
@@ -31,6 +34,10 @@ __all__ = [
 
 TIME_ALONE = 0.5
 """Of the time for several patterns: for the best placement of each pattern alone, together."""
+TIME_OF_PACKETS = 0.15
+"""Of the time for the shared placement, where packets decide among its leaders."""
+MOST_EXCHANGED = 20
+"""Units up to which the order of the group of all exchanges is a number of 64 bits."""
 MOST_SYMMETRIC = 128
 """Units up to which the group of symmetries is computed for its order alone."""
 
@@ -58,7 +65,9 @@ class PlacementRow:
     cost : float
         By the study's objective, in its unit.
     ratio : float
-        Cost over the best one's.
+        Cost over the best one's; below 1 where packets decided otherwise than flow.
+    simulated_ns : float or None
+        Packet by packet, where that decided; weighted over the patterns.
     """
 
     which: str
@@ -70,6 +79,7 @@ class PlacementRow:
     hop_bytes: int
     cost: float
     ratio: float
+    simulated_ns: float | None = None
 
 
 @dataclass(frozen=True)
@@ -119,12 +129,16 @@ class PlacementStudy:
     rows : tuple of PlacementRow
         The best first.
     prices : tuple of Price
-        One per pattern where several share the placement, else none.
+        One per pattern where several share the placement, one per program where several run together.
     proven_optimal, worst_proven : bool
     method, statement : str
         How it was searched, and what that proves.
     origin : str
         Of a portfolio: where the best came from.
+    all_alike : bool
+        Whether every placement is known to cost the same: there is nothing to gain.
+    left_free : tuple of int
+        Units on which the best has no rank.
     symmetry_order : int or None
         Of the machine's links; None where the machine is too large to say so in passing.
     bound, gap : float or None
@@ -147,6 +161,8 @@ class PlacementStudy:
     method: str
     statement: str
     origin: str
+    all_alike: bool
+    left_free: tuple[int, ...]
     symmetry_order: int | None
     bound: float | None
     gap: float | None
@@ -179,6 +195,7 @@ def study_placements(
     settings: Settings | None = None,
     named: bool = False,
     given: Sequence[int] | None = None,
+    programs: Programs | None = None,
 ) -> PlacementStudy:
     """Searches the best placement and evaluates what it is compared with.
 
@@ -203,20 +220,26 @@ def study_placements(
         Also a row for every named placement.
     given : sequence of int, optional
         A placement that gets a row too.
+    programs : Programs, optional
+        Those whose joint pattern this is.
     """
     patterns = (pattern,) if isinstance(pattern, Pattern) else tuple(pattern)
     settings = (settings or Settings()).with_(objective=objective, seed=seed)
     _check(patterns, machine, source)
     costs = Costs(machine, patterns, weights_of(patterns, weights), settings)
     starts = named_starts(machine, patterns)
-    alone = 0.0 if len(patterns) == 1 else TIME_ALONE
-    if alone and settings.begin is not None:
-        settings.begin(1 - alone)
+    alone = TIME_ALONE if len(patterns) > 1 or programs is not None else 0.0
+    if settings.begin is not None:
+        settings.begin((1 - alone) * (1 - (TIME_OF_PACKETS if settings.leaders else 0.0)))
     found = search_placements(costs, starts)
-    identity = list(machine.identity_placement(patterns[0].ranks))
+    identity = costs.in_order()
     candidates = _candidates(costs, found, identity, given, starts if named else {})
     least = costs.of(found.unit_of_rank)
-    rows = tuple(_row(which, units, costs, least) for which, units in candidates.items())
+    rows = tuple(
+        replace(_row(which, units, costs, least), simulated_ns=found.simulated_ns.get(tuple(units)))
+        for which, units in candidates.items()
+    )
+    symmetry_order = costs.searcher.symmetry_order if len(machine.units) <= MOST_SYMMETRIC else None
     return PlacementStudy(
         machine=machine,
         patterns=patterns,
@@ -224,18 +247,29 @@ def study_placements(
         objective=objective,
         unit=costs.unit,
         rows=rows,
-        prices=_prices(costs, found.unit_of_rank, identity) if len(patterns) > 1 else (),
+        prices=_all_prices(costs, found.unit_of_rank, identity, programs),
         proven_optimal=found.proven_optimal,
         worst_proven=found.worst_proven,
         method=found.method,
         statement=found.statement,
         origin=found.origin,
-        symmetry_order=costs.searcher.symmetry_order if len(machine.units) <= MOST_SYMMETRIC else None,
+        all_alike=_all_alike(costs, found, symmetry_order),
+        left_free=tuple(sorted(set(range(len(machine.units))) - set(found.unit_of_rank))),
+        symmetry_order=symmetry_order,
         bound=found.bound,
         gap=least / found.bound - 1 if found.bound else None,
         optimal=tuple(tuple(units) for units in found.optimal),
         certificate=found.certificate,
     )
+
+
+def _all_alike(costs: Costs, found: Outcome, symmetry_order: int | None) -> bool:
+    """All units are alike, to links and to times, or the best and the worst placement are proven equal."""
+    units = len(costs.machine.units)
+    if symmetry_order is not None and units <= MOST_EXCHANGED and symmetry_order == math.factorial(units):
+        return bool(costs.searcher.unmerged_symmetry_order == symmetry_order)
+    proven = found.proven_optimal and found.worst_proven and found.worst is not None
+    return proven and costs.of(found.worst or []) == costs.of(found.unit_of_rank)
 
 
 def _candidates(
@@ -254,7 +288,7 @@ def _candidates(
     }
     if given is not None:
         rows["given"] = list(given)
-    rows |= {name: units for name, units in named.items() if name not in rows}
+    rows |= {name: costs.allowed(units) for name, units in named.items() if name not in rows}
     if found.worst is None:
         costs.of_all(list(rows.values()))
         rows["worst"] = costs.worst_seen()
@@ -283,6 +317,29 @@ def weights_of(patterns: Sequence[Pattern], weights: Sequence[float] | None) -> 
         if not 0 < weight < 1e6:
             raise InputError(f"field 'weight': found {weight:g}, allowed: above 0 and below 1e6")
     return given + (1.0,) * (len(patterns) - len(given))
+
+
+def _all_prices(
+    costs: Costs, shared: Sequence[int], identity: Sequence[int], programs: Programs | None
+) -> tuple[Price, ...]:
+    if programs is not None:
+        return _prices_of_programs(costs, shared, identity, programs)
+    return _prices(costs, shared, identity) if len(costs.patterns) > 1 else ()
+
+
+def _prices_of_programs(
+    costs: Costs, shared: Sequence[int], identity: Sequence[int], programs: Programs
+) -> tuple[Price, ...]:
+    """What each program's own messages cost on its part of the node, and if it had the node alone."""
+    share = TIME_ALONE / len(programs.patterns)
+    parts = zip(pairwise(programs.firsts), programs.patterns, programs.weights, strict=True)
+    prices = []
+    for number, ((first, end), pattern, weight) in enumerate(parts):
+        limits = programs.rules_of(number).on(costs.machine, pattern.ranks)
+        settings = costs.settings.with_(certify=False, limits=limits, leaders=0)
+        alone = Costs(costs.machine, [pattern], [1.0], settings)
+        prices.append(_price(alone, weight, shared[first:end], identity[first:end], share))
+    return tuple(prices)
 
 
 def _prices(costs: Costs, shared: Sequence[int], identity: Sequence[int]) -> tuple[Price, ...]:

@@ -82,7 +82,8 @@ def merge_equal(placements: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[in
 
 
 def _next_bests(costs: Costs, best: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
-    near = [units for units in _nearby(costs, best) if units != best]
+    allowed = (tuple(costs.allowed(units)) for units in _nearby(costs, best))
+    near = [units for units in dict.fromkeys(allowed) if units != best]
     values = costs.of_all(near)
     order = sorted(range(len(near)), key=lambda at: (values[at], near[at]))
     levels: list[tuple[int, ...]] = []

@@ -167,7 +167,12 @@ def busiest_links(
 
 def _best_step(costs: Costs, units: tuple[int, ...]) -> tuple[Change | None, int]:
     """The single swap of two ranks, or move to a free unit, that lowers the cost most."""
-    steps = _steps(costs.machine, costs.patterns, units)
+    limits = costs.settings.limits
+    steps = [
+        step
+        for step in _steps(costs.machine, costs.patterns, units)
+        if limits is None or limits.hold(list(step[1]))
+    ]
     if not steps:
         return None, 0
     before = costs.of(units)

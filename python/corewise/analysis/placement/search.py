@@ -9,7 +9,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corewise import _core
-from corewise._core import Machine, Pattern, Searcher
+from corewise._core import Limits, Machine, Pattern, Searcher
+from corewise.analysis.placement.leaders import MOST_LEADERS, Leaders, quickest
 from corewise.errors import InputError
 
 OBJECTIVES = ("bottleneck", "flow", "simulated", "hop-bytes", "distance")
@@ -67,6 +68,11 @@ class Settings:
         Told, before one of several searches, which share of the time it may take.
     ends_by_itself : bool
         Whether the search needs no clock; see `settings_for`.
+    limits : Limits or None
+        Which placements it may choose from; None: all.
+    leaders : int
+        Of so many placements that are about equally quick by flow, and of the named ones, the quickest packet
+        by packet wins.
     """
 
     objective: str = "bottleneck"
@@ -77,6 +83,8 @@ class Settings:
     evaluations: int | None = None
     begin: Callable[[float], None] | None = None
     ends_by_itself: bool = True
+    limits: Limits | None = None
+    leaders: int = 0
 
     def with_(self, **changes: Any) -> Settings:
         """The same with other values."""
@@ -87,7 +95,8 @@ def settings_for(machine: Machine, ranks: int, objective: str | None, settings: 
     """Settings with what a user left open: the objective, and whether the search needs a clock.
 
     Where a proof is certain to be tried, the objective is the bottleneck; beyond, contended time by flow,
-    since placements of one bottleneck differ in time and nothing would be proven anyway.
+    since placements of one bottleneck differ in time and nothing would be proven anyway. There packets
+    decide among what is about equally quick by flow.
 
     Parameters
     ----------
@@ -101,7 +110,9 @@ def settings_for(machine: Machine, ranks: int, objective: str | None, settings: 
     certain = _core.proof_is_certain(ranks, len(machine.units))
     chosen = objective or ("bottleneck" if certain or settings.certify else "flow")
     endless = not certain and settings.method in ("auto", "portfolio") and chosen not in LINEAR
-    return settings.with_(objective=chosen, ends_by_itself=not endless or settings.evaluations is not None)
+    ends = not endless or settings.evaluations is not None
+    leaders = MOST_LEADERS if objective is None and chosen == "flow" else 0
+    return settings.with_(objective=chosen, ends_by_itself=ends, leaders=leaders)
 
 
 @dataclass(frozen=True)
@@ -118,6 +129,7 @@ class Outcome:
     bound: float | None = None
     origin: str = ""
     certificate: str | None = None
+    simulated_ns: Mapping[tuple[int, ...], float] = field(default_factory=dict)
 
 
 class Costs:
@@ -143,9 +155,21 @@ class Costs:
         """Of the machine's units in ns, without the rounding of sums: a proof wants whole multiples."""
         return np.round(_core.machine_distances(self.machine), 6)
 
+    def allowed(self, units: Sequence[int]) -> list[int]:
+        """A placement, brought within the limits where they forbid it."""
+        limits = self.settings.limits
+        return list(units) if limits is None else list(limits.repaired(list(units)))
+
+    def in_order(self) -> list[int]:
+        """Rank order: the lowest units that the limits leave to each rank."""
+        limits = self.settings.limits
+        if limits is not None:
+            return list(limits.in_order())
+        return list(self.machine.identity_placement(self.patterns[0].ranks))
+
     def alone(self, index: int) -> Costs:
         """The same for one of the patterns, unweighted."""
-        settings = replace(self.settings, certify=False)
+        settings = replace(self.settings, certify=False, leaders=0)
         return Costs(self.machine, [self.patterns[index]], [1.0], settings)
 
     def weighted(self, values: Sequence[float]) -> float:
@@ -203,7 +227,7 @@ class Costs:
         many = by_time and not _core.proof_is_certain(ranks, len(self.machine.units))
         samples = RANDOM_LOADS if many else RANDOM_TIMES if by_time else RANDOM_SAMPLES
         drawn = [
-            [int(unit) for unit in row]
+            self.allowed([int(unit) for unit in row])
             for row in self.searcher.random_placements(ranks, samples, self.settings.seed)
         ]
         costs = [self._bottleneck(units) for units in drawn] if many else self.of_all(drawn)
@@ -242,21 +266,48 @@ def search_placements(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Outc
             evaluations=_most_timed(settings),
             proposals=_most_looked_at(settings, PROPOSALS),
             local_evaluations=_most_looked_at(settings, LOCAL_EVALUATIONS),
+            limits=settings.limits,
+            leaders=settings.leaders,
         )
     except InputError as error:
         raise InputError(f"method '{settings.method}' on machine '{costs.machine.name}': {error}") from None
+    leaders = _leaders(costs, found, starts)
+    unit_of_rank = list(found.unit_of_rank if leaders is None else leaders.best)
     return Outcome(
-        unit_of_rank=list(found.unit_of_rank),
+        unit_of_rank=unit_of_rank,
         proven_optimal=found.proven_optimal,
         method=found.method,
-        statement=found.statement,
-        optimal=[list(units) for units in found.optimal] or [list(found.unit_of_rank)],
+        statement=_said(found.statement, leaders),
+        optimal=_as_good(found, unit_of_rank),
         worst=list(found.worst) if found.worst else None,
         worst_proven=found.worst_proven,
         bound=found.bound or None,
         origin=found.origin,
         certificate=found.certificate,
+        simulated_ns={} if leaders is None else leaders.simulated_ns,
     )
+
+
+def _as_good(found: _core.SearchResult, unit_of_rank: list[int]) -> list[list[int]]:
+    """Optimal placements, where they are known and the one that was chosen is among them."""
+    chosen = unit_of_rank == list(found.unit_of_rank)
+    return [list(units) for units in found.optimal] if chosen and found.optimal else [unit_of_rank]
+
+
+def _leaders(costs: Costs, found: _core.SearchResult, starts: Mapping[str, Sequence[int]]) -> Leaders | None:
+    """Where packets are to decide: the best by flow, rank order, the other leaders, the named placements."""
+    if not costs.settings.leaders or found.proven_optimal:
+        return None
+    named = [costs.allowed(units) for units in starts.values()]
+    candidates = [list(found.unit_of_rank), costs.in_order(), *map(list, found.leaders), *named]
+    return quickest(costs.machine, costs.patterns, costs.weights, candidates)
+
+
+def _said(statement: str, leaders: Leaders | None) -> str:
+    if leaders is None:
+        return statement
+    gain = f" ({leaders.gain:.1%} quicker than the best by flow)" if leaders.gain > 0 else ""
+    return f"{statement}; of {len(leaders.simulated_ns)} leaders the quickest packet by packet{gain}"
 
 
 def _most_timed(settings: Settings) -> int:

@@ -11,13 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from corewise.bench.mapping import instances, machines, ring, trees
+from corewise.bench.mapping import contended, instances, machines, orders, reference, ring, trees
 from corewise.bench.mapping.problems import cases
 from corewise.bench.rows import Listener, Outcome
 from corewise.errors import InputError
 
-CASES = ("ring", "instances", "machines", "trees")
+CASES = ("ring", "instances", "machines", "trees", "contended", "orders", "reference")
 ALL = "all"
+CONTENDED_S = 10.0
+"""CPU seconds of a search by contended time beside the other mappers."""
+MOST_PLACED = 1024
+"""Ranks of the problems on which contended time is compared."""
 PEERS = Path("build/peers/bin/python")
 """Where bench/mapping/README.md installs the wheels of others."""
 
@@ -36,6 +40,10 @@ class Effort:
         Of each search on a bundled machine.
     tiny : bool
         Two small trees only.
+    orders : orders.Extent
+        Placements that are predicted and simulated.
+    reference : reference.Extent
+        Searches beside the best known.
     """
 
     rounds: int
@@ -43,10 +51,12 @@ class Effort:
     certificates: int
     budget_s: float
     tiny: bool
+    orders: orders.Extent
+    reference: reference.Extent
 
 
-FULL = Effort(5, 1000, 50, 10.0, False)
-QUICK = Effort(2, 200, 10, 0.1, True)
+FULL = Effort(5, 1000, 50, 10.0, False, orders.FULL, reference.FULL)
+QUICK = Effort(2, 200, 10, 0.1, True, orders.QUICK, reference.QUICK)
 
 
 def parts_of(which: str) -> tuple[str, ...]:
@@ -83,7 +93,10 @@ def run_bench(
         "ring": _ring,
         "instances": _instances,
         "machines": _machines,
+        "orders": _orders,
+        "reference": _reference,
         "trees": lambda effort, listener: _trees(effort, python, listener),
+        "contended": lambda effort, listener: _contended(effort, python, listener),
     }
     found = [
         runs[part](effort, listener.part(index / len(parts), (index + 1) / len(parts)))
@@ -108,6 +121,24 @@ def _instances(effort: Effort, listener: Listener) -> Outcome:
 def _machines(effort: Effort, listener: Listener) -> Outcome:
     rows = machines.rows(effort.budget_s, listener)
     return Outcome("mapping", tuple(rows), remarks=(machines.remark(rows, effort.budget_s),))
+
+
+def _contended(effort: Effort, python: str, listener: Listener) -> Outcome:
+    problems = cases(effort.tiny)
+    chosen = {name: each for name, each in problems.items() if effort.tiny or each.ranks == MOST_PLACED}
+    seconds = 0.3 if effort.tiny else CONTENDED_S
+    rows, absent = contended.rows(chosen, seconds, effort.rounds, python, listener)
+    return Outcome("mapping", tuple(rows), tuple(absent))
+
+
+def _orders(effort: Effort, listener: Listener) -> Outcome:
+    rows = orders.rows(effort.orders, listener)
+    return Outcome("mapping", tuple(rows), remarks=orders.remarks(rows))
+
+
+def _reference(effort: Effort, listener: Listener) -> Outcome:
+    rows = reference.rows(effort.reference, listener)
+    return Outcome("mapping", tuple(rows), remarks=(reference.remark(rows),))
 
 
 def _trees(effort: Effort, python: str, listener: Listener) -> Outcome:

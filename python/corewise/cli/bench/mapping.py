@@ -11,20 +11,28 @@ import typer
 
 from corewise.bench.mapping.study import ALL, CASES, run_bench
 from corewise.cli.bench import shared
+from corewise.errors import InputError
 
 _HELP = """Measure how long proofs and searches of placements take, and how good they are beside others.
 
 ring: 8 ranks on a ring, proven, beside plain enumeration in C. instances: proofs of Nugent's
 assignment problems. machines: every bundled machine with every bundled pattern, how often the best
 is proven. trees: mappings of up to 1024 ranks onto trees, beside Scotch, SharedMap and KaHIP where
-they are installed.
+they are installed. contended: contended time of 1024 ranks beside theirs. orders (or --machines): on
+every bundled machine, the order of placements that each model predicts beside the order that packets
+show. reference (or --reference): the default search in its five seconds beside the best placement
+known, 16 to 256 ranks.
 
 \b
 Example:
   corewise bench mapping --quick
   corewise bench mapping --cases trees --peers build/peers/bin/python
+  corewise bench mapping --machines --quick
+  corewise bench mapping --reference
 """
 _CASES = typer.Option(ALL, "--cases", help=f"What is measured: {', '.join(CASES)} or {ALL}.")
+_MACHINES = typer.Option(False, "--machines", help="The same as --cases orders.")
+_REFERENCE = typer.Option(False, "--reference", help="The same as --cases reference.")
 _PEERS = typer.Option(None, "--peers", metavar="PYTHON", help="The Python that has the wheels of others.")
 
 
@@ -35,6 +43,8 @@ def register(group: typer.Typer) -> None:
 
 def bench_mapping(
     which: str = _CASES,
+    machines: bool = _MACHINES,
+    reference: bool = _REFERENCE,
     peers: str | None = _PEERS,
     rounds: int | None = shared.ROUNDS,
     quick: bool = shared.QUICK,
@@ -42,9 +52,13 @@ def bench_mapping(
     as_json: bool = shared.AS_JSON,
 ) -> None:
     """Measures placements."""
+    short = [name for name, wanted in (("orders", machines), ("reference", reference)) if wanted]
+    if len(short) > 1 or (short and which != ALL):
+        raise InputError("--machines, --reference, --cases: found several, allowed: one of them")
+    chosen = short[0] if short else which
     shared.measure_and_show(
         "mapping",
-        lambda listener: run_bench(listener, rounds=rounds, quick=quick, which=which, peers=peers),
+        lambda listener: run_bench(listener, rounds=rounds, quick=quick, which=chosen, peers=peers),
         as_json=as_json,
         html_file=html_file,
     )

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import typer
 
+from corewise._core import Machine
 from corewise.analysis.placement.certificate import check_certificate
 from corewise.analysis.placement.comparison import weights_of
-from corewise.base.documents import read_json
+from corewise.analysis.placement.programs import Programs
+from corewise.base.documents import Fields, read_json
 from corewise.cli import console
 from corewise.cli.place import options
 from corewise.cli.place.sources import load_patterns
@@ -43,11 +45,15 @@ def certify(
     machine_reference: str = options.MACHINE,
     weights: list[float] = options.WEIGHT,
     summed: bool = _SUMMED,
+    together: bool = options.TOGETHER,
     as_json: bool = options.AS_JSON,
 ) -> None:
     """Says that a certificate holds, or fails."""
     machine = load_machine(machine_reference)
-    patterns, _ = load_patterns(sources, summed)
+    patterns, _ = load_patterns(sources, summed, together)
+    if together:
+        programs = Programs(tuple(patterns), weights_of(patterns, weights))
+        patterns, weights = [programs.joint()], []
     read = read_json(file)
     try:
         with console.progress("checking the certificate"):
@@ -61,6 +67,17 @@ def certify(
         return
     names = " + ".join(each.name for each in patterns)
     console.show(
-        f"{file} holds: no placement of {names} on {machine.name} costs less than {bound_ns:.6g} ns; "
-        f"the one it names costs {cost_ns:.6g} ns"
+        f"{file} holds: no placement of {names} on {machine.name}{_within(read, machine)} costs less "
+        f"than {bound_ns:.6g} ns; the one it names costs {cost_ns:.6g} ns"
     )
+
+
+def _within(read: Fields, machine: Machine) -> str:
+    """The limits that a checked certificate is about."""
+    if read.whole("version", 1) == 1:
+        return ""
+    names = [unit.name for unit in machine.units]
+    parts = [f"rank {rank} on {names[unit]}" for rank, unit in read.lists_of_wholes("fixed", 0)]
+    parts += [f"nobody on {names[unit]}" for unit in read.wholes("kept_free", 0, may_be_empty=True)]
+    parts += ["cores shared only where none is idle"] if read.lists_of_wholes("cores", 0) else []
+    return f" with {', '.join(parts)}" if parts else ""

@@ -14,23 +14,26 @@ from pathlib import Path
 import typer
 
 from corewise._core import Machine, Pattern
-from corewise.analysis.placement.comparison import PlacementStudy, study_placements
+from corewise.analysis.placement.comparison import PlacementStudy, study_placements, weights_of
 from corewise.analysis.placement.contenders import contenders
 from corewise.analysis.placement.explanation import Explanation, explain_placement
+from corewise.analysis.placement.limits import LimitRules
 from corewise.analysis.placement.paired import Verification
+from corewise.analysis.placement.programs import Programs
 from corewise.analysis.placement.search import Costs, Settings, settings_for
 from corewise.analysis.placement.starts import named_starts
 from corewise.base.files import write_text
 from corewise.cli import console, pages
-from corewise.cli.place import options
+from corewise.cli.place import limits, options
 from corewise.cli.place import show as place_show
 from corewise.cli.place.clock import DEFAULT_S, Clock
 from corewise.cli.place.show import Answer
 from corewise.cli.place.sources import load_patterns
 from corewise.data.export import Export, export_placement
-from corewise.data.machines import HOST, load_machine
+from corewise.data.machines import load_machine
 from corewise.data.placement import make_placement, save_placement
 from corewise.errors import InputError
+from corewise.trials.host import is_this_host
 
 
 def register(app: typer.Typer) -> None:
@@ -43,6 +46,10 @@ def place(
     sources: list[Path] = options.SOURCES,
     machine_reference: str = options.MACHINE,
     weights: list[float] = options.WEIGHT,
+    together: bool = options.TOGETHER,
+    fix: list[str] = limits.FIX,
+    keep_free: list[str] = limits.KEEP_FREE,
+    share_cores: bool = limits.SHARE_CORES,
     objective: str | None = options.OBJECTIVE,
     method: str = options.METHOD,
     seconds: float | None = options.TIME,
@@ -67,42 +74,49 @@ def place(
     rank_file = options.check_export(export_form, export_file)
     files = options.Files(output, html_file, certificate, export_form, rank_file)
     files.check()
-    options.check_runs(runs, sources, machine_reference)
     machine = load_machine(machine_reference)
-    on_host = machine_reference == HOST
-    patterns, collectives = load_patterns(sources, summed)
+    on_host = is_this_host(machine_reference, machine)
+    options.check_runs(runs, sources, machine_reference, on_host)
+    patterns, collectives = load_patterns(sources, summed, together)
+    rules = limits.rules_of(machine, fix, keep_free, share_cores)
+    programs = Programs(tuple(patterns), weights_of(patterns, weights), rules) if together else None
+    if programs is not None:
+        options.check_together(files, runs, on_host)
+        patterns, weights = [programs.joint()], []
     given = _given(placement, machine, patterns)
-    wanted = Settings(method=method, seed=seed, certify=certificate is not None, evaluations=evaluations)
-    settings = settings_for(machine, patterns[0].ranks, objective, wanted)
-    clock = _clock(seconds, settings)
-    if clock is not None:
-        settings = settings.with_(should_stop=clock, begin=clock.begin)
+    certify = certificate is not None
+    wanted = Settings(method=method, seed=seed, certify=certify, evaluations=evaluations)
+    settings, clock = _settings(machine, patterns[0].ranks, objective, rules, wanted, seconds)
     with _searching(clock):
         study = study_placements(
             patterns, machine, settings.objective, seed, str(sources[0]),
-            weights=weights, settings=settings, named=named, given=given,
+            weights=weights, settings=settings, named=named, given=given, programs=programs,
         )  # fmt: skip
     costs = Costs(machine, study.patterns, study.weights, settings)
     answer = Answer(
-        study=study,
-        on_host=on_host,
-        collectives=collectives,
-        clock=clock,
-        clock_is_ours=seconds is None,
+        study=study, on_host=on_host, collectives=collectives, clock=clock, clock_is_ours=seconds is None,
         explained="given" if given is not None else "best",
         explanation=_explain(costs, given or study.best.unit_of_rank) if explain else None,
         verification=_verify(costs, study, sources[0], on_host, runs, named) if verify else None,
-        export=_export(study, files),
-        advice=_advice(study, export_form),
-    )
+        programs=programs, verified=verify, export=_export(study, files), advice=_advice(study, export_form),
+    )  # fmt: skip
     _show(answer, _write(answer, files), as_json)
 
 
-def _clock(seconds: float | None, settings: Settings) -> Clock | None:
-    """None: the search ends by itself."""
+def _settings(
+    machine: Machine,
+    ranks: int,
+    objective: str | None,
+    rules: LimitRules,
+    wanted: Settings,
+    seconds: float | None,
+) -> tuple[Settings, Clock | None]:
+    """How to search; no clock where the search ends by itself."""
+    settings = settings_for(machine, ranks, objective, wanted.with_(limits=rules.on(machine, ranks)))
     if seconds is None and settings.ends_by_itself:
-        return None
-    return Clock(DEFAULT_S if seconds is None else seconds)
+        return settings, None
+    clock = Clock(DEFAULT_S if seconds is None else seconds)
+    return settings.with_(should_stop=clock, begin=clock.begin), clock
 
 
 @contextmanager
@@ -128,7 +142,10 @@ def _explain(costs: Costs, units: Sequence[int]) -> Explanation:
 
 def _verify(
     costs: Costs, study: PlacementStudy, source: Path, on_host: bool, runs: options.Runs, named: bool
-) -> Verification:
+) -> Verification | None:
+    """None where nothing has to be run to know that there is nothing to gain."""
+    if runs.rounds is None and study.all_alike:
+        return None
     # What finds MPIs and launches programs takes longer to import than a quick search.
     from corewise.trials.launches import Launches, Program
     from corewise.trials.verification import rounds_for, verify_on_host, verify_simulated
@@ -178,8 +195,9 @@ def _write(answer: Answer, files: options.Files) -> list[Path]:
         )
     written = []
     if files.output is not None:
-        save_placement(make_placement(study.machine, study.best.unit_of_rank), files.output)
-        written.append(files.output)
+        for path, units in _placements(answer, files.output):
+            save_placement(make_placement(study.machine, units), path)
+            written.append(path)
     if files.page is not None:
         pages.write(files.page, place_show.page(answer, pages.written_now()))
         written.append(files.page)
@@ -190,6 +208,15 @@ def _write(answer: Answer, files: options.Files) -> list[Path]:
         write_text(certificate, study.certificate)
         written.append(certificate)
     return written
+
+
+def _placements(answer: Answer, file: Path) -> list[tuple[Path, Sequence[int]]]:
+    """What is written where: of several programs a file each."""
+    best = answer.study.best.unit_of_rank
+    if answer.programs is None:
+        return [(file, best)]
+    parts = answer.programs.parts(best)
+    return [(options.file_of_program(file, number), units) for number, units in enumerate(parts, start=1)]
 
 
 def _show(answer: Answer, written: Sequence[Path], as_json: bool) -> None:

@@ -15,9 +15,9 @@ from corewise._core import Machine
 from corewise.analysis.placement.search import METHODS, MOST_RANKS, OBJECTIVES
 from corewise.base.files import check_target, read_text
 from corewise.cli.place.clock import DEFAULT_S
+from corewise.cli.place.limits import unit_of
 from corewise.cli.settings import WithSettings
 from corewise.data.export import FORMS, RANK_FILE_FORMS, is_rank_file
-from corewise.data.machines import HOST
 from corewise.data.patterns import is_profile
 from corewise.data.placement import load_placement
 from corewise.errors import InputError
@@ -26,7 +26,8 @@ HELP = """Find the placement of ranks on a machine's units that communicates fas
 
 Take a pattern (.json, .csv, .mtx) or a profile NAME.cw. Compare the best placement with rank order
 (identity), the median of random ones, and the worst, and says whether the best is proven or what a search
-found. Several patterns share one placement: the best compromise, and its price per pattern.
+found. Several patterns share one placement: the best compromise, and its price per pattern. With --together
+they are programs that run at the same time, each on units of its own; their ranks are counted on.
 
 \b
 Example:
@@ -34,6 +35,8 @@ Example:
   corewise place ring.json --machine cell-be -o best.json
   corewise place ring.json --machine cell-be --placement overlap --explain
   corewise place ring.json tree.json --weight 2 --weight 1 --machine cell-be
+  corewise place ring.json tree.json --together --machine chiplet-2s -o best.json
+  corewise place ring.json --machine chiplet-2s --fix 0=core8 --keep-free core0,core32
   corewise place ring.json --machine cell-be --objective simulated --verify
 or on this host, for a program recorded with corewise run:
   corewise place NAME.cw --machine host --verify
@@ -82,6 +85,11 @@ SEED = typer.Option(
     max=2**64 - 1,
     help="Of the search and of the random placements.",
     hidden=True,
+)
+TOGETHER = typer.Option(
+    False,
+    "--together",
+    help="The patterns are programs that run at the same time; -o BEST.json then writes BEST-1.json, ...",
 )
 SUMMED = typer.Option(False, "--summed", help="Take all phases as one.", hidden=True)
 NAMED = typer.Option(False, "--named", help="A row for every named placement too.")
@@ -154,22 +162,43 @@ class Runs:
     program: tuple[str, ...]
 
 
-def check_runs(wanted: Runs, sources: Sequence[Path], machine_reference: str) -> None:
-    """Refuses what does not fit together."""
+def check_runs(wanted: Runs, sources: Sequence[Path], machine_reference: str, is_host: bool) -> None:
+    """Refuses what does not fit together; `is_host`: the machine is the one at hand, measured or by hwloc."""
     if wanted.rounds is not None and not wanted.verify:
         raise InputError(f"--rounds {wanted.rounds}: found alone, allowed: only with --verify")
     if wanted.program and not wanted.verify:
         raise InputError(f"-- {wanted.program[0]}: found without --verify, allowed: only with --verify")
     if wanted.mpi is not None and not wanted.program:
         raise InputError(f"--mpi {wanted.mpi}: found without a program, allowed: only with -- PROGRAM")
-    if wanted.program and machine_reference != HOST:
-        raise InputError(f"-- {wanted.program[0]}: found with machine '{machine_reference}', allowed: host")
-    on_host = wanted.verify and machine_reference == HOST and not wanted.program
+    if wanted.program and not is_host:
+        raise InputError(
+            f"-- {wanted.program[0]}: found with machine '{machine_reference}', allowed: host, or a file of "
+            "corewise probe that is this host's"
+        )
+    on_host = wanted.verify and is_host and not wanted.program
     if on_host and sources[0].exists() and not is_profile(sources[0]):
         raise InputError(
             f"{sources[0]}: --verify on host needs a program; found a pattern file, allowed: a profile "
             "recorded with corewise run, or -- PROGRAM"
         )
+
+
+def check_together(files: Files, runs: Runs, is_host: bool) -> None:
+    """Refuses what is about one program."""
+    if files.form is not None:
+        raise InputError(
+            f"--export {files.form}: found with --together, allowed: -o FILE, whose files "
+            "corewise run --placement takes"
+        )
+    if runs.verify and is_host:
+        raise InputError("--verify: found with --together on this host, allowed: with one program")
+    if files.output is not None:
+        check_target(file_of_program(files.output, 1))
+
+
+def file_of_program(file: Path, number: int) -> Path:
+    """Where the placement of one of several programs is written, counted from 1."""
+    return file.with_name(f"{file.stem}-{number}{file.suffix}")
 
 
 @dataclass(frozen=True)
@@ -235,7 +264,7 @@ def given_placement(
     if Path(text).suffix == ".json" or Path(text).is_file():
         units = list(load_placement(text, machine).unit_of_rank)
     elif "," in text or text.isdigit():
-        units = [_unit(word.strip(), machine, text) for word in text.split(",")]
+        units = [unit_of(word.strip(), machine, f"--placement '{text}'") for word in text.split(",")]
     else:
         raise InputError(
             f"--placement '{text}': no such placement, allowed: a .json file, units such as 0,2,1, or "
@@ -248,15 +277,3 @@ def given_placement(
     except InputError as error:
         raise InputError(f"--placement '{text}': {error}") from None
     return units
-
-
-def _unit(word: str, machine: Machine, text: str) -> int:
-    names = {unit.name: index for index, unit in enumerate(machine.units)}
-    if word in names:
-        return names[word]
-    if word.isdigit() and int(word) < len(names):
-        return int(word)
-    raise InputError(
-        f"--placement '{text}': found '{word}', allowed: a unit of '{machine.name}', 0 to {len(names) - 1} "
-        "or its name"
-    )

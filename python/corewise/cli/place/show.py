@@ -13,6 +13,7 @@ from rich.text import Text
 from corewise.analysis.placement.comparison import PlacementRow, PlacementStudy, names_of, rank_of_unit
 from corewise.analysis.placement.explanation import Explanation
 from corewise.analysis.placement.paired import Verification
+from corewise.analysis.placement.programs import Programs
 from corewise.cli import console
 from corewise.cli.place import explain as place_explain
 from corewise.cli.place import verify as place_verify
@@ -26,7 +27,14 @@ from corewise.report.page.shell import Page
 
 SHOWN_UNITS = 4
 """Units of a row where the table would not fit with all; all of them then stand below it."""
+MOST_FREE_SHOWN = 16
+"""Units without a rank that are named."""
+NOTHING_TO_GAIN = "nothing to gain: every placement costs the same on this machine"
 Show = Callable[..., None]
+_PRICE = "price: cost of the shared placement over that of the best placement for this pattern alone"
+_PRICE_OF_COMPANY = (
+    "here: of its own messages, on its part of the node; price: that over its best with the node to itself"
+)
 _COST_HEADINGS = {"flow": "flow ns", "simulated": "simulated ns", "distance": "distance"}
 
 
@@ -49,6 +57,10 @@ class Answer:
         Which row the explanation is about.
     explanation, verification, export, advice :
         What was asked for, else None. Advice is code for the program itself.
+    programs : Programs or None
+        That run together.
+    verified : bool
+        Whether the user asked for a verification, which is left out where there is nothing to gain.
     """
 
     study: PlacementStudy
@@ -61,6 +73,8 @@ class Answer:
     verification: Verification | None
     export: Export | None
     advice: str | None
+    programs: Programs | None = None
+    verified: bool = False
 
 
 def show(to: Show, answer: Answer) -> None:
@@ -70,8 +84,9 @@ def show(to: Show, answer: Answer) -> None:
     for line in _remarks(answer):
         to(line)
     if study.prices:
-        to("", _prices(study))
-    title = Text("best compromise" if study.prices else "best placement", style="bold")
+        to("", _prices(study, answer.programs))
+    compromise = study.prices and answer.programs is None
+    title = Text("best compromise" if compromise else "best placement", style="bold")
     to("", title, drawing(study.machine, rank_of_unit(study.best.unit_of_rank)))
     if answer.explanation is not None:
         to("", *place_explain.views(answer.explanation, answer.explained, study.machine, study.unit))
@@ -99,8 +114,26 @@ def _remarks(answer: Answer) -> list[str]:
         lines.append(_clock(answer.clock, answer.clock_is_ours))
     if not study.worst_proven:
         lines.append("worst: not proven, the worst that a search found")
+    lines += _limits(answer)
     if answer.collectives:
         lines.append(f"{count_text(answer.collectives)} bytes of collectives are not in the placement")
+    return lines
+
+
+def _limits(answer: Answer) -> list[str]:
+    """Units without a rank, where it is a choice; and that there is nothing to gain."""
+    study = answer.study
+    lines = []
+    if study.left_free and not study.all_alike:
+        names = names_of(study.machine, study.left_free)
+        more = len(names) - MOST_FREE_SHOWN
+        shown = " ".join(names[:MOST_FREE_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        lines.append(f"left free: {shown}")
+    if study.all_alike:
+        lines.append(
+            NOTHING_TO_GAIN
+            + ("; nothing was run (--rounds 9 runs it all the same)" if answer.verified else "")
+        )
     return lines
 
 
@@ -136,6 +169,11 @@ def _table(study: PlacementStudy) -> FittingTable:
     columns = [
         Column("placement", [_which(row, study) for row in study.rows]),
         Column(cost or "", [f"{row.cost:.6g}" for row in study.rows], right=True),
+        Column(
+            "simulated ns" if any(row.simulated_ns for row in study.rows) else "",
+            ["" if row.simulated_ns is None else f"{row.simulated_ns:.6g}" for row in study.rows],
+            right=True,
+        ),
         Column("bottleneck ns", [f"{row.bottleneck_ns:.6g}" for row in study.rows], right=True),
         Column("load", [bytes_text(row.bottleneck_bytes) for row in study.rows], right=True, importance=3),
         Column("busiest link", [_link(row, study) for row in study.rows], importance=4),
@@ -168,11 +206,12 @@ def _link(row: PlacementRow, study: PlacementStudy) -> str:
     return row.bottleneck_link + phase
 
 
-def _prices(study: PlacementStudy) -> FittingTable:
-    """The best compromise and what each pattern pays for it."""
+def _prices(study: PlacementStudy, programs: Programs | None) -> FittingTable:
+    """The best compromise and what each pattern pays for it, or each program for its company."""
     prices = study.prices
+    shared, what = ("shared", "pattern") if programs is None else ("here", "program")
     columns = [
-        Column("pattern", [price.pattern for price in prices], wrap=True),
+        Column(what, [price.pattern for price in prices], wrap=True),
         Column("weight", [f"{price.weight:g}" for price in prices], right=True, importance=2),
         Column(
             f"alone {study.unit}",
@@ -181,7 +220,7 @@ def _prices(study: PlacementStudy) -> FittingTable:
             right=True,
             importance=3,
         ),
-        Column(f"shared {study.unit}", [f"{price.shared_cost:.6g}" for price in prices], right=True),
+        Column(f"{shared} {study.unit}", [f"{price.shared_cost:.6g}" for price in prices], right=True),
         Column("price", [f"{price.price:.3f}" for price in prices], right=True),
         Column(
             f"rank order {study.unit}",
@@ -192,8 +231,8 @@ def _prices(study: PlacementStudy) -> FittingTable:
     ]
     return FittingTable(
         columns,
-        title="the best compromise and its price per pattern",
-        remark="price: cost of the shared placement over that of the best placement for this pattern alone",
+        title=f"the best compromise and its price per {what}",
+        remark=_PRICE if programs is None else _PRICE_OF_COMPANY,
     )
 
 
@@ -211,6 +250,8 @@ def show_json(answer: Answer) -> None:
         more["verified"] = place_verify.to_json(answer.verification)
     if answer.advice is not None:
         more["advice"] = answer.advice
+    if answer.programs is not None:
+        more["programs"] = _programs(answer.programs, study)
     console.show_json("place", study.machine.name, _rows(study), **more, collective_bytes=answer.collectives)
 
 
@@ -225,10 +266,19 @@ def _rows(study: PlacementStudy) -> list[dict[str, object]]:
             "hop_bytes": row.hop_bytes,
             "cost": row.cost,
             "ratio": row.ratio,
+            "simulated_ns": row.simulated_ns,
             "unit_of_rank": list(row.unit_of_rank),
             "units": names_of(study.machine, row.unit_of_rank),
         }
         for row in study.rows
+    ]
+
+
+def _programs(programs: Programs, study: PlacementStudy) -> list[dict[str, object]]:
+    parts = programs.parts(study.best.unit_of_rank)
+    return [
+        {"pattern": pattern.name, "first_rank": first, "ranks": pattern.ranks, "unit_of_rank": list(units)}
+        for pattern, first, units in zip(programs.patterns, programs.firsts, parts, strict=False)
     ]
 
 
@@ -249,6 +299,8 @@ def _more(study: PlacementStudy, on_host: bool, export: Export | None) -> dict[s
         "symmetry_order": study.symmetry_order,
         "bound": study.bound,
         "gap": study.gap,
+        "all_alike": study.all_alike,
+        "left_free": list(study.left_free),
         "optimal": [list(units) for units in study.optimal],
         "prices": [asdict(price) for price in study.prices],
     }

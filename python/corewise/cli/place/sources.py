@@ -14,7 +14,7 @@ from corewise.data.quantities import count_text
 from corewise.errors import InputError, bad_field
 
 
-def load_patterns(sources: Sequence[Path], summed: bool) -> tuple[list[Pattern], int]:
+def load_patterns(sources: Sequence[Path], summed: bool, together: bool = False) -> tuple[list[Pattern], int]:
     """The patterns, and the bytes of collectives that profiles have beside them.
 
     Parameters
@@ -23,13 +23,15 @@ def load_patterns(sources: Sequence[Path], summed: bool) -> tuple[list[Pattern],
         Of patterns that share a placement.
     summed : bool
         All phases of a pattern as one.
+    together : bool
+        They are programs of their own, which need not have equally many ranks.
     """
     patterns: list[Pattern] = []
     collectives = 0
     for source in sources:
         pattern, beside = load_pattern_and_collectives(source)
         _check_messages(pattern, beside, source)
-        if patterns and pattern.ranks != patterns[0].ranks:
+        if patterns and not together and pattern.ranks != patterns[0].ranks:
             allowed = f"{patterns[0].ranks}, the ranks of {sources[0]}, with which it shares the placement"
             raise bad_field(str(source), "ranks", pattern.ranks, allowed)
         patterns.append(pattern.summed() if summed else pattern)

@@ -12,7 +12,14 @@ import numpy as np
 import pytest
 
 from corewise import _core as core
-from corewise.analysis.placement.certificate import _in_steps, _Node, _Traffic, _Walk, check_certificate
+from corewise.analysis.placement.certificate import (
+    _in_steps,
+    _Limits,
+    _Node,
+    _Traffic,
+    _Walk,
+    check_certificate,
+)
 from corewise.base.documents import Fields, parse_json
 from corewise.data.machines import load_machine
 from corewise.errors import InputError, RunError
@@ -274,7 +281,9 @@ def test_the_form_is_strict(grown):
         refused({k: v for k, v in document.items() if k != field}, pattern, InputError, match=field)
         refused(document | {field: None}, pattern, InputError, match=field)
     refused(document | {"note": "x"}, pattern, InputError, match="note")
-    refused(document | {"version": 2}, pattern, InputError, match="version")
+    refused(document | {"version": 3}, pattern, InputError, match="version")
+    refused(document | {"version": 2}, pattern, InputError, match="fixed")
+    refused(document | {"fixed": []}, pattern, InputError, match="fixed")
     refused(document | {"format": "other"}, pattern, InputError, match="format")
     refused(document | {"objective": "hop-bytes"}, pattern, InputError, match="objective")
 
@@ -329,9 +338,47 @@ def test_no_forger_can_prove_more_than_the_optimum(seed):
     document["rank_symmetries"] = symmetries(4, traffic.check_symmetry)
     for split in (-1, *draw.integers(0, len(document["cuts"]), 2).tolist()):
         above = document | {"split": split, "bound_ns": least * (1 + 1e-7)}
-        assert not _Adversary(above, node, traffic).proves()
+        assert not _Adversary(above, node, traffic, _Limits(None, machine, 4)).proves()
     below = document | {"split": -1, "bound_ns": least * (1 - 1e-12)}
-    assert _Adversary(below, node, traffic).proves()
+    assert _Adversary(below, node, traffic, _Limits(None, machine, 4)).proves()
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_no_forger_can_prove_more_than_the_optimum_within_limits(seed):
+    """The same with fixed ranks, units kept free and cores of two threads, by every allowed symmetry."""
+    draw = np.random.default_rng(seed)
+    machine = core.Machine.from_synthetic(("ring:5", "l3:2 core:2 pu:2", "core:3 pu:2", "mesh:3x2")[seed % 4])
+    units = draw.permutation(len(machine.units)).tolist()
+    fixed = [(int(rank), units.pop()) for rank in draw.permutation(4)[: seed // 4]]
+    limits = core.Limits(machine, 4, fixed, [units.pop()] if seed % 3 == 0 else [])
+    pattern = random_pattern(4, seed, 2)
+    found = core.Searcher(machine).search(pattern, limits=limits, certify=True, method="branch-and-bound")
+    assert found.proven_optimal and limits.hold(found.unit_of_rank)
+    document = json.loads(found.certificate)
+    node, traffic = _Node(machine), _Traffic([pattern], None)
+    checked = (
+        _Limits(parse_json(found.certificate, "c"), machine, 4) if limits.any else _Limits(None, machine, 4)
+    )
+    free = [rank for rank in draw.permutation(4).tolist() if rank not in dict(fixed)]
+    document["order"] = [rank for rank, _ in fixed] + free
+
+    def check_units(image):
+        node.check_symmetry(image)
+        checked.check_unit_symmetry(image)
+
+    def check_ranks(image):
+        traffic.check_symmetry(image)
+        checked.check_rank_symmetry(image)
+
+    few = len(machine.units) < 7
+    document["unit_symmetries"] = symmetries(len(machine.units), check_units) if few else []
+    document["rank_symmetries"] = symmetries(4, check_ranks)
+    least = found.evaluation.bottleneck_ns
+    for split in (-1, *draw.integers(0, len(document["cuts"]), 2).tolist()):
+        above = document | {"split": split, "bound_ns": least * (1 + 1e-7)}
+        assert not _Adversary(above, node, traffic, checked).proves()
+    below = document | {"split": -1, "bound_ns": least * (1 - 1e-12)}
+    assert _Adversary(below, node, traffic, checked).proves()
 
 
 def test_numbers_beyond_a_double_are_refused(grown):
