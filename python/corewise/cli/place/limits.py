@@ -14,15 +14,24 @@ from corewise.analysis.placement.limits import LimitRules
 from corewise.errors import InputError
 
 FIX = typer.Option(
-    [], "--fix", metavar="RANK=UNIT", help="This rank runs on that unit (number or name); may be repeated."
+    [],
+    "--fix",
+    metavar="RANK=UNIT",
+    help="This rank runs on that unit (number or name); may be repeated.",
+    hidden=True,
 )
 KEEP_FREE = typer.Option(
-    [], "--keep-free", metavar="UNITS", help="No rank on these units: numbers or names, with commas between."
+    [],
+    "--keep-free",
+    metavar="UNITS",
+    help="No rank on these units: numbers or names, with commas between.",
+    hidden=True,
 )
 SHARE_CORES = typer.Option(
     False,
     "--share-cores",
     help="Two ranks may get hardware threads of one core while another core is idle.",
+    hidden=True,
 )
 
 

@@ -92,7 +92,7 @@ TOGETHER = typer.Option(
     help="The patterns are programs that run at the same time; -o BEST.json then writes BEST-1.json, ...",
 )
 SUMMED = typer.Option(False, "--summed", help="Take all phases as one.", hidden=True)
-NAMED = typer.Option(False, "--named", help="A row for every named placement too.")
+NAMED = typer.Option(False, "--named", help="A row for every named placement too.", hidden=True)
 PLACEMENT = typer.Option(
     None,
     "--placement",
