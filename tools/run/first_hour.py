@@ -122,7 +122,8 @@ _OPENING = """# The first hour
 
 From nothing to a program that is recorded, placed and accelerated. Every command below was run by
 `tools/run/first_hour.py`, in an empty environment on a machine without a compiler; what it answered is
-shown, cut where `...` stands. `make release` runs it again.
+shown, cut where `...` stands. `make release` runs it again. Here other work ran beside it on two cores of an
+AMD EPYC (family 25, model 1), so its times say little.
 
 """
 _CLOSING = """## Further
