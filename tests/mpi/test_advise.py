@@ -123,6 +123,9 @@ def test_a_program_that_fails_is_not_advised(tmp_path: Path) -> None:
     )
     assert failed.returncode == 1
     assert "ended with exit status" in failed.stderr and failed.stdout == ""
+    silent = corewise("advise", "-n", 2, "--mpi", mpi.prefix, "-o", "silent.cw", "--", "true", cwd=tmp_path)
+    assert silent.returncode == 1 and "no rank called mpich's MPI_Init" in silent.stderr
+    assert not (tmp_path / "silent.cw").exists()
     line = ["--", mpi.mpiexec, "-n", 1, "true", ":", "-n", 1, "true"]
     assert_one_line_error(corewise("advise", *line, cwd=tmp_path), "several programs")
 
