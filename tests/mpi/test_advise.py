@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -123,8 +124,33 @@ def test_a_program_that_fails_is_not_advised(tmp_path: Path) -> None:
     )
     assert failed.returncode == 1
     assert "ended with exit status" in failed.stderr and failed.stdout == ""
+    silent = corewise("advise", "-n", 2, "--mpi", mpi.prefix, "-o", "silent.cw", "--", "true", cwd=tmp_path)
+    assert silent.returncode == 1 and "no rank called mpich's MPI_Init" in silent.stderr
+    assert not (tmp_path / "silent.cw").exists()
     line = ["--", mpi.mpiexec, "-n", 1, "true", ":", "-n", 1, "true"]
     assert_one_line_error(corewise("advise", *line, cwd=tmp_path), "several programs")
+
+
+def test_a_program_that_is_not_ours_is_looked_at(tmp_path: Path) -> None:
+    """LAMMPS under Debian's Open MPI 4, by somebody's launcher line."""
+    for name in ("mpiexec.openmpi", "lmp"):
+        if shutil.which(name) is None:
+            pytest.skip(f"capability: {name} is not installed")
+    melt = SOURCES.parent / "programs" / "melt.lammps"
+    line = ["mpiexec.openmpi", "--allow-run-as-root", "-n", 2, "--bind-to", "none", "lmp", "-in", melt]
+    more = ["-log", "none", "-var", "dump", "atoms.txt"]
+    found = advised(find_mpi("openmpi"), tmp_path, "--budget", "0 s", "--", *line, *more)
+    assert found["ranks"] == 2
+    assert found["findings"][0]["id"] in ("computing", "communication")
+    assert {"binding", "acceleration"} >= promising(found) >= {"binding"}
+    assert [row["id"] for row in found["findings"] if row["id"] == "unbound"] == ["unbound"]
+    assert found["plain"][1:] == [
+        "--allow-run-as-root",
+        *map(str, line[2:4]),
+        "--bind-to",
+        "none",
+        *map(str, [*line[6:], *more]),
+    ]
 
 
 @pytest.mark.long_test

@@ -59,7 +59,7 @@ def _levers(rows: Sequence[LeverRow]) -> RenderableType:
         ],
         [lever_cells(row) for row in rows],
         title="levers",
-        remark="predicted: at most so many times faster; tried: in the rounds that chose",
+        remark="predicted: at most so many times faster; tried: times as fast as the plain launch",
     )
 
 

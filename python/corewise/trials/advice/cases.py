@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 from collections.abc import Callable
@@ -46,6 +47,7 @@ def record(line: Line, folder: Path, limit_s: float | None = None) -> None:
     if outcome.exit_status != 0:
         raise RunError(f"{' '.join(plan.command)}: ended with exit status {outcome.exit_status}")
     if not any(folder.glob("rank-*.cwt")):
+        shutil.rmtree(folder)  # it was new, and says nothing
         raise RunError(
             f"{' '.join(line.program)}: no rank called {line.mpi.name}'s MPI_Init through the preload. Not "
             "an MPI program, linked statically, or linked to another MPI (corewise doctor)"

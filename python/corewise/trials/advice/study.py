@@ -68,7 +68,8 @@ class LeverRow:
     outcome : str
         Why it was not run, or had no effect; empty otherwise.
     gain : float or None
-        How many times faster in the rounds that chose; None where it took no part in them.
+        How many times as fast as the plain launch: in the rounds that chose, or, where there was nothing to
+        choose from, in those that confirmed. None where it took no part in them.
     """
 
     lever: str
@@ -191,6 +192,8 @@ def _decided(trial: _Trial, launches: Sequence[Launch], stage: Stage) -> Advice:
     with stage(f"{rounds.confirming} rounds of {chosen.name} and the plain launch") as progress:
         times = trial.time((trial.plain, chosen), rounds.confirming, progress)
     confirmed = contest.confirm(times[:, 0].tolist(), times[:, 1].tolist())
+    if rounds.choosing == 0:
+        trial.tell_gains({chosen.name: confirmed.gain})
     return trial.advice(_verdict(chosen.name, confirmed), chosen, confirmed, rounds.choosing)
 
 
@@ -307,7 +310,7 @@ class _Trial:
             return next((f"no effect: {reason}" for reason in reasons if reason), "")
 
     def tell_gains(self, gains: Mapping[str, float]) -> None:
-        """Notes what each lever gained alone in the rounds that chose."""
+        """Notes what each lever gained alone."""
         for name, gain in gains.items():
             if name in self.rows:
                 self.rows[name] = replace(self.rows[name], gain=gain)

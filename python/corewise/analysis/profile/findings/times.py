@@ -51,8 +51,8 @@ def division(run: Run) -> list[Finding]:
     return [
         Finding(
             "communication",
-            f"{share_text(share)} of the run is in MPI: {share_text(waiting)} waiting for another rank, "
-            f"{share_text(max(0.0, share - waiting))} the rest",
+            f"{share_text(share)} of the run is in MPI{_threads(run)}: {share_text(waiting)} waiting for "
+            f"another rank, {share_text(max(0.0, share - waiting))} the rest",
             _busiest_site(run),
             f"corewise waits {run.path}",
             run_share=share,
@@ -60,6 +60,11 @@ def division(run: Run) -> list[Finding]:
             numbers=numbers,
         )
     ]
+
+
+def _threads(run: Run) -> str:
+    """That times of a rank's threads are added up, where it has several: they may be more than the run."""
+    return ", its threads added up" if any(row.threads > 1 for row in run.analysis.ranks) else ""
 
 
 def _busiest_site(run: Run) -> str:
