@@ -33,7 +33,6 @@ from corewise.data.export import Export, export_placement
 from corewise.data.machines import load_machine
 from corewise.data.placement import make_placement, save_placement
 from corewise.errors import InputError
-from corewise.trials.host import is_this_host
 
 
 def register(app: typer.Typer) -> None:
@@ -70,6 +69,9 @@ def place(
     as_json: bool = options.AS_JSON,
 ) -> None:
     """Finds the best placement."""
+    # What knows hosts finds MPIs too, which `place --help` need not import.
+    from corewise.trials.host import is_this_host
+
     runs = options.Runs(verify, rounds, mpi, ctx.meta.get("program", ()))
     rank_file = options.check_export(export_form, export_file)
     files = options.Files(output, html_file, certificate, export_form, rank_file)
