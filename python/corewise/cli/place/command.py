@@ -69,15 +69,12 @@ def place(
     as_json: bool = options.AS_JSON,
 ) -> None:
     """Finds the best placement."""
-    # What knows hosts finds MPIs too, which `place --help` need not import.
-    from corewise.trials.host import is_this_host
-
     runs = options.Runs(verify, rounds, mpi, ctx.meta.get("program", ()))
     rank_file = options.check_export(export_form, export_file)
     files = options.Files(output, html_file, certificate, export_form, rank_file)
     files.check()
     machine = load_machine(machine_reference)
-    on_host = is_this_host(machine_reference, machine)
+    on_host = _is_this_host(machine_reference, machine)
     options.check_runs(runs, sources, machine_reference, on_host)
     patterns, collectives = load_patterns(sources, summed, together)
     rules = limits.rules_of(machine, fix, keep_free, share_cores)
@@ -103,6 +100,13 @@ def place(
         programs=programs, verified=verify, export=_export(study, files), advice=_advice(study, export_form),
     )  # fmt: skip
     _show(answer, _write(answer, files), as_json)
+
+
+def _is_this_host(reference: str, machine: Machine) -> bool:
+    # What knows hosts finds MPIs too, which `place --help` need not import.
+    from corewise.trials.host import is_this_host
+
+    return is_this_host(reference, machine)
 
 
 def _settings(

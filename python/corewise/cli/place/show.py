@@ -169,11 +169,7 @@ def _table(study: PlacementStudy) -> FittingTable:
     columns = [
         Column("placement", [_which(row, study) for row in study.rows]),
         Column(cost or "", [f"{row.cost:.6g}" for row in study.rows], right=True),
-        Column(
-            "simulated ns" if any(row.simulated_ns for row in study.rows) else "",
-            ["" if row.simulated_ns is None else f"{row.simulated_ns:.6g}" for row in study.rows],
-            right=True,
-        ),
+        _simulated(study),
         Column("bottleneck ns", [f"{row.bottleneck_ns:.6g}" for row in study.rows], right=True),
         Column("load", [bytes_text(row.bottleneck_bytes) for row in study.rows], right=True, importance=3),
         Column("busiest link", [_link(row, study) for row in study.rows], importance=4),
@@ -186,6 +182,12 @@ def _table(study: PlacementStudy) -> FittingTable:
         [column for column in columns if column.name],
         below_when_narrow=["units of rank 0, 1, ...", *below],
     )
+
+
+def _simulated(study: PlacementStudy) -> Column:
+    """Times packet by packet, of the rows that have one; without a name where none has."""
+    times = ["" if row.simulated_ns is None else f"{row.simulated_ns:.6g}" for row in study.rows]
+    return Column("simulated ns" if any(times) else "", times, right=True)
 
 
 def name_of(row: PlacementRow) -> str:
