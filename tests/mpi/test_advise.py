@@ -167,7 +167,7 @@ def test_the_lever_that_helps_is_named(mpi: Mpi, tmp_path: Path, name: str, size
 @pytest.mark.long_test
 def test_unbound_ranks_are_bound(mpi: Mpi, tmp_path: Path) -> None:
     program = built(mpi, tmp_path, "compute")
-    found = advised(mpi, tmp_path, "--budget", "60 s", *on_one_cpu(mpi, program, 100))
+    found = advised(mpi, tmp_path, "--budget", "90 s", *on_one_cpu(mpi, program, 250))
     check(found)
     assert found["difference"] and "binding" in found["chosen"], found["statement"]
 

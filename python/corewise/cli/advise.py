@@ -118,7 +118,9 @@ def _show(case: Case, found: study.Advice, as_json: bool) -> None:
         name = None if case.machine is None else case.machine.name
         console.show_json("advise", name, view.rows(found), **view.fields(case, found, slurm))
     else:
-        console.show(*view.views(case, found, slurm))
+        console.show(*view.views(case, found))
+        for line in view.lines(case, found, slurm):
+            console.show_text(line)
 
 
 def _of_program(line: Line, output: Path | None, machine: str, limit_s: float | None) -> tuple[Case, str]:

@@ -22,31 +22,35 @@ from corewise.trials.advice.study import Advice, Launch, LeverRow
 from corewise.trials.levers.lever import Case, Prediction
 
 
-def views(case: Case, found: Advice, slurm: bool) -> list[RenderableType]:
-    """The findings, the levers, the verdict and the launch.
+def views(case: Case, found: Advice) -> list[RenderableType]:
+    """The findings, the levers and the verdict; `lines` come after them.
 
     Parameters
     ----------
     case : Case
         What was looked at.
     found : Advice
+    """
+    verdict = Text(found.statement, style="bold green" if found.advised else "bold")
+    return [*findings_parts(case.findings), "", _levers(found.rows), "", Hanging("", verdict)]
+
+
+def lines(case: Case, found: Advice, slurm: bool) -> list[str]:
+    """The launch, each command on a line of its own, however long: it is there to be copied.
+
+    Parameters
+    ----------
+    case : Case
+    found : Advice
     slurm : bool
         Also the launch for Slurm.
     """
-    parts = [*findings_parts(case.findings), "", _levers(found.rows), ""]
-    parts.append(Hanging("", Text(found.statement, style="bold green" if found.advised else "bold")))
-    if found.advised is not None:
-        parts.append(_line("launch: ", found.advised.command))
-        if slurm:
-            parts.append(_line("the same for Slurm, not run: ", slurm_command(case, found.advised)))
-    elif found.plain:
-        parts.append(_line("launch as before: ", found.plain))
-    return parts
-
-
-def _line(label: str, command: Sequence[str]) -> RenderableType:
-    """A command on one line, so that it can be copied."""
-    return Text(f"{label}{shlex.join(command)}", no_wrap=True, overflow="ignore")
+    if found.advised is None:
+        return [f"launch as before: {shlex.join(found.plain)}"] if found.plain else []
+    told = [f"launch: {shlex.join(found.advised.command)}"]
+    if slurm:
+        told.append(f"the same for Slurm, not run: {shlex.join(slurm_command(case, found.advised))}")
+    return told
 
 
 def _levers(rows: Sequence[LeverRow]) -> RenderableType:

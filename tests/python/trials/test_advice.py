@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -130,6 +131,8 @@ def launcher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     program = tmp_path / "flow"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
+    (tmp_path / "mpiexec").write_text("#!/bin/sh\necho 'HYDRA build details: Version: 5.0'\n")
+    (tmp_path / "mpiexec").chmod(0o755)
     mpi = MpiLibrary("mpich", "5.0", tmp_path, tmp_path / "mpiexec", tmp_path / "libmpi.so", (), ())
 
     def plan(command: list[str], **more: object) -> LaunchPlan:
@@ -195,6 +198,14 @@ def test_the_launch_is_told_in_slurms_words(launcher: Path) -> None:
     ]
     bound = ["srun", "--nodes=1", "--whole", "--ntasks=2", f"--cpu-bind=map_cpu:{cpus}"]
     assert view.slurm_command(case, launched) == [*bound, *program]
+    confirmed = contest.Confirmed(1.5, 1.4, 1.6, 12)
+    found = study.Advice((), launched, "both", confirmed, 0, "faster", line.plain().command, 1.0)
+    told, slurm = view.lines(case, found, slurm=True)
+    assert shlex.split(told.removeprefix("launch: ")) == launched.command
+    assert shlex.split(slurm.removeprefix("the same for Slurm, not run: ")) == [*bound, *program]
+    assert view.lines(case, found, slurm=False) == [told]
+    nothing = study.Advice((), None, "", None, 0, "no difference", line.plain().command, 1.0)
+    assert view.lines(case, nothing, slurm=True) == [f"launch as before: {shlex.join(line.plain().command)}"]
     loose = study.Launch("collectives", (), Setting(), line.plain(), variables)
     assert view.slurm_command(case, loose) == ["srun", "--ntasks=2", *program]
 

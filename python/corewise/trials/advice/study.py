@@ -210,11 +210,12 @@ def _chosen(
 
 
 def _least_promising(trial: _Trial, names: Mapping[str, float]) -> str:
-    """The launch that is given up first where time is short: the smallest predicted gain."""
+    """The launch that is given up first where time is short: of the least gain, then of most levers."""
 
-    def promise(name: str) -> float:
-        gains = [trial.rows[lever].prediction.gain for lever in name.split(_TOGETHER)]
-        return max((gain for gain in gains if gain is not None), default=1.0)
+    def promise(name: str) -> tuple[float, int]:
+        levers = name.split(_TOGETHER)
+        gains = [trial.rows[lever].prediction.gain for lever in levers]
+        return max((gain for gain in gains if gain is not None), default=1.0), -len(levers)
 
     return min((name for name in names if name != PLAIN), key=promise)
 
