@@ -89,7 +89,7 @@ SEED = typer.Option(
 TOGETHER = typer.Option(
     False,
     "--together",
-    help="The patterns are programs that run at the same time; -o BEST.json then writes BEST-1.json and so on.",
+    help="The patterns are programs that run at one time; -o BEST.json then writes BEST-1.json and so on.",
 )
 SUMMED = typer.Option(False, "--summed", help="Take all phases as one.", hidden=True)
 NAMED = typer.Option(False, "--named", help="A row for every named placement too.", hidden=True)
