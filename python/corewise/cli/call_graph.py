@@ -11,6 +11,8 @@ from pathlib import Path
 import typer
 
 from corewise.analysis.profile.call_graph import (
+    MOST_BOXES,
+    MOST_LINES,
     WEIGHTS,
     CallTree,
     MergedGraph,
@@ -22,7 +24,7 @@ from corewise.analysis.profile.call_graph import (
     pruned,
 )
 from corewise.base.files import check_target, write_text
-from corewise.cli import console, pages
+from corewise.cli import console
 from corewise.data.profile import EVERY_RANK, load_profile
 from corewise.errors import InputError, bad_field
 from corewise.plots.call_graph import dot_text, edges_text, picture, tree_text
@@ -76,15 +78,22 @@ def call_graph(
         profile = load_profile(source, calls=EVERY_RANK if which is None else which)
         tree = pruned(call_tree(profile, which), by, depth, share)
     if svg_file is not None:
-        write_text(svg_file, picture(_graph(fitted(tree, by, pages.MOST_BOXES), merge), by))
+        write_text(svg_file, picture(_graph(fitted(tree, by, MOST_BOXES), merge), by))
     if html_file is not None:
-        pages.write(html_file, pages.call_graph_page(tree, by))
+        _write_page(tree, by, html_file)
     if dot_file is not None:
         write_text(dot_file, dot_text(_graph(tree, merge), by))
     _show(tree, by, merge, as_json)
     for target in (svg_file, html_file, dot_file):
         if target is not None:
             console.note(f"corewise: written to {target}")
+
+
+def _write_page(tree: CallTree, by: Weight, file: Path) -> None:
+    # Pages load what most calls do not need, and the help of a command would wait for it.
+    from corewise.cli import pages
+
+    pages.write(file, pages.call_graph_page(tree, by))
 
 
 def _graph(tree: CallTree, merge: bool) -> MergedGraph:
@@ -99,7 +108,7 @@ def _show(tree: CallTree, weight: Weight, merge: bool, as_json: bool) -> None:
         more = {"title": graph.title, "ranks": list(graph.ranks), "merged": merge, "weight": weight}
         console.show_json("call-graph", None, rows, **more, edges=edges, warnings=list(graph.warnings))
         return
-    shown = fitted(tree, weight, pages.MOST_LINES)
+    shown = fitted(tree, weight, MOST_LINES)
     console.show(edges_text(merged(shown), weight) if merge else tree_text(shown, weight))
     for warning in shown.warnings:
         console.note(f"corewise: {warning}")

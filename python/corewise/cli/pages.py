@@ -13,7 +13,15 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from corewise.analysis.profile.call_graph import CallTree, Weight, as_graph, fitted, merged
+from corewise.analysis.profile.call_graph import (
+    MOST_BOXES,
+    MOST_LINES,
+    CallTree,
+    Weight,
+    as_graph,
+    fitted,
+    merged,
+)
 from corewise.analysis.result import Figure, Table
 from corewise.base.files import write_text
 from corewise.plots import charts
@@ -21,10 +29,6 @@ from corewise.plots.call_graph_page import part_of_page
 from corewise.report.page.result import tables_page
 from corewise.report.page.shell import Page, Section, render
 
-MOST_BOXES = 300
-"""Of a picture of calls."""
-MOST_LINES = 2000
-"""Of a tree of calls."""
 _MOST_NAMED_RANKS = 16
 
 

@@ -40,7 +40,7 @@ With a machine it also says which placement of the ranks would communicate faste
 
 The page of --html holds all of it to zoom and point at: a timeline of calls and messages, matrices,
 waits, the call graph, collectives by size, and the machine with the loads of its links. Of a long run
-it keeps the longest calls; --ranks, --from and --until put every call of a part in it.
+it keeps the longest calls; --ranks, --from and --until choose a part, of which all may be kept.
 
 \b
 Example:

@@ -243,8 +243,10 @@ def test_an_empty_profile_is_said_loudly(tmp_path: Path, capsys: pytest.CaptureF
         (["ring.cw", "--top", "0"], "--top: found 0"),
         (["ring.cw", "--machine", "nosuch"], "machine 'nosuch' is unknown"),
         (["ring.cw", "--html", "/"], "/: found a folder, allowed: a file to write"),
+        (["ring.cw", "--ranks", "0"], "--ranks: found '0' without --html"),
+        (["ring.cw", "--from", "2s", "--until", "1s", "--html", "x.html"], "a time after --from 2s"),
     ],
-    ids=["missing", "silent", "top", "no machine", "no file"],
+    ids=["missing", "silent", "top", "no machine", "no file", "no page", "no time"],
 )
 def test_wrong_input_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
@@ -328,6 +330,13 @@ def test_the_page_is_whole_and_needs_nothing_else(tmp_path: Path) -> None:
             assert not attributes.get(name) or str(attributes[name]).startswith("data:")
     assert not re.search(r"https?://|@import|url\((?!['\"]?data:)|fetch\(|XMLHttpRequest", text)
     assert "prefers-color-scheme: dark" in text
+
+
+def test_the_same_profile_gives_the_same_page(tmp_path: Path) -> None:
+    folder = tw.ring_run(tmp_path / "ring.cw", size=4)
+    texts = [_page(folder, "-m", "ring:8")[0] for _ in range(2)]
+    one, two = (re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "", text) for text in texts)
+    assert one == two
 
 
 def test_a_report_without_a_machine_has_no_placement(tmp_path: Path) -> None:

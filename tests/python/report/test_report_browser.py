@@ -375,10 +375,10 @@ def test_names_of_a_hostile_reader_are_text(browser: Browser, tmp_path: Path) ->
     assert browser.console == []
 
 
-def test_thousands_of_ranks_stay_quick(browser: Browser, tmp_path: Path) -> None:
-    """Many calls and ranks: the page holds a part one by one, and each paint stays short."""
-    size, steps = 1024, 4
-    folder = _halo(tmp_path / "many.cw", size=size, steps=steps, far=32, nodes=8)
+@pytest.mark.parametrize("size", [768, pytest.param(4096, marks=pytest.mark.long_test)])
+def test_many_ranks_are_summed_until_they_are_near(browser: Browser, tmp_path: Path, size: int) -> None:
+    """What is not shown one by one is shown in sums, and sums are those of the profile."""
+    folder = _halo(tmp_path / "many.cw", size=size, steps=3, far=32, nodes=8)
     file = tmp_path / "many.html"
     assert execute(["report", str(folder), "--html", str(file)]) == 0
     assert file.stat().st_size < 6_000_000

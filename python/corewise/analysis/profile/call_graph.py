@@ -22,6 +22,10 @@ from corewise.errors import bad_field
 
 Weight = Literal["count", "time"]
 WEIGHTS: tuple[Weight, ...] = ("count", "time")
+MOST_BOXES = 300
+"""Of a picture that can be read."""
+MOST_LINES = 2000
+"""Of a tree that is shown."""
 OUTSIDE = -4
 """A rank of a process that the profile's world does not hold."""
 

@@ -17,7 +17,7 @@ from corewise.base.files import check_target
 from corewise.bench.copy.study import Result, Wanted, run_bench, tune
 from corewise.bench.copy.views import figures, goals, tables
 from corewise.bench.rows import stamped
-from corewise.cli import console, pages
+from corewise.cli import console
 from corewise.cli.bench import shared
 from corewise.cli.papers.show import fitted, written_or_lost
 from corewise.data.copy_hosts import find_copy_tuning
@@ -98,7 +98,7 @@ def bench_copy(
         result = run_bench(wanted, advance)
     written, lost = written_or_lost(lambda: write_pictures(list(figures(result)), out) if out else [])
     if html_file is not None:
-        pages.write_tables(html_file, "bench copy", result.host, tables(result), list(figures(result)))
+        shared.write_tables(html_file, "bench copy", result.host, tables(result), list(figures(result)))
         written.append(html_file)
     _show(result, written, as_json)
     if lost is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from corewise.bench.history import History, figure, history_of, tables
-from corewise.cli import console, pages
+from corewise.cli import console
 from corewise.cli.bench import shared
 from corewise.cli.papers.show import fitted
 from corewise.plots.bench import check_picture, write_pictures
@@ -49,7 +49,7 @@ def bench_history(
     history = history_of(files)
     written = write_pictures([figure(history)], out) if out is not None else []
     if html_file is not None:
-        pages.write_tables(html_file, "bench history", "", tables(history), [figure(history)])
+        shared.write_tables(html_file, "bench history", "", tables(history), [figure(history)])
         written.append(html_file)
     if as_json:
         _show_json(history, written)

@@ -17,7 +17,7 @@ from corewise.bench.pack import study
 from corewise.bench.pack.runs import Setting
 from corewise.bench.pack.views import bench_figures, bench_tables, noise_text
 from corewise.bench.rows import stamped
-from corewise.cli import console, pages
+from corewise.cli import console
 from corewise.cli.bench import shared
 from corewise.cli.papers.show import fitted, written_or_lost
 from corewise.data.packing_tuning import save_packing_tuning
@@ -84,7 +84,7 @@ def bench_pack(
     figures = list(bench_figures(result))
     written, lost = written_or_lost(lambda: write_pictures(figures, out) if out else [])
     if html_file is not None:
-        pages.write_tables(html_file, "bench pack", result.machine, bench_tables(result), figures)
+        shared.write_tables(html_file, "bench pack", result.machine, bench_tables(result), figures)
         written.append(html_file)
     _show(result, written, as_json)
     if lost is not None:

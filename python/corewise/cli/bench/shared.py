@@ -5,21 +5,20 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import typer
 from rich.text import Text
 
-from corewise.analysis.result import built_commit
+from corewise.analysis.result import Figure, Table, built_commit
 from corewise.base.files import check_target
 from corewise.bench.rows import Listener, Outcome, stamped
 from corewise.bench.views import table
-from corewise.cli import console, pages
+from corewise.cli import console
 from corewise.cli.papers.show import fitted
 from corewise.data.copy_hosts import host_name
 from corewise.errors import InputError, RunError
-from corewise.report.page.result import bench_page
 
 ROUNDS = typer.Option(
     None, "--rounds", min=2, max=10_000, help="Measurements of each contestant; without: what the bench has."
@@ -71,7 +70,25 @@ def measure_and_show(
     for peer in outcome.absent:
         console.note(peer.hint)
     if html_file is not None:
-        pages.write(html_file, bench_page(outcome, processor, built_commit(), pages.written_now()))
-        console.note(f"corewise: written to {html_file}")
+        _write_page(outcome, processor, html_file)
     if check and (missed := outcome.missed()):
         raise RunError("; ".join(missed))
+
+
+def _write_page(outcome: Outcome, processor: str, file: Path) -> None:
+    # Pages load what most calls do not need, and the help of a command would wait for it.
+    from corewise.cli import pages
+    from corewise.report.page.result import bench_page
+
+    pages.write(file, bench_page(outcome, processor, built_commit(), pages.written_now()))
+    console.note(f"corewise: written to {file}")
+
+
+def write_tables(
+    file: Path, question: str, machine: str, tables: Iterable[Table], figures: Sequence[Figure]
+) -> None:
+    """Writes the page of a benchmark that has tables and figures of its own."""
+    # Pages load what most calls do not need, and the help of a command would wait for it.
+    from corewise.cli import pages
+
+    pages.write_tables(file, question, machine, tables, figures)

@@ -11,11 +11,10 @@ from pathlib import Path
 from rich.text import Text
 
 from corewise.analysis.result import PaperResult, Table
-from corewise.cli import console, pages
+from corewise.cli import console
 from corewise.errors import CorewiseError, InputError
 from corewise.plots.figures import write_figures
 from corewise.report.layout import Column, FittingTable
-from corewise.report.page.result import paper_page
 
 
 def check_folder(folder: Path | None) -> None:
@@ -40,11 +39,19 @@ def show_result(result: PaperResult, folder: Path | None, html_file: Path | None
     written, lost = written_or_lost(lambda: write_figures(result.figures, folder) if folder else [])
     _show(result, written, folder, as_json)
     if html_file is not None:
-        charts = pages.chart_section("figures", "Figures", result.figures) if result.figures else None
-        pages.write(html_file, paper_page(result, charts, pages.written_now()))
-        console.note(f"corewise: written to {html_file}")
+        _write_page(result, html_file)
     if lost is not None:
         raise lost
+
+
+def _write_page(result: PaperResult, file: Path) -> None:
+    # Pages load what most calls do not need, and the help of a command would wait for it.
+    from corewise.cli import pages
+    from corewise.report.page.result import paper_page
+
+    charts = pages.chart_section("figures", "Figures", result.figures) if result.figures else None
+    pages.write(file, paper_page(result, charts, pages.written_now()))
+    console.note(f"corewise: written to {file}")
 
 
 def _show(result: PaperResult, written: list[Path], folder: Path | None, as_json: bool) -> None:

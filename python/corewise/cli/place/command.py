@@ -23,7 +23,7 @@ from corewise.analysis.placement.programs import Programs
 from corewise.analysis.placement.search import Costs, Settings, settings_for
 from corewise.analysis.placement.starts import named_starts
 from corewise.base.files import write_text
-from corewise.cli import console, pages
+from corewise.cli import console
 from corewise.cli.place import limits, options
 from corewise.cli.place import show as place_show
 from corewise.cli.place.clock import DEFAULT_S, Clock
@@ -205,7 +205,7 @@ def _write(answer: Answer, files: options.Files) -> list[Path]:
             save_placement(make_placement(study.machine, units), path)
             written.append(path)
     if files.page is not None:
-        pages.write(files.page, place_show.page(answer, pages.written_now()))
+        place_show.write_page(answer, files.page)
         written.append(files.page)
     if export is not None and export.needs_file:
         write_text(files.rank_file, export.text)

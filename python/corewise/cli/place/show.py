@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from rich.text import Text
 
@@ -22,8 +23,6 @@ from corewise.data.export import Export
 from corewise.data.quantities import bytes_text, count_text, ratio_text, share_text
 from corewise.plots.machines import drawing
 from corewise.report.layout import Column, FittingTable
-from corewise.report.page.placement import page as placement_page
-from corewise.report.page.shell import Page
 
 SHOWN_UNITS = 4
 """Units of a row where the table would not fit with all; all of them then stand below it."""
@@ -94,12 +93,17 @@ def show(to: Show, answer: Answer) -> None:
         to("", *place_verify.views(answer.verification, study.objective, study.unit))
 
 
-def page(answer: Answer, written: str) -> Page:
+def write_page(answer: Answer, file: Path) -> None:
     """The same as a page: the table, and the machine with the loads of its links."""
+    # Pages load what most calls do not need, and the help of a command would wait for it.
+    from corewise.cli import pages
+    from corewise.report.page.placement import page
+
     study = answer.study
     names = " + ".join(pattern.name or "pattern" for pattern in study.patterns)
     note = "; ".join(_remarks(answer)[1:])
-    return placement_page(study, names, note, f"{_label(answer.on_host).capitalize()}.", written)
+    source = f"{_label(answer.on_host).capitalize()}."
+    pages.write(file, page(study, names, note, source, pages.written_now()))
 
 
 def _remarks(answer: Answer) -> list[str]:

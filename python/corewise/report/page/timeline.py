@@ -11,7 +11,7 @@ from corewise.analysis.profile.timeline import CATEGORIES, Timeline
 from corewise.data.quantities import count_text, time_text
 from corewise.report.page.shell import Section, fill, least_kind, packed
 
-_REST = "`corewise report --html` with --ranks, --from and --until has every call of a part"
+_REST = "corewise report --html with --ranks, --from and --until shows more of a part"
 
 
 def section(timeline: Timeline) -> Section:
