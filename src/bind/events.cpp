@@ -80,7 +80,8 @@ EventCursor cursor(EventLog& log, std::size_t thread, std::uint32_t roles, std::
 using BatchOut =
     nb::typed<nb::tuple, ArrayOut<std::uint8_t>, ArrayOut<std::int64_t>, ArrayOut<std::int64_t>,
               ArrayOut<std::int32_t>, ArrayOut<std::int64_t>, ArrayOut<std::int64_t>, ArrayOut<std::int32_t>,
-              ArrayOut<std::int32_t>, ArrayOut<std::int32_t>, ArrayOut<std::int32_t>, ArrayOut<std::int64_t>>;
+              ArrayOut<std::int32_t>, ArrayOut<std::int32_t>, ArrayOut<std::int32_t>, ArrayOut<std::int64_t>,
+              ArrayOut<std::int32_t>, ArrayOut<std::int64_t>>;
 
 BatchOut next_batch(EventCursor& cursor, std::size_t rows) {
   EventColumns columns;
@@ -93,7 +94,8 @@ BatchOut next_batch(EventCursor& cursor, std::size_t rows) {
                                  to_array(std::move(columns.calls)), to_array(std::move(columns.bytes)),
                                  to_array(std::move(columns.peer)), to_array(std::move(columns.tag)),
                                  to_array(std::move(columns.comm)), to_array(std::move(columns.object)),
-                                 to_array(std::move(columns.offset))));
+                                 to_array(std::move(columns.offset)), to_array(std::move(columns.datatype)),
+                                 to_array(std::move(columns.elements))));
 }
 
 void bind_process(nb::module_& module) {
@@ -135,13 +137,14 @@ void bind_events(nb::module_& module) {
       .def("next", &next_batch, "rows"_a,
            "Up to `rows` further rows as arrays of equal length, empty at the end: kind uint8, start_ns and "
            "duration_ns int64, name int32, calls and bytes int64, peer, tag, comm and object int32, "
-           "offset int64.")
+           "offset int64, datatype int32, elements int64.")
       .def_prop_ro("records_read", &EventCursor::records_read);
   nb::class_<EventLog>(module, "EventLog", "The records of a run; tables grow while rows are read.")
       .def_ro("processes", &EventLog::processes)
       .def_ro("threads", &EventLog::threads)
       .def_ro("communicators", &EventLog::communicators)
       .def_ro("objects", &EventLog::objects)
+      .def_ro("datatypes", &EventLog::datatypes, "Without totals.")
       .def_ro("names", &EventLog::names)
       .def_ro("problems", &EventLog::problems)
       .def("scan", &scan, "thread"_a,

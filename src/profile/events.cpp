@@ -88,6 +88,8 @@ class EventLogBuilder {
     auto source = std::make_unique<EventLog::Source>(std::move(rank.reader));
     source->procedures.assign(trace::kCallMask + 1U, kUnmet);
     add_communicators(*source, table);
+    for (const auto& [own, type] : source->reader.datatypes())
+      source->type_of[static_cast<std::uint8_t>(own)] = log_.add_type(type);
     source->first_thread = log_.threads.size();
     for (const trace::Slot& slot : source->reader.slots())
       log_.threads.push_back({static_cast<int>(log_.sources_.size()), slot.index});
@@ -177,6 +179,26 @@ std::int32_t EventLog::object_of(const std::string& name) {
   return at->second;
 }
 
+std::int32_t EventLog::add_type(const trace::Datatype& type) {
+  DatatypeTotals made;
+  made.name = type.name;
+  made.size_bytes = type.size_bytes;
+  made.extent_bytes = type.extent_bytes;
+  made.derived = type.derived;
+  const auto same = [&](const DatatypeTotals& each) {
+    return each.name == made.name && each.size_bytes == made.size_bytes && each.extent_bytes == made.extent_bytes;
+  };
+  const auto found = std::find_if(datatypes.begin(), datatypes.end(), same);
+  const auto index = static_cast<std::int32_t>(found - datatypes.begin());
+  if (found == datatypes.end()) datatypes.push_back(std::move(made));
+  return index;
+}
+
+std::int32_t EventLog::type_of(const Source& source, const Record& record) {
+  const auto found = source.type_of.find(record.type);
+  return found == source.type_of.end() ? -1 : found->second;
+}
+
 std::int32_t EventLog::name_of(EventName name) {
   const auto [at, fresh] = name_index_.emplace(std::tuple(name.sort, name.text, name.object, name.offset),
                                                static_cast<std::int32_t>(names.size()));
@@ -248,11 +270,9 @@ void EventColumns::clear() {
 
 void EventColumns::reserve(std::size_t rows) {
   kind.reserve(rows);
-  for (auto* column : {&start_ns, &duration_ns, &calls, &bytes, &offset}) column->reserve(rows);
-  for (auto* column : {&name, &peer, &tag, &comm, &object}) column->reserve(rows);
+  for (auto* column : {&start_ns, &duration_ns, &calls, &bytes, &offset, &elements}) column->reserve(rows);
+  for (auto* column : {&name, &peer, &tag, &comm, &object, &datatype}) column->reserve(rows);
 }
-
-namespace {}  // namespace
 
 EventCursor::EventCursor(EventLog& log, std::size_t thread, const EventFilter& filter)
     : log_(log), process_(log.threads[thread].process), filter_(filter), stream_(log.stream_of(thread)) {}
@@ -326,6 +346,10 @@ void EventCursor::take(const Record& record, EventColumns& columns) {
   columns.name.push_back(at.name);
   columns.object.push_back(at.object);
   columns.offset.push_back(at.offset);
+  const std::int32_t type = EventLog::type_of(source, record);
+  const std::uint64_t size = type < 0 ? 0 : log_.datatypes[static_cast<std::size_t>(type)].size_bytes;
+  columns.datatype.push_back(type);
+  columns.elements.push_back(size == 0 ? 0 : static_cast<std::int64_t>(record.bytes / size));
 }
 
 }  // namespace corewise::profile

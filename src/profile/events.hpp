@@ -81,6 +81,8 @@ struct EventColumns {
   std::vector<std::int32_t> comm;
   std::vector<std::int32_t> object;  ///< file that holds the call site, or the function
   std::vector<std::int64_t> offset;  ///< in it, or the bare address without one
+  std::vector<std::int32_t> datatype;
+  std::vector<std::int64_t> elements;  ///< of that datatype, 0 where it is unknown
 
   [[nodiscard]] std::size_t rows() const { return kind.size(); }
   void clear();
@@ -134,8 +136,9 @@ class EventLog {
   std::vector<EventProcess> processes;  ///< by world, then rank
   std::vector<EventThread> threads;     ///< by process, then slot
   std::vector<EventCommunicator> communicators;
-  std::vector<EventName> names;      ///< grows while rows are read
-  std::vector<std::string> objects;  ///< likewise
+  std::vector<EventName> names;           ///< grows while rows are read
+  std::vector<std::string> objects;       ///< likewise
+  std::vector<DatatypeTotals> datatypes;  ///< without totals; equal ones of all ranks are one
   std::vector<std::string> problems;
 
  private:
@@ -160,6 +163,7 @@ class EventLog {
     std::size_t first_thread = 0;          ///< index into threads of its first slot
     std::vector<std::int32_t> procedures;  ///< by procedure number, kUnmet before its first row
     std::map<std::uint16_t, std::int32_t> comm_of;
+    std::map<std::uint8_t, std::int32_t> type_of;
     Mappings mappings;
     std::unordered_map<std::uint64_t, Located> sites;
     std::unordered_map<std::uint64_t, Located> functions;
@@ -176,6 +180,9 @@ class EventLog {
   std::int32_t procedure_of(Source& source, std::uint16_t procedure);
   std::int32_t region_of(Source& source, std::uint32_t name);
   std::int32_t object_of(const std::string& name);
+  /// The log's number of a rank's datatype; -1 for none.
+  static std::int32_t type_of(const Source& source, const trace::Record& record);
+  std::int32_t add_type(const trace::Datatype& type);
   std::int32_t name_of(EventName name);
 
   std::vector<std::unique_ptr<Source>> sources_;  ///< as processes

@@ -208,8 +208,8 @@ struct Rank {
   int threads = 0;  ///< recorders in use: threads that called MPI at one time
   bool flight_recorder = false;
   std::int64_t started_realtime_ns = 0;
-  double wall_ns = 0;  ///< from before MPI_Init to the end: of the run, where the rank did not finish and its
-                       ///< launcher said when, else to the newest sign of life
+  double wall_ns = 0;     ///< from before MPI_Init to the end: of the run, where the rank did not finish and its
+                          ///< launcher said when, else to the newest sign of life
   double mpi_ns = 0;      ///< in MPI calls, all threads
   double polling_ns = 0;  ///< spans of merged misses, all threads
   std::uint64_t records = 0;

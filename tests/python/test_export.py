@@ -535,7 +535,7 @@ def _batches(rows: list[tuple[int, int, int, int]], cuts: list[int]) -> list[Bat
     for begin, end in itertools.pairwise(edges):
         kind, start, duration, name = (np.array(column) for column in zip(*rows[begin:end], strict=True))
         calls = np.where(np.isin(kind, [*ENTERS, *EXITS, KINDS.index("arrival")]), 0, 1)
-        numbers = [np.zeros(end - begin, np.int64) for _ in range(6)]
+        numbers = [np.zeros(end - begin, np.int64) for _ in range(8)]
         out.append(Batch(0, 0, 0, kind, start, duration, name, calls, *numbers))
     return out
 

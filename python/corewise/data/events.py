@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corewise._core import EventLog, EventProcess, EventThread, open_events, parse_time_ns
+from corewise.data.profile import datatype_text
 from corewise.errors import InputError, bad_field
 
 KINDS = (
@@ -100,6 +101,8 @@ COLUMNS = (
     Column(
         "offset", "int64", "bytes", "of that code in the file; the bare address where the file is unknown"
     ),
+    Column("datatype", "text", "", "of the message or contribution; none where several or unknown"),
+    Column("elements", "int64", "", "of that datatype: bytes over its size; 0 where it is unknown"),
 )
 """What every table has, in order."""
 
@@ -186,8 +189,8 @@ def _chosen_ranks(text: str) -> frozenset[int]:
 class Batch:
     """Consecutive rows of one thread; arrays of equal length.
 
-    ``kind`` indexes `KINDS`, ``name`` `Events.names`, ``object`` `Events.objects` and ``comm``
-    `Events.communicators`; -1 is none.
+    ``kind`` indexes `KINDS`, ``name`` `Events.names`, ``object`` `Events.objects`, ``datatype``
+    `Events.datatypes` and ``comm`` `Events.communicators`; -1 is none.
     """
 
     world: int
@@ -204,6 +207,8 @@ class Batch:
     comm: NDArray[np.int32]
     object: NDArray[np.int32]
     offset: NDArray[np.int64]
+    datatype: NDArray[np.int32]
+    elements: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -252,6 +257,8 @@ class Events:
         ``procedure``, ``function`` or ``region`` for each of them.
     objects : tuple of str
         What `Batch.object` indexes.
+    datatypes : tuple of str
+        What `Batch.datatype` indexes.
     communicators : tuple of CommunicatorRow
         What `Batch.comm` indexes.
     problems : tuple of str
@@ -265,9 +272,15 @@ class Events:
     names: tuple[str, ...]
     sorts: tuple[str, ...]
     objects: tuple[str, ...]
+    datatypes: tuple[str, ...]
     communicators: tuple[CommunicatorRow, ...]
     problems: tuple[str, ...]
     _log: EventLog = field(repr=False)
+
+    @property
+    def words(self) -> dict[str, tuple[str, ...]]:
+        """What the codes of the text columns index."""
+        return {"kind": KINDS, "name": self.names, "object": self.objects, "datatype": self.datatypes}
 
     @property
     def records(self) -> int:
@@ -321,7 +334,7 @@ class Events:
         """One batch as a `pyarrow.RecordBatch` of `arrow_schema`."""
         arrow = optional("pyarrow", "frames")
         numbers = self._columns(batch)
-        tables = {"kind": KINDS, "name": self.names, "object": self.objects}
+        tables = self.words
         columns = []
         for column in COLUMNS:
             values = numbers[column.name]
@@ -337,7 +350,7 @@ class Events:
         """All rows as a `pandas.DataFrame`; texts are categories."""
         pandas = optional("pandas", "frames")
         columns = self._all_columns()
-        tables = {"kind": KINDS, "name": self.names, "object": self.objects}
+        tables = self.words
         for name, words in tables.items():
             columns[name] = pandas.Categorical.from_codes(columns[name], categories=list(words))
         return pandas.DataFrame(columns)
@@ -346,7 +359,7 @@ class Events:
         """All rows as a `polars.DataFrame`; texts are categories."""
         polars = optional("polars", "frames")
         columns = self._all_columns()
-        tables = {"kind": KINDS, "name": self.names, "object": self.objects}
+        tables = self.words
         series = []
         for name, values in columns.items():
             if name not in tables:
@@ -452,6 +465,9 @@ def load_events(
         ),
         sorts=tuple(name.sort for name in names),
         objects=objects,
+        datatypes=_distinct(
+            datatype_text(each.name, each.size_bytes, each.derived) for each in log.datatypes
+        ),
         communicators=_communicators(log),
         problems=tuple(log.problems),
         _log=log,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from corewise._core import CallGraph, Pattern, WaitWorld, World, read_run
 from corewise.base.documents import MOST_WHOLE, Fields, read_json
+from corewise.data.quantities import bytes_text
 from corewise.errors import InputError
 
 FORMAT = "corewise-profile"
@@ -98,6 +99,29 @@ class Profile:
     def pattern(self) -> Pattern:
         """The main world's point-to-point messages, as one phase."""
         return self.world.pattern(self.name)
+
+
+def datatype_text(name: str, size_bytes: int, derived: bool) -> str:
+    """A datatype for people: ``MPI_DOUBLE``, or how a nameless one was made: ``vector of 800 B``.
+
+    Parameters
+    ----------
+    name : as a trace has it; empty for all that are beyond a rank's table.
+    size_bytes : of an element's data.
+    derived : whether the program made it.
+    """
+    if not name:
+        return "another datatype"
+    return f"{name} of {bytes_text(size_bytes)}" if derived and name in _HOW_MADE else name
+
+
+_HOW_MADE = frozenset(
+    {
+        "dup", "contiguous", "vector", "hvector", "indexed", "hindexed", "indexed_block", "hindexed_block",
+        "struct", "subarray", "darray", "resized", "derived",
+    }
+)  # fmt: skip
+"""What the recorder calls datatypes to which the program gave no name."""
 
 
 EVERY_RANK = -1

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from corewise import __version__
-from corewise.data.events import COLUMNS, KINDS, Batch, Events, arrow_schema, optional
+from corewise.data.events import COLUMNS, Batch, Events, arrow_schema, optional
 
 Progress = Callable[[float], None]
 
@@ -24,8 +24,7 @@ _ROWS_PER_GROUP = 262_144
 
 def write_csv(events: Events, path: Path, progress: Progress) -> int:
     """A header and a line per row; texts are quoted where they must be. Returns the number of rows."""
-    texts = {"kind": KINDS, "name": events.names, "object": events.objects}
-    quoted = {name: [*map(_quoted, words), ""] for name, words in texts.items()}
+    quoted = {name: [*map(_quoted, words), ""] for name, words in events.words.items()}
     rows = 0
     with path.open("w", encoding="utf-8", newline="") as stream:
         stream.write(",".join(column.name for column in COLUMNS) + "\n")

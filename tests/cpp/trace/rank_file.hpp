@@ -152,6 +152,32 @@ class RankFile {
     append(bytes);
   }
 
+  void add_type(std::uint32_t index, const std::string& name, std::uint64_t size, std::int64_t extent) {
+    std::vector<char> bytes(sizeof(trace::TypeHeader) + (name.size() + 7) / 8 * 8 + 8);
+    trace::TypeHeader header{};
+    header.block = {trace::BlockKind::type, index, bytes.size()};
+    header.size_bytes = size;
+    header.extent_bytes = extent;
+    header.name_bytes = static_cast<std::uint32_t>(name.size());
+    std::memcpy(bytes.data(), &header, sizeof header);
+    std::memcpy(bytes.data() + sizeof header, name.data(), name.size());
+    std::memcpy(bytes.data() + bytes.size() - 8, &trace::kCommit, 8);
+    append(bytes);
+  }
+
+  /// Turns what was recorded into a file of an older version, whose thread blocks have a header of 64 bytes.
+  void grow_old(std::uint32_t version) {
+    header_->version = version;
+    for (const trace::ThreadRecorder& recorder : threads_) {
+      trace::ThreadHeader& header = *recorder.header;
+      constexpr std::uint64_t kShorter = sizeof(trace::ThreadHeader) - trace::kLeastBlock;
+      auto* place = reinterpret_cast<char*>(&header) + kShorter;
+      std::memcpy(place, &header, trace::kLeastBlock);
+      reinterpret_cast<trace::BlockHeader*>(place)->block_bytes -= kShorter;
+      std::memset(reinterpret_cast<char*>(&header), 0, kShorter);
+    }
+  }
+
   void set_site(std::uint16_t site, std::uint64_t address) {
     std::memcpy(reinterpret_cast<char*>(header_) + trace::kHeaderBytes + (site - 1) * 8, &address, 8);
   }

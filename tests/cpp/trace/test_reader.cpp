@@ -139,9 +139,9 @@ TEST(Reader, VersionOneIsReadAsItWasWritten) {
   TemporaryFolder folder;
   RankFile file(folder.path() + "/rank.cwt", 0, 1, 4096);
   file.encode = false;
-  file.header().version = 1;
   ThreadRecorder& recorder = file.add_thread(0);
   for (std::uint64_t n = 0; n < 700; ++n) put_call(recorder, 1 + n, 0, 0, 0);
+  file.grow_old(1);
   Result<Reader> reader = Reader::open(file.path());
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ(reader.value().node(), "testhost");
@@ -149,6 +149,86 @@ TEST(Reader, VersionOneIsReadAsItWasWritten) {
   std::uint64_t n = 0;
   for (Record record; stream.next(record);) ASSERT_EQ(record.start_ticks, ++n);
   EXPECT_EQ(n, 700U);
+}
+
+TEST(Reader, VersionTwoIsReadAsItWasWritten) {
+  TemporaryFolder folder;
+  RankFile file(folder.path() + "/rank.cwt", 0, 1, 4096);
+  ThreadRecorder& recorder = file.add_thread(0);
+  // Version 2 had 32 bits for the peer; up to 24 of them read alike, and what is a datatype now is part of the
+  // peer.
+  for (std::uint64_t n = 0; n < 700; ++n) put_message(recorder, {1 + n, 0, n, 5, 7, 0, 0, 0, Role::send, 1});
+  file.header().crash.signal = 11;
+  file.grow_old(2);
+  Result<Reader> reader = Reader::open(file.path());
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  EXPECT_EQ(reader.value().damage().blocks, 0U);
+  EXPECT_TRUE(reader.value().crash_stack().empty());
+  ASSERT_EQ(reader.value().slots().size(), 1U);
+  EXPECT_FALSE(reader.value().slots()[0].open.has_value());
+  RecordStream stream = reader.value().records(reader.value().slots()[0]);
+  std::uint64_t n = 0;
+  for (Record record; stream.next(record); ++n) {
+    ASSERT_EQ(record.bytes, n);
+    ASSERT_EQ(record.peer, 5 + (1 << 24));
+    ASSERT_EQ(record.type, kUnknownType);
+  }
+  EXPECT_EQ(n, 700U);
+}
+
+TEST(Reader, TheOpenCallIsThereUntilItIsLeft) {
+  TemporaryFolder folder;
+  RankFile file(folder.path() + "/rank.cwt", 0, 1, 4096);
+  ThreadRecorder& recorder = file.add_thread(0);
+  const auto open_now = [&] { return Reader::open(file.path()).value().slots()[0].open; };
+  EXPECT_FALSE(open_now().has_value());
+  OpenCall& open = recorder.header->open;
+  store_words(open.call, words_of({0, 0, 4096, kAnySource, kAnyTag, 3, 9, 0, Role::receive, 2}));
+  store_words(open.pending[0], words_of({0, 0, 16, 1, 5, 4, 8, 0, Role::send, 254}));
+  open.requests = 3;
+  open.listed = 1;
+  EXPECT_FALSE(open_now().has_value());
+  enter_call(recorder, 77);
+  const std::optional<OpenRecord> found = open_now();
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->call.start_ticks, 77U);
+  EXPECT_EQ(found->call.role, Role::receive);
+  EXPECT_EQ(found->call.procedure, 3);
+  EXPECT_EQ(found->call.site, 9);
+  EXPECT_EQ(found->call.peer, kAnySource);
+  EXPECT_EQ(found->call.tag, kAnyTag);
+  EXPECT_EQ(found->call.bytes, 4096U);
+  EXPECT_EQ(found->call.type, 2);
+  EXPECT_EQ(found->requests, 3U);
+  ASSERT_EQ(found->pending.size(), 1U);
+  EXPECT_EQ(found->pending[0].type, 254);
+  EXPECT_EQ(found->pending[0].peer, 1);
+  open.listed = UINT32_MAX;  // a damaged file
+  EXPECT_EQ(open_now()->pending.size(), kListedRequests);
+  leave_call(recorder);
+  EXPECT_FALSE(open_now().has_value());
+}
+
+TEST(Reader, DatatypesAreReadAndRecordsNameThem) {
+  TemporaryFolder folder;
+  RankFile file(folder.path() + "/rank.cwt", 0, 1, 4096);
+  file.add_type(1, "MPI_DOUBLE", 8, 8);
+  file.add_type(2, "vector", 800, 1600);
+  ThreadRecorder& recorder = file.add_thread(0);
+  for (std::int32_t peer : {0, 8'388'607, kOutside})
+    put_message(recorder, {1, 0, 8, peer, 0, 0, 0, 0, Role::send, 2});
+  Result<Reader> reader = Reader::open(file.path());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(reader.value().datatypes().size(), 2U);
+  EXPECT_EQ(reader.value().datatypes().at(2).name, "vector");
+  EXPECT_EQ(reader.value().datatypes().at(2).extent_bytes, 1600);
+  RecordStream stream = reader.value().records(reader.value().slots()[0]);
+  std::vector<std::int32_t> peers;
+  for (Record record; stream.next(record);) {
+    EXPECT_EQ(record.type, 2);
+    peers.push_back(record.peer);
+  }
+  EXPECT_EQ(peers, (std::vector<std::int32_t>{0, 8'388'607, kOutside}));
 }
 
 TEST(Reader, ADamagedEncodingIsCountedAndTheRestRead) {

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corewise._core import CodePlace, Crash, OpenCall, OpenOperation, RankSummary, World
+from corewise.data.profile import datatype_text
 from corewise.data.quantities import bytes_text, count_text, time_text
 from corewise.data.symbols.addresses import CodePoint, find_points, object_state
 from corewise.data.symbols.elf import follows_call
@@ -349,16 +350,10 @@ def _elements(world: World, call: OpenOperation) -> str:
 
 
 def _datatype(world: World, call: OpenOperation) -> str:
-    return datatype_text(world, call.datatype) if call.datatype >= 0 else ""
-
-
-def datatype_text(world: World, index: int) -> str:
-    """A datatype's name for people: ``MPI_DOUBLE``, ``vector of 800 B``."""
-    known = world.datatypes[index]
-    if not known.name:
-        return "another datatype"
-    named = not known.derived or known.name.startswith("MPI_") or not known.name.islower()
-    return known.name if named else f"{known.name} of {bytes_text(known.size_bytes)}"
+    if call.datatype < 0:
+        return ""
+    known = world.datatypes[call.datatype]
+    return datatype_text(known.name, known.size_bytes, known.derived)
 
 
 def _on(world: World, call: OpenOperation) -> str:

@@ -20,8 +20,8 @@ from corewise._core import Machine, PairDifference, Pattern, RankSummary, Sectio
 from corewise.analysis.pattern import PatternSummary, summarise_pattern
 from corewise.analysis.profile.accelerated import AcceleratedRow
 from corewise.analysis.profile.cells import sum_in_blocks
-from corewise.analysis.profile.hangs import FINISHED, RunEnd, datatype_text, explain_end
-from corewise.data.profile import Profile
+from corewise.analysis.profile.hangs import FINISHED, RunEnd, explain_end
+from corewise.data.profile import Profile, datatype_text
 from corewise.data.quantities import count_text, share_text
 from corewise.data.symbols.addresses import call_site_text, object_state
 
@@ -533,7 +533,7 @@ def _datatype_rows(world: World) -> tuple[DatatypeRow, ...]:
     """Those that carried something, most bytes first. Derived ones that look alike stand in one row."""
     rows = [
         DatatypeRow(
-            name=datatype_text(world, index),
+            name=datatype_text(each.name, each.size_bytes, each.derived),
             size_bytes=each.size_bytes,
             extent_bytes=each.extent_bytes,
             derived=each.derived,
@@ -543,7 +543,7 @@ def _datatype_rows(world: World) -> tuple[DatatypeRow, ...]:
             collective_calls=each.collective_calls,
             collective_bytes=each.collective_bytes,
         )
-        for index, each in enumerate(world.datatypes)
+        for each in world.datatypes
         if each.messages or each.collective_calls
     ]
     return tuple(sorted(rows, key=lambda row: (-row.bytes - row.collective_bytes, row.name)))
