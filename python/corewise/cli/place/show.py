@@ -159,11 +159,7 @@ def _table(study: PlacementStudy) -> FittingTable:
     columns = [
         Column("placement", [_which(row, study) for row in study.rows]),
         Column(cost or "", [f"{row.cost:.6g}" for row in study.rows], right=True),
-        Column(
-            "simulated ns" if any(row.simulated_ns for row in study.rows) else "",
-            ["" if row.simulated_ns is None else f"{row.simulated_ns:.6g}" for row in study.rows],
-            right=True,
-        ),
+        _simulated(study),
         Column("bottleneck ns", [f"{row.bottleneck_ns:.6g}" for row in study.rows], right=True),
         Column("load", [bytes_text(row.bottleneck_bytes) for row in study.rows], right=True, importance=3),
         Column("busiest link", [_link(row, study) for row in study.rows], importance=4),
@@ -176,6 +172,13 @@ def _table(study: PlacementStudy) -> FittingTable:
         [column for column in columns if column.name],
         below_when_narrow=["units of rank 0, 1, ...", *below],
     )
+
+
+def _simulated(study: PlacementStudy) -> Column:
+    """What packets said, where they decided; a column without a name is left out."""
+    times = [row.simulated_ns for row in study.rows]
+    shown = ["" if time_ns is None else f"{time_ns:.6g}" for time_ns in times]
+    return Column("simulated ns" if any(shown) else "", shown, right=True)
 
 
 def name_of(row: PlacementRow) -> str:
