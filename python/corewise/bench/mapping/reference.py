@@ -66,7 +66,7 @@ class Extent:
     most_ranks: int
 
 
-QUICK = Extent(0.5, 1.5, 2, 64)
+QUICK = Extent(0.3, 0.6, 1, 64)
 FULL = Extent(5.0, 45.0, 3, 256)
 
 
