@@ -17,6 +17,7 @@
 #include "bind/rooms.hpp"
 #include "lab/affinity/runs.hpp"
 #include "lab/affinity/transfers.hpp"
+#include "machine/machine.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -26,8 +27,9 @@ namespace {
 
 using Pairs = std::vector<std::pair<int, int>>;
 
-cell::Parameters machine_of(std::int64_t seed) {
-  cell::Parameters parameters;
+/// The 3.2 GHz blade's chip where none is given.
+cell::Parameters machine_of(const machine::Machine* machine, std::int64_t seed) {
+  cell::Parameters parameters = machine == nullptr ? cell::Parameters{} : unwrap(cell::Parameters::from(*machine));
   parameters.jitter_seed = seed;
   return parameters;
 }
@@ -81,14 +83,15 @@ MatrixOut<std::int32_t> default_affinities(std::int64_t count, std::uint64_t see
 }
 
 ArrayOut<double> time_gets(const Pairs& flows, std::uint32_t size_bytes, int repetitions, std::int64_t seed,
-                           bool exact_clock) {
-  return to_array(without_gil([&] {
-    return lab::time_gets(machine_of(seed), to_flows(flows), size_bytes, timing_of(repetitions, exact_clock));
-  }));
+                           bool exact_clock, const machine::Machine* machine) {
+  const cell::Parameters on = machine_of(machine, seed);
+  return to_array(without_gil(
+      [&] { return lab::time_gets(on, to_flows(flows), size_bytes, timing_of(repetitions, exact_clock)); }));
 }
 
 double time_collective(const std::string& name, const std::vector<int>& spe_of_rank, int repetitions,
-                       std::int64_t seed) {
+                       std::int64_t seed, const machine::Machine* machine) {
+  const cell::Parameters on = machine_of(machine, seed);
   const lab::Collective* operation = lab::find_collective(name);
   if (operation == nullptr) {
     std::string allowed;
@@ -98,23 +101,22 @@ double time_collective(const std::string& name, const std::vector<int>& spe_of_r
     raise(bad_field("", "collective", "'" + name + "'", allowed));
   }
   const lab::Affinity affinity = to_affinity(spe_of_rank);
-  return without_gil([&] {
-           return lab::run_collective(machine_of(seed), *operation, affinity, timing_of(repetitions, false));
-         })
+  return without_gil([&] { return lab::run_collective(on, *operation, affinity, timing_of(repetitions, false)); })
       .time_us;
 }
 
-double time_barrier(const std::vector<int>& spe_of_rank, int repetitions, std::int64_t seed) {
+double time_barrier(const std::vector<int>& spe_of_rank, int repetitions, std::int64_t seed,
+                    const machine::Machine* machine) {
+  const cell::Parameters on = machine_of(machine, seed);
   const lab::Affinity affinity = to_affinity(spe_of_rank);
-  return without_gil([&] { return lab::time_barrier(machine_of(seed), affinity, timing_of(repetitions, false)); });
+  return without_gil([&] { return lab::time_barrier(on, affinity, timing_of(repetitions, false)); });
 }
 
 MatrixOut<double> permutation_minima(std::uint64_t seed, std::uint64_t first, std::uint64_t count,
-                                     std::uint32_t size_bytes, int repetitions) {
-  auto minima = without_gil([&] {
-    return lab::permutation_minima(machine_of(static_cast<std::int64_t>(seed)), seed, first, count, size_bytes,
-                                   timing_of(repetitions, true));
-  });
+                                     std::uint32_t size_bytes, int repetitions, const machine::Machine* machine) {
+  const cell::Parameters on = machine_of(machine, static_cast<std::int64_t>(seed));
+  auto minima = without_gil(
+      [&] { return lab::permutation_minima(on, seed, first, count, size_bytes, timing_of(repetitions, true)); });
   return to_matrix(std::move(minima), count, lab::affinities().size() + 1);
 }
 
@@ -161,20 +163,21 @@ void bind_affinity(nb::module_& module) {
              "What the operating system gives in `count` trials one after the other: ndarray of int32, shape "
              "(count, 8), the physical SPE of rank r in column r.");
   module.def("time_gets", &time_gets, "flows"_a, "size_bytes"_a, "repetitions"_a = 100, "seed"_a = 0,
-             "exact_clock"_a = false,
+             "exact_clock"_a = false, "machine"_a = nb::none(),
              "Runs programs that get at the same time on a simulated Cell, as paper 000 measured.\n\n"
              "flows : list of (SPE that gets, SPE it gets from)\n"
              "size_bytes : message size, a multiple of 16 up to 65536\n"
              "seed : of the machine's jitter; 0 is the machine without any\n"
-             "exact_clock : time by simulated cycles instead of 70 ns ticks\n\n"
+             "exact_clock : time by simulated cycles instead of 70 ns ticks\n"
+             "machine : a Cell; None: one chip of a 3.2 GHz blade\n\n"
              "Returns the bandwidth of every flow in GB/s: ndarray of float64, shape (flows,).");
   module.def("time_collective", &time_collective, "name"_a, "spe_of_rank"_a, "repetitions"_a = 100, "seed"_a = 0,
-             "Microseconds that one operation takes on rank 0.");
+             "machine"_a = nb::none(), "Microseconds that one operation takes on rank 0.");
   module.def("time_barrier", &time_barrier, "spe_of_rank"_a, "repetitions"_a = 100, "seed"_a = 0,
-             "Microseconds that one pairwise-exchange barrier of the eight SPEs takes.");
+             "machine"_a = nb::none(), "Microseconds that one pairwise-exchange barrier of the eight SPEs takes.");
   module.def(
       "permutation_minima", &permutation_minima, "seed"_a, "first"_a, "count"_a, "size_bytes"_a = 65536,
-      "repetitions"_a = 2,
+      "repetitions"_a = 2, "machine"_a = nb::none(),
       "Least bandwidth among the ranks, GB/s, for `count` seeded permutations of sources from number `first` "
       "on: ndarray of float64, shape (count, 6); columns identity, ring, overlap, even_odd, leap2, default.");
 }

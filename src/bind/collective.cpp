@@ -53,6 +53,8 @@ Enum chosen(const char* field, const std::string& text, const Named<Enum> (&all)
 constexpr Named<lab::UserMemory> kMemories[] = {{"first", lab::UserMemory::first},
                                                 {"second", lab::UserMemory::second},
                                                 {"own", lab::UserMemory::own},
+                                                {"interleaved", lab::UserMemory::interleaved},
+                                                {"first_touch", lab::UserMemory::first_touch},
                                                 {"local_store", lab::UserMemory::local_store}};
 constexpr Named<lab::DmaWay> kWays[] = {{"put", lab::DmaWay::put}, {"get", lab::DmaWay::get}};
 constexpr Named<lab::DmaTarget> kTargets[] = {{"local_store", lab::DmaTarget::local_store},
@@ -207,7 +209,7 @@ void bind_request(nb::module_& module) {
       module, "CollectiveRequest",
       "One collective by one algorithm: what is moved, where it is, how often. It does not change.\n\n"
       "Besides the four that stand first: root, settings (a mapping of names to values), memory (first, second, "
-      "own, local_store), operation and element (of collectives that combine), block_bytes and stride_bytes (of a "
+      "own, interleaved, first_touch, local_store), operation and element (of collectives that combine), block_bytes and stride_bytes (of a "
       "broadcast), in_place, uneven, unaligned, delay_ns, warm_up, calls, seed. Numbers out of range, and what the "
       "collective does not have, are an InputError.");
   request

@@ -16,6 +16,7 @@
 #include "bind/arrays.hpp"
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
+#include "cell/parameters.hpp"
 #include "lab/cell_pattern.hpp"
 #include "machine/machine.hpp"
 #include "pattern/pattern.hpp"
@@ -87,6 +88,18 @@ Machine seeded(Machine node, std::int64_t seed) {
   std::erase_if(node.parameters, named);
   node.parameters.push_back({"jitter_seed", static_cast<double>(seed)});
   return node;
+}
+
+/// (name, unit, value, least, most, meaning, source).
+using ParameterOut = std::tuple<std::string, std::string, double, double, double, std::string, std::string>;
+
+std::vector<ParameterOut> cell_parameters(const Machine& machine) {
+  const cell::Parameters parameters = unwrap(cell::Parameters::from(machine));
+  std::vector<ParameterOut> all;
+  for (const cell::ParameterRow& row : cell::parameter_rows()) {
+    all.emplace_back(row.name, row.unit, row.value(parameters), row.min, row.max, row.meaning, row.source);
+  }
+  return all;
 }
 
 PatternResult run_cell_pattern(const Machine& node, const Pattern& pattern, std::vector<UnitId> unit_of_rank,
@@ -194,6 +207,8 @@ void bind_sim(nb::module_& module) {
       "timeline"_a.none() = nb::none(),
       "Runs a pattern on the network of a machine, by ``packet`` or by ``flow``. Before its next phase a rank\n"
       "waits for its own messages (``dependence``) or for everybody's (``barrier``).");
+  module.def("cell_parameters", &cell_parameters, "machine"_a,
+             "(name, unit, value, least, most, meaning, source) of every parameter of a simulated Cell.");
   module.def(
       "run_cell_pattern", &run_cell_pattern, "machine"_a, "pattern"_a, "unit_of_rank"_a,
       "separation"_a = "dependence", "repetitions"_a = 1, "seed"_a = 0, "timeline"_a.none() = nb::none(),

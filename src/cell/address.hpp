@@ -30,6 +30,12 @@ inline constexpr std::uint32_t kSignal2 = 0x1C00C;
 
 inline constexpr EffectiveAddress kMemoryBase = 0x100000000;
 inline constexpr EffectiveAddress kMemoryStride = 0x100000000;
+/// Behind the chips' memories: memory whose pages lie in the chips' memories by turns, as an operating system that
+/// interleaves maps it. Its bytes have a storage of their own; where a line is, for its timing, locate() says.
+inline constexpr EffectiveAddress kInterleavedBase = kMemoryBase + kMaxChips * kMemoryStride;
+inline constexpr std::uint64_t kPageBytes = 4096;
+/// Where in a chip's memory the interleaved pages are.
+inline constexpr std::uint64_t kInterleavedOffset = kMemoryStride / 2;
 
 /// Where the local store of an SPE (0 .. 15) begins.
 constexpr EffectiveAddress ls_address(int spe) {
@@ -48,6 +54,11 @@ struct Location {
   std::uint64_t offset = 0;  ///< in bytes from the start of that memory, local store or problem-state area
 };
 
+/// In memory whose pages lie in the chips' memories by turns.
+constexpr bool is_interleaved(EffectiveAddress ea) {
+  return ea >= kInterleavedBase && ea < kInterleavedBase + kMemoryStride;
+}
+
 constexpr Location locate(EffectiveAddress ea) {
   if (ea >= kSpeBase) {
     const EffectiveAddress spe = (ea - kSpeBase) / kSpeStride;
@@ -55,6 +66,11 @@ constexpr Location locate(EffectiveAddress ea) {
     if (spe >= kSpesPerChip * kMaxChips) return {};
     if (offset < kLocalStoreBytes) return {Location::Kind::local_store, static_cast<int>(spe), offset};
     return {Location::Kind::registers, static_cast<int>(spe), offset - kProblemState};
+  }
+  if (is_interleaved(ea)) {
+    const std::uint64_t page = (ea - kInterleavedBase) / kPageBytes;
+    return {Location::Kind::memory, static_cast<int>(page % kMaxChips),
+            kInterleavedOffset + page / kMaxChips * kPageBytes + ea % kPageBytes};
   }
   if (ea < kMemoryBase || ea >= kMemoryBase + kMaxChips * kMemoryStride) return {};
   return {Location::Kind::memory, static_cast<int>((ea - kMemoryBase) / kMemoryStride),

@@ -94,7 +94,8 @@ Violation check_effective_address(EffectiveAddress ea, std::uint32_t size, Acces
   }
   if (place.kind == Location::Kind::registers) return check_register(place, ea, size, access);
   const Location last = locate(ea + size - 1);
-  if (last.kind == place.kind && last.index == place.index) return {};
+  const bool by_turns = is_interleaved(ea) && is_interleaved(ea + size - 1);
+  if (by_turns || (last.kind == place.kind && last.index == place.index)) return {};
   return violation(Fault::data_segment, std::to_string(size) + " bytes at effective address " + hex_text(ea) +
                                             ", allowed: inside one memory or one local store");
 }

@@ -124,6 +124,7 @@ CellPort::CellPort(Spu& spu, const PortJob& job, int rank)
     : spu_(spu),
       job_(job),
       rank_(rank),
+      code_percent_(spu.parameters().spu_code_percent),
       slots16_(job.layout.slots16, port::Line16::kBytes, PortLayout::kSlots16),
       slots128_(job.layout.slots128, port::Line128::kBytes, PortLayout::kSlots128) {}
 

@@ -146,7 +146,8 @@ class CellPort {
                 const Where& where = Where::current());
   void wait(port::TagMask mask, const Where& where = Where::current());
   [[nodiscard]] port::TagMask test(port::TagMask mask);
-  void compute(std::int64_t cycles) { spu_.spu_cycles(cycles); }
+  /// Counted cycles; compiled code takes Parameters::spu_code_percent of them.
+  void compute(std::int64_t cycles) { spu_.spu_cycles((cycles * code_percent_ + 50) / 100); }
 
   // port::DirectRead: all user memory is main memory.
   void read_user(int /*peer*/, EffectiveAddress from, port::StageOffset to, std::uint32_t bytes, port::Tag tag,
@@ -215,6 +216,7 @@ class CellPort {
   Spu& spu_;
   const PortJob& job_;
   int rank_;
+  std::int64_t code_percent_;
   SlotRing slots16_;
   SlotRing slots128_;
   port::TagMask list_under_way_ = 0;

@@ -82,6 +82,7 @@ void Mfc::append_state(State& state) const {
   for (const int index : live) append_entry(entries_[static_cast<std::size_t>(index)], index, state);
   state.push_back(sim::until(next_request_, now));
   state.push_back(sim::until(next_command_, now));
+  translation_.append_state(state);
   state.push_back(static_cast<std::int64_t>(free_count_));
   for (std::size_t i = 0; i < free_count_; ++i) {
     state.push_back(sim::until(free_at_[free_[(free_head_ + i) % kMaxRequests]], now));
@@ -149,7 +150,7 @@ void MemoryTarget::append_state(State& state, const sim::HandlerNames& names) co
   const sim::Time now = eib_.engine().now();
   for (std::size_t unit = 0; unit < slots_.size(); ++unit) {
     // From the slot that is next: where in the circle it lies does not matter while their number stays the same.
-    const std::int64_t wanted = static_cast<int>(unit) == kStopIoif0 ? p_.memory_link_slots : p_.memory_unit_slots;
+    const std::int64_t wanted = static_cast<int>(unit) % kStops == kStopIoif0 ? p_.memory_link_slots : p_.memory_unit_slots;
     const auto count =
         static_cast<std::size_t>(std::min<std::int64_t>(wanted, static_cast<std::int64_t>(kMaxSlots)));
     for (std::size_t i = 0; i < count; ++i) {

@@ -44,6 +44,10 @@ struct System::Parts final : public AddressSpace {
       Eib& eib = *eibs[static_cast<std::size_t>(id / kSpesPerChip)];
       spes.push_back(std::make_unique<Spe>(id, eib, *this));
     }
+    if (given.chips > 1) {
+      interleaved = std::make_unique<MemoryBytes>(static_cast<std::uint64_t>(given.memory_bytes));
+      for (const auto& target : targets) target->set_interleaved(interleaved.get());
+    }
     if (given.chips > 1) bif = std::make_unique<Bif>(*eibs[0], *eibs[1]);
     add_coherent_units();
   }
@@ -65,6 +69,10 @@ struct System::Parts final : public AddressSpace {
     if (size == 0) return {};
     if (Violation found = check_effective_address(ea, size, access); found.any()) return found;
     const Location place = locate(ea);
+    if (is_interleaved(ea)) {
+      const bool there = interleaved != nullptr && interleaved->holds(ea - kInterleavedBase, size);
+      return there ? Violation{} : nobody(ea, size, "interleaved memory that was allocated");
+    }
     if (place.kind == Location::Kind::memory) {
       const bool there = place.index < parameters.chips &&
                          memories[static_cast<std::size_t>(place.index)]->holds(place.offset, size);
@@ -83,6 +91,7 @@ struct System::Parts final : public AddressSpace {
   CoherentLines lines;
   BackoffRetry retry;
   std::vector<std::unique_ptr<MemoryBytes>> memories;
+  std::unique_ptr<MemoryBytes> interleaved;  ///< where there are two memories
   std::vector<std::unique_ptr<Eib>> eibs;
   std::vector<std::unique_ptr<MemoryTarget>> targets;
   std::vector<std::unique_ptr<Spe>> spes;
@@ -143,8 +152,17 @@ EffectiveAddress System::allocate(std::size_t bytes, std::size_t alignment, int 
   return kMemoryBase + static_cast<EffectiveAddress>(memory) * kMemoryStride + offset;
 }
 
+EffectiveAddress System::allocate_interleaved(std::size_t bytes, std::size_t alignment) {
+  return kInterleavedBase + parts_->interleaved->allocate(bytes, alignment);
+}
+
 std::span<std::byte> System::bytes(EffectiveAddress at, std::size_t count) {
   const Location place = locate(at);
+  if (is_interleaved(at)) {
+    MemoryBytes* const memory = parts_->interleaved.get();
+    const std::uint64_t offset = at - kInterleavedBase;
+    return memory != nullptr && memory->holds(offset, count) ? memory->at(offset, count) : std::span<std::byte>();
+  }
   if (place.kind == Location::Kind::memory && place.index < parts_->parameters.chips) {
     MemoryBytes& memory = *parts_->memories[static_cast<std::size_t>(place.index)];
     if (memory.holds(place.offset, count)) return memory.at(place.offset, count);

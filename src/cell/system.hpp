@@ -52,6 +52,8 @@ class System {
 
   /// Main memory of chip `memory`, zeroed, aligned to `alignment` (a power of two). Ends never; throws bad_alloc.
   EffectiveAddress allocate(std::size_t bytes, std::size_t alignment = kLineBytes, int memory = 0);
+  /// Of a blade: memory whose pages of 4 KB lie in its two memories by turns. Atomics and PPEs do not reach it.
+  EffectiveAddress allocate_interleaved(std::size_t bytes, std::size_t alignment = kLineBytes);
   /// Bytes of main memory or of a local store, for setting up and checking; costs no simulated time and wakes no
   /// poller. Empty where nobody has all of them.
   std::span<std::byte> bytes(EffectiveAddress at, std::size_t count);

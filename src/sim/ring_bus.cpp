@@ -113,8 +113,9 @@ void RingBus::refresh_head(int source) {
   const Time since = std::max(entry.ready_cycle, out_free_[sz(source)]);
   rivals_[sz(ranks_[sz(source)].destination)] &= ~(std::uint64_t{1} << source);  // an overtaken head's
   // Without steps, exact readiness decides, and then the order of sending.
-  ranks_[sz(source)] = spec_.age_step > 0 ? Rank{age_step_of(entry.packet.ready), since, entry.order, destination}
-                                          : Rank{entry.packet.ready, 0, entry.order, destination};
+  ranks_[sz(source)] = spec_.age_step > 0
+                           ? Rank{age_step_of(entry.packet.ready), since, since, entry.order, destination}
+                           : Rank{entry.packet.ready, 0, since, entry.order, destination};
   rivals_[sz(destination)] |= std::uint64_t{1} << source;
   const Time ports = std::max(since, in_free_[sz(destination)] - hops);
   const std::size_t pairs = sz(spec_.stops * spec_.stops), pair = index(source, destination);
@@ -160,12 +161,16 @@ Time RingBus::next_start() const {
   for (int ring = 0; ring < rings_; ++ring) {
     const Time* earliest = earliest_[sz(ring)].data();
     Time first = kNever;
-    for (int source = 0; source < stops; ++source) first = earliest[source] < first ? earliest[source] : first;
+    for (int source = 0; source < stops; ++source) {
+      const bool counts = (refused_ >> source & 1) == 0;
+      first = counts && earliest[source] < first ? earliest[source] : first;
+    }
     if (first >= best) continue;
     Time slot = next_slot(ring, std::max(first, ring_gate_[sz(ring)]));
     if (slot < full_until_[sz(ring)]) {  // for a new transfer; those under way may be earlier
       slot = next_slot(ring, full_until_[sz(ring)]);
       for (const Transfer& transfer : transfers_of(ring)) {
+        if (transfer.source < 0 || (refused_ >> transfer.source & 1) != 0) continue;
         if (earliest[transfer.source] < slot) slot = std::min(slot, slot_of(ring, transfer.source));
       }
     }
@@ -212,14 +217,41 @@ bool RingBus::goes_before(int source, int other) const {
   return a.order < b.order;
 }
 
+/// Whether the port of the head's destination is kept for a ready head that goes before it.
+bool RingBus::port_is_anothers(int source, Time cycle) const {
+  const std::uint64_t rivals = rivals_[sz(ranks_[sz(source)].destination)] & heads_;
+  for (std::uint64_t left = rivals & ~(std::uint64_t{1} << source); left != 0; left &= left - 1) {
+    const int rival = lowest(left);
+    if (ranks_[sz(rival)].ready <= cycle && goes_before(rival, source)) return true;
+  }
+  return false;
+}
+
 /// The head that may start and goes before all others that may; -1: none.
-int RingBus::best_head(int ring, Time cycle) const {
+int RingBus::best_head(int ring, Time cycle) {
+  if (spec_.port_to_oldest) return best_with_port(admitted(ring, cycle) & ~refused_, ring, cycle);
   int best = -1;
   const Time* earliest = earliest_[sz(ring)].data();
   for (std::uint64_t left = admitted(ring, cycle); left != 0; left &= left - 1) {
     const int source = lowest(left);
     if (earliest[source] > cycle) continue;
     if (best < 0 || goes_before(source, best)) best = source;
+  }
+  return best;
+}
+
+/// The same where ports are kept.
+int RingBus::best_with_port(std::uint64_t sources, int ring, Time cycle) {
+  int best = -1;
+  const Time* earliest = earliest_[sz(ring)].data();
+  for (std::uint64_t left = sources; left != 0; left &= left - 1) {
+    const int source = lowest(left);
+    if (earliest[source] > cycle || (best >= 0 && !goes_before(source, best))) continue;
+    if (port_is_anothers(source, cycle)) {
+      refused_ |= std::uint64_t{1} << source;
+    } else {
+      best = source;
+    }
   }
   return best;
 }
@@ -235,6 +267,7 @@ void RingBus::start(int ring, int source, Time cycle) {
   const Entry entry = queue.front();
   const int destination = entry.packet.destination, hops = hops_[index(source, destination)];
   rivals_[sz(destination)] &= ~(std::uint64_t{1} << source);
+  refused_ = 0;
   const bool last = entry.packet.bytes_to_follow == 0;
   if (last) {
     queue.pop();

@@ -11,7 +11,9 @@
 // that has been ready longest. A stop sends and receives one packet at a time, and sends in the order in which its
 // packets became ready. At most `transfers_per_ring` transfers are on a ring at a time: a transfer is the packets
 // of one source, which may follow each other, until the last beat of the last one has arrived. After `rest_after`
-// packets a stop starts none for `rest_cycles` more.
+// packets a stop starts none for `rest_cycles` more. With `port_to_oldest` a stop's port is kept for the ready
+// packet that goes before all others to that stop, though its way is taken: far sources, which may start earlier,
+// would else keep near ones from it.
 //
 // Contract: the Engine outlives the bus. send() may be called from programs and handlers, any time before the
 // packet is ready; nothing is allocated per packet once the queues have grown. Costs one event per start and one
@@ -39,6 +41,7 @@ struct RingBusSpec {
   int transfers_per_ring = 0;   ///< sources whose packets are on one ring at a time; 0: as many as fit
   int age_step = 0;             ///< ages are compared in steps of so many cycles; 0: exactly
   bool end_ramps = true;        ///< the first and last stop of a way are held too
+  bool port_to_oldest = false;  ///< a port is kept for the ready packet that goes first
   int rest_after = 0;           ///< a source rests after so many packets; 0: never
   int rest_cycles = 0;          ///< how long it rests
   int rest_spread = 0;          ///< a rest is drawn from rest_cycles - spread .. rest_cycles + spread
@@ -147,8 +150,10 @@ class RingBus {
   static void arbitrate_at(void* self, std::uint64_t cycle);
   void arbitrate(Time cycle);
   void start_one(int ring, Time cycle);
-  [[nodiscard]] int best_head(int ring, Time cycle) const;
+  [[nodiscard]] int best_head(int ring, Time cycle);
   [[nodiscard]] bool goes_before(int source, int other) const;
+  [[nodiscard]] bool port_is_anothers(int source, Time cycle) const;
+  [[nodiscard]] int best_with_port(std::uint64_t sources, int ring, Time cycle);
   void start(int ring, int source, Time cycle);
   void next_of_message(Queue& queue, Time cycle);
   void book(int ring, int source, int hops, Time cycle);
@@ -199,6 +204,8 @@ class RingBus {
   RingBusObserver* observer_ = nullptr;
   std::vector<Queue> queues_;  ///< per source
   std::uint64_t heads_ = 0;    ///< bit set: sources with a packet
+  /// Bit set: sources whose port is kept for another one; until a packet starts that does not change.
+  std::uint64_t refused_ = 0;
   /// [ring][source]: from when its head may start there, but for slots
   std::array<std::array<Time, kMaxStops>, kMaxRings> earliest_;
   /// [ring][2 x places]: end of the last booking; the second half repeats
@@ -211,6 +218,7 @@ class RingBus {
   struct Rank {
     Time step = 0;            ///< of readiness
     Time leads_since = 0;     ///< cycle
+    Time ready = 0;           ///< cycle from which only ways and ports keep it
     std::uint64_t order = 0;  ///< of sending
     int destination = 0;
   };

@@ -23,6 +23,7 @@ void RingBus::append_state(State& state, const HandlerNames& names) const {
   const auto append = [&](const Time* times, int count) {
     for (int i = 0; i < count; ++i) state.push_back(until(times[i], cycle));
   };
+  state.push_back(static_cast<std::int64_t>(refused_));
   append(out_free_.data(), spec_.stops);
   append(in_free_.data(), spec_.stops);
   append(ring_gate_.data(), rings_);

@@ -45,6 +45,8 @@ class Row:
         Calibration or held out.
     holds : bool or None
         Whether a statement in words holds; None for a number.
+    refuted : str or None
+        Of a statement that does not hold, why it cannot; None where it just fails here.
     """
 
     id: str
@@ -56,6 +58,7 @@ class Row:
     error: float | None
     set: DataSet | None
     holds: bool | None
+    refuted: str | None = None
 
 
 def number_row(
@@ -73,9 +76,13 @@ def statement_row(
     ours: float | None = None,
     unit: str = "",
     set: DataSet | None = None,
+    refuted: str | None = None,
 ) -> Row:
-    """A statement in words; `ours` is the number that decided it, where it is one."""
-    return Row(id, what, source, None, ours, unit, None, set, bool(holds))
+    """A statement in words; `ours` is the number that decided it, where it is one.
+
+    `refuted` says why it cannot hold, for where it does not.
+    """
+    return Row(id, what, source, None, ours, unit, None, set, bool(holds), None if holds else refuted)
 
 
 @dataclass(frozen=True)
@@ -291,14 +298,21 @@ def number_table(title: str, rows: Sequence[Row]) -> Table:
 def statement_table(title: str, rows: Sequence[Row]) -> Table:
     """Statements as a table: whether each holds, and the number that decided."""
     cells = tuple(
-        (row.what, "yes" if row.holds else "NO", f"{number_text(row.ours)} {row.unit}".strip(), row.source)
+        (row.what, _verdict(row), f"{number_text(row.ours)} {row.unit}".strip(), row.source)
         for row in rows
         if row.holds is not None
     )
     held = sum(row.holds is True for row in rows)
-    return Table(
-        title, ("statement", "holds", "simulated", "source"), cells, f"{held} of {len(cells)} statements hold"
-    )
+    refuted = [row for row in rows if row.refuted]
+    note = f"{held} of {len(cells)} statements hold"
+    if refuted:
+        note += f", {len(refuted)} are refuted: " + "; ".join(f"{row.id}: {row.refuted}" for row in refuted)
+    return Table(title, ("statement", "holds", "simulated", "source"), cells, note)
+
+
+def _verdict(row: Row) -> str:
+    """``refuted``: it cannot hold, and the reason is known; ``NO``: it fails here."""
+    return "yes" if row.holds else "refuted" if row.refuted else "NO"
 
 
 def summary_text(summary: ErrorSummary) -> str:

@@ -10,13 +10,15 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from corewise._core import Machine
-from corewise.base.documents import Fields, parse_toml, read_json, read_toml
+from corewise.base.documents import Fields, parse_json, parse_toml, read_json, read_toml
 from corewise.base.files import read_text
 from corewise.errors import InputError, RunError
 
@@ -61,6 +63,58 @@ def load_machine(reference: str) -> Machine:
     if ":" in reference:
         return Machine.from_synthetic(reference)
     raise InputError(f"machine '{reference}' is unknown, allowed: {_allowed()}")
+
+
+def load_cell(reference: str, parameters: Mapping[str, float] | None = None) -> Machine:
+    """Reads a machine that is simulated as a Cell, with some of its simulation's parameters changed.
+
+    Parameters
+    ----------
+    reference : str
+        A bundled name, or a path to a ``.toml`` or ``.json`` file.
+    parameters : mapping of str to float, optional
+        Name to value, as in the file's ``[simulation]``; they take the place of the file's.
+
+    Returns
+    -------
+    Machine
+        Whose model is the Cell. What a value may be, the core checks.
+    """
+    bundled = reference in bundled_machines()
+    path = machine_directory() / f"{reference}.toml" if bundled else Path(reference)
+    if not bundled and path.suffix.lower() not in (".toml", ".json"):
+        return _cell(load_machine(reference), reference)
+    document = read_json(path) if path.suffix.lower() == ".json" else read_toml(path)
+    raw = dict(document.raw())
+    if parameters:
+        simulation = raw.get("simulation")
+        given = {name: int(value) if value == int(value) else value for name, value in parameters.items()}
+        raw["simulation"] = {**(simulation if isinstance(simulation, dict) else {}), **given}
+    return _cell(_checked(parse_json(json.dumps(raw, default=str), document.source)), reference)
+
+
+def parsed_parameters(settings: Iterable[str]) -> dict[str, float]:
+    """Parameters given as ``name=value``, each once; which names and values there are, the core says."""
+    parameters: dict[str, float] = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not (equals and name and math.isfinite(number)):
+            raise InputError(f"option '--set': found '{text}', allowed: NAME=NUMBER")
+        if name in parameters:
+            raise InputError(f"option '--set': found {name} twice, allowed: once")
+        parameters[name] = number
+    return parameters
+
+
+def _cell(machine: Machine, reference: str) -> Machine:
+    if machine.model != "cell":
+        allowed = 'one whose simulation has model = "cell": cell-be, cell-blade, ps3, qs22'
+        raise InputError(f"machine '{reference}' is simulated as '{machine.model}', allowed: {allowed}")
+    return machine
 
 
 def load_machine_file(path: Path) -> Machine:

@@ -57,6 +57,11 @@ std::uint64_t MemoryTarget::offset_of(const BusRequest& request) const {
   return locate(request.ea).offset;
 }
 
+std::byte* MemoryTarget::bytes_at(EffectiveAddress ea, std::size_t count) {
+  if (is_interleaved(ea)) return interleaved_->at(ea - kInterleavedBase, count).data();
+  return bytes_.at(locate(ea).offset, count).data();
+}
+
 bool MemoryTarget::reserve_place(const BusRequest& request) {
   if (request.kind == BusKind::read) return controller_.reserve_read(offset_of(request));
   return controller_.reserve_write(offset_of(request));
@@ -72,7 +77,7 @@ Answer MemoryTarget::command(BusRequest& request) {
   }
   if (intervene(request)) return Answer::accept;
   if (request.target_cookie == 0) {
-    eib_.engine().at(slot_end(request.stop), {&MemoryTarget::slot_passed, this, argument_of(request)});
+    eib_.engine().at(slot_end(request.stop, write), {&MemoryTarget::slot_passed, this, argument_of(request)});
     return Answer::accept;
   }
   if (!reserve_place(request)) {
@@ -108,18 +113,19 @@ Answer MemoryTarget::claim(BusRequest& request) {
   // The combined response is the moment at which the line changes hands; who lost the reservation by then lost.
   request.target_cookie = request.flavour == kClaim || lines_.reserved(unit, line) ? 1 : 0;
   if (request.target_cookie == 0) return Answer::accept;
-  std::memcpy(bytes_.at(locate(line).offset, kLineBytes).data(), request.data, kLineBytes);
+  std::memcpy(bytes_at(line, kLineBytes), request.data, kLineBytes);
   lines_.owned(unit, line);
   return Answer::accept;
 }
 
-sim::Time MemoryTarget::slot_end(int stop) {
+sim::Time MemoryTarget::slot_end(int stop, bool write) {
   const std::int64_t wanted = stop == kStopIoif0 ? p_.memory_link_slots : p_.memory_unit_slots;
   const sim::Time now = eib_.engine().now();
   if (wanted == 0) return now + p_.memory_slot_cycles;
   const auto count =
       static_cast<std::uint32_t>(std::min<std::int64_t>(wanted, static_cast<std::int64_t>(kMaxSlots)));
-  const auto index = static_cast<std::size_t>(stop);
+  const bool own = write && p_.memory_write_credits != 0;
+  const auto index = static_cast<std::size_t>(own ? kStops + stop : stop);
   std::uint32_t& next = next_slot_[index];
   sim::Time& slot = slots_[index][next];
   next = (next + 1) % count;
@@ -166,7 +172,7 @@ void MemoryTarget::release(const BusRequest& request) {
 }
 
 void MemoryTarget::fill(BusRequest& request) {
-  std::memcpy(request.data, bytes_.at(offset_of(request), request.bytes).data(), request.bytes);
+  std::memcpy(request.data, bytes_at(request.ea, request.bytes), request.bytes);
   release(request);
   request.target_cookie = 0;
   if (request.flavour != kLockRead) return;
@@ -178,7 +184,7 @@ void MemoryTarget::arrived(BusRequest& request) {
   release(request);
   request.target_cookie = 0;
   if (request.flavour != kWriteBack) {
-    std::memcpy(bytes_.at(offset_of(request), request.bytes).data(), request.data, request.bytes);
+    std::memcpy(bytes_at(request.ea, request.bytes), request.data, request.bytes);
     lines_.written(line_of(request.ea));
   }
   controller_.write(offset_of(request), request.bytes);

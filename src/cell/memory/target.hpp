@@ -54,6 +54,8 @@ class MemoryTarget final : public BusTarget {
   void fill(BusRequest& request) override;
   void arrived(BusRequest& request) override;
 
+  /// The bytes of interleaved pages (address.hpp): one storage for all memories.
+  void set_interleaved(MemoryBytes* bytes) { interleaved_ = bytes; }
   /// Who sends a line that the atomic unit of SPE `unit` holds modified.
   void set_intervener(int unit, BusTarget* target) { interveners_[static_cast<std::size_t>(unit)] = target; }
 
@@ -68,24 +70,27 @@ class MemoryTarget final : public BusTarget {
   static void slot_passed(void* self, std::uint64_t request);
   static void read_done(void* self, std::uint64_t request);
   [[nodiscard]] std::uint64_t offset_of(const BusRequest& request) const;
+  [[nodiscard]] std::byte* bytes_at(EffectiveAddress ea, std::size_t count);
   [[nodiscard]] bool reserve_place(const BusRequest& request);
   void enter(BusRequest& request);
   void refuse_late(BusRequest& request);
   bool intervene(BusRequest& request);
   Answer claim(BusRequest& request);
-  sim::Time slot_end(int stop);
+  sim::Time slot_end(int stop, bool write);
   void release(const BusRequest& request);
 
   Eib& eib_;
   const Parameters& p_;
   MemoryBytes& bytes_;
+  MemoryBytes* interleaved_ = nullptr;
   CoherentLines& lines_;
   RetryPolicy& retry_;
   MemoryController controller_;
   LinesInFlight in_flight_;
   std::array<BusTarget*, kCoherentUnits> interveners_{};
-  std::array<std::array<sim::Time, kMaxSlots>, kStops> slots_{};  ///< when each slot of a unit is free again
-  std::array<std::uint32_t, kStops> next_slot_{};
+  /// [stop], and [kStops + stop] for writes that have credits of their own: when each slot of a unit is free again.
+  std::array<std::array<sim::Time, kMaxSlots>, std::size_t{2} * kStops> slots_{};
+  std::array<std::uint32_t, std::size_t{2} * kStops> next_slot_{};
   TargetStatistics statistics_;
 };
 

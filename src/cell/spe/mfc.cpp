@@ -50,7 +50,8 @@ Mfc::Mfc(Eib& eib, int spe, std::span<std::byte> local_store, MfcListener& liste
       local_store_(local_store),
       listener_(listener),
       stop_(kSpeStop[static_cast<std::size_t>(spe)]),
-      shuffle_(static_cast<std::uint64_t>(parameters_.mfc_shuffle_seed) * kStops + static_cast<unsigned>(stop_)) {
+      shuffle_(static_cast<std::uint64_t>(parameters_.mfc_shuffle_seed) * kStops + static_cast<unsigned>(stop_)),
+      translation_(parameters_) {
   spu_.limit = static_cast<std::uint32_t>(parameters_.mfc_queue_entries);
   proxy_.limit = static_cast<std::uint32_t>(parameters_.mfc_proxy_queue_entries);
   free_count_ = static_cast<std::size_t>(parameters_.mfc_outstanding_requests);
@@ -204,7 +205,8 @@ void Mfc::send_request(int index) {
   BusRequest& request = requests_[slot];
   const auto in_line = static_cast<std::uint32_t>(entry.ea % kLineBytes);
   const std::uint32_t bytes = std::min(entry.left, kLineBytes - in_line);
-  const sim::Time when = std::max({engine_.now(), next_request_, entry.ready, free_at_[slot]});
+  const sim::Time free = std::max({engine_.now(), next_request_, entry.ready, free_at_[slot]});
+  const sim::Time when = free + (only_orders(entry.command) ? 0 : translation_.delay(entry.ea));
   next_request_ = when + parameters_.mfc_request_interval_cycles;
   request.kind = only_orders(entry.command) ? BusKind::address_only
                  : is_get(entry.command)    ? BusKind::read

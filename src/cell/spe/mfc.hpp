@@ -22,6 +22,7 @@
 #include "cell/address.hpp"
 #include "cell/eib.hpp"
 #include "cell/parameters.hpp"
+#include "cell/spe/translation.hpp"
 #include "sim/engine.hpp"
 #include "sim/state.hpp"
 
@@ -98,6 +99,7 @@ class Mfc final : public BusRequester {
   void acknowledge_stall(std::uint32_t tag);
 
   [[nodiscard]] const MfcStatistics& statistics() const { return statistics_; }
+  [[nodiscard]] const Translation& translation() const { return translation_; }
   [[nodiscard]] Eib& eib() { return eib_; }
   /// The stop of this SPE on its chip's bus.
   [[nodiscard]] int stop() const { return stop_; }
@@ -172,6 +174,7 @@ class Mfc final : public BusRequester {
   std::array<std::uint8_t, kMaxRequests> free_{};  ///< circle of free requests, earliest first
   std::size_t free_head_ = 0, free_count_ = 0;
   Rng shuffle_;
+  Translation translation_;
   MfcStatistics statistics_;
 };
 

@@ -60,14 +60,24 @@ void Spe::write_register(std::uint64_t offset, std::uint32_t value) {
       in_mbox_.write(value);
       break;
     case kSignal1:
-      signal1_.write(value);
-      break;
     case kSignal2:
-      signal2_.write(value);
+      signal(offset, value);
       break;
     default:
       break;
   }
+}
+
+void Spe::signal(std::uint64_t offset, std::uint32_t value) {
+  const std::uint64_t which_and_value = std::uint64_t{offset == kSignal1 ? 1U : 2U} << 32 | value;
+  if (parameters_.signal_write_cycles == 0) return signal_written(this, which_and_value);
+  engine_.after(parameters_.signal_write_cycles, {&signal_written, this, which_and_value});
+}
+
+void Spe::signal_written(void* self, std::uint64_t which_and_value) {
+  static_cast<Spe*>(self)
+      ->signal(static_cast<int>(which_and_value >> 32))
+      .write(static_cast<std::uint32_t>(which_and_value));
 }
 
 bool Spe::holds(Until until, std::uint32_t mask) {

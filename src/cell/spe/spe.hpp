@@ -93,6 +93,8 @@ class Spe final : public BusTarget, public MfcListener {
 
  private:
   [[nodiscard]] bool holds(Until until, std::uint32_t mask);
+  void signal(std::uint64_t offset, std::uint32_t value);
+  static void signal_written(void* self, std::uint64_t which_and_value);
 
   int id_;
   Eib& eib_;

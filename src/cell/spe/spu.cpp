@@ -136,6 +136,10 @@ std::span<std::byte> Spu::ls(LsAddress at, std::uint32_t bytes, const Where& whe
   return spe_.local_store().at(at, bytes);
 }
 
+const Parameters& Spu::parameters() const {
+  return spe_.parameters();
+}
+
 void Spu::spu_cycles(std::int64_t cycles) {
   spe_.engine().sleep(std::max<std::int64_t>(cycles, 0));
 }

@@ -21,6 +21,7 @@
 namespace corewise::cell {
 
 class Spe;
+struct Parameters;
 
 /// Results of mfc_read_atomic_status (CBEA, Atomic Command Status channel).
 inline constexpr std::uint32_t MFC_PUTLLC_STATUS = 0x1;   ///< set: the conditional store failed
@@ -68,6 +69,7 @@ class Spu {
   }
   /// Declares that the program computes for so many core cycles.
   void spu_cycles(std::int64_t cycles);
+  [[nodiscard]] const Parameters& parameters() const;
   /// Polls `bytes` at `at` until ready(span) is true: a load, a compare and a branch per turn
   /// (Parameters::spu_poll_cycles). Costs no event while nothing is written there, so a wait for something that
   /// never comes is a deadlock, reported.

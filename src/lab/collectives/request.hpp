@@ -18,10 +18,12 @@ namespace corewise::lab {
 
 /// Where user data lie.
 enum class UserMemory : std::uint8_t {
-  first,       ///< main memory of the first chip
-  second,      ///< of the blade's second chip
-  own,         ///< of each rank's own chip
-  local_store  ///< each rank's own local store
+  first,        ///< main memory of the first chip
+  second,       ///< of the blade's second chip
+  own,          ///< of each rank's own chip
+  interleaved,  ///< of both chips of a blade, pages of 4 KB by turns
+  first_touch,  ///< rank by rank of both chips in turn: where the PPE thread ran that touched the pages first
+  local_store   ///< each rank's own local store
 };
 
 struct CollectiveRequest {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "base/rng.hpp"
@@ -39,6 +40,7 @@ struct Plan {
   Configuration configuration;
   CollectiveData data;
   int all_calls = 0;
+  std::int64_t library_call_cycles = 0;  ///< before an algorithm with data begins
 };
 
 Result<std::size_t> find_algorithm(const CollectiveRequest& request) {
@@ -124,7 +126,21 @@ Result<Plan> plan_of(const CollectiveRequest& request) {
     return status;
   }
   if (const auto bytes = local_store_bytes(configuration.value().shape); !bytes.ok()) return bytes.status();
-  return Plan{algorithm, row.value(), configuration.value(), std::move(data).value(), all_calls};
+  return Plan{algorithm, row.value(), configuration.value(), std::move(data).value(), all_calls, 0};
+}
+
+/// The same on this machine's SPUs.
+Result<Plan> plan_on(const cell::Parameters& machine, const CollectiveRequest& request) {
+  Result<Plan> plan = plan_of(request);
+  if (!plan.ok()) return plan;
+  if ((plan.value().algorithm.needs & coll::kPpe) != 0 && request.memory == UserMemory::interleaved) {
+    return bad_field("", "memory", "interleaved", "first, second, own, first_touch for algorithms of the PPE");
+  }
+  plan.value().data.set_operator_cycles(machine.spu_operator_set_up_cycles, machine.spu_operator_quadword_cycles);
+  if (request.collective != Collective::barrier) {
+    plan.value().library_call_cycles = machine.spu_library_call_cycles;
+  }
+  return plan;
 }
 
 template <port::Port P>
@@ -215,6 +231,7 @@ class Caller {
   void operator()() {
     const int rank = me_.rank();
     watch_.enter(rank);
+    if constexpr (std::is_same_v<P, CellPort>) me_.port.spu().spu_cycles(plan_.library_call_cycles);
     const int set = number_++ % plan_.data.sets();
     row_.run(me_, call_of<P>(plan_.data, rank, set, area_), plan_.configuration.parameters);
     watch_.leave(rank);
@@ -327,8 +344,11 @@ Result<std::vector<int>> spes_of(const cell::Parameters& machine, const Collecti
 }
 
 Status check_memory(const cell::Parameters& machine, const CollectiveRequest& request, const CollectiveData& data) {
-  if (request.memory == UserMemory::second && machine.chips < 2) {
-    return bad_field("", "memory", "second", "first, own, local_store: the machine has one chip");
+  for (const auto& [memory, name] :
+       {std::pair{UserMemory::second, "second"}, std::pair{UserMemory::interleaved, "interleaved"},
+        std::pair{UserMemory::first_touch, "first_touch"}}) {
+    if (request.memory != memory || machine.chips > 1) continue;
+    return bad_field("", "memory", name, "first, own, local_store: the machine has one chip");
   }
   std::uint64_t total = 0;
   for (int rank = 0; rank < request.ranks; ++rank) total += data.area_bytes(rank);
@@ -339,10 +359,14 @@ Status check_memory(const cell::Parameters& machine, const CollectiveRequest& re
                        " bytes, not " + std::to_string(total));
 }
 
-EffectiveAddress place_area(cell::System& system, UserMemory memory, int spe, std::uint64_t bytes) {
+EffectiveAddress place_area(cell::System& system, UserMemory memory, int rank, int spe, std::uint64_t bytes) {
   if (memory == UserMemory::local_store) return cell::ls_address(spe) + kLocalData;
+  if (memory == UserMemory::interleaved) return system.allocate_interleaved(bytes, cell::kLineBytes);
   const int chip = spe / cell::kSpesPerChip;
-  const int where = memory == UserMemory::own ? chip : memory == UserMemory::second ? 1 : 0;
+  const int where = memory == UserMemory::own           ? chip
+                    : memory == UserMemory::second      ? 1
+                    : memory == UserMemory::first_touch ? rank % cell::kMaxChips
+                                                        : 0;
   return system.allocate(bytes, cell::kLineBytes, where);
 }
 
@@ -408,7 +432,7 @@ double CollectiveTimes::mean_latency_ns() const {
 
 Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, const CollectiveRequest& request,
                                                const std::vector<int>& given_spes) {
-  const Result<Plan> planned = plan_of(request);
+  const Result<Plan> planned = plan_on(machine, request);
   if (!planned.ok()) return planned.status();
   const Result<std::vector<int>> spes = spes_of(machine, request, given_spes);
   if (!spes.ok()) return spes.status();
@@ -420,7 +444,7 @@ Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, 
   std::vector<EffectiveAddress> areas;
   for (int rank = 0; rank < request.ranks; ++rank) {
     const std::uint64_t bytes = plan.data.area_bytes(rank);
-    areas.push_back(place_area(system, request.memory, spes.value()[static_cast<std::size_t>(rank)], bytes));
+    areas.push_back(place_area(system, request.memory, rank, spes.value()[static_cast<std::size_t>(rank)], bytes));
     plan.data.fill(rank, system.bytes(areas.back(), bytes));
   }
   if ((plan.algorithm.needs & coll::kPpe) != 0) serve_on_ppe(system, port_job.value());

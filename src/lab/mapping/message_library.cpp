@@ -146,7 +146,7 @@ void MessageLibrary::finish_transfers() {
 void MessageLibrary::publish(int peer, bool acknowledgement) {
   const MatrixLayout& layout = plan_.layout;
   const bool second = acknowledgement && layout.separate_acknowledgements;
-  const Entry entry{at(peer).sent, at(peer).received};
+  const Entry entry{static_cast<std::uint16_t>(at(peer).sent), static_cast<std::uint16_t>(at(peer).received)};
   const std::uint32_t offset = layout.entry_bytes * static_cast<std::uint32_t>(self_);
   const LsAddress staging = (second ? kAcknowledgementStaging : kStaging) +
                             static_cast<LsAddress>(peer) * cell::kLineBytes + offset % cell::kLineBytes;

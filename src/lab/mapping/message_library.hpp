@@ -22,8 +22,10 @@ inline constexpr int kMostTasks = 8;
 /// Where notifications and acknowledgements lie. The default is what the paper's text suggests: one matrix, one
 /// line of 128 B per row, an entry of 16 B that carries both.
 struct MatrixLayout {
-  std::uint32_t entry_bytes = 16;  ///< from entry to entry of a row: 8, 16 or 32
-  std::uint32_t row_bytes = 128;   ///< from row to row: a multiple of 16 that holds every entry, at most 1024
+  /// From entry to entry of a row: 4 (two halves of 16 bits), 8, 16 or 32. Shorter ones make shorter rows, of which
+  /// several can lie in one line.
+  std::uint32_t entry_bytes = 16;
+  std::uint32_t row_bytes = 128;  ///< from row to row: a multiple of 16 that holds every entry, at most 1024
   bool separate_acknowledgements = false;  ///< acknowledges in a second matrix of the same shape
   bool one_packet_per_poll = false;        ///< a turn fetches only the first notified packet of the row
   bool notify_local_store = false;  ///< entries are put into the peer's local store, polled there without DMA
@@ -82,8 +84,8 @@ class MessageLibrary {
  private:
   /// What an entry carries; the bits flip.
   struct Entry {
-    std::uint32_t notified = 0;
-    std::uint32_t acknowledged = 0;
+    std::uint16_t notified = 0;
+    std::uint16_t acknowledged = 0;
   };
   struct Channel {
     std::uint32_t sent = 0;          ///< the bit that the last packet to the peer carried

@@ -353,8 +353,8 @@ Status check(const RingExperiment& e) {
     return bad_field("", "packet_bytes", std::to_string(e.packet_bytes), "a multiple of 16 from 16 to 2048");
   }
   const std::uint32_t entry = e.layout.entry_bytes;
-  if (entry != 8 && entry != 16 && entry != 32) {
-    return bad_field("", "entry_bytes", std::to_string(entry), "8, 16, 32");
+  if (entry != 4 && entry != 8 && entry != 16 && entry != 32) {
+    return bad_field("", "entry_bytes", std::to_string(entry), "4, 8, 16, 32");
   }
   const std::uint32_t row = e.layout.row_bytes;
   if (row % 16 != 0 || row < entry * tasks || row > 1024) {

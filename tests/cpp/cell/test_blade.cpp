@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -42,6 +43,39 @@ double latency(int spe, Where what, int chip, bool put) {
   });
   EXPECT_TRUE(system.run().ok());
   return ns;
+}
+
+/// Pages of 4 KB lie in the two memories by turns: half of the bytes go through each controller, and arrive whole.
+TEST(Blade, InterleavedPagesLieInBothMemories) {
+  constexpr std::uint32_t kBytes = 4 * kPageBytes;
+  System system(blade());
+  const EffectiveAddress from = system.allocate_interleaved(kBytes), to = system.allocate_interleaved(kBytes);
+  const auto source = system.bytes(from, kBytes);
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 5 + i / 256);
+  system.run_on_spe(3, "copier", [from, to](Spu& spu) {
+    spu.mfc_get(0, from, kBytes, 0);
+    spu.mfc_putf(0, to, kBytes, 0);
+    spu.mfc_write_tag_mask(1);
+    spu.mfc_read_tag_status_all();
+  });
+  const Status status = system.run();
+  ASSERT_TRUE(status.ok()) << status.message();
+  const auto target = system.bytes(to, kBytes);
+  EXPECT_TRUE(std::equal(source.begin(), source.end(), target.begin()));
+  for (const int memory : {0, 1}) {
+    const MemoryStatistics& seen = system.memory(memory).controller().statistics();
+    EXPECT_EQ(seen.read_bytes, kBytes / 2) << memory;
+    EXPECT_EQ(seen.written_bytes, kBytes / 2) << memory;
+  }
+  EXPECT_EQ(locate(from).index, 0);
+  EXPECT_EQ(locate(from + kPageBytes).index, 1);
+}
+
+TEST(Blade, InterleavedMemoryThatNobodyAllocatedIsAFault) {
+  System system(blade());
+  const EffectiveAddress some = system.allocate_interleaved(128);
+  system.run_on_spe(0, "asker", [some](Spu& spu) { spu.mfc_get(0, some + 128, 128, 0); });
+  EXPECT_NE(system.run().message().find("interleaved memory that was allocated"), std::string::npos);
 }
 
 TEST(Blade, WhatIsFurtherTakesLonger) {

@@ -33,6 +33,7 @@ TEST(Bundled, EveryFilePassesItsCheck) {
                                        "m1-ultra",
                                        "mesh-6x4",
                                        "ps3",
+                                       "qs22",
                                        "ryzen-9-5950x",
                                        "threadripper-1950x",
                                        "xeon-phi-7210"};

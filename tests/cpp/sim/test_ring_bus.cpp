@@ -70,6 +70,7 @@ class Reference {
         for (int unit = 0; unit < spec_.stops; ++unit) {
           const auto& queue = queues[static_cast<std::size_t>(unit)];
           if (queue.empty() || !may_start(packets[queue.front()], ring, t)) continue;
+          if (spec_.port_to_oldest && port_is_anothers(packets, queues, queue.front(), t)) continue;
           if (best < 0 || before(packets, queue.front(), queues[static_cast<std::size_t>(best)].front()))
             best = unit;
         }
@@ -98,6 +99,18 @@ class Reference {
       return std::tuple(-priority, packets[i].ready / (spec_.age_step * spec_.cycle_ticks), since, i);
     };
     return rank(a) < rank(b);
+  }
+  /// Another head that is ready for the same stop goes before this packet.
+  [[nodiscard]] bool port_is_anothers(const std::vector<Packet>& packets,
+                                      const std::vector<std::deque<std::size_t>>& queues, std::size_t mine,
+                                      Time t) const {
+    return std::any_of(queues.begin(), queues.end(), [&](const std::deque<std::size_t>& queue) {
+      if (queue.empty() || queue.front() == mine) return false;
+      const Packet& other = packets[queue.front()];
+      const bool ready =
+          other.ready <= t * spec_.cycle_ticks && out_until_[static_cast<std::size_t>(other.source)] <= t;
+      return ready && other.destination == packets[mine].destination && before(packets, queue.front(), mine);
+    });
   }
   [[nodiscard]] int hops(const Packet& packet, int ring) const {
     const int up = (packet.destination - packet.source + spec_.stops) % spec_.stops;
@@ -208,8 +221,11 @@ TEST(RingBus, StartsWhatTheReferenceStartsOnTheCellsRings) {
   for (const int gap : {1, 2, 3, 6, 30}) {
     for (int round = 0; round < 4; ++round) {
       SCOPED_TRACE("gap " + std::to_string(gap) + " round " + std::to_string(round));
-      const RingBusSpec spec = cell_like();
-      expect_same(spec, random_traffic(spec, 400, gap, rng));
+      RingBusSpec spec = cell_like();
+      for (const bool kept : {true, false}) {
+        spec.port_to_oldest = kept;
+        expect_same(spec, random_traffic(spec, 400, gap, rng));
+      }
     }
   }
 }
@@ -227,6 +243,7 @@ TEST(RingBus, StartsWhatTheReferenceStartsOnOtherRings) {
         spec.transfers_per_ring = static_cast<int>(rng.below(4));
         spec.age_step = static_cast<int>(rng.below(3) * 16);
         spec.end_ramps = rng.below(2) == 0;
+        spec.port_to_oldest = rng.below(2) == 0;
         spec.rest_after = static_cast<int>(rng.below(5));
         spec.rest_spread = static_cast<int>(rng.below(3));
         spec.seed = rng.next();
@@ -286,6 +303,44 @@ std::size_t most_transfers_at_once(const RingBusSpec& spec, const std::vector<Pa
     most = std::max(most, sources.size());
   }
   return most;
+}
+
+/// How many of the first `until` cycles' packets of 400 from each of stops 1 .. 5 to stop 6 come from each.
+std::vector<int> shares_of_a_port(bool kept) {
+  RingBusSpec spec = cell_like();
+  spec.port_to_oldest = kept;
+  constexpr int kEach = 400;
+  std::vector<Packet> packets;
+  for (int i = 0; i < kEach; ++i) {
+    for (int source = 1; source <= 5; ++source) {
+      Packet packet;
+      packet.source = source;
+      packet.destination = 6;
+      packet.bytes = name_of(packets.size());
+      packet.ready = 2 * i;
+      packets.push_back(packet);
+    }
+  }
+  const std::vector<Start> starts = simulate(spec, packets);
+  std::vector<int> shares(6, 0);
+  for (std::size_t i = 0; i < packets.size(); ++i) {
+    if (starts[i].cycle < 8 * kEach) ++shares[static_cast<std::size_t>(packets[i].source)];
+  }
+  return shares;
+}
+
+// Five stops send to one: its port takes one packet in eight cycles. A far stop may start as many cycles earlier as
+// it is further away, and keeps the near ones from the port; kept for the oldest it is shared evenly.
+TEST(RingBus, AKeptPortIsSharedEvenly) {
+  const std::vector<int> kept = shares_of_a_port(true), greedy = shares_of_a_port(false);
+  const auto least = [](const std::vector<int>& shares) {
+    return *std::min_element(shares.begin() + 1, shares.end());
+  };
+  const auto most = [](const std::vector<int>& shares) {
+    return *std::max_element(shares.begin() + 1, shares.end());
+  };
+  EXPECT_LE(most(kept), least(kept) + 2);
+  EXPECT_GT(most(greedy), 2 * least(greedy));
 }
 
 // On the Cell's own rings, with its one start in four cycles: the limit is reached, and without it there would be

@@ -184,6 +184,18 @@ def test_what_a_call_moves_is_what_the_algorithm_must_move() -> None:
     other = simulated.simulate_collective("cell-blade", request, placement=list(range(8, 16)))
     assert other.spes == tuple(range(8, 16))
     assert other.memories[1].written_bytes == size * (ranks - 1)
+    # Pages of both chips by turns, or ranks: both controllers move half of what is written.
+    for memory in ("interleaved", "first_touch"):
+        request = CollectiveRequest("broadcast", "pieces", ranks, size, memory=memory, calls=1)
+        found = simulated.simulate_collective("cell-blade", request)
+        written = [each.written_bytes for each in found.memories]
+        assert sum(written) == size * (ranks - 1)
+        assert max(written) <= size * ranks / 2
+        with pytest.raises(InputError, match=f"field 'memory': found {memory}, allowed: first, own"):
+            simulated.simulate_collective("cell-be", request)
+    with pytest.raises(InputError, match="for algorithms of the PPE"):
+        request = CollectiveRequest("broadcast", "ppe_memcpy", ranks, size, memory="interleaved")
+        simulated.simulate_collective("cell-blade", request)
     # Data in local stores touch no memory.
     small = CollectiveRequest("broadcast", "local_store_tree", ranks, 4096, memory="local_store", calls=1)
     assert simulated.simulate_collective("cell-be", small).memories[0].gb_per_s == 0

@@ -10,16 +10,21 @@ from pathlib import Path
 
 import typer
 
+from corewise._core import Machine
 from corewise.analysis.result import PaperResult, Progress
 from corewise.base.files import check_target
 from corewise.cli import console
 from corewise.cli.groups import Group
 from corewise.cli.papers.show import check_folder, show_result
+from corewise.data.machines import load_cell, parsed_parameters
+from corewise.errors import InputError
 from corewise.papers.affinity import study as study_of_affinity
 from corewise.papers.collectives import study as study_of_collectives
 from corewise.papers.mapping import study as study_of_mapping
+from corewise.papers.mapping.data import Machines
 from corewise.papers.placement import study as study_of_placement
 from corewise.papers.profiling import study as study_of_profiling
+from corewise.papers.sensitivity import study as study_of_sensitivity
 from corewise.plots.figures import FORMATS
 
 _HELP = """Run the papers' experiments again and show what was published beside what comes out here.
@@ -81,6 +86,17 @@ Example:
   corewise paper profiling --quick --out figures
 """
 
+_SENSITIVITY = """Which findings of papers 000 and 001 hang on which number of the simulated Cell.
+
+Runs both papers' programs, with few repetitions, on the machine as it is and on machines with one number
+halved or doubled: every number that was assumed or inferred, or those given by --parameter. With --pairs two
+at a time too. Says which finding fails on which machine, and what every change does to the errors.
+
+\b
+Example:
+  corewise paper sensitivity --parameter mfc_command_interval_cycles
+"""
+
 _OUT = typer.Option(
     None, "--out", "-o", metavar="DIR", help=f"Write the figures there, as {' and '.join(FORMATS)}."
 )
@@ -95,6 +111,22 @@ _PERMUTATIONS = typer.Option(
     help=f"Random permutations of sources ({study_of_affinity.PERMUTATIONS}; "
     f"with --quick {study_of_affinity.QUICK_PERMUTATIONS}).",
 )
+_SET = typer.Option(
+    [],
+    "--set",
+    metavar="NAME=VALUE",
+    help="A parameter of the simulated Cell (docs/simulating/cell.md), instead of the machine's; repeatable.",
+)
+
+
+def _machine(usual: str, what: str) -> str:
+    """The option of a study's machine."""
+    option: str = typer.Option(
+        usual, "--machine", "-m", metavar="MACHINE", help=f"{what}: a bundled one or a file ({usual})."
+    )
+    return option
+
+
 _RANKS = typer.Option(None, "--ranks", "-n", min=2, max=64, help="Ranks; default: the cores, six at most.")
 _MPI = typer.Option(None, "--mpi", help="openmpi, mpich, a prefix, or a launcher.")
 
@@ -120,6 +152,7 @@ def register(app: typer.Typer) -> None:
     group.command("placement", help=_PLACEMENT)(placement)
     group.command("collectives", help=_COLLECTIVES)(collectives)
     group.command("profiling", help=_PROFILING)(profiling)
+    group.command("sensitivity", help=_SENSITIVITY)(sensitivity)
     app.add_typer(group)
 
 
@@ -139,18 +172,30 @@ def _run(
     show_result(result, out, html_file, as_json)
 
 
+def _cell(usual: str, reference: str, settings: list[str], text: str) -> tuple[Machine | None, str]:
+    """The Cell that was asked for, and what a result calls it; none where nothing was asked for."""
+    parameters = parsed_parameters(settings)
+    if reference == usual and not parameters:
+        return None, text
+    machine = load_cell(reference, parameters)
+    return machine, f"{machine.name} (simulated)" + "".join(f", {each}" for each in settings)
+
+
 def affinity(
     out: Path | None = _OUT,
     quick: bool = _QUICK,
     permutations: int | None = _PERMUTATIONS,
     seed: int = _seed("trials, default affinities, permutations"),
+    machine: str = _machine("cell-be", "Where it runs"),
+    settings: list[str] = _SET,
     html_file: Path | None = _HTML,
     as_json: bool = _AS_JSON,
 ) -> None:
     """Runs paper 000 again."""
+    where, text = _cell("cell-be", machine, settings, study_of_affinity.MACHINE)
 
     def study(advance: Progress) -> PaperResult:
-        return study_of_affinity.run_paper(quick, permutations, seed, advance)
+        return study_of_affinity.run_paper(quick, permutations, seed, advance, where, text)
 
     _run("simulating paper 000", study, out, html_file, as_json)
 
@@ -158,34 +203,45 @@ def affinity(
 def collectives(
     out: Path | None = _OUT,
     quick: bool = _QUICK,
+    machine: str = _machine("cell-blade", "A blade of two Cells"),
+    settings: list[str] = _SET,
     html_file: Path | None = _HTML,
     as_json: bool = _AS_JSON,
 ) -> None:
     """Runs paper 001 again."""
-    _run(
-        "simulating paper 001",
-        lambda advance: study_of_collectives.run_paper(quick, advance),
-        out,
-        html_file,
-        as_json,
-    )
+    where, text = _cell("cell-blade", machine, settings, study_of_collectives.MACHINE)
+    if where is not None and len(where.units) != study_of_collectives.SPES:
+        found = f"{len(where.units)} SPEs"
+        raise InputError(
+            f"option '--machine': found {found}, allowed: a blade with {study_of_collectives.SPES}"
+        )
+
+    def study(advance: Progress) -> PaperResult:
+        return study_of_collectives.run_paper(quick, advance, where, text)
+
+    _run("simulating paper 001", study, out, html_file, as_json)
 
 
 def mapping(
     out: Path | None = _OUT,
     quick: bool = _QUICK,
     seed: int = _seed("jitter, samples and default mappings"),
+    machine: str = _machine("qs22", "Of the rings of eight tasks"),
+    settings: list[str] = _SET,
     html_file: Path | None = _HTML,
     as_json: bool = _AS_JSON,
 ) -> None:
     """Runs paper 002 again."""
-    _run(
-        "simulating paper 002",
-        lambda advance: study_of_mapping.run_paper(quick, seed, advance),
-        out,
-        html_file,
-        as_json,
-    )
+    where, text = _cell("qs22", machine, settings, study_of_mapping.MACHINE)
+    if where is not None and len(where.units) != study_of_mapping.TASKS:
+        found = f"{len(where.units)} SPEs"
+        raise InputError(f"option '--machine': found {found}, allowed: a Cell with {study_of_mapping.TASKS}")
+    machines = Machines(machine, parameters=parsed_parameters(settings))
+
+    def study(advance: Progress) -> PaperResult:
+        return study_of_mapping.run_paper(quick, seed, advance, machines, text)
+
+    _run("simulating paper 002", study, out, html_file, as_json)
 
 
 def placement(
@@ -217,3 +273,35 @@ def profiling(
         return study_of_profiling.run_paper(mpi=mpi, ranks=ranks, quick=quick, progress=advance)
 
     _run("measuring paper 003", study, out, html_file, as_json)
+
+
+_PAPERS = tuple(study_of_sensitivity.PAPERS)
+
+
+_PAPER = typer.Option([], "--paper", help=f"{', '.join(_PAPERS)}; without it, all; repeatable.")
+_PARAMETER = typer.Option(
+    [], "--parameter", metavar="NAME", help="To be varied, instead of all assumed ones; repeatable."
+)
+_FITTED = typer.Option(False, "--fitted", help="Vary the fitted numbers too.")
+_PAIRS = typer.Option(False, "--pairs", help="Two numbers at a time too: the square of the work.")
+
+
+def sensitivity(
+    papers: list[str] = _PAPER,
+    parameters: list[str] = _PARAMETER,
+    fitted: bool = _FITTED,
+    pairs: bool = _PAIRS,
+    html_file: Path | None = _HTML,
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Varies the numbers of the simulated Cell."""
+    for name in papers:
+        if name not in _PAPERS:
+            raise InputError(f"option '--paper': found '{name}', allowed: {', '.join(_PAPERS)}")
+    chosen = tuple(dict.fromkeys(papers)) or _PAPERS
+    plan = study_of_sensitivity.Plan(chosen, tuple(parameters), fitted, pairs)
+
+    def study(advance: Progress) -> PaperResult:
+        return study_of_sensitivity.run_paper(plan, advance)
+
+    _run("varying the simulated Cell", study, None, html_file, as_json)

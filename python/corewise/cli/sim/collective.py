@@ -66,7 +66,8 @@ _MEMORY = typer.Option(
     None,
     "--memory",
     metavar="WHERE",
-    help="User data in main memory of the first or second chip, of each rank's own, or in its local_store.",
+    help="User data in main memory of the first or second chip, of each rank's own, interleaved (page by "
+    "page) or first_touch (rank by rank) over both, or in its local_store.",
 )
 _OPERATION = typer.Option(
     None, "--operation", metavar="NAME", help="sum, maximum, ..., user_sum, user_compose."

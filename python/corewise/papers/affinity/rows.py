@@ -36,6 +36,12 @@ _KB = 1024
 UNEXPLAINED = 0.05
 """Flows in like positions differ by up to this in the paper: 24.2 to 24.7 alone, 19.1 to 20.1 in #5."""
 
+RELABELLED = (
+    "an affinity relabels the ranks of a uniformly random permutation, which gives a uniformly random "
+    "permutation again: all have the same distribution of transfers, and each wins one time in six"
+)
+"""Why EvenOdd cannot win on all random permutations but one."""
+
 POOR_ONES: dict[str, tuple[str, ...]] = {
     "ring": ("overlap", "ring", "identity"),
     "recursive_doubling_1": ("overlap",),
@@ -482,6 +488,7 @@ def _permutations(found: Measurements) -> Iterator[Row]:
         float(wins["even_odd"]),
         f"of {count}",
         "H",
+        RELABELLED,
     )
     yield statement_row(
         "B13/near",
@@ -491,4 +498,5 @@ def _permutations(found: Measurements) -> Iterator[Row]:
         float(near.sum()),
         f"of {count}",
         "H",
+        RELABELLED,
     )

@@ -55,6 +55,8 @@ class Plan:
     permutations : int
     seed : int
         Trial t runs on the machine whose jitter has the seed ``seed + t``.
+    machine : Machine or None
+        A Cell; None: one chip of a 3.2 GHz blade.
     """
 
     table1_repetitions: int = 100
@@ -65,6 +67,7 @@ class Plan:
     trials: int | None = None
     permutations: int = PERMUTATIONS
     seed: int = 1
+    machine: _core.Machine | None = None
 
 
 QUICK = Plan(
@@ -77,11 +80,18 @@ QUICK = Plan(
 )
 
 
+def on_machine(plan: Plan, machine: _core.Machine) -> Plan:
+    """The same on another Cell."""
+    return replace(plan, machine=machine)
+
+
 def run_paper(
     quick: bool = False,
     permutations: int | None = None,
     seed: int = 1,
     progress: Progress = unseen,
+    machine: _core.Machine | None = None,
+    machine_text: str = MACHINE,
 ) -> PaperResult:
     """Everything `corewise paper affinity` shows.
 
@@ -95,11 +105,15 @@ def run_paper(
         Of trials, default affinities and permutations.
     progress : callable
         Told the share of the work done.
+    machine : Machine, optional
+        A Cell; one chip of a 3.2 GHz blade without it.
+    machine_text : str
+        What the result calls it.
     """
-    plan = replace(QUICK if quick else Plan(), seed=seed)
+    plan = replace(QUICK if quick else Plan(), seed=seed, machine=machine)
     if permutations is not None:
         plan = replace(plan, permutations=permutations)
-    return PAPER.result(MACHINE, measure(plan, progress))
+    return PAPER.result(machine_text, measure(plan, progress))
 
 
 # ---- running ---------------------------------------------------------------------------------------------
@@ -141,7 +155,11 @@ def _add_table1(steps: _Steps, plan: Plan, found: Measurements) -> None:
             found.table1[experiment.id] = np.array(
                 [
                     _core.time_gets(
-                        experiment.flows, LARGE_BYTES, plan.table1_repetitions, seed=plan.seed + trial
+                        experiment.flows,
+                        LARGE_BYTES,
+                        plan.table1_repetitions,
+                        seed=plan.seed + trial,
+                        machine=plan.machine,
                     )
                     for trial in range(trials)
                 ]
@@ -157,7 +175,10 @@ def _add_alone(steps: _Steps, plan: Plan, found: Measurements) -> None:
     def readers() -> None:
         found.alone = np.array(
             [
-                [_core.time_gets([(reader, 0)], size, repetitions, seed=plan.seed)[0] for size in SIZES]
+                [
+                    _core.time_gets([(reader, 0)], size, repetitions, plan.seed, machine=plan.machine)[0]
+                    for size in SIZES
+                ]
                 for reader in range(1, SPES)
             ]
         )
@@ -166,11 +187,14 @@ def _add_alone(steps: _Steps, plan: Plan, found: Measurements) -> None:
         for to in range(SPES):
             for source in range(SPES):
                 if to != source:
-                    speed = _core.time_gets([(to, source)], SHORT_BYTES, repetitions, seed=plan.seed)[0]
+                    flow = [(to, source)]
+                    speed = _core.time_gets(flow, SHORT_BYTES, repetitions, plan.seed, machine=plan.machine)[
+                        0
+                    ]
                     found.latency_ns[to, source] = SHORT_BYTES / speed
 
     def barrier() -> None:
-        found.barrier_us = _core.time_barrier(list(range(SPES)), repetitions, seed=plan.seed)
+        found.barrier_us = _core.time_barrier(list(range(SPES)), repetitions, plan.seed, plan.machine)
 
     steps.add(_packets(SPES - 1, sum(SIZES), repetitions), readers)
     steps.add(_packets(SPES * (SPES - 1), SHORT_BYTES, repetitions), latencies)
@@ -210,7 +234,11 @@ def _add_steps(steps: _Steps, plan: Plan, found: Measurements) -> None:
                 found.steps[pattern.name, affinity] = np.array(
                     [
                         _core.time_gets(
-                            _placed(pattern.flows, spes), LARGE_BYTES, plan.step_repetitions, seed=seed
+                            _placed(pattern.flows, spes),
+                            LARGE_BYTES,
+                            plan.step_repetitions,
+                            seed=seed,
+                            machine=plan.machine,
                         )
                         for seed, spes in trials
                     ]
@@ -240,7 +268,9 @@ def _add_sizes(steps: _Steps, plan: Plan, found: Measurements) -> None:
                 flows = _placed(pattern.flows, spes)
                 found.sizes[pattern.name, affinity] = np.array(
                     [
-                        _core.time_gets(flows, size, _repetitions(plan, size), seed=seed).min()
+                        _core.time_gets(
+                            flows, size, _repetitions(plan, size), seed=seed, machine=plan.machine
+                        ).min()
                         for size in SIZES
                     ]
                 )
@@ -260,7 +290,9 @@ def _add_collectives(steps: _Steps, plan: Plan, found: Measurements) -> None:
             ) -> None:
                 found.collectives[name, affinity] = np.array(
                     [
-                        _core.time_collective(name, spes, plan.collective_repetitions, seed=seed)
+                        _core.time_collective(
+                            name, spes, plan.collective_repetitions, seed=seed, machine=plan.machine
+                        )
                         for seed, spes in trials
                     ]
                 )
@@ -277,7 +309,7 @@ def _add_permutations(steps: _Steps, plan: Plan, found: Measurements) -> None:
 
         def step(first: int = first, count: int = count) -> None:
             found.permutations[first : first + count] = _core.permutation_minima(
-                plan.seed, first, count, LARGE_BYTES, repetitions
+                plan.seed, first, count, LARGE_BYTES, repetitions, plan.machine
             )
 
         steps.add(count * (len(AFFINITIES) + 1) * _packets(SPES, LARGE_BYTES, repetitions), step)

@@ -25,8 +25,9 @@ from corewise.papers.runner import Work, unseen
 from corewise.sim.selected import SHAPES
 
 MACHINE = "cell-blade"
-Memory = Literal["first", "second", "own", "local_store"]
-"""Where user data are: in the first or second chip's memory, the rank's own chip's, its local store."""
+Memory = Literal["first", "second", "own", "interleaved", "first_touch", "local_store"]
+"""Where user data are: in the first or second chip's memory, the rank's own chip's, in both memories page by
+page or rank by rank, in its local store."""
 
 LONG_BYTES = 1024 * 1024
 """Of all ranks together: from here on one call says enough, the second takes the same within 2 %."""
@@ -89,6 +90,7 @@ def run_cases(
     cases: Iterable[Case],
     progress: Progress = unseen,
     leave_out_unusable: bool = False,
+    machine: _core.Machine | None = None,
 ) -> dict[Case, Timing]:
     """Runs every different case once; the result is in the order of the cases.
 
@@ -101,9 +103,11 @@ def run_cases(
         Leaves out cases that their algorithm cannot do (so many bytes, so many ranks, without slots, with no
         room beside them) instead
         of raising; any other refusal is raised, so that no algorithm vanishes from a sweep unseen.
+    machine : Machine, optional
+        A Cell; the bundled blade without it.
     """
     wanted = list(dict.fromkeys(cases))
-    machine = load_machine(MACHINE)
+    machine = machine or load_machine(MACHINE)
     work = Work(sum(map(_work, wanted)), progress)
     times: dict[Case, Timing] = {}
     # The runs release the GIL.
@@ -183,7 +187,6 @@ TRIED: Mapping[str, tuple[Value, ...]] = MappingProxyType(
         "far_percent": (100, 60, 35),
         "piece": (0, 4096, 6144, 8192),
         "ahead": (True, False),
-        "waits": (True, False),
         "closing": ("barrier", "counters"),
     }
 )

@@ -34,11 +34,13 @@ STRIDED_BYTES = 16 * KB
 STRIDED_BLOCKS = (16, 64, 128, 512, 2048)
 CONTROLLER_GB_PER_S = 25.6
 
-MEMORIES: tuple[Memory, ...] = ("first", "second", "own", "local_store")
+MEMORIES: tuple[Memory, ...] = ("first", "second", "own", "interleaved", "first_touch", "local_store")
 MEMORY_NAMES: Mapping[Memory, str] = {
     "first": "memory 0",
     "second": "memory 1",
     "own": "own chip's memory",
+    "interleaved": "both, page by page",
+    "first_touch": "both, rank by rank",
     "local_store": "local store",
 }
 

@@ -43,15 +43,22 @@ STREAMING_SHARE = 0.95
 def rows_of(found: Measurements) -> tuple[Row, ...]:
     """Every row, in the paper's order."""
     return (
+        *papers_own_rows(found),
+        *_future(found),
+        *_elsewhere(found),
+        *_throughput(found),
+    )
+
+
+def papers_own_rows(found: Measurements) -> tuple[Row, ...]:
+    """What the paper itself measured and says."""
+    return (
         *dma_rows(found),
         *copy_rows(found),
         *table_rows(found),
         *barrier_rows(found),
         *broadcast_rows(found),
         *reduce_rows(found),
-        *_future(found),
-        *_elsewhere(found),
-        *_throughput(found),
     )
 
 

@@ -10,7 +10,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,6 +47,8 @@ from corewise.sim import simulate
 
 PAPER = Paper("collectives", rows_of, tables_of, figures_of)
 MACHINE = "Cell blade, two chips of a QS20 at 3.2 GHz (simulated)"
+SPES = 16
+"""Of a blade."""
 STREAMED_COMMANDS = 1024
 """Of 16 KB, to see what a controller streams."""
 _STUDY_SHARE = 0.04
@@ -65,32 +67,48 @@ class Plan:
         2, 4, 8, 10, 16 and some above 8 that are no power of two are among them.
     dma_repetitions : int
         Transfers of every SPE in the DMA study.
+    machine : Machine or None
+        A Cell blade; None: the bundled one.
+    papers_own : bool
+        Only what the paper measured itself: no future work, no other places of data.
     """
 
     sizes: tuple[int, ...] = SIZES
     barrier_ranks: tuple[int, ...] = BARRIER_RANKS
     dma_repetitions: int = 40
+    machine: _core.Machine | None = None
+    papers_own: bool = False
 
 
 QUICK = Plan(sizes=QUICK_SIZES, barrier_ranks=QUICK_BARRIER_RANKS, dma_repetitions=10)
 
 
-def run_paper(quick: bool = False, progress: Progress = unseen) -> PaperResult:
+def run_paper(
+    quick: bool = False,
+    progress: Progress = unseen,
+    machine: _core.Machine | None = None,
+    machine_text: str = MACHINE,
+) -> PaperResult:
     """Everything `corewise paper collectives` shows."""
-    return PAPER.result(MACHINE, measure(QUICK if quick else Plan(), progress))
+    plan = replace(QUICK if quick else Plan(), machine=machine)
+    return PAPER.result(machine_text, measure(plan, progress))
 
 
 def measure(plan: Plan, progress: Progress = unseen) -> Measurements:
     """Runs everything of a plan."""
     found = Measurements(sizes=plan.sizes, barrier_ranks=plan.barrier_ranks)
-    machine = load_machine(BLADE)
+    machine = plan.machine or load_machine(BLADE)
     _measure_dma(found, machine, plan.dma_repetitions)
     _measure_copies(found, machine)
     _measure_strided(found, machine)
     found.partners_ns = _partners()
     progress(_STUDY_SHARE)
-    cases = [*figure_cases(plan.sizes, plan.barrier_ranks), *memory_cases(), *selected_cases(plan.sizes)]
-    found.times = run_cases(cases, lambda share: progress(_STUDY_SHARE + (1 - _STUDY_SHARE) * share))
+    cases = [*figure_cases(plan.sizes, plan.barrier_ranks)]
+    if not plan.papers_own:
+        cases += [*memory_cases(), *selected_cases(plan.sizes)]
+    found.times = run_cases(
+        cases, lambda share: progress(_STUDY_SHARE + (1 - _STUDY_SHARE) * share), machine=machine
+    )
     return found
 
 

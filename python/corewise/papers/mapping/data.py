@@ -9,14 +9,14 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corewise import _core
-from corewise.data.machines import load_machine
+from corewise.data.machines import load_cell
 
 RUNS = 3
 """Runs that the paper averages."""
@@ -31,6 +31,23 @@ Advance = Callable[[float], None]
 """Told how many rounds have been simulated."""
 Times = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Machines:
+    """On what is simulated.
+
+    Attributes
+    ----------
+    chip, ps3 : str
+        References of a Cell with eight SPEs and of one with six.
+    parameters : mapping of str to float
+        Of the simulation, in place of the files' own.
+    """
+
+    chip: str = "qs22"
+    ps3: str = "ps3"
+    parameters: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,6 +68,7 @@ class Effort:
         Mappings per point of the sweeps.
     every : int
         One mapping in so many of the blade's exact runs is timed.
+    machines : Machines
     """
 
     rounds: int
@@ -59,6 +77,7 @@ class Effort:
     jittered: int
     sweep: int
     every: int
+    machines: Machines = field(default_factory=Machines)
 
 
 FULL = Effort(rounds=60, ps3_rounds=100, one_way=840, jittered=168, sweep=16, every=1)
@@ -200,6 +219,8 @@ class Study:
         The chip's unidirectional ring, jitter-free.
     rhythm_runs : Curve
         As fig4_runs at 1 KB, with a pause between polls.
+    shared, shared_runs : dict of str to Curve
+        As fig4 and fig4_runs at 1 KB, by layout: several rows in one line.
     back_off, lengths, layouts, rhythms : tuple of Point
         The sweeps: over back-off, pause and position; over the length of a run; over layouts; over the pause
         between polls.
@@ -212,15 +233,19 @@ class Study:
     fig4_runs: dict[int, Curve]
     fig5: dict[int, Curve]
     rhythm_runs: Curve
+    shared: dict[str, Curve]
+    shared_runs: dict[str, Curve]
     back_off: tuple[Point, ...]
     lengths: tuple[Point, ...]
     layouts: tuple[Point, ...]
     rhythms: tuple[Point, ...]
 
 
-def experiment_on(machine: str, bytes_per_packet: int, jitter: bool) -> _core.RingExperiment:
-    """The ring on a bundled machine, one thread per usable SPE."""
-    experiment = _core.RingExperiment(load_machine(machine))
+def experiment_on(
+    machine: str, bytes_per_packet: int, jitter: bool, parameters: Mapping[str, float] | None = None
+) -> _core.RingExperiment:
+    """The ring on a machine, one thread per usable SPE."""
+    experiment = _core.RingExperiment(load_cell(machine, parameters))
     experiment.packet_bytes = bytes_per_packet
     if jitter:
         experiment.find_repeat = False

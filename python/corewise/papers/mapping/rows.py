@@ -188,6 +188,7 @@ def _experiments(study: Study) -> Iterator[Row]:
         rhythm.curve.spread >= 1.3,
         rhythm.curve.spread,
     )
+    yield from _shared_lines(study)
     correlation = study.rhythm_runs.rank_correlation()
     yield statement_row(
         "X5/runs",
@@ -196,6 +197,29 @@ def _experiments(study: Study) -> Iterator[Row]:
         correlation < 0.5,
         correlation,
     )
+
+
+def _shared_lines(study: Study) -> Iterator[Row]:
+    """Several rows of the matrix in one line: whether a cost then belongs to its mapping."""
+    source = "docs/papers/mapping.md"
+    for layout, curve in study.shared.items():
+        runs = study.shared_runs[layout]
+        name = layout.split()[0]
+        correlation = runs.rank_correlation()
+        yield statement_row(
+            f"X6/{name}/correlation",
+            f"{layout}: which mapping is fast belongs to the mapping (rank correlation of runs over 0.5)",
+            source,
+            correlation > 0.5,
+            correlation,
+        )
+        yield statement_row(
+            f"X6/{name}/spread",
+            f"{layout}: false sharing alone gives the PS3's spread of 2.3 (1 KB, all mappings timed)",
+            source,
+            curve.spread >= 2.3,
+            curve.spread,
+        )
 
 
 def _longest(study: Study) -> list[Point]:

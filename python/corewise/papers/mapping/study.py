@@ -9,7 +9,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from corewise.papers.mapping.data import (
     RUNS,
     Curve,
     Effort,
+    Machines,
     Point,
     Study,
     experiment_on,
@@ -34,8 +35,9 @@ from corewise.papers.mapping.views import figures_of, tables_of
 from corewise.papers.runner import Paper, Work, unseen
 
 PAPER = Paper("mapping", rows_of, tables_of, figures_of)
-MACHINE = "simulated PS3 and one Cell of a blade"
-CHIP, PS3 = "cell-be", "ps3"
+MACHINE = "simulated PS3 and one PowerXCell 8i of a QS22"
+TASKS = 8
+"""Of the chip's rings."""
 SIZES = (2048, 1024, 512)
 """Packets of figures 4 and 5, bytes."""
 BACK_OFFS = (50, 100, 150, 200, 220, 230, 240, 250, 260, 300, 400, 600, 620, 640, 660, 700)
@@ -55,6 +57,8 @@ LENGTHENED = (1, 4, 16)
 """Lengths of those runs, in multiples of the effort's rounds."""
 LAYOUTS: dict[str, dict[str, object]] = {
     "one line per row": {},
+    "two rows per line": {"entry_bytes": 8, "row_bytes": 64},
+    "four rows per line": {"entry_bytes": 4, "row_bytes": 32},
     "padded rows": {"entry_bytes": 32, "row_bytes": 256},
     "separate acknowledges": {"separate_acknowledgements": True},
     "local store": {"notify_local_store": True},
@@ -62,9 +66,17 @@ LAYOUTS: dict[str, dict[str, object]] = {
     "no line conflicts": {"line_conflicts": 0},
 }
 """Experiments 2 and 3, and a machine without conflicts as their reference."""
+SHARED = ("two rows per line", "four rows per line")
+"""Layouts in which rows of several receivers lie in one line: their polls and writes meet on it."""
 
 
-def run_paper(quick: bool = False, seed: int = 1, progress: Progress = unseen) -> PaperResult:
+def run_paper(
+    quick: bool = False,
+    seed: int = 1,
+    progress: Progress = unseen,
+    machines: Machines | None = None,
+    machine_text: str = MACHINE,
+) -> PaperResult:
     """Runs paper 002's experiments.
 
     Parameters
@@ -75,9 +87,13 @@ def run_paper(quick: bool = False, seed: int = 1, progress: Progress = unseen) -
         Of jitter, samples and default mappings.
     progress : callable, optional
         Told the share that is done.
+    machines : Machines, optional
+        What the rings run on, instead of the bundled machines.
+    machine_text : str
+        What the result calls them.
     """
-    study = run_study(QUICK if quick else FULL, seed, progress)
-    return PAPER.result(MACHINE, study)
+    effort = replace(QUICK if quick else FULL, machines=machines or Machines())
+    return PAPER.result(machine_text, run_study(effort, seed, progress))
 
 
 def run_study(effort: Effort, seed: int, progress: Progress = unseen) -> Study:
@@ -91,6 +107,8 @@ def run_study(effort: Effort, seed: int, progress: Progress = unseen) -> Study:
         fig4_runs={size: _chip_runs(effort, size, seed, advance) for size in SIZES},
         fig5={size: _one_way(effort, size, seed, advance) for size in SIZES},
         rhythm_runs=_chip_runs(effort, 1024, seed, advance, RHYTHM),
+        shared={layout: _chip(effort, 1024, advance, layout) for layout in SHARED},
+        shared_runs={layout: _chip_runs(effort, 1024, seed, advance, layout=layout) for layout in SHARED},
         back_off=tuple(_back_off_points(effort, seed, advance)),
         lengths=tuple(_length_points(effort, seed, advance)),
         layouts=tuple(_layout_points(effort, seed, advance)),
@@ -103,8 +121,10 @@ def _rounds(effort: Effort) -> float:
     points = len(BACK_OFFS) * (len(PAUSES) + len(HOPS) - 1) + 2 * len(LAYOUTS) * len(SIZES)
     points += len(LENGTHS) * sum(LENGTHENED) + 2 * len(RHYTHMS) * LENGTHENED[1]
     chip = 2520 / effort.every + effort.one_way + RUNS * effort.jittered
+    shared = len(SHARED) * (2520 / effort.every + RUNS * effort.jittered)
     return (
-        2 * RUNS * 120 * effort.ps3_rounds
+        shared * effort.rounds
+        + 2 * RUNS * 120 * effort.ps3_rounds
         + len(SIZES) * (66 + chip) * effort.rounds
         + (points * effort.sweep + RUNS * effort.jittered) * effort.rounds
     )
@@ -120,11 +140,19 @@ def _applied(experiment: _core.RingExperiment, settings: dict[str, object]) -> _
     return experiment
 
 
+def _on_ps3(effort: Effort, size: int, jitter: bool) -> _core.RingExperiment:
+    return experiment_on(effort.machines.ps3, size, jitter, effort.machines.parameters)
+
+
+def _on_chip(effort: Effort, size: int, jitter: bool) -> _core.RingExperiment:
+    return experiment_on(effort.machines.chip, size, jitter, effort.machines.parameters)
+
+
 def _ps3(effort: Effort, seed: int, pinned: bool, advance: Callable[[float], None]) -> Curve:
     """Three jittered runs; unpinned, each on its own placement of the threads."""
     experiments = []
     for run in range(RUNS):
-        experiment = experiment_on(PS3, 1024, jitter=True)
+        experiment = _on_ps3(effort, 1024, jitter=True)
         experiment.most_rounds = effort.ps3_rounds
         experiment.seed = seed * RUNS + run
         if not pinned:
@@ -136,23 +164,31 @@ def _ps3(effort: Effort, seed: int, pinned: bool, advance: Callable[[float], Non
 
 
 def _ps3_still(effort: Effort, size: int, advance: Callable[[float], None]) -> Curve:
-    experiment = experiment_on(PS3, size, jitter=False)
+    experiment = _on_ps3(effort, size, jitter=False)
     experiment.most_rounds = effort.rounds
     return time_all(size_text(size), experiment, 1, advance)
 
 
-def _chip(effort: Effort, size: int, advance: Callable[[float], None]) -> Curve:
-    experiment = experiment_on(CHIP, size, jitter=False)
+def _chip(
+    effort: Effort, size: int, advance: Callable[[float], None], layout: str = "one line per row"
+) -> Curve:
+    experiment = _applied(_on_chip(effort, size, jitter=False), LAYOUTS[layout])
     experiment.most_rounds = effort.rounds
-    return time_all(size_text(size), experiment, effort.every, advance)
+    label = size_text(size) if layout not in SHARED else f"{size_text(size)}, {layout}"
+    return time_all(label, experiment, effort.every, advance)
 
 
 def _chip_runs(
-    effort: Effort, size: int, seed: int, advance: Callable[[float], None], pause: int = 0
+    effort: Effort,
+    size: int,
+    seed: int,
+    advance: Callable[[float], None],
+    pause: int = 0,
+    layout: str = "one line per row",
 ) -> Curve:
     experiments = []
     for run in range(RUNS):
-        experiment = experiment_on(CHIP, size, jitter=True)
+        experiment = _applied(_on_chip(effort, size, jitter=True), LAYOUTS[layout])
         experiment.most_rounds = effort.rounds
         experiment.pause_cycles = pause
         experiment.seed = seed * RUNS + run
@@ -161,7 +197,7 @@ def _chip_runs(
 
 
 def _one_way(effort: Effort, size: int, seed: int, advance: Callable[[float], None]) -> Curve:
-    experiment = experiment_on(CHIP, size, jitter=False)
+    experiment = _on_chip(effort, size, jitter=False)
     experiment.bidirectional = False
     experiment.most_rounds = effort.rounds
     return time_curve(size_text(size), [experiment], sample(8, effort.one_way, seed), advance)
@@ -186,7 +222,7 @@ class _Sweep:
         bidirectional: bool = True,
     ) -> Point:
         """Times a sample of mappings under one setting."""
-        experiment = experiment_on(CHIP, size, jitter=False)
+        experiment = _on_chip(self.effort, size, jitter=False)
         experiment.bidirectional = bidirectional
         experiment.most_rounds = longer * self.effort.rounds
         settings: dict[str, object] = {

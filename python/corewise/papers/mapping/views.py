@@ -66,6 +66,9 @@ def _curve_table(study: Study) -> Table:
     for size, curve in study.fig5.items():
         rows.append(_curve_row(f"figure 5: one way, {size} B", curve))
     rows.append(_curve_row("chip, 1024 B, pause 4000 cycles", study.rhythm_runs))
+    for layout in study.shared:
+        rows.append(_curve_row(f"chip, 1024 B, {layout}, without jitter", study.shared[layout]))
+        rows.append(_curve_row(f"chip, 1024 B, {layout}", study.shared_runs[layout]))
     note = (
         "repeat: share of the mappings whose complete state came again, so that the time holds for any "
         "number of rounds; the others are averages of the second half of the rounds"

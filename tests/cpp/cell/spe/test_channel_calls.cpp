@@ -53,6 +53,25 @@ TEST(SpuSignals, TheLastOneCountsInOverwriteMode) {
   ASSERT_TRUE(status.ok()) << status.message();
 }
 
+/// When a signal sent at once is read.
+sim::Time signal_read_after(std::int64_t write_cycles) {
+  Parameters parameters;
+  parameters.signal_write_cycles = write_cycles;
+  System system{parameters};
+  sim::Time seen = 0;
+  system.run_on_spe(0, "sender", [](Spu& spu) { send(spu, 7, kSignal1, 5); });
+  system.run_on_spe(7, "receiver", [&seen](Spu& spu) {
+    EXPECT_EQ(spu.spu_read_signal1(), 5u);
+    seen = spu.now();
+  });
+  EXPECT_TRUE(system.run().ok());
+  return seen;
+}
+
+TEST(SpuSignals, TheRegisterTakesItsTimeToBeWritten) {
+  EXPECT_EQ(signal_read_after(300), signal_read_after(0) + 300);
+}
+
 TEST(SpuSignals, AReadBlocksUntilOneComes) {
   System system{Parameters{}};
   sim::Time sent = 0, seen = 0;
@@ -68,7 +87,7 @@ TEST(SpuSignals, AReadBlocksUntilOneComes) {
   const Status status = system.run();
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_GT(seen, sent);
-  EXPECT_LT(system.engine().to_ns(seen - sent), 100);
+  EXPECT_LT(system.engine().to_ns(seen - sent - Parameters{}.signal_write_cycles), 100);
 }
 
 TEST(SpuSignals, AFencedSignalComesAfterItsData) {

@@ -35,7 +35,7 @@ RingTiming timed(const RingExperiment& experiment) {
 
 /// Layouts and directions, one after the other.
 std::vector<RingExperiment> variants(int tasks) {
-  std::vector<RingExperiment> all(6, experiment_of(tasks));
+  std::vector<RingExperiment> all(8, experiment_of(tasks));
   all[1].bidirectional = false;
   all[2].layout.entry_bytes = 32;
   all[2].layout.row_bytes = 256;
@@ -43,6 +43,10 @@ std::vector<RingExperiment> variants(int tasks) {
   all[4].layout.notify_local_store = true;
   all[5].layout.notify_local_store = true;
   all[5].layout.separate_acknowledgements = true;
+  all[6].layout.entry_bytes = 8;  // two rows to a line
+  all[6].layout.row_bytes = 64;
+  all[7].layout.entry_bytes = 4;  // four
+  all[7].layout.row_bytes = 32;
   return all;
 }
 
