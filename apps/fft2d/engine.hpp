@@ -1,5 +1,4 @@
-// One-dimensional transforms of rows by a library that does nothing else: FFTW, or DUCC where FFTW is absent.
-// Compile with -DFFT2D_DUCC for DUCC.
+// One-dimensional transforms of rows by a library that does nothing else: FFTW.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

@@ -1,5 +1,5 @@
-// Transposes: each kernel against the definition, for every small shape, at every place of its line, with strides that
-// are whole lines and others, with padding that must stay and pages that must not be touched.
+// Transposes: each kernel against the definition, for every small shape, at every place of its line, with strides
+// that are whole lines and others, with padding that must stay and pages that must not be touched.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
@@ -63,13 +63,16 @@ TEST(Transpose, EveryKernelMovesEverySmallShapeAndNothingElse) {
 }
 
 TEST(Transpose, EveryKernelMovesLargerShapes) {
-  // More columns than a band, a power of two, prime sides, and a few rows or columns as the second pass of an FFT has.
+  // More columns than a band, a power of two, prime sides, and a few rows or columns as the second pass of an FFT
+  // has.
   const std::vector<std::tuple<std::size_t, std::size_t, std::size_t>> shapes = {
-      {36, 1040, 0}, {256, 256, 0}, {256, 256, 4}, {127, 541, 0}, {512, 8, 4}, {8, 512, 4}, {5, 1025, 3}};
+      {36, 1040, 0}, {256, 256, 0}, {256, 70, 0}, {512, 9, 256}, {256, 256, 4},
+      {127, 541, 0}, {512, 8, 4},   {8, 512, 4},  {5, 1025, 3}};
   for (const TransposeKernel* kernel : available_kernels())
     for (const auto& [rows, columns, padding] : shapes)
       for (const std::size_t place : {0UL, 1UL})
-        ASSERT_TRUE(transposes(*kernel, rows, columns, padding, place)) << kernel->name << " " << rows << "x" << columns;
+        ASSERT_TRUE(transposes(*kernel, rows, columns, padding, place))
+            << kernel->name << " " << rows << "x" << columns;
 }
 
 TEST(Transpose, KeepsEveryBit) {
