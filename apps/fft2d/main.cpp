@@ -72,11 +72,12 @@ double timed_run(Transform& transform, const Options& options) {
   return ms;
 }
 
-/// Whether rank 0 has read another line. The others sleep until then: they would take a core from whoever's turn it is.
+/// Whether rank 0 has read another line, other than `end`: not every launcher passes the end of its input on. The
+/// others sleep until then: they would take a core from whoever's turn it is.
 bool next_turn() {
   std::string words;
   int more = 1;
-  if (rank_of(MPI_COMM_WORLD) == 0) more = std::getline(std::cin, words) ? 1 : 0;
+  if (rank_of(MPI_COMM_WORLD) == 0) more = std::getline(std::cin, words) && words != "end" ? 1 : 0;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
   for (int done = 0; done == 0;) {

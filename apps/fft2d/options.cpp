@@ -79,8 +79,7 @@ std::vector<Option> flow_options(Options& o) {
   return {
       {"--threads", "N", "threads of a rank that compute, 1 to 256 (default 1); dataflow and shared",
        [&o](auto text) { return read_number(text, 1, 256, o.threads); }},
-      {"--role", "NAME",
-       "dedicated: the communicator is one thread more; mixed: it is one of them (default mixed)",
+      {"--role", "NAME", "dedicated: the communicator is one thread more; mixed: it is one of them (default mixed)",
        [&s](auto text) { return read_named(text, overlap::role_names, s.knobs.role); }},
       {"--shares", "NAME", "dynamic (default) or static",
        [&s](auto text) { return read_named(text, overlap::shares_names, s.knobs.shares); }},
@@ -107,7 +106,7 @@ std::vector<Option> run_options(Options& o) {
   return {
       {"--repeat", "N", "runs that are timed, 1 to 10000 (default 5), after one that is not",
        [&o](auto text) { return read_number(text, 1, 10000, o.repeat); }},
-      {"--turns", "", "do a run for every line of standard input instead, and print its time",
+      {"--turns", "", "do a run for every line of standard input instead, until one says end, and print its time",
        [&o](auto) { return o.turns = true; }},
       {"--check", "", "the inverse gives the input again, and Parseval's sums agree",
        [&o](auto) { return o.check = true; }},

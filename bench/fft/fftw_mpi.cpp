@@ -20,7 +20,7 @@ namespace {
 /// Whether rank 0 has read another line; the others sleep until then.
 bool next_turn(int rank) {
   std::string line;
-  int more = rank != 0 || std::getline(std::cin, line) ? 1 : 0;
+  int more = rank != 0 || (std::getline(std::cin, line) && line != "end") ? 1 : 0;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
   for (int done = 0; done == 0;) {

@@ -23,7 +23,7 @@ int main(int count, char** words) {
   auto* const to = reinterpret_cast<fftw_complex*>(out.get());
   const fftw_plan plan = fftw_plan_dft_2d(n, n, from, to, FFTW_FORWARD, FFTW_MEASURE | FFTW_DESTROY_INPUT);
   corewise::bench::tell_ready();
-  for (std::string line; std::getline(std::cin, line);) {
+  for (std::string line; std::getline(std::cin, line) && line != "end";) {
     corewise::bench::fill(in.get(), 0, elements);
     const double begin = corewise::bench::now_ms();
     fftw_execute(plan);

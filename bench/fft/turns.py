@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+END = "end\n"
+"""No more turns."""
+
 
 def mixed(x: np.ndarray) -> np.ndarray:
     # splitmix64, as apps/fft2d/input.hpp has it.

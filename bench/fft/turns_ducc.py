@@ -12,7 +12,7 @@ import time
 
 import ducc0
 import numpy as np
-from turns import part_of_input, tell
+from turns import END, part_of_input, tell
 
 
 def main(n: int, threads: int) -> None:
@@ -20,7 +20,7 @@ def main(n: int, threads: int) -> None:
     out = np.empty_like(values)
     ducc0.fft.c2c(values, out=out, nthreads=threads)
     print("ready", flush=True)
-    for _ in sys.stdin:
+    for _ in iter(sys.stdin.readline, END):
         begin = time.perf_counter()
         ducc0.fft.c2c(values, out=out, nthreads=threads)
         tell(1e3 * (time.perf_counter() - begin))

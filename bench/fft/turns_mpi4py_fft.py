@@ -13,12 +13,12 @@ import time
 import numpy as np
 from mpi4py import MPI
 from mpi4py_fft import PFFT, newDistArray
-from turns import part_of_input, tell
+from turns import END, part_of_input, tell
 
 
 def next_turn(world: MPI.Comm) -> bool:
     """Whether rank 0 has read another line; the others sleep until then."""
-    more = np.array([1 if world.rank != 0 or sys.stdin.readline() else 0])
+    more = np.array([0 if world.rank == 0 and sys.stdin.readline() in ("", END) else 1])
     request = world.Ibcast(more, root=0)
     while not request.Test():
         time.sleep(0.001)

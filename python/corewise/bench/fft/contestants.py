@@ -151,8 +151,8 @@ class Contestant:
     def end(self) -> None:
         """No more turns."""
         try:
-            self._process.communicate(timeout=10)
-        except (subprocess.TimeoutExpired, ValueError):
+            self._process.communicate("end\n", timeout=30)
+        except (subprocess.TimeoutExpired, ValueError, OSError):
             self._process.kill()
             self._process.wait()
 

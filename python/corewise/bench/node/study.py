@@ -4,8 +4,8 @@
 those of the processor in that thread, so that other programs count only by what they do to caches. Floor: a
 copy of as many bytes past the caches.
 
-``shares``: the same transpose by several threads, each way of sharing against static blocks in the same round.
-These are wall times.
+``shares``: the same transpose by several threads, each way of sharing against static blocks in the same
+round. These are wall times.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
