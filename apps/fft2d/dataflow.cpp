@@ -1,7 +1,6 @@
-// The form of paper 004, section 8.2: blocks of rows are transformed, exchanged and transposed at the same time, as far
-// as they do not need each other. Workers compute; the communicator exchanges blocks that are done, by messages or by
-// non-blocking all-to-alls.
-// SPDX-License-Identifier: BSD-3-Clause
+// The form of paper 004, section 8.2: blocks of rows are transformed, exchanged and transposed at the same time, as
+// far as they do not need each other. Workers compute; the communicator exchanges blocks that are done, by messages
+// or by non-blocking all-to-alls. SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -62,9 +61,8 @@ class Dataflow final : public Transform {
   const Flow* flow() const override { return &flow_; }
 
   void run() override {
-    corewise::overlap::run_or_abort(flow_, comm_, [](const auto& failure) {
-      std::fprintf(stderr, "fft2d: %s\n", failure.what());
-    });
+    corewise::overlap::run_or_abort(
+        flow_, comm_, [](const auto& failure) { std::fprintf(stderr, "fft2d: %s\n", failure.what()); });
     if (back_) back_->run(turned_.get(), matrix_.get());
   }
 
@@ -157,10 +155,11 @@ class Dataflow final : public Transform {
     for (std::size_t peer = 0; peer < ranks_; ++peer) {
       const Parts theirs = blocks_of(peer);
       const auto index = static_cast<std::size_t>(block);
-      corewise::kernels::transpose({turned_.get() + rows().begin(peer) + theirs.begin(index), problem_.rows,
-                                    received_.get() + exchange(block).received + exchange(block).receive_places[peer],
-                                    mine, theirs.size(index), mine},
-                                   true);
+      corewise::kernels::transpose(
+          {turned_.get() + rows().begin(peer) + theirs.begin(index), problem_.rows,
+           received_.get() + exchange(block).received + exchange(block).receive_places[peer], mine,
+           theirs.size(index), mine},
+          true);
     }
   }
 

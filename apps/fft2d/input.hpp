@@ -1,6 +1,5 @@
-// The input: numbers that depend on the seed and the element's place alone, so that any rank, and any other program,
-// can make any part of it.
-// SPDX-License-Identifier: BSD-3-Clause
+// The input: numbers that depend on the seed and the element's place alone, so that any rank, and any other
+// program, can make any part of it. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <complex>

@@ -12,7 +12,8 @@
 namespace fft2d {
 namespace {
 
-void finish_columns(const Finish& finish, const Parts& columns, std::size_t rank, std::size_t rows, Complex* values) {
+void finish_columns(const Finish& finish, const Parts& columns, std::size_t rank, std::size_t rows,
+                    Complex* values) {
   for (std::size_t column = columns.begin(rank); column < columns.end(rank); ++column, values += rows)
     finish.column(values, column);
 }
@@ -88,7 +89,8 @@ std::unique_ptr<Transform> make_serial(const Problem& problem, MPI_Comm comm) {
   return std::make_unique<Serial>(problem, comm);
 }
 
-std::unique_ptr<Transform> make_blocking(const Problem& problem, const Settings& settings, MPI_Comm comm, bool silent) {
+std::unique_ptr<Transform> make_blocking(const Problem& problem, const Settings& settings, MPI_Comm comm,
+                                         bool silent) {
   return std::make_unique<Blocking>(problem, settings, comm, silent);
 }
 

@@ -1,9 +1,8 @@
 // What is transformed, who has which part of it, and the mask of paper 004 (section 8.4).
 //
-// The matrix has `rows` x `columns` elements. Rank r has rows parts(rows).begin(r) to end(r) of the input, row by row.
-// Of a transposed result it has columns parts(columns).begin(r) to end(r), column by column; of one in natural order
-// the rows that it had of the input.
-// SPDX-License-Identifier: BSD-3-Clause
+// The matrix has `rows` x `columns` elements. Rank r has rows parts(rows).begin(r) to end(r) of the input, row by
+// row. Of a transposed result it has columns parts(columns).begin(r) to end(r), column by column; of one in natural
+// order the rows that it had of the input. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>
@@ -28,9 +27,9 @@ struct Parts {
 struct Problem {
   std::size_t rows = 0;
   std::size_t columns = 0;
-  bool inverse = false;   ///< scaled by 1 / (rows * columns)
-  bool natural = false;   ///< order of the result
-  double mask = 0;        ///< standard deviation of the mask, in frequencies; 0: no mask
+  bool inverse = false;  ///< scaled by 1 / (rows * columns)
+  bool natural = false;  ///< order of the result
+  double mask = 0;       ///< standard deviation of the mask, in frequencies; 0: no mask
   std::size_t elements() const { return rows * columns; }
 };
 

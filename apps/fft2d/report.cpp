@@ -82,21 +82,24 @@ bool write_result(const Transform& transform, const std::string& path) {
     const unsigned long long count = mine;
     MPI_Send(&count, 1, MPI_UNSIGNED_LONG_LONG, 0, 0, MPI_COMM_WORLD);
     for (std::size_t at = 0; at < mine; at += chunk_elements)
-      MPI_Send(transform.output() + at, static_cast<int>(std::min(chunk_elements, mine - at)), MPI_C_DOUBLE_COMPLEX, 0,
-               0, MPI_COMM_WORLD);
+      MPI_Send(transform.output() + at, static_cast<int>(std::min(chunk_elements, mine - at)), MPI_C_DOUBLE_COMPLEX,
+               0, 0, MPI_COMM_WORLD);
   }
   int written = 1;
   if (world_rank() == 0) {
     std::ofstream file(path, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(transform.output()), static_cast<std::streamsize>(mine * sizeof(Complex)));
+    file.write(reinterpret_cast<const char*>(transform.output()),
+               static_cast<std::streamsize>(mine * sizeof(Complex)));
     const Buffer part = make_buffer(chunk_elements);
     for (int rank = 1; rank < ranks; ++rank) {
       unsigned long long left = 0;
       MPI_Recv(&left, 1, MPI_UNSIGNED_LONG_LONG, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       while (left > 0) {
         const auto count = static_cast<std::size_t>(std::min<unsigned long long>(left, chunk_elements));
-        MPI_Recv(part.get(), static_cast<int>(count), MPI_C_DOUBLE_COMPLEX, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        file.write(reinterpret_cast<const char*>(part.get()), static_cast<std::streamsize>(count * sizeof(Complex)));
+        MPI_Recv(part.get(), static_cast<int>(count), MPI_C_DOUBLE_COMPLEX, rank, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+        file.write(reinterpret_cast<const char*>(part.get()),
+                   static_cast<std::streamsize>(count * sizeof(Complex)));
         left -= count;
       }
     }
@@ -119,8 +122,8 @@ bool write_timeline(const Transform& transform, const std::string& path) {
         const bool moves = span.activity == corewise::overlap::Activity::transfer;
         // Transfers overlap each other, so each block has a track of its own.
         file << separator << R"({"ph": "X", "pid": )" << (moves ? 1 : 0) << R"(, "tid": )"
-             << (moves ? span.block : span.thread) << R"(, "name": ")" << flow->stage_name(span) << ' ' << span.block
-             << R"(", "cat": ")" << (moves ? "transfer" : "work") << R"(", "ts": )"
+             << (moves ? span.block : span.thread) << R"(, "name": ")" << flow->stage_name(span) << ' '
+             << span.block << R"(", "cat": ")" << (moves ? "transfer" : "work") << R"(", "ts": )"
              << static_cast<double>(span.begin_ns) / 1e3 << R"(, "dur": )"
              << static_cast<double>(span.end_ns - span.begin_ns) / 1e3 << '}';
         separator = ",\n";
@@ -134,9 +137,8 @@ bool write_timeline(const Transform& transform, const std::string& path) {
 }
 
 bool Report::passed() const {
-  return std::all_of(errors_.begin(), errors_.end(), [](const Errors& each) {
-    return each.identity <= tolerance && each.parseval <= tolerance;
-  });
+  return std::all_of(errors_.begin(), errors_.end(),
+                     [](const Errors& each) { return each.identity <= tolerance && each.parseval <= tolerance; });
 }
 
 void Report::print(const Transform& transform) const {
@@ -150,11 +152,12 @@ void Report::print(const Transform& transform) const {
   std::sort(sorted.begin(), sorted.end());
   const Problem& problem = options_.problem;
   std::printf("fft2d form=%s size=%zux%zu order=%s ranks=%d threads=%d engine=%s n=%zu median_ms=%.4f min_ms=%.4f",
-              options_.form.c_str(), problem.rows, problem.columns, problem.natural ? "natural" : "transposed", ranks,
-              options_.threads, engine_.c_str(), sorted.size(), sorted[sorted.size() / 2], sorted.front());
+              options_.form.c_str(), problem.rows, problem.columns, problem.natural ? "natural" : "transposed",
+              ranks, options_.threads, engine_.c_str(), sorted.size(), sorted[sorted.size() / 2], sorted.front());
   if (options_.settings.knobs.timeline) std::printf(" hidden=%.4f", hidden);
   for (const Errors& each : errors_)
-    std::printf(" identity=%.3g parseval=%.3g check=%s", each.identity, each.parseval, passed() ? "passed" : "failed");
+    std::printf(" identity=%.3g parseval=%.3g check=%s", each.identity, each.parseval,
+                passed() ? "passed" : "failed");
   std::printf("\n");
 }
 

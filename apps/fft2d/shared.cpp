@@ -1,8 +1,8 @@
-// The form for ranks that share memory: two passes over the matrix instead of four or five. The second pass gathers a
-// few columns into a scratch that stays in the cache, transforms them there, and writes them where they belong: the
-// transpose is part of its reading, and in natural order of its writing, too. Inside a node communication is the
-// processors' own copying, so there is nothing to hide it behind; this leaves it out.
-// SPDX-License-Identifier: BSD-3-Clause
+// The form for ranks that share memory: two passes over the matrix instead of four or five. The second pass gathers
+// a few columns into a scratch that stays in the cache, transforms them there, and writes them where they belong:
+// the transpose is part of its reading, and in natural order of its writing, too. Inside a node communication is
+// the processors' own copying, so there is nothing to hide it behind; this leaves it out. SPDX-License-Identifier:
+// BSD-3-Clause
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -89,16 +89,18 @@ class Shared final : public Transform {
   const Flow* flow() const override { return &flow_; }
 
   void run() override {
-    corewise::overlap::run_or_abort(flow_, comm_, [](const auto& failure) {
-      std::fprintf(stderr, "fft2d: %s\n", failure.what());
-    });
+    corewise::overlap::run_or_abort(
+        flow_, comm_, [](const auto& failure) { std::fprintf(stderr, "fft2d: %s\n", failure.what()); });
   }
 
  private:
   void plan() {
     const std::size_t my_rows = rows().size(rank_), my_columns = columns().size(rank_);
-    const auto blocks = [](std::size_t items, std::size_t each) { return static_cast<int>((items + each - 1) / each); };
-    const Stage first = flow_.work("rows", blocks(my_rows, rows_at_once), [this](int block, int) { row_block(block); });
+    const auto blocks = [](std::size_t items, std::size_t each) {
+      return static_cast<int>((items + each - 1) / each);
+    };
+    const Stage first =
+        flow_.work("rows", blocks(my_rows, rows_at_once), [this](int block, int) { row_block(block); });
     const Stage second = flow_.work("columns", blocks(my_columns, at_once_),
                                     [this](int block, int thread) { column_block(block, thread); });
     if (ranks_ == 1) {

@@ -1,5 +1,5 @@
-// A form of the transform: its memory, and one run after another. Forms differ in who does what when, not in results.
-// SPDX-License-Identifier: BSD-3-Clause
+// A form of the transform: its memory, and one run after another. Forms differ in who does what when, not in
+// results. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <mpi.h>
@@ -20,10 +20,10 @@ namespace fft2d {
 /// Everything that a form may be told.
 struct Settings {
   corewise::overlap::Knobs knobs;
-  bool collective = false;         ///< dataflow: non-blocking all-to-alls instead of messages
-  std::size_t row_blocks = 0;      ///< dataflow: blocks that a rank's rows are cut into; 0: 4 for each thread
-  std::size_t columns_at_once = 8; ///< shared: columns that a block of the second pass gathers
-  corewise::overlap::Wire wire;    ///< slows messages down
+  bool collective = false;          ///< dataflow: non-blocking all-to-alls instead of messages
+  std::size_t row_blocks = 0;       ///< dataflow: blocks that a rank's rows are cut into; 0: 4 for each thread
+  std::size_t columns_at_once = 8;  ///< shared: columns that a block of the second pass gathers
+  corewise::overlap::Wire wire;     ///< slows messages down
 };
 
 class Transform {
@@ -70,7 +70,8 @@ std::unique_ptr<Transform> make_transform(std::string_view form, const Problem& 
 
 std::unique_ptr<Transform> make_serial(const Problem& problem, MPI_Comm comm);
 /// `silent`: without the calls that communicate, so that the result is wrong (paper 004, section 8.4).
-std::unique_ptr<Transform> make_blocking(const Problem& problem, const Settings& settings, MPI_Comm comm, bool silent);
+std::unique_ptr<Transform> make_blocking(const Problem& problem, const Settings& settings, MPI_Comm comm,
+                                         bool silent);
 std::unique_ptr<Transform> make_dataflow(const Problem& problem, const Settings& settings, MPI_Comm comm);
 std::unique_ptr<Transform> make_shared_memory(const Problem& problem, const Settings& settings, MPI_Comm comm);
 

@@ -1,14 +1,15 @@
-// A dataflow over blocks, done by worker threads and a communicator: the library that paper 004 wishes for (section 9).
+// A dataflow over blocks, done by worker threads and a communicator: the library that paper 004 wishes for (section
+// 9).
 //
 // A program names stages of blocks, work and transfers, says which block needs which others, and runs the flow. A
-// block is done as soon as all that it needs is done and a thread is free; transfers go on meanwhile. The thread that
-// calls `run` is the communicator and the only one that starts and polls transfers, so MPI_THREAD_FUNNELED is enough.
-// Nothing here includes MPI: mpi.hpp makes polls of requests.
+// block is done as soon as all that it needs is done and a thread is free; transfers go on meanwhile. The thread
+// that calls `run` is the communicator and the only one that starts and polls transfers, so MPI_THREAD_FUNNELED is
+// enough. Nothing here includes MPI: mpi.hpp makes polls of requests.
 //
 // Errors: a stage without such a block throws std::out_of_range where it is named, knobs that cannot be
-// std::invalid_argument. A block that throws, blocks that need each other, and a transfer that outlasts the patience end the
-// flow: every thread leaves, and `run` throws `Failure`. Transfers may still be under way then, into memory of the
-// program: it must end, as `run_or_abort` (mpi.hpp) sees to.
+// std::invalid_argument. A block that throws, blocks that need each other, and a transfer that outlasts the
+// patience end the flow: every thread leaves, and `run` throws `Failure`. Transfers may still be under way then,
+// into memory of the program: it must end, as `run_or_abort` (mpi.hpp) sees to.
 //
 // A flow can be run again; each run does every block once. Blocks of work run at the same time on several threads.
 // What a block did is visible to those that need it.

@@ -1,6 +1,5 @@
-// One lock with a way to wait for what it guards, by either of two means: a mutex and a condition variable, or a flag
-// that is looked at again and again.
-// SPDX-License-Identifier: BSD-3-Clause
+// One lock with a way to wait for what it guards, by either of two means: a mutex and a condition variable, or a
+// flag that is looked at again and again. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

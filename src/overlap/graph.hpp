@@ -13,7 +13,8 @@ namespace corewise::overlap {
 
 /// A block of work: its number in the stage, and the thread that does it (0 to threads - 1).
 using Work = std::function<void(int block, int thread)>;
-/// Looks whether what was started is done, and helps it along. Called by the communicator alone, until it says true.
+/// Looks whether what was started is done, and helps it along. Called by the communicator alone, until it says
+/// true.
 using Poll = std::function<bool()>;
 /// Starts a block's transfer without waiting for it. Called by the communicator alone.
 using Start = std::function<Poll(int block)>;

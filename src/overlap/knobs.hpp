@@ -1,6 +1,6 @@
 // What a user of the library chooses: how many threads, what the communicator does, how work is shared, how threads
-// wait, and who packs. Every knob has a name and named values, so that programs can read them from their own options.
-// SPDX-License-Identifier: BSD-3-Clause
+// wait, and who packs. Every knob has a name and named values, so that programs can read them from their own
+// options. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>

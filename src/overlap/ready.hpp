@@ -1,5 +1,5 @@
-// Blocks of work whose needs are met, by thread or for all, and transfers that may start. Guarded by the run's gate.
-// SPDX-License-Identifier: BSD-3-Clause
+// Blocks of work whose needs are met, by thread or for all, and transfers that may start. Guarded by the run's
+// gate. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,8 @@ class Ready {
 
   std::deque<int>* queue_for(int thread) {
     auto& stages = work_[shares_ == Shares::dynamic ? 0 : static_cast<std::size_t>(thread)];
-    const auto found = std::find_if(stages.rbegin(), stages.rend(), [](const auto& queue) { return !queue.empty(); });
+    const auto found =
+        std::find_if(stages.rbegin(), stages.rend(), [](const auto& queue) { return !queue.empty(); });
     return found == stages.rend() ? nullptr : &*found;
   }
 

@@ -63,7 +63,8 @@ class Run {
     std::int64_t begin_ns;
   };
 
-  // ---- what is left; all with the gate held -----------------------------------------------------------------------
+  // ---- what is left; all with the gate held
+  // -----------------------------------------------------------------------
 
   bool ended() const { return left_ == 0 || failure_.has_value(); }
 
@@ -110,7 +111,8 @@ class Run {
     gate_.notify_all();
   }
 
-  // ---- work -------------------------------------------------------------------------------------------------------
+  // ---- work
+  // -------------------------------------------------------------------------------------------------------
 
   void work_until_end(int worker) {
     const Bound bound(knobs_.processors, worker);
@@ -157,7 +159,8 @@ class Run {
           {activity, thread, graph_.stage_of(node), graph_.block_of(node), begin_ns, now_ns()});
   }
 
-  // ---- the communicator -------------------------------------------------------------------------------------------
+  // ---- the communicator
+  // -------------------------------------------------------------------------------------------
 
   void communicate() {
     const Bound bound(knobs_.processors, knobs_.workers);

@@ -1,6 +1,6 @@
-// A link that is slower than the one at hand: messages take a latency and a time per byte more, one after the other.
-// For experiments: what overlap is worth between nodes can be seen on one.
-// SPDX-License-Identifier: BSD-3-Clause
+// A link that is slower than the one at hand: messages take a latency and a time per byte more, one after the
+// other. For experiments: what overlap is worth between nodes can be seen on one. SPDX-License-Identifier:
+// BSD-3-Clause
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace corewise::overlap {
 class Wire {
  public:
   Wire() = default;
-  Wire(double latency_us, double ns_per_byte) : latency_ns_(std::llround(latency_us * 1e3)), ns_per_byte_(ns_per_byte) {}
+  Wire(double latency_us, double ns_per_byte)
+      : latency_ns_(std::llround(latency_us * 1e3)), ns_per_byte_(ns_per_byte) {}
 
   bool is_slow() const { return latency_ns_ > 0 || ns_per_byte_ > 0; }
 

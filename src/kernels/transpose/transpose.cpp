@@ -80,8 +80,7 @@ const TransposeKernel* find_transpose_kernel(std::string_view name) {
 
 const TransposeKernel& chosen_transpose(bool streams) {
   static const std::array<const TransposeKernel*, 2> chosen = {
-      &first_of({"avx512", "avx2", "neon", "blocked"}),
-      &first_of({"avx512_nt", "avx2_nt", "neon", "blocked"})};
+      &first_of({"avx512", "avx2", "neon", "blocked"}), &first_of({"avx512_nt", "avx2_nt", "neon", "blocked"})};
   return *chosen[streams ? 1 : 0];
 }
 

@@ -1,11 +1,11 @@
 // Transposes of matrices of complex doubles: every kernel under its own name, and the choice among them.
 //
-// Contract: a kernel writes `to[c * to_stride + r] = from[r * from_stride + c]` for all rows r and columns c. Strides
-// count elements from row to row and are at least the elements of a row; the two matrices must not overlap. Nothing
-// but elements of the two matrices is read or written, so padding keeps its content. Addresses are those of an
-// element (8 bytes). Kernels never fail, allocate or block, and what they wrote is visible to whoever sees a later
-// release store of the same thread: those that write past the caches end with a fence. A kernel whose instruction
-// set the processor lacks must not be called (`available`).
+// Contract: a kernel writes `to[c * to_stride + r] = from[r * from_stride + c]` for all rows r and columns c.
+// Strides count elements from row to row and are at least the elements of a row; the two matrices must not overlap.
+// Nothing but elements of the two matrices is read or written, so padding keeps its content. Addresses are those of
+// an element (8 bytes). Kernels never fail, allocate or block, and what they wrote is visible to whoever sees a
+// later release store of the same thread: those that write past the caches end with a fence. A kernel whose
+// instruction set the processor lacks must not be called (`available`).
 //
 // A kernel that writes past the caches does so where it can write whole lines of 64 bytes: where `to` lies on 16
 // bytes and `to_stride` is a multiple of 4 elements. Elsewhere it writes through the caches.
@@ -35,10 +35,10 @@ struct Transposition {
 
 struct TransposeKernel {
   std::string_view name;
-  std::string_view instructions;  ///< what the processor must have; "any" where nothing
-  std::string_view what;          ///< in a line
-  bool streams;                   ///< writes past the caches: not for a reader that comes soon
-  bool (*available)();            ///< on this processor
+  std::string_view instructions;      ///< what the processor must have; "any" where nothing
+  std::string_view what;              ///< in a line
+  bool streams;                       ///< writes past the caches: not for a reader that comes soon
+  bool (*available)();                ///< on this processor
   void (*run)(const Transposition&);  ///< null where the build is for another architecture
 };
 

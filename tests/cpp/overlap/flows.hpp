@@ -31,8 +31,9 @@ inline std::vector<Knobs> every_setting() {
 }
 
 inline std::string text(const Knobs& knobs) {
-  return std::to_string(knobs.workers) + " workers, " + std::string(role_names[static_cast<std::size_t>(knobs.role)]) +
-         ", " + std::string(shares_names[static_cast<std::size_t>(knobs.shares)]) + ", " +
+  return std::to_string(knobs.workers) + " workers, " +
+         std::string(role_names[static_cast<std::size_t>(knobs.role)]) + ", " +
+         std::string(shares_names[static_cast<std::size_t>(knobs.shares)]) + ", " +
          std::string(lock_names[static_cast<std::size_t>(knobs.lock)]) + ", packed by " +
          std::string(packer_names[static_cast<std::size_t>(knobs.packer)]);
 }

@@ -78,13 +78,15 @@ TEST(Flow, KeepsRandomDependencies) {
     const int blocks = 40;
     std::vector<std::pair<int, int>> edges;
     for (int later = 1; later < blocks; ++later)
-      for (int i = 0; i < 3; ++i) edges.emplace_back(later, static_cast<int>(random() % static_cast<unsigned>(later)));
+      for (int i = 0; i < 3; ++i)
+        edges.emplace_back(later, static_cast<int>(random() % static_cast<unsigned>(later)));
     Journal journal;
     Flow flow(settings[random() % settings.size()]);
     const Stage stage = flow.work("all", blocks, [&](int block, int) { journal.write("all", block); });
     for (const auto& [later, earlier] : edges) flow.after(stage, later, stage, earlier);
     flow.run();
-    for (const auto& [later, earlier] : edges) EXPECT_LT(journal.place("all", earlier), journal.place("all", later));
+    for (const auto& [later, earlier] : edges)
+      EXPECT_LT(journal.place("all", earlier), journal.place("all", later));
   }
 }
 

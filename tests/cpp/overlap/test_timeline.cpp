@@ -48,9 +48,8 @@ TEST(Timeline, HasEveryBlockWithItsThread) {
     }
     for (int block = 0; block < 6; ++block) {
       const auto of = [&](Activity activity) {
-        return *std::find_if(flow.timeline().begin(), flow.timeline().end(), [&](const Span& each) {
-          return each.activity == activity && each.block == block;
-        });
+        return *std::find_if(flow.timeline().begin(), flow.timeline().end(),
+                             [&](const Span& each) { return each.activity == activity && each.block == block; });
       };
       EXPECT_LE(of(Activity::work).end_ns, of(Activity::transfer).begin_ns);
     }
