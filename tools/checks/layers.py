@@ -31,6 +31,7 @@ FLOORS: dict[str, int] = {
     "place": 3,
     "probe": 3,
     "lab": 4,
+    "overlap": 4,
     "preload": 4,
     "bind": 5,
 }
@@ -71,7 +72,9 @@ class ForeignRule:
 
 
 FOREIGN_RULES = (
-    ForeignRule(_MPI, frozenset({"preload"}), "only preload and apps include an MPI header"),
+    ForeignRule(
+        _MPI, frozenset({"preload", "overlap"}), "only preload, overlap and apps include an MPI header"
+    ),
     ForeignRule(_PYTHON, frozenset({"bind"}), "only bind includes Python or nanobind"),
     ForeignRule(
         _HWLOC, frozenset(FLOORS) - {"preload"}, "preload must not use hwloc (the MPI brings its own)"

@@ -32,6 +32,11 @@ SHM_CORE = (
     *("kernels/copy/avx2.cpp", "kernels/copy/avx512.cpp", "kernels/copy/neon.cpp"),
 )
 """Sources of the core that the host's port needs."""
+TRANSPOSE_CORE = (
+    *("kernels/transpose/transpose.cpp", "kernels/transpose/generic.cpp", "kernels/transpose/avx2.cpp"),
+    *("kernels/transpose/avx512.cpp", "kernels/transpose/neon.cpp"),
+)
+"""Those of transposes."""
 _CXX_FLAGS = ("-std=c++20", "-O3", "-DNDEBUG")
 _C_FLAGS = ("-O2",)
 _NO_CXX_BINDINGS = ("-DOMPI_SKIP_MPICXX=1", "-DMPICH_SKIP_MPICXX=1")
@@ -57,7 +62,7 @@ class Program:
     question, name : str
         Its folder, and what the executable is called.
     sources : tuple of str
-        Files of the folder; the first one's ending says the language.
+        Files of the folder, or of elsewhere by their whole paths; the first one's ending says the language.
     core : tuple of str
         Sources of the C++ core that are linked with it: ``shm/mapping.cpp``.
     flags, libraries : tuple of str
@@ -115,7 +120,9 @@ class Program:
     def _fingerprint(self) -> str:
         version = self.mpi.version if self.mpi is not None else ""
         digest = hashlib.sha256(" ".join([*self._command(), *self._linked(), *self.core, version]).encode())
-        for path in sorted(folder_of(self.question).rglob("*")):
+        folders = {(folder_of(self.question) / each).parent for each in self.sources}
+        folders.add(folder_of(self.question))
+        for path in sorted(path for folder in folders for path in folder.rglob("*")):
             digest.update(path.read_bytes() if path.suffix in (".c", ".cpp", ".hpp", ".h") else b"")
         digest.update(compiler_version().encode())
         digest.update(b"" if self._is_c else core_fingerprint().encode())

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import typer
 
-from corewise.cli.bench import collectives, history, mapping, port, profiler, recogniser, sim
+from corewise.cli.bench import collectives, fft, history, mapping, node, port, profiler, recogniser, sim
 from corewise.cli.bench import copy as bench_copy
 from corewise.cli.bench import pack as bench_pack
 from corewise.cli.groups import Group
@@ -23,6 +23,8 @@ SUBCOMMANDS: tuple[ModuleType, ...] = (
     recogniser,
     bench_copy,
     bench_pack,
+    node,
+    fft,
     history,
 )
 """Modules that add their command by ``register(group)``, in the order of ``corewise bench --help``."""

@@ -1,0 +1,129 @@
+// The transpose of an n x n matrix of complex doubles by several threads, shared out in every way of ways.hpp, in
+// blocks of `granule` rows. In each of `rounds` rounds every way runs once, another one first each time. The first
+// line has the ways' names, then follows a line per round with nanoseconds of each.
+//
+// KIND: uniform; uneven (the last blocks take four times as long as the first); disturbed (other threads take two
+// thirds of the first processor); repeated (the same matrix eight times over: what a thread touched may still be in
+// its cache); empty (no work: the sharing alone).
+//
+// Usage: bench_shares KIND N THREADS GRANULE ROUNDS. SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "huge.hpp"
+#include "kernels/transpose/transpose.hpp"
+#include "team.hpp"
+#include "ways.hpp"
+
+namespace corewise::bench {
+namespace {
+
+using kernels::Complex;
+
+constexpr int repeats = 8;
+constexpr int disturbers = 2;
+
+using Way = std::pair<const char*, std::function<void(Team&, int, const Blocks&)>>;
+
+std::vector<Way> all_ways() {
+  return {
+      {"static", fixed},
+      {"counter", counter},
+      {"mutex", mutex_counter},
+      {"deques", deques},
+      {"flow-static",
+       [](Team& team, int blocks, const Blocks& work) { flow(team, blocks, work, overlap::Shares::fixed); }},
+      {"flow-dynamic",
+       [](Team& team, int blocks, const Blocks& work) { flow(team, blocks, work, overlap::Shares::dynamic); }},
+      {"openmp", openmp},
+#if defined(COREWISE_TBB)
+      {"onetbb", onetbb},
+#endif
+  };
+}
+
+/// Threads that take what they get of the first processor.
+class Disturbance {
+ public:
+  explicit Disturbance(int threads) {
+    for (int i = 0; i < threads; ++i)
+      threads_.emplace_back([this] {
+        bind(processors()[0]);
+        while (!ended_.load(std::memory_order_relaxed)) {
+        }
+      });
+  }
+  ~Disturbance() {
+    ended_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Disturbance(const Disturbance&) = delete;
+  Disturbance& operator=(const Disturbance&) = delete;
+
+ private:
+  std::atomic<bool> ended_{false};
+  std::vector<std::thread> threads_;
+};
+
+struct Job {
+  std::string kind;
+  std::size_t n = 0;
+  std::size_t granule = 0;
+  Complex* to = nullptr;
+  const Complex* from = nullptr;
+  int blocks() const { return static_cast<int>((n + granule - 1) / granule); }
+
+  void block(int index) const {
+    if (kind == "empty") return;
+    const std::size_t first = static_cast<std::size_t>(index) * granule;
+    const int times = kind == "uneven" ? 1 + 4 * index / blocks() : 1;
+    for (int i = 0; i < times; ++i)
+      kernels::transpose({to + first, n, from + first * n, n, std::min(granule, n - first), n}, kind != "repeated");
+  }
+};
+
+double time_ns(const Way& way, Team& team, const Job& job) {
+  const Blocks work = [&job](int block) { job.block(block); };
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < (job.kind == "repeated" ? repeats : 1); ++i) way.second(team, job.blocks(), work);
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+}
+
+void run(Job job, int threads, int rounds) {
+  const Huge from(job.n * job.n * sizeof(Complex)), to(job.n * job.n * sizeof(Complex));
+  job.from = from.as<Complex>();
+  job.to = to.as<Complex>();
+  const std::vector<Way> ways = all_ways();
+  Team team(threads);
+  std::fill_n(from.as<Complex>(), job.n * job.n, Complex(1, 2));
+  for (const Way& way : ways) time_ns(way, team, job);
+  for (const Way& way : ways) std::printf("%s ", way.first);
+  std::printf("\n");
+  const Disturbance disturbance(job.kind == "disturbed" ? disturbers : 0);
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<double> times_ns(ways.size());
+    for (std::size_t place = 0; place < ways.size(); ++place) {
+      const std::size_t which = (static_cast<std::size_t>(round) + place) % ways.size();
+      times_ns[which] = time_ns(ways[which], team, job);
+    }
+    for (const double each : times_ns) std::printf("%.0f ", each);
+    std::printf("\n");
+  }
+}
+
+}  // namespace
+}  // namespace corewise::bench
+
+int main(int count, char** words) {
+  if (count != 6) return 2;
+  corewise::bench::run({words[1], std::strtoul(words[2], nullptr, 10), std::strtoul(words[4], nullptr, 10)},
+                       std::atoi(words[3]), std::atoi(words[5]));
+  return 0;
+}

@@ -1,0 +1,4 @@
+"""`corewise bench fft`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""

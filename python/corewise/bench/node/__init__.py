@@ -1,0 +1,4 @@
+"""`corewise bench node`.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
