@@ -31,6 +31,7 @@ FLOORS: dict[str, int] = {
     "place": 3,
     "probe": 3,
     "lab": 4,
+    "simmpi": 4,
     "preload": 4,
     "bind": 5,
 }
