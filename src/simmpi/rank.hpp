@@ -1,9 +1,9 @@
-// Rank and Actor: a rank of the world with what belongs to it alone, and what runs on a fiber in its name: its program,
-// or a helper that does a collective in the background.
+// Rank and Actor: a rank of the world with what belongs to it alone, and what runs on a fiber in its name: its
+// program, or a helper that does a collective in the background.
 //
-// An actor has a clock of its own, which may be ahead of the engine's time: calls and computation only add to it, and a
-// message leaves in an event of the clock's time. The actor waits for the engine where it looks at the world (a wait, a
-// test, a probe). Nothing else acts on a rank in between, so that no order of events is lost.
+// An actor has a clock of its own, which may be ahead of the engine's time: calls and computation only add to it,
+// and a message leaves in an event of the clock's time. The actor waits for the engine where it looks at the world
+// (a wait, a test, a probe). Nothing else acts on a rank in between, so that no order of events is lost.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -25,11 +25,11 @@ struct Actor {
   Rank* rank = nullptr;
   sim::Process* process = nullptr;
   sim::Time clock = 0;
-  int awaited = 0;                    ///< requests whose end wakes it
-  int unseen = 0;                     ///< messages sent since it last waited for the engine
-  std::span<Request* const> waits;    ///< what it waits for; null entries are none
-  const Request* probes = nullptr;    ///< the same for a probe
-  const char* call = "";              ///< the MPI procedure it is in
+  int awaited = 0;                  ///< requests whose end wakes it
+  int unseen = 0;                   ///< messages sent since it last waited for the engine
+  std::span<Request* const> waits;  ///< what it waits for; null entries are none
+  const Request* probes = nullptr;  ///< the same for a probe
+  const char* call = "";            ///< the MPI procedure it is in
 };
 
 /// A key of attributes.

@@ -37,8 +37,8 @@ std::string text_of(const Request& request) {
     case Request::Kind::receive:
       return "a message from " + who +
              (request.internal ? ""
-                               : (request.tag == MPI_ANY_TAG ? ", any tag" : ", tag " + number(request.tag)) + ", " +
-                                     name_of(*request.comm));
+                               : (request.tag == MPI_ANY_TAG ? ", any tag" : ", tag " + number(request.tag)) +
+                                     ", " + name_of(*request.comm));
     case Request::Kind::collective:
       return "a collective in the background on " + name_of(*request.comm);
     case Request::Kind::generalized:

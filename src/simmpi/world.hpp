@@ -1,8 +1,8 @@
 // World: all ranks of a run on a simulated machine: their fibers, the engine, the network, and what is counted.
 //
-// Contract: one world at a time in a process, one thread. `run` starts every rank's program and returns when all have
-// ended, or something ended the run. The same programs, machine, placement and settings give the same run to the last
-// bit. SPDX-License-Identifier: BSD-3-Clause
+// Contract: one world at a time in a process, one thread. `run` starts every rank's program and returns when all
+// have ended, or something ended the run. The same programs, machine, placement and settings give the same run to
+// the last bit. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>
@@ -51,8 +51,8 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  /// Runs `program(rank)` on every rank; it returns the exit status. `ending`, where there is one, is told the outcome
-  /// before programs that have not ended are unwound.
+  /// Runs `program(rank)` on every rank; it returns the exit status. `ending`, where there is one, is told the
+  /// outcome before programs that have not ended are unwound.
   Status run(std::function<int(Rank&)> program, std::function<void(const Status&)> ending = {});
 
   /// The world of this process and the actor that runs now; only while it runs.

@@ -96,7 +96,8 @@ int corewise_type_dup_fn(MPI_Datatype, int, void*, void* value, void* copied, in
 }
 
 int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_attr_fn,
-                            MPI_Comm_delete_attr_function* comm_delete_attr_fn, int* comm_keyval, void* extra_state) {
+                            MPI_Comm_delete_attr_function* comm_delete_attr_fn, int* comm_keyval,
+                            void* extra_state) {
   Keyval made;
   made.copy_comm = comm_copy_attr_fn;
   made.delete_comm = comm_delete_attr_fn;
@@ -156,7 +157,8 @@ int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) {
 }
 
 int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* type_copy_attr_fn,
-                            MPI_Type_delete_attr_function* type_delete_attr_fn, int* type_keyval, void* extra_state) {
+                            MPI_Type_delete_attr_function* type_delete_attr_fn, int* type_keyval,
+                            void* extra_state) {
   Keyval made;
   made.copy_type = type_copy_attr_fn;
   made.delete_type = type_delete_attr_fn;

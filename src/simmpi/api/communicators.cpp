@@ -1,5 +1,5 @@
-// Communicators (MPI-3.1, section 6.4). A new one is agreed on by an all-gather over the old one, as in a real MPI; what
-// its members share is then one object. SPDX-License-Identifier: BSD-3-Clause
+// Communicators (MPI-3.1, section 6.4). A new one is agreed on by an all-gather over the old one, as in a real MPI;
+// what its members share is then one object. SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -69,8 +69,7 @@ void copy_topology(const Comm& from, Comm& to) {
 Plan dup_plan(MPI_Comm comm, MPI_Comm* newcomm, const Info* info) {
   Plan plan;
   plan.comm = comm_of(comm);
-  plan.error =
-      Demands().that(plan.comm != nullptr, MPI_ERR_COMM).that(newcomm != nullptr, MPI_ERR_ARG).code();
+  plan.error = Demands().that(plan.comm != nullptr, MPI_ERR_COMM).that(newcomm != nullptr, MPI_ERR_ARG).code();
   plan.work = [newcomm, info = info != nullptr ? *info : Info{}, keep = info == nullptr](Context& call) {
     *newcomm = split(call, {0, call.rank()});
     Comm& made = *comm_of(*newcomm);

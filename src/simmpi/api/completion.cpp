@@ -69,12 +69,8 @@ void pay(Actor& actor, const Request& request) {
 }
 
 int problem_of(int count, const MPI_Request* requests) {
-  return Demands()
-      .that(count >= 0, MPI_ERR_COUNT)
-      .that(count == 0 || requests != nullptr, MPI_ERR_REQUEST)
-      .code();
+  return Demands().that(count >= 0, MPI_ERR_COUNT).that(count == 0 || requests != nullptr, MPI_ERR_REQUEST).code();
 }
-
 
 /// Ends all requests, which are done; with an error every status says its own.
 int end_all(Entry& entry, int count, MPI_Request* requests, MPI_Status* statuses) {

@@ -1,6 +1,6 @@
-// Entry: what every procedure of mpi.h does at its start and end: it finds the calling rank, notes its name for reports
-// and the timeline, and turns an error class into what the communicator's handler makes of it. Also the macro that gives
-// a procedure its MPI_ name, which a program may replace (MPI-3.1, section 14.2).
+// Entry: what every procedure of mpi.h does at its start and end: it finds the calling rank, notes its name for
+// reports and the timeline, and turns an error class into what the communicator's handler makes of it. Also the
+// macro that gives a procedure its MPI_ name, which a program may replace (MPI-3.1, section 14.2).
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -12,8 +12,7 @@
 #include "simmpi/world.hpp"
 
 /// MPI_name as a weak alias of PMPI_name.
-#define COREWISE_ALIAS(name) \
-  extern "C" decltype(PMPI_##name) MPI_##name __attribute__((weak, alias("PMPI_" #name)))
+#define COREWISE_ALIAS(name) extern "C" decltype(PMPI_##name) MPI_##name __attribute__((weak, alias("PMPI_" #name)))
 
 namespace corewise::simmpi {
 

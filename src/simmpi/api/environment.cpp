@@ -95,7 +95,8 @@ int PMPI_Get_version(int* version, int* subversion) {
 }
 
 int PMPI_Get_library_version(char* version, int* resultlen) {
-  *resultlen = std::snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "corewise simmpi, MPI 3.1 on a simulated machine");
+  *resultlen =
+      std::snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "corewise simmpi, MPI 3.1 on a simulated machine");
   return MPI_SUCCESS;
 }
 

@@ -127,9 +127,9 @@ int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {
   Comm* found = comm_of(comm);
   if (found == nullptr) return entry.raise(nullptr, MPI_ERR_COMM);
   Errhandler* handler = found->handler;
-  *errhandler = handler == nullptr                  ? MPI_ERRORS_ARE_FATAL
+  *errhandler = handler == nullptr                ? MPI_ERRORS_ARE_FATAL
                 : handler == &returning_handler() ? MPI_ERRORS_RETURN
-                                                    : reinterpret_cast<MPI_Errhandler>(handler);
+                                                  : reinterpret_cast<MPI_Errhandler>(handler);
   if (handler != nullptr) ++handler->references;
   return MPI_SUCCESS;
 }

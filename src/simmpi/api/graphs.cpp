@@ -1,4 +1,5 @@
-// Graph topologies, given whole or by each rank for itself (MPI-3.1, section 7.5). SPDX-License-Identifier: BSD-3-Clause
+// Graph topologies, given whole or by each rank for itself (MPI-3.1, section 7.5). SPDX-License-Identifier:
+// BSD-3-Clause
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -31,7 +32,8 @@ bool is_list(const int* weights) {
 }
 
 void give(const std::vector<int>& values, int most, int* to) {
-  std::copy_n(values.begin(), std::min<std::size_t>(values.size(), static_cast<std::size_t>(std::max(most, 0))), to);
+  std::copy_n(values.begin(), std::min<std::size_t>(values.size(), static_cast<std::size_t>(std::max(most, 0))),
+              to);
 }
 
 /// An edge as MPI_Dist_graph_create distributes it.
@@ -77,7 +79,8 @@ using namespace corewise::simmpi;
 
 extern "C" {
 
-int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int, MPI_Comm* comm_graph) {
+int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int,
+                      MPI_Comm* comm_graph) {
   Entry entry("MPI_Graph_create");
   Comm* found = comm_of(comm_old);
   if (found == nullptr) return entry.raise(nullptr, MPI_ERR_COMM);
@@ -164,7 +167,8 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int s
 }
 
 int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[],
-                           const int destinations[], const int weights[], MPI_Info, int, MPI_Comm* comm_dist_graph) {
+                           const int destinations[], const int weights[], MPI_Info, int,
+                           MPI_Comm* comm_dist_graph) {
   Entry entry("MPI_Dist_graph_create");
   Comm* found = comm_of(comm_old);
   if (found == nullptr) return entry.raise(nullptr, MPI_ERR_COMM);

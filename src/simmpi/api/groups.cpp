@@ -1,8 +1,8 @@
 // Groups (MPI-3.1, section 6.3). SPDX-License-Identifier: BSD-3-Clause
+#include "simmpi/api/groups.hpp"
+
 #include <algorithm>
 #include <vector>
-
-#include "simmpi/api/groups.hpp"
 
 namespace corewise::simmpi {
 namespace {

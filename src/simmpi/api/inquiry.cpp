@@ -97,7 +97,8 @@ int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, int* num_ad
 }
 
 int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes,
-                           int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[]) {
+                           int array_of_integers[], MPI_Aint array_of_addresses[],
+                           MPI_Datatype array_of_datatypes[]) {
   Entry entry("MPI_Type_get_contents");
   int code = MPI_SUCCESS;
   const Type* type = known(entry, datatype, code);
@@ -118,7 +119,8 @@ int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addr
 int PMPI_Type_set_name(MPI_Datatype datatype, const char* type_name) {
   Entry entry("MPI_Type_set_name");
   int code = MPI_SUCCESS;
-  if (Type* type = known(entry, datatype, code)) type->name = std::string(type_name).substr(0, MPI_MAX_OBJECT_NAME - 1);
+  if (Type* type = known(entry, datatype, code))
+    type->name = std::string(type_name).substr(0, MPI_MAX_OBJECT_NAME - 1);
   return code;
 }
 

@@ -23,7 +23,8 @@ int problem_of(const Blocked& blocked, int ranks) {
   if (in_place(blocked.at)) return MPI_SUCCESS;
   Demands demands;
   demands.that(usable(type_of(blocked.datatype)), MPI_ERR_TYPE).that(blocked.counts != nullptr, MPI_ERR_ARG);
-  for (int i = 0; i < ranks && demands.code() == MPI_SUCCESS; ++i) demands.that(blocked.counts[i] >= 0, MPI_ERR_COUNT);
+  for (int i = 0; i < ranks && demands.code() == MPI_SUCCESS; ++i)
+    demands.that(blocked.counts[i] >= 0, MPI_ERR_COUNT);
   return demands.code();
 }
 

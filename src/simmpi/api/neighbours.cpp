@@ -78,44 +78,77 @@ using namespace corewise::simmpi;
 
 extern "C" {
 
-int PMPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return Entry("MPI_Neighbor_allgather").now(gathered({sendbuf, sendcount, sendtype}, Buffer{recvbuf, recvcount, recvtype}, comm));
+int PMPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                            MPI_Datatype recvtype, MPI_Comm comm) {
+  return Entry("MPI_Neighbor_allgather")
+      .now(gathered({sendbuf, sendcount, sendtype}, Buffer{recvbuf, recvcount, recvtype}, comm));
 }
 
-int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return Entry("MPI_Ineighbor_allgather").later(gathered({sendbuf, sendcount, sendtype}, Buffer{recvbuf, recvcount, recvtype}, comm), request);
+int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                             int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return Entry("MPI_Ineighbor_allgather")
+      .later(gathered({sendbuf, sendcount, sendtype}, Buffer{recvbuf, recvcount, recvtype}, comm), request);
 }
 
-int PMPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return Entry("MPI_Neighbor_allgatherv").now(gathered({sendbuf, sendcount, sendtype}, Blocked{recvbuf, recvcounts, displs, recvtype}, comm));
+int PMPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                             const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
+  return Entry("MPI_Neighbor_allgatherv")
+      .now(gathered({sendbuf, sendcount, sendtype}, Blocked{recvbuf, recvcounts, displs, recvtype}, comm));
 }
 
-int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return Entry("MPI_Ineighbor_allgatherv").later(gathered({sendbuf, sendcount, sendtype}, Blocked{recvbuf, recvcounts, displs, recvtype}, comm), request);
+int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                              const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                              MPI_Request* request) {
+  return Entry("MPI_Ineighbor_allgatherv")
+      .later(gathered({sendbuf, sendcount, sendtype}, Blocked{recvbuf, recvcounts, displs, recvtype}, comm),
+             request);
 }
 
-int PMPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return Entry("MPI_Neighbor_alltoall").now(exchanged(Buffer{sendbuf, sendcount, sendtype}, Buffer{recvbuf, recvcount, recvtype}, comm));
+int PMPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                           MPI_Datatype recvtype, MPI_Comm comm) {
+  return Entry("MPI_Neighbor_alltoall")
+      .now(exchanged(Buffer{sendbuf, sendcount, sendtype}, Buffer{recvbuf, recvcount, recvtype}, comm));
 }
 
-int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return Entry("MPI_Ineighbor_alltoall").later(exchanged(Buffer{sendbuf, sendcount, sendtype}, Buffer{recvbuf, recvcount, recvtype}, comm), request);
+int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                            MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return Entry("MPI_Ineighbor_alltoall")
+      .later(exchanged(Buffer{sendbuf, sendcount, sendtype}, Buffer{recvbuf, recvcount, recvtype}, comm), request);
 }
 
-int PMPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return Entry("MPI_Neighbor_alltoallv").now(exchanged(Blocked{sendbuf, sendcounts, sdispls, sendtype}, Blocked{recvbuf, recvcounts, rdispls, recvtype}, comm));
+int PMPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                            void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                            MPI_Comm comm) {
+  return Entry("MPI_Neighbor_alltoallv")
+      .now(exchanged(Blocked{sendbuf, sendcounts, sdispls, sendtype},
+                     Blocked{recvbuf, recvcounts, rdispls, recvtype}, comm));
 }
 
-int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  return Entry("MPI_Ineighbor_alltoallv").later(exchanged(Blocked{sendbuf, sendcounts, sdispls, sendtype}, Blocked{recvbuf, recvcounts, rdispls, recvtype}, comm), request);
+int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                             MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                             MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return Entry("MPI_Ineighbor_alltoallv")
+      .later(exchanged(Blocked{sendbuf, sendcounts, sdispls, sendtype},
+                       Blocked{recvbuf, recvcounts, rdispls, recvtype}, comm),
+             request);
 }
 
-int PMPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  return Entry("MPI_Neighbor_alltoallw").now(exchanged(Wide{sendbuf, sendcounts, sdispls, sendtypes}, Wide{recvbuf, recvcounts, rdispls, recvtypes}, comm));
+int PMPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                            const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                            const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  return Entry("MPI_Neighbor_alltoallw")
+      .now(exchanged(Wide{sendbuf, sendcounts, sdispls, sendtypes}, Wide{recvbuf, recvcounts, rdispls, recvtypes},
+                     comm));
 }
 
-int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  return Entry("MPI_Ineighbor_alltoallw").later(exchanged(Wide{sendbuf, sendcounts, sdispls, sendtypes}, Wide{recvbuf, recvcounts, rdispls, recvtypes}, comm), request);
+int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                             const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                             const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                             MPI_Request* request) {
+  return Entry("MPI_Ineighbor_alltoallw")
+      .later(exchanged(Wide{sendbuf, sendcounts, sdispls, sendtypes}, Wide{recvbuf, recvcounts, rdispls, recvtypes},
+                       comm),
+             request);
 }
 
 }  // extern "C"

@@ -242,14 +242,15 @@ int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
 }
 
 int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-                  int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+                  int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                  MPI_Status* status) {
   Entry entry("MPI_Sendrecv");
   return exchange(entry, {sendbuf, sendcount, sendtype, dest, sendtag, comm},
                   {recvbuf, recvcount, recvtype, source, recvtag, comm}, status);
 }
 
-int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
-                          MPI_Comm comm, MPI_Status* status) {
+int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                          int recvtag, MPI_Comm comm, MPI_Status* status) {
   Entry entry("MPI_Sendrecv_replace");
   const Envelope in{buf, count, datatype, source, recvtag, comm};
   if (const int code = problem_of(in, comm_of(comm), true)) return entry.raise(comm_of(comm), code);

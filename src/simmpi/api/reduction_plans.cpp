@@ -68,9 +68,8 @@ Plan plan_reduce_scatter(Operands operands, const int* counts, MPI_Comm comm) {
 
 Plan plan_scan(Operands operands, bool exclusive, MPI_Comm comm) {
   Plan plan = plan_of(operands, comm);
-  plan.work = [how = reduction_of(operands), in = operand_of(operands), out = operands.out, exclusive](Context& call) {
-    scan(call, how, in, out, exclusive);
-  };
+  plan.work = [how = reduction_of(operands), in = operand_of(operands), out = operands.out,
+               exclusive](Context& call) { scan(call, how, in, out, exclusive); };
   return plan;
 }
 

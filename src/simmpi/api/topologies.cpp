@@ -1,12 +1,12 @@
 // Cartesian grids (MPI-3.1, section 7.5). Ranks keep their numbers: where they run is the placement's choice.
 // SPDX-License-Identifier: BSD-3-Clause
+#include "simmpi/api/topologies.hpp"
+
 #include <algorithm>
 #include <functional>
 #include <memory>
 #include <numeric>
 #include <vector>
-
-#include "simmpi/api/topologies.hpp"
 
 namespace corewise::simmpi {
 namespace {
@@ -124,7 +124,8 @@ int PMPI_Topo_test(MPI_Comm comm, int* status) {
   return MPI_SUCCESS;
 }
 
-int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int, MPI_Comm* comm_cart) {
+int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int,
+                     MPI_Comm* comm_cart) {
   Entry entry("MPI_Cart_create");
   Comm* found = comm_of(comm_old);
   if (found == nullptr) return entry.raise(nullptr, MPI_ERR_COMM);

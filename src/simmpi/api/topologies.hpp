@@ -5,7 +5,8 @@
 
 namespace corewise::simmpi {
 
-/// Collective: a communicator of the first `members` ranks; false where the caller is not in it or an error is in `code`.
+/// Collective: a communicator of the first `members` ranks; false where the caller is not in it or an error is in
+/// `code`.
 bool make_part(MPI_Comm comm, int members, MPI_Comm* made, int& code);
 
 }  // namespace corewise::simmpi

@@ -1,4 +1,5 @@
-// Constructors of datatypes (MPI-3.1, section 4.1): room kernels says what the layout is. SPDX-License-Identifier: BSD-3-Clause
+// Constructors of datatypes (MPI-3.1, section 4.1): room kernels says what the layout is. SPDX-License-Identifier:
+// BSD-3-Clause
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -219,9 +220,9 @@ int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int a
                 std::move(how), {{old, items}}, newtype);
 }
 
-int PMPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[], const int array_of_distribs[],
-                            const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype,
-                            MPI_Datatype* newtype) {
+int PMPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[],
+                            const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[],
+                            int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
   Entry entry("MPI_Type_create_darray");
   Type* old = type_of(oldtype);
   if (const int code = problem_of(ndims, old)) return entry.raise(nullptr, code);
@@ -235,8 +236,7 @@ int PMPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gs
   Shape shape = corewise::kernels::darray(size, rank, numbers(ndims, array_of_gsizes),
                                           distributions(ndims, array_of_distribs), numbers(ndims, array_of_dargs),
                                           numbers(ndims, array_of_psizes), order_of(order), old->shape);
-  const std::int64_t items =
-      shape.ok() && old->shape.size > 0 ? shape.value().size / old->shape.size : 0;
+  const std::int64_t items = shape.ok() && old->shape.size > 0 ? shape.value().size / old->shape.size : 0;
   return finish(entry, std::move(shape), std::move(how), {{old, items}}, newtype);
 }
 

@@ -1,10 +1,10 @@
-// The collectives of MPI-3.1, chapter 5, over messages. Each function is one rank's part; arguments are those of the
-// procedure, with counts and displacements already widened; what MPI_IN_PLACE replaces has no type.
+// The collectives of MPI-3.1, chapter 5, over messages. Each function is one rank's part; arguments are those of
+// the procedure, with counts and displacements already widened; what MPI_IN_PLACE replaces has no type.
 //
-// Algorithms: barrier by dissemination; broadcast, gather, scatter and reduce by binomial trees; all-reduce by recursive
-// doubling; all-gather by Bruck (short) or a ring; all-to-all by Bruck (short) or pairwise exchange; scans by recursive
-// doubling; those with a count per rank linearly or pairwise. An operator that does not commute meets its operands in the
-// order of ranks. SPDX-License-Identifier: BSD-3-Clause
+// Algorithms: barrier by dissemination; broadcast, gather, scatter and reduce by binomial trees; all-reduce by
+// recursive doubling; all-gather by Bruck (short) or a ring; all-to-all by Bruck (short) or pairwise exchange;
+// scans by recursive doubling; those with a count per rank linearly or pairwise. An operator that does not commute
+// meets its operands in the order of ranks. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,8 @@ void all_to_all(Context& call, const Blocks& out, const Blocks& in);
 /// `in` null: the operand is in `out` (at the root).
 void reduce(Context& call, const Reduction& how, const void* in, void* out, int root);
 void all_reduce(Context& call, const Reduction& how, const void* in, void* out);
-void reduce_scatter(Context& call, Reduction how, const std::vector<std::int64_t>& counts, const void* in, void* out);
+void reduce_scatter(Context& call, Reduction how, const std::vector<std::int64_t>& counts, const void* in,
+                    void* out);
 void scan(Context& call, const Reduction& how, const void* in, void* out, bool exclusive);
 /// Blocks to and from the neighbours of the communicator's topology.
 void neighbour_exchange(Context& call, const Blocks& out, const Blocks& in);

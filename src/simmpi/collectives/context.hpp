@@ -1,8 +1,8 @@
-// Context: one call of a collective on one rank: who runs it, on which communicator, and the messages inside it. The
-// algorithms are written on it, with the peers of room pattern's schedules.
+// Context: one call of a collective on one rank: who runs it, on which communicator, and the messages inside it.
+// The algorithms are written on it, with the peers of room pattern's schedules.
 //
-// Contract: all members of a communicator call the same collectives in the same order (the standard's demand), so the
-// number of a call is the tag of its messages and calls do not mix. SPDX-License-Identifier: BSD-3-Clause
+// Contract: all members of a communicator call the same collectives in the same order (the standard's demand), so
+// the number of a call is the tag of its messages and calls do not mix. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

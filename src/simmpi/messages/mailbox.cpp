@@ -53,8 +53,7 @@ Message* Mailbox::find(int source, int tag) const {
 }
 
 Message* Mailbox::take_message(int source, int tag) {
-  return take(first_message_, last_message_,
-              [&](const Message& message) { return fits(source, tag, message); });
+  return take(first_message_, last_message_, [&](const Message& message) { return fits(source, tag, message); });
 }
 
 void Mailbox::remove(Message& message) {

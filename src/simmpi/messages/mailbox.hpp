@@ -1,6 +1,6 @@
-// Mailbox: where messages and receives of one member of one communicator meet, in the order that MPI-3.1, section 3.5,
-// asks for: a message takes the receive that was posted first among those that fit, a receive the message that arrived
-// first. SPDX-License-Identifier: BSD-3-Clause
+// Mailbox: where messages and receives of one member of one communicator meet, in the order that MPI-3.1,
+// section 3.5, asks for: a message takes the receive that was posted first among those that fit, a receive the
+// message that arrived first. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

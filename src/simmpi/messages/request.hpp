@@ -1,5 +1,5 @@
-// Request: an operation under way: a send, a receive, a collective in the background, or one of the program's own. Plain
-// data; `transport` moves it on, `completion` (api) ends it. SPDX-License-Identifier: BSD-3-Clause
+// Request: an operation under way: a send, a receive, a collective in the background, or one of the program's own.
+// Plain data; `transport` moves it on, `completion` (api) ends it. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct Request {
   Kind kind = Kind::send;
   Mode mode = Mode::standard;
   bool persistent = false;
-  bool active = false;    ///< false: a persistent one that is not started
+  bool active = false;  ///< false: a persistent one that is not started
   bool done = false;
   bool orphan = false;    ///< freed by the program before its end
   bool internal = false;  ///< of a collective: matches its like only

@@ -142,7 +142,8 @@ void Transport::depart(void* self, std::uint64_t argument) {
 void Transport::arrive(void* self, std::uint64_t argument) {
   auto& transport = *static_cast<Transport*>(self);
   Message& message = message_of(argument);
-  const auto pair = static_cast<std::size_t>(message.from) * transport.ranks_ + static_cast<std::size_t>(message.to);
+  const auto pair =
+      static_cast<std::size_t>(message.from) * transport.ranks_ + static_cast<std::size_t>(message.to);
   if (message.order != transport.accepted_[pair]) {
     transport.held_[static_cast<std::size_t>(message.to)].push_back(&message);
     return;

@@ -1,9 +1,9 @@
 // Transport: moves messages between mailboxes over the network: eager (the data travel at once, into a copy) or by
 // rendezvous (a header first; the data when the receive is known), whatever the mode asks for.
 //
-// Cost of a message of b bytes: send_ns; the network's time for header + b (eager), or for a header there, a header back
-// and b bytes (rendezvous); receive_ns. An eager one is copied twice at copy_gb_per_s. Messages of one pair of ranks are
-// matched in the order in which they were sent, as if they used one channel (MPI-3.1, section 3.5).
+// Cost of a message of b bytes: send_ns; the network's time for header + b (eager), or for a header there, a header
+// back and b bytes (rendezvous); receive_ns. An eager one is copied twice at copy_gb_per_s. Messages of one pair of
+// ranks are matched in the order in which they were sent, as if they used one channel (MPI-3.1, section 3.5).
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -61,8 +61,8 @@ class Transport {
 
   World& world_;
   std::size_t ranks_;
-  std::vector<std::uint32_t> sent_;      ///< messages of each pair of ranks
-  std::vector<std::uint32_t> accepted_;  ///< of them, those that have reached the mailbox
+  std::vector<std::uint32_t> sent_;          ///< messages of each pair of ranks
+  std::vector<std::uint32_t> accepted_;      ///< of them, those that have reached the mailbox
   std::vector<std::vector<Message*>> held_;  ///< per receiver: overtook an earlier one
   std::vector<Message*> free_;
 };

@@ -19,7 +19,7 @@ struct Shared {
   explicit Shared(std::vector<int> members)
       : world(std::move(members)), user(world.size()), internal(world.size()) {}
 
-  int number = 0;  ///< counts communicators, for what people read
+  int number = 0;          ///< counts communicators, for what people read
   std::vector<int> world;  ///< rank in the world of each member
   std::vector<Mailbox> user;
   std::vector<Mailbox> internal;  ///< of collectives
@@ -33,9 +33,9 @@ struct Errhandler {
 /// Neighbours of a rank; a Cartesian grid also has its shape.
 struct Topology {
   int kind = MPI_UNDEFINED;
-  std::vector<int> dims, periods, coords;   ///< of a grid
-  std::vector<int> index, edges;            ///< of a graph, of all ranks
-  std::vector<int> sources, destinations;   ///< of this rank, in the order of neighbourhood collectives
+  std::vector<int> dims, periods, coords;  ///< of a grid
+  std::vector<int> index, edges;           ///< of a graph, of all ranks
+  std::vector<int> sources, destinations;  ///< of this rank, in the order of neighbourhood collectives
   std::vector<int> source_weights, destination_weights;
   bool weighted = false;
 };

@@ -12,10 +12,11 @@ Operator known(kernels::Operator operation) {
 
 using K = kernels::Operator;
 
-std::array<Operator, 14> g_known = {
-    known(K::sum),         known(K::product),    known(K::minimum),     known(K::maximum),    known(K::logical_and),
-    known(K::logical_or),  known(K::logical_xor), known(K::bitwise_and), known(K::bitwise_or), known(K::bitwise_xor),
-    known(K::minimum_location), known(K::maximum_location), known(K::replace), known(K::no_operation)};
+std::array<Operator, 14> g_known = {known(K::sum),         known(K::product),          known(K::minimum),
+                                    known(K::maximum),     known(K::logical_and),      known(K::logical_or),
+                                    known(K::logical_xor), known(K::bitwise_and),      known(K::bitwise_or),
+                                    known(K::bitwise_xor), known(K::minimum_location), known(K::maximum_location),
+                                    known(K::replace),     known(K::no_operation)};
 
 }  // namespace
 
@@ -45,9 +46,8 @@ void combine(const Operator& operation, Type& type, std::int64_t count, const vo
     operation.function(const_cast<void*>(in), inout, &length, &handle);
     return;
   }
-  kernels::combine_for(*operation.known, *type.element)(static_cast<const std::byte*>(in),
-                                                         static_cast<std::byte*>(inout),
-                                                         static_cast<std::size_t>(count));
+  kernels::combine_for(*operation.known, *type.element)(
+      static_cast<const std::byte*>(in), static_cast<std::byte*>(inout), static_cast<std::size_t>(count));
 }
 
 }  // namespace corewise::simmpi

@@ -1,5 +1,5 @@
-// Operator: what a reduction does to two operands: one of MPI's on a predefined type (room kernels), or a function of the
-// program. SPDX-License-Identifier: BSD-3-Clause
+// Operator: what a reduction does to two operands: one of MPI's on a predefined type (room kernels), or a function
+// of the program. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

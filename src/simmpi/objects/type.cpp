@@ -91,9 +91,8 @@ std::vector<Type> make_predefined() {
   for (const Named& named : kNamed) {
     Type& type = types[static_cast<std::size_t>(reinterpret_cast<std::intptr_t>(named.handle) - 1)];
     const auto extent = static_cast<std::int64_t>(kernels::element_bytes(named.element));
-    const auto shape = named.second == 0
-                           ? kernels::basic(named.first)
-                           : kernels::basic_pair(named.first, named.second_at, named.second, extent);
+    const auto shape = named.second == 0 ? kernels::basic(named.first)
+                                         : kernels::basic_pair(named.first, named.second_at, named.second, extent);
     type.shape = shape.value();
     type.signature = {{named.first, 1}};
     if (named.second != 0) type.signature.emplace_back(named.second, 1);
@@ -127,7 +126,8 @@ Type* type_of(MPI_Datatype handle) {
   if (number == 0) return nullptr;
   if (number >= kPredefinedHandles) return reinterpret_cast<Type*>(handle);
   std::vector<Type>& types = predefined();
-  return number <= static_cast<std::intptr_t>(types.size()) ? &types[static_cast<std::size_t>(number - 1)] : nullptr;
+  return number <= static_cast<std::intptr_t>(types.size()) ? &types[static_cast<std::size_t>(number - 1)]
+                                                            : nullptr;
 }
 
 MPI_Datatype handle_of(Type& type) {

@@ -1,5 +1,5 @@
-// Type: a datatype: its layout (room kernels), how it packs, and what MPI may be asked about it. Owns the table of the
-// predefined types.
+// Type: a datatype: its layout (room kernels), how it packs, and what MPI may be asked about it. Owns the table of
+// the predefined types.
 //
 // Contract: a derived type is made with one reference; a message under way takes another. Handles below
 // kPredefinedHandles are numbers of the table, the same on all ranks. SPDX-License-Identifier: BSD-3-Clause

@@ -1,7 +1,7 @@
-// Image: a rank's own copy of the program. The shared object is copied per rank and loaded under its own name, so each
-// copy has its own globals, statics and thread-local variables, all at their own addresses: a message may lie in a global,
-// a switch of ranks copies nothing, and pages that nobody writes cost what they cost once. Libraries that the program
-// needs (libc among them) are there once: their state (rand, strtok, open files) is common.
+// Image: a rank's own copy of the program. The shared object is copied per rank and loaded under its own name, so
+// each copy has its own globals, statics and thread-local variables, all at their own addresses: a message may lie
+// in a global, a switch of ranks copies nothing, and pages that nobody writes cost what they cost once. Libraries
+// that the program needs (libc among them) are there once: their state (rand, strtok, open files) is common.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

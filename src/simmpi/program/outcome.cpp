@@ -32,7 +32,8 @@ bj::array traffic_of(World& world) {
     for (int to = 0; to < world.size(); ++to) {
       const Traffic& pair = world.traffic(from, to);
       if (pair.messages == 0 && pair.collective_messages == 0) continue;
-      rows.push_back(bj::array{from, to, pair.messages, pair.bytes, pair.collective_messages, pair.collective_bytes});
+      rows.push_back(
+          bj::array{from, to, pair.messages, pair.bytes, pair.collective_messages, pair.collective_bytes});
     }
   }
   return rows;
@@ -59,7 +60,8 @@ bj::object timeline_of(const sim::Timeline& timeline) {
   bj::array tracks;
   for (const auto& track : timeline.tracks()) tracks.push_back(bj::array{track.group, track.name});
   bj::array kinds;
-  for (const auto& kind : timeline.kinds()) kinds.push_back(bj::array{kind.name, kind.label_a, kind.label_b, kind.where});
+  for (const auto& kind : timeline.kinds())
+    kinds.push_back(bj::array{kind.name, kind.label_a, kind.label_b, kind.where});
   return {{"tick_ns", timeline.tick_ns()}, {"tracks", tracks}, {"kinds", kinds}, {"dropped", timeline.dropped()}};
 }
 

@@ -1,8 +1,8 @@
-// Runs a program's ranks: the one function that the executable calls, and what a program calls instead of exit and atexit
-// (the linker redirects them, `corewise simcc`), since a rank's end is not the process's.
+// Runs a program's ranks: the one function that the executable calls, and what a program calls instead of exit and
+// atexit (the linker redirects them, `corewise simcc`), since a rank's end is not the process's.
 //
-// A run that fails leaves ranks in the middle of their programs. They are not unwound, since a program may catch what
-// unwinding throws: the outcome is written and the process ends. SPDX-License-Identifier: BSD-3-Clause
+// A run that fails leaves ranks in the middle of their programs. They are not unwound, since a program may catch
+// what unwinding throws: the outcome is written and the process ends. SPDX-License-Identifier: BSD-3-Clause
 #include <unistd.h>
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Simulated times of messages against sums of their documented steps, and runs that fail. Ranks are C++ functions here.
-// SPDX-License-Identifier: BSD-3-Clause
+// Simulated times of messages against sums of their documented steps, and runs that fail. Ranks are C++ functions
+// here. SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
 #include <array>
@@ -109,7 +109,8 @@ TEST(Failures, ADeadlockSaysWhoWaitsForWhomAndNamesTheCircle) {
   });
   EXPECT_EQ(ran.status.code(), Code::io);
   const std::string& said = ran.status.message();
-  EXPECT_NE(said.find("rank 0 in MPI_Recv waits for a message from rank 1, tag 7, MPI_COMM_WORLD"), said.npos) << said;
+  EXPECT_NE(said.find("rank 0 in MPI_Recv waits for a message from rank 1, tag 7, MPI_COMM_WORLD"), said.npos)
+      << said;
   EXPECT_NE(said.find("rank 1 in MPI_Recv waits for a message from rank 0"), said.npos) << said;
   EXPECT_EQ(said.find("rank 2"), said.npos) << said;
   EXPECT_NE(said.find("circle: 0 -> 1 -> 0"), said.npos) << said;

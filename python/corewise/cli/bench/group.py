@@ -9,12 +9,13 @@ from types import ModuleType
 
 import typer
 
-from corewise.cli.bench import collectives, history, mapping, port, profiler, recogniser, sim
+from corewise.cli.bench import collectives, history, mapping, port, profiler, recogniser, sim, simmpi
 from corewise.cli.bench import copy as bench_copy
 from corewise.cli.bench import pack as bench_pack
 
 SUBCOMMANDS: tuple[ModuleType, ...] = (
     sim,
+    simmpi,
     port,
     collectives,
     profiler,

@@ -11,9 +11,9 @@ from corewise.sim.ranks import compile_program
 
 _HELP = """Compiles an MPI program for simulated ranks (corewise simrun).
 
-Takes a C or C++ compiler's arguments and adds the simulated MPI. With -c it compiles only; object files can be
-linked by a later call. A program that uses what the simulated MPI lacks fails here, and the message says what.
-CC and CXX choose the compilers; --c++ takes the C++ compiler whatever the sources are called.
+Takes a C or C++ compiler's arguments and adds the simulated MPI. With -c it compiles only; object files can
+be linked by a later call. A program that uses what the simulated MPI lacks fails here, and the message says
+what. CC and CXX choose the compilers; --c++ takes the C++ compiler whatever the sources are called.
 
 \b
 Example:

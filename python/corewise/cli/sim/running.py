@@ -25,12 +25,13 @@ from corewise.sim.ranks import SETTINGS, RankRun, RunOptions, run_program
 
 _HELP = """Runs an MPI program on the ranks of a simulated machine.
 
-The program is one that `corewise simcc` made. Its ranks run one after the other on this host, and in simulated
-time all at once: messages cost what the machine's network makes of them, computation what the program declares
-(cw_compute of corewise_sim.h), nothing depends on this host. The same run gives the same times to the last bit.
+The program is one that `corewise simcc` made. Its ranks run one after the other on this host, and in
+simulated time all at once: messages cost what the machine's network makes of them, computation what the
+program declares (cw_compute of corewise_sim.h), nothing depends on this host. The same run gives the same
+times to the last bit.
 
-The exit status is the program's, as with a launcher: what MPI_Abort was given, or the first rank's that is not
-0; 1 where the run failed. A deadlock ends with who waits for whom.
+The exit status is the program's, as with a launcher: what MPI_Abort was given, or the first rank's that is
+not 0; 1 where the run failed. A deadlock ends with who waits for whom.
 
 \b
 Example:
@@ -49,8 +50,12 @@ _SETTING = typer.Option(
 _LIMIT = typer.Option("", "--limit", metavar="TIME", help="Give up after this simulated time, e.g. '2 ms'.")
 _STACK = typer.Option("8 MiB", "--stack", metavar="SIZE", help="Stack of each rank.")
 _TRACE = typer.Option(None, "--trace", metavar="FILE", help="Write what happens when, for Perfetto.")
-_PATTERN = typer.Option(None, "--pattern", metavar="FILE", help="Write who sends what to whom (.json, .csv, .mtx).")
-_COLLECTIVES = typer.Option(False, "--collectives", help="Count messages inside collectives in the pattern too.")
+_PATTERN = typer.Option(
+    None, "--pattern", metavar="FILE", help="Write who sends what to whom (.json, .csv, .mtx)."
+)
+_COLLECTIVES = typer.Option(
+    False, "--collectives", help="Count messages inside collectives in the pattern too."
+)
 _AS_JSON = typer.Option(
     False, "--json", help="Print one JSON object; the program's output goes to standard error."
 )
@@ -143,7 +148,10 @@ def _show(run: RankRun, written: list[Path]) -> None:
 
 def _heading(run: RankRun) -> Text:
     text = Text(f"{run.program} on {run.machine.name}", style="bold")
-    text.append(f": {run.ranks.size} ranks, {time_text(run.time_ns, 4)} of simulated time, by {run.granularity}\n", style="none")
+    text.append(
+        f": {run.ranks.size} ranks, {time_text(run.time_ns, 4)} of simulated time, by {run.granularity}\n",
+        style="none",
+    )
     own, inside = run.traffic["messages"].sum(), run.traffic["collective_messages"].sum()
     size = int(run.traffic["bytes"].sum() + run.traffic["collective_bytes"].sum())
     text.append(

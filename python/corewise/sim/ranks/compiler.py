@@ -1,8 +1,8 @@
 """Compiles a program for simulated ranks: the host's compiler, with the simulated MPI's header and library.
 
 Owns the words that are added to a compiler's command line. What comes out of the linker is a shared object
-whose ``main`` every rank runs in a copy of its own. Names are bound inside it first, so a program may bring its
-own ``MPI_Send`` (and call ``PMPI_Send``); ``exit``, ``_exit`` and ``atexit`` lead to the simulated rank's.
+whose ``main`` every rank runs in a copy of its own. Names are bound inside it first, so a program may bring
+its own ``MPI_Send`` (and call ``PMPI_Send``); ``exit``, ``_exit`` and ``atexit`` concern the simulated rank.
 A name of MPI that the subset lacks is an error of the compiler or the linker, never of the run.
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -30,7 +30,7 @@ _MISSING = re.compile(
     r"implicit declaration of function|undeclared|unknown type name|was not declared|undefined reference"
     r"|has not been declared|does not name a type|undefined symbol|use of undeclared"
 )
-_QUOTED = re.compile(r"[‘'`\"](P?MPI_\w+)")
+_QUOTED = re.compile(r"[\u2018'`\"](P?MPI_\w+)")
 
 
 def include_folders() -> list[Path]:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from corewise import _core
 from corewise.base.files import read_bytes
 from corewise.data.machines import MachineText, hwloc_libraries, machine_text
 from corewise.data.placement import Placement
@@ -31,19 +32,8 @@ from corewise.sim.timeline import EVENT, Kind, Timeline, Track
 
 _RUNNER = Path(__file__).resolve().parents[2] / "corewise-simmpi"
 
-SETTINGS: Mapping[str, tuple[float, str]] = MappingProxyType(
-    {
-        "send_ns": (100.0, "what a message costs its sender, ns"),
-        "receive_ns": (100.0, "what a message costs its receiver, ns"),
-        "call_ns": (20.0, "what MPI_Test, MPI_Iprobe or MPI_Wtime costs, ns"),
-        "copy_gb_per_s": (8.0, "each of the two copies of an eager message, GB/s"),
-        "eager_bytes": (4096.0, "the longest message that is sent eagerly, bytes"),
-        "header_bytes": (32.0, "of every message beside its data, bytes"),
-        "cpu_ghz": (1.0, "cycles per ns of cw_compute"),
-        "operations_per_cycle": (1.0, "of cw_operations"),
-    }
-)
-"""Name -> (value where none is set, meaning); the room checks the bounds."""
+SETTINGS: Mapping[str, float] = MappingProxyType({row[0]: row[1] for row in _core.simmpi_settings()})
+"""Name -> value where none is set; the room has units, bounds and meanings (docs/simulating/simmpi.md)."""
 MOST_EVENTS = 4_000_000
 """Of a timeline."""
 DEFAULT_STACK_BYTES = 8 << 20
@@ -127,7 +117,7 @@ def run_program(
         document = _request(Path(folder), program, arguments, units, described, options)
         found = _launched(Path(folder), document, options)
         timeline = _timeline(Path(folder), found) if options.timeline else None
-    settings = {name: options.settings.get(name, value) for name, (value, _) in SETTINGS.items()}
+    settings = {**SETTINGS, **options.settings}
     status = _exit_status(found)
     return RankRun(
         machine=loaded,
