@@ -100,7 +100,9 @@ int corewise_simmpi_main(int count, char** words) {
 
 [[noreturn]] void __wrap_exit(int status) {
   if (in_rank()) World::here().leave(status);
-  std::exit(status);
+  // A process that a rank forked: the copies of ranks and their fibers in it are nobody's.
+  std::fflush(nullptr);
+  _exit(status);
 }
 
 [[noreturn]] void __wrap__exit(int status) {

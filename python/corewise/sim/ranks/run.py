@@ -32,7 +32,8 @@ from corewise.sim.timeline import EVENT, Kind, Timeline, Track
 
 _RUNNER = Path(__file__).resolve().parents[2] / "corewise-simmpi"
 
-SETTINGS: Mapping[str, float] = MappingProxyType({row[0]: row[1] for row in _core.simmpi_settings()})
+_ROWS = _core.simmpi_settings()
+SETTINGS: Mapping[str, float] = MappingProxyType({row[0]: row[1] for row in _ROWS})
 """Name -> value where none is set; the room has units, bounds and meanings (docs/simulating/simmpi.md)."""
 MOST_EVENTS = 4_000_000
 """Of a timeline."""
@@ -101,6 +102,7 @@ def run_program(
         Where the program crashed.
     """
     options = options or RunOptions()
+    _check_settings(options.settings)
     if not program.is_file():
         raise InputError(f"{program}: no such file, allowed: a program that corewise simcc made")
     described = machine_text(machine)
@@ -135,6 +137,17 @@ def run_program(
         links=np.array([tuple(row) for row in found["links"]], dtype=RANK_LINK),
         timeline=timeline,
     )
+
+
+def _check_settings(settings: Mapping[str, float]) -> None:
+    """Names and bounds, by the room's table."""
+    bounds = {row[0]: (row[3], row[4]) for row in _ROWS}
+    for name, value in settings.items():
+        if name not in bounds:
+            raise bad_field("", "setting", name, ", ".join(bounds))
+        least, most = bounds[name]
+        if not least <= value <= most:
+            raise bad_field("", name, f"{value:g}", f"{least:g} to {most:g}")
 
 
 def _request(

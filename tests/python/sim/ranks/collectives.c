@@ -139,7 +139,7 @@ static void order_of_operands(void) {
 static void sums(int n) {
   int counts[MOST];
   const int ranks = size * (size - 1) / 2;
-  for (int i = 0; i < n * size; ++i) in[i] = rank + i;
+  for (int i = 0; i < size * (n + size); ++i) in[i] = rank + i;
   MPI_Reduce_scatter_block(in, out, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   for (int i = 0; i < n; ++i) EQ(ranks + size * (rank * n + i), out[i]);
   for (int i = 0; i < size; ++i) counts[i] = i;

@@ -40,8 +40,11 @@ HOST_TIME = ("signal",)
 """It waits for timers of the host, while simulated time passes at once."""
 MPI_4 = ("session", "session_world", "partitioned", "large_count", "typed_sessions")
 """About MPI 4, which the header does not claim: they compile to nothing."""
-LIMITED = {"collective": 5, "icollective": 8, "topology": 8, "communicator": 16}
-"""Ranks for which the program's own arrays are large enough."""
+LIMITED = {
+    **{"collective": 5, "icollective": 8, "topology": 8, "communicator": 16},
+    **dict.fromkeys(("many", "typed_errors", "typed_limits", "typed_matching"), 2),
+}
+"""Most ranks that a program is made for: its own arrays, or its two sides."""
 LEAST = {"topology": 2}
 
 
