@@ -23,6 +23,7 @@
 #include "sim/pattern_result.hpp"
 #include "sim/pattern_run.hpp"
 #include "sim/timeline.hpp"
+#include "simmpi/settings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -196,11 +197,25 @@ void bind_result(nb::module_& module) {
   bind_result_tables(result);
 }
 
+/// Name, value where none is set, unit, least, most, meaning of everything that a program on simulated ranks pays
+/// for.
+std::vector<std::tuple<std::string, double, std::string, double, double, std::string>> simmpi_settings() {
+  const simmpi::Settings unset;
+  std::vector<std::tuple<std::string, double, std::string, double, double, std::string>> rows;
+  for (const simmpi::SettingRow& row : simmpi::setting_rows()) {
+    rows.emplace_back(row.name, unset.*row.field, row.unit, row.least, row.most, row.meaning);
+  }
+  return rows;
+}
+
 }  // namespace
 
 void bind_sim(nb::module_& module) {
   bind_timeline(module);
   bind_result(module);
+  module.def("simmpi_settings", &simmpi_settings,
+             "What a program on simulated ranks pays for: (name, value where none is set, unit, least, most, "
+             "meaning).");
   module.def(
       "run_pattern", &run_pattern, "machine"_a, "pattern"_a, "unit_of_rank"_a, "granularity"_a = "packet",
       "separation"_a = "dependence", "repetitions"_a = 1, "messages_in_flight"_a = 4,

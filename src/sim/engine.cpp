@@ -134,6 +134,7 @@ Status Engine::run(Time limit) {
     queue_.pop(next)();
   }
   const Status result = outcome();
+  if (ending_) ending_(result);
   stopped_ = true;
   for (const auto& process : processes_) process->fiber_.cancel();
   return result;

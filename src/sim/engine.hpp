@@ -15,6 +15,7 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
@@ -122,6 +123,9 @@ class Engine {
   /// that every program (background ones excepted) ended. Call once.
   Status run(Time limit = kForever);
 
+  /// `ending` is told what run() will return, before it unwinds the programs that have not ended.
+  void set_ending(std::function<void(const Status&)> ending) { ending_ = std::move(ending); }
+
   /// Events handled so far.
   [[nodiscard]] std::uint64_t events() const { return events_; }
   /// Pending events and their times relative to now, for who fingerprints the state of a run.
@@ -147,6 +151,7 @@ class Engine {
   Status status_;
   bool stopped_ = false;
   Time limit_ = kForever;
+  std::function<void(const Status&)> ending_;
   std::uint64_t events_ = 0;
 };
 

@@ -32,6 +32,7 @@ FLOORS: dict[str, int] = {
     "probe": 3,
     "lab": 4,
     "overlap": 4,
+    "simmpi": 4,
     "preload": 4,
     "bind": 5,
 }

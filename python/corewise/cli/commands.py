@@ -65,6 +65,8 @@ SECTIONS: Mapping[str, tuple[Command, ...]] = {
         Command(
             "collective", "sim.collective", "Run a collective on simulated SPEs, by any of its algorithms"
         ),
+        Command("simcc", "sim.compiling", "Compile an MPI program for simulated ranks"),
+        Command("simrun", "sim.running", "Run an MPI program on the ranks of a simulated machine"),
         Command("patterns", "patterns", "List the generators of patterns; make and show patterns"),
         Command("machines", "machines", "List the machines that come with corewise; show, check"),
     ),

@@ -15,6 +15,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from corewise._core import Machine
@@ -40,6 +41,33 @@ def bundled_machines() -> list[str]:
     return sorted(path.stem for path in machine_directory().glob("*.toml"))
 
 
+@dataclass(frozen=True)
+class MachineText:
+    """What a machine is made from, for a program that reads it by itself.
+
+    Attributes
+    ----------
+    form : str
+        ``json`` (a machine document), ``text`` (synthetic) or ``hwloc`` (this host, or hwloc's XML file).
+    text : str
+        The document, the synthetic text, or the path of the XML file ("" for this host).
+    source : str
+        What messages about it name.
+    """
+
+    form: str
+    text: str
+    source: str
+
+    def load(self) -> Machine:
+        """The machine, checked."""
+        if self.form == "json":
+            return Machine.from_json(self.text, self.source)
+        if self.form == "text":
+            return Machine.from_synthetic(self.text)
+        return Machine.from_hwloc(self.text, hwloc_libraries())
+
+
 def load_machine(reference: str) -> Machine:
     """Reads the machine that `reference` names.
 
@@ -54,14 +82,19 @@ def load_machine(reference: str) -> Machine:
     Machine
         Checked: every index, name, bandwidth and route.
     """
+    return machine_text(reference).load()
+
+
+def machine_text(reference: str) -> MachineText:
+    """What the machine that `reference` names is made from; see `load_machine`."""
     if reference == HOST:
-        return Machine.from_hwloc(libraries=hwloc_libraries())
+        return MachineText("hwloc", "", HOST)
     if reference in bundled_machines():
-        return load_machine_file(machine_directory() / f"{reference}.toml")
+        return _text_of_file(machine_directory() / f"{reference}.toml")
     if _looks_like_file(reference):
-        return load_machine_file(Path(reference))
+        return _text_of_file(Path(reference))
     if ":" in reference:
-        return Machine.from_synthetic(reference)
+        return MachineText("text", reference, reference)
     raise InputError(f"machine '{reference}' is unknown, allowed: {_allowed()}")
 
 
@@ -90,7 +123,8 @@ def load_cell(reference: str, parameters: Mapping[str, float] | None = None) -> 
         simulation = raw.get("simulation")
         given = {name: int(value) if value == int(value) else value for name, value in parameters.items()}
         raw["simulation"] = {**(simulation if isinstance(simulation, dict) else {}), **given}
-    return _cell(_checked(parse_json(json.dumps(raw, default=str), document.source)), reference)
+    machine = _as_json(parse_json(json.dumps(raw, default=str), document.source)).load()
+    return _cell(machine, reference)
 
 
 def parsed_parameters(settings: Iterable[str]) -> dict[str, float]:
@@ -119,14 +153,18 @@ def _cell(machine: Machine, reference: str) -> Machine:
 
 def load_machine_file(path: Path) -> Machine:
     """Reads a machine file; its suffix says how: ``.toml``, ``.json`` or ``.xml`` (hwloc)."""
+    return _text_of_file(path).load()
+
+
+def _text_of_file(path: Path) -> MachineText:
     suffix = path.suffix.lower()
     if suffix == ".toml":
-        return _checked(read_toml(path))
+        return _as_json(read_toml(path))
     if suffix == ".json":
-        return _checked(read_json(path))
+        return _as_json(read_json(path))
     if suffix == ".xml":
         read_text(path)  # an unreadable file is named here; hwloc would only say that it failed
-        return Machine.from_hwloc(str(path), hwloc_libraries())
+        return MachineText("hwloc", str(path), str(path))
     raise InputError(
         f"{path}: found suffix '{path.suffix}', allowed for a machine: .toml, .json, .xml (hwloc)"
     )
@@ -134,7 +172,7 @@ def load_machine_file(path: Path) -> Machine:
 
 def parse_machine(text: str, source: str) -> Machine:
     """The machine of a TOML text; `source` begins every message."""
-    return _checked(parse_toml(text, source))
+    return _as_json(parse_toml(text, source)).load()
 
 
 def hwloc_libraries() -> list[str]:
@@ -160,13 +198,13 @@ def _openmpi_prefixes() -> list[Path]:
     return prefixes
 
 
-def _checked(document: Fields) -> Machine:
-    """What the machine room makes of a document; it takes JSON, whatever the file is written in."""
+def _as_json(document: Fields) -> MachineText:
+    """The document as the machine room takes it: JSON, whatever the file is written in."""
     try:
         text = json.dumps(document.raw(), default=str, allow_nan=False)
     except ValueError:
         raise InputError(f"{document.source}: found nan or inf, allowed: finite numbers") from None
-    return Machine.from_json(text, document.source)
+    return MachineText("json", text, document.source)
 
 
 def _looks_like_file(reference: str) -> bool:

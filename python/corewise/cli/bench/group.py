@@ -9,13 +9,25 @@ from types import ModuleType
 
 import typer
 
-from corewise.cli.bench import collectives, fft, history, mapping, node, port, profiler, recogniser, sim
+from corewise.cli.bench import (
+    collectives,
+    fft,
+    history,
+    mapping,
+    node,
+    port,
+    profiler,
+    recogniser,
+    sim,
+    simmpi,
+)
 from corewise.cli.bench import copy as bench_copy
 from corewise.cli.bench import pack as bench_pack
 from corewise.cli.groups import Group
 
 SUBCOMMANDS: tuple[ModuleType, ...] = (
     sim,
+    simmpi,
     port,
     collectives,
     profiler,

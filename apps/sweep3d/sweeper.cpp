@@ -1,0 +1,207 @@
+// Blocks, faces and messages of the sweep. SPDX-License-Identifier: BSD-3-Clause
+#include "sweeper.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "../common/computing.hpp"
+
+namespace sweep3d {
+namespace {
+
+std::size_t product(int a, int b, int c) {
+  return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
+}
+
+enum Tag { kTagX = 1, kTagY = 2 };
+
+}  // namespace
+
+Sweeper::Range Sweeper::part(int cells, int parts, int number) {
+  const int each = cells / parts;
+  const int longer = cells % parts;
+  return {number * each + std::min(number, longer), each + (number < longer ? 1 : 0)};
+}
+
+Sweeper::Sweeper(MPI_Comm grid, const Extents& whole, const Material& material, const Blocking& blocking,
+                 Traffic& traffic)
+    : grid_(grid), whole_(whole), material_(material), blocking_(blocking), traffic_(traffic) {
+  int periods[2];
+  MPI_Cart_get(grid, 2, dims_, periods, coords_);
+  x_ = part(whole.x, dims_[0], coords_[0]);
+  y_ = part(whole.y, dims_[1], coords_[1]);
+  own_ = {x_.count, y_.count, whole.z};
+  flux_.resize(own_.cells());
+  emission_.resize(own_.cells());
+  face_x_.resize(product(own_.y, blocking.planes, blocking.directions));
+  face_y_.resize(product(own_.x, blocking.planes, blocking.directions));
+  face_z_.resize(product(own_.x, own_.y, blocking.directions));
+}
+
+Sweeper::Neighbours Sweeper::neighbours(const Octant& octant) const {
+  Neighbours around{};
+  MPI_Cart_shift(grid_, 0, octant.x, &around.up_x, &around.down_x);
+  MPI_Cart_shift(grid_, 1, octant.y, &around.up_y, &around.down_y);
+  return around;
+}
+
+double Sweeper::iterate() {
+  const std::vector<double> before = flux_;
+  for (std::size_t cell = 0; cell < flux_.size(); ++cell) {
+    emission_[cell] = material_.source + material_.scattering * flux_[cell];
+    flux_[cell] = 0;
+  }
+  leakage_ = 0;
+  for (const Octant& octant : kOctants) {
+    for (int first = 0; first < static_cast<int>(kDirections.size()); first += blocking_.directions) {
+      sweep(octant, first);
+    }
+  }
+  double change = 0;
+  for (std::size_t cell = 0; cell < flux_.size(); ++cell) {
+    change = std::max(change, std::abs(flux_[cell] - before[cell]) / flux_[cell]);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &change, 1, MPI_DOUBLE, MPI_MAX, grid_);
+  return change;
+}
+
+void Sweeper::sweep(const Octant& octant, int first_direction) {
+  std::fill(face_z_.begin(), face_z_.end(), 0);
+  for (int done = 0; done < own_.z; done += blocking_.planes) {
+    const int planes = std::min(blocking_.planes, own_.z - done);
+    const int first = octant.z > 0 ? done : own_.z - done - planes;
+    block(octant, first_direction, first, planes);
+  }
+  for (int m = 0; m < blocking_.directions; ++m) {
+    const Direction& direction = kDirections[static_cast<std::size_t>(first_direction + m)];
+    const std::size_t columns = product(own_.x, own_.y, 1);
+    for (std::size_t c = 0; c < columns; ++c) {
+      leakage_ += direction.weight * direction.z * face_z_[static_cast<std::size_t>(m) * columns + c];
+    }
+  }
+}
+
+void Sweeper::block(const Octant& octant, int first_direction, int first_plane, int planes) {
+  const Neighbours around = neighbours(octant);
+  const std::span<double> x(face_x_.data(), product(own_.y, planes, blocking_.directions));
+  const std::span<double> y(face_y_.data(), product(own_.x, planes, blocking_.directions));
+  receive(around.up_x, kTagX, x);
+  receive(around.up_y, kTagY, y);
+  solve(octant, first_direction, first_plane, planes);
+  leak(first_direction, planes, around);
+  send(around.down_x, kTagX, x);
+  send(around.down_y, kTagY, y);
+}
+
+void Sweeper::solve(const Octant& octant, int first_direction, int first_plane, int planes) {
+  for (int m = 0; m < blocking_.directions; ++m) {
+    const Direction& direction = kDirections[static_cast<std::size_t>(first_direction + m)];
+    double* const face_z = face_z_.data() + product(m, own_.x, own_.y);
+    for (int a = 0; a < own_.x; ++a) {
+      const int i = octant.x > 0 ? a : own_.x - 1 - a;
+      double* const face_y = face_y_.data() + product(m * own_.x + i, planes, 1);
+      for (int b = 0; b < own_.y; ++b) {
+        const int j = octant.y > 0 ? b : own_.y - 1 - b;
+        double* const face_x = face_x_.data() + product(m * own_.y + j, planes, 1);
+        double& into_z =
+            face_z[static_cast<std::size_t>(i) * static_cast<std::size_t>(own_.y) + static_cast<std::size_t>(j)];
+        into_z = solve_column(octant, direction, i, j, {first_plane, planes}, into_z, face_x, face_y);
+      }
+    }
+  }
+  const std::size_t cells = product(own_.x, own_.y, planes * blocking_.directions);
+  solved_ += static_cast<long long>(cells);
+  computing::operations(kOperationsPerCell * static_cast<double>(cells));
+}
+
+double Sweeper::solve_column(const Octant& octant, const Direction& direction, int i, int j, Range planes,
+                             double into_z, double* face_x, double* face_y) {
+  for (int c = 0; c < planes.count; ++c) {
+    const int k = octant.z > 0 ? c : planes.count - 1 - c;
+    const std::size_t cell = own_.at(i, j, planes.first + k);
+    Faces faces{face_x[k], face_y[k], into_z};
+    flux_[cell] += direction.weight * solve_cell(material_, direction, emission_[cell], faces);
+    face_x[k] = faces.x;
+    face_y[k] = faces.y;
+    into_z = faces.z;
+  }
+  return into_z;
+}
+
+void Sweeper::receive(int from, int tag, std::span<double> face) {
+  if (from == MPI_PROC_NULL) {
+    std::fill(face.begin(), face.end(), 0);  // vacuum
+    return;
+  }
+  MPI_Recv(face.data(), static_cast<int>(face.size()), MPI_DOUBLE, from, tag, grid_, MPI_STATUS_IGNORE);
+}
+
+void Sweeper::send(int to, int tag, std::span<const double> face) {
+  if (to == MPI_PROC_NULL) return;
+  MPI_Send(face.data(), static_cast<int>(face.size()), MPI_DOUBLE, to, tag, grid_);
+  traffic_.count(to, face.size_bytes());
+}
+
+void Sweeper::leak(int first_direction, int planes, const Neighbours& around) {
+  for (int m = 0; m < blocking_.directions; ++m) {
+    const Direction& direction = kDirections[static_cast<std::size_t>(first_direction + m)];
+    const std::size_t per_x = product(own_.y, planes, 1);
+    const std::size_t per_y = product(own_.x, planes, 1);
+    for (std::size_t f = 0; around.down_x == MPI_PROC_NULL && f < per_x; ++f) {
+      leakage_ += direction.weight * direction.x * face_x_[static_cast<std::size_t>(m) * per_x + f];
+    }
+    for (std::size_t f = 0; around.down_y == MPI_PROC_NULL && f < per_y; ++f) {
+      leakage_ += direction.weight * direction.y * face_y_[static_cast<std::size_t>(m) * per_y + f];
+    }
+  }
+}
+
+std::vector<double> Sweeper::gather() const {
+  int rank = 0;
+  int ranks = 0;
+  MPI_Comm_rank(grid_, &rank);
+  MPI_Comm_size(grid_, &ranks);
+  std::vector<int> counts(static_cast<std::size_t>(ranks));
+  std::vector<int> starts(counts.size());
+  int total = 0;
+  for (int r = 0; r < ranks; ++r) {
+    int coords[2];
+    MPI_Cart_coords(grid_, r, 2, coords);
+    const int columns = part(whole_.x, dims_[0], coords[0]).count * part(whole_.y, dims_[1], coords[1]).count;
+    counts[static_cast<std::size_t>(r)] = columns * whole_.z;
+    starts[static_cast<std::size_t>(r)] = total;
+    total += columns * whole_.z;
+  }
+  std::vector<double> parts(rank == 0 ? static_cast<std::size_t>(total) : 0);
+  MPI_Gatherv(flux_.data(), static_cast<int>(flux_.size()), MPI_DOUBLE, parts.data(), counts.data(), starts.data(),
+              MPI_DOUBLE, 0, grid_);
+  std::vector<double> flux(parts.size());
+  for (int r = 0; rank == 0 && r < ranks; ++r) {
+    int coords[2];
+    MPI_Cart_coords(grid_, r, 2, coords);
+    const Range x = part(whole_.x, dims_[0], coords[0]);
+    const Range y = part(whole_.y, dims_[1], coords[1]);
+    const double* from = parts.data() + starts[static_cast<std::size_t>(r)];
+    for (int i = 0; i < x.count; ++i) {
+      for (int j = 0; j < y.count; ++j, from += whole_.z) {
+        std::copy_n(from, whole_.z,
+                    flux.begin() + static_cast<std::ptrdiff_t>(whole_.at(x.first + i, y.first + j, 0)));
+      }
+    }
+  }
+  return flux;
+}
+
+double Sweeper::leakage() const {
+  double all = leakage_ * material_.width * material_.width;
+  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_DOUBLE, MPI_SUM, grid_);
+  return all;
+}
+
+long long Sweeper::solved() const {
+  long long all = solved_;
+  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_LONG_LONG, MPI_SUM, grid_);
+  return all;
+}
+
+}  // namespace sweep3d

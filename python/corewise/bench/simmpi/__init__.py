@@ -1,0 +1,4 @@
+"""`corewise bench simmpi`: MPI messages simulated per second, beside SimGrid's SMPI.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""

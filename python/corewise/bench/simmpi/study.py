@@ -1,0 +1,145 @@
+"""How many MPI messages a second simulates, beside SMPI, on the same machine with the same program.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from corewise.base.files import write_text
+from corewise.bench.mpis import output_of
+from corewise.bench.peers import SIMGRID
+from corewise.bench.programs import folder_of
+from corewise.bench.rounds import alone, beside, in_turns
+from corewise.bench.rows import Listener, Outcome, Row
+from corewise.bench.simmpi.platform import hostfile, platform_xml
+from corewise.data.machines import load_machine
+from corewise.errors import RunError
+from corewise.sim.ranks import compile_program, run_program
+
+ROUNDS, QUICK_ROUNDS = 7, 3
+RANKS = 64
+BYTES = 1024
+SHAPES = {"ring": ("ring:64", 2 * 64), "halo": ("mesh:8x8", 2 * 2 * 8 * 7)}
+"""Shape -> (machine, messages per round of the workload)."""
+OURS = (200, 2000)
+THEIRS = (40, 400)
+"""Rounds of the workload in the short and in the long run of a contestant."""
+DEMAND = 5.0
+RIVAL = "SimGrid SMPI, CM02"
+_SMPI = (
+    "--cfg=network/model:CM02",
+    "--cfg=network/crosstraffic:0",
+    "--cfg=smpi/simulate-computation:no",
+    "--cfg=smpi/privatization:no",
+)
+_LIMIT_S = 120.0
+
+
+@dataclass(frozen=True)
+class Contest:
+    """What both run.
+
+    Attributes
+    ----------
+    shape : str
+    folder : Path
+        With the programs, the platform and the host file.
+    """
+
+    shape: str
+    folder: Path
+
+    @property
+    def machine(self) -> str:
+        """As for `load_machine`."""
+        return SHAPES[self.shape][0]
+
+    def ours(self, rounds: int) -> float:
+        """Wall seconds of a run of ours."""
+        begin = time.perf_counter()
+        run = run_program(self.folder / "ours", [self.shape, str(rounds), str(BYTES)], RANKS, self.machine)
+        if run.exit_status != 0:
+            raise RunError(f"exchange {self.shape}: {run.message}")
+        return time.perf_counter() - begin
+
+    def theirs(self, rounds: int) -> float:
+        """Wall seconds of a run of SMPI's."""
+        words = ["smpirun", "-np", str(RANKS), "-platform", str(self.folder / f"{self.shape}.xml")]
+        words += ["-hostfile", str(self.folder / "hosts"), *_SMPI, str(self.folder / "theirs")]
+        begin = time.perf_counter()
+        output_of([*words, self.shape, str(rounds), str(BYTES)], os.environ, limit_s=_LIMIT_S)
+        return time.perf_counter() - begin
+
+
+def rate(shape: str, run: Callable[[int], float], short_and_long: tuple[int, int]) -> float:
+    """Messages per second of wall time, without what start and end take."""
+    short, long = short_and_long
+    took = -run(short) + run(long)
+    return (long - short) * SHAPES[shape][1] / max(took, 1e-9)
+
+
+def has_smpi() -> bool:
+    """Whether SMPI's compiler and launcher are here."""
+    return shutil.which("smpicc") is not None and shutil.which("smpirun") is not None
+
+
+def prepare(folder: Path, listener: Listener) -> None:
+    """Compiles the program for both, and writes what SMPI wants to know of the machines."""
+    source = folder_of("simmpi") / "exchange.c"
+    listener.note("building exchange (bench/simmpi)")
+    if compile_program(["-O2", str(source), "-o", str(folder / "ours")]) != 0:
+        raise RunError(f"{source}: cannot be compiled")
+    if not has_smpi():
+        return
+    command = ["smpicc", "-O2", str(source), "-o", str(folder / "theirs")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RunError(f"smpicc: {done.stderr.strip()[-400:]}")
+    write_text(folder / "hosts", hostfile(RANKS))
+    for shape, (machine, _) in SHAPES.items():
+        write_text(folder / f"{shape}.xml", platform_xml(load_machine(machine)))
+
+
+def row(shape: str, folder: Path, rounds: int, listener: Listener) -> Row:
+    """One shape."""
+    contest = Contest(shape, folder)
+    contestants = {"ours": partial(rate, shape, contest.ours, OURS)}
+    if has_smpi():
+        contestants["theirs"] = partial(rate, shape, contest.theirs, THEIRS)
+    found = in_turns(contestants, rounds, listener.progress)
+    ours = [turn["ours"] for turn in found]
+    blank = Row(
+        f"simmpi-{shape}",
+        f"simulated MPI messages of 1 KB per wall second, {RANKS} ranks, {shape} on {contest.machine}",
+        "messages/s",
+        None,
+        RIVAL if has_smpi() else None,
+        demand=DEMAND,
+    )
+    if not has_smpi():
+        return alone(blank, ours)
+    return beside(blank, ours, [turn["theirs"] for turn in found], more_is_better=True)
+
+
+def run_bench(listener: Listener, *, rounds: int | None = None, quick: bool = False) -> Outcome:
+    """Both shapes."""
+    turns = rounds or (QUICK_ROUNDS if quick else ROUNDS)
+    with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
+        folder = Path(name)
+        prepare(folder, listener)
+        share = 1 / len(SHAPES)
+        rows = [
+            row(shape, folder, turns, listener.part(index * share, (index + 1) * share))
+            for index, shape in enumerate(SHAPES)
+        ]
+    return Outcome("simmpi", tuple(rows), () if has_smpi() else (SIMGRID,))

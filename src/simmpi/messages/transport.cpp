@@ -1,0 +1,327 @@
+// The two protocols, as steps that events call. SPDX-License-Identifier: BSD-3-Clause
+#include "simmpi/messages/transport.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "simmpi/world.hpp"
+
+namespace corewise::simmpi {
+namespace {
+
+using sim::Time;
+
+/// Messages that an actor sends before it lets the engine come up to it: what bounds the memory of those under way.
+constexpr int kMostUnseen = 64;
+
+std::uint64_t argument_of(Message& message) {
+  return reinterpret_cast<std::uint64_t>(&message);
+}
+
+Message& message_of(std::uint64_t argument) {
+  return *reinterpret_cast<Message*>(argument);
+}
+
+Outcome nobody() {
+  return {MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, 0, false};
+}
+
+std::unique_ptr<std::byte[]> packed_copy(const Request& request, std::int64_t bytes) {
+  if (bytes == 0) return nullptr;
+  std::unique_ptr<std::byte[]> data(new std::byte[static_cast<std::size_t>(bytes)]);
+  pack(request.buffer, request.count, *request.type, data.get(), bytes);
+  return data;
+}
+
+}  // namespace
+
+Transport::Transport(World& world)
+    : world_(world),
+      ranks_(static_cast<std::size_t>(world.size())),
+      sent_(ranks_ * ranks_),
+      accepted_(ranks_ * ranks_),
+      held_(ranks_) {}
+
+Time Transport::copy_time(std::int64_t bytes) const {
+  return world_.ticks(static_cast<double>(bytes) / world_.settings().copy_gb_per_s);
+}
+
+std::uint64_t Transport::with_header(std::int64_t bytes) const {
+  return static_cast<std::uint64_t>(bytes) + static_cast<std::uint64_t>(world_.settings().header_bytes);
+}
+
+Mailbox& Transport::mailbox(const Message& message) const {
+  auto& boxes = message.internal ? message.shared->internal : message.shared->user;
+  return boxes[static_cast<std::size_t>(message.target)];
+}
+
+Message* Transport::new_message() {
+  if (free_.empty()) return new Message;
+  Message* message = free_.back();
+  free_.pop_back();
+  *message = Message{};
+  return message;
+}
+
+void Transport::finish(Message& message) {
+  if (AttachedBuffer* buffer = message.attached) {
+    buffer->used -= message.reserved_bytes;
+    if (buffer->detaching != nullptr) world_.engine().wake(*buffer->detaching->process);
+  }
+  message.data.reset();
+  free_.push_back(&message);
+}
+
+// ---- the sender ------------------------------------------------------------------------------------------
+
+void Transport::start(Actor& actor, Request& request) {
+  request.active = true;
+  request.done = false;
+  request.outcome = {};
+  if (request.kind == Request::Kind::send) {
+    send(actor, request);
+  } else {
+    receive(actor, request);
+  }
+}
+
+void Transport::send(Actor& actor, Request& request) {
+  actor.clock = std::max(actor.clock, world_.engine().now()) + world_.ticks(world_.settings().send_ns);
+  request.cost = 0;
+  if (request.peer == MPI_PROC_NULL) return complete(request, actor.clock);
+  Message& message = *new_message();
+  const std::int64_t bytes = request.type->bytes(request.count);
+  message.shared = request.comm->shared;
+  message.from = actor.rank->world;
+  message.to = message.shared->world[static_cast<std::size_t>(request.peer)];
+  message.source = request.comm->rank;
+  message.target = request.peer;
+  message.tag = request.tag;
+  message.internal = request.internal;
+  message.bytes = bytes;
+  const bool small = static_cast<double>(bytes) <= world_.settings().eager_bytes;
+  message.eager = small && request.mode != Mode::synchronous;
+  if (message.eager || request.mode == Mode::buffered) {
+    message.data = packed_copy(request, bytes);
+    actor.clock += copy_time(bytes);
+    complete(request, actor.clock);
+  } else {
+    message.send = &request;
+  }
+  if (request.mode == Mode::buffered) {
+    message.attached = &actor.rank->attached;
+    message.reserved_bytes = bytes + MPI_BSEND_OVERHEAD;
+  }
+  post(actor, message);
+}
+
+void Transport::post(Actor& actor, Message& message) {
+  message.order = sent_[static_cast<std::size_t>(message.from) * ranks_ + static_cast<std::size_t>(message.to)]++;
+  Traffic& traffic = world_.traffic(message.from, message.to);
+  const auto bytes = static_cast<std::uint64_t>(message.bytes);
+  (message.internal ? traffic.collective_messages : traffic.messages) += 1;
+  (message.internal ? traffic.collective_bytes : traffic.bytes) += bytes;
+  sim::Engine& engine = world_.engine();
+  if (actor.clock == engine.now()) {
+    depart(this, argument_of(message));
+  } else {
+    engine.at(actor.clock, {&depart, this, argument_of(message)});
+  }
+  if (++actor.unseen >= kMostUnseen) world_.synchronize(actor);
+}
+
+void Transport::depart(void* self, std::uint64_t argument) {
+  auto& transport = *static_cast<Transport*>(self);
+  const Message& message = message_of(argument);
+  transport.world_.send(message.from, message.to, transport.with_header(message.eager ? message.bytes : 0),
+                        {&arrive, self, argument});
+}
+
+// ---- the receiver ----------------------------------------------------------------------------------------
+
+void Transport::arrive(void* self, std::uint64_t argument) {
+  auto& transport = *static_cast<Transport*>(self);
+  Message& message = message_of(argument);
+  const auto pair =
+      static_cast<std::size_t>(message.from) * transport.ranks_ + static_cast<std::size_t>(message.to);
+  if (message.order != transport.accepted_[pair]) {
+    transport.held_[static_cast<std::size_t>(message.to)].push_back(&message);
+    return;
+  }
+  const int from = message.from;
+  auto& held = transport.held_[static_cast<std::size_t>(message.to)];
+  ++transport.accepted_[pair];
+  transport.accept(message);
+  // Those that had overtaken it, in their order.
+  for (std::size_t i = 0; i < held.size();) {
+    if (held[i]->from != from || held[i]->order != transport.accepted_[pair]) {
+      ++i;
+      continue;
+    }
+    Message& next = *held[i];
+    held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
+    ++transport.accepted_[pair];
+    transport.accept(next);
+    i = 0;
+  }
+}
+
+void Transport::accept(Message& message) {
+  Mailbox& box = mailbox(message);
+  if (Request* receive = box.take_receive(message)) {
+    match(message, *receive, std::max(world_.engine().now(), receive->posted));
+    return;
+  }
+  box.add(message);
+  if (box.prober != nullptr) world_.engine().wake(*box.prober->process);
+}
+
+void Transport::receive(Actor& actor, Request& request) {
+  actor.clock = std::max(actor.clock, world_.engine().now());
+  request.posted = actor.clock;
+  request.cost = 0;
+  if (request.peer == MPI_PROC_NULL) {
+    request.outcome = nobody();
+    return complete(request, actor.clock);
+  }
+  auto& boxes = request.internal ? request.comm->shared->internal : request.comm->shared->user;
+  Mailbox& box = boxes[static_cast<std::size_t>(request.comm->rank)];
+  if (Message* message = box.take_message(request.peer, request.tag)) {
+    match(*message, request, actor.clock);
+  } else {
+    box.post(request);
+  }
+}
+
+void Transport::receive_matched(Actor& actor, Request& request, Message& message) {
+  actor.clock = std::max(actor.clock, world_.engine().now());
+  request.posted = actor.clock;
+  match(message, request, actor.clock);
+}
+
+void Transport::match(Message& message, Request& receive, Time when) {
+  const std::int64_t room = receive.type->bytes(receive.count);
+  receive.outcome = {message.source, message.tag, message.bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS,
+                     std::min(message.bytes, room), false};
+  receive.cost = world_.ticks(world_.settings().receive_ns);
+  message.receive = &receive;
+  if (message.eager) {
+    receive.cost += copy_time(receive.outcome.bytes);
+    deliver(message, when);
+  } else {
+    world_.engine().at(when, {&answer, this, argument_of(message)});
+  }
+}
+
+void Transport::answer(void* self, std::uint64_t argument) {
+  auto& transport = *static_cast<Transport*>(self);
+  const Message& message = message_of(argument);
+  transport.world_.send(message.to, message.from, transport.with_header(0), {&send_data, self, argument});
+}
+
+void Transport::send_data(void* self, std::uint64_t argument) {
+  auto& transport = *static_cast<Transport*>(self);
+  const Message& message = message_of(argument);
+  transport.world_.send(message.from, message.to, static_cast<std::uint64_t>(message.bytes),
+                        {&receive_data, self, argument});
+}
+
+void Transport::receive_data(void* self, std::uint64_t argument) {
+  auto& transport = *static_cast<Transport*>(self);
+  transport.deliver(message_of(argument), transport.world_.engine().now());
+}
+
+void Transport::deliver(Message& message, Time when) {
+  Request& receive = *message.receive;
+  Request* send = message.send;
+  if (send != nullptr) {
+    copy_items(send->buffer, send->count, *send->type, receive.buffer, receive.count, *receive.type);
+    complete(*send, when);
+  } else {
+    unpack(receive.buffer, receive.count, *receive.type, message.data.get(), receive.outcome.bytes);
+  }
+  finish(message);
+  complete(receive, when);
+}
+
+// ---- ends ------------------------------------------------------------------------------------------------
+
+void Transport::complete(Request& request, Time when) {
+  request.done = true;
+  request.done_at = when;
+  if (Actor* waiter = request.waiter) {
+    request.waiter = nullptr;
+    if (--waiter->awaited <= 0) world_.engine().wake(*waiter->process);
+  }
+  if (request.orphan) world_.dispose(request);
+}
+
+void Transport::wait_all(Actor& actor, std::span<Request* const> requests) {
+  actor.awaited = 0;
+  for (Request* request : requests) {
+    if (request == nullptr || request->done) continue;
+    request->waiter = &actor;
+    ++actor.awaited;
+  }
+  if (actor.awaited > 0) {
+    actor.waits = requests;
+    world_.block(actor);
+    actor.waits = {};
+  }
+  for (const Request* request : requests) {
+    if (request != nullptr) actor.clock = std::max(actor.clock, request->done_at) + request->cost;
+  }
+}
+
+void Transport::wait_any(Actor& actor, std::span<Request* const> requests) {
+  actor.awaited = 1;
+  bool found = false;
+  for (Request* request : requests) {
+    if (request == nullptr) continue;
+    found = found || request->done;
+    if (!request->done) request->waiter = &actor;
+  }
+  if (!found) {
+    actor.waits = requests;
+    world_.block(actor);
+    actor.waits = {};
+  }
+  for (Request* request : requests) {
+    if (request != nullptr) request->waiter = nullptr;
+  }
+}
+
+Message* Transport::probe(Actor& actor, Comm& comm, int source, int tag) {
+  world_.synchronize(actor);
+  return comm.shared->user[static_cast<std::size_t>(comm.rank)].find(source, tag);
+}
+
+Message& Transport::wait_for_message(Actor& actor, Comm& comm, int source, int tag) {
+  Mailbox& box = comm.shared->user[static_cast<std::size_t>(comm.rank)];
+  Request wanted;
+  wanted.kind = Request::Kind::receive;
+  wanted.peer = source;
+  wanted.tag = tag;
+  wanted.comm = &comm;
+  for (;;) {
+    if (Message* message = probe(actor, comm, source, tag)) return *message;
+    box.prober = &actor;
+    actor.probes = &wanted;
+    world_.block(actor);
+    actor.probes = nullptr;
+    box.prober = nullptr;
+  }
+}
+
+bool Transport::cancel(Request& request) {
+  if (request.kind != Request::Kind::receive || request.done || request.peer == MPI_PROC_NULL) return false;
+  auto& boxes = request.internal ? request.comm->shared->internal : request.comm->shared->user;
+  if (!boxes[static_cast<std::size_t>(request.comm->rank)].withdraw(request)) return false;
+  request.outcome.cancelled = true;
+  request.outcome.source = MPI_ANY_SOURCE;
+  request.outcome.tag = MPI_ANY_TAG;
+  complete(request, std::max(world_.engine().now(), request.posted));
+  return true;
+}
+
+}  // namespace corewise::simmpi

@@ -1,0 +1,70 @@
+// Transport: moves messages between mailboxes over the network: eager (the data travel at once, into a copy) or by
+// rendezvous (a header first; the data when the receive is known), whatever the mode asks for.
+//
+// Cost of a message of b bytes: send_ns; the network's time for header + b (eager), or for a header there, a header
+// back and b bytes (rendezvous); receive_ns. An eager one is copied twice at copy_gb_per_s. Messages of one pair of
+// ranks are matched in the order in which they were sent, as if they used one channel (MPI-3.1, section 3.5).
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simmpi/rank.hpp"
+
+namespace corewise::simmpi {
+
+class World;
+
+class Transport {
+ public:
+  explicit Transport(World& world);
+
+  /// Starts a send or a receive; the request's peer is a rank of its communicator, or MPI_PROC_NULL.
+  void start(Actor& actor, Request& request);
+  void send(Actor& actor, Request& request);
+  void receive(Actor& actor, Request& request);
+  /// Receives a message that MPI_Mprobe took out.
+  void receive_matched(Actor& actor, Request& request, Message& message);
+  /// The first message that fits a probe; null where there is none yet.
+  Message* probe(Actor& actor, Comm& comm, int source, int tag);
+  /// Waits until there is one.
+  Message& wait_for_message(Actor& actor, Comm& comm, int source, int tag);
+  /// Takes a receive back; false where it has met its message.
+  bool cancel(Request& request);
+
+  /// Until every request is done (null: none) and the actor's clock is not before their ends; pays their cost.
+  void wait_all(Actor& actor, std::span<Request* const> requests);
+  /// Until one of them is done; at least one is not null.
+  void wait_any(Actor& actor, std::span<Request* const> requests);
+  /// The request is done: its waiter learns of it.
+  void complete(Request& request, sim::Time when);
+
+ private:
+  static void depart(void* self, std::uint64_t message);
+  static void arrive(void* self, std::uint64_t message);
+  static void answer(void* self, std::uint64_t message);
+  static void send_data(void* self, std::uint64_t message);
+  static void receive_data(void* self, std::uint64_t message);
+
+  void post(Actor& actor, Message& message);
+  void accept(Message& message);
+  void accept_held(Message& message);
+  void match(Message& message, Request& receive, sim::Time when);
+  void deliver(Message& message, sim::Time when);
+  void finish(Message& message);
+  [[nodiscard]] Mailbox& mailbox(const Message& message) const;
+  [[nodiscard]] sim::Time copy_time(std::int64_t bytes) const;
+  [[nodiscard]] std::uint64_t with_header(std::int64_t bytes) const;
+  Message* new_message();
+
+  World& world_;
+  std::size_t ranks_;
+  std::vector<std::uint32_t> sent_;          ///< messages of each pair of ranks
+  std::vector<std::uint32_t> accepted_;      ///< of them, those that have reached the mailbox
+  std::vector<std::vector<Message*>> held_;  ///< per receiver: overtook an earlier one
+  std::vector<Message*> free_;
+};
+
+}  // namespace corewise::simmpi

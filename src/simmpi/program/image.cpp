@@ -1,0 +1,71 @@
+// Copies, loads and forgets the files. SPDX-License-Identifier: BSD-3-Clause
+#include "simmpi/program/image.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+namespace corewise::simmpi {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder of copies, gone when the images are loaded.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "corewise-simmpi-XXXXXX").string();
+    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+Status no_program(const std::string& program, const std::string& why) {
+  return invalid_input(program + ": " + why + ", allowed: a program that corewise simcc made");
+}
+
+Result<std::unique_ptr<Image>> load(const std::string& program, const fs::path& copy) {
+  std::error_code error;
+  fs::copy_file(program, copy, error);
+  if (error) return Status(Code::io, program + ": cannot be copied: " + error.message());
+  void* handle = dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return no_program(program, std::string("cannot be loaded: ") + dlerror());
+  fs::remove(copy, error);
+  auto image = std::make_unique<Image>();
+  image->main = reinterpret_cast<int (*)(int, char**, char**)>(dlsym(handle, "main"));
+  if (image->main == nullptr) return no_program(program, "has no visible function main");
+  return image;
+}
+
+}  // namespace
+
+Result<std::vector<std::unique_ptr<Image>>> load_images(const std::string& program,
+                                                        const std::vector<std::string>& arguments, int ranks) {
+  const Folder folder;
+  if (folder.path().empty()) return Status(Code::io, "no temporary folder can be made");
+  std::vector<std::unique_ptr<Image>> images;
+  for (int rank = 0; rank < ranks; ++rank) {
+    auto loaded = load(program, folder.path() / ("rank" + std::to_string(rank) + ".so"));
+    if (!loaded.ok()) return loaded.status();
+    Image& image = *images.emplace_back(std::move(loaded).value());
+    image.words.push_back(program);
+    image.words.insert(image.words.end(), arguments.begin(), arguments.end());
+    for (std::string& word : image.words) image.pointers.push_back(word.data());
+    image.pointers.push_back(nullptr);
+  }
+  return images;
+}
+
+}  // namespace corewise::simmpi

@@ -1,0 +1,97 @@
+// Writes the document. SPDX-License-Identifier: BSD-3-Clause
+#include "simmpi/program/outcome.hpp"
+
+#include <boost/json.hpp>
+#include <fstream>
+
+#include "base/json.hpp"
+
+namespace corewise::simmpi {
+namespace {
+
+namespace bj = boost::json;
+
+Status write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  return file.good() ? Status{} : Status(Code::io, path + ": cannot be written");
+}
+
+bj::object failure_of(const Status& status) {
+  bj::object document;
+  document["ok"] = status.ok();
+  document["message"] = status.message();
+  document["invalid"] = status.code() == Code::invalid_input;
+  return document;
+}
+
+bj::array traffic_of(World& world) {
+  bj::array rows;
+  for (int from = 0; from < world.size(); ++from) {
+    for (int to = 0; to < world.size(); ++to) {
+      const Traffic& pair = world.traffic(from, to);
+      if (pair.messages == 0 && pair.collective_messages == 0) continue;
+      rows.push_back(
+          bj::array{from, to, pair.messages, pair.bytes, pair.collective_messages, pair.collective_bytes});
+    }
+  }
+  return rows;
+}
+
+bj::array ranks_of(World& world) {
+  bj::array rows;
+  for (int r = 0; r < world.size(); ++r) {
+    const Rank& rank = world.rank(r);
+    rows.push_back(bj::array{rank.unit, world.engine().to_ns(rank.end), rank.ended, rank.exit_status});
+  }
+  return rows;
+}
+
+bj::array links_of(World& world) {
+  bj::array rows;
+  for (const sim::LinkStatistics& link : world.network().link_statistics()) {
+    rows.push_back(bj::array{link.bytes, link.packets, world.engine().to_ns(link.busy), link.largest_queue});
+  }
+  return rows;
+}
+
+bj::object timeline_of(const sim::Timeline& timeline) {
+  bj::array tracks;
+  for (const auto& track : timeline.tracks()) tracks.push_back(bj::array{track.group, track.name});
+  bj::array kinds;
+  for (const auto& kind : timeline.kinds())
+    kinds.push_back(bj::array{kind.name, kind.label_a, kind.label_b, kind.where});
+  return {{"tick_ns", timeline.tick_ns()}, {"tracks", tracks}, {"kinds", kinds}, {"dropped", timeline.dropped()}};
+}
+
+}  // namespace
+
+Status write_outcome(const std::string& path, World& world, const Status& outcome, double wall_s,
+                     const sim::Timeline* timeline) {
+  bj::object document = failure_of(outcome);
+  document["abort_code"] = world.abort_code();
+  document["time_ns"] = world.engine().to_ns(outcome.ok() ? world.end() : world.engine().now());
+  document["wall_s"] = wall_s;
+  document["events"] = world.engine().events();
+  document["ranks"] = ranks_of(world);
+  document["traffic"] = traffic_of(world);
+  document["links"] = links_of(world);
+  if (timeline != nullptr) document["timeline"] = timeline_of(*timeline);
+  return write_file(path, bj::serialize(document));
+}
+
+Status write_refusal(const std::string& path, const Status& why) {
+  return write_file(path, bj::serialize(failure_of(why)));
+}
+
+Status write_events(const std::string& path, const sim::Timeline& timeline) {
+  const auto& events = timeline.events();
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(events.data()),
+             static_cast<std::streamsize>(events.size() * sizeof(sim::Timeline::Event)));
+  file.close();
+  return file.good() ? Status{} : Status(Code::io, path + ": cannot be written");
+}
+
+}  // namespace corewise::simmpi

@@ -1,0 +1,54 @@
+// The table of settings. SPDX-License-Identifier: BSD-3-Clause
+#include "simmpi/settings.hpp"
+
+#include <cstdio>
+#include <string>
+
+namespace corewise::simmpi {
+namespace {
+
+constexpr double kMostNs = 1e9;
+constexpr double kMostBytes = 1e12;
+
+constexpr SettingRow kRows[] = {
+    {"send_ns", &Settings::send_ns, "ns", 0, kMostNs, "what a message costs its sender"},
+    {"receive_ns", &Settings::receive_ns, "ns", 0, kMostNs, "what a message costs its receiver"},
+    {"call_ns", &Settings::call_ns, "ns", 0.001, kMostNs, "what MPI_Test, MPI_Iprobe or MPI_Wtime costs"},
+    {"copy_gb_per_s", &Settings::copy_gb_per_s, "GB/s", 0.001, 1e6, "each of the two copies of an eager message"},
+    {"eager_bytes", &Settings::eager_bytes, "bytes", 0, kMostBytes, "the longest message sent eagerly"},
+    {"header_bytes", &Settings::header_bytes, "bytes", 0, kMostBytes, "of every message beside its data"},
+    {"cpu_ghz", &Settings::cpu_ghz, "GHz", 0.001, 1000, "cycles per ns of cw_compute"},
+    {"operations_per_cycle", &Settings::operations_per_cycle, "", 0.001, 1e6, "of cw_operations"},
+};
+
+std::string number_text(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.10g", value);
+  return text;
+}
+
+std::string names() {
+  std::string text;
+  for (const SettingRow& row : kRows) text.append(text.empty() ? "" : ", ").append(row.name);
+  return text;
+}
+
+}  // namespace
+
+std::span<const SettingRow> setting_rows() {
+  return kRows;
+}
+
+Status set(Settings& settings, std::string_view name, double value) {
+  for (const SettingRow& row : kRows) {
+    if (row.name != name) continue;
+    if (!(value >= row.least && value <= row.most)) {
+      return bad_field("", name, number_text(value), number_text(row.least) + " to " + number_text(row.most));
+    }
+    settings.*row.field = value;
+    return {};
+  }
+  return bad_field("", "setting", name, names());
+}
+
+}  // namespace corewise::simmpi

@@ -1,0 +1,39 @@
+// Settings: what the parts of MPI that no network model knows cost: calls, copies, the switch from eager to
+// rendezvous, and the speed of a core. Plain data and one table of rows, from which the command line takes names,
+// units and bounds. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/status.hpp"
+
+namespace corewise::simmpi {
+
+struct Settings {
+  double send_ns = 100;             ///< of the sender, per message
+  double receive_ns = 100;          ///< of the receiver, per message
+  double call_ns = 20;              ///< of a call that only looks: MPI_Test, MPI_Iprobe, MPI_Wtime
+  double copy_gb_per_s = 8;         ///< of each of the two copies of an eager message
+  double eager_bytes = 4096;        ///< the longest message that is sent before its receive is known
+  double header_bytes = 32;         ///< of every message, beside its data; the size of a control message
+  double cpu_ghz = 1;               ///< cycles per ns of cw_compute
+  double operations_per_cycle = 1;  ///< of cw_operations
+};
+
+struct SettingRow {
+  std::string_view name;
+  double Settings::* field;
+  std::string_view unit;
+  double least;
+  double most;
+  std::string_view meaning;
+};
+
+std::span<const SettingRow> setting_rows();
+
+/// Sets one by its name; refuses a name that is not in the table and a value out of its bounds.
+Status set(Settings& settings, std::string_view name, double value);
+
+}  // namespace corewise::simmpi

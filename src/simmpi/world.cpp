@@ -1,0 +1,197 @@
+// Fibers of ranks and helpers, their start and their end. SPDX-License-Identifier: BSD-3-Clause
+#include "simmpi/world.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "simmpi/messages/transport.hpp"
+
+namespace corewise::simmpi {
+namespace {
+
+World* g_world = nullptr;
+Actor* g_actor = nullptr;
+
+constexpr std::size_t kHelperStackBytes = 256 * 1024;
+
+}  // namespace
+
+World& World::here() {
+  return *g_world;
+}
+
+Actor& World::actor() {
+  return *g_actor;
+}
+
+Result<std::unique_ptr<World>> World::make(const machine::Machine& machine, const machine::Placement& placement,
+                                           const WorldOptions& options) {
+  if (Status status = machine::check(placement, machine); !status.ok()) return status;
+  if (placement.unit_of_rank.empty()) return bad_field("", "ranks", "0", "1 or more");
+  std::unique_ptr<World> world(new World(machine, placement, options));
+  auto network = sim::make_network(world->engine_, machine, options.granularity);
+  if (!network.ok()) return network.status();
+  world->network_ = std::move(network).value();
+  world->transport_ = std::make_unique<Transport>(*world);
+  return world;
+}
+
+World::World(const machine::Machine& machine, const machine::Placement& placement, const WorldOptions& options)
+    : machine_(machine), options_(options), engine_(sim::kPicosecondInNs) {
+  engine_.set_timeline(options.timeline);
+  const auto size = static_cast<int>(placement.unit_of_rank.size());
+  traffic_.resize(static_cast<std::size_t>(size) * static_cast<std::size_t>(size));
+  std::vector<int> all;
+  for (int r = 0; r < size; ++r) all.push_back(r);
+  Shared& everybody = new_shared(all);
+  for (int r = 0; r < size; ++r) {
+    auto rank = std::make_unique<Rank>();
+    rank->world = r;
+    rank->unit = placement.unit_of_rank[static_cast<std::size_t>(r)];
+    rank->program.rank = rank.get();
+    rank->world_comm.shared = &everybody;
+    rank->world_comm.rank = r;
+    rank->world_comm.handle = MPI_COMM_WORLD;
+    rank->world_comm.name = "MPI_COMM_WORLD";
+    rank->self_comm.shared = &new_shared({r});
+    rank->self_comm.handle = MPI_COMM_SELF;
+    rank->self_comm.name = "MPI_COMM_SELF";
+    ranks_.push_back(std::move(rank));
+  }
+}
+
+World::~World() = default;
+
+Shared& World::new_shared(std::vector<int> members) {
+  shared_.push_back(std::make_unique<Shared>(std::move(members)));
+  shared_.back()->number = static_cast<int>(shared_.size()) - 1;
+  return *shared_.back();
+}
+
+Shared& World::common(const Shared& parent, int call, const std::vector<int>& members) {
+  const auto key = std::tuple(parent.number, call, members.front());
+  Making& making = making_[key];
+  if (making.made == nullptr) making = {&new_shared(members), members.size()};
+  Shared& made = *making.made;
+  if (--making.missing == 0) making_.erase(key);
+  return made;
+}
+
+void World::start(Rank& rank, const std::function<int(Rank&)>& program) {
+  sim::SpawnOptions options;
+  options.stack_bytes = options_.stack_bytes;
+  const auto body = [this, &rank, &program] {
+    g_actor = &rank.program;
+    end_program(rank, program(rank));
+  };
+  rank.program.process = &engine_.spawn("rank " + std::to_string(rank.world), body, options);
+}
+
+void World::end_program(Rank& rank, int status) {
+  while (!rank.at_exit.empty()) {  // the last one first, as exit does; a handler may register another
+    const auto handler = std::move(rank.at_exit.back());
+    rank.at_exit.pop_back();
+    handler();
+  }
+  synchronize(rank.program);
+  rank.exit_status = status;
+  rank.end = rank.program.clock;
+  rank.ended = true;
+}
+
+Status World::run(std::function<int(Rank&)> program, std::function<void(const Status&)> ending) {
+  g_world = this;
+  for (const auto& rank : ranks_) start(*rank, program);
+  Status result;
+  engine_.set_ending([&](const Status& status) {
+    result = outcome(status);
+    if (ending) ending(result);
+  });
+  const Status ignored = engine_.run(options_.limit);
+  g_world = nullptr;
+  g_actor = nullptr;
+  return result;
+}
+
+Status World::outcome(const Status& engine_status) const {
+  const bool all_ended = std::all_of(ranks_.begin(), ranks_.end(), [](const auto& rank) { return rank->ended; });
+  if (all_ended) return {};
+  if (engine_status.ok() || !engine_status.message().starts_with("deadlock")) return engine_status;
+  return {Code::io, "deadlock at " + engine_.time_text(engine_.now()) + "\n" + waiting_report(here())};
+}
+
+sim::Time World::end() const {
+  sim::Time last = 0;
+  for (const auto& rank : ranks_) last = std::max(last, rank->end);
+  return last;
+}
+
+void World::synchronize(Actor& actor) {
+  const sim::Time now = engine_.now();
+  if (actor.clock > now) {
+    engine_.sleep(actor.clock - now);
+    g_actor = &actor;
+  } else {
+    actor.clock = now;
+  }
+  actor.unseen = 0;
+}
+
+void World::block(Actor& actor) {
+  engine_.block({"MPI", 0, 0, std::source_location::current()});
+  g_actor = &actor;
+  actor.clock = std::max(actor.clock, engine_.now());
+  actor.unseen = 0;
+}
+
+void World::fail(std::string message) {
+  engine_.fail({Code::io, std::move(message)});
+}
+
+void World::leave(int status) {
+  end_program(*g_actor->rank, status);
+  for (;;) engine_.block({"nothing: it has ended", 0, 0, std::source_location::current()});
+}
+
+void World::abort(int code) {
+  abort_code_ = code;
+  fail("rank " + std::to_string(g_actor->rank->world) + " called MPI_Abort with " + std::to_string(code));
+}
+
+void World::dispose(Request& request) {
+  delete &request;
+}
+
+void World::in_background(Actor& parent, std::function<void(Actor&)> work) {
+  if (idle_helpers_.empty()) {
+    helpers_.push_back(std::make_unique<Helper>());
+    Helper& made = *helpers_.back();
+    made.work = std::move(work);
+    made.actor.rank = parent.rank;
+    made.actor.clock = parent.clock;
+    sim::SpawnOptions options;
+    options.stack_bytes = kHelperStackBytes;
+    options.background = true;
+    made.actor.process = &engine_.spawn("background", [this, &made] { help(made); }, options);
+    return;
+  }
+  Helper& helper = *idle_helpers_.back();
+  idle_helpers_.pop_back();
+  helper.work = std::move(work);
+  helper.actor.rank = parent.rank;
+  helper.actor.clock = parent.clock;
+  engine_.wake(*helper.actor.process);
+}
+
+void World::help(Helper& helper) {
+  for (;;) {
+    g_actor = &helper.actor;
+    synchronize(helper.actor);
+    helper.work(helper.actor);
+    helper.work = nullptr;
+    idle_helpers_.push_back(&helper);
+    engine_.block({"work", 0, 0, std::source_location::current()});
+  }
+}
+
+}  // namespace corewise::simmpi

@@ -1,0 +1,152 @@
+// World: all ranks of a run on a simulated machine: their fibers, the engine, the network, and what is counted.
+//
+// Contract: one world at a time in a process, one thread. `run` starts every rank's program and returns when all
+// have ended, or something ended the run. The same programs, machine, placement and settings give the same run to
+// the last bit. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/status.hpp"
+#include "machine/machine.hpp"
+#include "machine/placement.hpp"
+#include "sim/engine.hpp"
+#include "sim/networks/network.hpp"
+#include "simmpi/rank.hpp"
+#include "simmpi/settings.hpp"
+
+namespace corewise::simmpi {
+
+struct WorldOptions {
+  Settings settings;
+  sim::Granularity granularity = sim::Granularity::flow;
+  std::size_t stack_bytes = std::size_t{8} << 20;  ///< of each rank; memory only where it is touched
+  sim::Time limit = sim::kForever;
+  sim::Timeline* timeline = nullptr;
+};
+
+/// Messages of a pair of ranks: the program's own, and those inside collectives.
+struct Traffic {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t collective_messages = 0;
+  std::uint64_t collective_bytes = 0;
+};
+
+class Transport;
+
+class World {
+ public:
+  /// Refuses a placement that does not fit the machine and what the network refuses.
+  static Result<std::unique_ptr<World>> make(const machine::Machine& machine, const machine::Placement& placement,
+                                             const WorldOptions& options);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  /// Runs `program(rank)` on every rank; it returns the exit status. `ending`, where there is one, is told the
+  /// outcome before programs that have not ended are unwound.
+  Status run(std::function<int(Rank&)> program, std::function<void(const Status&)> ending = {});
+
+  /// The world of this process and the actor that runs now; only while it runs.
+  static World& here();
+  static Actor& actor();
+
+  [[nodiscard]] sim::Engine& engine() { return engine_; }
+  [[nodiscard]] const sim::Network& network() const { return *network_; }
+  [[nodiscard]] Transport& transport() { return *transport_; }
+  [[nodiscard]] const machine::Machine& machine() const { return machine_; }
+  [[nodiscard]] const Settings& settings() const { return options_.settings; }
+  [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
+  [[nodiscard]] Rank& rank(int number) { return *ranks_[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] Traffic& traffic(int from, int to) {
+    return traffic_[static_cast<std::size_t>(from) * ranks_.size() + static_cast<std::size_t>(to)];
+  }
+  /// The end of the last rank.
+  [[nodiscard]] sim::Time end() const;
+  [[nodiscard]] sim::Timeline* timeline() const { return options_.timeline; }
+  [[nodiscard]] sim::Time ticks(double ns) const { return static_cast<sim::Time>(ns * sim::kTicksPerNs); }
+
+  // For actors:
+
+  /// Lets the engine come up to the actor's clock.
+  void synchronize(Actor& actor);
+  /// Until somebody wakes it; its clock is then not before the engine's.
+  void block(Actor& actor);
+  /// Ends the run: it failed. Does not return.
+  [[noreturn]] void fail(std::string message);
+  /// Ends the calling rank's program: its handlers of atexit, then nothing more. Does not return.
+  [[noreturn]] void leave(int status);
+  /// Ends the whole run as MPI_Abort does: `code` is the run's exit status.
+  [[noreturn]] void abort(int code);
+  /// Does `work` beside the rank's program, on a fiber of its own, from the clock of now on.
+  void in_background(Actor& parent, std::function<void(Actor&)> work);
+
+  /// A message of the network between the units of two ranks.
+  void send(int from, int to, std::uint64_t bytes, const sim::Handler& delivered) {
+    network_->send(rank(from).unit, rank(to).unit, bytes, delivered);
+  }
+  /// Deletes a request that no handle names any more.
+  static void dispose(Request& request);
+
+  Shared& new_shared(std::vector<int> members);
+  /// The same object for all members of a new communicator: who asks first makes it. `parent` and `call` name the
+  /// collective call in which it is made, `members` (ranks in the world) tell apart what one call makes.
+  Shared& common(const Shared& parent, int call, const std::vector<int>& members);
+
+  /// What MPI_Abort was given; -1 where nobody called it.
+  [[nodiscard]] int abort_code() const { return abort_code_; }
+
+  /// Every actor that a fiber of a rank or of a background collective runs.
+  template <class Visit>
+  void for_each_actor(Visit visit) {
+    for (const auto& each : ranks_) {
+      if (!each->ended) visit(each->program);
+    }
+    for (const auto& helper : helpers_) {
+      if (helper->work) visit(helper->actor);
+    }
+  }
+
+ private:
+  /// A fiber that does collectives in the background, one after the other.
+  struct Helper {
+    Actor actor;
+    std::function<void(Actor&)> work;  ///< empty while idle
+  };
+
+  World(const machine::Machine& machine, const machine::Placement& placement, const WorldOptions& options);
+  void start(Rank& rank, const std::function<int(Rank&)>& program);
+  void help(Helper& helper);
+  void end_program(Rank& rank, int status);
+  [[nodiscard]] Status outcome(const Status& engine_status) const;
+
+  const machine::Machine& machine_;
+  WorldOptions options_;
+  sim::Engine engine_;
+  std::unique_ptr<sim::Network> network_;
+  std::unique_ptr<Transport> transport_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  std::vector<std::unique_ptr<Helper>> helpers_;
+  std::vector<Helper*> idle_helpers_;
+  std::vector<std::unique_ptr<Shared>> shared_;
+  struct Making {
+    Shared* made = nullptr;
+    std::size_t missing = 0;  ///< members that have not asked yet
+  };
+  std::map<std::tuple<int, int, int>, Making> making_;  ///< by parent's number, call, first member
+  std::vector<Traffic> traffic_;
+  int abort_code_ = -1;
+};
+
+/// Who waits for whom, one line per rank that has not ended, and a circle of waits where there is one.
+std::string waiting_report(World& world);
+
+}  // namespace corewise::simmpi

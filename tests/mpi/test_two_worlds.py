@@ -1,0 +1,64 @@
+"""One source, two worlds: the bundled programs on a real MPI and on simulated ranks.
+
+The same results (to the last bit, since both programs promise that of any number of ranks) and the same
+communication matrix, which the programs count themselves; on simulated ranks the run counts the same.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import Mpi
+from test_apps import APPS, build_app, nonzero, read_matrix
+
+from corewise.sim.ranks import RankRun, compile_program, run_program
+
+PROGRAMS = {
+    "sweep3d": (["--size", "8x9x10", "--iterations", "2", "--check"], r"flux_sum=(\S+)"),
+    "lbm": (["--size", "8x8x8", "--steps", "3", "--check"], r" viscosity=(\S+)"),
+}
+"""Arguments, and where the result stands in the output."""
+RANKS = [1, 2, 6, 8, *(pytest.param(many, marks=pytest.mark.long_test) for many in (16, 32))]
+
+
+@pytest.fixture(scope="session", params=sorted(PROGRAMS))
+def both(
+    request: pytest.FixtureRequest, mpi: Mpi, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path, Path]:
+    """A program's name, built for the real MPI and for simulated ranks."""
+    name: str = request.param
+    folder = tmp_path_factory.mktemp(f"{name}-{mpi.name}")
+    simulated = folder / f"{name}.sim"
+    sources = [str(each) for each in sorted((APPS / name).glob("*.cpp"))]
+    assert compile_program(["-O1", "-std=c++20", *sources, "-o", str(simulated)]) == 0
+    return name, build_app(mpi, name, folder, flags=["-O1"]), simulated
+
+
+def observed(run: RankRun) -> dict[tuple[int, int], tuple[int, int]]:
+    """What the simulated run counted, as the programs write it."""
+    return {
+        (int(row["sender"]), int(row["receiver"])): (int(row["bytes"]), int(row["messages"]))
+        for row in run.traffic
+        if row["messages"] > 0
+    }
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_same_result_and_same_matrix(
+    mpi: Mpi, both: tuple[str, Path, Path], ranks: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    name, real, simulated = both
+    words, result = PROGRAMS[name]
+    counted = {world: tmp_path / f"{world}.csv" for world in ("real", "simulated")}
+    done = mpi.run(ranks, real, [*words, "--count-file", counted["real"]])
+    assert done.returncode == 0, done.stdout + done.stderr
+    capfd.readouterr()
+    run = run_program(simulated, [*words, "--count-file", str(counted["simulated"])], ranks, f"flat:{ranks}")
+    said = capfd.readouterr().out
+    assert run.exit_status == 0, said
+    assert re.findall(result, said) == re.findall(result, done.stdout) != []
+    matrix = nonzero(read_matrix(counted["real"]))
+    assert nonzero(read_matrix(counted["simulated"])) == matrix
+    assert observed(run) == matrix
