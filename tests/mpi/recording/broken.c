@@ -22,8 +22,8 @@ SCENARIO(deadlock_by_send) {
 }
 
 SCENARIO(deadlock_by_wildcard) {
-  MPI_Recv(buffer, 10, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
-           MPI_STATUS_IGNORE);  // here: wildcard
+  const int any = MPI_ANY_TAG;
+  MPI_Recv(buffer, 10, MPI_DOUBLE, MPI_ANY_SOURCE, any, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // here: wildcard
 }
 
 SCENARIO(deadlock_by_collective) {
