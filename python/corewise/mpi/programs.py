@@ -31,9 +31,7 @@ def build_program(mpi: MpiLibrary, name: str, folder: Path) -> Path:
     RunError
         The sources are not there, or the compiler failed; the message carries the first lines of its output.
     """
-    sources = sorted((_sources() / name).glob("*.cpp"))
-    if not sources:
-        raise RunError(f"{_sources() / name}: no sources of a bundled program: reinstall corewise")
+    sources = program_sources(name)
     output = folder / f"{name}.{mpi.name}-{mpi.version}"
     options = ["-O2", "-std=c++20", *_NO_CXX_BINDINGS, *mpi.compile_flags]
     command = [*compiler(), *options, *map(str, sources), "-o", str(output)]
@@ -42,6 +40,14 @@ def build_program(mpi: MpiLibrary, name: str, folder: Path) -> Path:
         said = "\n".join(done.stderr.strip().splitlines()[:_MOST_LINES])
         raise RunError(f"building {name} for {mpi.name} {mpi.version} failed:\n{said}")
     return output
+
+
+def program_sources(name: str) -> list[Path]:
+    """The sources of a bundled program; a `RunError` where they are not there."""
+    sources = sorted((_sources() / name).glob("*.cpp"))
+    if not sources:
+        raise RunError(f"{_sources() / name}: no sources of a bundled program: reinstall corewise")
+    return sources
 
 
 def _sources() -> Path:
