@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from corewise.bench.peers import SIMGRID
-from corewise.bench.rows import Listener
+from corewise.bench.rows import Listener, Row
 from corewise.bench.simmpi import study
 from corewise.bench.simmpi.platform import hostfile, platform_xml
 from corewise.data.machines import load_machine
@@ -32,9 +32,10 @@ def test_a_row_holds_the_ratio_within_turns(monkeypatch: pytest.MonkeyPatch, tmp
 def test_without_smpi_corewise_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "has_smpi", lambda: False)
     monkeypatch.setattr(study, "prepare", lambda folder, listener: None)
+    monkeypatch.setattr(study, "whole_program", lambda folder: Row("simmpi-sweep3d", "", "s", 1.0))
     monkeypatch.setattr(study.Contest, "ours", seconds(0.001, 5.0))
     outcome = study.run_bench(Listener(), rounds=2)
-    assert [row.theirs for row in outcome.rows] == [None, None]
+    assert [row.theirs for row in outcome.rows] == [None, None, None]
     assert outcome.absent == (SIMGRID,)
 
 
@@ -51,3 +52,12 @@ def test_the_platform_is_the_machine() -> None:
     assert len(routes) == 30
     assert routes["unit0", "unit5"] == 3  # two steps in x, one in y
     assert hostfile(2) == "unit0\nunit1\n"
+
+
+def test_sweep3d_on_256_ranks_keeps_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study, "SWEEP_WORDS", ("--size", "16x16x4", "--iterations", "1"))
+    row = study.whole_program(tmp_path)
+    assert row.theirs == 60
+    # Eight octants, two blocks of directions, and a face for each of the 2 x 16 x 15 neighbours.
+    assert int(str(row.more["messages"])) >= 8 * 2 * 2 * 16 * 15
+    assert 0 < int(str(row.more["memory_mib"])) < study.SWEEP_BOUND_MIB

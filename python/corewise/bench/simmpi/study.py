@@ -6,6 +6,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -19,12 +20,13 @@ from corewise.base.files import write_text
 from corewise.bench.mpis import output_of
 from corewise.bench.peers import SIMGRID
 from corewise.bench.programs import folder_of
-from corewise.bench.rounds import alone, beside, in_turns
+from corewise.bench.rounds import alone, beside, in_turns, rounded
 from corewise.bench.rows import Listener, Outcome, Row
 from corewise.bench.simmpi.platform import hostfile, platform_xml
 from corewise.data.machines import load_machine
 from corewise.errors import RunError
-from corewise.sim.ranks import compile_program, run_program
+from corewise.mpi.programs import program_sources
+from corewise.sim.ranks import RunOptions, compile_program, run_program
 
 ROUNDS, QUICK_ROUNDS = 7, 3
 RANKS = 64
@@ -35,6 +37,9 @@ OURS = (200, 2000)
 THEIRS = (40, 400)
 """Rounds of the workload in the short and in the long run of a contestant."""
 DEMAND = 5.0
+SWEEP_RANKS = 256
+SWEEP_WORDS = ("--size", "64x64x40", "--iterations", "4")
+SWEEP_BOUND_S, SWEEP_BOUND_MIB = 60.0, 2048
 RIVAL = "SimGrid SMPI, CM02"
 _SMPI = (
     "--cfg=network/model:CM02",
@@ -131,15 +136,44 @@ def row(shape: str, folder: Path, rounds: int, listener: Listener) -> Row:
     return beside(blank, ours, [turn["theirs"] for turn in found], more_is_better=True)
 
 
+def whole_program(folder: Path) -> Row:
+    """Sweep3D on 256 ranks: wall time, and the memory of the largest process that was started."""
+    sources = map(str, program_sources("sweep3d"))
+    program = folder / "sweep3d"
+    if compile_program(["-O2", "-std=c++20", *sources, "-o", str(program)]) != 0:
+        raise RunError("sweep3d: cannot be compiled")
+    begin = time.perf_counter()
+    run = run_program(program, SWEEP_WORDS, SWEEP_RANKS, "mesh:16x16", options=RunOptions(quiet=True))
+    took = time.perf_counter() - begin
+    if run.exit_status != 0:
+        raise RunError(f"sweep3d: {run.message}")
+    return Row(
+        "simmpi-sweep3d",
+        f"wall time of sweep3d {' '.join(SWEEP_WORDS)} on {SWEEP_RANKS} simulated ranks, start included",
+        "s",
+        rounded(took),
+        "bound",
+        SWEEP_BOUND_S,
+        ratio=rounded(SWEEP_BOUND_S / took),
+        demand=1.0,
+        more={
+            "messages": run.messages,
+            "memory_mib": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10,
+            "memory_bound_mib": SWEEP_BOUND_MIB,
+        },
+    )
+
+
 def run_bench(listener: Listener, *, rounds: int | None = None, quick: bool = False) -> Outcome:
-    """Both shapes."""
+    """Both shapes, and a whole program."""
     turns = rounds or (QUICK_ROUNDS if quick else ROUNDS)
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
         folder = Path(name)
         prepare(folder, listener)
-        share = 1 / len(SHAPES)
+        share = 1 / (len(SHAPES) + 1)
         rows = [
             row(shape, folder, turns, listener.part(index * share, (index + 1) * share))
             for index, shape in enumerate(SHAPES)
         ]
+        rows.append(whole_program(folder))
     return Outcome("simmpi", tuple(rows), () if has_smpi() else (SIMGRID,))

@@ -34,8 +34,8 @@ MISSING = {
     "typed_f90": "MPI_Type_create_f90_real",
 }
 """Programs that use what the subset lacks, each with a name that the compiler's error must have."""
-THREADED = ("thread", "init_thread")
-"""They demand threads; a simulated rank is one fiber and says MPI_THREAD_FUNNELED."""
+THREADED = ("thread", "init_thread", "fork")
+"""They need threads; a simulated rank is one fiber and says MPI_THREAD_FUNNELED."""
 HOST_TIME = ("signal",)
 """It waits for timers of the host, while simulated time passes at once."""
 MPI_4 = ("session", "session_world", "partitioned", "large_count", "typed_sessions")
