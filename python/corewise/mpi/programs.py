@@ -31,11 +31,7 @@ def build_program(mpi: MpiLibrary, name: str, folder: Path) -> Path:
     RunError
         The sources are not there, or the compiler failed; the message carries the first lines of its output.
     """
-<<<<<<< HEAD
     sources = sources_of(name)
-=======
-    sources = program_sources(name)
->>>>>>> simmpi
     output = folder / f"{name}.{mpi.name}-{mpi.version}"
     options = ["-O2", "-std=c++20", *_NO_CXX_BINDINGS, *mpi.compile_flags]
     command = [*compiler(), *options, *map(str, sources), "-o", str(output)]
@@ -46,7 +42,6 @@ def build_program(mpi: MpiLibrary, name: str, folder: Path) -> Path:
     return output
 
 
-<<<<<<< HEAD
 def sources_of(name: str) -> list[Path]:
     """The sources of ``apps/NAME``, at least one.
 
@@ -55,10 +50,6 @@ def sources_of(name: str) -> list[Path]:
     RunError
         They are not there.
     """
-=======
-def program_sources(name: str) -> list[Path]:
-    """The sources of a bundled program; a `RunError` where they are not there."""
->>>>>>> simmpi
     sources = sorted((_sources() / name).glob("*.cpp"))
     if not sources:
         raise RunError(f"{_sources() / name}: no sources of a bundled program: reinstall corewise")

@@ -25,7 +25,7 @@ from corewise.bench.rows import Listener, Outcome, Row
 from corewise.bench.simmpi.platform import hostfile, platform_xml
 from corewise.data.machines import load_machine
 from corewise.errors import RunError
-from corewise.mpi.programs import program_sources
+from corewise.mpi.programs import sources_of
 from corewise.sim.ranks import RunOptions, compile_program, run_program
 
 ROUNDS, QUICK_ROUNDS = 7, 3
@@ -138,7 +138,7 @@ def row(shape: str, folder: Path, rounds: int, listener: Listener) -> Row:
 
 def whole_program(folder: Path) -> Row:
     """Sweep3D on 256 ranks: wall time, and the memory of the largest process that was started."""
-    sources = map(str, program_sources("sweep3d"))
+    sources = map(str, sources_of("sweep3d"))
     program = folder / "sweep3d"
     if compile_program(["-O2", "-std=c++20", *sources, "-o", str(program)]) != 0:
         raise RunError("sweep3d: cannot be compiled")
