@@ -60,8 +60,9 @@ class Advised:
         return f"<corewise.Advised: {self.statement}>"
 
     def _repr_html_(self) -> str:
-        in_slurm = "SLURM_JOB_ID" in os.environ
-        return display.preformatted(display.terminal_text(*view.views(self.case, self.advice, in_slurm)))
+        told = display.terminal_text(*view.views(self.case, self.advice))
+        launch = view.lines(self.case, self.advice, "SLURM_JOB_ID" in os.environ)
+        return display.preformatted("\n".join([told, *launch]))
 
 
 def advise(

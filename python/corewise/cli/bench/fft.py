@@ -13,7 +13,7 @@ from corewise.bench.fft.study import ALL, CASES, Request, run_bench
 from corewise.cli.bench import shared
 from corewise.errors import InputError
 
-_HELP = """How long does a two-dimensional FFT of complex doubles take on two cores?
+_HELP = """Measure how long a two-dimensional FFT of complex doubles takes on two cores.
 
 rivals: corewise's fft2d, which folds the transpose into its second pass, beside FFTW MPI, FFTW's
 threads, DUCC and mpi4py-fft. Every row says in which order the results of both are.

@@ -10,7 +10,7 @@ import typer
 from corewise.bench.node.study import ALL, CASES, run_bench
 from corewise.cli.bench import shared
 
-_HELP = """What do transposes cost, and ways of sharing work out among threads?
+_HELP = """Measure what transposes cost, and ways of sharing work out among threads.
 
 transpose: matrices of complex doubles on one thread, transposed in registers and written past the caches,
 beside blocked C, and beside a copy of as many bytes. Times are those of the processor.

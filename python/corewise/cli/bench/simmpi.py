@@ -10,7 +10,7 @@ import typer
 from corewise.bench.simmpi.study import run_bench
 from corewise.cli.bench import shared
 
-_HELP = """How many MPI messages does a second simulate, beside SimGrid's SMPI?
+_HELP = """Measure how many MPI messages a second simulates, beside SimGrid's SMPI.
 
 One program, compiled for simulated ranks and for SMPI where it is installed: 64 ranks exchange messages of
 1 KB with their neighbours, in a ring and in a grid, on the same machine. Both take turns; what start and end

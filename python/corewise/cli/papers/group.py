@@ -86,7 +86,7 @@ Example:
   corewise paper profiling --quick --out figures
 """
 
-_SENSITIVITY = """Which findings of papers 000 and 001 hang on which number of the simulated Cell.
+_SENSITIVITY = """Show which findings of papers 000 and 001 hang on which number of the simulated Cell.
 
 Runs both papers' programs, with few repetitions, on the machine as it is and on machines with one number
 halved or doubled: every number that was assumed or inferred, or those given by --parameter. With --pairs two

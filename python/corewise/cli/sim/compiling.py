@@ -9,7 +9,7 @@ import typer
 
 from corewise.sim.ranks import compile_program
 
-_HELP = """Compiles an MPI program for simulated ranks (corewise simrun).
+_HELP = """Compile an MPI program for simulated ranks (corewise simrun).
 
 Takes a C or C++ compiler's arguments and adds the simulated MPI. With -c it compiles only; object files can
 be linked by a later call. A program that uses what the simulated MPI lacks fails here, and the message says

@@ -23,7 +23,7 @@ from corewise.errors import InputError, bad_field
 from corewise.report.layout import Column, FittingTable, by_rows
 from corewise.sim.ranks import SETTINGS, RankRun, RunOptions, run_program
 
-_HELP = """Runs an MPI program on the ranks of a simulated machine.
+_HELP = """Run an MPI program on the ranks of a simulated machine.
 
 The program is one that `corewise simcc` made. Its ranks run one after the other on this host, and in
 simulated time all at once: messages cost what the machine's network makes of them, computation what the
@@ -37,7 +37,8 @@ not 0; 1 where the run failed. A deadlock ends with who waits for whom.
 Example:
   corewise simcc -O2 ring.c -o ring.sim
   corewise simrun -n 8 -m ring:8 ring.sim
-  corewise simrun -n 6 -m mesh-6x4 --set send_ns=250 --pattern ring.json --trace ring.pftrace ring.sim
+  corewise simrun -n 6 -m mesh-6x4 --set send_ns=250 --pattern ring.json ring.sim
+  corewise simrun -n 6 -m mesh-6x4 --trace ring.pftrace ring.sim
 The pattern is one for corewise place and sim; open the trace at https://ui.perfetto.dev.
 """
 _RANKS = typer.Option(..., "-n", "--ranks", min=1, help="Number of ranks.")
