@@ -150,7 +150,8 @@ void MemoryTarget::append_state(State& state, const sim::HandlerNames& names) co
   const sim::Time now = eib_.engine().now();
   for (std::size_t unit = 0; unit < slots_.size(); ++unit) {
     // From the slot that is next: where in the circle it lies does not matter while their number stays the same.
-    const std::int64_t wanted = static_cast<int>(unit) % kStops == kStopIoif0 ? p_.memory_link_slots : p_.memory_unit_slots;
+    const std::int64_t wanted =
+        static_cast<int>(unit) % kStops == kStopIoif0 ? p_.memory_link_slots : p_.memory_unit_slots;
     const auto count =
         static_cast<std::size_t>(std::min<std::int64_t>(wanted, static_cast<std::int64_t>(kMaxSlots)));
     for (std::size_t i = 0; i < count; ++i) {

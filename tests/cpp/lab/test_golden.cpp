@@ -133,20 +133,20 @@ std::uint64_t collective(const char* name, std::int64_t jitter_seed) {
 }
 
 TEST(Golden, ContendedRingsOfOneChip) {
-  EXPECT_EQ(contended_row(0), 0xf5c4ff1eea63e5f1U);
+  EXPECT_EQ(contended_row(0), 0xa20eb0cb6018888bU);
 }
 
 TEST(Golden, ContendedRingsWithJitter) {
-  EXPECT_EQ(contended_row(5), 0x958dcb59640b3f58U);
+  EXPECT_EQ(contended_row(5), 0x223aac32925af1c9U);
 }
 
 TEST(Golden, BladeWithMemoryTraffic) {
-  EXPECT_EQ(blade_copies(), 0xc7d9a3bb71b88090U);
+  EXPECT_EQ(blade_copies(), 0x25cdb5f4fcf5fc61U);
 }
 
 TEST(Golden, CollectiveOperations) {
-  EXPECT_EQ(collective("all_gather_recursive_doubling", 0), 0x444ca82f7ca89619U);
-  EXPECT_EQ(collective("scatter", 3), 0xb1b816b84da88713U);
+  EXPECT_EQ(collective("all_gather_recursive_doubling", 0), 0x28f5f145c87c6daaU);
+  EXPECT_EQ(collective("scatter", 3), 0x1aeb6286f0f970cbU);
 }
 
 TEST(Golden, TheSameRunTwiceInOneProcess) {

@@ -137,8 +137,9 @@ TEST(CellBroadcast, AMinimumPieceOfTwoOrFourKilobytesIsBestOnSixteen) {
 }
 
 /// Figure 5, right, and section 6.2: degree 3 for small data on more than four ranks. It comes out within 10 % of
-/// the best tree, and best of all on 8; that it is best everywhere does not: on 16 ranks degree 4 and the root's
-/// copies up a tree are ahead of it at 128 B.
+/// the best tree, and best on 8; that it is best everywhere does not: on 16 ranks degree 4 is ahead of it at 128 B,
+/// and on 8 and 16 the root's copies up a tree are ahead of both. So the paper's choice of TREE(3) is not shown
+/// here.
 TEST(CellBroadcast, DegreeThreeIsCloseToTheBestTreeForSmallDataOnMoreThanFourRanks) {
   for (const std::uint64_t bytes : {std::uint64_t{128}, kKb}) {
     for (const int ranks : {8, 12, 16}) {
@@ -149,8 +150,7 @@ TEST(CellBroadcast, DegreeThreeIsCloseToTheBestTreeForSmallDataOnMoreThanFourRan
   }
   EXPECT_LT(tree(8, 128, 3), tree(8, 128, 4));
   EXPECT_GT(tree(16, 128, 3), tree(16, 128, 4));
-  EXPECT_LT(tree(8, 128, 3), us("root_copies", 8, 128));
-  EXPECT_LT(us("root_copies", 16, 128), tree(16, 128, 3));
+  for (const int ranks : {8, 16}) EXPECT_LT(us("root_copies", ranks, 128), tree(ranks, 128, 3)) << ranks;
 }
 
 /// Figure 5, left: of the trees in main memory degree 2 is worst for small data.
@@ -178,9 +178,9 @@ TEST(CellBroadcast, TwoBuffersAreBetterThanOne) {
 
 /// Variants that the paper tried and does not discuss: data pushed with the announcement under one fence, and one
 /// DMA list for the announcements.
-TEST(CellBroadcast, FencedPutsAreNoSlowerForSmallDataAndListsAreNoFaster) {
+TEST(CellBroadcast, FencedPutsAreFasterForSmallDataAndListsAreNot) {
   for (const int ranks : {4, 8}) {
-    EXPECT_LT(us("local_store_tree", ranks, 128, {{"fenced", 1}}), 1.02 * tree(ranks, 128, 3)) << ranks;
+    EXPECT_LT(us("local_store_tree", ranks, 128, {{"fenced", 1}}), tree(ranks, 128, 3)) << ranks;
     EXPECT_GT(us("local_store_tree", ranks, 128, {{"list", 1}, {"waits", 0}}),
               us("local_store_tree", ranks, 128, {{"waits", 0}}))
         << ranks;
@@ -189,9 +189,8 @@ TEST(CellBroadcast, FencedPutsAreNoSlowerForSmallDataAndListsAreNoFaster) {
 
 // ---- the algorithms ----
 
-/// Section 6.2 has the root's copies as best for small data on four. They come out near the best.
-TEST(CellBroadcast, OnFourRanksTheRootsCopiesAreNearTheBestForSmallData) {
-  for (const int ranks : {3, 4}) EXPECT_LT(us("root_copies", ranks, 128), 1.15 * paper_best(ranks, 128)) << ranks;
+TEST(CellBroadcast, OnFourRanksTheRootsCopiesAreBestForSmallData) {
+  for (const int ranks : {3, 4}) EXPECT_EQ(us("root_copies", ranks, 128), paper_best(ranks, 128)) << ranks;
 }
 
 /// "AG has the best, or close to the best, performance for large messages."
@@ -239,13 +238,11 @@ TEST(CellBroadcast, DataInTheEntriesAreHalfAgainAsFastAsThePapersBest) {
   }
 }
 
-/// Without a closing barrier each algorithm is faster where the barrier counts. Not so the root's copies on many
-/// ranks: the root tells each of them, and its commands wait for their turn.
+/// Without a closing barrier each algorithm is faster where the barrier counts.
 TEST(CellBroadcast, CountersAreFasterThanAClosingBarrier) {
   for (const std::string algorithm :
        {"tree_main_memory", "one_to_all", "root_copies", "pieces", "local_store_tree"}) {
     for (const int ranks : {4, 8, 16}) {
-      if (algorithm == "root_copies" && ranks > 4) continue;
       EXPECT_LT(us(algorithm, ranks, kKb, {{"closing", 1}, {"waits", 0}}), us(algorithm, ranks, kKb))
           << algorithm << ", " << ranks;
     }
