@@ -78,10 +78,7 @@ struct Operation {
   CombineIntoBoth combine_into_both = nullptr;
   std::uint32_t element_bytes = 1;  ///< extent
   bool commutative = true;
-  /// What an SPU spends on a level of combining before the first operand: the switches over operator and type, the
-  /// kernel's set-up. Operands after the first one of a level cost cost::kOperand instead.
-  std::uint32_t set_up_cycles = 1000;
-  std::uint32_t cycles_per_quadword = 15;  ///< what an SPU needs for 16 bytes
+  std::uint32_t cycles_per_quadword = 15;  ///< what an SPU needs for 16 bytes; see cost::kCombine
 
   /// in and inout must not overlap; `bytes` is a multiple of element_bytes.
   void operator()(const std::byte* in, std::byte* inout, std::size_t bytes) const {
@@ -148,8 +145,7 @@ struct Parameters {
   bool ahead = true;              ///< load the next piece before this one is done
   bool list = false;              ///< by DMA lists
   bool fenced = false;            ///< data and flag under one fence instead of a wait between
-  bool waits =
-      false;  ///< wait until a flag's write is complete before going on; the ports keep its bytes themselves
+  bool waits = true;              ///< wait until a flag's write is complete before going on
   Closing closing = Closing::barrier;
 };
 

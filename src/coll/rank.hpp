@@ -30,7 +30,7 @@ struct Rank {
         acknowledgements(on, of.acknowledgements()),
         eager(on, of),
         stage(on, of),
-        closing_barrier(on, port::Line16{0}, kClosingTag) {
+        closing_barrier(on, port::Line16{0}, kClosingTag, 0, barrier::AfterPut::waits_too) {
     static_assert(sizeof(closing_barrier) <= kClosingBarrierBytes);
     assert(on.size() == of.ranks && on.layout() == of.layout());
     assert(of.ranks <= kMostRanks && closing_barrier.lines_needed(of.ranks) < of.barrier_lines());

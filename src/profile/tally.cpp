@@ -532,7 +532,8 @@ class Tally : public TallyListener {
     const auto newest = std::max_element(threads_.begin(), threads_.end(), [](const Thread& a, const Thread& b) {
       return end_of(a.last) < end_of(b.last);
     });
-    if (newest == threads_.end() || newest->last.start_ticks == 0) return;
+    // An older file does not say whether the rank was in a call: what came last is no news of it.
+    if (reader_.header().version < 3 || newest == threads_.end() || newest->last.start_ticks == 0) return;
     LastCall& last = out_.rank.end.last;
     last.procedure = out_.names[newest->last.procedure];
     last.from = place_of(mappings, reader_.site_address(newest->last.site));

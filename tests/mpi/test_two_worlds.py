@@ -20,7 +20,7 @@ PROGRAMS = {
     "lbm": (["--size", "8x8x8", "--steps", "3", "--check"], r" viscosity=(\S+)"),
 }
 """Arguments, and where the result stands in the output."""
-RANKS = [1, 2, 6, 8, *(pytest.param(many, marks=pytest.mark.long_test) for many in (16, 32))]
+RANKS = [1, 2, 6, *(pytest.param(many, marks=pytest.mark.long_test) for many in (8, 16, 32))]
 
 
 @pytest.fixture(scope="session", params=sorted(PROGRAMS))

@@ -41,12 +41,12 @@ _KINDS = {
     "rest": ("#9aa5b1", "#f5f7fa"),
 }
 _STYLE = """
-text{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#1f2933}
-.title{font-family:system-ui,'Segoe UI','DejaVu Sans',sans-serif;font-size:16px;font-weight:600}
-.key{font-family:system-ui,'Segoe UI','DejaVu Sans',sans-serif;font-size:11.5px;fill:#52606d}
-.name{font-size:12px;font-weight:600}
-.small{font-size:10px;fill:#52606d}
-.edge{font-size:10.5px;fill:#1f2933;text-anchor:end;paint-order:stroke;stroke:#fff;stroke-width:3.5px}
+.calls text{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#1f2933}
+.calls .title{font-family:system-ui,'Segoe UI','DejaVu Sans',sans-serif;font-size:16px;font-weight:600}
+.calls .key{font-family:system-ui,'Segoe UI','DejaVu Sans',sans-serif;font-size:11.5px;fill:#52606d}
+.calls .name{font-size:12px;font-weight:600}
+.calls .small{font-size:10px;fill:#52606d}
+.calls .edge{font-size:10.5px;fill:#1f2933;text-anchor:end;paint-order:stroke;stroke:#fff;stroke-width:3.5px}
 """
 
 
@@ -204,7 +204,7 @@ def picture(graph: MergedGraph, weight: Weight) -> str:
     height += top + _MARGIN
     key = "edges: how often" if weight == "count" else "edges: time in the callee, with what it called"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(title)}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="calls" role="img" aria-label="{escape(title)}" '
         f'viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" height="{number(height)}">'
         f'<style>{_STYLE}</style><rect width="100%" height="100%" fill="#fff"/>'
         f'<text class="title" x="{number(_MARGIN)}" y="28">{escape(title)}</text>'

@@ -112,26 +112,23 @@ class Stage {
     });
   }
 
-  /// Combines `bytes` of the stage at `low` (the lower ranks' operand) into those at `into`. `first`: of a level's
-  /// operands, so that the operator is set up for it.
-  void combine(const Operation& operation, port::StageOffset low, port::StageOffset into, std::uint32_t bytes,
-               bool first = true) {
+  /// Combines `bytes` of the stage at `low` (the lower ranks' operand) into those at `into`.
+  void combine(const Operation& operation, port::StageOffset low, port::StageOffset into, std::uint32_t bytes) {
     const std::span<std::byte> stage = port_.stage();
     operation(stage.data() + low, stage.data() + into, bytes);
-    const std::int64_t begin = first ? operation.set_up_cycles : cost::kOperand;
-    port_.compute(begin + std::int64_t{operation.cycles_per_quadword} * ((bytes + 15) / 16));
+    port_.compute(cost::kCombine + std::int64_t{operation.cycles_per_quadword} * ((bytes + 15) / 16));
   }
   /// Combines `count` contiguous operands of `bytes` each from `first` on, lower ranks first, into the
   /// last of them: by one call of the operator's row kernel, or, where it has none, by a call for each pair.
   void combine_row(const Operation& operation, port::StageOffset first, std::uint32_t count, std::uint32_t bytes) {
     if (operation.combine_row == nullptr) {
       for (std::uint32_t i = 1; i < count; ++i)
-        combine(operation, first + (i - 1) * bytes, first + i * bytes, bytes, i == 1);
+        combine(operation, first + (i - 1) * bytes, first + i * bytes, bytes);
       return;
     }
     operation.combine_row(port_.stage().data() + first, count, bytes / operation.element_bytes);
     const std::int64_t quadwords = std::int64_t{(bytes + 15) / 16} * (count - 1);
-    port_.compute(operation.set_up_cycles + operation.cycles_per_quadword * quadwords);
+    port_.compute(cost::kCombine + operation.cycles_per_quadword * quadwords);
   }
 
  private:

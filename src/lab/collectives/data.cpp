@@ -255,11 +255,6 @@ Status CollectiveData::choose_operator() {
   return {};
 }
 
-void CollectiveData::set_operator_cycles(std::int64_t set_up, std::int64_t per_quadword) {
-  op_->call.set_up_cycles = static_cast<std::uint32_t>(set_up);
-  if (op_->kind != kAffine) op_->call.cycles_per_quadword = static_cast<std::uint32_t>(per_quadword);
-}
-
 // ---- where things lie ----
 
 /// Of the block that goes from one rank to another; in scatters and gathers the root counts as rank 0, in

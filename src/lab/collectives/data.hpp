@@ -58,8 +58,6 @@ class CollectiveData {
   [[nodiscard]] const coll::Operation* operation() const {
     return combines(request_.collective) ? &op_->call : nullptr;
   }
-  /// What an SPU spends on the operator (coll::Operation), in core cycles; the user's composition keeps its own.
-  void set_operator_cycles(std::int64_t set_up, std::int64_t per_quadword);
   /// The largest operand or block: what every rank can know.
   [[nodiscard]] std::uint64_t largest() const { return largest_; }
   [[nodiscard]] bool commutative() const { return op_->call.commutative; }

@@ -136,7 +136,6 @@ Result<Plan> plan_on(const cell::Parameters& machine, const CollectiveRequest& r
   if ((plan.value().algorithm.needs & coll::kPpe) != 0 && request.memory == UserMemory::interleaved) {
     return bad_field("", "memory", "interleaved", "first, second, own, first_touch for algorithms of the PPE");
   }
-  plan.value().data.set_operator_cycles(machine.spu_operator_set_up_cycles, machine.spu_operator_quadword_cycles);
   if (request.collective != Collective::barrier) {
     plan.value().library_call_cycles = machine.spu_library_call_cycles;
   }

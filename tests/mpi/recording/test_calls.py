@@ -548,5 +548,5 @@ def test_the_other_reader_agrees(calls: Calls) -> None:
 
 def test_decoder_reads_what_the_header_says(calls: Calls) -> None:
     """The layout's constants, so that a change of format.hpp is noticed here."""
-    assert trace_decoder.HEADER.size == 816
+    assert trace_decoder.HEADER.size == 872
     assert calls.traces[0].number("half_bytes") == 65536

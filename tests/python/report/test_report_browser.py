@@ -139,6 +139,11 @@ def test_regions_bring_the_call_graph(browser: Browser, tmp_path: Path) -> None:
     browser.open(file, "#call-graph", ready=PICTURES)
     tree = "document.querySelector('.tree').textContent"
     assert "solve <fast>" in browser.ask(tree) and "MPI_Send" in browser.ask(tree)
+    # The picture's own styles stay inside it.
+    assert (
+        browser.ask("getComputedStyle(document.querySelector('.keys').previousElementSibling).fontSize")
+        == "13px"
+    )
     browser.click_on("[data-open=none]")
     assert browser.ask("document.querySelectorAll('.tree details[open]').length") == 0
     browser.click_on("[data-show=contexts]")

@@ -125,7 +125,7 @@ def explain_end(world: World) -> RunEnd:
         return FINISHED
     group = _Group(world)
     states = tuple(group.state(rank) for rank in range(world.size))
-    deadlocks = _deadlocks(states)
+    deadlocks = find_deadlocks(states)
     return RunEnd(states, deadlocks, tuple(_statements(group, states, deadlocks)))
 
 
@@ -423,8 +423,18 @@ def _bare(place: CodePlace) -> str:
 # ---- all ranks -------------------------------------------------------------------------------------------
 
 
-def _deadlocks(states: Sequence[RankState]) -> tuple[tuple[int, ...], ...]:
-    """Cycles among the ranks that only wait for each other or for ranks that are gone."""
+def find_deadlocks(states: Sequence[RankState]) -> tuple[tuple[int, ...], ...]:
+    """Cycles among the ranks that only wait for each other or for ranks that are gone.
+
+    Parameters
+    ----------
+    states : of all ranks.
+
+    Returns
+    -------
+    tuple of tuple of int
+        The ranks of each cycle, the least one first.
+    """
     stuck = {state.rank: state for state in states if state.needs}
     free = {state.rank for state in states if state.state in ("outside", "missing")}
     free |= {state.rank for state in states if state.state == "in call" and not state.needs}

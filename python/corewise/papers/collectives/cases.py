@@ -187,6 +187,7 @@ TRIED: Mapping[str, tuple[Value, ...]] = MappingProxyType(
         "far_percent": (100, 60, 35),
         "piece": (0, 4096, 6144, 8192),
         "ahead": (True, False),
+        "waits": (True, False),
         "closing": ("barrier", "counters"),
     }
 )

@@ -98,6 +98,7 @@
     if (panel.ticks.length) named(plot.xaxes[0], panel.ticks);
     else if (panel.x_names) named(plot.xaxes[0], panel.x_names.map((name, at) => [at, name]));
     if (!panel.y_log && (panel.kind === "bars" || panel.from_zero)) plot.y_range.start = 0;
+    if (panel.y_log) plot.yaxes[0].formatter = new Bokeh.BasicTickFormatter({ use_scientific: false });
     styled(plot, panel);
     place.replaceChildren();
     return Bokeh.Plotting.show(plot, place);

@@ -137,8 +137,9 @@ TEST(CellBroadcast, AMinimumPieceOfTwoOrFourKilobytesIsBestOnSixteen) {
 }
 
 /// Figure 5, right, and section 6.2: degree 3 for small data on more than four ranks. It comes out within 10 % of
-/// the best tree, and best of all on 8; that it is best everywhere does not: on 16 ranks degree 4 and the root's
-/// copies up a tree are ahead of it at 128 B.
+/// the best tree, and best on 8; that it is best everywhere does not: on 16 ranks degree 4 is ahead of it at 128 B,
+/// and on 8 and 16 the root's copies up a tree are ahead of both. So the paper's choice of TREE(3) is not shown
+/// here.
 TEST(CellBroadcast, DegreeThreeIsCloseToTheBestTreeForSmallDataOnMoreThanFourRanks) {
   for (const std::uint64_t bytes : {std::uint64_t{128}, kKb}) {
     for (const int ranks : {8, 12, 16}) {
@@ -149,8 +150,7 @@ TEST(CellBroadcast, DegreeThreeIsCloseToTheBestTreeForSmallDataOnMoreThanFourRan
   }
   EXPECT_LT(tree(8, 128, 3), tree(8, 128, 4));
   EXPECT_GT(tree(16, 128, 3), tree(16, 128, 4));
-  EXPECT_LT(tree(8, 128, 3), us("root_copies", 8, 128));
-  EXPECT_LT(us("root_copies", 16, 128), tree(16, 128, 3));
+  for (const int ranks : {8, 16}) EXPECT_LT(us("root_copies", ranks, 128), tree(ranks, 128, 3)) << ranks;
 }
 
 /// Figure 5, left: of the trees in main memory degree 2 is worst for small data.
