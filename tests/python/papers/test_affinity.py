@@ -318,7 +318,7 @@ def test_the_command_prints_tables_and_writes_figures(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     document = json.loads(done.stdout)
     assert {"name", "version", "commit", "machine", "rows"} <= set(document)
-    fields = {"id", "what", "source", "published", "ours", "unit", "error", "set", "holds"}
+    fields = {"id", "what", "source", "published", "ours", "unit", "error", "set", "holds", "refuted"}
     assert all(set(row) == fields for row in document["rows"])
     assert all((row["published"] is None) == (row["holds"] is not None) for row in document["rows"])
     assert len(document["files"]) == 2 * len(document["figures"])
