@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import typer
 
+from corewise.cli import console
 from corewise.sim.ranks import compile_program
+from corewise.sim.ranks.compiler import added_words
 
 _HELP = """Compile an MPI program for simulated ranks (corewise simrun).
 
@@ -38,7 +40,13 @@ def register(app: typer.Typer) -> None:
 
 def simcc(
     cxx: bool = typer.Option(False, "--c++", help="Take the C++ compiler."),
+    as_json: bool = typer.Option(False, "--json", help="Print the compiler's words as one JSON object."),
     words: list[str] = typer.Argument(None, metavar="ARGUMENT...", help="As for a compiler."),
 ) -> int:
     """Compiles."""
-    return compile_program(words or [], cxx=cxx)
+    status = compile_program(words or [], cxx=cxx)
+    if as_json:
+        console.show_json(
+            "simcc", None, [{"word": word} for word in added_words(words or [], cxx)], status=status
+        )
+    return status
