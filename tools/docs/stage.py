@@ -54,6 +54,8 @@ def _inside(page: Path, target: Path) -> str:
             return "]{.source}"
         if there.is_dir():
             return f"]({path.rstrip('/')}/index.md{part})"
+        if there == target.resolve() / "README.md":
+            return f"]({path.removesuffix('README.md')}index.md{part})"
         return found.group(0)
 
     return _LINK.sub(link, page.read_text(encoding="utf-8")).replace("```csv", "```text")
