@@ -48,6 +48,8 @@ def unknown(words: list[str]) -> list[str]:
             # A group of one default reads it as an argument; the top level does not.
             return [rest[0]]
         command = command.commands[rest.pop(0)]
+    if command.context_settings.get("ignore_unknown_options"):  # they are another program's
+        return []
     known = {"--help", "-h", "--version"}
     known.update(name for each in command.params for name in [*each.opts, *each.secondary_opts])
     options = [word.split("=")[0] for word in rest if re.match(r"--?[A-Za-z]", word)]

@@ -13,6 +13,7 @@ from installed_tool import corewise, document
 from preload_runs import MPI_NAMES, SOURCES, described, preload, program
 from trace_decoder import decode_folder
 
+from corewise.analysis.profile.findings import find_out
 from corewise.analysis.profile.hangs import RunEnd, explain_end
 from corewise.data.profile import load_profile
 from corewise.data.quantities import count_text
@@ -61,6 +62,10 @@ def test_deadlock_by_send(name: str, tmp_path: Path) -> None:
     assert all(0.3e9 < each < 60e9 for each in hung_ns(end))
     assert end.deadlocks == ((0, 1),)
     assert end.statements == ("deadlock: rank 0 in MPI_Send waits for rank 1 in MPI_Send waits for rank 0",)
+    found = find_out(tmp_path / "p.cw")
+    assert found.rows[0].kind == "unfinished"
+    assert found.rows[0].title == f"the run did not finish: {end.statements[0]}"
+    assert found.of("nothing") is None
     profile = load_profile(tmp_path / "p.cw")
     time_ns = dict(zip(profile.world.procedures, profile.world.time_ns.sum(axis=0), strict=True))
     assert time_ns["MPI_Send"] > 10 * time_ns["MPI_Barrier"]
@@ -177,3 +182,16 @@ def test_the_report_opens_with_it(tmp_path: Path) -> None:
     assert found["end"]["deadlocks"] == [[0, 1]]
     assert [each["waits_for"] for each in found["end"]["ranks"]] == [[1], [0]]
     assert found["rows"][0]["procedure"] == "MPI_Send"
+
+
+def test_the_page_says_how_a_run_ended(tmp_path: Path) -> None:
+    end = ended("mpich", "send", tmp_path / "p.cw")
+    page = tmp_path / "report.html"
+    done = corewise("report", tmp_path / "p.cw", "--html", page)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text(encoding="utf-8")
+    section = text[text.index('id="end"') :]
+    section = section[: section.index("</section>")]
+    assert f"<b>{end.statements[0]}</b>" in section
+    rows = re.findall(r"<tr><td>(\d)</td><td[^>]*>(.*?)</td></tr>", section)
+    assert rows == [(str(each.rank), each.doing) for each in end.ranks]

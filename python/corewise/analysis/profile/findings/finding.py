@@ -16,6 +16,7 @@ from corewise.analysis.profile.findings.efficiency import Efficiency
 
 KINDS: Mapping[str, str] = MappingProxyType(
     {
+        "unfinished": "the run did not finish, and where it came to its end",
         "computing": "most of the run is outside MPI",
         "communication": "most of the run is in MPI",
         "more-ranks-than-cores": "more ranks than cores that they may run on",
@@ -91,7 +92,8 @@ class Findings:
     efficiency : Efficiency or None
         None where no call was timed.
     rows : tuple of Finding
-        One to six. The first says how the run is divided between computing and MPI, where that is known.
+        One to six. The first says how the run is divided between computing and MPI, where that is known;
+        before it stands where a run ended that did not finish.
     """
 
     efficiency: Efficiency | None

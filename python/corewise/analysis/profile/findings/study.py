@@ -37,16 +37,25 @@ def findings_of(run: Run) -> Findings:
     """What a run shows."""
     found = [finding for rule in RULES for finding in rule(run)]
     found.sort(key=lambda each: -(each.run_share or 0.0))
-    opening = times.division(run)
+    opening = _unfinished(run) + times.division(run)
     if not any(each.kind not in _NO_CAUSE for each in found):
         opening += _nothing(run)
     return Findings(run.efficiency, (*opening, *found)[:MOST])
 
 
+def _unfinished(run: Run) -> list[Finding]:
+    """Where a run that did not finish came to its end."""
+    end = run.analysis.end
+    if not end.statements:
+        return []
+    where = "; ".join(f"rank {each.rank}: {each.doing}" for each in end.ranks[:2])
+    return [Finding("unfinished", f"the run did not finish: {end.statements[0]}", where)]
+
+
 def _nothing(run: Run) -> list[Finding]:
-    """That no rule found anything; silent about runs of which nothing is known."""
+    """That no rule found anything; silent about runs of which nothing is known, or that did not finish."""
     share = run.analysis.mpi_share
-    if share <= 0:
+    if share <= 0 or run.analysis.end.statements:
         return []
     why = f"MPI takes {share_text(share)} of the run"
     if share >= LEAST_SHARE:
