@@ -1,8 +1,8 @@
 // The form for ranks that share memory: two passes over the matrix instead of four or five. The second pass gathers
 // a few columns into a scratch that stays in the cache, transforms them there, and writes them where they belong:
 // the transpose is part of its reading, and in natural order of its writing, too. Inside a node communication is
-// the processors' own copying, so there is nothing to hide it behind; this leaves it out. SPDX-License-Identifier:
-// BSD-3-Clause
+// the processors' own copying, so there is nothing to hide it behind; this leaves it out.
+// SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstdio>
 #include <memory>

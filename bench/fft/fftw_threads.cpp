@@ -1,7 +1,7 @@
 // FFTW's threads on one process, out of place with the input given up; the result is in natural order.
 //
-// Usage: fftw_threads N THREADS, and a line of standard input for each transform. SPDX-License-Identifier:
-// BSD-3-Clause
+// Usage: fftw_threads N THREADS, and a line of standard input for each transform.
+// SPDX-License-Identifier: BSD-3-Clause
 #include <fftw3.h>
 
 #include <complex>

@@ -1,6 +1,6 @@
 // A link that is slower than the one at hand: messages take a latency and a time per byte more, one after the
-// other. For experiments: what overlap is worth between nodes can be seen on one. SPDX-License-Identifier:
-// BSD-3-Clause
+// other. For experiments: what overlap is worth between nodes can be seen on one.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>

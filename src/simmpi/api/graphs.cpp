@@ -1,5 +1,5 @@
-// Graph topologies, given whole or by each rank for itself (MPI-3.1, section 7.5). SPDX-License-Identifier:
-// BSD-3-Clause
+// Graph topologies, given whole or by each rank for itself (MPI-3.1, section 7.5).
+// SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <memory>
 #include <vector>

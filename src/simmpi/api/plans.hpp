@@ -1,6 +1,6 @@
 // Plans of collectives: each checks the arguments of a procedure and says what the call does, now or in the
-// background. Arguments are those of the procedure of the same name (MPI-3.1, chapter 5). SPDX-License-Identifier:
-// BSD-3-Clause
+// background. Arguments are those of the procedure of the same name (MPI-3.1, chapter 5).
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include "simmpi/api/entry.hpp"

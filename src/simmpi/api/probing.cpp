@@ -1,5 +1,5 @@
-// Probes, and receives of messages that a probe took out (MPI-3.1, section 3.8). SPDX-License-Identifier:
-// BSD-3-Clause
+// Probes, and receives of messages that a probe took out (MPI-3.1, section 3.8).
+// SPDX-License-Identifier: BSD-3-Clause
 #include "simmpi/api/entry.hpp"
 
 namespace corewise::simmpi {

@@ -1,5 +1,5 @@
-// Constructors of datatypes (MPI-3.1, section 4.1): room kernels says what the layout is. SPDX-License-Identifier:
-// BSD-3-Clause
+// Constructors of datatypes (MPI-3.1, section 4.1): room kernels says what the layout is.
+// SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <span>
 #include <utility>

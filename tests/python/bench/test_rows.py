@@ -44,7 +44,19 @@ PACKED = Row(
     *("pack/mpich/constant/64/send", "a step", "us", 1.0, "datatype", 2.0, 0.5, 2.0, 0.1, 5, "mpich 5.0"),
     more={"processor": "Maker-1-2", "ways": {"datatype": 2.0}},
 )
-QUESTIONS = ("sim", "port", "collectives", "profiler", "mapping", "recogniser", "copy", "pack", "node", "fft")
+QUESTIONS = (
+    "sim",
+    "simmpi",
+    "port",
+    "collectives",
+    "profiler",
+    "mapping",
+    "recogniser",
+    "copy",
+    "pack",
+    "node",
+    "fft",
+)
 BLANK = Row("sim-one", "something", "ns", None, "another", floor=3.0)
 ROW = replace(BLANK, ours=10.0, theirs=30.0, ratio=3.0, spread=0.1, n=9)
 

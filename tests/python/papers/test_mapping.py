@@ -254,7 +254,9 @@ def test_command_regenerates_every_figure(
 ) -> None:
     """The command's own way, on a tiny sample: rows as one JSON object, a picture of every figure."""
     monkeypatch.setattr("corewise.papers.mapping.study.QUICK", TINY)
-    commands.mapping(out=tmp_path, quick=True, seed=1, as_json=True)
+    commands.mapping(
+        out=tmp_path, quick=True, seed=1, machine="qs22", settings=[], html_file=None, as_json=True
+    )
     document = json.loads(capsys.readouterr().out)
     ids = {row["id"] for row in document["rows"]}
     assert {"M1", "M2a", "M2b", "M3", "M4", "M7/ring/rank", "M8", "M9", "X1/resonance", "X3"} <= ids

@@ -97,9 +97,14 @@ def test_a_finding_that_fails_as_it_is_and_holds_elsewhere_is_won() -> None:
     assert cells["a half"] == ("0", "0")
 
 
+def barrier_us(parameters: Mapping[str, float]) -> float:
+    return float(_core.time_barrier(list(range(8)), 20, machine=load_cell("cell-be", parameters)))
+
+
 def barrier_rows(parameters: Mapping[str, float]) -> Iterable[Row]:
-    us = _core.time_barrier(list(range(8)), 20, machine=load_cell("cell-be", parameters))
-    return [number_row("K3", "barrier of 8 SPEs", "000 section 3", 0.4, us, "us", "C")]
+    """Held against what it takes as it is: every change is an error."""
+    us = barrier_us(parameters)
+    return [number_row("K3", "barrier of 8 SPEs", "as it is", barrier_us({}), us, "us", "C")]
 
 
 def test_a_run_simulates_every_variant(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,4 +175,7 @@ def test_the_command_prints_one_object() -> None:
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     rows = {row["id"]: row for row in document["rows"]}
-    assert rows["S/affinity/B12/limit"]["holds"] is True
+    assert rows["S/affinity/B12/position"]["holds"] is True
+    limit = rows["S/affinity/B12/limit"]
+    assert (limit["holds"], limit["ours"]) == (False, 1)
+    assert limit["what"].endswith("fails with rest_spread_bus_cycles half")
