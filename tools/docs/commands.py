@@ -3,8 +3,8 @@
 A block that opens with ```` ```console ```` is a terminal: a line ``$ command`` (a backslash at its end
 continues it), then the lines that it prints. ``...`` alone stands for any lines, at the end of a line for its
 rest. Blanks, and the lines of boxes, do not count. Where a command measures, numbers and their units are not
-compared, nor what is drawn from them. A page's commands run one after another in one folder, as a reader
-would type them.
+compared, nor what is drawn from them. A block of commands without output only lists them. A page's commands
+run one after another in one folder, as a reader would type them.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -65,20 +65,21 @@ class Shown:
 
 def shown(text: str) -> list[Shown]:
     """The commands of a page, in their order."""
+    blocks = (_commands(indent, block) for indent, block in _BLOCK.findall(text))
+    return [each for block in blocks if any(one.lines for one in block) for each in block]
+
+
+def _commands(indent: str, block: str) -> list[Shown]:
     found: list[Shown] = []
-    for indent, block in _BLOCK.findall(text):
-        lines = [line.removeprefix(indent) for line in block.splitlines()]
-        continued = False
-        for line in lines:
-            if continued or line.startswith("$ "):
-                part = line if continued else line[2:]
-                if continued:
-                    found[-1].command += part.rstrip("\\").rstrip()
-                else:
-                    found.append(Shown(part.rstrip("\\")))
-                continued = line.endswith("\\")
-            elif found:
-                found[-1].lines.append(line)
+    continued = False
+    for line in (line.removeprefix(indent) for line in block.splitlines()):
+        if continued:
+            found[-1].command += line.rstrip("\\").rstrip()
+        elif line.startswith("$ "):
+            found.append(Shown(line[2:].rstrip("\\")))
+        elif found:
+            found[-1].lines.append(line)
+        continued = line.endswith("\\") and (continued or line.startswith("$ "))
     return found
 
 
