@@ -381,11 +381,14 @@ std::uint64_t claim(std::uint64_t bytes) {
 }
 
 bool write_at(const iovec* parts, int count, std::uint64_t offset, std::uint64_t bytes) {
-  if (!within_limit(offset + bytes) || !file_is_ours()) return false;
+  const int saved_errno = errno;  // the program's: descriptions are written in the middle of its calls
   ssize_t written = -1;
-  do {
-    written = pwritev(trace_file.fd, parts, count, static_cast<off_t>(offset));
-  } while (written < 0 && errno == EINTR);
+  if (within_limit(offset + bytes) && file_is_ours()) {
+    do {
+      written = pwritev(trace_file.fd, parts, count, static_cast<off_t>(offset));
+    } while (written < 0 && errno == EINTR);
+  }
+  errno = saved_errno;
   return written == static_cast<ssize_t>(bytes);
 }
 

@@ -472,11 +472,12 @@ def _cycle_from(rank: int, stuck: dict[int, RankState], free: set[int]) -> tuple
 def _statements(
     group: _Group, states: Sequence[RankState], deadlocks: Sequence[tuple[int, ...]]
 ) -> list[str]:
-    said = _truncations(group, states)
-    said += [f"rank {state.rank}: {state.crash}" for state in states if state.state == "crashed"]
+    truncated = _truncations(group, states)
+    said = truncated + [f"rank {state.rank}: {state.crash}" for state in states if state.state == "crashed"]
     said += [f"rank {state.rank} {state.doing}" for state in states if state.state in ("aborted", "exited")]
     said += _disagreements(group, states)
-    said += [f"deadlock: {_circle(states, cycle)}" for cycle in deadlocks]
+    if not truncated:  # its receive would have ended, and no cycle with it
+        said += [f"deadlock: {_circle(states, cycle)}" for cycle in deadlocks]
     said += _mismatches(group, states)
     if not said:
         said = _waited_for(states)
@@ -494,10 +495,17 @@ def _truncations(group: _Group, states: Sequence[RankState]) -> list[str]:
         for each in group.world.differences()
         if each.sent_messages - each.received_messages == 1
     }
+    # A send that its peer's end cut short was not over.
+    open_sends = {
+        (state.rank, each.peer, each.tag): each.bytes
+        for state in states
+        for each in _operations(group, state.rank, "send")
+    }
     said: list[str] = []
     for state in states:
         for each in _operations(group, state.rank, "receive"):
             size = under_way.get((each.peer, state.rank), 0)
+            size = size or open_sends.get((each.peer, state.rank, each.tag), 0)
             if size > each.bytes:
                 place = f"rank {state.rank} has for it in {each.procedure}, {state.where}"
                 long = f"a message of {bytes_text(size)} from rank {each.peer} is longer than"
