@@ -106,7 +106,7 @@ def _body(entry: Entry, name: str, words: int, recipe: wrappers.Recipe | None) -
     early = _declarations(entry, standard, recipe.before)
     note = _declarations(entry, standard, recipe.note)
     enter = _entered(entry, standard, recipe.enter)
-    known = "    if (event.sent()) return;\n" if recipe.note.startswith("event.send(") else ""
+    known = "    if (event.sent()) return;\n" if re.fullmatch(r"event\.send\([^;]*\);", recipe.note) else ""
     replaced = "".join(f"  w[{signature.position(n)}] = {value};\n" for n, value in recipe.replace)
     return (
         _pin(signature)
