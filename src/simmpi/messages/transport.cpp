@@ -56,7 +56,7 @@ Mailbox& Transport::mailbox(const Message& message) const {
 }
 
 Message* Transport::new_message() {
-  if (free_.empty()) return new Message;
+  if (free_.empty()) return &messages_.emplace_back();
   Message* message = free_.back();
   free_.pop_back();
   *message = Message{};

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -64,7 +65,8 @@ class Transport {
   std::vector<std::uint32_t> sent_;          ///< messages of each pair of ranks
   std::vector<std::uint32_t> accepted_;      ///< of them, those that have reached the mailbox
   std::vector<std::vector<Message*>> held_;  ///< per receiver: overtook an earlier one
-  std::vector<Message*> free_;
+  std::deque<Message> messages_;             ///< all that ever were under way at one time
+  std::vector<Message*> free_;               ///< of these, those that nobody has
 };
 
 }  // namespace corewise::simmpi
