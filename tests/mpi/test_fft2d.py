@@ -229,22 +229,3 @@ def test_a_result_that_cannot_be_written_is_an_error(mpi: Mpi, fft2d: Path, tmp_
     done = mpi.run(2, fft2d, ["--size", "8x8", "--write", tmp_path / "none" / "out"], env=QUIET)
     assert done.returncode == 1
     assert "cannot be written: No such file" in done.stderr
-
-
-@pytest.mark.long_test
-def test_no_thread_races_with_another(mpi: Mpi, tmp_path: Path) -> None:
-    """Of the program's own: the MPI is not instrumented, and one thread alone calls it."""
-    if not has_header("fftw3.h"):
-        pytest.skip("capability: no FFTW (libfftw3-dev)")
-    folder = ROOT / "src" / "kernels"
-    kernels = [*sorted((folder / "transpose").glob("*.cpp"))]
-    kernels += [folder / "copy" / f"{name}.cpp" for name in ("copy", "paper", "avx2", "avx512", "neon")]
-    program = build(
-        mpi, tmp_path, ("-fsanitize=thread", "-g", "-O1", f"-I{ROOT / 'src'}", "-pthread"), kernels
-    )
-    for form, lock in (("dataflow", "blocking"), ("dataflow", "spinning"), ("shared", "blocking")):
-        words = ["--size", "64x96", "--form", form, "--threads", 3, "--lock", lock, "--bind", "no", "--check"]
-        options = "exitcode=66 ignore_noninstrumented_modules=1"
-        done = mpi.run(2, program, words, env={**QUIET, "TSAN_OPTIONS": options}, timeout=300)
-        assert done.returncode == 0, done.stdout + done.stderr[-4000:]
-        assert "data race" not in done.stderr
