@@ -476,7 +476,13 @@ def test_program_that_failed_with_passing_cases_stays_red(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("ci", "reason", "status"),
-    [("true", "capability: x", 0), ("true", "tired", 1), ("", "tired", 0)],
+    [
+        ("true", "capability: x", 0),
+        ("true", "tests/cpp/m/test_a.cpp:59&#x0A;capability: x", 0),
+        ("true", "tests/cpp/m/test_a.cpp:59&#x0A;tired", 1),
+        ("true", "tired", 1),
+        ("", "tired", 0),
+    ],
 )
 def test_skip_needs_a_capability_in_ci(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ci: str, reason: str, status: int

@@ -10,6 +10,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -140,5 +141,8 @@ def _state(case: ElementTree.Element) -> tuple[State, str]:
 
 
 def _reason(element: ElementTree.Element) -> str:
-    text = element.get("message") or (element.text or "").strip()
-    return text.splitlines()[0] if text else ""
+    """Return the first line that tells something: GoogleTest's first line is the place in the source."""
+    lines = (element.get("message") or (element.text or "").strip()).splitlines()
+    if len(lines) > 1 and re.fullmatch(r"\S+:\d+", lines[0]):
+        return lines[1]
+    return lines[0] if lines else ""

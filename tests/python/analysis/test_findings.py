@@ -15,7 +15,8 @@ import pytest
 import trace_writer as tw
 
 from corewise.analysis.placement.comparison import study_placements
-from corewise.analysis.profile.findings import KINDS, Findings, find_out, findings_of, look_at
+from corewise.analysis.profile.findings import KINDS, Findings, find_out, findings_of, look_at, study
+from corewise.analysis.profile.findings.finding import Finding
 from corewise.analysis.profile.findings.launching import ranks_with_a_core
 from corewise.cli.main import execute
 from corewise.data.machines import load_machine
@@ -159,6 +160,16 @@ def test_mistakes_of_a_launch_are_read_back(
     assert mistakes == ({kind} if kind else set())
     if kind and (finding := found.of(kind)) is not None:
         assert finding.run_share == (None if share is None else pytest.approx(share))
+
+
+def test_a_mistake_of_the_launch_is_never_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More is found than there is room for, and its share is known; that of ranks that may move is not."""
+    many = [Finding("late-sender", f"{share} %", "", "", run_share=share / 100) for share in range(20, 30)]
+    monkeypatch.setattr(study, "RULES", (lambda _run: many,))
+    found = launched(tmp_path / "loose.cw", [[0, 1], [0, 1]])
+    assert len(found.rows) == study.MOST and kinds(found)[-1] == "unbound"
+    told = [row.title for row in found.rows if row.kind == "late-sender"]
+    assert told == [f"{share} %" for share in range(29, 29 - len(told), -1)]
 
 
 @pytest.mark.parametrize("asked", ["--bind-to core", "-bind-to user:0,1", "--map-by pe-list=0,1:ordered"])

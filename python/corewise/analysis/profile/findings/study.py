@@ -19,28 +19,32 @@ from corewise.data.quantities import share_text
 from corewise.data.tuned_hosts import HostCollectives, known_collectives
 
 MOST = 6
-"""Findings of a run."""
+"""Findings of a run; the launch's own mistakes are never among those left out."""
 RULES: tuple[Callable[[Run], list[Finding]], ...] = (
-    launching.launch_mistakes,
     times.waiting,
     times.small_messages,
     times.startup,
     choices.algorithms,
     choices.placement,
 )
-"""Each gives the findings of one sort; the division of the run goes before all of them."""
+"""Each gives the findings of one sort, beside the launch's mistakes; the division of the run goes before all."""
 _NO_CAUSE = frozenset({"computing", "communication", "placement-best", "startup", "unbound"})
 """Kinds that name nothing which could be done about messages."""
 
 
 def findings_of(run: Run) -> Findings:
     """What a run shows."""
-    found = [finding for rule in RULES for finding in rule(run)]
-    found.sort(key=lambda each: -(each.run_share or 0.0))
+    mistakes = launching.launch_mistakes(run)
+    others = _by_share([finding for rule in RULES for finding in rule(run)])
     opening = _unfinished(run) + times.division(run)
-    if not any(each.kind not in _NO_CAUSE for each in found):
+    if not any(each.kind not in _NO_CAUSE for each in (*mistakes, *others)):
         opening += _nothing(run)
-    return Findings(run.efficiency, (*opening, *found)[:MOST])
+    room = max(0, MOST - len(opening) - len(mistakes))
+    return Findings(run.efficiency, (*opening, *_by_share(mistakes + others[:room])))
+
+
+def _by_share(found: list[Finding]) -> list[Finding]:
+    return sorted(found, key=lambda each: -(each.run_share or 0.0))
 
 
 def _unfinished(run: Run) -> list[Finding]:
