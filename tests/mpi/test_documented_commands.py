@@ -1,6 +1,6 @@
 """The documents' commands run as they are shown, and print what is shown.
 
-Pages without a real MPI run each time; those that record programs are in the long tests.
+Pages without a real MPI run each time; those that record programs or repeat a paper are in the long tests.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -18,8 +18,12 @@ PAGES = {
     for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
     if (shown := commands.shown(page.read_text(encoding="utf-8")))
 }
-QUICK = [page for page, shown in PAGES.items() if not any(each.measures for each in shown)]
-MEASURING = [page for page in PAGES if page not in QUICK]
+QUICK = [
+    page
+    for page, shown in PAGES.items()
+    if not any(each.measures or each.command.startswith("corewise paper") for each in shown)
+]
+SLOW = [page for page in PAGES if page not in QUICK]
 
 
 @pytest.fixture
@@ -41,8 +45,8 @@ def test_a_page_prints_what_it_shows(page: str, folder: Path) -> None:
 
 
 @pytest.mark.long_test
-@pytest.mark.parametrize("page", MEASURING)
-def test_a_page_that_measures_prints_what_it_shows(page: str, folder: Path) -> None:
+@pytest.mark.parametrize("page", SLOW)
+def test_a_page_that_takes_long_prints_what_it_shows(page: str, folder: Path) -> None:
     check(page, folder)
 
 
