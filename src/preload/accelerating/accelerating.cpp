@@ -33,6 +33,10 @@ constexpr Knob kCopy{"accelerate_copy", KnobType::text, "", "a copy tuning in on
 constexpr Knob kDirect{"accelerate_direct", KnobType::choice, "on", "on|off",
                        "whether ranks copy to and from each other's memory, where the system lets them"};
 
+constexpr Knob kLevels{
+    "accelerate_levels", KnobType::text, "off", "off, nodes, or so many successive ranks as a node",
+    "whether collectives of ranks on several nodes are done node by node, the MPI's among leaders"};
+
 /// A piece of so many bytes or more goes past the caches, on processors of the maker whose were measured
 /// (docs/decisions/0012-collectives-past-the-caches.md).
 constexpr std::size_t kPastCaches = 8192;
@@ -102,6 +106,21 @@ int calls_before() {
     return std::clamp(read, 0, 1 << 20);
   }();
   return number;
+}
+
+std::string_view levels_wanted() {
+  return knob_text(kLevels);
+}
+
+bool goes_by_levels() {
+  return levels_wanted() == "nodes" || forced_node_ranks() > 0;
+}
+
+int forced_node_ranks() {
+  const std::string_view text = levels_wanted();
+  int ranks = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), ranks);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::max(ranks, 0) : 0;
 }
 
 bool copies_between_processes() {

@@ -41,6 +41,12 @@ std::string_view wanted();
 /// Blocking collectives that a communicator leaves to the MPI before it is set up: a short-lived one never pays.
 int calls_before();
 
+/// What the knob COREWISE_ACCELERATE_LEVELS says, as text; and whether communicators of several nodes go by levels.
+std::string_view levels_wanted();
+bool goes_by_levels();
+/// So many successive ranks of the launch count as a node; 0: nodes are nodes.
+int forced_node_ranks();
+
 /// Whether ranks may copy to and from each other's user memory, where the system lets them.
 bool copies_between_processes();
 

@@ -51,6 +51,12 @@ struct ItemLists {
   const MPI_Datatype* datatypes = nullptr;  ///< one for each block; displacements are in bytes then
 };
 
+// Of a communicator whose ranks are on several nodes (levels.hpp).
+Outcome spread_barrier(Communicator& on);
+Outcome spread_broadcast(Communicator& on, Items data, int root);
+Outcome spread_reduce(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op, int root);
+Outcome spread_allreduce(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op);
+
 Outcome do_barrier(Communicator& on);
 Outcome do_broadcast(Communicator& on, Items data, int root);
 Outcome do_reduce(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op, int root);
@@ -68,25 +74,31 @@ Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive);
 Outcome do_alltoall(Communicator& on, Items send, Items receive);
 Outcome do_alltoallv(Communicator& on, const ItemLists& send, const ItemLists& receive);
 
-/// Takes a call over, or passes it on, and counts it.
-template <class Pass, class Take>
-inline int taken_or_passed(std::size_t procedure, MPI_Comm comm, Pass pass, Take take) {
+/// Of a collective that is the MPI's where ranks are on several nodes.
+struct NotSpread {
+  Outcome operator()(Communicator&) const { return {Fate::several_nodes}; }
+};
+
+/// Takes a call over, or passes it on, and counts it. `spread` does it for ranks on several nodes.
+template <class Pass, class Take, class Spread = NotSpread>
+inline int taken_or_passed(std::size_t procedure, MPI_Comm comm, Pass pass, Take take, Spread spread = {}) {
   Communicator* const on = communicator_of(comm);
   if (on == nullptr) return pass();
   if (on->fate != Fate::taken) [[unlikely]] {
     arrive(*on);
     if (on->fate != Fate::taken) {
-      count(procedure, on->fate);
-      return pass();
+      const Outcome outcome = on->fate == Fate::several_nodes ? spread(*on) : Outcome{on->fate};
+      count(procedure, outcome.fate);
+      return outcome.fate == Fate::taken ? outcome.code : pass();
     }
   }
   const Outcome outcome = take(*on);
   count(procedure, outcome.fate);
   return outcome.fate == Fate::taken ? outcome.code : pass();
 }
-template <class Pass, class Take>
-inline int taken_or_passed(coll::Collective collective, MPI_Comm comm, Pass pass, Take take) {
-  return taken_or_passed(static_cast<std::size_t>(collective), comm, pass, take);
+template <class Pass, class Take, class Spread = NotSpread>
+inline int taken_or_passed(coll::Collective collective, MPI_Comm comm, Pass pass, Take take, Spread spread = {}) {
+  return taken_or_passed(static_cast<std::size_t>(collective), comm, pass, take, spread);
 }
 
 // ---- one for each procedure, with its arguments in MPI's order ----
@@ -95,26 +107,32 @@ using coll::Collective;
 
 template <class Pass>
 int barrier(MPI_Comm comm, Pass pass) {
-  return taken_or_passed(Collective::barrier, comm, pass, do_barrier);
+  return taken_or_passed(Collective::barrier, comm, pass, do_barrier, spread_barrier);
 }
 template <class Count, class Pass>
 int broadcast(void* buffer, Count count, MPI_Datatype datatype, int root, MPI_Comm comm, Pass pass) {
-  return taken_or_passed(Collective::broadcast, comm, pass,
-                         [&](Communicator& on) { return do_broadcast(on, {buffer, count, datatype}, root); });
+  const Items data{buffer, count, datatype};
+  return taken_or_passed(
+      Collective::broadcast, comm, pass, [&](Communicator& on) { return do_broadcast(on, data, root); },
+      [&](Communicator& on) { return spread_broadcast(on, data, root); });
 }
 template <class Count, class Pass>
 int reduce(const void* send, void* receive, Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm,
            Pass pass) {
-  return taken_or_passed(Collective::reduce, comm, pass, [&](Communicator& on) {
-    return do_reduce(on, send, receive, {nullptr, count, datatype}, op, root);
-  });
+  const Items operand{nullptr, count, datatype};
+  return taken_or_passed(
+      Collective::reduce, comm, pass,
+      [&](Communicator& on) { return do_reduce(on, send, receive, operand, op, root); },
+      [&](Communicator& on) { return spread_reduce(on, send, receive, operand, op, root); });
 }
 template <class Count, class Pass>
 int allreduce(const void* send, void* receive, Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
               Pass pass) {
-  return taken_or_passed(Collective::allreduce, comm, pass, [&](Communicator& on) {
-    return do_allreduce(on, send, receive, {nullptr, count, datatype}, op);
-  });
+  const Items operand{nullptr, count, datatype};
+  return taken_or_passed(
+      Collective::allreduce, comm, pass,
+      [&](Communicator& on) { return do_allreduce(on, send, receive, operand, op); },
+      [&](Communicator& on) { return spread_allreduce(on, send, receive, operand, op); });
 }
 template <class Count, class Pass>
 int scan(const void* send, void* receive, Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, Pass pass) {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 
+#include "preload/accelerating/levels.hpp"
 #include "preload/data.hpp"
 
 namespace corewise::preload::accelerating {
@@ -19,7 +20,8 @@ int keyval = MPI_KEYVAL_INVALID;
 std::mutex making;
 constinit thread_local Freeing* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
 
-/// The attribute's delete callback: MPI frees the communicator. Calls no MPI: ranks free in any order.
+/// The attribute's delete callback: MPI frees the communicator. Calls no MPI but to free what stands
+/// behind a communicator of several nodes: ranks free in any order.
 int freed(MPI_Comm, int, void* value, void*) {
   auto* communicator = static_cast<Communicator*>(value);
   generations.end(handle_key(communicator->handle));
@@ -88,6 +90,7 @@ Communicator* find_communicator(MPI_Comm handle, std::uint64_t key) {
 void arrive(Communicator& communicator) {
   if (communicator.fate != Fate::early || communicator.calls_left-- > 0) return;
   communicator.fate = set_up(communicator.handle, communicator.team);
+  if (communicator.fate == Fate::not_one_node && goes_by_levels()) communicator.fate = set_up_levels(communicator);
 }
 
 Freeing::Freeing(const MPI_Comm* handle)

@@ -12,13 +12,22 @@
 
 namespace corewise::preload::accelerating {
 
+struct Levels;
+
 struct Communicator {
+  Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  ~Communicator();
+
   MPI_Comm handle = MPI_COMM_NULL;
   /// `taken`: calls are taken over; else why not.
   Fate fate = Fate::early;
   int calls_left = 0;  ///< before it is set up
   int ranks = 0;
   std::unique_ptr<Team> team;  ///< where calls are taken over
+  std::unique_ptr<Levels>
+      levels;  ///< where its ranks are on several nodes and some calls are taken over (levels.hpp)
 };
 
 inline constexpr std::size_t kSlots = 64;

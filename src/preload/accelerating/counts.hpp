@@ -14,21 +14,22 @@ namespace corewise::preload::accelerating {
 /// What became of a call.
 enum class Fate : std::uint8_t {
   taken,
-  early,         ///< the communicator was not set up yet
-  one_rank,      ///< it has one rank, or more than the algorithms have lines for
-  inter,         ///< it is an inter-communicator
-  other_launch,  ///< it has processes of another launch
-  not_one_node,  ///< its ranks are not on one node, or cannot see each other there
-  memory,        ///< no room for its lines
-  gpu,           ///< a process has a GPU's library
-  differs,       ///< processes have different settings or thread levels
-  table,         ///< the table leaves it to the MPI
-  operands,      ///< a reduction of operands that are not known
-  arguments,     ///< it is wrong: the MPI says so
-  packing,       ///< the MPI packs data otherwise than as plain bytes
-  broken,        ///< an earlier call failed: a peer had died or was in another call
+  early,          ///< the communicator was not set up yet
+  one_rank,       ///< it has one rank, or more than the algorithms have lines for
+  inter,          ///< it is an inter-communicator
+  other_launch,   ///< it has processes of another launch
+  not_one_node,   ///< its ranks are not on one node, or cannot see each other there
+  memory,         ///< no room for its lines
+  gpu,            ///< a process has a GPU's library
+  differs,        ///< processes have different settings or thread levels
+  table,          ///< the table leaves it to the MPI
+  operands,       ///< a reduction of operands that are not known
+  arguments,      ///< it is wrong: the MPI says so
+  packing,        ///< the MPI packs data otherwise than as plain bytes
+  broken,         ///< an earlier call failed: a peer had died or was in another call
+  several_nodes,  ///< its ranks are on several nodes: only some collectives are done by levels
 };
-inline constexpr std::array<std::string_view, 14> kFateNames = {"taken",
+inline constexpr std::array<std::string_view, 15> kFateNames = {"taken",
                                                                 "the communicator was not set up yet",
                                                                 "one rank, or too many",
                                                                 "an inter-communicator",
@@ -41,7 +42,8 @@ inline constexpr std::array<std::string_view, 14> kFateNames = {"taken",
                                                                 "a reduction that the MPI alone knows",
                                                                 "wrong arguments",
                                                                 "the MPI does not pack plain bytes",
-                                                                "an earlier call failed"};
+                                                                "an earlier call failed",
+                                                                "ranks on several nodes"};
 
 inline constexpr std::size_t kProcedures = 17;
 /// In the order of coll::Collective; alltoallw is the last.

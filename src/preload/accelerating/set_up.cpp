@@ -121,18 +121,6 @@ std::shared_ptr<shm::Mapping> stage_of(const Card& card) {
 
 // ---- what a card says ----
 
-std::uint64_t node_key() {
-  char name[256] = {};
-  name_node(name, sizeof name);
-  std::uint64_t key = mixed(name);
-  for (const char* space : {"/proc/self/ns/pid", "/proc/self/ns/user"}) {
-    char link[64] = {};
-    const ssize_t length = readlink(space, link, sizeof link);
-    if (length > 0) key = mixed({link, static_cast<std::size_t>(length)}, key);
-  }
-  return key;
-}
-
 int number_in(std::string_view text) {
   int number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -172,7 +160,7 @@ Card own_card(bool many_threads) {
   Card card;
   card.node = node_key();
   card.many_threads = many_threads ? 1 : 0;
-  card.settings = mixed(wanted());
+  card.settings = mixed(levels_wanted(), mixed(wanted()));
   card.process = getpid();
   card.node_ranks = node_ranks();
   card.cores = granted_cores();
@@ -288,7 +276,29 @@ std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> c
       Waiting(comm, rank, std::move(peers), crowded), std::move(processes), selection_for(ranks, crowded));
 }
 
+/// The node of this process: the kernel's name for it, and the namespaces.
+std::uint64_t own_node() {
+  char name[256] = {};
+  name_node(name, sizeof name);
+  std::uint64_t key = mixed(name);
+  for (const char* space : {"/proc/self/ns/pid", "/proc/self/ns/user"}) {
+    char link[64] = {};
+    const ssize_t length = readlink(space, link, sizeof link);
+    if (length > 0) key = mixed({link, static_cast<std::size_t>(length)}, key);
+  }
+  return key;
+}
+
 }  // namespace
+
+std::uint64_t node_key() {
+  const std::uint64_t node = own_node();
+  const int ranks = forced_node_ranks();
+  if (ranks == 0) return node;
+  int rank = 0;
+  CW_NEXT(MPI_Group_rank)(launched(), &rank);
+  return mixed(std::to_string(rank / ranks), node);
+}
 
 Team::Team(Memory&& of, const shm::Segment& segment, int number, const CallBoard& said, Waiting&& waits,
            shm::Processes processes, const Selection& by)

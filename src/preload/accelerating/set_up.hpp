@@ -59,6 +59,10 @@ struct Team {
   coll::Call<shm::ShmPort> call;
 };
 
+/// Equal on the ranks of one node: they see each other's entries in /proc. Or on those that are told to count as
+/// one.
+std::uint64_t node_key();
+
 /// Collective over the communicator, in one of its blocking collectives. Fate::taken with a team, or why there is
 /// none: the same on all ranks.
 Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team);

@@ -5,8 +5,9 @@
 // datatype. Operands are whole numbers, so sums do not depend on their order.
 //
 // Arguments: seed, number of calls, largest block in bytes, and perhaps `multiple` (threads), `refused` (half way
-// through ranks with odd numbers may no longer touch another process's memory) or `never` (from the start). Rank 0
-// prints one line; exit status 1 where a byte differed. SPDX-License-Identifier: BSD-3-Clause
+// through ranks with odd numbers may no longer touch another process's memory), `never` (from the start) or
+// `spread` (only the collectives that ranks on several nodes have). Rank 0 prints one line; exit status 1 where a
+// byte differed. SPDX-License-Identifier: BSD-3-Clause
 #include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -529,7 +530,8 @@ int main(int argc, char** argv) {
     if (refused && rank % 2 == 1) refuse_copies_between_processes();
     const MPI_Comm comm =
         world.comms[static_cast<std::size_t>(below(shared, static_cast<int>(world.comms.size())))];
-    const int kind = below(shared, 17);
+    const int spread[] = {0, 10, 11, 16};
+    const int kind = how == "spread" ? spread[below(shared, 4)] : below(shared, 17);
     Random turns(shared());  // the halves of the world draw as often as they like
     Turn turn{turns, own, world, most, comm, 0, 1, ""};
     MPI_Comm_rank(comm, &turn.rank);

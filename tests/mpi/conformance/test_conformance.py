@@ -105,7 +105,7 @@ def _long_where(cases: Sequence[tuple[Any, ...]], repeats: Callable[[tuple[Any, 
 
 
 def _fewer_ranks_are_long(cases: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """A program on fewer ranks than it may have, and MPICH through the standard ABI, repeat what others show."""
+    """A program on fewer ranks than it may have, and MPICH by the standard ABI, repeat what others show."""
     return _long_where(cases, lambda case: case[0] == "mpich_abi" or case[2] != PROGRAMS[case[1]].ranks[-1])
 
 
@@ -444,6 +444,27 @@ def test_accelerate(
     if program.exit_status == 0:
         assert done.lines() == plain.lines()
     _check_taken_over(program, n, tmp_path)
+
+
+@pytest.mark.parametrize(("mpi_name", "name"), _one_mpi_is_short([*product(MPI_NAMES, COLLECTIVES)]))
+def test_accelerate_by_levels(
+    mpi_name: str,
+    name: str,
+    plain_run: Callable[[Mpi, Program, int], Outcome],
+    built: Callable[[Mpi, Program], Path],
+    accelerate_library: Callable[[Mpi], Path],
+    tmp_path: Path,
+) -> None:
+    """Every two ranks of the launch count as a node."""
+    mpi, program = library(mpi_name), PROGRAMS[name]
+    n = program.ranks[-1]
+    plain = plain_run(mpi, program, n)
+    plain.check(program)
+    ranks_env = {**_accelerated(tmp_path, accelerate_library(mpi)), "COREWISE_ACCELERATE_LEVELS": "2"}
+    done = launch(mpi, program, built(mpi, program), n, ranks_env)
+    done.check(program)
+    if program.exit_status == 0:
+        assert done.lines() == plain.lines()
 
 
 @pytest.mark.parametrize(("mpi_name", "name"), _one_mpi_is_short([*product(MPI_NAMES, COLLECTIVES)]))

@@ -1,0 +1,284 @@
+// The two communicators, and the four collectives over them; see levels.hpp. SPDX-License-Identifier: BSD-3-Clause
+#include "preload/accelerating/levels.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "preload/accelerating/operands.hpp"
+#include "preload/accelerating/set_up.hpp"
+#include "preload/accelerating/types.hpp"
+
+namespace corewise::preload::accelerating {
+namespace {
+
+constexpr int kLeader = 0;
+constexpr int kTag = 0;
+constexpr Outcome kWrong{Fate::arguments};
+constexpr Outcome kLeft{Fate::table};
+
+bool is_in_place(const void* buffer) {
+  return buffer == MPI_IN_PLACE;
+}
+bool leads(const Levels& levels) {
+  return levels.leaders != MPI_COMM_NULL;
+}
+bool is_alone(const Levels& levels) {
+  return levels.node.ranks == 1;
+}
+
+/// Whose ranks are on which node: nodes are numbered by their first ranks.
+void find_places(const std::vector<std::uint64_t>& keys, int rank, Levels& levels) {
+  std::vector<std::uint64_t> nodes;
+  std::vector<int> ranks;
+  for (const std::uint64_t key : keys) {
+    const auto node = static_cast<std::size_t>(std::ranges::find(nodes, key) - nodes.begin());
+    if (node == nodes.size()) {
+      nodes.push_back(key);
+      ranks.push_back(0);
+    }
+    levels.node_of.push_back(static_cast<int>(node));
+    levels.place_of.push_back(ranks[node]++);
+  }
+  levels.own_node = levels.node_of[static_cast<std::size_t>(rank)];
+}
+
+/// While it lives, errors on a communicator are codes: what the library asks for beside the program ends no
+/// program.
+class ErrorsReturn {
+ public:
+  explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
+    CW_NEXT(MPI_Comm_get_errhandler)(comm, &before_);
+    CW_NEXT(MPI_Comm_set_errhandler)(comm, MPI_ERRORS_RETURN);
+  }
+  ErrorsReturn(const ErrorsReturn&) = delete;
+  ErrorsReturn& operator=(const ErrorsReturn&) = delete;
+  ~ErrorsReturn() {
+    CW_NEXT(MPI_Comm_set_errhandler)(comm_, before_);
+    CW_NEXT(MPI_Errhandler_free)(&before_);
+  }
+
+ private:
+  MPI_Comm comm_;
+  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+};
+
+/// The node's communicator and the leaders', which raise no error handler of their own. False where the MPI has no
+/// more communicators.
+bool split(MPI_Comm comm, int rank, Levels& levels) {
+  const ErrorsReturn quiet(comm);
+  const bool leader = levels.place_of[static_cast<std::size_t>(rank)] == kLeader;
+  if (CW_NEXT(MPI_Comm_split)(comm, levels.own_node, rank, &levels.node.handle) != MPI_SUCCESS) return false;
+  if (CW_NEXT(MPI_Comm_split)(comm, leader ? 0 : MPI_UNDEFINED, rank, &levels.leaders) != MPI_SUCCESS) return false;
+  CW_NEXT(MPI_Comm_set_errhandler)(levels.node.handle, MPI_ERRORS_RETURN);
+  if (leader) CW_NEXT(MPI_Comm_set_errhandler)(levels.leaders, MPI_ERRORS_RETURN);
+  CW_NEXT(MPI_Comm_size)(levels.node.handle, &levels.node.ranks);
+  return true;
+}
+
+/// An error of a level is one of the communicator, which is the MPI's from then on.
+Outcome finished(Communicator& on, int code) {
+  if (code != MPI_SUCCESS) [[unlikely]] {
+    on.fate = Fate::broken;
+    CW_NEXT(MPI_Comm_call_errhandler)(on.handle, code);
+  }
+  return {Fate::taken, code};
+}
+
+// ---- on the node: ours where it is taken over, else the MPI's ----
+
+template <class Take, class Pass>
+int on_node(Levels& levels, Take take, Pass pass) {
+  if (is_alone(levels)) return MPI_SUCCESS;
+  const Outcome outcome = levels.node.fate == Fate::taken ? take(levels.node) : Outcome{levels.node.fate};
+  return outcome.fate == Fate::taken ? outcome.code : pass(levels.node.handle);
+}
+
+int node_barrier(Levels& levels) {
+  return on_node(levels, do_barrier, [](MPI_Comm node) { return CW_NEXT(MPI_Barrier)(node); });
+}
+int node_broadcast(Levels& levels, const Items& data, int root) {
+  return on_node(
+      levels, [&](Communicator& node) { return do_broadcast(node, data, root); },
+      [&](MPI_Comm node) {
+        return CW_NEXT(MPI_Bcast)(address(data.at), static_cast<int>(data.count), data.datatype, root, node);
+      });
+}
+int node_reduce(Levels& levels, const void* send, void* receive, const Items& operand, MPI_Op op) {
+  return on_node(
+      levels, [&](Communicator& node) { return do_reduce(node, send, receive, operand, op, kLeader); },
+      [&](MPI_Comm node) {
+        return CW_NEXT(MPI_Reduce)(send, receive, static_cast<int>(operand.count), operand.datatype, op, kLeader,
+                                   node);
+      });
+}
+
+// ---- what may be taken over: by facts that are equal on all ranks ----
+
+/// Bytes that the MPI's procedures take as a count of single bytes; none are not worth the levels.
+bool has_fitting_bytes(const Items& items, const Type& type) {
+  const std::int64_t bytes = items.count * static_cast<std::int64_t>(type.size);
+  return bytes > 0 && bytes <= std::numeric_limits<int>::max();
+}
+bool is_rank(const Communicator& on, int root) {
+  return root >= 0 && root < on.ranks;
+}
+
+/// Fate::taken, or why a reduction is the MPI's.
+Fate judge_reduction(const Items& operand, MPI_Op op, Type& type) {
+  if (operand.count < 0 || !read_type(operand.datatype, type)) return Fate::arguments;
+  if (!has_fitting_bytes(operand, type)) return Fate::table;
+  int commutes = 0;
+  if (CW_NEXT(MPI_Op_commutative)(op, &commutes) != MPI_SUCCESS) return Fate::arguments;
+  return commutes != 0 && Reduction(op, operand.datatype, type).is_known() ? Fate::taken : Fate::operands;
+}
+
+/// Room for items of any type, and where MPI is told that they begin.
+class Room {
+ public:
+  void* take(std::int64_t count, const Type& type) {
+    const std::int64_t last = (count - 1) * static_cast<std::int64_t>(type.extent);
+    const std::int64_t low = std::min<std::int64_t>(0, last) + static_cast<std::int64_t>(type.true_lb);
+    const std::int64_t high = std::max<std::int64_t>(0, last) + static_cast<std::int64_t>(type.true_lb) +
+                              static_cast<std::int64_t>(type.true_extent);
+    return scratch_.take(static_cast<std::uint64_t>(high - low)) - low;
+  }
+
+ private:
+  Scratch scratch_;
+};
+
+/// The leaders' part of a reduce: every leader has its node's operand in `operand.at`, that of `root` gets the
+/// result there.
+int reduce_among_leaders(const Levels& levels, void* at, const Items& operand, MPI_Op op, int root) {
+  const bool here = levels.own_node == root;
+  const void* const send = here ? MPI_IN_PLACE : at;
+  return CW_NEXT(MPI_Reduce)(send, here ? at : nullptr, static_cast<int>(operand.count), operand.datatype, op, root,
+                             levels.leaders);
+}
+
+/// The leader of the root's node hands the result on, where it is another rank.
+int hand_to_root(Levels& levels, void* at, const Items& operand, int place, bool at_root) {
+  const int count = static_cast<int>(operand.count);
+  if (at_root) {
+    return CW_NEXT(MPI_Recv)(at, count, operand.datatype, kLeader, kTag, levels.node.handle, MPI_STATUS_IGNORE);
+  }
+  return CW_NEXT(MPI_Send)(at, count, operand.datatype, place, kTag, levels.node.handle);
+}
+
+/// The node's operand at its leader, in `at`; a rank that is alone copies its own there.
+int gather_operand(Levels& levels, const void* own, void* at, const Items& operand, const Type& type, MPI_Op op) {
+  const bool there = own == at;
+  if (!is_alone(levels)) {
+    const void* const send = there && leads(levels) ? MPI_IN_PLACE : own;
+    return node_reduce(levels, send, leads(levels) ? at : nullptr, operand, op);
+  }
+  if (there) return MPI_SUCCESS;
+  Scratch scratch;
+  std::byte* const packed = scratch.take(static_cast<std::uint64_t>(operand.count * type.size));
+  const int code = pack(own, operand.count, operand.datatype, type, packed, levels.node.handle);
+  if (code != MPI_SUCCESS) return code;
+  return unpack(packed, at, operand.count, operand.datatype, type, levels.node.handle);
+}
+
+}  // namespace
+
+Levels::~Levels() {
+  // With MPI's own end the communicators end, too; freeing them is a call.
+  if (!active.load(std::memory_order_acquire)) return;
+  node.team.reset();
+  if (node.handle != MPI_COMM_NULL) CW_NEXT(MPI_Comm_free)(&node.handle);
+  if (leaders != MPI_COMM_NULL) CW_NEXT(MPI_Comm_free)(&leaders);
+}
+
+Communicator::Communicator() = default;
+Communicator::~Communicator() = default;
+
+Fate set_up_levels(Communicator& on) {
+  int rank = 0;
+  CW_NEXT(MPI_Comm_rank)(on.handle, &rank);
+  const std::uint64_t key = node_key();
+  std::vector<std::uint64_t> keys(static_cast<std::size_t>(on.ranks));
+  if (CW_NEXT(MPI_Allgather)(&key, sizeof key, MPI_BYTE, keys.data(), sizeof key, MPI_BYTE, on.handle) !=
+      MPI_SUCCESS) {
+    return Fate::broken;
+  }
+  auto levels = std::make_unique<Levels>();
+  find_places(keys, rank, *levels);
+  const int nodes = *std::ranges::max_element(levels->node_of) + 1;
+  if (nodes == 1 || nodes == on.ranks) return Fate::not_one_node;
+  int works = split(on.handle, rank, *levels) ? 1 : 0;
+  if (works != 0 && !is_alone(*levels)) {
+    levels->node.fate = set_up(levels->node.handle, levels->node.team);
+    works = levels->node.fate == Fate::taken ? 1 : 0;
+  }
+  int all = 0;
+  const int code = CW_NEXT(MPI_Allreduce)(&works, &all, 1, MPI_INT, MPI_MIN, on.handle);
+  if (code != MPI_SUCCESS || all == 0) return Fate::not_one_node;
+  on.levels = std::move(levels);
+  return Fate::several_nodes;
+}
+
+Outcome spread_barrier(Communicator& on) {
+  Levels& levels = *on.levels;
+  int code = node_barrier(levels);
+  if (code == MPI_SUCCESS && leads(levels)) code = CW_NEXT(MPI_Barrier)(levels.leaders);
+  if (code == MPI_SUCCESS) code = node_barrier(levels);
+  return finished(on, code);
+}
+
+Outcome spread_broadcast(Communicator& on, Items data, int root) {
+  Levels& levels = *on.levels;
+  Type type;
+  if (!is_rank(on, root) || data.count < 0 || !read_type(data.datatype, type)) return kWrong;
+  if (!has_fitting_bytes(data, type)) return kLeft;
+  const int node = levels.node_of[static_cast<std::size_t>(root)];
+  const int place = levels.place_of[static_cast<std::size_t>(root)];
+  const bool first = levels.own_node == node && place != kLeader;  // the leader has it before the other nodes
+  int code = first ? node_broadcast(levels, data, place) : MPI_SUCCESS;
+  if (code == MPI_SUCCESS && leads(levels)) {
+    code = CW_NEXT(MPI_Bcast)(address(data.at), static_cast<int>(data.count), data.datatype, node, levels.leaders);
+  }
+  if (code == MPI_SUCCESS && !first) code = node_broadcast(levels, data, kLeader);
+  return finished(on, code);
+}
+
+Outcome spread_allreduce(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op) {
+  Levels& levels = *on.levels;
+  Type type;
+  if (const Fate fate = judge_reduction(operand, op, type); fate != Fate::taken) return {fate};
+  if (send == receive) return kWrong;
+  const Items result{receive, operand.count, operand.datatype};
+  int code = gather_operand(levels, is_in_place(send) ? receive : send, receive, result, type, op);
+  if (code == MPI_SUCCESS && leads(levels)) {
+    code = CW_NEXT(MPI_Allreduce)(MPI_IN_PLACE, receive, static_cast<int>(operand.count), operand.datatype, op,
+                                  levels.leaders);
+  }
+  if (code == MPI_SUCCESS) code = node_broadcast(levels, result, kLeader);
+  return finished(on, code);
+}
+
+Outcome spread_reduce(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op, int root) {
+  Levels& levels = *on.levels;
+  Type type;
+  if (!is_rank(on, root)) return kWrong;
+  if (const Fate fate = judge_reduction(operand, op, type); fate != Fate::taken) return {fate};
+  const int node = levels.node_of[static_cast<std::size_t>(root)];
+  const int place = levels.place_of[static_cast<std::size_t>(root)];
+  int rank = 0;
+  CW_NEXT(MPI_Comm_rank)(on.handle, &rank);
+  const bool at_root = rank == root;
+  if ((is_in_place(send) && !at_root) || (at_root && send == receive)) return kWrong;
+  Room room;
+  void* at = at_root ? receive : nullptr;
+  if (leads(levels) && !at_root) at = room.take(operand.count, type);
+  const void* const own = is_in_place(send) ? receive : send;
+  int code = gather_operand(levels, own, at, operand, type, op);
+  if (code == MPI_SUCCESS && leads(levels)) code = reduce_among_leaders(levels, at, operand, op, node);
+  const bool hands = levels.own_node == node && place != kLeader && (at_root || leads(levels));
+  if (code == MPI_SUCCESS && hands) code = hand_to_root(levels, at, operand, place, at_root);
+  return finished(on, code);
+}
+
+}  // namespace corewise::preload::accelerating

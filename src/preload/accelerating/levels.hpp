@@ -1,0 +1,37 @@
+// Levels: collectives of ranks on several nodes. Inside each node they are corewise's own, between nodes the MPI's
+// among one leader of each. Barrier, broadcast, reduce and allreduce; the others are passed on.
+//
+// Such a communicator has two of the MPI's behind it: that of its ranks on this node, in their order, and that of
+// the leaders, the first rank of each node. They end with it. (One whose ranks are all on one node has none.) A
+// part that the table of a node leaves to the MPI is the MPI's on the node's communicator, whatever other nodes do.
+//
+// Contract: as in calls.hpp. An operator must be commutative: operands meet node by node.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "preload/accelerating/calls.hpp"
+#include "preload/accelerating/communicators.hpp"
+
+namespace corewise::preload::accelerating {
+
+struct Levels {
+  Levels() = default;
+  Levels(const Levels&) = delete;
+  Levels& operator=(const Levels&) = delete;
+  ~Levels();
+
+  Communicator node;                 ///< `handle` is the MPI's; no team where this rank is alone on its node
+  MPI_Comm leaders = MPI_COMM_NULL;  ///< rank i is the leader of node i; null on who leads no node
+  int own_node = 0;
+  std::vector<int> node_of;   ///< by rank
+  std::vector<int> place_of;  ///< by rank: its rank in its node's communicator
+};
+
+/// Collective over the communicator, in one of its blocking collectives, after `set_up` found several nodes.
+/// Fate::several_nodes with levels, or why there are none: the same on all ranks.
+Fate set_up_levels(Communicator& on);
+
+}  // namespace corewise::preload::accelerating

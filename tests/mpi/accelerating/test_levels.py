@@ -1,0 +1,113 @@
+"""Communicators whose ranks are on several nodes: ours inside each node, the MPI's among their leaders.
+
+Nodes are so many successive ranks that count as one, or user namespaces.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import accelerating_runs as runs
+import pytest
+
+SPREAD = frozenset(f"MPI_{name}" for name in ("Barrier", "Bcast", "Reduce", "Allreduce"))
+"""What is taken over on several nodes."""
+SEVERAL = "ranks on several nodes"
+ONE_NODE = "not all ranks on one node"
+OPERANDS = "a reduction that the MPI alone knows"
+CALLS, MOST = 400, 50_000
+APART = """
+number=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+if [ $((number % 2)) = 0 ]; then exec "$@"; fi
+exec nsenter --user=/proc/$0/ns/user --preserve-credentials "$@"
+"""
+"""Ranks with odd numbers are where another process is: they see nobody else's memory there."""
+
+
+def ran(name: str, n: int, folder: Path, levels: str, *before: object, seed: int = 1) -> runs.Ran:
+    """Random collectives of those that are spread, compared byte by byte with the MPI's."""
+    program = runs.program(name, "random_collectives.cpp")
+    variables = {"COREWISE_ACCELERATE_LEVELS": levels, "COREWISE_ACCELERATE_AFTER": "0"}
+    words = [*before, program, seed, CALLS, MOST, "spread"]
+    done = runs.run(name, n, words, folder, variables, runs.NO_SINGLE_COPY if before else None)
+    assert f"{CALLS} calls, 0 wrong" in done.succeeded().done.stdout
+    return done
+
+
+def uneven(name: str, n: int, folder: Path, size: int) -> None:
+    done = ran(name, n, folder, str(size), seed=n)
+    assert done.taken() == SPREAD
+    assert OPERANDS in done.reasons()  # an operator that does not commute
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "size"), [("openmpi", 3, 2), ("mpich", 5, 2), ("openmpi", 8, 3), ("mpich", 4, 3)]
+)
+def test_no_byte_differs(name: str, n: int, size: int, tmp_path: Path) -> None:
+    """The last node has fewer ranks, or one; split communicators have their ranks in other orders."""
+    uneven(name, n, tmp_path, size)
+
+
+@pytest.mark.long_test
+@pytest.mark.parametrize(("name", "n", "size"), [*product(runs.NAMES, (4, 11, 16), (2, 3, 5))])
+def test_no_byte_differs_in_other_shapes(name: str, n: int, size: int, tmp_path: Path) -> None:
+    uneven(name, n, tmp_path, size)
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[int]:
+    """A process in a user namespace of its own."""
+    words = ["unshare", "--user", "--map-root-user", "sh", "-c", "echo there && exec sleep 600"]
+    if shutil.which("unshare") is None or shutil.which("nsenter") is None:
+        pytest.skip("capability: no unshare or nsenter (util-linux)")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        there = process.stdout.readline() == "there\n"
+        enter = ["nsenter", f"--user=/proc/{process.pid}/ns/user", "--preserve-credentials", "true"]
+        if there and subprocess.run(enter, check=False, capture_output=True).returncode == 0:
+            yield process.pid
+        process.kill()
+    if not there:
+        pytest.skip("capability: no user namespaces")
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_nodes_are_found(name: str, elsewhere: int, tmp_path: Path) -> None:
+    """Ranks 0 and 2 are in one namespace, 1 and 3 in another."""
+    before = ("/bin/sh", "-c", APART, elsewhere)
+    on = ran(name, 4, tmp_path / "on", "nodes", *before)
+    assert on.taken() == SPREAD and ONE_NODE not in on.reasons()
+    assert ONE_NODE in ran(name, 4, tmp_path / "off", "off", *before).reasons()
+
+
+def test_a_rank_on_each_node_is_the_mpis(tmp_path: Path) -> None:
+    done = ran("mpich", 3, tmp_path, "1")
+    assert not done.taken() and ONE_NODE in done.reasons()
+
+
+def test_one_node_needs_no_levels(tmp_path: Path) -> None:
+    done = ran("mpich", 3, tmp_path, "4")
+    assert done.taken() == SPREAD and ONE_NODE not in done.reasons()
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_the_others_are_passed_on(name: str, tmp_path: Path) -> None:
+    words = [runs.program(name, "traps/every_collective.c")]
+    done = runs.run(name, 3, words, tmp_path, {"COREWISE_ACCELERATE_LEVELS": "2"}).succeeded()
+    assert "right" in done.done.stdout.splitlines()
+    assert done.taken() == SPREAD and SEVERAL in done.reasons()
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_communicators_go_in_any_order(name: str, tmp_path: Path) -> None:
+    """Those behind them go, too: many live at once, freed in different orders on different ranks."""
+    words = [runs.program(name, "traps/many_communicators.c"), 100, 2]
+    done = runs.run(name, 4, words, tmp_path, {"COREWISE_ACCELERATE_LEVELS": "3"}).succeeded()
+    assert "right" in done.done.stdout.splitlines()
+    assert done.taken() == SPREAD
