@@ -43,7 +43,8 @@ class Matrix {
       return;
     }
     // Rank 0 has it all, so that rows follow each other without a gap and lines are whole. The standard promises no
-    // alignment of a window (Open MPI 4.1.4 begins it at 8 bytes modulo 16), and each rank sees the same place of the page.
+    // alignment of a window (Open MPI 4.1.4 begins it at 8 bytes modulo 16), and each rank sees the same place of
+    // the page.
     const auto bytes = static_cast<MPI_Aint>((problem.elements() + line) * sizeof(Complex));
     void* base = nullptr;
     MPI_Win_allocate_shared(rank == 0 ? bytes : 0, sizeof(Complex), MPI_INFO_NULL, comm, &base, &window_);

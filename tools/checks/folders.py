@@ -2,8 +2,7 @@
 
 Owns two limits for every folder below the code's and the documents' roots: fewer than four modules that begin
 with the same word (a header and its source are one module; a leading ``test_`` does not count), and at most
-30 files. Not of ``tuning``, whose files are named by what they were measured on. Needs nothing but the standard
-library.
+30 files. Files of ``tuning`` are named by what they were measured on. Needs nothing but the standard library.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
