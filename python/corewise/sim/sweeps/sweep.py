@@ -12,10 +12,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from corewise import __version__, _core
@@ -108,19 +109,32 @@ def _results(sweep: Sweep, left: Sequence[int], workers: Workers) -> Iterator[tu
     shared = workers.share(sweep.shared) if left else None
     waiting = iter(left)
     under_way: dict[Future[Any], int] = {}
+    finished: SimpleQueue[Future[Any]] = SimpleQueue()
     try:
         while True:
             while len(under_way) < WINDOW and (at := next(waiting, None)) is not None:
                 future = workers.submit(_do, sweep.job, _build(), shared, sweep.items[at])
                 under_way[future] = at
+                future.add_done_callback(finished.put)
             if not under_way:
                 return
-            finished = wait(under_way, return_when=FIRST_COMPLETED).done
-            for future in sorted(finished, key=_failed):  # what is done is kept before an error is told
+            for future in sorted(
+                _all_of(finished), key=_failed
+            ):  # what is done is kept before an error is told
                 yield under_way.pop(future), _result(future, workers)
     finally:
         for future in under_way:
             future.cancel()
+
+
+def _all_of(finished: SimpleQueue[Future[Any]]) -> list[Future[Any]]:
+    """Waits for a future that is done; then all that are."""
+    found = [finished.get()]
+    while True:
+        try:
+            found.append(finished.get_nowait())
+        except Empty:
+            return found
 
 
 def _failed(future: Future[Any]) -> bool:
