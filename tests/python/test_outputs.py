@@ -34,6 +34,8 @@ WRITERS: dict[str, list[str]] = {
     "events, Parquet": ["export", "{in}/ring.cw", "--to", "parquet", "-o", "{out}.parquet"],
     "events, Arrow": ["export", "{in}/ring.cw", "--to", "arrow", "-o", "{out}.arrow"],
     "events, OTF2": ["export", "{in}/ring.cw", "--to", "otf2", "-o", "{out}"],
+    "machine": ["machines", "from-latency", "{in}/latencies.csv", "-o", "{out}.toml"],
+    "placement, HTML": ["place", "{in}/ring.json", "-m", "cell-be", "--html", "{out}.html"],
     "simulation, trace": ["sim", "{in}/ring.json", "-m", "cell-be", "--trace", "{out}.pftrace"],
     "simulation, SVG": ["sim", "{in}/ring.json", "-m", "cell-be", "--svg", "{out}.svg"],
     "exploration, SVG": [*EXPLORE, "-o", "{out}.svg"],
@@ -55,6 +57,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a profile and a pattern."""
     folder = tmp_path_factory.mktemp("inputs")
     tw.ring_run(folder / "ring.cw")
+    (folder / "latencies.csv").write_text("0,10,40,40\n10,0,40,40\n40,40,0,10\n40,40,10,0\n")
     command = ["patterns", "make", "ring", "ranks=8", "-o", str(folder / "ring.json")]
     subprocess.run([sys.executable, "-m", "corewise.cli.main", *command], check=True, capture_output=True)
     return folder

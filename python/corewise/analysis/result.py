@@ -19,6 +19,9 @@ from corewise.data.published import DataSet
 
 Progress = Callable[[float], None]
 """Told the share of the work that is done, 0 to 1."""
+Verdict = Literal["holds", "refuted", "fails"]
+NUMBER_HOLDS = 0.15
+"""A published number counts as a finding that holds where ours is within so much of it."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,19 @@ class Row:
     set: DataSet | None
     holds: bool | None
     refuted: str | None = None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What became of the claim; None of a row that claims nothing.
+
+        A number that was used to calibrate, or held out, holds where ours is within `NUMBER_HOLDS` of it. A
+        number of no set is shown beside ours and claims nothing.
+        """
+        if self.holds is not None:
+            return "holds" if self.holds else "refuted" if self.refuted else "fails"
+        if self.error is None or self.set is None:
+            return None
+        return "holds" if abs(self.error) <= NUMBER_HOLDS else "fails"
 
 
 def number_row(

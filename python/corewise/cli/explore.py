@@ -15,13 +15,14 @@ import typer
 from corewise._core import Machine, Pattern
 from corewise.analysis.placement.exploration import Exploration, Plan, least_runs
 from corewise.base.files import check_target
-from corewise.cli import console
+from corewise.cli import console, sweeps
 from corewise.cli.settings import WithSettings
-from corewise.data.machines import load_machine
+from corewise.data.machines import machine_text
 from corewise.data.patterns import is_profile, load_pattern_or_profile, pattern_of
 from corewise.errors import InputError
 from corewise.plots.explore import check_ending, write_curves
 from corewise.report import exploration as view
+from corewise.sim.sweeps import workers_of
 from corewise.trials.exploration import Effort, explore_host, explore_simulated, plan
 from corewise.trials.host import is_this_host
 from corewise.trials.launches import Launches, Program
@@ -42,6 +43,7 @@ and the program, with --machine host.
 Example:
   corewise explore ring ranks=6 bytes="16 KiB" -m ps3 --all -o ring.svg
   corewise explore halo_2d dims=8x6 -m mesh-6x4 --samples 400
+  corewise explore ring ranks=8 -m qs22 --all -o ring.svg --executor dask://head:8786
   corewise explore -m host -n 2 --runs 9 -- ./program
 """
 _MACHINE = typer.Option(
@@ -131,6 +133,8 @@ def explore(
     ranks: int | None = _RANKS,
     mpi: str | None = _MPI,
     output: Path | None = _OUTPUT,
+    executor: str | None = sweeps.EXECUTOR,
+    resume: Path | None = sweeps.RESUME,
     seed: int = _SEED,
     as_json: bool = _AS_JSON,
 ) -> None:
@@ -142,7 +146,8 @@ def explore(
         raise InputError(f"--samples {samples}: found with --all, allowed: one of them")
     if model not in MODELS:
         raise InputError(f"--model '{model}' is unknown, allowed: {', '.join(MODELS)}")
-    machine = load_machine(machine_reference)
+    made_from = machine_text(machine_reference)
+    machine = made_from.load()
     on_host = is_this_host(machine_reference, machine)
     program, patterns, title = _what(words, also, machine_reference, on_host, ranks, mpi, simulate)
     effort = Effort(runs, samples or (HOST_SAMPLES if program else SAMPLES), everything, seed)
@@ -152,14 +157,17 @@ def explore(
     )  # fmt: skip
     if program is not None:
         _refuse_simulated(how, machine, patterns, seed)
+        _refuse_sweep(executor, resume)
+    sweeps.check_sent(executor, made_from)
+    keep = None if program else sweeps.kept(output, resume)
     chosen = plan(machine, program.ranks if program else patterns[0].ranks, patterns, effort)
     _say_if_too_few(runs, chosen)
     if program is not None:
         with console.progress_bar("running the program under placements") as advance:
             found = explore_host(Launches(machine, program), patterns, chosen, title, effort, advance)
     else:
-        with console.progress_bar("simulating placements") as advance:
-            found = explore_simulated(how, chosen, title, effort, advance)
+        with workers_of(executor) as workers, console.progress_bar("simulating placements") as advance:
+            found = explore_simulated(how, made_from, chosen, title, effort, advance, workers, keep)
     _show(found, output, as_json)
 
 
@@ -245,6 +253,12 @@ def _also(text: str) -> Pattern:
 
 def _runs(source: Path) -> bool:
     return source.is_file() and source.suffix == "" and os.access(source, os.X_OK)
+
+
+def _refuse_sweep(executor: str | None, resume: Path | None) -> None:
+    for option, value in (("--executor", executor), ("--resume", resume)):
+        if value is not None:
+            raise InputError(f"{option} {value}: found with a program that is run, allowed: in a simulation")
 
 
 def _refuse_simulated(how: Simulation, machine: Machine, patterns: Sequence[Pattern], seed: int) -> None:

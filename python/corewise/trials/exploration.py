@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from corewise._core import Machine, Pattern
 from corewise.analysis.placement import exploration
 from corewise.analysis.placement.exploration import IDENTITY, Exploration, Plan
+from corewise.data.machines import MachineText
 from corewise.errors import InputError
 from corewise.sim.placements import named_placement, placement_names
+from corewise.sim.sweeps import Workers
 from corewise.trials.launches import Launches
-from corewise.trials.simulation import Simulation
-from corewise.trials.timing import UNPINNED, Backend, Candidate, Progress, time
+from corewise.trials.simulation import Simulation, times
+from corewise.trials.timing import UNPINNED, Array, Candidate, Progress, time
 
 
 @dataclass(frozen=True)
@@ -60,22 +63,36 @@ def plan(machine: Machine, ranks: int, patterns: Sequence[Pattern], effort: Effo
 
 
 def explore_simulated(
-    how: Simulation, chosen: Plan, title: str, effort: Effort, progress: Progress | None = None
+    how: Simulation,
+    machine: MachineText,
+    chosen: Plan,
+    title: str,
+    effort: Effort,
+    progress: Progress,
+    workers: Workers | None = None,
+    resume: Path | None = None,
 ) -> Exploration:
     """A pattern, or several that share a placement, by simulation.
 
     Parameters
     ----------
     how : Simulation
+    machine : MachineText
+        What its machine was made from.
     chosen : Plan
     title : str
         What it is called.
     effort : Effort
-    progress : callable, optional
+    progress : callable
         Told the share that is done.
+    workers : Workers, optional
+        Who simulates; threads on all cores of this host without them.
+    resume : Path, optional
+        Keeps what is done until all is.
     """
-    found = _timed(how, how.machine, how.patterns, chosen, effort, how.repetitions, how.model, progress)
-    return found.with_words(title, how.texts())
+    found = times(how, machine, _candidates(chosen), effort.runs, progress, workers, resume)
+    explored = _explored(how.machine, how.patterns, chosen, found, effort, how.repetitions, how.model)
+    return explored.with_words(title, how.texts())
 
 
 def explore_host(
@@ -99,10 +116,10 @@ def explore_host(
     progress : callable, optional
         Told the share that is done.
     """
-    found = _timed(how, how.machine, patterns, chosen, effort, 1, "host", progress)
+    found = time(_candidates(chosen), how, effort.runs, progress)
     migrations = how.migrations()
     seen = "cannot be counted here" if migrations is None else f"{migrations} or more"
-    return found.with_words(
+    return _explored(how.machine, patterns, chosen, found, effort, 1, "host").with_words(
         title,
         (
             "measured on this host: wall time of the whole launch, all placements interleaved",
@@ -111,19 +128,23 @@ def explore_host(
     )
 
 
-def _timed(
-    backend: Backend,
+def _candidates(chosen: Plan) -> list[Candidate]:
+    """Every placement, and behind them the run that nobody pins."""
+    placed = [Candidate(str(at), (tuple(map(int, row)),)) for at, row in enumerate(chosen.placements)]
+    return [*placed, Candidate(UNPINNED, pinned=False)]
+
+
+def _explored(
     machine: Machine,
     patterns: Sequence[Pattern],
     chosen: Plan,
+    found: Array,
     effort: Effort,
     repetitions: int,
     source: str,
-    progress: Progress | None,
 ) -> Exploration:
-    candidates = [Candidate(str(at), (tuple(map(int, row)),)) for at, row in enumerate(chosen.placements)]
-    times = time([*candidates, Candidate(UNPINNED, pinned=False)], backend, effort.runs, progress)
-    placed, unpinned = times[:, :-1], times[:, -1]
+    """The study of the candidates' times."""
+    placed, unpinned = found[:, :-1], found[:, -1]
     return exploration.explored(
         machine, patterns, chosen, placed, unpinned, repetitions=repetitions, source=source, seed=effort.seed
     )

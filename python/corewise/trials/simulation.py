@@ -3,20 +3,28 @@
 A simulation is deterministic. What makes its rounds differ is drawn, anew for every round and every
 placement, from the seed and the round's number: on an interconnect how much longer each link's latency is
 (up to `jitter` of itself), on a Cell the pauses of its data rings. An unpinned candidate draws where the
-threads are besides. The order of a round's candidates does not matter.
+threads are besides. The order of a round's candidates does not matter. So all rounds can be one sweep
+(`times`), whose jobs any executor does.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from corewise._core import Machine, Pattern, contended_times
 from corewise.analysis.placement.route_features import Placements
+from corewise.data.machines import MachineText
+from corewise.sim.sweeps import Sweep, Workers, run
 from corewise.trials.timing import Array, Candidate, Progress
 
 MODELS = ("simulated", "flow")
@@ -76,6 +84,13 @@ class Simulation:
             found[at] = self._timed(self._drawn(number), number).mean()
         return found
 
+    def job_ns(self, number: int, placements: Sequence[Sequence[int]]) -> list[float]:
+        """Times of some placements in a round; without any, the one of an unpinned run."""
+        if not placements:
+            return [float(self._timed(self._drawn(number), number).mean())]
+        rows = self._renamed(np.array(placements, np.int32), number)
+        return [float(each) for each in self._timed(rows, number)]
+
     def _drawn(self, number: int) -> Placements:
         """The parts of an unpinned run, each on a random placement."""
         rng = np.random.default_rng([self.seed, number, PARTS])
@@ -114,3 +129,80 @@ class Simulation:
             (moved if self.renamed else "") + differs,
             f"an unpinned run is the mean of {PARTS} parts, each on a placement drawn at random",
         )
+
+
+# ---- as a sweep ------------------------------------------------------------------------------------------
+
+_PLAIN = ("weights", "model", "jitter", "repetitions", "separation", "seed", "seed_stride", "renamed")
+"""Fields of a `Simulation` that are values of JSON."""
+
+
+def times(
+    how: Simulation,
+    machine: MachineText,
+    candidates: Sequence[Candidate],
+    rounds: int,
+    progress: Progress,
+    workers: Workers | None = None,
+    resume: Path | None = None,
+) -> Array:
+    """Times of every candidate in every round, ns, shape (rounds, candidates): `timing.time`, as one sweep.
+
+    Parameters
+    ----------
+    how : Simulation
+    machine : MachineText
+        What its machine was made from.
+    candidates : sequence of Candidate
+    rounds : int
+    progress : callable
+        Told the share that is done.
+    workers : Workers, optional
+        Who does it; threads on all cores of this host without them.
+    resume : Path, optional
+        Keeps what is done until all is.
+    """
+    pinned = [at for at, each in enumerate(candidates) if each.pinned]
+    parts = [pinned[at : at + _AT_ONCE] for at in range(0, len(pinned), _AT_ONCE)]
+    parts += [[at] for at, each in enumerate(candidates) if not each.pinned]
+    places = [(number, part) for number in range(rounds) for part in parts]
+    items = [[number, _placements(candidates, part, number)] for number, part in places]
+    sweep = Sweep("explore", simulate_job, shared_text(how, machine), items, _is_times)
+    found = np.zeros((rounds, len(candidates)))
+    for (number, part), values in zip(places, run(sweep, progress, workers, resume), strict=True):
+        found[number, part] = values
+    return found
+
+
+def _placements(candidates: Sequence[Candidate], part: Sequence[int], number: int) -> list[list[int]]:
+    """Those of a part of the candidates; none of an unpinned one."""
+    rows = (candidates[at].in_round(number) for at in part)
+    return [list(row) for row in rows if row is not None]
+
+
+def shared_text(how: Simulation, machine: MachineText) -> str:
+    """A simulation as a text, from which any process makes it again."""
+    plain = {name: getattr(how, name) for name in _PLAIN}
+    patterns = [pattern.to_json() for pattern in how.patterns]
+    return json.dumps({"machine": asdict(machine), "patterns": patterns, **plain})
+
+
+@lru_cache(maxsize=2)
+def simulation_of(shared: str) -> Simulation:
+    """The simulation of a `shared_text`."""
+    document = json.loads(shared)
+    machine = MachineText(**document.pop("machine")).load()
+    patterns = tuple(Pattern.from_text(each, "pattern") for each in document.pop("patterns"))
+    return Simulation(machine, patterns, **{**document, "weights": tuple(document["weights"])})
+
+
+def simulate_job(shared: str, item: list[Any]) -> list[float]:
+    """One job of the sweep: a round's number, and the placements that are timed in it."""
+    number, placements = item
+    return simulation_of(shared).job_ns(number, placements)
+
+
+def _is_times(item: list[Any], value: object) -> bool:
+    if not isinstance(value, list) or len(value) != max(1, len(item[1])):
+        return False
+    return all(type(each) is float and math.isfinite(each) and each >= 0 for each in value)

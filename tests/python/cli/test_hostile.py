@@ -51,8 +51,17 @@ COMMANDS: dict[str, list[str]] = {
     "patterns make": ["patterns", "make", "ring", "ranks=4"],
     "patterns show": ["patterns", "show", "ring.json"],
     "patterns name": ["patterns", "name", "ring.json"],
+    "advise": ["advise", "-n", "2", "--", "./none"],
+    "simrun": ["simrun", "-n", "2", "-m", "ring:4", "./none"],
+    "machines from-latency": ["machines", "from-latency", "latencies.csv", "-o", "out.toml"],
+    "probe": ["probe", "--plan", "--cpus", "4"],
+    "bench fft": ["bench", "fft", "--mpi", "none"],
+    "bench node": ["bench", "node", "--cases", "none"],
+    "bench simmpi": ["bench", "simmpi", "--rounds", "1"],
+    "paper sensitivity": ["paper", "sensitivity", "--paper", "none"],
+    "paper all": ["paper", "all", "--html", "none/none.html"],
 }
-"""Each command with its arguments; those that measure or launch for long are left out."""
+"""Each command with its arguments; those that measure or launch for long have one that is wrong."""
 
 TEXTS = (
     "",
@@ -80,6 +89,9 @@ hop_latency = "1 ns"
 """
 
 
+LATENCIES = "0,10,40,40\n10,0,40,40\n40,40,0,10\n40,40,10,0\n"
+
+
 class LateError(BaseException):
     """Raised in a command that takes too long."""
 
@@ -93,6 +105,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         tw.ring_run(path / "ring.cw")
         (path / "machine.toml").write_text(MACHINE)
+        (path / "latencies.csv").write_text(LATENCIES)
         assert main.execute(["patterns", "make", "ring", "ranks=8", "-o", "ring.json"]) == 0
         search = ["place", "ring.json", "-m", "cell-be", "-o", "best.json", "--certificate", "proof.json"]
         assert main.execute(search) == 0
@@ -175,6 +188,10 @@ FILES: dict[str, list[str]] = {
     "certificate": ["certify", "{}.json", "ring.json", "-m", "cell-be"],
     "copy tuning": ["bench", "copy", "--quick", "--tuning", "{}.toml"],
     "monitoring": ["matrix", "ring.cw", "--physical", "{}.0.prof"],
+    "machine of a launch that is advised": ["advise", "-m", "{}.toml", "-n", "2", "--", "./none"],
+    "program of simulated ranks": ["simrun", "-n", "2", "-m", "ring:4", "{}"],
+    "placement of simulated ranks": ["simrun", "-n", "2", "-m", "ring:4", "-p", "{}.json", "./none"],
+    "latencies": ["machines", "from-latency", "{}.csv", "-o", "out.toml"],
     "tuning of collectives": ["explain", "collective", "broadcast", "-m", "{}.csv"],
 }
 CONTENTS: dict[str, bytes | None] = {
@@ -231,6 +248,15 @@ def test_the_counts_of_a_run_may_be_anything(judge: Callable[..., str], tmp_path
         profile = tw.ring_run(tmp_path / f"f{number}.cw", size=2)
         put(kind, profile / "accelerate.0.csv")
         wrong.append(judge(["report", str(profile)], (0,) if kind == "missing" else (2,)))
+    assert [each for each in wrong if each] == []
+
+
+def test_the_file_of_an_unfinished_sweep_may_be_anything(judge: Callable[..., str], tmp_path: Path) -> None:
+    wrong = []
+    for number, kind in enumerate(CONTENTS):
+        path = tmp_path / f"f{number}"
+        put(kind, path)
+        wrong.append(judge([*COMMANDS["explore"], "--resume", str(path)], (0,) if kind == "missing" else (2,)))
     assert [each for each in wrong if each] == []
 
 

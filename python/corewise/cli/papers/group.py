@@ -1,4 +1,4 @@
-"""`corewise paper`: a group with one command per paper.
+"""`corewise paper`: a group with one command per study, and `all`, which runs every row of `STUDIES`.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -6,6 +6,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import typer
@@ -13,11 +14,11 @@ import typer
 from corewise._core import Machine
 from corewise.analysis.result import PaperResult, Progress
 from corewise.base.files import check_target
-from corewise.cli import console
+from corewise.cli import console, sweeps
 from corewise.cli.groups import Group
 from corewise.cli.papers.show import check_folder, show_result
 from corewise.data.machines import load_cell, parsed_parameters
-from corewise.errors import InputError
+from corewise.errors import CorewiseError, InputError, RunError
 from corewise.papers.affinity import study as study_of_affinity
 from corewise.papers.collectives import study as study_of_collectives
 from corewise.papers.mapping import study as study_of_mapping
@@ -25,7 +26,9 @@ from corewise.papers.mapping.data import Machines
 from corewise.papers.placement import study as study_of_placement
 from corewise.papers.profiling import study as study_of_profiling
 from corewise.papers.sensitivity import study as study_of_sensitivity
+from corewise.papers.together import together
 from corewise.plots.figures import FORMATS
+from corewise.sim.sweeps import workers_of
 
 _HELP = """Run the papers' experiments again and show what was published beside what comes out here.
 
@@ -97,6 +100,17 @@ Example:
   corewise paper sensitivity --parameter mfc_command_interval_cycles
 """
 
+_ALL = """Run every study of this group, and show on one page what became of the papers' claims.
+
+Every claim of a paper holds, is refuted (it cannot hold, and the reason is known) or fails. A table counts
+them by study, further ones list those that do not hold and those that hang on an assumed number of the
+simulated Cell.
+
+\b
+Example:
+  corewise paper all --quick --html papers.html
+"""
+
 _OUT = typer.Option(
     None, "--out", "-o", metavar="DIR", help=f"Write the figures there, as {' and '.join(FORMATS)}."
 )
@@ -147,12 +161,9 @@ def register(app: typer.Typer) -> None:
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    group.command("affinity", help=_AFFINITY)(affinity)
-    group.command("mapping", help=_MAPPING)(mapping)
-    group.command("placement", help=_PLACEMENT)(placement)
-    group.command("collectives", help=_COLLECTIVES)(collectives)
-    group.command("profiling", help=_PROFILING)(profiling)
-    group.command("sensitivity", help=_SENSITIVITY)(sensitivity)
+    for study in STUDIES:
+        group.command(study.name, help=study.help)(study.command)
+    group.command("all", help=_ALL)(everything)
     app.add_typer(group)
 
 
@@ -194,10 +205,13 @@ def affinity(
     """Runs paper 000 again."""
     where, text = _cell("cell-be", machine, settings, study_of_affinity.MACHINE)
 
-    def study(advance: Progress) -> PaperResult:
-        return study_of_affinity.run_paper(quick, permutations, seed, advance, where, text)
-
-    _run("simulating paper 000", study, out, html_file, as_json)
+    _run(
+        "simulating paper 000",
+        lambda advance: study_of_affinity.run_paper(quick, permutations, seed, advance, where, text),
+        out,
+        html_file,
+        as_json,
+    )
 
 
 def collectives(
@@ -216,10 +230,13 @@ def collectives(
             f"option '--machine': found {found}, allowed: a blade with {study_of_collectives.SPES}"
         )
 
-    def study(advance: Progress) -> PaperResult:
-        return study_of_collectives.run_paper(quick, advance, where, text)
-
-    _run("simulating paper 001", study, out, html_file, as_json)
+    _run(
+        "simulating paper 001",
+        lambda advance: study_of_collectives.run_paper(quick, advance, where, text),
+        out,
+        html_file,
+        as_json,
+    )
 
 
 def mapping(
@@ -238,10 +255,13 @@ def mapping(
         raise InputError(f"option '--machine': found {found}, allowed: a Cell with {study_of_mapping.TASKS}")
     machines = Machines(machine, parameters=parsed_parameters(settings))
 
-    def study(advance: Progress) -> PaperResult:
-        return study_of_mapping.run_paper(quick, seed, advance, machines, text)
-
-    _run("simulating paper 002", study, out, html_file, as_json)
+    _run(
+        "simulating paper 002",
+        lambda advance: study_of_mapping.run_paper(quick, seed, advance, machines, text),
+        out,
+        html_file,
+        as_json,
+    )
 
 
 def placement(
@@ -252,11 +272,13 @@ def placement(
     as_json: bool = _AS_JSON,
 ) -> None:
     """Searches placements for papers 000 and 002."""
-
-    def study(advance: Progress) -> PaperResult:
-        return study_of_placement.run_paper(quick, seed, advance)
-
-    _run("placing papers 000 and 002", study, out, html_file, as_json)
+    _run(
+        "placing papers 000 and 002",
+        lambda advance: study_of_placement.run_paper(quick, seed, advance),
+        out,
+        html_file,
+        as_json,
+    )
 
 
 def profiling(
@@ -268,11 +290,13 @@ def profiling(
     as_json: bool = _AS_JSON,
 ) -> None:
     """Measures paper 003 again."""
-
-    def study(advance: Progress) -> PaperResult:
-        return study_of_profiling.run_paper(mpi=mpi, ranks=ranks, quick=quick, progress=advance)
-
-    _run("measuring paper 003", study, out, html_file, as_json)
+    _run(
+        "measuring paper 003",
+        lambda advance: study_of_profiling.run_paper(mpi=mpi, ranks=ranks, quick=quick, progress=advance),
+        out,
+        html_file,
+        as_json,
+    )
 
 
 _PAPERS = tuple(study_of_sensitivity.PAPERS)
@@ -291,6 +315,8 @@ def sensitivity(
     parameters: list[str] = _PARAMETER,
     fitted: bool = _FITTED,
     pairs: bool = _PAIRS,
+    executor: str | None = sweeps.EXECUTOR,
+    resume: Path | None = sweeps.RESUME,
     html_file: Path | None = _HTML,
     as_json: bool = _AS_JSON,
 ) -> None:
@@ -301,7 +327,93 @@ def sensitivity(
     chosen = tuple(dict.fromkeys(papers)) or _PAPERS
     plan = study_of_sensitivity.Plan(chosen, tuple(parameters), fitted, pairs)
 
+    keep = sweeps.kept(html_file, resume)
+
     def study(advance: Progress) -> PaperResult:
-        return study_of_sensitivity.run_paper(plan, advance)
+        with workers_of(executor) as workers:
+            return study_of_sensitivity.run_paper(plan, advance, workers, keep)
 
     _run("varying the simulated Cell", study, None, html_file, as_json)
+
+
+# ---- every study -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Study:
+    """A row of the table of studies.
+
+    Attributes
+    ----------
+    name : str
+        Of its command.
+    help : str
+    command : callable
+        What the command line calls.
+    whole : callable
+        ``whole(quick, progress)``: the study as the command runs it without further options.
+    """
+
+    name: str
+    help: str
+    command: Callable[..., None]
+    whole: Callable[[bool, Progress], PaperResult]
+
+
+_QUICK_PARAMETERS = ("mfc_command_interval_cycles", "retry_cycles")
+"""The numbers that a quick run of everything varies, of papers 000 and 001."""
+
+
+def _sensitivity(quick: bool, progress: Progress) -> PaperResult:
+    plan = study_of_sensitivity.Plan(parameters=_QUICK_PARAMETERS if quick else ())
+    return study_of_sensitivity.run_paper(plan, progress)
+
+
+STUDIES = (
+    Study("affinity", _AFFINITY, affinity, lambda quick, to: study_of_affinity.run_paper(quick, progress=to)),
+    Study("mapping", _MAPPING, mapping, lambda quick, to: study_of_mapping.run_paper(quick, progress=to)),
+    Study(
+        "placement", _PLACEMENT, placement, lambda quick, to: study_of_placement.run_paper(quick, progress=to)
+    ),
+    Study(
+        "collectives", _COLLECTIVES, collectives, lambda quick, to: study_of_collectives.run_paper(quick, to)
+    ),
+    Study(
+        "profiling",
+        _PROFILING,
+        profiling,
+        lambda quick, to: study_of_profiling.run_paper(quick=quick, progress=to),
+    ),
+    Study("sensitivity", _SENSITIVITY, sensitivity, _sensitivity),
+)
+"""Every study; `corewise paper all` runs them in this order."""
+
+_QUICK_ALL = typer.Option(False, "--quick", help="Every study quickly: minutes instead of half an hour.")
+
+
+def everything(
+    out: Path | None = _OUT,
+    quick: bool = _QUICK_ALL,
+    html_file: Path | None = _HTML,
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Runs every study; one that cannot run here is named, and the others are shown."""
+    missing: dict[str, str] = {}
+
+    def studies(advance: Progress) -> PaperResult:
+        found: dict[str, PaperResult] = {}
+        for number, study in enumerate(STUDIES):
+            try:
+                found[study.name] = study.whole(quick, _part(advance, number, len(STUDIES)))
+            except CorewiseError as error:
+                missing[study.name] = str(error)
+        return together(found, missing)
+
+    _run("running every study", studies, out, html_file, as_json)
+    if missing:
+        raise RunError("; ".join(f"paper {name} did not run: {why}" for name, why in missing.items()))
+
+
+def _part(advance: Progress, number: int, count: int) -> Progress:
+    """The progress of one study among several."""
+    return lambda share: advance((number + share) / count)

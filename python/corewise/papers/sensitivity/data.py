@@ -8,17 +8,17 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Any
 
 from corewise import _core
 from corewise.analysis.result import Row, summarise
 from corewise.data.published import DataSet
 from corewise.errors import InputError
 
-NUMBER_HOLDS = 0.15
-"""A published number counts as a finding that holds where ours is within so much of it."""
 _GUESSED = ("assumed", "inferred", "chosen", "hypothesis", "estimate")
 _FLAG = "0 or 1"
 _NO_MEASURE = ("", "lines", "SPEs")
@@ -193,13 +193,57 @@ def outcome_of(rows: Mapping[str, Iterable[Row]]) -> tuple[Outcome, tuple[Findin
     for paper, given in rows.items():
         each_row = list(given)
         for row in each_row:
-            if row.holds is None and (row.error is None or row.set is None):
+            if row.verdict is None:
                 continue
             finding = Finding(paper, row.id, row.what)
             findings.append(finding)
-            holds[finding.name] = (
-                row.holds if row.holds is not None else abs(row.error or 0.0) <= NUMBER_HOLDS
-            )
+            holds[finding.name] = row.verdict == "holds"
         for name in sets:
             errors[paper, name] = summarise(each_row, name).mean
     return Outcome(holds, errors), tuple(findings)
+
+
+# ---- as values of JSON -----------------------------------------------------------------------------------
+
+
+def outcome_json(outcome: Outcome, findings: Sequence[Finding]) -> dict[str, Any]:
+    """An outcome with its findings; a mean of no numbers is null."""
+    return {
+        "holds": dict(outcome.holds),
+        "errors": [
+            [paper, name, None if math.isnan(error) else float(error)]
+            for (paper, name), error in outcome.errors.items()
+        ],
+        "findings": [[each.paper, each.id, each.what] for each in findings],
+    }
+
+
+def outcome_of_json(result: Mapping[str, Any]) -> tuple[Outcome, tuple[Finding, ...]]:
+    """What `outcome_json` was made from."""
+    errors = {(paper, name): math.nan if error is None else error for paper, name, error in result["errors"]}
+    return Outcome(result["holds"], errors), tuple(Finding(*each) for each in result["findings"])
+
+
+def is_variant_result(variant: Sequence[object], value: object) -> bool:
+    """Whether a value that was read can be what became of a variant."""
+    if not isinstance(value, dict):
+        return False
+    if variant and value.keys() == {"failed"}:
+        return isinstance(value["failed"], str)
+    if value.keys() != {"holds", "errors", "findings"} or not isinstance(value["holds"], dict):
+        return False
+    errors, findings = value["errors"], value["findings"]
+    return (
+        all(type(each) is bool for each in value["holds"].values())
+        and _are_rows(errors, (str, str, float | None))
+        and _are_rows(findings, (str, str, str))
+        and all(each[1] in ("C", "H") for each in errors)
+        and {f"{paper} {id}" for paper, id, _ in findings} == value["holds"].keys()
+    )
+
+
+def _are_rows(rows: object, kinds: tuple[Any, ...]) -> bool:
+    """Whether a value is a list of lists of these kinds."""
+    return isinstance(rows, list) and all(
+        isinstance(row, list) and len(row) == len(kinds) and all(map(isinstance, row, kinds)) for row in rows
+    )

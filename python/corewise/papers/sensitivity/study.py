@@ -1,18 +1,19 @@
 """Runs papers 000 and 001 again on variants of the simulated Cell: assumed numbers halved and doubled.
 
 Every variant runs both papers' programs with few repetitions and few sizes, so that what differs from the
-full commands is scatter, not the machine. Variants are independent and run side by side. Invariant: a result
-depends on the variants alone, not on how many run at one time.
+full commands is scatter, not the machine. Variants are independent: a sweep, which any executor does.
+Invariant: a result depends on the variants alone, not on how many run at one time.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
-import os
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
 
 from corewise.analysis.result import PaperResult, Progress, Row
 from corewise.data.machines import load_cell, load_machine
@@ -22,18 +23,22 @@ from corewise.papers.affinity import study as study_of_affinity
 from corewise.papers.collectives import rows as rows_of_collectives
 from corewise.papers.collectives import study as study_of_collectives
 from corewise.papers.collectives.cases import MACHINE as BLADE
-from corewise.papers.runner import Paper, Work, unseen
+from corewise.papers.runner import Paper, unseen
 from corewise.papers.sensitivity.data import (
     Finding,
     Outcome,
     Sensitivity,
     Variant,
     chosen_parameters,
+    is_variant_result,
+    outcome_json,
     outcome_of,
+    outcome_of_json,
     parameters_of,
     variants_of,
 )
 from corewise.papers.sensitivity.views import rows_of, tables_of
+from corewise.sim.sweeps import Sweep, Workers, run
 
 CHIP = "cell-be"
 MACHINE = "Cell BE and Cell blade with single parameters changed (simulated)"
@@ -95,40 +100,56 @@ class Plan:
     pairs: bool = False
 
 
-def run_paper(plan: Plan, progress: Progress = unseen) -> PaperResult:
+def run_paper(
+    plan: Plan,
+    progress: Progress = unseen,
+    workers: Workers | None = None,
+    resume: Path | None = None,
+) -> PaperResult:
     """Everything `corewise paper sensitivity` shows."""
-    return PAPER.result(MACHINE, measure(plan, progress))
+    return PAPER.result(MACHINE, measure(plan, progress, workers, resume))
 
 
-def measure(plan: Plan, progress: Progress = unseen) -> Sensitivity:
-    """Runs every variant."""
+def measure(
+    plan: Plan,
+    progress: Progress = unseen,
+    workers: Workers | None = None,
+    resume: Path | None = None,
+) -> Sensitivity:
+    """Runs every variant.
+
+    Parameters
+    ----------
+    plan : Plan
+    progress : callable
+        Told the share that is done.
+    workers : Workers, optional
+        Who simulates; threads on all cores of this host without them.
+    resume : Path, optional
+        Keeps what is done until all is.
+    """
     parameters = chosen_parameters(parameters_of(load_machine(BLADE)), plan.parameters, plan.fitted)
     variants = variants_of(parameters, plan.pairs)
-    work = Work(len(variants), progress)
+    items = [[astuple(change) for change in variant] for variant in variants]
+    sweep = Sweep("paper sensitivity", variant_job, json.dumps(plan.papers), items, is_variant_result)
     outcomes: dict[Variant, Outcome] = {}
     failed: dict[Variant, str] = {}
     findings: tuple[Finding, ...] = ()
-    # The runs release the GIL.
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        runs = {pool.submit(run_variant, plan.papers, variant): variant for variant in variants}
-        for run in as_completed(runs):
-            variant = runs[run]
-            try:
-                outcomes[variant], known = run.result()
-            except CorewiseError as error:
-                if not variant:
-                    raise
-                failed[variant] = str(error)
-            else:
-                findings = known if not variant else findings
-            work()
-    in_order = {variant: outcomes[variant] for variant in variants if variant in outcomes}
-    return Sensitivity(
-        parameters, findings, in_order, {each: failed[each] for each in variants if each in failed}
-    )
+    for variant, result in zip(variants, run(sweep, progress, workers, resume), strict=True):
+        if "failed" in result:
+            failed[variant] = result["failed"]
+            continue
+        outcomes[variant], known = outcome_of_json(result)
+        findings = known if not variant else findings
+    return Sensitivity(parameters, findings, outcomes, failed)
 
 
-def run_variant(papers: Sequence[str], variant: Variant) -> tuple[Outcome, tuple[Finding, ...]]:
-    """What the papers' programs say of a variant."""
-    parameters = {change.parameter: change.value for change in variant}
-    return outcome_of({paper: PAPERS[paper](parameters) for paper in papers})
+def variant_job(shared: str, item: Sequence[tuple[str, str, float]]) -> dict[str, Any]:
+    """What the papers' programs say of a variant, or why they do not run on it, as values of JSON."""
+    parameters = {name: value for name, _, value in item}
+    try:
+        return outcome_json(*outcome_of({paper: PAPERS[paper](parameters) for paper in json.loads(shared)}))
+    except CorewiseError as error:
+        if not item:
+            raise
+        return {"failed": str(error)}
