@@ -1,0 +1,126 @@
+"""Programs of apps/ on simulated ranks: molecular dynamics and the modified sweep against what is known of them.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from corewise.sim.ranks import RankRun, compile_program, run_program
+
+APPS = Path(__file__).resolve().parents[4] / "apps"
+
+
+def built(name: str, folder: Path, apps: Path = APPS) -> Path:
+    """The program, compiled for simulated ranks."""
+    sources = [str(each) for each in sorted((apps / name).glob("*.cpp"))]
+    program = folder / f"{name}.sim"
+    assert compile_program(["-O1", "-std=c++20", *sources, "-o", str(program)]) == 0
+    return program
+
+
+@pytest.fixture(scope="module")
+def md(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Molecular dynamics."""
+    return built("md", tmp_path_factory.mktemp("md"))
+
+
+def launched(
+    program: Path, ranks: int, capfd: pytest.CaptureFixture[str], *words: str, machine: str = ""
+) -> tuple[RankRun, str]:
+    """A run and what it said."""
+    capfd.readouterr()
+    run = run_program(program, words, ranks, machine or f"flat:{ranks}")
+    captured = capfd.readouterr()
+    return run, captured.out + captured.err
+
+
+def peers(run: RankRun) -> dict[int, dict[int, int]]:
+    """Rank -> peer -> messages that the program sent it."""
+    found: dict[int, dict[int, int]] = {}
+    for row in run.traffic:
+        if row["messages"]:
+            found.setdefault(int(row["sender"]), {})[int(row["receiver"])] = int(row["messages"])
+    return found
+
+
+# ---- molecular dynamics ----------------------------------------------------------------------------------
+
+
+def test_md_follows_all_pairs_on_any_number_of_ranks(md: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    energies = []
+    for ranks, dims in ((1, "1x1x1"), (2, "1x1x2"), (3, "3x1x1"), (6, "1x3x2"), (8, "2x2x2"), (18, "3x3x2")):
+        words = ("--cells", "5x5x4", "--dims", dims, "--steps", "40", "--check")
+        run, said = launched(md, ranks, capfd, *words)
+        assert run.exit_status == 0, said
+        assert "passed" in said and "step 40 of 40" in said
+        energies.append(float(re.findall(r" energy=(\S+)", said)[0]))
+    assert energies == pytest.approx([energies[0]] * len(energies), rel=1e-12)
+
+
+def test_md_sends_to_six_neighbours_with_x_fastest(md: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    steps = 5
+    run, said = launched(md, 36, capfd, "--cells", "6x5x5", "--dims", "4x3x3", "--steps", str(steps))
+    assert run.exit_status == 0, said
+    each = 2 * steps + 1  # atoms and ghosts of every step, ghosts of the start
+    for rank, sent in peers(run).items():
+        x, y, z = rank % 4, rank // 4 % 3, rank // 12
+        around = {
+            *(((x + way) % 4) + 4 * y + 12 * z for way in (-1, 1)),
+            *(x + 4 * ((y + way) % 3) + 12 * z for way in (-1, 1)),
+            *(x + 4 * y + 12 * ((z + way) % 3) for way in (-1, 1)),
+        }
+        assert sent == dict.fromkeys(around, each)
+
+
+def test_md_with_one_rank_along_an_axis_sends_nothing_along_it(
+    md: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run, said = launched(md, 2, capfd, "--cells", "4x3x3", "--dims", "2x1x1", "--steps", "3")
+    assert run.exit_status == 0, said
+    assert peers(run) == {0: {1: 14}, 1: {0: 14}}  # both neighbours are the same rank
+
+
+def test_md_refuses_what_does_not_fit(md: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    cases = {
+        ("--dims", "2x2x1"): "--dims: found 2x2x1; allowed: three numbers whose product is 8",
+        (
+            "--cells",
+            "3x3x3",
+            "--dims",
+            "8x1x1",
+        ): "--cells: found 3x3x3 for 8x1x1 ranks; allowed: an edge of 2.5",
+        ("--cells", "2x3x3"): "--cells: found '2x3x3'; allowed: lattice cells of four atoms, each 3 to 512",
+        ("--steps", "201", "--check"): "--steps: found 201; allowed: 1 to 200 with --check",
+        ("--step", "nan"): "--step: found 'nan'; allowed: length of a step in reduced units",
+    }
+    for words, message in cases.items():
+        run, said = launched(md, 8, capfd, *words)
+        assert run.exit_status == 2
+        assert message in said
+
+
+@pytest.mark.long_test
+@pytest.mark.parametrize(
+    ("file", "right", "wrong"),
+    [
+        ("exchange.cpp", "low_[axis] + kCutoff", "low_[axis] + 0.8 * kCutoff"),  # too few ghosts
+        ("simulation.cpp", "push(atom, step_ / 2);\n  computing", "push(atom, step_);\n  computing"),
+    ],
+)
+def test_md_check_finds_a_mistake(
+    file: str, right: str, wrong: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(APPS, tmp_path / "apps")
+    source = tmp_path / "apps" / "md" / file
+    text = source.read_text()
+    assert text.count(right) == 1
+    source.write_text(text.replace(right, wrong))
+    program = built("md", tmp_path, tmp_path / "apps")
+    run, said = launched(program, 8, capfd, "--cells", "4x4x4", "--steps", "20", "--check")
+    assert run.exit_status == 1 and "failed" in said
