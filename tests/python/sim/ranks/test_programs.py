@@ -1,4 +1,4 @@
-"""Programs of apps/ on simulated ranks: molecular dynamics and the modified sweep against what is known of them.
+"""Programs of apps/ on simulated ranks: molecular dynamics, and the sweep in which roots send for their groups.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -103,6 +103,73 @@ def test_md_refuses_what_does_not_fit(md: Path, capfd: pytest.CaptureFixture[str
         run, said = launched(md, 8, capfd, *words)
         assert run.exit_status == 2
         assert message in said
+
+
+# ---- the modified sweep ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sweep3D."""
+    return built("sweep3d", tmp_path_factory.mktemp("sweep3d"))
+
+
+def flux(output: str) -> str:
+    """The result, with all its digits."""
+    assert "different_cells=0" in output
+    found: str = re.findall(r"flux_sum=(\S+)", output)[0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("ranks", "groups"), [(1, (8,)), (6, (1, 2, 4)), (8, (2, 8)), (16, (2, 4, 8)), (32, (2, 8))]
+)
+def test_the_modified_sweep_gives_the_same_bits(
+    ranks: int, groups: tuple[int, ...], sweep: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--size", "9x8x10", "--iterations", "2", "--planes", "3", "--check")
+    run, said = launched(sweep, ranks, capfd, *words)
+    assert run.exit_status == 0
+    expected = flux(said)
+    for group in groups:
+        run, said = launched(sweep, ranks, capfd, *words, "--modified", "--group", str(group))
+        assert run.exit_status == 0, said
+        assert flux(said) == expected
+
+
+def test_only_roots_send_to_other_groups(sweep: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """16 ranks in 4x4, groups of 2: roots 0, 2, 4, ... ; in the original everybody sends 4 or 1 ranks on."""
+    words = ("--size", "8x8x8", "--iterations", "1", "--planes", "2", "--directions", "6")
+    original = peers(launched(sweep, 16, capfd, *words)[0])
+    run = launched(sweep, 16, capfd, *words, "--modified", "--group", "2")[0]
+    modified = peers(run)
+    assert all(abs(to - rank) in (1, 4) for rank, sent in original.items() for to in sent)
+    outside = {(rank, to) for rank, sent in modified.items() for to in sent if rank // 2 != to // 2}
+    assert outside == {
+        (2 * a, 2 * b)
+        for a in range(8)
+        for b in range(8)
+        if abs(a - b) == 2 or {a, b} in ({0, 1}, {2, 3}, {4, 5}, {6, 7})
+    }
+    # Both members' faces along x cross in one message: 4 blocks of each of 4 octants.
+    assert modified[0][4] == 16 and original[0][4] == original[1][5] == 16
+    sizes = {(int(row["sender"]), int(row["receiver"])): int(row["bytes"]) for row in run.traffic}
+    assert (
+        sizes[0, 4] == 2 * 16 * 2 * 2 * 6 * 8
+    )  # two members, 16 messages, 2 columns, 2 planes, 6 directions
+
+
+def test_groups_that_are_no_rectangles_are_refused(sweep: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for group, allowed in (
+        ("3", "a divisor or a multiple of 4, the ranks in y"),
+        ("0", "ranks of a group, 1 to"),
+    ):
+        run, said = launched(sweep, 16, capfd, "--modified", "--group", group)
+        assert run.exit_status == 2
+        assert "--group: found" in said and allowed in said
+
+
+# ---- the checks ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.long_test
