@@ -1,4 +1,4 @@
-"""Programs of apps/ on simulated ranks: molecular dynamics, and the sweep in which roots send for their groups.
+"""Programs of apps/ on simulated ranks: molecular dynamics, and the sweep whose roots send for their groups.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from corewise.sim.ranks import RankRun, compile_program, run_program
+from corewise.sim.ranks import RankRun, RunOptions, compile_program, run_program
 
 APPS = Path(__file__).resolve().parents[4] / "apps"
 
@@ -167,6 +167,56 @@ def test_groups_that_are_no_rectangles_are_refused(sweep: Path, capfd: pytest.Ca
         run, said = launched(sweep, 16, capfd, "--modified", "--group", group)
         assert run.exit_status == 2
         assert "--group: found" in said and allowed in said
+
+
+# ---- the levels of a cluster of Cells --------------------------------------------------------------------
+
+TABLE_2 = {
+    "roadrunner": {1: (0.272, 22994.2), 8: (0.825, 4281.3), 16: (3.116, 830.7), 32: (11.771, 161.2)},
+    "ps3-cluster": {1: (0.272, 22994.2), 6: (60.0, 125.0)},
+}
+"""Machine -> peer of rank 0 -> microseconds and MB/s: of paper 003, but for what the files say they assume."""
+
+
+@pytest.fixture(scope="module")
+def pingpong(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program that measures pairs of ranks."""
+    return built("pingpong", tmp_path_factory.mktemp("pingpong"))
+
+
+@pytest.mark.parametrize("granularity", ["flow", "packet"])
+@pytest.mark.parametrize("machine", sorted(TABLE_2))
+def test_clusters_keep_table_2(
+    machine: str, granularity: str, pingpong: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    expected = TABLE_2[machine]
+    pairs = ",".join(f"0-{peer}" for peer in expected)
+    words = ("--pairs", pairs, "--bytes", "0,65536,131072", "--rounds", "20")
+    capfd.readouterr()
+    run = run_program(
+        pingpong, words, max(expected) + 1, machine, options=RunOptions(granularity=granularity)
+    )
+    said = capfd.readouterr().out
+    assert run.exit_status == 0
+    found = {
+        (int(peer), int(size)): float(time)
+        for peer, size, time in re.findall(r"pair=0-(\d+) bytes=(\d+) half_trip_us=(\S+)", said)
+    }
+    for peer, (latency_us, mb_per_s) in expected.items():
+        assert found[peer, 0] == pytest.approx(latency_us, rel=0.01)
+        assert 65536 / (found[peer, 131072] - found[peer, 65536]) == pytest.approx(mb_per_s, rel=0.01)
+
+
+def test_pingpong_refuses_what_does_not_fit(pingpong: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    cases = {
+        ("--pairs", "0-4"): "--pairs: found 0-4; allowed: ranks 0 to 3",
+        ("--pairs", "1-1"): "--pairs: found '1-1'; allowed: pairs of different ranks",
+        ("--bytes", "-1"): "--bytes: found '-1'; allowed: message sizes, 0 to",
+    }
+    for words, message in cases.items():
+        run, said = launched(pingpong, 4, capfd, *words)
+        assert run.exit_status == 2
+        assert message in said
 
 
 # ---- the checks ------------------------------------------------------------------------------------------
