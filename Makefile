@@ -26,7 +26,7 @@ MPI_STAMPS := $(STAMPS)/mpi-openmpi $(STAMPS)/mpi-mpich
 CPP_FILES := $(shell find src apps bench tests -name '*.[ch]pp' -o -name '*.[ch]' 2>/dev/null)
 PACKAGE_FILES := pyproject.toml CMakeLists.txt $(shell find cmake src python machines tuning apps bench -type f \
 	-not -name '*.pyc' -not -name '*.md' 2>/dev/null)
-APPS := $(foreach mpi,openmpi mpich,$(foreach app,lbm ring sweep sweep3d,build/apps/$(mpi)/$(app)))
+APPS := $(foreach mpi,openmpi mpich,$(foreach app,lbm md pingpong ring sweep sweep3d,build/apps/$(mpi)/$(app)))
 APP_FILES := $(shell find apps -name '*.[ch]pp' 2>/dev/null)
 PYTHON_FOLDERS := $(wildcard python tools tests bench)
 

@@ -4,9 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "../common/computing.hpp"
+
 namespace lbm {
 
 namespace {
+
+/// Floating-point operations of collide().
+constexpr double kOperationsPerCell = 300;
 
 /// The cells that have no ghost among their neighbours.
 Box inner_cells(const Vector& extent) {
@@ -71,6 +76,7 @@ void Flow::advance(const Box& box) {
     collide(cell, tau_);
     for_each_direction([&](auto direction) { targets[direction][here] = cell[direction]; });
   });
+  computing::operations(kOperationsPerCell * static_cast<double>(volume(box.extent)));
 }
 
 }  // namespace lbm

@@ -3,6 +3,7 @@
 //
 // mpiexec -n 6 sweep3d --size 30x30x40 --iterations 4 --check
 //
+// With --modified one rank of each group sends for all of it, as in the paper's section 4.2.1.
 // A progress line per iteration, then one with the result. With --check rank 0 solves the whole problem alone:
 // every cell must be the same to the last bit, and what the source emits must leave or be absorbed. Exit status of
 // every rank: 0, 1 when the check fails, 2 when the arguments are wrong. SPDX-License-Identifier: BSD-3-Clause
@@ -29,6 +30,8 @@ struct Options {
   Extents size{30, 30, 40};
   int iterations = 4;
   Blocking blocking;
+  int group = 8;
+  bool modified = false;
   std::string count_file;
   bool check = false;
   bool help = false;
@@ -58,6 +61,10 @@ std::vector<arguments::Option> table(Options& o) {
        [&](std::string_view text) { return arguments::read_number(text, 1, kMostCells, o.blocking.planes); }},
       {"--directions", "N", "directions in a message: 1, 2, 3 or 6 (default 3)",
        [&](std::string_view text) { return read_directions(text, o.blocking.directions); }},
+      {"--modified", "", "the first rank of each group gathers and forwards what leaves the group",
+       [&](std::string_view) { return o.modified = true; }},
+      {"--group", "N", "with --modified: ranks of a group, 1 to 4096; 8 are the SPEs of a Cell (default 8)",
+       [&](std::string_view text) { return arguments::read_number(text, 1, kMostCells, o.group); }},
       {"--count-file", "FILE", "write bytes and messages of every pair of ranks there",
        [&](std::string_view text) {
          o.count_file = text;
@@ -147,6 +154,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm grid = MPI_COMM_NULL;
   if (!problem && !options.help) problem = make_grid(options.size, grid);
+  if (!problem && options.modified && !options.help) problem = Courier::misfit(grid, options.group);
+  if (options.modified) options.blocking.group = options.group;
   bool good = true;
   if (rank == 0 && problem) std::fprintf(stderr, "sweep3d: %s\n", problem->c_str());
   if (rank == 0 && options.help) std::fputs(arguments::usage("sweep3d", known).c_str(), stdout);

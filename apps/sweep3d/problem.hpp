@@ -25,6 +25,18 @@ struct Extents {
   }
 };
 
+/// Cells or planes that follow each other.
+struct Range {
+  int first, count;
+};
+
+/// One of so many parts of as equal a size as can be, the longer ones first.
+inline Range part(int cells, int parts, int number) {
+  const int each = cells / parts;
+  const int longer = cells % parts;
+  return {number * each + (number < longer ? number : longer), each + (number < longer ? 1 : 0)};
+}
+
 /// A direction of the first octant and its weight; the weights of all octants sum to 1.
 struct Direction {
   double x, y, z, weight;

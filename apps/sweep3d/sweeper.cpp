@@ -13,15 +13,11 @@ std::size_t product(int a, int b, int c) {
   return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
 }
 
-enum Tag { kTagX = 1, kTagY = 2 };
+int tag_of(Axis axis) {
+  return axis + 1;
+}
 
 }  // namespace
-
-Sweeper::Range Sweeper::part(int cells, int parts, int number) {
-  const int each = cells / parts;
-  const int longer = cells % parts;
-  return {number * each + std::min(number, longer), each + (number < longer ? 1 : 0)};
-}
 
 Sweeper::Sweeper(MPI_Comm grid, const Extents& whole, const Material& material, const Blocking& blocking,
                  Traffic& traffic)
@@ -36,6 +32,7 @@ Sweeper::Sweeper(MPI_Comm grid, const Extents& whole, const Material& material, 
   face_x_.resize(product(own_.y, blocking.planes, blocking.directions));
   face_y_.resize(product(own_.x, blocking.planes, blocking.directions));
   face_z_.resize(product(own_.x, own_.y, blocking.directions));
+  if (blocking.group > 0) courier_.emplace(grid, blocking.group, whole, traffic);
 }
 
 Sweeper::Neighbours Sweeper::neighbours(const Octant& octant) const {
@@ -67,11 +64,17 @@ double Sweeper::iterate() {
 
 void Sweeper::sweep(const Octant& octant, int first_direction) {
   std::fill(face_z_.begin(), face_z_.end(), 0);
-  for (int done = 0; done < own_.z; done += blocking_.planes) {
-    const int planes = std::min(blocking_.planes, own_.z - done);
-    const int first = octant.z > 0 ? done : own_.z - done - planes;
-    block(octant, first_direction, first, planes);
+  std::vector<int> planes;
+  for (int done = 0; done < own_.z; done += planes.back())
+    planes.push_back(std::min(blocking_.planes, own_.z - done));
+  if (courier_) courier_->begin(octant, planes, blocking_.directions);
+  block_ = 0;
+  for (int done = 0; done < own_.z; ++block_) {
+    const int count = planes[static_cast<std::size_t>(block_)];
+    block(octant, first_direction, {octant.z > 0 ? done : own_.z - done - count, count});
+    done += count;
   }
+  if (courier_) courier_->end();
   for (int m = 0; m < blocking_.directions; ++m) {
     const Direction& direction = kDirections[static_cast<std::size_t>(first_direction + m)];
     const std::size_t columns = product(own_.x, own_.y, 1);
@@ -81,35 +84,35 @@ void Sweeper::sweep(const Octant& octant, int first_direction) {
   }
 }
 
-void Sweeper::block(const Octant& octant, int first_direction, int first_plane, int planes) {
+void Sweeper::block(const Octant& octant, int first_direction, Range planes) {
   const Neighbours around = neighbours(octant);
-  const std::span<double> x(face_x_.data(), product(own_.y, planes, blocking_.directions));
-  const std::span<double> y(face_y_.data(), product(own_.x, planes, blocking_.directions));
-  receive(around.up_x, kTagX, x);
-  receive(around.up_y, kTagY, y);
-  solve(octant, first_direction, first_plane, planes);
-  leak(first_direction, planes, around);
-  send(around.down_x, kTagX, x);
-  send(around.down_y, kTagY, y);
+  const std::span<double> x(face_x_.data(), product(own_.y, planes.count, blocking_.directions));
+  const std::span<double> y(face_y_.data(), product(own_.x, planes.count, blocking_.directions));
+  receive(kX, around.up_x, x);
+  receive(kY, around.up_y, y);
+  solve(octant, first_direction, planes);
+  leak(first_direction, planes.count, around);
+  send(kX, around.down_x, x);
+  send(kY, around.down_y, y);
 }
 
-void Sweeper::solve(const Octant& octant, int first_direction, int first_plane, int planes) {
+void Sweeper::solve(const Octant& octant, int first_direction, Range planes) {
   for (int m = 0; m < blocking_.directions; ++m) {
     const Direction& direction = kDirections[static_cast<std::size_t>(first_direction + m)];
     double* const face_z = face_z_.data() + product(m, own_.x, own_.y);
     for (int a = 0; a < own_.x; ++a) {
       const int i = octant.x > 0 ? a : own_.x - 1 - a;
-      double* const face_y = face_y_.data() + product(m * own_.x + i, planes, 1);
+      double* const face_y = face_y_.data() + product(m * own_.x + i, planes.count, 1);
       for (int b = 0; b < own_.y; ++b) {
         const int j = octant.y > 0 ? b : own_.y - 1 - b;
-        double* const face_x = face_x_.data() + product(m * own_.y + j, planes, 1);
+        double* const face_x = face_x_.data() + product(m * own_.y + j, planes.count, 1);
         double& into_z =
             face_z[static_cast<std::size_t>(i) * static_cast<std::size_t>(own_.y) + static_cast<std::size_t>(j)];
-        into_z = solve_column(octant, direction, i, j, {first_plane, planes}, into_z, face_x, face_y);
+        into_z = solve_column(octant, direction, i, j, planes, into_z, face_x, face_y);
       }
     }
   }
-  const std::size_t cells = product(own_.x, own_.y, planes * blocking_.directions);
+  const std::size_t cells = product(own_.x, own_.y, planes.count * blocking_.directions);
   solved_ += static_cast<long long>(cells);
   computing::operations(kOperationsPerCell * static_cast<double>(cells));
 }
@@ -128,17 +131,19 @@ double Sweeper::solve_column(const Octant& octant, const Direction& direction, i
   return into_z;
 }
 
-void Sweeper::receive(int from, int tag, std::span<double> face) {
+void Sweeper::receive(Axis axis, int from, std::span<double> face) {
   if (from == MPI_PROC_NULL) {
     std::fill(face.begin(), face.end(), 0);  // vacuum
     return;
   }
-  MPI_Recv(face.data(), static_cast<int>(face.size()), MPI_DOUBLE, from, tag, grid_, MPI_STATUS_IGNORE);
+  if (courier_) return courier_->receive(axis, block_, from, face);
+  MPI_Recv(face.data(), static_cast<int>(face.size()), MPI_DOUBLE, from, tag_of(axis), grid_, MPI_STATUS_IGNORE);
 }
 
-void Sweeper::send(int to, int tag, std::span<const double> face) {
+void Sweeper::send(Axis axis, int to, std::span<const double> face) {
   if (to == MPI_PROC_NULL) return;
-  MPI_Send(face.data(), static_cast<int>(face.size()), MPI_DOUBLE, to, tag, grid_);
+  if (courier_) return courier_->send(axis, block_, to, face);
+  MPI_Send(face.data(), static_cast<int>(face.size()), MPI_DOUBLE, to, tag_of(axis), grid_);
   traffic_.count(to, face.size_bytes());
 }
 

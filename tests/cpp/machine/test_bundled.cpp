@@ -33,7 +33,9 @@ TEST(Bundled, EveryFilePassesItsCheck) {
                                        "m1-ultra",
                                        "mesh-6x4",
                                        "ps3",
+                                       "ps3-cluster",
                                        "qs22",
+                                       "roadrunner",
                                        "ryzen-9-5950x",
                                        "threadripper-1950x",
                                        "xeon-phi-7210"};

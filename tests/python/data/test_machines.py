@@ -53,8 +53,9 @@ def test_machines_of_real_processors_say_where_they_are_from() -> None:
 
 def test_bundled_machines_all_load() -> None:
     cells = {"cell-be": 8, "cell-blade": 16, "ps3": 6, "qs22": 8}
+    clusters = {"roadrunner": 256, "ps3-cluster": 48}
     nominal = {**cells, "mesh-6x4": 48, "chiplet-2s": 64, "flat": 8}
-    expected = {**nominal, **REAL}
+    expected = {**nominal, **clusters, **REAL}
     assert sorted(expected) == bundled_machines()
     assert {name: len(load_machine(name).units) for name in expected} == expected
 
