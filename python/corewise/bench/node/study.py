@@ -7,6 +7,8 @@ copy of as many bytes past the caches.
 ``shares``: the same transpose by several threads, each way of sharing against static blocks in the same
 round. These are wall times.
 
+``contention``: the same on one core and on more, in `corewise.bench.node.contention`.
+
 SPDX-License-Identifier: BSD-3-Clause
 """
 
@@ -18,6 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corewise.bench.mpis import output_of
+from corewise.bench.node.contention import contention, contention_remarks, contention_rows
 from corewise.bench.peers import Peer
 from corewise.bench.programs import SHM_CORE, TRANSPOSE_CORE, Program, has_header
 from corewise.bench.rounds import beside, middle, rounded
@@ -25,7 +28,7 @@ from corewise.bench.rows import Listener, Outcome, Row
 from corewise.errors import InputError, RunError
 
 ALL = "all"
-CASES = ("transpose", "shares")
+CASES = ("transpose", "shares", "contention")
 ONETBB = Peer("oneTBB", "apt install libtbb-dev (Debian)")
 PADDING = 4
 """Elements that a padded row has more."""
@@ -74,21 +77,50 @@ GRANULES = (16, 32, 64)
 """Rows of a block: the paper's halves and doubles (section 6)."""
 
 
-def run_bench(
-    listener: Listener, *, cases: str = ALL, rounds: int | None = None, quick: bool = False
-) -> Outcome:
+@dataclass(frozen=True)
+class Request:
+    """What is measured.
+
+    Attributes
+    ----------
+    cases : one of `CASES`, or all.
+    rounds : of each contestant; None for what the effort has.
+    quick : whether little is measured.
+    order : of processors, for contention; None for the paper's two.
+    """
+
+    cases: str = ALL
+    rounds: int | None = None
+    quick: bool = False
+    order: str | None = None
+
+
+def run_bench(listener: Listener, request: Request) -> Outcome:
     """Rows of the cases that are wanted."""
-    if cases not in (ALL, *CASES):
-        raise InputError(f"--cases: found '{cases}', allowed: {', '.join((*CASES, ALL))}")
-    effort = QUICK if quick else FULL
-    effort = replace(effort, rounds=rounds) if rounds else effort
+    if request.cases not in (ALL, *CASES):
+        raise InputError(f"--cases: found '{request.cases}', allowed: {', '.join((*CASES, ALL))}")
+    effort = QUICK if request.quick else FULL
+    effort = replace(effort, rounds=request.rounds) if request.rounds else effort
+    wanted = CASES if request.cases == ALL else (request.cases,)
+    if request.order is not None and "contention" not in wanted:
+        raise InputError(f"--order: found with --cases {request.cases}, allowed: with contention")
     rows: list[Row] = []
-    wanted = CASES if cases == ALL else (cases,)
+    remarks: list[str] = []
     for index, case in enumerate(wanted):
         part = listener.part(index / len(wanted), (index + 1) / len(wanted))
-        rows += transposes(part, effort) if case == "transpose" else shares(part, effort)
+        found = _case(case, part, effort, request)
+        rows += found.rows
+        remarks += found.remarks
     absent = () if "shares" not in wanted or _has_onetbb() else (ONETBB,)
-    return Outcome("node", tuple(rows), absent)
+    return Outcome("node", tuple(rows), absent, tuple(remarks))
+
+
+def _case(case: str, listener: Listener, effort: Effort, request: Request) -> Outcome:
+    if case == "contention":
+        curves = contention(listener, effort.shared_side, effort.rounds, request.order)
+        return Outcome("node", tuple(contention_rows(curves)), (), tuple(contention_remarks(curves)))
+    rows = transposes(listener, effort) if case == "transpose" else shares(listener, effort)
+    return Outcome("node", tuple(rows))
 
 
 # ---- transposes --------------------------------------------------------------------------------------------
