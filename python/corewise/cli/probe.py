@@ -210,7 +210,8 @@ def _text(probed: _Probed, name: str) -> str:
         "Made by `corewise probe`. Latencies are half of what a line takes there and back by"
         " compare-exchange; hops add up to their medians (the worst level is off by"
         f" {100 * probed.tree.error:.1f} %). Bandwidths are those of reads of"
-        f" {probed.plan.read_bytes >> 10} KiB that another core has just written; what each rests on stands with it."
+        f" {probed.plan.read_bytes >> 10} KiB that another core has just written;"
+        " what each rests on stands with it."
     )
     description = f"{processor_text()}, {shape(probed.tree, probed.names)}; measured by corewise probe"
     return machine_text(name, description, origin, levels, probed.tree.cpus, comment, _logical_cores(probed))
