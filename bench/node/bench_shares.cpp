@@ -3,8 +3,9 @@
 // line has the ways' names, then follows a line per round with nanoseconds of each.
 //
 // KIND: uniform; uneven (the last blocks take four times as long as the first); disturbed (other threads take two
-// thirds of the first processor); repeated (the same matrix eight times over: what a thread touched may still be in
-// its cache); empty (no work: the sharing alone).
+// thirds of the first processor); loaded (another thread, bound to no processor, works 1 ms of every 10); repeated
+// (the same matrix eight times over: what a thread touched may still be in its cache); empty (no work: the sharing
+// alone).
 //
 // Usage: bench_shares KIND N THREADS GRANULE ROUNDS. SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
@@ -72,6 +73,37 @@ class Disturbance {
   std::vector<std::thread> threads_;
 };
 
+/// A thread that the system puts where it likes: busy for 1 ms of every 10.
+class Load {
+ public:
+  explicit Load(bool wanted) {
+    if (wanted) thread_ = std::thread([this] { run(); });
+  }
+  ~Load() {
+    ended_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+ private:
+  void run() {
+    cpu_set_t everywhere;
+    CPU_ZERO(&everywhere);
+    for (const int cpu : processors()) CPU_SET(cpu, &everywhere);
+    pthread_setaffinity_np(pthread_self(), sizeof everywhere, &everywhere);
+    while (!ended_.load(std::memory_order_relaxed)) {
+      const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+      while (std::chrono::steady_clock::now() < until) {
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(9));
+    }
+  }
+
+  std::atomic<bool> ended_{false};
+  std::thread thread_;
+};
+
 struct Job {
   std::string kind;
   std::size_t n = 0;
@@ -106,6 +138,7 @@ void run(Job job, int threads, int rounds) {
   for (const Way& way : ways) time_ns(way, team, job);
   for (const Way& way : ways) std::printf("%s ", way.first);
   std::printf("\n");
+  const Load load(job.kind == "loaded");
   const Disturbance disturbance(job.kind == "disturbed" ? disturbers : 0);
   for (int round = 0; round < rounds; ++round) {
     std::vector<double> times_ns(ways.size());

@@ -12,14 +12,17 @@
 
 namespace corewise::bench {
 
-/// The processors that this process may use.
-inline std::vector<int> processors() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  sched_getaffinity(0, sizeof allowed, &allowed);
-  std::vector<int> all;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &allowed)) all.push_back(cpu);
+/// The processors that this process may use, as the first caller finds them: a bound thread sees only its own.
+inline const std::vector<int>& processors() {
+  static const std::vector<int> all = [] {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    std::vector<int> found;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &allowed)) found.push_back(cpu);
+    return found;
+  }();
   return all;
 }
 

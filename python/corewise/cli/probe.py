@@ -29,6 +29,7 @@ from corewise.data.latency import MOST_CPUS
 from corewise.data.machine_nominal import nominal_bandwidths
 from corewise.data.machine_text import LevelText, OriginText, machine_text, quantity
 from corewise.data.machines import HOST, load_machine, parse_machine
+from corewise.data.sizes import size_bytes
 from corewise.data.tuned_hosts import processor_text
 from corewise.errors import CorewiseError, InputError
 from corewise.plots.heatmap import MOST_CELLS, heat_map
@@ -48,6 +49,7 @@ Without -o the file goes to standard output and what was found to standard error
 Example:
   corewise probe --plan
   corewise probe -o host.toml --plot host.svg
+  corewise probe -o host-memory.toml --read-size 64MiB
   corewise place halo.json -m host.toml
   corewise doctor --machine host.toml
 """
@@ -72,9 +74,16 @@ _LATENCIES = typer.Option(
     None, "--latencies", metavar="FILE.csv", help="Write the matrix of latencies, as `from-latency` reads it."
 )
 _PLOT = typer.Option(None, "--plot", metavar="FILE.svg", help="Write the latencies as a heat map.")
+_READ_SIZE = typer.Option(
+    None,
+    "--read-size",
+    metavar="SIZE",
+    help="What a core reads for the bandwidths (128KiB); more than the caches hold for those of memory.",
+)
 _AS_JSON = typer.Option(
     False, "--json", help="Print one JSON object: levels, rates, and the file's text without -o."
 )
+_READ_SIZES = (4 << 10, 1 << 30)
 
 
 @dataclass(frozen=True)
@@ -105,11 +114,14 @@ def _probe(
     level_names_text: str = _LEVEL_NAMES,
     latencies: Path | None = _LATENCIES,
     plot: Path | None = _PLOT,
+    read_size: str | None = _READ_SIZE,
     as_json: bool = _AS_JSON,
 ) -> None:
     if cpus is not None and not only_plan:
         raise InputError("--cpus: found without --plan, allowed: with it; this host has the CPUs it has")
-    plan = probing.plan_for(range(cpus) if cpus else sorted(os.sched_getaffinity(0)), limit_s)
+    plan = probing.plan_for(
+        range(cpus) if cpus else sorted(os.sched_getaffinity(0)), limit_s, _read_bytes(read_size)
+    )
     if only_plan:
         _show_plan(plan, as_json)
         return
@@ -131,6 +143,15 @@ def _probe(
     _say(probed, output, text, as_json)
 
 
+def _read_bytes(text: str | None) -> int:
+    if text is None:
+        return probing.BYTES
+    found = size_bytes(text, "--read-size")
+    if not _READ_SIZES[0] <= found <= _READ_SIZES[1]:
+        raise InputError(f"--read-size: found '{text}', allowed: 4KiB to 1GiB")
+    return found
+
+
 def _show_plan(plan: probing.ProbePlan, as_json: bool) -> None:
     row = {
         "cpus": len(plan.cpus),
@@ -140,6 +161,7 @@ def _show_plan(plan: probing.ProbePlan, as_json: bool) -> None:
         "stream_passes": probing.STREAM_PASSES,
         "seconds": round(plan.seconds, 1),
         "limit_s": plan.limit_s,
+        "read_bytes": plan.read_bytes,
     }
     if as_json:
         console.show_json("probe", HOST, [row])
@@ -159,7 +181,7 @@ def _measure(plan: probing.ProbePlan, given: Sequence[str]) -> _Probed:
     tree = renumbered(root, latency_tree(root, latency_ns), plan.cpus)
     names = level_names(tree, given, "--level-names")
     with console.progress_bar("bandwidth of every level") as tell:
-        rates = probing.measure_streams(stream_jobs(tree), deadline, tell)
+        rates = probing.measure_streams(stream_jobs(tree), deadline, tell, plan.read_bytes)
     clusters = [group for row in level_rows(tree, names, root) for group in row.groups]
     try:
         hwloc = differences(clusters, load_machine(HOST).units)
@@ -187,8 +209,9 @@ def _text(probed: _Probed, name: str) -> str:
     comment = (
         "Made by `corewise probe`. Latencies are half of what a line takes there and back by"
         " compare-exchange; hops add up to their medians (the worst level is off by"
-        f" {100 * probed.tree.error:.1f} %). Bandwidths are those of reads of {probing.BYTES >> 10} KiB that"
-        " another core has just written; what each rests on stands with it."
+        f" {100 * probed.tree.error:.1f} %). Bandwidths are those of reads of"
+        f" {probed.plan.read_bytes >> 10} KiB that another core has just written;"
+        " what each rests on stands with it."
     )
     description = f"{processor_text()}, {shape(probed.tree, probed.names)}; measured by corewise probe"
     return machine_text(name, description, origin, levels, probed.tree.cpus, comment, _logical_cores(probed))

@@ -31,6 +31,8 @@ _PAIR_S = 0.0015
 """Of one pair in one pass: two threads begin and end, and 1,200 round trips of some 500 ns."""
 _JOB_S = 0.03
 """Of one set of streams in one pass, threads included."""
+_READ_BYTES_PER_S = 2e9
+"""Of a stream whose bytes are in memory, written anew before each read."""
 _LEVELS = 4
 _LATENCY_SHARE = 0.7
 
@@ -49,6 +51,7 @@ class ProbePlan:
     jobs : sets of streams, at most: how many levels there are is known only after the latencies.
     seconds : about how long all takes.
     limit_s : when passes end early.
+    read_bytes : that a stream reads at a time.
     """
 
     cpus: tuple[int, ...]
@@ -57,9 +60,10 @@ class ProbePlan:
     jobs: int
     seconds: float
     limit_s: float
+    read_bytes: int = BYTES
 
 
-def plan_for(cpus: Sequence[int], limit_s: float) -> ProbePlan:
+def plan_for(cpus: Sequence[int], limit_s: float, read_bytes: int = BYTES) -> ProbePlan:
     """What fits into the limit; `RunError` where there is no pair to measure."""
     if len(cpus) < 2:
         only = ", ".join(map(str, cpus)) or "none"
@@ -72,8 +76,9 @@ def plan_for(cpus: Sequence[int], limit_s: float) -> ProbePlan:
     passes = max(1, min(MOST_PASSES, passes))
     doublings = int(np.log2(min(MOST_STREAMS, len(cpus) // 2))) if len(cpus) > 3 else 0
     jobs = min(_LEVELS, len(cpus) - 1) * (2 + doublings)
-    seconds = passes * pairs * _PAIR_S + STREAM_PASSES * jobs * _JOB_S
-    return ProbePlan(tuple(cpus), pairs, passes, jobs, seconds, limit_s)
+    job_s = _JOB_S + ROUNDS * read_bytes / _READ_BYTES_PER_S
+    seconds = passes * pairs * _PAIR_S + STREAM_PASSES * jobs * job_s
+    return ProbePlan(tuple(cpus), pairs, passes, jobs, seconds, limit_s, read_bytes)
 
 
 class Deadline:
@@ -107,7 +112,9 @@ def measure_latencies(plan: ProbePlan, deadline: Deadline, tell: Tell) -> tuple[
     return matrix + matrix.T, len(passes)
 
 
-def measure_streams(jobs: Sequence[StreamJob], deadline: Deadline, tell: Tell) -> list[StreamRate]:
+def measure_streams(
+    jobs: Sequence[StreamJob], deadline: Deadline, tell: Tell, read_bytes: int = BYTES
+) -> list[StreamRate]:
     """GB/s of each job's streams; jobs that the limit left no time for are left out."""
     times: list[list[list[float]]] = [[] for _ in jobs]
     random = np.random.default_rng(2)
@@ -115,13 +122,13 @@ def measure_streams(jobs: Sequence[StreamJob], deadline: Deadline, tell: Tell) -
         for step, index in enumerate(random.permutation(len(jobs)).tolist()):
             if done and deadline.passed():
                 break
-            measured = _core.time_reads(jobs[index].readers, BYTES, ROUNDS)
+            measured = _core.time_reads(jobs[index].readers, read_bytes, ROUNDS)
             times[index].append([statistics.median(row) for row in measured.tolist()])
             tell((done + (step + 1) / len(jobs)) / STREAM_PASSES)
-    return [_rate(job, passes) for job, passes in zip(jobs, times, strict=True) if passes]
+    return [_rate(job, passes, read_bytes) for job, passes in zip(jobs, times, strict=True) if passes]
 
 
-def _rate(job: StreamJob, passes: Sequence[Sequence[float]]) -> StreamRate:
+def _rate(job: StreamJob, passes: Sequence[Sequence[float]], read_bytes: int) -> StreamRate:
     """Bytes per nanosecond are GB/s; those that only write took no time."""
     medians = [statistics.median(each) for each in zip(*passes, strict=True)]
-    return StreamRate(job, tuple(BYTES / median for median in medians if median > 0))
+    return StreamRate(job, tuple(read_bytes / median for median in medians if median > 0))

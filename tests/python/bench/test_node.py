@@ -8,7 +8,15 @@ from __future__ import annotations
 import pytest
 
 from corewise.bench.node import study
-from corewise.bench.node.study import Effort, Sharing, run_bench, sharing_rows, sharings, transpose_rows
+from corewise.bench.node.study import (
+    Effort,
+    Request,
+    Sharing,
+    run_bench,
+    sharing_rows,
+    sharings,
+    transpose_rows,
+)
 from corewise.bench.rows import Listener
 from corewise.errors import InputError, RunError
 
@@ -53,12 +61,12 @@ def test_what_the_program_does_not_print_is_an_error() -> None:
     with pytest.raises(RunError, match="expected: static"):
         list(sharing_rows(Sharing("uniform", 512, 2, 32), "counter\n1\n"))
     with pytest.raises(InputError, match="--cases: found 'all of it'"):
-        run_bench(Listener(), cases="all of it")
+        run_bench(Listener(), Request("all of it"))
 
 
 def test_transposes_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "QUICK", Effort(3, (128,), 128))
-    outcome = run_bench(Listener(), cases="transpose", quick=True)
+    outcome = run_bench(Listener(), Request("transpose", quick=True))
     assert [row.id for row in outcome.rows] == [
         f"node-transpose-128{padded}{kind}"
         for padded in ("", "-padded")
@@ -69,7 +77,7 @@ def test_transposes_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_way_of_sharing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "QUICK", Effort(2, (64,), 128, 64))
-    outcome = run_bench(Listener(), cases="shares", quick=True)
+    outcome = run_bench(Listener(), Request("shares", quick=True))
     ways = {row.id.removeprefix("node-shares-").rsplit("-", 3)[0] for row in outcome.rows}
     assert ways >= {"counter", "mutex", "deques", "flow-static", "flow-dynamic", "openmp"}
     assert all(row.ours and row.theirs for row in outcome.rows)

@@ -52,6 +52,32 @@ def test_the_plan_keeps_its_limits() -> None:
     assert probing.plan_for(range(1024), 60).passes == 1
 
 
+def test_longer_reads_take_longer_and_only_sizes_are_allowed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short, long = probing.plan_for(range(8), 60), probing.plan_for(range(8), 60, 64 << 20)
+    assert (short.read_bytes, long.read_bytes) == (128 << 10, 64 << 20)
+    assert long.seconds > 10 * short.seconds
+    assert execute(["probe", "--plan", "--cpus", "8", "--read-size", "64MiB", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][0]["read_bytes"] == 64 << 20
+    for wrong in ("much", "1KiB", "2GiB"):
+        assert execute(["probe", "--plan", "--cpus", "8", "--read-size", wrong]) == 2
+        assert "--read-size" in capsys.readouterr().err
+
+
+def test_rates_are_those_of_the_bytes_that_were_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def times(readers: object, read_bytes: int, rounds: int) -> np.ndarray:
+        asked.append(read_bytes)
+        return np.array([[0.0], [50.0]])
+
+    monkeypatch.setattr(_core, "time_reads", times)
+    job = StreamJob(0, ((0, 1),), both=False)
+    (rate,) = probing.measure_streams([job], probing.Deadline(0), lambda share: None, 1000)
+    assert (rate.each_gb_per_s, set(asked)) == ((20.0,), {1000})
+
+
 def test_one_cpu_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(RunError, match="only one of them"):
         probing.plan_for([3], 60)

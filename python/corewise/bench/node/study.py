@@ -7,6 +7,10 @@ copy of as many bytes past the caches.
 ``shares``: the same transpose by several threads, each way of sharing against static blocks in the same
 round. These are wall times.
 
+``contention``: the same on one core and on more, in `corewise.bench.node.contention`.
+
+``noise``: what the system takes from cores that only compute, in `corewise.bench.node.noise`.
+
 SPDX-License-Identifier: BSD-3-Clause
 """
 
@@ -17,15 +21,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from corewise.base.files import check_target
 from corewise.bench.mpis import output_of
+from corewise.bench.node.contention import contention, contention_remarks, contention_rows
+from corewise.bench.node.noise import measure_noise, noise_remarks, noise_rows
 from corewise.bench.peers import Peer
 from corewise.bench.programs import SHM_CORE, TRANSPOSE_CORE, Program, has_header
 from corewise.bench.rounds import beside, middle, rounded
 from corewise.bench.rows import Listener, Outcome, Row
+from corewise.data.noise import save_noise
 from corewise.errors import InputError, RunError
 
 ALL = "all"
-CASES = ("transpose", "shares")
+CASES = ("transpose", "shares", "contention", "noise")
 ONETBB = Peer("oneTBB", "apt install libtbb-dev (Debian)")
 PADDING = 4
 """Elements that a padded row has more."""
@@ -55,6 +63,7 @@ KINDS: Mapping[str, str] = {
     "uniform": "blocks of one length",
     "uneven": "the last blocks take four times as long as the first",
     "disturbed": "two other threads on the first processor",
+    "loaded": "another thread, bound nowhere, takes a tenth of a processor",
     "repeated": "a matrix that fits the caches, eight times over",
     "empty": "no work: the sharing alone",
 }
@@ -74,21 +83,75 @@ GRANULES = (16, 32, 64)
 """Rows of a block: the paper's halves and doubles (section 6)."""
 
 
-def run_bench(
-    listener: Listener, *, cases: str = ALL, rounds: int | None = None, quick: bool = False
-) -> Outcome:
+@dataclass(frozen=True)
+class Request:
+    """What is measured.
+
+    Attributes
+    ----------
+    cases : one of `CASES`, or all.
+    rounds : of each contestant; None for what the effort has.
+    quick : whether little is measured.
+    order : of processors, for contention; None for the paper's two.
+    noise_file : where the noise is written; None for nowhere.
+    """
+
+    cases: str = ALL
+    rounds: int | None = None
+    quick: bool = False
+    order: str | None = None
+    noise_file: Path | None = None
+
+
+def run_bench(listener: Listener, request: Request) -> Outcome:
     """Rows of the cases that are wanted."""
-    if cases not in (ALL, *CASES):
-        raise InputError(f"--cases: found '{cases}', allowed: {', '.join((*CASES, ALL))}")
-    effort = QUICK if quick else FULL
-    effort = replace(effort, rounds=rounds) if rounds else effort
+    if request.cases not in (ALL, *CASES):
+        raise InputError(f"--cases: found '{request.cases}', allowed: {', '.join((*CASES, ALL))}")
+    effort = QUICK if request.quick else FULL
+    effort = replace(effort, rounds=request.rounds) if request.rounds else effort
+    wanted = CASES if request.cases == ALL else (request.cases,)
+    if request.order is not None and "contention" not in wanted:
+        raise InputError(f"--order: found with --cases {request.cases}, allowed: with contention")
+    if request.noise_file is not None:
+        _check_noise_file(request.noise_file, wanted)
     rows: list[Row] = []
-    wanted = CASES if cases == ALL else (cases,)
+    remarks: list[str] = []
     for index, case in enumerate(wanted):
         part = listener.part(index / len(wanted), (index + 1) / len(wanted))
-        rows += transposes(part, effort) if case == "transpose" else shares(part, effort)
+        found = _case(case, part, effort, request)
+        rows += found.rows
+        remarks += found.remarks
     absent = () if "shares" not in wanted or _has_onetbb() else (ONETBB,)
-    return Outcome("node", tuple(rows), absent)
+    return Outcome("node", tuple(rows), absent, tuple(remarks))
+
+
+def _case(case: str, listener: Listener, effort: Effort, request: Request) -> Outcome:
+    if case == "contention":
+        curves = contention(listener, effort.shared_side, effort.rounds, request.order)
+        return Outcome("node", tuple(contention_rows(curves)), (), tuple(contention_remarks(curves)))
+    if case == "noise":
+        return _noise(listener, effort, request)
+    rows = transposes(listener, effort) if case == "transpose" else shares(listener, effort)
+    return Outcome("node", tuple(rows))
+
+
+def _check_noise_file(file: Path, wanted: Sequence[str]) -> None:
+    if "noise" not in wanted:
+        raise InputError(f"--noise-file: found with --cases {wanted[0]}, allowed: with noise")
+    if len(os.sched_getaffinity(0)) < 2:
+        raise InputError(
+            f"--noise-file: found '{file}' on one processor, allowed: where one can be left idle"
+        )
+    check_target(file)
+
+
+def _noise(listener: Listener, effort: Effort, request: Request) -> Outcome:
+    study = measure_noise(listener, effort.rounds, quick=request.quick)
+    record = study.record()
+    if request.noise_file is not None and record is not None:
+        save_noise(record, request.noise_file)
+        listener.note(f"{request.noise_file} written")
+    return Outcome("node", tuple(noise_rows(study)), (), tuple(noise_remarks(study)))
 
 
 # ---- transposes --------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from corewise.base.files import write_text
 from corewise.cli import console
 from corewise.cli.place import limits, options
 from corewise.cli.place import show as place_show
+from corewise.cli.place import spare as place_spare
 from corewise.cli.place.clock import DEFAULT_S, Clock
 from corewise.cli.place.show import Answer
 from corewise.cli.place.sources import load_patterns
@@ -49,6 +50,7 @@ def place(
     fix: list[str] = limits.FIX,
     keep_free: list[str] = limits.KEEP_FREE,
     share_cores: bool = limits.SHARE_CORES,
+    spare: str | None = place_spare.SPARE,
     objective: str | None = options.OBJECTIVE,
     method: str = options.METHOD,
     seconds: float | None = options.TIME,
@@ -78,13 +80,13 @@ def place(
     options.check_runs(runs, sources, machine_reference, on_host)
     patterns, collectives = load_patterns(sources, summed, together)
     rules = limits.rules_of(machine, fix, keep_free, share_cores)
+    idle = place_spare.spare_of(spare, machine, on_host)
     programs = Programs(tuple(patterns), weights_of(patterns, weights), rules) if together else None
     if programs is not None:
         options.check_together(files, runs, on_host)
         patterns, weights = [programs.joint()], []
     given = _given(placement, machine, patterns)
-    certify = certificate is not None
-    wanted = Settings(method=method, seed=seed, certify=certify, evaluations=evaluations)
+    wanted = Settings(method=method, seed=seed, certify=certificate is not None, evaluations=evaluations)
     settings, clock = _settings(machine, patterns[0].ranks, objective, rules, wanted, seconds)
     with _searching(clock):
         study = study_placements(
@@ -94,7 +96,7 @@ def place(
     costs = Costs(machine, study.patterns, study.weights, settings)
     answer = Answer(
         study=study, on_host=on_host, collectives=collectives, clock=clock, clock_is_ours=seconds is None,
-        explained="given" if given is not None else "best",
+        explained="given" if given is not None else "best", spare=idle,
         explanation=_explain(costs, given or study.best.unit_of_rank) if explain else None,
         verification=_verify(costs, study, sources[0], on_host, runs, named) if verify else None,
         programs=programs, verified=verify, export=_export(study, files), advice=_advice(study, export_form),

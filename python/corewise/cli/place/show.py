@@ -5,7 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -60,6 +60,8 @@ class Answer:
         That run together.
     verified : bool
         Whether the user asked for a verification, which is left out where there is nothing to gain.
+    spare : mapping or None
+        When a core left idle pays, where the user asked.
     """
 
     study: PlacementStudy
@@ -74,6 +76,7 @@ class Answer:
     advice: str | None
     programs: Programs | None = None
     verified: bool = False
+    spare: Mapping[str, object] | None = None
 
 
 def show(to: Show, answer: Answer) -> None:
@@ -85,6 +88,8 @@ def show(to: Show, answer: Answer) -> None:
     if study.prices:
         to("", _prices(study, answer.programs))
     compromise = study.prices and answer.programs is None
+    for line in _spare(answer):
+        to(line)
     title = Text("best compromise" if compromise else "best placement", style="bold")
     to("", title, drawing(study.machine, rank_of_unit(study.best.unit_of_rank)))
     if answer.explanation is not None:
@@ -122,6 +127,14 @@ def _remarks(answer: Answer) -> list[str]:
     if answer.collectives:
         lines.append(f"{count_text(answer.collectives)} bytes of collectives are not in the placement")
     return lines
+
+
+def _spare(answer: Answer) -> list[str]:
+    if answer.spare is None:
+        return []
+    noise, says = answer.spare["noise"], answer.spare["says"]
+    assert isinstance(says, list)
+    return [*([f"noise: {noise}"] if noise else []), *says]
 
 
 def _limits(answer: Answer) -> list[str]:
@@ -256,6 +269,8 @@ def show_json(answer: Answer) -> None:
         more["verified"] = place_verify.to_json(answer.verification)
     if answer.advice is not None:
         more["advice"] = answer.advice
+    if answer.spare is not None:
+        more["spare"] = dict(answer.spare)
     if answer.programs is not None:
         more["programs"] = _programs(answer.programs, study)
     console.show_json("place", study.machine.name, _rows(study), **more, collective_bytes=answer.collectives)
