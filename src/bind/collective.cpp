@@ -210,8 +210,8 @@ void bind_request(nb::module_& module) {
       "One collective by one algorithm: what is moved, where it is, how often. It does not change.\n\n"
       "Besides the four that stand first: root, settings (a mapping of names to values), memory (first, second, "
       "own, interleaved, first_touch, local_store), operation and element (of collectives that combine), "
-      "block_bytes and stride_bytes (of a "
-      "broadcast), in_place, uneven, unaligned, delay_ns, warm_up, calls, seed. Numbers out of range, and what the "
+      "block_bytes, stride_bytes, "
+      "receive_block_bytes and receive_stride_bytes (of those with a root), in_place, uneven, unaligned, delay_ns, warm_up, calls, seed. Numbers out of range, and what the "
       "collective does not have, are an InputError.");
   request
       .def(

@@ -48,7 +48,7 @@ Status check_spes(const System& system, const std::vector<int>& spes) {
 
 // ---- where things lie ----
 
-Result<PortLayout> PortLayout::make(const port::Layout& of, LsAddress begin) {
+Result<PortLayout> PortLayout::make(const port::Layout& of, LsAddress begin, std::uint32_t most) {
   PortLayout made;
   made.of = of;
   // What needs 128 bytes of alignment first; 64 bits, so that a huge wish is refused and does not wrap.
@@ -65,8 +65,8 @@ Result<PortLayout> PortLayout::make(const port::Layout& of, LsAddress begin) {
   place(made.slots16, kSlots16 * port::Line16::kBytes);
   place(made.list, kListElements * sizeof(MfcListElement));
   const std::uint64_t bytes = at - begin;
-  if (bytes > kPortBudgetBytes) {
-    return bad_field("port layout", "bytes", std::to_string(bytes), "at most " + std::to_string(kPortBudgetBytes));
+  if (bytes > most) {
+    return bad_field("port layout", "bytes", std::to_string(bytes), "at most " + std::to_string(most));
   }
   if (begin % kLineBytes != 0 || at > kLocalStoreBytes) {
     return bad_field(
@@ -78,9 +78,10 @@ Result<PortLayout> PortLayout::make(const port::Layout& of, LsAddress begin) {
   return made;
 }
 
-Result<PortJob> PortJob::make(System& system, std::vector<int> spes, const port::Layout& layout) {
+Result<PortJob> PortJob::make(System& system, std::vector<int> spes, const port::Layout& layout,
+                              std::uint32_t room) {
   if (Status status = check_spes(system, spes); !status.ok()) return status;
-  Result<PortLayout> made = PortLayout::make(layout);
+  Result<PortLayout> made = PortLayout::make(layout, kLocalStoreBytes - room, room);
   if (!made.ok()) return made.status();
   PortJob job;
   job.layout = made.value();

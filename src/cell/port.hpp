@@ -3,7 +3,7 @@
 // local store.
 //
 // Contract: port/port.hpp. What a rank takes of its local store is a value, PortLayout, that says how many bytes it
-// is; it never exceeds kPortBudgetBytes. Copies between places congruent modulo 16 are cut into what the MFC takes;
+// is; it never exceeds the room that it is given. Copies between places congruent modulo 16 are cut into what the MFC takes;
 // others end the run with its alignment error. A line's bytes are copied into a slot of their own at the call,
 // since the MFC reads them when it executes the command; a slot is used again only when its command is complete.
 // SPDX-License-Identifier: BSD-3-Clause
@@ -29,7 +29,7 @@ namespace corewise::cell {
 
 class System;
 
-/// What a rank may take of its local store beside its code.
+/// What a rank may take of its local store beside its code, if nobody says otherwise.
 inline constexpr std::uint32_t kPortBudgetBytes = 36 * 1024;
 
 /// Where a rank's things lie in its local store; equal on all ranks. In the order of the addresses.
@@ -52,8 +52,9 @@ struct PortLayout {
   std::uint32_t bytes = 0;  ///< that it takes
 
   /// Lays it out from `begin` on (a multiple of 128), by default at the top of the local store. Fails when it takes
-  /// more than kPortBudgetBytes or goes beyond the local store.
-  static Result<PortLayout> make(const port::Layout& of, LsAddress begin = kLocalStoreBytes - kPortBudgetBytes);
+  /// more than `most` bytes or goes beyond the local store.
+  static Result<PortLayout> make(const port::Layout& of, LsAddress begin = kLocalStoreBytes - kPortBudgetBytes,
+                                 std::uint32_t most = kPortBudgetBytes);
 };
 
 /// What the ranks of a job agree on: who sits on which SPE, the layout, where the shared words are.
@@ -63,8 +64,10 @@ struct PortJob {
   EffectiveAddress words = 0;
 
   /// Prepares `system`: allocates the shared words in the first memory, sets signal register 1 of every SPE in the
-  /// job to OR mode. Fails for an SPE that is not there or given twice, no ranks, a layout that does not fit.
-  static Result<PortJob> make(System& system, std::vector<int> spes, const port::Layout& layout);
+  /// job to OR mode. Fails for an SPE that is not there or given twice, no ranks, a layout that does not fit into
+  /// the last `room` bytes of a local store, a multiple of 128.
+  static Result<PortJob> make(System& system, std::vector<int> spes, const port::Layout& layout,
+                              std::uint32_t room = kPortBudgetBytes);
 
   [[nodiscard]] int size() const { return static_cast<int>(spes.size()); }
 };

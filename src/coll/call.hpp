@@ -15,7 +15,12 @@
 //
 // In place is send == receive where a rank has both in the same arrangement (allreduce, reduce at the root, scan,
 // exscan), and send == receive + the own block's offset for gather, allgather, scatter at the root; the own block
-// is then not copied. alltoall and reduce_scatter are not called in place. SPDX-License-Identifier: BSD-3-Clause
+// is then not copied. alltoall and reduce_scatter are not called in place.
+//
+// Data may be strided in the collectives with a root. Byte counts are then those of the data, offsets of blocks those
+// of places. As in MPI, what a rank sends and what another receives of it may lie differently, and each rank knows
+// its own layouts alone; only in reduce, where MPI wants one type, do all ranks have the same two. An algorithm that
+// moves contiguous data only says kContiguous in its row. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>
@@ -114,6 +119,8 @@ inline port::Combination combination(const Operation& operation) {
 struct Stride {
   std::uint32_t block_bytes = 0;
   std::uint32_t stride_bytes = 0;
+
+  [[nodiscard]] constexpr bool contiguous() const { return block_bytes == 0; }
 };
 
 template <port::Port P>
@@ -124,7 +131,7 @@ struct Call {
   Blocks send_blocks, receive_blocks;
   int root = 0;
   const Operation* operation = nullptr;
-  Stride stride;                        ///< of broadcast's two buffers; algorithms that can say so in their row
+  Stride send_stride, receive_stride;   ///< of what lies at send and at receive, in each block anew
   typename P::UserAddress workspace{};  ///< `bytes` of own user memory, for algorithms that say kWorkspace
 };
 
@@ -143,6 +150,7 @@ struct Parameters {
   std::uint32_t piece_bytes = 0;  ///< bytes moved at a time; 0: as much as a buffer holds
   int buffering = 2;              ///< 1: one buffer, 2: two in turn
   bool ahead = true;              ///< load the next piece before this one is done
+  bool child_ahead = false;       ///< fetch the first child's next operand while this one is combined
   bool list = false;              ///< by DMA lists
   bool fenced = false;            ///< data and flag under one fence instead of a wait between
   bool waits = true;              ///< wait until a flag's write is complete before going on

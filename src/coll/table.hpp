@@ -26,6 +26,7 @@ enum Takes : std::uint32_t {
   kClosing = 256,
   kAhead = 512,
   kFarPercent = 1024,
+  kChildAhead = 2048,
 };
 
 /// What an algorithm cannot do without; or-ed.

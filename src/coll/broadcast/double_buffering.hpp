@@ -147,6 +147,12 @@ typename P::ConstUserAddress own_data(const Rank<P>& me, const Call<P>& call) {
   return is_root(me, call) ? call.send : typename P::ConstUserAddress(call.receive);
 }
 
+/// How they lie there.
+template <port::Port P>
+Stride own_stride(const Rank<P>& me, const Call<P>& call) {
+  return is_root(me, call) ? call.send_stride : call.receive_stride;
+}
+
 /// Tells every child by an entry that carries `value`.
 template <port::Port P, class T>
 void tell_children(Rank<P>& me, const Knomial& place, const T& value, const Parameters& parameters) {

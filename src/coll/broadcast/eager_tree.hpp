@@ -16,7 +16,7 @@ namespace corewise::coll::broadcast {
 template <port::Port P>
 std::byte* data_in_place(Rank<P>& me, const Call<P>& call) {
   if constexpr (port::UserMemoryInPlace<P>) {
-    if (call.stride.block_bytes != 0) return nullptr;
+    if (!own_stride(me, call).contiguous()) return nullptr;
     const auto offset = me.port.in_place(own_data(me, call), static_cast<std::uint32_t>(call.bytes));
     if (offset) return me.port.stage().data() + static_cast<std::int32_t>(*offset);
   }
@@ -37,7 +37,7 @@ void eager_tree(Rank<P>& me, const Call<P>& call, const Parameters& parameters) 
     if (parent != nobody) {
       me.eager.receive(parent, data);
     } else if (direct == nullptr) {
-      me.stage.load_strided(call.send, call.stride, 0, at, bytes, tag);
+      me.stage.load_strided(call.send, call.send_stride, 0, at, bytes, tag);
       me.port.wait(port::mask_of(tag));
     }
     place.for_children([&](int child) {
@@ -45,7 +45,7 @@ void eager_tree(Rank<P>& me, const Call<P>& call, const Parameters& parameters) 
       me.eager.send(child, data);
     });
     if (parent != nobody) {
-      if (direct == nullptr) me.stage.store_strided(at, call.receive, call.stride, 0, bytes, tag);
+      if (direct == nullptr) me.stage.store_strided(at, call.receive, call.receive_stride, 0, bytes, tag);
       me.eager.acknowledge(parent);
       me.port.wait(port::mask_of(tag));
     }

@@ -59,7 +59,7 @@ class LocalStorePush {
   void load(std::uint64_t piece) {
     if (piece >= turns_) me_.port.wait(children_);
     const Cut cut = cuts_[piece];
-    me_.stage.load_strided(call_.send, call_.stride, cut.at, place(piece), cut.bytes, tag(piece));
+    me_.stage.load_strided(call_.send, call_.send_stride, cut.at, place(piece), cut.bytes, tag(piece));
   }
 
   void push(std::uint64_t piece) {
@@ -75,7 +75,7 @@ class LocalStorePush {
   /// Stores a piece, and frees the buffer that the parent will fill next.
   void keep(std::uint64_t piece) {
     const Cut cut = cuts_[piece];
-    me_.stage.store_strided(place(piece), call_.receive, call_.stride, cut.at, cut.bytes, tag(piece));
+    me_.stage.store_strided(place(piece), call_.receive, call_.receive_stride, cut.at, cut.bytes, tag(piece));
     if (piece + 1 < turns_ || piece + 1 >= cuts_.count()) return;
     me_.port.wait(children_ | port::mask_of(tag(piece + 1)));
     me_.acknowledgements.tell(tree_.parent());

@@ -73,7 +73,7 @@ class LocalStoreTree {
   [[nodiscard]] std::optional<port::StageOffset> data_in_place() {
     if constexpr (port::UserMemoryInPlace<P>) {
       constexpr std::uint64_t kLocalStore = 1U << 20;
-      if (call_.stride.block_bytes == 0 && call_.bytes < kLocalStore) {
+      if (own_stride(me_, call_).contiguous() && call_.bytes < kLocalStore) {
         return me_.port.in_place(own_data(me_, call_), static_cast<std::uint32_t>(call_.bytes));
       }
     }
@@ -152,12 +152,12 @@ class LocalStoreTree {
     me_.port.compute(cost::kPiece);
     make_room(piece);
     const Cut cut = cuts_[piece];
-    me_.stage.load_strided(call_.send, call_.stride, cut.at, place(own_, piece), cut.bytes, tag(piece));
+    me_.stage.load_strided(call_.send, call_.send_stride, cut.at, place(own_, piece), cut.bytes, tag(piece));
   }
 
   /// The root.
   void feed() {
-    lay_out(call_.stride.block_bytes == 0 && !list_ ? skew_of<P>(call_.send) : 0);
+    lay_out(call_.send_stride.contiguous() && !list_ ? skew_of<P>(call_.send) : 0);
     use_in_place_if_congruent();
     const std::uint64_t ahead = parameters_.ahead ? std::min<std::uint64_t>(turns_, 2) : 1;
     std::uint64_t loaded = 0;
@@ -184,7 +184,7 @@ class LocalStoreTree {
       acknowledge();
       announce(piece);
       if (own_.in_place != 0) continue;
-      me_.stage.store_strided(place(own_, piece), call_.receive, call_.stride, cut.at, cut.bytes, tag(piece));
+      me_.stage.store_strided(place(own_, piece), call_.receive, call_.receive_stride, cut.at, cut.bytes, tag(piece));
     }
   }
 

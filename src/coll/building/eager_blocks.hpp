@@ -1,6 +1,6 @@
 // Eager blocks: the way between user memory and messages that ride in metadata lines (coll/building/eager.hpp).
-// Blocks that are contiguous in user memory are contiguous in the stage too and are loaded and stored by one
-// copy.
+// Blocks that are adjacent in user memory are adjacent in the stage too and are loaded and stored by one copy, but
+// strided ones each for itself.
 //
 // Loading uses the first half of the buffers, storing the second; each is emptied when it is full.
 // SPDX-License-Identifier: BSD-3-Clause
@@ -49,10 +49,16 @@ class EagerSender {
   explicit EagerSender(Rank<P>& me) : me_(me), places_(0, me.shape.bounce() / 2) {}
 
   /// The block of `peer` is `bytes` at `from`. It is sent by the flush that follows at the latest.
-  void send(int peer, typename P::ConstUserAddress from, std::uint32_t bytes) {
+  void send(int peer, typename P::ConstUserAddress from, std::uint32_t bytes, const Stride& stride = {}) {
     if (count_ == kMost || !places_.take<P>(from, bytes)) {
       flush();
       [[maybe_unused]] const bool fits = places_.take<P>(from, bytes);
+    }
+    messages_[count_++] = {peer, bytes, places_.place()};
+    if (!stride.contiguous()) {
+      load_run();
+      me_.stage.load_strided(from, stride, 0, places_.place(), bytes, buffer_tag(0));
+      return;
     }
     if (run_bytes_ == 0 || from != run_from_ + run_bytes_ || places_.place() != run_place_ + run_bytes_) {
       load_run();
@@ -60,7 +66,6 @@ class EagerSender {
       run_place_ = places_.place();
     }
     run_bytes_ += bytes;
-    messages_[count_++] = {peer, bytes, places_.place()};
   }
   void flush() {
     load_run();
@@ -103,27 +108,29 @@ class EagerStore {
   explicit EagerStore(Rank<P>& me) : me_(me), places_(me.shape.bounce() / 2, me.shape.bounce() / 2) {}
 
   /// The bytes that will be stored at `to`; to be filled before the next call.
-  std::span<std::byte> place(typename P::UserAddress to, std::uint32_t bytes) {
+  std::span<std::byte> place(typename P::UserAddress to, std::uint32_t bytes, const Stride& stride = {}) {
     if (!places_.take<P>(to, bytes)) {
       finish();
       [[maybe_unused]] const bool fits = places_.take<P>(to, bytes);
     }
-    if (run_bytes_ == 0 || to != run_to_ + run_bytes_ || places_.place() != run_place_ + run_bytes_) {
+    const bool strided = !stride.contiguous() || !run_stride_.contiguous();
+    if (run_bytes_ == 0 || strided || to != run_to_ + run_bytes_ || places_.place() != run_place_ + run_bytes_) {
       store_run();
       run_to_ = to;
       run_place_ = places_.place();
+      run_stride_ = stride;
     }
     run_bytes_ += bytes;
     return me_.stage.bytes(places_.place(), bytes);
   }
   /// Starts to load the own block, to where no EagerSender needs the stage any more.
-  void load_own(typename P::ConstUserAddress from, std::uint32_t bytes) {
+  void load_own(typename P::ConstUserAddress from, std::uint32_t bytes, const Stride& stride = {}) {
     own_ = low_bits(from) % P::kCopyAlignment;
-    me_.stage.load(from, own_, bytes, buffer_tag(2));
+    me_.stage.load_strided(from, stride, 0, own_, bytes, buffer_tag(2));
   }
   /// Puts it among what is stored.
-  void own(typename P::UserAddress to, std::uint32_t bytes) {
-    const std::span<std::byte> into = place(to, bytes);
+  void own(typename P::UserAddress to, std::uint32_t bytes, const Stride& stride = {}) {
+    const std::span<std::byte> into = place(to, bytes, stride);
     me_.port.wait(port::mask_of(buffer_tag(2)));
     const std::span<const std::byte> block = me_.stage.bytes(own_, bytes);
     std::copy(block.begin(), block.end(), into.begin());
@@ -138,7 +145,7 @@ class EagerStore {
 
  private:
   void store_run() {
-    me_.stage.store(run_place_, run_to_, run_bytes_, buffer_tag(1));
+    me_.stage.store_strided(run_place_, run_to_, run_stride_, 0, run_bytes_, buffer_tag(1));
     run_bytes_ = 0;
   }
 
@@ -147,6 +154,7 @@ class EagerStore {
   typename P::UserAddress run_to_{};
   port::StageOffset run_place_ = 0;
   std::uint32_t run_bytes_ = 0;
+  Stride run_stride_;
   port::StageOffset own_ = 0;
 };
 

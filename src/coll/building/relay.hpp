@@ -160,4 +160,32 @@ void copy_own(Rank<P>& me, const Parameters& parameters, typename P::ConstUserAd
   relay.finish();
 }
 
+/// Own user memory to own user memory, laid out anew; nothing where they are the same place.
+template <port::Port P>
+void copy_own_strided(Rank<P>& me, const Parameters& parameters, typename P::ConstUserAddress from,
+                      const Stride& from_stride, typename P::UserAddress to, const Stride& to_stride,
+                      std::uint64_t bytes) {
+  if (bytes == 0 || from == typename P::ConstUserAddress(to)) return;
+  const auto load = [&](int, std::uint64_t at, port::StageOffset stage, std::uint32_t count, port::Tag tag) {
+    me.stage.load_strided(from, from_stride, at, stage, count, tag);
+  };
+  const auto store = [&](int, std::uint64_t at, port::StageOffset stage, std::uint32_t count, port::Tag tag) {
+    me.stage.store_strided(stage, to, to_stride, at, count, tag);
+  };
+  Relay relay(me, parameters, load, store);
+  relay.move(0, 0, bytes);
+  relay.finish();
+}
+
+/// The rank's own block, from what it sends to where it receives.
+template <port::Port P>
+void copy_own_block(Rank<P>& me, const Call<P>& call, const Parameters& parameters,
+                    typename P::ConstUserAddress from, typename P::UserAddress to, std::uint64_t bytes) {
+  if (call.send_stride.contiguous() && call.receive_stride.contiguous()) {
+    copy_own(me, parameters, from, to, bytes);
+  } else {
+    copy_own_strided(me, parameters, from, call.send_stride, to, call.receive_stride, bytes);
+  }
+}
+
 }  // namespace corewise::coll

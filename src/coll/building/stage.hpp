@@ -91,9 +91,9 @@ class Stage {
   /// load and store of bytes [at, at + bytes) of strided user data that begin at `user`.
   void load_strided(ConstUserAddress user, const Stride& stride, std::uint64_t at, port::StageOffset to,
                     std::uint32_t bytes, port::Tag tag) {
-    if (stride.block_bytes == 0) return load(user + at, to, bytes, tag);
+    if (stride.contiguous()) return load(user + at, to, bytes, tag);
     if constexpr (port::DmaLists<P>) {
-      if (takes_lists(user, stride, at, bytes))
+      if (takes_lists(user, stride, at, to, bytes))
         return port_.copy_in_list(pieces_of(user, stride, at, bytes), to, tag);
     }
     for_blocks(stride, at, bytes, [&](std::uint64_t place, std::uint32_t done, std::uint32_t count) {
@@ -102,13 +102,33 @@ class Stage {
   }
   void store_strided(port::StageOffset from, UserAddress user, const Stride& stride, std::uint64_t at,
                      std::uint32_t bytes, port::Tag tag) {
-    if (stride.block_bytes == 0) return store(from, user + at, bytes, tag);
+    if (stride.contiguous()) return store(from, user + at, bytes, tag);
     if constexpr (port::DmaLists<P>) {
-      if (takes_lists(user, stride, at, bytes))
+      if (takes_lists(user, stride, at, from, bytes))
         return port_.copy_out_list(from, pieces_of(user, stride, at, bytes), tag);
     }
     for_blocks(stride, at, bytes, [&](std::uint64_t place, std::uint32_t done, std::uint32_t count) {
       store(from + done, user + place, count, tag);
+    });
+  }
+
+  /// read and write of a peer's strided user data, block by block.
+  void read_strided(int peer, ConstUserAddress user, const Stride& stride, std::uint64_t at, port::StageOffset to,
+                    std::uint32_t bytes, port::Tag tag)
+    requires port::DirectRead<P>
+  {
+    if (stride.contiguous()) return read(peer, user + at, to, bytes, tag);
+    for_blocks(stride, at, bytes, [&](std::uint64_t place, std::uint32_t done, std::uint32_t count) {
+      read(peer, user + place, to + done, count, tag);
+    });
+  }
+  void write_strided(int peer, port::StageOffset from, UserAddress user, const Stride& stride, std::uint64_t at,
+                     std::uint32_t bytes, port::Tag tag)
+    requires port::DirectWrite<P>
+  {
+    if (stride.contiguous()) return write(peer, from, user + at, bytes, tag);
+    for_blocks(stride, at, bytes, [&](std::uint64_t place, std::uint32_t done, std::uint32_t count) {
+      write(peer, from + done, user + place, count, tag);
     });
   }
 
@@ -185,8 +205,9 @@ class Stage {
     }
   }
   template <class Address>
-  static bool takes_lists(Address user, const Stride& stride, std::uint64_t at, std::uint32_t bytes) {
-    const std::uint64_t odd = stride.block_bytes | stride.stride_bytes | at | bytes | low_bits(user);
+  static bool takes_lists(Address user, const Stride& stride, std::uint64_t at, port::StageOffset stage,
+                          std::uint32_t bytes) {
+    const std::uint64_t odd = stride.block_bytes | stride.stride_bytes | at | stage | bytes | low_bits(user);
     return odd % 16 == 0;
   }
   // A list's element is the same whether it is read or written.

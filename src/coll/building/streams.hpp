@@ -73,12 +73,13 @@ class Outbox {
     loading_ = -1;
   }
   /// Own user memory as a whole stream.
-  void send(int peer, int first, typename P::ConstUserAddress from, std::uint64_t bytes) {
+  void send(int peer, int first, typename P::ConstUserAddress from, std::uint64_t bytes,
+            const Stride& stride = {}) {
     const Pieces pieces = areas_.pieces(bytes);
     for (std::uint64_t piece = 0; piece < pieces.count(); ++piece) {
       const int area = StreamAreas::area(first, piece);
       me_.port.compute(cost::kPiece);
-      me_.stage.load(from + pieces.at(piece), open(area), pieces.bytes(piece), buffer_tag(area));
+      me_.stage.load_strided(from, stride, pieces.at(piece), open(area), pieces.bytes(piece), buffer_tag(area));
       post(area, peer);
     }
   }
@@ -200,18 +201,20 @@ void take_straight(Rank<P>& me, const StreamAreas& areas, int first, int peer, t
   }
 }
 
-/// Takes whole streams to own user memory, straight where the port can: that of `peer` goes to to(peer), and `each`
-/// is as above.
+/// Takes whole streams to own user memory, straight where the port can and it is contiguous: that of `peer` goes to
+/// to(peer), and `each` is as above.
 template <port::Port P, class Each, class To>
-void receive_streams(Rank<P>& me, const StreamAreas& areas, int first, Each each, To to) {
+void receive_streams(Rank<P>& me, const StreamAreas& areas, int first, Each each, To to, const Stride& stride) {
   if constexpr (port::PeerStageRead<P>) {
-    each([&](int peer, std::uint64_t bytes) { take_straight(me, areas, first, peer, to(peer), bytes); });
-  } else {
-    relay_streams(me, areas, first, each,
-                  [&](int peer, std::uint64_t at, port::StageOffset from, std::uint32_t bytes, port::Tag tag) {
-                    me.stage.store(from, to(peer) + at, bytes, tag);
-                  });
+    if (stride.contiguous()) {
+      each([&](int peer, std::uint64_t bytes) { take_straight(me, areas, first, peer, to(peer), bytes); });
+      return;
+    }
   }
+  relay_streams(me, areas, first, each,
+                [&](int peer, std::uint64_t at, port::StageOffset from, std::uint32_t bytes, port::Tag tag) {
+                  me.stage.store_strided(from, to(peer), stride, at, bytes, tag);
+                });
 }
 
 /// What a block takes in a stream: copies between stages stay congruent.

@@ -15,16 +15,18 @@ void eager_root(Rank<P>& me, const Call<P>& call, const Parameters& parameters) 
   const Blocks& blocks = call.receive_blocks;
   const auto rides = [&](int rank) { return me.eager.fits(blocks.bytes(rank)); };
   EagerStore<P> store(me);
-  if (rides(me.rank())) store.load_own(call.send, static_cast<std::uint32_t>(blocks.bytes(me.rank())));
+  const Stride& stride = call.receive_stride;
+  if (rides(me.rank()))
+    store.load_own(call.send, static_cast<std::uint32_t>(blocks.bytes(me.rank())), call.send_stride);
   for (int peer = 0; peer < me.size(); ++peer) {
     const typename P::UserAddress to = call.receive + blocks.offset(peer);
     const auto bytes = static_cast<std::uint32_t>(blocks.bytes(peer));
     me.port.compute(cost::kPeer);
     if (!rides(peer) || bytes == 0) continue;
     if (peer == me.rank()) {
-      store.own(to, bytes);
+      store.own(to, bytes, stride);
     } else {
-      me.eager.receive(peer, store.place(to, bytes));
+      me.eager.receive(peer, store.place(to, bytes, stride));
     }
   }
   store.finish();
@@ -32,7 +34,8 @@ void eager_root(Rank<P>& me, const Call<P>& call, const Parameters& parameters) 
     if (peer != me.rank() && rides(peer) && blocks.bytes(peer) > 0) me.eager.acknowledge(peer);
   }
   if (!rides(me.rank())) {
-    copy_own(me, parameters, call.send, call.receive + blocks.offset(me.rank()), blocks.bytes(me.rank()));
+    copy_own_block(me, call, parameters, call.send, call.receive + blocks.offset(me.rank()),
+                   blocks.bytes(me.rank()));
   }
   take_streams(me, call, parameters, [&](int peer) { return !rides(peer); });
 }
@@ -46,7 +49,7 @@ void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
     send_stream(me, call, parameters);
   } else if (call.bytes > 0) {
     EagerSender<P> sender(me);
-    sender.send(call.root, call.send, static_cast<std::uint32_t>(call.bytes));
+    sender.send(call.root, call.send, static_cast<std::uint32_t>(call.bytes), call.send_stride);
     sender.flush();
   }
 }

@@ -21,14 +21,14 @@ void take_streams(Rank<P>& me, const Call<P>& call, const Parameters& parameters
     });
   };
   receive_streams(me, StreamAreas(me.shape, parameters), 0, each,
-                  [&](int peer) { return call.receive + blocks.offset(peer); });
+                  [&](int peer) { return call.receive + blocks.offset(peer); }, call.receive_stride);
 }
 
 /// The other end.
 template <port::Port P>
 void send_stream(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   Outbox<P> outbox(me, StreamAreas(me.shape, parameters));
-  outbox.send(call.root, 0, call.send, call.bytes);
+  outbox.send(call.root, 0, call.send, call.bytes, call.send_stride);
   outbox.finish();
 }
 
@@ -37,7 +37,8 @@ void linear(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   me.port.compute(cost::kCall);
   if (me.rank() == call.root) {
     const Blocks& blocks = call.receive_blocks;
-    copy_own(me, parameters, call.send, call.receive + blocks.offset(call.root), blocks.bytes(call.root));
+    copy_own_block(me, call, parameters, call.send, call.receive + blocks.offset(call.root),
+                   blocks.bytes(call.root));
     take_streams(me, call, parameters, [](int) { return true; });
   } else {
     send_stream(me, call, parameters);

@@ -27,7 +27,8 @@ void store_padded(Rank<P>& me, const Call<P>& call, int first, std::uint64_t at,
     const int rank = static_cast<int>((static_cast<std::uint64_t>(first) + (at + done) / step) %
                                       static_cast<std::uint64_t>(me.size()));
     const auto real = static_cast<std::uint32_t>(std::min<std::uint64_t>(part, call.bytes - within));
-    me.stage.store(from + done, call.receive + call.receive_blocks.offset(rank) + within, real, tag);
+    me.stage.store_strided(from + done, call.receive + call.receive_blocks.offset(rank), call.receive_stride, within,
+                           real, tag);
     done += part;
   }
 }
@@ -35,7 +36,7 @@ void store_padded(Rank<P>& me, const Call<P>& call, int first, std::uint64_t at,
 template <port::Port P>
 void tree_root(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   const pattern::schedule::Knomial place(me.size(), call.root, me.rank(), parameters.degree);
-  copy_own(me, parameters, call.send, call.receive + call.receive_blocks.offset(call.root), call.bytes);
+  copy_own_block(me, call, parameters, call.send, call.receive + call.receive_blocks.offset(call.root), call.bytes);
   const auto each = [&](auto take) {
     place.for_children_nearest_first([&](int child) {
       const pattern::schedule::Knomial below(me.size(), call.root, child, parameters.degree);
@@ -96,7 +97,7 @@ class TreeGather {
         block_,
         [&](std::uint64_t at, port::StageOffset to, std::uint32_t part, port::Tag tag) {
           const auto real = static_cast<std::uint32_t>(std::min<std::uint64_t>(part, call_.bytes - at));
-          me_.stage.load(call_.send + at, to, real, tag);
+          me_.stage.load_strided(call_.send, call_.send_stride, at, to, real, tag);
         },
         [](std::uint64_t, int) {});
     place_.for_children_nearest_first([&](int child) {

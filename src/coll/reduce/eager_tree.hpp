@@ -38,15 +38,15 @@ class EagerOperands {
   }
 
   void load() {
-    if (const std::byte* user = in_place(call_.send)) return move(user, own().data());
+    if (const std::byte* user = in_place(call_.send, call_.send_stride)) return move(user, own().data());
     const port::Tag tag = buffer_tag(0);
-    me_.stage.load(call_.send, place(first_), bytes(), tag);
+    me_.stage.load_strided(call_.send, call_.send_stride, 0, place(first_), bytes(), tag);
     me_.port.wait(port::mask_of(tag));
   }
   /// Stores own(); complete after finish().
   void store() {
-    if (std::byte* user = in_place(call_.receive)) return move(own().data(), user);
-    me_.stage.store(place(first_), call_.receive, bytes(), buffer_tag(0));
+    if (std::byte* user = in_place(call_.receive, call_.receive_stride)) return move(own().data(), user);
+    me_.stage.store_strided(place(first_), call_.receive, call_.receive_stride, 0, bytes(), buffer_tag(0));
   }
   void finish() { me_.port.wait(port::mask_of(buffer_tag(0))); }
   /// What the rank has combined so far.
@@ -91,7 +91,8 @@ class EagerOperands {
   }
 
   /// Where user data are if that is in the local store, or null.
-  [[nodiscard]] std::byte* in_place(typename P::ConstUserAddress user) {
+  [[nodiscard]] std::byte* in_place(typename P::ConstUserAddress user, const Stride& stride) {
+    if (!stride.contiguous()) return nullptr;
     if constexpr (port::UserMemoryInPlace<P>) {
       const auto offset = me_.port.in_place(user, bytes());
       if (offset) return me_.port.stage().data() + static_cast<std::int32_t>(*offset);

@@ -136,11 +136,13 @@ class ShareReducer {
     const std::uint64_t piece = k / ranks;
     me_.port.compute(cost::kPiece);
     me_.port.wait(areas_.mask(area(k)));  // a result that is being written from there
-    const auto address = operands_[static_cast<std::size_t>(from)].address + (begin + pieces.at(piece));
+    const auto address = operands_[static_cast<std::size_t>(from)].address;
+    const std::uint64_t at = begin + pieces.at(piece);
+    const port::Tag tag = buffer_tag(area(k));
     if (from == me_.rank()) {
-      me_.stage.load(address, areas_.at(area(k)), pieces.bytes(piece), buffer_tag(area(k)));
+      me_.stage.load_strided(address, call_.send_stride, at, areas_.at(area(k)), pieces.bytes(piece), tag);
     } else {
-      me_.stage.read(from, address, areas_.at(area(k)), pieces.bytes(piece), buffer_tag(area(k)));
+      me_.stage.read_strided(from, address, call_.send_stride, at, areas_.at(area(k)), pieces.bytes(piece), tag);
     }
   }
 
@@ -197,15 +199,21 @@ std::vector<Stated<Address>> all_gather_addresses(Rank<P>& me, Channels<P>& chan
   return all_gather_stated(me, channels, Stated<Address>{own}, parameters);
 }
 
-/// Part of the result, to the user memory of `peer`, which may be the rank itself.
+/// Bytes [at, at + bytes) of the result, which begins at `to` in the user memory of `peer`, which may be the rank
+/// itself.
+template <port::DirectWrite P>
+void write_strided_result(Rank<P>& me, int peer, port::StageOffset from, typename P::UserAddress to,
+                          const Stride& stride, std::uint64_t at, std::uint32_t bytes, port::Tag tag) {
+  if (peer == me.rank()) {
+    me.stage.store_strided(from, to, stride, at, bytes, tag);
+  } else {
+    me.stage.write_strided(peer, from, to, stride, at, bytes, tag);
+  }
+}
 template <port::DirectWrite P>
 void write_result(Rank<P>& me, int peer, port::StageOffset from, typename P::UserAddress to, std::uint32_t bytes,
                   port::Tag tag) {
-  if (peer == me.rank()) {
-    me.stage.store(from, to, bytes, tag);
-  } else {
-    me.stage.write(peer, from, to, bytes, tag);
-  }
+  write_strided_result<P>(me, peer, from, to, {}, 0, bytes, tag);
 }
 
 template <port::DirectRead P>
@@ -226,7 +234,8 @@ void pieces(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   const Shares shares(call, parameters, operands, call.root, areas);
   ShareReducer<P> reducer(me, call, parameters, areas, operands);
   reducer(shares.at(me.rank()), shares.bytes(me.rank()), [&](int area, std::uint64_t at, std::uint32_t bytes) {
-    write_result(me, call.root, areas.at(area), result.address + at, bytes, buffer_tag(area));
+    write_strided_result(me, call.root, areas.at(area), result.address, call.receive_stride, at, bytes,
+                         buffer_tag(area));
   });
   me.closing_barrier();
 }

@@ -8,7 +8,11 @@
 // which hands the result to the root as if the root were its parent.
 // Flow. A rank uses a pair of areas again when its parent has acknowledged the piece that was in them. A parent
 // acknowledges once it has fetched, without waiting for anybody above, so every piece gets through. All is
-// acknowledged at the end of a call: no barrier is needed. SPDX-License-Identifier: BSD-3-Clause
+// acknowledged at the end of a call: no barrier is needed.
+// Ahead. With Parameters::child_ahead a rank that loads ahead also fetches its first child's operand for the next
+// piece, if that has been announced, before it combines: the area is free since the own operand was loaded beside
+// it. It never waits for that announcement, so the order of waits stays.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>
@@ -32,6 +36,7 @@ class Tree {
         up_(place_.parent() != pattern::schedule::nobody || top_ == call.root ? place_.parent() : call.root),
         turns_(turns(parameters)),
         ahead_(loads_ahead(parameters)),
+        child_ahead_(ahead_ && parameters.child_ahead),
         waits_(parameters.waits),
         areas_(me.shape, 4),
         pieces_(call.bytes, piece_bytes(call, parameters, areas_)) {}
@@ -69,7 +74,8 @@ class Tree {
       me_.port.wait(areas_.mask(area(piece, 0)) | areas_.mask(area(piece, 1)));  // what was stored from them
     }
     const int own = area(piece, 0);
-    me_.stage.load(call_.send + pieces_.at(piece), areas_.at(own), pieces_.bytes(piece), buffer_tag(own));
+    me_.stage.load_strided(call_.send, call_.send_stride, pieces_.at(piece), areas_.at(own), pieces_.bytes(piece),
+                           buffer_tag(own));
   }
 
   void finish(std::uint64_t piece) {
@@ -77,7 +83,9 @@ class Tree {
     place_.for_children_nearest_first([&](int child) {
       me_.port.compute(cost::kPeer);
       const int fetched = area(piece, result + 1);
+      if (result == 0) first_child_ = child;
       fetch(child, piece, fetched);
+      fetch_ahead(piece + 1);
       me_.stage.combine(*call_.operation, areas_.at(area(piece, result)), areas_.at(fetched), pieces_.bytes(piece));
       ++result;
     });
@@ -93,10 +101,19 @@ class Tree {
 
   /// The result of `from` for this piece, into an area of the piece; the own operand is there as well on return.
   void fetch(int from, std::uint64_t piece, int into) {
-    me_.announcements.hear(from);
-    me_.port.get({from, result_at(from, piece)}, areas_.at(into), pieces_.bytes(piece), buffer_tag(into));
+    if (from != first_child_ || piece >= fetched_) start_fetch(from, piece, into);
     me_.port.wait(areas_.mask(area(piece, 0)) | areas_.mask(area(piece, 1)));
     me_.acknowledgements.tell(from);
+  }
+
+  void start_fetch(int from, std::uint64_t piece, int into) {
+    me_.announcements.hear(from);
+    me_.port.get({from, result_at(from, piece)}, areas_.at(into), pieces_.bytes(piece), buffer_tag(into));
+    if (from == first_child_) fetched_ = piece + 1;
+  }
+  void fetch_ahead(std::uint64_t piece) {
+    if (!child_ahead_ || piece >= pieces_.count() || fetched_ != piece) return;
+    if (me_.announcements.arrived(first_child_)) start_fetch(first_child_, piece, area(piece, 1));
   }
 
   void store(std::uint64_t piece, int result) {
@@ -105,7 +122,8 @@ class Tree {
       from = area(piece, result + 1);
       fetch(top_, piece, from);
     }
-    me_.stage.store(areas_.at(from), call_.receive + pieces_.at(piece), pieces_.bytes(piece), buffer_tag(from));
+    me_.stage.store_strided(areas_.at(from), call_.receive, call_.receive_stride, pieces_.at(piece),
+                            pieces_.bytes(piece), buffer_tag(from));
   }
 
   Rank<P>& me_;
@@ -116,9 +134,12 @@ class Tree {
   int up_;
   int turns_;
   bool ahead_;
+  bool child_ahead_;
   bool waits_;
   Areas areas_;
   Pieces pieces_;
+  int first_child_ = pattern::schedule::nobody;
+  std::uint64_t fetched_ = 0;  ///< pieces of the first child that have been asked for
 };
 
 template <port::Port P>

@@ -18,11 +18,11 @@ void eager_root(Rank<P>& me, const Call<P>& call, const Parameters& parameters) 
     const std::uint64_t bytes = blocks.bytes(peer);
     me.port.compute(cost::kPeer);
     if (peer == me.rank() || bytes == 0 || !me.eager.fits(bytes)) continue;
-    sender.send(peer, call.send + blocks.offset(peer), static_cast<std::uint32_t>(bytes));
+    sender.send(peer, call.send + blocks.offset(peer), static_cast<std::uint32_t>(bytes), call.send_stride);
   }
   sender.flush();
   send_streams(me, call, parameters, [&](int peer) { return !me.eager.fits(blocks.bytes(peer)); });
-  copy_own(me, parameters, call.send + blocks.offset(me.rank()), call.receive, blocks.bytes(me.rank()));
+  copy_own_block(me, call, parameters, call.send + blocks.offset(me.rank()), call.receive, blocks.bytes(me.rank()));
 }
 
 template <port::Port P>
@@ -34,7 +34,8 @@ void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
     take_stream(me, call, parameters);
   } else if (call.bytes > 0) {
     EagerStore<P> store(me);
-    me.eager.receive(call.root, store.place(call.receive, static_cast<std::uint32_t>(call.bytes)));
+    const auto bytes = static_cast<std::uint32_t>(call.bytes);
+    me.eager.receive(call.root, store.place(call.receive, bytes, call.receive_stride));
     store.finish();
     me.eager.acknowledge(call.root);
   }

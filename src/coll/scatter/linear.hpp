@@ -24,7 +24,8 @@ void send_streams(Rank<P>& me, const Call<P>& call, const Parameters& parameters
     const int peer = (call.root + step) % me.size();
     me.port.compute(cost::kPeer);
     if (!wanted(peer)) continue;
-    outbox.send(peer, first_area(me.size(), call.root, peer), call.send + blocks.offset(peer), blocks.bytes(peer));
+    outbox.send(peer, first_area(me.size(), call.root, peer), call.send + blocks.offset(peer), blocks.bytes(peer),
+                call.send_stride);
   }
   outbox.finish();
 }
@@ -34,7 +35,8 @@ template <port::Port P>
 void take_stream(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   receive_streams(
       me, StreamAreas(me.shape, parameters), first_area(me.size(), call.root, me.rank()),
-      [&](auto take) { take(call.root, call.bytes); }, [&](int) { return call.receive; });
+      [&](auto take) { take(call.root, call.bytes); }, [&](int) { return call.receive; },
+      call.receive_stride);
 }
 
 template <port::Port P>
@@ -43,7 +45,8 @@ void linear(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   if (me.rank() == call.root) {
     const Blocks& blocks = call.send_blocks;
     send_streams(me, call, parameters, [](int) { return true; });
-    copy_own(me, parameters, call.send + blocks.offset(call.root), call.receive, blocks.bytes(call.root));
+    copy_own_block(me, call, parameters, call.send + blocks.offset(call.root), call.receive,
+                   blocks.bytes(call.root));
   } else {
     take_stream(me, call, parameters);
   }

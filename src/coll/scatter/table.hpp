@@ -30,9 +30,9 @@ consteval auto make_rows() {
   };
   return std::array{
       Row<P>{"direct", "the root announces blocks, every rank copies its own (after 001, 6.1, OTA)",
-             kPieceBytes | kBuffering | kClosing, kAnything, kDirect()},
+             kPieceBytes | kBuffering | kClosing, kContiguous, kDirect()},
       Row<P>{"root_copies", "ranks announce places, the root writes all (after 001, 6.1, G)",
-             kPieceBytes | kBuffering | kClosing, kAnything, kRootCopies()},
+             kPieceBytes | kBuffering | kClosing, kContiguous, kRootCopies()},
       Row<P>{"linear", "streams through the root's stage, as many at once as it has areas", kPieceBytes | kClosing,
              kAnything, &linear<P>},
       Row<P>{"tree", "streams parted down a tree of degree k", kDegree | kPieceBytes | kClosing, kAnything,
@@ -40,7 +40,7 @@ consteval auto make_rows() {
       Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing, kFitsEager,
              &eager<P>},
       Row<P>{"one_copy", "ranks read their blocks in the root's user memory, the root writes a part of each",
-             kMinPiece | kClosing, kPeerMemory, kOneCopy()},
+             kMinPiece | kClosing, kPeerMemory | kContiguous, kOneCopy()},
   };
 }
 

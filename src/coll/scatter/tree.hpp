@@ -34,7 +34,8 @@ class TreeScatter {
     if (place_.parent() == pattern::schedule::nobody) {
       place_.for_children(pass_on);
       outbox_.finish();
-      copy_own(me_, parameters_, call_.send + call_.send_blocks.offset(me_.rank()), call_.receive, call_.bytes);
+      copy_own_block(me_, call_, parameters_, call_.send + call_.send_blocks.offset(me_.rank()), call_.receive,
+                     call_.bytes);
       return;
     }
     const std::uint64_t bytes = stream_bytes(place_);
@@ -99,7 +100,8 @@ class TreeScatter {
       const auto bytes = static_cast<std::uint32_t>(last ? block_ - pieces.at(piece) : pieces.bytes(piece));
       bring(pieces.at(piece), to, bytes, area);
       me_.port.wait(port::mask_of(buffer_tag(area)));
-      me_.stage.store(to, call_.receive + pieces.at(piece), pieces.bytes(piece), buffer_tag(area));
+      me_.stage.store_strided(to, call_.receive, call_.receive_stride, pieces.at(piece), pieces.bytes(piece),
+                              buffer_tag(area));
     }
   }
   /// Bytes [at, at + bytes) of the own stream: fetched from the parent, or loaded at the root.
@@ -111,7 +113,8 @@ class TreeScatter {
     in_->release(at + bytes);
   }
   void load_padded(std::uint64_t at, port::StageOffset to, std::uint32_t bytes, port::Tag tag) {
-    const bool side_by_side = block_ == call_.bytes && call_.send_blocks.offsets == nullptr;
+    const bool side_by_side = block_ == call_.bytes && call_.send_blocks.offsets == nullptr &&
+                              call_.send_stride.contiguous();
     for (std::uint32_t done = 0; done < bytes;) {
       const std::uint64_t within = (at + done) % block_;
       const int rank = static_cast<int>((static_cast<std::uint64_t>(me_.rank()) + (at + done) / block_) %
@@ -119,8 +122,8 @@ class TreeScatter {
       const auto before_end = block_ * (side_by_side ? static_cast<std::uint64_t>(me_.size() - rank) : 1) - within;
       const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(before_end, bytes - done));
       const std::uint64_t real = side_by_side ? part : std::min<std::uint64_t>(part, call_.bytes - within);
-      me_.stage.load(call_.send + call_.send_blocks.offset(rank) + within, to + done,
-                     static_cast<std::uint32_t>(real), tag);
+      me_.stage.load_strided(call_.send + call_.send_blocks.offset(rank), call_.send_stride, within, to + done,
+                             static_cast<std::uint32_t>(real), tag);
       done += part;
     }
   }

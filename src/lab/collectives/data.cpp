@@ -36,6 +36,22 @@ bool reduces_blocks(Collective collective) {
   return any_of(collective, {Collective::reduce_scatter, Collective::reduce_scatter_block});
 }
 
+// ---- strides ----
+
+/// Where byte `at` of strided data lies.
+std::uint64_t place_of(std::uint64_t at, const coll::Stride& stride) {
+  if (stride.contiguous()) return at;
+  return at / stride.block_bytes * stride.stride_bytes + at % stride.block_bytes;
+}
+/// From the first byte to the end of the last.
+std::uint64_t extent(std::uint64_t bytes, const coll::Stride& stride) {
+  return bytes == 0 ? 0 : place_of(bytes - 1, stride) + 1;
+}
+/// Contiguous bytes to where strided ones lie.
+void spread(std::span<const std::byte> contiguous, std::span<std::byte> strided, const coll::Stride& stride) {
+  for (std::size_t at = 0; at < contiguous.size(); ++at) strided[place_of(at, stride)] = contiguous[at];
+}
+
 // ---- values ----
 
 /// Which values suit an operator: the same result in every order, and no value that two types read differently.
@@ -284,7 +300,7 @@ CollectiveData::BlockList CollectiveData::block_list(int rank, bool sends) const
           hash_of(request_.seed, 2, static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(other)) % 25;
     list.offsets.push_back(list.end);
     list.sizes.push_back(bytes);
-    list.end += bytes;
+    list.end += extent(bytes, sends ? request_.send_stride() : request_.receive_stride());
   }
   return list;
 }
@@ -298,29 +314,20 @@ void CollectiveData::lay_out_blocks() {
   }
 }
 
-std::uint64_t CollectiveData::strided_extent() const {
-  const coll::Stride stride = request_.stride();
-  if (stride.block_bytes == 0 || request_.bytes == 0) return request_.bytes;
-  const std::uint64_t whole = (request_.bytes - 1) / stride.block_bytes;
-  return whole * stride.stride_bytes + (request_.bytes - whole * stride.block_bytes);
-}
-
 std::uint64_t CollectiveData::send_extent(int rank) const {
   const Collective collective = request_.collective;
   if (collective == Collective::barrier) return 0;
-  if (collective == Collective::broadcast) return strided_extent();
   if (scatters(collective) || exchanges(collective) || reduces_blocks(collective)) {
     return sends_[static_cast<std::size_t>(rank)].end;
   }
-  return bytes(rank);
+  return extent(bytes(rank), request_.send_stride());
 }
 
 std::uint64_t CollectiveData::receive_extent(int rank) const {
   const Collective collective = request_.collective;
   if (collective == Collective::barrier) return 0;
-  if (collective == Collective::broadcast) return strided_extent();
   if (gathers(collective) || exchanges(collective)) return receives_[static_cast<std::size_t>(rank)].end;
-  return bytes(rank);
+  return extent(bytes(rank), request_.receive_stride());
 }
 
 void CollectiveData::lay_out_buffers() {
@@ -369,11 +376,15 @@ std::uint64_t CollectiveData::bytes(int rank) const {
   if (has_uneven_blocks(request_.collective) && !exchanges(request_.collective)) return block_bytes(0, rank);
   return request_.bytes;
 }
+/// Strided blocks are as far apart as they extend.
+bool CollectiveData::lists_blocks() const {
+  return has_uneven_blocks(request_.collective) || !request_.contiguous();
+}
 coll::Blocks CollectiveData::send_blocks(int rank) const {
   const bool significant =
       exchanges(request_.collective) || (scatters(request_.collective) && rank == request_.root);
   if (!significant) return {};
-  if (has_uneven_blocks(request_.collective)) return sends_[static_cast<std::size_t>(rank)].view();
+  if (lists_blocks()) return sends_[static_cast<std::size_t>(rank)].view();
   return {request_.bytes, nullptr, nullptr};
 }
 coll::Blocks CollectiveData::receive_blocks(int rank) const {
@@ -381,7 +392,7 @@ coll::Blocks CollectiveData::receive_blocks(int rank) const {
   const bool significant = exchanges(request_.collective) || reduces_blocks(request_.collective) ||
                            (gathers(request_.collective) && (!rooted_gather || rank == request_.root));
   if (!significant) return {};
-  if (has_uneven_blocks(request_.collective)) return receives_[static_cast<std::size_t>(rank)].view();
+  if (lists_blocks()) return receives_[static_cast<std::size_t>(rank)].view();
   return {request_.bytes, nullptr, nullptr};
 }
 
@@ -422,8 +433,12 @@ std::vector<std::byte> CollectiveData::sent(int rank, int set) const {
 
 std::vector<std::byte> CollectiveData::sent_block(int rank, int to, int set) const {
   const BlockList& list = sends_[static_cast<std::size_t>(rank)];
-  std::vector<std::byte> values(list.sizes[static_cast<std::size_t>(to)]);
+  const std::uint64_t bytes = list.sizes[static_cast<std::size_t>(to)];
+  const coll::Stride stride = request_.send_stride();
+  std::vector<std::byte> values(extent(bytes, stride));
   draw_bytes(rank, set, list.offsets[static_cast<std::size_t>(to)], values);
+  for (std::size_t at = 0; at < bytes; ++at) values[at] = values[place_of(at, stride)];
+  values.resize(bytes);
   return values;
 }
 
@@ -437,20 +452,11 @@ void CollectiveData::reduce_into(int first, int last, int set, std::vector<std::
   }
 }
 
-/// Contiguous bytes to the blocks of a strided buffer.
-void CollectiveData::spread(std::span<const std::byte> contiguous, std::span<std::byte> strided) const {
-  const std::size_t block = request_.block_bytes == 0 ? contiguous.size() : request_.block_bytes;
-  for (std::size_t done = 0, to = 0; done < contiguous.size(); done += block, to += request_.stride_bytes) {
-    std::ranges::copy(contiguous.subspan(done, std::min(block, contiguous.size() - done)),
-                      strided.begin() + static_cast<std::ptrdiff_t>(to));
-  }
-}
-
 void CollectiveData::expect(int rank, int set, std::span<std::byte> receive) const {
   const Collective collective = request_.collective;
   if (collective == Collective::barrier) return;
   if (collective == Collective::broadcast) {
-    if (rank != request_.root) spread(sent(request_.root, set), receive);
+    if (rank != request_.root) spread(sent(request_.root, set), receive, request_.receive_stride());
   } else if (gathers(collective) || scatters(collective) || exchanges(collective)) {
     expect_blocks(rank, set, receive);
   } else {
@@ -461,15 +467,13 @@ void CollectiveData::expect(int rank, int set, std::span<std::byte> receive) con
 void CollectiveData::expect_blocks(int rank, int set, std::span<std::byte> receive) const {
   const Collective collective = request_.collective;
   if (scatters(collective)) {
-    std::ranges::copy(sent_block(request_.root, rank, set), receive.begin());
-    return;
+    return spread(sent_block(request_.root, rank, set), receive, request_.receive_stride());
   }
   if (any_of(collective, {Collective::gather, Collective::gatherv}) && rank != request_.root) return;
   const BlockList& blocks = receives_[static_cast<std::size_t>(rank)];
   for (int from = 0; from < request_.ranks; ++from) {
     const auto block = gathers(collective) ? sent(from, set) : sent_block(from, rank, set);
-    const auto at = static_cast<std::ptrdiff_t>(blocks.offsets[static_cast<std::size_t>(from)]);
-    std::ranges::copy(block, receive.begin() + at);
+    spread(block, receive.subspan(blocks.offsets[static_cast<std::size_t>(from)]), request_.receive_stride());
   }
 }
 
@@ -490,7 +494,8 @@ void CollectiveData::expect_reduced(int rank, int set, std::span<std::byte> rece
   const auto index = static_cast<std::size_t>(rank);
   const BlockList& blocks = receives_[index];
   const bool own_block = reduces_blocks(collective);
-  std::ranges::copy(own_block ? all.subspan(blocks.offsets[index], blocks.sizes[index]) : all, receive.begin());
+  const auto mine = own_block ? all.subspan(blocks.offsets[index], blocks.sizes[index]) : all;
+  spread(mine, receive, request_.receive_stride());
 }
 
 void CollectiveData::fill(int rank, std::span<std::byte> area) const {
@@ -500,11 +505,10 @@ void CollectiveData::fill(int rank, std::span<std::byte> area) const {
     std::ranges::fill(area.subspan(receive_at(rank, set), each.receive_bytes), kNothingYet);
     const std::vector<std::byte> values = sent(rank, set);
     const std::span<std::byte> send = area.subspan(send_at(rank, set), each.send_bytes);
-    if (request_.collective == Collective::broadcast) {
-      spread(values, send);
-    } else {
-      std::copy_n(values.begin(), std::min(values.size(), send.size()), send.begin());
-    }
+    // What is scattered has been drawn with the gaps within and between its blocks.
+    const coll::Stride stride = scatters(request_.collective) ? coll::Stride{} : request_.send_stride();
+    const std::size_t count = std::min(values.size(), send.size());
+    spread(std::span(values).first(count), send, stride);
   }
 }
 

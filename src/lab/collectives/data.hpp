@@ -86,9 +86,9 @@ class CollectiveData {
   void lay_out_buffers();
   [[nodiscard]] std::uint64_t block_bytes(int from, int to) const;
   [[nodiscard]] BlockList block_list(int rank, bool sends) const;
+  [[nodiscard]] bool lists_blocks() const;
   [[nodiscard]] std::uint64_t send_extent(int rank) const;
   [[nodiscard]] std::uint64_t receive_extent(int rank) const;
-  [[nodiscard]] std::uint64_t strided_extent() const;
   /// The contiguous operand that `rank` sends in `set`, or all of its blocks with what lies between.
   [[nodiscard]] std::vector<std::byte> sent(int rank, int set) const;
   /// One of those blocks.
@@ -101,7 +101,6 @@ class CollectiveData {
   void expect_reduced(int rank, int set, std::span<std::byte> receive) const;
   [[nodiscard]] Status wrong_data(int rank, int set, const std::string& place, std::byte found,
                                   std::byte expected) const;
-  void spread(std::span<const std::byte> contiguous, std::span<std::byte> strided) const;
 
   CollectiveRequest request_;
   int sets_;

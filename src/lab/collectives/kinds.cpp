@@ -66,6 +66,9 @@ bool has_root(Collective collective) {
   return any_of(collective, {Collective::broadcast, Collective::reduce, Collective::gather, Collective::gatherv,
                              Collective::scatter, Collective::scatterv});
 }
+bool may_be_strided(Collective collective) {
+  return has_root(collective);
+}
 bool combines(Collective collective) {
   return any_of(collective, {Collective::reduce, Collective::allreduce, Collective::scan, Collective::exscan,
                              Collective::reduce_scatter, Collective::reduce_scatter_block});

@@ -17,6 +17,7 @@ Result<coll::Collective> collective_named(std::string_view text);
 
 bool has_data(coll::Collective collective);  ///< all but the barrier
 bool has_root(coll::Collective collective);
+bool may_be_strided(coll::Collective collective);  ///< those with a root
 bool combines(coll::Collective collective);
 bool has_uneven_blocks(coll::Collective collective);
 bool may_be_in_place(coll::Collective collective);

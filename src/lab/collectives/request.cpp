@@ -36,9 +36,13 @@ constexpr std::array kNumbers = {
     number<&Request::bytes>("bytes", 0, kMostBytes, "Of the operand (broadcast, reductions), or of each block."),
     number<&Request::root>("root", 0, coll::kMostRanksWithLists - 1, "Of broadcast, reduce, gather and scatter."),
     number<&Request::block_bytes>("block_bytes", 0, kMostStride,
-                                  "Of a broadcast's strided buffers; 0: contiguous."),
+                                  "Of strided data, in collectives with a root; 0: contiguous."),
     number<&Request::stride_bytes>("stride_bytes", 0, kMostStride,
                                    "From the start of a block to that of the next."),
+    number<&Request::receive_block_bytes>("receive_block_bytes", 0, kMostStride,
+                                          "Of what is received, if that lies otherwise; 0: as it is sent."),
+    number<&Request::receive_stride_bytes>("receive_stride_bytes", 0, kMostStride,
+                                           "From the start of such a block to that of the next."),
     number<&Request::delay_ns>("delay_ns", 0, kMostDelayNs,
                                "Ranks start a call so much later at most, drawn from the seed."),
     number<&Request::warm_up>("warm_up", 0, kMostCalls, "Calls before those that are measured."),
@@ -81,15 +85,25 @@ Status check_meaning(const Request& request) {
   return {};
 }
 
-Status check_stride(const Request& request) {
-  if (request.block_bytes == 0 && request.stride_bytes == 0) return {};
-  if (request.collective != Collective::broadcast) {
-    return bad_field("", "block_bytes", std::to_string(request.block_bytes),
+Status check_layout(const Request& request, const std::string& side, std::uint32_t block, std::uint32_t stride) {
+  if (block == 0 && stride == 0) return {};
+  if (!may_be_strided(request.collective)) {
+    return bad_field("", side + "block_bytes", std::to_string(block),
                      "0 (no stride) for " + std::string(name_of(request.collective)));
   }
-  if (request.block_bytes > 0 && request.block_bytes <= request.stride_bytes) return {};
-  return bad_field("", "stride_bytes", std::to_string(request.stride_bytes),
+  if (block > 0 && block <= stride) return {};
+  return bad_field("", side + "stride_bytes", std::to_string(stride),
                    "from the block's bytes, 1 or more, to " + std::to_string(kMostStride));
+}
+
+Status check_stride(const Request& request) {
+  for (const Status& status :
+       {check_layout(request, "", request.block_bytes, request.stride_bytes),
+        check_layout(request, "receive_", request.receive_block_bytes, request.receive_stride_bytes)}) {
+    if (!status.ok()) return status;
+  }
+  if (!request.in_place || request.contiguous()) return {};
+  return bad_field("", "in_place", "true", "false for strided data");
 }
 
 }  // namespace

@@ -37,7 +37,10 @@ struct CollectiveRequest {
   UserMemory memory = UserMemory::first;
   std::string operation;  ///< a predefined one (kernels::name), user_sum or user_compose; empty: sum
   std::string element;    ///< of the predefined operations (kernels::name); empty: int32
-  std::uint32_t block_bytes = 0, stride_bytes = 0;  ///< of a broadcast's buffers; 0: contiguous
+  /// How the data lie, in collectives with a root; 0: contiguous.
+  std::uint32_t block_bytes = 0, stride_bytes = 0;
+  /// How they lie where they are received, if that is otherwise; 0: as they are sent.
+  std::uint32_t receive_block_bytes = 0, receive_stride_bytes = 0;
   bool in_place = false;
   bool uneven = false;        ///< the vector versions' blocks differ and have gaps between them
   bool unaligned = false;     ///< buffers begin at odd places, on each rank another
@@ -48,9 +51,17 @@ struct CollectiveRequest {
 
   [[nodiscard]] std::string_view operation_name() const { return or_default(operation, "sum"); }
   [[nodiscard]] std::string_view element_name() const { return or_default(element, "int32"); }
-  [[nodiscard]] coll::Stride stride() const { return {block_bytes, stride_bytes}; }
+  /// As the algorithms know it: blocks without gaps are contiguous.
+  [[nodiscard]] coll::Stride send_stride() const { return stride_of(block_bytes, stride_bytes); }
+  [[nodiscard]] coll::Stride receive_stride() const {
+    return receive_block_bytes == 0 ? send_stride() : stride_of(receive_block_bytes, receive_stride_bytes);
+  }
+  [[nodiscard]] bool contiguous() const { return send_stride().contiguous() && receive_stride().contiguous(); }
 
  private:
+  static coll::Stride stride_of(std::uint32_t block, std::uint32_t stride) {
+    return block == stride ? coll::Stride{} : coll::Stride{block, stride};
+  }
   static std::string_view or_default(std::string_view given, std::string_view usual) {
     return given.empty() ? usual : given;
   }

@@ -28,6 +28,7 @@ using cell::CellPort;
 using cell::EffectiveAddress;
 using coll::Collective;
 
+static_assert(Configuration{}.room == cell::kPortBudgetBytes);
 constexpr cell::LsAddress kLocalData = 0x7000;
 static_assert(kLocalData + kMostLocalData == cell::kLocalStoreBytes - cell::kPortBudgetBytes);
 constexpr std::uint64_t kBytesForManySets = 48U << 20;  // beyond, calls share one set of data
@@ -76,12 +77,13 @@ Result<CollectiveData> make_data(const CollectiveRequest& request, bool workspac
   return CollectiveData::make(request, 1, workspace);
 }
 
-Status check_local(const CollectiveRequest& request, const CollectiveData& data) {
+Status check_local(const CollectiveRequest& request, const CollectiveData& data, std::uint32_t room) {
   if (request.memory != UserMemory::local_store) return {};
   for (int rank = 0; rank < request.ranks; ++rank) {
-    if (data.area_bytes(rank) <= kMostLocalData) continue;
+    const std::uint32_t most = kMostLocalData + cell::kPortBudgetBytes - room;
+    if (data.area_bytes(rank) <= most) continue;
     return bad_field("", "bytes", std::to_string(request.bytes),
-                     "so many that a rank's buffers take at most " + std::to_string(kMostLocalData) +
+                     "so many that a rank's buffers take at most " + std::to_string(most) +
                          " bytes of its local store, not " + std::to_string(data.area_bytes(rank)));
   }
   return {};
@@ -93,21 +95,23 @@ coll::Facts facts_of(const CollectiveData& data) {
   if (data.operation() != nullptr)
     facts.element_bytes = static_cast<std::uint32_t>(data.operation()->element_bytes);
   facts.commutative = data.commutative();
-  facts.contiguous = data.request().block_bytes == 0;
+  facts.contiguous = data.request().contiguous();
   facts.ppe = true;
   facts.workspace = true;
   facts.peer_memory = true;
   return facts;
 }
 
-/// The bytes of the layout and of the counters beside it, within the budget.
-Result<std::uint32_t> local_store_bytes(const coll::Shape& shape) {
-  const auto layout = cell::PortLayout::make(shape.layout());
+/// The bytes of the layout and of the counters beside it, within the room.
+Result<std::uint32_t> local_store_bytes(const Configuration& configuration) {
+  const coll::Shape& shape = configuration.shape;
+  const std::uint32_t room = configuration.room;
+  const auto layout = cell::PortLayout::make(shape.layout(), cell::kLocalStoreBytes - room, room);
   if (!layout.ok()) return layout.status();
   const std::uint32_t bytes = layout.value().bytes + shape.counter_bytes();
-  if (bytes <= cell::kPortBudgetBytes) return bytes;
+  if (bytes <= room) return bytes;
   return bad_field("", "buffer", std::to_string(shape.buffers) + " x " + std::to_string(shape.buffer_bytes),
-                   "what leaves the local store's budget of " + std::to_string(cell::kPortBudgetBytes) +
+                   "what leaves the local store's budget of " + std::to_string(room) +
                        " bytes whole; this takes " + std::to_string(bytes));
 }
 
@@ -121,11 +125,11 @@ Result<Plan> plan_of(const CollectiveRequest& request) {
   const int all_calls = request.warm_up + 2 * request.calls;
   Result<CollectiveData> data = make_data(request, (algorithm.needs & coll::kWorkspace) != 0, all_calls);
   if (!data.ok()) return data.status();
-  if (Status status = check_local(request, data.value()); !status.ok()) return status;
+  if (Status status = check_local(request, data.value(), configuration.value().room); !status.ok()) return status;
   if (Status status = check_usable(algorithm, configuration.value().shape, facts_of(data.value())); !status.ok()) {
     return status;
   }
-  if (const auto bytes = local_store_bytes(configuration.value().shape); !bytes.ok()) return bytes.status();
+  if (const auto bytes = local_store_bytes(configuration.value()); !bytes.ok()) return bytes.status();
   return Plan{algorithm, row.value(), configuration.value(), std::move(data).value(), all_calls, 0};
 }
 
@@ -152,7 +156,8 @@ coll::Call<P> call_of(const CollectiveData& data, int rank, int set, typename P:
   call.receive_blocks = data.receive_blocks(rank);
   call.root = data.request().root;
   call.operation = data.operation();
-  call.stride = data.request().stride();
+  call.send_stride = data.request().send_stride();
+  call.receive_stride = data.request().receive_stride();
   call.workspace = area + data.workspace_at(rank);
   return call;
 }
@@ -438,7 +443,7 @@ Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, 
   const Plan& plan = planned.value();
   if (Status status = check_memory(machine, request, plan.data); !status.ok()) return status;
   cell::System system(machine);
-  const auto port_job = cell::PortJob::make(system, spes.value(), plan.configuration.shape.layout());
+  const auto port_job = cell::PortJob::make(system, spes.value(), plan.configuration.shape.layout(), plan.configuration.room);
   if (!port_job.ok()) return port_job.status();
   std::vector<EffectiveAddress> areas;
   for (int rank = 0; rank < request.ranks; ++rank) {
@@ -477,7 +482,7 @@ Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, 
   }
   CollectiveTimes times = times_of(request, system, clock, meet);
   times.spes = spes.value();
-  times.local_store_bytes = local_store_bytes(plan.configuration.shape).value();
+  times.local_store_bytes = local_store_bytes(plan.configuration).value();
   times.settings = settings_of(plan.algorithm, plan.configuration);
   return times;
 }

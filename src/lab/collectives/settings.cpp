@@ -30,10 +30,14 @@ constexpr std::array kRows = {
                "data and flag under one fence, without a wait between"},
     SettingRow{"waits", SettingKind::flag, coll::kWaits, 0, 1, 1,
                "wait until the write of a flag is complete before going on"},
+    SettingRow{"child_ahead", SettingKind::flag, coll::kChildAhead, 0, 1, 1,
+               "fetch the first child's next operand while this one is combined"},
     SettingRow{"closing", SettingKind::closing, coll::kClosing, 0, 1, 1,
                "how a call ends: barrier, as the paper's do; counters: serial numbers keep calls apart"},
     SettingRow{"buffer", SettingKind::bytes, 0, 1024, 16384, 128, "of each buffer in the local store"},
     SettingRow{"buffers", SettingKind::number, 0, 1, 4, 1, "in the local store"},
+    SettingRow{"room", SettingKind::bytes, 0, 36864, 98304, 128,
+               "of a local store for buffers and metadata; the paper's ranks have 36 KB"},
     SettingRow{"eager_slots", SettingKind::number, 0, 0, 8, 1,
                "messages inside metadata entries that a peer may be behind in reading: 0, 1, 2, 4, 8"},
     SettingRow{"eager_128", SettingKind::flag, 0, 0, 1, 1, "entries of 128 bytes beside those of 16"},
@@ -62,6 +66,8 @@ std::int64_t get(const SettingRow& row, const Configuration& from) {
       return p.fenced ? 1 : 0;
     case coll::kWaits:
       return p.waits ? 1 : 0;
+    case coll::kChildAhead:
+      return p.child_ahead ? 1 : 0;
     case coll::kClosing:
       return p.closing == coll::Closing::counters ? 1 : 0;
     default:
@@ -69,6 +75,7 @@ std::int64_t get(const SettingRow& row, const Configuration& from) {
   }
   if (row.name == "buffer") return from.shape.buffer_bytes;
   if (row.name == "buffers") return from.shape.buffers;
+  if (row.name == "room") return from.room;
   if (row.name == "eager_slots") return from.shape.eager_slots;
   return from.shape.eager_lines128 ? 1 : 0;
 }
@@ -107,6 +114,9 @@ void set(const SettingRow& row, std::int64_t value, Configuration& into) {
     case coll::kWaits:
       p.waits = value != 0;
       return;
+    case coll::kChildAhead:
+      p.child_ahead = value != 0;
+      return;
     case coll::kClosing:
       p.closing = value != 0 ? coll::Closing::counters : coll::Closing::barrier;
       return;
@@ -115,6 +125,7 @@ void set(const SettingRow& row, std::int64_t value, Configuration& into) {
   }
   if (row.name == "buffer") into.shape.buffer_bytes = bytes;
   if (row.name == "buffers") into.shape.buffers = static_cast<int>(value);
+  if (row.name == "room") into.room = bytes;
   if (row.name == "eager_slots") into.shape.eager_slots = bytes;
   if (row.name == "eager_128") into.shape.eager_lines128 = value != 0;
 }

@@ -40,6 +40,7 @@ using Settings = std::vector<std::pair<std::string, std::int64_t>>;
 struct Configuration {
   coll::Parameters parameters;
   coll::Shape shape;
+  std::uint32_t room = 36 * 1024;  ///< bytes of a local store for the shape: cell::kPortBudgetBytes
 };
 
 /// What an algorithm is run with where nothing is set: coll::Parameters' own values; the paper's two buffers of 16

@@ -64,7 +64,7 @@ def values(setting: Setting) -> st.SearchStrategy[Value]:
 
 
 # What a local store holds is drawn together, within its budget for 16 ranks.
-SHAPE = ("buffer", "buffers", "eager_slots", "eager_128")
+SHAPE = ("buffer", "buffers", "room", "eager_slots", "eager_128")
 FOR_BUFFERS = 30 * 1024
 
 

@@ -77,7 +77,14 @@ _STRIDE = typer.Option(
     None,
     "--stride",
     metavar="BLOCK:STRIDE",
-    help="A broadcast's buffers: blocks of so many bytes so far apart.",
+    help="Data of collectives with a root: blocks of so many bytes so far apart.",
+    hidden=True,
+)
+_RECEIVE_STRIDE = typer.Option(
+    None,
+    "--receive-stride",
+    metavar="BLOCK:STRIDE",
+    help="Of the data where they are received; without it, as they are sent.",
     hidden=True,
 )
 _IN_PLACE = typer.Option(False, "--in-place", help="Results replace operands.", hidden=True)
@@ -121,6 +128,7 @@ def collective(
     operation: str | None = _OPERATION,
     element: str | None = _ELEMENT,
     stride: str | None = _STRIDE,
+    receive_stride: str | None = _RECEIVE_STRIDE,
     in_place: bool = _IN_PLACE,
     uneven: bool = _UNEVEN,
     unaligned: bool = _UNALIGNED,
@@ -152,7 +160,8 @@ def collective(
         "calls": calls,
         "warm_up": warm_up,
         "seed": seed,
-        **_stride(stride),
+        **_stride(stride, "stride"),
+        **_stride(receive_stride, "receive_stride", "receive_"),
     }
     given = {field: value for field, value in fields.items() if value is not None}
     chosen = {**by.settings, **_settings(settings or [])}
@@ -201,13 +210,16 @@ def _settings(texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _stride(text: str | None) -> dict[str, int]:
+def _stride(text: str | None, option: str, side: str = "") -> dict[str, int]:
     if text is None:
         return {}
     block, colon, stride = text.partition(":")
     if not colon:
-        raise bad_field("", "stride", f"'{text}'", "BLOCK:STRIDE in bytes, e.g. 64:256")
-    return {"block_bytes": size_bytes(block, "block"), "stride_bytes": size_bytes(stride, "stride")}
+        raise bad_field("", option, f"'{text}'", "BLOCK:STRIDE in bytes, e.g. 64:256")
+    return {
+        f"{side}block_bytes": size_bytes(block, "block"),
+        f"{side}stride_bytes": size_bytes(stride, "stride"),
+    }
 
 
 def _selection(text: str | None) -> Selection:
@@ -347,6 +359,8 @@ def _more(run: CollectiveRun, placement: str, tuned: Selected | None) -> dict[st
         "element": request.element,
         "block_bytes": request.block_bytes,
         "stride_bytes": request.stride_bytes,
+        "receive_block_bytes": request.receive_block_bytes,
+        "receive_stride_bytes": request.receive_stride_bytes,
         "in_place": request.in_place,
         "uneven": request.uneven,
         "unaligned": request.unaligned,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from corewise.analysis.selection import Configuration, configuration
 from corewise.data.quantities import size_text
+from corewise.papers.collectives.beyond import Beyond
 from corewise.papers.collectives.cases import Case, Memory, Timing
 
 KB = 1024
@@ -86,6 +87,8 @@ class Measurements:
     sizes : tuple of int
         Of the curves.
     barrier_ranks : tuple of int
+    beyond : Beyond
+        What the paper tried without showing it or left for later; of nothing without it.
     """
 
     times: dict[Case, Timing] = field(default_factory=dict)
@@ -97,6 +100,7 @@ class Measurements:
     streaming_gb_per_s: dict[int, float] = field(default_factory=dict)
     sizes: tuple[int, ...] = SIZES
     barrier_ranks: tuple[int, ...] = BARRIER_RANKS
+    beyond: Beyond = field(default_factory=Beyond)
 
     def us(
         self,

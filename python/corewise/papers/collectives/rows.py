@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from corewise.analysis.result import Row, number_row, statement_row
 from corewise.data.published import published_as
 from corewise.data.quantities import size_text
+from corewise.papers.collectives import beyond
 from corewise.papers.collectives.algorithm_rows import (
     broadcast_rows,
     memory_gb_per_s,
@@ -47,6 +48,7 @@ def rows_of(found: Measurements) -> tuple[Row, ...]:
         *_future(found),
         *_elsewhere(found),
         *_throughput(found),
+        *(beyond.rows_of(found.beyond) if found.beyond.small else ()),
     )
 
 

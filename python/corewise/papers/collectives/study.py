@@ -19,6 +19,7 @@ from corewise.analysis.result import PaperResult, Progress
 from corewise.analysis.selection import Configuration
 from corewise.data.machines import load_machine
 from corewise.data.tuning import SELECTIONS, Tuning, tuning_for
+from corewise.papers.collectives import beyond
 from corewise.papers.collectives.cases import MACHINE as BLADE
 from corewise.papers.collectives.cases import Case, run_cases
 from corewise.papers.collectives.data import (
@@ -106,6 +107,7 @@ def measure(plan: Plan, progress: Progress = unseen) -> Measurements:
     cases = [*figure_cases(plan.sizes, plan.barrier_ranks)]
     if not plan.papers_own:
         cases += [*memory_cases(), *selected_cases(plan.sizes)]
+        found.beyond = beyond.measure(machine)
     found.times = run_cases(
         cases, lambda share: progress(_STUDY_SHARE + (1 - _STUDY_SHARE) * share), machine=machine
     )

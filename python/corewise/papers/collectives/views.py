@@ -20,6 +20,7 @@ from corewise.analysis.result import (
     summary_text,
 )
 from corewise.data.quantities import size_text
+from corewise.papers.collectives import beyond
 from corewise.papers.collectives.algorithm_rows import good_bandwidth, memory_gb_per_s
 from corewise.papers.collectives.cases import Case, Timing
 from corewise.papers.collectives.data import (
@@ -68,6 +69,7 @@ def tables_of(found: Measurements, rows: Sequence[Row]) -> tuple[Table, ...]:
         _elsewhere(found),
         *(_compared(found, collective) for collective in COMPARED if _was_compared(found, collective)),
         _strided(found),
+        *(beyond.tables_of(found.beyond) if found.beyond.small else ()),
         statement_table("What the paper says in words, and its future work", [*_statements(rows)]),
     )
 

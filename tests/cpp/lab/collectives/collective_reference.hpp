@@ -211,7 +211,7 @@ struct Spec {
   int root = 0;
   std::uint64_t bytes = 0;  ///< of the operand or of each block; of uneven blocks 0 to twice as many
   const OperatorCase* operation = nullptr;
-  coll::Stride stride;
+  coll::Stride send_stride, receive_stride;  ///< in collectives with a root
   bool in_place = false;
   bool unaligned = false;  ///< every buffer begins somewhere else modulo 16
   std::uint64_t salt = 1;  ///< of data, sizes, places
@@ -294,7 +294,8 @@ class CallCase {
     if (is_uneven(spec_.collective) && !exchanges(spec_.collective)) made.bytes = block_bytes(spec_, 0, rank);
     made.root = spec_.root;
     if (spec_.operation != nullptr) made.operation = &spec_.operation->call;
-    made.stride = spec_.stride;
+    made.send_stride = stride_of(rank, true);
+    made.receive_stride = stride_of(rank, false);
     if (mine.sends_blocks) made.send_blocks = view(mine.send_blocks);
     if (mine.receives_blocks) made.receive_blocks = view(mine.receive_blocks);
     made.workspace = mine.workspace.data();
@@ -354,7 +355,8 @@ class CallCase {
     return splitmix64(state);
   }
   [[nodiscard]] coll::Blocks view(const BlockList& list) const {
-    if (!is_uneven(spec_.collective)) return {spec_.bytes, nullptr, nullptr};
+    const bool strided = !spec_.send_stride.contiguous() || !spec_.receive_stride.contiguous();
+    if (!is_uneven(spec_.collective) && !strided) return {spec_.bytes, nullptr, nullptr};
     return {0, list.offsets.data(), list.sizes.data()};
   }
 
@@ -384,14 +386,24 @@ class CallCase {
       list.offsets[at(other)] = list.extent;
       list.sizes[at(other)] = sends ? block_bytes(spec_, rank, other) : block_bytes(spec_, other, rank);
       if (!sends && !exchanges(spec_.collective)) list.sizes[at(other)] = block_bytes(spec_, 0, other);
-      list.extent += list.sizes[at(other)];
+      list.extent += extent(list.sizes[at(other)], stride_of(rank, sends));
     }
     return list;
   }
-  [[nodiscard]] std::uint64_t strided(std::uint64_t place) const {
-    const coll::Stride& stride = spec_.stride;
+  /// Each rank has layouts of its own, but in a reduction.
+  [[nodiscard]] coll::Stride stride_of(int rank, bool sends) const {
+    coll::Stride stride = sends ? spec_.send_stride : spec_.receive_stride;
+    if (!stride.contiguous() && !combines(spec_.collective)) {
+      stride.stride_bytes += static_cast<std::uint32_t>(rank % 3) * 16;
+    }
+    return stride;
+  }
+  static std::uint64_t strided(std::uint64_t place, const coll::Stride& stride) {
     if (stride.block_bytes == 0) return place;
     return place / stride.block_bytes * stride.stride_bytes + place % stride.block_bytes;
+  }
+  static std::uint64_t extent(std::uint64_t bytes, const coll::Stride& stride) {
+    return bytes == 0 ? 0 : strided(bytes - 1, stride) + 1;
   }
 
   void lay_out(int rank) {
@@ -399,8 +411,8 @@ class CallCase {
     const Collective what = spec_.collective;
     const bool is_root = rank == spec_.root;
     const std::uint64_t own = block_bytes(spec_, 0, rank);
-    std::uint64_t sent = what == Collective::broadcast && spec_.bytes > 0 ? strided(spec_.bytes - 1) + 1 : own;
-    std::uint64_t received = sent;
+    std::uint64_t sent = extent(own, stride_of(rank, true));
+    std::uint64_t received = extent(own, stride_of(rank, false));
     mine.in_place = false;
     mine.own_offset = 0;
     mine.has_send = mine.has_receive = what != Collective::barrier;
@@ -440,14 +452,18 @@ class CallCase {
     mine.workspace.reset(spec_.bytes, skew(16));
     mine.workspace.keep();
     if (mine.has_send) fill(mine.send.data(), sent);
-    gather_operand(mine, sent);
+    gather_operand(mine, rank, sent);
     if (spec_.in_place && may_be_in_place(spec_.collective)) make_in_place(mine, rank, sent);
     if (mine.has_send) mine.send.keep();
     if (mine.has_receive) mine.receive.keep();
   }
-  void gather_operand(Rank& mine, std::uint64_t sent) {
+  void gather_operand(Rank& mine, int rank, std::uint64_t sent) {
     mine.operand.clear();
-    if (mine.has_send) mine.operand.assign(mine.send.data(), mine.send.data() + sent);
+    if (!mine.has_send) return;
+    const coll::Stride stride = mine.sends_blocks ? coll::Stride{} : stride_of(rank, true);
+    for (std::uint64_t i = 0; strided(i, stride) < sent; ++i) {
+      mine.operand.push_back(mine.send.data()[strided(i, stride)]);
+    }
   }
   /// One buffer for both where the rank has both.
   void make_in_place(Rank& mine, int rank, std::uint64_t sent) {
@@ -482,8 +498,7 @@ class CallCase {
     if (!mine.has_receive) return;
     std::byte* const to = mine.receive.expect();
     if (what == Collective::broadcast) {
-      const std::byte* const from = ranks_[at(spec_.root)].operand.data();
-      for (std::uint64_t i = 0; i < spec_.bytes; ++i) to[strided(i)] = from[strided(i)];
+      spread(to, stride_of(rank, false), ranks_[at(spec_.root)].operand);
     } else if (scatters(what)) {
       copy_block(to, spec_.root, ranks_[at(spec_.root)].send_blocks, rank);
     } else {
@@ -492,15 +507,20 @@ class CallCase {
         std::byte* const place = to + mine.receive_blocks.offsets[at(other)];
         if (exchanges(what)) {
           copy_block(place, other, theirs.send_blocks, rank);
-        } else if (!theirs.operand.empty()) {
-          std::memcpy(place, theirs.operand.data(), theirs.operand.size());
+        } else {
+          spread(place, stride_of(rank, false), theirs.operand);
         }
       }
     }
   }
+  static void spread(std::byte* to, const coll::Stride& stride, std::span<const std::byte> data) {
+    for (std::uint64_t i = 0; i < data.size(); ++i) to[strided(i, stride)] = data[i];
+  }
+  /// From the sender's layout to that of rank `block`.
   void copy_block(std::byte* to, int from, const BlockList& list, int block) const {
-    if (list.sizes[at(block)] == 0) return;
-    std::memcpy(to, ranks_[at(from)].operand.data() + list.offsets[at(block)], list.sizes[at(block)]);
+    const coll::Stride theirs = stride_of(from, true), own = stride_of(block, false);
+    const std::byte* const data = ranks_[at(from)].operand.data() + list.offsets[at(block)];
+    for (std::uint64_t i = 0; i < list.sizes[at(block)]; ++i) to[strided(i, own)] = data[strided(i, theirs)];
   }
   /// The operands of ranks 0 .. last folded from the left.
   [[nodiscard]] const std::vector<std::byte>& folded(int last) {
@@ -533,7 +553,7 @@ class CallCase {
       begin = mine.receive_blocks.offsets[at(rank)];
       bytes = mine.receive_blocks.sizes[at(rank)];
     }
-    if (bytes > 0) std::memcpy(mine.receive.expect(), result.data() + begin, bytes);
+    spread(mine.receive.expect(), stride_of(rank, false), std::span(result).subspan(begin, bytes));
   }
 
   Spec spec_;

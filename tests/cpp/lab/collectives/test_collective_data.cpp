@@ -77,6 +77,26 @@ TEST(CollectiveData, ABroadcastCopiesTheRootsBytesBlockByBlock) {
   ranks.expect_to_see_every_byte();
 }
 
+/// 16 of 24 bytes are sent, 8 of 12 received; a block of 20 bytes extends over 28 at its receiver.
+TEST(CollectiveData, StridedBlocksAreLaidOutAnew) {
+  for (const Collective collective : {Collective::gather, Collective::scatter}) {
+    CollectiveRequest request = request_of(collective, 2, 20);
+    request.block_bytes = 16;
+    request.stride_bytes = 24;
+    request.receive_block_bytes = 8;
+    request.receive_stride_bytes = 12;
+    Ranks ranks(request);
+    for (int rank = 0; rank < 2; ++rank) {
+      const bool gathers = collective == Collective::gather;
+      // As they are sent the same 20 bytes extend over 28 too.
+      std::byte* const from = gathers ? ranks.send(rank) : ranks.send(0) + std::ptrdiff_t{28} * rank;
+      std::byte* const to = gathers ? ranks.receive(0) + std::ptrdiff_t{28} * rank : ranks.receive(rank);
+      for (int at = 0; at < 20; ++at) to[at / 8 * 12 + at % 8] = from[at / 16 * 24 + at % 16];
+    }
+    ranks.expect_to_see_every_byte();
+  }
+}
+
 TEST(CollectiveData, AnAllToAllTransposes) {
   for (const bool uneven : {false, true}) {
     CollectiveRequest request = request_of(uneven ? Collective::alltoallv : Collective::alltoall, 3, 20);

@@ -57,6 +57,10 @@ constexpr std::array kRanks{1, 2, 3, 4, 5, 7, 8, 11, 12, 16};
 
 // ---- one run ----
 
+bool strided(const Spec& spec) {
+  return !spec.send_stride.contiguous() || !spec.receive_stride.contiguous();
+}
+
 /// A call of all ranks.
 struct Plan {
   const Row* row = nullptr;
@@ -182,7 +186,7 @@ class Runner {
            std::string(plans_[number].row->name) + ", " + std::to_string(spec.bytes) + " bytes" +
            (spec.operation != nullptr ? ", " + std::string(spec.operation->name) : std::string()) + ", root " +
            std::to_string(spec.root) + (spec.in_place ? ", in place" : "") + (spec.unaligned ? ", unaligned" : "") +
-           (spec.stride.block_bytes > 0 ? ", strided" : "") + ": ";
+           (strided(spec) ? ", strided" : "") + ": ";
   }
 
   IdealSystem system_;
@@ -254,15 +258,19 @@ bool vary(std::uint32_t parameter, std::uint32_t which, Parameters& p) {
     case coll::kAhead:
       p.ahead = false;
       return which < 1;
+    case coll::kChildAhead:
+      p.child_ahead = true;
+      return which < 1;
     default:
       ADD_FAILURE() << "an unknown parameter " << parameter;
       return false;
   }
 }
 
-constexpr std::array<std::uint32_t, 11> kParameters{
+constexpr std::array<std::uint32_t, 12> kParameters{
     coll::kFarPercent, coll::kDegree, coll::kMinPiece, coll::kShift,   coll::kPieceBytes, coll::kBuffering,
-    coll::kList,       coll::kFenced, coll::kWaits,    coll::kClosing, coll::kAhead};
+    coll::kList,       coll::kFenced, coll::kWaits,    coll::kClosing, coll::kAhead,
+    coll::kChildAhead};
 
 /// The defaults, every value of every parameter that the row takes, and `mixed` draws of them all.
 std::vector<Parameters> settings_of(const Row& row, int mixed) {
@@ -329,7 +337,7 @@ bool is_usable(const Row& row, const Shape& shape, const Spec& spec) {
   facts.bytes = CallCase::largest_of(spec);
   if (spec.operation != nullptr) facts.element_bytes = spec.operation->call.element_bytes;
   facts.commutative = spec.operation == nullptr || spec.operation->call.commutative;
-  facts.contiguous = spec.stride.block_bytes == 0;
+  facts.contiguous = !strided(spec);
   facts.ppe = true;
   facts.workspace = true;
   return coll::usable(row, shape, facts);
@@ -355,8 +363,12 @@ void add_plan(Collective collective, const Row& row, const Shape& shape, const P
     spec.operation = &operators[which];
     spec.bytes = bytes / spec.operation->call.element_bytes * spec.operation->call.element_bytes;
   }
-  if (collective == Collective::broadcast && (row.needs & coll::kContiguous) == 0 && (draw >> 24) % 3 == 0) {
-    spec.stride = (draw >> 32) % 2 == 0 ? coll::Stride{32, 48} : coll::Stride{5, 9};
+  if (reference::has_root(collective) && (row.needs & coll::kContiguous) == 0 && (draw >> 24) % 3 == 0) {
+    // Sender's and receiver's may differ; those of the first kind go by lists where the port has them.
+    constexpr std::array<coll::Stride, 4> kStrides{{{32, 48}, {5, 9}, {}, {16, 112}}};
+    spec.send_stride = kStrides[(draw >> 32) % kStrides.size()];
+    spec.receive_stride = kStrides[(draw >> 36) % kStrides.size()];
+    spec.in_place = spec.in_place && !strided(spec);
   }
   if (is_usable(row, shape, spec)) plans.push_back(plan);
 }
@@ -408,6 +420,12 @@ bool walk_row(const Walk& walk, const Row& row, const Shape& shape, int mixed, i
       const std::uint64_t bytes = sizes[(4 * i + turn) % sizes.size()];
       if (is_too_much(walk.collective, shape.ranks, bytes)) continue;
       add_plan(walk.collective, row, shape, parameters, bytes, root, draw, plans);
+    }
+    constexpr std::uint64_t kFitsLocally = 1500;
+    if (local) {
+      std::erase_if(plans, [&](const Plan& plan) {
+        return strided(plan.spec) && plan.spec.bytes * static_cast<std::uint64_t>(shape.ranks) > kFitsLocally;
+      });
     }
     const std::string what = std::string(reference::name_of(walk.collective)) + " by " + std::string(row.name) +
                              ": " + text_of(shape) + "; " + text_of(parameters);
