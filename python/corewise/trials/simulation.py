@@ -13,11 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
+from corewise.base import late
 
-from corewise._core import Machine, Pattern, contended_times
-from corewise.analysis.placement.route_features import Placements
-from corewise.trials.timing import Array, Candidate, Progress
+with late.imports():
+    import numpy as np
+
+    from corewise._core import Machine, Pattern, contended_times
+    from corewise.analysis.placement.route_features import Placements
+    from corewise.trials.timing import Array, Candidate, Progress
 
 MODELS = ("simulated", "flow")
 PARTS = 4

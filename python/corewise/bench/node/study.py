@@ -17,12 +17,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from corewise.bench.mpis import output_of
+from corewise.base import late
 from corewise.bench.peers import Peer
-from corewise.bench.programs import SHM_CORE, TRANSPOSE_CORE, Program, has_header
-from corewise.bench.rounds import beside, middle, rounded
-from corewise.bench.rows import Listener, Outcome, Row
+from corewise.bench.programs import SHM_CORE
 from corewise.errors import InputError, RunError
+
+with late.imports():
+    from corewise.bench.mpis import output_of
+    from corewise.bench.programs import TRANSPOSE_CORE, Program, has_header
+    from corewise.bench.rounds import beside, middle, rounded
+    from corewise.bench.rows import Listener, Outcome, Row
 
 ALL = "all"
 CASES = ("transpose", "shares")

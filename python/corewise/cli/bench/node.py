@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import typer
 
-from corewise.bench.node.study import ALL, CASES, run_bench
+from corewise.base import late
+from corewise.bench.node.study import ALL, CASES
 from corewise.cli.bench import shared
+
+with late.imports():
+    from corewise.bench.node.study import run_bench
 
 _HELP = """Measure what transposes cost, and ways of sharing work out among threads.
 

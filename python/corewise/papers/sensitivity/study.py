@@ -23,6 +23,7 @@ from corewise.papers.collectives import rows as rows_of_collectives
 from corewise.papers.collectives import study as study_of_collectives
 from corewise.papers.collectives.cases import MACHINE as BLADE
 from corewise.papers.runner import Paper, Work, unseen
+from corewise.papers.sensitivity import PAPERS
 from corewise.papers.sensitivity.data import (
     Finding,
     Outcome,
@@ -66,10 +67,9 @@ def _collective_rows(parameters: Mapping[str, float]) -> Iterable[Row]:
     return rows_of_collectives.papers_own_rows(study_of_collectives.measure(plan))
 
 
-PAPERS: Mapping[str, Callable[[Mapping[str, float]], Iterable[Row]]] = {
-    "affinity": _affinity_rows,
-    "collectives": _collective_rows,
-}
+_ROWS: Mapping[str, Callable[[Mapping[str, float]], Iterable[Row]]] = dict(
+    zip(PAPERS, (_affinity_rows, _collective_rows), strict=True)
+)
 """What each paper's programs say of a machine."""
 
 
@@ -89,7 +89,7 @@ class Plan:
         Two at a time too: the square of the work.
     """
 
-    papers: tuple[str, ...] = tuple(PAPERS)
+    papers: tuple[str, ...] = PAPERS
     parameters: tuple[str, ...] = ()
     fitted: bool = False
     pairs: bool = False
@@ -131,4 +131,4 @@ def measure(plan: Plan, progress: Progress = unseen) -> Sensitivity:
 def run_variant(papers: Sequence[str], variant: Variant) -> tuple[Outcome, tuple[Finding, ...]]:
     """What the papers' programs say of a variant."""
     parameters = {change.parameter: change.value for change in variant}
-    return outcome_of({paper: PAPERS[paper](parameters) for paper in papers})
+    return outcome_of({paper: _ROWS[paper](parameters) for paper in papers})
