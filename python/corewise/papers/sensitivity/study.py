@@ -67,7 +67,7 @@ def _collective_rows(parameters: Mapping[str, float]) -> Iterable[Row]:
     return rows_of_collectives.papers_own_rows(study_of_collectives.measure(plan))
 
 
-_ROWS: Mapping[str, Callable[[Mapping[str, float]], Iterable[Row]]] = dict(
+ROWS: Mapping[str, Callable[[Mapping[str, float]], Iterable[Row]]] = dict(
     zip(PAPERS, (_affinity_rows, _collective_rows), strict=True)
 )
 """What each paper's programs say of a machine."""
@@ -131,4 +131,4 @@ def measure(plan: Plan, progress: Progress = unseen) -> Sensitivity:
 def run_variant(papers: Sequence[str], variant: Variant) -> tuple[Outcome, tuple[Finding, ...]]:
     """What the papers' programs say of a variant."""
     parameters = {change.parameter: change.value for change in variant}
-    return outcome_of({paper: _ROWS[paper](parameters) for paper in papers})
+    return outcome_of({paper: ROWS[paper](parameters) for paper in papers})
