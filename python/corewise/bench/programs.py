@@ -21,10 +21,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from corewise.bench.rows import Listener
+from corewise.base import late
 from corewise.errors import RunError
-from corewise.mpi.build import cache_root, compiler, source_root
-from corewise.mpi.find import MpiLibrary
+
+with late.imports():
+    from corewise.bench.rows import Listener
+    from corewise.mpi.build import cache_root, compiler, source_root
+    from corewise.mpi.find import MpiLibrary
 
 SHM_CORE = (
     *("shm/mapping.cpp", "shm/processes.cpp", "shm/segment.cpp", "shm/wait_policy.cpp"),

@@ -12,20 +12,23 @@ from pathlib import Path
 
 import typer
 
+from corewise.base import late
 from corewise.base.files import check_target
 from corewise.cli import console, pages
 from corewise.cli.profile_page import PageOptions, profile_view
 from corewise.cli.run import fresh_name
-from corewise.data.machines import load_machine
-from corewise.data.profile import Profile
 from corewise.errors import InputError
-from corewise.mpi import build
-from corewise.mpi.find import MpiLibrary
-from corewise.mpi.lines import Line, line_of
-from corewise.report import advice as view
-from corewise.report.page.advice import page as advice_page
-from corewise.trials.advice import cases, study
-from corewise.trials.levers.lever import Case
+
+with late.imports():
+    from corewise.data.machines import load_machine
+    from corewise.data.profile import Profile
+    from corewise.mpi import build
+    from corewise.mpi.find import MpiLibrary
+    from corewise.mpi.lines import Line, line_of
+    from corewise.report import advice as view
+    from corewise.report.page.advice import page as advice_page
+    from corewise.trials.advice import cases, study
+    from corewise.trials.levers.lever import Case
 
 _HELP = """Say what makes a program slow, and find a launch that makes it faster.
 

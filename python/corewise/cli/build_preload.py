@@ -9,11 +9,15 @@ from pathlib import Path
 
 import typer
 
+from corewise.base import late
 from corewise.cli import console
 from corewise.errors import InputError
-from corewise.mpi import build, find
-from corewise.mpi.find import MpiLibrary
-from corewise.mpi.kinds import ALL, KINDS, bits_of, chosen_kinds
+from corewise.mpi.kinds import KINDS
+
+with late.imports():
+    from corewise.mpi import build, find
+    from corewise.mpi.find import MpiLibrary
+    from corewise.mpi.kinds import ALL, bits_of, chosen_kinds
 
 _HELP = """Build the preload library for an MPI and print where it is.
 

@@ -10,24 +10,27 @@ from pathlib import Path
 
 import typer
 
-from corewise.analysis.profile.call_graph import (
-    MOST_BOXES,
-    MOST_LINES,
-    WEIGHTS,
-    CallTree,
-    MergedGraph,
-    Weight,
-    as_graph,
-    call_tree,
-    fitted,
-    merged,
-    pruned,
-)
+from corewise.base import late
 from corewise.base.files import check_target, write_text
 from corewise.cli import console
-from corewise.data.profile import EVERY_RANK, load_profile
 from corewise.errors import InputError, bad_field
-from corewise.plots.call_graph import dot_text, edges_text, picture, tree_text
+
+with late.imports():
+    from corewise.analysis.profile.call_graph import (
+        MOST_BOXES,
+        MOST_LINES,
+        WEIGHTS,
+        CallTree,
+        MergedGraph,
+        Weight,
+        as_graph,
+        call_tree,
+        fitted,
+        merged,
+        pruned,
+    )
+    from corewise.data.profile import EVERY_RANK, load_profile
+    from corewise.plots.call_graph import dot_text, edges_text, picture, tree_text
 
 _HELP = """Show which function called which, how often and for how long, down to the messages.
 

@@ -1,23 +1,26 @@
 """The table of commands: where each stands in `corewise --help`, and which module has it.
 
 A module is imported when its command is asked for, so that `corewise --version` and a mistyped command cost
-no more than Python itself. Each has ``register(app)``, which adds its command or group.
+no more than Python itself; what it imports late (`base/late.py`) waits where only help is wanted. Each has
+``register(app)``, which adds its command or group.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+from corewise.base import late
 from corewise.errors import InputError, shortened
 
 
@@ -81,17 +84,43 @@ SECTIONS: Mapping[str, tuple[Command, ...]] = {
         Command("paper", "papers.group", "Run the papers' experiments again, beside what was published"),
     ),
 }
+HELP_OPTIONS = ["-h", "--help"]
 _COMMANDS = {command.name: command for section in SECTIONS.values() for command in section}
 
 
 @cache
 def _load(name: str) -> Any:
     """The command of this name."""
-    app = typer.Typer(rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
+    app = typer.Typer(rich_markup_mode=None, context_settings={"help_option_names": HELP_OPTIONS})
     app.callback()(lambda: None)  # so that one command is a group's too
     import_module(f"corewise.cli.{_COMMANDS[name].module}").register(app)
     group: Any = typer.main.get_command(app)
-    return group.commands[name]
+    command = group.commands[name]
+    _load_before_running(command)
+    return command
+
+
+def _load_before_running(command: Any) -> None:
+    """Lets a command, or all commands of a group, import what waited before they begin."""
+    within = getattr(command, "commands", {})
+    for each in within.values():
+        _load_before_running(each)
+    if not within and command.callback is not None:
+        command.callback = _after_loading(command.callback)
+
+
+def _after_loading(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def run(*given: Any, **named: Any) -> Any:
+        late.load()
+        return function(*given, **named)
+
+    return run
+
+
+def _wants_help(args: Sequence[str]) -> bool:
+    """Whether a word asks for help. It may be a program's: what waited is then imported a little later."""
+    return any(word in HELP_OPTIONS for word in args)
 
 
 def find_command(name: str) -> Any:
@@ -128,7 +157,8 @@ class Commands(TyperGroup):
             close = get_close_matches(name, _COMMANDS, 1, 0.7)
             meant = f"did you mean corewise {close[0]}? " if close else ""
             raise InputError(f"no command '{shortened(name, 80)}': {meant}corewise --help lists all")
-        return super().resolve_command(ctx, args)
+        with late.postponed() if _wants_help(args) else nullcontext():
+            return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes the sections; imports nothing."""

@@ -11,14 +11,17 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from corewise.analysis.profile.diff import compare_profiles
+from corewise.base import late
 from corewise.base.files import check_target, write_text
 from corewise.cli import console
-from corewise.data.profile import load_profile
-from corewise.data.quantities import bytes_text
 from corewise.errors import InputError
-from corewise.plots.heatmap_svg import difference_svg
-from corewise.report import diff as tables
+
+with late.imports():
+    from corewise.analysis.profile.diff import compare_profiles
+    from corewise.data.profile import load_profile
+    from corewise.data.quantities import bytes_text
+    from corewise.plots.heatmap_svg import difference_svg
+    from corewise.report import diff as tables
 
 _HELP = """Compare profiles: wall time, calls, bytes and time per MPI procedure and per place that calls it,
 the matrix, and the pattern's name.

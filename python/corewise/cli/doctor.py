@@ -9,9 +9,12 @@ from pathlib import Path
 
 import typer
 
+from corewise.base import late
 from corewise.cli import console
-from corewise.report.layout import Column, by_rows
-from corewise.trials import host
+
+with late.imports():
+    from corewise.report.layout import Column, by_rows
+    from corewise.trials import host
 
 _HELP = """Say which MPI libraries, capabilities and instruction sets were found, and what is therefore off.
 

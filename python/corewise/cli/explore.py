@@ -12,21 +12,25 @@ from pathlib import Path
 
 import typer
 
-from corewise._core import Machine, Pattern
-from corewise.analysis.placement.exploration import Exploration, Plan, least_runs
+from corewise.base import late
 from corewise.base.files import check_target
 from corewise.cli import console, sweeps
 from corewise.cli.settings import WithSettings
-from corewise.data.machines import machine_text
-from corewise.data.patterns import is_profile, load_pattern_or_profile, pattern_of
 from corewise.errors import InputError
-from corewise.plots.explore import check_ending, write_curves
-from corewise.report import exploration as view
-from corewise.sim.sweeps import workers_of
-from corewise.trials.exploration import Effort, explore_host, explore_simulated, plan
-from corewise.trials.host import is_this_host
-from corewise.trials.launches import Launches, Program
-from corewise.trials.simulation import MODELS, Simulation
+from corewise.trials.simulation import MODELS
+
+with late.imports():
+    from corewise._core import Machine, Pattern
+    from corewise.analysis.placement.exploration import Exploration, Plan, least_runs
+    from corewise.data.machines import machine_text
+    from corewise.data.patterns import is_profile, load_pattern_or_profile, pattern_of
+    from corewise.plots.explore import check_ending, write_curves
+    from corewise.report import exploration as view
+    from corewise.sim.sweeps import workers_of
+    from corewise.trials.exploration import Effort, explore_host, explore_simulated, plan
+    from corewise.trials.host import is_this_host
+    from corewise.trials.launches import Launches, Program
+    from corewise.trials.simulation import Simulation
 
 _HELP = """Time a pattern, or your program, under all or sampled placements.
 

@@ -9,9 +9,14 @@ from pathlib import Path
 
 import typer
 
+from corewise.base import late
 from corewise.cli import console
-from corewise.data.events import GROUPS, parse_selection
-from corewise.export import FORMATS, check_export, export_profile
+from corewise.data.events import GROUPS
+from corewise.export import FORMATS
+
+with late.imports():
+    from corewise.data.events import parse_selection
+    from corewise.export import check_export, export_profile
 
 _HELP = """Write a profile for other tools: OTF2, Perfetto, Parquet, Arrow, CSV.
 

@@ -8,19 +8,23 @@ from __future__ import annotations
 from pathlib import Path
 
 import typer
-from rich.console import RenderableType
 
-from corewise.analysis.latency.compare import ranges
-from corewise.analysis.latency.groups import find_groups
-from corewise.analysis.latency.links import LatencyTree, latency_tree
-from corewise.analysis.latency.summary import FOUND, LevelRow, level_names, level_rows, shape
+from corewise.base import late
 from corewise.base.files import check_target, write_text
 from corewise.cli import console
-from corewise.data.latency import read_latencies
-from corewise.data.machine_nominal import nominal_bandwidths
-from corewise.data.machine_text import LevelText, OriginText, machine_text, quantity
-from corewise.data.machines import parse_machine
-from corewise.report.layout import Column, by_rows
+
+with late.imports():
+    from rich.console import RenderableType
+
+    from corewise.analysis.latency.compare import ranges
+    from corewise.analysis.latency.groups import find_groups
+    from corewise.analysis.latency.links import LatencyTree, latency_tree
+    from corewise.analysis.latency.summary import FOUND, LevelRow, level_names, level_rows, shape
+    from corewise.data.latency import read_latencies
+    from corewise.data.machine_nominal import nominal_bandwidths
+    from corewise.data.machine_text import LevelText, OriginText, machine_text, quantity
+    from corewise.data.machines import parse_machine
+    from corewise.report.layout import Column, by_rows
 
 _HELP = """Make a machine file from a matrix of core-to-core latencies that somebody measured.
 

@@ -8,14 +8,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import typer
-from rich.text import Text
 
-from corewise._core import Link, Machine, Unit
+from corewise.base import late
 from corewise.cli import console, latency
 from corewise.cli.groups import Group
-from corewise.data.machines import bundled_machines, load_machine, load_machine_file
-from corewise.plots.machines import drawing
-from corewise.report.layout import Column, FittingTable, by_rows
+
+with late.imports():
+    from rich.text import Text
+
+    from corewise._core import Link, Machine, Unit
+    from corewise.data.machines import bundled_machines, load_machine, load_machine_file
+    from corewise.plots.machines import drawing
+    from corewise.report.layout import Column, FittingTable, by_rows
 
 _LIST_HELP = """List the machines that come with corewise.
 
@@ -61,6 +65,7 @@ def list_machines(context: typer.Context, as_json: bool = _AS_JSON) -> None:
     """Lists the bundled machines."""
     if context.invoked_subcommand is not None:
         return
+    late.load()
     machines = [load_machine(name) for name in bundled_machines()]
     if as_json:
         console.show_json("machines", None, [_summary(machine) for machine in machines])

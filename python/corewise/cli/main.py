@@ -19,7 +19,7 @@ import typer
 
 import corewise
 from corewise.cli import console
-from corewise.cli.commands import Commands
+from corewise.cli.commands import HELP_OPTIONS, Commands
 from corewise.errors import CorewiseError, InputError, RunError, shortened, shown
 
 # Typer carries its own copy of Click in some releases: its public BadParameter leads to the base class.
@@ -40,7 +40,7 @@ def build_app() -> typer.Typer:
         add_completion=COMPLETING in os.environ,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": HELP_OPTIONS},
     )
     app.callback()(_options)
     return app

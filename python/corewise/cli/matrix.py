@@ -9,37 +9,41 @@ from dataclasses import asdict
 from pathlib import Path
 
 import typer
-from rich.console import RenderableType
-from rich.text import Text
 
-from corewise.analysis.profile.cells import Cells, matrix_cells
-from corewise.analysis.profile.levels import (
-    LEVELS,
-    LevelRow,
-    RankPlaces,
-    level_rows,
-    pair_levels,
-    rank_places,
-)
-from corewise.analysis.profile.matrix import (
-    PhysicalComparison,
-    TrafficMatrix,
-    build_matrix,
-    compare_physical,
-    heavy_paths,
-)
+from corewise.base import late
 from corewise.base.files import check_target, write_text
 from corewise.cli import console
-from corewise.data.machines import load_machine
-from corewise.data.monitoring import load_monitoring
-from corewise.data.profile import Profile, load_profile
-from corewise.data.quantities import share_text
 from corewise.errors import InputError
-from corewise.plots.heatmap import MOST_CELLS, heat_map
-from corewise.plots.heatmap_svg import MOST_CELLS as MOST_SVG_CELLS
-from corewise.plots.heatmap_svg import LevelLegend, Picture, matrix_svg
-from corewise.report import matrix as tables
-from corewise.report.layout import Hanging
+
+with late.imports():
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from corewise.analysis.profile.cells import Cells, matrix_cells
+    from corewise.analysis.profile.levels import (
+        LEVELS,
+        LevelRow,
+        RankPlaces,
+        level_rows,
+        pair_levels,
+        rank_places,
+    )
+    from corewise.analysis.profile.matrix import (
+        PhysicalComparison,
+        TrafficMatrix,
+        build_matrix,
+        compare_physical,
+        heavy_paths,
+    )
+    from corewise.data.machines import load_machine
+    from corewise.data.monitoring import load_monitoring
+    from corewise.data.profile import Profile, load_profile
+    from corewise.data.quantities import share_text
+    from corewise.plots.heatmap import MOST_CELLS, heat_map
+    from corewise.plots.heatmap_svg import MOST_CELLS as MOST_SVG_CELLS
+    from corewise.plots.heatmap_svg import LevelLegend, Picture, matrix_svg
+    from corewise.report import matrix as tables
+    from corewise.report.layout import Hanging
 
 _HELP = """Show the communication matrix of a profile: rows send, columns receive.
 

@@ -11,23 +11,26 @@ import datetime
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from markupsafe import Markup
-
-from corewise.analysis.profile.call_graph import (
-    MOST_BOXES,
-    MOST_LINES,
-    CallTree,
-    Weight,
-    as_graph,
-    fitted,
-    merged,
-)
-from corewise.analysis.result import Figure, Table
+from corewise.base import late
 from corewise.base.files import write_text
-from corewise.plots import charts
-from corewise.plots.call_graph_page import part_of_page
-from corewise.report.page.result import tables_page
-from corewise.report.page.shell import Page, Section, render
+
+with late.imports():
+    from markupsafe import Markup
+
+    from corewise.analysis.profile.call_graph import (
+        MOST_BOXES,
+        MOST_LINES,
+        CallTree,
+        Weight,
+        as_graph,
+        fitted,
+        merged,
+    )
+    from corewise.analysis.result import Figure, Table
+    from corewise.plots import charts
+    from corewise.plots.call_graph_page import part_of_page
+    from corewise.report.page.result import tables_page
+    from corewise.report.page.shell import Page, Section, render
 
 _MOST_NAMED_RANKS = 16
 

@@ -9,29 +9,33 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import typer
-from rich.console import RenderableType
-from rich.text import Text
 
-from corewise._core import Match, Pattern, generators
-from corewise.analysis.pattern import (
-    NamedTemplates,
-    PatternSummary,
-    component_row,
-    name_templates,
-    naming_text,
-    relabelling_text,
-    rest_share,
-    step_row,
-    summarise_pattern,
-)
-from corewise.analysis.profile.cells import sum_in_blocks
+from corewise.base import late
 from corewise.base.files import check_target, write_text
 from corewise.cli import console
 from corewise.cli.groups import Group
-from corewise.data.patterns import generate_pattern, load_pattern_or_profile, save_pattern
-from corewise.data.quantities import bytes_text, share_text
-from corewise.plots.heatmap import MOST_CELLS, heat_map
-from corewise.report.layout import Column, FittingTable, by_rows
+
+with late.imports():
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from corewise._core import Match, Pattern, generators
+    from corewise.analysis.pattern import (
+        NamedTemplates,
+        PatternSummary,
+        component_row,
+        name_templates,
+        naming_text,
+        relabelling_text,
+        rest_share,
+        step_row,
+        summarise_pattern,
+    )
+    from corewise.analysis.profile.cells import sum_in_blocks
+    from corewise.data.patterns import generate_pattern, load_pattern_or_profile, save_pattern
+    from corewise.data.quantities import bytes_text, share_text
+    from corewise.plots.heatmap import MOST_CELLS, heat_map
+    from corewise.report.layout import Column, FittingTable, by_rows
 
 _LIST_HELP = """List the pattern generators; make or show a pattern.
 
@@ -83,6 +87,7 @@ def list_generators(context: typer.Context, as_json: bool = _AS_JSON) -> None:
     """Lists the generators."""
     if context.invoked_subcommand is not None:
         return
+    late.load()
     if as_json:
         console.show_json("patterns", None, _generator_rows())
         return

@@ -11,31 +11,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import typer
-from rich.console import RenderableType
 
 from corewise import __version__
-from corewise.analysis.latency.compare import differences, ranges
-from corewise.analysis.latency.groups import Group, find_groups
-from corewise.analysis.latency.levels import Matrix
-from corewise.analysis.latency.links import LatencyTree, latency_tree, renumbered
-from corewise.analysis.latency.streams import LevelRate, StreamRate, level_rates, stream_jobs
-from corewise.analysis.latency.summary import level_names, level_rows, shape
+from corewise.base import late
 from corewise.base.files import check_target, write_text
 from corewise.cli import console
 from corewise.cli.latency import found, group_row
 from corewise.data.latency import MOST_CPUS
-from corewise.data.machine_nominal import nominal_bandwidths
-from corewise.data.machine_text import LevelText, OriginText, machine_text, quantity
-from corewise.data.machines import HOST, load_machine, parse_machine
 from corewise.data.sizes import size_bytes
-from corewise.data.tuned_hosts import processor_text
 from corewise.errors import CorewiseError, InputError
-from corewise.plots.heatmap import MOST_CELLS, heat_map
-from corewise.plots.heatmap_svg import Picture, matrix_svg
-from corewise.report.layout import Column, by_rows
-from corewise.trials import probing
+
+with late.imports():
+    import numpy as np
+    from rich.console import RenderableType
+
+    from corewise.analysis.latency.compare import differences, ranges
+    from corewise.analysis.latency.groups import Group, find_groups
+    from corewise.analysis.latency.levels import Matrix
+    from corewise.analysis.latency.links import LatencyTree, latency_tree, renumbered
+    from corewise.analysis.latency.streams import LevelRate, StreamRate, level_rates, stream_jobs
+    from corewise.analysis.latency.summary import level_names, level_rows, shape
+    from corewise.data.machine_nominal import nominal_bandwidths
+    from corewise.data.machine_text import LevelText, OriginText, machine_text, quantity
+    from corewise.data.machines import HOST, load_machine, parse_machine
+    from corewise.data.tuned_hosts import processor_text
+    from corewise.plots.heatmap import MOST_CELLS, heat_map
+    from corewise.plots.heatmap_svg import Picture, matrix_svg
+    from corewise.report.layout import Column, by_rows
+    from corewise.trials import probing
 
 _HELP = """Measure this host, and write its machine file for place, sim and the others.
 

@@ -9,19 +9,22 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from corewise._core import Machine
-from corewise.analysis.profile import collectives
-from corewise.analysis.profile.call_graph import call_tree
-from corewise.analysis.profile.findings import Run
-from corewise.analysis.profile.levels import rank_places
-from corewise.analysis.profile.tables import ProfileAnalysis
-from corewise.analysis.profile.timeline import read_timeline
+from corewise.base import late
 from corewise.cli import console, pages
-from corewise.data.events import Selection, load_events
-from corewise.data.machines import HOST, load_machine
-from corewise.data.tuned_hosts import HostCollectives, known_collectives, load_host_tuning
-from corewise.report.page.profile import ProfileView
-from corewise.report.page.shell import Section
+
+with late.imports():
+    from corewise._core import Machine
+    from corewise.analysis.profile import collectives
+    from corewise.analysis.profile.call_graph import call_tree
+    from corewise.analysis.profile.findings import Run
+    from corewise.analysis.profile.levels import rank_places
+    from corewise.analysis.profile.tables import ProfileAnalysis
+    from corewise.analysis.profile.timeline import read_timeline
+    from corewise.data.events import Selection, load_events
+    from corewise.data.machines import HOST, load_machine
+    from corewise.data.tuned_hosts import HostCollectives, known_collectives, load_host_tuning
+    from corewise.report.page.profile import ProfileView
+    from corewise.report.page.shell import Section
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class PageOptions:
     """
 
     file: Path
-    selection: Selection = field(default_factory=Selection)
+    selection: Selection = field(default_factory=lambda: Selection())
     tuning: Path | None = None
 
 

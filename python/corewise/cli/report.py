@@ -9,30 +9,30 @@ from dataclasses import replace
 from pathlib import Path
 
 import typer
-from rich.console import RenderableType
 
-from corewise._core import Machine
-from corewise.analysis.placement.comparison import PlacementStudy, Settings, study_placements
-from corewise.analysis.placement.limits import LimitRules
-from corewise.analysis.profile.accelerated import accelerated_rows
-from corewise.analysis.profile.findings import findings_of, look_at
-from corewise.analysis.profile.tables import (
-    analyse_profile,
-    matrix_blocks,
-    placement_scope,
-)
+from corewise.base import late
 from corewise.base.files import check_target
 from corewise.cli import console, pages
 from corewise.cli.profile_page import PageOptions, profile_view
-from corewise.data.accelerate import load_accelerate
-from corewise.data.events import parse_selection
-from corewise.data.machines import load_machine
-from corewise.data.profile import EVERY_RANK, load_profile
 from corewise.errors import InputError
-from corewise.plots.heatmap import MOST_CELLS, heat_map
-from corewise.plots.machines import drawing
-from corewise.report import document, terminal
-from corewise.report.page import profile as profile_page
+
+with late.imports():
+    from rich.console import RenderableType
+
+    from corewise._core import Machine
+    from corewise.analysis.placement.comparison import PlacementStudy, Settings, study_placements
+    from corewise.analysis.placement.limits import LimitRules
+    from corewise.analysis.profile.accelerated import accelerated_rows
+    from corewise.analysis.profile.findings import findings_of, look_at
+    from corewise.analysis.profile.tables import analyse_profile, matrix_blocks, placement_scope
+    from corewise.data.accelerate import load_accelerate
+    from corewise.data.events import parse_selection
+    from corewise.data.machines import load_machine
+    from corewise.data.profile import EVERY_RANK, load_profile
+    from corewise.plots.heatmap import MOST_CELLS, heat_map
+    from corewise.plots.machines import drawing
+    from corewise.report import document, terminal
+    from corewise.report.page import profile as profile_page
 
 _HELP = """Show what a profile says: findings first, then who talked to whom, and where the time went.
 

@@ -17,27 +17,32 @@ from pathlib import Path
 import typer
 
 from corewise import _core
+from corewise.base import late
 from corewise.cli import console
 from corewise.cli.settings import WithSettings
-from corewise.data.machines import load_machine
-from corewise.data.packing_tuning import load_packing_tuning
-from corewise.data.placement import Placement, load_placement, make_placement
-from corewise.data.quantities import time_text
-from corewise.data.tuned_hosts import (
-    HostTable,
-    collectives_knob,
-    host_collectives,
-    host_packing,
-    load_host_tuning,
-    mpi_name,
-)
 from corewise.errors import InputError, RunError
-from corewise.mpi import build, elf, launch, reorder
-from corewise.mpi.find import MpiLibrary
-from corewise.mpi.functions import DEEPEST, FILTER, FunctionChoice, check_patterns
-from corewise.mpi.generators.packing import ENGINES, engine_is_known
-from corewise.mpi.kinds import KINDS, chosen_kinds
-from corewise.trials import binding
+from corewise.mpi.functions import DEEPEST
+from corewise.mpi.kinds import KINDS
+
+with late.imports():
+    from corewise.data.machines import load_machine
+    from corewise.data.packing_tuning import load_packing_tuning
+    from corewise.data.placement import Placement, load_placement, make_placement
+    from corewise.data.quantities import time_text
+    from corewise.data.tuned_hosts import (
+        HostTable,
+        collectives_knob,
+        host_collectives,
+        host_packing,
+        load_host_tuning,
+        mpi_name,
+    )
+    from corewise.mpi import build, elf, launch, reorder
+    from corewise.mpi.find import MpiLibrary
+    from corewise.mpi.functions import FILTER, FunctionChoice, check_patterns
+    from corewise.mpi.generators.packing import ENGINES, engine_is_known
+    from corewise.mpi.kinds import chosen_kinds
+    from corewise.trials import binding
 
 Packer = Callable[[str], object]
 

@@ -10,13 +10,17 @@ from dataclasses import asdict
 from pathlib import Path
 
 import typer
-from rich.console import RenderableType
 
-from corewise.analysis.profile.waits import WaitRow, WaitsSummary, analyse_waits
+from corewise.base import late
 from corewise.cli import console
-from corewise.data.quantities import count_text, share_text, time_text
 from corewise.errors import InputError
-from corewise.report.layout import Column, FittingTable
+
+with late.imports():
+    from rich.console import RenderableType
+
+    from corewise.analysis.profile.waits import WaitRow, WaitsSummary, analyse_waits
+    from corewise.data.quantities import count_text, share_text, time_text
+    from corewise.report.layout import Column, FittingTable
 
 _HELP = """Show where ranks waited in MPI because another rank was late.
 

@@ -18,12 +18,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from corewise._core import EventLog, EventProcess, EventThread, open_events, parse_time_ns
-from corewise.data.profile import datatype_text
+from corewise.base import late
 from corewise.errors import InputError, bad_field
+
+with late.imports():
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from corewise._core import EventLog, EventProcess, EventThread, open_events, parse_time_ns
+    from corewise.data.profile import datatype_text
 
 KINDS = (
     "call",

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from corewise.base import late
 from corewise.base.files import read_text
 from corewise.errors import InputError, bad_field, shown
 
-Matrix = npt.NDArray[np.float64]
+with late.imports():
+    import numpy as np
+    from numpy import typing as npt
+
+Matrix: TypeAlias = "npt.NDArray[np.float64]"
 
 MOST_CPUS = 1024
 """What a machine may have."""

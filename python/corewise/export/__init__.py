@@ -12,14 +12,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from corewise.base import late
 from corewise.base.files import check_folder, check_target, staged_file, staged_folder
-from corewise.data.events import Events, Selection, optional
-from corewise.data.events import load_events as _load_events
 from corewise.errors import bad_field
-from corewise.export.otf2 import write_otf2
-from corewise.export.perfetto import write_perfetto
-from corewise.export.places import function_name
-from corewise.export.tabular import write_arrow, write_csv, write_parquet
+
+with late.imports():
+    from corewise.export.perfetto import write_perfetto
+    from corewise.export.tabular import write_arrow, write_csv, write_parquet
+
+with late.imports():
+    from corewise.data.events import Events, Selection, optional
+    from corewise.data.events import load_events as _load_events
+    from corewise.export.otf2 import write_otf2
+    from corewise.export.places import function_name
 
 Progress = Callable[[float], None]
 
@@ -51,13 +56,6 @@ FORMATS = {
     "csv": Format("the same as text"),
 }
 """Every form by the name that the command line takes."""
-
-_FILES = {
-    "perfetto": write_perfetto,
-    "parquet": write_parquet,
-    "arrow": write_arrow,
-    "csv": write_csv,
-}
 
 
 @dataclass(frozen=True)
@@ -107,6 +105,17 @@ def check_export(form: str, target: Path) -> None:
         check_target(target)
 
 
+def _writer(form: str) -> Callable[[Events, Path, Progress], int]:
+    """What writes a form that is one file."""
+    writers = {
+        "perfetto": write_perfetto,
+        "parquet": write_parquet,
+        "arrow": write_arrow,
+        "csv": write_csv,
+    }
+    return writers[form]
+
+
 def export_profile(
     profile: str | Path,
     form: str,
@@ -141,7 +150,7 @@ def export_profile(
             written, unsaid = write_otf2(events, folder, later)
     else:
         with staged_file(target) as file:
-            written = _FILES[form](events, file, later)
+            written = _writer(form)(events, file, later)
     progress(1.0)
     return Exported(target, events.records, written, unsaid, _size(target), events.problems)
 

@@ -23,13 +23,16 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
-
+from corewise.base import late
 from corewise.base.files import write_bytes
 from corewise.errors import InputError
-from corewise.mpi import elf
+
+with late.imports():
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.sections import SymbolTableSection
+
+    from corewise.mpi import elf
 
 _T = TypeVar("_T")
 

@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corewise.analysis.result import Figure, Panel
+from corewise.base import late
 from corewise.base.files import staged_file
-from corewise.data.quantities import size_text
+
+with late.imports():
+    from corewise.analysis.result import Figure, Panel
+    from corewise.data.quantities import size_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

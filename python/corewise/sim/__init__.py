@@ -9,10 +9,13 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from corewise.sim.placements import named_placement, placement_names
-from corewise.sim.result import LINK, PHASE, TRANSFER, UNIT, Simulation
-from corewise.sim.run import GRANULARITIES, SEPARATIONS, simulate
-from corewise.sim.timeline import EVENT, Kind, Timeline, Track
+from corewise.base import late
+
+with late.imports():
+    from corewise.sim.placements import named_placement, placement_names
+    from corewise.sim.result import LINK, PHASE, TRANSFER, UNIT, Simulation
+    from corewise.sim.run import GRANULARITIES, SEPARATIONS, simulate
+    from corewise.sim.timeline import EVENT, Kind, Timeline, Track
 
 __all__ = [
     "EVENT",

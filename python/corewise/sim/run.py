@@ -12,18 +12,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from corewise import _core
-from corewise._core import Machine, Pattern, PatternResult
-from corewise._core import Timeline as Recorder
-from corewise.data.machines import load_machine
-from corewise.data.placement import Placement
+from corewise.base import late
 from corewise.errors import InputError, bad_field
-from corewise.sim.placements import named_placement
-from corewise.sim.result import Simulation
-from corewise.sim.timeline import Timeline
+
+with late.imports():
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from corewise._core import Machine, Pattern, PatternResult
+    from corewise._core import Timeline as Recorder
+    from corewise.data.machines import load_machine
+    from corewise.data.placement import Placement
+    from corewise.sim.placements import named_placement
+    from corewise.sim.result import Simulation
+    from corewise.sim.timeline import Timeline
 
 GRANULARITIES = ("packet", "flow")
 SEPARATIONS = ("dependence", "barrier")

@@ -19,13 +19,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from corewise.base import late
 
-from corewise._core import Machine, Pattern, contended_times
-from corewise.analysis.placement.route_features import Placements
-from corewise.data.machines import MachineText
-from corewise.sim.sweeps import Sweep, Workers, run
-from corewise.trials.timing import Array, Candidate, Progress
+with late.imports():
+    import numpy as np
+
+    from corewise._core import Machine, Pattern, contended_times
+    from corewise.analysis.placement.route_features import Placements
+    from corewise.data.machines import MachineText
+    from corewise.sim.sweeps import Sweep, Workers, run
+    from corewise.trials.timing import Array, Candidate, Progress
 
 MODELS = ("simulated", "flow")
 PARTS = 4

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from corewise.base import late
 
-Array = NDArray[np.float64]
+with late.imports():
+    import numpy as np
+    from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[np.float64]"
 Progress = Callable[[float], None]
 """Told the share that is done."""
 

@@ -191,14 +191,80 @@ def test_bash_itself_completes() -> None:
 # --- what is loaded ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["paint"]])
-def test_a_quick_command_loads_little(arguments: list[str]) -> None:
-    look = (
-        "import sys; from corewise.cli.main import execute; execute(sys.argv[1:]); "
-        "print(*sorted(sys.modules), file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", look, *arguments], capture_output=True, text=True, check=True
-    )
-    heavy = {"numpy", "rich.console", "jinja2", "corewise._core", "elftools", "scipy"}
-    assert heavy & set(done.stderr.split()) == set()
+HEAVY = {
+    "bokeh", "elftools.elf.elffile", "jinja2", "markupsafe", "matplotlib", "networkx", "numpy", "pandas",
+    "perfetto", "polars", "pyarrow", "rich.console", "rich.text", "scipy",
+}  # fmt: skip
+"""What takes longer to import than a help to print."""
+LOOK = """
+import sys
+from corewise.cli.main import execute
+for words in sys.argv[1:]:
+    status = execute(words.split())
+print("loaded", *sorted(sys.modules), file=sys.stderr)
+sys.exit(status)
+"""
+
+
+def looked(*lines: str) -> subprocess.CompletedProcess[str]:
+    """Runs commands in one process, and says on standard error which modules it has loaded."""
+    done = subprocess.run([sys.executable, "-c", LOOK, *lines], capture_output=True, text=True, check=False)
+    assert "loaded corewise" in done.stderr or "loaded __future__" in done.stderr, done.stderr
+    return done
+
+
+@pytest.mark.parametrize("line", ["--version", "--help", "paint"])
+def test_a_quick_command_loads_little(line: str) -> None:
+    assert HEAVY.union({"corewise._core"}) & set(looked(line).stderr.split()) == set()
+
+
+def test_no_help_waits_for_anything_heavy() -> None:
+    names = [name for name in COMMANDS if name != "corewise"]
+    done = looked(*(f"{name} --help".removeprefix("corewise ") for name in names))
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"^Usage: (corewise(?: [a-z][a-z-]*)*)", done.stdout, re.M) == names
+    assert HEAVY & set(done.stderr.split()) == set()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["machines show --help", "machines show cell-be --json"],
+        ["machines --help", "machines --json"],
+        ["patterns make --help", "patterns --json"],
+        ["explain --help", "explain collective broadcast --ranks 16 --bytes 128"],
+    ],
+)
+def test_a_command_works_after_a_help_in_the_same_process(lines: list[str]) -> None:
+    """What waited is imported before the command begins."""
+    done = looked(*lines)
+    assert done.returncode == 0, done.stderr
+    assert "internal error" not in done.stderr
+
+
+def test_a_program_may_have_a_help_of_its_own() -> None:
+    """Its word is not ours: the command runs, with all that it imports."""
+    done = looked("run -n 2 ./none --help")
+    assert done.returncode == 2
+    assert "./none: no such program" in done.stderr
+
+
+def test_stand_ins_are_replaced_by_what_they_stand_for() -> None:
+    script = """
+from corewise.base import late
+with late.postponed():
+    with late.imports():
+        import json
+        from collections import abc as names
+        from math import pi, hypot
+    assert type(pi) is not float and type(json) is not type(late)
+    assert hypot(3, 4) == 5 and names.Mapping  # one that is met all the same
+late.load()
+import math
+assert pi == math.pi and hypot is math.hypot and json.dumps([]) == "[]"
+with late.imports():
+    from math import tau
+assert tau == math.tau
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

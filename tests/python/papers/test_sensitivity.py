@@ -108,7 +108,7 @@ def barrier_rows(parameters: Mapping[str, float]) -> Iterable[Row]:
 
 
 def test_a_run_simulates_every_variant(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(study, "PAPERS", {"barrier": barrier_rows})
+    monkeypatch.setattr(study, "ROWS", {"barrier": barrier_rows})
     shares: list[float] = []
     names = ("command_snoop_cycles", "mfc_queue_entries")
     found = study.measure(study.Plan(("barrier",), names), shares.append)

@@ -13,13 +13,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from corewise import _core
-from corewise._core import Limits, Machine, Pattern, Searcher
-from corewise.analysis.placement.leaders import MOST_LEADERS, Leaders, quickest
+from corewise.base import late
 from corewise.errors import InputError
+
+with late.imports():
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from corewise._core import Limits, Machine, Pattern, Searcher
+    from corewise.analysis.placement.leaders import MOST_LEADERS, Leaders, quickest
 
 OBJECTIVES = ("bottleneck", "flow", "simulated", "hop-bytes", "distance")
 TIMES = ("flow", "simulated")

@@ -18,18 +18,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from corewise.analysis.spread import median_interval
-from corewise.bench import mpis
-from corewise.bench.collectives.launches import launched
-from corewise.bench.programs import Program
-from corewise.bench.rounds import beside, rounded
-from corewise.bench.rows import Listener, Row
-from corewise.data.accelerate import TAKEN, load_accelerate
+from corewise.base import late
 from corewise.data.tuned_hosts import BUILT_IN
 from corewise.errors import InputError
-from corewise.mpi.build import build_accelerate
-from corewise.mpi.find import MpiLibrary
-from corewise.mpi.launch import ACCELERATE_KNOB
+
+with late.imports():
+    from corewise.analysis.spread import median_interval
+    from corewise.bench import mpis
+    from corewise.bench.collectives.launches import launched
+    from corewise.bench.programs import Program
+    from corewise.bench.rounds import beside, rounded
+    from corewise.bench.rows import Listener, Row
+    from corewise.data.accelerate import TAKEN, load_accelerate
+    from corewise.mpi.build import build_accelerate
+    from corewise.mpi.find import MpiLibrary
+    from corewise.mpi.launch import ACCELERATE_KNOB
 
 PLAIN = (
     *("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"),

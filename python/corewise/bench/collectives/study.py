@@ -8,12 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from corewise.bench import mpis
-from corewise.bench.collectives import port, preload, tuning
-from corewise.bench.rows import Listener, Outcome, Row
-from corewise.data.tuned_hosts import BUILT_IN, HostCollectives
-from corewise.data.tuning import save_tuning
+from corewise.base import late
 from corewise.errors import InputError
+
+with late.imports():
+    from corewise.bench import mpis
+    from corewise.bench.collectives import port, preload, tuning
+    from corewise.bench.rows import Listener, Outcome, Row
+    from corewise.data.tuned_hosts import BUILT_IN, HostCollectives
+    from corewise.data.tuning import save_tuning
 
 ALL = "all"
 PRELOAD, PORT = CASES = ("preload", "port")

@@ -19,14 +19,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from corewise.bench import mpis
-from corewise.bench.fft import contestants as who
-from corewise.bench.fft.contestants import Launch
-from corewise.bench.peers import Peer
-from corewise.bench.rounds import beside, in_turns, rounded
-from corewise.bench.rows import Listener, Outcome, Row
+from corewise.base import late
 from corewise.errors import InputError, RunError
-from corewise.mpi import find
+
+with late.imports():
+    from corewise.bench import mpis
+    from corewise.bench.fft import contestants as who
+    from corewise.bench.fft.contestants import Launch
+    from corewise.bench.peers import Peer
+    from corewise.bench.rounds import beside, in_turns, rounded
+    from corewise.bench.rows import Listener, Outcome, Row
+    from corewise.mpi import find
 
 ALL = "all"
 CASES = ("rivals", "forms", "overlap")

@@ -11,13 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from corewise.bench.mapping import contended, instances, machines, orders, reference, ring, trees
+from corewise.bench.mapping import ALL, CASES, contended, instances, machines, orders, reference, ring, trees
 from corewise.bench.mapping.problems import cases
 from corewise.bench.rows import Listener, Outcome
 from corewise.errors import InputError
 
-CASES = ("ring", "instances", "machines", "trees", "contended", "orders", "reference")
-ALL = "all"
 CONTENDED_S = 10.0
 """CPU seconds of a search by contended time beside the other mappers."""
 MOST_PLACED = 1024

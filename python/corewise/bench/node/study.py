@@ -21,16 +21,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from corewise.base import late
 from corewise.base.files import check_target
-from corewise.bench.mpis import output_of
-from corewise.bench.node.contention import contention, contention_remarks, contention_rows
-from corewise.bench.node.noise import measure_noise, noise_remarks, noise_rows
 from corewise.bench.peers import Peer
-from corewise.bench.programs import SHM_CORE, TRANSPOSE_CORE, Program, has_header
-from corewise.bench.rounds import beside, middle, rounded
-from corewise.bench.rows import Listener, Outcome, Row
-from corewise.data.noise import save_noise
+from corewise.bench.programs import SHM_CORE
 from corewise.errors import InputError, RunError
+
+with late.imports():
+    from corewise.bench.mpis import output_of
+    from corewise.bench.node.contention import contention, contention_remarks, contention_rows
+    from corewise.bench.node.noise import measure_noise, noise_remarks, noise_rows
+    from corewise.bench.programs import TRANSPOSE_CORE, Program, has_header
+    from corewise.bench.rounds import beside, middle, rounded
+    from corewise.bench.rows import Listener, Outcome, Row
+    from corewise.data.noise import save_noise
 
 ALL = "all"
 CASES = ("transpose", "shares", "contention", "noise")

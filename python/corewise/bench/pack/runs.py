@@ -18,12 +18,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from corewise.analysis.result import Progress
-from corewise.bench.mpis import output_of
-from corewise.bench.noise import FOREIGN_LIMIT, best_of
+from corewise.base import late
 from corewise.errors import InputError, RunError
-from corewise.mpi import build, find, launch
-from corewise.mpi.programs import build_program
+
+with late.imports():
+    from corewise.analysis.result import Progress
+    from corewise.bench.mpis import output_of
+    from corewise.bench.noise import FOREIGN_LIMIT, best_of
+    from corewise.mpi import build, find, launch
+    from corewise.mpi.programs import build_program
 
 DISTANCE_LIMIT = 1.5
 """Latencies from core to core of a round's launches may differ so much; above it the round is repeated."""

@@ -17,15 +17,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corewise import __version__
-from corewise.analysis.result import Progress
-from corewise.bench.pack.results import Study, rival_of
-from corewise.bench.pack.rows import Claim, Goal, claims_of, goals_of, losers_of, rows_of
-from corewise.bench.pack.runs import Effort, Runner, Setting, build_for, settings_of
-from corewise.bench.rows import Row
-from corewise.data.copy_hosts import host_name
-from corewise.data.packing_tuning import LINES, PackingRow, PackingTuning
-from corewise.data.tuned_hosts import processor_name
+from corewise.base import late
+from corewise.bench.pack.runs import Effort
+from corewise.data.packing_tuning import LINES
 from corewise.errors import InputError
+
+with late.imports():
+    from corewise.analysis.result import Progress
+    from corewise.bench.pack.results import Study, rival_of
+    from corewise.bench.pack.rows import Claim, Goal, claims_of, goals_of, losers_of, rows_of
+    from corewise.bench.pack.runs import Runner, Setting, build_for, settings_of
+    from corewise.bench.rows import Row
+    from corewise.data.copy_hosts import host_name
+    from corewise.data.packing_tuning import PackingRow, PackingTuning
+    from corewise.data.tuned_hosts import processor_name
 
 ALL = "all"
 SETS = ("paper", "columns", "applications", "mpi-pack")

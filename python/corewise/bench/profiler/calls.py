@@ -22,13 +22,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from corewise.bench import mpis
-from corewise.bench.programs import Program
-from corewise.bench.rounds import alone, beside, in_turns, middle
-from corewise.bench.rows import Listener, Row
+from corewise.base import late
 from corewise.errors import RunError
-from corewise.mpi import build, launch
-from corewise.mpi.find import MpiLibrary
+
+with late.imports():
+    from corewise.bench import mpis
+    from corewise.bench.programs import Program
+    from corewise.bench.rounds import alone, beside, in_turns, middle
+    from corewise.bench.rows import Listener, Row
+    from corewise.mpi import build, launch
+    from corewise.mpi.find import MpiLibrary
 
 MODES = {"corewise": "drain", "thread": "thread", "flight": "flight"}
 """Contestants of ours, and the value of COREWISE_TRACE_MODE."""

@@ -5,11 +5,15 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from corewise.bench import mpis
-from corewise.bench.peers import EZTRACE, UFTRACE, Peer
-from corewise.bench.profiler import calls, functions
-from corewise.bench.rows import Listener, Outcome, Row
+from corewise.base import late
+from corewise.bench.profiler import calls
 from corewise.errors import InputError
+
+with late.imports():
+    from corewise.bench import mpis
+    from corewise.bench.peers import EZTRACE, UFTRACE, Peer
+    from corewise.bench.profiler import functions
+    from corewise.bench.rows import Listener, Outcome, Row
 
 ROUNDS, QUICK_ROUNDS = 9, 3
 CASES = (*calls.PARTS, "functions")

@@ -10,13 +10,17 @@ from pathlib import Path
 
 import typer
 
+from corewise.base import late
 from corewise.bench.collectives.preload import COLLECTIVES
-from corewise.bench.collectives.study import ALL, CASES, Request, run_bench, run_tune
-from corewise.bench.rows import Listener
+from corewise.bench.collectives.study import ALL, CASES
 from corewise.cli import console
 from corewise.cli.bench import shared
-from corewise.data.sizes import size_bytes
-from corewise.data.tuned_hosts import collectives_knob, processor_name
+
+with late.imports():
+    from corewise.bench.collectives.study import Request, run_bench, run_tune
+    from corewise.bench.rows import Listener
+    from corewise.data.sizes import size_bytes
+    from corewise.data.tuned_hosts import collectives_knob, processor_name
 
 _HELP = """Measure what corewise's collectives cost on this host, beside the MPI's own.
 

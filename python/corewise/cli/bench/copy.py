@@ -10,21 +10,25 @@ from dataclasses import asdict
 from pathlib import Path
 
 import typer
-from rich.text import Text
 
-from corewise.analysis.result import built_commit
+from corewise.base import late
 from corewise.base.files import check_target
-from corewise.bench.copy.study import Result, Wanted, run_bench, tune
-from corewise.bench.copy.views import figures, goals, tables
-from corewise.bench.rows import stamped
 from corewise.cli import console
 from corewise.cli.bench import shared
 from corewise.cli.papers.show import fitted, written_or_lost
-from corewise.data.copy_hosts import find_copy_tuning
-from corewise.data.copy_tuning import save_copy_tuning
-from corewise.data.sizes import size_bytes
 from corewise.errors import InputError
-from corewise.plots.bench import check_picture, write_pictures
+
+with late.imports():
+    from rich.text import Text
+
+    from corewise.analysis.result import built_commit
+    from corewise.bench.copy.study import Result, Wanted, run_bench, tune
+    from corewise.bench.copy.views import figures, goals, tables
+    from corewise.bench.rows import stamped
+    from corewise.data.copy_hosts import find_copy_tuning
+    from corewise.data.copy_tuning import save_copy_tuning
+    from corewise.data.sizes import size_bytes
+    from corewise.plots.bench import check_picture, write_pictures
 
 _HELP = """Measure what copies cost on this host: kernels of paper 004 and today's beside memcpy.
 

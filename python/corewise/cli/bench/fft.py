@@ -9,9 +9,13 @@ from pathlib import Path
 
 import typer
 
-from corewise.bench.fft.study import ALL, CASES, Request, run_bench
+from corewise.base import late
+from corewise.bench.fft.study import ALL, CASES
 from corewise.cli.bench import shared
 from corewise.errors import InputError
+
+with late.imports():
+    from corewise.bench.fft.study import Request, run_bench
 
 _HELP = """Measure how long a two-dimensional FFT of complex doubles takes on two cores.
 

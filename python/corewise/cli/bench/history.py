@@ -10,11 +10,14 @@ from pathlib import Path
 
 import typer
 
-from corewise.bench.history import History, figure, history_of, tables
+from corewise.base import late
 from corewise.cli import console
 from corewise.cli.bench import shared
 from corewise.cli.papers.show import fitted
-from corewise.plots.bench import check_picture, write_pictures
+
+with late.imports():
+    from corewise.bench.history import History, figure, history_of, tables
+    from corewise.plots.bench import check_picture, write_pictures
 
 _HELP = """Show how rows of benchmarks changed between versions.
 

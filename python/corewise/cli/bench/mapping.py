@@ -9,9 +9,13 @@ from pathlib import Path
 
 import typer
 
-from corewise.bench.mapping.study import ALL, CASES, run_bench
+from corewise.base import late
+from corewise.bench.mapping import ALL, CASES
 from corewise.cli.bench import shared
 from corewise.errors import InputError
+
+with late.imports():
+    from corewise.bench.mapping.study import run_bench
 
 _HELP = """Measure how long proofs and searches of placements take, and how good they are beside others.
 

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import typer
 
-from corewise.bench.node.study import ALL, CASES, Request, run_bench
+from corewise.base import late
+from corewise.bench.node.study import ALL, CASES
 from corewise.cli.bench import shared
+
+with late.imports():
+    from corewise.bench.node.study import Request, run_bench
 
 _HELP = """Measure what transposes cost, and ways of sharing work out among threads.
 

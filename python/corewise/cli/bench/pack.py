@@ -10,20 +10,24 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import typer
-from rich.text import Text
 
-from corewise.analysis.result import built_commit
+from corewise.base import late
 from corewise.bench.pack import study
-from corewise.bench.pack.runs import Setting
-from corewise.bench.pack.views import bench_figures, bench_tables, noise_text
-from corewise.bench.rows import stamped
 from corewise.cli import console
 from corewise.cli.bench import shared
 from corewise.cli.papers.show import fitted, written_or_lost
-from corewise.data.packing_tuning import save_packing_tuning
-from corewise.data.tuned_hosts import host_packing, mpi_name, processor_name
 from corewise.errors import InputError
-from corewise.plots.bench import check_picture, write_pictures
+
+with late.imports():
+    from rich.text import Text
+
+    from corewise.analysis.result import built_commit
+    from corewise.bench.pack.runs import Setting
+    from corewise.bench.pack.views import bench_figures, bench_tables, noise_text
+    from corewise.bench.rows import stamped
+    from corewise.data.packing_tuning import save_packing_tuning
+    from corewise.data.tuned_hosts import host_packing, mpi_name, processor_name
+    from corewise.plots.bench import check_picture, write_pictures
 
 _HELP = """Measure what packing costs between two ranks of this host (paper 004, section 4).
 

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import typer
 
-from corewise.bench.profiler.study import ALL, CASES, run_bench
+from corewise.base import late
+from corewise.bench.profiler.study import ALL, CASES
 from corewise.cli.bench import shared
+
+with late.imports():
+    from corewise.bench.profiler.study import run_bench
 
 _HELP = """Measure what recording adds to a call and to a function, beside other tracers.
 

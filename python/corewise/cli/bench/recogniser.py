@@ -9,8 +9,11 @@ from pathlib import Path
 
 import typer
 
-from corewise.bench.recogniser.study import run_bench
+from corewise.base import late
 from corewise.cli.bench import shared
+
+with late.imports():
+    from corewise.bench.recogniser.study import run_bench
 
 _HELP = """Measure how long it takes to name the communication of 4096 ranks.
 

@@ -9,16 +9,20 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import typer
-from rich.text import Text
 
-from corewise.analysis.result import Figure, Table, built_commit
+from corewise.base import late
 from corewise.base.files import check_target
-from corewise.bench.rows import Listener, Outcome, stamped
-from corewise.bench.views import table
 from corewise.cli import console
 from corewise.cli.papers.show import fitted
-from corewise.data.copy_hosts import host_name
 from corewise.errors import InputError, RunError
+
+with late.imports():
+    from rich.text import Text
+
+    from corewise.analysis.result import Figure, Table, built_commit
+    from corewise.bench.rows import Listener, Outcome, stamped
+    from corewise.bench.views import table
+    from corewise.data.copy_hosts import host_name
 
 ROUNDS = typer.Option(
     None, "--rounds", min=2, max=10_000, help="Measurements of each contestant; without: what the bench has."

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import typer
 
-from corewise.bench.simmpi.study import run_bench
+from corewise.base import late
 from corewise.cli.bench import shared
+
+with late.imports():
+    from corewise.bench.simmpi.study import run_bench
 
 _HELP = """Measure how many MPI messages a second simulates, beside SimGrid's SMPI.
 

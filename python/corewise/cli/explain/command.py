@@ -8,18 +8,22 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import typer
-from rich.text import Text
 
+from corewise.base import late
 from corewise.cli import console
 from corewise.cli.explain import datatype as explain_datatype
 from corewise.cli.explain import settings as explain_settings
 from corewise.cli.groups import Group
-from corewise.data.quantities import bytes_text
-from corewise.data.sizes import size_bytes
-from corewise.data.tuned_hosts import host_tuning_for
-from corewise.data.tuning import HOST, SELECTIONS, Choice, Selection, Tuning, TuningRow, tuning_for
 from corewise.errors import InputError, bad_field
-from corewise.report.layout import Column, by_rows
+
+with late.imports():
+    from rich.text import Text
+
+    from corewise.data.quantities import bytes_text
+    from corewise.data.sizes import size_bytes
+    from corewise.data.tuned_hosts import host_tuning_for
+    from corewise.data.tuning import HOST, SELECTIONS, Choice, Selection, Tuning, TuningRow, tuning_for
+    from corewise.report.layout import Column, by_rows
 
 _HELP = """Say why a choice is made: the row of data that decides, what won, what lost and by how much.
 Of an MPI datatype: what it is in memory, and how it is packed. Of a command: the settings that

@@ -8,20 +8,24 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import typer
-from rich.text import Text
 
-from corewise.analysis.datatype import (
-    DatatypeFacts,
-    DatatypeStage,
-    PackingChoice,
-    datatype_facts,
-    datatype_stages,
-    packing_choices,
-)
+from corewise.base import late
 from corewise.cli import console
-from corewise.data.datatypes import read_datatype
-from corewise.data.packing_tuning import load_packing_tuning
-from corewise.report.layout import Column, FittingTable, by_rows
+
+with late.imports():
+    from rich.text import Text
+
+    from corewise.analysis.datatype import (
+        DatatypeFacts,
+        DatatypeStage,
+        PackingChoice,
+        datatype_facts,
+        datatype_stages,
+        packing_choices,
+    )
+    from corewise.data.datatypes import read_datatype
+    from corewise.data.packing_tuning import load_packing_tuning
+    from corewise.report.layout import Column, FittingTable, by_rows
 
 HELP = """Say what an MPI datatype is in memory, how it is simplified, and how it is packed.
 

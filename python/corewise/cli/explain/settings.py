@@ -9,11 +9,14 @@ from dataclasses import asdict
 
 import typer
 
+from corewise.base import late
 from corewise.cli import console
 from corewise.cli.commands import find_command
 from corewise.cli.settings import WithSettings
 from corewise.errors import InputError
-from corewise.report.layout import Column, by_rows
+
+with late.imports():
+    from corewise.report.layout import Column, by_rows
 
 COMMANDS = ("run", "place", "explore", "collective")
 """Those that have settings."""

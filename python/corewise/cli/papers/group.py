@@ -11,24 +11,29 @@ from pathlib import Path
 
 import typer
 
-from corewise._core import Machine
-from corewise.analysis.result import PaperResult, Progress
+from corewise.base import late
 from corewise.base.files import check_target
 from corewise.cli import console, sweeps
 from corewise.cli.groups import Group
 from corewise.cli.papers.show import check_folder, show_result
-from corewise.data.machines import load_cell, parsed_parameters
 from corewise.errors import CorewiseError, InputError, RunError
-from corewise.papers.affinity import study as study_of_affinity
-from corewise.papers.collectives import study as study_of_collectives
-from corewise.papers.mapping import study as study_of_mapping
-from corewise.papers.mapping.data import Machines
-from corewise.papers.placement import study as study_of_placement
-from corewise.papers.profiling import study as study_of_profiling
-from corewise.papers.sensitivity import study as study_of_sensitivity
-from corewise.papers.together import together
+from corewise.papers.affinity import PERMUTATIONS, QUICK_PERMUTATIONS
+from corewise.papers.sensitivity import PAPERS
 from corewise.plots.figures import FORMATS
-from corewise.sim.sweeps import workers_of
+
+with late.imports():
+    from corewise._core import Machine
+    from corewise.analysis.result import PaperResult, Progress
+    from corewise.data.machines import load_cell, parsed_parameters
+    from corewise.papers.affinity import study as study_of_affinity
+    from corewise.papers.collectives import study as study_of_collectives
+    from corewise.papers.mapping import study as study_of_mapping
+    from corewise.papers.mapping.data import Machines
+    from corewise.papers.placement import study as study_of_placement
+    from corewise.papers.profiling import study as study_of_profiling
+    from corewise.papers.sensitivity import study as study_of_sensitivity
+    from corewise.papers.together import together
+    from corewise.sim.sweeps import workers_of
 
 _HELP = """Run the papers' experiments again and show what was published beside what comes out here.
 
@@ -122,8 +127,7 @@ _PERMUTATIONS = typer.Option(
     None,
     "--permutations",
     min=1,
-    help=f"Random permutations of sources ({study_of_affinity.PERMUTATIONS}; "
-    f"with --quick {study_of_affinity.QUICK_PERMUTATIONS}).",
+    help=f"Random permutations of sources ({PERMUTATIONS}; with --quick {QUICK_PERMUTATIONS}).",
 )
 _SET = typer.Option(
     [],
@@ -299,10 +303,7 @@ def profiling(
     )
 
 
-_PAPERS = tuple(study_of_sensitivity.PAPERS)
-
-
-_PAPER = typer.Option([], "--paper", help=f"{', '.join(_PAPERS)}; without it, all; repeatable.")
+_PAPER = typer.Option([], "--paper", help=f"{', '.join(PAPERS)}; without it, all; repeatable.")
 _PARAMETER = typer.Option(
     [], "--parameter", metavar="NAME", help="To be varied, instead of all assumed ones; repeatable."
 )
@@ -322,9 +323,9 @@ def sensitivity(
 ) -> None:
     """Varies the numbers of the simulated Cell."""
     for name in papers:
-        if name not in _PAPERS:
-            raise InputError(f"option '--paper': found '{name}', allowed: {', '.join(_PAPERS)}")
-    chosen = tuple(dict.fromkeys(papers)) or _PAPERS
+        if name not in PAPERS:
+            raise InputError(f"option '--paper': found '{name}', allowed: {', '.join(PAPERS)}")
+    chosen = tuple(dict.fromkeys(papers)) or PAPERS
     plan = study_of_sensitivity.Plan(chosen, tuple(parameters), fitted, pairs)
 
     keep = sweeps.kept(html_file, resume)

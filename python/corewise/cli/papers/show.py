@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from rich.text import Text
-
-from corewise.analysis.result import PaperResult, Table
+from corewise.base import late
 from corewise.cli import console
 from corewise.errors import CorewiseError, InputError
-from corewise.plots.figures import write_figures
-from corewise.report.layout import Column, FittingTable
+
+with late.imports():
+    from rich.text import Text
+
+    from corewise.analysis.result import PaperResult, Table
+    from corewise.plots.figures import write_figures
+    from corewise.report.layout import Column, FittingTable
 
 
 def check_folder(folder: Path | None) -> None:

@@ -9,16 +9,19 @@ from pathlib import Path
 
 import typer
 
-from corewise._core import Machine
-from corewise.analysis.placement.certificate import check_certificate
-from corewise.analysis.placement.comparison import weights_of
-from corewise.analysis.placement.programs import Programs
+from corewise.base import late
 from corewise.base.documents import Fields, read_json
 from corewise.cli import console
 from corewise.cli.place import options
 from corewise.cli.place.sources import load_patterns
-from corewise.data.machines import load_machine
 from corewise.errors import RunError
+
+with late.imports():
+    from corewise._core import Machine
+    from corewise.analysis.placement.certificate import check_certificate
+    from corewise.analysis.placement.comparison import weights_of
+    from corewise.analysis.placement.programs import Programs
+    from corewise.data.machines import load_machine
 
 _HELP = """Check the proof that a placement is the best: a certificate of corewise place --certificate.
 

@@ -13,15 +13,7 @@ from pathlib import Path
 
 import typer
 
-from corewise._core import Machine, Pattern
-from corewise.analysis.placement.comparison import PlacementStudy, study_placements, weights_of
-from corewise.analysis.placement.contenders import contenders
-from corewise.analysis.placement.explanation import Explanation, explain_placement
-from corewise.analysis.placement.limits import LimitRules
-from corewise.analysis.placement.paired import Verification
-from corewise.analysis.placement.programs import Programs
-from corewise.analysis.placement.search import Costs, Settings, settings_for
-from corewise.analysis.placement.starts import named_starts
+from corewise.base import late
 from corewise.base.files import write_text
 from corewise.cli import console
 from corewise.cli.place import limits, options
@@ -30,10 +22,21 @@ from corewise.cli.place import spare as place_spare
 from corewise.cli.place.clock import DEFAULT_S, Clock
 from corewise.cli.place.show import Answer
 from corewise.cli.place.sources import load_patterns
-from corewise.data.export import Export, export_placement
-from corewise.data.machines import load_machine
-from corewise.data.placement import make_placement, save_placement
 from corewise.errors import InputError
+
+with late.imports():
+    from corewise._core import Machine, Pattern
+    from corewise.analysis.placement.comparison import PlacementStudy, study_placements, weights_of
+    from corewise.analysis.placement.contenders import contenders
+    from corewise.analysis.placement.explanation import Explanation, explain_placement
+    from corewise.analysis.placement.limits import LimitRules
+    from corewise.analysis.placement.paired import Verification
+    from corewise.analysis.placement.programs import Programs
+    from corewise.analysis.placement.search import Costs, Settings, settings_for
+    from corewise.analysis.placement.starts import named_starts
+    from corewise.data.export import Export, export_placement
+    from corewise.data.machines import load_machine
+    from corewise.data.placement import make_placement, save_placement
 
 
 def register(app: typer.Typer) -> None:

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import RenderableType
-from rich.text import Text
+from corewise.base import late
 
-from corewise._core import Machine
-from corewise.analysis.placement.comparison import names_of
-from corewise.analysis.placement.explanation import BusyLink, Explanation
-from corewise.analysis.placement.rules import LARGE_BYTES, MOST_HALF_WAY, Break, PhaseRules
-from corewise.data.quantities import bytes_text
-from corewise.report.layout import Column, FittingTable, Hanging
+with late.imports():
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from corewise._core import Machine
+    from corewise.analysis.placement.comparison import names_of
+    from corewise.analysis.placement.explanation import BusyLink, Explanation
+    from corewise.analysis.placement.rules import LARGE_BYTES, MOST_HALF_WAY, Break, PhaseRules
+    from corewise.data.quantities import bytes_text
+    from corewise.report.layout import Column, FittingTable, Hanging
 
 SHOWN_LINKS = 6
 SHOWN_MESSAGES = 8

@@ -9,9 +9,12 @@ from collections.abc import Sequence
 
 import typer
 
-from corewise._core import Machine
-from corewise.analysis.placement.limits import LimitRules
+from corewise.base import late
 from corewise.errors import InputError
+
+with late.imports():
+    from corewise._core import Machine
+    from corewise.analysis.placement.limits import LimitRules
 
 FIX = typer.Option(
     [],

@@ -11,16 +11,20 @@ from pathlib import Path
 
 import typer
 
-from corewise._core import Machine
 from corewise.analysis.placement.search import METHODS, MOST_RANKS, OBJECTIVES
+from corewise.base import late
 from corewise.base.files import check_target, read_text
 from corewise.cli.place.clock import DEFAULT_S
 from corewise.cli.place.limits import unit_of
 from corewise.cli.settings import WithSettings
-from corewise.data.export import FORMS, RANK_FILE_FORMS, is_rank_file
-from corewise.data.patterns import is_profile
-from corewise.data.placement import load_placement
+from corewise.data.export import FORMS
 from corewise.errors import InputError
+
+with late.imports():
+    from corewise._core import Machine
+    from corewise.data.export import RANK_FILE_FORMS, is_rank_file
+    from corewise.data.patterns import is_profile
+    from corewise.data.placement import load_placement
 
 HELP = """Find the placement of ranks on a machine's units that communicates fastest.
 

@@ -9,20 +9,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rich.text import Text
-
-from corewise.analysis.placement.comparison import PlacementRow, PlacementStudy, names_of, rank_of_unit
-from corewise.analysis.placement.explanation import Explanation
-from corewise.analysis.placement.paired import Verification
-from corewise.analysis.placement.programs import Programs
+from corewise.base import late
 from corewise.cli import console
 from corewise.cli.place import explain as place_explain
 from corewise.cli.place import verify as place_verify
 from corewise.cli.place.clock import Clock
-from corewise.data.export import Export
-from corewise.data.quantities import bytes_text, count_text, ratio_text, share_text
-from corewise.plots.machines import drawing
-from corewise.report.layout import Column, FittingTable
+
+with late.imports():
+    from rich.text import Text
+
+    from corewise.analysis.placement.comparison import PlacementRow, PlacementStudy, names_of, rank_of_unit
+    from corewise.analysis.placement.explanation import Explanation
+    from corewise.analysis.placement.paired import Verification
+    from corewise.analysis.placement.programs import Programs
+    from corewise.data.export import Export
+    from corewise.data.quantities import bytes_text, count_text, ratio_text, share_text
+    from corewise.plots.machines import drawing
+    from corewise.report.layout import Column, FittingTable
 
 SHOWN_UNITS = 4
 """Units of a row where the table would not fit with all; all of them then stand below it."""

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from corewise._core import Pattern
-from corewise.data.patterns import load_pattern_and_collectives
-from corewise.data.quantities import count_text
+from corewise.base import late
 from corewise.errors import InputError, bad_field
+
+with late.imports():
+    from corewise._core import Pattern
+    from corewise.data.patterns import load_pattern_and_collectives
+    from corewise.data.quantities import count_text
 
 
 def load_patterns(sources: Sequence[Path], summed: bool, together: bool = False) -> tuple[list[Pattern], int]:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import math
 
-from rich.console import RenderableType
-from rich.text import Text
+from corewise.base import late
 
-from corewise.analysis.placement.paired import DEFAULT, Verification, Verified
-from corewise.data.quantities import share_text
-from corewise.report.layout import Column, FittingTable
+with late.imports():
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from corewise.analysis.placement.paired import DEFAULT, Verification, Verified
+    from corewise.data.quantities import share_text
+    from corewise.report.layout import Column, FittingTable
 
 
 def views(found: Verification, objective: str, unit: str) -> list[RenderableType]:

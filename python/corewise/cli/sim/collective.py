@@ -9,21 +9,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import typer
-from rich.text import Text
 
-from corewise._core import Machine
+from corewise.base import late
 from corewise.cli import console
 from corewise.cli.settings import WithSettings
 from corewise.cli.sim import options
-from corewise.data.machines import load_machine
-from corewise.data.quantities import bytes_text, time_text
-from corewise.data.sizes import size_bytes
-from corewise.data.tuning import SELECTIONS, Selection, value_text
 from corewise.errors import InputError, bad_field
-from corewise.report.layout import Column, FittingTable, by_rows
-from corewise.sim import collective as simulated
-from corewise.sim.collective import CollectiveRequest, CollectiveRun, Setting
-from corewise.sim.selected import Selected, selected
+
+with late.imports():
+    from rich.text import Text
+
+    from corewise._core import Machine
+    from corewise.data.machines import load_machine
+    from corewise.data.quantities import bytes_text, time_text
+    from corewise.data.sizes import size_bytes
+    from corewise.data.tuning import SELECTIONS, Selection, value_text
+    from corewise.report.layout import Column, FittingTable, by_rows
+    from corewise.sim import collective as simulated
+    from corewise.sim.collective import CollectiveRequest, CollectiveRun, Setting
+    from corewise.sim.selected import Selected, selected
 
 _HELP = """Run a collective on simulated SPEs, by an algorithm of paper 001 or of its future work.
 

@@ -9,23 +9,28 @@ import importlib
 from pathlib import Path
 
 import typer
-from rich.console import RenderableType
-from rich.text import Text
 
-from corewise.analysis import simulation as found
-from corewise.analysis.floor_plan import ring_cycles
-from corewise.analysis.simulation import Traffic
+from corewise.base import late
 from corewise.base.files import check_target, write_text
 from corewise.cli import console
 from corewise.cli.sim import options
-from corewise.data.machines import load_machine
-from corewise.data.patterns import pattern_of
-from corewise.data.quantities import bytes_text, time_text
-from corewise.plots.links import traffic_picture
-from corewise.plots.machines import drawing
-from corewise.plots.ring_text import ring_drawing, share
-from corewise.report.layout import Column, FittingTable, by_rows
-from corewise.sim import GRANULARITIES, SEPARATIONS, Simulation, simulate
+from corewise.sim.run import GRANULARITIES, SEPARATIONS
+
+with late.imports():
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from corewise.analysis import simulation as found
+    from corewise.analysis.floor_plan import ring_cycles
+    from corewise.analysis.simulation import Traffic
+    from corewise.data.machines import load_machine
+    from corewise.data.patterns import pattern_of
+    from corewise.data.quantities import bytes_text, time_text
+    from corewise.plots.links import traffic_picture
+    from corewise.plots.machines import drawing
+    from corewise.plots.ring_text import ring_drawing, share
+    from corewise.report.layout import Column, FittingTable, by_rows
+    from corewise.sim import Simulation, simulate
 
 _HELP = """Run a communication pattern on a simulated machine.
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import typer
 
+from corewise.base import late
 from corewise.cli import console
-from corewise.sim.ranks import compile_program
-from corewise.sim.ranks.compiler import added_words
+
+with late.imports():
+    from corewise.sim.ranks import compile_program
+    from corewise.sim.ranks.compiler import added_words
 
 _HELP = """Compile an MPI program for simulated ranks (corewise simrun).
 

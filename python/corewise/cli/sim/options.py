@@ -9,8 +9,11 @@ from pathlib import Path
 
 import typer
 
-from corewise._core import Machine
-from corewise.data.placement import Placement, load_placement
+from corewise.base import late
+
+with late.imports():
+    from corewise._core import Machine
+    from corewise.data.placement import Placement, load_placement
 
 MACHINE = typer.Option(
     ..., "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text."

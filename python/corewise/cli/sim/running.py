@@ -9,19 +9,24 @@ import importlib
 from pathlib import Path
 
 import typer
-from rich.text import Text
 
 from corewise import _core
+from corewise.base import late
 from corewise.base.files import check_target
 from corewise.cli import console
 from corewise.cli.sim import options
-from corewise.data.machines import load_machine
-from corewise.data.patterns import save_pattern
-from corewise.data.quantities import bytes_text, count_text, time_text
-from corewise.data.sizes import size_bytes
 from corewise.errors import InputError, bad_field
-from corewise.report.layout import Column, FittingTable, by_rows
-from corewise.sim.ranks import SETTINGS, RankRun, RunOptions, run_program
+from corewise.sim.ranks.run import SETTINGS
+
+with late.imports():
+    from rich.text import Text
+
+    from corewise.data.machines import load_machine
+    from corewise.data.patterns import save_pattern
+    from corewise.data.quantities import bytes_text, count_text, time_text
+    from corewise.data.sizes import size_bytes
+    from corewise.report.layout import Column, FittingTable, by_rows
+    from corewise.sim.ranks import RankRun, RunOptions, run_program
 
 _HELP = """Run an MPI program on the ranks of a simulated machine.
 

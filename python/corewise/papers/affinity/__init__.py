@@ -2,3 +2,6 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 """
+
+PERMUTATIONS = 1000
+QUICK_PERMUTATIONS = 60

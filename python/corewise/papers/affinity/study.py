@@ -15,6 +15,7 @@ import numpy as np
 
 from corewise import _core
 from corewise.analysis.result import PaperResult, Progress
+from corewise.papers.affinity import PERMUTATIONS, QUICK_PERMUTATIONS
 from corewise.papers.affinity.data import (
     AFFINITIES,
     DEFAULT,
@@ -29,8 +30,6 @@ from corewise.papers.affinity.rows import rows_of
 from corewise.papers.affinity.views import figures_of, tables_of
 from corewise.papers.runner import Paper, Work, unseen
 
-PERMUTATIONS = 1000
-QUICK_PERMUTATIONS = 60
 PAPER = Paper("affinity", rows_of, tables_of, figures_of)
 MACHINE = "Cell BE, one chip of a QS20 at 3.2 GHz (simulated)"
 _CHUNK = 20

@@ -2,3 +2,6 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 """
+
+PAPERS = ("affinity", "collectives")
+"""Whose programs are run on changed machines."""

@@ -24,6 +24,7 @@ from corewise.papers.collectives import rows as rows_of_collectives
 from corewise.papers.collectives import study as study_of_collectives
 from corewise.papers.collectives.cases import MACHINE as BLADE
 from corewise.papers.runner import Paper, unseen
+from corewise.papers.sensitivity import PAPERS
 from corewise.papers.sensitivity.data import (
     Finding,
     Outcome,
@@ -71,10 +72,9 @@ def _collective_rows(parameters: Mapping[str, float]) -> Iterable[Row]:
     return rows_of_collectives.papers_own_rows(study_of_collectives.measure(plan))
 
 
-PAPERS: Mapping[str, Callable[[Mapping[str, float]], Iterable[Row]]] = {
-    "affinity": _affinity_rows,
-    "collectives": _collective_rows,
-}
+ROWS: Mapping[str, Callable[[Mapping[str, float]], Iterable[Row]]] = dict(
+    zip(PAPERS, (_affinity_rows, _collective_rows), strict=True)
+)
 """What each paper's programs say of a machine."""
 
 
@@ -94,7 +94,7 @@ class Plan:
         Two at a time too: the square of the work.
     """
 
-    papers: tuple[str, ...] = tuple(PAPERS)
+    papers: tuple[str, ...] = PAPERS
     parameters: tuple[str, ...] = ()
     fitted: bool = False
     pairs: bool = False
@@ -148,7 +148,7 @@ def variant_job(shared: str, item: Sequence[tuple[str, str, float]]) -> dict[str
     """What the papers' programs say of a variant, or why they do not run on it, as values of JSON."""
     parameters = {name: value for name, _, value in item}
     try:
-        return outcome_json(*outcome_of({paper: PAPERS[paper](parameters) for paper in json.loads(shared)}))
+        return outcome_json(*outcome_of({paper: ROWS[paper](parameters) for paper in json.loads(shared)}))
     except CorewiseError as error:
         if not item:
             raise

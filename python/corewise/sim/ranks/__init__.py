@@ -8,8 +8,11 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from corewise.sim.ranks.compiler import compile_program
-from corewise.sim.ranks.result import RankRun
-from corewise.sim.ranks.run import SETTINGS, RunOptions, run_program
+from corewise.base import late
+
+with late.imports():
+    from corewise.sim.ranks.compiler import compile_program
+    from corewise.sim.ranks.result import RankRun
+    from corewise.sim.ranks.run import SETTINGS, RunOptions, run_program
 
 __all__ = ["SETTINGS", "RankRun", "RunOptions", "compile_program", "run_program"]

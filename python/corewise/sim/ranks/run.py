@@ -19,16 +19,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from corewise import _core
+from corewise.base import late
 from corewise.base.files import read_bytes
-from corewise.data.machines import MachineText, hwloc_libraries, machine_text
-from corewise.data.placement import Placement
 from corewise.errors import InputError, RunError, bad_field
-from corewise.sim.placements import named_placement
-from corewise.sim.ranks.result import RANK, RANK_LINK, TRAFFIC, RankRun
-from corewise.sim.timeline import EVENT, Kind, Timeline, Track
+
+with late.imports():
+    import numpy as np
+
+    from corewise.data.machines import MachineText, hwloc_libraries, machine_text
+    from corewise.data.placement import Placement
+    from corewise.sim.placements import named_placement
+    from corewise.sim.ranks.result import RANK, RANK_LINK, TRAFFIC, RankRun
+    from corewise.sim.timeline import EVENT, Kind, Timeline, Track
 
 _RUNNER = Path(__file__).resolve().parents[2] / "corewise-simmpi"
 

@@ -27,7 +27,7 @@ RULES: tuple[Callable[[Run], list[Finding]], ...] = (
     choices.algorithms,
     choices.placement,
 )
-"""Each gives the findings of one sort, beside the launch's mistakes; the division of the run goes before all."""
+"""Each gives the findings of one sort, beside the launch's mistakes; the division of the run goes first."""
 _NO_CAUSE = frozenset({"computing", "communication", "placement-best", "startup", "unbound"})
 """Kinds that name nothing which could be done about messages."""
 
