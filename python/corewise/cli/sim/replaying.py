@@ -114,7 +114,7 @@ def replay_command(
     if html_file is not None:
         pages.write_tables(html_file, "replay", machine.name, [table, _path_table(lines)], [])
     if as_json:
-        console.show_json("replay", machine.name, [_row(each) for each in lines], settings=asdict(chosen))
+        console.show_json("replay", machine.name, [_row(each) for each in lines], options=asdict(chosen))
     else:
         _show(table, lines)
     for written in filter(None, (trace, html_file)):
