@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-MAPS = frozenset({"parameters", "settings", "numbers", "relabelling"})
+MAPS = frozenset({"parameters", "settings", "algorithms", "numbers", "relabelling"})
 """Fields whose names are data."""
 _ENVELOPE = {
     "name": "The command.",

@@ -25,4 +25,5 @@ NB_MODULE(_core, module) {
   corewise::bind::bind_waits(module);
   corewise::bind::bind_trace(module);
   corewise::bind::bind_datatype(module);
+  corewise::bind::bind_replay(module);
 }

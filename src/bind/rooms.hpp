@@ -24,5 +24,6 @@ void bind_events(nanobind::module_& module);
 void bind_waits(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);
 void bind_datatype(nanobind::module_& module);
+void bind_replay(nanobind::module_& module);
 
 }  // namespace corewise::bind

@@ -30,6 +30,9 @@ struct Actor {
   std::span<Request* const> waits;  ///< what it waits for; null entries are none
   const Request* probes = nullptr;  ///< the same for a probe
   const char* call = "";            ///< the MPI procedure it is in
+  std::uint64_t call_number = 0;    ///< from 1, where calls are counted
+  Path path;                        ///< of its clock
+  sim::Time waited = 0;             ///< for requests, altogether
 };
 
 /// A key of attributes.

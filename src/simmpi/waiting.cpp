@@ -58,7 +58,8 @@ std::vector<const Request*> pending(const Actor& actor) {
 
 std::string line_of(const Actor& actor) {
   const std::vector<const Request*> waits = pending(actor);
-  std::string text = "rank " + number(actor.rank->world) + " in " + actor.call + " waits for ";
+  const std::string which = actor.call_number > 0 ? " (call " + std::to_string(actor.call_number) + ")" : "";
+  std::string text = "rank " + number(actor.rank->world) + " in " + actor.call + which + " waits for ";
   if (waits.empty()) return text + "something that nobody will do";
   for (std::size_t i = 0; i < std::min(waits.size(), kMostShown); ++i) {
     text += (i > 0 ? "; " : "") + text_of(*waits[i]);

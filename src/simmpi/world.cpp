@@ -26,7 +26,7 @@ Actor& World::actor() {
 
 Result<std::unique_ptr<World>> World::make(const machine::Machine& machine, const machine::Placement& placement,
                                            const WorldOptions& options) {
-  if (Status status = machine::check(placement, machine); !status.ok()) return status;
+  if (Status status = machine::check(placement, machine); !status.ok() && !options.together) return status;
   if (placement.unit_of_rank.empty()) return bad_field("", "ranks", "0", "1 or more");
   std::unique_ptr<World> world(new World(machine, placement, options));
   auto network = sim::make_network(world->engine_, machine, options.granularity);
@@ -37,10 +37,9 @@ Result<std::unique_ptr<World>> World::make(const machine::Machine& machine, cons
 }
 
 World::World(const machine::Machine& machine, const machine::Placement& placement, const WorldOptions& options)
-    : machine_(machine), options_(options), engine_(sim::kPicosecondInNs) {
+    : machine_(machine), options_(options), engine_(sim::kPicosecondInNs), traffic_(placement.unit_of_rank.size()) {
   engine_.set_timeline(options.timeline);
   const auto size = static_cast<int>(placement.unit_of_rank.size());
-  traffic_.resize(static_cast<std::size_t>(size) * static_cast<std::size_t>(size));
   std::vector<int> all;
   for (int r = 0; r < size; ++r) all.push_back(r);
   Shared& everybody = new_shared(all);
@@ -169,6 +168,7 @@ void World::in_background(Actor& parent, std::function<void(Actor&)> work) {
     made.work = std::move(work);
     made.actor.rank = parent.rank;
     made.actor.clock = parent.clock;
+    made.actor.path = parent.path;
     sim::SpawnOptions options;
     options.stack_bytes = kHelperStackBytes;
     options.background = true;
@@ -180,6 +180,7 @@ void World::in_background(Actor& parent, std::function<void(Actor&)> work) {
   helper.work = std::move(work);
   helper.actor.rank = parent.rank;
   helper.actor.clock = parent.clock;
+  helper.actor.path = parent.path;
   engine_.wake(*helper.actor.process);
 }
 

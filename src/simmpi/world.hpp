@@ -19,6 +19,7 @@
 #include "machine/placement.hpp"
 #include "sim/engine.hpp"
 #include "sim/networks/network.hpp"
+#include "simmpi/messages/pairs.hpp"
 #include "simmpi/rank.hpp"
 #include "simmpi/settings.hpp"
 
@@ -30,6 +31,8 @@ struct WorldOptions {
   std::size_t stack_bytes = std::size_t{8} << 20;  ///< of each rank; memory only where it is touched
   sim::Time limit = sim::kForever;
   sim::Timeline* timeline = nullptr;
+  bool carries_data = true;  ///< false: messages have a size and no content
+  bool together = false;     ///< all ranks may be on one unit: nothing lies between them
 };
 
 /// Messages of a pair of ranks: the program's own, and those inside collectives.
@@ -66,9 +69,9 @@ class World {
   [[nodiscard]] const Settings& settings() const { return options_.settings; }
   [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
   [[nodiscard]] Rank& rank(int number) { return *ranks_[static_cast<std::size_t>(number)]; }
-  [[nodiscard]] Traffic& traffic(int from, int to) {
-    return traffic_[static_cast<std::size_t>(from) * ranks_.size() + static_cast<std::size_t>(to)];
-  }
+  [[nodiscard]] Traffic& traffic(int from, int to) { return traffic_.at(from, to); }
+  [[nodiscard]] const PairTable<Traffic>& traffic() const { return traffic_; }
+  [[nodiscard]] bool carries_data() const { return options_.carries_data; }
   /// The end of the last rank.
   [[nodiscard]] sim::Time end() const;
   [[nodiscard]] sim::Timeline* timeline() const { return options_.timeline; }
@@ -142,7 +145,7 @@ class World {
     std::size_t missing = 0;  ///< members that have not asked yet
   };
   std::map<std::tuple<int, int, int>, Making> making_;  ///< by parent's number, call, first member
-  std::vector<Traffic> traffic_;
+  PairTable<Traffic> traffic_;
   int abort_code_ = -1;
 };
 

@@ -39,6 +39,13 @@ PROCEDURES = (
     "MPI_Irecv",
     "MPI_Bcast",
     "MPI_Isend",
+    "MPI_Wait",
+    "MPI_Waitall",
+    "MPI_Sendrecv",
+    "MPI_Comm_split",
+    "MPI_Test",
+    "MPI_Ssend",
+    "MPI_Probe",
 )
 START_TICKS = 1_000
 

@@ -34,7 +34,8 @@ FLOORS: dict[str, int] = {
     "overlap": 4,
     "simmpi": 4,
     "preload": 4,
-    "bind": 5,
+    "replay": 5,
+    "bind": 6,
 }
 
 SOURCE_SUFFIXES = {".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inc", ".ipp"}

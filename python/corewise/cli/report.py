@@ -33,6 +33,7 @@ with late.imports():
     from corewise.plots.machines import drawing
     from corewise.report import document, terminal
     from corewise.report.page import profile as profile_page
+    from corewise.sim.replay import ideal_ns
 
 _HELP = """Show what a profile says: findings first, then who talked to whom, and where the time went.
 
@@ -92,7 +93,9 @@ def report(
         with console.progress("searching placements"):
             limits = LimitRules().on(machine, analysis.pattern.ranks)
             study = study_placements(analysis.pattern, machine, settings=Settings(limits=limits))
-    run = look_at(analysis.profile, study=study, analysis=analysis)
+    with console.progress("replaying the profile on the ideal machine"):
+        ideal = ideal_ns(source)
+    run = look_at(analysis.profile, study=study, analysis=analysis, ideal_ns=ideal)
     findings = findings_of(run)
     if asked is not None:
         note = left_out if machine is not None else ""

@@ -105,10 +105,13 @@ def findings_parts(found: Findings) -> list[RenderableType]:
 
 def efficiency_text(found: Efficiency) -> str:
     """POP's metrics in one line."""
-    return (
+    text = (
         f"parallel efficiency {share_text(found.parallel)} = load balance {share_text(found.load_balance)} x "
         f"communication efficiency {share_text(found.communication)}"
     )
+    if found.serialisation is None or found.transfer is None:
+        return text
+    return f"{text} (serialisation {share_text(found.serialisation)} x transfer {share_text(found.transfer)})"
 
 
 def placement_parts(study: PlacementStudy, drawing: RenderableType, note: str = "") -> list[RenderableType]:

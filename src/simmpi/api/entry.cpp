@@ -67,6 +67,7 @@ int Entry::later(const Plan& plan, MPI_Request* request) const {
     work(context);
     World::here().synchronize(actor);
     made->outcome.error = context.error;
+    made->path = actor.path;
     World::here().transport().complete(*made, actor.clock);
   });
   *request = reinterpret_cast<MPI_Request>(made);

@@ -26,6 +26,8 @@ struct Message {
   bool eager = false;
   std::uint32_t order = 0;  ///< among the messages of its pair of ranks
   std::int64_t bytes = 0;
+  sim::Time at = 0;                   ///< when it left, then when it met its receive
+  Path path;                          ///< of `at`
   std::unique_ptr<std::byte[]> data;  ///< a copy, packed; null where it stays with the sender
   Request* send = nullptr;            ///< completes when the data are there; null where it is complete already
   Request* receive = nullptr;

@@ -20,6 +20,14 @@ struct Rank;
 
 enum class Mode : std::uint8_t { standard, buffered, synchronous, ready };
 
+/// What a moment rests on: the chain of causes that leads to it, from a rank's start over the messages that were
+/// waited for. What is neither transfer nor software was computation.
+struct Path {
+  sim::Time transfer = 0;  ///< between a message's departure, or its receive's post, and its arrival
+  sim::Time software = 0;  ///< costs of sending and receiving
+  std::uint64_t messages = 0;
+};
+
 /// What becomes of a status.
 struct Outcome {
   int source = MPI_ANY_SOURCE;
@@ -61,6 +69,7 @@ struct Request {
   sim::Time posted = 0;
   sim::Time done_at = 0;
   sim::Time cost = 0;  ///< of the rank that completes it
+  Path path;           ///< of `posted`, then of `done_at`
   Outcome outcome;
   std::unique_ptr<Background> background;
 };

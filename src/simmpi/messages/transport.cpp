@@ -37,10 +37,8 @@ std::unique_ptr<std::byte[]> packed_copy(const Request& request, std::int64_t by
 
 Transport::Transport(World& world)
     : world_(world),
-      ranks_(static_cast<std::size_t>(world.size())),
-      sent_(ranks_ * ranks_),
-      accepted_(ranks_ * ranks_),
-      held_(ranks_) {}
+      order_(static_cast<std::size_t>(world.size())),
+      held_(static_cast<std::size_t>(world.size())) {}
 
 Time Transport::copy_time(std::int64_t bytes) const {
   return world_.ticks(static_cast<double>(bytes) / world_.settings().copy_gb_per_s);
@@ -86,7 +84,8 @@ void Transport::start(Actor& actor, Request& request) {
 }
 
 void Transport::send(Actor& actor, Request& request) {
-  actor.clock = std::max(actor.clock, world_.engine().now()) + world_.ticks(world_.settings().send_ns);
+  const Time begin = std::max(actor.clock, world_.engine().now());
+  actor.clock = begin + world_.ticks(world_.settings().send_ns);
   request.cost = 0;
   if (request.peer == MPI_PROC_NULL) return complete(request, actor.clock);
   Message& message = *new_message();
@@ -101,13 +100,17 @@ void Transport::send(Actor& actor, Request& request) {
   message.bytes = bytes;
   const bool small = static_cast<double>(bytes) <= world_.settings().eager_bytes;
   message.eager = small && request.mode != Mode::synchronous;
-  if (message.eager || request.mode == Mode::buffered) {
-    message.data = packed_copy(request, bytes);
+  const bool copied = message.eager || request.mode == Mode::buffered;
+  if (copied) {
+    if (world_.carries_data()) message.data = packed_copy(request, bytes);
     actor.clock += copy_time(bytes);
-    complete(request, actor.clock);
   } else {
     message.send = &request;
   }
+  actor.path.software += actor.clock - begin;
+  message.at = actor.clock;
+  message.path = actor.path;
+  if (copied) complete(request, actor.clock);
   if (request.mode == Mode::buffered) {
     message.attached = &actor.rank->attached;
     message.reserved_bytes = bytes + MPI_BSEND_OVERHEAD;
@@ -116,7 +119,7 @@ void Transport::send(Actor& actor, Request& request) {
 }
 
 void Transport::post(Actor& actor, Message& message) {
-  message.order = sent_[static_cast<std::size_t>(message.from) * ranks_ + static_cast<std::size_t>(message.to)]++;
+  message.order = order_.at(message.from, message.to).sent++;
   Traffic& traffic = world_.traffic(message.from, message.to);
   const auto bytes = static_cast<std::uint64_t>(message.bytes);
   (message.internal ? traffic.collective_messages : traffic.messages) += 1;
@@ -142,25 +145,24 @@ void Transport::depart(void* self, std::uint64_t argument) {
 void Transport::arrive(void* self, std::uint64_t argument) {
   auto& transport = *static_cast<Transport*>(self);
   Message& message = message_of(argument);
-  const auto pair =
-      static_cast<std::size_t>(message.from) * transport.ranks_ + static_cast<std::size_t>(message.to);
-  if (message.order != transport.accepted_[pair]) {
+  std::uint32_t& accepted = transport.order_.at(message.from, message.to).accepted;
+  if (message.order != accepted) {
     transport.held_[static_cast<std::size_t>(message.to)].push_back(&message);
     return;
   }
   const int from = message.from;
   auto& held = transport.held_[static_cast<std::size_t>(message.to)];
-  ++transport.accepted_[pair];
+  ++accepted;
   transport.accept(message);
   // Those that had overtaken it, in their order.
   for (std::size_t i = 0; i < held.size();) {
-    if (held[i]->from != from || held[i]->order != transport.accepted_[pair]) {
+    if (held[i]->from != from || held[i]->order != accepted) {
       ++i;
       continue;
     }
     Message& next = *held[i];
     held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
-    ++transport.accepted_[pair];
+    ++accepted;
     transport.accept(next);
     i = 0;
   }
@@ -179,6 +181,7 @@ void Transport::accept(Message& message) {
 void Transport::receive(Actor& actor, Request& request) {
   actor.clock = std::max(actor.clock, world_.engine().now());
   request.posted = actor.clock;
+  request.path = actor.path;
   request.cost = 0;
   if (request.peer == MPI_PROC_NULL) {
     request.outcome = nobody();
@@ -196,6 +199,7 @@ void Transport::receive(Actor& actor, Request& request) {
 void Transport::receive_matched(Actor& actor, Request& request, Message& message) {
   actor.clock = std::max(actor.clock, world_.engine().now());
   request.posted = actor.clock;
+  request.path = actor.path;
   match(message, request, actor.clock);
 }
 
@@ -205,6 +209,13 @@ void Transport::match(Message& message, Request& receive, Time when) {
                      std::min(message.bytes, room), false};
   receive.cost = world_.ticks(world_.settings().receive_ns);
   message.receive = &receive;
+  if (when > receive.posted) {  // the receive was there first: what follows rests on the sender
+    message.path.transfer += when - message.at;
+    ++message.path.messages;
+  } else {
+    message.path = receive.path;
+  }
+  message.at = when;
   if (message.eager) {
     receive.cost += copy_time(receive.outcome.bytes);
     deliver(message, when);
@@ -234,10 +245,15 @@ void Transport::receive_data(void* self, std::uint64_t argument) {
 void Transport::deliver(Message& message, Time when) {
   Request& receive = *message.receive;
   Request* send = message.send;
+  receive.path = message.path;
+  receive.path.transfer += when - message.at;
   if (send != nullptr) {
-    copy_items(send->buffer, send->count, *send->type, receive.buffer, receive.count, *receive.type);
+    if (world_.carries_data()) {
+      copy_items(send->buffer, send->count, *send->type, receive.buffer, receive.count, *receive.type);
+    }
+    send->path = receive.path;
     complete(*send, when);
-  } else {
+  } else if (message.data != nullptr) {
     unpack(receive.buffer, receive.count, *receive.type, message.data.get(), receive.outcome.bytes);
   }
   finish(message);
@@ -256,7 +272,19 @@ void Transport::complete(Request& request, Time when) {
   if (request.orphan) world_.dispose(request);
 }
 
+/// Where the last of the requests ended after `before`, the actor's clock rests on what that one rests on.
+void Transport::follow(Actor& actor, Time before, std::span<Request* const> requests) {
+  const Request* last = nullptr;
+  for (const Request* request : requests) {
+    if (request != nullptr && (last == nullptr || request->done_at > last->done_at)) last = request;
+  }
+  if (last == nullptr || last->done_at <= before) return;
+  actor.path = last->path;
+  actor.waited += last->done_at - before;
+}
+
 void Transport::wait_all(Actor& actor, std::span<Request* const> requests) {
+  const Time before = actor.clock;
   actor.awaited = 0;
   for (Request* request : requests) {
     if (request == nullptr || request->done) continue;
@@ -268,8 +296,11 @@ void Transport::wait_all(Actor& actor, std::span<Request* const> requests) {
     world_.block(actor);
     actor.waits = {};
   }
+  follow(actor, before, requests);
   for (const Request* request : requests) {
-    if (request != nullptr) actor.clock = std::max(actor.clock, request->done_at) + request->cost;
+    if (request == nullptr) continue;
+    actor.clock = std::max(actor.clock, request->done_at) + request->cost;
+    actor.path.software += request->cost;
   }
 }
 

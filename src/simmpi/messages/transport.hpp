@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "simmpi/messages/pairs.hpp"
 #include "simmpi/rank.hpp"
 
 namespace corewise::simmpi {
@@ -53,6 +54,7 @@ class Transport {
   void accept(Message& message);
   void accept_held(Message& message);
   void match(Message& message, Request& receive, sim::Time when);
+  static void follow(Actor& actor, sim::Time before, std::span<Request* const> requests);
   void deliver(Message& message, sim::Time when);
   void finish(Message& message);
   [[nodiscard]] Mailbox& mailbox(const Message& message) const;
@@ -61,9 +63,12 @@ class Transport {
   Message* new_message();
 
   World& world_;
-  std::size_t ranks_;
-  std::vector<std::uint32_t> sent_;          ///< messages of each pair of ranks
-  std::vector<std::uint32_t> accepted_;      ///< of them, those that have reached the mailbox
+  /// Messages of a pair of ranks.
+  struct Order {
+    std::uint32_t sent = 0;
+    std::uint32_t accepted = 0;  ///< of them, those that have reached the mailbox
+  };
+  PairTable<Order> order_;
   std::vector<std::vector<Message*>> held_;  ///< per receiver: overtook an earlier one
   std::deque<Message> messages_;             ///< all that ever were under way at one time
   std::vector<Message*> free_;               ///< of these, those that nobody has

@@ -28,14 +28,10 @@ bj::object failure_of(const Status& status) {
 
 bj::array traffic_of(World& world) {
   bj::array rows;
-  for (int from = 0; from < world.size(); ++from) {
-    for (int to = 0; to < world.size(); ++to) {
-      const Traffic& pair = world.traffic(from, to);
-      if (pair.messages == 0 && pair.collective_messages == 0) continue;
-      rows.push_back(
-          bj::array{from, to, pair.messages, pair.bytes, pair.collective_messages, pair.collective_bytes});
-    }
-  }
+  world.traffic().for_each([&](int from, int to, const Traffic& pair) {
+    if (pair.messages == 0 && pair.collective_messages == 0) return;
+    rows.push_back(bj::array{from, to, pair.messages, pair.bytes, pair.collective_messages, pair.collective_bytes});
+  });
   return rows;
 }
 

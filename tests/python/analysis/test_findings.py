@@ -76,6 +76,31 @@ def test_efficiencies_are_pops(uneven: Path) -> None:
     assert found.slowest == 2
 
 
+def test_communication_is_serialisation_times_transfer(uneven: Path, tmp_path: Path) -> None:
+    """The barrier costs 100 ns, and nobody waits for two ranks in turn; in a chain somebody does."""
+    found = find_out(uneven).efficiency
+    assert found is not None
+    assert found.serialisation == pytest.approx(1)
+    assert found.transfer == pytest.approx(9_000 / 9_100)
+    first, second = rank(0, 2), rank(1, 2)
+    first.now += 3_000
+    first.put(tw.SEND, "MPI_Send", 1, 8, ticks=40)
+    second.put(tw.RECEIVE, "MPI_Recv", 0, 8, ticks=3_100)
+    second.now += 4_000
+    found = find_out(written(tmp_path / "chain.cw", [first, second])).efficiency
+    assert found is not None
+    assert found.run_ns == pytest.approx(7_100)
+    assert found.serialisation == pytest.approx(4_000 / 7_000)
+    assert found.transfer == pytest.approx(7_000 / 7_100)
+    assert found.serialisation * found.transfer == pytest.approx(found.communication)
+
+
+def test_without_a_replay_there_is_neither(uneven: Path) -> None:
+    found = findings_of(look_at(load_profile(uneven, waits=True))).efficiency
+    assert found is not None
+    assert (found.serialisation, found.transfer) == (None, None)
+
+
 def test_the_rank_that_all_wait_for_is_named(uneven: Path) -> None:
     found = find_out(uneven)
     late = found.of("late-rank")
@@ -265,6 +290,7 @@ def test_reports_open_with_the_findings(uneven: Path, capsys: pytest.CaptureFixt
     out = capsys.readouterr().out
     opening = out[out.index("findings") : out.index("bytes sent")]
     assert "parallel efficiency 54.9 % = load balance 55.6 % x communication efficiency 98.9 %" in opening
+    assert "(serialisation 100.0 % x transfer 98.9 %)" in opening
     assert "2. the others wait for rank 2: 44.0 % of the run" in opening
     assert execute(["report", str(uneven), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

@@ -35,6 +35,7 @@ LINES = {
     "certify": ["certify proof.json ring.json -m cell-be"],
     "sim": ["sim ring.json -m cell-be", "sim big.json -m mesh-6x4"],
     "collective": ["collective broadcast -m cell-be --ranks 4 --bytes 1KiB --algorithm local_store_tree"],
+    "replay": ["replay ring.cw -m ring:4", "replay ring.cw -m ring:4 -p identity -p identity --validate"],
     "patterns": ["patterns"],
     "patterns show": ["patterns show ring.json"],
     "patterns name": ["patterns name ring.json", "patterns name tree.json"],

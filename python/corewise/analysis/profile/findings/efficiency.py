@@ -3,8 +3,8 @@
 *Useful* is a rank's time outside MPI, the run the time of the rank that took longest, both between MPI_Init
 and MPI_Finalize. Load balance is mean over largest useful time, communication efficiency largest useful time
 over the run, and parallel efficiency their product (POP Centre of Excellence, "POP Standard Metrics for
-Parallel Performance Analysis"). Serialisation and transfer, into which POP divides communication efficiency,
-need a replay of the run and are not here.
+Parallel Performance Analysis"). Communication efficiency is serialisation times transfer: largest useful time
+over the time that the run would take if moving data took none, and that time over the run.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -32,6 +32,8 @@ class Efficiency:
     mean_useful_ns, most_useful_ns, run_ns : float
     slowest : int
         The rank with the largest useful time.
+    serialisation, transfer : float or None
+        Largest useful time over the ideal time, and that over the run; None where no ideal time is known.
     """
 
     parallel: float
@@ -41,15 +43,20 @@ class Efficiency:
     most_useful_ns: float
     run_ns: float
     slowest: int
+    serialisation: float | None = None
+    transfer: float | None = None
 
 
-def efficiency_of(ranks: Sequence[RankRow]) -> Efficiency | None:
+def efficiency_of(ranks: Sequence[RankRow], ideal_ns: float | None = None) -> Efficiency | None:
     """The metrics of a run; None where no rank's time is known.
 
     Parameters
     ----------
     ranks : sequence of RankRow
         Of one world; ranks without a trace are left out.
+    ideal_ns : float, optional
+        What the run would take where messages and calls take no time. It is taken to lie between the largest
+        useful time and the run, which it does but for what the clock rounds.
     """
     present = [row for row in ranks if row.ending != "missing"]
     run_ns = max((row.wall_ns for row in present), default=0.0)
@@ -58,6 +65,7 @@ def efficiency_of(ranks: Sequence[RankRow]) -> Efficiency | None:
     useful = {row.rank: max(0.0, row.wall_ns - row.mpi_ns) for row in present}
     slowest = max(useful, key=lambda rank: (useful[rank], -rank))
     mean, most = sum(useful.values()) / len(useful), useful[slowest]
+    ideal = None if ideal_ns is None else min(max(ideal_ns, most), run_ns)
     return Efficiency(
         parallel=mean / run_ns,
         load_balance=mean / most if most > 0 else 1.0,
@@ -66,4 +74,6 @@ def efficiency_of(ranks: Sequence[RankRow]) -> Efficiency | None:
         most_useful_ns=most,
         run_ns=run_ns,
         slowest=slowest,
+        serialisation=most / ideal if ideal else None,
+        transfer=None if ideal is None else ideal / run_ns,
     )

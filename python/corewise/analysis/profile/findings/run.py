@@ -40,6 +40,8 @@ class Run:
         Placements of the point-to-point messages on a machine.
     quota_cores : float or None
         Processor time that the system gives the launch, in cores; None where it is not limited, or not known.
+    ideal_ns : float or None
+        What the run would take where messages and calls take no time; None where that is not known.
     """
 
     analysis: ProfileAnalysis
@@ -47,6 +49,7 @@ class Run:
     tables: Sequence[HostCollectives] = ()
     study: PlacementStudy | None = None
     quota_cores: float | None = None
+    ideal_ns: float | None = None
 
     @property
     def path(self) -> str:
@@ -56,7 +59,7 @@ class Run:
     @cached_property
     def efficiency(self) -> Efficiency | None:
         """POP's metrics."""
-        return efficiency_of(self.analysis.ranks)
+        return efficiency_of(self.analysis.ranks, self.ideal_ns)
 
     @cached_property
     def run_ns(self) -> float:

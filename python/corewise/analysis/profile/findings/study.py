@@ -17,6 +17,7 @@ from corewise.analysis.profile.waits import WaitsSummary, summarise_waits
 from corewise.data.profile import Profile, load_profile
 from corewise.data.quantities import share_text
 from corewise.data.tuned_hosts import HostCollectives, known_collectives
+from corewise.sim import replay
 
 MOST = 6
 """Findings of a run; the launch's own mistakes are never among those left out."""
@@ -27,7 +28,7 @@ RULES: tuple[Callable[[Run], list[Finding]], ...] = (
     choices.algorithms,
     choices.placement,
 )
-"""Each gives the findings of one sort, beside the launch's mistakes; the division of the run goes first."""
+"""Each gives findings of one sort, beside the launch's mistakes; the division of the run comes first."""
 _NO_CAUSE = frozenset({"computing", "communication", "placement-best", "startup", "unbound"})
 """Kinds that name nothing which could be done about messages."""
 
@@ -74,6 +75,7 @@ def look_at(
     study: PlacementStudy | None = None,
     quota_cores: float | None = None,
     analysis: ProfileAnalysis | None = None,
+    ideal_ns: float | None = None,
 ) -> Run:
     """A profile as the rules look at it.
 
@@ -89,6 +91,8 @@ def look_at(
         Processor time that the system gave the launch, in cores.
     analysis : ProfileAnalysis, optional
         Of the profile, where it is made already.
+    ideal_ns : float, optional
+        What the run would take where messages and calls take no time.
     """
     return Run(
         analysis if analysis is not None else analyse_profile(profile),
@@ -96,6 +100,7 @@ def look_at(
         known_collectives(profile.meta.mpi_name) if tables is None else tables,
         study,
         quota_cores,
+        ideal_ns,
     )
 
 
@@ -119,4 +124,5 @@ def find_out(path: str | Path, study: PlacementStudy | None = None) -> Findings:
     InputError
         The folder is no profile.
     """
-    return findings_of(look_at(load_profile(path, waits=True), study=study))
+    profile = load_profile(path, waits=True)
+    return findings_of(look_at(profile, study=study, ideal_ns=replay.ideal_ns(path)))

@@ -1,0 +1,294 @@
+"""`corewise replay`: a recorded run once more, on any machine with any placement.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import typer
+from rich.text import Text
+
+from corewise._core import Machine, Recording
+from corewise.analysis.result import Table
+from corewise.base.files import check_target
+from corewise.cli import console, pages
+from corewise.cli.sim import options
+from corewise.data.machines import load_machine
+from corewise.data.placement import Placement
+from corewise.data.quantities import bytes_text, count_text, share_text, time_text
+from corewise.errors import InputError, bad_field
+from corewise.report.layout import Column, by_rows
+from corewise.sim.placements import named_placement
+from corewise.sim.ranks import SETTINGS
+from corewise.sim.replay import ALGORITHMS, Replay, ReplayOptions, open_recording, replay
+
+_HELP = """Run a recorded program again on a machine: what would it take there, and with which placement?
+
+The time between two MPI calls of a rank passes as it was recorded, multiplied by --computation. Messages
+travel over the machine's simulated network, collectives as the messages of an algorithm. Each
+--placement gives a line: the predicted time, how much of it ranks wait, and what lies on the critical path.
+
+--validate replays every profile on this host (or --machine) and shows the error against the recording.
+The exit status is 1 where a run cannot end, with who waits for whom and in which call.
+
+\b
+Example:
+  corewise run -n 6 -- ./lbm
+  corewise replay lbm.cw -m mesh-6x4 -p identity -p best.json
+  corewise replay lbm.cw -m ring:8 --computation 0.5 --collective allreduce=ring
+  corewise replay --validate lbm.cw sweep.cw
+"""
+_SOURCES = typer.Argument(..., metavar="PROFILE...", help="NAME.cw folders.")
+_MACHINE = typer.Option(
+    None, "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text."
+)
+_PLACEMENTS = typer.Option(
+    ["identity"], "--placement", "-p", metavar="NAME|FILE",
+    help="A placement file, or a name as for corewise simrun; may be repeated.",
+)  # fmt: skip
+_COMPUTATION = typer.Option(
+    1.0, "--computation", min=0.0, help="What the time between calls is multiplied by."
+)
+_COLLECTIVE = typer.Option(
+    [], "--collective", metavar="NAME=ALGORITHM", help="E.g. allreduce=ring; may be repeated."
+)
+_SETTING = typer.Option(
+    [], "--set", metavar="NAME=VALUE", help=f"What something costs: {', '.join(SETTINGS)}; may be repeated."
+)
+_GRANULARITY = typer.Option(
+    "flow", "--granularity", help="flow: whole messages that share links; or packet: slower and finer."
+)
+_TRACE = typer.Option(None, "--trace", metavar="FILE", help="Write what happens when, for Perfetto.")
+_VALIDATE = typer.Option(False, "--validate", help="Hold the prediction against the recording.")
+_HTML = typer.Option(None, "--html", metavar="FILE", help="Also write one self-contained web page.")
+_AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One replay."""
+
+    profile: str
+    placement: str
+    run: Replay
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `replay`."""
+    app.command("replay", help=_HELP)(replay_command)
+
+
+def replay_command(
+    sources: list[Path] = _SOURCES,
+    machine_reference: str | None = _MACHINE,
+    placements: list[str] = _PLACEMENTS,
+    computation: float = _COMPUTATION,
+    collective: list[str] = _COLLECTIVE,
+    setting: list[str] = _SETTING,
+    granularity: str = _GRANULARITY,
+    trace: Path | None = _TRACE,
+    validate: bool = _VALIDATE,
+    html_file: Path | None = _HTML,
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Replays."""
+    _check_targets(trace, html_file, len(sources) * len(placements))
+    if machine_reference is None and not validate:
+        raise InputError("--machine: found none, allowed: a machine, or --validate for this host")
+    chosen = ReplayOptions(
+        computation,
+        dict(map(_algorithm, collective)),
+        dict(map(_setting, setting)),
+        granularity,
+        trace is not None,
+    )
+    machine = load_machine(machine_reference or "host")
+    lines = [line for source in sources for line in _replays(source, machine, placements, chosen)]
+    _write_trace(lines[0].run, trace)
+    table = _validation(lines, machine) if validate else _prediction(lines, machine)
+    if html_file is not None:
+        pages.write_tables(html_file, "replay", machine.name, [table, _path_table(lines)], [])
+    if as_json:
+        console.show_json("replay", machine.name, [_row(each) for each in lines], options=asdict(chosen))
+    else:
+        _show(table, lines)
+    for written in filter(None, (trace, html_file)):
+        console.note(f"corewise: written to {written}")
+
+
+def _check_targets(trace: Path | None, html_file: Path | None, replays: int) -> None:
+    for target in filter(None, (trace, html_file)):
+        check_target(target)
+    if trace is not None and replays > 1:
+        raise InputError("--trace: found several replays, allowed: one profile with one placement")
+
+
+def _replays(
+    source: Path, machine: Machine, placements: Sequence[str], chosen: ReplayOptions
+) -> Iterator[_Line]:
+    recording = open_recording(source)
+    _warn_unfinished(source, recording)
+    for placement in placements:
+        units = _units(placement, machine, recording)
+        with console.progress(f"replaying {source.name}"):
+            found = replay(recording, machine, units, chosen)
+        yield _Line(source.name, Path(placement).name, found)
+
+
+def _algorithm(text: str) -> tuple[str, str]:
+    name, equals, algorithm = text.partition("=")
+    if not equals or name not in ALGORITHMS:
+        raise bad_field("", "--collective", text, f"NAME=ALGORITHM with a name of {', '.join(ALGORITHMS)}")
+    if algorithm not in ALGORITHMS[name]:
+        raise bad_field("", f"--collective {name}", algorithm, ", ".join(ALGORITHMS[name]))
+    return name, algorithm
+
+
+def _setting(text: str) -> tuple[str, float]:
+    name, equals, value = text.partition("=")
+    if name not in SETTINGS or not equals:
+        raise bad_field("", "--set", text, f"NAME=VALUE with a name of {', '.join(SETTINGS)}")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise bad_field("", f"--set {name}", value, "a number") from None
+
+
+def _units(placement: str, machine: Machine, recording: Recording) -> list[int]:
+    if recording.size > len(machine.units):
+        raise bad_field(
+            "", "ranks", recording.size, f"1 to {len(machine.units)}, the units of '{machine.name}'"
+        )
+    placed = options.placed(placement, machine)
+    if isinstance(placed, Placement):
+        return list(placed.unit_of_rank)
+    return named_placement(placed, machine, recording.size)
+
+
+def _warn_unfinished(source: Path, recording: Recording) -> None:
+    if recording.unfinished:
+        named = ", ".join(map(str, recording.unfinished[:8]))
+        more = ", ..." if len(recording.unfinished) > 8 else ""
+        console.warn(
+            f"corewise: {source}: the recording ends early, or lacks records, on ranks {named}{more}"
+        )
+
+
+def _write_trace(run: Replay, path: Path | None) -> None:
+    if run.timeline is None or path is None:
+        return
+    with console.progress("writing the trace"):
+        importlib.import_module("corewise.sim.perfetto").write_perfetto(run.timeline, path)
+    if run.timeline.dropped:
+        console.note(f"{path}: {run.timeline.dropped} later events are left out")
+
+
+# ---- text ------------------------------------------------------------------------------------------------
+
+
+def _error_text(run: Replay) -> str:
+    return "" if run.error is None else f"{100 * run.error:+.1f} %"
+
+
+def _prediction(lines: Sequence[_Line], machine: Machine) -> Table:
+    rows = tuple(
+        (
+            each.profile,
+            each.placement,
+            str(each.run.ranks.size),
+            time_text(each.run.time_ns, 4),
+            time_text(each.run.recorded_ns, 4),
+            share_text(each.run.waiting_share),
+            each.run.busiest[0],
+        )
+        for each in lines
+    )
+    columns = ("profile", "placement", "ranks", "predicted", "recorded", "waiting", "busiest link")
+    return Table(f"predicted on {machine.name}", columns, rows)
+
+
+def _validation(lines: Sequence[_Line], machine: Machine) -> Table:
+    rows = tuple(
+        (
+            each.profile,
+            each.placement,
+            str(each.run.ranks.size),
+            time_text(each.run.recorded_ns, 4),
+            time_text(each.run.time_ns, 4),
+            _error_text(each.run),
+        )
+        for each in lines
+    )
+    columns = ("profile", "placement", "ranks", "recorded", "predicted", "error")
+    return Table(f"predictions on {machine.name} against recordings", columns, rows)
+
+
+def _path_table(lines: Sequence[_Line]) -> Table:
+    rows = tuple(
+        (
+            each.profile,
+            each.placement,
+            time_text(each.run.path.computation_ns, 4),
+            time_text(each.run.path.transfer_ns, 4),
+            time_text(each.run.path.software_ns, 4),
+            count_text(each.run.path.messages),
+            str(each.run.path.rank),
+        )
+        for each in lines
+    )
+    columns = ("profile", "placement", "computation", "transfer", "software", "messages", "ends on rank")
+    return Table("critical path", columns, rows)
+
+
+def _show(table: Table, lines: Sequence[_Line]) -> None:
+    for each in (table, _path_table(lines)):
+        texts = 2
+        columns = [Column(name, right=index >= texts) for index, name in enumerate(each.columns)]
+        console.show(by_rows(columns, list(each.rows), each.title))
+    console.show(*(Text(each, style="dim") for each in dict.fromkeys(map(_facts, lines))))
+    if any(each.run.relaxed for each in lines):
+        console.note("corewise: sends return before they are received: the run would never end otherwise")
+
+
+def _facts(line: _Line) -> str:
+    run = line.run
+    text = (
+        f"{line.profile}: {count_text(run.messages)} messages with {bytes_text(run.bytes)}, "
+        f"{count_text(run.collectives)} calls of collectives"
+    )
+    if run.unreplayed:
+        took = time_text(run.unreplayed_ns, 3)
+        text += f"; {count_text(run.unreplayed)} other calls took their recorded {took}"
+    return text
+
+
+# ---- JSON ------------------------------------------------------------------------------------------------
+
+
+def _row(line: _Line) -> dict[str, object]:
+    run = line.run
+    fields = run.ranks.dtype.names or ()
+    return {
+        "profile": line.profile,
+        "placement": line.placement,
+        "time_ns": run.time_ns,
+        "recorded_ns": run.recorded_ns,
+        "error": run.error,
+        "waiting_share": run.waiting_share,
+        "critical_path": asdict(run.path),
+        "messages": run.messages,
+        "bytes": run.bytes,
+        "collectives": run.collectives,
+        "unreplayed": run.unreplayed,
+        "unreplayed_ns": run.unreplayed_ns,
+        "relaxed": run.relaxed,
+        "events": run.events,
+        "wall_s": run.wall_s,
+        "busiest_link": {"link": run.busiest[0], "busy_ns": run.busiest[1]},
+        "ranks": [dict(zip(fields, row, strict=True)) for row in run.ranks.tolist()],
+    }

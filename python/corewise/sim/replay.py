@@ -1,0 +1,236 @@
+"""A recorded run once more, on the ranks of a simulated machine (docs/simulating/replay.md).
+
+A `Recording` of the core is opened once and run as often as asked: on other machines, with other placements,
+with other algorithms of collectives. Prints nothing.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corewise import _core
+from corewise._core import Machine, Recording
+from corewise._core import Timeline as Recorder
+from corewise.errors import InputError, RunError, bad_field
+from corewise.sim.timeline import Timeline
+
+MOST_EVENTS = 4_000_000
+"""Of a timeline; what happens later is only counted."""
+REPLAYED_RANK = np.dtype(
+    [
+        ("end_ns", "f8"),
+        ("computation_ns", "f8"),
+        ("waiting_ns", "f8"),
+        ("recorded_ns", "f8"),
+        ("calls", "u8"),
+    ]
+)
+"""One rank: when it ended, its computation, its waits for requests, what it took in the recording."""
+ALGORITHMS: Mapping[str, tuple[str, ...]] = {
+    collective: tuple(name for each, name, _ in _core.replay_algorithms() if each == collective)
+    for collective, _, _ in _core.replay_algorithms()
+}
+"""Of each collective; the first is taken where none is chosen."""
+
+
+@dataclass(frozen=True)
+class ReplayOptions:
+    """How a recording is replayed.
+
+    Attributes
+    ----------
+    computation : float
+        What the time between calls is multiplied by.
+    algorithms : mapping of str to str
+        Collective -> algorithm, of `ALGORITHMS`.
+    settings : mapping of str to float
+        What calls and copies cost (``corewise.sim.ranks.SETTINGS``).
+    granularity : str
+        ``flow`` (whole messages that share links) or ``packet``.
+    timeline : bool
+    """
+
+    computation: float = 1.0
+    algorithms: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, float] = field(default_factory=dict)
+    granularity: str = "flow"
+    timeline: bool = False
+
+
+@dataclass(frozen=True)
+class CriticalPath:
+    """The chain of causes that ends with the last rank's end.
+
+    Attributes
+    ----------
+    rank : int
+        Where it ends.
+    computation_ns, transfer_ns, software_ns : float
+        Together they are the predicted time.
+    messages : int
+        That it waited for.
+    """
+
+    rank: int
+    computation_ns: float
+    transfer_ns: float
+    software_ns: float
+    messages: int
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a recording became.
+
+    Attributes
+    ----------
+    time_ns : float
+        From the first rank's MPI_Init to the last one's MPI_Finalize.
+    recorded_ns : float
+        The same in the recording.
+    ranks : ndarray of `REPLAYED_RANK`, shape (ranks,)
+    path : CriticalPath
+    messages : int
+        Those inside collectives too.
+    bytes : int
+        Of these.
+    collectives : int
+        Calls, counted on each of their ranks.
+    unreplayed : int
+        Calls that took their recorded time: one-sided, files, and all that have no model.
+    unreplayed_ns : float
+        Of these, summed over ranks.
+    relaxed : bool
+        Sends returned before they were received, since the run would never have ended otherwise.
+    events : int
+        Simulated events handled.
+    wall_s : float
+        What replaying it took on this host.
+    busiest : tuple of (str, float)
+        The link that was busy longest, and for how many ns; empty name where no link was used.
+    timeline : Timeline or None
+    """
+
+    time_ns: float
+    recorded_ns: float
+    ranks: NDArray[np.void]
+    path: CriticalPath
+    messages: int
+    bytes: int
+    collectives: int
+    unreplayed: int
+    unreplayed_ns: float
+    relaxed: bool
+    events: int
+    wall_s: float
+    busiest: tuple[str, float]
+    timeline: Timeline | None
+
+    @property
+    def error(self) -> float | None:
+        """Predicted over recorded time, less 1; None where nothing was recorded."""
+        return self.time_ns / self.recorded_ns - 1 if self.recorded_ns > 0 else None
+
+    @property
+    def waiting_share(self) -> float:
+        """Of the ranks' time together."""
+        whole = float(self.ranks["end_ns"].sum())
+        return float(self.ranks["waiting_ns"].sum()) / whole if whole > 0 else 0.0
+
+
+def open_recording(profile: str | Path) -> Recording:
+    """The main world of a profile.
+
+    Raises
+    ------
+    InputError
+        It is no profile, a rank's file is missing, or several threads of a rank called MPI.
+    """
+    if not Path(profile).is_dir():
+        raise InputError(f"{profile}: no such folder, allowed: a profile, a folder NAME.cw")
+    return Recording.open(str(profile))
+
+
+def replay(
+    recording: Recording, machine: Machine, units: Sequence[int], options: ReplayOptions | None = None
+) -> Replay:
+    """Runs a recording on a machine.
+
+    Parameters
+    ----------
+    recording : Recording
+    machine : Machine
+    units : sequence of int
+        Unit of every rank.
+    options : ReplayOptions, optional
+
+    Raises
+    ------
+    InputError
+        Placement, settings or algorithms do not fit.
+    RunError
+        The run cannot end: who waits for whom, in which of its calls.
+    """
+    options = options or ReplayOptions()
+    if recording.size > len(machine.units):
+        raise bad_field(
+            "", "ranks", recording.size, f"1 to {len(machine.units)}, the units of '{machine.name}'"
+        )
+    recorder = Recorder(MOST_EVENTS) if options.timeline else None
+    found = recording.run(
+        machine,
+        list(map(int, units)),
+        dict(options.settings),
+        dict(options.algorithms),
+        options.computation,
+        options.granularity,
+        recorder,
+    )
+    links = [(machine.links[link].name, row[2]) for link, row in enumerate(found.links())]
+    return _replay_of(found, max(links, key=lambda each: each[1], default=("", 0.0)), recorder)
+
+
+def ideal_ns(profile: str | Path) -> float | None:
+    """What a recorded run would take if messages and calls took no time at all.
+
+    Returns
+    -------
+    float or None
+        None where the recording cannot be replayed to its end.
+    """
+    try:
+        recording = open_recording(profile)
+        return None if recording.unfinished else float(recording.run_ideally().time_ns)
+    except (InputError, RunError):
+        return None
+
+
+def _replay_of(found: _core.ReplayResult, busiest: tuple[str, float], recorder: Recorder | None) -> Replay:
+    ranks = np.empty(found.ranks()[0].size, dtype=REPLAYED_RANK)
+    for name, column in zip(REPLAYED_RANK.names or (), found.ranks(), strict=True):
+        ranks[name] = column
+    path = found.path
+    pairs = found.pairs()
+    return Replay(
+        time_ns=found.time_ns,
+        recorded_ns=found.recorded_ns,
+        ranks=ranks,
+        path=CriticalPath(path.rank, path.computation_ns, path.transfer_ns, path.software_ns, path.messages),
+        messages=sum(pair[2] + pair[4] for pair in pairs),
+        bytes=sum(pair[3] + pair[5] for pair in pairs),
+        collectives=found.collectives,
+        unreplayed=found.unreplayed,
+        unreplayed_ns=found.unreplayed_ns,
+        relaxed=found.relaxed,
+        events=found.events,
+        wall_s=found.wall_s,
+        busiest=busiest if busiest[1] > 0 else ("", 0.0),
+        timeline=None if recorder is None else Timeline.from_core(recorder),
+    )

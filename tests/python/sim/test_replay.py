@@ -1,0 +1,502 @@
+"""Replay of made-up recordings: predicted times against sums by hand, and runs that cannot end.
+
+A record's own duration never counts where the call is replayed: the tests give records odd durations.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import trace_writer as tw
+from trace_writer import RankTrace
+
+from corewise._core import Machine
+from corewise.cli.main import execute
+from corewise.errors import InputError, RunError
+from corewise.sim.replay import ALGORITHMS, Replay, ReplayOptions, ideal_ns, open_recording, replay
+
+SETTINGS = {"send_ns": 100, "receive_ns": 200, "copy_gb_per_s": 5, "eager_bytes": 1000, "header_bytes": 40}
+Record = Callable[[RankTrace], None]
+
+
+def recorded(folder: Path, *programs: Record, finalized: bool = True) -> Path:
+    """A profile whose ranks do these, between MPI_Init and MPI_Finalize."""
+    ranks = []
+    for rank, program in enumerate(programs):
+        trace = RankTrace(rank, len(programs))
+        trace.put(tw.PLAIN, "MPI_Init", ticks=70_000)
+        program(trace)
+        if finalized:
+            trace.put(tw.PLAIN, "MPI_Finalize", ticks=9_000)
+        ranks.append(trace)
+    return tw.write_run(folder, ranks)
+
+
+def send(trace: RankTrace, to: int, size: int, procedure: str = "MPI_Send", tag: int = 0) -> None:
+    trace.put(tw.SEND, procedure, to, size, ticks=37, tag=tag)
+
+
+def receive(trace: RankTrace, source: int, size: int, tag: int = 0) -> None:
+    trace.put(tw.RECEIVE, "MPI_Recv", source, size, ticks=4_321, tag=tag)
+
+
+def post(trace: RankTrace, source: int, size: int, tag: int = 0) -> int:
+    """A receive posted; gives its start."""
+    start = trace.now
+    trace.put(tw.POST_RECEIVE, "MPI_Irecv", source, size, ticks=5, tag=tag)
+    return start
+
+
+def complete(trace: RankTrace, procedure: str, *arrivals: tuple[int, int, int]) -> None:
+    """A call that completes receives: (start of the post, sender, bytes) each."""
+    trace.put(tw.PLAIN, procedure, ticks=777)
+    end = trace.now
+    for start, source, size in arrivals:
+        trace.now = start
+        trace.put(tw.ARRIVAL, "MPI_Irecv", source, size, ticks=end - start)
+    trace.now = end
+
+
+def compute(trace: RankTrace, ns: int) -> None:
+    trace.now += ns
+
+
+def run(
+    folder: Path, machine: str = "mesh:4x1", settings: dict[str, float] | None = None, **options: object
+) -> Replay:
+    recording = open_recording(folder)
+    chosen = ReplayOptions(settings={**SETTINGS, **(settings or {})}, **options)  # type: ignore[arg-type]
+    return replay(recording, Machine.from_synthetic(machine), list(range(recording.size)), chosen)
+
+
+def link(machine: str = "mesh:4x1") -> tuple[float, float]:
+    """Latency in ns and bytes per ns of a link."""
+    first = Machine.from_synthetic(machine).links[0]
+    return first.latency_ns, first.bandwidth_gb_per_s
+
+
+def flight_ns(size: int, machine: str = "mesh:4x1") -> float:
+    """A message with its header to a neighbour."""
+    latency, bandwidth = link(machine)
+    return latency + (size + 40) / bandwidth
+
+
+def ping_pong(folder: Path, first: int = 1_000) -> Path:
+    def left(trace: RankTrace) -> None:
+        compute(trace, first)
+        send(trace, 1, 500)
+        receive(trace, 1, 500)
+
+    def right(trace: RankTrace) -> None:
+        receive(trace, 0, 500)
+        compute(trace, 300)
+        send(trace, 0, 500)
+
+    return recorded(folder, left, right)
+
+
+# --- times ------------------------------------------------------------------------------------------------
+
+
+def test_a_ping_pong_is_the_sum_of_its_steps(tmp_path: Path) -> None:
+    found = run(ping_pong(tmp_path / "p.cw"))
+    sent, taken, there = 100 + 500 / 5, 200 + 500 / 5, flight_ns(500)
+    expected = 1_000 + sent + there + taken + 300 + sent + there + taken
+    assert found.time_ns == pytest.approx(expected, abs=0.01)
+    assert found.path.computation_ns == pytest.approx(1_300, abs=0.01)
+    assert found.path.transfer_ns == pytest.approx(2 * there, abs=0.01)
+    assert found.path.software_ns == pytest.approx(2 * (sent + taken), abs=0.01)
+    assert (found.path.rank, found.path.messages) == (0, 2)
+    assert found.ranks["waiting_ns"][1] == pytest.approx(1_000 + sent + there, abs=0.01)
+    assert (found.messages, found.bytes) == (2, 1_000)
+
+
+def test_computation_is_scaled_and_nothing_else(tmp_path: Path) -> None:
+    folder = ping_pong(tmp_path / "p.cw")
+    twice, none = run(folder, computation=2.0), run(folder, computation=0.0)
+    assert twice.time_ns - none.time_ns == pytest.approx(2_600, abs=0.01)
+
+
+def test_a_pipeline_waits_for_long_messages_at_every_stage(tmp_path: Path) -> None:
+    def stage(rank: int) -> Record:
+        def program(trace: RankTrace) -> None:
+            if rank > 0:
+                receive(trace, rank - 1, 8_000)
+            compute(trace, 2_000)
+            if rank < 3:
+                send(trace, rank + 1, 8_000)
+
+        return program
+
+    found = run(recorded(tmp_path / "p.cw", *map(stage, range(4))))
+    latency, bandwidth = link()
+    hop = 100 + 2 * flight_ns(0) + latency + 8_000 / bandwidth + 200  # header, answer, data
+    assert found.time_ns == pytest.approx(4 * 2_000 + 3 * hop, abs=0.01)
+    # A stage ends its send when the data are there.
+    assert found.ranks["end_ns"][0] == pytest.approx(2_000 + hop - 200, abs=0.01)
+    assert found.path.computation_ns == pytest.approx(8_000, abs=0.01)
+
+
+def test_a_synchronous_send_waits_for_its_receive(tmp_path: Path) -> None:
+    def left(trace: RankTrace) -> None:
+        send(trace, 1, 10, "MPI_Ssend")
+
+    def right(trace: RankTrace) -> None:
+        compute(trace, 50_000)
+        receive(trace, 0, 10)
+
+    found = run(recorded(tmp_path / "p.cw", left, right))
+    latency, bandwidth = link()
+    assert found.ranks["end_ns"][0] == pytest.approx(
+        50_000 + flight_ns(0) + latency + 10 / bandwidth, abs=0.01
+    )
+
+
+def test_a_barrier_lets_nobody_go_before_the_last(tmp_path: Path) -> None:
+    def late(ns: int) -> Record:
+        def program(trace: RankTrace) -> None:
+            compute(trace, ns)
+            trace.put(tw.COLLECTIVE, "MPI_Barrier", ticks=99)
+
+        return program
+
+    found = run(recorded(tmp_path / "p.cw", late(0), late(5_000)))
+    assert found.ranks["end_ns"][0] == pytest.approx(5_000 + 100 + flight_ns(0) + 200, abs=0.01)
+    assert found.ranks["end_ns"][1] == pytest.approx(5_000 + 100 + 200, abs=0.01)
+    assert found.collectives == 2
+
+
+def test_sendrecv_goes_both_ways_at_once(tmp_path: Path) -> None:
+    def program(trace: RankTrace) -> None:
+        start, peer = trace.now, 1 - trace.rank
+        send(trace, peer, 9_000, "MPI_Sendrecv")
+        end = trace.now
+        trace.now = start
+        trace.put(tw.ARRIVAL, "MPI_Sendrecv", peer, 9_000, ticks=end - start)
+
+    found = run(recorded(tmp_path / "p.cw", program, program))
+    latency, bandwidth = link()
+    assert found.time_ns == pytest.approx(
+        100 + 2 * flight_ns(0) + latency + 9_000 / bandwidth + 200, abs=0.01
+    )
+
+
+def test_a_halo_waits_for_sends_and_receives_together(tmp_path: Path) -> None:
+    def program(trace: RankTrace) -> None:
+        peer = 1 - trace.rank
+        start = post(trace, peer, 9_000)
+        send(trace, peer, 9_000, "MPI_Isend")
+        complete(trace, "MPI_Waitall", (start, peer, 9_000))
+
+    found = run(recorded(tmp_path / "p.cw", program, program))
+    latency, bandwidth = link()
+    assert found.time_ns == pytest.approx(
+        100 + 2 * flight_ns(0) + latency + 9_000 / bandwidth + 200, abs=0.01
+    )
+    assert not found.relaxed
+
+
+def test_a_wildcard_takes_the_message_that_it_took(tmp_path: Path) -> None:
+    """Rank 0's message would be there first; recorded was that the first receive got rank 1's."""
+
+    def sender(ns: int) -> Record:
+        def program(trace: RankTrace) -> None:
+            compute(trace, ns)
+            send(trace, 2, 100)
+
+        return program
+
+    def taker(trace: RankTrace) -> None:
+        first = post(trace, -3, 100, tag=-1)
+        second = post(trace, -3, 100, tag=-1)
+        complete(trace, "MPI_Wait", (first, 1, 100))
+        compute(trace, 1_000)
+        complete(trace, "MPI_Wait", (second, 0, 100))
+
+    found = run(recorded(tmp_path / "p.cw", sender(0), sender(40_000), taker))
+    received = 200 + 100 / 5
+    expected = 40_000 + 100 + 100 / 5 + flight_ns(100) + received + 1_000 + received
+    assert found.time_ns == pytest.approx(expected, abs=0.01)
+
+
+def test_probes_and_tests_wait_and_polling_costs_nothing(tmp_path: Path) -> None:
+    def left(trace: RankTrace) -> None:
+        compute(trace, 10_000)
+        send(trace, 1, 100, tag=4)
+
+    def right(trace: RankTrace) -> None:
+        trace.put(tw.MISS, "MPI_Iprobe", -3, 9, ticks=9_000)
+        trace.put(tw.PROBE, "MPI_Probe", 0, 100, ticks=50, tag=4)
+        compute(trace, 500)
+        receive(trace, 0, 100, tag=4)
+
+    found = run(recorded(tmp_path / "p.cw", left, right))
+    assert found.time_ns == pytest.approx(10_000 + 120 + flight_ns(100) + 500 + 220, abs=0.01)
+    assert found.path.computation_ns == pytest.approx(10_500, abs=0.01)
+
+
+def test_work_between_tests_counts(tmp_path: Path) -> None:
+    def program(trace: RankTrace) -> None:
+        trace.put(tw.MISS, "MPI_Test", -3, 4, ticks=100_000)
+
+    assert run(recorded(tmp_path / "p.cw", program)).time_ns == pytest.approx(100_000, abs=0.01)
+
+
+def test_calls_without_a_model_take_their_recorded_time(tmp_path: Path) -> None:
+    def program(trace: RankTrace) -> None:
+        trace.put(tw.PUT, "MPI_Put", 0, 10, ticks=1_234)
+        trace.put(tw.PLAIN, "MPI_Comm_split", ticks=1_000)
+
+    found = run(recorded(tmp_path / "p.cw", program), computation=0.5)
+    assert found.time_ns == pytest.approx(2_234, abs=0.01)
+    assert (found.unreplayed, found.unreplayed_ns) == (2, pytest.approx(2_234, abs=0.01))
+
+
+def test_a_communicator_has_collectives_and_ranks_of_its_own(tmp_path: Path) -> None:
+    """Ranks 3 and 1 broadcast among themselves; rank 3 is the root, and rank 0 of the communicator."""
+    ranks = []
+    for rank in range(4):
+        trace = RankTrace(rank, 4, comms=[("pair", (3, 1))] if rank in (1, 3) else [])
+        trace.put(tw.PLAIN, "MPI_Init", ticks=10)
+        if rank == 3:
+            compute(trace, 700)
+        if rank in (1, 3):
+            trace.put(tw.COLLECTIVE, "MPI_Bcast", 3, 100, ticks=20, comm=1)
+            if rank == 3:
+                trace.put(tw.SEND, "MPI_Send", 1, 100, comm=1)
+            else:
+                trace.put(tw.RECEIVE, "MPI_Recv", 3, 100, comm=1)
+        trace.put(tw.PLAIN, "MPI_Finalize", ticks=10)
+        ranks.append(trace)
+    found = run(tw.write_run(tmp_path / "p.cw", ranks))
+    latency, bandwidth = link()
+    sent = 700 + 120
+    arrives = (
+        sent + 2 * latency + 140 / bandwidth
+    )  # two links; the second message comes while it takes this one
+    assert found.ranks["end_ns"][3] == pytest.approx(sent + 120, abs=0.01)
+    assert found.ranks["end_ns"][1] == pytest.approx(arrives + 2 * 220, abs=0.01)
+    assert found.ranks["end_ns"][0] == pytest.approx(0, abs=0.01)
+
+
+def test_an_algorithm_is_chosen_by_name(tmp_path: Path) -> None:
+    def program(trace: RankTrace) -> None:
+        trace.put(tw.COLLECTIVE, "MPI_Allreduce", tw.NO_PEER, 100_000, ticks=20)
+
+    folder = recorded(tmp_path / "p.cw", *[program] * 4)
+    doubling, ring = run(folder), run(folder, algorithms={"allreduce": "ring"})
+    assert (doubling.messages, doubling.bytes) == (8, 800_000)
+    assert (ring.messages, ring.bytes) == (24, 600_000)
+    assert ALGORITHMS["allreduce"][0] == "recursive_doubling"
+
+
+# --- properties -------------------------------------------------------------------------------------------
+
+
+def test_twice_the_latency_is_never_quicker_for_a_chain(tmp_path: Path) -> None:
+    def member(rank: int, size: int) -> Record:
+        def program(trace: RankTrace) -> None:
+            if rank > 0:
+                receive(trace, rank - 1, size)
+            compute(trace, 100 * rank)
+            if rank < 5:
+                send(trace, rank + 1, size)
+
+        return program
+
+    def machine(latency: int) -> Path:
+        path = tmp_path / f"{latency}.toml"
+        path.write_text(
+            'format = "corewise-machine"\nversion = 1\nname = "m"\n'
+            '[interconnect]\nkind = "mesh"\ndims = [6]\n'
+            f'link_bandwidth = "10 GB/s"\nhop_latency = "{latency} ns"\n'
+        )
+        return path
+
+    from corewise.data.machines import load_machine
+
+    for size in (0, 10, 999, 1_000, 1_001, 65_536):
+        recording = open_recording(
+            recorded(tmp_path / f"{size}.cw", *(member(rank, size) for rank in range(6)))
+        )
+        times = [
+            replay(recording, load_machine(str(machine(latency))), range(6)).time_ns
+            for latency in (20, 40, 80)
+        ]
+        assert times == sorted(times)
+        assert times[0] < times[2]
+
+
+def test_the_same_replay_gives_the_same_result(tmp_path: Path) -> None:
+    folder = tw.ring_run(tmp_path / "ring.cw", size=5)
+    first, second = run(folder, "flat:5"), run(folder, "flat:5")
+    assert first.ranks.tobytes() == second.ranks.tobytes()
+    assert (first.time_ns, first.events, first.path) == (second.time_ns, second.events, second.path)
+
+
+def test_the_critical_path_is_the_predicted_time(tmp_path: Path) -> None:
+    found = run(tw.ring_run(tmp_path / "ring.cw", size=6, rounds=9, message=900), "flat:6")
+    path = found.path
+    assert path.computation_ns + path.transfer_ns + path.software_ns == pytest.approx(found.time_ns)
+    assert min(path.computation_ns, path.transfer_ns, path.software_ns) >= 0
+
+
+# --- the ideal machine ------------------------------------------------------------------------------------
+
+
+def test_on_the_ideal_machine_only_computation_and_order_are_left(tmp_path: Path) -> None:
+    """Rank 0 computes 1000, then rank 1 300: together 1300. Of two at once the longer one counts."""
+    assert ideal_ns(ping_pong(tmp_path / "p.cw")) == pytest.approx(1_300, abs=0.01)
+
+    def worker(ns: int) -> Record:
+        def program(trace: RankTrace) -> None:
+            compute(trace, ns)
+            send(trace, 1 - trace.rank, 1_000_000)
+            receive(trace, 1 - trace.rank, 1_000_000)
+
+        return program
+
+    assert ideal_ns(recorded(tmp_path / "q.cw", worker(400), worker(900))) == pytest.approx(900, abs=0.01)
+
+
+def test_a_recording_that_ends_early_has_no_ideal_time(tmp_path: Path) -> None:
+    trace = RankTrace(0, 1, state=tw.RUNNING)
+    trace.put(tw.PLAIN, "MPI_Init")
+    assert ideal_ns(tw.write_run(tmp_path / "p.cw", [trace])) is None
+    assert ideal_ns(tmp_path / "nothing.cw") is None
+
+
+# --- what cannot be replayed ------------------------------------------------------------------------------
+
+
+def test_a_truncated_recording_names_the_rank_and_the_call(tmp_path: Path) -> None:
+    def left(trace: RankTrace) -> None:
+        compute(trace, 10)
+        trace.put(tw.COLLECTIVE, "MPI_Barrier", ticks=9)
+        receive(trace, 1, 77, tag=5)
+
+    def right(trace: RankTrace) -> None:
+        trace.put(tw.COLLECTIVE, "MPI_Barrier", ticks=9)
+
+    folder = recorded(tmp_path / "p.cw", left, right)
+    with pytest.raises(
+        RunError, match=r"rank 0 in MPI_Recv \(call 3\) waits for a message from rank 1, tag 5"
+    ):
+        run(folder)
+
+
+def test_waiting_for_sends_gives_way_where_it_would_never_end(tmp_path: Path) -> None:
+    """Rank 0 completes a receive by MPI_Waitall while its long send is under way, which is received later."""
+
+    def left(trace: RankTrace) -> None:
+        start = post(trace, 1, 10)
+        send(trace, 1, 50_000, "MPI_Isend")
+        complete(trace, "MPI_Waitall", (start, 1, 10))
+        send(trace, 1, 10, tag=1)
+        complete(trace, "MPI_Waitall")
+
+    def right(trace: RankTrace) -> None:
+        send(trace, 0, 10)
+        receive(trace, 0, 10, tag=1)
+        receive(trace, 0, 50_000)
+
+    assert run(recorded(tmp_path / "p.cw", left, right)).relaxed
+
+
+def test_a_ring_that_relied_on_buffers_is_replayed(tmp_path: Path) -> None:
+    folder = tw.ring_run(tmp_path / "ring.cw", size=3, message=3_000)
+    assert run(folder, "flat:3").relaxed
+    roomy = run(folder, "flat:3", {"eager_bytes": 3_000})
+    assert not roomy.relaxed
+    assert roomy.messages == run(folder, "flat:3").messages
+
+
+def test_a_missing_rank_and_threads_are_refused(tmp_path: Path) -> None:
+    folder = tw.ring_run(tmp_path / "ring.cw")
+    (folder / "rank-00002.cwt").unlink()
+    with pytest.raises(InputError, match=r"rank 2.*no file that can be read.*4 ranks"):
+        open_recording(folder)
+    with pytest.raises(InputError, match=r"no such folder.*NAME\.cw"):
+        open_recording(tmp_path / "nothing.cw")
+
+
+# --- the command ------------------------------------------------------------------------------------------
+
+
+def test_the_command_shows_a_line_per_placement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tw.ring_run(tmp_path / "ring.cw", size=4)
+    turned = tmp_path / "turned.json"
+    assert execute(["place", str(folder), "-m", "ring:4", "-o", str(turned)]) == 0
+    capsys.readouterr()
+    page = tmp_path / "replay.html"
+    words = ["replay", str(folder), "-m", "ring:4", "-p", "identity", "-p", str(turned), "--html", str(page)]
+    assert execute(words) == 0
+    shown = capsys.readouterr().out
+    assert "predicted on ring:4" in shown
+    assert "critical path" in shown
+    assert shown.count("ring.cw") >= 4
+    assert "critical path" in page.read_text()
+
+
+def test_the_command_prints_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = ping_pong(tmp_path / "p.cw")
+    assert execute(["replay", str(folder), "-m", "mesh:4x1", "--set", "send_ns=5", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (row,) = document["rows"]
+    path = row["critical_path"]
+    assert document["name"] == "replay"
+    assert path["computation_ns"] + path["transfer_ns"] + path["software_ns"] == pytest.approx(row["time_ns"])
+    assert [rank["calls"] for rank in row["ranks"]] == [2, 2]
+    assert execute(["replay", "--validate", "-m", "mesh:4x1", str(folder)]) == 0
+    shown = capsys.readouterr().out
+    assert "against recordings" in shown
+    assert f"{100 * (run(folder, settings=DEFAULTS).time_ns / row['recorded_ns'] - 1):+.1f} %" in shown
+
+
+DEFAULTS = {"send_ns": 100, "receive_ns": 100, "copy_gb_per_s": 8, "eager_bytes": 4096, "header_bytes": 32}
+
+
+def test_a_timeline_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written = tmp_path / "p.pftrace"
+    assert (
+        execute(["replay", str(ping_pong(tmp_path / "p.cw")), "-m", "mesh:4x1", "--trace", str(written)]) == 0
+    )
+    assert b"MPI_Recv" in written.read_bytes()
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "--machine: found none"),
+        (["-m", "mesh:4x1", "--collective", "allreduce=magic"], "recursive_doubling, ring, reduce_broadcast"),
+        (["-m", "mesh:4x1", "--collective", "magic=ring"], "NAME=ALGORITHM with a name of barrier"),
+        (["-m", "mesh:4x1", "--set", "magic=1"], "NAME=VALUE with a name of send_ns"),
+        (["-m", "mesh:4x1", "--set", "copy_gb_per_s=0"], "0.001 to 1000000"),
+        (["-m", "ring:3", "-p", "ring"], "placement 'ring' is unknown on 'ring:3'"),
+        (["-m", "flat:2", "--granularity", "coarse"], "flow, packet"),
+        (
+            ["-m", "mesh:4x1", "-p", "identity", "-p", "identity", "--trace", "x"],
+            "one profile with one placement",
+        ),
+    ],
+)
+def test_wrong_input_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert execute(["replay", str(ping_pong(tmp_path / "p.cw")), *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_too_few_units_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["replay", str(tw.ring_run(tmp_path / "r.cw", size=4)), "-m", "flat:2"]) == 2
+    assert "found 4, allowed: 1 to 2, the units of 'flat:2'" in capsys.readouterr().err
+
+
+def test_a_run_that_cannot_end_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = recorded(tmp_path / "p.cw", lambda trace: receive(trace, 1, 7), lambda trace: None)
+    assert execute(["replay", str(folder), "-m", "flat:2"]) == 1
+    assert "rank 0 in MPI_Recv (call 2) waits for a message from rank 1" in capsys.readouterr().err
