@@ -175,7 +175,7 @@ TABLE_2 = {
     "roadrunner": {1: (0.272, 22994.2), 8: (0.825, 4281.3), 16: (3.116, 830.7), 32: (11.771, 161.2)},
     "ps3-cluster": {1: (0.272, 22994.2), 6: (60.0, 125.0)},
 }
-"""Machine -> peer of rank 0 -> microseconds and MB/s: of paper 003, but for what the files say they assume."""
+"""Machine -> peer of rank 0 -> microseconds and MB/s: of paper 003, but for what the files say is assumed."""
 
 
 @pytest.fixture(scope="module")
