@@ -15,6 +15,7 @@ from corewise.analysis.result import PaperResult, Progress
 from corewise.base.files import check_target
 from corewise.cli import console
 from corewise.cli.groups import Group
+from corewise.cli.papers import node as paper_node
 from corewise.cli.papers.show import check_folder, show_result
 from corewise.data.machines import load_cell, parsed_parameters
 from corewise.errors import InputError
@@ -152,6 +153,7 @@ def register(app: typer.Typer) -> None:
     group.command("placement", help=_PLACEMENT)(placement)
     group.command("collectives", help=_COLLECTIVES)(collectives)
     group.command("profiling", help=_PROFILING)(profiling)
+    group.command("node", help=paper_node.HELP)(node)
     group.command("sensitivity", help=_SENSITIVITY)(sensitivity)
     app.add_typer(group)
 
@@ -273,6 +275,23 @@ def profiling(
         return study_of_profiling.run_paper(mpi=mpi, ranks=ranks, quick=quick, progress=advance)
 
     _run("measuring paper 003", study, out, html_file, as_json)
+
+
+def node(
+    out: Path | None = _OUT,
+    quick: bool = _QUICK_HERE,
+    sections: list[int] = paper_node.SECTION,
+    noise: str | None = paper_node.NOISE,
+    html_file: Path | None = _HTML,
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Measures paper 004 again."""
+    chosen, record = paper_node.check(sections, noise)
+
+    def study(advance: Progress) -> PaperResult:
+        return paper_node.study(chosen, record, quick, advance)
+
+    _run("measuring paper 004", study, out, html_file, as_json)
 
 
 _PAPERS = tuple(study_of_sensitivity.PAPERS)
