@@ -20,6 +20,7 @@ from corewise.bench.fft import contestants, study
 from corewise.bench.fft.contestants import Contestant, Launch
 from corewise.bench.fft.study import Request, share_of
 from corewise.bench.programs import folder_of, has_header
+from corewise.bench.rows import Listener
 from corewise.errors import InputError, RunError
 from corewise.mpi import find
 
@@ -60,7 +61,7 @@ def test_rows_say_the_order_of_both_results() -> None:
 
 
 def test_wrong_requests_are_refused() -> None:
-    with pytest.raises(InputError, match="--cases: found 'some', allowed: rivals, forms, overlap, all"):
+    with pytest.raises(InputError, match="--cases: found 'some', allowed: rivals, forms, overlap, idle, all"):
         assert Request(cases="some").wanted
     assert Request(sides=(64,), rounds=3).effort == study.Effort(3, (64,))
 
@@ -131,6 +132,30 @@ def test_the_command_measures_overlap() -> None:
     assert measured("--mpi", "mpich", "--cases", "overlap") == {
         *("fft-overlap-dataflow-128", "fft-overlap-nonblocking-128")
     }
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="capability: two CPUs")
+def test_the_command_measures_an_idle_processor() -> None:
+    assert measured("--mpi", "mpich", "--cases", "idle") == {"fft-idle-128"}
+
+
+def test_rows_of_an_idle_processor_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    ranks: list[int] = []
+
+    def ours(mpi: find.MpiLibrary, program: Path, side: int, form: str, count: int) -> Launch:
+        ranks.append(count)
+        return Launch((form,), {})
+
+    monkeypatch.setattr(study, "ours", ours)
+    monkeypatch.setattr(study, "turns", lambda *_: {"spared": [8.0, 8.0], "all": [4.0, 12.0]})
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    (row,) = study.idle_rows(Listener(), study.QUICK, MPI, Path("fft2d"))
+    assert (row.id, row.ours, row.theirs, row.ratio, ranks) == ("fft-idle-1024", 8, 8, 1, [7, 8])
+    assert list(study.idle_remarks()) == []
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    assert "2 processors: of fewer than 8 it is not said" in next(study.idle_remarks())
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    assert list(study.idle_rows(Listener(), study.QUICK, MPI, Path("fft2d"))) == []
 
 
 @pytest.mark.long_test

@@ -5,6 +5,7 @@ mpi4py-fft on the same cores. Every row says in which order, or how spread, the 
 ``forms``: the forms of paper 004's section 8 against its pure-MPI form with a blocking all-to-all.
 ``overlap``: two ranks on a link that is slowed down until the exchange takes nearly as long as a pass: the
 flow, which computes meanwhile, against the blocking form; and the share of the communication that it hid.
+``idle``: pure MPI on one processor less than there are, against all of them (section 7).
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -23,6 +24,7 @@ from corewise.base import late
 from corewise.errors import InputError, RunError
 
 with late.imports():
+    from corewise.analysis.noise.spare import FEWEST_CORES
     from corewise.bench import mpis
     from corewise.bench.fft import contestants as who
     from corewise.bench.fft.contestants import Launch
@@ -32,7 +34,7 @@ with late.imports():
     from corewise.mpi import find
 
 ALL = "all"
-CASES = ("rivals", "forms", "overlap")
+CASES = ("rivals", "forms", "overlap", "idle")
 MOST_RANKS = 2
 """Of contestants: the goals are for two cores."""
 OVERLAP_DEMAND = 1.3
@@ -113,9 +115,11 @@ def run_bench(listener: Listener, request: Request) -> Outcome:
             rows += rival_rows(part, request.effort, mpi, program, others)
         elif case == "forms":
             rows += form_rows(part, request.effort, mpi, program)
+        elif case == "idle":
+            rows += idle_rows(part, request.effort, mpi, program)
         else:
             rows += overlap_rows(part, request.effort, mpi, program)
-    return Outcome("fft", tuple(rows), tuple(absent))
+    return Outcome("fft", tuple(rows), tuple(absent), tuple(idle_remarks()) if "idle" in wanted else ())
 
 
 def cores() -> int:
@@ -215,6 +219,32 @@ def form_rows(listener: Listener, effort: Effort, mpi: find.MpiLibrary, program:
     what = f"{side}x{side} on {cores()} ranks, the blocking form without its calls (paper 004, section 8.4)"
     blank = Row(f"fft-form-silent-{side}", what, "ms", None, rival, mpi=mpis.title(mpi))
     yield beside(blank, times["silent"], times["blocking"])
+
+
+# ---- a core left idle --------------------------------------------------------------------------------------
+
+
+def idle_rows(listener: Listener, effort: Effort, mpi: find.MpiLibrary, program: Path) -> Iterator[Row]:
+    """Pure MPI with a rank less than there are processors, beside all (paper 004, section 7)."""
+    processors = len(os.sched_getaffinity(0))
+    if processors < 2:
+        return
+    side = effort.sides[0]
+    launches = {
+        name: ours(mpi, program, side, "blocking", ranks)
+        for name, ranks in (("spared", processors - 1), ("all", processors))
+    }
+    times = turns(listener, launches, effort.rounds)
+    what = f"{side}x{side}, pure MPI on {processors - 1} of {processors} processors"
+    blank = Row(f"fft-idle-{side}", what, "ms", None, "no processor idle", mpi=mpis.title(mpi))
+    yield beside(blank, times["spared"], times["all"])
+
+
+def idle_remarks() -> Iterator[str]:
+    """Of few processors nothing is claimed."""
+    processors = len(os.sched_getaffinity(0))
+    if processors < FEWEST_CORES:
+        yield f"{processors} processors: of fewer than {FEWEST_CORES} it is not said whether an idle one pays"
 
 
 # ---- overlap -----------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ rivals: corewise's fft2d, which folds the transpose into its second pass, beside
 threads, DUCC and mpi4py-fft. Every row says in which order the results of both are.
 forms: the forms of paper 004 (section 8) beside its pure-MPI form: by non-blocking all-to-alls, by a
 dataflow with a communicator, in shared memory, and without communication.
+idle: pure MPI on all processors and on one less, in turns (section 7).
 overlap: two ranks on a link that is slowed down, computing meanwhile and not.
 All take turns: a contestant is started once, plans, and waits without a core. FFTW is needed.
 

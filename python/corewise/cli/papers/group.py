@@ -15,6 +15,7 @@ from corewise.base import late
 from corewise.base.files import check_target
 from corewise.cli import console, sweeps
 from corewise.cli.groups import Group
+from corewise.cli.papers import node as paper_node
 from corewise.cli.papers.show import check_folder, show_result
 from corewise.errors import CorewiseError, InputError, RunError
 from corewise.papers.affinity import PERMUTATIONS, QUICK_PERMUTATIONS
@@ -303,6 +304,25 @@ def profiling(
     )
 
 
+def node(
+    out: Path | None = _OUT,
+    quick: bool = _QUICK_HERE,
+    sections: list[int] = paper_node.SECTION,
+    noise: str | None = paper_node.NOISE,
+    html_file: Path | None = _HTML,
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Measures paper 004 again."""
+    chosen, record = paper_node.check(sections, noise)
+    _run(
+        "measuring paper 004",
+        lambda advance: paper_node.study(chosen, record, quick, advance),
+        out,
+        html_file,
+        as_json,
+    )
+
+
 _PAPER = typer.Option([], "--paper", help=f"{', '.join(PAPERS)}; without it, all; repeatable.")
 _PARAMETER = typer.Option(
     [], "--parameter", metavar="NAME", help="To be varied, instead of all assumed ones; repeatable."
@@ -365,6 +385,11 @@ _QUICK_PARAMETERS = ("mfc_command_interval_cycles", "retry_cycles")
 """The numbers that a quick run of everything varies, of papers 000 and 001."""
 
 
+def _node(quick: bool, progress: Progress) -> PaperResult:
+    chosen, record = paper_node.check([], None)
+    return paper_node.study(chosen, record, quick, progress)
+
+
 def _sensitivity(quick: bool, progress: Progress) -> PaperResult:
     plan = study_of_sensitivity.Plan(parameters=_QUICK_PARAMETERS if quick else ())
     return study_of_sensitivity.run_paper(plan, progress)
@@ -385,6 +410,7 @@ STUDIES = (
         profiling,
         lambda quick, to: study_of_profiling.run_paper(quick=quick, progress=to),
     ),
+    Study("node", paper_node.HELP, node, _node),
     Study("sensitivity", _SENSITIVITY, sensitivity, _sensitivity),
 )
 """Every study; `corewise paper all` runs them in this order."""

@@ -11,10 +11,13 @@ from pathlib import Path
 
 import typer
 
-from corewise._core import Machine
+from corewise.base import late
 from corewise.cli import console
-from corewise.data.noise import TEXT, NoiseRecord, described_noise, load_noise
 from corewise.errors import InputError
+
+with late.imports():
+    from corewise._core import Machine
+    from corewise.data.noise import TEXT, NoiseRecord, described_noise, load_noise
 
 AUTO = "auto"
 SPARE = typer.Option(
@@ -22,7 +25,7 @@ SPARE = typer.Option(
     "--spare",
     metavar="auto|FILE|TEXT",
     help="Say when a core left idle pays: by this host's noise, a file of bench node --noise-file, or a text "
-    f"such as {TEXT}.",
+    "such as rate=10,length=50us.",
     hidden=True,
 )
 _ROUNDS = 5
