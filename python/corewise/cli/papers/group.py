@@ -24,6 +24,7 @@ from corewise.papers.mapping import study as study_of_mapping
 from corewise.papers.mapping.data import Machines
 from corewise.papers.placement import study as study_of_placement
 from corewise.papers.profiling import study as study_of_profiling
+from corewise.papers.programs import study as study_of_programs
 from corewise.papers.sensitivity import study as study_of_sensitivity
 from corewise.plots.figures import FORMATS
 
@@ -86,6 +87,16 @@ Example:
   corewise paper profiling --quick --out figures
 """
 
+_PROGRAMS = """Repeat paper 003, its programs on a cluster of Cells: table 2 and figures 6 to 9, simulated.
+
+Compile the bundled Sweep3D (original and modified), molecular dynamics and lattice Boltzmann for simulated
+ranks and run them on 256 SPEs of 8 Roadrunner nodes: who sends to whom at which level, what one root per
+Cell gains, what a placement gains.
+
+\b
+Example:
+  corewise paper programs --quick --out figures
+"""
 _SENSITIVITY = """Show which findings of papers 000 and 001 hang on which number of the simulated Cell.
 
 Runs both papers' programs, with few repetitions, on the machine as it is and on machines with one number
@@ -102,6 +113,7 @@ _OUT = typer.Option(
 )
 _QUICK = typer.Option(False, "--quick", help="Fewer repetitions and trials: seconds instead of minutes.")
 _QUICK_HERE = typer.Option(False, "--quick", help="Fewer rounds and points: a minute or two instead of many.")
+_QUICK_PROGRAMS = typer.Option(False, "--quick", help="Smaller problems and searches, on as many SPEs.")
 _HTML = typer.Option(None, "--html", metavar="FILE", help="Also write one self-contained web page.")
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 _PERMUTATIONS = typer.Option(
@@ -152,6 +164,7 @@ def register(app: typer.Typer) -> None:
     group.command("placement", help=_PLACEMENT)(placement)
     group.command("collectives", help=_COLLECTIVES)(collectives)
     group.command("profiling", help=_PROFILING)(profiling)
+    group.command("programs", help=_PROGRAMS)(programs)
     group.command("sensitivity", help=_SENSITIVITY)(sensitivity)
     app.add_typer(group)
 
@@ -273,6 +286,20 @@ def profiling(
         return study_of_profiling.run_paper(mpi=mpi, ranks=ranks, quick=quick, progress=advance)
 
     _run("measuring paper 003", study, out, html_file, as_json)
+
+
+def programs(
+    out: Path | None = _OUT,
+    quick: bool = _QUICK_PROGRAMS,
+    html_file: Path | None = _HTML,
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Simulates paper 003's programs."""
+
+    def study(advance: Progress) -> PaperResult:
+        return study_of_programs.run_paper(quick, advance)
+
+    _run("simulating paper 003", study, out, html_file, as_json)
 
 
 _PAPERS = tuple(study_of_sensitivity.PAPERS)
