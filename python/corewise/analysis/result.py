@@ -189,7 +189,8 @@ class Panel:
     ----------
     title, x_label, y_label : str
         Labels with units.
-    kind : {"line", "bars"}
+    kind : {"line", "bars", "points"}
+        Points are pairs of ranks: both axes count ranks, y downwards.
     series : tuple of Series
     x_log2 : bool
         Sizes: a logarithmic axis with ticks such as 4 KB.
@@ -205,7 +206,7 @@ class Panel:
     title: str
     x_label: str
     y_label: str
-    kind: Literal["line", "bars"]
+    kind: Literal["line", "bars", "points"]
     series: tuple[Series, ...]
     x_log2: bool = False
     y_log: bool = False

@@ -105,10 +105,7 @@ def save(canvas: Canvas, path: Path) -> None:
 
 
 def _draw_panel(axes: Axes, panel: Panel) -> None:
-    if panel.kind == "bars":
-        _draw_bars(axes, panel)
-    else:
-        _draw_lines(axes, panel)
+    {"bars": _draw_bars, "line": _draw_lines, "points": _draw_points}[panel.kind](axes, panel)
     for label, level in panel.lines:
         axes.axhline(level, color="#888888", linewidth=1, linestyle="--", zorder=0.5)
         axes.annotate(
@@ -127,7 +124,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
     axes.set_ylabel(panel.y_label)
     if panel.y_log:
         _log_axis(axes)
-    elif panel.kind == "bars" or panel.from_zero:
+    elif panel.kind == "bars" or (panel.kind == "line" and panel.from_zero):
         axes.set_ylim(bottom=0)
 
 
@@ -156,6 +153,8 @@ def _add_legend(axes: Axes, panel: Panel) -> None:
         axes.legend(fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.27))
     elif panel.kind == "line":
         axes.legend(fontsize=8, loc="best")
+    elif panel.kind == "points":
+        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), markerscale=3)
     else:
         axes.legend(fontsize=8, ncols=_LEGEND_COLUMNS, loc="lower right", bbox_to_anchor=(1.0, 0.99))
 
@@ -181,6 +180,20 @@ def _draw_lines(axes: Axes, panel: Panel) -> None:
         _size_axis(axes, panel)
     elif panel.x_names is not None:
         axes.set_xticks(range(len(panel.x_names)), panel.x_names)
+
+
+def _draw_points(axes: Axes, panel: Panel) -> None:
+    """A dot per pair of ranks, the first sender on top; marks of the axes stand between ranks."""
+    ranks = 1 + max(int(max(*series.x, *series.y)) for series in panel.series)
+    for index, series in enumerate(panel.series):
+        axes.scatter(
+            series.x, series.y, s=2.5, marker="s", linewidths=0, color=_COLOURS[index], label=series.label
+        )
+    marks = range(0, ranks + 1, max(1, ranks // 8))
+    axes.set(xlim=(-0.5, ranks - 0.5), ylim=(ranks - 0.5, -0.5), aspect="equal")
+    axes.set_xticks([mark - 0.5 for mark in marks], [str(mark) for mark in marks])
+    axes.set_yticks([mark - 0.5 for mark in marks], [str(mark) for mark in marks])
+    axes.grid(visible=True, axis="both")
 
 
 def _size_axis(axes: Axes, panel: Panel) -> None:

@@ -32,6 +32,7 @@ with late.imports():
     from corewise.papers.mapping.data import Machines
     from corewise.papers.placement import study as study_of_placement
     from corewise.papers.profiling import study as study_of_profiling
+    from corewise.papers.programs import study as study_of_programs
     from corewise.papers.sensitivity import study as study_of_sensitivity
     from corewise.papers.together import together
     from corewise.sim.sweeps import workers_of
@@ -95,6 +96,16 @@ Example:
   corewise paper profiling --quick --out figures
 """
 
+_PROGRAMS = """Repeat paper 003, its programs on a cluster of Cells: table 2 and figures 6 to 9, simulated.
+
+Compile the bundled Sweep3D (original and modified), molecular dynamics and lattice Boltzmann for simulated
+ranks and run them on 256 SPEs of 8 Roadrunner nodes: who sends to whom at which level, what one root per
+Cell gains, what a placement gains.
+
+\b
+Example:
+  corewise paper programs --quick --out figures
+"""
 _SENSITIVITY = """Show which findings of papers 000 and 001 hang on which number of the simulated Cell.
 
 Runs both papers' programs, with few repetitions, on the machine as it is and on machines with one number
@@ -122,6 +133,7 @@ _OUT = typer.Option(
 )
 _QUICK = typer.Option(False, "--quick", help="Fewer repetitions and trials: seconds instead of minutes.")
 _QUICK_HERE = typer.Option(False, "--quick", help="Fewer rounds and points: a minute or two instead of many.")
+_QUICK_PROGRAMS = typer.Option(False, "--quick", help="Smaller problems and searches, on as many SPEs.")
 _HTML = typer.Option(None, "--html", metavar="FILE", help="Also write one self-contained web page.")
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 _PERMUTATIONS = typer.Option(
@@ -323,6 +335,22 @@ def node(
     )
 
 
+def programs(
+    out: Path | None = _OUT,
+    quick: bool = _QUICK_PROGRAMS,
+    html_file: Path | None = _HTML,
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Simulates paper 003's programs."""
+    _run(
+        "simulating paper 003",
+        lambda advance: study_of_programs.run_paper(quick, advance),
+        out,
+        html_file,
+        as_json,
+    )
+
+
 _PAPER = typer.Option([], "--paper", help=f"{', '.join(PAPERS)}; without it, all; repeatable.")
 _PARAMETER = typer.Option(
     [], "--parameter", metavar="NAME", help="To be varied, instead of all assumed ones; repeatable."
@@ -410,6 +438,7 @@ STUDIES = (
         profiling,
         lambda quick, to: study_of_profiling.run_paper(quick=quick, progress=to),
     ),
+    Study("programs", _PROGRAMS, programs, lambda quick, to: study_of_programs.run_paper(quick, progress=to)),
     Study("node", paper_node.HELP, node, _node),
     Study("sensitivity", _SENSITIVITY, sensitivity, _sensitivity),
 )

@@ -70,7 +70,7 @@
       if (bars) {
         marks.push(plot.vbar(x, width * 0.92, y, 0, { source: data, fill_color: hue, line_color: null, ...label }));
       } else {
-        plot.line(x, y, { source: data, line_color: hue, line_width: 2, ...label });
+        if (panel.kind === "line") plot.line(x, y, { source: data, line_color: hue, line_width: 2, ...label });
         const size = series.x.length > MANY_POINTS ? 3 : 7;
         marks.push(plot.scatter(x, y, { source: data, size, marker: MARKS[index % 8], fill_color: hue,
                                         line_color: hue, ...label }));
@@ -97,7 +97,8 @@
     }
     if (panel.ticks.length) named(plot.xaxes[0], panel.ticks);
     else if (panel.x_names) named(plot.xaxes[0], panel.x_names.map((name, at) => [at, name]));
-    if (!panel.y_log && (panel.kind === "bars" || panel.from_zero)) plot.y_range.start = 0;
+    if (panel.kind === "points") plot.y_range.flipped = true;
+    else if (!panel.y_log && (panel.kind === "bars" || panel.from_zero)) plot.y_range.start = 0;
     if (panel.y_log) plot.yaxes[0].formatter = new Bokeh.BasicTickFormatter({ use_scientific: false });
     styled(plot, panel);
     place.replaceChildren();

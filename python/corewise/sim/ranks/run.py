@@ -14,10 +14,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, BinaryIO
 
 from corewise import _core
 from corewise.base import late
@@ -60,6 +61,8 @@ class RunOptions:
     timeline : bool
     quiet : bool
         The program's standard output goes to standard error.
+    output : Path or None
+        The program's standard output goes to this file.
     """
 
     granularity: str = "flow"
@@ -68,6 +71,7 @@ class RunOptions:
     limit_ns: int = 0
     timeline: bool = False
     quiet: bool = False
+    output: Path | None = None
 
 
 def run_program(
@@ -184,9 +188,12 @@ def _request(
 
 def _launched(folder: Path, request: Path, options: RunOptions) -> dict[str, Any]:
     sys.stdout.flush()
-    target = sys.stderr.fileno() if options.quiet else None
     try:
-        done = subprocess.run([str(_RUNNER), str(request)], check=False, stdout=target)
+        with ExitStack() as stack:
+            target: int | BinaryIO | None = sys.stderr.fileno() if options.quiet else None
+            if options.output is not None:
+                target = stack.enter_context(options.output.open("wb"))
+            done = subprocess.run([str(_RUNNER), str(request)], check=False, stdout=target)
     except OSError as error:
         raise RunError(f"{_RUNNER}: cannot be run: {error.strerror}: reinstall corewise") from None
     result = folder / "result.json"

@@ -169,13 +169,41 @@ def test_groups_that_are_no_rectangles_are_refused(sweep: Path, capfd: pytest.Ca
         assert "--group: found" in said and allowed in said
 
 
+# ---- the matrices of paper 003, on its 256 SPEs ----------------------------------------------------------
+
+
+def test_figures_6_and_7(sweep: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ("--size", "16x16x4", "--iterations", "1", "--planes", "2", "--directions", "6")
+    run, said = launched(sweep, 256, capfd, *words, machine="roadrunner")
+    original = peers(run)
+    assert {to - rank for rank, sent in original.items() for to in sent} == {-16, -1, 1, 16}
+    run, changed = launched(sweep, 256, capfd, *words, "--modified", machine="roadrunner")
+    outside = {(rank, to) for rank, sent in peers(run).items() for to in sent if rank // 8 != to // 8}
+    assert {(to - rank, rank % 8) for rank, to in outside} == {(-16, 0), (-8, 0), (8, 0), (16, 0)}
+    assert re.findall(r"flux_sum=(\S+)", changed) == re.findall(r"flux_sum=(\S+)", said) != []
+
+
+def test_figure_8(md: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ("--cells", "12x12x6", "--dims", "8x8x4", "--steps", "1")
+    run, said = launched(md, 256, capfd, *words, machine="roadrunner")
+    assert run.exit_status == 0, said
+    for rank, sent in peers(run).items():
+        column, plane = rank % 64, rank // 64 * 64
+        row = column // 8 * 8
+        assert set(sent) == {
+            *(plane + row + (rank + way) % 8 for way in (-1, 1)),
+            *(plane + (column + way) % 64 for way in (-8, 8)),
+            *((rank + way) % 256 for way in (-64, 64)),
+        }
+
+
 # ---- the levels of a cluster of Cells --------------------------------------------------------------------
 
 TABLE_2 = {
     "roadrunner": {1: (0.272, 22994.2), 8: (0.825, 4281.3), 16: (3.116, 830.7), 32: (11.771, 161.2)},
     "ps3-cluster": {1: (0.272, 22994.2), 6: (60.0, 125.0)},
 }
-"""Machine -> peer of rank 0 -> microseconds and MB/s: of paper 003, but for what the files say is assumed."""
+"""Machine -> peer of rank 0 -> microseconds and MB/s: of paper 003, but for what a file says it assumes."""
 
 
 @pytest.fixture(scope="module")
