@@ -250,7 +250,7 @@ def test_work_between_tests_counts(tmp_path: Path) -> None:
 def test_calls_without_a_model_take_their_recorded_time(tmp_path: Path) -> None:
     def program(trace: RankTrace) -> None:
         trace.put(tw.PUT, "MPI_Put", 0, 10, ticks=1_234)
-        trace.put(tw.PLAIN, "MPI_Comm_split", ticks=1_000)
+        trace.put(tw.COLLECTIVE, "MPI_Allreduce", tw.NO_PEER, 8, ticks=1_000)
 
     found = run(recorded(tmp_path / "p.cw", program), computation=0.5)
     assert found.time_ns == pytest.approx(2_234, abs=0.01)
