@@ -310,7 +310,7 @@ void Player::collective(const Call& call, const Record& record, const Procedure&
   const int known = known_comm(record);
   const bool single = known >= 0 && stage_.recording.communicators()[static_cast<std::size_t>(known)].single;
   const Expand how = stage_.options.selection.of(procedure.facts.row);
-  if (single) return;
+  if (single) return keep_time(call);
   if (how == nullptr || known < 0 || stage_.communicators[static_cast<std::size_t>(known)] == nullptr) {
     return keep_time(call);
   }

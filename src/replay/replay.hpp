@@ -61,9 +61,9 @@ struct ReplayResult {
   std::vector<PairResult> pairs;
   std::vector<sim::LinkStatistics> links;
   std::uint64_t collectives = 0;  ///< a call counts on each of its ranks
-  std::uint64_t unreplayed = 0;  ///< calls that took their recorded time: one-sided, files, and all without a model
-  double unreplayed_ns = 0;      ///< summed over ranks
-  bool relaxed = false;          ///< sends return before they are received: else the run never ended
+  std::uint64_t unreplayed = 0;   ///< calls that took their recorded time: one-sided, files, all without a model
+  double unreplayed_ns = 0;       ///< summed over ranks
+  bool relaxed = false;           ///< sends return before they are received: else the run never ended
   std::uint64_t events = 0;
   double wall_s = 0;
 };

@@ -19,6 +19,7 @@ from corewise import _core
 from corewise._core import Machine, Recording
 from corewise._core import Timeline as Recorder
 from corewise.errors import InputError, RunError, bad_field
+from corewise.sim.ranks.result import TRAFFIC
 from corewise.sim.timeline import Timeline
 
 MOST_EVENTS = 4_000_000
@@ -97,10 +98,8 @@ class Replay:
         The same in the recording.
     ranks : ndarray of `REPLAYED_RANK`, shape (ranks,)
     path : CriticalPath
-    messages : int
-        Those inside collectives too.
-    bytes : int
-        Of these.
+    traffic : ndarray of `TRAFFIC`, shape (pairs,)
+        Pairs that sent something.
     collectives : int
         Calls, counted on each of their ranks.
     unreplayed : int
@@ -122,8 +121,7 @@ class Replay:
     recorded_ns: float
     ranks: NDArray[np.void]
     path: CriticalPath
-    messages: int
-    bytes: int
+    traffic: NDArray[np.void]
     collectives: int
     unreplayed: int
     unreplayed_ns: float
@@ -132,6 +130,16 @@ class Replay:
     wall_s: float
     busiest: tuple[str, float]
     timeline: Timeline | None
+
+    @property
+    def messages(self) -> int:
+        """All of them, those inside collectives too."""
+        return int(self.traffic["messages"].sum() + self.traffic["collective_messages"].sum())
+
+    @property
+    def bytes(self) -> int:
+        """Of all messages."""
+        return int(self.traffic["bytes"].sum() + self.traffic["collective_bytes"].sum())
 
     @property
     def error(self) -> float | None:
@@ -217,14 +225,12 @@ def _replay_of(found: _core.ReplayResult, busiest: tuple[str, float], recorder: 
     for name, column in zip(REPLAYED_RANK.names or (), found.ranks(), strict=True):
         ranks[name] = column
     path = found.path
-    pairs = found.pairs()
     return Replay(
         time_ns=found.time_ns,
         recorded_ns=found.recorded_ns,
         ranks=ranks,
         path=CriticalPath(path.rank, path.computation_ns, path.transfer_ns, path.software_ns, path.messages),
-        messages=sum(pair[2] + pair[4] for pair in pairs),
-        bytes=sum(pair[3] + pair[5] for pair in pairs),
+        traffic=np.array(found.pairs(), dtype=TRAFFIC),
         collectives=found.collectives,
         unreplayed=found.unreplayed,
         unreplayed_ns=found.unreplayed_ns,

@@ -15,6 +15,8 @@ from trace_writer import RankTrace
 
 from corewise._core import Machine
 from corewise.cli.main import execute
+from corewise.data.machines import load_machine
+from corewise.data.placement import load_placement
 from corewise.errors import InputError, RunError
 from corewise.sim.replay import ALGORITHMS, Replay, ReplayOptions, ideal_ns, open_recording, replay
 
@@ -248,7 +250,7 @@ def test_work_between_tests_counts(tmp_path: Path) -> None:
 def test_calls_without_a_model_take_their_recorded_time(tmp_path: Path) -> None:
     def program(trace: RankTrace) -> None:
         trace.put(tw.PUT, "MPI_Put", 0, 10, ticks=1_234)
-        trace.put(tw.PLAIN, "MPI_Comm_split", ticks=1_000)
+        trace.put(tw.COLLECTIVE, "MPI_Allreduce", tw.NO_PEER, 8, ticks=1_000)
 
     found = run(recorded(tmp_path / "p.cw", program), computation=0.5)
     assert found.time_ns == pytest.approx(2_234, abs=0.01)
@@ -315,8 +317,6 @@ def test_twice_the_latency_is_never_quicker_for_a_chain(tmp_path: Path) -> None:
             f'link_bandwidth = "10 GB/s"\nhop_latency = "{latency} ns"\n'
         )
         return path
-
-    from corewise.data.machines import load_machine
 
     for size in (0, 10, 999, 1_000, 1_001, 65_536):
         recording = open_recording(
@@ -439,6 +439,42 @@ def test_the_command_shows_a_line_per_placement(tmp_path: Path, capsys: pytest.C
     assert "critical path" in shown
     assert shown.count("ring.cw") >= 4
     assert "critical path" in page.read_text()
+
+
+def test_the_quickest_replay_of_the_searched_placements_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ranks 0 and 3 of a chain of units exchange long messages: apart, every message crosses three links."""
+
+    def talker(trace: RankTrace) -> None:
+        peer = 3 - trace.rank
+        for _ in range(20):
+            start = post(trace, peer, 100_000)
+            send(trace, peer, 100_000, "MPI_Isend")
+            complete(trace, "MPI_Waitall", (start, peer, 100_000))
+
+    folder = recorded(tmp_path / "p.cw", talker, lambda trace: None, lambda trace: None, talker)
+    best = tmp_path / "best.json"
+    words = ["replay", str(folder), "-m", "mesh:4x1", "-p", "search", "-o", str(best)]
+    assert execute([*words, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    times = [row["time_ns"] for row in rows]
+    assert {"identity", "best"} <= {row["placement"] for row in rows}
+    assert times == sorted(times)
+    assert times[0] < next(row["time_ns"] for row in rows if row["placement"] == "identity")
+    placed = load_placement(best, Machine.from_synthetic("mesh:4x1")).unit_of_rank
+    assert abs(placed[0] - placed[3]) == 1
+    assert execute(["replay", str(folder), "-m", "mesh:4x1", "-p", str(best), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][0]["time_ns"] == times[0]
+
+
+def test_a_run_without_messages_stays_in_rank_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = recorded(tmp_path / "p.cw", lambda trace: compute(trace, 10), lambda trace: compute(trace, 20))
+    assert execute(["replay", str(folder), "-m", "mesh:4x1", "-p", "search", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert (row["placement"], row["time_ns"]) == ("identity", pytest.approx(20, abs=0.01))
 
 
 def test_the_command_prints_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

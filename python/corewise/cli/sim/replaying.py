@@ -19,19 +19,21 @@ from corewise.base.files import check_target
 from corewise.cli import console, pages
 from corewise.cli.sim import options
 from corewise.data.machines import load_machine
-from corewise.data.placement import Placement
+from corewise.data.placement import Placement, make_placement, save_placement
 from corewise.data.quantities import bytes_text, count_text, share_text, time_text
 from corewise.errors import InputError, bad_field
 from corewise.report.layout import Column, by_rows
 from corewise.sim.placements import named_placement
 from corewise.sim.ranks import SETTINGS
 from corewise.sim.replay import ALGORITHMS, Replay, ReplayOptions, open_recording, replay
+from corewise.trials.replaying import placements_by_replay
 
 _HELP = """Run a recorded program again on a machine: what would it take there, and with which placement?
 
 The time between two MPI calls of a rank passes as it was recorded, multiplied by --computation. Messages
 travel over the machine's simulated network, collectives as the messages of an algorithm. Each
 --placement gives a line: the predicted time, how much of it ranks wait, and what lies on the critical path.
+`search` gives several: rank order, what corewise place finds, named placements; the quickest replay first.
 
 --validate replays every profile on this host (or --machine) and shows the error against the recording.
 The exit status is 1 where a run cannot end, with who waits for whom and in which call.
@@ -39,7 +41,8 @@ The exit status is 1 where a run cannot end, with who waits for whom and in whic
 \b
 Example:
   corewise run -n 6 -- ./lbm
-  corewise replay lbm.cw -m mesh-6x4 -p identity -p best.json
+  corewise replay lbm.cw -m mesh-6x4 -p identity -p other.json
+  corewise replay lbm.cw -m mesh-6x4 -p search -o best.json
   corewise replay lbm.cw -m ring:8 --computation 0.5 --collective allreduce=ring
   corewise replay --validate lbm.cw sweep.cw
 """
@@ -49,8 +52,9 @@ _MACHINE = typer.Option(
 )
 _PLACEMENTS = typer.Option(
     ["identity"], "--placement", "-p", metavar="NAME|FILE",
-    help="A placement file, or a name as for corewise simrun; may be repeated.",
+    help="A placement file, a name as for corewise simrun, or search; may be repeated.",
 )  # fmt: skip
+_OUTPUT = typer.Option(None, "--output", "-o", metavar="FILE", help="Write the quickest placement (.json).")
 _COMPUTATION = typer.Option(
     1.0, "--computation", min=0.0, help="What the time between calls is multiplied by."
 )
@@ -69,12 +73,17 @@ _HTML = typer.Option(None, "--html", metavar="FILE", help="Also write one self-c
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
 
+SEARCH = "search"
+"""The placements that `placements_by_replay` tries."""
+
+
 @dataclass(frozen=True)
 class _Line:
     """One replay."""
 
     profile: str
     placement: str
+    units: tuple[int, ...]
     run: Replay
 
 
@@ -87,6 +96,7 @@ def replay_command(
     sources: list[Path] = _SOURCES,
     machine_reference: str | None = _MACHINE,
     placements: list[str] = _PLACEMENTS,
+    output: Path | None = _OUTPUT,
     computation: float = _COMPUTATION,
     collective: list[str] = _COLLECTIVE,
     setting: list[str] = _SETTING,
@@ -97,7 +107,7 @@ def replay_command(
     as_json: bool = _AS_JSON,
 ) -> None:
     """Replays."""
-    _check_targets(trace, html_file, len(sources) * len(placements))
+    _check_targets(trace, html_file, output, len(sources) * (len(placements) + (SEARCH in placements)))
     if machine_reference is None and not validate:
         raise InputError("--machine: found none, allowed: a machine, or --validate for this host")
     chosen = ReplayOptions(
@@ -110,6 +120,7 @@ def replay_command(
     machine = load_machine(machine_reference or "host")
     lines = [line for source in sources for line in _replays(source, machine, placements, chosen)]
     _write_trace(lines[0].run, trace)
+    _write_placement(lines, machine, output)
     table = _validation(lines, machine) if validate else _prediction(lines, machine)
     if html_file is not None:
         pages.write_tables(html_file, "replay", machine.name, [table, _path_table(lines)], [])
@@ -117,12 +128,12 @@ def replay_command(
         console.show_json("replay", machine.name, [_row(each) for each in lines], options=asdict(chosen))
     else:
         _show(table, lines)
-    for written in filter(None, (trace, html_file)):
+    for written in filter(None, (trace, html_file, output)):
         console.note(f"corewise: written to {written}")
 
 
-def _check_targets(trace: Path | None, html_file: Path | None, replays: int) -> None:
-    for target in filter(None, (trace, html_file)):
+def _check_targets(trace: Path | None, html_file: Path | None, output: Path | None, replays: int) -> None:
+    for target in filter(None, (trace, html_file, output)):
         check_target(target)
     if trace is not None and replays > 1:
         raise InputError("--trace: found several replays, allowed: one profile with one placement")
@@ -134,10 +145,29 @@ def _replays(
     recording = open_recording(source)
     _warn_unfinished(source, recording)
     for placement in placements:
+        if placement == SEARCH:
+            yield from _searched(source, machine, recording, chosen)
+            continue
         units = _units(placement, machine, recording)
         with console.progress(f"replaying {source.name}"):
             found = replay(recording, machine, units, chosen)
-        yield _Line(source.name, Path(placement).name, found)
+        yield _Line(source.name, Path(placement).name, tuple(units), found)
+
+
+def _searched(source: Path, machine: Machine, recording: Recording, chosen: ReplayOptions) -> Iterator[_Line]:
+    with console.progress(f"searching placements of {source.name}"):
+        tried = placements_by_replay(recording, machine, source.name, chosen)
+    for each in tried:
+        yield _Line(source.name, each.which, each.unit_of_rank, each.run)
+
+
+def _write_placement(lines: Sequence[_Line], machine: Machine, output: Path | None) -> None:
+    if output is None:
+        return
+    if len({each.profile for each in lines}) > 1:
+        raise InputError("--output: found several profiles, allowed: one")
+    quickest = min(lines, key=lambda each: each.run.time_ns)
+    save_placement(make_placement(machine, quickest.units), output)
 
 
 def _algorithm(text: str) -> tuple[str, str]:
