@@ -17,6 +17,7 @@ from corewise.analysis.result import Figure, Panel, Row, series
 from corewise.cli.main import execute
 from corewise.cli.papers import node as command
 from corewise.data.noise import Interruptions, NoiseRecord, save_noise
+from corewise.errors import InputError
 from corewise.papers.node.data import NODES, Found, Measured, Statement, Underused
 from corewise.papers.node.rows import rows_of
 from corewise.papers.node.study import run_paper, underused
@@ -155,6 +156,22 @@ def test_rows_of_benchmarks_are_taken_as_they_are(monkeypatch: pytest.MonkeyPatc
     found = command.study((5, 6), noise, True, lambda share: None)
     assert [(each.id, each.published) for each in found.rows] == [("s8/prefetch", -20.0)]
     assert found.rows[0].ours == pytest.approx(-20)
+
+
+def test_what_the_host_lacks_is_left_out_unless_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "has_header", lambda name: False)
+    monkeypatch.setattr(command, "find_all", lambda: ["an MPI"])
+    assert command.check([], None)[0] == (3, 4, 5, 6, 7)
+    assert "section 8 left out: no fftw3.h" in capsys.readouterr().err
+    assert command.check([7, 3, 7], None)[0] == (3, 7)
+    with pytest.raises(InputError, match=r"found 8, but no fftw3\.h"):
+        command.check([8], None)
+    monkeypatch.setattr(command, "find_all", list)
+    assert command.check([], None)[0] == (3, 5, 6, 7)
+    with pytest.raises(InputError, match="found 4, but no MPI is here"):
+        command.check([4], None)
 
 
 @pytest.mark.parametrize(

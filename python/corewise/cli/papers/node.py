@@ -24,12 +24,15 @@ with late.imports():
     from corewise.bench.copy.study import Wanted
     from corewise.bench.copy.study import run_bench as run_copy
     from corewise.bench.fft import study as fft
+    from corewise.bench.fft.contestants import FFTW
     from corewise.bench.node import study as node
     from corewise.bench.pack import study as pack
     from corewise.bench.pack.views import bench_figures
+    from corewise.bench.programs import has_header
     from corewise.bench.rows import Listener, Outcome
     from corewise.data.copy_hosts import host_name
     from corewise.data.noise import TEXT, NoiseRecord, described_noise, load_noise
+    from corewise.mpi.find import find_all
     from corewise.papers.node.data import Found, Measured, Statement, Underused
     from corewise.papers.node.study import run_paper, underused
 
@@ -72,7 +75,24 @@ def check(sections: list[int], noise: str | None) -> tuple[tuple[int, ...], Nois
             f"option '--noise': found noise of {record.cores} processors in {text}, "
             f"allowed: of {FEWEST_CORES} and more"
         )
-    return tuple(sorted(set(sections))) or SECTIONS, record
+    return _here(tuple(sorted(set(sections)))), record
+
+
+def _here(named: tuple[int, ...]) -> tuple[int, ...]:
+    """What this host can run: a section that is named and cannot be is an error, another one is left out."""
+    lacks = {}
+    if not find_all():
+        lacks = {4: "no MPI", 8: "no MPI"}
+    elif not has_header("fftw3.h"):
+        lacks = {8: f"no fftw3.h ({FFTW.get})"}
+    for section in named:
+        if section in lacks:
+            raise InputError(
+                f"option '--section': found {section}, but {lacks[section]} is here, allowed: others"
+            )
+    if not named and lacks:
+        console.note("; ".join(f"section {section} left out: {why} here" for section, why in lacks.items()))
+    return named or tuple(section for section in SECTIONS if section not in lacks)
 
 
 def study(sections: tuple[int, ...], noise: NoiseRecord, quick: bool, advance: Progress) -> PaperResult:
