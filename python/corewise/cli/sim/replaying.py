@@ -11,22 +11,26 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import typer
-from rich.text import Text
 
-from corewise._core import Machine, Recording
-from corewise.analysis.result import Table
+from corewise.base import late
 from corewise.base.files import check_target
 from corewise.cli import console, pages
-from corewise.cli.sim import options
-from corewise.data.machines import load_machine
-from corewise.data.placement import Placement, make_placement, save_placement
-from corewise.data.quantities import bytes_text, count_text, share_text, time_text
 from corewise.errors import InputError, bad_field
-from corewise.report.layout import Column, by_rows
-from corewise.sim.placements import named_placement
-from corewise.sim.ranks import SETTINGS
-from corewise.sim.replay import ALGORITHMS, Replay, ReplayOptions, open_recording, replay
-from corewise.trials.replaying import placements_by_replay
+from corewise.sim.ranks.run import SETTINGS
+
+with late.imports():
+    from rich.text import Text
+
+    from corewise._core import Machine, Recording
+    from corewise.analysis.result import Table
+    from corewise.cli.sim import options
+    from corewise.data.machines import load_machine
+    from corewise.data.placement import Placement, make_placement, save_placement
+    from corewise.data.quantities import bytes_text, count_text, share_text, time_text
+    from corewise.report.layout import Column, by_rows
+    from corewise.sim.placements import named_placement
+    from corewise.sim.replay import ALGORITHMS, Replay, ReplayOptions, open_recording, replay
+    from corewise.trials.replaying import placements_by_replay
 
 _HELP = """Run a recorded program again on a machine: what would it take there, and with which placement?
 
