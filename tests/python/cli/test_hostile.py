@@ -256,9 +256,8 @@ def test_the_file_of_an_unfinished_sweep_may_be_anything(judge: Callable[..., st
     for number, kind in enumerate(CONTENTS):
         path = tmp_path / f"f{number}"
         put(kind, path)
-        wrong.append(
-            judge([*COMMANDS["explore"], "--resume", str(path)], (0,) if kind == "missing" else (2,))
-        )
+        status = 0 if kind == "missing" else 2
+        wrong.append(judge([*COMMANDS["explore"], "--resume", str(path)], (status,)))
     assert [each for each in wrong if each] == []
 
 
