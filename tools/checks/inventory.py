@@ -159,10 +159,21 @@ def counts(rows: Iterable[Row]) -> str:
     return f"inventory: {table.total()} rows; " + "; ".join(parts)
 
 
+def owed(rows: Iterable[Row]) -> list[str]:
+    """Return one line per must row that lacks a command or a test."""
+    lacks = {row["id"]: [field for field in ("command", "test") if not row[field]] for row in rows}
+    return [
+        f"{row['id']} (issue {row['issue']}): no {' and no '.join(lacks[row['id']])}: {row['what']}"
+        for row in rows
+        if row["level"] == "must" and lacks[row["id"]]
+    ]
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Check the inventory; exit status 1: a row is wrong or unmet, 2: a file cannot be read."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--inventory", type=Path, default=ROOT / "tests" / "inventory.csv")
+    parser.add_argument("--owed", action="store_true", help="list the must rows without a command or a test")
     parser.add_argument("--junit", type=Path, nargs="+", default=None, help="JUnit files, or folders of them")
     options = parser.parse_args(arguments)
     try:
@@ -177,6 +188,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     for message in messages:
         print(f"{options.inventory}: {message}")
+    if not messages and options.owed:
+        for line in owed(rows):
+            print(line)
     if not messages:
         print(counts(rows))
     return 1 if messages else 0

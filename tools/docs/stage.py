@@ -1,9 +1,10 @@
 """Lays out the sources of the documentation site: `stage.py FOLDER`.
 
 The pages of `docs/` are written to be read as they are, in the repository. The site is made from copies of
-them: the list in `docs/README.md` becomes the tree of contents, a link to a folder leads to a page that lists
-it, a link out of `docs/` becomes plain text. The reference of the command line is made from the commands
-themselves, that of the Python interface from its docstrings, that of the regions from the header.
+them: the list in `docs/README.md` becomes the tree of contents, a link to a folder leads to a page that
+lists it, a link out of `docs/` becomes plain text. The reference of the command line is made from the
+commands themselves, that of the Python interface from its docstrings, that of the regions from the header,
+the status from the inventory of the tests and the results of the papers.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -17,8 +18,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import findings
+import status
+
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools" / "checks"))
+import inventory  # noqa: E402 - the reader of the inventory lies beside its checks
+
 DOCS = ROOT / "docs"
+STATUS = "status/index"
 FOLDERS = {"formats": "File formats", "decisions": "Decisions"}
 """Folders that `docs/README.md` names as a whole."""
 
@@ -29,7 +37,7 @@ _LINK = re.compile(r"\]\(([^)#\s]+?)(#[^)]*)?\)")
 def main(target: Path) -> None:
     """Writes everything that the site is built from below ``target``, which is emptied first."""
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(DOCS, target, ignore=shutil.ignore_patterns("*.ipynb", "schemas"))
+    shutil.copytree(DOCS, target, ignore=shutil.ignore_patterns("*.ipynb", "schemas", "data"))
     for page in target.rglob("*.md"):
         page.write_text(_inside(page, target), encoding="utf-8")
     for folder, title in FOLDERS.items():
@@ -37,6 +45,8 @@ def main(target: Path) -> None:
     (target / "README.md").unlink()
     (target / "index.md").write_text(_index(), encoding="utf-8")
     _reference(target / "reference")
+    rows = inventory.load(ROOT / "tests" / "inventory.csv")
+    status.write(target / "status", rows, findings.parsed(findings.FILE.read_text(encoding="utf-8")))
 
 
 # --- the pages as they are --------------------------------------------------------------------------------
@@ -91,10 +101,11 @@ def _index() -> str:
     made = ["reference/cli", "reference/python", "reference/regions"]
     names = zip(("the command line", "Python", "regions"), made, strict=True)
     listed = f"- {', '.join(f'[{name}]({page}.md)' for name, page in names)}: made from the code\n"
+    listed += f"- [status]({STATUS}.md): what is demanded and shown, and what became of the papers' claims\n"
     title = parts[0].strip().replace("# Documentation", "# corewise", 1)
     body = "\n".join(f"**{name}**\n{text}" for name, text in sections)
     return "\n".join(
-        [title, "", body.rstrip(), listed, *trees, _tree(made, "Made from the code", hidden=True)]
+        [title, "", body.rstrip(), listed, *trees, _tree([*made, STATUS], "Made from the code", hidden=True)]
     )
 
 
