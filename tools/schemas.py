@@ -1,8 +1,9 @@
 """Writes the JSON schemas of what commands print with --json, from documents that they printed.
 
-    schemas.py FOLDER DOCUMENTS        FOLDER/COMMAND.json (a subcommand: FOLDER/GROUP/COMMAND.json) for all among the documents of a folder
+    schemas.py FOLDER DOCUMENTS        FOLDER/COMMAND.json for every command among a folder's documents
 
-`bench` and `paper` have one schema for the commands that print alike.
+That of a subcommand is FOLDER/GROUP/COMMAND.json. `bench` and `paper` have one schema each for the commands
+that print alike.
 
 A schema says which fields a document has and of which types they are. A field that some document lacks is not
 required. It leaves room for more fields: a minor version may add some (docs/versions.md).
