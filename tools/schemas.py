@@ -1,6 +1,9 @@
 """Writes the JSON schemas of what commands print with --json, from documents that they printed.
 
-    schemas.py FOLDER DOCUMENT...        FOLDER/NAME.json for every command NAME among the documents
+    schemas.py FOLDER DOCUMENTS        FOLDER/COMMAND.json for every command among a folder's documents
+
+That of a subcommand is FOLDER/GROUP/COMMAND.json. `bench` and `paper` have one schema each for the commands
+that print alike.
 
 A schema says which fields a document has and of which types they are. A field that some document lacks is not
 required. It leaves room for more fields: a minor version may add some (docs/versions.md).
@@ -20,6 +23,9 @@ from typing import Any
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MAPS = frozenset({"parameters", "settings", "algorithms", "numbers", "relabelling"})
 """Fields whose names are data."""
+GROUPS = ("bench", "paper")
+_UNLIKE = frozenset({"bench copy", "bench history", "bench pack"})
+"""Commands of these groups that print fields of their own."""
 _ENVELOPE = {
     "name": "The command.",
     "version": "The version of corewise that printed this.",
@@ -69,27 +75,35 @@ def command_schema(name: str, documents: Sequence[dict[str, Any]]) -> dict[str, 
     found = schema_of(documents)
     for field, meaning in _ENVELOPE.items():
         found["properties"][field]["description"] = meaning
-    found["properties"]["name"]["const"] = name
+    found["properties"]["name"] |= {"pattern": f"^{name} "} if name in GROUPS else {"const": name}
     found["properties"]["machine"]["type"] = ["null", "string"]
-    return {"$schema": DIALECT, "title": f"corewise {name} --json", **found}
+    title = f"corewise {name} COMMAND --json" if name in GROUPS else f"corewise {name} --json"
+    return {"$schema": DIALECT, "title": title, **found}
 
 
-def file_of(folder: Path, name: str) -> Path:
+def schema_name(command: str) -> str:
+    """The command, or its group, whose schema a command's documents meet."""
+    group = command.partition(" ")[0]
+    return group if group in GROUPS and command not in _UNLIKE else command
+
+
+def file_of(folder: Path, command: str) -> Path:
     """Where the schema of a command is."""
-    return folder / f"{name.replace(' ', '-')}.json"
+    return folder / f"{schema_name(command).replace(' ', '/')}.json"
 
 
 def main() -> None:
     """Writes the schemas of all documents that the command line names."""
     folder = Path(sys.argv[1])
     documents: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for path in map(Path, sys.argv[2:]):
+    for path in sorted(Path(sys.argv[2]).glob("*.json")):
         document = json.loads(path.read_text(encoding="utf-8"))
-        documents[document["name"]].append(document)
-    folder.mkdir(parents=True, exist_ok=True)
+        documents[schema_name(document["name"])].append(document)
     for name, found in documents.items():
         text = json.dumps(command_schema(name, found), indent=1)
-        file_of(folder, name).write_text(text + "\n", encoding="utf-8")
+        file = file_of(folder, name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

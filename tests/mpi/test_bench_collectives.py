@@ -8,10 +8,10 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import itertools
-import json
 from pathlib import Path
 
 import accelerating_runs as runs
+import documents
 import pytest
 from conftest import ROOT
 from installed_tool import corewise
@@ -61,7 +61,7 @@ def test_the_command_gives_rows_of_both(name: str) -> None:
     words = ["--quick", "--rounds", 6, "--sizes", "64,64KiB", "--table", table, "--json"]
     done = corewise("bench", "collectives", *words, "--mpi", described(name).prefix)
     assert done.returncode == 0, done.stderr
-    rows = {row["id"]: row for row in json.loads(done.stdout)["rows"]}
+    rows = {row["id"]: row for row in documents.read(done.stdout)["rows"]}
     cells = [("barrier", 0), *itertools.product(("bcast", "allreduce"), (64, 65536))]
     version = described(name).version
     assert list(rows) == [f"collectives-preload-{each}-{size}-2-{name}-{version}" for each, size in cells]

@@ -6,11 +6,11 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import csv
-import json
 import os
 import shutil
 from pathlib import Path
 
+import documents
 import pytest
 from conftest import ROOT, Mpi, find_mpi
 from installed_tool import assert_one_line_error, corewise, document
@@ -69,7 +69,7 @@ def test_the_rings_matrix_through_small_buffers(mpi: Mpi, tmp_path: Path) -> Non
     done = corewise("run", *options, "--", *program)
     assert done.returncode == 0, done.stderr
     # Standard output is the object's alone: the program's own goes to standard error.
-    (row,) = json.loads(done.stdout)["rows"]
+    (row,) = documents.read(done.stdout)["rows"]
     assert (row["profile"], row["ranks_seen"], row["exit_status"]) == (str(profile), 2, 0)
     assert sent(profile) == counted(counts)
     assert document("report", profile)["records"] > 2 * 10 * BUFFER_BYTES / MESSAGE_RECORD_BYTES
@@ -160,7 +160,7 @@ def test_a_built_preload_is_kept(tmp_path: Path) -> None:
         done = corewise("build-preload", "--mpi", mpi.prefix, "--json", env=environment)
         assert done.returncode == 0, done.stderr
         said.append(done.stderr)
-        (row,) = json.loads(done.stdout)["rows"]
+        (row,) = documents.read(done.stdout)["rows"]
         assert row["mpi"] == mpi.name
         return Path(row["library"])
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
+import documents
 import pytest
 from conftest import Mpi
 
@@ -71,7 +71,7 @@ def test_every_placement_is_bound_and_unpinned_is_not(
     seen.mkdir()
     arguments = ["-m", "host", "-n", "2", "--mpi", str(mpi.prefix), "--runs", "2", "--json"]
     assert execute(["explore", *arguments, "--", str(program), str(seen)]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = documents.read(capsys.readouterr().out)
     assert (found["source"], found["population"], found["complete"], found["runs"]) == ("host", 2, True, 2)
     assert sorted(row["unit_of_rank"] for row in found["rows"]) == [[0, 1], [1, 0]]
     assert all(time > 0 for row in found["rows"] for time in row["runs_ns"])
@@ -94,12 +94,12 @@ def test_a_profile_is_run_again_and_models_are_asked(
     assert execute(record) == 0
     capsys.readouterr()
     assert execute(["explore", str(profile), "-m", "host", "--runs", "1", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = documents.read(capsys.readouterr().out)
     assert found["source"] == "host" and found["population"] == 2
     assert all(row["models"]["hop-bytes"] > 0 for row in found["rows"])
     # The same profile, simulated on this host's description instead.
     assert execute(["explore", str(profile), "-m", "host", "--simulate", "--runs", "1", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["source"] == "simulated"
+    assert documents.read(capsys.readouterr().out)["source"] == "simulated"
 
 
 def test_a_failing_program_is_one_line(mpi: Mpi, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import documents
 import numpy as np
 import pytest
 from installed_tool import assert_one_line_error, corewise
@@ -107,7 +108,7 @@ def test_a_kernel_forced_by_name_copies_and_stays_inside(name):
 
 def test_only_the_forced_kernel_is_measured(capsys):
     assert execute(["bench", "copy", "--quick", "--size", "4KiB", "--kernel", "naive", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
+    result = documents.read(capsys.readouterr().out)
     assert [row["id"] for row in result["rows"]] == ["copy-4096-same-naive"]
     row = result["rows"][0]
     assert row["what"].endswith("naive")
@@ -355,7 +356,7 @@ def test_a_tuning_is_measured_written_and_used(tmp_path, capsys):
     assert tuning.host == host_name()
     assert tuning.knob() in done.stdout
     assert execute(["bench", "copy", "--quick", "--size", "4KiB", "--tuning", str(target), "--json"]) == 0
-    used = json.loads(capsys.readouterr().out)
+    used = documents.read(capsys.readouterr().out)
     assert used["tuning"] == tuning.knob()
     assert used["rows"][0]["id"] == "copy-4096-same"
 
@@ -377,7 +378,7 @@ def test_tables_json_and_picture_from_the_command(tmp_path, capsys):
     processors = ",".join([str(_core.usable_processors()[0])] * 2)
     message = ["--message", "--quick", "--size", "4KiB", "--processors", processors]
     assert execute(["bench", "copy", *message, "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
+    result = documents.read(capsys.readouterr().out)
     assert result["name"] == "bench copy"
     assert {"copy-message-4096", "copy-message-4096-read"} <= {row["id"] for row in result["rows"]}
     keys = {"id", "what", "unit", "ours", "rival", "theirs", "floor", "ratio", "spread", "n"}
@@ -583,7 +584,7 @@ def test_the_hosts_tuning_is_used_only_where_it_is_this_processors(tmp_path, mon
     assert "copy-x.toml" in "".join(capsys.readouterr().out.split())
     save_copy_tuning(replace(TUNING, host=host_name()), kept / "copy-y.toml")
     assert execute(["bench", "copy", "--quick", "--size", "300", "--tuning", "host", "--json"]) == 0
-    used = json.loads(capsys.readouterr().out)
+    used = documents.read(capsys.readouterr().out)
     assert used["tuning"] == TUNING.knob()
     assert used["host_tuning"]["file"] == str(kept / "copy-y.toml")
 

@@ -5,7 +5,6 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import pty
@@ -16,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import documents
 import pytest
 import typer
 from installed_tool import COREWISE
@@ -156,7 +156,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_json_is_one_object_and_an_absent_peer_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["bench", "sim", "--json"]) == 0
     said = capsys.readouterr()
-    result = json.loads(said.out)
+    result = documents.read(said.out)
     assert {"name", "version", "commit", "machine", "rows"} <= set(result)
     assert (result["name"], result["remarks"]) == ("bench sim", ["Both agree."])
     assert result["absent"] == [{"peer": "SimGrid", "get": SIMGRID.get}]
@@ -188,7 +188,7 @@ def test_rows_of_packing_have_the_same_form(
     result = packing.BenchResult("A processor", studies, tuple(rows), (), ())  # type: ignore[arg-type]
     monkeypatch.setattr(pack, "noise_text", lambda result: "")
     pack._show_json(result, [])
-    told = json.loads(capsys.readouterr().out)["rows"]
+    told = documents.read(capsys.readouterr().out)["rows"]
     assert [row["id"] for row in told] == ["pack/mpich/constant/64/send", "pack/mpich/constant/64/receive"]
     assert all(set(row) >= FIELDS and row["mpi"] == "mpich 5.0" for row in told)
     assert told[0]["processor"] == "Maker-1-2" and told[0]["ways"] == {"datatype": 2.0}
@@ -293,7 +293,7 @@ def test_sources_of_the_core_that_contestants_name_are_there() -> None:
 def test_the_port_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     """A small real run, built from the installed sources."""
     assert execute(["bench", "port", "--rounds", "2", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
+    rows = documents.read(capsys.readouterr().out)["rows"]
     assert [row["id"] for row in rows] == ["port-barrier-2", "port-barrier-4"]
     assert all(set(row) >= FIELDS and row["ours"] > 0 and row["n"] == 2 for row in rows)
     assert rows[0]["floor"] > 0 and rows[1]["floor"] is None

@@ -5,12 +5,12 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import json
 import statistics
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import documents
 import numpy as np
 import pytest
 from installed_tool import assert_one_line_error, corewise
@@ -316,7 +316,7 @@ def test_figures_hold_what_was_measured(found: Measurements) -> None:
 def test_the_command_prints_tables_and_writes_figures(tmp_path: Path) -> None:
     done = corewise("paper", "affinity", "--quick", "--permutations", 5, "--json", "--out", tmp_path / "f")
     assert (done.returncode, done.stderr) == (0, "")
-    document = json.loads(done.stdout)
+    document = documents.read(done.stdout)
     assert {"name", "version", "commit", "machine", "rows"} <= set(document)
     fields = {"id", "what", "source", "published", "ours", "unit", "error", "set", "holds", "refuted"}
     assert all(set(row) == fields for row in document["rows"])

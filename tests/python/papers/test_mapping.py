@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import documents
 import numpy as np
 import pytest
 from installed_tool import assert_one_line_error, corewise
@@ -257,7 +258,7 @@ def test_command_regenerates_every_figure(
     commands.mapping(
         out=tmp_path, quick=True, seed=1, machine="qs22", settings=[], html_file=None, as_json=True
     )
-    document = json.loads(capsys.readouterr().out)
+    document = documents.read(capsys.readouterr().out)
     ids = {row["id"] for row in document["rows"]}
     assert {"M1", "M2a", "M2b", "M3", "M4", "M7/ring/rank", "M8", "M9", "X1/resonance", "X3"} <= ids
     for row in document["rows"]:

@@ -5,9 +5,9 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 
+import documents
 import pytest
 from installed_tool import assert_one_line_error, corewise
 
@@ -173,7 +173,7 @@ def test_the_command_prints_one_object() -> None:
         "paper", "sensitivity", "--paper", "affinity", "--parameter", "rest_spread_bus_cycles", "--json"
     )
     assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
+    document = documents.read(done.stdout)
     rows = {row["id"]: row for row in document["rows"]}
     assert rows["S/affinity/B12/position"]["holds"] is True
     limit = rows["S/affinity/B12/limit"]

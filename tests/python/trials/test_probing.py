@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 
+import documents
 import numpy as np
 import pytest
 
@@ -95,7 +96,7 @@ def test_plan_prints_and_measures_nothing(
     assert execute(["probe", "--plan", "--cpus", "64"]) == 0
     assert "2016 pairs" in capsys.readouterr().out
     assert execute(["probe", "--plan", "--cpus", "64", "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    (row,) = documents.read(capsys.readouterr().out)["rows"]
     assert (row["cpus"], row["pairs"]) == (64, 2016)
     assert row["seconds"] < 180
     assert execute(["probe", "--cpus", "64"]) == 2
@@ -161,7 +162,7 @@ def test_this_host_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str
     files = {name: tmp_path / name for name in ("host.toml", "host.csv", "host.svg")}
     options = ["-o", str(files["host.toml"]), "--latencies", str(files["host.csv"])]
     assert execute(["probe", *options, "--plot", str(files["host.svg"]), "--time", "1", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = documents.read(capsys.readouterr().out)
     allowed = sorted(os.sched_getaffinity(0))
     assert document["cpus"] == allowed
     assert np.array(document["latency_ns"]).shape == (len(allowed), len(allowed))
@@ -177,7 +178,9 @@ def test_this_host_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert again["cpus"] == len(allowed)
 
 
-def test_what_was_not_measured_is_nominal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_was_not_measured_is_nominal(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A host that is not this one, whose streams the limit left no time for."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
     monkeypatch.setattr(probing, "measure_latencies", lambda *_: (node(), 3))
@@ -188,7 +191,8 @@ def test_what_was_not_measured_is_nominal(monkeypatch: pytest.MonkeyPatch, tmp_p
         return [StreamRate(job, (10.0,) * len(job.pairs)) for job in first_level]
 
     monkeypatch.setattr(probing, "measure_streams", measure)
-    assert execute(["probe", "-o", str(tmp_path / "node.toml"), "--level-names", "l3"]) == 0
+    assert execute(["probe", "-o", str(tmp_path / "node.toml"), "--level-names", "l3", "--json"]) == 0
+    assert documents.read(capsys.readouterr().out)["rows"][0]["level"] == "l3"
     text = (tmp_path / "node.toml").read_text()
     assert "measured, 2 streams together; they share nothing that shows: at least this" in text
     assert text.count("nominal, not measured") == 2

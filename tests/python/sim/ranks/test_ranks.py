@@ -6,12 +6,12 @@ does not compile are listed here with the name that they miss.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import documents
 import pytest
 
 from corewise.cli.main import execute
@@ -144,7 +144,7 @@ def test_command_line(
     words = ["simrun", "-n", "6", "-m", "mesh-6x4", "--granularity", "packet", "--set", "send_ns=250"]
     assert execute([*words, "--pattern", str(pattern), "--trace", str(trace), "--json", str(program)]) == 0
     out, err = capfd.readouterr()
-    found = json.loads(out)
+    found = documents.read(out)
     assert "rank 3 leaves with 102" in err
     assert found["messages"] == 6
     assert found["settings"]["send_ns"] == 250
@@ -219,7 +219,7 @@ def test_a_run_ends_at_its_limit(tmp_path: Path) -> None:
     assert "time limit of 10000.0 ns reached" in run.message
 
 
-def test_simcc_is_a_compiler(tmp_path: Path) -> None:
+def test_simcc_is_a_compiler(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "two.cpp"
     source.write_text(
         "#include <mpi.h>\n#include <vector>\n"
@@ -230,7 +230,9 @@ def test_simcc_is_a_compiler(tmp_path: Path) -> None:
     )
     object_file, program = tmp_path / "two.o", tmp_path / "two.sim"
     assert execute(["simcc", "-O2", "-c", str(source), "-o", str(object_file)]) == 0
-    assert execute(["simcc", "--c++", str(object_file), "-o", str(program)]) == 0
+    capsys.readouterr()
+    assert execute(["simcc", "--json", "--c++", str(object_file), "-o", str(program)]) == 0
+    assert documents.read(capsys.readouterr().out)["status"] == 0
     assert run_program(program, (), 2, "ring:8").exit_status == 42
 
 
