@@ -495,6 +495,15 @@ def test_the_command_prints_one_object(tmp_path: Path, capsys: pytest.CaptureFix
 DEFAULTS = {"send_ns": 100, "receive_ns": 100, "copy_gb_per_s": 8, "eager_bytes": 4096, "header_bytes": 32}
 
 
+def test_a_timeline_has_each_call_once_and_ends_when_the_run_does(tmp_path: Path) -> None:
+    for folder in (ping_pong(tmp_path / "p.cw"), tw.ring_run(tmp_path / "ring.cw", size=3, message=3_000)):
+        found = run(folder, timeline=True)
+        assert found.timeline is not None
+        assert found.timeline.events.size == found.ranks["calls"].sum()
+        last = int(found.timeline.events["end"].max())
+        assert last * found.timeline.tick_ns == pytest.approx(found.time_ns, abs=1)
+
+
 def test_a_timeline_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written = tmp_path / "p.pftrace"
     assert (
