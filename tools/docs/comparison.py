@@ -87,7 +87,7 @@ def mistakes(features: Sequence[Row], measured: Sequence[Row]) -> Iterator[str]:
 def rows_of(document: Mapping[str, object], date: str, command: str) -> list[Row]:
     """The compared rows of what a benchmark's ``--json`` printed."""
     question = str(document["name"]).removeprefix("bench ")
-    found = []
+    found: list[Row] = []
     rows = document["rows"]
     assert isinstance(rows, list)
     for row in rows:
