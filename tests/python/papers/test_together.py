@@ -58,6 +58,13 @@ def test_all_that_holds_needs_no_table_of_what_does_not() -> None:
     assert [table.title for table in found.tables] == ["What became of the papers' claims"]
 
 
+@pytest.fixture(autouse=True)
+def whole_group(capfd: pytest.CaptureFixture[str]) -> None:
+    """A group is made once in a process, from the table as it is then: the real one."""
+    assert main.execute(["paper", "--help"]) == 0
+    capfd.readouterr()
+
+
 def studies(*, failing: bool) -> tuple[group.Study, ...]:
     def whole(quick: bool, progress: Progress) -> PaperResult:
         progress(1.0)
