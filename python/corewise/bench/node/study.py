@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corewise.base import late
+from corewise.bench.node import ALL, CASES
 from corewise.bench.peers import Peer
 from corewise.bench.programs import SHM_CORE
 from corewise.errors import InputError, RunError
@@ -28,8 +29,6 @@ with late.imports():
     from corewise.bench.rounds import beside, middle, rounded
     from corewise.bench.rows import Listener, Outcome, Row
 
-ALL = "all"
-CASES = ("transpose", "shares")
 ONETBB = Peer("oneTBB", "apt install libtbb-dev (Debian)")
 PADDING = 4
 """Elements that a padded row has more."""

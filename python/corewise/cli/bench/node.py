@@ -8,7 +8,7 @@ from __future__ import annotations
 import typer
 
 from corewise.base import late
-from corewise.bench.node.study import ALL, CASES
+from corewise.bench.node import ALL, CASES
 from corewise.cli.bench import shared
 
 with late.imports():
