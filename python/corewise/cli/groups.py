@@ -1,4 +1,4 @@
-"""A group of commands whose help says whole sentences.
+"""A group of commands whose help says whole sentences, and which says what a mistyped command may have meant.
 
 Owns nothing else: what the libraries below write of a command is cut after some words.
 
@@ -7,13 +7,25 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 from typer.core import TyperGroup
 
+from corewise.errors import InputError, shortened
+
 
 class Group(TyperGroup):
     """A group that lists each of its commands with the first sentence of its help."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Finds the command; of one that is not there it says what may have been meant."""
+        name = args[0]
+        if name not in self.commands and not name.startswith("-"):
+            close = get_close_matches(name, self.commands, 1, 0.6)
+            meant = f"did you mean {ctx.command_path} {close[0]}? " if close else ""
+            raise InputError(f"no command '{shortened(name, 80)}': {meant}(see {ctx.command_path} --help)")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes the list."""

@@ -72,7 +72,9 @@ def test_an_error_says_what_to_type_next() -> None:
     mistyped = corewise("repotr", "lbm.cw")
     assert_one_line_error(mistyped, "no command 'repotr'", "did you mean corewise report?", "corewise --help")
     assert_one_line_error(corewise("place", "ring.json"), "--machine", "see corewise place --help")
-    assert_one_line_error(corewise("machines", "shwo"), "shwo", "see corewise machines --help")
+    shwo = ["shwo", "did you mean corewise machines show?", "see corewise machines --help"]
+    assert_one_line_error(corewise("machines", "shwo"), *shwo)
+    assert_one_line_error(corewise("bench", "nonsense"), "no command 'nonsense'", "see corewise bench --help")
 
 
 # --- settings ---------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from corewise.base import late
+from corewise.bench.collectives import COLLECTIVES, PLAIN
 from corewise.data.tuned_hosts import BUILT_IN
 from corewise.errors import InputError
 
@@ -34,13 +35,6 @@ with late.imports():
     from corewise.mpi.find import MpiLibrary
     from corewise.mpi.launch import ACCELERATE_KNOB
 
-PLAIN = (
-    *("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"),
-    *("scan", "exscan", "reduce_scatter_block"),
-)
-WITH_COUNTS = ("gatherv", "scatterv", "allgatherv", "alltoallv", "reduce_scatter")
-"""Measured with equal blocks."""
-COLLECTIVES = (*PLAIN, *WITH_COUNTS)
 GRID = tuple(1 << power for power in range(23))
 """Every power of two, 1 B to 4 MiB."""
 SIZES, QUICK_SIZES = GRID[3::4], (8, 32768)

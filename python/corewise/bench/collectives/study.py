@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corewise.base import late
+from corewise.bench.collectives import COLLECTIVES
 from corewise.errors import InputError
 
 with late.imports():
@@ -69,17 +70,15 @@ class Request:
         """Of the preload's part."""
         if self.quick and self.everything:
             raise InputError("--all: found with --quick, allowed: one of them")
-        if foreign := set(self.collectives) - set(preload.COLLECTIVES):
-            raise InputError(
-                f"--collectives: found '{min(foreign)}', allowed: {', '.join(preload.COLLECTIVES)}"
-            )
+        if foreign := set(self.collectives) - set(COLLECTIVES):
+            raise InputError(f"--collectives: found '{min(foreign)}', allowed: {', '.join(COLLECTIVES)}")
         for size in self.sizes:
             if not 1 <= size * self.ranks <= preload.MOST_BYTES:
                 raise InputError(
                     f"--sizes: found {size}, allowed: 1 to {preload.MOST_BYTES // self.ranks} bytes"
                 )
         table = BUILT_IN if self.table is None else self.table
-        usual = preload.COLLECTIVES if self.everything else preload.collectives_in(table)
+        usual = COLLECTIVES if self.everything else preload.collectives_in(table)
         sizes = preload.QUICK_SIZES if self.quick else preload.SIZES
         effort = preload.QUICK if self.quick else preload.FULL
         return preload.Wanted(

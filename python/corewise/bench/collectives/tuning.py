@@ -23,7 +23,8 @@ from types import MappingProxyType
 
 from corewise import __version__
 from corewise.analysis.selection import Configuration, configuration, rows_of_sweep
-from corewise.bench.collectives.preload import COLLECTIVES, WORDS, Cell, Effort, Runner
+from corewise.bench.collectives import COLLECTIVES
+from corewise.bench.collectives.preload import WORDS, Cell, Effort, Runner
 from corewise.bench.rows import Listener
 from corewise.data.copy_hosts import host_name
 from corewise.data.tuned_hosts import (

@@ -2,3 +2,6 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 """
+
+ALL = "all"
+CASES = ("transpose", "shares", "contention", "noise")

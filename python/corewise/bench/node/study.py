@@ -23,6 +23,7 @@ from pathlib import Path
 
 from corewise.base import late
 from corewise.base.files import check_target
+from corewise.bench.node import ALL, CASES
 from corewise.bench.peers import Peer
 from corewise.bench.programs import SHM_CORE
 from corewise.errors import InputError, RunError
@@ -36,8 +37,6 @@ with late.imports():
     from corewise.bench.rows import Listener, Outcome, Row
     from corewise.data.noise import save_noise
 
-ALL = "all"
-CASES = ("transpose", "shares", "contention", "noise")
 ONETBB = Peer("oneTBB", "apt install libtbb-dev (Debian)")
 PADDING = 4
 """Elements that a padded row has more."""

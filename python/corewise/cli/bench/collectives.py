@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from corewise.base import late
-from corewise.bench.collectives.preload import COLLECTIVES
+from corewise.bench.collectives import COLLECTIVES
 from corewise.bench.collectives.study import ALL, CASES
 from corewise.cli import console
 from corewise.cli.bench import shared

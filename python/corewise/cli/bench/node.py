@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from corewise.base import late
-from corewise.bench.node.study import ALL, CASES
+from corewise.bench.node import ALL, CASES
 from corewise.cli.bench import shared
 
 with late.imports():
