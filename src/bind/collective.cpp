@@ -211,7 +211,8 @@ void bind_request(nb::module_& module) {
       "Besides the four that stand first: root, settings (a mapping of names to values), memory (first, second, "
       "own, interleaved, first_touch, local_store), operation and element (of collectives that combine), "
       "block_bytes, stride_bytes, "
-      "receive_block_bytes and receive_stride_bytes (of those with a root), in_place, uneven, unaligned, delay_ns, warm_up, calls, seed. Numbers out of range, and what the "
+      "receive_block_bytes and receive_stride_bytes (of those with a root), in_place, uneven, unaligned, delay_ns, "
+      "warm_up, calls, seed. Numbers out of range, and what the "
       "collective does not have, are an InputError.");
   request
       .def(

@@ -3,10 +3,10 @@
 // local store.
 //
 // Contract: port/port.hpp. What a rank takes of its local store is a value, PortLayout, that says how many bytes it
-// is; it never exceeds the room that it is given. Copies between places congruent modulo 16 are cut into what the MFC takes;
-// others end the run with its alignment error. A line's bytes are copied into a slot of their own at the call,
-// since the MFC reads them when it executes the command; a slot is used again only when its command is complete.
-// SPDX-License-Identifier: BSD-3-Clause
+// is; it never exceeds the room that it is given. Copies between places congruent modulo 16 are cut into what the
+// MFC takes; others end the run with its alignment error. A line's bytes are copied into a slot of their own at the
+// call, since the MFC reads them when it executes the command; a slot is used again only when its command is
+// complete. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>

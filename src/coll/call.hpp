@@ -17,10 +17,10 @@
 // exscan), and send == receive + the own block's offset for gather, allgather, scatter at the root; the own block
 // is then not copied. alltoall and reduce_scatter are not called in place.
 //
-// Data may be strided in the collectives with a root. Byte counts are then those of the data, offsets of blocks those
-// of places. As in MPI, what a rank sends and what another receives of it may lie differently, and each rank knows
-// its own layouts alone; only in reduce, where MPI wants one type, do all ranks have the same two. An algorithm that
-// moves contiguous data only says kContiguous in its row. SPDX-License-Identifier: BSD-3-Clause
+// Data may be strided in the collectives with a root. Byte counts are then those of the data, offsets of blocks
+// those of places. As in MPI, what a rank sends and what another receives of it may lie differently, and each rank
+// knows its own layouts alone; only in reduce, where MPI wants one type, do all ranks have the same two. An
+// algorithm that moves contiguous data only says kContiguous in its row. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

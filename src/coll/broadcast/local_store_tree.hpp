@@ -184,7 +184,8 @@ class LocalStoreTree {
       acknowledge();
       announce(piece);
       if (own_.in_place != 0) continue;
-      me_.stage.store_strided(place(own_, piece), call_.receive, call_.receive_stride, cut.at, cut.bytes, tag(piece));
+      me_.stage.store_strided(place(own_, piece), call_.receive, call_.receive_stride, cut.at, cut.bytes,
+                              tag(piece));
     }
   }
 

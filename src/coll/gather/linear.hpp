@@ -20,8 +20,9 @@ void take_streams(Rank<P>& me, const Call<P>& call, const Parameters& parameters
       if (wanted(peer)) take(peer, blocks.bytes(peer));
     });
   };
-  receive_streams(me, StreamAreas(me.shape, parameters), 0, each,
-                  [&](int peer) { return call.receive + blocks.offset(peer); }, call.receive_stride);
+  receive_streams(
+      me, StreamAreas(me.shape, parameters), 0, each, [&](int peer) { return call.receive + blocks.offset(peer); },
+      call.receive_stride);
 }
 
 /// The other end.

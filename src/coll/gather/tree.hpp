@@ -27,8 +27,8 @@ void store_padded(Rank<P>& me, const Call<P>& call, int first, std::uint64_t at,
     const int rank = static_cast<int>((static_cast<std::uint64_t>(first) + (at + done) / step) %
                                       static_cast<std::uint64_t>(me.size()));
     const auto real = static_cast<std::uint32_t>(std::min<std::uint64_t>(part, call.bytes - within));
-    me.stage.store_strided(from + done, call.receive + call.receive_blocks.offset(rank), call.receive_stride, within,
-                           real, tag);
+    me.stage.store_strided(from + done, call.receive + call.receive_blocks.offset(rank), call.receive_stride,
+                           within, real, tag);
     done += part;
   }
 }

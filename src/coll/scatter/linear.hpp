@@ -35,8 +35,7 @@ template <port::Port P>
 void take_stream(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   receive_streams(
       me, StreamAreas(me.shape, parameters), first_area(me.size(), call.root, me.rank()),
-      [&](auto take) { take(call.root, call.bytes); }, [&](int) { return call.receive; },
-      call.receive_stride);
+      [&](auto take) { take(call.root, call.bytes); }, [&](int) { return call.receive; }, call.receive_stride);
 }
 
 template <port::Port P>

@@ -113,8 +113,8 @@ class TreeScatter {
     in_->release(at + bytes);
   }
   void load_padded(std::uint64_t at, port::StageOffset to, std::uint32_t bytes, port::Tag tag) {
-    const bool side_by_side = block_ == call_.bytes && call_.send_blocks.offsets == nullptr &&
-                              call_.send_stride.contiguous();
+    const bool side_by_side =
+        block_ == call_.bytes && call_.send_blocks.offsets == nullptr && call_.send_stride.contiguous();
     for (std::uint32_t done = 0; done < bytes;) {
       const std::uint64_t within = (at + done) % block_;
       const int rank = static_cast<int>((static_cast<std::uint64_t>(me_.rank()) + (at + done) / block_) %

@@ -111,8 +111,8 @@ Result<std::uint32_t> local_store_bytes(const Configuration& configuration) {
   const std::uint32_t bytes = layout.value().bytes + shape.counter_bytes();
   if (bytes <= room) return bytes;
   return bad_field("", "buffer", std::to_string(shape.buffers) + " x " + std::to_string(shape.buffer_bytes),
-                   "what leaves the local store's budget of " + std::to_string(room) +
-                       " bytes whole; this takes " + std::to_string(bytes));
+                   "what leaves the local store's budget of " + std::to_string(room) + " bytes whole; this takes " +
+                       std::to_string(bytes));
 }
 
 Result<Plan> plan_of(const CollectiveRequest& request) {
@@ -443,7 +443,8 @@ Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, 
   const Plan& plan = planned.value();
   if (Status status = check_memory(machine, request, plan.data); !status.ok()) return status;
   cell::System system(machine);
-  const auto port_job = cell::PortJob::make(system, spes.value(), plan.configuration.shape.layout(), plan.configuration.room);
+  const auto port_job =
+      cell::PortJob::make(system, spes.value(), plan.configuration.shape.layout(), plan.configuration.room);
   if (!port_job.ok()) return port_job.status();
   std::vector<EffectiveAddress> areas;
   for (int rank = 0; rank < request.ranks; ++rank) {

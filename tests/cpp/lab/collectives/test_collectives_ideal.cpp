@@ -269,8 +269,7 @@ bool vary(std::uint32_t parameter, std::uint32_t which, Parameters& p) {
 
 constexpr std::array<std::uint32_t, 12> kParameters{
     coll::kFarPercent, coll::kDegree, coll::kMinPiece, coll::kShift,   coll::kPieceBytes, coll::kBuffering,
-    coll::kList,       coll::kFenced, coll::kWaits,    coll::kClosing, coll::kAhead,
-    coll::kChildAhead};
+    coll::kList,       coll::kFenced, coll::kWaits,    coll::kClosing, coll::kAhead,      coll::kChildAhead};
 
 /// The defaults, every value of every parameter that the row takes, and `mixed` draws of them all.
 std::vector<Parameters> settings_of(const Row& row, int mixed) {

@@ -1,6 +1,6 @@
-// Strided data of the collectives with a root on the simulated Cell: whatever two layouts the sender and the receiver
-// have, every byte is where MPI says, and no other byte is touched. The run compares all memory with the serial
-// reference (data.hpp), which test_collective_data.cpp holds against results written out by hand.
+// Strided data of the collectives with a root on the simulated Cell: whatever two layouts the sender and the
+// receiver have, every byte is where MPI says, and no other byte is touched. The run compares all memory with the
+// serial reference (data.hpp), which test_collective_data.cpp holds against results written out by hand.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
