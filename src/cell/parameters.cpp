@@ -192,6 +192,14 @@ constexpr ParameterRow kRows[] = {
      "from an SPE's interrupt to the PPE thread that waits for it", "assumed"},
     {"ppe_proxy_service_cycles", "core cycles", &P::ppe_proxy_service_cycles, 3200, 0, 1e9,
      "of a request to a proxy thread", "assumed"},
+    {"hypervisor_interval_cycles", "core cycles", &P::hypervisor_interval_cycles, 32000, 1, 1e9,
+     "between two reads of the hypervisor on a hidden SPE (PS3)", "assumed: 10 us"},
+    {"hypervisor_bytes", "bytes", &P::hypervisor_bytes, 0, 0, 16384,
+     "of main memory that the hypervisor reads at a time, whole lines, where an SPE is hidden (PS3); 0: none",
+     "P002 section 3: its traffic had no notable influence"},
+    {"hypervisor_fault_cycles", "core cycles", &P::hypervisor_fault_cycles, 0, 0, 1e9,
+     "that a hypervisor beneath the operating system adds to a page fault of an MFC",
+     "no measurement of it alone; P003's 6.3 us for each page are 20000 with the fault"},
     {"affinity_seed", "", &P::affinity_seed, 0, 0, 9007199254740992.0,
      "of the SPEs that contexts get without asking; 0: in the order of their numbers", ""},
 
@@ -290,6 +298,9 @@ Status Parameters::check(std::string_view source) const {
     return bad_field(source, "simulation.memory_refresh_interval_cycles",
                      std::to_string(memory_refresh_interval_cycles),
                      "0, or more than memory_refresh_cycles, " + std::to_string(memory_refresh_cycles));
+  }
+  if (hypervisor_bytes % static_cast<std::int64_t>(kLineBytes) != 0) {
+    return bad_field(source, "simulation.hypervisor_bytes", std::to_string(hypervisor_bytes), "multiples of 128");
   }
   return {};
 }

@@ -144,6 +144,9 @@ struct Parameters {
   std::int64_t ppe_context_start_cycles = 0;
   std::int64_t ppe_proxy_wake_cycles = 0;
   std::int64_t ppe_proxy_service_cycles = 0;
+  std::int64_t hypervisor_interval_cycles = 0;
+  std::int64_t hypervisor_bytes = 0;
+  std::int64_t hypervisor_fault_cycles = 0;
   std::int64_t affinity_seed = 0;
 
   // Seeds; 0: everything deterministic and in the same order.

@@ -6,6 +6,7 @@
 
 #include "cell/blade.hpp"
 #include "cell/eib.hpp"
+#include "cell/hypervisor.hpp"
 #include "cell/memory/atomic.hpp"
 #include "cell/memory/memory.hpp"
 #include "cell/memory/reservation.hpp"
@@ -208,6 +209,7 @@ void System::set_signal_mode(int spe_index, int which, bool or_mode) {
 }
 
 Status System::run(sim::Time limit) {
+  start_hypervisor(*this);
   return parts_->engine.run(limit);
 }
 

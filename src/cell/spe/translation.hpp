@@ -55,7 +55,7 @@ class Translation {
     if (place != known_.end() && *place == page) return 0;
     known_.insert(place, page);
     ++statistics_.faults;
-    return p_.mfc_page_fault_cycles;
+    return p_.mfc_page_fault_cycles + p_.hypervisor_fault_cycles;
   }
 
   const Parameters& p_;

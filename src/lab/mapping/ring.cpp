@@ -259,9 +259,12 @@ class Run : public Observer {
     }
   }
 
-  /// What is drawn on the way has a state that state() does not hold: equal states would prove nothing.
+  /// What is drawn on the way has a state that state() does not hold, and so has the hypervisor: equal states would
+  /// prove nothing.
   [[nodiscard]] bool may_repeat() const {
-    return experiment_.find_repeat && experiment_.jitter_cycles == 0 && experiment_.machine.jitter_seed == 0;
+    const cell::Parameters& machine = experiment_.machine;
+    const bool drawn = experiment_.jitter_cycles != 0 || machine.jitter_seed != 0;
+    return experiment_.find_repeat && !drawn && machine.hypervisor_bytes == 0;
   }
 
   bool look_for_repeat() {
