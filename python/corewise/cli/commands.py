@@ -70,7 +70,7 @@ SECTIONS: Mapping[str, tuple[Command, ...]] = {
         ),
         Command("simcc", "sim.compiling", "Compile an MPI program for simulated ranks"),
         Command("simrun", "sim.running", "Run an MPI program on the ranks of a simulated machine"),
-        Command("replay", "sim.replaying", "Run a recorded program again on any machine with any placement"),
+        Command("replay", "sim.replaying", "Run a recorded program again, on any machine"),
         Command("patterns", "patterns", "List the generators of patterns; make and show patterns"),
         Command("machines", "machines", "List the machines that come with corewise; show, check"),
     ),
