@@ -48,6 +48,16 @@ def advised(mpi: Mpi, folder: Path, *arguments: object) -> dict[str, Any]:
     return found
 
 
+def confirmed(mpi: Mpi, folder: Path, *arguments: object) -> dict[str, Any]:
+    """Advice that was tried: a host that is busy needs a longer budget for the fewest runs."""
+    for budget_s in (90, 240):
+        found = advised(mpi, folder, "--budget", f"{budget_s} s", *arguments)
+        if not found["statement"].startswith("predicted only"):
+            break
+    check(found)
+    return found
+
+
 def check(found: dict[str, Any]) -> None:
     """The verdict follows from the interval of fresh rounds, and only a faster launch is advised."""
     low, confirmed = found["low"], found["confirming_rounds"]
@@ -159,16 +169,14 @@ def test_a_program_that_is_not_ours_is_looked_at(tmp_path: Path) -> None:
 )
 def test_the_lever_that_helps_is_named(mpi: Mpi, tmp_path: Path, name: str, size: int, lever: str) -> None:
     program = built(mpi, tmp_path, name)
-    found = advised(mpi, tmp_path, "--budget", "120 s", "-n", 2, "--mpi", mpi.prefix, "--", program, size)
-    check(found)
+    found = confirmed(mpi, tmp_path, "-n", 2, "--mpi", mpi.prefix, "--", program, size)
     assert found["difference"] and lever in found["chosen"], found["statement"]
 
 
 @pytest.mark.long_test
 def test_unbound_ranks_are_bound(mpi: Mpi, tmp_path: Path) -> None:
     program = built(mpi, tmp_path, "compute")
-    found = advised(mpi, tmp_path, "--budget", "90 s", *on_one_cpu(mpi, program, 250))
-    check(found)
+    found = confirmed(mpi, tmp_path, *on_one_cpu(mpi, program, 100))
     assert found["difference"] and "binding" in found["chosen"], found["statement"]
 
 
