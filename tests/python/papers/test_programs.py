@@ -199,7 +199,6 @@ def test_the_study_on_256_simulated_spes() -> None:
     assert shares == sorted(shares)  # the busier a forwarder, the more fewer messages gain
 
 
-@pytest.mark.long_test
 def test_the_command_prints_tables_and_writes_figures(tmp_path: Path) -> None:
     done = corewise("paper", "programs", "--quick", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
