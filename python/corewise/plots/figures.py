@@ -79,7 +79,7 @@ def draw(figure: Figure, paths: Sequence[Path]) -> None:
         columns = min(_MOST_COLUMNS, len(figure.panels))
         rows = -(-len(figure.panels) // columns)
         canvas = Canvas(figsize=(width * columns, height * rows), layout="constrained")
-        canvas.suptitle(figure.title, fontsize=11.5, fontweight="bold")
+        canvas.suptitle(figure.title, fontsize=11.5, fontweight="bold", wrap=True)
         all_axes = canvas.subplots(rows, columns, squeeze=False).flatten()
         shared = _shares_legend(figure)
         for axes, panel in zip(all_axes, figure.panels, strict=False):

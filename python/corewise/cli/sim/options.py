@@ -10,6 +10,8 @@ from pathlib import Path
 import typer
 
 from corewise.base import late
+from corewise.errors import bad_field
+from corewise.sim.ranks.run import SETTINGS
 
 with late.imports():
     from corewise._core import Machine
@@ -25,6 +27,22 @@ PLACEMENT = typer.Option(
     metavar="NAME|FILE",
     help="A placement file, or identity; on a Cell also ring, overlap, even_odd, leap2.",
 )
+
+
+SETTING = typer.Option(
+    [], "--set", metavar="NAME=VALUE", help=f"What something costs: {', '.join(SETTINGS)}; may be repeated."
+)
+
+
+def setting(text: str) -> tuple[str, float]:
+    """What ``--set`` says, e.g. ``eager_bytes=65536``."""
+    name, equals, value = text.partition("=")
+    if name not in SETTINGS or not equals:
+        raise bad_field("", "--set", text, f"NAME=VALUE with a name of {', '.join(SETTINGS)}")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise bad_field("", f"--set {name}", value, "a number") from None
 
 
 def placed(placement: str, machine: Machine) -> Placement | str:

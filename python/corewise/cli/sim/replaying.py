@@ -15,15 +15,14 @@ import typer
 from corewise.base import late
 from corewise.base.files import check_target
 from corewise.cli import console, pages
+from corewise.cli.sim import options
 from corewise.errors import InputError, bad_field
-from corewise.sim.ranks.run import SETTINGS
 
 with late.imports():
     from rich.text import Text
 
     from corewise._core import Machine, Recording
     from corewise.analysis.result import Table
-    from corewise.cli.sim import options
     from corewise.data.machines import load_machine
     from corewise.data.placement import Placement, make_placement, save_placement
     from corewise.data.quantities import bytes_text, count_text, share_text, time_text
@@ -65,9 +64,6 @@ _COMPUTATION = typer.Option(
 _COLLECTIVE = typer.Option(
     [], "--collective", metavar="NAME=ALGORITHM", help="E.g. allreduce=ring; may be repeated."
 )
-_SETTING = typer.Option(
-    [], "--set", metavar="NAME=VALUE", help=f"What something costs: {', '.join(SETTINGS)}; may be repeated."
-)
 _GRANULARITY = typer.Option(
     "flow", "--granularity", help="flow: whole messages that share links; or packet: slower and finer."
 )
@@ -103,7 +99,7 @@ def replay_command(
     output: Path | None = _OUTPUT,
     computation: float = _COMPUTATION,
     collective: list[str] = _COLLECTIVE,
-    setting: list[str] = _SETTING,
+    setting: list[str] = options.SETTING,
     granularity: str = _GRANULARITY,
     trace: Path | None = _TRACE,
     validate: bool = _VALIDATE,
@@ -117,7 +113,7 @@ def replay_command(
     chosen = ReplayOptions(
         computation,
         dict(map(_algorithm, collective)),
-        dict(map(_setting, setting)),
+        dict(map(options.setting, setting)),
         granularity,
         trace is not None,
     )
@@ -181,16 +177,6 @@ def _algorithm(text: str) -> tuple[str, str]:
     if algorithm not in ALGORITHMS[name]:
         raise bad_field("", f"--collective {name}", algorithm, ", ".join(ALGORITHMS[name]))
     return name, algorithm
-
-
-def _setting(text: str) -> tuple[str, float]:
-    name, equals, value = text.partition("=")
-    if name not in SETTINGS or not equals:
-        raise bad_field("", "--set", text, f"NAME=VALUE with a name of {', '.join(SETTINGS)}")
-    try:
-        return name, float(value)
-    except ValueError:
-        raise bad_field("", f"--set {name}", value, "a number") from None
 
 
 def _units(placement: str, machine: Machine, recording: Recording) -> list[int]:

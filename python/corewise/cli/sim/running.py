@@ -16,7 +16,6 @@ from corewise.base.files import check_target
 from corewise.cli import console
 from corewise.cli.sim import options
 from corewise.errors import InputError, bad_field
-from corewise.sim.ranks.run import SETTINGS
 
 with late.imports():
     from rich.text import Text
@@ -50,9 +49,6 @@ _RANKS = typer.Option(..., "-n", "--ranks", min=1, help="Number of ranks.")
 _GRANULARITY = typer.Option(
     "flow", "--granularity", help="flow: whole messages that share links; or packet: slower and finer."
 )
-_SETTING = typer.Option(
-    [], "--set", metavar="NAME=VALUE", help=f"What something costs: {', '.join(SETTINGS)}; may be repeated."
-)
 _LIMIT = typer.Option("", "--limit", metavar="TIME", help="Give up after this simulated time, e.g. '2 ms'.")
 _STACK = typer.Option("8 MiB", "--stack", metavar="SIZE", help="Stack of each rank.")
 _TRACE = typer.Option(None, "--trace", metavar="FILE", help="Write what happens when, for Perfetto.")
@@ -80,7 +76,7 @@ def simrun(
     machine: str = options.MACHINE,
     placement: str = options.PLACEMENT,
     granularity: str = _GRANULARITY,
-    setting: list[str] = _SETTING,
+    setting: list[str] = options.SETTING,
     limit: str = _LIMIT,
     stack: str = _STACK,
     trace: Path | None = _TRACE,
@@ -96,7 +92,7 @@ def simrun(
         raise bad_field("", "--granularity", granularity, "flow, packet")
     chosen = RunOptions(
         granularity=granularity,
-        settings=dict(map(_setting, setting)),
+        settings=dict(map(options.setting, setting)),
         stack_bytes=_stack_bytes(stack),
         limit_ns=round(_core.parse_time_ns(limit, "", "--limit")) if limit else 0,
         timeline=trace is not None,
@@ -113,16 +109,6 @@ def simrun(
     else:
         _show(run, [each for each in (pattern, trace) if each is not None])
     return run.exit_status
-
-
-def _setting(text: str) -> tuple[str, float]:
-    name, equals, value = text.partition("=")
-    if name not in SETTINGS or not equals:
-        raise bad_field("", "--set", text, f"NAME=VALUE with a name of {', '.join(SETTINGS)}")
-    try:
-        return name, float(value)
-    except ValueError:
-        raise bad_field("", f"--set {name}", value, "a number") from None
 
 
 def _stack_bytes(text: str) -> int:
