@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from installed_tool import COREWISE, corewise
+from installed_tool import corewise
 
 from corewise import InputError
 from corewise._core import generate
@@ -258,20 +258,35 @@ def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     assert not Path("/proc", done.stdout.strip()).exists()
 
 
-@pytest.mark.long_test
+KILLED_AT_THE_THIRD_WRITING = """
+import os, signal, sys
+from corewise.cli.main import execute
+from corewise.sim.sweeps import partial, sweep
+
+class Partial(partial.Partial):
+    writings = 0
+    def add(self, job, value):
+        super().add(job, value)
+        self.write()
+    def write(self):
+        super().write()
+        Partial.writings += 1
+        if Partial.writings == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+sweep.Partial = Partial
+sys.exit(execute(sys.argv[1:]))
+"""
+
+
 def test_a_killed_command_goes_on_and_prints_the_same_bytes(tmp_path: Path) -> None:
-    words = ["explore", "halo_2d", "dims=4x6", "-m", "mesh-6x4", "--samples", "60", "--runs", "9", "--json"]
+    words = ["explore", "halo_2d", "dims=4x6", "-m", "mesh-6x4", "--samples", "6", "--runs", "3", "--json"]
     kept = tmp_path / "kept"
-    with subprocess.Popen(
-        [COREWISE, *words, "--resume", kept, "--executor", "local:1"], stdout=subprocess.PIPE
-    ) as command:
-        until = time.monotonic() + SCHEDULER_S
-        while not kept.exists() and command.poll() is None and time.monotonic() < until:
-            time.sleep(0.02)
-        assert command.poll() is None, "it was done before anything was kept"
-        command.kill()
+    command = [sys.executable, "-c", KILLED_AT_THE_THIRD_WRITING, *words, "--resume", str(kept)]
+    killed = subprocess.run([*command, "--executor", "local:1"], capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
     before = json.loads(kept.read_text())
-    assert 0 < len(before["results"]) < before["jobs"]
+    assert len(before["results"]) == 3 < before["jobs"]
     resumed = corewise(*words, "--resume", kept)
     assert (resumed.returncode, resumed.stderr) == (0, "")
     assert resumed.stdout == corewise(*words).stdout
