@@ -19,12 +19,15 @@ from corewise.analysis.placement.comparison import Settings, study_placements
 from corewise.analysis.placement.limits import LimitRules
 from corewise.analysis.placement.search import MOST_TIMED, REPLAY
 from corewise.sim.replay import Replay, ReplayOptions, replay
+from corewise.trials.timing import Array, Candidate, Progress
 
 RANDOM = ("random", "worst")
 """Rows of a study that nobody would choose."""
 MOST_EVENTS = 20_000_000
 """Of all replays of a search together: about ten seconds."""
 LEAST_REPLAYS = 20
+PARTS = 4
+"""Placements of which an unpinned run is the mean."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,36 @@ class Replays:
         return settings.with_(
             objective=REPLAY, replay=self, evaluations=settings.evaluations or most, leaders=0
         )
+
+
+@dataclass(frozen=True)
+class ReplayTimes:
+    """The backend of `corewise.trials.timing.time` whose times are those of replays.
+
+    Attributes
+    ----------
+    replays : Replays
+    seed : int
+        Of the placements between which an unpinned run migrates.
+    """
+
+    replays: Replays
+    seed: int = 1
+
+    def time_ns(self, candidates: Sequence[Candidate], number: int, progress: Progress) -> Array:
+        """See `corewise.trials.timing.Backend`."""
+        found = np.zeros(len(candidates))
+        for at, candidate in enumerate(candidates):
+            units = candidate.in_round(number)
+            parts = self._drawn(number) if units is None else [units]
+            found[at] = np.mean([self.replays(each) for each in parts])
+            progress((at + 1) / len(candidates))
+        return found
+
+    def _drawn(self, number: int) -> list[tuple[int, ...]]:
+        rng = np.random.default_rng([self.seed, number, PARTS])
+        ranks, units = self.replays.recording.size, len(self.replays.machine.units)
+        return [tuple(map(int, rng.permutation(units)[:ranks])) for _ in range(PARTS)]
 
 
 def placements_by_replay(

@@ -97,7 +97,7 @@ def test_messages_that_nobody_waits_for_promise_nothing(
 def test_a_run_that_cannot_be_replayed_is_predicted_by_its_links(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A message that nobody sent arrived. Three quarters of the run are messages: at most four times faster."""
+    """A message that nobody sent arrived. Three quarters of the run are messages: at most 4 times faster."""
     profile = far_neighbours(tmp_path / "far.cw", lost=True)
     placement = prediction(advised(capsys, profile, "--machine", "ring:8"), "placement")
     assert placement["promising"] and "rank order loads the busiest link of ring:8" in placement["reason"]

@@ -19,7 +19,8 @@ from corewise.data.patterns import pattern_of
 from corewise.errors import InputError, RunError
 from corewise.sim.replay import open_recording, replay
 from corewise.trials import replaying
-from corewise.trials.replaying import Replays, placements_by_replay
+from corewise.trials.replaying import Replays, ReplayTimes, placements_by_replay
+from corewise.trials.timing import Candidate
 
 LONG = 200_000
 ROUNDS = 30
@@ -221,3 +222,52 @@ def test_what_a_cost_raises_ends_the_search() -> None:
         costs.searcher.search(pattern, objective="replay")
     with pytest.raises(InputError, match="without a recorded run"):
         study_placements(pattern, machine, "replay")
+
+
+# --- explore ----------------------------------------------------------------------------------------------
+
+
+def test_explore_replays_every_placement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = chatting_hub(tmp_path / "hub.cw")
+    assert execute(["explore", str(folder), "-m", "mesh:4x1", "--model", "replay", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    replays = Replays(open_recording(folder), Machine.from_synthetic("mesh:4x1"), "hub")
+    assert document["source"] == "replay" and len(document["rows"]) == 24
+    for row in document["rows"]:
+        assert row["runs_ns"] == [replays(row["unit_of_rank"])]
+
+
+def test_an_unpinned_replay_is_the_mean_of_its_parts(tmp_path: Path) -> None:
+    machine = Machine.from_synthetic("mesh:5x1")
+    replays = Replays(open_recording(chatting_hub(tmp_path / "hub.cw")), machine, "hub")
+    nobody, placed = Candidate("unpinned", pinned=False), Candidate("placed", ((4, 3, 2, 1),))
+    backend = ReplayTimes(replays, seed=3)
+    first, second = backend.time_ns([nobody, placed], 0, lambda share: None)
+    assert second == replays((4, 3, 2, 1))
+    every = [replays(units) for units in permutations(range(5), 4)]
+    assert min(every) <= first <= max(every)
+    assert backend.time_ns([nobody], 0, lambda share: None)[0] == first
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["ring", "ranks=4"], "ring ranks=4: found with --model replay, allowed: one profile"),
+        (["hub.cw", "--also", "ring"], "--also 'ring': found with --model replay"),
+        (["hub.cw", "--jitter", "2"], "'--jitter': found with --model replay"),
+        (["hub.cw", "--runs", "9"], "--runs 9: found with --model replay, allowed: 1"),
+        (["hub.cw", "-n", "4"], "found with --model replay"),
+        (["hub.cw", "--executor", "processes"], "--executor processes: found with --model replay"),
+    ],
+)
+def test_explore_refuses_what_is_no_replay(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    chatting_hub(tmp_path / "hub.cw")
+    assert execute(["explore", *words, "-m", "mesh:4x1", "--model", "replay"]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())

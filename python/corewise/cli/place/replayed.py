@@ -1,4 +1,4 @@
-"""`corewise place --objective replay`: the recorded run whose replay is the cost of a placement.
+"""The recorded run whose replay is the cost of a placement, for `corewise place` and `corewise explore`.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -40,7 +40,18 @@ def replays_of(
     if objective != OBJECTIVE:
         return None
     _check(sources, together, simulated_runs)
-    source = sources[0]
+    return replays_on(sources[0], machine)
+
+
+def replays_on(source: Path, machine: Machine) -> Replays:
+    """A recorded run on a machine, replayed in rank order once.
+
+    Parameters
+    ----------
+    source : Path
+        A profile.
+    machine : Machine
+    """
     recording = open_recording(source)
     if recording.unfinished:
         ranks = ", ".join(map(str, recording.unfinished[:8]))
