@@ -14,7 +14,7 @@ import trace_writer as tw
 
 from corewise.cli.main import execute
 
-LEVERS = ["binding", "placement", "reordering", "acceleration", "packing"]
+LEVERS = ["binding", "placement", "reordering", "idle_core", "acceleration", "algorithm", "packing"]
 
 
 def far_neighbours(folder: Path, procedure: str = "") -> Path:

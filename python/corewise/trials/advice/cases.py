@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from corewise._core import Machine
+from corewise.analysis.noise.spare import FEWEST_CORES, cores_of
 from corewise.analysis.placement.comparison import PlacementStudy, study_placements
 from corewise.analysis.profile.findings import findings_of, look_at
 from corewise.analysis.profile.findings.launching import cpus_by_host
@@ -104,6 +105,13 @@ def case_of(
     quota = quota_cores() if line is not None else None
     run = look_at(read, study=study, quota_cores=quota, analysis=analysis)
     return Case(run, findings_of(run), line, machine, is_host, note)
+
+
+def wants_noise(case: Case) -> bool:
+    """Whether the noise of this host says something about a core left idle: it takes a while to measure."""
+    if not case.is_host or case.machine is None:
+        return False
+    return case.ranks == cores_of(case.machine) >= FEWEST_CORES
 
 
 def _study(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corewise._core import Machine
+from corewise.analysis.noise.sources import NodeNoise
 from corewise.analysis.profile.findings import Findings, Run
 from corewise.data.placement import Placement, make_placement
 from corewise.mpi.launch import LaunchPlan, RecordOptions
@@ -38,6 +39,8 @@ class Case:
         Whether `machine` is this host.
     placement_note : str
         Why there is no study of placements, or what it leaves out.
+    noise : NodeNoise or None
+        What this host takes from its cores; None where nobody asked.
     """
 
     run: Run
@@ -46,6 +49,7 @@ class Case:
     machine: Machine | None
     is_host: bool
     placement_note: str = ""
+    noise: NodeNoise | None = None
 
     @property
     def ranks(self) -> int:
