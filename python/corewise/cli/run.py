@@ -64,6 +64,8 @@ Example:
   corewise report lbm.cw
 or with your own launcher line:
   corewise run -o flow.cw -- mpiexec -n 8 --bind-to core ./lbm
+or in a job of Slurm, on all of its nodes and slots:
+  salloc -N 2 -n 8 corewise run -- ./lbm
 
 \b
 What is recorded can be chosen:
@@ -194,7 +196,9 @@ def register(app: typer.Typer) -> None:
 
 def _run(
     command: list[str] = typer.Argument(None, help="program and arguments, or a whole mpiexec command line"),
-    ranks: int | None = typer.Option(None, "-n", "--ranks", help="number of ranks"),
+    ranks: int | None = typer.Option(
+        None, "-n", "--ranks", help="number of ranks (default: an allocation's slots)"
+    ),
     output: Path | None = _OUTPUT,
     mpi: str | None = typer.Option(None, "--mpi", help="openmpi, mpich, abi, a prefix or a launcher"),
     record: str = _RECORD,

@@ -28,6 +28,7 @@ from corewise import __version__
 from corewise.base.files import write_text
 from corewise.errors import InputError, RunError
 from corewise.mpi import elf, find, reorder
+from corewise.mpi.allocation import Allocation, read_allocation
 from corewise.mpi.build import build_accelerate, build_packing, build_preload, build_reorder
 from corewise.mpi.find import MpiLibrary
 from corewise.mpi.functions import FILTER, FunctionChoice, write_filter
@@ -77,7 +78,7 @@ class LaunchPlan:
     mpi : whose launcher runs it and whose preload is used.
     command : the whole command line, launcher included, as it is executed without the preload.
     launcher_words : how many leading words of `command` are the launcher itself.
-    ranks : as asked with -n, None where the user wrote the launcher's command line.
+    ranks : as asked with -n, or the slots of the allocation; None where the user wrote the launcher's line.
     program : the program and its arguments, None where the user wrote the launcher's command line.
     """
 
@@ -185,7 +186,8 @@ def plan(
     Parameters
     ----------
     command : the program and its arguments, or a whole launcher command line.
-    ranks : number of ranks; needed unless `command` starts with a launcher.
+    ranks : number of ranks; needed unless `command` starts with a launcher, or an allocation of Slurm,
+        PRRTE or Hydra says how many slots there are.
     mpi : see `corewise.mpi.find.find`.
     binding : launcher arguments that say how many ranks run and on which cores (`corewise.data.export`); they
         stand in for the ones that corewise would choose.
@@ -204,14 +206,32 @@ def plan(
         return _plan_launcher(command, ranks, mpi, binding)
     program = _find_program(command[0])
     chosen = _choose(program, mpi)
+    allocation = read_allocation(os.environ, chosen.family)
+    if ranks is None and allocation is not None:
+        ranks = allocation.slots
     if ranks is None or ranks < 1:
         found = "nothing" if ranks is None else ranks
         raise InputError(
             f"-n: found {found}, allowed: the number of ranks, 1 or more (corewise run -n 4 -- {command[0]})"
         )
-    placed = [*as_root(chosen), *binding] if binding else ["-n", str(ranks), *_comfort(chosen)]
+    placed = _placed(chosen, ranks, allocation, binding)
     words = [str(chosen.launcher), *placed, program, *command[1:]]
     return LaunchPlan(chosen, tuple(words), 1, ranks, (program, *command[1:]))
+
+
+def _placed(mpi: MpiLibrary, ranks: int, allocation: Allocation | None, binding: Sequence[str]) -> list[str]:
+    """The launcher's words before the program: how many ranks, and where they may run."""
+    spread = [] if allocation is None else allocation.words(mpi.family)
+    if binding and allocation is not None and spread:
+        raise InputError(
+            f"--placement: places on this host, found {allocation.text()}, allowed: one node, or a "
+            "launcher's own line (corewise place --export)"
+        )
+    if binding:
+        return [*as_root(mpi), *binding]
+    # What is said to fit needs no leave to share cores, which would leave it unbound.
+    fits = allocation is not None and bool(spread) and ranks <= allocation.slots
+    return ["-n", str(ranks), *(as_root(mpi) if fits else _comfort(mpi)), *spread]
 
 
 def _plan_launcher(
