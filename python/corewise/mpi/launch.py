@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from corewise import __version__
 from corewise.base.files import write_text
@@ -122,11 +122,31 @@ class RunOutcome:
         time allowed.
     wall_s : seconds from launch to its end.
     ended_ns : when it ended, in nanoseconds since 1970.
+    missing : what nodes recorded and did not deliver, a sentence each.
     """
 
     exit_status: int
     wall_s: float
     ended_ns: int = 0
+    missing: tuple[str, ...] = ()
+
+
+Said = subprocess.CompletedProcess[str]
+"""What came of a launch that was tried."""
+
+
+class Storage(Protocol):
+    """Where ranks write during the run, if not into the profile."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder, on every node."""
+
+    def prepare(self) -> None:
+        """Makes it on every node."""
+
+    def gather(self, directory: Path) -> tuple[str, ...]:
+        """Brings what was written into the profile; says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -358,6 +378,7 @@ def record(
     directory: Path,
     options: RecordOptions,
     output: IO[str] | int | None = None,
+    storage: Storage | None = None,
 ) -> RunOutcome:
     """Runs the program with the preload in every rank; its records go to `directory`.
 
@@ -367,6 +388,7 @@ def record(
     directory : a new profile directory.
     options : the recorder's knobs.
     output : where the program's standard output goes; None: to ours.
+    storage : where the ranks write meanwhile; None: into `directory`.
 
     Raises
     ------
@@ -382,13 +404,19 @@ def record(
     with _new_profile(directory):
         variables = {
             "LD_PRELOAD": preload,
-            "COREWISE_TRACE_DIR": str(directory.resolve()),
+            "COREWISE_TRACE_DIR": str(directory.resolve() if storage is None else storage.folder),
             **options.environment(),
             **_write_filter(decided, directory, options.functions),
             **_write_plan(directory, options.reordering),
         }
+        if storage is not None:
+            storage.prepare()
+            meta["local_folder"] = str(storage.folder)
         _write_meta(directory, meta)
     outcome = execute(decided.with_environment(variables), environment(decided), output, options.timeout_s)
+    if storage is not None:
+        outcome.missing = storage.gather(directory)
+        meta["missing"] = list(outcome.missing)
     meta |= {
         "exit_status": outcome.exit_status,
         "wall_s": round(outcome.wall_s, 6),
@@ -504,7 +532,7 @@ def _waited(child: subprocess.Popen[bytes], timeout_s: float | None) -> int | No
     return None
 
 
-def tried(decided: LaunchPlan, timeout_s: float = 60.0) -> subprocess.CompletedProcess[str]:
+def tried(decided: LaunchPlan, timeout_s: float = 60.0) -> Said:
     """Runs a launch that is over in a moment, and keeps what it says.
 
     Parameters
@@ -585,6 +613,10 @@ def _make_directory(directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         if any(directory.iterdir()):
             raise InputError(f"{directory}: exists and is not empty: name another profile with -o")
+        # Of two runs that find the folder empty at one time, one makes this file.
+        (directory / META).touch(exist_ok=False)
+    except FileExistsError:
+        raise InputError(f"{directory}: another run writes there: name another profile with -o") from None
     except OSError as error:
         kind = RunError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else InputError
         raise kind(f"{directory}: cannot be made: {error.strerror}") from error

@@ -7,9 +7,12 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,13 +79,9 @@ class Hosts:
         )
         return done.stdout
 
-    def kill_command(self, name: str) -> str:
-        """A shell's words that end a host, as a power failure would; to be run outside of it."""
-        return f"kill -9 $(cat {self.pids / name})"
-
     def kill(self, name: str) -> None:
         """Ends a host, as a power failure would."""
-        subprocess.run(["/bin/sh", "-c", self.kill_command(name)], check=True)
+        os.kill(int((self.pids / name).read_text()), signal.SIGKILL)
 
 
 @contextmanager
@@ -112,3 +111,28 @@ def hosts(folder: Path, names: Sequence[str], disk_size: str = "16m") -> Iterato
         for each in started:
             each.kill()  # and with it its host's first process
             each.wait()
+
+
+@contextmanager
+def when_asked(folder: Path, action: Callable[[], None]) -> Iterator[str]:
+    """A shell's words for a program; they return when an action was done outside of all hosts."""
+    paths = folder / "asked", folder / "done"
+    for path in paths:
+        os.mkfifo(path)
+    # Opened for both ways, an end never waits for another.
+    asked, done = (os.open(path, os.O_RDWR) for path in paths)
+
+    def answer() -> None:
+        if os.read(asked, 6) == b"asked\n":
+            action()
+            os.write(done, b"done\n")
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    try:
+        yield f"echo asked > {paths[0]}; read answer < {paths[1]}"
+    finally:
+        os.write(asked, b"over\n")
+        thread.join()
+        os.close(asked)
+        os.close(done)
