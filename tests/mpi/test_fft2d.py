@@ -138,12 +138,12 @@ def test_open_mpi_too(tmp_path: Path) -> None:
         assert error(found, np.fft.fft2(original(45, 64, 1))) < TOLERANCE
 
 
-@pytest.mark.long_test  # compiles everything anew; tests/python/bench/test_fft_engines.py has the engine alone
+@pytest.mark.long_test  # compiles it all; tests/python/bench/test_fft_engines.py has the engine alone
 def test_ducc_in_place_of_fftw(tmp_path: Path) -> None:
     try:
         engine = ducc_engine(ducc_sources(Listener()))
-    except RunError as error:
-        pytest.skip(f"capability: no sources of DUCC: {error}")
+    except RunError as lack:
+        pytest.skip(f"capability: no sources of DUCC: {lack}")
     mpich = find_mpi("mpich")
     flags = [each for each in FLAGS if each != "-Werror"]  # they are not all ours
     program = build(mpich, tmp_path, [*flags, *engine.flags], [*map(Path, engine.sources), *KERNELS])

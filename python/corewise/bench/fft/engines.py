@@ -1,14 +1,13 @@
 """The library of one-dimensional transforms behind apps/fft2d: FFTW, or DUCC where FFTW is absent.
 
-DUCC is compiled from its sources, which pip fetches once from the package index into the cache: the archive that
-``bench/fft/requirements-ducc.txt`` names by its hash. Nothing of it is installed.
+DUCC is compiled from its sources, which pip fetches once from the package index into the cache: the archive
+that ``bench/fft/requirements-ducc.txt`` names by its hash. Nothing of it is installed.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tarfile
@@ -126,7 +125,7 @@ def _downloaded(requirements: Path, folder: Path) -> Path:
 
 
 def unpack(archive: Path, target: Path) -> None:
-    """The folders that are needed, as ``TARGET/ducc0/...``; what lies elsewhere in the archive is left there."""
+    """The folders that are needed, as ``TARGET/ducc0/...``; what lies elsewhere is left."""
     with tarfile.open(archive) as files:
         for member in files:
             parts = PurePosixPath(member.name).parts
@@ -139,4 +138,4 @@ def unpack(archive: Path, target: Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.read())
     if not (target / "ducc0" / "fft" / "fft1d_impl.h").is_file():
-        raise RunError(f"{os.path.basename(archive)}: found no src/ducc0/fft/fft1d_impl.h in it")
+        raise RunError(f"{archive.name}: found no src/ducc0/fft/fft1d_impl.h in it")
