@@ -127,8 +127,8 @@ def _line(command: Sequence[str], ranks: int | None, mpi: str | None) -> Line:
     """The launch to advise on; what is missing is said in this command's words."""
     if not command:
         raise InputError(
-            "no program to run and no profile: corewise advise -n 4 -- ./program, corewise advise -- mpiexec -n 4 "
-            "./program, or corewise advise NAME.cw"
+            "no program to run and no profile: corewise advise -n 4 -- ./program, "
+            "corewise advise -- mpiexec -n 4 ./program, or corewise advise NAME.cw"
         )
     if len(command) == 1 and command[0].rstrip("/").endswith(".cw"):
         raise InputError(f"{command[0]}: no profile folder is there (corewise run writes one)")
