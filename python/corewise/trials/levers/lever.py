@@ -20,6 +20,7 @@ from corewise.analysis.profile.findings import Findings, Run
 from corewise.data.placement import Placement, make_placement
 from corewise.mpi.launch import LaunchPlan, RecordOptions
 from corewise.mpi.lines import Line
+from corewise.trials.replaying import Replays
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Case:
         Why there is no study of placements, or what it leaves out.
     noise : NodeNoise or None
         What this host takes from its cores; None where nobody asked.
+    replays : Replays or None
+        The recorded run, which can be replayed on the machine; None where it cannot.
     """
 
     run: Run
@@ -50,6 +53,7 @@ class Case:
     is_host: bool
     placement_note: str = ""
     noise: NodeNoise | None = None
+    replays: Replays | None = None
 
     @property
     def ranks(self) -> int:
