@@ -164,6 +164,7 @@ class RecordOptions:
         library is not loaded.
     accelerate : which collectives corewise does itself, as the accelerate library's variable says it; empty:
         the library is not loaded.
+    variables : of the MPI itself, given to the ranks.
     timeout_s : then the run is ended, None: never.
     """
 
@@ -177,6 +178,7 @@ class RecordOptions:
     reordering: reorder.Wanted | None = None
     packing: str = ""
     accelerate: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float | None = None
 
     def environment(self) -> dict[str, str]:
@@ -190,7 +192,7 @@ class RecordOptions:
             "COREWISE_TRACE_SYNC": self.sync_clocks,
             "COREWISE_TRACE_RECORD": ",".join(self.kinds),
         }
-        return {name: value for name, value in values.items() if value}
+        return {**{name: value for name, value in values.items() if value}, **self.variables}
 
 
 def is_launcher(word: str) -> bool:
@@ -440,22 +442,23 @@ def unrecorded(mpi: MpiLibrary, options: RecordOptions, directory: Path) -> dict
     Parameters
     ----------
     mpi : whose libraries are loaded.
-    options : the order of ranks, packing and collectives; what is recorded plays no part.
+    options : the order of ranks, packing, collectives and variables; what is recorded plays no part.
     directory : where the file of an order is written; it must stay while ranks start.
 
     Returns
     -------
     dict
-        Empty where no library is asked for.
+        Empty where neither a library nor a variable is asked for.
     """
     libraries = _levers(mpi, options)
     if not libraries:
-        return {}
+        return dict(options.variables)
     knobs = {PACKING_KNOB: options.packing, ACCELERATE_KNOB: options.accelerate}
     return {
         "LD_PRELOAD": ":".join(filter(None, [*map(str, libraries), os.environ.get("LD_PRELOAD", "")])),
         **{name: value for name, value in knobs.items() if value},
         **_write_plan(directory, options.reordering),
+        **options.variables,
     }
 
 
