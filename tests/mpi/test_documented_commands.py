@@ -13,17 +13,16 @@ import pytest
 from conftest import ROOT
 
 DOCS = ROOT / "docs"
+HOW_TO = DOCS / "how-to"  # test_how_to_pages.py follows these
 PAGES = {
     page.relative_to(ROOT).as_posix(): shown
     for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-    if (shown := commands.shown(page.read_text(encoding="utf-8")))
+    if page.parent != HOW_TO and (shown := commands.shown(page.read_text(encoding="utf-8")))
 }
-QUICK = [
-    page
-    for page, shown in PAGES.items()
-    if not any(each.measures or each.command.startswith("corewise paper") for each in shown)
-]
-SLOW = [page for page in PAGES if page not in QUICK]
+
+
+def takes_long(page: str) -> bool:
+    return any(each.measures or each.command.startswith("corewise paper") for each in PAGES[page])
 
 
 @pytest.fixture
@@ -34,20 +33,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def check(page: str, folder: Path) -> None:
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.long_test] * takes_long(page)) for page in PAGES]
+)
+def test_a_page_prints_what_it_shows(page: str, folder: Path) -> None:
     for each, printed in commands.run(PAGES[page], folder, str(Path(sys.executable).parent)):
         assert commands.missing(each, printed) == [], f"$ {each.command}\n{printed}"
-
-
-@pytest.mark.parametrize("page", QUICK)
-def test_a_page_prints_what_it_shows(page: str, folder: Path) -> None:
-    check(page, folder)
-
-
-@pytest.mark.long_test
-@pytest.mark.parametrize("page", SLOW)
-def test_a_page_that_takes_long_prints_what_it_shows(page: str, folder: Path) -> None:
-    check(page, folder)
 
 
 def test_a_block_is_read_as_a_terminal() -> None:
