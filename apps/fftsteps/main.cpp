@@ -1,12 +1,13 @@
-// fftsteps: the steps of a 2D FFT without its numbers, for simulated ranks: messages are sent, computation is declared.
+// fftsteps: the steps of a 2D FFT without its numbers, for simulated ranks: messages are sent, computation is
+// declared.
 //
 // corewise simrun -n 64 -m MACHINE fftsteps.sim --size 1024 --form blocking
 //
 // Two forms of Boyer and Chase ("Insomnia", section 8). `blocking`: a rank on each processor transforms its rows,
-// packs, exchanges all with all, transposes, transforms again. `dataflow`: a rank on each node; its workers transform
-// blocks of rows, the communicator starts a non-blocking exchange of each block that is done, workers transpose blocks
-// that have come. The rank's thread is the communicator; workers have a clock of their own, up to which they are busy.
-// With a real MPI computation takes no time: then it is the exchange alone.
+// packs, exchanges all with all, transposes, transforms again. `dataflow`: a rank on each node; its workers
+// transform blocks of rows, the communicator starts a non-blocking exchange of each block that is done, workers
+// transpose blocks that have come. The rank's thread is the communicator; workers have a clock of their own, up to
+// which they are busy. With a real MPI computation takes no time: then it is the exchange alone.
 //
 // Rank 0 prints one line: `fftsteps form=... us=...`, the time of the slowest rank.
 // Exit status of every rank: 0, or 2 when the arguments are wrong. SPDX-License-Identifier: BSD-3-Clause
@@ -177,8 +178,8 @@ int started(std::span<char* const> words) {
     return 0;
   }
   if (ranks > options.size) {
-    if (rank == 0) std::fprintf(stderr, "fftsteps: --size: found %d, allowed: %d, the ranks, or more\n",
-                                options.size, ranks);
+    if (rank == 0)
+      std::fprintf(stderr, "fftsteps: --size: found %d, allowed: %d, the ranks, or more\n", options.size, ranks);
     return arguments::kStatusUsage;
   }
   measure(options, rank, ranks);
