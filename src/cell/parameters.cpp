@@ -89,6 +89,9 @@ constexpr ParameterRow kRows[] = {
      "not modelled unless set; inferred from P003 figures 2 to 5: 0.2 ms a page on the blade, 0.4 ms under the "
      "PS3's "
      "hypervisor"},
+    {"mfc_hits_under_fault", "", &P::mfc_hits_under_fault, 0, 0, 1,
+     "1: while a command waits for a page fault, the others go on; 0: the whole MFC waits",
+     "assumed; P003 section 4.1.1: dumps overlap with messages, which only 1 gives"},
     {"spu_channel_write_cycles", "core cycles", &P::spu_channel_write_cycles, 2, 0, kMany, "of one channel write",
      "public: an issue of six takes under 4 ns"},
     {"spu_channel_read_cycles", "core cycles", &P::spu_channel_read_cycles, 6, 0, kMany, "of one channel read",
