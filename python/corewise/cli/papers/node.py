@@ -24,11 +24,10 @@ with late.imports():
     from corewise.bench.copy.study import Wanted
     from corewise.bench.copy.study import run_bench as run_copy
     from corewise.bench.fft import study as fft
-    from corewise.bench.fft.contestants import FFTW
+    from corewise.bench.fft.engines import lacks_engine
     from corewise.bench.node import study as node
     from corewise.bench.pack import study as pack
     from corewise.bench.pack.views import bench_figures
-    from corewise.bench.programs import has_header
     from corewise.bench.rows import Listener, Outcome
     from corewise.data.copy_hosts import host_name
     from corewise.data.noise import TEXT, NoiseRecord, described_noise, load_noise
@@ -83,8 +82,8 @@ def _here(named: tuple[int, ...]) -> tuple[int, ...]:
     lacks = {}
     if not find_all():
         lacks = {4: "no MPI", 8: "no MPI"}
-    elif not has_header("fftw3.h"):
-        lacks = {8: f"no fftw3.h ({FFTW.get})"}
+    elif (not named or 8 in named) and (lack := lacks_engine(Listener(note=console.note))) is not None:
+        lacks = {8: lack}
     for section in named:
         if section in lacks:
             raise InputError(

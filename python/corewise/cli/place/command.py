@@ -16,7 +16,7 @@ import typer
 from corewise.base import late
 from corewise.base.files import write_text
 from corewise.cli import console
-from corewise.cli.place import limits, options
+from corewise.cli.place import limits, options, replayed
 from corewise.cli.place import show as place_show
 from corewise.cli.place import spare as place_spare
 from corewise.cli.place.clock import DEFAULT_S, Clock
@@ -37,6 +37,7 @@ with late.imports():
     from corewise.data.export import Export, export_placement
     from corewise.data.machines import load_machine
     from corewise.data.placement import make_placement, save_placement
+    from corewise.trials.replaying import Replays
 
 
 def register(app: typer.Typer) -> None:
@@ -75,13 +76,12 @@ def place(
 ) -> None:
     """Finds the best placement."""
     runs = options.Runs(verify, rounds, mpi, ctx.meta.get("program", ()))
-    rank_file = options.check_export(export_form, export_file)
-    files = options.Files(output, html_file, certificate, export_form, rank_file)
-    files.check()
+    files = options.files_of(output, html_file, certificate, export_form, export_file)
     machine = load_machine(machine_reference)
     on_host = _is_this_host(machine_reference, machine)
     options.check_runs(runs, sources, machine_reference, on_host)
-    patterns, collectives = load_patterns(sources, summed, together)
+    replays = replayed.replays_of(sources, machine, objective, together, verify and not on_host)
+    patterns, collectives = _patterns(sources, summed, together, replays)
     rules = limits.rules_of(machine, fix, keep_free, share_cores)
     idle = place_spare.spare_of(spare, machine, on_host)
     programs = Programs(tuple(patterns), weights_of(patterns, weights), rules) if together else None
@@ -90,7 +90,7 @@ def place(
         patterns, weights = [programs.joint()], []
     given = _given(placement, machine, patterns)
     wanted = Settings(method=method, seed=seed, certify=certificate is not None, evaluations=evaluations)
-    settings, clock = _settings(machine, patterns[0].ranks, objective, rules, wanted, seconds)
+    settings, clock = _settings(machine, patterns[0].ranks, objective, rules, wanted, seconds, replays)
     with _searching(clock):
         study = study_placements(
             patterns, machine, settings.objective, seed, str(sources[0]),
@@ -107,6 +107,13 @@ def place(
     _show(answer, _write(answer, files), as_json)
 
 
+def _patterns(
+    sources: Sequence[Path], summed: bool, together: bool, replays: Replays | None
+) -> tuple[list[Pattern], int]:
+    """What is placed; a replay's messages have those of its collectives among them."""
+    return load_patterns(sources, summed, together) if replays is None else ([replays.pattern()], 0)
+
+
 def _is_this_host(reference: str, machine: Machine) -> bool:
     # What knows hosts finds MPIs too, which `place --help` need not import.
     from corewise.trials.host import is_this_host
@@ -121,9 +128,11 @@ def _settings(
     rules: LimitRules,
     wanted: Settings,
     seconds: float | None,
+    replays: Replays | None,
 ) -> tuple[Settings, Clock | None]:
     """How to search; no clock where the search ends by itself."""
     settings = settings_for(machine, ranks, objective, wanted.with_(limits=rules.on(machine, ranks)))
+    settings = settings if replays is None else replays.settings(settings)
     if seconds is None and settings.ends_by_itself:
         return settings, None
     clock = Clock(DEFAULT_S if seconds is None else seconds)
