@@ -35,9 +35,9 @@ Speeds of the network are nominal unless they are given. Without -o the file goe
 
 \b
 Example:
-  corewise machines from-topology topology.conf --node "pack:2 l3:4 core:8" -o cluster.toml
-  corewise machines from-topology topology.conf --node host --nodes "a[1-4]" --link-bandwidth "25 GB/s"
-  corewise place lbm.cw -m cluster.toml --export openmpi-rankfile
+  corewise machines from-topology topology.conf --node "pack:2 l3:4 core:8" -o c.toml
+  corewise machines from-topology topology.conf --nodes "a[1-4]" --link-bandwidth "25 GB/s"
+  corewise place lbm.cw -m c.toml --export openmpi-rankfile
 """
 _FILE = typer.Argument(..., metavar="FILE", help="Slurm's topology.conf.")
 _NODE = typer.Option("host", "--node", metavar="MACHINE", help="What each node is; a tree.")

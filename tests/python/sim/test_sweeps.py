@@ -375,3 +375,36 @@ def test_a_scheduler_that_cannot_help_is_named(cluster: Cluster, monkeypatch: py
     cluster.end()
     with pytest.raises(InputError, match="cannot be reached"), workers_of(cluster.address):
         pass
+
+
+@pytest.mark.long_test
+def test_a_scheduler_that_is_restarted_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
+    """The sweep ends and says so; under the new scheduler it goes on from what it has."""
+    how = Simulation(machine_text("mesh-6x4").load(), (generate("halo_2d", {"ranks": "24", "dims": "4x6"}),))
+    arguments = (how, machine_text("mesh-6x4"), candidates(80), 5)
+    kept = tmp_path / "kept"
+    cluster.add_worker()
+
+    def ending(share: float) -> None:
+        if share > 0.2:
+            cluster.end()
+
+    with (
+        pytest.raises(RunError, match="the workers of the sweep are gone"),
+        workers_of(cluster.address) as workers,
+    ):
+        simulation.times(*arguments, ending, workers, kept)
+    before = len(json.loads(kept.read_text())["results"])
+    (tmp_path / "again").mkdir()
+    restarted = Cluster(tmp_path / "again")
+    try:
+        restarted.add_worker()
+        shares: list[float] = []
+        with workers_of(restarted.address) as workers:
+            found = simulation.times(*arguments, shares.append, workers, kept)
+    finally:
+        restarted.end()
+    jobs = 5 * (80 // 16 + 1)
+    assert 0 < before < jobs and len(shares) == jobs - before
+    assert np.array_equal(found, simulation.times(*arguments, unwatched))
+    assert not kept.exists()
