@@ -194,6 +194,10 @@ def test_the_timeline_has_every_block_and_the_share_that_the_program_says(
     names = sorted(event["name"] for event in events)
     stages = ("columns", "exchange", "exchange: pack", "exchange: unpack", "rows")
     assert names == sorted(f"{stage} {block}" for stage in stages for block in range(8))
+    # Times count from the first block, finely enough to show that every exchange ends before columns are computed.
+    assert min(event["ts"] for event in events) == 0
+    moved = max(event["ts"] + event["dur"] for event in events if event["name"].startswith("exchange"))
+    assert min(event["ts"] for event in events if event["name"].startswith("columns")) >= moved - 0.01
     said = re.search(r"hidden=([\d.]+)", done.stdout)
     assert said is not None and 0 < float(said[1]) <= 1  # of both ranks; ours is rank 0's
     assert 0 < share_of(events) <= 1
