@@ -178,7 +178,7 @@ class LineTable {
       if (opcode >= opcode_base_) {
         const auto special = static_cast<int>(opcode - opcode_base_);
         address += static_cast<std::uint64_t>(special / line_range_) * smallest_step_;
-        state.line += line_base_ + special % line_range_;
+        advance(state, line_base_ + special % line_range_);
         rows.add(address, state, false);
       } else if (opcode == 0) {
         extended(rows, address, state);
@@ -186,6 +186,11 @@ class LineTable {
         standard(opcode, rows, address, state);
       }
     }
+  }
+
+  /// A damaged program may go beyond any line: numbers wrap.
+  static void advance(Line& state, std::int64_t lines) {
+    state.line = static_cast<int>(static_cast<std::uint32_t>(state.line) + static_cast<std::uint32_t>(lines));
   }
 
   void standard(std::uint64_t opcode, Rows& rows, std::uint64_t& address, Line& state) {
@@ -196,7 +201,7 @@ class LineTable {
         address += cursor_.uleb() * smallest_step_;
         return;
       case 3:
-        state.line = static_cast<int>(static_cast<std::uint32_t>(state.line + cursor_.sleb()));
+        advance(state, cursor_.sleb());
         return;
       case 4:
         state.file = cursor_.uleb();
