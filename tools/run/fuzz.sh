@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.."
 
 seconds="${1:-20}"
 targets=("${@:2}")
-cmake="$PWD/.venv/bin/cmake"
+export PATH="$PWD/.venv/bin:$PATH"  # cmake and ninja
 
 find_clang() {
     local name
@@ -45,6 +45,6 @@ for target in "${targets[@]}"; do
         exit 2
     fi
 done
-"$cmake" --preset fuzz -DCMAKE_CXX_COMPILER="$(find_clang)" -DPython_EXECUTABLE="$PWD/.venv/bin/python" >/dev/null
-"$cmake" --build --preset fuzz --target "${targets[@]/#/fuzz_}" >/dev/null
+cmake --preset fuzz -DCMAKE_CXX_COMPILER="$(find_clang)" -DPython_EXECUTABLE="$PWD/.venv/bin/python" >/dev/null
+cmake --build --preset fuzz --target "${targets[@]/#/fuzz_}" >/dev/null
 for target in "${targets[@]}"; do run "$target"; done

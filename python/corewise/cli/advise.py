@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,7 +109,7 @@ def _advise(
         _refuse(Path(command[0]), ranks=ranks, mpi=mpi, output=output)
         case, why = _of_profile(Path(command[0]), machine_reference)
     else:
-        line = line_of(command or [], ranks, mpi)
+        line = _line(command or [], ranks, mpi)
         case, why = _of_program(line, output, machine_reference, budget_s or None)
     case = _with_noise(case, record)
     why = why or ("" if is_host else f"for {machine_reference}") or ("" if budget_s else "--budget is 0")
@@ -120,6 +121,18 @@ def _advise(
     _show(case, found, as_json)
     if html_file is not None:
         _write_page(case, found, html_file)
+
+
+def _line(command: Sequence[str], ranks: int | None, mpi: str | None) -> Line:
+    """The launch to advise on; what is missing is said in this command's words."""
+    if not command:
+        raise InputError(
+            "no program to run and no profile: corewise advise -n 4 -- ./program, "
+            "corewise advise -- mpiexec -n 4 ./program, or corewise advise NAME.cw"
+        )
+    if len(command) == 1 and command[0].rstrip("/").endswith(".cw"):
+        raise InputError(f"{command[0]}: no profile folder is there (corewise run writes one)")
+    return line_of(command, ranks, mpi)
 
 
 def _with_noise(case: Case, record: NoiseRecord | None) -> Case:

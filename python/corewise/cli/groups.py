@@ -38,8 +38,8 @@ class Group(LeanGroup):
         name = args[0]
         if name not in self.commands and not name.startswith("-"):
             close = get_close_matches(name, self.commands, 1, 0.6)
-            meant = f"did you mean {ctx.command_path} {close[0]}? " if close else ""
-            raise InputError(f"no command '{shortened(name, 80)}': {meant}(see {ctx.command_path} --help)")
+            meant = f": did you mean {ctx.command_path} {close[0]}?" if close else ""
+            raise InputError(f"no command '{shortened(name, 80)}'{meant} (see {ctx.command_path} --help)")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -10,23 +10,19 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from corewise.base.files import read_text
+from corewise.base.nodelists import MOST_NODES, NODE, counts, node_names, wrong
 from corewise.errors import InputError, bad_field, shown
 
-MOST_NODES = 1 << 16
-"""Of a list: more than any machine has."""
 FAMILIES = {"openmpi": "PRRTE", "mpich": "Hydra"}
 """Whose host file counts, by the kind of launcher."""
 _DEFAULTS = ("PRTE_MCA_prte_default_hostfile", "PRTE_MCA_default_hostfile", "OMPI_MCA_orte_default_hostfile")
 _FILES = {"openmpi": _DEFAULTS, "mpich": ("HYDRA_HOST_FILE",)}
 """Variables that name a host file, the first that is set counts."""
-_COUNT = re.compile(r"(\d{1,7})(?:\(x(\d{1,7})\))?")
-_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
-_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
 @dataclass(frozen=True)
@@ -110,40 +106,6 @@ def read_allocation(variables: Mapping[str, str], family: str | None = None) -> 
     return slurm
 
 
-def node_names(text: str, source: str = "") -> tuple[str, ...]:
-    """The nodes of a list of Slurm's, such as ``a[1-3,5],b07``; ranges keep their leading zeros.
-
-    Parameters
-    ----------
-    text : the list.
-    source : what messages name.
-    """
-    allowed = "a list of nodes such as a[1-3,5],b07"
-    names: list[str] = []
-    for piece in _pieces(text, source, allowed):
-        for name in _expanded(piece, text, source, allowed):
-            if not _NAME.fullmatch(name):
-                raise _wrong(source, text, allowed)
-            names.append(name)
-            if len(names) > MOST_NODES:
-                raise _wrong(source, text, f"at most {MOST_NODES} nodes")
-    if len(set(names)) < len(names):
-        raise _wrong(source, text, "each node once")
-    return tuple(names)
-
-
-def counts(text: str, source: str = "") -> tuple[int, ...]:
-    """Slurm's counts by node, such as ``2(x3),1``."""
-    allowed = "counts such as 2(x3),1"
-    found: list[int] = []
-    for piece in text.split(","):
-        match = _COUNT.fullmatch(piece)
-        if match is None or int(match[1]) < 1 or not 1 <= int(match[2] or 1) <= MOST_NODES - len(found):
-            raise _wrong(source, text, allowed)
-        found += [int(match[1])] * int(match[2] or 1)
-    return tuple(found)
-
-
 def host_file(path: Path, family: str) -> tuple[Node, ...]:
     """The nodes of a host file: a line per node, ``a slots=2`` for PRRTE and ``a:2`` for Hydra.
 
@@ -160,7 +122,7 @@ def host_file(path: Path, family: str) -> tuple[Node, ...]:
         if not words:
             continue
         name, count = _host_line(words, family)
-        if count is None or not _NAME.fullmatch(name):
+        if count is None or not NODE.fullmatch(name):
             allowed = "a name, or a name with slots=N" if family == "openmpi" else "NAME or NAME:SLOTS"
             raise bad_field(str(path), f"line {number}", shown(line), allowed)
         slots[name] = slots.get(name, 0) + count
@@ -210,7 +172,7 @@ def _counted(variables: Mapping[str, str], field: str, nodes: int) -> tuple[int,
         return None
     found = counts(text, field)
     if len(found) != nodes:
-        raise _wrong(field, text, f"counts for {nodes} nodes, as the list of nodes has")
+        raise wrong(field, text, f"counts for {nodes} nodes, as the list of nodes has")
     return found
 
 
@@ -225,41 +187,6 @@ def _picked(slurm: Allocation, named: Allocation) -> Allocation:
             )
     nodes = (Node(node.name, node.slots, given[node.name].cpus) for node in named.nodes)
     return Allocation(named.giver, tuple(nodes), named.source)
-
-
-def _pieces(text: str, source: str, allowed: str) -> list[str]:
-    """A list's pieces between the commas that stand outside of brackets."""
-    pieces, depth, begin = [], 0, 0
-    for at, sign in enumerate(text):
-        depth += {"[": 1, "]": -1}.get(sign, 0)
-        if depth not in (0, 1):
-            raise _wrong(source, text, allowed)
-        if sign == "," and depth == 0:
-            pieces.append(text[begin:at])
-            begin = at + 1
-    if depth != 0:
-        raise _wrong(source, text, allowed)
-    return [*pieces, text[begin:]]
-
-
-def _expanded(piece: str, text: str, source: str, allowed: str) -> Iterator[str]:
-    """The names of ``a[1-3]b[0,2]``: all combinations, the last bracket running fastest."""
-    before, opened, rest = piece.partition("[")
-    if not opened:
-        yield piece
-        return
-    inside, _, after = rest.partition("]")
-    for part in inside.split(","):
-        match = _RANGE.fullmatch(part)
-        if match is None or int(match[2] or match[1]) - int(match[1]) not in range(MOST_NODES):
-            raise _wrong(source, text, allowed)
-        for number in range(int(match[1]), int(match[2] or match[1]) + 1):
-            for ending in _expanded(after, text, source, allowed):
-                yield f"{before}{number:0{len(match[1])}}{ending}"
-
-
-def _wrong(field: str, text: str, allowed: str) -> InputError:
-    return InputError(f"{field or 'list'}: found {shown(text)}, allowed: {allowed}")
 
 
 def _node_text(node: Node) -> str:

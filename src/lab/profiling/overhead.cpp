@@ -192,9 +192,10 @@ class Study {
     begun_[index] = spu.now();
     run_program(me, run_.rounds);
     result_.calls += me.calls();
-    if (recorder != nullptr) recorder->stop();
     ended_[index] = spu.now();
-    if (recorder != nullptr) calls_.leave(spu);
+    if (recorder == nullptr) return;
+    recorder->stop();
+    calls_.leave(spu);
   }
 
   OverheadResult collected() {

@@ -41,7 +41,7 @@ struct OverheadRun {
 };
 
 struct OverheadResult {
-  double time_us = 0;        ///< from when all SPEs had begun to when the last had ended and dumped
+  double time_us = 0;        ///< from when all SPEs had begun to when the last had ended, before its last dump
   std::int64_t calls = 0;    ///< with a message, of all SPEs
   std::uint64_t events = 0;  ///< recorded, of all SPEs
   std::uint64_t lost_bytes = 0;

@@ -2,17 +2,21 @@
 #include "preload/accelerating/accelerating.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/knobs.hpp"
 #include "kernels/copy/copy.hpp"
 #include "preload/accelerating/communicators.hpp"
 #include "preload/accelerating/counts.hpp"
+#include "preload/accelerating/spawning.hpp"
 #include "preload/data.hpp"
 #include "preload/environment.hpp"
 
@@ -36,6 +40,11 @@ constexpr Knob kDirect{"accelerate_direct", KnobType::choice, "on", "on|off",
 constexpr Knob kLevels{
     "accelerate_levels", KnobType::text, "off", "off, nodes, or so many successive ranks as a node",
     "whether collectives of ranks on several nodes are done node by node, the MPI's among leaders"};
+
+constexpr Knob kSpawned{"accelerate_spawned", KnobType::choice, "off", "on|off",
+                        "whether processes that are spawned get this library and its variables"};
+
+constexpr std::array kHandedDown{kAccelerate, kAfter, kCopy, kDirect, kLevels, kSpawned};
 
 /// A piece of so many bytes or more goes past the caches, on processors of the maker whose were measured
 /// (docs/decisions/0012-collectives-past-the-caches.md).
@@ -89,6 +98,7 @@ void stop(bool counts) {
   CW_NEXT(MPI_Group_rank)(life.launched, &rank);
   if (counts && !trace_directory().empty()) write_counts(trace_directory(), rank);
   end_communicators();
+  end_spawning();
   forget_launched();
 }
 
@@ -127,6 +137,16 @@ bool copies_between_processes() {
   return knob_text(kDirect) != "off";
 }
 
+bool spawned_get_library() {
+  return knob_text(kSpawned) == "on";
+}
+
+std::vector<std::pair<std::string, std::string>> settings_here() {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const Knob& knob : kHandedDown) settings.emplace_back(environment_name(knob), knob_text(knob));
+  return settings;
+}
+
 MPI_Group launched() {
   return life.launched;
 }
@@ -136,7 +156,7 @@ bool has_sessions() {
 }
 
 void begin() {
-  if (wanted() == "off") return;
+  if (wanted() == "off" || !may_begin()) return;
   const std::lock_guard lock(life.mutex);
   life.has_world = true;
   MPI_Group world = MPI_GROUP_NULL;

@@ -10,7 +10,10 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "available.hpp"
 #include "preload/next.hpp"
@@ -32,6 +35,10 @@ void finish_session(MPI_Session session);
 /// The processes that were launched together, which all have this library. Processes that were spawned, or that
 /// connected, may not.
 MPI_Group launched();
+/// Whether processes that are spawned get the library, too (spawning.hpp); and its variables, name and
+/// value, as they are here.
+bool spawned_get_library();
+std::vector<std::pair<std::string, std::string>> settings_here();
 /// Whether a session was ever opened: each may have its own thread level.
 bool has_sessions();
 

@@ -8,6 +8,7 @@
 #include "coll/call.hpp"
 #include "preload/accelerating/communicators.hpp"
 #include "preload/accelerating/counts.hpp"
+#include "preload/accelerating/spawning.hpp"
 
 namespace corewise::preload::accelerating {
 

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "preload/accelerating/levels.hpp"
+#include "preload/accelerating/spawning.hpp"
 #include "preload/data.hpp"
 
 namespace corewise::preload::accelerating {
@@ -65,7 +66,7 @@ Communicator* attach(MPI_Comm handle) {
     fresh->fate = Fate::inter;
   } else if (fresh->ranks < 2 || fresh->ranks > coll::kMostRanks) {
     fresh->fate = Fate::one_rank;
-  } else if (!are_launched_together(handle, fresh->ranks)) {
+  } else if (!are_launched_together(handle, fresh->ranks) && !have_library(handle)) {
     fresh->fate = Fate::other_launch;
   } else if (!packs) {
     fresh->fate = Fate::packing;
@@ -85,6 +86,16 @@ Communicator* find_communicator(MPI_Comm handle, std::uint64_t key) {
   if (communicator == nullptr) communicator = attach(handle);
   known.remember(key, communicator, generation);
   return communicator;
+}
+
+bool work_together(MPI_Comm handle) {
+  int inter = 0;
+  int ranks = 0;
+  if (handle == MPI_COMM_NULL) return false;
+  CW_NEXT(MPI_Comm_test_inter)(handle, &inter);
+  CW_NEXT(MPI_Comm_size)(handle, &ranks);
+  if (inter != 0 || ranks > coll::kMostRanks) return false;
+  return are_launched_together(handle, ranks) || have_library(handle);
 }
 
 void arrive(Communicator& communicator) {

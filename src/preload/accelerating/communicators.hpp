@@ -38,6 +38,9 @@ extern constinit Generations<kSlots> generations;
 /// The slow half of `communicator_of`; null for a handle that MPI is to judge.
 Communicator* find_communicator(MPI_Comm handle, std::uint64_t key);
 
+/// Whether all processes of an intra-communicator have this library: the same on all of its ranks.
+bool work_together(MPI_Comm handle);
+
 /// A collective call on a communicator that is not set up: counts it, and sets up when it is time. All ranks come
 /// here in the same call.
 void arrive(Communicator& communicator);

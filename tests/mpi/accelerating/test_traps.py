@@ -13,16 +13,20 @@ from pathlib import Path
 
 import accelerating_runs as runs
 import pytest
+from conftest import YIELD_ENV
 
 RIGHT = "right"
 QUIET = {"OMPI_MCA_osc": "^ucx"}
 """Open MPI complains of a device that no node needs."""
+SPAWNING = {"MPIR_CVAR_CH4_NETMOD": "ofi", **YIELD_ENV["openmpi"], **YIELD_ENV["mpich"]}
+"""More ranks than the launcher knows of. MPICH 5.0.2 hangs now and then between UCX and spawned processes."""
 ONE_COPY = (
     "barrier=-:dissemination;broadcast=2048:root_stage,-:one_copy;allreduce=-:one_shot;gather=-:one_copy;"
     "alltoall=-:one_copy"
 )
 MEMORY, DIFFERS = "no shared memory left", "processes differ in their settings"
 NOT_ONE_NODE = "not all ranks on one node"
+OTHER_LAUNCH = "ranks of another launch"
 EARLY = "the communicator was not set up yet"
 PLAIN_CASES = [
     (3, "every_collective.c", 2),
@@ -32,6 +36,7 @@ PLAIN_CASES = [
     (3, "refused_memory.c", "none"),
     (3, "operands.c"),
     (4, "used_while_freed.c"),
+    (2, "spawned.c", "spawn"),
 ]
 
 
@@ -54,7 +59,11 @@ def ran(
 @pytest.mark.parametrize("name", runs.NAMES)
 def test_the_programs_are_right_without_the_library(name: str, case: tuple[int, str, object]) -> None:
     n, file, *words = case
-    done = runs.run(name, n, [trap(name, file), *words], env=QUIET).succeeded().done
+    done = (
+        runs.run(name, n, [trap(name, file), *words], env=QUIET | (SPAWNING if file == "spawned.c" else {}))
+        .succeeded()
+        .done
+    )
     assert RIGHT in done.stdout.splitlines()
 
 
@@ -129,6 +138,42 @@ def test_sessions(name: str, world: str, tmp_path: Path) -> None:
     done = ran(name, 3, "sessions.c", tmp_path, world, *again)
     assert done.taken() == runs.PROCEDURES
     assert done.reasons() == {EARLY}
+
+
+def with_spawned(name: str, how: str, folder: Path, knob: str = "on") -> runs.Ran:
+    words = [trap(name, "spawned.c"), how]
+    done = runs.run(name, 2, words, folder, {"COREWISE_ACCELERATE_SPAWNED": knob}, SPAWNING).succeeded()
+    assert RIGHT in done.done.stdout.splitlines()
+    return done
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_spawned_processes_take_part(name: str, tmp_path: Path) -> None:
+    """Merged with those that were launched, in either order; Open MPI's launcher gives them no variables."""
+    done = with_spawned(name, "spawn", tmp_path)
+    assert done.taken() == runs.PROCEDURES
+    assert done.reasons() == {EARLY}
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("openmpi", "half"),
+        ("mpich", "half"),
+        ("mpich", "connect"),
+        pytest.param("openmpi", "connect", marks=pytest.mark.long_test),
+        *(pytest.param(name, "bare", marks=pytest.mark.long_test) for name in runs.NAMES),
+    ],
+)
+def test_who_may_lack_the_library_is_left_to_the_mpi(name: str, how: str, tmp_path: Path) -> None:
+    """All spawned processes lack it, or one does; or nobody can know, since they met by a port."""
+    done = with_spawned(name, how, tmp_path)
+    assert done.taken() == runs.PROCEDURES  # on the world
+    assert done.reasons() == {EARLY, OTHER_LAUNCH}
+
+
+def test_spawned_processes_are_the_mpis_unless_asked_for(tmp_path: Path) -> None:
+    assert OTHER_LAUNCH in with_spawned("mpich", "spawn", tmp_path, "off").reasons()
 
 
 WRONG_CALLS = {

@@ -18,6 +18,9 @@ import slurm_daemons
 from conftest import Mpi, find_mpi
 from namespace_hosts import Hosts, hosts
 
+from corewise.data.clusters import Cluster
+from corewise.data.export import Export, export_cluster
+from corewise.data.placement import Placement
 from corewise.data.profile import load_profile
 
 RING = r"""
@@ -114,3 +117,46 @@ def test_a_host_file_that_is_none_is_refused(ring: tuple[Mpi, Path], tmp_path: P
     done = corewise(*words, env={variable: str(tmp_path / "hosts")})
     assert done.returncode == 2 and not (tmp_path / "p.cw").exists()
     assert "field 'line 1': found 'a b c = d', allowed: " in done.stderr
+
+
+SEATS = (("beta", 1), ("alpha", 1), ("beta", 0), ("alpha", 0))
+"""Of ranks 0 to 3: the node, and which of its two cores."""
+
+
+def exported(form: str, file: Path) -> Export:
+    """A placement over two nodes of two cores, as a launcher takes it."""
+    cpus = tuple(sorted(os.sched_getaffinity(0))[:2])
+    if len(cpus) < 2:
+        pytest.skip("capability: one CPU")
+    cluster = Cluster(NODES, cpus, (0, 1))
+    units = tuple(2 * NODES.index(node) + core for node, core in SEATS)
+    export = export_cluster(form, cluster, Placement("two", units, tuple(map(str, units))), str(file))
+    file.write_text(export.text)
+    return export
+
+
+def test_a_rank_file_puts_ranks_over_nodes(two: Hosts, tmp_path: Path) -> None:
+    """Read back from every rank."""
+    mpi = find_mpi("openmpi")
+    export = exported("openmpi-rankfile", tmp_path / "rankfile")
+    script = 'echo "rank $OMPI_COMM_WORLD_RANK $(hostname)"'
+    env = {**os.environ, **mpi.env, **two.variables("openmpi", 2, tmp_path)}
+    command = [str(mpi.mpiexec), *export.arguments, "/bin/sh", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=env, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = sorted(line for line in done.stdout.splitlines() if line.startswith("rank "))
+    assert said == [f"rank {rank} {node}" for rank, (node, _) in enumerate(SEATS)]
+
+
+def test_a_host_file_of_slurm_puts_tasks_over_nodes(slurm: Mapping[str, str], tmp_path: Path) -> None:
+    export = exported("slurm", tmp_path / "hosts")
+    script = 'echo "rank $SLURM_PROCID $SLURMD_NODENAME"'
+    command = ["salloc", "--nodes=2", "--exclusive", "--quiet", export.program, *export.arguments]
+    done = subprocess.run(
+        [*command, "/bin/sh", "-c", script],
+        capture_output=True, text=True, timeout=600, env={**os.environ, **slurm}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.split("\n")[:4]) == [
+        f"rank {rank} {node}" for rank, (node, _) in enumerate(SEATS)
+    ]

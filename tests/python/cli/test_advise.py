@@ -164,3 +164,25 @@ def test_a_program_that_is_not_there_is_refused(
     assert execute(["advise"]) == 2
     assert "no program to run" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_missing_is_said_in_the_commands_own_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["advise", "-n", "2"]) == 2
+    assert "corewise advise -n 4 -- ./program" in capsys.readouterr().err
+    assert execute(["advise", "nowhere.cw"]) == 2
+    assert "nowhere.cw: no profile folder is there" in capsys.readouterr().err
+    assert execute(["bench", "nosuch"]) == 2
+    assert "no command 'nosuch' (see corewise bench --help)" in capsys.readouterr().err
+    assert execute(["bench", "nodes"]) == 2
+    assert "no command 'nodes': did you mean corewise bench node? (see " in capsys.readouterr().err
+
+
+def test_noise_that_is_no_noise_is_refused_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profile = far_neighbours(tmp_path / "far.cw")
+    assert execute(["advise", str(profile), "--noise", "rate=x"]) == 2
+    assert "--noise: found 'rate=x'" in capsys.readouterr().err
+    found = advised(capsys, profile, "--noise", "rate=10,length=50us", "--machine", "ring:8")
+    idle = prediction(found, "idle_core")
+    assert idle["gain"] is None and idle["reason"] == "only this host's noise is known"

@@ -27,6 +27,12 @@ PASSED = {name for name, body in BODIES.items() if body.startswith("static ours:
 LIFE = {
     "MPI_Init",
     "MPI_Init_thread",
+    "MPI_Comm_spawn",
+    "MPI_Intercomm_merge",
+    "MPI_Comm_split",
+    "MPI_Comm_split_type",
+    "MPI_Comm_create",
+    "MPI_Comm_create_group",
     "MPI_Comm_free",
     "MPI_Comm_disconnect",
     "MPI_Finalize",
@@ -65,12 +71,17 @@ def test_every_other_form_of_a_collective_is_passed_on() -> None:
         ),
         (
             "MPI_Init",
-            "const int code = CW_NEXT(MPI_Init)(argc, argv);\n"
+            "ours::announce();\n  const int code = CW_NEXT(MPI_Init)(argc, argv);\n"
             "  if (code == MPI_SUCCESS) begin();\n  return code;",
         ),
         (
             "MPI_Session_finalize",
             "finish_session(*session);\n  return CW_NEXT(MPI_Session_finalize)(session);",
+        ),
+        (
+            "MPI_Comm_create",
+            "const int code = CW_NEXT(MPI_Comm_create)(comm, group, newcomm);\n"
+            "  if (code == MPI_SUCCESS && active) ours::inherit(comm, *newcomm);\n  return code;",
         ),
         ("MPI_Finalize", "finish();\n  return CW_NEXT(MPI_Finalize)();"),
     ],

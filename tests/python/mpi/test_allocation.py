@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corewise.base.nodelists import counts, node_names
 from corewise.errors import InputError
-from corewise.mpi.allocation import Node, counts, host_file, node_names, read_allocation
+from corewise.mpi.allocation import Node, host_file, read_allocation
 
 JOB = {
     "SLURM_JOB_ID": "7",

@@ -1,5 +1,6 @@
-"""Generates the wrappers of the accelerate library: every collective, and the calls that begin and end MPI.
+"""Generates the wrappers of the accelerate library: every collective, and the calls around them.
 
+These begin and end MPI, free communicators, and make such with spawned processes.
 Owns which collectives corewise may do itself, and which function of ``src/preload/accelerating/calls.hpp``
 each one becomes: blocking ones, in both counts. It is handed the arguments in MPI's own order and a function
 that does the same call by the MPI. The others are passed on and counted.
@@ -39,7 +40,11 @@ _TAKEN = MappingProxyType(
     }
 )
 """Functions of ``calls.hpp``."""
-_BEGIN = "const int code = {call};\n  if (code == MPI_SUCCESS) begin();\n  return code;"
+_BEGIN = "ours::announce();\n  const int code = {call};\n  if (code == MPI_SUCCESS) begin();\n  return code;"
+_MADE = (
+    "const int code = {call};\n  if (code == MPI_SUCCESS && active) ours::inherit({first}, *{last});\n"
+    "  return code;"
+)
 _FREE = "const ours::Freeing freeing(comm);\n  return {call};"
 _LIFE = MappingProxyType(
     {
@@ -47,6 +52,12 @@ _LIFE = MappingProxyType(
         "MPI_Init_thread": _BEGIN,
         "MPI_Comm_free": _FREE,
         "MPI_Comm_disconnect": _FREE,
+        "MPI_Comm_spawn": "const int code = ours::spawn({all});\n  return code;",
+        "MPI_Intercomm_merge": _MADE,
+        "MPI_Comm_split": _MADE,
+        "MPI_Comm_split_type": _MADE,
+        "MPI_Comm_create": _MADE,
+        "MPI_Comm_create_group": _MADE,
         "MPI_Finalize": "finish();\n  return {call};",
         "MPI_Session_init": (
             "const int code = {call};\n  if (code == MPI_SUCCESS) begin_session(*session);\n  return code;"
@@ -91,4 +102,7 @@ def _body(procedure: wrappers.Procedure) -> str:
         return f"return ours::{_TAKEN[plain]}({interposing.arguments(procedure)}, [&] {{ return {call}; }});"
     if plain in _PASSED_ON:
         return f'static ours::PassedOn passed_on("{name}");\n  passed_on();\n  return {call};'
-    return _LIFE[name].format(call=call) if name in _LIFE else ""
+    if name not in _LIFE:
+        return ""
+    first, last = (procedure.parameters[i][1] if procedure.parameters else "" for i in (0, -1))
+    return _LIFE[name].format(call=call, all=interposing.arguments(procedure), first=first, last=last)

@@ -41,7 +41,7 @@ TEST(Overhead, RecordingTakesTimeAndFaultsTakeMore) {
   const double plain = result_of(sweep(40, false)).time_us;
   const double recorded = result_of(sweep(40, true)).time_us;
   OverheadRun faults = sweep(40, true);
-  faults.machine.mfc_page_fault_cycles = 200'000;
+  faults.machine.mfc_page_fault_cycles = 400'000;
   faults.machine.mfc_hits_under_fault = 1;
   const OverheadResult slow = result_of(faults);
   EXPECT_GT(recorded, plain);
