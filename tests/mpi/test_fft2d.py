@@ -194,7 +194,7 @@ def test_the_timeline_has_every_block_and_the_share_that_the_program_says(
     names = sorted(event["name"] for event in events)
     stages = ("columns", "exchange", "exchange: pack", "exchange: unpack", "rows")
     assert names == sorted(f"{stage} {block}" for stage in stages for block in range(8))
-    # Times count from the first block, finely enough to show that every exchange ends before columns are computed.
+    # Times count from the first block, finely enough to show that exchanges end before columns are computed.
     assert min(event["ts"] for event in events) == 0
     moved = max(event["ts"] + event["dur"] for event in events if event["name"].startswith("exchange"))
     assert min(event["ts"] for event in events if event["name"].startswith("columns")) >= moved - 0.01
