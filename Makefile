@@ -5,6 +5,7 @@
 #   make demo    profile a real MPI program, name its pattern, find its best placement
 #   make test    every test but the long ones; results in build/results/
 #   make test-long  the long tests: further MPIs, modes and seeds of what `make test` shows
+#   make fuzz TIME=60 [TARGETS="rank_file ..."]  libFuzzer on what reads bytes, so many seconds a target (clang)
 #   make release a wheel that needs no compiler, an sdist and the man pages, checked and tried, in dist/
 #   make docs    the documentation as a site, in build/docs/html; warnings are errors
 #   make format  rewrite sources in the house's format
@@ -18,6 +19,7 @@ JOBS ?= 2
 DEMO_MPI ?= openmpi
 GTEST_FLAGS ?=
 TARGETS ?=
+TIME ?= 60
 
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
@@ -38,7 +40,7 @@ export CC CXX DEMO_MPI
 unexport PYTHONHOME PYTHONPATH
 
 .DELETE_ON_ERROR:
-.PHONY: all build package mpi cpp apps demo test test-long release docs format lint clean distclean \
+.PHONY: all build package mpi cpp apps demo test test-long fuzz release docs format lint clean distclean \
 	lint-python lint-types lint-imports lint-cpp lint-layers lint-folders lint-functions lint-inventory
 
 all: build apps
@@ -103,6 +105,9 @@ test: build apps
 
 test-long: build apps
 	tools/run/tests.sh long
+
+fuzz: $(VENV)/.stamp-build
+	tools/run/fuzz.sh $(TIME) $(TARGETS)
 
 release: package
 	tools/release.sh

@@ -45,6 +45,7 @@ rm -rf "$work/raw" dist
 auditwheel show "$work"/raw/*.whl
 # The MPI is the user's: its place in the preloads is filled in when it is known (python/corewise/mpi/prebuilt.py).
 auditwheel repair --exclude 'libcorewise-stands-for-*' --wheel-dir dist "$work"/raw/*.whl
+"$bin/python" tools/checks/wheel.py dist/*.whl
 
 step "Sdist"
 "$bin/python" -m build --sdist --no-isolation --outdir dist . >"$work/sdist.log" 2>&1 || { tail -40 "$work/sdist.log"; exit 1; }

@@ -4,6 +4,7 @@
 
 #if defined(COREWISE_SIMMPI)
 extern "C" void cw_operations(double count);
+extern "C" void cw_compute_ns(double nanoseconds);
 #endif
 
 namespace computing {
@@ -12,6 +13,13 @@ namespace computing {
 inline void operations([[maybe_unused]] double count) {
 #if defined(COREWISE_SIMMPI)
   cw_operations(count);
+#endif
+}
+
+/// It took so long.
+inline void nanoseconds([[maybe_unused]] double count) {
+#if defined(COREWISE_SIMMPI)
+  cw_compute_ns(count);
 #endif
 }
 

@@ -1,4 +1,6 @@
-// One-dimensional transforms of rows by a library that does nothing else: FFTW.
+// One-dimensional transforms of rows by a library that does nothing else: FFTW, or DUCC where FFTW is absent.
+// The compiler's command decides by FFT2D_FFTW or FFT2D_DUCC; without either, the library whose header is found,
+// FFTW before DUCC. fftw.cpp and ducc.cpp are the two engines; the one that is not wanted is empty.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -6,6 +8,16 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+
+#if !defined(FFT2D_FFTW) && !defined(FFT2D_DUCC)
+#if __has_include(<fftw3.h>)
+#define FFT2D_FFTW
+#elif __has_include("ducc0/fft/fft.h")
+#define FFT2D_DUCC
+#else
+#error "found neither fftw3.h nor ducc0/fft/fft.h, needed: FFTW, or the sources of DUCC in the include path"
+#endif
+#endif
 
 namespace fft2d {
 

@@ -8,10 +8,14 @@
 #include <cerrno>
 #include <cmath>
 #include <complex>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iomanip>
+#include <limits>
 #include <memory>
+#include <vector>
 
 #include "buffer.hpp"
 #include "input.hpp"
@@ -51,6 +55,13 @@ Problem opposite(const Problem& problem) {
 bool complain(const std::string& path) {
   std::fprintf(stderr, "fft2d: %s: cannot be written: %s\n", path.c_str(), std::strerror(errno));
   return false;
+}
+
+/// When the first of them began.
+std::int64_t begin_ns(const std::vector<corewise::overlap::Span>& spans) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  for (const auto& span : spans) first = std::min(first, span.begin_ns);
+  return first;
 }
 
 }  // namespace
@@ -114,20 +125,22 @@ bool write_timeline(const Transform& transform, const std::string& path) {
   int written = 1;
   if (world_rank() == 0) {
     std::ofstream file(path);
-    file << "{\"traceEvents\": [";
+    file << "{\"traceEvents\": [" << std::fixed << std::setprecision(3);
     const auto* const flow = transform.flow();
     const char* separator = "\n";
-    if (flow != nullptr)
+    if (flow != nullptr) {
+      const std::int64_t origin_ns = begin_ns(flow->timeline());
       for (const auto& span : flow->timeline()) {
         const bool moves = span.activity == corewise::overlap::Activity::transfer;
         // Transfers overlap each other, so each block has a track of its own.
         file << separator << R"({"ph": "X", "pid": )" << (moves ? 1 : 0) << R"(, "tid": )"
              << (moves ? span.block : span.thread) << R"(, "name": ")" << flow->stage_name(span) << ' '
              << span.block << R"(", "cat": ")" << (moves ? "transfer" : "work") << R"(", "ts": )"
-             << static_cast<double>(span.begin_ns) / 1e3 << R"(, "dur": )"
+             << static_cast<double>(span.begin_ns - origin_ns) / 1e3 << R"(, "dur": )"
              << static_cast<double>(span.end_ns - span.begin_ns) / 1e3 << '}';
         separator = ",\n";
       }
+    }
     file << "\n]}\n";
     file.flush();
     written = file ? 1 : (complain(path) ? 1 : 0);

@@ -3,7 +3,8 @@
 // line has the ways' names, then follows a line per round with nanoseconds of each.
 //
 // KIND: uniform; uneven (the last blocks take four times as long as the first); disturbed (other threads take two
-// thirds of the first processor); loaded (another thread, bound to no processor, works 1 ms of every 10); repeated
+// thirds of the first processor; all blocks eight times over, so that the work outlasts the system's time slices);
+// loaded (another thread, bound to no processor, works 1 ms of every 10); repeated
 // (the same matrix eight times over: what a thread touched may still be in its cache); empty (no work: the sharing
 // alone).
 //
@@ -110,10 +111,12 @@ struct Job {
   std::size_t granule = 0;
   Complex* to = nullptr;
   const Complex* from = nullptr;
-  int blocks() const { return static_cast<int>((n + granule - 1) / granule); }
+  int distinct() const { return static_cast<int>((n + granule - 1) / granule); }
+  int blocks() const { return kind == "disturbed" ? repeats * distinct() : distinct(); }
 
-  void block(int index) const {
+  void block(int number) const {
     if (kind == "empty") return;
+    const int index = number % distinct();
     const std::size_t first = static_cast<std::size_t>(index) * granule;
     const int times = kind == "uneven" ? 1 + 4 * index / blocks() : 1;
     for (int i = 0; i < times; ++i)
@@ -156,6 +159,13 @@ void run(Job job, int threads, int rounds) {
 
 int main(int count, char** words) {
   if (count != 6) return 2;
+  // OpenMP's runtime binds this thread before main where OMP_PROC_BIND is set: all threads would share one
+  // processor.
+  if (std::strtoul(words[3], nullptr, 10) > corewise::bench::processors().size()) {
+    std::fprintf(stderr, "bench_shares: %s threads, but %zu processors for this thread\n", words[3],
+                 corewise::bench::processors().size());
+    return 1;
+  }
   corewise::bench::run({words[1], std::strtoul(words[2], nullptr, 10), std::strtoul(words[4], nullptr, 10)},
                        std::atoi(words[3]), std::atoi(words[5]));
   return 0;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <omp.h>
+
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -93,16 +95,30 @@ inline void flow(Team& team, int blocks, const Blocks& work, overlap::Shares sha
   all.run();
 }
 
+/// Threads of a runtime inherit where their creator, the team's first thread, is bound; each is bound here instead.
+inline void bind_once(int thread) {
+  thread_local bool bound = false;
+  if (!bound) bind(processors()[static_cast<std::size_t>(thread) % processors().size()]);
+  bound = true;
+}
+
 inline void openmp(Team& team, int blocks, const Blocks& work) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(team.size())
-  for (int block = 0; block < blocks; ++block) work(block);
+#pragma omp parallel num_threads(team.size())
+  {
+    bind_once(omp_get_thread_num());
+#pragma omp for schedule(dynamic, 1)
+    for (int block = 0; block < blocks; ++block) work(block);
+  }
 }
 
 #if defined(COREWISE_TBB)
 inline void onetbb(Team& team, int blocks, const Blocks& work) {
   static const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                          static_cast<std::size_t>(team.size()));
-  tbb::parallel_for(0, blocks, [&work](int block) { work(block); });
+  tbb::parallel_for(0, blocks, [&work](int block) {
+    bind_once(tbb::this_task_arena::current_thread_index());
+    work(block);
+  });
 }
 #endif
 

@@ -19,6 +19,7 @@ NB_MODULE(_core, module) {
   corewise::bind::bind_sim(module);
   corewise::bind::bind_affinity(module);
   corewise::bind::bind_mapping(module);
+  corewise::bind::bind_profiling(module);
   corewise::bind::bind_collective(module);
   corewise::bind::bind_placement_cost(module);
   corewise::bind::bind_events(module);

@@ -96,6 +96,38 @@ class StopRequest {
   std::exception_ptr error_;
 };
 
+/// A cost that Python computes, asked from code that has released the GIL. What it raises ends the search.
+class PythonCost {
+ public:
+  explicit PythonCost(nb::object callback) : callback_(std::move(callback)) {}
+
+  place::GivenCost named(const std::string& name, std::uint64_t evaluations) {
+    place::GivenCost cost;
+    cost.name = name;
+    cost.evaluations = evaluations;
+    cost.of = [this](place::Assignment unit_of_rank) { return of(unit_of_rank); };
+    return cost;
+  }
+  [[nodiscard]] bool given() const { return !callback_.is_none(); }
+  void raise_error() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  Result<double> of(place::Assignment unit_of_rank) {
+    const nb::gil_scoped_acquire acquire;
+    try {
+      return nb::cast<double>(callback_(std::vector<UnitId>(unit_of_rank.begin(), unit_of_rank.end())));
+    } catch (...) {
+      error_ = std::current_exception();
+      return Status(Code::unsupported, "the cost cannot be computed");
+    }
+  }
+
+  nb::object callback_;
+  std::exception_ptr error_;
+};
+
 std::vector<Pattern> to_patterns(const nb::object& source) {
   if (nb::isinstance<Pattern>(source)) return {nb::cast<Pattern>(source)};
   std::vector<Pattern> patterns;
@@ -116,7 +148,17 @@ place::GivenCost judge(const Ready& ready, const std::vector<Pattern>& patterns,
 
 /// The objective by its name; by a contended time the cost that is minimised.
 void set_objective(const Ready& ready, const std::string& name, const std::vector<Pattern>& patterns,
-                   const std::vector<double>& weights, std::uint64_t evaluations, SearchOptions& options) {
+                   const std::vector<double>& weights, std::uint64_t evaluations, PythonCost& cost,
+                   SearchOptions& options) {
+  if ((name == "replay") != cost.given()) {
+    raise(bad_field("", "cost", cost.given() ? "one with objective '" + name + "'" : "none with objective 'replay'",
+                    "a callable with objective 'replay' alone"));
+  }
+  if (cost.given()) {
+    options.objective = place::Objective::given;
+    options.given = cost.named(name, evaluations);
+    return;
+  }
   for (const lab::TimeModel model : {lab::TimeModel::flow, lab::TimeModel::simulated}) {
     if (name != lab::name_of(model)) continue;
     lab::TimeOptions time;
@@ -137,7 +179,7 @@ void set_objective(const Ready& ready, const std::string& name, const std::vecto
   } else if (name == "distance") {
     options.objective = place::Objective::distance;
   } else {
-    raise(bad_field("", "objective", "'" + name + "'", "bottleneck, hop-bytes, distance, flow, simulated"));
+    raise(bad_field("", "objective", "'" + name + "'", "bottleneck, hop-bytes, distance, flow, simulated, replay"));
   }
 }
 
@@ -147,12 +189,13 @@ SearchResult search(Ready& ready, const nb::object& pattern, const std::string& 
                     const std::vector<std::pair<std::string, std::vector<UnitId>>>& starts, std::uint64_t nodes,
                     nb::object should_stop, bool certify, const std::optional<MatrixIn<double>>& distances,
                     int effort, std::uint64_t evaluations, std::uint64_t proposals,
-                    const std::optional<Limits>& limits, std::size_t leaders) {
+                    const std::optional<Limits>& limits, std::size_t leaders, nb::object cost) {
   if (effort < 1) raise(bad_field("", "effort", std::to_string(effort), "1 or more"));
   const std::vector<Pattern> patterns = to_patterns(pattern);
   const std::vector<double> weight_of = weights.value_or(std::vector<double>{});
   SearchOptions options;
-  set_objective(ready, objective, patterns, weight_of, evaluations, options);
+  PythonCost python_cost(std::move(cost));
+  set_objective(ready, objective, patterns, weight_of, evaluations, python_cost, options);
   options.seed = seed;
   options.exhaustive_ranks = exhaustive_ranks;
   options.local_evaluations = local_evaluations;
@@ -173,6 +216,7 @@ SearchResult search(Ready& ready, const nb::object& pattern, const std::string& 
     return ready.searcher.search(patterns, weight_of, options);
   }();
   stop.raise_error();
+  python_cost.raise_error();
   return unwrap(std::move(found));
 }
 
@@ -327,6 +371,7 @@ void bind_place(nb::module_& module) {
           "starts"_a = std::vector<std::pair<std::string, std::vector<UnitId>>>{}, "nodes"_a = 5'000'000,
           "should_stop"_a = nb::none(), "certify"_a = false, "distances"_a = nb::none(), "effort"_a = 4,
           "evaluations"_a = 50'000, "proposals"_a = 2'000'000, "limits"_a = nb::none(), "leaders"_a = 0,
+          "cost"_a = nb::none(),
           nb::sig(
               "def search(self, pattern: Pattern | Sequence[Pattern], objective: str = 'bottleneck', seed: "
               "int = 1, "
@@ -336,11 +381,13 @@ void bind_place(nb::module_& module) {
               "nodes: int = 5000000, should_stop: collections.abc.Callable[[], bool] | None = None, certify: bool "
               "= False, "
               "distances: NDArray[numpy.float64] | None = None, effort: int = 4, evaluations: int = 50000, "
-              "proposals: int = 2000000, limits: Limits | None = None, leaders: int = 0) -> "
-              "SearchResult"),
+              "proposals: int = 2000000, limits: Limits | None = None, leaders: int = 0, "
+              "cost: collections.abc.Callable[[list[int]], float] | None = None) -> SearchResult"),
           "The placement that costs least by the objective: ``bottleneck`` or ``hop-bytes`` (the other one "
           "chooses\n"
-          "among equals), weighted ``distance`` J, or contended time by ``flow`` or ``simulated``.\n\n"
+          "among equals), weighted ``distance`` J, contended time by ``flow`` or ``simulated``, or ``replay``, "
+          "what\n"
+          "`cost` says of a placement.\n\n"
           "Several patterns share one placement: the objective is the sum of `weights` times their bottlenecks.\n"
           "`method`: ``exhaustive`` (proof, few ranks), ``branch-and-bound`` (proof, or a bound when `nodes` are\n"
           "spent), ``multilevel`` (distance on trees, `effort` 1 is one fast run), ``local``, or ``auto``: the\n"

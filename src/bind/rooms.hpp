@@ -18,6 +18,7 @@ void bind_probe(nanobind::module_& module);
 void bind_sim(nanobind::module_& module);
 void bind_affinity(nanobind::module_& module);
 void bind_mapping(nanobind::module_& module);
+void bind_profiling(nanobind::module_& module);
 void bind_collective(nanobind::module_& module);
 void bind_placement_cost(nanobind::module_& module);
 void bind_events(nanobind::module_& module);

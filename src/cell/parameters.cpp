@@ -86,9 +86,10 @@ constexpr ParameterRow kRows[] = {
     {"mfc_page_bytes", "bytes", &P::mfc_page_bytes, 4096, 4096, 1 << 24, "of a page", "public: Linux, 4 or 64 KB"},
     {"mfc_page_fault_cycles", "core cycles", &P::mfc_page_fault_cycles, 0, 0, 1e9,
      "of the PPE and its system software to serve an MFC's first use of a page; 0: all are there",
-     "not modelled unless set; inferred from P003 figures 2 to 5: 0.2 ms a page on the blade, 0.4 ms under the "
-     "PS3's "
-     "hypervisor"},
+     "not modelled unless set; fitted to P003 figure 5 (a page takes 0.18 ms) by corewise paper overhead"},
+    {"mfc_hits_under_fault", "", &P::mfc_hits_under_fault, 0, 0, 1,
+     "1: while a command waits for a page fault, the others go on; 0: the whole MFC waits",
+     "assumed; P003 section 4.1.1: dumps overlap with messages, which only 1 gives"},
     {"spu_channel_write_cycles", "core cycles", &P::spu_channel_write_cycles, 2, 0, kMany, "of one channel write",
      "public: an issue of six takes under 4 ns"},
     {"spu_channel_read_cycles", "core cycles", &P::spu_channel_read_cycles, 6, 0, kMany, "of one channel read",
@@ -199,7 +200,7 @@ constexpr ParameterRow kRows[] = {
      "P002 section 3: its traffic had no notable influence"},
     {"hypervisor_fault_cycles", "core cycles", &P::hypervisor_fault_cycles, 0, 0, 1e9,
      "that a hypervisor beneath the operating system adds to a page fault of an MFC",
-     "no measurement of it alone; P003's 6.3 us for each page are 20000 with the fault"},
+     "no measurement of it alone; fitted to P003 figure 2 (0.11 ms) by corewise paper overhead"},
     {"affinity_seed", "", &P::affinity_seed, 0, 0, 9007199254740992.0,
      "of the SPEs that contexts get without asking; 0: in the order of their numbers", ""},
 

@@ -80,6 +80,7 @@ struct Parameters {
   std::int64_t mfc_tlb_miss_cycles = 0;
   std::int64_t mfc_page_bytes = 0;
   std::int64_t mfc_page_fault_cycles = 0;
+  std::int64_t mfc_hits_under_fault = 0;
 
   // SPU.
   std::int64_t spu_channel_write_cycles = 0;

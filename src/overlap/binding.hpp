@@ -1,4 +1,4 @@
-// Binds the calling thread to a processor for a while.
+// Binds the calling thread to a processor, or to several, for a while.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -15,12 +15,13 @@ class Bound {
  public:
   /// The processor of a thread by its number, counted round; none where the list is empty.
   Bound(const std::vector<int>& processors, int thread) {
-    if (processors.empty()) return;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(processors[static_cast<std::size_t>(thread) % processors.size()], &one);
-    known_ = pthread_getaffinity_np(pthread_self(), sizeof before_, &before_) == 0;
-    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+    if (!processors.empty()) bind({processors[static_cast<std::size_t>(thread) % processors.size()]});
+  }
+
+  /// All of them: threads that are started meanwhile need not wait for the processor to which their starter is
+  /// bound.
+  explicit Bound(const std::vector<int>& processors) {
+    if (!processors.empty()) bind(processors);
   }
 
   ~Bound() {
@@ -31,6 +32,14 @@ class Bound {
   Bound& operator=(const Bound&) = delete;
 
  private:
+  void bind(const std::vector<int>& processors) {
+    cpu_set_t wanted;
+    CPU_ZERO(&wanted);
+    for (const int processor : processors) CPU_SET(processor, &wanted);
+    known_ = pthread_getaffinity_np(pthread_self(), sizeof before_, &before_) == 0;
+    pthread_setaffinity_np(pthread_self(), sizeof wanted, &wanted);
+  }
+
   cpu_set_t before_{};
   bool known_ = false;
 };

@@ -40,9 +40,7 @@ class Run {
   /// Does all blocks, or throws `Failure`.
   void all() {
     begin();
-    std::vector<std::thread> workers;
-    for (int worker = 0; worker < knobs_.workers; ++worker)
-      workers.emplace_back([this, worker] { work_until_end(worker); });
+    std::vector<std::thread> workers = started();
     communicate();
     for (std::thread& worker : workers) worker.join();
     if (failure_) throw *failure_;
@@ -56,6 +54,14 @@ class Run {
 
  private:
   using Held = std::unique_lock<Gate>;
+
+  std::vector<std::thread> started() {
+    const Bound everywhere(knobs_.processors);
+    std::vector<std::thread> workers;
+    for (int worker = 0; worker < knobs_.workers; ++worker)
+      workers.emplace_back([this, worker] { work_until_end(worker); });
+    return workers;
+  }
 
   struct Flying {
     int node;

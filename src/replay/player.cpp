@@ -50,6 +50,7 @@ void Player::play() {
     last_ticks = std::max(last_ticks, call.end_ticks());
     actor_.call = procedure.name.c_str();
     actor_.call_number = call.number;
+    settle(call, procedure);
     if (procedure.ends) break;
     if (startup) continue;
     ++result_.calls;
@@ -167,7 +168,24 @@ void Player::keep_time(const Call& call) {
 void Player::poll(const Call& call) {
   const double ns = source_.clock.ns(call.end_ticks()) - source_.clock.ns(call.record.start_ticks);
   const auto misses = static_cast<double>(std::max<std::uint64_t>(call.record.bytes, 1));
-  if (ns / misses > kPolling_ns) pass(stage_.options.computation * ns);
+  if (ns / misses > kPolling_ns) return pass(stage_.options.computation * ns);
+  polled_ns_ += ns;
+  polled_.insert(call.record.procedure);
+}
+
+/// What became of the tests before a call: they waited where one of their sort now found something, or the call got
+/// a message. Where the program did anything else about messages it had gone on computing between them.
+void Player::settle(const Call& call, const Procedure& procedure) {
+  if (polled_.empty() || call.record.role == Role::miss) return;
+  const bool other = call.record.role == Role::plain && procedure.completes == Completes::none && !procedure.ends;
+  const bool received = call.record.role == Role::probe || call.record.role == Role::receive ||
+                        std::any_of(call.completed.begin(), call.completed.end(),
+                                    [](const Record& each) { return each.role == Role::arrival; });
+  const bool found = received || polled_.contains(call.record.procedure);
+  if (other && !found) return;
+  if (!found) pass(stage_.options.computation * polled_ns_);
+  polled_ns_ = 0;
+  polled_.clear();
 }
 
 // ---- messages --------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "replay/calls.hpp"
@@ -60,6 +61,7 @@ class Player {
   Job job_of(const Call& call, const trace::Record& record, int known, simmpi::Comm& comm) const;
   void keep_time(const Call& call);
   void poll(const Call& call);
+  void settle(const Call& call, const Procedure& procedure);
   void cancel(const trace::Record& record);
   std::unique_ptr<Operation> take_receive(const trace::Record& arrival);
   void take_sends(const Call& call, const Procedure& procedure);
@@ -80,6 +82,8 @@ class Player {
   Operations sends_;                                  ///< and collectives, under way
   Operations waits_;                                  ///< what the present call waits for
   Operations left_;                                   ///< sends that returned before they were done
+  double polled_ns_ = 0;                              ///< in tests that found nothing so far,
+  std::set<std::uint32_t> polled_;                    ///< of these procedures
   RankResult result_;
   std::uint64_t collectives_ = 0;
   std::uint64_t unreplayed_ = 0;

@@ -1,53 +1,21 @@
-"""The documents' commands run as they are shown, and print what is shown.
+"""How documents show commands: a block is a terminal, and what is shown is compared with what is printed.
 
-Pages without a real MPI run each time; those that record programs or repeat a paper are in the long tests.
+The pages that show what their commands print are the how-to pages, which test_how_to_pages.py follows.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
-import sys
-from pathlib import Path
-
 import commands
-import pytest
 from conftest import ROOT
 
-DOCS = ROOT / "docs"
-PAGES = {
-    page.relative_to(ROOT).as_posix(): shown
-    for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-    if (shown := commands.shown(page.read_text(encoding="utf-8")))
-}
-QUICK = [
-    page
-    for page, shown in PAGES.items()
-    if not any(each.measures or each.command.startswith("corewise paper") for each in shown)
-]
-SLOW = [page for page in PAGES if page not in QUICK]
 
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where a reader stands: in the repository after `make`, but nothing of ours is written into it."""
-    for name in ("build", "apps", "machines", "tuning"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    return tmp_path
-
-
-def check(page: str, folder: Path) -> None:
-    for each, printed in commands.run(PAGES[page], folder, str(Path(sys.executable).parent)):
-        assert commands.missing(each, printed) == [], f"$ {each.command}\n{printed}"
-
-
-@pytest.mark.parametrize("page", QUICK)
-def test_a_page_prints_what_it_shows(page: str, folder: Path) -> None:
-    check(page, folder)
-
-
-@pytest.mark.long_test
-@pytest.mark.parametrize("page", SLOW)
-def test_a_page_that_takes_long_prints_what_it_shows(page: str, folder: Path) -> None:
-    check(page, folder)
+def test_the_pages_that_show_output_are_the_how_to_pages() -> None:
+    showing = {
+        page.parent.name
+        for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+        if commands.shown(page.read_text(encoding="utf-8"))
+    }
+    assert showing == {"how-to"}, "test_how_to_pages.py follows no page of another folder"
 
 
 def test_a_block_is_read_as_a_terminal() -> None:

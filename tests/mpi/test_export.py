@@ -2,8 +2,7 @@
 
 On this host every form is really launched and the affinity is read back inside each rank. For machines that
 are not here, the launchers' dry runs say where they would bind; those machines number their processing units
-unlike hwloc does, so that a mixed-up numbering shows. Slurm runs on a controller and one node daemon of the
-test's own.
+unlike hwloc does, so that a mixed-up numbering shows. Slurm's daemons are the test's own.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -14,16 +13,14 @@ import ctypes
 import os
 import random
 import re
-import shutil
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import slurm_daemons
 from conftest import Mpi, find_mpi
 
 from corewise._core import Machine
@@ -262,122 +259,14 @@ def hwloc_of(mpi: Mpi) -> list[str]:
     return [*map(str, own), *hwloc_libraries()]
 
 
-SLURM_PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "salloc")
 AFFINITY_PY = "import os; print(os.environ['SLURM_PROCID'], *sorted(os.sched_getaffinity(0)), flush=True)"
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
-def slurm_conf(folder: Path) -> str:
-    """One controller and one node on this host, with task affinity, as the current user."""
-    host = socket.gethostname()
-    user = "root" if os.geteuid() == 0 else os.environ["USER"]
-    controller, daemon = free_ports(2)
-    lines = {
-        "ClusterName": "corewise",
-        "SlurmctldHost": f"{host}(127.0.0.1)",
-        "SlurmctldPort": controller,
-        "SlurmdPort": daemon,
-        "SlurmUser": user,
-        "SlurmdUser": user,
-        "AuthType": "auth/munge",
-        "AuthInfo": f"socket={folder}/munge.socket",
-        "CredType": "cred/munge",
-        "StateSaveLocation": folder / "state",
-        "SlurmdSpoolDir": folder / "spool",
-        "SlurmctldPidFile": folder / "slurmctld.pid",
-        "SlurmdPidFile": folder / "slurmd.pid",
-        "SlurmctldLogFile": folder / "slurmctld.log",
-        "SlurmdLogFile": folder / "slurmd.log",
-        "ProctrackType": "proctrack/pgid",
-        "TaskPlugin": "task/affinity",
-        "SelectType": "select/cons_tres",
-        "SelectTypeParameters": "CR_CPU",
-        "MpiDefault": "none",
-        "ReturnToService": 2,
-        "NodeName": f"{host} NodeAddr=127.0.0.1 CPUs={os.cpu_count()} State=UNKNOWN",
-        "PartitionName": "all Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
-    }
-    return "".join(f"{key}={value}\n" for key, value in lines.items())
 
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The environment of a running one-node Slurm; skips where none can be started."""
-    path = f"{os.environ['PATH']}:/usr/sbin"
-    missing = [name for name in SLURM_PROGRAMS if not shutil.which(name, path=path)]
-    if missing:
-        pytest.skip(f"capability: Slurm is not installed ({', '.join(missing)} not found)")
-    if os.geteuid() != 0:
-        pytest.skip("capability: slurmd binds tasks only as root")
-    folder = tmp_path_factory.mktemp("slurm")
-    folder.chmod(0o700)
-    for name in ("state", "spool"):
-        (folder / name).mkdir()
-    key = folder / "key"
-    key.write_bytes(os.urandom(1024))
-    key.chmod(0o400)
-    (folder / "slurm.conf").write_text(slurm_conf(folder))
-    env = {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": path}
-    daemons: list[subprocess.Popen[bytes]] = []
-    try:
-        start_slurm(folder, env, daemons)
+    """The environment of a running one-node Slurm."""
+    with slurm_daemons.running(tmp_path_factory.mktemp("slurm")) as env:
         yield env
-        # A job step that outlives its daemons keeps asking for them for minutes.
-        wait_until_idle(env)
-    finally:
-        for process in reversed(daemons):
-            process.terminate()
-        for process in reversed(daemons):
-            process.wait(timeout=600)
-
-
-def wait_until_idle(env: dict[str, str]) -> bool:
-    """Whether the node is idle, or becomes so within two minutes."""
-    command = ["sinfo", "-h", "-o", "%t"]
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        done = subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False)
-        if done.stdout.strip() == "idle":
-            return True
-        time.sleep(0.5)
-    return False
-
-
-def start_slurm(folder: Path, env: dict[str, str], daemons: list[subprocess.Popen[bytes]]) -> None:
-    """Starts the three daemons and waits until the node is idle."""
-    files = {
-        "socket": "munge.socket",
-        "key-file": "key",
-        "pid-file": "pid",
-        "log-file": "log",
-        "seed-file": "seed",
-    }
-    munge = [f"--{option}={folder / name}" for option, name in files.items()]
-    commands = [
-        ["munged", "--foreground", "--force", *munge],
-        ["slurmctld", "-D", "-c"],
-        ["slurmd", "-D", "-c"],
-    ]
-    full = {**os.environ, **env}
-    for command in commands:
-        log = (folder / f"{command[0]}.out").open("wb")
-        program = shutil.which(command[0], path=env["PATH"]) or command[0]
-        daemons.append(subprocess.Popen([program, *command[1:]], env=full, stdout=log, stderr=log))
-        time.sleep(0.5)
-    if wait_until_idle(env):
-        return
-    logs = "".join(path.read_text(errors="replace")[-2000:] for path in sorted(folder.glob("*.log")))
-    pytest.skip(f"capability: Slurm's daemons did not come up on this host: {logs}")
 
 
 @pytest.mark.parametrize("pick", [[1, 0], [0, 1], [1], [1, 0, 0, 1]])

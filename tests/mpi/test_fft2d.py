@@ -20,8 +20,11 @@ import numpy.typing as npt
 import pytest
 from conftest import ROOT, Mpi, find_mpi
 
+from corewise.bench.fft.engines import ducc_engine, ducc_sources
 from corewise.bench.fft.study import share_of
 from corewise.bench.programs import has_header
+from corewise.bench.rows import Listener
+from corewise.errors import RunError
 
 Matrix = npt.NDArray[np.complex128]
 TOLERANCE = 1e-12
@@ -39,9 +42,9 @@ turns = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(turns)
 
 
-def build(mpi: Mpi, folder: Path, flags: Sequence[str], kernels: Sequence[Path]) -> Path:
+def build(mpi: Mpi, folder: Path, flags: Sequence[str], more: Sequence[Path]) -> Path:
     sources = sorted((ROOT / "apps" / "fft2d").glob("*.cpp"))
-    return mpi.build(folder / "fft2d", *sources, *kernels, Path("-lfftw3"), flags=flags)
+    return mpi.build(folder / "fft2d", *sources, *more, flags=flags)
 
 
 @pytest.fixture(scope="session", params=["mpich", pytest.param("openmpi", marks=pytest.mark.long_test)])
@@ -55,7 +58,7 @@ def fft2d(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program, with the kernels that `make cpp` has built."""
     if not has_header("fftw3.h"):
         pytest.skip("capability: no FFTW (libfftw3-dev)")
-    return build(mpi, tmp_path_factory.mktemp(f"fft2d-{mpi.name}"), FLAGS, KERNELS)
+    return build(mpi, tmp_path_factory.mktemp(f"fft2d-{mpi.name}"), FLAGS, [*KERNELS, Path("-lfftw3")])
 
 
 def run(mpi: Mpi, program: Path, ranks: int, *words: object) -> subprocess.CompletedProcess[str]:
@@ -128,11 +131,30 @@ def test_open_mpi_too(tmp_path: Path) -> None:
     if not has_header("fftw3.h"):
         pytest.skip("capability: no FFTW (libfftw3-dev)")
     openmpi = find_mpi("openmpi")
-    program = build(openmpi, tmp_path, FLAGS, KERNELS)
+    program = build(openmpi, tmp_path, FLAGS, [*KERNELS, Path("-lfftw3")])
     for form in ("dataflow", "shared"):
         run(openmpi, program, 2, "--size", "45x64", "--form", form, "--write", tmp_path / "out", "--check")
         found = written(tmp_path / "out", 45, 64, natural=False)
         assert error(found, np.fft.fft2(original(45, 64, 1))) < TOLERANCE
+
+
+@pytest.mark.long_test  # compiles it all; tests/python/bench/test_fft_engines.py has the engine alone
+def test_ducc_in_place_of_fftw(tmp_path: Path) -> None:
+    try:
+        engine = ducc_engine(ducc_sources(Listener()))
+    except RunError as lack:
+        pytest.skip(f"capability: no sources of DUCC: {lack}")
+    mpich = find_mpi("mpich")
+    flags = [each for each in FLAGS if each != "-Werror"]  # they are not all ours
+    program = build(mpich, tmp_path, [*flags, *engine.flags], [*map(Path, engine.sources), *KERNELS])
+    # Small factors, primes, and a length that no small factor divides.
+    cases = (("shared", 1, 3, 64, 96), ("dataflow", 2, 2, 37, 41), ("blocking", 3, 1, 7, 2042))
+    for form, ranks, threads, rows, columns in cases:
+        words = ["--size", f"{rows}x{columns}", "--form", form, "--threads", threads, "--repeat", 1]
+        done = run(mpich, program, ranks, *words, "--check", "--write", tmp_path / "out")
+        assert "engine=ducc0 " in done.stdout and "check=passed" in done.stdout
+        found = written(tmp_path / "out", rows, columns, natural=False)
+        assert error(found, np.fft.fft2(original(rows, columns, 1))) < TOLERANCE
 
 
 def settings() -> list[tuple[str, ...]]:
@@ -172,6 +194,10 @@ def test_the_timeline_has_every_block_and_the_share_that_the_program_says(
     names = sorted(event["name"] for event in events)
     stages = ("columns", "exchange", "exchange: pack", "exchange: unpack", "rows")
     assert names == sorted(f"{stage} {block}" for stage in stages for block in range(8))
+    # Times count from the first block, finely enough to show that every exchange ends before columns are computed.
+    assert min(event["ts"] for event in events) == 0
+    moved = max(event["ts"] + event["dur"] for event in events if event["name"].startswith("exchange"))
+    assert min(event["ts"] for event in events if event["name"].startswith("columns")) >= moved - 0.01
     said = re.search(r"hidden=([\d.]+)", done.stdout)
     assert said is not None and 0 < float(said[1]) <= 1  # of both ranks; ours is rank 0's
     assert 0 < share_of(events) <= 1

@@ -5,16 +5,20 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 
 import manpages
+import wheel as wheel_check
 from corewise.cli.main import build_app
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -109,7 +113,8 @@ def test_a_build_that_fails_shows_why(tmp_path: Path) -> None:
 # --- the first hour ---------------------------------------------------------------------------------------
 
 
-def hour_steps() -> list[str]:
+def hour() -> tuple[Any, ...]:
+    """The steps of the script."""
     text = (ROOT / "tools" / "run" / "first_hour.py").read_text(encoding="utf-8")
     assert "HOUR = (" in text
     sys.path.insert(0, str(ROOT / "tools" / "run"))
@@ -117,7 +122,12 @@ def hour_steps() -> list[str]:
         import first_hour
     finally:
         sys.path.pop(0)
-    return [step.command.replace("{wheel}", "corewise-*.whl") for step in first_hour.HOUR]
+    steps: tuple[Any, ...] = first_hour.HOUR
+    return steps
+
+
+def hour_steps() -> list[str]:
+    return [step.command.replace("{wheel}", "corewise-*.whl") for step in hour()]
 
 
 def test_the_page_of_the_first_hour_has_its_steps() -> None:
@@ -125,6 +135,20 @@ def test_the_page_of_the_first_hour_has_its_steps() -> None:
     assert re.findall(r"^    \$ (.+)$", page, re.M) == hour_steps()
     assert "/root" not in page
     assert "/tmp" not in page
+
+
+def test_the_page_of_the_first_hour_says_what_its_steps_expect() -> None:
+    """Each step's answer on the page is one that the script would take, as far as the page shows it."""
+    page = (ROOT / "docs" / "first-hour.md").read_text(encoding="utf-8")
+    said = dict(re.findall(r"^    \$ (.+)\n((?:(?:    .*)?\n)*)", page, re.M))
+    asked = [step for step in hour() if step.expected]
+    assert len(asked) >= 10
+    cut = [step for step in asked if "    ...\n" in said[step.command]]
+    for step in asked:
+        shown = re.sub(r"^    ", "", said[step.command], flags=re.M)
+        assert step in cut or re.search(step.expected, shown, re.S), step.command
+    assert len(cut) < len(asked)
+    assert any("--accelerate" in command and "--placement" in command for command in said)
 
 
 @pytest.mark.long_test
@@ -158,9 +182,82 @@ def test_the_release_goes_through_its_steps() -> None:
         "prebuild.py",
         "manpages.py",
         "auditwheel repair",
+        "checks/wheel.py",
         "--sdist",
         "twine check",
         "--without-compiler",
     ):
         assert step in text
     assert shutil.which("bash")
+
+
+# --- the wheel --------------------------------------------------------------------------------------------
+
+TAGGED = "corewise-9.9-cp311-cp311-manylinux_2_34_x86_64.whl"
+SETS = [("openmpi", "4.1.8"), ("openmpi", "5.0.11"), ("mpich", "4.3.2"), ("abi", "5.0.2")]
+
+
+def wheel_files() -> dict[str, bytes]:
+    """A wheel that has everything, without its record."""
+    rows = [{"name": name, "version": version, "folder": f"{name}-{version}"} for name, version in SETS]
+    found = {
+        "corewise/_core.cpython-311-x86_64-linux-gnu.so": b"\x7fELF",
+        "corewise/_prebuilt/manifest.json": json.dumps({"sets": rows}).encode(),
+        "corewise-9.9.data/data/share/man/man1/corewise.1": b".TH",
+    }
+    for row in rows:
+        for library in wheel_check.LIBRARIES:
+            found[f"corewise/_prebuilt/{row['folder']}/libcorewise-{library}.so"] = b"\x7fELF"
+    return found
+
+
+def packed(file: Path, files: dict[str, bytes], recorded: set[str] | None = None) -> Path:
+    record = "corewise-9.9.dist-info/RECORD"
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+        names = set(files) if recorded is None else recorded
+        archive.writestr(record, "".join(f"{name},,\n" for name in [*sorted(names), record]))
+    return file
+
+
+def test_a_whole_wheel_has_no_fault(tmp_path: Path) -> None:
+    good = packed(tmp_path / TAGGED, wheel_files())
+    assert list(wheel_check.faults(good, Path("/built/here"))) == []
+    assert wheel_check.main([str(good)]) == 0
+
+
+def test_every_fault_of_a_wheel_is_named(tmp_path: Path) -> None:
+    root = Path("/built/here")
+
+    def found(
+        change: dict[str, bytes | None], name: str = TAGGED, recorded: set[str] | None = None
+    ) -> list[str]:
+        files = {**wheel_files(), **change}
+        kept = {each: content for each, content in files.items() if content is not None}
+        return list(wheel_check.faults(packed(tmp_path / name, kept, recorded), root))
+
+    library = "corewise/_prebuilt/abi-5.0.2/libcorewise-packing.so"
+    core = "corewise/_core.cpython-311-x86_64-linux-gnu.so"
+    assert found({}, "corewise-9.9-cp311-cp311-linux_x86_64.whl") == [
+        "its tag is linux_x86_64, wanted: manylinux (auditwheel repair)"
+    ]
+    assert found({library: None}) == [f"{library} is missing"]
+    assert found({library: b"text"}) == [f"{library} is no library"]
+    assert found({library: b"\x7fELF /built/here/src"}) == [
+        f"{library} names the folder that it was built in"
+    ]
+    assert found({core: None}) == ["no extension module corewise/_core"]
+    assert found({"corewise-9.9.data/data/share/man/man1/corewise.1": None}) == ["no manual page corewise.1"]
+    assert found({}, recorded=set(wheel_files()) - {core}) == [f"{core} is not in its record"]
+    assert found({}, recorded=set(wheel_files()) | {"more.py"}) == ["more.py is in its record only"]
+    without = {
+        "corewise/_prebuilt/manifest.json": b'{"sets": [{"name": "mpich", "version": "4", "folder": "x"}]}'
+    }
+    assert [each for each in found(without) if each.startswith("no set")] == [
+        f"no set of preload libraries for {what}" for what in ("Open MPI 4", "Open MPI 5", "the standard ABI")
+    ]
+    assert found({"corewise/_prebuilt/manifest.json": None})[0].startswith("no preload libraries")
+    broken = tmp_path / "broken.whl"
+    broken.write_text("no archive")
+    assert wheel_check.main([str(broken)]) == 2

@@ -116,3 +116,16 @@ def test_must_rows_without_command_or_test_are_listed(
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["a (issue 7): no command and no test: not yet", "b (issue 7): no test: half"]
     assert len(lines) == 3 and lines[2].startswith("inventory: 4 rows")
+
+
+@pytest.mark.parametrize("number", ["000", "001", "002", "003", "004"])
+def test_each_paper_has_a_page_of_the_site(number: str) -> None:
+    listed = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    pages = [
+        text
+        for page in sorted((ROOT / "docs" / "papers").glob("*.md"))
+        if number in (text := page.read_text(encoding="utf-8")).splitlines()[0]
+        and f"(papers/{page.name})" in listed
+    ]
+    assert pages, f"no page of docs/papers that docs/README.md lists is headed by paper {number}"
+    assert any("corewise paper" in text for text in pages)

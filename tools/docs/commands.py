@@ -4,7 +4,8 @@ A block that opens with ```` ```console ```` is a terminal: a line ``$ command``
 continues it), then the lines that it prints. ``...`` alone stands for any lines, at the end of a line for its
 rest. Blanks, and the lines of boxes, do not count. Where a command measures, numbers and their units are not
 compared, nor what is drawn from them. A block of commands without output only lists them. A page's commands
-run one after another in one folder, as a reader would type them.
+run one after another in one folder, as a reader would type them. A block after a line that ends with "save
+this as `NAME`:" is a file of that name.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -15,7 +16,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,6 +37,7 @@ MEASURING = {
 TIMEOUT_S = 300.0
 
 _BLOCK = re.compile(r"^( *)```console\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+_SAVED = re.compile(r"[Ss]ave this as `([\w.-]+)`:\n+```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _BOX = re.compile(r"[─-╿▀-▟|]+")
 _NUMBER = re.compile(
     r"[-+]?\d+(?:[.,   ]\d+)*(?:e[-+]?\d+)?(?:\s*(?:%|[munpµ]?s|min|[KMGT]?i?B(?:/s)?|times)(?!\w))?"
@@ -69,6 +71,11 @@ def shown(text: str) -> list[Shown]:
     return [each for block in blocks if any(one.lines for one in block) for each in block]
 
 
+def saved(text: str) -> dict[str, str]:
+    """The files that a page tells its reader to save, by name."""
+    return dict(_SAVED.findall(text))
+
+
 def _commands(indent: str, block: str) -> list[Shown]:
     found: list[Shown] = []
     continued = False
@@ -83,7 +90,9 @@ def _commands(indent: str, block: str) -> list[Shown]:
     return found
 
 
-def run(commands: list[Shown], folder: Path, path: str) -> Iterator[tuple[Shown, str]]:
+def run(
+    commands: list[Shown], folder: Path, path: str, environment: Mapping[str, str] = os.environ
+) -> Iterator[tuple[Shown, str]]:
     """Runs a page's commands; each with what it printed on both streams.
 
     Parameters
@@ -93,13 +102,15 @@ def run(commands: list[Shown], folder: Path, path: str) -> Iterator[tuple[Shown,
         Where they run; empty at first.
     path : str
         What stands before the search path of programs.
+    environment : mapping
+        The other variables, and the rest of that path.
 
     Raises
     ------
     AssertionError
         A command failed.
     """
-    env = {**os.environ, "PATH": f"{path}:{os.environ['PATH']}", "COLUMNS": "120"}
+    env = {**environment, "PATH": f"{path}:{environment['PATH']}", "COLUMNS": "120"}
     for each in commands:
         done = subprocess.run(
             ["bash", "-c", each.command],

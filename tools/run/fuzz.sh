@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# The fuzzer of datatypes and their simplification (tests/fuzz), built with clang under the address and the undefined
-# behaviour sanitizer, run for some seconds from the seeds in tests/fuzz/seeds. Fails on the first input that breaks a
-# promise, which is kept under build/fuzz. Wants clang and its runtime (Debian: clang-14 libclang-rt-14-dev).
-# Usage: tools/run/fuzz.sh [SECONDS]; 0: only the seeds. COREWISE_FUZZ_CXX names another clang++.
+# The fuzzer of what reads bytes (tests/fuzz): a program of libFuzzer for each target, built with clang under the address
+# and the undefined behaviour sanitizer, run from the inputs in tests/fuzz/corpus. Fails on the first input that breaks a
+# promise, which is kept in build/fuzz/found; inputs that reached new code are kept in build/fuzz/grown/TARGET.
+# Wants clang and its runtime (Debian: clang-14 libclang-rt-14-dev).
+# Usage: tools/run/fuzz.sh [SECONDS [TARGET...]]: so many seconds for each target, of all or of those named; 0: only the
+# corpus. COREWISE_FUZZ_CXX names another clang++.
 # SPDX-License-Identifier: BSD-3-Clause
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 seconds="${1:-20}"
-built=build/fuzz/fuzz_simplify
-sources=(tests/fuzz/fuzz_simplify.cpp src/kernels/packing/{layout,simplification}/*.cpp)
+targets=("${@:2}")
+export PATH="$PWD/.venv/bin:$PATH"  # cmake and ninja
 
 find_clang() {
     local name
@@ -23,22 +25,26 @@ find_clang() {
     return 1
 }
 
-up_to_date() {
-    [ -x "$built" ] && [ -z "$(find src/kernels src/base tests/fuzz tests/cpp/kernels -name '*.[ch]pp' -newer "$built")" ]
+run() {  # run TARGET: libFuzzer's own summary tells how many inputs it tried
+    local grown="build/fuzz/grown/$1" limits=(-seed=1 -max_len=16384 -timeout=20 -rss_limit_mb=2048)
+    mkdir -p "$grown" build/fuzz/found
+    cp -n "tests/fuzz/corpus/$1"/* "$grown"
+    limits+=(-artifact_prefix="build/fuzz/found/$1-" -print_final_stats=1)
+    if [ "$1" = datatypes ]; then limits+=(-max_len=256); fi
+    if [ "$seconds" = 0 ]; then limits+=(-runs=0); else limits+=(-max_total_time="$seconds"); fi
+    echo "fuzz.sh: $1" >&2
+    "build/fuzz/tests/fuzz/fuzz_$1" "${limits[@]}" "$grown"
 }
 
-mkdir -p build/fuzz
-if ! up_to_date; then
-    "$(find_clang)" -std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
-        -fno-sanitize-recover=all -Isrc "${sources[@]}" -o "$built.new"
-    mv "$built.new" "$built"
+if [ "${#targets[@]}" = 0 ]; then
+    mapfile -t targets < <(cd tests/fuzz/corpus && printf '%s\n' *)
 fi
-corpus="$(mktemp -d)"
-trap 'rm -rf "$corpus"' EXIT
-cp -r tests/fuzz/seeds/. "$corpus"
-limits=(-seed=1 -max_len=256 -timeout=20 -rss_limit_mb=2048 -artifact_prefix=build/fuzz/ -print_final_stats=1)
-if [ "$seconds" = 0 ]; then
-    "$built" "${limits[@]}" -runs=0 "$corpus"
-else
-    "$built" "${limits[@]}" -max_total_time="$seconds" "$corpus"
-fi
+for target in "${targets[@]}"; do
+    if [ ! -d "tests/fuzz/corpus/$target" ]; then
+        echo "fuzz.sh: target is '$target', allowed: $(cd tests/fuzz/corpus && echo *)" >&2
+        exit 2
+    fi
+done
+cmake --preset fuzz -DCMAKE_CXX_COMPILER="$(find_clang)" -DPython_EXECUTABLE="$PWD/.venv/bin/python" >/dev/null
+cmake --build --preset fuzz --target "${targets[@]/#/fuzz_}" >/dev/null
+for target in "${targets[@]}"; do run "$target"; done

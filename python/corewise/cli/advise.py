@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -15,12 +17,15 @@ import typer
 from corewise.base import late
 from corewise.base.files import check_target
 from corewise.cli import console, pages
+from corewise.cli.place.spare import measured, noise_of
 from corewise.cli.profile_page import PageOptions, profile_view
 from corewise.cli.run import fresh_name
 from corewise.errors import InputError
 
 with late.imports():
+    from corewise.analysis.noise.records import node_noise
     from corewise.data.machines import load_machine
+    from corewise.data.noise import NoiseRecord
     from corewise.data.profile import Profile
     from corewise.mpi import build
     from corewise.mpi.find import MpiLibrary
@@ -33,7 +38,8 @@ with late.imports():
 _HELP = """Say what makes a program slow, and find a launch that makes it faster.
 
 The program is run once with its communication recorded. Its findings are told, and the mistakes of its
-launch. Then every lever (binding, placement, reordering, collectives and packing by corewise) is predicted.
+launch. Then every lever (binding, placement, reordering, an idle core, collectives and packing by corewise,
+the MPI's own algorithms) is predicted.
 The promising ones are run beside the plain launch in turns. What is advised was confirmed by fresh runs;
 where nothing is faster, it says so (docs/advising/advise.md).
 
@@ -84,10 +90,18 @@ def _advise(
     html_file: Path | None = typer.Option(
         None, "--html", metavar="FILE", help="also write one self-contained web page"
     ),
+    noise: str | None = typer.Option(
+        None,
+        "--noise",
+        metavar="FILE|TEXT",
+        help="what the system takes from this host's cores, for the lever idle_core: a file of bench node "
+        "--noise-file, or a text such as rate=10,length=50us (default: measured where it matters)",
+    ),
     as_json: bool = typer.Option(False, "--json", help="print one JSON object"),
 ) -> None:
     if html_file is not None:
         check_target(html_file)
+    record = None if noise is None else noise_of(noise, "--noise")
     began = time.monotonic()
     budget_s = _seconds(budget)
     is_host = machine_reference == "host"
@@ -95,8 +109,9 @@ def _advise(
         _refuse(Path(command[0]), ranks=ranks, mpi=mpi, output=output)
         case, why = _of_profile(Path(command[0]), machine_reference)
     else:
-        line = line_of(command or [], ranks, mpi)
+        line = _line(command or [], ranks, mpi)
         case, why = _of_program(line, output, machine_reference, budget_s or None)
+    case = _with_noise(case, record)
     why = why or ("" if is_host else f"for {machine_reference}") or ("" if budget_s else "--budget is 0")
     if why:
         found = study.predict_only(case, why)
@@ -106,6 +121,25 @@ def _advise(
     _show(case, found, as_json)
     if html_file is not None:
         _write_page(case, found, html_file)
+
+
+def _line(command: Sequence[str], ranks: int | None, mpi: str | None) -> Line:
+    """The launch to advise on; what is missing is said in this command's words."""
+    if not command:
+        raise InputError(
+            "no program to run and no profile: corewise advise -n 4 -- ./program, "
+            "corewise advise -- mpiexec -n 4 ./program, or corewise advise NAME.cw"
+        )
+    if len(command) == 1 and command[0].rstrip("/").endswith(".cw"):
+        raise InputError(f"{command[0]}: no profile folder is there (corewise run writes one)")
+    return line_of(command, ranks, mpi)
+
+
+def _with_noise(case: Case, record: NoiseRecord | None) -> Case:
+    """Measured only where it says something, and nobody gave it."""
+    if not cases.wants_noise(case):
+        return case
+    return replace(case, noise=node_noise(record or measured()))
 
 
 def _write_page(case: Case, found: study.Advice, file: Path) -> None:

@@ -18,9 +18,9 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from corewise.base import late
+from corewise.cli.groups import LeanGroup
 from corewise.errors import InputError, shortened
 
 
@@ -144,7 +144,7 @@ class _Loaded(Mapping[str, Any]):
         return len(_COMMANDS)
 
 
-class Commands(TyperGroup):
+class Commands(LeanGroup):
     """The group of all commands."""
 
     def __init__(self, **more: Any) -> None:

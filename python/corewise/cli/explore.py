@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -22,12 +23,13 @@ from corewise.trials.simulation import MODELS
 with late.imports():
     from corewise._core import Machine, Pattern
     from corewise.analysis.placement.exploration import Exploration, Plan, least_runs
+    from corewise.cli.place.replayed import replays_on
     from corewise.data.machines import machine_text
     from corewise.data.patterns import is_profile, load_pattern_or_profile, pattern_of
     from corewise.plots.explore import check_ending, write_curves
     from corewise.report import exploration as view
     from corewise.sim.sweeps import workers_of
-    from corewise.trials.exploration import Effort, explore_host, explore_simulated, plan
+    from corewise.trials.exploration import Effort, explore_host, explore_replayed, explore_simulated, plan
     from corewise.trials.host import is_this_host
     from corewise.trials.launches import Launches, Program
     from corewise.trials.simulation import Simulation
@@ -47,9 +49,12 @@ and the program, with --machine host.
 Example:
   corewise explore ring ranks=6 bytes="16 KiB" -m ps3 --all -o ring.svg
   corewise explore halo_2d dims=8x6 -m mesh-6x4 --samples 400
+  corewise explore lbm.cw -m mesh-6x4 --model replay
   corewise explore ring ranks=8 -m qs22 --all -o ring.svg --executor dask://head:8786
   corewise explore -m host -n 2 --runs 9 -- ./program
 """
+REPLAY = "replay"
+"""The model by which a profile is replayed, instead of its messages simulated alone."""
 _MACHINE = typer.Option(
     ..., "--machine", "-m", metavar="MACHINE", help="Name, file, `host`, or synthetic text."
 )
@@ -63,7 +68,8 @@ _SAMPLES = typer.Option(
     None, "--samples", min=1, help="Placements, where there are more (200; 24 on this host)."
 )
 _ALL = typer.Option(False, "--all", help="All placements, up to 100 000.")
-_RUNS = typer.Option(3, "--runs", min=1, max=1000, help="Runs of every placement.")
+RUNS = 3
+_RUNS = typer.Option(RUNS, "--runs", min=1, max=1000, help="Runs of every placement.")
 _REPEAT = typer.Option(
     1,
     "--repeat",
@@ -77,7 +83,7 @@ _MODEL = typer.Option(
     MODELS[0],
     "--model",
     metavar="MODEL",
-    help=f"Simulated: {' or '.join(MODELS)} (quicker, less exact).",
+    help=f"Simulated: {', '.join(MODELS)} (quicker, less exact), {REPLAY} (of a profile: who waits counts).",
     hidden=True,
 )
 _SEPARATION = typer.Option(
@@ -143,24 +149,29 @@ def explore(
     as_json: bool = _AS_JSON,
 ) -> None:
     """Explores placements."""
-    if output is not None:
-        check_target(output)
-        check_ending(output)
+    _check_output(output)
     if everything and samples is not None:
         raise InputError(f"--samples {samples}: found with --all, allowed: one of them")
-    if model not in MODELS:
-        raise InputError(f"--model '{model}' is unknown, allowed: {', '.join(MODELS)}")
+    if model not in (*MODELS, REPLAY):
+        raise InputError(f"--model '{model}' is unknown, allowed: {', '.join((*MODELS, REPLAY))}")
     made_from = machine_text(machine_reference)
     machine = made_from.load()
+    how = Simulation(
+        machine, (), model=model, jitter=jitter, repetitions=repeat, separation=separation,
+        seed=seed, renamed=unpinned,
+    )  # fmt: skip
+    if model == REPLAY:
+        _check_replayed(how, words, also, ranks or mpi, runs)
+        _refuse_sweep(executor, resume, f"with --model {REPLAY}")
+        effort = Effort(1, samples or SAMPLES, everything, seed)
+        _show(_replayed(Path(words[0]), machine, effort), output, as_json)
+        return
     on_host = is_this_host(machine_reference, machine)
     program, patterns, title = _what(words, also, machine_reference, on_host, ranks, mpi, simulate)
     effort = Effort(runs, samples or (HOST_SAMPLES if program else SAMPLES), everything, seed)
-    how = Simulation(
-        machine, tuple(patterns), model=model, jitter=jitter, repetitions=repeat, separation=separation,
-        seed=seed, renamed=unpinned,
-    )  # fmt: skip
+    how = replace(how, patterns=tuple(patterns))
     if program is not None:
-        _refuse_simulated(how, machine, patterns, seed)
+        _refuse_simulated(how, MODELS[0])
         _refuse_sweep(executor, resume)
     sweeps.check_sent(executor, made_from)
     keep = None if program else sweeps.kept(output, resume)
@@ -259,15 +270,17 @@ def _runs(source: Path) -> bool:
     return source.is_file() and source.suffix == "" and os.access(source, os.X_OK)
 
 
-def _refuse_sweep(executor: str | None, resume: Path | None) -> None:
+def _refuse_sweep(
+    executor: str | None, resume: Path | None, beside: str = "with a program that is run"
+) -> None:
     for option, value in (("--executor", executor), ("--resume", resume)):
         if value is not None:
-            raise InputError(f"{option} {value}: found with a program that is run, allowed: in a simulation")
+            raise InputError(f"{option} {value}: found {beside}, allowed: in a simulation")
 
 
-def _refuse_simulated(how: Simulation, machine: Machine, patterns: Sequence[Pattern], seed: int) -> None:
-    """Refuses options of a simulation where a program is run."""
-    usual = Simulation(machine, tuple(patterns), seed=seed)
+def _refuse_simulated(how: Simulation, model: str, beside: str = "with a program that is run") -> None:
+    """Refuses options of a simulation where there is none."""
+    usual = Simulation(how.machine, how.patterns, model=model, seed=how.seed)
     names = {
         "--repeat": "repetitions",
         "--model": "model",
@@ -277,4 +290,33 @@ def _refuse_simulated(how: Simulation, machine: Machine, patterns: Sequence[Patt
     }
     for option, name in names.items():
         if getattr(how, name) != getattr(usual, name):
-            raise InputError(f"option '{option}': found with a program that is run, allowed: in a simulation")
+            raise InputError(f"option '{option}': found {beside}, allowed: in a simulation")
+
+
+def _check_replayed(
+    how: Simulation, words: Sequence[str], also: Sequence[str], launched: int | str | None, runs: int
+) -> None:
+    """Refuses what makes no sense where a recorded run is replayed."""
+    beside = f"with --model {REPLAY}"
+    _refuse_simulated(how, REPLAY, beside)
+    if not is_profile(Path(words[0])) or len(words) > 1:
+        raise InputError(f"{' '.join(words)}: found {beside}, allowed: one profile NAME.cw")
+    if also:
+        raise InputError(f"--also '{also[0]}': found {beside}, allowed: with a pattern")
+    if launched is not None:
+        raise InputError(f"-n or --mpi {launched}: found {beside}, allowed: with a program that is run")
+    if runs not in (1, RUNS):
+        raise InputError(f"--runs {runs}: found {beside}, allowed: 1, as replays of a placement are alike")
+
+
+def _replayed(source: Path, machine: Machine, effort: Effort) -> Exploration:
+    replays = replays_on(source, machine)
+    chosen = plan(machine, replays.recording.size, [replays.pattern()], effort)
+    with console.progress_bar("replaying under placements") as advance:
+        return explore_replayed(replays, chosen, source.name, effort, advance)
+
+
+def _check_output(output: Path | None) -> None:
+    if output is not None:
+        check_target(output)
+        check_ending(output)

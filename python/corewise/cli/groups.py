@@ -15,7 +15,22 @@ from typer.core import TyperGroup
 from corewise.errors import InputError, shortened
 
 
-class Group(TyperGroup):
+class LeanGroup(TyperGroup):
+    """A group whose own option of help is False where it is not given.
+
+    Typer's is None, and from version 0.29 on Typer imports pydantic to make a truth value of that, which
+    takes longer than all the rest of a help.
+    """
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The option."""
+        option: Any = super().get_help_option(ctx)
+        if option is not None and option.default is None:
+            option.default = False
+        return option
+
+
+class Group(LeanGroup):
     """A group that lists each of its commands with the first sentence of its help."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -23,8 +38,8 @@ class Group(TyperGroup):
         name = args[0]
         if name not in self.commands and not name.startswith("-"):
             close = get_close_matches(name, self.commands, 1, 0.6)
-            meant = f"did you mean {ctx.command_path} {close[0]}? " if close else ""
-            raise InputError(f"no command '{shortened(name, 80)}': {meant}(see {ctx.command_path} --help)")
+            meant = f": did you mean {ctx.command_path} {close[0]}?" if close else ""
+            raise InputError(f"no command '{shortened(name, 80)}'{meant} (see {ctx.command_path} --help)")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

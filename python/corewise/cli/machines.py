@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from corewise.base import late
-from corewise.cli import console, latency
+from corewise.cli import console, latency, topology
 from corewise.cli.groups import Group
 
 with late.imports():
@@ -23,7 +23,8 @@ with late.imports():
 
 _LIST_HELP = """List the machines that come with corewise.
 
-`show` draws one, `check` verifies a file, `from-latency` makes one from measured latencies.
+`show` draws one, `check` verifies a file, `from-latency` makes one from measured latencies,
+`from-topology` one of several nodes.
 
 \b
 Example:
@@ -58,6 +59,7 @@ def register(app: typer.Typer) -> None:
     group.command("show", help=_SHOW_HELP)(show_machine)
     group.command("check", help=_CHECK_HELP)(check_machine)
     latency.register(group)
+    topology.register(group)
     app.add_typer(group, name="machines")
 
 

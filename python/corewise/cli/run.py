@@ -40,6 +40,7 @@ with late.imports():
     from corewise.mpi import build, elf, launch, reorder
     from corewise.mpi.find import MpiLibrary
     from corewise.mpi.functions import FILTER, FunctionChoice, check_patterns
+    from corewise.mpi.gather import local_disks
     from corewise.mpi.generators.packing import ENGINES, engine_is_known
     from corewise.mpi.kinds import chosen_kinds
     from corewise.trials import binding
@@ -49,7 +50,7 @@ Packer = Callable[[str], object]
 OF_HOST = "of-host"
 """Stands for the host's own table until the MPI is known."""
 NOTHING_RECORDED = 1
-"""Exit status of a run in which no rank called MPI, where the launcher has none of its own."""
+"""Exit status where the launcher has none of its own: no rank called MPI, or a node delivered no files."""
 OTHER_MPI = "other-mpi.txt"
 """What the preload leaves in the profile when it meets a program of another MPI (src/preload/guard.cpp)."""
 
@@ -64,6 +65,8 @@ Example:
   corewise report lbm.cw
 or with your own launcher line:
   corewise run -o flow.cw -- mpiexec -n 8 --bind-to core ./lbm
+or in a job of Slurm, on all of its nodes and slots:
+  salloc -N 2 -n 8 corewise run -- ./lbm
 
 \b
 What is recorded can be chosen:
@@ -154,6 +157,13 @@ _PRELOAD = typer.Option(
 _TIMEOUT = typer.Option(
     "", "--timeout", metavar="TIME", help="end the run after this time, e.g. '30 s': exit status 124"
 )
+_LOCAL_DIR = typer.Option(
+    None,
+    "--local-dir",
+    metavar="DIR",
+    help="record on each node's own disk, and gather the files when the run has ended",
+    hidden=True,
+)
 _PLACEMENT = typer.Option(None, "--placement", help="bind ranks as this file of corewise place says")
 _REORDERING = typer.Option(
     "",
@@ -194,7 +204,9 @@ def register(app: typer.Typer) -> None:
 
 def _run(
     command: list[str] = typer.Argument(None, help="program and arguments, or a whole mpiexec command line"),
-    ranks: int | None = typer.Option(None, "-n", "--ranks", help="number of ranks"),
+    ranks: int | None = typer.Option(
+        None, "-n", "--ranks", help="number of ranks (default: an allocation's slots)"
+    ),
     output: Path | None = _OUTPUT,
     mpi: str | None = typer.Option(None, "--mpi", help="openmpi, mpich, abi, a prefix or a launcher"),
     record: str = _RECORD,
@@ -209,6 +221,7 @@ def _run(
     sync_clocks: str = _SYNC_CLOCKS,
     files: str = _FILES,
     timeout: str = _TIMEOUT,
+    local_dir: Path | None = _LOCAL_DIR,
     preload: Path | None = _PRELOAD,
     placement: Path | None = _PLACEMENT,
     reordering: str = _REORDERING,
@@ -241,13 +254,14 @@ def _run(
     pack = _packer(files)
     command = command or []
     decided = launch.plan(command, ranks=ranks, mpi=mpi)
+    storage = None if local_dir is None else local_disks(decided, local_dir)
     directory = output if output is not None else fresh_name(decided.command)
     with tempfile.TemporaryDirectory(prefix="corewise-bind-") as folder:
         if placed := _placed(placement, wanted, ranks, decided):
             bound = binding.arguments(decided.mpi, *placed, Path(folder))
             decided = launch.plan(command, ranks=ranks, mpi=mpi, binding=bound)
             binding.check(decided.mpi, *placed, bound)
-        return _record(decided, directory, options, pack, as_json)
+        return _record(decided, directory, options, pack, as_json, storage)
 
 
 def _knob_of(option: str, wanted: bool, tuning: Path | None, read: Callable[[Path], str]) -> str:
@@ -323,6 +337,7 @@ def _record(
     options: launch.RecordOptions,
     pack: Packer | None,
     as_json: bool,
+    storage: launch.Storage | None = None,
 ) -> int:
     _build(decided.mpi, options)
     if options.packing:
@@ -330,10 +345,10 @@ def _record(
     options = dataclasses.replace(options, accelerate=_chosen_collectives(decided.mpi, options.accelerate))
     # With --json standard output is the object's alone.
     try:
-        outcome = launch.record(decided, directory, options, sys.stderr if as_json else None)
+        outcome = launch.record(decided, directory, options, sys.stderr if as_json else None, storage)
     finally:
         blank = _remove_blank(directory)
-    _tell_ended(outcome, options.timeout_s)
+    _tell_ended(outcome, options.timeout_s, directory)
     traces = list(directory.glob("rank-*.cwt"))
     spawned = len(list(directory.glob("*.cwt"))) - len(traces)
     if blank or (not traces and not spawned):
@@ -342,7 +357,7 @@ def _record(
             if blank
             else f"0 events seen: {_silence(decided, outcome)}{_other_mpi(directory)}"
         )
-        removed = " The profile was removed." if _remove_if_empty(directory) else ""
+        removed = " The profile was removed." if _remove_if_empty(directory, outcome.missing) else ""
         console.warn(f"corewise: {directory}: {why}{removed}")
     if pack is not None and (traces or spawned):
         _pack(pack, directory)
@@ -366,15 +381,20 @@ def _record(
         )
     if answer is not None and not as_json:
         _tell(answer)
-    if outcome.exit_status == 0 and not traces and not spawned:
-        return NOTHING_RECORDED
-    return outcome.exit_status
+    return _status(outcome, bool(traces or spawned))
 
 
-def _tell_ended(outcome: launch.RunOutcome, timeout_s: float | None) -> None:
-    """Says so where the run had to be ended."""
+def _tell_ended(outcome: launch.RunOutcome, timeout_s: float | None, directory: Path) -> None:
+    """Says so where the run had to be ended, and what of it is missing."""
     if timeout_s is not None and outcome.exit_status == launch.TIMED_OUT:
         console.warn(f"corewise: the run was ended after {time_text(timeout_s * 1e9)} (--timeout)")
+    for sentence in outcome.missing:
+        console.warn(f"corewise: {directory}: {sentence}")
+
+
+def _status(outcome: launch.RunOutcome, recorded: bool) -> int:
+    whole = recorded and not outcome.missing
+    return outcome.exit_status or (0 if whole else NOTHING_RECORDED)
 
 
 def _collectives_of(file: Path) -> str:
@@ -435,10 +455,10 @@ def _pack(pack: Packer, directory: Path) -> None:
         console.warn(f"corewise: the rank files were not packed: {error}")
 
 
-def _remove_if_empty(directory: Path) -> bool:
-    """Removes a profile in which nothing lies but what the launch itself wrote."""
+def _remove_if_empty(directory: Path, missing: tuple[str, ...]) -> bool:
+    """Removes a profile in which nothing lies but what the launch itself wrote, and that misses nothing."""
     found = list(directory.iterdir())
-    if any(path.name not in (launch.META, OTHER_MPI, FILTER, reorder.PLAN) for path in found):
+    if missing or any(path.name not in (launch.META, OTHER_MPI, FILTER, reorder.PLAN) for path in found):
         return False
     for path in found:
         path.unlink()

@@ -12,11 +12,14 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from corewise._core import Machine
+from corewise.base.nodelists import NODE
+from corewise.data.clusters import Cluster
 from corewise.data.placement import Placement
 from corewise.errors import InputError
 
@@ -53,6 +56,11 @@ RANK_FILE_FORMS = ("openmpi-rankfile", "openmpi4")
 def is_rank_file(text: str) -> bool:
     """Whether a text is a rank file, by its first line (an empty one may become one)."""
     return not text.strip() or text.lstrip().startswith("rank ")
+
+
+def is_host_file(text: str) -> bool:
+    """Whether a text is a host file of ours: a name on each line."""
+    return all(NODE.fullmatch(line) for line in text.splitlines())
 
 
 def openmpi_rankfile(cores: Sequence[int], file: str) -> Export:
@@ -161,6 +169,69 @@ def export_placement(form: str, machine: Machine, placement: Placement, file: st
     if form not in FORMS:
         raise InputError(f"export '{form}' is unknown, allowed: {', '.join(FORMS)}")
     return FORMS[form](machine, placement, file)
+
+
+CLUSTER_FORMS = ("openmpi-rankfile", "slurm")
+"""The forms that place over several nodes; both need a file."""
+
+
+def export_cluster(form: str, cluster: Cluster, placement: Placement, file: str) -> Export:
+    """Writes a placement over nodes and inside them.
+
+    Parameters
+    ----------
+    form : str
+        Of `CLUSTER_FORMS`.
+    cluster : Cluster
+        The nodes of the machine that the placement is for.
+    placement : Placement
+        Rank to unit.
+    file : str
+        Where the rank file (Open MPI) or the host file (Slurm) will lie.
+    """
+    if form not in CLUSTER_FORMS:
+        allowed = " and ".join(CLUSTER_FORMS)
+        raise InputError(f"export '{form}': found a machine of several nodes, allowed: {allowed}")
+    seats = [cluster.seat(unit) for unit in placement.unit_of_rank]
+    if form == "openmpi-rankfile":
+        return _cluster_rankfile(seats, cluster.logical_cores, file)
+    return _cluster_slurm(seats, cluster.os_indexes, file)
+
+
+def _cluster_rankfile(seats: Sequence[tuple[str, int]], cores: Sequence[int], file: str) -> Export:
+    """Open MPI 5: a rank file whose lines name the node; a slot is a logical core of the node."""
+    _check_numbers("openmpi-rankfile", "hwloc logical core", cores)
+    lines = [f"rank {rank}={node} slot={cores[local]}\n" for rank, (node, local) in enumerate(seats)]
+    slots = Counter(node for node, _ in seats)
+    hosts = ",".join(f"{node}:{count}" for node, count in slots.items())
+    arguments = ("-n", str(len(seats)), "--host", hosts, "--map-by", f"rankfile:file={file}")
+    return Export("openmpi-rankfile", "mpiexec", arguments, "".join(lines), needs_file=True)
+
+
+def _cluster_slurm(seats: Sequence[tuple[str, int]], cpus: Sequence[int], file: str) -> Export:
+    """Slurm: a host file with a line per task. Slurm has one list of CPUs for all nodes, in local order."""
+    _check_numbers("slurm", "operating-system", cpus)
+    lists: dict[str, list[int]] = {}
+    for node, local in seats:
+        lists.setdefault(node, []).append(cpus[local])
+    longest = max(lists.values(), key=len)
+    for node, own in lists.items():
+        if own != longest[: len(own)]:
+            found = f"CPUs {_comma(own)} on node {node} and {_comma(longest)} on another"
+            raise InputError(f"export 'slurm': found {found}, allowed: one list (or openmpi-rankfile)")
+    arguments = (
+        f"SLURM_HOSTFILE={file}", "srun", "--distribution=arbitrary", f"--nodes={len(lists)}",
+        f"--ntasks={len(seats)}", f"--cpu-bind=map_cpu:{_comma(longest)}",
+    )  # fmt: skip
+    return Export("slurm", "env", arguments, "".join(f"{node}\n" for node, _ in seats), needs_file=True)
+
+
+def _check_numbers(form: str, kind: str, numbers: Sequence[int]) -> None:
+    if min(numbers) < 0:
+        raise InputError(
+            f"export '{form}': the machine file's nodes have no {kind} index, allowed: nodes that were read "
+            "from hwloc, or a text like pack:2 core:4 (corewise machines from-topology --node)"
+        )
 
 
 def logical_cores(machine: Machine, placement: Placement, form: str) -> list[int]:

@@ -53,7 +53,7 @@ def machine_text(
     comment: str,
     logical_cores: Sequence[int] = (),
 ) -> str:
-    """The text of a machine file; `levels` from the outermost."""
+    """The text of a machine file; `levels` from the outermost. Units without `os_indexes` have none."""
     lines = [
         *(f"# {line}".rstrip() for line in _wrapped(comment)),
         'format = "corewise-machine"',
@@ -66,7 +66,9 @@ def machine_text(
         lines.append(f"processor = {_text(origin.processor)}")
     lines += _list("measured", [_text(kind) for kind in origin.measured])
     lines += _list("nominal", [_text(kind) for kind in origin.nominal])
-    lines += ["", "[interconnect]", 'kind = "tree"', *_list("os_indexes", [str(cpu) for cpu in os_indexes])]
+    lines += ["", "[interconnect]", 'kind = "tree"']
+    if os_indexes:
+        lines += _list("os_indexes", [str(cpu) for cpu in os_indexes])
     if logical_cores:
         lines += _list("logical_cores", [str(core) for core in logical_cores])
     for level in levels:

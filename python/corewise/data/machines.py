@@ -21,6 +21,7 @@ from pathlib import Path
 from corewise._core import Machine, cell_parameters
 from corewise.base.documents import Fields, parse_json, parse_toml, read_json, read_toml
 from corewise.base.files import read_text
+from corewise.data.clusters import cluster_of
 from corewise.errors import InputError, RunError
 
 HOST = "host"
@@ -201,8 +202,11 @@ def _openmpi_prefixes() -> list[Path]:
 
 def _as_json(document: Fields) -> MachineText:
     """The document as the machine room takes it: JSON, whatever the file is written in."""
+    raw = dict(document.raw())
+    if cluster_of(document) is not None:
+        del raw["cluster"]  # names of nodes, which the machine room does not know
     try:
-        text = json.dumps(document.raw(), default=str, allow_nan=False)
+        text = json.dumps(raw, default=str, allow_nan=False)
     except ValueError:
         raise InputError(f"{document.source}: found nan or inf, allowed: finite numbers") from None
     return MachineText("json", text, document.source)

@@ -42,6 +42,8 @@ class RunMeta:
         From launch to end.
     ended_ns : int or None
         When the launcher ended, in nanoseconds since 1970; None where it was killed itself.
+    missing : tuple of str
+        What nodes recorded and did not deliver, a sentence each.
     """
 
     command: tuple[str, ...] = ()
@@ -54,6 +56,7 @@ class RunMeta:
     exit_status: int | None = None
     wall_s: float | None = None
     ended_ns: int | None = None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -165,7 +168,7 @@ def load_profile(path: str | Path, calls: int | None = None, waits: bool = False
         meta or RunMeta(),
         meta is not None,
         tuple(read.worlds),
-        (*problems, *read.problems),
+        (*problems, *(meta.missing if meta is not None else ()), *read.problems),
         None if calls is None else read.calls,
         tuple(read.waits) if waits else (),
     )
@@ -199,6 +202,7 @@ def _load_meta(path: Path) -> RunMeta | None:
         exit_status=_whole(document, "exit_status", -MOST_WHOLE),
         wall_s=document.number("wall_s", 0) if "wall_s" in document else None,
         ended_ns=_whole(document, "ended_ns", 0),
+        missing=_words(document, "missing") if "missing" in document else (),
     )
 
 

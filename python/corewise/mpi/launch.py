@@ -22,12 +22,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from corewise import __version__
 from corewise.base.files import write_text
 from corewise.errors import InputError, RunError
 from corewise.mpi import elf, find, reorder
+from corewise.mpi.allocation import Allocation, read_allocation
 from corewise.mpi.build import build_accelerate, build_packing, build_preload, build_reorder
 from corewise.mpi.find import MpiLibrary
 from corewise.mpi.functions import FILTER, FunctionChoice, write_filter
@@ -77,7 +78,7 @@ class LaunchPlan:
     mpi : whose launcher runs it and whose preload is used.
     command : the whole command line, launcher included, as it is executed without the preload.
     launcher_words : how many leading words of `command` are the launcher itself.
-    ranks : as asked with -n, None where the user wrote the launcher's command line.
+    ranks : as asked with -n, or the slots of the allocation; None where the user wrote the launcher's line.
     program : the program and its arguments, None where the user wrote the launcher's command line.
     """
 
@@ -121,11 +122,31 @@ class RunOutcome:
         time allowed.
     wall_s : seconds from launch to its end.
     ended_ns : when it ended, in nanoseconds since 1970.
+    missing : what nodes recorded and did not deliver, a sentence each.
     """
 
     exit_status: int
     wall_s: float
     ended_ns: int = 0
+    missing: tuple[str, ...] = ()
+
+
+Said = subprocess.CompletedProcess[str]
+"""What came of a launch that was tried."""
+
+
+class Storage(Protocol):
+    """Where ranks write during the run, if not into the profile."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder, on every node."""
+
+    def prepare(self) -> None:
+        """Makes it on every node."""
+
+    def gather(self, directory: Path) -> tuple[str, ...]:
+        """Brings what was written into the profile; says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +164,7 @@ class RecordOptions:
         library is not loaded.
     accelerate : which collectives corewise does itself, as the accelerate library's variable says it; empty:
         the library is not loaded.
+    variables : of the MPI itself, given to the ranks.
     timeout_s : then the run is ended, None: never.
     """
 
@@ -156,6 +178,7 @@ class RecordOptions:
     reordering: reorder.Wanted | None = None
     packing: str = ""
     accelerate: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float | None = None
 
     def environment(self) -> dict[str, str]:
@@ -169,7 +192,7 @@ class RecordOptions:
             "COREWISE_TRACE_SYNC": self.sync_clocks,
             "COREWISE_TRACE_RECORD": ",".join(self.kinds),
         }
-        return {name: value for name, value in values.items() if value}
+        return {**{name: value for name, value in values.items() if value}, **self.variables}
 
 
 def is_launcher(word: str) -> bool:
@@ -185,7 +208,8 @@ def plan(
     Parameters
     ----------
     command : the program and its arguments, or a whole launcher command line.
-    ranks : number of ranks; needed unless `command` starts with a launcher.
+    ranks : number of ranks; needed unless `command` starts with a launcher, or an allocation of Slurm,
+        PRRTE or Hydra says how many slots there are.
     mpi : see `corewise.mpi.find.find`.
     binding : launcher arguments that say how many ranks run and on which cores (`corewise.data.export`); they
         stand in for the ones that corewise would choose.
@@ -204,14 +228,32 @@ def plan(
         return _plan_launcher(command, ranks, mpi, binding)
     program = _find_program(command[0])
     chosen = _choose(program, mpi)
+    allocation = read_allocation(os.environ, chosen.family)
+    if ranks is None and allocation is not None:
+        ranks = allocation.slots
     if ranks is None or ranks < 1:
         found = "nothing" if ranks is None else ranks
         raise InputError(
             f"-n: found {found}, allowed: the number of ranks, 1 or more (corewise run -n 4 -- {command[0]})"
         )
-    placed = [*as_root(chosen), *binding] if binding else ["-n", str(ranks), *_comfort(chosen)]
+    placed = _placed(chosen, ranks, allocation, binding)
     words = [str(chosen.launcher), *placed, program, *command[1:]]
     return LaunchPlan(chosen, tuple(words), 1, ranks, (program, *command[1:]))
+
+
+def _placed(mpi: MpiLibrary, ranks: int, allocation: Allocation | None, binding: Sequence[str]) -> list[str]:
+    """The launcher's words before the program: how many ranks, and where they may run."""
+    spread = [] if allocation is None else allocation.words(mpi.family)
+    if binding and allocation is not None and spread:
+        raise InputError(
+            f"--placement: places on this host, found {allocation.text()}, allowed: one node, or a "
+            "launcher's own line (corewise place --export)"
+        )
+    if binding:
+        return [*as_root(mpi), *binding]
+    # What is said to fit needs no leave to share cores, which would leave it unbound.
+    fits = allocation is not None and bool(spread) and ranks <= allocation.slots
+    return ["-n", str(ranks), *(as_root(mpi) if fits else _comfort(mpi)), *spread]
 
 
 def _plan_launcher(
@@ -338,6 +380,7 @@ def record(
     directory: Path,
     options: RecordOptions,
     output: IO[str] | int | None = None,
+    storage: Storage | None = None,
 ) -> RunOutcome:
     """Runs the program with the preload in every rank; its records go to `directory`.
 
@@ -347,6 +390,7 @@ def record(
     directory : a new profile directory.
     options : the recorder's knobs.
     output : where the program's standard output goes; None: to ours.
+    storage : where the ranks write meanwhile; None: into `directory`.
 
     Raises
     ------
@@ -362,13 +406,19 @@ def record(
     with _new_profile(directory):
         variables = {
             "LD_PRELOAD": preload,
-            "COREWISE_TRACE_DIR": str(directory.resolve()),
+            "COREWISE_TRACE_DIR": str(directory.resolve() if storage is None else storage.folder),
             **options.environment(),
             **_write_filter(decided, directory, options.functions),
             **_write_plan(directory, options.reordering),
         }
+        if storage is not None:
+            storage.prepare()
+            meta["local_folder"] = str(storage.folder)
         _write_meta(directory, meta)
     outcome = execute(decided.with_environment(variables), environment(decided), output, options.timeout_s)
+    if storage is not None:
+        outcome.missing = storage.gather(directory)
+        meta["missing"] = list(outcome.missing)
     meta |= {
         "exit_status": outcome.exit_status,
         "wall_s": round(outcome.wall_s, 6),
@@ -392,22 +442,23 @@ def unrecorded(mpi: MpiLibrary, options: RecordOptions, directory: Path) -> dict
     Parameters
     ----------
     mpi : whose libraries are loaded.
-    options : the order of ranks, packing and collectives; what is recorded plays no part.
+    options : the order of ranks, packing, collectives and variables; what is recorded plays no part.
     directory : where the file of an order is written; it must stay while ranks start.
 
     Returns
     -------
     dict
-        Empty where no library is asked for.
+        Empty where neither a library nor a variable is asked for.
     """
     libraries = _levers(mpi, options)
     if not libraries:
-        return {}
+        return dict(options.variables)
     knobs = {PACKING_KNOB: options.packing, ACCELERATE_KNOB: options.accelerate}
     return {
         "LD_PRELOAD": ":".join(filter(None, [*map(str, libraries), os.environ.get("LD_PRELOAD", "")])),
         **{name: value for name, value in knobs.items() if value},
         **_write_plan(directory, options.reordering),
+        **options.variables,
     }
 
 
@@ -484,7 +535,7 @@ def _waited(child: subprocess.Popen[bytes], timeout_s: float | None) -> int | No
     return None
 
 
-def tried(decided: LaunchPlan, timeout_s: float = 60.0) -> subprocess.CompletedProcess[str]:
+def tried(decided: LaunchPlan, timeout_s: float = 60.0) -> Said:
     """Runs a launch that is over in a moment, and keeps what it says.
 
     Parameters
@@ -565,6 +616,10 @@ def _make_directory(directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         if any(directory.iterdir()):
             raise InputError(f"{directory}: exists and is not empty: name another profile with -o")
+        # Of two runs that find the folder empty at one time, one makes this file.
+        (directory / META).touch(exist_ok=False)
+    except FileExistsError:
+        raise InputError(f"{directory}: another run writes there: name another profile with -o") from None
     except OSError as error:
         kind = RunError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else InputError
         raise kind(f"{directory}: cannot be made: {error.strerror}") from error

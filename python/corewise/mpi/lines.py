@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from corewise.errors import InputError
 from corewise.mpi import launch
+from corewise.mpi.allocation import read_allocation
 from corewise.mpi.find import MpiLibrary
 
 _COUNT = frozenset({"-n", "-np", "-c", "--n", "--np"})
@@ -98,11 +99,14 @@ def line_of(command: Sequence[str], ranks: int | None, mpi: str | None) -> Line:
     if decided.program is None:
         return _parsed(decided)
     assert decided.ranks is not None  # it stands where the program does
-    crowded = decided.ranks > len(os.sched_getaffinity(0)) and decided.mpi.family == "openmpi"
+    allocation = read_allocation(os.environ, decided.mpi.family)
+    spread = [] if allocation is None else allocation.words(decided.mpi.family)
+    room = allocation.slots if allocation is not None and spread else len(os.sched_getaffinity(0))
+    crowded = decided.ranks > room and decided.mpi.family == "openmpi"
     return Line(
         decided.mpi,
         decided.ranks,
-        tuple(launch.as_root(decided.mpi)),
+        (*launch.as_root(decided.mpi), *spread),
         ("--oversubscribe",) if crowded else (),
         decided.program,
     )

@@ -26,7 +26,8 @@ from corewise.report.layout import Column, FittingTable
 def views(found: Exploration) -> list[RenderableType]:
     """Everything, one part below the other."""
     heading = Text(f"{found.title} on {found.machine.name}", style="bold")
-    how = {"host": "measured on this host", "flow": "by flow"}.get(found.source, "simulated")
+    words = {"host": "measured on this host", "flow": "by flow", "replay": "replayed"}
+    how = words.get(found.source, "simulated")
     heading.append(
         f": {found.ranks} ranks on {len(found.machine.units)} units, {how}, "
         f"{found.runs} run{'s' * (found.runs > 1)} of each",

@@ -14,11 +14,13 @@ from pathlib import Path
 from corewise._core import Machine, Pattern
 from corewise.analysis.placement import exploration
 from corewise.analysis.placement.exploration import IDENTITY, Exploration, Plan
+from corewise.analysis.placement.search import REPLAY
 from corewise.data.machines import MachineText
 from corewise.errors import InputError
 from corewise.sim.placements import named_placement, placement_names
 from corewise.sim.sweeps import Workers
 from corewise.trials.launches import Launches
+from corewise.trials.replaying import PARTS, Replays, ReplayTimes
 from corewise.trials.simulation import Simulation, times
 from corewise.trials.timing import UNPINNED, Array, Candidate, Progress, time
 
@@ -124,6 +126,32 @@ def explore_host(
         (
             "measured on this host: wall time of the whole launch, all placements interleaved",
             f"migrations in a further, untimed unpinned run: {seen}",
+        ),
+    )
+
+
+def explore_replayed(
+    replays: Replays, chosen: Plan, title: str, effort: Effort, progress: Progress | None = None
+) -> Exploration:
+    """A recorded run by replay, once under every placement.
+
+    Parameters
+    ----------
+    replays : Replays
+        Of the run, on a machine.
+    chosen : Plan
+    title : str
+    effort : Effort
+    progress : callable, optional
+        Told the share that is done.
+    """
+    found = time(_candidates(chosen), ReplayTimes(replays, effort.seed), 1, progress)
+    explored = _explored(replays.machine, [replays.pattern()], chosen, found, effort, 1, REPLAY)
+    return explored.with_words(
+        title,
+        (
+            "the recorded run replayed, its computation as recorded: all replays of a placement are alike",
+            f"the unpinned run is the mean of {PARTS} placements drawn at random",
         ),
     )
 

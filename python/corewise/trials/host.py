@@ -19,6 +19,7 @@ from corewise.data.placement import make_placement
 from corewise.data.tuned_hosts import processor_text
 from corewise.errors import CorewiseError, InputError
 from corewise.mpi import build, find, prebuilt
+from corewise.mpi.allocation import FAMILIES, read_allocation
 from corewise.trials import binding
 
 INSTRUCTION_SETS = ("sse4_2", "avx2", "avx512f", "avx512bw", "erms", "fsrm", "asimd")
@@ -59,6 +60,7 @@ def examine() -> list[Finding]:
         _prebuilt(),
         _topology(),
         _cores(),
+        _allocation(),
         _clock(),
         _cma(),
         _huge_pages(),
@@ -188,6 +190,20 @@ def _cores() -> Finding:
     enough = len(cores) > 1
     therefore = "placements can be timed" if enough else "placements on this host are all the same"
     return Finding("cores allowed", enough, ",".join(map(str, cores)), therefore)
+
+
+def _allocation() -> Finding:
+    """The nodes of a batch system or a host file; each launcher's own line for them."""
+    what = "allocation"
+    try:
+        found = read_allocation(os.environ)
+    except CorewiseError as error:
+        return Finding(what, False, str(error), "corewise run and advise are refused until it is mended")
+    if found is None:
+        return Finding(what, False, "none (Slurm, PRRTE's or Hydra's host file)", "ranks run on this host")
+    words = [" ".join(found.words(family)) for family in FAMILIES]
+    spread = f"launch lines get {' or '.join(words)}" if words[0] else "ranks run on one node"
+    return Finding(what, True, found.text(), f"corewise run and advise start {found.slots} ranks; {spread}")
 
 
 def _read(path: str) -> str:

@@ -124,7 +124,7 @@ void Mfc::advance() {
   while (free_count_ > 0) {
     const int index = choose();
     if (index < 0) return;
-    if (prepare(index)) send_request(index);
+    if (prepare(index) && !waits_for_page(index)) send_request(index);
   }
 }
 
@@ -171,6 +171,24 @@ bool Mfc::prepare(int index) {
     next_element(index);
   }
   return true;
+}
+
+/// Whether its next request must wait for a page fault that leaves the other commands alone; it then waits, and
+/// comes back.
+bool Mfc::waits_for_page(int index) {
+  const Entry& entry = entries_[static_cast<std::size_t>(index)];
+  const sim::Time fault = only_orders(entry.command) ? 0 : translation_.fault_of_one(entry.ea);
+  if (fault == 0) return false;
+  startable_ &= ~bit_of(index);
+  current_ = -1;
+  engine_.after(fault, {&page_event, this, static_cast<std::uint64_t>(index)});
+  return true;
+}
+
+void Mfc::page_event(void* self, std::uint64_t index) {
+  Mfc& mfc = *static_cast<Mfc*>(self);
+  mfc.startable_ |= bit_of(static_cast<int>(index));
+  mfc.advance();
 }
 
 /// Fetches a list element. The local store address goes on where the last element ended, at the next quadword, with

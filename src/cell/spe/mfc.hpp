@@ -148,6 +148,8 @@ class Mfc final : public BusRequester {
   void advance();
   [[nodiscard]] int choose();
   [[nodiscard]] bool prepare(int index);
+  [[nodiscard]] bool waits_for_page(int index);
+  static void page_event(void* self, std::uint64_t entry);
   void next_element(int index);
   void send_request(int index);
   void unrolled(int index);

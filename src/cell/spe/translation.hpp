@@ -30,6 +30,12 @@ class Translation {
     const std::uint64_t page = ea / static_cast<std::uint64_t>(p_.mfc_page_bytes);
     return looked_up(page) + faulted(page);
   }
+  /// Where a fault holds back its command alone: core cycles until the page of `ea` is there, which from then on is
+  /// known; 0 where it is there already, or where the whole MFC waits (in delay()).
+  sim::Time fault_of_one(EffectiveAddress ea) {
+    if (p_.mfc_hits_under_fault == 0 || p_.mfc_page_fault_cycles == 0) return 0;
+    return faulted(ea / static_cast<std::uint64_t>(p_.mfc_page_bytes));
+  }
   [[nodiscard]] const TranslationStatistics& statistics() const { return statistics_; }
   /// See sim/state.hpp.
   void append_state(sim::State& state) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/rng.hpp"
@@ -14,13 +15,16 @@ namespace {
 using machine::LinkId;
 using machine::UnitId;
 
-/// Up to so many active classes everything is solved together and remembered; beyond, only what a change reaches.
+/// Up to so many active classes everything is solved together and remembered; beyond, only what a change moves.
 constexpr std::size_t kSmallSet = 64;
 constexpr std::size_t kMemorySlots = 4096;
 /// Start times that a new flow is compared with.
 constexpr std::size_t kMostOpen = 8;
 /// Rounding errors of a service are far smaller than this part of a tick; a flow that lacks less is through.
 constexpr double kTickSlack = 1e-3;
+/// Rates of a crowd that differ by less are equal.
+constexpr double kRateSlack = 1e-12;
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 std::vector<double> capacities(const machine::Machine& machine) {
   std::vector<double> capacity;
@@ -56,7 +60,7 @@ MaxMin::Share MaxMin::share_of(LinkId link) const {
   return {std::max(state.left, 0.0) / state.unfixed, link};
 }
 
-void MaxMin::enter(std::span<const FlowDemand> demands) {
+void MaxMin::enter(std::span<const FlowDemand> demands, std::span<const double> taken) {
   users_.clear();
   shares_.clear();
   for (std::size_t d = 0; d < demands.size(); ++d) {
@@ -64,6 +68,7 @@ void MaxMin::enter(std::span<const FlowDemand> demands) {
       LinkState& state = links_[static_cast<std::size_t>(link)];
       if (state.first < 0) {
         state = {capacity_[static_cast<std::size_t>(link)], 0, -1};
+        if (!taken.empty()) state.left -= taken[static_cast<std::size_t>(link)];
         shares_.push_back({0, link});
       }
       state.unfixed += demands[d].flows;
@@ -75,12 +80,12 @@ void MaxMin::enter(std::span<const FlowDemand> demands) {
   std::make_heap(shares_.begin(), shares_.end(), larger_share);
 }
 
-void MaxMin::fix_users(std::span<const FlowDemand> demands, std::span<double> rates, const Share& share) {
+void MaxMin::fix_users(std::span<const FlowDemand> demands, std::span<FlowRate> rates, const Share& share) {
   const LinkState& state = links_[static_cast<std::size_t>(share.link)];
   for (std::int32_t u = state.first; u >= 0; u = users_[static_cast<std::size_t>(u)].next) {
     const auto demand = static_cast<std::size_t>(users_[static_cast<std::size_t>(u)].demand);
-    if (rates[demand] >= 0) continue;
-    rates[demand] = share.rate;
+    if (rates[demand].limit >= 0) continue;
+    rates[demand] = {share.rate, share.link};
     for (const LinkId link : demands[demand].links) {
       LinkState& other = links_[static_cast<std::size_t>(link)];
       other.left -= share.rate * demands[demand].flows;
@@ -89,9 +94,9 @@ void MaxMin::fix_users(std::span<const FlowDemand> demands, std::span<double> ra
   }
 }
 
-void MaxMin::solve(std::span<const FlowDemand> demands, std::span<double> rates) {
-  std::fill(rates.begin(), rates.end(), -1.0);
-  enter(demands);
+void MaxMin::solve(std::span<const FlowDemand> demands, std::span<FlowRate> rates, std::span<const double> taken) {
+  std::fill(rates.begin(), rates.end(), FlowRate{});
+  enter(demands, taken);
   while (!shares_.empty()) {
     const Share least = shares_.front();
     std::pop_heap(shares_.begin(), shares_.end(), larger_share);
@@ -117,6 +122,7 @@ FlowNetwork::FlowNetwork(Engine& engine, const machine::Machine& machine)
       solver_(capacity_),
       pairs_(machine.units.size() * machine.units.size()),
       links_(machine.links.size()),
+      taken_(machine.links.size()),
       memory_(kMemorySlots) {}
 
 FlowNetwork::ClassId FlowNetwork::new_class(const machine::Route& route) {
@@ -314,6 +320,7 @@ void FlowNetwork::activate(ClassId id) {
   Class& entered = classes_[static_cast<std::size_t>(id)];
   entered.position = static_cast<std::int32_t>(active_.size());
   entered.service = entered.rate = 0;
+  entered.limit = kNone;
   entered.updated = engine_.now();
   active_.push_back({id, kForever});
   std::int32_t seat = entered.first_seat;
@@ -393,12 +400,12 @@ void FlowNetwork::solve_now(void* self, std::uint64_t) {
 void FlowNetwork::solve() {
   asked_ = false;
   if (active_.size() > kSmallSet) {
-    find_affected();
-    solve_set();
+    solve_crowd();
   } else if (!active_.empty() && !recall()) {
     set_.clear();
     for (const Active& active : active_) set_.push_back(active.id);
     solve_set();
+    for (std::size_t i = 0; i < set_.size(); ++i) apply(set_[i], rates_[i]);
     remember();
   }
   for (const ClassId id : changed_) classes_[static_cast<std::size_t>(id)].changed = false;
@@ -407,18 +414,24 @@ void FlowNetwork::solve() {
 }
 
 /// Gives a class its rate; its next end changes with the rate or with its flows.
-void FlowNetwork::apply(ClassId id, double rate) {
+void FlowNetwork::apply(ClassId id, const FlowRate& given) {
   Class& moving = classes_[static_cast<std::size_t>(id)];
-  if (rate == moving.rate && !moving.changed) return;
+  moving.limit = given.limit;
+  if (given.rate == moving.rate && !moving.changed) return;
   advance(moving);
-  moving.rate = rate;
-  const double left = moving.parts.front().end - moving.service;
-  active_[static_cast<std::size_t>(moving.position)].next =
-      engine_.now() + std::max<Time>(0, whole_ticks(left / rate));
+  moving.rate = given.rate;
+  expect_end(moving);
 }
 
-/// Solves for the classes of set_.
-void FlowNetwork::solve_set() {
+/// When the next flow of the class ends by its rate of now.
+void FlowNetwork::expect_end(const Class& moving) {
+  const double left = moving.parts.front().end - moving.service;
+  active_[static_cast<std::size_t>(moving.position)].next =
+      engine_.now() + std::max<Time>(0, whole_ticks(left / moving.rate));
+}
+
+/// Solves for the classes of set_, into rates_.
+void FlowNetwork::solve_set(std::span<const double> taken) {
   std::sort(set_.begin(), set_.end());
   demands_.clear();
   for (const ClassId id : set_) {
@@ -426,8 +439,7 @@ void FlowNetwork::solve_set() {
     demands_.push_back({active.links, static_cast<std::int32_t>(active.parts.size())});
   }
   rates_.resize(set_.size());
-  solver_.solve(demands_, rates_);
-  for (std::size_t i = 0; i < set_.size(); ++i) apply(set_[i], rates_[i]);
+  solver_.solve(demands_, rates_, taken);
 }
 
 bool FlowNetwork::recall() {
@@ -437,7 +449,7 @@ bool FlowNetwork::recall() {
     const Class& active = classes_[static_cast<std::size_t>(one.id)];
     if (active.position == kNone || static_cast<std::int32_t>(active.parts.size()) != one.flows) return false;
   }
-  for (const Remembered& one : known) apply(one.id, one.rate);
+  for (const Remembered& one : known) apply(one.id, one.given);
   return true;
 }
 
@@ -447,33 +459,100 @@ void FlowNetwork::remember() {
   for (std::size_t i = 0; i < set_.size(); ++i) slot.push_back({set_[i], demands_[i].flows, rates_[i]});
 }
 
-void FlowNetwork::reach_links_of(const Class& from) {
-  for (const LinkId link : from.links) {
-    LinkState& state = links_[static_cast<std::size_t>(link)];
-    if (state.reached) continue;
-    state.reached = true;
-    reached_links_.push_back(link);
+// ---- solutions of a crowd ----
+
+template <class Visit>
+void FlowNetwork::for_each_on(LinkId link, Visit visit) const {
+  std::int32_t seat = links_[static_cast<std::size_t>(link)].first_seat;
+  for (; seat != kNone; seat = seats_[static_cast<std::size_t>(seat)].after) {
+    visit(seats_[static_cast<std::size_t>(seat)].id);
   }
 }
 
-/// Into set_: every class that shares links, directly or through others, with one that changed.
-void FlowNetwork::find_affected() {
+/// Solves for the classes that a change limits, the others keeping their rates; then with those that must give or
+/// may take more, until there are none. In the worst case these are all.
+void FlowNetwork::solve_crowd() {
   set_.clear();
-  reached_links_.clear();
-  for (const ClassId id : changed_) reach_links_of(classes_[static_cast<std::size_t>(id)]);
-  for (std::size_t i = 0; i < reached_links_.size(); ++i) {
-    std::int32_t seat = links_[static_cast<std::size_t>(reached_links_[i])].first_seat;
-    for (; seat != kNone; seat = seats_[static_cast<std::size_t>(seat)].after) {
-      const ClassId id = seats_[static_cast<std::size_t>(seat)].id;
-      Class& found = classes_[static_cast<std::size_t>(id)];
-      if (found.reached) continue;
-      found.reached = true;
-      set_.push_back(id);
-      reach_links_of(found);
+  touched_links_.clear();
+  choose_limited();
+  for (std::size_t solved = 0; solved < set_.size();) {
+    solved = set_.size();
+    count_taken();
+    solve_set(taken_);
+    for (std::size_t i = 0; i < set_.size(); ++i) {
+      Class& solved_for = classes_[static_cast<std::size_t>(set_[i])];
+      solved_for.rate = rates_[i].rate;
+      solved_for.limit = rates_[i].limit;
+    }
+    choose_displaced();
+  }
+  for (const LinkId link : touched_links_) links_[static_cast<std::size_t>(link)].touched = false;
+  for (const ClassId id : set_) {
+    classes_[static_cast<std::size_t>(id)].chosen = false;
+    expect_end(classes_[static_cast<std::size_t>(id)]);
+  }
+}
+
+void FlowNetwork::choose(ClassId id) {
+  Class& found = classes_[static_cast<std::size_t>(id)];
+  if (found.chosen) return;
+  found.chosen = true;
+  set_.push_back(id);
+  advance(found);  // its rate is about to change
+  for (const LinkId link : found.links) {
+    LinkState& state = links_[static_cast<std::size_t>(link)];
+    if (state.touched) continue;
+    state.touched = true;
+    touched_links_.push_back(link);
+  }
+}
+
+/// What changed, and what a link of it limits.
+void FlowNetwork::choose_limited() {
+  for (const ClassId id : changed_) {
+    const Class& changed = classes_[static_cast<std::size_t>(id)];
+    if (changed.position != kNone) choose(id);
+    for (const LinkId link : changed.links) {
+      for_each_on(link, [&](ClassId other) {
+        if (classes_[static_cast<std::size_t>(other)].limit == link) choose(other);
+      });
     }
   }
-  for (const LinkId link : reached_links_) links_[static_cast<std::size_t>(link)].reached = false;
-  for (const ClassId id : set_) classes_[static_cast<std::size_t>(id)].reached = false;
+}
+
+void FlowNetwork::count_taken() {
+  for (const LinkId link : touched_links_) {
+    double taken = 0;
+    for_each_on(link, [&](ClassId id) {
+      const Class& other = classes_[static_cast<std::size_t>(id)];
+      if (!other.chosen) taken += other.rate * static_cast<double>(other.parts.size());
+    });
+    taken_[static_cast<std::size_t>(link)] = taken;
+  }
+}
+
+void FlowNetwork::choose_displaced() {
+  for (std::size_t i = touched_links_.size(); i-- > 0;) displaced_on(touched_links_[i]);
+}
+
+/// A link that limits somebody is full and gives nobody more. Who has more than those that it limits, and whom it
+/// limits although it is not full or gives others more, is solved for again.
+void FlowNetwork::displaced_on(LinkId link) {
+  double used = 0, most = 0, limited = kUnlimited;
+  for_each_on(link, [&](ClassId id) {
+    const Class& user = classes_[static_cast<std::size_t>(id)];
+    used += user.rate * static_cast<double>(user.parts.size());
+    most = std::max(most, user.rate);
+    if (user.chosen && user.limit == link) limited = std::min(limited, user.rate);
+  });
+  const bool full = used >= capacity_[static_cast<std::size_t>(link)] * (1 - kRateSlack);
+  for_each_on(link, [&](ClassId id) {
+    const Class& user = classes_[static_cast<std::size_t>(id)];
+    if (user.chosen) return;
+    const bool has_more = user.rate > limited * (1 + kRateSlack);
+    const bool gets_less = user.limit == link && (!full || user.rate < most * (1 - kRateSlack));
+    if (has_more || gets_less) choose(id);
+  });
 }
 
 void FlowNetwork::schedule_next() {

@@ -4,10 +4,13 @@
 //
 // How it is fast. Flows of one route always have one rate: they are one *class*, whose service (bytes per flow
 // since the start) advances with its rate, and a flow ends when the service reaches what it was at its start plus
-// the flow's bytes. All changes of one instant are solved for together; only classes that share links, directly or
-// through others, with a change are solved again; and the rates of a set of classes are remembered, since programs
-// repeat themselves. Invariant: remembered or not, in any order of arrival, a set of classes has the same rates to
-// the last bit (the solver sorts). SPDX-License-Identifier: BSD-3-Clause
+// the flow's bytes. All changes of one instant are solved for together. A small set of classes is solved as a whole
+// and its rates are remembered, since programs repeat themselves. In a crowd only the classes whose rates a change
+// can move are solved again: those that a changed link limits, then whoever they displace, until every class has a
+// link again that is full and gives nobody more (which is what max-min fair means: Bertsekas and Gallager, Data
+// Networks, 1992, section 6.5.2). Invariant: of a small set, remembered or not, in any order of arrival, the rates
+// are the same to the last bit (the solver sorts); in a crowd they are the same but for rounding.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
@@ -24,14 +27,20 @@ struct FlowDemand {
   std::int32_t flows = 1;
 };
 
-/// Max-min fair rates by progressive filling (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2). Keeps
-/// its scratch memory between calls.
+/// What a flow gets, and the link that gives it no more.
+struct FlowRate {
+  double rate = 0;
+  machine::LinkId limit = -1;
+};
+
+/// Max-min fair rates by progressive filling. Keeps its scratch memory between calls.
 class MaxMin {
  public:
   /// `capacity[link]` in bytes per tick, more than zero.
   explicit MaxMin(std::vector<double> capacity);
-  /// The rate of each flow of demands[i], into rates[i].
-  void solve(std::span<const FlowDemand> demands, std::span<double> rates);
+  /// The rate of each flow of demands[i], into rates[i]. `taken[link]`, where given, is what flows of given rates
+  /// have of the link.
+  void solve(std::span<const FlowDemand> demands, std::span<FlowRate> rates, std::span<const double> taken = {});
 
  private:
   struct LinkState {
@@ -49,8 +58,8 @@ class MaxMin {
     machine::LinkId link;
   };
 
-  void enter(std::span<const FlowDemand> demands);
-  void fix_users(std::span<const FlowDemand> demands, std::span<double> rates, const Share& share);
+  void enter(std::span<const FlowDemand> demands, std::span<const double> taken);
+  void fix_users(std::span<const FlowDemand> demands, std::span<FlowRate> rates, const Share& share);
   [[nodiscard]] Share share_of(machine::LinkId link) const;
 
   std::vector<double> capacity_;
@@ -86,15 +95,16 @@ class FlowNetwork final : public Network {
   };
   struct Class {
     std::span<const machine::LinkId> links;
-    double service = 0;  ///< bytes that each flow has moved since the class became active, at `updated`
-    double rate = 0;     ///< bytes per tick and flow
+    double service = 0;             ///< bytes that each flow has moved since the class became active, at `updated`
+    double rate = 0;                ///< bytes per tick and flow
+    machine::LinkId limit = kNone;  ///< the link that gives it no more
     Time updated = 0;
     std::uint64_t key = 0;          ///< the set of flows under way is named by the sum of their keys
     std::vector<Part> parts;        ///< a heap, least end first
     std::int32_t position = kNone;  ///< in active_
     std::int32_t first_seat = 0;    ///< of links.size() seats
     bool changed = false;           ///< flows came or went since the last solution
-    bool reached = false;           ///< by the present search
+    bool chosen = false;            ///< in set_
     Time latency = 0;
     std::uint64_t bytes = 0;  ///< of all messages that took this route
     std::uint64_t flows = 0;
@@ -115,7 +125,7 @@ class FlowNetwork final : public Network {
     std::int32_t flows = 0;
     std::int32_t most = 0;
     std::int32_t first_seat = kNone;
-    bool reached = false;
+    bool touched = false;  ///< by a class of set_
     Time busy_since = 0;
     Time busy = 0;
   };
@@ -137,7 +147,7 @@ class FlowNetwork final : public Network {
   struct Remembered {
     ClassId id;
     std::int32_t flows;
-    double rate;
+    FlowRate given;
   };
 
   static void start_batch(void* self, std::uint64_t batch);
@@ -170,10 +180,18 @@ class FlowNetwork final : public Network {
   void solve();
   bool recall();
   void remember();
-  void solve_set();
-  void find_affected();
-  void reach_links_of(const Class& from);
-  void apply(ClassId id, double rate);
+  void solve_set(std::span<const double> taken = {});
+  void solve_crowd();
+  void choose(ClassId id);
+  void choose_limited();
+  void count_taken();
+  void choose_displaced();
+  void displaced_on(machine::LinkId link);
+  /// Calls visit(ClassId) for every active class on the link.
+  template <class Visit>
+  void for_each_on(machine::LinkId link, Visit visit) const;
+  void apply(ClassId id, const FlowRate& given);
+  void expect_end(const Class& moving);
   void schedule_next();
 
   std::vector<double> capacity_;  ///< per link, bytes per tick
@@ -191,9 +209,10 @@ class FlowNetwork final : public Network {
   std::vector<std::int32_t> finished_, delivering_;
   std::vector<ClassId> changed_;  ///< classes with changed == true
   std::vector<ClassId> set_;      ///< to be solved
-  std::vector<machine::LinkId> reached_links_;
+  std::vector<machine::LinkId> touched_links_;
+  std::vector<double> taken_;  ///< per touched link: what classes outside set_ have of it
   std::vector<FlowDemand> demands_;
-  std::vector<double> rates_;
+  std::vector<FlowRate> rates_;                  ///< of set_
   std::vector<std::vector<Remembered>> memory_;  ///< by the low bits of the sum of keys
   std::uint64_t sum_ = 0;
   std::uint64_t version_ = 0;

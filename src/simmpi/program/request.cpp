@@ -1,6 +1,7 @@
 // Reads the document. SPDX-License-Identifier: BSD-3-Clause
 #include "simmpi/program/request.hpp"
 
+#include <limits>
 #include <utility>
 
 #include "base/json.hpp"
@@ -36,6 +37,17 @@ Status read_settings(json::Fields& fields, Settings& settings) {
   return {};
 }
 
+machine::Placement read_placement(json::Fields& fields) {
+  machine::Placement placement;
+  for (const auto& unit : fields.array("units")) {
+    const std::string path = json::join(fields.path_of("units"), placement.unit_of_rank.size());
+    const auto number = json::as_integer(unit, fields.source(), path, 0, std::numeric_limits<int>::max());
+    fields.fail(number.status());
+    placement.unit_of_rank.push_back(number.ok() ? static_cast<int>(number.value()) : 0);
+  }
+  return placement;
+}
+
 }  // namespace
 
 Result<RunRequest> read_request(const std::string& path) {
@@ -49,9 +61,7 @@ Result<RunRequest> read_request(const std::string& path) {
   if (!fields.status().ok()) return fields.status();
   if (!machine.ok()) return machine.status();
   request.machine = std::move(machine).value();
-  for (const auto& unit : fields.array("units")) {
-    request.placement.unit_of_rank.push_back(static_cast<int>(unit.to_number<std::int64_t>()));
-  }
+  request.placement = read_placement(fields);
   request.program = fields.text("program");
   request.arguments = texts(fields.array("arguments"));
   request.result = fields.text("result");

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Mpi
+from installed_tool import corewise, document
 from test_apps import APPS, build_app, nonzero, read_matrix
 
 from corewise.sim.ranks import RankRun, compile_program, run_program
@@ -77,3 +78,20 @@ def test_same_result_and_same_matrix(
         matrix = nonzero(read_matrix(counted["real"]))
         assert nonzero(read_matrix(counted["simulated"])) == matrix
         assert observed(run) == matrix
+
+
+@pytest.mark.long_test
+def test_placements_of_a_recorded_program_are_explored_by_replay(
+    mpi: Mpi, both: tuple[str, Path, Path], tmp_path: Path
+) -> None:
+    name, real, _ = both
+    profile = tmp_path / f"{name}.cw"
+    words = PROGRAMS[name][0][0]
+    done = corewise("run", "-n", 4, "--mpi", mpi.prefix, "-o", profile, "--", real, *words)
+    assert done.returncode == 0, done.stderr
+    explored = document("explore", profile, "-m", "mesh:3x2", "--model", "replay", "--samples", "6")
+    time_of = {tuple(row["unit_of_rank"]): row["runs_ns"] for row in explored["rows"]}
+    assert explored["source"] == "replay" and len(time_of) >= 6
+    (identity,) = time_of[0, 1, 2, 3]
+    replayed = document("replay", profile, "-m", "mesh:3x2")["rows"]
+    assert identity == pytest.approx(replayed[0]["time_ns"])

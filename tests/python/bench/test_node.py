@@ -5,6 +5,9 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import os
+import subprocess
+
 import pytest
 
 from corewise.bench.node import study
@@ -77,7 +80,22 @@ def test_transposes_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_way_of_sharing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "QUICK", Effort(2, (64,), 128, 64))
+    monkeypatch.setenv("OMP_PROC_BIND", "true")  # the runtime would bind the first thread, and so the team
     outcome = run_bench(Listener(), Request("shares", quick=True))
     ways = {row.id.removeprefix("node-shares-").rsplit("-", 3)[0] for row in outcome.rows}
     assert ways >= {"counter", "mutex", "deques", "flow-static", "flow-dynamic", "openmp"}
     assert all(row.ours and row.theirs for row in outcome.rows)
+
+
+def test_a_team_on_one_processor_is_refused() -> None:
+    program = study.shares_program(Listener())
+    one = min(os.sched_getaffinity(0))
+    done = subprocess.run(
+        [str(program), "uniform", "64", "2", "32", "1"],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: os.sched_setaffinity(0, {one}),
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "bench_shares: 2 threads, but 1 processors for this thread\n"

@@ -228,6 +228,14 @@ def test_no_help_waits_for_anything_heavy() -> None:
     assert HEAVY & set(done.stderr.split()) == set()
 
 
+@pytest.mark.parametrize("line", ["place --help", "bench sim --help", "machines show --help"])
+def test_a_help_converts_no_value(line: str) -> None:
+    """Typer 0.29 and later import pydantic to convert a value; that takes longer than the rest of a help."""
+    done = looked(line)
+    assert done.stdout.startswith("Usage: corewise ")
+    assert {"pydantic", "typer._adapters"} & set(done.stderr.split()) == set()
+
+
 @pytest.mark.parametrize(
     "lines",
     [

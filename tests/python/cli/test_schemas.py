@@ -58,6 +58,7 @@ LINES = {
     "collective list": ["collective list"],
     "explain datatype": ["explain datatype vector(512,8,16,double)", "explain datatype contiguous(4,int)"],
     "machines from-latency": ["machines from-latency node.csv"],
+    "machines from-topology": ["machines from-topology tree.conf --node core:2"],
     "bench recogniser": ["bench recogniser --quick"],
     "bench copy": ["bench copy --quick --size 300 --kernel naive"],
     "bench history": ["bench history old.json new.json"],
@@ -90,6 +91,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "right.toml").write_text(MACHINE)
     (folder / "node.csv").write_text(LATENCIES)
+    (folder / "tree.conf").write_text("SwitchName=top Nodes=a[1-2]\n")
     tw.ring_run(folder / "ring.cw", 4, 3, 1_000)
     tw.ring_run(folder / "bundled.cw", 4, 3, 1_000)
     tw.ring_run(folder / "other.cw", 4, 5, 2_000)

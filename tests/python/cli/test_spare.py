@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from corewise.analysis.noise.spare import cores_of
 from corewise.cli.main import execute
-from corewise.cli.place.spare import cores_of
 from corewise.data.machines import load_machine
 from corewise.data.noise import Interruptions, NoiseRecord, save_noise
 

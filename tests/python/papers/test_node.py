@@ -161,12 +161,13 @@ def test_rows_of_benchmarks_are_taken_as_they_are(monkeypatch: pytest.MonkeyPatc
 def test_what_the_host_lacks_is_left_out_unless_it_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "has_header", lambda name: False)
+    lack = "neither FFTW nor the sources of DUCC"
+    monkeypatch.setattr(command, "lacks_engine", lambda listener: lack)
     monkeypatch.setattr(command, "find_all", lambda: ["an MPI"])
     assert command.check([], None)[0] == (3, 4, 5, 6, 7)
-    assert "section 8 left out: no fftw3.h" in capsys.readouterr().err
+    assert f"section 8 left out: {lack} here" in capsys.readouterr().err
     assert command.check([7, 3, 7], None)[0] == (3, 7)
-    with pytest.raises(InputError, match=r"found 8, but no fftw3\.h"):
+    with pytest.raises(InputError, match=f"found 8, but {lack} is here"):
         command.check([8], None)
     monkeypatch.setattr(command, "find_all", list)
     assert command.check([], None)[0] == (3, 5, 6, 7)

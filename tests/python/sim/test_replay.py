@@ -247,6 +247,27 @@ def test_work_between_tests_counts(tmp_path: Path) -> None:
     assert run(recorded(tmp_path / "p.cw", program)).time_ns == pytest.approx(100_000, abs=0.01)
 
 
+def test_tests_that_never_find_anything_are_work(tmp_path: Path) -> None:
+    """hpcc's random accesses test once in an update, and at last wait for other requests, or cancel."""
+
+    def idle(trace: RankTrace) -> None:
+        trace.put(tw.MISS, "MPI_Test", -3, 900, ticks=90_000)
+        trace.put(tw.PLAIN, "MPI_Comm_split", ticks=10)
+        trace.put(tw.MISS, "MPI_Test", -3, 100, ticks=10_000)
+        trace.put(tw.PLAIN, "MPI_Waitall", ticks=10)
+        trace.put(tw.MISS, "MPI_Test", -3, 50, ticks=5_000)
+
+    found = run(recorded(tmp_path / "p.cw", idle), computation=2.0)
+    assert found.time_ns == pytest.approx(2 * 105_000 + 10, abs=0.01)
+
+    def waiting(trace: RankTrace) -> None:
+        trace.put(tw.MISS, "MPI_Test", -3, 900, ticks=90_000)
+        trace.put(tw.PLAIN, "MPI_Comm_split", ticks=10)
+        trace.put(tw.PLAIN, "MPI_Test", ticks=10)
+
+    assert run(recorded(tmp_path / "w.cw", waiting)).time_ns == pytest.approx(10, abs=0.01)
+
+
 def test_calls_without_a_model_take_their_recorded_time(tmp_path: Path) -> None:
     def program(trace: RankTrace) -> None:
         trace.put(tw.PUT, "MPI_Put", 0, 10, ticks=1_234)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from corewise._core import Machine
 from corewise.analysis.noise.collectives import (
     BARRIER,
     MOST_RANKS,
@@ -131,7 +132,7 @@ def advise(
     if cores < FEWEST_CORES:
         return Advice(cores, noise, ())
     found = [
-        _compare(noise, cores, count, interval_ns, network, seed)
+        compare(noise, cores, count, interval_ns, network, seed)
         for count in nodes
         if count * cores <= MOST_RANKS
         for interval_ns in INTERVALS_NS
@@ -139,9 +140,34 @@ def advise(
     return Advice(cores, noise, tuple(found))
 
 
-def _compare(
-    noise: NodeNoise, cores: int, nodes: int, interval_ns: float, network: Network | None, seed: int
+def cores_of(machine: Machine) -> int:
+    """Hardware threads of one core count once."""
+    cores = {
+        next((name for name in unit.domains if name.startswith("core")), unit.name) for unit in machine.units
+    }
+    return len(cores)
+
+
+def compare(
+    noise: NodeNoise,
+    cores: int,
+    nodes: int,
+    interval_ns: float,
+    network: Network | None = None,
+    seed: int = 1,
 ) -> Comparison:
+    """All cores and one less, for a program of barriers.
+
+    Parameters
+    ----------
+    noise : NodeNoise
+    cores, nodes : int
+        Cores of a node, and nodes.
+    interval_ns : float
+        Between barriers, with all cores.
+    network : Network or None
+    seed : int
+    """
     few, many = _ITERATIONS
     iterations = int(min(many, max(few, _STEP_BUDGET / (nodes * cores) / len(INTERVALS_NS))))
     program = Program(BARRIER, interval_ns)

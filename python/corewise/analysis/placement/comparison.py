@@ -16,8 +16,16 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from corewise._core import Bottleneck, Evaluation, Machine, Pattern
+from corewise.analysis.placement.by_replay import search_by_replay
 from corewise.analysis.placement.programs import Programs
-from corewise.analysis.placement.search import OBJECTIVES, Costs, Outcome, Settings, search_placements
+from corewise.analysis.placement.search import (
+    OBJECTIVES,
+    REPLAY,
+    Costs,
+    Outcome,
+    Settings,
+    search_placements,
+)
 from corewise.analysis.placement.starts import named_starts
 from corewise.errors import InputError, bad_field
 
@@ -231,7 +239,8 @@ def study_placements(
     alone = TIME_ALONE if len(patterns) > 1 or programs is not None else 0.0
     if settings.begin is not None:
         settings.begin((1 - alone) * (1 - (TIME_OF_PACKETS if settings.leaders else 0.0)))
-    found = search_placements(costs, starts)
+    search = search_by_replay if objective == REPLAY else search_placements
+    found = search(costs, starts)
     identity = costs.in_order()
     candidates = _candidates(costs, found, identity, given, starts if named else {})
     least = costs.of(found.unit_of_rank)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from corewise.analysis.placement.search import TIMES, Costs
+from corewise.analysis.placement.search import REPLAY, TIMES, Costs
 from corewise.analysis.placement.starts import named_starts
 
 NEXT_BESTS = 2
@@ -84,6 +84,8 @@ def merge_equal(placements: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[in
 def _next_bests(costs: Costs, best: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
     allowed = (tuple(costs.allowed(units)) for units in _nearby(costs, best))
     near = [units for units in dict.fromkeys(allowed) if units != best]
+    if costs.settings.objective == REPLAY:
+        near = near[: costs.settings.evaluations]
     values = costs.of_all(near)
     order = sorted(range(len(near)), key=lambda at: (values[at], near[at]))
     levels: list[tuple[int, ...]] = []

@@ -16,7 +16,7 @@ import numpy as np
 
 from corewise._core import Machine, Pattern, Phase
 from corewise.analysis.placement.rules import PhaseRules, is_ring, judge
-from corewise.analysis.placement.search import Costs
+from corewise.analysis.placement.search import REPLAY, Costs
 
 MOST_SWAPS = 5000
 _SAME = 1e-9
@@ -173,6 +173,8 @@ def _best_step(costs: Costs, units: tuple[int, ...]) -> tuple[Change | None, int
         for step in _steps(costs.machine, costs.patterns, units)
         if limits is None or limits.hold(list(step[1]))
     ]
+    if costs.settings.objective == REPLAY:
+        steps = steps[: costs.settings.evaluations]
     if not steps:
         return None, 0
     before = costs.of(units)

@@ -233,7 +233,7 @@ class Exploration:
         The pattern or program.
     ranks : int
     source : str
-        ``simulated``, ``flow`` or ``host``.
+        ``simulated``, ``flow``, ``replay`` or ``host``.
     plan : Plan
     times_ns : ndarray of float64, shape (runs, rows)
     unpinned_ns : ndarray of float64, shape (runs,)

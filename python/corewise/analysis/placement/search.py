@@ -24,8 +24,10 @@ with late.imports():
     from corewise._core import Limits, Machine, Pattern, Searcher
     from corewise.analysis.placement.leaders import MOST_LEADERS, Leaders, quickest
 
-OBJECTIVES = ("bottleneck", "flow", "simulated", "hop-bytes", "distance")
+OBJECTIVES = ("bottleneck", "flow", "simulated", "hop-bytes", "distance", "replay")
 TIMES = ("flow", "simulated")
+REPLAY = "replay"
+"""The time of a recorded run's replay, which `Settings.replay` tells."""
 LINEAR = ("hop-bytes", "distance")
 """Objectives by which several patterns cost what their sum costs."""
 METHODS = ("auto", "exhaustive", "branch-and-bound", "multilevel", "local", "portfolio")
@@ -37,7 +39,7 @@ RANDOM_TIMES = 49
 """The same where every sample is a simulation of few ranks."""
 RANDOM_LOADS = 99
 """The same for many ranks: the one of median bottleneck stands for all."""
-MOST_TIMED = {"flow": 50_000, "simulated": 1_000}
+MOST_TIMED = {"flow": 50_000, "simulated": 1_000, REPLAY: 500}
 """Placements that a search times without being asked for more: a flow takes 0.1 ms, a simulation several."""
 PROPOSALS = 2_000_000
 """Placements that a portfolio looks at without clock or number."""
@@ -46,7 +48,7 @@ LOCAL_EVALUATIONS = 200_000
 ENDLESS = 2**63
 MOST_ENUMERATED = 1_000_000
 """The same where the user asks for a method; with ``--time`` a clock ends it before."""
-UNITS = {"bottleneck": "ns", "flow": "ns", "simulated": "ns", "hop-bytes": "B hops", "distance": "B ns"}
+UNITS = dict(zip(OBJECTIVES, ("ns", "ns", "ns", "B hops", "B ns", "ns"), strict=True))
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,9 @@ class Settings:
         Which placements it may choose from; None: all.
     leaders : int
         Of so many placements that are about equally quick by flow, and of the named ones, the quickest packet
-        by packet wins.
+        by packet wins. Of a search by bottleneck: so many are handed over.
+    replay : callable or None
+        Predicted time of a recorded run in ns, of a placement; with objective ``replay`` alone.
     """
 
     objective: str = "bottleneck"
@@ -88,6 +92,7 @@ class Settings:
     ends_by_itself: bool = True
     limits: Limits | None = None
     leaders: int = 0
+    replay: Callable[[Sequence[int]], float] | None = None
 
     def with_(self, **changes: Any) -> Settings:
         """The same with other values."""
@@ -133,6 +138,7 @@ class Outcome:
     origin: str = ""
     certificate: str | None = None
     simulated_ns: Mapping[tuple[int, ...], float] = field(default_factory=dict)
+    leaders: list[list[int]] = field(default_factory=list)
 
 
 class Costs:
@@ -145,6 +151,11 @@ class Costs:
             raise InputError(f"objective '{settings.objective}' is unknown, allowed: {', '.join(OBJECTIVES)}")
         if settings.method not in METHODS:
             raise InputError(f"method '{settings.method}' is unknown, allowed: {', '.join(METHODS)}")
+        if (settings.objective == REPLAY) != (settings.replay is not None):
+            raise InputError(
+                f"objective: found {settings.objective} {'without' if settings.replay is None else 'with'} a "
+                "recorded run, allowed: replay, of a profile"
+            )
         self.machine = machine
         self.patterns = tuple(patterns)
         self.weights = tuple(weights)
@@ -200,6 +211,8 @@ class Costs:
                 self.machine, list(self.patterns), table, model=objective, weights=list(self.weights)
             )
             return [float(time) for time in times]
+        if self.settings.replay is not None:
+            return [self.weighted([self.settings.replay(units)]) for units in placements]
         if objective == "distance":
             return [self._distance(units) for units in placements]
         return [self._link_load(units) for units in placements]
@@ -227,7 +240,8 @@ class Costs:
         """Of many random placements the one of median cost; of many ranks by time, of median bottleneck."""
         by_time = self.settings.objective in TIMES
         ranks = self.patterns[0].ranks
-        many = by_time and not _core.proof_is_certain(ranks, len(self.machine.units))
+        replayed = self.settings.objective == REPLAY
+        many = replayed or (by_time and not _core.proof_is_certain(ranks, len(self.machine.units)))
         samples = RANDOM_LOADS if many else RANDOM_TIMES if by_time else RANDOM_SAMPLES
         drawn = [
             self.allowed([int(unit) for unit in row])
@@ -271,6 +285,7 @@ def search_placements(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Outc
             local_evaluations=_most_looked_at(settings, LOCAL_EVALUATIONS),
             limits=settings.limits,
             leaders=settings.leaders,
+            cost=costs.of if objective == REPLAY else None,
         )
     except InputError as error:
         raise InputError(f"method '{settings.method}' on machine '{costs.machine.name}': {error}") from None
@@ -288,6 +303,7 @@ def search_placements(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Outc
         origin=found.origin,
         certificate=found.certificate,
         simulated_ns={} if leaders is None else leaders.simulated_ns,
+        leaders=[list(units) for units in (*found.leaders, *found.optimal)][: settings.leaders],
     )
 
 
@@ -299,7 +315,7 @@ def _as_good(found: _core.SearchResult, unit_of_rank: list[int]) -> list[list[in
 
 def _leaders(costs: Costs, found: _core.SearchResult, starts: Mapping[str, Sequence[int]]) -> Leaders | None:
     """Where packets are to decide: the best by flow, rank order, the other leaders, the named placements."""
-    if not costs.settings.leaders or found.proven_optimal:
+    if not costs.settings.leaders or costs.settings.objective != "flow" or found.proven_optimal:
         return None
     named = [costs.allowed(units) for units in starts.values()]
     candidates = [list(found.unit_of_rank), costs.in_order(), *map(list, found.leaders), *named]
@@ -314,6 +330,8 @@ def _said(statement: str, leaders: Leaders | None) -> str:
 
 
 def _most_timed(settings: Settings) -> int:
+    if settings.objective == REPLAY:
+        return settings.evaluations or MOST_TIMED[REPLAY]
     return (
         MOST_TIMED.get(settings.objective, MOST_ENUMERATED) if settings.method == "auto" else MOST_ENUMERATED
     )

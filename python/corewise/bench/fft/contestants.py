@@ -16,15 +16,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from corewise.bench.fft.engines import Engine
 from corewise.bench.mpis import planned
 from corewise.bench.peers import Peer
 from corewise.bench.programs import SHM_CORE, TRANSPOSE_CORE, Program, folder_of, has_header
 from corewise.bench.rows import Listener
-from corewise.errors import InputError, RunError
+from corewise.errors import RunError
 from corewise.mpi import find, launch
 from corewise.mpi.programs import sources_of
 
-FFTW = Peer("FFTW", "apt install libfftw3-dev (Debian)")
 FFTW_MPI = Peer("FFTW MPI", "apt install libfftw3-mpi-dev openmpi-bin (Debian)")
 DUCC = Peer("DUCC", "pip install ducc0, and name that Python with --peers PYTHON")
 MPI4PY_FFT = Peer("mpi4py-fft", "pip install mpi4py-fft, and name that Python with --peers PYTHON")
@@ -43,19 +43,12 @@ class Launch:
     variables: Mapping[str, str]
 
 
-def needs_fftw() -> None:
-    """Refuses where the library of one-dimensional transforms is absent."""
-    if not has_header("fftw3.h"):
-        raise InputError(f"bench fft: found no fftw3.h, needed: {FFTW.get}")
-
-
-def build_fft2d(listener: Listener, mpi: find.MpiLibrary) -> Path:
+def build_fft2d(listener: Listener, mpi: find.MpiLibrary, engine: Engine) -> Path:
     """apps/fft2d, for one MPI."""
-    needs_fftw()
-    sources = tuple(str(path) for path in sources_of("fft2d"))
-    libraries = ("-lfftw3", "-pthread")
+    sources = (*(str(path) for path in sources_of("fft2d")), *engine.sources)
+    libraries = (*engine.libraries, "-pthread")
     core = (*TRANSPOSE_CORE, *_COPY_CORE)
-    return Program("fft", "fft2d", sources, core, libraries=libraries, mpi=mpi).build(listener)
+    return Program("fft", "fft2d", sources, core, engine.flags, libraries, mpi).build(listener)
 
 
 def _app_include() -> str:

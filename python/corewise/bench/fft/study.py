@@ -28,6 +28,7 @@ with late.imports():
     from corewise.bench import mpis
     from corewise.bench.fft import contestants as who
     from corewise.bench.fft.contestants import Launch
+    from corewise.bench.fft.engines import FFTW, engine_here, has_fftw
     from corewise.bench.peers import Peer
     from corewise.bench.rounds import beside, in_turns, rounded
     from corewise.bench.rows import Listener, Outcome, Row
@@ -102,10 +103,9 @@ class Request:
 
 def run_bench(listener: Listener, request: Request) -> Outcome:
     """Rows of the cases, and who was absent."""
-    who.needs_fftw()
     wanted = request.wanted
     mpi = mpis.chosen(request.mpi)[0]
-    program = who.build_fft2d(listener, mpi)
+    program = who.build_fft2d(listener, mpi, engine_here(listener))
     rows: list[Row] = []
     absent: list[Peer] = []
     for index, case in enumerate(wanted):
@@ -141,7 +141,10 @@ def rivals_here(listener: Listener, peers: Path | None) -> tuple[dict[str, Launc
     here: dict[str, Launch] = {}
     absent: list[Peer] = []
     threads = str(cores())
-    here["fftw-threads"] = who.alone(who.build_fftw_threads(listener), "{side}", threads)
+    if has_fftw():
+        here["fftw-threads"] = who.alone(who.build_fftw_threads(listener), "{side}", threads)
+    else:
+        absent.append(FFTW)
     if (mpi := who.mpi_of_fftw()) is not None:
         program = who.build_fftw_mpi(listener, mpi)
         for order in ("transposed", "natural"):

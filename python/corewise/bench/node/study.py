@@ -47,6 +47,7 @@ LIMIT_S = 600.0
 _COPY_CORE = tuple(each for each in SHM_CORE if each.startswith("kernels/"))
 BLOCKED = "blocked C, 32x32"
 STATIC = "static blocks"
+_BINDING = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY")
 
 
 @dataclass(frozen=True)
@@ -248,7 +249,9 @@ def shares(listener: Listener, effort: Effort) -> Iterator[Row]:
     """Rows by what is shared and by the way."""
     program = shares_program(listener)
     wanted = sharings(effort, len(os.sched_getaffinity(0)))
-    environment = {**os.environ, "OMP_PROC_BIND": "true", "OMP_WAIT_POLICY": "passive"}
+    # Where OpenMP binds threads it binds the first one before main, and all others inherit that.
+    environment = {name: value for name, value in os.environ.items() if name not in _BINDING}
+    environment["OMP_WAIT_POLICY"] = "passive"
     for index, each in enumerate(wanted):
         words = [each.kind, each.side, each.threads, each.granule, effort.rounds]
         text = output_of([str(program), *map(str, words)], environment, limit_s=LIMIT_S)

@@ -1,4 +1,4 @@
-"""How many MPI messages a second simulates, beside SMPI, on the same machine with the same program.
+"""How many MPI messages a second simulates or replays, beside SMPI, with one program on one machine.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -17,14 +17,16 @@ from functools import partial
 from pathlib import Path
 
 from corewise.base.files import write_text
-from corewise.bench.mpis import output_of
+from corewise.bench.mpis import chosen, output_of, title
 from corewise.bench.peers import SIMGRID
 from corewise.bench.programs import folder_of
 from corewise.bench.rounds import alone, beside, in_turns, rounded
 from corewise.bench.rows import Listener, Outcome, Row
+from corewise.bench.simmpi import replayed
 from corewise.bench.simmpi.platform import hostfile, platform_xml
+from corewise.bench.simmpi.replayed import MACHINES, Traces, exchange
 from corewise.data.machines import load_machine
-from corewise.errors import RunError
+from corewise.errors import InputError, RunError
 from corewise.mpi.programs import sources_of
 from corewise.sim.ranks import RunOptions, compile_program, run_program
 
@@ -136,6 +138,35 @@ def row(shape: str, folder: Path, rounds: int, listener: Listener) -> Row:
     return beside(blank, ours, [turn["theirs"] for turn in found], more_is_better=True)
 
 
+def replay_row(shape: str, folder: Path, rounds: int, listener: Listener) -> Row | None:
+    """A recording of one shape, replayed by both; None where no MPI is here to record it."""
+    try:
+        mpi = chosen(None)[0]
+    except InputError as error:
+        listener.note(f"no replay: {error}")
+        return None
+    traces = Traces(shape, folder)
+    traces.record(mpi, exchange(mpi, listener))
+    contestants = {"ours": partial(traces.rate, traces.ours)}
+    if has_smpi():
+        contestants["theirs"] = partial(traces.rate, traces.theirs)
+    found = in_turns(contestants, rounds, listener.progress)
+    ours = [turn["ours"] for turn in found]
+    blank = Row(
+        f"simmpi-replay-{shape}",
+        f"messages of 1 KB per wall second, a recording of {replayed.RANKS} ranks replayed, {shape} on "
+        f"{traces.machine}",
+        "messages/s",
+        None,
+        replayed.RIVAL if has_smpi() else None,
+        demand=DEMAND,
+        more={"recorded_by": title(mpi)},
+    )
+    if not has_smpi():
+        return alone(blank, ours)
+    return beside(blank, ours, [turn["theirs"] for turn in found], more_is_better=True)
+
+
 def whole_program(folder: Path) -> Row:
     """Sweep3D on 256 ranks: wall time, and the memory of the largest process that was started."""
     sources = map(str, sources_of("sweep3d"))
@@ -165,15 +196,19 @@ def whole_program(folder: Path) -> Row:
 
 
 def run_bench(listener: Listener, *, rounds: int | None = None, quick: bool = False) -> Outcome:
-    """Both shapes, and a whole program."""
+    """Both shapes as programs and as recordings, and a whole program."""
     turns = rounds or (QUICK_ROUNDS if quick else ROUNDS)
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
         folder = Path(name)
         prepare(folder, listener)
-        share = 1 / (len(SHAPES) + 1)
-        rows = [
-            row(shape, folder, turns, listener.part(index * share, (index + 1) * share))
-            for index, shape in enumerate(SHAPES)
+        makers = [partial(row, shape) for shape in SHAPES] + [
+            partial(replay_row, shape) for shape in MACHINES
         ]
+        share = 1 / (len(makers) + 1)
+        made = [
+            make(folder, turns, listener.part(index * share, (index + 1) * share))
+            for index, make in enumerate(makers)
+        ]
+        rows = [each for each in made if each is not None]
         rows.append(whole_program(folder))
     return Outcome("simmpi", tuple(rows), () if has_smpi() else (SIMGRID,))

@@ -16,8 +16,8 @@ with late.imports():
 _HELP = """Measure how many MPI messages a second simulates, beside SimGrid's SMPI.
 
 One program, compiled for simulated ranks and for SMPI where it is installed: 64 ranks exchange messages of
-1 KB with their neighbours, in a ring and in a grid, on the same machine. Both take turns; what start and end
-take is left out.
+1 KB with their neighbours, in a ring and in a grid, on the same machine. A recording of 8 ranks under a real
+MPI is replayed by both too. Both take turns; what start and end take is left out.
 
 \b
 Example:

@@ -12,6 +12,7 @@ from pathlib import Path
 import typer
 
 from corewise.base import late
+from corewise.base.files import check_folder as check_new_folder
 from corewise.base.files import check_target
 from corewise.cli import console, sweeps
 from corewise.cli.groups import Group
@@ -30,6 +31,8 @@ with late.imports():
     from corewise.papers.collectives import study as study_of_collectives
     from corewise.papers.mapping import study as study_of_mapping
     from corewise.papers.mapping.data import Machines
+    from corewise.papers.overhead import study as study_of_overhead
+    from corewise.papers.overhead.traces import write_traces
     from corewise.papers.placement import study as study_of_placement
     from corewise.papers.profiling import study as study_of_profiling
     from corewise.papers.programs import study as study_of_programs
@@ -95,6 +98,16 @@ time and MPI_Finalize apart; mean cost and tail. Figure 5, the paper's second ma
 Example:
   corewise paper profiling --quick --out figures
 """
+_OVERHEAD = """Repeat paper 003, what its profiler costs on SPEs: figures 2 to 5, simulated.
+
+Run the paper's profiler in simulated local stores, on a PS3 and on one Cell of a QS22: the communication of
+Sweep3D by number of events, message size and buffer size, and molecular dynamics. Two buffers of 5 KiB swap;
+a full one is dumped by DMA to pages that the PPE allots. What a page costs is fitted to figures 2 and 5.
+
+\b
+Example:
+  corewise paper overhead --quick --out figures
+"""
 
 _PROGRAMS = """Repeat paper 003, its programs on a cluster of Cells: table 2 and figures 6 to 9, simulated.
 
@@ -134,6 +147,13 @@ _OUT = typer.Option(
 _QUICK = typer.Option(False, "--quick", help="Fewer repetitions and trials: seconds instead of minutes.")
 _QUICK_HERE = typer.Option(False, "--quick", help="Fewer rounds and points: a minute or two instead of many.")
 _QUICK_PROGRAMS = typer.Option(False, "--quick", help="Smaller problems and searches, on as many SPEs.")
+_QUICK_OVERHEAD = typer.Option(False, "--quick", help="Fewer events and points: seconds.")
+_TRACES = typer.Option(
+    None,
+    "--traces",
+    metavar="NAME.cw",
+    help="Also write what the profiler recorded of molecular dynamics as a new profile for corewise report.",
+)
 _HTML = typer.Option(None, "--html", metavar="FILE", help="Also write one self-contained web page.")
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 _PERMUTATIONS = typer.Option(
@@ -316,6 +336,25 @@ def profiling(
     )
 
 
+def overhead(
+    out: Path | None = _OUT,
+    quick: bool = _QUICK_OVERHEAD,
+    traces: Path | None = _TRACES,
+    html_file: Path | None = _HTML,
+    as_json: bool = _AS_JSON,
+) -> None:
+    """Simulates paper 003's overhead study."""
+    if traces is not None:
+        check_new_folder(traces)
+
+    def study(advance: Progress) -> PaperResult:
+        if traces is not None:
+            write_traces(traces)
+        return study_of_overhead.run_paper(quick, advance)
+
+    _run("simulating paper 003", study, out, html_file, as_json)
+
+
 def node(
     out: Path | None = _OUT,
     quick: bool = _QUICK_HERE,
@@ -440,6 +479,7 @@ STUDIES = (
         profiling,
         lambda quick, to: study_of_profiling.run_paper(quick=quick, progress=to),
     ),
+    Study("overhead", _OVERHEAD, overhead, lambda quick, to: study_of_overhead.run_paper(quick, progress=to)),
     Study("programs", _PROGRAMS, programs, lambda quick, to: study_of_programs.run_paper(quick, progress=to)),
     Study("node", paper_node.HELP, node, _node),
     Study("sensitivity", _SENSITIVITY, sensitivity, _sensitivity),

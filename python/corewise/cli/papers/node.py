@@ -24,23 +24,24 @@ with late.imports():
     from corewise.bench.copy.study import Wanted
     from corewise.bench.copy.study import run_bench as run_copy
     from corewise.bench.fft import study as fft
-    from corewise.bench.fft.contestants import FFTW
+    from corewise.bench.fft.engines import lacks_engine
     from corewise.bench.node import study as node
     from corewise.bench.pack import study as pack
     from corewise.bench.pack.views import bench_figures
-    from corewise.bench.programs import has_header
     from corewise.bench.rows import Listener, Outcome
     from corewise.data.copy_hosts import host_name
     from corewise.data.noise import TEXT, NoiseRecord, described_noise, load_noise
     from corewise.mpi.find import find_all
-    from corewise.papers.node.data import Found, Measured, Statement, Underused
+    from corewise.papers.node import transforms
+    from corewise.papers.node.data import Found, Measured, Statement, Transformed, Underused
     from corewise.papers.node.study import run_paper, underused
 
 HELP = """Repeat paper 004, the node itself: its figures and findings, published beside measured here.
 
 Copies of 40 MB (section 3), packing (4, figures 1 and 2), contention for the memory (5, figure 3), static and
 dynamic shares (6, figure 4), seven and eight processes a node (7, figure 5 of the text; modelled, with any
-noise), the threaded FFT beside pure MPI (8). Says where today's hardware disagrees. --section runs a part.
+noise), the threaded FFT beside pure MPI (8; figure 8 is simulated). Says where today's hardware disagrees.
+--section runs a part.
 
 \\b
 Example:
@@ -83,8 +84,8 @@ def _here(named: tuple[int, ...]) -> tuple[int, ...]:
     lacks = {}
     if not find_all():
         lacks = {4: "no MPI", 8: "no MPI"}
-    elif not has_header("fftw3.h"):
-        lacks = {8: f"no fftw3.h ({FFTW.get})"}
+    elif (not named or 8 in named) and (lack := lacks_engine(Listener(note=console.note))) is not None:
+        lacks = {8: lack}
     for section in named:
         if section in lacks:
             raise InputError(
@@ -105,6 +106,7 @@ def study(sections: tuple[int, ...], noise: NoiseRecord, quick: bool, advance: P
     copies: Mapping[str, float] = {}
     packing: pack.BenchResult | None = None
     modelled: list[Underused] = []
+    simulated: list[Transformed] = []
     rows: dict[str, Measured] = {}
     whole = Listener(advance, console.note)
     for index, section in enumerate(sections):
@@ -118,11 +120,12 @@ def study(sections: tuple[int, ...], noise: NoiseRecord, quick: bool, advance: P
             modelled = list(underused(node_noise(noise), quick=quick, progress=listener.progress))
         elif (outcome := parts[section](listener)) is not None:
             rows |= measured(outcome)
+        if section == 8:
+            simulated = list(transforms.transformed(transforms.QUICK if quick else transforms.FULL))
     figures = tuple(bench_figures(packing)) if packing else ()
     said, cores = _statements(packing), len(os.sched_getaffinity(0))
-    return run_paper(
-        Found(host_name(), cores, copies, said, figures, rows, node_noise(noise).source, modelled)
-    )
+    source = node_noise(noise).source
+    return run_paper(Found(host_name(), cores, copies, said, figures, rows, source, modelled, simulated))
 
 
 def measured(outcome: Outcome) -> dict[str, Measured]:

@@ -16,7 +16,7 @@ import typer
 from corewise.base import late
 from corewise.base.files import write_text
 from corewise.cli import console
-from corewise.cli.place import limits, options
+from corewise.cli.place import clusters, limits, options, replayed
 from corewise.cli.place import show as place_show
 from corewise.cli.place import spare as place_spare
 from corewise.cli.place.clock import DEFAULT_S, Clock
@@ -34,9 +34,10 @@ with late.imports():
     from corewise.analysis.placement.programs import Programs
     from corewise.analysis.placement.search import Costs, Settings, settings_for
     from corewise.analysis.placement.starts import named_starts
+    from corewise.data.clusters import Cluster
     from corewise.data.export import Export, export_placement
-    from corewise.data.machines import load_machine
     from corewise.data.placement import make_placement, save_placement
+    from corewise.trials.replaying import Replays
 
 
 def register(app: typer.Typer) -> None:
@@ -75,13 +76,12 @@ def place(
 ) -> None:
     """Finds the best placement."""
     runs = options.Runs(verify, rounds, mpi, ctx.meta.get("program", ()))
-    rank_file = options.check_export(export_form, export_file)
-    files = options.Files(output, html_file, certificate, export_form, rank_file)
-    files.check()
-    machine = load_machine(machine_reference)
+    files = options.files_of(output, html_file, certificate, export_form, export_file)
+    machine, cluster = clusters.load(machine_reference)
     on_host = _is_this_host(machine_reference, machine)
     options.check_runs(runs, sources, machine_reference, on_host)
-    patterns, collectives = load_patterns(sources, summed, together)
+    replays = replayed.replays_of(sources, machine, objective, together, verify and not on_host)
+    patterns, collectives = _patterns(sources, summed, together, replays)
     rules = limits.rules_of(machine, fix, keep_free, share_cores)
     idle = place_spare.spare_of(spare, machine, on_host)
     programs = Programs(tuple(patterns), weights_of(patterns, weights), rules) if together else None
@@ -90,7 +90,7 @@ def place(
         patterns, weights = [programs.joint()], []
     given = _given(placement, machine, patterns)
     wanted = Settings(method=method, seed=seed, certify=certificate is not None, evaluations=evaluations)
-    settings, clock = _settings(machine, patterns[0].ranks, objective, rules, wanted, seconds)
+    settings, clock = _settings(machine, patterns[0].ranks, objective, rules, wanted, seconds, replays)
     with _searching(clock):
         study = study_placements(
             patterns, machine, settings.objective, seed, str(sources[0]),
@@ -99,12 +99,19 @@ def place(
     costs = Costs(machine, study.patterns, study.weights, settings)
     answer = Answer(
         study=study, on_host=on_host, collectives=collectives, clock=clock, clock_is_ours=seconds is None,
-        explained="given" if given is not None else "best", spare=idle,
+        explained="given" if given is not None else "best", spare=idle, export=_export(study, files, cluster),
         explanation=_explain(costs, given or study.best.unit_of_rank) if explain else None,
         verification=_verify(costs, study, sources[0], on_host, runs, named) if verify else None,
-        programs=programs, verified=verify, export=_export(study, files), advice=_advice(study, export_form),
+        programs=programs, verified=verify, advice=_advice(study, export_form),
     )  # fmt: skip
     _show(answer, _write(answer, files), as_json)
+
+
+def _patterns(
+    sources: Sequence[Path], summed: bool, together: bool, replays: Replays | None
+) -> tuple[list[Pattern], int]:
+    """What is placed; a replay's messages have those of its collectives among them."""
+    return load_patterns(sources, summed, together) if replays is None else ([replays.pattern()], 0)
 
 
 def _is_this_host(reference: str, machine: Machine) -> bool:
@@ -121,9 +128,11 @@ def _settings(
     rules: LimitRules,
     wanted: Settings,
     seconds: float | None,
+    replays: Replays | None,
 ) -> tuple[Settings, Clock | None]:
     """How to search; no clock where the search ends by itself."""
     settings = settings_for(machine, ranks, objective, wanted.with_(limits=rules.on(machine, ranks)))
+    settings = settings if replays is None else replays.settings(settings)
     if seconds is None and settings.ends_by_itself:
         return settings, None
     clock = Clock(DEFAULT_S if seconds is None else seconds)
@@ -180,10 +189,12 @@ def _asked_for(study: PlacementStudy, named: bool) -> dict[str, tuple[int, ...]]
     return {place_show.name_of(row): row.unit_of_rank for row in rows}
 
 
-def _export(study: PlacementStudy, files: options.Files) -> Export | None:
+def _export(study: PlacementStudy, files: options.Files, cluster: Cluster | None) -> Export | None:
     if files.form is None or files.form in options.SPLIT:
         return None
     best = make_placement(study.machine, study.best.unit_of_rank)
+    if cluster is not None:
+        return clusters.export(files.form, cluster, best, files.rank_file)
     return export_placement(files.form, study.machine, best, str(files.rank_file))
 
 

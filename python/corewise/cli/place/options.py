@@ -234,6 +234,19 @@ class Files:
                 raise InputError(f"{option} {target}: found the file of {first}, allowed: another one")
 
 
+def files_of(
+    output: Path | None,
+    page: Path | None,
+    certificate: Path | None,
+    form: str | None,
+    export_file: Path | None,
+) -> Files:
+    """What is to be written, refused where it cannot be."""
+    files = Files(output, page, certificate, form, check_export(form, export_file))
+    files.check()
+    return files
+
+
 def check_export(form: str | None, file: Path | None) -> Path:
     """Where a rank file goes, as a path that holds wherever the launcher is started."""
     if form is not None and form not in FORMS and form not in SPLIT:

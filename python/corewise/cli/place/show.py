@@ -37,7 +37,12 @@ _PRICE = "price: cost of the shared placement over that of the best placement fo
 _PRICE_OF_COMPANY = (
     "here: of its own messages, on its part of the node; price: that over its best with the node to itself"
 )
-_COST_HEADINGS = {"flow": "flow ns", "simulated": "simulated ns", "distance": "distance"}
+_COST_HEADINGS = {
+    "flow": "flow ns",
+    "simulated": "simulated ns",
+    "distance": "distance",
+    "replay": "replayed ns",
+}
 
 
 @dataclass(frozen=True)

@@ -47,10 +47,10 @@ def spare_of(text: str | None, machine: Machine, on_host: bool) -> Mapping[str, 
         return None
     # The model is not needed by most calls, and the help of a command would wait for it.
     from corewise.analysis.noise.records import node_noise
-    from corewise.analysis.noise.spare import FEWEST_CORES, advise
+    from corewise.analysis.noise.spare import FEWEST_CORES, advise, cores_of
 
     cores = cores_of(machine)
-    record = None if text == AUTO else _record(text)
+    record = None if text == AUTO else noise_of(text, "--spare")
     if cores < FEWEST_CORES:
         return _unsaid(cores, f"a node of {cores} cores", FEWEST_CORES)
     if record is not None and 0 < record.cores < FEWEST_CORES:
@@ -60,7 +60,7 @@ def spare_of(text: str | None, machine: Machine, on_host: bool) -> Mapping[str, 
             f"--spare auto: found machine '{machine.name}', allowed: this host; of another node its noise, "
             f"a file of corewise bench node or a text such as {TEXT}"
         )
-    noise = node_noise(record or _measured())
+    noise = node_noise(record or measured())
     with console.progress("comparing all cores with one idle"):
         advice = advise(noise, cores)
     rows = [
@@ -81,23 +81,14 @@ def _unsaid(cores: int, what: str, fewest: int) -> Mapping[str, object]:
     return {"cores": cores, "noise": None, "says": [says], "rows": []}
 
 
-def cores_of(machine: Machine) -> int:
-    """Hardware threads of one core count once."""
-    cores = {
-        next((name for name in unit.domains if name.startswith("core")), unit.name) for unit in machine.units
-    }
-    return len(cores)
+def noise_of(text: str, option: str) -> NoiseRecord:
+    """The noise that an option's text describes, or that of the file which it names."""
+    described = "=" in text and not Path(text).exists()
+    return described_noise(text, option) if described else load_noise(Path(text))
 
 
-def _record(text: str) -> NoiseRecord:
-    return (
-        described_noise(text, "--spare")
-        if "=" in text and not Path(text).exists()
-        else load_noise(Path(text))
-    )
-
-
-def _measured() -> NoiseRecord:
+def measured() -> NoiseRecord:
+    """The noise of this host, which takes some seconds."""
     from corewise.bench.node.noise import measure_noise
     from corewise.bench.rows import Listener
 

@@ -19,6 +19,10 @@ NODES = (1, 2, 4, 8, 16, 32)
 """Of figure 5 (section 7): 8, 16 and 32 are told in words."""
 GRID = 1024
 """Side of the transformed grid, which the paper does not tell."""
+BATCH_LOSS = 0.35
+"""Of dynamic shares on batch nodes (section 6)."""
+WINS = 512
+"""Processors at which the paper's threaded FFT wins (section 8.4)."""
 FLOPS_PER_NS = 2.0
 """Of a core in a 1D transform."""
 
@@ -70,6 +74,30 @@ class Underused:
 
 
 @dataclass(frozen=True)
+class Transformed:
+    """Both forms of section 8 on so many processors, simulated: microseconds of the slowest rank.
+
+    `slowed_us`: threaded, with workers as slow as section 6 found dynamic shares on batch nodes.
+    """
+
+    side: int
+    processors: int
+    pure_us: float
+    threaded_us: float
+    slowed_us: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast the threaded form is."""
+        return self.pure_us / self.threaded_us
+
+    @property
+    def slowed_ratio(self) -> float:
+        """The same with slow workers."""
+        return self.pure_us / self.slowed_us
+
+
+@dataclass(frozen=True)
 class Found:
     """Everything. What a section has not measured is empty.
 
@@ -87,6 +115,8 @@ class Found:
     noise : str
         What section 7 was modelled with.
     underused : sequence of Underused
+    transformed : sequence of Transformed
+        Section 8 in simulation.
     """
 
     host: str
@@ -97,6 +127,7 @@ class Found:
     rows: Mapping[str, Measured] = field(default_factory=dict)
     noise: str = ""
     underused: Sequence[Underused] = ()
+    transformed: Sequence[Transformed] = ()
 
     def having(self, start: str) -> dict[str, Measured]:
         """The rows whose ids begin so, without that beginning."""

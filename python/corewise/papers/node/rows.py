@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from corewise.analysis.result import Row, number_row, statement_row
-from corewise.papers.node.data import Found, Measured, Underused
+from corewise.papers.node.data import WINS, Found, Measured, Transformed, Underused
 
 _MIDDLE_GRANULE = "32"
 
@@ -26,6 +26,7 @@ def rows_of(found: Found) -> Iterator[Row]:
     yield from _shares(found)
     yield from _underused(found.underused)
     yield from _transforms(found)
+    yield from _simulated(found.transformed)
 
 
 # ---- section 3 ---------------------------------------------------------------------------------------------
@@ -166,3 +167,26 @@ def _transforms(found: Found) -> Iterator[Row]:
         if form == "dataflow":
             words = f"on few processors the threaded FFT is slower than pure MPI, {side} x {side}"
             yield statement_row(f"fig8/threaded-{side}", words, source, row.ratio < 1, row.ratio)
+
+
+def _simulated(transformed: Sequence[Transformed]) -> Iterator[Row]:
+    source = "004 section 8.4, figure 8 (simulated)"
+    for each in transformed:
+        quicker = each.processors >= WINS
+        words = f"the threaded FFT is {'quicker' if quicker else 'slower'} than pure MPI"
+        where = f"{each.side} x {each.side} on {each.processors} processors"
+        for end, ratio in (("", each.ratio), ("/slowed", each.slowed_ratio)):
+            more = ", its workers slowed as on batch nodes (section 6)" if end else ""
+            yield statement_row(
+                f"fig8/{each.side}/{each.processors}{end}",
+                f"{words}{more}, {where}",
+                source,
+                (ratio > 1) == quicker,
+                ratio,
+            )
+    for side in sorted({each.side for each in transformed}):
+        points = sorted((each.processors, each.ratio) for each in transformed if each.side == side)
+        if len(points) > 1:
+            gained = points[-1][1] / points[0][1]
+            words = f"the threaded FFT scales better than pure MPI, {side} x {side}"
+            yield statement_row(f"fig8/{side}/scales", words, source, gained > 1, gained)

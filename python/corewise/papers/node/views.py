@@ -20,7 +20,7 @@ from corewise.analysis.result import (
     series,
     statement_table,
 )
-from corewise.papers.node.data import NODE_CORES, Found, Underused
+from corewise.papers.node.data import NODE_CORES, Found, Transformed, Underused
 
 _KERNELS = ("blocked", "read-allocate", "streamed", "memcpy", "copy-streamed")
 _WAYS = ("counter", "mutex", "deques", "flow-static", "flow-dynamic", "openmp", "onetbb")
@@ -52,6 +52,8 @@ def tables_of(found: Found, rows: Sequence[Row]) -> Iterator[Table]:
     if found.underused:
         yield _underused_table(found)
         yield _ranks_table(found.underused)
+    if found.transformed:
+        yield _transformed_table(found.transformed)
 
 
 def _contention_tables(found: Found) -> Iterator[Table]:
@@ -106,6 +108,30 @@ def _underused_table(found: Found) -> Table:
     )
 
 
+def _transformed_table(transformed: Sequence[Transformed]) -> Table:
+    cells = tuple(
+        (
+            f"{each.side}",
+            f"{each.processors}",
+            f"{each.pure_us / 1e3:.4g}",
+            f"{each.threaded_us / 1e3:.4g}",
+            f"{each.ratio:.2f}",
+            f"{each.slowed_ratio:.2f}",
+        )
+        for each in transformed
+    )
+    columns = (
+        "side",
+        "processors",
+        "pure MPI ms",
+        "threaded ms",
+        "so many times as fast",
+        "with slow workers",
+    )
+    note = "published: threaded is slower on fewer than 512 processors and wins there"
+    return Table("figure 8: a 2D FFT on nodes of eight processors, simulated", columns, cells, note)
+
+
 def _ranks_table(modelled: Sequence[Underused]) -> Table:
     last = max(each.nodes for each in modelled)
     cells = tuple(
@@ -128,7 +154,7 @@ def _ranks_table(modelled: Sequence[Underused]) -> Table:
 
 
 def figures_of(found: Found) -> Iterator[Figure]:
-    """1 and 2 by MPI, 3, 4 and 5."""
+    """1 and 2 by MPI, 3, 4, 5 and 8."""
     for each in found.figures:
         yield replace(each, name=f"004-figures-1-2-{each.name}")
     if orders := _orders(found):
@@ -140,6 +166,10 @@ def figures_of(found: Found) -> Iterator[Figure]:
         names = list(dict.fromkeys(each.collective for each in found.underused))
         panels = tuple(_underused_panel(found.underused, name) for name in names)
         yield Figure("004-figure-5", "Seven or eight processes a node, modelled", panels)
+    if found.transformed:
+        sides = list(dict.fromkeys(each.side for each in found.transformed))
+        panels = tuple(_transformed_panel(found.transformed, side) for side in sides)
+        yield Figure("004-figure-8", "Threaded FFT and pure MPI, simulated", panels)
 
 
 def _contention_panel(found: Found, order: str) -> Panel:
@@ -175,3 +205,14 @@ def _underused_panel(modelled: Sequence[Underused], name: str) -> Panel:
     if all(each.assumed_ns is not None for each in mine):
         curves.append(series("7, 8 assumed", nodes, [(each.assumed_ns or 0) / 1e6 for each in mine]))
     return Panel(f"5 {name}", "nodes", "ms", "line", tuple(curves), y_log=True)
+
+
+def _transformed_panel(transformed: Sequence[Transformed], side: int) -> Panel:
+    mine = [each for each in transformed if each.side == side]
+    counts = [each.processors for each in mine]
+    curves = (
+        series("pure MPI", counts, [each.pure_us / 1e3 for each in mine]),
+        series("threaded", counts, [each.threaded_us / 1e3 for each in mine]),
+        series("threaded, slow workers", counts, [each.slowed_us / 1e3 for each in mine]),
+    )
+    return Panel(f"8 {side} x {side}", "processors", "ms", "line", curves, y_log=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from corewise._core import Machine
+from corewise.analysis.noise.spare import FEWEST_CORES, cores_of
 from corewise.analysis.placement.comparison import PlacementStudy, study_placements
 from corewise.analysis.profile.findings import findings_of, look_at
 from corewise.analysis.profile.findings.launching import cpus_by_host
@@ -21,9 +22,11 @@ from corewise.errors import InputError, RunError
 from corewise.mpi import launch
 from corewise.mpi.lines import Line, line_of
 from corewise.mpi.recorded import recorded_program
+from corewise.sim.replay import open_recording
 from corewise.trials.advice.quota import quota_cores
 from corewise.trials.levers.lever import Case
 from corewise.trials.levers.seats import units_of_ranks
+from corewise.trials.replaying import Replays
 
 
 def record(line: Line, folder: Path, limit_s: float | None = None) -> None:
@@ -103,7 +106,15 @@ def case_of(
     study, note = _study(analysis, machine, is_host)
     quota = quota_cores() if line is not None else None
     run = look_at(read, study=study, quota_cores=quota, analysis=analysis)
-    return Case(run, findings_of(run), line, machine, is_host, note)
+    replays = None if study is None else _replays(profile, study.machine)
+    return Case(run, findings_of(run), line, machine, is_host, note, replays=replays)
+
+
+def wants_noise(case: Case) -> bool:
+    """Whether the noise of this host says something about a core left idle: it takes a while to measure."""
+    if not case.is_host or case.machine is None:
+        return False
+    return case.ranks == cores_of(case.machine) >= FEWEST_CORES
 
 
 def _study(
@@ -115,6 +126,15 @@ def _study(
         return None, note
     given = _seats(analysis, machine) if is_host else None
     return study_placements(analysis.pattern, machine, given=given), note
+
+
+def _replays(profile: Path, machine: Machine) -> Replays | None:
+    """The run as it can be replayed; None where threads, or a recording that ends early, do not let it."""
+    try:
+        recording = open_recording(profile)
+    except InputError:
+        return None
+    return None if recording.unfinished else Replays(recording, machine, profile.name)
 
 
 def _seats(analysis: ProfileAnalysis, machine: Machine) -> tuple[int, ...] | None:

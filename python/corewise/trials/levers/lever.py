@@ -15,10 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corewise._core import Machine
+from corewise.analysis.noise.sources import NodeNoise
 from corewise.analysis.profile.findings import Findings, Run
 from corewise.data.placement import Placement, make_placement
 from corewise.mpi.launch import LaunchPlan, RecordOptions
 from corewise.mpi.lines import Line
+from corewise.trials.replaying import Replays
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,10 @@ class Case:
         Whether `machine` is this host.
     placement_note : str
         Why there is no study of placements, or what it leaves out.
+    noise : NodeNoise or None
+        What this host takes from its cores; None where nobody asked.
+    replays : Replays or None
+        The recorded run, which can be replayed on the machine; None where it cannot.
     """
 
     run: Run
@@ -46,6 +52,8 @@ class Case:
     machine: Machine | None
     is_host: bool
     placement_note: str = ""
+    noise: NodeNoise | None = None
+    replays: Replays | None = None
 
     @property
     def ranks(self) -> int:

@@ -5,7 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from corewise.trials.levers import acceleration, binding, packing, placement, reordering
+from corewise.trials.levers import acceleration, algorithm, binding, idle_core, packing, placement, reordering
 from corewise.trials.levers.lever import Lever
 
 _WHERE = "where ranks run"
@@ -24,8 +24,16 @@ LEVERS: tuple[Lever, ...] = (
         reordering.predict, reordering.apply, reordering.verify,
     ),
     Lever(
+        "idle_core", "one rank less, and a core for the system", _WHERE,
+        idle_core.predict, idle_core.apply, idle_core.verify,
+    ),
+    Lever(
         "acceleration", "collectives by corewise", "collectives",
         acceleration.predict, acceleration.apply, acceleration.verify,
+    ),
+    Lever(
+        "algorithm", "the MPI's own algorithm of a collective", "collectives",
+        algorithm.predict, algorithm.apply, algorithm.verify,
     ),
     Lever(
         "packing", "derived datatypes packed by corewise", "datatypes",

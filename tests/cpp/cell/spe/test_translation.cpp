@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <vector>
 
 #include "cell/spe/mfc.hpp"
@@ -83,6 +84,45 @@ TEST(Translation, ALongCommandWaitsAtEveryPage) {
   });
   ASSERT_TRUE(system.run().ok());
   EXPECT_EQ(system.spe(0).mfc().translation().statistics().misses, 4U);
+}
+
+/// The two puts of a run in which the first one meets a page that was never used: when each is complete.
+std::vector<sim::Time> put_beside_a_fault(std::int64_t hits_under_fault) {
+  Parameters parameters;
+  parameters.mfc_page_fault_cycles = 50'000;
+  parameters.mfc_hits_under_fault = hits_under_fault;
+  System system(parameters);
+  const EffectiveAddress memory = system.allocate(2 * kPage, kPage);
+  std::vector<sim::Time> ends;
+  system.run_on_spe(0, "writer", [&](Spu& spu) {
+    spu.store(0, std::uint64_t{0x1234});
+    spu.mfc_put(0, memory, 128, 2);  // the first page is known from here on
+    spu.mfc_write_tag_mask(1U << 2);
+    spu.mfc_read_tag_status_all();
+    const sim::Time begin = spu.now();
+    spu.mfc_put(0, memory + kPage - 128, 256, 0);  // half of it in the second page
+    spu.mfc_put(0, memory, 128, 1);
+    for (const std::uint32_t tag : {1U, 0U}) {
+      spu.mfc_write_tag_mask(1U << tag);
+      spu.mfc_read_tag_status_all();
+      ends.push_back(spu.now() - begin);
+    }
+  });
+  EXPECT_TRUE(system.run().ok());
+  EXPECT_EQ(system.spe(0).mfc().translation().statistics().faults, 2U);
+  std::uint64_t written = 0;
+  std::memcpy(&written, system.bytes(memory + kPage - 128, sizeof written).data(), sizeof written);
+  EXPECT_EQ(written, 0x1234U);
+  return ends;
+}
+
+TEST(Translation, OtherCommandsGoOnBesideAFaultWhereTheMfcLetsThem) {
+  const std::vector<sim::Time> blocking = put_beside_a_fault(0), passing = put_beside_a_fault(1);
+  ASSERT_EQ(blocking.size(), 2U);
+  ASSERT_EQ(passing.size(), 2U);
+  EXPECT_GT(blocking[0], 50'000);
+  EXPECT_LT(passing[0], 2'000);
+  EXPECT_GT(passing[1], 50'000);
 }
 
 }  // namespace

@@ -118,12 +118,12 @@ TEST(Flow, RatesAreTheReferences) {
     }
     for (std::size_t d = 0; d < routes.size(); ++d) demands.push_back({routes[d], counts[d]});
     MaxMin solver(capacity);
-    std::vector<double> rates(demands.size());
+    std::vector<FlowRate> rates(demands.size());
     for (int again = 0; again < 2; ++again) solver.solve(demands, rates);
     const auto expected = reference_rates(capacity, flows);
     std::size_t flow = 0;
     for (std::size_t d = 0; d < demands.size(); ++d) {
-      EXPECT_NEAR(rates[d], expected[flow], 1e-9);
+      EXPECT_NEAR(rates[d].rate, expected[flow], 1e-9);
       flow += static_cast<std::size_t>(counts[d]);
     }
   }
@@ -201,6 +201,17 @@ TEST(Flow, ACrowdIsSolvedByItsPartsLikeTheWhole) {
     EXPECT_NEAR(static_cast<double>(load.sent[i].end), expected[i], 100) << i;
   }
   expect_conservation(mesh, load);
+}
+
+TEST(Flow, AChangeInACrowdMovesTheRatesThatItMovesInTheWhole) {
+  // Most links are busy at once, so that a change displaces others over several links.
+  const auto torus = mesh_of("[5, 5]", "[true, true]");
+  const Load load(torus, Granularity::flow, random_load(torus, 21, 160, 4000, 5 * kNs));
+  const auto expected = fluid_ends(torus, load.sent);
+  for (std::size_t i = 0; i < load.sent.size(); ++i) {
+    EXPECT_NEAR(static_cast<double>(load.sent[i].end), expected[i], 100) << i;
+  }
+  expect_conservation(torus, load);
 }
 
 TEST(Flow, TheSameLoadGivesTheSameTimes) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine.hpp"
 
+#if defined(FFT2D_FFTW)
+
 #include <fftw3.h>
 
 #include <new>
@@ -36,3 +38,5 @@ std::string Engine::library() {
 }
 
 }  // namespace fft2d
+
+#endif

@@ -1,6 +1,6 @@
-// libFuzzer's target for datatypes and their simplification. Any bytes become a layout, or a nest of MPI's
+// The fuzzer's target for datatypes and their simplification. Any bytes become a layout, or a nest of MPI's
 // constructors; then no pass may change what is packed or its order, the result must keep every promise of the
-// canonical form, and bounds must be those of the runs. tools/run/fuzz.sh builds and runs it.
+// canonical form, and bounds must be those of the runs.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstddef>
@@ -11,8 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "../cpp/kernels/packing/layout_reference.hpp"
+#include "fuzz.hpp"
 #include "kernels/packing/layout/datatype.hpp"
+#include "kernels/packing/layout_reference.hpp"
 #include "kernels/packing/simplification/simplify.hpp"
 
 namespace corewise::kernels {
@@ -162,19 +163,16 @@ void check_nest(Source from) {
 }  // namespace
 }  // namespace corewise::kernels
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace corewise::kernels;
-  const std::span<const std::uint8_t> bytes(data, size);
-  if (size == 0) {
-    return 0;
-  }
+namespace corewise::fuzz {
+
+void datatypes(Bytes bytes) {
+  if (bytes.empty()) return;
   if (bytes.front() % 2 == 1) {
-    check_nest(Source(bytes.subspan(1)));
-    return 0;
+    kernels::check_nest(kernels::Source(bytes.subspan(1)));
+    return;
   }
-  const Layout layout = reference::Maker(bytes.subspan(1)).layout();
-  if (count_runs(layout) <= kMostRuns) {
-    check_simplification(layout);
-  }
-  return 0;
+  const kernels::Layout layout = kernels::reference::Maker(bytes.subspan(1)).layout();
+  if (kernels::count_runs(layout) <= kernels::kMostRuns) kernels::check_simplification(layout);
 }
+
+}  // namespace corewise::fuzz

@@ -1,0 +1,50 @@
+// The engine behind engine.hpp: DUCC, whose sources are compiled with the program, without threads of its own.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine.hpp"
+
+#if defined(FFT2D_DUCC)
+
+#include <ducc0/fft/fft1d_impl.h>
+
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace fft2d {
+namespace {
+
+using Element = ducc0::Cmplx<double>;
+static_assert(sizeof(Element) == sizeof(Complex) && std::is_trivially_copyable_v<Element>);
+
+/// What a transform works in, kept from row to row: a thread's own, since several run one plan at once.
+Element* scratch(std::size_t elements) {
+  thread_local ducc0::detail_aligned_array::aligned_array<Element> kept;
+  if (kept.size() < elements) kept = ducc0::detail_aligned_array::aligned_array<Element>(elements);
+  return kept.data();
+}
+
+}  // namespace
+
+struct Engine::Plan {
+  ducc0::detail_fft::pocketfft_c<double> plan;
+  bool forward;
+};
+
+Engine::Engine(std::size_t length, bool inverse)
+    : plan_(new Plan{ducc0::detail_fft::pocketfft_c<double>(length, true), !inverse}) {}
+
+Engine::~Engine() = default;
+
+void Engine::run(Complex* rows, std::size_t count, std::size_t stride) const {
+  Element* const buffer = scratch(plan_->plan.bufsize());
+  for (std::size_t row = 0; row < count; ++row)
+    plan_->plan.exec_copyback(reinterpret_cast<Element*>(rows + row * stride), buffer, 1.0, plan_->forward);
+}
+
+std::string Engine::library() {
+  return "ducc0";
+}
+
+}  // namespace fft2d
+
+#endif

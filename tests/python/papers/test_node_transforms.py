@@ -1,0 +1,43 @@
+"""Section 8 of paper 004 in simulation: both forms, the same on every host, and its statements by hand.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from corewise.papers.node import transforms
+from corewise.papers.node.data import Found, Transformed
+from corewise.papers.node.study import PAPER
+
+SMALL = transforms.Plan((64,), (16, 64, 128))
+
+
+def test_both_forms_are_simulated_and_the_same_again() -> None:
+    first = list(transforms.transformed(SMALL))
+    assert [(each.side, each.processors) for each in first] == [(64, 16), (64, 64)]  # 128 have no row each
+    assert first == list(transforms.transformed(SMALL))
+    few, many = first
+    # Computation alone, by hand: 4 rows of 64 on each of 16 processors, twice transformed and twice moved.
+    row_us = 5 * 64 * 6 / transforms.ASSUMED["flops_per_ns"] / 1e3
+    move_us = 64 * 16 / (transforms.COPY_MB_PER_S["plain"] / 1e3) / 1e3
+    assert few.pure_us > 4 * 2 * (row_us + move_us)
+    # A node's 32 rows by its seven workers.
+    assert few.threaded_us > 32 * 2 * (row_us + move_us) / 7
+    assert few.threaded_us < few.slowed_us < 1.36 * few.threaded_us
+    assert many.pure_us < few.pure_us and many.threaded_us < few.threaded_us
+
+
+def test_statements_by_hand() -> None:
+    points = (Transformed(1024, 64, 8.0, 10.0, 16.0), Transformed(1024, 512, 6.0, 4.0, 8.0))
+    found = Found("host", 2, transformed=points)
+    result = PAPER.result("host", found)
+    rows = {row.id: row for row in result.rows}
+    assert rows["fig8/1024/64"].ours == pytest.approx(0.8) and rows["fig8/1024/64"].holds
+    assert rows["fig8/1024/512"].ours == pytest.approx(1.5) and rows["fig8/1024/512"].holds
+    assert rows["fig8/1024/512/slowed"].ours == pytest.approx(0.75)
+    assert rows["fig8/1024/512/slowed"].holds is False and rows["fig8/1024/64/slowed"].holds
+    assert rows["fig8/1024/scales"].ours == pytest.approx(1.875) and rows["fig8/1024/scales"].holds
+    assert [figure.name for figure in result.figures] == ["004-figure-8"]
+    assert any("figure 8" in table.title for table in result.tables)
