@@ -38,7 +38,7 @@ constexpr Knob kDirect{"accelerate_direct", KnobType::choice, "on", "on|off",
                        "whether ranks copy to and from each other's memory, where the system lets them"};
 
 constexpr Knob kLevels{
-    "accelerate_levels", KnobType::text, "off", "off, nodes, or so many successive ranks as a node",
+    "accelerate_levels", KnobType::text, "off", "off, nodes, so many successive ranks as a node, or groups:RANKS",
     "whether collectives of ranks on several nodes are done node by node, the MPI's among leaders"};
 
 constexpr Knob kSpawned{"accelerate_spawned", KnobType::choice, "off", "on|off",
@@ -104,6 +104,19 @@ void stop(bool counts) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::string_view kGroups = "groups:";
+
+/// 0 for anything but a number.
+int number_in(std::string_view text) {
+  int number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::max(number, 0) : 0;
+}
+
+}  // namespace
+
 std::string_view wanted() {
   return knob_text(kAccelerate);
 }
@@ -127,10 +140,12 @@ bool goes_by_levels() {
 }
 
 int forced_node_ranks() {
+  return number_in(levels_wanted());
+}
+
+int group_ranks() {
   const std::string_view text = levels_wanted();
-  int ranks = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), ranks);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::max(ranks, 0) : 0;
+  return text.starts_with(kGroups) ? number_in(text.substr(kGroups.size())) : 0;
 }
 
 bool copies_between_processes() {

@@ -53,6 +53,8 @@ std::string_view levels_wanted();
 bool goes_by_levels();
 /// So many successive ranks of the launch count as a node; 0: nodes are nodes.
 int forced_node_ranks();
+/// So many successive ranks of a communicator inside a node are a level of their own; 0: there are none.
+int group_ranks();
 
 /// Whether ranks may copy to and from each other's user memory, where the system lets them.
 bool copies_between_processes();

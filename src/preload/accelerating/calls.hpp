@@ -88,7 +88,10 @@ inline int taken_or_passed(std::size_t procedure, MPI_Comm comm, Pass pass, Take
   if (on->fate != Fate::taken) [[unlikely]] {
     arrive(*on);
     if (on->fate != Fate::taken) {
-      const Outcome outcome = on->fate == Fate::several_nodes ? spread(*on) : Outcome{on->fate};
+      Outcome outcome = on->fate == Fate::several_nodes ? spread(*on) : Outcome{on->fate};
+      // Groups inside one node: what they do not do, all ranks do together.
+      if (outcome.fate != Fate::taken && on->fate == Fate::several_nodes && on->team != nullptr)
+        outcome = take(*on);
       count(procedure, outcome.fate);
       return outcome.fate == Fate::taken ? outcome.code : pass();
     }

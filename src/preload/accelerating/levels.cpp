@@ -22,7 +22,7 @@ bool is_in_place(const void* buffer) {
   return buffer == MPI_IN_PLACE;
 }
 bool leads(const Levels& levels) {
-  return levels.leaders != MPI_COMM_NULL;
+  return levels.leaders.handle != MPI_COMM_NULL;
 }
 bool is_alone(const Levels& levels) {
   return levels.node.ranks == 1;
@@ -70,9 +70,13 @@ bool split(MPI_Comm comm, int rank, Levels& levels) {
   const ErrorsReturn quiet(comm);
   const bool leader = levels.place_of[static_cast<std::size_t>(rank)] == kLeader;
   if (CW_NEXT(MPI_Comm_split)(comm, levels.own_node, rank, &levels.node.handle) != MPI_SUCCESS) return false;
-  if (CW_NEXT(MPI_Comm_split)(comm, leader ? 0 : MPI_UNDEFINED, rank, &levels.leaders) != MPI_SUCCESS) return false;
+  if (CW_NEXT(MPI_Comm_split)(comm, leader ? 0 : MPI_UNDEFINED, rank, &levels.leaders.handle) != MPI_SUCCESS)
+    return false;
   CW_NEXT(MPI_Comm_set_errhandler)(levels.node.handle, MPI_ERRORS_RETURN);
-  if (leader) CW_NEXT(MPI_Comm_set_errhandler)(levels.leaders, MPI_ERRORS_RETURN);
+  if (leader) {
+    CW_NEXT(MPI_Comm_set_errhandler)(levels.leaders.handle, MPI_ERRORS_RETURN);
+    CW_NEXT(MPI_Comm_size)(levels.leaders.handle, &levels.leaders.ranks);
+  }
   CW_NEXT(MPI_Comm_size)(levels.node.handle, &levels.node.ranks);
   return true;
 }
@@ -86,32 +90,45 @@ Outcome finished(Communicator& on, int code) {
   return {Fate::taken, code};
 }
 
-// ---- on the node: ours where it is taken over, else the MPI's ----
+// ---- on a level: ours where it is taken over, else the MPI's ----
 
 template <class Take, class Pass>
-int on_node(Levels& levels, Take take, Pass pass) {
-  if (is_alone(levels)) return MPI_SUCCESS;
-  const Outcome outcome = levels.node.fate == Fate::taken ? take(levels.node) : Outcome{levels.node.fate};
-  return outcome.fate == Fate::taken ? outcome.code : pass(levels.node.handle);
+int on_level(Communicator& level, Take take, Pass pass) {
+  const Outcome outcome = level.fate == Fate::taken ? take(level) : Outcome{level.fate};
+  return outcome.fate == Fate::taken ? outcome.code : pass(level.handle);
+}
+int barrier_on(Communicator& level) {
+  return on_level(level, do_barrier, [](MPI_Comm comm) { return CW_NEXT(MPI_Barrier)(comm); });
+}
+int broadcast_on(Communicator& level, const Items& data, int root) {
+  return on_level(
+      level, [&](Communicator& on) { return do_broadcast(on, data, root); },
+      [&](MPI_Comm comm) {
+        return CW_NEXT(MPI_Bcast)(address(data.at), static_cast<int>(data.count), data.datatype, root, comm);
+      });
+}
+int reduce_on(Communicator& level, const void* send, void* receive, const Items& operand, MPI_Op op, int root) {
+  return on_level(
+      level, [&](Communicator& on) { return do_reduce(on, send, receive, operand, op, root); },
+      [&](MPI_Comm comm) {
+        return CW_NEXT(MPI_Reduce)(send, receive, static_cast<int>(operand.count), operand.datatype, op, root,
+                                   comm);
+      });
+}
+int allreduce_on(Communicator& level, void* at, const Items& operand, MPI_Op op) {
+  return on_level(
+      level, [&](Communicator& on) { return do_allreduce(on, MPI_IN_PLACE, at, operand, op); },
+      [&](MPI_Comm comm) {
+        return CW_NEXT(MPI_Allreduce)(MPI_IN_PLACE, at, static_cast<int>(operand.count), operand.datatype, op,
+                                      comm);
+      });
 }
 
 int node_barrier(Levels& levels) {
-  return on_node(levels, do_barrier, [](MPI_Comm node) { return CW_NEXT(MPI_Barrier)(node); });
+  return is_alone(levels) ? MPI_SUCCESS : barrier_on(levels.node);
 }
 int node_broadcast(Levels& levels, const Items& data, int root) {
-  return on_node(
-      levels, [&](Communicator& node) { return do_broadcast(node, data, root); },
-      [&](MPI_Comm node) {
-        return CW_NEXT(MPI_Bcast)(address(data.at), static_cast<int>(data.count), data.datatype, root, node);
-      });
-}
-int node_reduce(Levels& levels, const void* send, void* receive, const Items& operand, MPI_Op op) {
-  return on_node(
-      levels, [&](Communicator& node) { return do_reduce(node, send, receive, operand, op, kLeader); },
-      [&](MPI_Comm node) {
-        return CW_NEXT(MPI_Reduce)(send, receive, static_cast<int>(operand.count), operand.datatype, op, kLeader,
-                                   node);
-      });
+  return is_alone(levels) ? MPI_SUCCESS : broadcast_on(levels.node, data, root);
 }
 
 // ---- what may be taken over: by facts that are equal on all ranks ----
@@ -151,11 +168,10 @@ class Room {
 
 /// The leaders' part of a reduce: every leader has its node's operand in `operand.at`, that of `root` gets the
 /// result there.
-int reduce_among_leaders(const Levels& levels, void* at, const Items& operand, MPI_Op op, int root) {
+int reduce_among_leaders(Levels& levels, void* at, const Items& operand, MPI_Op op, int root) {
   const bool here = levels.own_node == root;
   const void* const send = here ? MPI_IN_PLACE : at;
-  return CW_NEXT(MPI_Reduce)(send, here ? at : nullptr, static_cast<int>(operand.count), operand.datatype, op, root,
-                             levels.leaders);
+  return reduce_on(levels.leaders, send, here ? at : nullptr, operand, op, root);
 }
 
 /// The leader of the root's node hands the result on, where it is another rank.
@@ -172,7 +188,7 @@ int gather_operand(Levels& levels, const void* own, void* at, const Items& opera
   const bool there = own == at;
   if (!is_alone(levels)) {
     const void* const send = there && leads(levels) ? MPI_IN_PLACE : own;
-    return node_reduce(levels, send, leads(levels) ? at : nullptr, operand, op);
+    return reduce_on(levels.node, send, leads(levels) ? at : nullptr, operand, op, kLeader);
   }
   if (there) return MPI_SUCCESS;
   Scratch scratch;
@@ -187,9 +203,10 @@ int gather_operand(Levels& levels, const void* own, void* at, const Items& opera
 Levels::~Levels() {
   // With MPI's own end the communicators end, too; freeing them is a call.
   if (!active.load(std::memory_order_acquire)) return;
-  node.team.reset();
-  if (node.handle != MPI_COMM_NULL) CW_NEXT(MPI_Comm_free)(&node.handle);
-  if (leaders != MPI_COMM_NULL) CW_NEXT(MPI_Comm_free)(&leaders);
+  for (Communicator* const level : {&node, &leaders}) {
+    level->team.reset();
+    if (level->handle != MPI_COMM_NULL) CW_NEXT(MPI_Comm_free)(&level->handle);
+  }
 }
 
 Communicator::Communicator() = default;
@@ -220,10 +237,31 @@ Fate set_up_levels(Communicator& on) {
   return Fate::several_nodes;
 }
 
+void set_up_groups(Communicator& on, int ranks) {
+  if (ranks <= 1 || ranks >= on.ranks) return;
+  int rank = 0;
+  CW_NEXT(MPI_Comm_rank)(on.handle, &rank);
+  std::vector<std::uint64_t> keys;
+  for (int each = 0; each < on.ranks; ++each) keys.push_back(static_cast<std::uint64_t>(each / ranks));
+  auto levels = std::make_unique<Levels>();
+  find_places(keys, rank, *levels);
+  int works = split(on.handle, rank, *levels) ? 1 : 0;
+  for (Communicator* const level : {&levels->node, &levels->leaders}) {
+    if (works == 0 || level->handle == MPI_COMM_NULL || level->ranks == 1) continue;
+    level->fate = set_up(level->handle, level->team);
+    works = level->fate == Fate::taken ? 1 : 0;
+  }
+  int all = 0;
+  const int code = CW_NEXT(MPI_Allreduce)(&works, &all, 1, MPI_INT, MPI_MIN, on.handle);
+  if (code != MPI_SUCCESS || all == 0) return;
+  on.levels = std::move(levels);
+  on.fate = Fate::several_nodes;
+}
+
 Outcome spread_barrier(Communicator& on) {
   Levels& levels = *on.levels;
   int code = node_barrier(levels);
-  if (code == MPI_SUCCESS && leads(levels)) code = CW_NEXT(MPI_Barrier)(levels.leaders);
+  if (code == MPI_SUCCESS && leads(levels)) code = barrier_on(levels.leaders);
   if (code == MPI_SUCCESS) code = node_barrier(levels);
   return finished(on, code);
 }
@@ -238,7 +276,7 @@ Outcome spread_broadcast(Communicator& on, Items data, int root) {
   const bool first = levels.own_node == node && place != kLeader;  // the leader has it before the other nodes
   int code = first ? node_broadcast(levels, data, place) : MPI_SUCCESS;
   if (code == MPI_SUCCESS && leads(levels)) {
-    code = CW_NEXT(MPI_Bcast)(address(data.at), static_cast<int>(data.count), data.datatype, node, levels.leaders);
+    code = broadcast_on(levels.leaders, data, node);
   }
   if (code == MPI_SUCCESS && !first) code = node_broadcast(levels, data, kLeader);
   return finished(on, code);
@@ -252,8 +290,7 @@ Outcome spread_allreduce(Communicator& on, const void* send, void* receive, Item
   const Items result{receive, operand.count, operand.datatype};
   int code = gather_operand(levels, is_in_place(send) ? receive : send, receive, result, type, op);
   if (code == MPI_SUCCESS && leads(levels)) {
-    code = CW_NEXT(MPI_Allreduce)(MPI_IN_PLACE, receive, static_cast<int>(operand.count), operand.datatype, op,
-                                  levels.leaders);
+    code = allreduce_on(levels.leaders, receive, operand, op);
   }
   if (code == MPI_SUCCESS) code = node_broadcast(levels, result, kLeader);
   return finished(on, code);

@@ -5,6 +5,9 @@
 // the leaders, the first rank of each node. They end with it. (One whose ranks are all on one node has none.) A
 // part that the table of a node leaves to the MPI is the MPI's on the node's communicator, whatever other nodes do.
 //
+// Inside one node groups of ranks are levels, too, where that is asked for. Their leaders' part is corewise's then,
+// and what has no levels is done as without them.
+//
 // Contract: as in calls.hpp. An operator must be commutative: operands meet node by node.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -23,8 +26,8 @@ struct Levels {
   Levels& operator=(const Levels&) = delete;
   ~Levels();
 
-  Communicator node;                 ///< `handle` is the MPI's; no team where this rank is alone on its node
-  MPI_Comm leaders = MPI_COMM_NULL;  ///< rank i is the leader of node i; null on who leads no node
+  Communicator node;     ///< `handle` is the MPI's; no team where this rank is alone on its node
+  Communicator leaders;  ///< rank i is the leader of node i; no handle on who leads no node; a team inside one node
   int own_node = 0;
   std::vector<int> node_of;   ///< by rank
   std::vector<int> place_of;  ///< by rank: its rank in its node's communicator
@@ -33,5 +36,9 @@ struct Levels {
 /// Collective over the communicator, in one of its blocking collectives, after `set_up` found several nodes.
 /// Fate::several_nodes with levels, or why there are none: the same on all ranks.
 Fate set_up_levels(Communicator& on);
+
+/// The same after `set_up` found one node: groups of so many successive ranks. Without levels where the MPI has no
+/// more communicators, or there is one group, or each rank would be one.
+void set_up_groups(Communicator& on, int ranks);
 
 }  // namespace corewise::preload::accelerating

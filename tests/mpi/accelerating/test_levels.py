@@ -54,6 +54,40 @@ def test_no_byte_differs(name: str, n: int, size: int, tmp_path: Path) -> None:
     uneven(name, n, tmp_path, size)
 
 
+def grouped(name: str, n: int, folder: Path, size: int, kinds: str = "spread") -> runs.Ran:
+    """Groups of ``size`` ranks inside this node: all is done by corewise's own algorithms."""
+    program = runs.program(name, "random_collectives.cpp")
+    variables = {"COREWISE_ACCELERATE_LEVELS": f"groups:{size}", "COREWISE_ACCELERATE_AFTER": "0"}
+    words = [program, n, CALLS, MOST // 10, *([kinds] if kinds else [])]
+    done = runs.run(name, n, words, folder, variables).succeeded()
+    assert f"{CALLS} calls, 0 wrong" in done.done.stdout
+    assert not done.reasons()
+    return done
+
+
+@pytest.mark.parametrize(("name", "n", "size"), [("openmpi", 4, 2), ("mpich", 5, 2), ("mpich", 7, 3)])
+def test_no_byte_differs_by_groups_inside_a_node(name: str, n: int, size: int, tmp_path: Path) -> None:
+    """Groups of equal ranks, or with one or two ranks left; what does not go by groups is done by all."""
+    assert grouped(name, n, tmp_path, size).taken() == SPREAD
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_the_others_need_no_groups(name: str, tmp_path: Path) -> None:
+    assert grouped(name, 4, tmp_path, 3, "").taken() == runs.PROCEDURES
+
+
+def test_groups_have_lines_of_their_own(tmp_path: Path) -> None:
+    """20 communicators, most with more than 2 ranks: the lines of all, of the group, and of the leaders."""
+    words = [runs.program("mpich", "traps/many_communicators.c"), 20, 1]
+    most = {}
+    for levels in ("off", "groups:2"):
+        variables = {"COREWISE_ACCELERATE_LEVELS": levels}
+        done = runs.run("mpich", 4, words, tmp_path / levels[:3], variables).succeeded().done
+        line = next(line.split() for line in done.stdout.splitlines() if line.startswith("mappings:"))
+        most[levels] = int(line[3]) - int(line[1])
+    assert most["groups:2"] >= most["off"] + 10 > 10
+
+
 @pytest.mark.long_test
 @pytest.mark.parametrize(("name", "n", "size"), [*product(runs.NAMES, (4, 11, 16), (2, 3))])
 def test_no_byte_differs_in_other_shapes(name: str, n: int, size: int, tmp_path: Path) -> None:
