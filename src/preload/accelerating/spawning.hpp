@@ -4,8 +4,8 @@
 // shared memory. Each spawned process counts itself there before it begins MPI. When the MPI says that all are
 // there, the root of the spawn compares the counts and writes its verdict, which both sides go by. Nobody is ever
 // asked who might not answer. What is known of an inter-communicator goes with those that are made from it.
-// Processes that meet by a port have nothing in common before, so theirs are the MPI's. SPDX-License-Identifier:
-// BSD-3-Clause
+// Processes that meet by a port have nothing in common before, so theirs are the MPI's.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include "preload/next.hpp"
