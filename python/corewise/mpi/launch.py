@@ -611,15 +611,22 @@ def _new_profile(directory: Path) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def _claimed_by_another(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileExistsError:
+        raise InputError(f"{directory}: another run writes there: name another profile with -o") from None
+
+
 def _make_directory(directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         if any(directory.iterdir()):
             raise InputError(f"{directory}: exists and is not empty: name another profile with -o")
         # Of two runs that find the folder empty at one time, one makes this file.
-        (directory / META).touch(exist_ok=False)
-    except FileExistsError:
-        raise InputError(f"{directory}: another run writes there: name another profile with -o") from None
+        with _claimed_by_another(directory):
+            (directory / META).touch(exist_ok=False)
     except OSError as error:
         kind = RunError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else InputError
         raise kind(f"{directory}: cannot be made: {error.strerror}") from error

@@ -8,6 +8,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -46,12 +48,15 @@ class Hosts:
     names : their names.
     disk : where each has its local disk; on this host it is an empty folder.
     agent : starts a command on a host, as ssh does.
+    pids : has a file per host with its first process.
+    scratch : for files of launchers, which name them by host and process: other hosts may have the same.
     """
 
     names: tuple[str, ...]
     disk: Path
     agent: Path
     pids: Path
+    scratch: Path
 
     def variables(self, family: str, slots: int, folder: Path) -> Mapping[str, str]:
         """An environment in which a launcher uses these hosts, by a host file of its own."""
@@ -66,6 +71,7 @@ class Hosts:
         file.write_text("".join(f"{name} slots={slots}\n" for name in self.names))
         return {
             "PRTE_MCA_prte_default_hostfile": str(file),
+            "TMPDIR": str(self.scratch),
             "PRTE_MCA_plm": "ssh",
             "PRTE_MCA_plm_ssh_agent": str(self.agent),
             "PRTE_ALLOW_RUN_AS_ROOT": "1",
@@ -80,8 +86,16 @@ class Hosts:
         return done.stdout
 
     def kill(self, name: str) -> None:
-        """Ends a host, as a power failure would."""
-        os.kill(int((self.pids / name).read_text()), signal.SIGKILL)
+        """Ends a host, as a power failure would: when this returns, nothing runs there any more."""
+        first = int((self.pids / name).read_text())
+        ended = os.pidfd_open(first)
+        try:
+            os.kill(first, signal.SIGKILL)
+            select.select(
+                [ended], [], []
+            )  # the kernel says so when all processes of the namespace have ended
+        finally:
+            os.close(ended)
 
 
 @contextmanager
@@ -106,7 +120,9 @@ def hosts(folder: Path, names: Sequence[str], disk_size: str = "16m") -> Iterato
                 pytest.skip("capability: no user, mount, host name and process namespaces")
             children = Path(f"/proc/{each.pid}/task/{each.pid}/children").read_text()
             (pids / name).write_text(children.split()[0] + "\n")
-        yield Hosts(tuple(names), disk, agent, pids)
+        # A short path: sockets lie there.
+        with TemporaryDirectory(prefix="hosts", ignore_cleanup_errors=True) as scratch:
+            yield Hosts(tuple(names), disk, agent, pids, Path(scratch))
     finally:
         for each in started:
             each.kill()  # and with it its host's first process
