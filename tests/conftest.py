@@ -3,7 +3,8 @@
 The tool prints as into a pipe, whoever runs the tests. The mark ``long_test`` is for tests that take long and
 repeat what another test of the same row of the inventory shows: on a further MPI, in a further mode, with
 further seeds. ``--long none`` leaves them out, ``all`` runs them, and a commit runs a sample of one in eight,
-chosen by its hash.
+chosen by its hash. No sample has a long test marked ``quiet_test``: it asks for a gain in time, which only a
+quiet machine shows.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -31,6 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "long_test: repeats on a further MPI, mode or seed what a shorter test shows"
     )
+    config.addinivalue_line("markers", "quiet_test: a long test of a gain in time, in no commit's sample")
 
 
 def is_in_sample(commit: str, test: str) -> bool:
@@ -43,11 +45,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     which = str(config.getoption("--long"))
     if which == "all":
         return
-    left = [
-        item
-        for item in items
-        if item.get_closest_marker("long_test") and (which == "none" or not is_in_sample(which, item.nodeid))
-    ]
+
+    def is_left_out(item: pytest.Item) -> bool:
+        sampled = which != "none" and not item.get_closest_marker("quiet_test")
+        return bool(item.get_closest_marker("long_test")) and not (
+            sampled and is_in_sample(which, item.nodeid)
+        )
+
+    left = [item for item in items if is_left_out(item)]
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in set(left)]

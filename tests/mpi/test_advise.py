@@ -166,6 +166,7 @@ def test_a_program_that_is_not_ours_is_looked_at(tmp_path: Path) -> None:
 
 
 @pytest.mark.long_test
+@pytest.mark.quiet_test
 @pytest.mark.parametrize(
     ("name", "size", "lever"), [("reduce", 1_000_000, "acceleration"), ("strided", 10_000, "packing")]
 )
@@ -176,6 +177,7 @@ def test_the_lever_that_helps_is_named(mpi: Mpi, tmp_path: Path, name: str, size
 
 
 @pytest.mark.long_test
+@pytest.mark.quiet_test
 def test_unbound_ranks_are_bound(mpi: Mpi, tmp_path: Path) -> None:
     program = built(mpi, tmp_path, "compute")
     found = confirmed(mpi, tmp_path, *on_one_cpu(mpi, program, 100))
@@ -183,6 +185,7 @@ def test_unbound_ranks_are_bound(mpi: Mpi, tmp_path: Path) -> None:
 
 
 @pytest.mark.long_test
+@pytest.mark.quiet_test
 def test_nothing_is_advised_in_19_of_20_tries(tmp_path: Path) -> None:
     """MPICH leaves two ranks on two cores unbound: binding is tried, and makes no difference to computing."""
     mpi = find_mpi("mpich")

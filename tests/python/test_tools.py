@@ -535,9 +535,13 @@ def test_a_skip_is_answered_where_the_test_ran_later(
 # --- long tests -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("which", "long_ones"), [("none", 0), ("all", 64), ("3aa53d2", 9)])
-def test_long_tests_run_when_they_are_asked_for(tmp_path: Path, which: str, long_ones: int) -> None:
-    """The sample of a commit is always the same, and is named."""
+@pytest.mark.parametrize(
+    ("which", "long_ones", "quiet_ones"), [("none", 0, 0), ("all", 64, 64), ("3aa53d2", 9, 0)]
+)
+def test_long_tests_run_when_they_are_asked_for(
+    tmp_path: Path, which: str, long_ones: int, quiet_ones: int
+) -> None:
+    """The sample of a commit is always the same, and is named; what asks for a gain in time is in none."""
     shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
     text = (
         "import pytest\n"
@@ -545,6 +549,10 @@ def test_long_tests_run_when_they_are_asked_for(tmp_path: Path, which: str, long
         "@pytest.mark.long_test\n"
         "@pytest.mark.parametrize('seed', range(64))\n"
         "def test_long(seed): pass\n"
+        "@pytest.mark.long_test\n"
+        "@pytest.mark.quiet_test\n"
+        "@pytest.mark.parametrize('seed', range(64))\n"
+        "def test_quiet(seed): pass\n"
     )
     (tmp_path / "test_small.py").write_text(text, encoding="utf-8")
     command = [
@@ -560,7 +568,7 @@ def test_long_tests_run_when_they_are_asked_for(tmp_path: Path, which: str, long
         which,
     ]
     done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert f"{1 + long_ones} passed" in done.stdout
+    assert f"{1 + long_ones + quiet_ones} passed" in done.stdout
     assert done.stdout.count("  test_small.py::test_long[") == long_ones
 
 
