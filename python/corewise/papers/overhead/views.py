@@ -6,9 +6,12 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from corewise.analysis.result import Figure, Panel, Row, Table, number_table, series, statement_table
 from corewise.papers.overhead.data import HALF, PAPER_EVENT, Point, Study
+
+Axis = Literal["sizes", "named", "plain"]
 
 
 def tables_of(study: Study, rows: Sequence[Row]) -> Iterator[Table]:
@@ -73,8 +76,8 @@ def _types(study: Study) -> Table:
 
 def figures_of(study: Study) -> Iterator[Figure]:
     """Figures 2 to 5, two panels each."""
-    yield _figure(2, "by number of events, PS3", "events", study.figure2, (6.3, 6.8), log=True)
-    yield _figure(3, "by message size, PS3", "message, bytes", study.figure3, (5.6, 4.0), log=True)
+    yield _figure(2, "by number of events, PS3", "events", study.figure2, (6.3, 6.8), axis="named")
+    yield _figure(3, "by message size, PS3", "message, bytes", study.figure3, (5.6, 4.0), axis="sizes")
     yield Figure(
         "003-cell-figure-4",
         "Paper 003, figure 4: by buffer size, PS3 (simulated)",
@@ -95,7 +98,7 @@ def figures_of(study: Study) -> Iterator[Figure]:
             ),
         ),
     )
-    yield _figure(5, "by number of events, QS22", "events", study.figure5, (3.2, 4.2), log=False)
+    yield _figure(5, "by number of events, QS22", "events", study.figure5, (3.2, 4.2), axis="plain")
 
 
 def _x(points: Sequence[Point]) -> list[float]:
@@ -103,18 +106,34 @@ def _x(points: Sequence[Point]) -> list[float]:
 
 
 def _panel(
-    title: str, label: str, unit: str, points: Sequence[Point], field: str, published: float, log: bool = True
+    title: str,
+    label: str,
+    unit: str,
+    points: Sequence[Point],
+    field: str,
+    published: float,
+    axis: Axis = "sizes",
 ) -> Panel:
-    values = [float(getattr(each, field)) for each in points]
-    curve = (series("simulated", _x(points), values),)
-    return Panel(title, label, unit, "line", curve, x_log2=log, lines=(("published", published),))
+    """Named: the numbers of events, which grow tenfold, stand side by side."""
+    named = axis == "named"
+    x = list(range(len(points))) if named else _x(points)
+    curve = (series("simulated", x, [float(getattr(each, field)) for each in points]),)
+    names = tuple(f"{each.at:,.0f}" for each in points) if named else None
+    lines = (("published", published),)
+    return Panel(title, label, unit, "line", curve, x_log2=axis == "sizes", x_names=names, lines=lines)
 
 
 def _figure(
-    number: int, title: str, label: str, points: Sequence[Point], published: tuple[float, float], *, log: bool
+    number: int,
+    title: str,
+    label: str,
+    points: Sequence[Point],
+    published: tuple[float, float],
+    *,
+    axis: Axis,
 ) -> Figure:
     panels = (
-        _panel("(a) cost of a call", label, "us a call", points, "per_call_us", published[0], log),
-        _panel("(b) slowdown", label, "times", points, "slowdown", published[1], log),
+        _panel("(a) cost of a call", label, "us a call", points, "per_call_us", published[0], axis),
+        _panel("(b) slowdown", label, "times", points, "slowdown", published[1], axis),
     )
     return Figure(f"003-cell-figure-{number}", f"Paper 003, figure {number}: {title} (simulated)", panels)
