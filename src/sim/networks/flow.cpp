@@ -440,6 +440,7 @@ void FlowNetwork::solve_set(std::span<const double> taken) {
   }
   rates_.resize(set_.size());
   solver_.solve(demands_, rates_, taken);
+  rates_solved_ += set_.size();
 }
 
 bool FlowNetwork::recall() {

@@ -75,6 +75,8 @@ class FlowNetwork final : public Network {
   void send(machine::UnitId from, machine::UnitId to, std::uint64_t bytes, const Handler& delivered) override;
   [[nodiscard]] Time alone(machine::UnitId from, machine::UnitId to, std::uint64_t bytes) const override;
   [[nodiscard]] std::vector<LinkStatistics> link_statistics() const override;
+  /// Rates solved for so far, those that were remembered not counted: the work of the model.
+  [[nodiscard]] std::uint64_t rates_solved() const { return rates_solved_; }
 
  private:
   using ClassId = std::int32_t;
@@ -216,6 +218,7 @@ class FlowNetwork final : public Network {
   std::vector<std::vector<Remembered>> memory_;  ///< by the low bits of the sum of keys
   std::uint64_t sum_ = 0;
   std::uint64_t version_ = 0;
+  std::uint64_t rates_solved_ = 0;
   Time scheduled_ = kForever;
   bool asked_ = false;
 };

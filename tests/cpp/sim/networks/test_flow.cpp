@@ -214,6 +214,24 @@ TEST(Flow, AChangeInACrowdMovesTheRatesThatItMovesInTheWhole) {
   expect_conservation(torus, load);
 }
 
+TEST(Flow, AnEndInACrowdIsSolvedForItsNeighboursAlone) {
+  // A message along the whole line shares a link with each of the others, which end one by one before it.
+  constexpr int kStops = 200;
+  const auto line = mesh_of("[" + std::to_string(kStops) + ", 1]");
+  Engine engine(kPicosecondInNs);
+  FlowNetwork network(engine, line);
+  const auto nothing = [](void*, std::uint64_t) {};
+  for (int from = 0; from + 2 < kStops; ++from) {
+    const auto bytes = static_cast<std::uint64_t>(1000 + 37 * (from * 61 % kStops));
+    network.send(from, from + 2, bytes, {nothing, nullptr, 0});
+  }
+  network.send(0, kStops - 1, 1'000'000, {nothing, nullptr, 0});
+  ASSERT_TRUE(engine.run().ok());
+  // The whole crowd at every end would be some 18,000 rates, and the last 64 messages are 2,000 in any case.
+  EXPECT_LT(network.rates_solved(), 6000U);
+  EXPECT_GT(network.rates_solved(), static_cast<std::uint64_t>(kStops));
+}
+
 TEST(Flow, TheSameLoadGivesTheSameTimes) {
   const auto mesh = mesh_of("[4, 4]");
   const auto sent = random_load(mesh, 5, 300, 5000, 50 * kNs);
