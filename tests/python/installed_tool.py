@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,13 @@ COREWISE = Path(sys.executable).with_name("corewise")
 
 
 def corewise(
-    *arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    *arguments: object,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    before: Sequence[str] = (),
 ) -> subprocess.CompletedProcess[str]:
-    """The tool, run to its end."""
-    command = [str(COREWISE), *map(str, arguments)]
+    """The tool, run to its end; by the command `before`, where there is one."""
+    command = [*before, str(COREWISE), *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=900, env=env, cwd=cwd
     )  # fmt: skip

@@ -20,39 +20,15 @@ from corewise.data.profile import load_profile
 from corewise.errors import InputError
 from corewise.mpi import launch
 
-HALTING = r"""
-#include <mpi.h>
-#include <stdlib.h>
-#include <string.h>
-/* Ranks send round and round; after half of it rank 0 runs a command, which may take a host away. */
-int main(int argc, char** argv) {
-  int rank, size, got = 0;
-  const int steps = atoi(argv[1]);
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  for (int step = 0; step < steps; ++step) {
-    if (step == steps / 2 && argc > 2) {
-      if (rank == 0) system(argv[2]);
-      MPI_Barrier(MPI_COMM_WORLD);
-    }
-    MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &got, 1, MPI_INT, (rank + size - 1) % size, 0,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  }
-  MPI_Finalize();
-  return 0;
-}
-"""
+RING = Path(__file__).parent / "ring.c"
 NODES = ("alpha", "beta")
 
 
 @pytest.fixture(scope="module", params=[pytest.param("openmpi", marks=pytest.mark.long_test), "mpich"])
-def halting(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Mpi, Path]:
+def ring(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Mpi, Path]:
     """An MPI, and the program."""
     mpi = find_mpi(request.param)
-    folder = tmp_path_factory.mktemp(f"halting-{request.param}")
-    (folder / "halting.c").write_text(HALTING)
-    return mpi, mpi.build(folder / "halting", folder / "halting.c", flags=("-Wno-unused-result",))
+    return mpi, mpi.build(tmp_path_factory.mktemp("ring") / "ring", RING, flags=("-Wno-unused-result",))
 
 
 @pytest.fixture
@@ -84,10 +60,8 @@ def ran(
     return corewise(*command, *words, env=env)
 
 
-def test_records_arrive_and_the_disks_are_empty(
-    halting: tuple[Mpi, Path], two: Hosts, tmp_path: Path
-) -> None:
-    done = ran(halting, two, tmp_path, 20)
+def test_records_arrive_and_the_disks_are_empty(ring: tuple[Mpi, Path], two: Hosts, tmp_path: Path) -> None:
+    done = ran(ring, two, tmp_path, 20)
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(path.name for path in (tmp_path / "p.cw").iterdir()) == [
         "meta.json", *(f"rank-0000{rank}.cwt" for rank in range(4))
@@ -99,10 +73,10 @@ def test_records_arrive_and_the_disks_are_empty(
     assert [two.on(name, f"ls {two.disk}") for name in NODES] == ["", ""]
 
 
-def test_a_node_lost_in_the_run_is_named(halting: tuple[Mpi, Path], two: Hosts, tmp_path: Path) -> None:
+def test_a_node_lost_in_the_run_is_named(ring: tuple[Mpi, Path], two: Hosts, tmp_path: Path) -> None:
     """A host without the rank that takes it away: what the other recorded is there."""
     with when_asked(tmp_path, lambda: two.kill("beta")) as kill:
-        done = ran(halting, two, tmp_path, 20, kill)
+        done = ran(ring, two, tmp_path, 20, kill)
     assert done.returncode != 0
     assert "p.cw: node beta was lost: what its ranks recorded is missing" in done.stderr
     missing = json.loads((tmp_path / "p.cw" / "meta.json").read_text())["missing"]
@@ -114,7 +88,7 @@ def test_a_node_lost_in_the_run_is_named(halting: tuple[Mpi, Path], two: Hosts, 
 
 
 def test_a_node_lost_in_the_gathering_is_named(
-    halting: tuple[Mpi, Path], two: Hosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ring: tuple[Mpi, Path], two: Hosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its first copy never ends. The program had ended well, so the status is ours."""
     with when_asked(tmp_path, lambda: two.kill("beta")) as kill:
@@ -123,17 +97,17 @@ def test_a_node_lost_in_the_gathering_is_named(
         copying.write_text(f'#!/bin/sh\n[ "$(hostname)" = beta ] && {{ {kill}; }}\nexec /bin/cp "$@"\n')
         copying.chmod(0o755)
         monkeypatch.setenv("PATH", f"{copying.parent}:{os.environ['PATH']}")
-        done = ran(halting, two, tmp_path, 20)
+        done = ran(ring, two, tmp_path, 20)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "p.cw: node beta was lost: what its ranks recorded is missing" in done.stderr
     assert "p.cw: no file of ranks 2, 3" in done.stderr
     assert {path.name for path in (tmp_path / "p.cw").glob("*.cwt")} == {"rank-00000.cwt", "rank-00001.cwt"}
 
 
-def test_a_full_local_disk_is_said(halting: tuple[Mpi, Path], two: Hosts, tmp_path: Path) -> None:
+def test_a_full_local_disk_is_said(ring: tuple[Mpi, Path], two: Hosts, tmp_path: Path) -> None:
     """The program runs on, and the other node's records are there."""
     two.on("beta", f"head -c 1036000 /dev/zero > {two.disk}/full")
-    done = ran(halting, two, tmp_path, 20)
+    done = ran(ring, two, tmp_path, 20)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 of the ranks recorded nothing: there was no space for their files" in done.stderr
     assert {rank.host for rank in load_profile(tmp_path / "p.cw").world.ranks if rank.host} == {"alpha"}
@@ -142,7 +116,7 @@ def test_a_full_local_disk_is_said(halting: tuple[Mpi, Path], two: Hosts, tmp_pa
 
 @pytest.mark.long_test
 def test_what_the_profile_has_no_space_for_stays_on_its_node(
-    halting: tuple[Mpi, Path], two: Hosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ring: tuple[Mpi, Path], two: Hosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A copy that fails takes nothing away."""
     copying = tmp_path / "bin" / "cp"
@@ -152,7 +126,7 @@ def test_what_the_profile_has_no_space_for_stays_on_its_node(
     )
     copying.chmod(0o755)
     monkeypatch.setenv("PATH", f"{copying.parent}:{os.environ['PATH']}")
-    done = ran(halting, two, tmp_path, 20)
+    done = ran(ring, two, tmp_path, 20)
     assert done.returncode == 1
     assert "node beta: 1 of its files could not be copied, and lie in " in done.stderr
     folder = json.loads((tmp_path / "p.cw" / "meta.json").read_text())["local_folder"]
@@ -161,17 +135,17 @@ def test_what_the_profile_has_no_space_for_stays_on_its_node(
 
 
 @pytest.mark.long_test
-def test_two_runs_at_once_do_not_meet(halting: tuple[Mpi, Path], two: Hosts, tmp_path: Path) -> None:
+def test_two_runs_at_once_do_not_meet(ring: tuple[Mpi, Path], two: Hosts, tmp_path: Path) -> None:
     """One into the same profile is refused; one on the same local disks has a folder of its own."""
     (tmp_path / "other").mkdir()
     others = []
 
     def meet() -> None:
-        others.append(ran(halting, two, tmp_path, 20))
-        others.append(ran(halting, two, tmp_path / "other", 20))
+        others.append(ran(ring, two, tmp_path, 20))
+        others.append(ran(ring, two, tmp_path / "other", 20))
 
     with when_asked(tmp_path, meet) as met:
-        done = ran(halting, two, tmp_path, 20, met)
+        done = ran(ring, two, tmp_path, 20, met)
     refused, beside = others
     assert refused.returncode == 2 and "p.cw: exists and is not empty" in refused.stderr
     assert (done.returncode, beside.returncode) == (0, 0), done.stderr + beside.stderr

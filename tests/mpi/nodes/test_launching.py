@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 import slurm_daemons
 from conftest import Mpi, find_mpi
+from installed_tool import corewise
 from namespace_hosts import Hosts, hosts
 
 from corewise.data.clusters import Cluster
@@ -23,41 +23,16 @@ from corewise.data.export import Export, export_cluster
 from corewise.data.placement import Placement
 from corewise.data.profile import load_profile
 
-RING = r"""
-#include <mpi.h>
-int main(int argc, char** argv) {
-  int rank, size, got = 0;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  for (int step = 0; step < 10; ++step)
-    MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &got, 1, MPI_INT, (rank + size - 1) % size, 0,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  MPI_Finalize();
-  return 0;
-}
-"""
+RING = Path(__file__).parent / "ring.c"
 MPIS = ("openmpi", "mpich")
 NODES = ("alpha", "beta")
-COREWISE = Path(sys.executable).parent / "corewise"
-
-
-def corewise(
-    *words: object, env: Mapping[str, str], before: tuple[str, ...] = ()
-) -> subprocess.CompletedProcess[str]:
-    command = [*before, str(COREWISE), *map(str, words)]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=600, env={**os.environ, **env}, check=False
-    )
 
 
 @pytest.fixture(scope="module", params=MPIS)
 def ring(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Mpi, Path]:
     """An MPI, and a program in which each rank sends ten messages to the next one."""
     mpi = find_mpi(request.param)
-    folder = tmp_path_factory.mktemp(f"ring-{request.param}")
-    (folder / "ring.c").write_text(RING)
-    return mpi, mpi.build(folder / "ring", folder / "ring.c")
+    return mpi, mpi.build(tmp_path_factory.mktemp("ring") / "ring", RING, flags=("-Wno-unused-result",))
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +59,8 @@ def test_run_uses_a_job_of_slurm(slurm: Mapping[str, str], ring: tuple[Mpi, Path
     """All slots, without -n."""
     mpi, program = ring
     job = ("salloc", "--nodes=2", "--ntasks=4", "--quiet")
-    words = ("run", "--mpi", mpi.prefix, "-o", tmp_path / "p.cw", "--", program)
-    env = {**slurm, **mpi.yield_env}
+    words = ("run", "--mpi", mpi.prefix, "-o", tmp_path / "p.cw", "--", program, 10)
+    env = {**os.environ, **slurm, **mpi.yield_env}
     done = corewise(*words, env=env, before=job)
     assert done.returncode == 0, done.stdout + done.stderr
     meta = json.loads((tmp_path / "p.cw" / "meta.json").read_text())
@@ -94,7 +69,12 @@ def test_run_uses_a_job_of_slurm(slurm: Mapping[str, str], ring: tuple[Mpi, Path
 
 
 def test_doctor_names_the_job_of_slurm(slurm: Mapping[str, str]) -> None:
-    done = corewise("doctor", "--json", env=slurm, before=("salloc", "--nodes=2", "--ntasks=3", "--quiet"))
+    done = corewise(
+        "doctor",
+        "--json",
+        env={**os.environ, **slurm},
+        before=("salloc", "--nodes=2", "--ntasks=3", "--quiet"),
+    )
     rows = {row["id"]: row for row in json.loads(done.stdout)["rows"]}
     assert rows["allocation"]["found"].startswith("2 nodes of Slurm, 3 slots: alpha (2 slots,")
     assert "-hosts alpha:2,beta:1" in rows["allocation"]["therefore"]
@@ -103,8 +83,8 @@ def test_doctor_names_the_job_of_slurm(slurm: Mapping[str, str]) -> None:
 def test_run_uses_a_host_file(two: Hosts, ring: tuple[Mpi, Path], tmp_path: Path) -> None:
     """PRRTE's and Hydra's, on hosts of their own."""
     mpi, program = ring
-    env = {**two.variables(mpi.name, 2, tmp_path), **mpi.yield_env}
-    done = corewise("run", "--mpi", mpi.prefix, "-o", tmp_path / "p.cw", "--", program, env=env)
+    env = {**os.environ, **two.variables(mpi.name, 2, tmp_path), **mpi.yield_env}
+    done = corewise("run", "--mpi", mpi.prefix, "-o", tmp_path / "p.cw", "--", program, 10, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     assert nodes_of(tmp_path / "p.cw") == {"alpha": 2, "beta": 2}
 
@@ -114,7 +94,7 @@ def test_a_host_file_that_is_none_is_refused(ring: tuple[Mpi, Path], tmp_path: P
     (tmp_path / "hosts").write_text("a b c = d\n")
     variable = "HYDRA_HOST_FILE" if mpi.name == "mpich" else "PRTE_MCA_prte_default_hostfile"
     words = ("run", "--mpi", mpi.prefix, "-o", tmp_path / "p.cw", "--", program)
-    done = corewise(*words, env={variable: str(tmp_path / "hosts")})
+    done = corewise(*words, env={**os.environ, variable: str(tmp_path / "hosts")})
     assert done.returncode == 2 and not (tmp_path / "p.cw").exists()
     assert "field 'line 1': found 'a b c = d', allowed: " in done.stderr
 
