@@ -323,7 +323,9 @@ def statement_table(title: str, rows: Sequence[Row]) -> Table:
     refuted = [row for row in rows if row.refuted]
     note = f"{held} of {len(cells)} statements hold"
     if refuted:
-        note += f", {len(refuted)} are refuted: " + "; ".join(f"{row.id}: {row.refuted}" for row in refuted)
+        note += f", {len(refuted)} {'is' if len(refuted) == 1 else 'are'} refuted: " + "; ".join(
+            f"{row.id}: {row.refuted}" for row in refuted
+        )
     return Table(title, ("statement", "holds", "simulated", "source"), cells, note)
 
 

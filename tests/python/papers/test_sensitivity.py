@@ -151,7 +151,7 @@ def test_a_refuted_statement_says_why() -> None:
     assert [row.refuted for row in rows] == [None, "two contradicts one", None]
     table = statement_table("said", rows)
     assert [cells[1] for cells in table.rows] == ["yes", "refuted", "NO"]
-    assert table.note == "1 of 3 statements hold, 1 are refuted: 2: two contradicts one"
+    assert table.note == "1 of 3 statements hold, 1 is refuted: 2: two contradicts one"
 
 
 def test_wrong_options_are_one_line() -> None:
