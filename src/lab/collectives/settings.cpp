@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/units.hpp"
+#include "lab/collectives/kinds.hpp"
 
 namespace corewise::lab {
 namespace {
@@ -128,10 +129,6 @@ void set(const SettingRow& row, std::int64_t value, Configuration& into) {
   if (row.name == "room") into.room = bytes;
   if (row.name == "eager_slots") into.shape.eager_slots = bytes;
   if (row.name == "eager_128") into.shape.eager_lines128 = value != 0;
-}
-
-std::string quoted(std::string_view text) {
-  return std::string(1, '\'').append(text).append("'");
 }
 
 std::string names_taken(const Algorithm& algorithm) {
