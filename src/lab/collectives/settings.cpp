@@ -271,6 +271,8 @@ Status check_usable(const Algorithm& algorithm, const coll::Shape& shape, const 
       return no("workspace", "none", "one on every rank");
     case Lacks::peer_memory:
       return no("peer memory", "closed to other ranks", "open");
+    case Lacks::all_pairs:
+      return no("lines", "partners", "all");
   }
   return {};
 }
