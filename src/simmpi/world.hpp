@@ -79,6 +79,10 @@ class World {
 
   // For actors:
 
+  /// What it costs the rank that a message lies at `start`: time where that is in its main memory
+  /// (main_memory.hpp). Where it is there in part, the run ends.
+  sim::Time touch(Rank& rank, const void* start, std::uint64_t bytes, bool write);
+
   /// Lets the engine come up to the actor's clock.
   void synchronize(Actor& actor);
   /// Until somebody wakes it; its clock is then not before the engine's.
@@ -126,6 +130,8 @@ class World {
   };
 
   World(const machine::Machine& machine, const machine::Placement& placement, const WorldOptions& options);
+  /// A cache and its costs for every rank, where the settings want one.
+  Status make_memories();
   void start(Rank& rank, const std::function<int(Rank&)>& program);
   void help(Helper& helper);
   void end_program(Rank& rank, int status);
