@@ -19,6 +19,7 @@ constexpr SettingRow kRows[] = {
     {"header_bytes", &Settings::header_bytes, "bytes", 0, kMostBytes, "of every message beside its data"},
     {"cpu_ghz", &Settings::cpu_ghz, "GHz", 0.001, 1000, "cycles per ns of cw_compute"},
     {"operations_per_cycle", &Settings::operations_per_cycle, "", 0.001, 1e6, "of cw_operations"},
+    {"record_ns", &Settings::record_ns, "ns", 0, kMostNs, "each call, function entry or exit that is recorded"},
 };
 
 std::string number_text(double value) {

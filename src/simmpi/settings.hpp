@@ -20,6 +20,7 @@ struct Settings {
   double header_bytes = 32;         ///< of every message, beside its data; the size of a control message
   double cpu_ghz = 1;               ///< cycles per ns of cw_compute
   double operations_per_cycle = 1;  ///< of cw_operations
+  double record_ns = 0;             ///< of a recorded call, and of a function's entry or exit
 };
 
 struct SettingRow {
