@@ -161,3 +161,20 @@ def test_a_profile_needs_a_new_folder(program: Path, tmp_path: Path) -> None:
     (tmp_path / "there.cw").write_text("")
     with pytest.raises(InputError, match="a file"):
         launched(program, tmp_path / "there.cw")
+
+
+def test_explore_replays_a_simulated_program_on_other_machines(
+    program: Path, run: RankRun, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = program.parent / "run.cw"
+    capfd.readouterr()
+    command = ["explore", str(folder), "-m", "ring:4", "--model", "replay", "--all", "--json"]
+    assert execute(command) == 0
+    found = json.loads(capfd.readouterr().out)
+    times = {tuple(row["unit_of_rank"]): row["time_ns"] for row in found["rows"]}
+    assert len(times) == 24  # all of four ranks
+    straight = replay(open_recording(folder), load_machine("ring:4"), list(range(RANKS)), ReplayOptions())
+    assert times[tuple(range(RANKS))] == pytest.approx(straight.time_ns, rel=1e-9)
+    assert max(times.values()) > min(
+        times.values()
+    )  # its ring of ranks takes longer where neighbours are apart
