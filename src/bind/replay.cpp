@@ -3,6 +3,7 @@
 #include "replay/replay.hpp"
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -34,8 +35,9 @@ using replay::ReplayResult;
 
 replay::Options options_of(const std::map<std::string, double>& settings,
                            const std::map<std::string, std::string>& algorithms, double computation,
-                           const std::string& granularity) {
+                           const std::string& granularity, std::vector<double> cuts_ns) {
   replay::Options options;
+  options.cuts_ns = std::move(cuts_ns);
   options.computation = computation;
   if (!(computation >= 0)) raise(bad_field("", "computation", std::to_string(computation), "0 or more"));
   if (granularity != "flow" && granularity != "packet")
@@ -49,8 +51,8 @@ replay::Options options_of(const std::map<std::string, double>& settings,
 ReplayResult run(const Recording& recording, const Machine& machine, std::vector<UnitId> unit_of_rank,
                  const std::map<std::string, double>& settings,
                  const std::map<std::string, std::string>& algorithms, double computation,
-                 const std::string& granularity, sim::Timeline* timeline) {
-  replay::Options options = options_of(settings, algorithms, computation, granularity);
+                 const std::string& granularity, sim::Timeline* timeline, std::vector<double> cuts_ns) {
+  replay::Options options = options_of(settings, algorithms, computation, granularity, std::move(cuts_ns));
   options.timeline = timeline;
   return without_gil([&] { return replay::run(recording, machine, {std::move(unit_of_rank)}, options); });
 }
@@ -61,6 +63,13 @@ ArrayOut<T> rank_column(const ReplayResult& result, T replay::RankResult::* memb
   std::vector<T> values;
   for (const replay::RankResult& rank : result.ranks) values.push_back(rank.*member);
   return to_array(std::move(values));
+}
+
+/// (recorded ns, ns here) of every part.
+std::vector<std::pair<double, double>> parts(const ReplayResult& result) {
+  std::vector<std::pair<double, double>> rows;
+  for (const replay::PartResult& part : result.parts) rows.emplace_back(part.recorded_ns, part.time_ns);
+  return rows;
 }
 
 using RankColumns = nb::typed<nb::tuple, ArrayOut<double>, ArrayOut<double>, ArrayOut<double>, ArrayOut<double>,
@@ -124,6 +133,7 @@ void bind_results(nb::module_& module) {
       .def_ro("wall_s", &ReplayResult::wall_s)
       .def("ranks", &ranks,
            "Arrays of shape (ranks,): end, computation, waiting and recorded time in ns (float64), calls (uint64).")
+      .def("parts", &parts, "Recorded ns and ns here of what lies between cuts.")
       .def("pairs", &pairs, "Sender, receiver, messages, bytes, and both inside collectives, of pairs that sent.")
       .def("links", &links, "Bytes, packets, busy ns and largest queue of the machine's links, in its order.");
 }
@@ -145,8 +155,8 @@ void bind_replay(nb::module_& module) {
           "From the first rank's MPI_Init to the last one's MPI_Finalize.")
       .def_prop_ro("unfinished", &Recording::unfinished, "Ranks whose file ends early, or lacks records.")
       .def("run", &run, "machine"_a, "unit_of_rank"_a, "settings"_a, "algorithms"_a, "computation"_a = 1.0,
-           "granularity"_a = "flow", "timeline"_a.none() = nb::none(),
-           "On a machine, rank r on unit `unit_of_rank[r]`.")
+           "granularity"_a = "flow", "timeline"_a.none() = nb::none(), "cuts_ns"_a = std::vector<double>{},
+           "On a machine, rank r on unit `unit_of_rank[r]`; increasing `cuts_ns` divide the run into parts.")
       .def(
           "run_ideally",
           [](const Recording& recording, double computation) {

@@ -57,6 +57,8 @@ class ReplayOptions:
     granularity : str
         ``flow`` (whole messages that share links) or ``packet``.
     timeline : bool
+    cuts_ns : sequence of float
+        Where parts begin, on the recording's time line.
     """
 
     computation: float = 1.0
@@ -64,6 +66,7 @@ class ReplayOptions:
     settings: Mapping[str, float] = field(default_factory=dict)
     granularity: str = "flow"
     timeline: bool = False
+    cuts_ns: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,27 @@ class CriticalPath:
     transfer_ns: float
     software_ns: float
     messages: int
+
+
+@dataclass(frozen=True)
+class ReplayedPart:
+    """What lies between two cuts.
+
+    A rank passes a cut with its first call that began there or later; a part begins when the last rank has.
+
+    Attributes
+    ----------
+    recorded_ns, time_ns : float
+        Its length in the recording, and here.
+    """
+
+    recorded_ns: float
+    time_ns: float
+
+    @property
+    def error(self) -> float | None:
+        """Predicted over recorded time, less 1; None where nothing was recorded."""
+        return self.time_ns / self.recorded_ns - 1 if self.recorded_ns > 0 else None
 
 
 @dataclass(frozen=True)
@@ -116,6 +140,8 @@ class Replay:
     busiest : tuple of (str, float)
         The link that was busy longest, and for how many ns; empty name where no link was used.
     timeline : Timeline or None
+    parts : tuple of ReplayedPart
+        What lies between cuts: one more than there are cuts.
     """
 
     time_ns: float
@@ -131,6 +157,7 @@ class Replay:
     wall_s: float
     busiest: tuple[str, float]
     timeline: Timeline | None
+    parts: tuple[ReplayedPart, ...] = ()
 
     @property
     def messages(self) -> int:
@@ -201,6 +228,7 @@ def replay(
         options.computation,
         options.granularity,
         recorder,
+        sorted(options.cuts_ns),
     )
     links = [(machine.links[link].name, row[2]) for link, row in enumerate(found.links())]
     return _replay_of(found, max(links, key=lambda each: each[1], default=("", 0.0)), recorder)
@@ -245,5 +273,6 @@ def _replay_of(found: _core.ReplayResult, busiest: tuple[str, float], recorder: 
         events=found.events,
         wall_s=found.wall_s,
         busiest=busiest if busiest[1] > 0 else ("", 0.0),
+        parts=tuple(ReplayedPart(*part) for part in found.parts()),
         timeline=None if recorder is None else _timeline(recorder, int(ranks["calls"].sum())),
     )

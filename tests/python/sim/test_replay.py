@@ -122,6 +122,23 @@ def test_computation_is_scaled_and_nothing_else(tmp_path: Path) -> None:
     assert twice.time_ns - none.time_ns == pytest.approx(2_600, abs=0.01)
 
 
+def test_cuts_divide_a_run_into_parts(tmp_path: Path) -> None:
+    """The recording's clock begins with MPI_Init, 70,000 ns before the run; no call begins after the second cut."""
+    folder = ping_pong(tmp_path / "p.cw")
+    whole, cut = run(folder), run(folder, cuts_ns=[71_020, 90_000])
+    sent, taken, there = 100 + 500 / 5, 200 + 500 / 5, flight_ns(500)
+    first = 1_000 + sent + there + taken + 300
+    # Rank 0 passes the first cut with its receive, and rank 1 after that with its send, at 4,621 ns of the run.
+    assert [(part.recorded_ns, part.time_ns) for part in cut.parts] == [
+        (4_621, pytest.approx(first, abs=0.01)),
+        (whole.recorded_ns - 4_621, pytest.approx(whole.time_ns - first, abs=0.01)),
+        (0, 0),
+    ]
+    assert cut.time_ns == whole.time_ns
+    assert [part.error for part in cut.parts][2] is None
+    assert [(part.recorded_ns, part.time_ns) for part in whole.parts] == [(whole.recorded_ns, whole.time_ns)]
+
+
 def test_a_pipeline_waits_for_long_messages_at_every_stage(tmp_path: Path) -> None:
     def stage(rank: int) -> Record:
         def program(trace: RankTrace) -> None:
@@ -507,8 +524,9 @@ def test_the_command_prints_one_object(tmp_path: Path, capsys: pytest.CaptureFix
     assert document["name"] == "replay"
     assert path["computation_ns"] + path["transfer_ns"] + path["software_ns"] == pytest.approx(row["time_ns"])
     assert [rank["calls"] for rank in row["ranks"]] == [2, 2]
-    assert execute(["replay", "--validate", "-m", "mesh:4x1", str(folder)]) == 0
+    assert execute(["replay", "--validate", "-m", "mesh:4x1", "--cut", "71us", str(folder)]) == 0
     shown = capsys.readouterr().out
+    assert "parts" in shown and "its begin" in shown and "71 µs" in shown
     assert "against recordings" in shown
     assert f"{100 * (run(folder, settings=DEFAULTS).time_ns / row['recorded_ns'] - 1):+.1f} %" in shown
 
@@ -542,6 +560,8 @@ def test_a_timeline_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["-m", "mesh:4x1", "--collective", "magic=ring"], "NAME=ALGORITHM with a name of barrier"),
         (["-m", "mesh:4x1", "--set", "magic=1"], "NAME=VALUE with a name of send_ns"),
         (["-m", "mesh:4x1", "--set", "copy_gb_per_s=0"], "0.001 to 1000000"),
+        (["-m", "mesh:4x1", "--cut", "1s"], "--cut: found without --validate"),
+        (["--validate", "-m", "mesh:4x1", "--cut", "1"], "--cut"),
         (["-m", "ring:3", "-p", "ring"], "placement 'ring' is unknown on 'ring:3'"),
         (["-m", "flat:2", "--granularity", "coarse"], "flow, packet"),
         (
