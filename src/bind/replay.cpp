@@ -48,12 +48,32 @@ replay::Options options_of(const std::map<std::string, double>& settings,
   return options;
 }
 
+/// (bytes, send ns, (one way ns, both ways ns) by column).
+using CostRowIn = std::tuple<double, double, std::vector<std::pair<double, double>>>;
+/// (bytes moved by column, rows, bytes of memory per ns of computation).
+using CostsIn = std::tuple<std::vector<double>, std::vector<CostRowIn>, double>;
+
+simmpi::MessageCosts costs_of(const CostsIn& given) {
+  simmpi::MessageCosts costs;
+  costs.moved_bytes = std::get<0>(given);
+  costs.touched_bytes_per_ns = std::get<2>(given);
+  for (const auto& [bytes, send_ns, times] : std::get<1>(given)) {
+    simmpi::MessageCosts::Row row{bytes, send_ns, {}};
+    for (const auto& [one_way_ns, both_ns] : times) row.times.push_back({one_way_ns, both_ns});
+    costs.rows.push_back(std::move(row));
+  }
+  require(simmpi::check(costs));
+  return costs;
+}
+
 ReplayResult run(const Recording& recording, const Machine& machine, std::vector<UnitId> unit_of_rank,
                  const std::map<std::string, double>& settings,
                  const std::map<std::string, std::string>& algorithms, double computation,
-                 const std::string& granularity, sim::Timeline* timeline, std::vector<double> cuts_ns) {
+                 const std::string& granularity, sim::Timeline* timeline, std::vector<double> cuts_ns,
+                 const CostsIn& costs) {
   replay::Options options = options_of(settings, algorithms, computation, granularity, std::move(cuts_ns));
   options.timeline = timeline;
+  options.costs = costs_of(costs);
   return without_gil([&] { return replay::run(recording, machine, {std::move(unit_of_rank)}, options); });
 }
 
@@ -156,7 +176,12 @@ void bind_replay(nb::module_& module) {
       .def_prop_ro("unfinished", &Recording::unfinished, "Ranks whose file ends early, or lacks records.")
       .def("run", &run, "machine"_a, "unit_of_rank"_a, "settings"_a, "algorithms"_a, "computation"_a = 1.0,
            "granularity"_a = "flow", "timeline"_a.none() = nb::none(), "cuts_ns"_a = std::vector<double>{},
-           "On a machine, rank r on unit `unit_of_rank[r]`; increasing `cuts_ns` divide the run into parts.")
+           "costs"_a = CostsIn{},
+           "On a machine, rank r on unit `unit_of_rank[r]`; increasing `cuts_ns` divide the run into parts; "
+           "`costs` of\n"
+           "messages are (bytes moved by column, rows of (bytes, send ns, (one way, both ways) by column), bytes "
+           "of memory\n"
+           "per ns of computation), or nothing.")
       .def(
           "run_ideally",
           [](const Recording& recording, double computation) {

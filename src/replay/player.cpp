@@ -66,6 +66,7 @@ void Player::pass(double ns) {
   if (!(ns > 0)) return;
   actor_.clock = std::max(actor_.clock, stage_.world.engine().now()) + std::llround(ns * sim::kTicksPerNs);
   result_.computation_ns += ns;
+  stage_.world.transport().touch(actor_, ns);
 }
 
 void Player::mark(std::uint64_t ticks) {

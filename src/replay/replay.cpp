@@ -95,6 +95,7 @@ Result<ReplayResult> attempt(const Recording& recording, const Setting& setting,
                              bool relaxed) {
   simmpi::WorldOptions world_options;
   world_options.settings = options.settings;
+  world_options.costs = options.costs;
   world_options.granularity = options.granularity;
   world_options.stack_bytes = sim::Fiber::kDefaultStackBytes;
   world_options.carries_data = false;

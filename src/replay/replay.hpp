@@ -24,6 +24,7 @@ inline constexpr double kPolling_ns = 10'000;
 
 struct Options {
   simmpi::Settings settings;
+  simmpi::MessageCosts costs;  ///< of messages, where they were measured
   sim::Granularity granularity = sim::Granularity::flow;
   Selection selection;
   double computation = 1;  ///< what the gaps between calls are multiplied by

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import typer
@@ -24,6 +24,7 @@ with late.imports():
     from corewise._core import Machine, Recording, parse_time_ns
     from corewise.analysis.result import Table
     from corewise.data.machines import load_machine
+    from corewise.data.message_costs import load_message_costs
     from corewise.data.placement import Placement, make_placement, save_placement
     from corewise.data.quantities import bytes_text, count_text, share_text, time_text
     from corewise.report.layout import Column, by_rows
@@ -80,6 +81,9 @@ _CUTS = typer.Option(
     [], "--cut", metavar="TIME",
     help="With --validate: a part begins at this time of the recording, e.g. 1.5s; may be repeated.",
 )  # fmt: skip
+_MESSAGES = typer.Option(
+    None, "--messages", metavar="FILE", help="What messages cost, by `corewise probe --messages`."
+)
 _HTML = typer.Option(None, "--html", metavar="FILE", help="Also write one self-contained web page.")
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
@@ -115,6 +119,7 @@ def replay_command(
     trace: Path | None = _TRACE,
     validate: bool = _VALIDATE,
     cuts: list[str] = _CUTS,
+    messages: Path | None = _MESSAGES,
     html_file: Path | None = _HTML,
     as_json: bool = _AS_JSON,
 ) -> None:
@@ -129,6 +134,7 @@ def replay_command(
         granularity,
         trace is not None,
         _cuts(cuts, validate),
+        None if messages is None else load_message_costs(messages),
     )
     machine = load_machine(machine_reference or "host")
     lines = [line for source in sources for line in _replays(source, machine, placements, chosen)]
@@ -139,7 +145,9 @@ def replay_command(
     if html_file is not None:
         pages.write_tables(html_file, "replay", machine.name, tables, [])
     if as_json:
-        console.show_json("replay", machine.name, [_row(each) for each in lines], options=asdict(chosen))
+        console.show_json(
+            "replay", machine.name, [_row(each) for each in lines], options=_options(chosen, messages)
+        )
     else:
         _show(tables, lines)
     for written in filter(None, (trace, html_file, output)):
@@ -325,6 +333,14 @@ def _facts(line: _Line) -> str:
 
 
 # ---- JSON ------------------------------------------------------------------------------------------------
+
+
+def _options(chosen: ReplayOptions, messages: Path | None) -> dict[str, object]:
+    """The table of messages by its file."""
+    return {
+        **asdict(replace(chosen, messages=None)),
+        "messages": None if messages is None else str(messages),
+    }
 
 
 def _row(line: _Line) -> dict[str, object]:
