@@ -19,6 +19,7 @@
 #include "machine/placement.hpp"
 #include "sim/engine.hpp"
 #include "sim/networks/network.hpp"
+#include "simmpi/messages/costs.hpp"
 #include "simmpi/messages/pairs.hpp"
 #include "simmpi/rank.hpp"
 #include "simmpi/settings.hpp"
@@ -35,6 +36,7 @@ struct WorldOptions {
   sim::Timeline* timeline = nullptr;
   Recording* recording = nullptr;
   bool carries_data = true;  ///< false: messages have a size and no content
+  MessageCosts costs;        ///< of a real MPI; empty: the settings say what messages cost
   bool together = false;     ///< all ranks may be on one unit: nothing lies between them
 };
 
@@ -72,6 +74,7 @@ class World {
   [[nodiscard]] Transport& transport() { return *transport_; }
   [[nodiscard]] const machine::Machine& machine() const { return machine_; }
   [[nodiscard]] const Settings& settings() const { return options_.settings; }
+  [[nodiscard]] const MessageCosts& costs() const { return options_.costs; }
   [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
   [[nodiscard]] Rank& rank(int number) { return *ranks_[static_cast<std::size_t>(number)]; }
   [[nodiscard]] Traffic& traffic(int from, int to) { return traffic_.at(from, to); }
