@@ -25,12 +25,15 @@
 
 namespace corewise::simmpi {
 
+class Recording;
+
 struct WorldOptions {
   Settings settings;
   sim::Granularity granularity = sim::Granularity::flow;
   std::size_t stack_bytes = std::size_t{8} << 20;  ///< of each rank; memory only where it is touched
   sim::Time limit = sim::kForever;
   sim::Timeline* timeline = nullptr;
+  Recording* recording = nullptr;
   bool carries_data = true;  ///< false: messages have a size and no content
   bool together = false;     ///< all ranks may be on one unit: nothing lies between them
 };
@@ -61,6 +64,8 @@ class World {
   /// The world of this process and the actor that runs now; only while it runs.
   static World& here();
   static Actor& actor();
+  /// Whether there are both: a program of a rank, or a helper, is running.
+  static bool running();
 
   [[nodiscard]] sim::Engine& engine() { return engine_; }
   [[nodiscard]] const sim::Network& network() const { return *network_; }
@@ -75,6 +80,7 @@ class World {
   /// The end of the last rank.
   [[nodiscard]] sim::Time end() const;
   [[nodiscard]] sim::Timeline* timeline() const { return options_.timeline; }
+  [[nodiscard]] Recording* recording() const { return options_.recording; }
   [[nodiscard]] sim::Time ticks(double ns) const { return static_cast<sim::Time>(ns * sim::kTicksPerNs); }
 
   // For actors:
