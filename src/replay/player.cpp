@@ -16,9 +16,6 @@ using simmpi::Request;
 using trace::Record;
 using trace::Role;
 
-/// A receive takes whatever comes.
-constexpr std::int64_t kAnySize = std::int64_t{1} << 60;
-
 bool outside(const Record& record) {
   return record.peer == trace::kOutside || record.peer == trace::kNoPeer;
 }

@@ -48,6 +48,14 @@ std::unique_ptr<std::byte[]> packed_copy(const Request& request, std::int64_t by
   return data;
 }
 
+/// What a message that lies in a request's buffer costs the rank, where the buffer is in main memory.
+Time touch(World& world, Rank& rank, const Request& request, std::int64_t count, bool write) {
+  const Type& type = *request.type;
+  if (!rank.memory || count <= 0) return 0;
+  const std::int64_t bytes = std::max<std::int64_t>(0, (count - 1) * type.shape.extent) + type.shape.true_extent;
+  return world.touch(rank, first_byte(request.buffer, type), static_cast<std::uint64_t>(bytes), write);
+}
+
 }  // namespace
 
 Transport::Transport(World& world)
@@ -119,6 +127,7 @@ void Transport::send(Actor& actor, Request& request) {
   message.tag = request.tag;
   message.internal = request.internal;
   message.bytes = bytes;
+  actor.clock += touch(world_, *actor.rank, request, request.count, false);
   const bool small = static_cast<double>(bytes) <= world_.settings().eager_bytes;
   message.eager = small && request.mode != Mode::synchronous;
   const bool copied = message.eager || request.mode == Mode::buffered;
@@ -231,6 +240,10 @@ void Transport::match(Message& message, Request& receive, Time when) {
   receive.outcome = {message.source, message.tag, message.bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS,
                      std::min(message.bytes, room), false};
   receive.cost = world_.costs().empty() ? world_.ticks(world_.settings().receive_ns) : 0;
+  if (receive.type->shape.size > 0) {
+    const std::int64_t items = (receive.outcome.bytes + receive.type->shape.size - 1) / receive.type->shape.size;
+    receive.cost += touch(world_, world_.rank(message.to), receive, items, true);
+  }
   message.receive = &receive;
   if (when > receive.posted) {  // the receive was there first: what follows rests on the sender
     message.path.transfer += when - message.at;
