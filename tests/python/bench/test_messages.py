@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from corewise.bench.simmpi.messages import costs_of
+from corewise.cli.main import execute
+from corewise.cli.message_costs import show_costs
 from corewise.data.message_costs import CostRow
 from corewise.errors import RunError
 
@@ -38,3 +40,16 @@ def test_launches_give_their_medians() -> None:
 def test_what_the_program_does_not_print_is_refused(said: str) -> None:
     with pytest.raises(RunError, match="messages: "):
         costs_of([SAID, said], "mpich", (0, 1024))
+
+
+def test_the_table_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    show_costs(costs_of(["eager 9\nrow 8 0 1 50 57\n"], "mpich 5.0.2", (0,)))
+    shown = capsys.readouterr().out
+    assert "mpich 5.0.2, eager up to 9 bytes" in shown
+    assert all(text in shown for text in ("one way, 0 B", "50 ns", "57 ns"))
+
+
+@pytest.mark.parametrize("option", ["--json", "--plan"])
+def test_messages_are_measured_alone(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["probe", "--messages", "openmpi", option]) == 2
+    assert "--messages: found with --json or --plan" in capsys.readouterr().err
