@@ -46,8 +46,9 @@ Example:
   corewise simrun -n 6 -m mesh-6x4 --trace ring.pftrace ring.sim
   corewise simrun -n 6 -m mesh-6x4 -o ring.cw ring.sim
 The pattern is one for corewise place and sim; open the trace at https://ui.perfetto.dev.
-The profile is one for report, call-graph, replay, explore and all others. Functions are recorded in
-programs compiled with -finstrument-functions; --function-depth N records the outermost N.
+The profile is one for report, call-graph, replay, explore and all others. Functions are
+recorded in programs compiled with -finstrument-functions; --function-depth N records the
+outermost N.
 """
 _RANKS = typer.Option(..., "-n", "--ranks", min=1, help="Number of ranks.")
 _GRANULARITY = typer.Option(
