@@ -38,6 +38,7 @@ Result<std::unique_ptr<World>> World::make(const machine::Machine& machine, cons
   if (!network.ok()) return network.status();
   world->network_ = std::move(network).value();
   world->transport_ = std::make_unique<Transport>(*world);
+  if (Status status = world->make_memories(); !status.ok()) return status;
   return world;
 }
 
@@ -66,6 +67,29 @@ World::World(const machine::Machine& machine, const machine::Placement& placemen
 }
 
 World::~World() = default;
+
+Status World::make_memories() {
+  const auto shape = cache_shape(settings());
+  if (!shape.ok()) return shape.status();
+  if (shape.value().line_bytes == 0) return {};
+  if (!carries_data()) {
+    return bad_field("", "cache_line_bytes", std::to_string(shape.value().line_bytes),
+                     "0: messages without content lie in no memory");
+  }
+  const auto costs = cell::software_cache_costs(cell::Parameters(), shape.value());
+  if (!costs.ok()) return costs.status();
+  for (const auto& rank : ranks_) rank->memory.emplace(shape.value(), costs.value());
+  return {};
+}
+
+sim::Time World::touch(Rank& rank, const void* start, std::uint64_t bytes, bool write) {
+  if (!rank.memory) return 0;
+  const auto cost = rank.memory->touch(start, bytes, write);
+  if (cost.ok()) return cost.value();
+  const std::string whose = "rank " + std::to_string(rank.world) + ": a message's buffer: ";
+  engine_.stop({Code::io, whose + cost.status().message()});
+  return 0;
+}
 
 Shared& World::new_shared(std::vector<int> members) {
   shared_.push_back(std::make_unique<Shared>(std::move(members)));

@@ -99,4 +99,9 @@ inline bool usable(const Type* type) {
 
 void write_status(MPI_Status* status, const Outcome& outcome);
 
+/// The values of an argument of this length.
+inline std::vector<int> listed(int count, const int* values) {
+  return count > 0 ? std::vector<int>(values, values + count) : std::vector<int>();
+}
+
 }  // namespace corewise::simmpi

@@ -169,7 +169,22 @@ def _heading(run: RankRun) -> Text:
         style="none",
     )
     rate = run.messages / run.wall_s if run.wall_s > 0 else 0.0
-    return text.append(f"; simulated in {run.wall_s:.3g} s ({count_text(rate)} messages/s)", style="none")
+    text.append(f"; simulated in {run.wall_s:.3g} s ({count_text(rate)} messages/s)", style="none")
+    return text.append(_cache_text(run), style="none")
+
+
+def _cache_text(run: RankRun) -> str:
+    """A line on what the software caches did; nothing where there are none."""
+    if run.caches is None:
+        return ""
+    hits, misses, write_backs = (int(run.caches[name].sum()) for name in ("hits", "misses", "write_backs"))
+    size = round(run.settings["cache_line_bytes"] * run.settings["cache_sets"] * run.settings["cache_ways"])
+    spent_ns = float(run.caches["time_ns"].mean())
+    return (
+        f"\nsoftware caches of {bytes_text(size)} in each local store: {count_text(hits)} hits, "
+        f"{count_text(misses)} misses, {count_text(write_backs)} write-backs; {time_text(spent_ns, 4)} of a "
+        "rank's time on average"
+    )
 
 
 def _link_table(run: RankRun) -> FittingTable | None:
@@ -192,10 +207,26 @@ def _link_table(run: RankRun) -> FittingTable | None:
 
 def _rank_rows(run: RankRun) -> list[dict[str, object]]:
     units = run.machine.units
+    caches = _cache_rows(run)
     return [
-        {"rank": rank, "unit": units[unit].name, "end_ns": end_ns, "ended": ended, "exit_status": status}
+        {
+            "rank": rank,
+            "unit": units[unit].name,
+            "end_ns": end_ns,
+            "ended": ended,
+            "exit_status": status,
+            "software_cache": caches[rank],
+        }
         for rank, (unit, end_ns, ended, status) in enumerate(run.ranks.tolist())
     ]
+
+
+def _cache_rows(run: RankRun) -> list[dict[str, object] | None]:
+    """Of every rank; null where there is no software cache."""
+    if run.caches is None:
+        return [None] * int(run.ranks.size)
+    fields = run.caches.dtype.names or ()
+    return [dict(zip(fields, row, strict=True)) for row in run.caches.tolist()]
 
 
 def _more(run: RankRun, placement: str) -> dict[str, object]:

@@ -28,12 +28,13 @@ from corewise.errors import InputError, RunError, bad_field
 
 with late.imports():
     import numpy as np
+    from numpy.typing import NDArray
 
     from corewise.data.machines import MachineText, hwloc_libraries, machine_text
     from corewise.data.placement import Placement
     from corewise.sim.placements import named_placement
     from corewise.sim.ranks.profile import new_profile, write_meta
-    from corewise.sim.ranks.result import RANK, RANK_LINK, TRAFFIC, RankRun
+    from corewise.sim.ranks.result import RANK, RANK_CACHE, RANK_LINK, TRAFFIC, RankRun
     from corewise.sim.timeline import EVENT, Kind, Timeline, Track
 
 _RUNNER = Path(__file__).resolve().parents[2] / "corewise-simmpi"
@@ -154,6 +155,7 @@ def run_program(
         settings=settings,
         granularity=options.granularity,
         ranks=np.array([tuple(row) for row in found["ranks"]], dtype=RANK),
+        caches=_caches(found["caches"]),
         traffic=np.array([tuple(row) for row in found["traffic"]], dtype=TRAFFIC),
         links=np.array([tuple(row) for row in found["links"]], dtype=RANK_LINK),
         timeline=timeline,
@@ -234,6 +236,10 @@ def _exit_status(found: Mapping[str, Any]) -> int:
     if not found["ok"]:
         return 1
     return next((row[3] & 0xFF for row in found["ranks"] if row[3] & 0xFF), 0)
+
+
+def _caches(rows: Sequence[Sequence[float]] | None) -> NDArray[np.void] | None:
+    return None if rows is None else np.array([tuple(row) for row in rows], dtype=RANK_CACHE)
 
 
 def _timeline(folder: Path, found: Mapping[str, Any]) -> Timeline:
