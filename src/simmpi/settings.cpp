@@ -23,6 +23,7 @@ constexpr SettingRow kRows[] = {
      "of the software cache before cw_main_memory; 0: none"},
     {"cache_sets", &Settings::cache_sets, "", 1, 2048, "of the software cache"},
     {"cache_ways", &Settings::cache_ways, "", 1, 2048, "lines in a set of the software cache"},
+    {"record_ns", &Settings::record_ns, "ns", 0, kMostNs, "each call, function entry or exit that is recorded"},
 };
 
 std::string number_text(double value) {

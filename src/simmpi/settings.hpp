@@ -23,6 +23,7 @@ struct Settings {
   double cache_line_bytes = 0;      ///< of the software cache before data in main memory; 0: there is none
   double cache_sets = 64;           ///< of that cache
   double cache_ways = 4;            ///< lines in each of its sets
+  double record_ns = 0;             ///< of a recorded call, and of a function's entry or exit
 };
 
 struct SettingRow {

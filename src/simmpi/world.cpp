@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "simmpi/messages/transport.hpp"
+#include "simmpi/recording/recording.hpp"
 
 namespace corewise::simmpi {
 namespace {
@@ -22,6 +23,10 @@ World& World::here() {
 
 Actor& World::actor() {
   return *g_actor;
+}
+
+bool World::running() {
+  return g_world != nullptr && g_actor != nullptr;
 }
 
 Result<std::unique_ptr<World>> World::make(const machine::Machine& machine, const machine::Placement& placement,
@@ -56,6 +61,7 @@ World::World(const machine::Machine& machine, const machine::Placement& placemen
     rank->self_comm.shared = &new_shared({r});
     rank->self_comm.handle = MPI_COMM_SELF;
     rank->self_comm.name = "MPI_COMM_SELF";
+    if (options.recording != nullptr) options.recording->rank(r).comm_index(rank->world_comm);
     ranks_.push_back(std::move(rank));
   }
 }

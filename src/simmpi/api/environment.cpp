@@ -44,6 +44,7 @@ int PMPI_Init_thread(int*, char***, int required, int* provided) {
 }
 
 int PMPI_Init(int* argc, char*** argv) {
+  const Entry entry("MPI_Init");
   int provided = 0;
   return PMPI_Init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
 }
@@ -67,7 +68,9 @@ int PMPI_Finalize(void) {
 }
 
 int PMPI_Abort(MPI_Comm, int errorcode) {
-  Entry("MPI_Abort").world().abort(errorcode);
+  const Entry entry("MPI_Abort");
+  if (Recording* recording = entry.world().recording()) recording->aborted(entry.rank().world);
+  entry.world().abort(errorcode);
 }
 
 int PMPI_Query_thread(int* provided) {
