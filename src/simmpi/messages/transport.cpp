@@ -49,7 +49,7 @@ std::unique_ptr<std::byte[]> packed_copy(const Request& request, std::int64_t by
 }
 
 /// What a message that lies in a request's buffer costs the rank, where the buffer is in main memory.
-Time touch(World& world, Rank& rank, const Request& request, std::int64_t count, bool write) {
+Time time_to_touch(World& world, Rank& rank, const Request& request, std::int64_t count, bool write) {
   const Type& type = *request.type;
   if (!rank.memory || count <= 0) return 0;
   const std::int64_t bytes = std::max<std::int64_t>(0, (count - 1) * type.shape.extent) + type.shape.true_extent;
@@ -127,7 +127,7 @@ void Transport::send(Actor& actor, Request& request) {
   message.tag = request.tag;
   message.internal = request.internal;
   message.bytes = bytes;
-  actor.clock += touch(world_, *actor.rank, request, request.count, false);
+  actor.clock += time_to_touch(world_, *actor.rank, request, request.count, false);
   const bool small = static_cast<double>(bytes) <= world_.settings().eager_bytes;
   message.eager = small && request.mode != Mode::synchronous;
   const bool copied = message.eager || request.mode == Mode::buffered;
@@ -242,7 +242,7 @@ void Transport::match(Message& message, Request& receive, Time when) {
   receive.cost = world_.costs().empty() ? world_.ticks(world_.settings().receive_ns) : 0;
   if (receive.type->shape.size > 0) {
     const std::int64_t items = (receive.outcome.bytes + receive.type->shape.size - 1) / receive.type->shape.size;
-    receive.cost += touch(world_, world_.rank(message.to), receive, items, true);
+    receive.cost += time_to_touch(world_, world_.rank(message.to), receive, items, true);
   }
   message.receive = &receive;
   if (when > receive.posted) {  // the receive was there first: what follows rests on the sender
