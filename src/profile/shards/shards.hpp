@@ -8,7 +8,7 @@
 //
 // Contract: a part is for a process of the same build; anything else is refused. A file that cannot be read is told
 // in the part. Memory of read_shard: one open rank file, its decoded chunk, and the shard's tallies. Memory of a
-// ShardMerge: the tallies of all ranks (some 20 KB each, and 100 bytes per pair of ranks, communicator and phase),
+// ShardMerge: the tallies of all ranks (some 15 KB each, and 100 bytes per pair of ranks, communicator and phase),
 // and, where the call graph is asked for, its ranks' calling contexts as bytes.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
