@@ -40,8 +40,8 @@ export CC CXX DEMO_MPI
 unexport PYTHONHOME PYTHONPATH
 
 .DELETE_ON_ERROR:
-.PHONY: all build package mpi cpp apps demo test test-long fuzz release docs format lint clean distclean \
-	lint-python lint-types lint-imports lint-cpp lint-layers lint-folders lint-functions lint-inventory
+.PHONY: all build package mpi cpp apps demo demo-parts test test-long fuzz release docs format lint clean distclean \
+	lint-python lint-types lint-imports lint-cpp lint-together lint-layers lint-folders lint-functions lint-inventory
 
 all: build apps
 build: package mpi cpp
@@ -61,12 +61,28 @@ $(VENV)/.stamp-tools: tools/requirements-dev.txt | $(VENV)/bin/python
 # Only these: `make demo` needs no tool of the tests.
 $(VENV)/.stamp-build: tools/build-tools.txt | $(VENV)/bin/python
 	@echo "installing the build tools"
-	@$(BIN)/python -m pip install --quiet -r tools/build-tools.txt
+	@$(BIN)/python -m pip install --quiet --no-compile -r tools/build-tools.txt
 	@touch $@
 
+# The rooms are compiled once for the package and for the tests (`make cpp`).
 $(VENV)/.stamp-package: $(PACKAGE_FILES) $(VENV)/.stamp-build
-	@$(BIN)/python tools/run/progress.py --log build/package.log "compiling corewise" -- \
+	@SKBUILD_BUILD_DIR=build/release SKBUILD_CMAKE_DEFINE="COREWISE_UNITY=OFF" \
+		$(BIN)/python tools/run/progress.py --log build/package.log "compiling corewise" -- \
 		$(BIN)/python -m pip install --verbose --no-build-isolation .
+	@touch $@
+
+# `make demo` where nothing is built yet: what takes least to build. Folders are compiled at once, with little
+# optimisation (the results are the same, long searches and simulations are slower), and Python compiles a module when
+# it is first used. The next `make` puts the usual package in its place.
+$(VENV)/.stamp-demo: $(PACKAGE_FILES) $(VENV)/.stamp-build
+	@SKBUILD_BUILD_DIR=build/demo-package SKBUILD_CMAKE_DEFINE="COREWISE_QUICK=ON" \
+		$(BIN)/python tools/run/progress.py --log build/package.log "compiling corewise" -- \
+		$(BIN)/python -m pip install --verbose --no-build-isolation --no-compile --no-deps .
+	@touch $@
+
+$(VENV)/.stamp-dependencies: pyproject.toml $(VENV)/.stamp-build
+	@$(BIN)/python tools/run/dependencies.py pyproject.toml | \
+		$(BIN)/python -m pip install --quiet --no-compile -r /dev/stdin
 	@touch $@
 
 # Each MPI lies in its own prefix: in one, the second would overwrite the first one's mpiexec.
@@ -97,8 +113,18 @@ $(APPS): build/apps/%: $(APP_FILES) | $(STAMPS)/mpi-$$(firstword $$(subst /, ,$$
 
 # --- what one does with it ----------------------------------------------------------------------------
 
-demo: package build/apps/$(DEMO_MPI)/lbm
+# Beside another goal, or where the package is there already, the demo takes the package.
+ifeq ($(MAKECMDGOALS)$(wildcard $(VENV)/.stamp-package),demo)
+DEMO_PACKAGE := $(VENV)/.stamp-demo $(VENV)/.stamp-dependencies
+else
+DEMO_PACKAGE := package
+endif
+demo: $(VENV)/bin/python
+	@$(MAKE) --no-print-directory -j2 DEMO_PACKAGE="$(DEMO_PACKAGE)" demo-parts
 	tools/demo.sh
+
+# While one waits for packages, the other compiles.
+demo-parts: build/apps/$(DEMO_MPI)/lbm $(DEMO_PACKAGE)
 
 test: build apps
 	tools/run/tests.sh
@@ -126,7 +152,7 @@ format: $(VENV)/.stamp-tools
 	$(BIN)/ruff format --quiet $(PYTHON_FOLDERS)
 	@$(BIN)/clang-format -i $(CPP_FILES)
 
-lint: lint-python lint-types lint-imports lint-cpp lint-layers lint-circles lint-folders lint-functions lint-inventory
+lint: lint-python lint-types lint-imports lint-cpp lint-together lint-layers lint-circles lint-folders lint-functions lint-inventory
 
 lint-python: $(VENV)/.stamp-tools
 	$(BIN)/ruff check $(PYTHON_FOLDERS)
@@ -143,6 +169,9 @@ lint-imports: $(VENV)/.stamp-package $(VENV)/.stamp-tools
 
 lint-cpp: $(VENV)/.stamp-tools
 	@$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
+
+lint-together: $(VENV)/.stamp-build
+	@$(BIN)/python tools/checks/together.py --cmake $(BIN)/cmake build/together
 
 lint-layers: $(VENV)/bin/python
 	$(BIN)/python tools/checks/layers.py

@@ -39,9 +39,10 @@ rm -rf "$work/man"
 
 step "Wheel"
 rm -rf "$work/raw" dist
-"$bin/python" tools/run/progress.py --log "$work/wheel.log" "building the wheel" -- \
-    "$bin/python" -m pip wheel --verbose --no-deps --no-build-isolation --wheel-dir "$work/raw" \
-    -C "cmake.define.COREWISE_PREBUILT=$PWD/$work/prebuilt" -C "cmake.define.COREWISE_MAN=$PWD/$work/man" .
+# By the environment: the pip that comes with Python 3.10 takes no settings of a build.
+SKBUILD_CMAKE_DEFINE="COREWISE_PREBUILT=$PWD/$work/prebuilt;COREWISE_MAN=$PWD/$work/man" \
+    "$bin/python" tools/run/progress.py --log "$work/wheel.log" "building the wheel" -- \
+    "$bin/python" -m pip wheel --verbose --no-deps --no-build-isolation --wheel-dir "$work/raw" .
 auditwheel show "$work"/raw/*.whl
 # The MPI is the user's: its place in the preloads is filled in when it is known (python/corewise/mpi/prebuilt.py).
 auditwheel repair --exclude 'libcorewise-stands-for-*' --wheel-dir dist "$work"/raw/*.whl

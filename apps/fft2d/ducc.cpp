@@ -35,10 +35,14 @@ Engine::Engine(std::size_t length, bool inverse)
 
 Engine::~Engine() = default;
 
-void Engine::run(Complex* rows, std::size_t count, std::size_t stride) const {
+void Engine::run(const Complex* from, std::size_t from_stride, Complex* to, std::size_t to_stride,
+                 std::size_t count) const {
   Element* const buffer = scratch(plan_->plan.bufsize());
-  for (std::size_t row = 0; row < count; ++row)
-    plan_->plan.exec_copyback(reinterpret_cast<Element*>(rows + row * stride), buffer, 1.0, plan_->forward);
+  for (std::size_t row = 0; row < count; ++row) {
+    Complex* const values = to + row * to_stride;
+    if (from != to) std::copy_n(from + row * from_stride, plan_->plan.length(), values);
+    plan_->plan.exec_copyback(reinterpret_cast<Element*>(values), buffer, 1.0, plan_->forward);
+  }
 }
 
 std::string Engine::library() {

@@ -31,7 +31,11 @@ class Engine {
   ~Engine();
 
   /// In place: `count` rows, `stride` elements from one to the next, each at an address of 16 bytes.
-  void run(Complex* rows, std::size_t count, std::size_t stride) const;
+  void run(Complex* rows, std::size_t count, std::size_t stride) const { run(rows, stride, rows, stride, count); }
+
+  /// From one place to another, or in place where both are the same. `from` keeps its content.
+  void run(const Complex* from, std::size_t from_stride, Complex* to, std::size_t to_stride,
+           std::size_t count) const;
 
   /// Name and version of the library.
   static std::string library();

@@ -11,26 +11,42 @@
 
 namespace fft2d {
 
+namespace {
+
+fftw_complex* values_of(const Complex* place) {
+  return reinterpret_cast<fftw_complex*>(const_cast<Complex*>(place));
+}
+
+}  // namespace
+
 struct Engine::Plan {
-  fftw_plan plan;
-  ~Plan() { fftw_destroy_plan(plan); }
+  fftw_plan in_place = nullptr, elsewhere = nullptr;
+  ~Plan() {
+    fftw_destroy_plan(in_place);
+    fftw_destroy_plan(elsewhere);
+  }
 };
 
-Engine::Engine(std::size_t length, bool inverse) {
+Engine::Engine(std::size_t length, bool inverse) : plan_(new Plan) {
   auto* const row = static_cast<fftw_complex*>(fftw_malloc(length * sizeof(fftw_complex)));
-  if (row == nullptr) throw std::bad_alloc();
-  plan_.reset(new Plan{
-      fftw_plan_dft_1d(static_cast<int>(length), row, row, inverse ? FFTW_BACKWARD : FFTW_FORWARD, FFTW_MEASURE)});
+  auto* const other = static_cast<fftw_complex*>(fftw_malloc(length * sizeof(fftw_complex)));
+  if (row != nullptr && other != nullptr) {
+    const int elements = static_cast<int>(length), sign = inverse ? FFTW_BACKWARD : FFTW_FORWARD;
+    plan_->in_place = fftw_plan_dft_1d(elements, row, row, sign, FFTW_MEASURE);
+    plan_->elsewhere = fftw_plan_dft_1d(elements, row, other, sign, FFTW_MEASURE | FFTW_PRESERVE_INPUT);
+  }
   fftw_free(row);
+  fftw_free(other);
+  if (plan_->elsewhere == nullptr) throw std::bad_alloc();
 }
 
 Engine::~Engine() = default;
 
-void Engine::run(Complex* rows, std::size_t count, std::size_t stride) const {
-  for (std::size_t row = 0; row < count; ++row) {
-    auto* const place = reinterpret_cast<fftw_complex*>(rows + row * stride);
-    fftw_execute_dft(plan_->plan, place, place);
-  }
+void Engine::run(const Complex* from, std::size_t from_stride, Complex* to, std::size_t to_stride,
+                 std::size_t count) const {
+  for (std::size_t row = 0; row < count; ++row)
+    fftw_execute_dft(from == to ? plan_->in_place : plan_->elsewhere, values_of(from + row * from_stride),
+                     values_of(to + row * to_stride));
 }
 
 std::string Engine::library() {

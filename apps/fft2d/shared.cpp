@@ -1,7 +1,7 @@
-// The form for ranks that share memory: two passes over the matrix instead of four or five. The second pass gathers
-// a few columns into a scratch that stays in the cache, transforms them there, and writes them where they belong:
-// the transpose is part of its reading, and in natural order of its writing, too. Inside a node communication is
-// the processors' own copying, so there is nothing to hide it behind; this leaves it out.
+// The form for ranks that share memory: two passes over the matrix instead of four or five. Each pass transforms
+// a few rows into a scratch that stays in the cache, and turns them from there past the caches into the other
+// matrix, so that the next pass finds its columns as rows: nobody ever reads across rows. Inside a node
+// communication is the processors' own copying, so there is nothing to hide it behind; this leaves it out.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstdint>
@@ -24,8 +24,12 @@ namespace {
 using corewise::overlap::Flow;
 using corewise::overlap::Stage;
 
-constexpr std::size_t rows_at_once = 8;
 constexpr std::size_t line = 4;  ///< elements
+
+/// Of rows in the cache: no power of two, or they would fight for the cache's ways.
+std::size_t scratch_stride(std::size_t elements) {
+  return (elements + line - 1) / line * line + line;
+}
 
 /// The first element at a line's begin: the library's vectors need it, and copies past the caches.
 Complex* at_a_line(void* base) {
@@ -36,16 +40,16 @@ Complex* at_a_line(void* base) {
 /// The matrix of all ranks: in a window where there are several.
 class Matrix {
  public:
-  Matrix(const Problem& problem, Parts rows, std::size_t rank, MPI_Comm comm) {
-    if (rows.parts == 1) {
-      alone_ = make_buffer(problem.elements());
+  Matrix(std::size_t rows, std::size_t columns, std::size_t rank, std::size_t ranks, MPI_Comm comm) {
+    if (ranks == 1) {
+      alone_ = make_buffer(rows * columns);
       whole_ = mine_ = alone_.get();
       return;
     }
     // Rank 0 has it all, so that rows follow each other without a gap and lines are whole. The standard promises no
     // alignment of a window (Open MPI 4.1.4 begins it at 8 bytes modulo 16), and each rank sees the same place of
     // the page.
-    const auto bytes = static_cast<MPI_Aint>((problem.elements() + line) * sizeof(Complex));
+    const auto bytes = static_cast<MPI_Aint>((rows * columns + line) * sizeof(Complex));
     void* base = nullptr;
     MPI_Win_allocate_shared(rank == 0 ? bytes : 0, sizeof(Complex), MPI_INFO_NULL, comm, &base, &window_);
     MPI_Aint size = 0;
@@ -53,7 +57,7 @@ class Matrix {
     MPI_Win_shared_query(window_, 0, &size, &unit, &base);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
     whole_ = at_a_line(base);
-    mine_ = whole_ + rows.begin(rank) * problem.columns;
+    mine_ = whole_ + Parts{rows, ranks}.begin(rank) * columns;
   }
 
   ~Matrix() {
@@ -67,7 +71,9 @@ class Matrix {
 
   Complex* whole() const { return whole_; }
   Complex* mine() const { return mine_; }
-  MPI_Win window() const { return window_; }
+
+  /// Between writing and reading of different ranks.
+  void sync() const { corewise::overlap::check(MPI_Win_sync(window_), "MPI_Win_sync"); }
 
  private:
   Buffer alone_;
@@ -83,18 +89,18 @@ class Shared final : public Transform {
         along_rows_(problem.columns, problem.inverse),
         along_columns_(problem.rows, problem.inverse),
         finish_(problem),
-        matrix_(problem, rows(), rank_, comm),
-        turned_(make_buffer(problem.natural ? 0 : output_elements())),
-        at_once_(settings.columns_at_once),
-        stride_((problem.rows + line - 1) / line * line + line),
+        matrix_(problem.rows, problem.columns, rank_, ranks_, comm),
+        turned_(problem.columns, problem.rows, rank_, ranks_, comm),
+        at_once_(settings.rows_at_once),
         flow_(settings.knobs) {
+    const std::size_t longest = scratch_stride(std::max(problem.rows, problem.columns));
     for (int thread = 0; thread <= settings.knobs.workers; ++thread)
-      scratch_.push_back(make_buffer(at_once_ * stride_));
+      scratch_.push_back(make_buffer(at_once_ * longest));
     plan();
   }
 
   Complex* input() override { return matrix_.mine(); }
-  const Complex* output() const override { return problem_.natural ? matrix_.mine() : turned_.get(); }
+  const Complex* output() const override { return problem_.natural ? matrix_.mine() : turned_.mine(); }
   const Flow* flow() const override { return &flow_; }
 
   void run() override {
@@ -104,14 +110,13 @@ class Shared final : public Transform {
 
  private:
   void plan() {
-    const std::size_t my_rows = rows().size(rank_), my_columns = columns().size(rank_);
-    const auto blocks = [](std::size_t items, std::size_t each) {
-      return static_cast<int>((items + each - 1) / each);
+    const auto blocks = [this](Parts parts) {
+      return static_cast<int>((parts.size(rank_) + at_once_ - 1) / at_once_);
     };
     const Stage first =
-        flow_.work("rows", blocks(my_rows, rows_at_once), [this](int block, int) { row_block(block); });
-    const Stage second = flow_.work("columns", blocks(my_columns, at_once_),
-                                    [this](int block, int thread) { column_block(block, thread); });
+        flow_.work("rows", blocks(rows()), [this](int block, int thread) { row_block(block, thread); });
+    const Stage second =
+        flow_.work("columns", blocks(columns()), [this](int block, int thread) { column_block(block, thread); });
     if (ranks_ == 1) {
       flow_.all_after(second, first);
       return;
@@ -122,52 +127,60 @@ class Shared final : public Transform {
     if (problem_.natural) flow_.all_after(flow_.transfer("meet again", 1, meeting()), second);
   }
 
-  /// Everybody's part of the matrix is written.
+  /// Everybody's part of the matrices is written.
   corewise::overlap::Transfer meeting() {
     corewise::overlap::Transfer transfer;
     transfer.start = [this](int) {
-      corewise::overlap::check(MPI_Win_sync(matrix_.window()), "MPI_Win_sync");
+      matrix_.sync();
+      turned_.sync();
       corewise::overlap::Requests requests;
       corewise::overlap::check(MPI_Ibarrier(comm_, requests.add()), "MPI_Ibarrier");
       return [poll = corewise::overlap::Requests::poll(std::move(requests)), this] {
         if (!poll()) return false;
-        corewise::overlap::check(MPI_Win_sync(matrix_.window()), "MPI_Win_sync");
+        matrix_.sync();
+        turned_.sync();
         return true;
       };
     };
     return transfer;
   }
 
-  void row_block(int block) const {
-    const std::size_t first = static_cast<std::size_t>(block) * rows_at_once;
-    const std::size_t count = std::min(rows_at_once, rows().size(rank_) - first);
-    along_rows_.run(matrix_.mine() + first * problem_.columns, count, problem_.columns);
+  struct Block {
+    std::size_t first = 0, count = 0;
+  };
+  Block block_of(Parts parts, int block) const {
+    const std::size_t before = static_cast<std::size_t>(block) * at_once_;
+    return {parts.begin(rank_) + before, std::min(at_once_, parts.size(rank_) - before)};
+  }
+
+  void row_block(int block, int thread) {
+    const Block mine = block_of(rows(), block);
+    Complex* const scratch = scratch_[static_cast<std::size_t>(thread)].get();
+    const std::size_t columns = problem_.columns, stride = scratch_stride(columns);
+    along_rows_.run(matrix_.whole() + mine.first * columns, columns, scratch, stride, mine.count);
+    corewise::kernels::transpose(
+        {turned_.whole() + mine.first, problem_.rows, scratch, stride, mine.count, columns}, true);
   }
 
   void column_block(int block, int thread) {
-    const std::size_t rows = problem_.rows, columns = problem_.columns;
-    const std::size_t place = static_cast<std::size_t>(block) * at_once_;
-    const std::size_t count = std::min(at_once_, this->columns().size(rank_) - place);
-    const std::size_t first = this->columns().begin(rank_) + place;
+    const Block mine = block_of(columns(), block);
     Complex* const scratch = scratch_[static_cast<std::size_t>(thread)].get();
-    corewise::kernels::transpose({scratch, stride_, matrix_.whole() + first, columns, rows, count}, false);
-    along_columns_.run(scratch, count, stride_);
-    for (std::size_t i = 0; i < count; ++i) finish_.column(scratch + i * stride_, first + i);
-    if (problem_.natural) {
-      corewise::kernels::transpose({matrix_.whole() + first, columns, scratch, stride_, count, rows}, true);
-      return;
-    }
-    for (std::size_t i = 0; i < count; ++i)
-      corewise::kernels::copy(turned_.get() + (place + i) * rows, scratch + i * stride_, rows * sizeof(Complex),
-                              corewise::kernels::Audience::nobody_soon);
+    Complex* const values = turned_.whole() + mine.first * problem_.rows;
+    const std::size_t rows = problem_.rows;
+    Complex* const to = problem_.natural ? scratch : values;
+    const std::size_t stride = problem_.natural ? scratch_stride(rows) : rows;
+    along_columns_.run(values, rows, to, stride, mine.count);
+    for (std::size_t i = 0; i < mine.count; ++i) finish_.column(to + i * stride, mine.first + i);
+    if (problem_.natural)
+      corewise::kernels::transpose(
+          {matrix_.whole() + mine.first, problem_.columns, scratch, stride, mine.count, rows}, true);
   }
 
   Engine along_rows_, along_columns_;
   Finish finish_;
-  Matrix matrix_;
-  Buffer turned_;
-  std::size_t at_once_;  ///< columns
-  std::size_t stride_;   ///< of the scratch: no power of two, or its columns would fight for the cache's ways
+  Matrix matrix_;  ///< row by row
+  Matrix turned_;  ///< column by column
+  std::size_t at_once_;
   std::vector<Buffer> scratch_;
   Flow flow_;
 };

@@ -20,10 +20,10 @@ namespace fft2d {
 /// Everything that a form may be told.
 struct Settings {
   corewise::overlap::Knobs knobs;
-  bool collective = false;          ///< dataflow: non-blocking all-to-alls instead of messages
-  std::size_t row_blocks = 0;       ///< dataflow: blocks that a rank's rows are cut into; 0: 4 for each thread
-  std::size_t columns_at_once = 8;  ///< shared: columns that a block of the second pass gathers
-  corewise::overlap::Wire wire;     ///< slows messages down
+  bool collective = false;        ///< dataflow: non-blocking all-to-alls instead of messages
+  std::size_t row_blocks = 0;     ///< dataflow: blocks that a rank's rows are cut into; 0: 4 for each thread
+  std::size_t rows_at_once = 16;  ///< shared: rows of a pass that are turned together
+  corewise::overlap::Wire wire;   ///< slows messages down
 };
 
 class Transform {

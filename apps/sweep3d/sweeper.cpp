@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../common/computing.hpp"
-
 namespace sweep3d {
 namespace {
 
@@ -29,6 +27,8 @@ Sweeper::Sweeper(MPI_Comm grid, const Extents& whole, const Material& material, 
   own_ = {x_.count, y_.count, whole.z};
   flux_.resize(own_.cells());
   emission_.resize(own_.cells());
+  flux_memory_.emplace(flux_.data(), flux_.size() * sizeof(double));
+  emission_memory_.emplace(emission_.data(), emission_.size() * sizeof(double));
   face_x_.resize(product(own_.y, blocking.planes, blocking.directions));
   face_y_.resize(product(own_.x, blocking.planes, blocking.directions));
   face_z_.resize(product(own_.x, own_.y, blocking.directions));
@@ -44,6 +44,12 @@ Sweeper::Neighbours Sweeper::neighbours(const Octant& octant) const {
 
 double Sweeper::iterate() {
   const std::vector<double> before = flux_;
+  const std::size_t bytes = flux_.size() * sizeof(double);
+  const computing::MainMemory before_memory(before.data(), bytes);
+  computing::reads(flux_.data(), bytes);
+  computing::writes(before.data(), bytes);
+  computing::writes(flux_.data(), bytes);
+  computing::writes(emission_.data(), bytes);
   for (std::size_t cell = 0; cell < flux_.size(); ++cell) {
     emission_[cell] = material_.source + material_.scattering * flux_[cell];
     flux_[cell] = 0;
@@ -55,6 +61,8 @@ double Sweeper::iterate() {
     }
   }
   double change = 0;
+  computing::reads(flux_.data(), bytes);
+  computing::reads(before.data(), bytes);
   for (std::size_t cell = 0; cell < flux_.size(); ++cell) {
     change = std::max(change, std::abs(flux_[cell] - before[cell]) / flux_[cell]);
   }
@@ -119,6 +127,10 @@ void Sweeper::solve(const Octant& octant, int first_direction, Range planes) {
 
 double Sweeper::solve_column(const Octant& octant, const Direction& direction, int i, int j, Range planes,
                              double into_z, double* face_x, double* face_y) {
+  const std::size_t column = own_.at(i, j, planes.first);
+  const std::size_t bytes = static_cast<std::size_t>(planes.count) * sizeof(double);
+  computing::reads(emission_.data() + column, bytes);
+  computing::writes(flux_.data() + column, bytes);
   for (int c = 0; c < planes.count; ++c) {
     const int k = octant.z > 0 ? c : planes.count - 1 - c;
     const std::size_t cell = own_.at(i, j, planes.first + k);

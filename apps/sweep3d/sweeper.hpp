@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "../common/computing.hpp"
 #include "../common/traffic.hpp"
 #include "courier.hpp"
 #include "problem.hpp"
@@ -64,6 +65,8 @@ class Sweeper {
   std::optional<Courier> courier_;
   int block_ = 0;  ///< number of the present one within its sweep
   std::vector<double> flux_, emission_;
+  /// All columns of a rank are more than an SPE's local store holds; what a block needs of the faces is not.
+  std::optional<computing::MainMemory> flux_memory_, emission_memory_;
   std::vector<double> face_x_, face_y_, face_z_;  ///< of the present block; face_z_ goes from block to block
   double leakage_ = 0;
   long long solved_ = 0;

@@ -211,6 +211,7 @@ void bind_request(nb::module_& module) {
       "Besides the four that stand first: root, settings (a mapping of names to values), memory (first, second, "
       "own, interleaved, first_touch, local_store), operation and element (of collectives that combine), "
       "block_bytes, stride_bytes, "
+      "cache_line_bytes, cache_sets, cache_ways (of a software cache before main memory), "
       "receive_block_bytes and receive_stride_bytes (of those with a root), in_place, uneven, unaligned, delay_ns, "
       "warm_up, calls, seed. Numbers out of range, and what the "
       "collective does not have, are an InputError.");
@@ -270,7 +271,15 @@ void bind_runs(nb::module_& module) {
           "settings", [](const CollectiveTimes& self) { return settings_out(self.settings); },
           "All that the algorithm had, defaults too.")
       .def_ro("dma_commands", &CollectiveTimes::dma_commands, "Of all SPEs, per call.")
-      .def_ro("local_store_bytes", &CollectiveTimes::local_store_bytes, "Of a rank, beside code and user data.")
+      .def_ro("local_store_bytes", &CollectiveTimes::local_store_bytes,
+              "Of a rank, beside code and user data; with its software cache.")
+      .def_prop_ro(
+          "cache",
+          [](const CollectiveTimes& self) {
+            const lab::CacheUse& use = self.cache;
+            return std::tuple(use.hits, use.misses, use.write_backs, use.bytes);
+          },
+          "(hits, misses, write-backs) of all ranks' software caches per call, (bytes) of each; zeros without one.")
       .def_ro("spes", &CollectiveTimes::spes, "Of the ranks.")
       .def_ro("events", &CollectiveTimes::events);
   module.def("collectives", &collectives,

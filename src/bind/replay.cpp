@@ -3,6 +3,7 @@
 #include "replay/replay.hpp"
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -34,8 +35,9 @@ using replay::ReplayResult;
 
 replay::Options options_of(const std::map<std::string, double>& settings,
                            const std::map<std::string, std::string>& algorithms, double computation,
-                           const std::string& granularity) {
+                           const std::string& granularity, std::vector<double> cuts_ns) {
   replay::Options options;
+  options.cuts_ns = std::move(cuts_ns);
   options.computation = computation;
   if (!(computation >= 0)) raise(bad_field("", "computation", std::to_string(computation), "0 or more"));
   if (granularity != "flow" && granularity != "packet")
@@ -46,12 +48,32 @@ replay::Options options_of(const std::map<std::string, double>& settings,
   return options;
 }
 
+/// (bytes, send ns, (one way ns, both ways ns) by column).
+using CostRowIn = std::tuple<double, double, std::vector<std::pair<double, double>>>;
+/// (bytes moved by column, rows, bytes of memory per ns of computation).
+using CostsIn = std::tuple<std::vector<double>, std::vector<CostRowIn>, double>;
+
+simmpi::MessageCosts costs_of(const CostsIn& given) {
+  simmpi::MessageCosts costs;
+  costs.moved_bytes = std::get<0>(given);
+  costs.touched_bytes_per_ns = std::get<2>(given);
+  for (const auto& [bytes, send_ns, times] : std::get<1>(given)) {
+    simmpi::MessageCosts::Row row{bytes, send_ns, {}};
+    for (const auto& [one_way_ns, both_ns] : times) row.times.push_back({one_way_ns, both_ns});
+    costs.rows.push_back(std::move(row));
+  }
+  require(simmpi::check(costs));
+  return costs;
+}
+
 ReplayResult run(const Recording& recording, const Machine& machine, std::vector<UnitId> unit_of_rank,
                  const std::map<std::string, double>& settings,
                  const std::map<std::string, std::string>& algorithms, double computation,
-                 const std::string& granularity, sim::Timeline* timeline) {
-  replay::Options options = options_of(settings, algorithms, computation, granularity);
+                 const std::string& granularity, sim::Timeline* timeline, std::vector<double> cuts_ns,
+                 const CostsIn& costs) {
+  replay::Options options = options_of(settings, algorithms, computation, granularity, std::move(cuts_ns));
   options.timeline = timeline;
+  options.costs = costs_of(costs);
   return without_gil([&] { return replay::run(recording, machine, {std::move(unit_of_rank)}, options); });
 }
 
@@ -61,6 +83,13 @@ ArrayOut<T> rank_column(const ReplayResult& result, T replay::RankResult::* memb
   std::vector<T> values;
   for (const replay::RankResult& rank : result.ranks) values.push_back(rank.*member);
   return to_array(std::move(values));
+}
+
+/// (recorded ns, ns here) of every part.
+std::vector<std::pair<double, double>> parts(const ReplayResult& result) {
+  std::vector<std::pair<double, double>> rows;
+  for (const replay::PartResult& part : result.parts) rows.emplace_back(part.recorded_ns, part.time_ns);
+  return rows;
 }
 
 using RankColumns = nb::typed<nb::tuple, ArrayOut<double>, ArrayOut<double>, ArrayOut<double>, ArrayOut<double>,
@@ -124,6 +153,7 @@ void bind_results(nb::module_& module) {
       .def_ro("wall_s", &ReplayResult::wall_s)
       .def("ranks", &ranks,
            "Arrays of shape (ranks,): end, computation, waiting and recorded time in ns (float64), calls (uint64).")
+      .def("parts", &parts, "Recorded ns and ns here of what lies between cuts.")
       .def("pairs", &pairs, "Sender, receiver, messages, bytes, and both inside collectives, of pairs that sent.")
       .def("links", &links, "Bytes, packets, busy ns and largest queue of the machine's links, in its order.");
 }
@@ -145,8 +175,13 @@ void bind_replay(nb::module_& module) {
           "From the first rank's MPI_Init to the last one's MPI_Finalize.")
       .def_prop_ro("unfinished", &Recording::unfinished, "Ranks whose file ends early, or lacks records.")
       .def("run", &run, "machine"_a, "unit_of_rank"_a, "settings"_a, "algorithms"_a, "computation"_a = 1.0,
-           "granularity"_a = "flow", "timeline"_a.none() = nb::none(),
-           "On a machine, rank r on unit `unit_of_rank[r]`.")
+           "granularity"_a = "flow", "timeline"_a.none() = nb::none(), "cuts_ns"_a = std::vector<double>{},
+           "costs"_a = CostsIn{},
+           "On a machine, rank r on unit `unit_of_rank[r]`; increasing `cuts_ns` divide the run into parts; "
+           "`costs` of\n"
+           "messages are (bytes moved by column, rows of (bytes, send ns, (one way, both ways) by column), bytes "
+           "of memory\n"
+           "per ns of computation), or nothing.")
       .def(
           "run_ideally",
           [](const Recording& recording, double computation) {

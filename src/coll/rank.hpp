@@ -9,11 +9,13 @@
 
 #include <cassert>
 #include <cstdint>
+#include <memory>
 
 #include "coll/barrier/pairwise_exchange.hpp"
 #include "coll/building/channels.hpp"
 #include "coll/building/cost.hpp"
 #include "coll/building/eager.hpp"
+#include "coll/building/partners.hpp"
 #include "coll/building/shape.hpp"
 #include "coll/building/stage.hpp"
 #include "coll/call.hpp"
@@ -25,10 +27,11 @@ struct Rank {
   Rank(P& on, const Shape& of)
       : port(on),
         shape(of),
-        barrier_flags(on, of.barrier_lines()),
-        announcements(on, of.announcements()),
-        acknowledgements(on, of.acknowledgements()),
-        eager(on, of),
+        partners(of.all_pairs() ? nullptr : std::make_unique<Partners>(of.ranks, on.rank())),
+        barrier_flags(on, of.barrier_lines(), entries()),
+        announcements(on, of.announcements(), entries()),
+        acknowledgements(on, of.acknowledgements(), entries()),
+        eager(on, of, partners.get()),
         stage(on, of),
         closing_barrier(on, port::Line16{0}, kClosingTag, 0, barrier::AfterPut::waits_too) {
     static_assert(sizeof(closing_barrier) <= kClosingBarrierBytes);
@@ -50,6 +53,9 @@ struct Rank {
     }
   }
 
+  /// Of the trees of a call.
+  [[nodiscard]] int degree(const Parameters& parameters) const { return shape.tree_degree(parameters.degree); }
+
   /// The last thing of a call.
   void close(const Parameters& parameters) {
     if (parameters.closing == Closing::barrier) closing_barrier();
@@ -57,13 +63,17 @@ struct Rank {
 
   P& port;
   const Shape shape;
-  Channels<P> barrier_flags;     ///< the barriers' own metadata
-  Channels<P> announcements;     ///< sender to receiver: there is data, here is an address
-  Channels<P> acknowledgements;  ///< receiver to sender: it has been read
+  const std::unique_ptr<const Partners> partners;  ///< null: lines between all ranks
+  Channels<P> barrier_flags;                       ///< the barriers' own metadata
+  Channels<P> announcements;                       ///< sender to receiver: there is data, here is an address
+  Channels<P> acknowledgements;                    ///< receiver to sender: it has been read
   Eager<P> eager;
   Stage<P> stage;
   barrier::PairwiseExchange<P> closing_barrier;
   port::Sequence releases = 0;  ///< of barriers that rank 0 ended by a DMA list
+
+ private:
+  [[nodiscard]] Entries entries() const { return {port.rank(), partners.get(), shape.entry_step()}; }
 };
 
 }  // namespace corewise::coll

@@ -40,6 +40,9 @@ enum Needs : std::uint32_t {
   kAtomicWord = 128,  ///< Shape::atomic_words >= 1
   kWorkspace = 256,   ///< Call::workspace on every rank
   kPeerMemory = 512,  ///< ranks may read and write each other's user memory (port::PeerUserCopy)
+  /// Lines between all ranks (coll/building/partners.hpp); or where the operator does not commute.
+  kAllPairs = 1024,
+  kAllPairsInOrder = 2048,
 };
 
 template <port::Port P>
@@ -81,6 +84,7 @@ enum class Lacks : std::uint8_t {
   atomic_word,
   workspace,
   peer_memory,
+  all_pairs,
 };
 
 /// The first thing that is lacking for an algorithm of such needs; what its port must have aside.
@@ -97,6 +101,8 @@ constexpr Lacks lacking(std::uint32_t all_needs, const Shape& shape, const Facts
   if (needs(kAtomicWord) && shape.atomic_words < 1) return Lacks::atomic_word;
   if (needs(kWorkspace) && !facts.workspace) return Lacks::workspace;
   if (needs(kPeerMemory) && !facts.peer_memory) return Lacks::peer_memory;
+  const bool meets_all = needs(kAllPairs) || (needs(kAllPairsInOrder) && !facts.commutative);
+  if (meets_all && !shape.all_pairs()) return Lacks::all_pairs;
   return Lacks::nothing;
 }
 

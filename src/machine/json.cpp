@@ -462,12 +462,12 @@ struct Kind {
   Fabric (*read)(Fields&);
 };
 
-constexpr Kind kKinds[] = {{"ring", read_ring}, {"mesh", read_mesh}, {"tree", read_tree}, {"flat", read_flat}};
+constexpr Kind kReaders[] = {{"ring", read_ring}, {"mesh", read_mesh}, {"tree", read_tree}, {"flat", read_flat}};
 
 Fabric read_kind(Fields& fields) {
   const std::string found = fields.text("kind");
   std::string allowed;
-  for (const Kind& kind : kKinds) {
+  for (const Kind& kind : kReaders) {
     if (found == kind.name) return kind.read(fields);
     allowed.append(allowed.empty() ? "" : ", ").append(kind.name);
   }

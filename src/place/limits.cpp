@@ -15,9 +15,9 @@ std::string below(int count, const char* what) {
 }
 
 /// Fixed ranks, then the others, each on every unit that it may have.
-class Enumeration {
+class AllowedPlacements {
  public:
-  Enumeration(const Limits& limits, const std::function<bool(std::span<const machine::UnitId>)>& visit)
+  AllowedPlacements(const Limits& limits, const std::function<bool(std::span<const machine::UnitId>)>& visit)
       : limits_(limits), visit_(visit), filling_(limits) {
     unit_of_rank_.assign(static_cast<std::size_t>(limits.ranks()), -1);
     used_.assign(static_cast<std::size_t>(limits.units()), 0);
@@ -208,7 +208,7 @@ machine::Placement Limits::in_order() const {
 }
 
 bool Limits::for_each(const std::function<bool(std::span<const machine::UnitId>)>& visit) const {
-  return Enumeration(*this, visit).from(0);
+  return AllowedPlacements(*this, visit).from(0);
 }
 
 bool Limits::kept_by(std::span<const machine::UnitId> image) const {

@@ -10,13 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace corewise::place {
 
 namespace {
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 /// Least value that at least `fraction` of the sorted sample do not exceed.
 double quantile(const std::vector<double>& sorted, double fraction) {

@@ -68,6 +68,8 @@ struct Layout {
   std::uint32_t lines16 = 0;
   std::uint32_t lines128 = 0;
   std::uint32_t atomic_words = 0;  ///< of the job, not of each rank: see port::AtomicWords
+  /// So many lines of 16 bytes, 1, 2, 4 or 8, counted from the first on, have one writer: they may lie together.
+  std::uint32_t lines16_together = 1;
 
   friend bool operator==(const Layout&, const Layout&) = default;
 };

@@ -23,6 +23,11 @@ OpenOperation operation_of(const trace::Reader& reader, const Mappings& mappings
 
 }  // namespace
 
+Ending ending_of(trace::State state) {
+  if (state == trace::State::finalized) return Ending::finalized;
+  return state == trace::State::aborted ? Ending::aborted : Ending::running;
+}
+
 Place place_of(const Mappings& mappings, std::uint64_t address) {
   return address == 0 ? Place{} : mappings.find(address);
 }

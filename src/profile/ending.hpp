@@ -29,6 +29,8 @@ class CollectiveLog {
   std::map<std::uint16_t, Made> by_comm_;
 };
 
+Ending ending_of(trace::State state);
+
 /// The open calls of a file. `last_start` is the start of the newest call of each slot that is recorded: an open
 /// call that began then was just over.
 std::vector<OpenCall> open_calls(const trace::Reader& reader, const Mappings& mappings,

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "profile/communicators.hpp"
+#include "profile/ending.hpp"
 #include "profile/open_run.hpp"
 #include "profile/stream.hpp"
 #include "profile/waits/waits.hpp"
@@ -25,11 +26,6 @@ constexpr double kLongest_ns = 4.6e18;
 
 constexpr std::int32_t kUnmet = -2;
 constexpr std::size_t kReservedRows = 4096;
-
-Ending ending_of(trace::State state) {
-  if (state == trace::State::finalized) return Ending::finalized;
-  return state == trace::State::aborted ? Ending::aborted : Ending::running;
-}
 
 }  // namespace
 

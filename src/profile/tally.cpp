@@ -34,11 +34,6 @@ std::vector<int> cpus_of(const std::uint8_t (&mask)[128]) {
   return cpus;
 }
 
-Ending ending_of(trace::State state) {
-  if (state == trace::State::finalized) return Ending::finalized;
-  return state == trace::State::aborted ? Ending::aborted : Ending::running;
-}
-
 Losses losses_of(const trace::Reader& reader) {
   const trace::FileHeader& header = reader.header();
   Losses losses;

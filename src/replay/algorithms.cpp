@@ -24,8 +24,6 @@ using simmpi::Request;
 
 /// Blocks up to this many bytes go by Bruck's algorithms, as in room simmpi.
 constexpr std::int64_t kShortBlock = 256;
-/// A receive takes whatever comes.
-constexpr std::int64_t kAnySize = std::int64_t{1} << 60;
 
 Data bytes_of(std::int64_t bytes) {
   return simmpi::bytes_at(nullptr, bytes);

@@ -18,6 +18,9 @@
 
 namespace corewise::replay {
 
+/// A receive takes whatever comes.
+inline constexpr std::int64_t kAnySize = std::int64_t{1} << 60;
+
 /// One peer's share of a collective with a size per peer.
 struct Share {
   int peer;  ///< rank in the communicator

@@ -16,9 +16,6 @@ using simmpi::Request;
 using trace::Record;
 using trace::Role;
 
-/// A receive takes whatever comes.
-constexpr std::int64_t kAnySize = std::int64_t{1} << 60;
-
 bool outside(const Record& record) {
   return record.peer == trace::kOutside || record.peer == trace::kNoPeer;
 }
@@ -51,6 +48,7 @@ void Player::play() {
     actor_.call = procedure.name.c_str();
     actor_.call_number = call.number;
     settle(call, procedure);
+    mark(call.record.start_ticks);
     if (procedure.ends) break;
     if (startup) continue;
     ++result_.calls;
@@ -65,6 +63,17 @@ void Player::pass(double ns) {
   if (!(ns > 0)) return;
   actor_.clock = std::max(actor_.clock, stage_.world.engine().now()) + std::llround(ns * sim::kTicksPerNs);
   result_.computation_ns += ns;
+  stage_.world.transport().touch(actor_, ns);
+}
+
+void Player::mark(std::uint64_t ticks) {
+  const std::vector<double>& cuts = stage_.options.cuts_ns;
+  if (marks_.size() == cuts.size()) return;
+  const double recorded_ns = source_.clock.ns(ticks);
+  while (marks_.size() < cuts.size() && recorded_ns >= cuts[marks_.size()]) {
+    marks_.push_back(
+        {recorded_ns - stage_.recording.begin_ns(), std::max(actor_.clock, stage_.world.engine().now())});
+  }
 }
 
 void Player::record_slice(sim::Time begin, const Call& call) const {

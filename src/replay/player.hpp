@@ -40,6 +40,14 @@ class Player {
   [[nodiscard]] std::uint64_t unreplayed() const { return unreplayed_; }
   [[nodiscard]] double unreplayed_ns() const { return unreplayed_ns_; }
 
+  /// Where the rank passed a cut: in the recording, from the first rank's begin on, and here.
+  struct Mark {
+    double recorded_ns = 0;
+    sim::Time when = 0;
+  };
+  /// One for every cut that it passed before its last call.
+  [[nodiscard]] const std::vector<Mark>& marks() const { return marks_; }
+
  private:
   struct Operation {
     std::uint64_t start_ticks = 0;
@@ -70,6 +78,7 @@ class Player {
   simmpi::Comm& comm_of(const trace::Record& record);
   int place_in(const trace::Record& record, std::int32_t peer) const;
   void pass(double ns);
+  void mark(std::uint64_t ticks);
   void record_slice(sim::Time begin, const Call& call) const;
 
   Stage& stage_;
@@ -84,6 +93,7 @@ class Player {
   Operations left_;                                   ///< sends that returned before they were done
   double polled_ns_ = 0;                              ///< in tests that found nothing so far,
   std::set<std::uint32_t> polled_;                    ///< of these procedures
+  std::vector<Mark> marks_;
   RankResult result_;
   std::uint64_t collectives_ = 0;
   std::uint64_t unreplayed_ = 0;

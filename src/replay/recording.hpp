@@ -58,6 +58,8 @@ class Recording {
   [[nodiscard]] const std::vector<Members>& communicators() const { return communicators_; }
   /// From the first rank's begin to the last rank's end, on the ranks' common clock.
   [[nodiscard]] double recorded_ns() const { return recorded_ns_; }
+  /// The first rank's begin, on the time line.
+  [[nodiscard]] double begin_ns() const { return begin_ns_; }
   /// Of one rank, from its begin to its end.
   [[nodiscard]] double recorded_ns(int rank) const;
   /// How much later than the first rank it began.

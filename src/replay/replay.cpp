@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "replay/replay.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <memory>
@@ -23,6 +24,35 @@ void open_communicators(Stage& stage) {
     const bool usable = !members.world.empty() && !members.single;
     stage.communicators.push_back(usable ? &stage.world.new_shared(members.world) : nullptr);
   }
+}
+
+/// Both from the first rank's begin on.
+struct Moment {
+  double recorded_ns = 0;
+  double time_ns = 0;
+};
+
+/// When the last rank passes a cut; the end of the run where one never does.
+Moment passed(const Stage& stage, const Players& players, std::size_t cut, const Moment& end) {
+  Moment last;
+  for (const auto& player : players) {
+    if (cut >= player->marks().size()) return end;
+    const Player::Mark& mark = player->marks()[cut];
+    last.recorded_ns = std::max(last.recorded_ns, mark.recorded_ns);
+    last.time_ns = std::max(last.time_ns, stage.world.engine().to_ns(mark.when));
+  }
+  return last;
+}
+
+std::vector<PartResult> parts_of(const Stage& stage, const Players& players, const Moment& end) {
+  std::vector<PartResult> parts;
+  Moment begin;
+  for (std::size_t cut = 0; cut <= stage.options.cuts_ns.size(); ++cut) {
+    const Moment next = cut < stage.options.cuts_ns.size() ? passed(stage, players, cut, end) : end;
+    parts.push_back({next.recorded_ns - begin.recorded_ns, next.time_ns - begin.time_ns});
+    begin = next;
+  }
+  return parts;
 }
 
 ReplayResult result_of(const Stage& stage, const Players& players) {
@@ -51,6 +81,7 @@ ReplayResult result_of(const Stage& stage, const Players& players) {
     if (traffic.messages + traffic.collective_messages > 0) result.pairs.push_back({from, to, traffic});
   });
   result.links = world.network().link_statistics();
+  result.parts = parts_of(stage, players, {result.recorded_ns, result.time_ns});
   return result;
 }
 
@@ -64,6 +95,7 @@ Result<ReplayResult> attempt(const Recording& recording, const Setting& setting,
                              bool relaxed) {
   simmpi::WorldOptions world_options;
   world_options.settings = options.settings;
+  world_options.costs = options.costs;
   world_options.granularity = options.granularity;
   world_options.stack_bytes = sim::Fiber::kDefaultStackBytes;
   world_options.carries_data = false;

@@ -24,10 +24,19 @@ inline constexpr double kPolling_ns = 10'000;
 
 struct Options {
   simmpi::Settings settings;
+  simmpi::MessageCosts costs;  ///< of messages, where they were measured
   sim::Granularity granularity = sim::Granularity::flow;
   Selection selection;
   double computation = 1;  ///< what the gaps between calls are multiplied by
   sim::Timeline* timeline = nullptr;
+  std::vector<double> cuts_ns;  ///< where parts begin, on the recording's time line; increasing
+};
+
+/// What lies between two cuts. A rank passes a cut with its first call that began there or later; a part begins
+/// when the last rank has.
+struct PartResult {
+  double recorded_ns = 0;
+  double time_ns = 0;
 };
 
 struct RankResult {
@@ -60,6 +69,7 @@ struct ReplayResult {
   CriticalPath path;
   std::vector<PairResult> pairs;
   std::vector<sim::LinkStatistics> links;
+  std::vector<PartResult> parts;  ///< one more than cuts
   std::uint64_t collectives = 0;  ///< a call counts on each of its ranks
   std::uint64_t unreplayed = 0;   ///< calls that took their recorded time: one-sided, files, all without a model
   double unreplayed_ns = 0;       ///< summed over ranks

@@ -123,11 +123,11 @@ class ShmPort {
  private:
   auto& line_of(int rank, port::Line16 line) const {
     assert(line.index < layout().lines16);
-    return segment_.lines(rank, line)[line.index];
+    return segment_.line(rank, line);
   }
   auto& line_of(int rank, port::Line128 line) const {
     assert(line.index < layout().lines128);
-    return segment_.lines(rank, line)[line.index];
+    return segment_.line(rank, line);
   }
   std::byte* remote(port::Remote place, [[maybe_unused]] std::uint32_t bytes) const {
     assert(place.peer >= 0 && place.peer < size());

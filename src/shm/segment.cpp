@@ -2,6 +2,7 @@
 #include "shm/segment.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 namespace corewise::shm {
@@ -10,18 +11,25 @@ namespace {
 std::size_t round_up(std::size_t bytes, std::size_t to) {
   return (bytes + to - 1) / to * to;
 }
-/// Up to the first part, which begins on a page.
+/// Where parts begin: on pages, but for small ones.
+std::size_t alignment(const port::Layout& layout) {
+  return layout.lines16_together > 1 && layout.stage_bytes == 0 ? kPaddingBytes : kPageBytes;
+}
+/// Up to the first part.
 std::size_t words_bytes(const port::Layout& layout, std::size_t after_page) {
-  return round_up(after_page + layout.atomic_words * kPaddingBytes, kPageBytes) - after_page;
+  return round_up(after_page + layout.atomic_words * kPaddingBytes, alignment(layout)) - after_page;
 }
 std::size_t after_page(const std::byte* base) {
   return reinterpret_cast<std::uintptr_t>(base) % kPageBytes;
 }
+std::size_t lines16_bytes(const port::Layout& layout) {
+  return round_up(layout.lines16 * kPaddingBytes / layout.lines16_together, kPaddingBytes);
+}
 std::size_t lines_bytes(const port::Layout& layout) {
-  return (std::size_t{layout.lines16} + layout.lines128) * kPaddingBytes;
+  return lines16_bytes(layout) + layout.lines128 * kPaddingBytes;
 }
 std::size_t part_bytes(const port::Layout& layout) {
-  return round_up(lines_bytes(layout) + layout.stage_bytes, kPageBytes);
+  return round_up(lines_bytes(layout) + layout.stage_bytes, alignment(layout));
 }
 
 }  // namespace
@@ -36,13 +44,18 @@ Segment::Segment(std::byte* base, int ranks, const port::Layout& layout)
     : base_(base),
       parts_(base + words_bytes(layout, after_page(base))),
       part_bytes_(part_bytes(layout)),
-      lines128_at_(layout.lines16 * kPaddingBytes),
+      shift16_(static_cast<std::uint32_t>(std::countr_zero(kPaddingBytes / layout.lines16_together))),
+      lines128_at_(lines16_bytes(layout)),
       stage_at_(lines_bytes(layout)),
       ranks_(ranks),
       layout_(layout) {}
 
 Result<Segment> Segment::over(std::span<std::byte> block, int ranks, const port::Layout& layout) {
   if (ranks < 1) return bad_field("segment", "ranks", std::to_string(ranks), "1 or more");
+  const std::uint32_t together = layout.lines16_together;
+  if (!std::has_single_bit(together) || together > kPaddingBytes / port::Line16::kBytes) {
+    return bad_field("segment", "lines16_together", std::to_string(together), "1, 2, 4, 8");
+  }
   if (reinterpret_cast<std::uintptr_t>(block.data()) % kPaddingBytes != 0) {
     return bad_field("segment", "block", "an address not aligned", "multiples of " + std::to_string(kPaddingBytes));
   }

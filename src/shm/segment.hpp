@@ -1,7 +1,8 @@
 // Segment: how a job lies in a block of shared memory: the words that all ranks share, then each rank's part on
 // pages of its own (so that the rank that touches it first has it in its own memory): control lines of 16 bytes,
 // each padded so that no two share a cache line, control lines of 128 bytes, the stage. Stages may lie elsewhere:
-// a process has one for all the jobs in which it is a rank, as long as it is in one call at a time.
+// a process has one for all the jobs in which it is a rank, as long as it is in one call at a time. Lines that may
+// lie together (port::Layout) are padded together, and parts that have no stage then begin on no pages.
 //
 // A view; the block (zeroed before the first rank begins) must outlive it. Offsets only: every process may have the
 // block elsewhere. SPDX-License-Identifier: BSD-3-Clause
@@ -22,11 +23,11 @@ inline constexpr std::size_t kPageBytes = 4096;
 
 /// A control line as it lies in memory.
 template <std::uint32_t kLineBytes>
-struct alignas(kPaddingBytes) LineStorage {
+struct alignas(kLineBytes) LineStorage {
   port::Sequence sequence;
   std::byte payload[kLineBytes - sizeof(port::Sequence)];
 };
-static_assert(sizeof(LineStorage<16>) == kPaddingBytes && sizeof(LineStorage<128>) == kPaddingBytes);
+static_assert(sizeof(LineStorage<16>) == 16 && sizeof(LineStorage<128>) == kPaddingBytes);
 
 class Segment {
  public:
@@ -46,11 +47,11 @@ class Segment {
   [[nodiscard]] int ranks() const { return ranks_; }
   [[nodiscard]] const port::Layout& layout() const { return layout_; }
 
-  [[nodiscard]] LineStorage<16>* lines(int rank, port::Line16 /*kind*/) const {
-    return reinterpret_cast<LineStorage<16>*>(part(rank));
+  [[nodiscard]] LineStorage<16>& line(int rank, port::Line16 line) const {
+    return *reinterpret_cast<LineStorage<16>*>(part(rank) + (std::size_t{line.index} << shift16_));
   }
-  [[nodiscard]] LineStorage<128>* lines(int rank, port::Line128 /*kind*/) const {
-    return reinterpret_cast<LineStorage<128>*>(part(rank) + lines128_at_);
+  [[nodiscard]] LineStorage<128>& line(int rank, port::Line128 line) const {
+    return reinterpret_cast<LineStorage<128>*>(part(rank) + lines128_at_)[line.index];
   }
   [[nodiscard]] std::byte* stage(int rank) const {
     return stages_ == nullptr ? part(rank) + stage_at_ : stages_[rank];
@@ -70,6 +71,7 @@ class Segment {
   std::byte* base_;
   std::byte* parts_;
   std::size_t part_bytes_;
+  std::uint32_t shift16_;  ///< from a line of 16 bytes to the next one, as a power of two
   std::size_t lines128_at_;
   std::size_t stage_at_;
   int ranks_;

@@ -10,12 +10,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "machine/machine.hpp"
 #include "sim/engine.hpp"
+#include "simmpi/main_memory.hpp"
 #include "simmpi/messages/request.hpp"
 #include "simmpi/objects/comm.hpp"
 
@@ -65,6 +67,7 @@ struct Rank {
   int thread_level = MPI_THREAD_SINGLE;
   sim::Time end = 0;
   AttachedBuffer attached;
+  std::optional<MainMemory> memory;  ///< where the settings have a software cache
   std::vector<Keyval> keyvals;
   std::map<int, std::string> error_texts;  ///< of the program's own codes
   std::map<int, int> error_classes;        ///< class of each of them

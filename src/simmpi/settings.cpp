@@ -19,6 +19,11 @@ constexpr SettingRow kRows[] = {
     {"header_bytes", &Settings::header_bytes, "bytes", 0, kMostBytes, "of every message beside its data"},
     {"cpu_ghz", &Settings::cpu_ghz, "GHz", 0.001, 1000, "cycles per ns of cw_compute"},
     {"operations_per_cycle", &Settings::operations_per_cycle, "", 0.001, 1e6, "of cw_operations"},
+    {"cache_line_bytes", &Settings::cache_line_bytes, "bytes", 0, 16384,
+     "of the software cache before cw_main_memory; 0: none"},
+    {"cache_sets", &Settings::cache_sets, "", 1, 2048, "of the software cache"},
+    {"cache_ways", &Settings::cache_ways, "", 1, 2048, "lines in a set of the software cache"},
+    {"record_ns", &Settings::record_ns, "ns", 0, kMostNs, "each call, function entry or exit that is recorded"},
 };
 
 std::string number_text(double value) {

@@ -1,6 +1,6 @@
 // Settings: what the parts of MPI that no network model knows cost: calls, copies, the switch from eager to
-// rendezvous, and the speed of a core. Plain data and one table of rows, from which the command line takes names,
-// units and bounds. SPDX-License-Identifier: BSD-3-Clause
+// rendezvous, the speed of a core, and the software cache of a rank that is an SPE. Plain data and one table of
+// rows, from which the command line takes names, units and bounds. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,10 @@ struct Settings {
   double header_bytes = 32;         ///< of every message, beside its data; the size of a control message
   double cpu_ghz = 1;               ///< cycles per ns of cw_compute
   double operations_per_cycle = 1;  ///< of cw_operations
+  double cache_line_bytes = 0;      ///< of the software cache before data in main memory; 0: there is none
+  double cache_sets = 64;           ///< of that cache
+  double cache_ways = 4;            ///< lines in each of its sets
+  double record_ns = 0;             ///< of a recorded call, and of a function's entry or exit
 };
 
 struct SettingRow {

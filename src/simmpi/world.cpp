@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "simmpi/messages/transport.hpp"
+#include "simmpi/recording/recording.hpp"
 
 namespace corewise::simmpi {
 namespace {
@@ -24,6 +25,10 @@ Actor& World::actor() {
   return *g_actor;
 }
 
+bool World::running() {
+  return g_world != nullptr && g_actor != nullptr;
+}
+
 Result<std::unique_ptr<World>> World::make(const machine::Machine& machine, const machine::Placement& placement,
                                            const WorldOptions& options) {
   if (Status status = machine::check(placement, machine); !status.ok() && !options.together) return status;
@@ -33,6 +38,7 @@ Result<std::unique_ptr<World>> World::make(const machine::Machine& machine, cons
   if (!network.ok()) return network.status();
   world->network_ = std::move(network).value();
   world->transport_ = std::make_unique<Transport>(*world);
+  if (Status status = world->make_memories(); !status.ok()) return status;
   return world;
 }
 
@@ -55,11 +61,35 @@ World::World(const machine::Machine& machine, const machine::Placement& placemen
     rank->self_comm.shared = &new_shared({r});
     rank->self_comm.handle = MPI_COMM_SELF;
     rank->self_comm.name = "MPI_COMM_SELF";
+    if (options.recording != nullptr) options.recording->rank(r).comm_index(rank->world_comm);
     ranks_.push_back(std::move(rank));
   }
 }
 
 World::~World() = default;
+
+Status World::make_memories() {
+  const auto shape = cache_shape(settings());
+  if (!shape.ok()) return shape.status();
+  if (shape.value().line_bytes == 0) return {};
+  if (!carries_data()) {
+    return bad_field("", "cache_line_bytes", std::to_string(shape.value().line_bytes),
+                     "0: messages without content lie in no memory");
+  }
+  const auto costs = cell::software_cache_costs(cell::Parameters(), shape.value());
+  if (!costs.ok()) return costs.status();
+  for (const auto& rank : ranks_) rank->memory.emplace(shape.value(), costs.value());
+  return {};
+}
+
+sim::Time World::touch(Rank& rank, const void* start, std::uint64_t bytes, bool write) {
+  if (!rank.memory) return 0;
+  const auto cost = rank.memory->touch(start, bytes, write);
+  if (cost.ok()) return cost.value();
+  const std::string whose = "rank " + std::to_string(rank.world) + ": a message's buffer: ";
+  engine_.stop({Code::io, whose + cost.status().message()});
+  return 0;
+}
 
 Shared& World::new_shared(std::vector<int> members) {
   shared_.push_back(std::make_unique<Shared>(std::move(members)));

@@ -19,11 +19,14 @@
 #include "machine/placement.hpp"
 #include "sim/engine.hpp"
 #include "sim/networks/network.hpp"
+#include "simmpi/messages/costs.hpp"
 #include "simmpi/messages/pairs.hpp"
 #include "simmpi/rank.hpp"
 #include "simmpi/settings.hpp"
 
 namespace corewise::simmpi {
+
+class Recording;
 
 struct WorldOptions {
   Settings settings;
@@ -31,7 +34,9 @@ struct WorldOptions {
   std::size_t stack_bytes = std::size_t{8} << 20;  ///< of each rank; memory only where it is touched
   sim::Time limit = sim::kForever;
   sim::Timeline* timeline = nullptr;
+  Recording* recording = nullptr;
   bool carries_data = true;  ///< false: messages have a size and no content
+  MessageCosts costs;        ///< of a real MPI; empty: the settings say what messages cost
   bool together = false;     ///< all ranks may be on one unit: nothing lies between them
 };
 
@@ -61,12 +66,15 @@ class World {
   /// The world of this process and the actor that runs now; only while it runs.
   static World& here();
   static Actor& actor();
+  /// Whether there are both: a program of a rank, or a helper, is running.
+  static bool running();
 
   [[nodiscard]] sim::Engine& engine() { return engine_; }
   [[nodiscard]] const sim::Network& network() const { return *network_; }
   [[nodiscard]] Transport& transport() { return *transport_; }
   [[nodiscard]] const machine::Machine& machine() const { return machine_; }
   [[nodiscard]] const Settings& settings() const { return options_.settings; }
+  [[nodiscard]] const MessageCosts& costs() const { return options_.costs; }
   [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
   [[nodiscard]] Rank& rank(int number) { return *ranks_[static_cast<std::size_t>(number)]; }
   [[nodiscard]] Traffic& traffic(int from, int to) { return traffic_.at(from, to); }
@@ -75,9 +83,14 @@ class World {
   /// The end of the last rank.
   [[nodiscard]] sim::Time end() const;
   [[nodiscard]] sim::Timeline* timeline() const { return options_.timeline; }
+  [[nodiscard]] Recording* recording() const { return options_.recording; }
   [[nodiscard]] sim::Time ticks(double ns) const { return static_cast<sim::Time>(ns * sim::kTicksPerNs); }
 
   // For actors:
+
+  /// What it costs the rank that a message lies at `start`: time where that is in its main memory
+  /// (main_memory.hpp). Where it is there in part, the run ends.
+  sim::Time touch(Rank& rank, const void* start, std::uint64_t bytes, bool write);
 
   /// Lets the engine come up to the actor's clock.
   void synchronize(Actor& actor);
@@ -126,6 +139,8 @@ class World {
   };
 
   World(const machine::Machine& machine, const machine::Placement& placement, const WorldOptions& options);
+  /// A cache and its costs for every rank, where the settings want one.
+  Status make_memories();
   void start(Rank& rank, const std::function<int(Rank&)>& program);
   void help(Helper& helper);
   void end_program(Rank& rank, int status);

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/io_error.hpp"
 #include "trace/reader.hpp"
 
 namespace corewise::trace {
@@ -26,10 +27,6 @@ namespace fs = std::filesystem;
 
 std::uint64_t align_up(std::uint64_t value) {
   return (value + kMemberAlign - 1) / kMemberAlign * kMemberAlign;
-}
-
-Status io_error(const std::string& path, const char* what) {
-  return {Code::io, path + ": cannot " + what + ": " + std::strerror(errno)};
 }
 
 /// A descriptor that closes itself.

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/io_error.hpp"
 #include "trace/bundle.hpp"
 #include "trace/codec.hpp"
 
@@ -24,10 +25,6 @@ constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t step) {
 
 std::string until_nul(const char* text, std::size_t size) {
   return {text, strnlen(text, size)};
-}
-
-Status io_error(const std::string& path, const char* what) {
-  return {Code::io, path + ": cannot " + what + ": " + std::strerror(errno)};
 }
 
 /// A record's first word, the one that its writer stores last.

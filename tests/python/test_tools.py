@@ -29,6 +29,7 @@ import layers as check_layers
 import results
 import skipped
 import summarise
+import together as check_together
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -633,6 +634,51 @@ def test_makefile_has_the_promised_targets() -> None:
     assert "tools/run/tests.sh" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
+def test_a_demo_in_a_fresh_clone_builds_for_speed_and_make_does_not(tmp_path: Path) -> None:
+    def commands(*goals: str) -> str:
+        # Another folder for the environment: nothing is built there, whatever this checkout has.
+        words = ["make", "-n", f"VENV={tmp_path / 'venv'}", *goals]
+        return subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+    usual = 'SKBUILD_BUILD_DIR=build/release SKBUILD_CMAKE_DEFINE="COREWISE_UNITY=OFF"'
+    quick = "SKBUILD_BUILD_DIR=build/demo-package"
+    assert quick in commands("demo")
+    assert usual not in commands("demo")
+    for goals in (("all", "demo"), ("package",)):
+        assert usual in commands(*goals)
+        assert quick not in commands(*goals)
+    assert 'COREWISE_UNITY = "ON"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (tmp_path / "venv").mkdir()
+    (tmp_path / "venv" / ".stamp-package").touch()
+    assert quick not in commands("demo")
+
+
+def units(tmp_path: Path, text: str) -> Path:
+    """A folder that is configured to compile one unit of the bindings, which has this text."""
+    folder = tmp_path / "CMakeFiles" / "_core.dir" / "Unity"
+    folder.mkdir(parents=True)
+    source = folder / "unity_place_cxx.cxx"
+    source.write_text(text, encoding="utf-8")
+    entry = {"file": str(source), "directory": str(tmp_path), "command": f"c++ -o unit.o -c {source}"}
+    (tmp_path / "compile_commands.json").write_text(json.dumps([entry]), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("namespace { int a() { return 1; } }\nint b() { return a(); }\n", ""),
+        ("namespace { int a() { return 1; } }\nnamespace { int a() { return 2; } }\n", "redefinition"),
+    ],
+)
+def test_names_that_clash_in_a_unit_are_found(tmp_path: Path, text: str, fault: str) -> None:
+    (unit,) = check_together.units(units(tmp_path, text))
+    said = check_together.fails(unit, tmp_path)
+    assert fault in said
+    assert bool(said) == bool(fault)
+    assert not (tmp_path / "unit.o").exists()
+
+
 def test_requirements_are_pinned_where_it_matters() -> None:
     files = [ROOT / "tools" / name for name in ("requirements-dev.txt", "build-tools.txt")]
     tools = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
@@ -663,6 +709,7 @@ def test_ci_calls_every_check() -> None:
         "mypy",
         "lint-imports",
         "clang-format",
+        "checks/together",
         "checks/layers",
         "checks/circles",
         "checks/folders",

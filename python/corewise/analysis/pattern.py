@@ -23,8 +23,11 @@ from corewise._core import (
     recognise,
     sequence_text,
 )
+from corewise.analysis.hierarchy import Hierarchy, find_hierarchy
 from corewise.data.quantities import share_text
 
+MOST_GROUPED = 2048
+"""Ranks up to which groups with roots are looked for: that needs the dense matrix."""
 MOST_DECOMPOSED_PAIRS = 4096
 """Pairs up to which a summary decomposes what no single template names; beyond, it would take seconds."""
 
@@ -134,11 +137,21 @@ class NamedTemplates:
         Where one template explains everything: the others that match it exactly as well.
     steps : tuple of Step
         The phases in their order, repeats folded; empty unless asked for.
+    hierarchy : Hierarchy or None
+        Groups with roots, where no template was named.
     """
 
     naming: Naming
     equals: tuple[Match, ...]
     steps: tuple[Step, ...]
+    hierarchy: Hierarchy | None = None
+
+    @property
+    def text(self) -> str:
+        """What the pattern is, in one line."""
+        if self.hierarchy is None:
+            return naming_text(self.naming)
+        return f"{self.hierarchy.label} (degree of match {self.hierarchy.degree:.3f})"
 
     @property
     def sequence(self) -> str:
@@ -152,7 +165,8 @@ def name_templates(pattern: Pattern, most_components: int = 4, phases: bool = Fa
     exact = len(naming.components) == 1 and naming.components[0].match.degree >= 1
     label = naming.components[0].match.label if exact else ""
     equals = [one for one in recognise(pattern, 1.0) if one.label != label] if exact else []
-    return NamedTemplates(naming, tuple(equals), tuple(name_phases(pattern)) if phases else ())
+    hierarchy = None if naming.components or pattern.ranks > MOST_GROUPED else find_hierarchy(pattern)
+    return NamedTemplates(naming, tuple(equals), tuple(name_phases(pattern)) if phases else (), hierarchy)
 
 
 def component_row(component: Component) -> dict[str, object]:

@@ -25,7 +25,6 @@ with late.imports():
         PatternSummary,
         component_row,
         name_templates,
-        naming_text,
         relabelling_text,
         rest_share,
         step_row,
@@ -177,14 +176,28 @@ def _naming(pattern: Pattern, named: NamedTemplates) -> dict[str, object]:
         "random_sparse": naming.random_sparse,
         "mean_degree": naming.mean_degree if naming.random_sparse else None,
         "equals": [match.label for match in named.equals],
+        "hierarchy": _hierarchy(named),
         "sequence": named.sequence if named.steps else None,
         "phases": [step_row(step) for step in named.steps],
     }
 
 
+def _hierarchy(named: NamedTemplates) -> dict[str, object] | None:
+    found = named.hierarchy
+    if found is None:
+        return None
+    return {
+        "label": found.label,
+        "degree": found.degree,
+        "group": found.group,
+        "roots": list(found.roots),
+        "relabelled": found.relabelled,
+    }
+
+
 def _named_lines(pattern: Pattern, named: NamedTemplates) -> list[Text | FittingTable]:
     naming = named.naming
-    lines: list[Text | FittingTable] = [Text(naming_text(naming), style="bold")]
+    lines: list[Text | FittingTable] = [Text(named.text, style="bold")]
     if naming.components:
         columns = [
             Column("template", wrap=True),
@@ -202,7 +215,8 @@ def _named_lines(pattern: Pattern, named: NamedTemplates) -> list[Text | Fitting
             for each in naming.components
         ]
         lines.append(by_rows(columns, rows))
-    lines.append(Text(f"unexplained: {bytes_text(naming.rest_bytes)} ({share_text(rest_share(naming))})"))
+    if named.hierarchy is None:
+        lines.append(Text(f"unexplained: {bytes_text(naming.rest_bytes)} ({share_text(rest_share(naming))})"))
     if named.equals:
         lines.append(Text("equals: " + "; ".join(match.label for match in named.equals)))
     if named.steps:

@@ -18,6 +18,7 @@ from corewise.base import late
 from corewise.base.files import check_target, write_text
 from corewise.cli import console
 from corewise.cli.latency import found, group_row
+from corewise.cli.message_costs import measure_messages
 from corewise.data.latency import MOST_CPUS
 from corewise.data.sizes import size_bytes
 from corewise.errors import CorewiseError, InputError
@@ -54,6 +55,7 @@ Example:
   corewise probe --plan
   corewise probe -o host.toml --plot host.svg
   corewise probe -o host-memory.toml --read-size 64MiB
+  corewise probe --messages openmpi -o openmpi.json
   corewise place halo.json -m host.toml
   corewise doctor --machine host.toml
 """
@@ -83,6 +85,12 @@ _READ_SIZE = typer.Option(
     "--read-size",
     metavar="SIZE",
     help="What a core reads for the bandwidths (128KiB); more than the caches hold for those of memory.",
+)
+_MESSAGES = typer.Option(
+    None,
+    "--messages",
+    metavar="MPI",
+    help="Measure what messages of this MPI cost instead, for replay: openmpi, mpich, a prefix, a launcher.",
 )
 _AS_JSON = typer.Option(
     False, "--json", help="Print one JSON object: levels, rates, and the file's text without -o."
@@ -119,8 +127,12 @@ def _probe(
     latencies: Path | None = _LATENCIES,
     plot: Path | None = _PLOT,
     read_size: str | None = _READ_SIZE,
+    messages: str | None = _MESSAGES,
     as_json: bool = _AS_JSON,
 ) -> None:
+    if messages is not None:
+        measure_messages(messages, output, alone=not (as_json or only_plan))
+        return
     if cpus is not None and not only_plan:
         raise InputError("--cpus: found without --plan, allowed: with it; this host has the CPUs it has")
     plan = probing.plan_for(

@@ -28,6 +28,7 @@ from corewise.sim.placements import IDENTITY, named_placement
 __all__ = [
     "MEMORIES",
     "Algorithm",
+    "CacheUse",
     "Collective",
     "CollectiveRequest",
     "CollectiveRun",
@@ -113,6 +114,24 @@ class MemoryTraffic:
 
 
 @dataclass(frozen=True)
+class CacheUse:
+    """What the ranks' software caches did in a call, all together, on average over the calls one by one.
+
+    Attributes
+    ----------
+    hits, misses, write_backs : float
+        Of lines: looked for and found, brought by a DMA get, written to main memory by a DMA put.
+    local_store_bytes : int
+        That the cache of one rank takes.
+    """
+
+    hits: float
+    misses: float
+    write_backs: float
+    local_store_bytes: int
+
+
+@dataclass(frozen=True)
 class CollectiveRun:
     """What a collective took.
 
@@ -133,7 +152,9 @@ class CollectiveRun:
     dma_commands : float
         Of all SPEs, per call.
     local_store_bytes : int
-        That a rank takes beside its code and its user data.
+        That a rank takes beside its code and its user data, its software cache included.
+    cache : CacheUse or None
+        None where user data lie behind no software cache.
     spes : tuple of int
         Of the ranks.
     events : int
@@ -148,6 +169,7 @@ class CollectiveRun:
     memories: tuple[MemoryTraffic, ...]
     dma_commands: float
     local_store_bytes: int
+    cache: CacheUse | None
     spes: tuple[int, ...]
     events: int
 
@@ -233,6 +255,7 @@ def simulate_collective(
         memories=tuple(MemoryTraffic(*each) for each in times.memories),
         dma_commands=times.dma_commands,
         local_store_bytes=times.local_store_bytes,
+        cache=CacheUse(*times.cache) if request.cache_line_bytes else None,
         spes=tuple(times.spes),
         events=times.events,
     )

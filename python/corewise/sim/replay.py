@@ -18,12 +18,15 @@ from numpy.typing import NDArray
 from corewise import _core
 from corewise._core import Machine, Recording
 from corewise._core import Timeline as Recorder
+from corewise.data.message_costs import MessageCosts
 from corewise.errors import InputError, RunError, bad_field
 from corewise.sim.ranks.result import TRAFFIC
 from corewise.sim.timeline import Timeline
 
 MOST_EVENTS = 4_000_000
 """Of a timeline; what happens later is only counted."""
+TOUCHED_BYTES_PER_NS = 4.0
+"""Memory that a rank is taken to use while it computes: what drives buffers of messages out of caches."""
 _TICK_NS = 0.001
 REPLAYED_RANK = np.dtype(
     [
@@ -57,6 +60,10 @@ class ReplayOptions:
     granularity : str
         ``flow`` (whole messages that share links) or ``packet``.
     timeline : bool
+    cuts_ns : sequence of float
+        Where parts begin, on the recording's time line.
+    messages : MessageCosts or None
+        What messages cost, where it was measured; settings of messages then hold only where they are given.
     """
 
     computation: float = 1.0
@@ -64,6 +71,8 @@ class ReplayOptions:
     settings: Mapping[str, float] = field(default_factory=dict)
     granularity: str = "flow"
     timeline: bool = False
+    cuts_ns: Sequence[float] = ()
+    messages: MessageCosts | None = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +94,27 @@ class CriticalPath:
     transfer_ns: float
     software_ns: float
     messages: int
+
+
+@dataclass(frozen=True)
+class ReplayedPart:
+    """What lies between two cuts.
+
+    A rank passes a cut with its first call that began there or later; a part begins when the last rank has.
+
+    Attributes
+    ----------
+    recorded_ns, time_ns : float
+        Its length in the recording, and here.
+    """
+
+    recorded_ns: float
+    time_ns: float
+
+    @property
+    def error(self) -> float | None:
+        """Predicted over recorded time, less 1; None where nothing was recorded."""
+        return self.time_ns / self.recorded_ns - 1 if self.recorded_ns > 0 else None
 
 
 @dataclass(frozen=True)
@@ -116,6 +146,8 @@ class Replay:
     busiest : tuple of (str, float)
         The link that was busy longest, and for how many ns; empty name where no link was used.
     timeline : Timeline or None
+    parts : tuple of ReplayedPart
+        What lies between cuts: one more than there are cuts.
     """
 
     time_ns: float
@@ -131,6 +163,7 @@ class Replay:
     wall_s: float
     busiest: tuple[str, float]
     timeline: Timeline | None
+    parts: tuple[ReplayedPart, ...] = ()
 
     @property
     def messages(self) -> int:
@@ -196,14 +229,34 @@ def replay(
     found = recording.run(
         machine,
         list(map(int, units)),
-        dict(options.settings),
+        _settings(options),
         dict(options.algorithms),
         options.computation,
         options.granularity,
         recorder,
+        sorted(options.cuts_ns),
+        _costs(options.messages),
     )
     links = [(machine.links[link].name, row[2]) for link, row in enumerate(found.links())]
     return _replay_of(found, max(links, key=lambda each: each[1], default=("", 0.0)), recorder)
+
+
+def _settings(options: ReplayOptions) -> dict[str, float]:
+    measured = {} if options.messages is None else {"eager_bytes": float(options.messages.eager_bytes)}
+    return {**measured, **options.settings}
+
+
+def _costs(
+    costs: MessageCosts | None,
+) -> tuple[list[float], list[tuple[float, float, list[tuple[float, float]]]], float]:
+    """As the core takes them."""
+    if costs is None:
+        return [], [], 0.0
+    rows = [
+        (float(row.bytes), row.send_ns, list(zip(row.one_way_ns, row.both_ns, strict=True)))
+        for row in costs.rows
+    ]
+    return list(map(float, costs.moved_bytes)), rows, TOUCHED_BYTES_PER_NS
 
 
 def ideal_ns(profile: str | Path) -> float | None:
@@ -245,5 +298,6 @@ def _replay_of(found: _core.ReplayResult, busiest: tuple[str, float], recorder: 
         events=found.events,
         wall_s=found.wall_s,
         busiest=busiest if busiest[1] > 0 else ("", 0.0),
+        parts=tuple(ReplayedPart(*part) for part in found.parts()),
         timeline=None if recorder is None else _timeline(recorder, int(ranks["calls"].sum())),
     )

@@ -12,10 +12,10 @@ namespace {
 using Where = std::source_location;
 
 /// LSA, EAH, EAL, size, tag and class, opcode: as for a DMA command.
-constexpr std::int64_t kIssueWrites = 6;
+constexpr std::int64_t kAtomicIssueWrites = 6;
 
 void issue_atomic(Spe& spe, AtomicOp op, const char* name, LsAddress ls, EffectiveAddress ea, const Where& where) {
-  spe.engine().sleep(kIssueWrites * spe.parameters().spu_channel_write_cycles, where);
+  spe.engine().sleep(kAtomicIssueWrites * spe.parameters().spu_channel_write_cycles, where);
   Violation found = check_atomic(ls, ea);
   const Access access = op == AtomicOp::getllar ? Access::read : Access::write;
   if (!found.any()) found = spe.addresses().check(ea, kLineBytes, access);

@@ -2,40 +2,27 @@
 #include "cell/spe/software_cache.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <string>
+#include <utility>
 
 namespace corewise::cell {
+namespace {
 
-Status SoftwareCacheShape::check() const {
-  if (line_bytes < kLineBytes || line_bytes > kMaxDmaBytes || !std::has_single_bit(line_bytes)) {
-    return bad_field("software cache", "line_bytes", std::to_string(line_bytes), "powers of two, 128 to 16384");
-  }
-  if (sets < 1 || sets > kLocalStoreBytes || !std::has_single_bit(sets)) {
-    return bad_field("software cache", "sets", std::to_string(sets), "powers of two");
-  }
-  const std::uint32_t most = kLocalStoreBytes / line_bytes / sets;
-  if (ways < 1 || ways > most) {
-    return bad_field("software cache", "ways", std::to_string(ways),
-                     most == 0 ? "fewer sets" : "1.." + std::to_string(most));
-  }
-  if (look_up_cycles < 0 || miss_cycles < 0) {
-    return bad_field("software cache", look_up_cycles < 0 ? "look_up_cycles" : "miss_cycles",
-                     std::to_string(std::min(look_up_cycles, miss_cycles)), "0 or more");
-  }
-  return {};
-}
-
-SoftwareCache::SoftwareCache(Spu& spu, LsAddress at, const SoftwareCacheShape& shape)
-    : spu_(spu), at_(at), shape_(shape) {
+/// A wrong shape or place ends the run.
+const SoftwareCacheShape& checked(Spu& spu, LsAddress at, const SoftwareCacheShape& shape) {
   Status status = shape.check();
   if (status.ok() && (at % shape.line_bytes != 0 || at > kLocalStoreBytes - shape.bytes())) {
     status = bad_field("software cache", "at", std::to_string(at),
                        "multiples of a line up to " + std::to_string(kLocalStoreBytes - shape.bytes()));
   }
   if (!status.ok()) spu.engine().fail(std::move(status));
-  ways_.resize(std::size_t{shape.sets} * shape.ways);
+  return shape;
 }
+
+}  // namespace
+
+SoftwareCache::SoftwareCache(Spu& spu, LsAddress at, const SoftwareCacheShape& shape)
+    : spu_(spu), at_(at), shape_(shape), lines_(checked(spu, at, shape)) {}
 
 LsAddress SoftwareCache::find(EffectiveAddress ea, std::uint32_t bytes, bool write, const Where& where) {
   spu_.spu_cycles(shape_.look_up_cycles);
@@ -44,40 +31,70 @@ LsAddress SoftwareCache::find(EffectiveAddress ea, std::uint32_t bytes, bool wri
     spu_.engine().fail(bad_field("software cache", "address", std::to_string(ea), "values inside a line"));
   }
   const EffectiveAddress line = ea - offset;
-  const auto set = static_cast<std::uint32_t>(line / shape_.line_bytes % shape_.sets);
-  std::uint32_t index = set * shape_.ways;
-  const std::uint32_t end = index + shape_.ways;
-  while (index < end && ways_[index].line != line) ++index;
-  if (index < end) {
-    ++statistics_.hits;
-  } else {
-    ++statistics_.misses;
-    index = bring(set, line, where);
+  const CacheLines::Found found = lines_.use(line, write);
+  if (!found.hit) {
+    spu_.spu_cycles(shape_.miss_cycles);
+    if (found.write_back) put(found.index, *found.write_back, where);
+    // Fenced: the same bytes of local store leave first.
+    spu_.mfc_getf(place(found.index), line, shape_.line_bytes, kTag, 0, 0, where);
+    wait(where);
   }
-  ways_[index].used = ++now_;
-  ways_[index].dirty |= write;
-  return place(index) + offset;
+  return place(found.index) + offset;
 }
 
-/// In the place of the line used longest ago, an empty one first.
-std::uint32_t SoftwareCache::bring(std::uint32_t set, EffectiveAddress line, const Where& where) {
-  spu_.spu_cycles(shape_.miss_cycles);
-  const auto first = ways_.begin() + set * shape_.ways;
-  const auto victim =
-      std::min_element(first, first + shape_.ways, [](const Way& a, const Way& b) { return a.used < b.used; });
-  const auto index = static_cast<std::uint32_t>(victim - ways_.begin());
-  if (victim->dirty) write_back(index, where);
-  // Fenced: the same bytes of local store leave first.
-  spu_.mfc_getf(place(index), line, shape_.line_bytes, kTag, 0, 0, where);
-  wait(where);
-  *victim = {line, 0, false};
-  return index;
+std::uint32_t SoftwareCache::part(EffectiveAddress at, std::size_t bytes) const {
+  const auto left = shape_.line_bytes - static_cast<std::uint32_t>(at % shape_.line_bytes);
+  return static_cast<std::uint32_t>(std::min<std::size_t>(left, bytes));
 }
 
-void SoftwareCache::write_back(std::uint32_t index, const Where& where) {
-  spu_.mfc_put(place(index), ways_[index].line, shape_.line_bytes, kTag, 0, 0, where);
-  ways_[index].dirty = false;
-  ++statistics_.write_backs;
+void SoftwareCache::read(EffectiveAddress from, std::span<std::byte> to, const Where& where) {
+  while (!to.empty()) {
+    const std::uint32_t bytes = part(from, to.size());
+    const LsAddress at = find(from, bytes, false, where);
+    std::memcpy(to.data(), spu_.ls(at, bytes, where).data(), bytes);
+    spu_.spu_cycles(shape_.copy_quadword_cycles * ((bytes + 15) / 16));
+    to = to.subspan(bytes);
+    from += bytes;
+  }
+}
+
+void SoftwareCache::write(std::span<const std::byte> from, EffectiveAddress to, const Where& where) {
+  while (!from.empty()) {
+    const std::uint32_t bytes = part(to, from.size());
+    const LsAddress at = find(to, bytes, true, where);
+    std::memcpy(spu_.ls(at, bytes, where).data(), from.data(), bytes);
+    spu_.spu_cycles(shape_.copy_quadword_cycles * ((bytes + 15) / 16));
+    from = from.subspan(bytes);
+    to += bytes;
+  }
+}
+
+template <class Visit>
+void SoftwareCache::for_cached(EffectiveAddress at, std::size_t bytes, Visit visit) const {
+  for (std::size_t done = 0; done < bytes;) {
+    const EffectiveAddress line = (at + done) / shape_.line_bytes * shape_.line_bytes;
+    const std::uint32_t count = part(at + done, bytes - done);
+    if (const auto index = lines_.look(line)) {
+      visit(spu_.ls(place(*index) + static_cast<LsAddress>(at + done - line), count), done);
+    }
+    done += count;
+  }
+}
+
+void SoftwareCache::peek(EffectiveAddress from, std::span<std::byte> to) const {
+  for_cached(from, to.size(), [&](std::span<const std::byte> cached, std::size_t at) {
+    std::memcpy(to.data() + at, cached.data(), cached.size());
+  });
+}
+
+void SoftwareCache::poke(std::span<const std::byte> from, EffectiveAddress to) {
+  for_cached(to, from.size(), [&](std::span<std::byte> cached, std::size_t at) {
+    std::memcpy(cached.data(), from.data() + at, cached.size());
+  });
+}
+
+void SoftwareCache::put(std::uint32_t index, EffectiveAddress line, const Where& where) {
+  spu_.mfc_put(place(index), line, shape_.line_bytes, kTag, 0, 0, where);
 }
 
 void SoftwareCache::wait(const Where& where) {
@@ -88,14 +105,12 @@ void SoftwareCache::wait(const Where& where) {
 }
 
 void SoftwareCache::flush(const Where& where) {
-  for (std::uint32_t index = 0; index < ways_.size(); ++index) {
-    if (ways_[index].dirty) write_back(index, where);
-  }
+  lines_.clean([&](std::uint32_t index, EffectiveAddress line) { put(index, line, where); });
   wait(where);
 }
 
 void SoftwareCache::invalidate() {
-  std::fill(ways_.begin(), ways_.end(), Way{});
+  lines_.clear();
 }
 
 }  // namespace corewise::cell

@@ -9,38 +9,20 @@
 //
 // Contract. Used by one program. What lies in the cache is not coherent with main memory: `flush` before somebody
 // else reads what was stored, `invalidate` before reading what somebody else wrote. A value must not cross a line's
-// end. Local store: bytes() at a multiple of a line. SPDX-License-Identifier: BSD-3-Clause
+// end; a copy may. Local store: bytes() at a multiple of a line. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 #include <source_location>
+#include <span>
 #include <type_traits>
-#include <vector>
 
-#include "base/status.hpp"
 #include "cell/address.hpp"
+#include "cell/spe/cache_lines.hpp"
 #include "cell/spe/spu.hpp"
 
 namespace corewise::cell {
-
-struct SoftwareCacheShape {
-  std::uint32_t line_bytes = 128;  ///< a power of two, 128 to 16384
-  std::uint32_t sets = 64;         ///< a power of two
-  std::uint32_t ways = 4;
-  /// Core cycles of finding a line: address arithmetic and compares of all ways at once. Assumed.
-  std::int64_t look_up_cycles = 20;
-  /// And of choosing and entering another one, beside its DMA. Assumed.
-  std::int64_t miss_cycles = 60;
-
-  [[nodiscard]] std::uint32_t bytes() const { return line_bytes * sets * ways; }
-  /// Errors name the field.
-  [[nodiscard]] Status check() const;
-};
-
-struct SoftwareCacheStatistics {
-  std::uint64_t hits = 0, misses = 0, write_backs = 0;
-};
 
 class SoftwareCache {
  public:
@@ -61,32 +43,38 @@ class SoftwareCache {
   void store(EffectiveAddress ea, const T& value, const Where& where = Where::current()) {
     spu_.store(find(ea, sizeof(T), true, where), value, where);
   }
+  /// Copies between main memory behind the cache and the own local store: one look-up for each line that they
+  /// touch.
+  void read(EffectiveAddress from, std::span<std::byte> to, const Where& where = Where::current());
+  void write(std::span<const std::byte> from, EffectiveAddress to, const Where& where = Where::current());
+  /// For checks from outside: nothing is counted, no time passes. peek overlays a copy of main memory with what
+  /// lies in the cache; poke changes what lies there, not main memory, and leaves what was stored to be written
+  /// back.
+  void peek(EffectiveAddress from, std::span<std::byte> to) const;
+  void poke(std::span<const std::byte> from, EffectiveAddress to);
+
   /// Writes back what was stored; the lines stay.
   void flush(const Where& where = Where::current());
   /// Forgets all lines, also those that were stored to.
   void invalidate();
 
-  [[nodiscard]] const SoftwareCacheStatistics& statistics() const { return statistics_; }
+  [[nodiscard]] const SoftwareCacheStatistics& statistics() const { return lines_.statistics(); }
 
  private:
-  struct Way {
-    EffectiveAddress line = 0;  ///< 0: empty
-    std::uint64_t used = 0;     ///< when last
-    bool dirty = false;
-  };
-
   LsAddress find(EffectiveAddress ea, std::uint32_t bytes, bool write, const Where& where);
-  std::uint32_t bring(std::uint32_t set, EffectiveAddress line, const Where& where);
-  void write_back(std::uint32_t index, const Where& where);
+  /// The bytes of [at, at + bytes) up to the end of at's line.
+  [[nodiscard]] std::uint32_t part(EffectiveAddress at, std::size_t bytes) const;
+  /// Calls visit(bytes of the local store, their place in the range) for what lies in the cache of a range.
+  template <class Visit>
+  void for_cached(EffectiveAddress at, std::size_t bytes, Visit visit) const;
+  void put(std::uint32_t index, EffectiveAddress line, const Where& where);
   void wait(const Where& where);
   [[nodiscard]] LsAddress place(std::uint32_t index) const { return at_ + index * shape_.line_bytes; }
 
   Spu& spu_;
   LsAddress at_;
   SoftwareCacheShape shape_;
-  std::vector<Way> ways_;  ///< set by set
-  std::uint64_t now_ = 0;
-  SoftwareCacheStatistics statistics_;
+  CacheLines lines_;
 };
 
 }  // namespace corewise::cell

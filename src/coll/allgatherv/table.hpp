@@ -25,16 +25,16 @@ consteval auto make_rows() {
   };
   return std::array{
       Row<P>{"direct", "places announced to all, every rank writes its block to all (after 001, 6.1, AG)",
-             kPieceBytes | kBuffering | kClosing, kAnything, kDirect()},
+             kPieceBytes | kBuffering | kClosing, kAllPairs, kDirect()},
       Row<P>{"ring", "P - 1 steps, each passes a block on", kPieceBytes | kClosing, kAnything, &allgather::ring<P>},
       Row<P>{"recursive_doubling", "twice the blocks in every step, folded where P is no power of two",
              kPieceBytes | kClosing, kAnything, &allgather::recursive_doubling<P>},
       Row<P>{"bruck", "twice the blocks in every step, any P (Bruck et al. 1997)", kPieceBytes | kClosing,
              kAnything, &allgather::bruck<P>},
       Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing,
-             kFitsEager | kEagerSlots, &allgather::eager<P>},
+             kFitsEager | kEagerSlots | kAllPairs, &allgather::eager<P>},
       Row<P>{"one_copy", "every rank copies the blocks straight out of the others' user memory",
-             kMinPiece | kClosing, kPeerMemory, kOneCopy()},
+             kMinPiece | kClosing, kPeerMemory | kAllPairs, kOneCopy()},
   };
 }
 

@@ -35,15 +35,15 @@ consteval auto make_rows() {
       Row<P>{"recursive_doubling", "operands inside the metadata, exchanged log2 P times (001, 8)", kClosing,
              kFitsEager | kEagerSlots, &recursive_doubling<P>},
       Row<P>{"pieces", "AG: each rank reduces a piece of all operands and writes it to all (001, 6.1, 7.1)",
-             kMinPiece | kPipeline | kWaits | kFarPercent, kAnything, kPieces()},
+             kMinPiece | kPipeline | kWaits | kFarPercent, kAllPairs, kPieces()},
       Row<P>{"ring", "reduce-scatter and all-gather around a ring of local stores", kPipeline | kClosing,
              kCommutative, &ring<P>},
       Row<P>{"rabenseifner", "recursive halving, then doubling, in local stores (001, 7.3)", kPipeline | kClosing,
              kAnything, &rabenseifner<P>},
       Row<P>{"peer_stages", "each rank combines its part out of the peers' stages, all copy the results from there",
-             kPieceBytes | kClosing, kCommutative, kPeerStages()},
+             kPieceBytes | kClosing, kCommutative | kAllPairs, kPeerStages()},
       Row<P>{"one_shot", "every rank combines everybody's operand out of their stages, in one phase",
-             kPieceBytes | kClosing, kAnything, kOneShot()},
+             kPieceBytes | kClosing, kAllPairs, kOneShot()},
   };
 }
 

@@ -25,13 +25,13 @@ consteval auto make_rows() {
   };
   return std::array{
       Row<P>{"direct", "blocks announced to all, every rank copies its own from all (after 001, 6.1, AG)",
-             kPieceBytes | kBuffering | kClosing, kAnything, kDirect()},
-      Row<P>{"pairwise", "P - 1 steps, in each an exchange with another peer", kPieceBytes | kClosing, kAnything,
+             kPieceBytes | kBuffering | kClosing, kAllPairs, kDirect()},
+      Row<P>{"pairwise", "P - 1 steps, in each an exchange with another peer", kPieceBytes | kClosing, kAllPairs,
              &alltoall::pairwise<P>},
-      Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing, kEagerSlots,
-             &alltoall::eager<P>},
+      Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing,
+             kEagerSlots | kAllPairs, &alltoall::eager<P>},
       Row<P>{"one_copy", "every rank copies its blocks straight out of the others' user memory",
-             kMinPiece | kClosing, kPeerMemory, kOneCopy()},
+             kMinPiece | kClosing, kPeerMemory | kAllPairs, kOneCopy()},
   };
 }
 

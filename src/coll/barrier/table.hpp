@@ -31,9 +31,9 @@ consteval auto make_rows() {
   };
   return std::array{
       Row<P>{"one_to_all", "OTA: flags at rank 0, which then sets one at every rank (001, 5.1)", kRelease,
-             kAnything, &one_to_all<P>},
+             kAllPairs, &one_to_all<P>},
       Row<P>{"signal_register", "SIG: bits in rank 0's signal register, then as one_to_all (001, 5.1)", kRelease,
-             kAnything, kSignalRegister()},
+             kAllPairs, kSignalRegister()},
       Row<P>{"tree", "TREE: flags up a tree of degree k and down again (001, 5.1)", kDegree | kWaits, kAnything,
              &tree<P>},
       Row<P>{"pairwise_exchange", "PE: with the neighbours of a hypercube (001, 5.1)", kWaits, kAnything,

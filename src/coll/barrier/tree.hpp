@@ -10,7 +10,7 @@ namespace corewise::coll::barrier {
 template <port::Port P>
 void tree(Rank<P>& me, const Call<P>& /*call*/, const Parameters& parameters) {
   me.port.compute(cost::kCall);
-  const pattern::schedule::Knomial place(me.size(), 0, me.rank(), parameters.degree);
+  const pattern::schedule::Knomial place(me.size(), 0, me.rank(), me.degree(parameters));
   place.for_children([&me](int child) {
     me.port.compute(cost::kPeer);
     me.barrier_flags.hear(child);

@@ -20,7 +20,7 @@ using pattern::schedule::nobody;
 /// The tree of the parameters' degree. Its first child heads the largest subtree.
 template <port::Port P>
 Knomial tree_of(const Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
-  return {me.size(), call.root, me.rank(), parameters.degree};
+  return {me.size(), call.root, me.rank(), me.degree(parameters)};
 }
 
 template <port::Port P>

@@ -53,11 +53,11 @@ consteval auto make_rows() {
       Row<P>{"tree_main_memory", "TREEMM: children copy from their parent's main memory (001, 6.1)",
              kDegree | kCopies, kContiguous, kTreeMainMemory()},
       Row<P>{"one_to_all", "OTA: everybody copies from the root's main memory, shifted (001, 6.1)",
-             kDegree | kShift | kCopies, kContiguous, kOneToAll()},
+             kDegree | kShift | kCopies, kContiguous | kAllPairs, kOneToAll()},
       Row<P>{"root_copies", "G: the root gathers addresses and writes to all (001, 6.1)",
-             kDegree | kFenced | kCopies, kContiguous, kRootCopies()},
+             kDegree | kFenced | kCopies, kContiguous | kAllPairs, kRootCopies()},
       Row<P>{"pieces", "AG: all gather addresses, each writes its part to all (001, 6.1)",
-             kMinPiece | kFenced | kFarPercent | kCopies, kContiguous, kPieces()},
+             kMinPiece | kFenced | kFarPercent | kCopies, kContiguous | kAllPairs, kPieces()},
       Row<P>{"local_store_tree",
              "TREE: piece by piece from local store to local store; degree 1 a chain (001, 6.1)",
              kDegree | kFenced | (port::DmaLists<P> ? kList : kNothing) | kCopies, kAnything, &local_store_tree<P>},
@@ -67,9 +67,9 @@ consteval auto make_rows() {
       Row<P>{"eager_tree", "the data inside the entries, down a tree (001, 8)", kDegree | kClosing, kFitsEager,
              &eager_tree<P>},
       Row<P>{"root_stage", "everybody copies from the root's stage straight to its user memory",
-             kPieceBytes | kClosing, kContiguous, kRootStage()},
+             kPieceBytes | kClosing, kContiguous | kAllPairs, kRootStage()},
       Row<P>{"one_copy", "all read the root's user memory, the root writes a part of each result",
-             kMinPiece | kClosing, kPeerMemory | kContiguous, kOneCopy()},
+             kMinPiece | kClosing, kPeerMemory | kContiguous | kAllPairs, kOneCopy()},
   };
 }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "coll/building/cost.hpp"
+#include "coll/building/partners.hpp"
 #include "coll/building/shape.hpp"
 #include "port/port.hpp"
 #include "port/wait.hpp"
@@ -31,17 +32,19 @@ class Channels {
   using Where = std::source_location;
   using Payload = std::span<const std::byte, port::Line16::kPayloadBytes>;
 
-  /// The array begins at line `first` of every rank.
-  Channels(P& port, std::uint32_t first)
+  /// The array begins at line `first` of every rank, with an entry for each, or as `entries` says.
+  Channels(P& port, std::uint32_t first) : Channels(port, first, Entries(port.rank(), nullptr)) {}
+  Channels(P& port, std::uint32_t first, const Entries& entries)
       : port_(port),
         first_{first},
+        entries_(entries),
         told_(static_cast<std::size_t>(port.size()), 0),
         heard_(static_cast<std::size_t>(port.size()), 0) {}
 
   /// One more message to `peer`, after all that was started under metadata_tag(peer).
   void tell(int peer, std::span<const std::byte> payload = {}) {
     port_.compute(cost::kTell);
-    port_.put_line(peer, first_ + index(port_.rank()), ++told_[index(peer)], payload, metadata_tag(peer));
+    port_.put_line(peer, first_ + entries_.there(peer), ++told_[index(peer)], payload, metadata_tag(peer));
   }
   template <class T>
     requires std::is_trivially_copyable_v<T>
@@ -54,7 +57,7 @@ class Channels {
 
   /// Blocks until `count` more messages of `peer` are there; the payload of the last.
   Payload hear(int peer, std::uint32_t count = 1, const Where& where = Where::current()) {
-    const port::Line16 line = first_ + index(peer);
+    const port::Line16 line = first_ + entries_.here(peer);
     heard_[index(peer)] += count;
     port::wait_line(port_, line, heard_[index(peer)], where);
     port_.compute(cost::kHear);
@@ -69,7 +72,7 @@ class Channels {
   }
   /// Are `count` more messages there? Takes none.
   [[nodiscard]] bool arrived(int peer, std::uint32_t count = 1) const {
-    return port::reached(port_.line_sequence(first_ + index(peer)), heard_[index(peer)] + count);
+    return port::reached(port_.line_sequence(first_ + entries_.here(peer)), heard_[index(peer)] + count);
   }
 
   /// How many messages have ever gone to and come from `peer`: equal at both ends when all is quiet.
@@ -81,6 +84,7 @@ class Channels {
 
   P& port_;
   port::Line16 first_;
+  Entries entries_;
   std::vector<port::Sequence> told_, heard_;
 };
 

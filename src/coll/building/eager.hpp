@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "coll/building/cost.hpp"
+#include "coll/building/partners.hpp"
 #include "coll/building/shape.hpp"
 #include "port/port.hpp"
 #include "port/wait.hpp"
@@ -34,8 +35,16 @@ class Eager {
  public:
   using Where = std::source_location;
 
-  Eager(P& port, const Shape& shape)
-      : port_(port), shape_(shape), sent_(size()), received_(size()), acknowledged_(size()), told_(size()) {}
+  /// `partners`: null where the shape has lines between all ranks; must outlive this.
+  Eager(P& port, const Shape& shape, const Partners* partners = nullptr)
+      : port_(port),
+        shape_(shape),
+        acknowledgements_(port.rank(), partners, shape.entry_step()),
+        entries_(port.rank(), partners),
+        sent_(size()),
+        received_(size()),
+        acknowledged_(size()),
+        told_(size()) {}
 
   [[nodiscard]] bool fits(std::uint64_t bytes) const {
     return shape_.eager_slots > 0 && bytes <= shape_.eager_bytes();
@@ -48,13 +57,12 @@ class Eager {
     wait_for_slot(peer, number, where);
     port_.compute(cost::kTell);
     const Parts parts = split(data.size());
-    const std::uint32_t mine = slot(port_.rank(), number);
+    const std::uint32_t mine = entries_.there(peer);
     if (parts.long_bytes > 0) {
-      port_.put_line(peer, port::Line128{mine}, number, data.first(parts.long_bytes), metadata_tag(peer));
+      port_.put_line(peer, long_slot(mine, number), number, data.first(parts.long_bytes), metadata_tag(peer));
     }
     if (parts.has_short) {
-      port_.put_line(peer, port::Line16{shape_.eager_lines() + mine}, number, data.subspan(parts.long_bytes),
-                     second_tag(peer));
+      port_.put_line(peer, short_slot(mine, number), number, data.subspan(parts.long_bytes), second_tag(peer));
     }
   }
 
@@ -63,11 +71,9 @@ class Eager {
     if (!port::reached(told_[at(peer)], received_[at(peer)] + 1 - shape_.eager_slots)) tell_read(peer);
     const port::Sequence number = ++received_[at(peer)];
     const Parts parts = split(into.size());
-    const std::uint32_t theirs = slot(peer, number);
-    if (parts.long_bytes > 0) take(port::Line128{theirs}, number, into.first(parts.long_bytes), where);
-    if (parts.has_short) {
-      take(port::Line16{shape_.eager_lines() + theirs}, number, into.subspan(parts.long_bytes), where);
-    }
+    const std::uint32_t theirs = entries_.here(peer);
+    if (parts.long_bytes > 0) take(long_slot(theirs, number), number, into.first(parts.long_bytes), where);
+    if (parts.has_short) take(short_slot(theirs, number), number, into.subspan(parts.long_bytes), where);
     port_.compute(cost::kHear);
   }
 
@@ -115,9 +121,12 @@ class Eager {
     const std::size_t in_long = std::min<std::size_t>(bytes, port::Line128::kPayloadBytes);
     return {in_long, bytes > in_long};
   }
-  /// The slot that `writer` uses for its message `number`: the same at every reader.
-  [[nodiscard]] std::uint32_t slot(int writer, port::Sequence number) const {
-    return at(writer) * shape_.eager_slots + (number & (shape_.eager_slots - 1));
+  /// The slot for message `number` of the writer that has this entry at its reader.
+  [[nodiscard]] port::Line128 long_slot(std::uint32_t entry, port::Sequence number) const {
+    return {entry * shape_.eager_slots + (number & (shape_.eager_slots - 1))};
+  }
+  [[nodiscard]] port::Line16 short_slot(std::uint32_t entry, port::Sequence number) const {
+    return {shape_.eager_lines() + entry * shape_.slots_step() + (number & (shape_.eager_slots - 1))};
   }
 
   static void raise(port::Sequence& known, port::Sequence number) {
@@ -127,8 +136,8 @@ class Eager {
   void tell_read(int peer) {
     told_[at(peer)] = received_[at(peer)];
     port_.compute(cost::kTell);
-    port_.put_line(peer, port::Line16{shape_.eager_acknowledgements() + at(port_.rank())}, told_[at(peer)], {},
-                   metadata_tag(peer));
+    port_.put_line(peer, port::Line16{shape_.eager_acknowledgements() + acknowledgements_.there(peer)},
+                   told_[at(peer)], {}, metadata_tag(peer));
   }
 
   template <class L>
@@ -140,13 +149,14 @@ class Eager {
   void wait_for_slot(int peer, port::Sequence number, const Where& where) {
     const port::Sequence read = number - shape_.eager_slots;  // this one and all before it
     if (port::reached(acknowledged_[at(peer)], read)) return;
-    const port::Line16 line{shape_.eager_acknowledgements() + at(peer)};
+    const port::Line16 line{shape_.eager_acknowledgements() + acknowledgements_.here(peer)};
     port::wait_line(port_, line, read, where);
     acknowledged_[at(peer)] = port_.line_sequence(line);
   }
 
   P& port_;
   Shape shape_;
+  Entries acknowledgements_, entries_;
   std::vector<port::Sequence> sent_, received_;
   std::vector<port::Sequence> acknowledged_;  ///< what is known to have been read
   std::vector<port::Sequence> told_;          ///< what the peer knows to have been read, when it sends its next

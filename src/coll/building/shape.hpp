@@ -5,10 +5,15 @@
 // being written by rank i only: the barriers' own metadata, announcements, acknowledgements, acknowledgements of
 // eager messages; then the eager slots. The lines of 128 bytes are eager slots.
 //
+// With lines for partners alone (building/partners.hpp) a rank has entries for those only. The entries of all
+// arrays for one partner, and its eager slots, lie together: one rank writes them all.
+//
 // Tags: a line has one writer, which must always use the same tag for it; so the tag is a function of the reader.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "port/types.hpp"
@@ -26,6 +31,24 @@ inline constexpr std::uint32_t kClosingLines = 8;
 inline constexpr std::uint32_t kReleaseLine = kClosingLines - 1;
 inline constexpr int kMostRanksWithLists = 64;
 
+/// Between whom there are control lines.
+enum class Lines : std::uint8_t {
+  all,      ///< every two ranks: quadratic in the ranks
+  partners  ///< building/partners.hpp
+};
+/// Arrays of 16-byte lines with an entry per peer, beside the eager slots.
+inline constexpr std::uint32_t kArrays = 4;
+
+/// The most partners that any of so many ranks has: two for each power of two below, but one for half of an even
+/// power; and those of the fold where the number is no power of two.
+constexpr std::uint32_t partner_entries(int ranks) {
+  if (ranks < 2) return 0;
+  const auto others = static_cast<unsigned>(ranks) - 1;
+  const auto steps = static_cast<std::uint32_t>(std::bit_width(others));
+  const std::uint32_t most = std::has_single_bit(static_cast<unsigned>(ranks)) ? 2 * steps - 1 : 3 * steps - 1;
+  return std::min<std::uint32_t>(most, others);
+}
+
 struct Shape {
   int ranks = 1;
   std::uint32_t buffer_bytes = 16 * 1024;  ///< of each buffer; a multiple of 128; all together at least 512
@@ -33,6 +56,7 @@ struct Shape {
   std::uint32_t eager_slots = 0;           ///< messages that a peer may be behind in reading; 0 or a power of two
   bool eager_lines128 = false;             ///< slots of 128 bytes beside those of 16
   std::uint32_t atomic_words = 0;          ///< 2 for the barrier by atomic increments
+  Lines lines = Lines::all;
 
   friend bool operator==(const Shape&, const Shape&) = default;
 
@@ -52,16 +76,24 @@ struct Shape {
     return shape;
   }
 
-  [[nodiscard]] constexpr std::uint32_t peers() const { return static_cast<std::uint32_t>(ranks); }
+  [[nodiscard]] constexpr bool all_pairs() const { return lines == Lines::all; }
+  /// Entries of an array.
+  [[nodiscard]] constexpr std::uint32_t peers() const {
+    return all_pairs() ? static_cast<std::uint32_t>(ranks) : partner_entries(ranks);
+  }
+  /// Lines of 16 bytes from an entry to the next one.
+  [[nodiscard]] constexpr std::uint32_t entry_step() const { return all_pairs() ? 1 : bundle(); }
+  /// The same of eager slots.
+  [[nodiscard]] constexpr std::uint32_t slots_step() const { return all_pairs() ? eager_slots : bundle(); }
   /// Where arrays of lines begin.
   [[nodiscard]] constexpr std::uint32_t barrier_lines() const {
     return ranks <= kMostRanksWithLists ? kClosingLines : 2 * kClosingLines;
   }
-  [[nodiscard]] constexpr std::uint32_t announcements() const { return barrier_lines() + peers(); }
-  [[nodiscard]] constexpr std::uint32_t acknowledgements() const { return announcements() + peers(); }
-  [[nodiscard]] constexpr std::uint32_t eager_acknowledgements() const { return acknowledgements() + peers(); }
+  [[nodiscard]] constexpr std::uint32_t announcements() const { return barrier_lines() + array_step(); }
+  [[nodiscard]] constexpr std::uint32_t acknowledgements() const { return announcements() + array_step(); }
+  [[nodiscard]] constexpr std::uint32_t eager_acknowledgements() const { return acknowledgements() + array_step(); }
   [[nodiscard]] constexpr std::uint32_t eager_lines() const {
-    return eager_acknowledgements() + (eager_slots > 0 ? peers() : 0);
+    return eager_acknowledgements() + (eager_slots > 0 ? array_step() : 0);
   }
   /// Where the bytes for incongruent copies are, after the buffers.
   [[nodiscard]] constexpr std::uint32_t bounce() const {
@@ -70,7 +102,9 @@ struct Shape {
 
   [[nodiscard]] constexpr port::Layout layout() const {
     const std::uint32_t slots = peers() * eager_slots;
-    return {bounce() + kBounceBytes, eager_lines() + slots, eager_lines128 ? slots : 0, atomic_words};
+    const std::uint32_t lines16 = all_pairs() ? eager_lines() + slots : barrier_lines() + peers() * bundle();
+    return {bounce() + kBounceBytes, lines16, eager_lines128 ? slots : 0, atomic_words,
+            all_pairs() ? 1 : kTogether};
   }
   /// What a Rank keeps beside the layout, which counts against a local store's budget too: a number per peer told
   /// and heard in each of three arrays, four per peer with eager slots, the closing barrier.
@@ -88,6 +122,19 @@ struct Shape {
     if (eager_slots == 0) return 0;
     return port::Line16::kPayloadBytes + (eager_lines128 ? port::Line128::kPayloadBytes : 0);
   }
+  /// Trees keep to partners: with lines for those alone none has a greater degree than 2.
+  [[nodiscard]] constexpr int tree_degree(int wanted) const { return all_pairs() ? wanted : std::min(wanted, 2); }
+
+ private:
+  /// So many lines of one writer lie together: a line of 128 bytes.
+  static constexpr std::uint32_t kTogether = port::Line128::kBytes / port::Line16::kBytes;
+
+  /// The lines of 16 bytes that one partner writes, and what fills them up.
+  [[nodiscard]] constexpr std::uint32_t bundle() const {
+    return (kArrays + eager_slots + kTogether - 1) / kTogether * kTogether;
+  }
+  /// From an array's first line to that of the next one.
+  [[nodiscard]] constexpr std::uint32_t array_step() const { return all_pairs() ? peers() : 1; }
 };
 
 /// Announcements, acknowledgements, the barriers' own metadata, and eager lines of 128 bytes for this reader.

@@ -30,16 +30,16 @@ consteval auto make_rows() {
   };
   return std::array{
       Row<P>{"direct", "the root announces places, every rank writes its block there (after 001, 6.1, OTA)",
-             kPieceBytes | kBuffering | kClosing, kContiguous, kDirect()},
+             kPieceBytes | kBuffering | kClosing, kContiguous | kAllPairs, kDirect()},
       Row<P>{"root_copies", "ranks announce their blocks, the root copies all (after 001, 6.1, G)",
-             kPieceBytes | kBuffering | kClosing, kContiguous, kRootCopies()},
-      Row<P>{"linear", "streams through the stages to the root, taken in turn", kPieceBytes | kClosing, kAnything,
+             kPieceBytes | kBuffering | kClosing, kContiguous | kAllPairs, kRootCopies()},
+      Row<P>{"linear", "streams through the stages to the root, taken in turn", kPieceBytes | kClosing, kAllPairs,
              &linear<P>},
       Row<P>{"tree", "streams joined up a tree of degree k", kDegree | kPieceBytes | kClosing, kAnything, &tree<P>},
-      Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing, kFitsEager,
-             &eager<P>},
+      Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing,
+             kFitsEager | kAllPairs, &eager<P>},
       Row<P>{"one_copy", "ranks write their blocks to the root's user memory, the root reads a part of each",
-             kMinPiece | kClosing, kPeerMemory | kContiguous, kOneCopy()},
+             kMinPiece | kClosing, kPeerMemory | kContiguous | kAllPairs, kOneCopy()},
   };
 }
 

@@ -35,11 +35,11 @@ void store_padded(Rank<P>& me, const Call<P>& call, int first, std::uint64_t at,
 
 template <port::Port P>
 void tree_root(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
-  const pattern::schedule::Knomial place(me.size(), call.root, me.rank(), parameters.degree);
+  const pattern::schedule::Knomial place(me.size(), call.root, me.rank(), me.degree(parameters));
   copy_own_block(me, call, parameters, call.send, call.receive + call.receive_blocks.offset(call.root), call.bytes);
   const auto each = [&](auto take) {
     place.for_children_nearest_first([&](int child) {
-      const pattern::schedule::Knomial below(me.size(), call.root, child, parameters.degree);
+      const pattern::schedule::Knomial below(me.size(), call.root, child, me.degree(parameters));
       me.port.compute(cost::kPeer);
       take(child, padded<P>(call.bytes) * static_cast<std::uint64_t>(below.subtree()));
     });
@@ -57,7 +57,7 @@ class TreeGather {
   TreeGather(Rank<P>& me, const Call<P>& call, const Parameters& parameters)
       : me_(me),
         call_(call),
-        degree_(parameters.degree),
+        degree_(me.degree(parameters)),
         place_(node(me.rank())),
         block_(padded<P>(call.bytes)),
         areas_(me.shape, parameters),

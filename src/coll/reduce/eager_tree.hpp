@@ -117,15 +117,15 @@ void eager_tree(Rank<P>& me, const Call<P>& call, const Parameters& parameters) 
   me.port.compute(cost::kCall);
   if (call.bytes == 0) return me.close(parameters);
   const int top = call.operation->commutative ? call.root : 0;
-  const pattern::schedule::Knomial place(me.size(), top, me.rank(), parameters.degree,
-                                         pattern::schedule::TreeOrder::halving);
+  const int degree = me.degree(parameters);
+  const pattern::schedule::Knomial place(me.size(), top, me.rank(), degree, pattern::schedule::TreeOrder::halving);
   EagerOperands<P> operands(me, call);
   operands.load();
-  int next_phase = parameters.degree;
+  int next_phase = degree;
   place.for_children_nearest_first([&](int child) {
     const int distance = (child - me.rank() + me.size()) % me.size();
-    if (parameters.degree > 1 && distance >= next_phase) {
-      next_phase *= parameters.degree;
+    if (degree > 1 && distance >= next_phase) {
+      next_phase *= degree;
       operands.fold();
     }
     me.port.compute(cost::kPeer);

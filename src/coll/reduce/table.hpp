@@ -26,17 +26,17 @@ consteval auto make_rows() {
   };
   return std::array{
       Row<P>{"tree", "TREE: up a tree of degree k from local store to local store; k = 1 pipelined (001, 7.1)",
-             kDegree | kPipeline | kChildAhead | kWaits | kClosing, kAnything, &tree<P>},
+             kDegree | kPipeline | kChildAhead | kWaits | kClosing, kAllPairsInOrder, &tree<P>},
       Row<P>{"pieces", "AG: each rank reduces a piece of everybody's main memory (001, 7.1)",
-             kMinPiece | kPipeline | kFarPercent | kWaits, kAnything, kPieces()},
+             kMinPiece | kPipeline | kFarPercent | kWaits, kAllPairs, kPieces()},
       Row<P>{"tree_main_memory", "TREEMM: a tree of degree k over send and receive (001, 7.1)", kDegree | kClosing,
-             kWorkspace | kContiguous, &tree_main_memory<P>},
+             kWorkspace | kContiguous | kAllPairsInOrder, &tree_main_memory<P>},
       Row<P>{"rabenseifner", "recursive halving in local stores, the root gathers the parts (001, 7.3)",
-             kPipeline | kClosing, kContiguous, &rabenseifner<P>},
+             kPipeline | kClosing, kContiguous | kAllPairs, &rabenseifner<P>},
       Row<P>{"eager_tree", "operands inside the metadata, up a tree of degree k, combined a row at a time (001, 8)",
-             kDegree | kClosing, kFitsEager | kEagerSlots, &eager_tree<P>},
+             kDegree | kClosing, kFitsEager | kEagerSlots | kAllPairsInOrder, &eager_tree<P>},
       Row<P>{"peer_stages", "the root combines everybody's operand straight out of their stages",
-             kPieceBytes | kClosing, kCommutative | kContiguous, kPeerStages()},
+             kPieceBytes | kClosing, kCommutative | kContiguous | kAllPairs, kPeerStages()},
   };
 }
 

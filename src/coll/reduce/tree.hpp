@@ -31,7 +31,7 @@ class Tree {
       : me_(me),
         call_(call),
         top_(call.operation->commutative ? call.root : 0),
-        degree_(parameters.degree),
+        degree_(me.degree(parameters)),
         place_(node(me.rank())),
         up_(place_.parent() != pattern::schedule::nobody || top_ == call.root ? place_.parent() : call.root),
         turns_(turns(parameters)),

@@ -57,7 +57,7 @@ void tree_main_memory(Rank<P>& me, const Call<P>& call, const Parameters& parame
   me.port.compute(cost::kCall);
   if (me.size() == 1) copy_own(me, call);
   const int top = call.operation->commutative ? call.root : 0;
-  const pattern::schedule::Knomial place(me.size(), top, me.rank(), parameters.degree,
+  const pattern::schedule::Knomial place(me.size(), top, me.rank(), me.degree(parameters),
                                          pattern::schedule::TreeOrder::halving);
   const typename P::UserAddress result = me.rank() == call.root ? call.receive : call.workspace;
   typename P::ConstUserAddress own = call.send;

@@ -21,13 +21,13 @@ consteval auto make_rows() {
   };
   return std::array{
       Row<P>{"pairwise", "blocks from rank to rank in local stores, P - 1 steps", kPipeline | kClosing,
-             kCommutative, &pairwise<P>},
+             kCommutative | kAllPairs, &pairwise<P>},
       Row<P>{"recursive_halving", "halves from rank to rank in local stores, log2 P steps", kPipeline | kClosing,
-             kAnything, &recursive_halving<P>},
+             kAllPairs, &recursive_halving<P>},
       Row<P>{"pieces", "AG: each rank reduces its block out of everybody's main memory (001, 7.1)",
-             kPipeline | kWaits, kAnything, kPieces()},
+             kPipeline | kWaits, kAllPairs, kPieces()},
       Row<P>{"eager", "blocks inside the metadata, all to all (001, 8)", kClosing,
-             kFitsEager | kEagerSlots | kCommutative, &eager<P>},
+             kFitsEager | kEagerSlots | kCommutative | kAllPairs, &eager<P>},
   };
 }
 

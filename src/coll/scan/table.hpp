@@ -25,7 +25,7 @@ consteval auto make_rows() {
       Row<P>{"recursive_doubling", "with the rank 2^i before, step by step, in local stores", kPipeline | kClosing,
              kAnything, &recursive_doubling<kKind, P>},
       Row<P>{"pieces", "AG: each rank takes a piece through everybody's main memory and writes all prefixes",
-             kMinPiece | kPieceBytes | kBuffering | kWaits | kFarPercent, kAnything, kPieces()},
+             kMinPiece | kPieceBytes | kBuffering | kWaits | kFarPercent, kAllPairs, kPieces()},
       Row<P>{"eager_recursive_doubling", "recursive doubling inside the metadata (001, 8)", kClosing,
              kFitsEager | kEagerSlots, &eager_recursive_doubling<kKind, P>},
   };

@@ -55,7 +55,7 @@ class TreeScatter {
 
  private:
   [[nodiscard]] pattern::schedule::Knomial node(int rank) const {
-    return {me_.size(), call_.root, rank, parameters_.degree};
+    return {me_.size(), call_.root, rank, me_.degree(parameters_)};
   }
   [[nodiscard]] std::uint64_t stream_bytes(const pattern::schedule::Knomial& node) const {
     return block_ * static_cast<std::uint64_t>(node.subtree());

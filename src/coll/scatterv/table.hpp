@@ -30,15 +30,15 @@ consteval auto make_rows() {
   };
   return std::array{
       Row<P>{"direct", "the root announces blocks, every rank copies its own (after 001, 6.1, OTA)",
-             kPieceBytes | kBuffering | kClosing, kContiguous, kDirect()},
+             kPieceBytes | kBuffering | kClosing, kContiguous | kAllPairs, kDirect()},
       Row<P>{"root_copies", "ranks announce places, the root writes all (after 001, 6.1, G)",
-             kPieceBytes | kBuffering | kClosing, kContiguous, kRootCopies()},
+             kPieceBytes | kBuffering | kClosing, kContiguous | kAllPairs, kRootCopies()},
       Row<P>{"linear", "streams through the root's stage, as many at once as it has areas", kPieceBytes | kClosing,
-             kAnything, &scatter::linear<P>},
-      Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing, kEagerSlots,
-             &scatter::eager<P>},
+             kAllPairs, &scatter::linear<P>},
+      Row<P>{"eager", "blocks in the metadata's write, no closing barrier (001, 8)", kNothing,
+             kEagerSlots | kAllPairs, &scatter::eager<P>},
       Row<P>{"one_copy", "ranks read their blocks in the root's user memory, the root writes a part of each",
-             kMinPiece | kClosing, kPeerMemory | kContiguous, kOneCopy()},
+             kMinPiece | kClosing, kPeerMemory | kContiguous | kAllPairs, kOneCopy()},
   };
 }
 

@@ -19,9 +19,6 @@ constexpr std::uint64_t kLine = 128;
 constexpr std::byte kGuard{0xA5};
 constexpr std::byte kNothingYet{0x5A};
 
-bool any_of(Collective collective, std::initializer_list<Collective> list) {
-  return std::ranges::find(list, collective) != list.end();
-}
 bool gathers(Collective collective) {
   return any_of(collective,
                 {Collective::gather, Collective::gatherv, Collective::allgather, Collective::allgatherv});
@@ -201,10 +198,6 @@ void add(void* /*context*/, const std::byte* in, std::byte* inout, std::size_t c
     b += a;
     std::memcpy(inout + 4 * i, &b, 4);
   }
-}
-
-std::string quoted(std::string_view text) {
-  return std::string(1, '\'').append(text).append("'");
 }
 
 template <class Names>

@@ -39,10 +39,6 @@ constexpr auto kAll = [] {
   return all;
 }();
 
-bool any_of(Collective collective, std::initializer_list<Collective> list) {
-  return std::ranges::find(list, collective) != list.end();
-}
-
 }  // namespace
 
 std::string_view name_of(Collective collective) {

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <initializer_list>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/status.hpp"
@@ -21,5 +24,14 @@ bool may_be_strided(coll::Collective collective);  ///< those with a root
 bool combines(coll::Collective collective);
 bool has_uneven_blocks(coll::Collective collective);
 bool may_be_in_place(coll::Collective collective);
+
+inline bool any_of(coll::Collective collective, std::initializer_list<coll::Collective> list) {
+  return std::ranges::find(list, collective) != list.end();
+}
+
+/// A name in a message.
+inline std::string quoted(std::string_view text) {
+  return std::string(1, '\'').append(text).append("'");
+}
 
 }  // namespace corewise::lab

@@ -43,12 +43,26 @@ constexpr std::array kNumbers = {
                                           "Of what is received, if that lies otherwise; 0: as it is sent."),
     number<&Request::receive_stride_bytes>("receive_stride_bytes", 0, kMostStride,
                                            "From the start of such a block to that of the next."),
+    number<&Request::cache_line_bytes>("cache_line_bytes", 0, cell::kMaxDmaBytes,
+                                       "Of the software cache before main memory; 0: there is none."),
+    number<&Request::cache_sets>("cache_sets", 1, cell::kLocalStoreBytes / cell::kLineBytes, "Of that cache."),
+    number<&Request::cache_ways>("cache_ways", 1, cell::kLocalStoreBytes / cell::kLineBytes,
+                                 "Lines in each of its sets."),
     number<&Request::delay_ns>("delay_ns", 0, kMostDelayNs,
                                "Ranks start a call so much later at most, drawn from the seed."),
     number<&Request::warm_up>("warm_up", 0, kMostCalls, "Calls before those that are measured."),
     number<&Request::calls>("calls", 1, kMostCalls, "Measured one by one, and then as many back to back."),
     number<&Request::seed>("seed", 0, kMostSeed, "Of data and delays."),
 };
+
+/// A shape that is none, and data that need no cache.
+Status check_cache(const Request& request) {
+  if (!request.cached()) return {};
+  if (request.memory == UserMemory::local_store) {
+    return bad_field("", "memory", "local_store", "first, second, own, interleaved, first_touch behind a cache");
+  }
+  return request.cache().check();
+}
 
 std::string names_of(bool (*has)(Collective)) {
   std::string names;
@@ -65,11 +79,14 @@ Status check_meaning(const Request& request) {
     bool given;
     bool (*has)(Collective);
   };
-  const Meant all[] = {
-      {"bytes", request.bytes != 0, &has_data},        {"memory", request.memory != UserMemory::first, &has_data},
-      {"unaligned", request.unaligned, &has_data},     {"root", request.root != 0, &has_root},
-      {"uneven", request.uneven, &has_uneven_blocks},  {"operation", !request.operation.empty(), &combines},
-      {"element", !request.element.empty(), &combines}};
+  const Meant all[] = {{"bytes", request.bytes != 0, &has_data},
+                       {"memory", request.memory != UserMemory::first, &has_data},
+                       {"unaligned", request.unaligned, &has_data},
+                       {"cache_line_bytes", request.cached(), &has_data},
+                       {"root", request.root != 0, &has_root},
+                       {"uneven", request.uneven, &has_uneven_blocks},
+                       {"operation", !request.operation.empty(), &combines},
+                       {"element", !request.element.empty(), &combines}};
   const std::string name(name_of(request.collective));
   for (const Meant& each : all) {
     if (each.given && !each.has(request.collective)) {
@@ -127,6 +144,7 @@ Status check(const CollectiveRequest& request) {
   if (request.root >= request.ranks) {
     return bad_field("", "root", std::to_string(request.root), "0 to " + std::to_string(request.ranks - 1));
   }
+  if (Status status = check_cache(request); !status.ok()) return status;
   return check_stride(request);
 }
 

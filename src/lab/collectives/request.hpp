@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/status.hpp"
+#include "cell/spe/cache_lines.hpp"
 #include "coll/call.hpp"
 #include "lab/collectives/settings.hpp"
 
@@ -35,6 +36,8 @@ struct CollectiveRequest {
   std::uint64_t bytes = 0;
   int root = 0;
   UserMemory memory = UserMemory::first;
+  /// Main memory behind a software cache in each rank's local store, of lines of so many bytes; 0: without a cache.
+  std::uint32_t cache_line_bytes = 0, cache_sets = 64, cache_ways = 4;
   std::string operation;  ///< a predefined one (kernels::name), user_sum or user_compose; empty: sum
   std::string element;    ///< of the predefined operations (kernels::name); empty: int32
   /// How the data lie, in collectives with a root; 0: contiguous.
@@ -55,6 +58,10 @@ struct CollectiveRequest {
   [[nodiscard]] coll::Stride send_stride() const { return stride_of(block_bytes, stride_bytes); }
   [[nodiscard]] coll::Stride receive_stride() const {
     return receive_block_bytes == 0 ? send_stride() : stride_of(receive_block_bytes, receive_stride_bytes);
+  }
+  [[nodiscard]] bool cached() const { return cache_line_bytes != 0; }
+  [[nodiscard]] cell::SoftwareCacheShape cache() const {
+    return {.line_bytes = cache_line_bytes, .sets = cache_sets, .ways = cache_ways};
   }
   [[nodiscard]] bool contiguous() const { return send_stride().contiguous() && receive_stride().contiguous(); }
 

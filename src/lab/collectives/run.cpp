@@ -11,8 +11,10 @@
 #include <utility>
 
 #include "base/rng.hpp"
+#include "cell/cached_port.hpp"
 #include "cell/memory/target.hpp"
 #include "cell/port.hpp"
+#include "cell/spe/software_cache.hpp"
 #include "cell/spe/spe.hpp"
 #include "cell/system.hpp"
 #include "lab/collectives/data.hpp"
@@ -24,6 +26,7 @@
 namespace corewise::lab {
 namespace {
 
+using cell::CachedPort;
 using cell::CellPort;
 using cell::EffectiveAddress;
 using coll::Collective;
@@ -96,9 +99,10 @@ coll::Facts facts_of(const CollectiveData& data) {
     facts.element_bytes = static_cast<std::uint32_t>(data.operation()->element_bytes);
   facts.commutative = data.commutative();
   facts.contiguous = data.request().contiguous();
-  facts.ppe = true;
+  // Behind caches a rank's data are not in main memory, where the PPE and other ranks would look for them.
+  facts.ppe = !data.request().cached();
   facts.workspace = true;
-  facts.peer_memory = true;
+  facts.peer_memory = !data.request().cached();
   return facts;
 }
 
@@ -115,6 +119,33 @@ Result<std::uint32_t> local_store_bytes(const Configuration& configuration) {
                        std::to_string(bytes));
 }
 
+constexpr cell::LsAddress cache_address(const CollectiveRequest& request) {
+  return (kLocalData + request.cache_line_bytes - 1) / request.cache_line_bytes * request.cache_line_bytes;
+}
+
+/// The cache's place in the local store, and an algorithm that leaves every rank's data to that rank.
+Status check_cache(const CollectiveRequest& request, std::size_t row, std::uint32_t room) {
+  if (!request.cached()) return {};
+  const std::uint32_t free = cell::kLocalStoreBytes - room;
+  const std::uint32_t most = free - std::min(free, cache_address(request));
+  if (request.cache().bytes() > most) {
+    return bad_field("", "cache_ways", std::to_string(request.cache_ways),
+                     "so many that the cache takes at most " + std::to_string(most) +
+                         " bytes of the local store, not " + std::to_string(request.cache().bytes()));
+  }
+  const Rows<CachedPort> rows = rows_on_cached(request.collective);
+  const auto leaves_data = [](const coll::Row<CachedPort>& each) {
+    return each.run != nullptr && (each.needs & (coll::kPpe | coll::kPeerMemory)) == 0;
+  };
+  if (leaves_data(rows[row])) return {};
+  std::string allowed;
+  for (const coll::Row<CachedPort>& each : rows) {
+    if (leaves_data(each)) allowed.append(allowed.empty() ? "" : ", ").append(each.name);
+  }
+  return bad_field("", "algorithm", std::string(1, '\'').append(request.algorithm).append("'"),
+                   allowed + ": what lies behind a rank's cache only that rank can reach");
+}
+
 Result<Plan> plan_of(const CollectiveRequest& request) {
   if (Status status = check(request); !status.ok()) return status;
   const Result<std::size_t> row = find_algorithm(request);
@@ -125,7 +156,9 @@ Result<Plan> plan_of(const CollectiveRequest& request) {
   const int all_calls = request.warm_up + 2 * request.calls;
   Result<CollectiveData> data = make_data(request, (algorithm.needs & coll::kWorkspace) != 0, all_calls);
   if (!data.ok()) return data.status();
-  if (Status status = check_local(request, data.value(), configuration.value().room); !status.ok()) return status;
+  const std::uint32_t room = configuration.value().room;
+  if (Status status = check_local(request, data.value(), room); !status.ok()) return status;
+  if (Status status = check_cache(request, row.value(), room); !status.ok()) return status;
   if (Status status = check_usable(algorithm, configuration.value().shape, facts_of(data.value())); !status.ok()) {
     return status;
   }
@@ -190,9 +223,12 @@ class BarrierWatch {
 /// Looks at the data between calls: what those that are done have left, and that the next start from nothing.
 class DataWatch {
  public:
-  /// `area(rank)`: the bytes of a rank's user data.
+  /// `area(rank)`: the bytes of a rank's user data. `changed(rank)`: these bytes were written to.
   using AreaOf = std::function<std::span<std::byte>(int)>;
-  DataWatch(const CollectiveData& data, AreaOf area) : data_(data), area_(std::move(area)) {}
+  using Changed = std::function<void(int)>;
+  DataWatch(
+      const CollectiveData& data, AreaOf area, Changed changed = [](int) {})
+      : data_(data), area_(std::move(area)), changed_(std::move(changed)) {}
 
   [[nodiscard]] Status check(int rank, int first_call, int last_call) const {
     for (int set = 0; set < data_.sets(); ++set) {
@@ -203,7 +239,9 @@ class DataWatch {
   }
   void forget(int rank, int first_call, int last_call) const {
     for (int set = 0; set < data_.sets(); ++set) {
-      if (uses(first_call, last_call, set)) data_.forget_call(rank, set, area_(rank));
+      if (!uses(first_call, last_call, set)) continue;
+      data_.forget_call(rank, set, area_(rank));
+      changed_(rank);
     }
   }
   /// Between the calls `first` .. `now` - 1 and those from `now` to `last` - 1, when no rank is in a call.
@@ -223,6 +261,7 @@ class DataWatch {
   }
   const CollectiveData& data_;
   AreaOf area_;
+  Changed changed_;
 };
 
 /// One rank's calls, in order. `area` is where its user data are.
@@ -235,7 +274,7 @@ class Caller {
   void operator()() {
     const int rank = me_.rank();
     watch_.enter(rank);
-    if constexpr (std::is_same_v<P, CellPort>) me_.port.spu().spu_cycles(plan_.library_call_cycles);
+    if constexpr (std::is_base_of_v<CellPort, P>) me_.port.spu().spu_cycles(plan_.library_call_cycles);
     const int set = number_++ % plan_.data.sets();
     row_.run(me_, call_of<P>(plan_.data, rank, set, area_), plan_.configuration.parameters);
     watch_.leave(rank);
@@ -272,6 +311,55 @@ constexpr std::int64_t kQuietCycles = 6400;  // between the last rank's end and 
 struct Counters {
   std::vector<std::uint64_t> read, written;
   std::uint64_t commands = 0;
+  cell::SoftwareCacheStatistics cache;
+};
+
+/// What the ranks see of their user memory on the Cell: main memory, under what lies in their caches.
+class UserData {
+ public:
+  UserData(cell::System& system, const CollectiveData& data) : system_(system), data_(data) {}
+
+  /// The next rank's area.
+  void add(EffectiveAddress area) {
+    areas_.push_back(area);
+    caches_.push_back(nullptr);
+    seen_.emplace_back();
+  }
+  void set_cache(int rank, cell::SoftwareCache& cache) { caches_[index(rank)] = &cache; }
+  [[nodiscard]] EffectiveAddress area(int rank) const { return areas_[index(rank)]; }
+  [[nodiscard]] std::span<std::byte> memory(int rank) const {
+    return system_.bytes(area(rank), data_.area_bytes(rank));
+  }
+  /// As the rank would read it. With a cache these bytes are a copy, for write_back to take.
+  [[nodiscard]] std::span<std::byte> look(int rank) {
+    const std::span<std::byte> main = memory(rank);
+    if (caches_[index(rank)] == nullptr) return main;
+    std::vector<std::byte>& seen = seen_[index(rank)];
+    seen.assign(main.begin(), main.end());
+    caches_[index(rank)]->peek(area(rank), seen);
+    return seen;
+  }
+  void write_back(int rank) {
+    if (caches_[index(rank)] == nullptr) return;
+    std::ranges::copy(seen_[index(rank)], memory(rank).begin());
+    caches_[index(rank)]->poke(seen_[index(rank)], area(rank));
+  }
+  [[nodiscard]] cell::SoftwareCacheStatistics cache_statistics() const {
+    cell::SoftwareCacheStatistics sum;
+    for (const cell::SoftwareCache* cache : caches_) {
+      if (cache != nullptr) sum += cache->statistics();
+    }
+    return sum;
+  }
+
+ private:
+  static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
+
+  cell::System& system_;
+  const CollectiveData& data_;
+  std::vector<EffectiveAddress> areas_;
+  std::vector<cell::SoftwareCache*> caches_;
+  std::vector<std::vector<std::byte>> seen_;
 };
 
 /// All ranks leave at one time, in the order of their numbers.
@@ -279,8 +367,8 @@ class Meeting {
  public:
   /// `at_rest(number)`: what is done at a meeting, in no simulated time.
   using AtRest = std::function<void(int)>;
-  Meeting(cell::System& system, const std::vector<int>& spes, AtRest at_rest)
-      : system_(system), spes_(spes), at_rest_(std::move(at_rest)), waiting_(spes.size(), nullptr) {}
+  Meeting(cell::System& system, const std::vector<int>& spes, const UserData& users, AtRest at_rest)
+      : system_(system), spes_(spes), users_(users), at_rest_(std::move(at_rest)), waiting_(spes.size(), nullptr) {}
 
   void operator()(int rank) {
     sim::Engine& engine = system_.engine();
@@ -310,11 +398,13 @@ class Meeting {
       now.written.push_back(seen.written_bytes);
     }
     for (const int spe : spes_) now.commands += system_.spe(spe).mfc().statistics().commands;
+    now.cache = users_.cache_statistics();
     counted_.push_back(std::move(now));
   }
 
   cell::System& system_;
   const std::vector<int>& spes_;
+  const UserData& users_;
   AtRest at_rest_;
   std::vector<sim::Process*> waiting_;
   std::vector<Counters> counted_;
@@ -363,15 +453,20 @@ Status check_memory(const cell::Parameters& machine, const CollectiveRequest& re
                        " bytes, not " + std::to_string(total));
 }
 
-EffectiveAddress place_area(cell::System& system, UserMemory memory, int rank, int spe, std::uint64_t bytes) {
+/// Whole lines of the rank's cache, if it has one: no other rank has data in them.
+EffectiveAddress place_area(cell::System& system, const CollectiveRequest& request, int rank, int spe,
+                            std::uint64_t bytes) {
+  const UserMemory memory = request.memory;
+  const std::uint32_t line = std::max(cell::kLineBytes, request.cache_line_bytes);
+  bytes = (bytes + line - 1) / line * line;
   if (memory == UserMemory::local_store) return cell::ls_address(spe) + kLocalData;
-  if (memory == UserMemory::interleaved) return system.allocate_interleaved(bytes, cell::kLineBytes);
+  if (memory == UserMemory::interleaved) return system.allocate_interleaved(bytes, line);
   const int chip = spe / cell::kSpesPerChip;
   const int where = memory == UserMemory::own           ? chip
                     : memory == UserMemory::second      ? 1
                     : memory == UserMemory::first_touch ? rank % cell::kMaxChips
                                                         : 0;
-  return system.allocate(bytes, cell::kLineBytes, where);
+  return system.allocate(bytes, line, where);
 }
 
 /// When each rank began and ended each call of interest, in ticks.
@@ -384,8 +479,9 @@ struct Clocked {
   sim::Time stream_start = 0, stream_end = 0;
 };
 
-void run_rank(CellPort& port, Caller<CellPort>& call, const CollectiveRequest& request, Meeting& meet,
-              Clocked& clock, std::int64_t most_delay) {
+template <port::Port P>
+void run_rank(P& port, Caller<P>& call, const CollectiveRequest& request, Meeting& meet, Clocked& clock,
+              std::int64_t most_delay) {
   const int rank = port.rank();
   const auto index = static_cast<std::size_t>(rank);
   for (int i = 0; i < request.warm_up; ++i) call();
@@ -424,8 +520,42 @@ CollectiveTimes times_of(const CollectiveRequest& request, cell::System& system,
     times.memories.push_back(traffic);
   }
   times.dma_commands = static_cast<double>(after.commands - before.commands) / request.calls;
+  const auto per_call = [&request](std::uint64_t from, std::uint64_t to) {
+    return static_cast<double>(to - from) / request.calls;
+  };
+  times.cache = {per_call(before.cache.hits, after.cache.hits), per_call(before.cache.misses, after.cache.misses),
+                 per_call(before.cache.write_backs, after.cache.write_backs),
+                 request.cached() ? request.cache().bytes() : 0};
   times.events = system.engine().events();
   return times;
+}
+
+/// What the ranks of a run share.
+struct Run {
+  UserData& users;
+  BarrierWatch& watch;
+  Meeting& meet;
+  Clocked& clock;
+};
+
+/// A program on every rank's SPE, on the port that the request wants.
+void start_ranks(cell::System& system, const cell::PortJob& job, const Plan& plan, const Run& run) {
+  const CollectiveRequest& request = plan.data.request();
+  const auto most_delay =
+      static_cast<std::int64_t>(static_cast<double>(request.delay_ns) / system.engine().tick_ns());
+  const auto on = [&plan, &request, run, most_delay]<port::Port P>(P& port, const coll::Row<P>& row) {
+    Caller<P> call(port, plan, row, run.users.area(port.rank()), run.watch);
+    run_rank(port, call, request, run.meet, run.clock, most_delay);
+  };
+  if (!request.cached()) {
+    const coll::Row<CellPort>& row = rows_on_cell(request.collective)[plan.row];
+    return cell::run_ranks(system, job, [on, &row](CellPort& port) { on(port, row); });
+  }
+  const coll::Row<CachedPort>& row = rows_on_cached(request.collective)[plan.row];
+  cell::run_cached_ranks(system, job, cache_address(request), request.cache(), [on, &row, run](CachedPort& port) {
+    run.users.set_cache(port.rank(), port.cache());
+    on(port, row);
+  });
 }
 
 }  // namespace
@@ -446,44 +576,35 @@ Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, 
   const auto port_job =
       cell::PortJob::make(system, spes.value(), plan.configuration.shape.layout(), plan.configuration.room);
   if (!port_job.ok()) return port_job.status();
-  std::vector<EffectiveAddress> areas;
+  UserData users(system, plan.data);
   for (int rank = 0; rank < request.ranks; ++rank) {
-    const std::uint64_t bytes = plan.data.area_bytes(rank);
-    areas.push_back(place_area(system, request.memory, rank, spes.value()[static_cast<std::size_t>(rank)], bytes));
-    plan.data.fill(rank, system.bytes(areas.back(), bytes));
+    const int spe = spes.value()[static_cast<std::size_t>(rank)];
+    users.add(place_area(system, request, rank, spe, plan.data.area_bytes(rank)));
+    plan.data.fill(rank, users.memory(rank));
   }
   if ((plan.algorithm.needs & coll::kPpe) != 0) serve_on_ppe(system, port_job.value());
-  const coll::Row<CellPort>& row = rows_on_cell(request.collective)[plan.row];
   BarrierWatch watch(request.collective == Collective::barrier, request.ranks);
-  const DataWatch data_watch(plan.data, [&](int rank) {
-    return system.bytes(areas[static_cast<std::size_t>(rank)], plan.data.area_bytes(rank));
-  });
+  const DataWatch data_watch(
+      plan.data, [&](int rank) { return users.look(rank); }, [&](int rank) { users.write_back(rank); });
   Status wrong;
-  Meeting meet(system, spes.value(), [&](int number) {
+  Meeting meet(system, spes.value(), users, [&](int number) {
     const int done = request.warm_up + number;
     const int until = number == request.calls ? plan.all_calls : done + 1;
     Status status = data_watch.between(number == 0 ? 0 : done - 1, done, until);
     if (wrong.ok()) wrong = status;
   });
   Clocked clock(spes.value().size(), request.calls);
-  const auto most_delay =
-      static_cast<std::int64_t>(static_cast<double>(request.delay_ns) / system.engine().tick_ns());
-  cell::run_ranks(system, port_job.value(), [&](CellPort& port) {
-    Caller<CellPort> call(port, plan, row, areas[static_cast<std::size_t>(port.rank())], watch);
-    run_rank(port, call, request, meet, clock, most_delay);
-  });
+  start_ranks(system, port_job.value(), plan, {users, watch, meet, clock});
   if (Status status = system.run(); !status.ok()) return status;
   for (const Status& status : {watch.status(), wrong}) {
     if (!status.ok()) return status;
   }
   for (int rank = 0; rank < request.ranks; ++rank) {
-    const auto index = static_cast<std::size_t>(rank);
-    Status status = plan.data.check(rank, system.bytes(areas[index], plan.data.area_bytes(rank)));
-    if (!status.ok()) return status;
+    if (Status status = plan.data.check(rank, users.memory(rank)); !status.ok()) return status;
   }
   CollectiveTimes times = times_of(request, system, clock, meet);
   times.spes = spes.value();
-  times.local_store_bytes = local_store_bytes(plan.configuration).value();
+  times.local_store_bytes = local_store_bytes(plan.configuration).value() + times.cache.bytes;
   times.settings = settings_of(plan.algorithm, plan.configuration);
   return times;
 }

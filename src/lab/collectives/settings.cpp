@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/units.hpp"
+#include "lab/collectives/kinds.hpp"
 
 namespace corewise::lab {
 namespace {
@@ -128,10 +129,6 @@ void set(const SettingRow& row, std::int64_t value, Configuration& into) {
   if (row.name == "room") into.room = bytes;
   if (row.name == "eager_slots") into.shape.eager_slots = bytes;
   if (row.name == "eager_128") into.shape.eager_lines128 = value != 0;
-}
-
-std::string quoted(std::string_view text) {
-  return std::string(1, '\'').append(text).append("'");
 }
 
 std::string names_taken(const Algorithm& algorithm) {
@@ -274,6 +271,8 @@ Status check_usable(const Algorithm& algorithm, const coll::Shape& shape, const 
       return no("workspace", "none", "one on every rank");
     case Lacks::peer_memory:
       return no("peer memory", "closed to other ranks", "open");
+    case Lacks::all_pairs:
+      return no("lines", "partners", "all");
   }
   return {};
 }

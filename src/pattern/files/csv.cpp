@@ -59,9 +59,9 @@ std::string as_field(const std::string& text) {
   return field + "\"";
 }
 
-class Reader {
+class CsvReader {
  public:
-  explicit Reader(std::string_view source) : source_(source) { pattern_.name = stem(source); }
+  explicit CsvReader(std::string_view source) : source_(source) { pattern_.name = stem(source); }
 
   Result<Pattern> read(std::string_view text) {
     Lines lines(text);
@@ -186,7 +186,7 @@ class Reader {
 }  // namespace
 
 Result<Pattern> from_csv(std::string_view text, std::string_view source) {
-  return Reader(source).read(text);
+  return CsvReader(source).read(text);
 }
 
 std::string to_csv(const Pattern& pattern) {

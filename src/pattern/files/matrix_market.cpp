@@ -34,9 +34,9 @@ std::optional<std::uint64_t> whole_real(std::string_view text) {
   return static_cast<std::uint64_t>(number);
 }
 
-class Reader {
+class MatrixMarketReader {
  public:
-  Reader(std::string_view text, std::string_view source) : lines_(text), source_(source) {}
+  MatrixMarketReader(std::string_view text, std::string_view source) : lines_(text), source_(source) {}
 
   Result<Pattern> read() {
     if (auto status = banner(); !status.ok()) return status;
@@ -167,7 +167,7 @@ class Reader {
 }  // namespace
 
 Result<Pattern> from_matrix_market(std::string_view text, std::string_view source) {
-  return Reader(text, source).read();
+  return MatrixMarketReader(text, source).read();
 }
 
 std::string to_matrix_market(const Matrix& matrix) {

@@ -9,6 +9,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/index.hpp"
+
 namespace corewise::pattern {
 namespace {
 
@@ -23,20 +25,16 @@ int bits(unsigned char kind) {
   return std::popcount(kind);
 }
 
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
 class Grower {
  public:
   Grower(const Graph& seen, const Graph& wanted)
       : seen_(seen),
         wanted_(wanted),
-        position_(at(seen.ranks()), nowhere),
-        rank_at_(at(seen.ranks()), nowhere),
-        known_(at(seen.ranks())),
-        claims_(at(seen.ranks())),
-        votes_(at(seen.ranks())) {}
+        position_(index(seen.ranks()), nowhere),
+        rank_at_(index(seen.ranks()), nowhere),
+        known_(index(seen.ranks())),
+        claims_(index(seen.ranks())),
+        votes_(index(seen.ranks())) {}
 
   void grow(const Seeds& seeds) {
     for (const auto& [rank, position] : seeds) place(rank, position);
@@ -57,32 +55,32 @@ class Grower {
     std::size_t all = 0;
     for (int rank = 0; rank < seen_.ranks(); ++rank) {
       const auto [common, either] = agreement(rank);
-      shared += at(common);
-      all += at(either);
+      shared += index(common);
+      all += index(either);
     }
     return all == 0 ? 0 : static_cast<double>(shared) / static_cast<double>(all);
   }
 
   void place(int rank, int position) {
-    position_[at(rank)] = position;
-    rank_at_[at(position)] = rank;
+    position_[index(rank)] = position;
+    rank_at_[index(position)] = rank;
     for (const Graph::Arc& arc : seen_.arcs(rank)) {
-      const int known = ++known_[at(arc.to)];
-      if (position_[at(arc.to)] == nowhere) wait(arc.to, known);
+      const int known = ++known_[index(arc.to)];
+      if (position_[index(arc.to)] == nowhere) wait(arc.to, known);
     }
-    for (const Graph::Arc& arc : wanted_.arcs(position)) claims_[at(arc.to)] += bits(arc.kind);
+    for (const Graph::Arc& arc : wanted_.arcs(position)) claims_[index(arc.to)] += bits(arc.kind);
   }
 
   void lift(int rank) {
-    const int position = std::exchange(position_[at(rank)], nowhere);
-    rank_at_[at(position)] = nowhere;
-    for (const Graph::Arc& arc : seen_.arcs(rank)) --known_[at(arc.to)];
-    for (const Graph::Arc& arc : wanted_.arcs(position)) claims_[at(arc.to)] -= bits(arc.kind);
+    const int position = std::exchange(position_[index(rank)], nowhere);
+    rank_at_[index(position)] = nowhere;
+    for (const Graph::Arc& arc : seen_.arcs(rank)) --known_[index(arc.to)];
+    for (const Graph::Arc& arc : wanted_.arcs(position)) claims_[index(arc.to)] -= bits(arc.kind);
   }
 
   void wait(int rank, int known) {
-    if (waiting_.size() <= at(known)) waiting_.resize(at(known) + 1);
-    waiting_[at(known)].push_back(rank);
+    if (waiting_.size() <= index(known)) waiting_.resize(index(known) + 1);
+    waiting_[index(known)].push_back(rank);
   }
 
   /// The rank that has the most placed peers; -1 when none waits.
@@ -93,7 +91,7 @@ class Grower {
         const int rank = most.back();
         most.pop_back();
         const bool current =
-            position_[at(rank)] == nowhere && known_[at(rank)] == static_cast<int>(queue.size()) - 1;
+            position_[index(rank)] == nowhere && known_[index(rank)] == static_cast<int>(queue.size()) - 1;
         if (current) return rank;
       }
       queue.pop_back();
@@ -115,7 +113,7 @@ class Grower {
   }
 
   void defer(int rank) {
-    const auto known = at(known_[at(rank)]);
+    const auto known = index(known_[index(rank)]);
     if (deferred_.size() <= known) deferred_.resize(known + 1);
     deferred_[known].push_back(rank);
   }
@@ -124,21 +122,21 @@ class Grower {
   bool place_by_votes(int rank, bool forced) {
     touched_.clear();
     for (const Graph::Arc& arc : seen_.arcs(rank)) {
-      const int peer = position_[at(arc.to)];
+      const int peer = position_[index(arc.to)];
       if (peer == nowhere) continue;
       for (const Graph::Arc& want : wanted_.arcs(peer)) {
-        if (rank_at_[at(want.to)] != nowhere) continue;
+        if (rank_at_[index(want.to)] != nowhere) continue;
         const int common = bits(arc.kind & turned(want.kind));
         if (common == 0) continue;
-        if (votes_[at(want.to)] == 0) touched_.push_back(want.to);
-        votes_[at(want.to)] += common;
+        if (votes_[index(want.to)] == 0) touched_.push_back(want.to);
+        votes_[index(want.to)] += common;
       }
     }
     int best = nowhere;
     int best_score = 0;
     bool alone = false;
     for (const int position : touched_) {
-      const int score = 2 * std::exchange(votes_[at(position)], 0) - claims_[at(position)];
+      const int score = 2 * std::exchange(votes_[index(position)], 0) - claims_[index(position)];
       if (best == nowhere || score > best_score) {
         best = position, best_score = score, alone = true;
       } else if (score == best_score) {
@@ -157,11 +155,11 @@ class Grower {
     int all = 0;
     for (const Graph::Arc& arc : seen_.arcs(rank)) {
       all += bits(arc.kind);
-      if (position_[at(rank)] == nowhere || position_[at(arc.to)] == nowhere) continue;
-      common += bits(arc.kind & wanted_.kind(position_[at(rank)], position_[at(arc.to)]));
+      if (position_[index(rank)] == nowhere || position_[index(arc.to)] == nowhere) continue;
+      common += bits(arc.kind & wanted_.kind(position_[index(rank)], position_[index(arc.to)]));
     }
-    if (position_[at(rank)] == nowhere) return {0, all};
-    for (const Graph::Arc& arc : wanted_.arcs(position_[at(rank)])) all += bits(arc.kind);
+    if (position_[index(rank)] == nowhere) return {0, all};
+    for (const Graph::Arc& arc : wanted_.arcs(position_[index(rank)])) all += bits(arc.kind);
     return {common, all - common};
   }
 
@@ -177,7 +175,7 @@ class Grower {
     const double agreed = total_agreement();
     for (const int rank : misplaced) lift(rank);
     for (const int rank : misplaced) {
-      if (known_[at(rank)] > 0) wait(rank, known_[at(rank)]);
+      if (known_[index(rank)] > 0) wait(rank, known_[index(rank)]);
     }
     spread();
     fill();
@@ -186,7 +184,7 @@ class Grower {
 
   void restore(const std::vector<int>& positions) {
     for (int rank = 0; rank < seen_.ranks(); ++rank) lift(rank);
-    for (int rank = 0; rank < seen_.ranks(); ++rank) place(rank, positions[at(rank)]);
+    for (int rank = 0; rank < seen_.ranks(); ++rank) place(rank, positions[index(rank)]);
     waiting_.clear();
     deferred_.clear();
   }
@@ -195,8 +193,8 @@ class Grower {
   void fill() {
     int free = 0;
     for (int rank = 0; rank < seen_.ranks(); ++rank) {
-      if (position_[at(rank)] != nowhere) continue;
-      while (rank_at_[at(free)] != nowhere) ++free;
+      if (position_[index(rank)] != nowhere) continue;
+      while (rank_at_[index(free)] != nowhere) ++free;
       place(rank, free);
     }
     waiting_.clear();
@@ -261,7 +259,7 @@ class Assignments {
     const std::size_t seen = seen_.members.size();
     const std::size_t wanted = wanted_.members.size();
     if (care_ != Care::faulty && seen != wanted) return false;
-    if (seen + at(skips_left_) < wanted || seen > wanted + wanted / 4 + 1) return false;
+    if (seen + index(skips_left_) < wanted || seen > wanted + wanted / 4 + 1) return false;
     chosen_.clear();
     return extend(visit);
   }
@@ -361,7 +359,7 @@ std::vector<int> Surroundings::like(const Graph& wanted, int position, int most)
   for (std::size_t rank = 0; rank < signatures_.size(); ++rank) {
     order.emplace_back(distance(signatures_[rank], first), static_cast<int>(rank));
   }
-  const auto count = std::min(order.size(), at(most));
+  const auto count = std::min(order.size(), index(most));
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end());
   std::vector<int> best;
   for (std::size_t i = 0; i < count; ++i) best.push_back(order[i].second);

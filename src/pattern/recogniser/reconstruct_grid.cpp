@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <map>
 
+#include "base/index.hpp"
 #include "pattern/recogniser/reconstruct.hpp"
 
 namespace corewise::pattern {
 namespace {
 
 constexpr int unknown = -1;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 /// Whether the two and their shared peers are most of what either talks to.
 bool same_group(const Graph& graph, int a, int b) {
@@ -21,17 +18,17 @@ bool same_group(const Graph& graph, int a, int b) {
 }
 
 std::vector<std::vector<int>> groups_of(const Graph& graph) {
-  std::vector<int> group(at(graph.ranks()), unknown);
+  std::vector<int> group(index(graph.ranks()), unknown);
   std::vector<std::vector<int>> groups;
   for (int rank = 0; rank < graph.ranks(); ++rank) {
-    if (group[at(rank)] != unknown) continue;
+    if (group[index(rank)] != unknown) continue;
     const int number = static_cast<int>(groups.size());
     std::vector<int> members{rank};
-    group[at(rank)] = number;
+    group[index(rank)] = number;
     for (std::size_t i = 0; i < members.size(); ++i) {
       for (const Graph::Arc& arc : graph.arcs(members[i])) {
-        if (group[at(arc.to)] != unknown || !same_group(graph, members[i], arc.to)) continue;
-        group[at(arc.to)] = number;
+        if (group[index(arc.to)] != unknown || !same_group(graph, members[i], arc.to)) continue;
+        group[index(arc.to)] = number;
         members.push_back(arc.to);
       }
     }
@@ -70,15 +67,15 @@ class Lattice {
       : graph_(graph),
         rows_(static_cast<int>(cross.column.size())),
         columns_(static_cast<int>(cross.row.size())),
-        row_(at(graph.ranks()), unknown),
-        column_(at(graph.ranks()), unknown) {
+        row_(index(graph.ranks()), unknown),
+        column_(index(graph.ranks()), unknown) {
     for (std::size_t i = 0; i < cross.row.size(); ++i) {
-      column_[at(cross.row[i])] = static_cast<int>(i);
-      row_[at(cross.row[i])] = 0;
+      column_[index(cross.row[i])] = static_cast<int>(i);
+      row_[index(cross.row[i])] = 0;
     }
     for (std::size_t i = 0; i < cross.column.size(); ++i) {
-      row_[at(cross.column[i])] = static_cast<int>(i);
-      column_[at(cross.column[i])] = 0;
+      row_[index(cross.column[i])] = static_cast<int>(i);
+      column_[index(cross.column[i])] = 0;
     }
     propose(cross);
     vote();
@@ -91,16 +88,16 @@ class Lattice {
     for (std::size_t rank = 0; rank < row_.size(); ++rank) {
       if (row_[rank] == unknown || column_[rank] == unknown) continue;
       const int cell = row_[rank] * columns_ + column_[rank];
-      if (taken[at(cell)]) continue;
-      taken[at(cell)] = true;
+      if (taken[index(cell)]) continue;
+      taken[index(cell)] = true;
       grid.positions[rank] = cell;
     }
     int free = 0;
     for (int& position : grid.positions) {
       if (position != unknown) continue;
-      while (taken[at(free)]) ++free;
+      while (taken[index(free)]) ++free;
       position = free;
-      taken[at(free)] = true;
+      taken[index(free)] = true;
     }
     return grid;
   }
@@ -109,16 +106,16 @@ class Lattice {
   /// A rank off the cross knows one rank of the row and one of the column: those of its column and its row.
   void propose(const Cross& cross) {
     std::vector<bool> on_cross(row_.size());
-    for (const int rank : cross.row) on_cross[at(rank)] = true;
-    for (const int rank : cross.column) on_cross[at(rank)] = true;
+    for (const int rank : cross.row) on_cross[index(rank)] = true;
+    for (const int rank : cross.column) on_cross[index(rank)] = true;
     for (std::size_t rank = 0; rank < row_.size(); ++rank) {
       if (on_cross[rank]) continue;
       for (const Graph::Arc& arc : graph_.arcs(static_cast<int>(rank))) {
-        if (!on_cross[at(arc.to)]) continue;
-        if (row_[at(arc.to)] == 0)
-          column_[rank] = column_[at(arc.to)];
+        if (!on_cross[index(arc.to)]) continue;
+        if (row_[index(arc.to)] == 0)
+          column_[rank] = column_[index(arc.to)];
         else
-          row_[rank] = row_[at(arc.to)];
+          row_[rank] = row_[index(arc.to)];
       }
     }
   }
@@ -128,11 +125,11 @@ class Lattice {
     std::vector<int> rows(row_.size(), unknown);
     std::vector<int> columns(row_.size(), unknown);
     for (std::size_t rank = 0; rank < row_.size(); ++rank) {
-      std::vector<int> for_row(at(rows_));
-      std::vector<int> for_column(at(columns_));
+      std::vector<int> for_row(index(rows_));
+      std::vector<int> for_column(index(columns_));
       for (const Graph::Arc& arc : graph_.arcs(static_cast<int>(rank))) {
-        if (row_[at(arc.to)] != unknown) ++for_row[at(row_[at(arc.to)])];
-        if (column_[at(arc.to)] != unknown) ++for_column[at(column_[at(arc.to)])];
+        if (row_[index(arc.to)] != unknown) ++for_row[index(row_[index(arc.to)])];
+        if (column_[index(arc.to)] != unknown) ++for_column[index(column_[index(arc.to)])];
       }
       rows[rank] = static_cast<int>(std::max_element(for_row.begin(), for_row.end()) - for_row.begin());
       columns[rank] = static_cast<int>(std::max_element(for_column.begin(), for_column.end()) - for_column.begin());
@@ -160,14 +157,14 @@ std::optional<Grouping> separate_groups(const Graph& seen) {
   const auto usual = std::max_element(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) {
                        return a.first * a.second < b.first * b.second;
                      })->first;
-  const auto ranks = at(seen.ranks());
+  const auto ranks = index(seen.ranks());
   if (usual < 2 || usual == ranks || ranks % usual != 0) return std::nullopt;
   // Whole groups first; what is left fills the remaining rows as it comes.
   std::stable_partition(groups.begin(), groups.end(), [&](const auto& group) { return group.size() == usual; });
   Grouping grid{static_cast<int>(ranks / usual), static_cast<int>(usual), Positions(ranks)};
   int next = 0;
   for (const auto& group : groups) {
-    for (const int rank : group) grid.positions[at(rank)] = next++;
+    for (const int rank : group) grid.positions[index(rank)] = next++;
   }
   return grid;
 }
@@ -180,14 +177,14 @@ std::optional<Grouping> rows_and_columns(const Graph& seen) {
   for (int rank = 0; rank < seen.ranks() && tries > 0; ++rank) {
     if (seen.degree(rank) != usual) continue;
     const Cross cross(seen, rank);
-    if (cross.row.size() * cross.column.size() != at(seen.ranks())) continue;
+    if (cross.row.size() * cross.column.size() != index(seen.ranks())) continue;
     --tries;
     Grouping grid = Lattice(seen, cross).settled();
     std::size_t kept = 0;
     for (int from = 0; from < seen.ranks(); ++from) {
       for (const Graph::Arc& arc : seen.arcs(from)) {
-        const int a = grid.positions[at(from)];
-        const int b = grid.positions[at(arc.to)];
+        const int a = grid.positions[index(from)];
+        const int b = grid.positions[index(arc.to)];
         kept += a / grid.columns == b / grid.columns || a % grid.columns == b % grid.columns;
       }
     }

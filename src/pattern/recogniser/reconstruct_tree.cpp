@@ -5,16 +5,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/index.hpp"
 #include "pattern/recogniser/reconstruct.hpp"
 
 namespace corewise::pattern {
 namespace {
 
 constexpr int nobody = -1;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 struct Edge {
   int a;
@@ -40,15 +37,15 @@ std::vector<Edge> heaviest_first(const Graph& graph) {
 
 class Sets {
  public:
-  explicit Sets(int count) : parent_(at(count)) { std::iota(parent_.begin(), parent_.end(), 0); }
+  explicit Sets(int count) : parent_(index(count)) { std::iota(parent_.begin(), parent_.end(), 0); }
   int find(int one) {
-    while (parent_[at(one)] != one) one = parent_[at(one)] = parent_[at(parent_[at(one)])];
+    while (parent_[index(one)] != one) one = parent_[index(one)] = parent_[index(parent_[index(one)])];
     return one;
   }
   bool join(int a, int b) {
     a = find(a), b = find(b);
     if (a == b) return false;
-    parent_[at(std::max(a, b))] = std::min(a, b);
+    parent_[index(std::max(a, b))] = std::min(a, b);
     return true;
   }
 
@@ -60,24 +57,24 @@ using Lists = std::vector<std::vector<int>>;
 
 /// Paths of the heaviest pairs: no rank gets a third peer, or on one-way lines a second receiver or sender.
 Lists paths(const Graph& graph) {
-  Lists peers(at(graph.ranks()));
+  Lists peers(index(graph.ranks()));
   Sets sets(graph.ranks());
   const bool one_way = graph.mutual_edges() * 2 < graph.edges();
-  std::vector<unsigned char> used(at(graph.ranks()));
+  std::vector<unsigned char> used(index(graph.ranks()));
   for (const Edge& edge : heaviest_first(graph)) {
-    auto& left = peers[at(edge.a)];
-    auto& right = peers[at(edge.b)];
+    auto& left = peers[index(edge.a)];
+    auto& right = peers[index(edge.b)];
     if (left.size() >= 2 || right.size() >= 2) continue;
     const unsigned char kind = graph.kind(edge.a, edge.b);
     const bool forward = (kind & Graph::sends) != 0;
     const unsigned char of_a = forward ? Graph::sends : Graph::receives;
     const unsigned char of_b = forward ? Graph::receives : Graph::sends;
-    if (one_way && ((used[at(edge.a)] & of_a) != 0 || (used[at(edge.b)] & of_b) != 0)) continue;
+    if (one_way && ((used[index(edge.a)] & of_a) != 0 || (used[index(edge.b)] & of_b) != 0)) continue;
     if (!sets.join(edge.a, edge.b)) continue;
     left.push_back(edge.b);
     right.push_back(edge.a);
-    used[at(edge.a)] |= of_a;
-    used[at(edge.b)] |= of_b;
+    used[index(edge.a)] |= of_a;
+    used[index(edge.b)] |= of_b;
   }
   return peers;
 }
@@ -85,11 +82,11 @@ Lists paths(const Graph& graph) {
 std::vector<int> walked(const Lists& peers, int start, std::vector<bool>& visited) {
   std::vector<int> path;
   for (int rank = start; rank != nobody;) {
-    visited[at(rank)] = true;
+    visited[index(rank)] = true;
     path.push_back(rank);
     int next = nobody;
-    for (const int peer : peers[at(rank)]) {
-      if (!visited[at(peer)]) next = peer;
+    for (const int peer : peers[index(rank)]) {
+      if (!visited[index(peer)]) next = peer;
     }
     rank = next;
   }
@@ -116,7 +113,7 @@ struct Forest {
   explicit Forest(Lists given) : children(std::move(given)), size(children.size(), 1) {
     std::vector<bool> is_child(children.size());
     for (const auto& list : children) {
-      for (const int child : list) is_child[at(child)] = true;
+      for (const int child : list) is_child[index(child)] = true;
     }
     for (std::size_t rank = 0; rank < children.size(); ++rank) {
       if (is_child[rank]) continue;
@@ -129,7 +126,7 @@ struct Forest {
 
   /// How much hangs below a rank: its children count, and all below them on a logarithmic scale.
   [[nodiscard]] double value(int rank) const {
-    return static_cast<double>(children[at(rank)].size()) + std::log2(static_cast<double>(size[at(rank)]));
+    return static_cast<double>(children[index(rank)].size()) + std::log2(static_cast<double>(size[index(rank)]));
   }
 
   void sort(std::vector<int>& ranks) const {
@@ -141,23 +138,23 @@ struct Forest {
     std::vector<int> order{root};
     std::vector<std::size_t> parents{0};
     for (std::size_t i = 0; i < order.size(); ++i) {
-      for (const int child : children[at(order[i])]) {
+      for (const int child : children[index(order[i])]) {
         order.push_back(child);
         parents.push_back(i);
       }
     }
-    for (std::size_t i = order.size(); i-- > 1;) size[at(order[parents[i]])] += size[at(order[i])];
+    for (std::size_t i = order.size(); i-- > 1;) size[index(order[parents[i]])] += size[index(order[i])];
   }
 };
 
 /// A spanning tree (of each part) of the heaviest pairs.
 Lists spanning_tree(const Graph& graph) {
-  Lists peers(at(graph.ranks()));
+  Lists peers(index(graph.ranks()));
   Sets sets(graph.ranks());
   for (const Edge& edge : heaviest_first(graph)) {
     if (!sets.join(edge.a, edge.b)) continue;
-    peers[at(edge.a)].push_back(edge.b);
-    peers[at(edge.b)].push_back(edge.a);
+    peers[index(edge.a)].push_back(edge.b);
+    peers[index(edge.b)].push_back(edge.a);
   }
   return peers;
 }
@@ -168,37 +165,37 @@ Lists hanging_from(const Lists& peers, int root) {
   std::vector<bool> seen(peers.size());
   const auto hang = [&](int top) {
     std::vector<int> order{top};
-    seen[at(top)] = true;
+    seen[index(top)] = true;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      for (const int peer : peers[at(order[i])]) {
-        if (seen[at(peer)]) continue;
-        seen[at(peer)] = true;
-        children[at(order[i])].push_back(peer);
+      for (const int peer : peers[index(order[i])]) {
+        if (seen[index(peer)]) continue;
+        seen[index(peer)] = true;
+        children[index(order[i])].push_back(peer);
         order.push_back(peer);
       }
     }
   };
   hang(root);
   for (int rank = 0; rank < static_cast<int>(peers.size()); ++rank) {
-    if (!seen[at(rank)]) hang(rank);
+    if (!seen[index(rank)]) hang(rank);
   }
   return children;
 }
 
 /// One-way trees: every rank's heaviest pair with a rank above it. Pairs far lighter than usual are left out.
 Lists heaviest_parents(const Graph& graph, bool from_root) {
-  Lists children(at(graph.ranks()));
+  Lists children(index(graph.ranks()));
   Sets sets(graph.ranks());
-  std::vector<bool> has_parent(at(graph.ranks()));
+  std::vector<bool> has_parent(index(graph.ranks()));
   const std::vector<Edge> edges = heaviest_first(graph);
   const std::uint64_t least = edges[edges.size() / 2].bytes / 5 * 2;
   for (const Edge& edge : edges) {
     const bool sends = (graph.kind(edge.a, edge.b) & Graph::sends) != 0;
     const int parent = sends == from_root ? edge.a : edge.b;
     const int child = sends == from_root ? edge.b : edge.a;
-    if (edge.bytes < least || has_parent[at(child)] || !sets.join(parent, child)) continue;
-    has_parent[at(child)] = true;
-    children[at(parent)].push_back(child);
+    if (edge.bytes < least || has_parent[index(child)] || !sets.join(parent, child)) continue;
+    has_parent[index(child)] = true;
+    children[index(parent)].push_back(child);
   }
   return children;
 }
@@ -212,12 +209,12 @@ std::vector<int> largest_parts(const Forest& forest) {
     for (std::size_t i = 0; i < order.size(); ++i) {
       const int rank = order[i];
       // Parts that were cut off are no place for the root.
-      int part = std::max(forest.size[at(root)] - forest.size[at(rank)], ranks - forest.size[at(root)]);
-      for (const int child : forest.children[at(rank)]) {
-        part = std::max(part, forest.size[at(child)]);
+      int part = std::max(forest.size[index(root)] - forest.size[index(rank)], ranks - forest.size[index(root)]);
+      for (const int child : forest.children[index(rank)]) {
+        part = std::max(part, forest.size[index(child)]);
         order.push_back(child);
       }
-      parts[at(rank)] = part;
+      parts[index(rank)] = part;
     }
   }
   return parts;
@@ -244,7 +241,7 @@ std::vector<Forest> likely_forests(const Graph& graph) {
   const std::vector<int> parts = largest_parts(Forest(hanging_from(peers, 0)));
   std::vector<int> middle(peers.size());
   std::iota(middle.begin(), middle.end(), 0);
-  std::stable_sort(middle.begin(), middle.end(), [&](int a, int b) { return parts[at(a)] < parts[at(b)]; });
+  std::stable_sort(middle.begin(), middle.end(), [&](int a, int b) { return parts[index(a)] < parts[index(b)]; });
   for (std::size_t i = 0; i < std::min(most, middle.size()); ++i) {
     Forest& forest = forests.emplace_back(hanging_from(peers, middle[i]));
     std::stable_partition(forest.roots.begin(), forest.roots.end(), [&](int root) { return root == middle[i]; });
@@ -282,8 +279,8 @@ class Laying {
     while (!todo.empty()) {
       const auto [rank, place] = todo.back();
       todo.pop_back();
-      positions_[at(rank)] = place;
-      align(seen_.children[at(rank)], wanted_.children[at(place)], todo);
+      positions_[index(rank)] = place;
+      align(seen_.children[index(rank)], wanted_.children[index(place)], todo);
     }
   }
 
@@ -342,7 +339,7 @@ std::size_t kept_pairs(const Graph& seen, const Graph& wanted, const Positions& 
   std::size_t against = 0;
   for (int rank = 0; rank < seen.ranks(); ++rank) {
     for (const Graph::Arc& arc : seen.arcs(rank)) {
-      const unsigned char kind = wanted.kind(positions[at(rank)], positions[at(arc.to)]);
+      const unsigned char kind = wanted.kind(positions[index(rank)], positions[index(arc.to)]);
       along += (kind & arc.kind) != 0;
       against += kind != 0 && (arc.kind == Graph::mutual || kind != arc.kind);
     }
@@ -354,18 +351,18 @@ std::size_t kept_pairs(const Graph& seen, const Graph& wanted, const Positions& 
 
 Positions along_a_line(const Graph& seen) {
   const Lists peers = paths(seen);
-  std::vector<bool> visited(at(seen.ranks()));
+  std::vector<bool> visited(index(seen.ranks()));
   std::vector<int> order;
   for (const std::size_t ends : {std::size_t{1}, std::size_t{0}}) {
     for (int rank = 0; rank < seen.ranks(); ++rank) {
-      if (visited[at(rank)] || peers[at(rank)].size() != ends) continue;
+      if (visited[index(rank)] || peers[index(rank)].size() != ends) continue;
       std::vector<int> path = walked(peers, rank, visited);
       turn_forward(path, seen);
       order.insert(order.end(), path.begin(), path.end());
     }
   }
-  Positions positions(at(seen.ranks()));
-  for (std::size_t i = 0; i < order.size(); ++i) positions[at(order[i])] = static_cast<int>(i);
+  Positions positions(index(seen.ranks()));
+  for (std::size_t i = 0; i < order.size(); ++i) positions[index(order[i])] = static_cast<int>(i);
   return positions;
 }
 

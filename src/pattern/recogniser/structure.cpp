@@ -10,6 +10,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/index.hpp"
 #include "pattern/grid.hpp"
 #include "pattern/recogniser/reconstruct.hpp"
 #include "pattern/recogniser/templates.hpp"
@@ -24,16 +25,9 @@ using Histogram = std::vector<double>;
 constexpr double satisfied = 0.9;  ///< degree at which no further halo is tried, unless it can be an equal
 constexpr std::size_t most_halos = 4;
 constexpr int tries = 4;
-constexpr double loose = 2.0;
-constexpr double tight = 1.05;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
-void add_to(Histogram& histogram, int index, double amount) {
-  if (histogram.size() <= at(index)) histogram.resize(at(index) + 1);
-  histogram[at(index)] += amount;
+void add_to(Histogram& histogram, int bin, double amount) {
+  if (histogram.size() <= index(bin)) histogram.resize(index(bin) + 1);
+  histogram[index(bin)] += amount;
 }
 
 /// Mean distance that has to be covered to turn one distribution into the other.
@@ -59,14 +53,14 @@ Histogram distances_of(const Graph& graph) {
   const int starts = std::min(graph.ranks(), most_starts);
   Histogram distances;
   for (int start = 0; start < starts; ++start) {
-    std::vector<int> away(at(graph.ranks()), -1);
+    std::vector<int> away(index(graph.ranks()), -1);
     std::vector<int> order{static_cast<int>(static_cast<long>(start) * graph.ranks() / starts)};
-    away[at(order.front())] = 0;
+    away[index(order.front())] = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      add_to(distances, away[at(order[i])], 1.0 / starts / graph.ranks());
+      add_to(distances, away[index(order[i])], 1.0 / starts / graph.ranks());
       for (const Graph::Arc& arc : graph.arcs(order[i])) {
-        if (away[at(arc.to)] >= 0) continue;
-        away[at(arc.to)] = away[at(order[i])] + 1;
+        if (away[index(arc.to)] >= 0) continue;
+        away[index(arc.to)] = away[index(order[i])] + 1;
         order.push_back(arc.to);
       }
     }
@@ -132,7 +126,7 @@ struct HaloShape {
       for (std::size_t k = 3; k > 0; --k) sums[k] += sums[k - 1] * count;
     }
     int peers = 0;
-    for (int k = 1; k <= reach; ++k) peers += sums[at(k)];
+    for (int k = 1; k <= reach; ++k) peers += sums[index(k)];
     return peers;
   }
   [[nodiscard]] int distance_from(const std::vector<int>& steps) const {
@@ -354,7 +348,7 @@ class Search {
     if (!whole || ranks_ < 8) return;
     Template cube = generated_template("hypercube", {{"ranks", ranks}},
                                        std::to_string(axes) + "D hypercube of " + ranks, 75, loose);
-    cube.about.dims.assign(at(axes), 2);
+    cube.about.dims.assign(index(axes), 2);
     for (ExpectedPair& pair : cube.pairs) pair.group = schedule::ceil_log2(pair.from ^ pair.to);
     grow_if_alike(cube);
   }
@@ -401,15 +395,15 @@ Matrix renumbered(const Matrix& matrix, const std::vector<int>& positions) {
   result.entries.reserve(matrix.entries.size());
   // Two stable passes over buckets sort by receiver, then by sender.
   const auto pass = [&](const std::vector<Message>& from, auto key) {
-    std::vector<std::size_t> next(at(matrix.ranks) + 1);
-    for (const Message& message : from) ++next[at(key(message)) + 1];
+    std::vector<std::size_t> next(index(matrix.ranks) + 1);
+    for (const Message& message : from) ++next[index(key(message)) + 1];
     std::partial_sum(next.begin(), next.end(), next.begin());
     std::vector<Message> to(from.size());
-    for (const Message& message : from) to[next[at(key(message))]++] = message;
+    for (const Message& message : from) to[next[index(key(message))]++] = message;
     return to;
   };
   for (const Message& entry : matrix.entries) {
-    result.entries.push_back({positions[at(entry.from)], positions[at(entry.to)], entry.bytes, entry.count});
+    result.entries.push_back({positions[index(entry.from)], positions[index(entry.to)], entry.bytes, entry.count});
   }
   result.entries = pass(result.entries, [](const Message& message) { return message.to; });
   result.entries = pass(result.entries, [](const Message& message) { return message.from; });

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "base/index.hpp"
 #include "pattern/recogniser/graph.hpp"
 #include "pattern/recogniser/recognise.hpp"
 #include "pattern/recogniser/structure.hpp"
@@ -27,10 +28,6 @@ constexpr double least_clear = 0.4;           ///< of a component's pairs that a
 constexpr std::size_t most_choices = 3;
 /// Beyond this many pairs a decomposition would take minutes: only single templates are named.
 constexpr std::size_t most_pairs = 600000;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 std::uint64_t bytes_of(const std::vector<Message>& pairs) {
   std::uint64_t sum = 0;
@@ -97,7 +94,7 @@ int group_of(const Match& match, int from, int to) {
 
 Model model_of(const Match& match, const std::vector<int>& positions, const Matrix& matrix) {
   Model model;
-  const auto place = [&](int rank) { return positions.empty() ? rank : positions[at(rank)]; };
+  const auto place = [&](int rank) { return positions.empty() ? rank : positions[index(rank)]; };
   const Matrix made{matrix.ranks, made_pairs(match)};
   model.expected = made.entries.size();
   std::map<int, int> numbers;
@@ -146,10 +143,10 @@ struct Usual {
 /// little more.
 Taken take(const Choice& choice, const Matrix& matrix, const Matrix& whole) {
   const Model model = model_of(choice.match, choice.positions, matrix);
-  std::vector<std::vector<double>> volumes(at(model.groups));
+  std::vector<std::vector<double>> volumes(index(model.groups));
   for (std::size_t i = 0; i < matrix.entries.size(); ++i) {
     if (model.group[i] < 0) continue;
-    volumes[at(model.group[i])].push_back(static_cast<double>(matrix.entries[i].bytes) / model.weight[i]);
+    volumes[index(model.group[i])].push_back(static_cast<double>(matrix.entries[i].bytes) / model.weight[i]);
   }
   std::vector<Usual> usual;
   for (auto& list : volumes) usual.emplace_back(list);
@@ -158,7 +155,7 @@ Taken take(const Choice& choice, const Matrix& matrix, const Matrix& whole) {
   for (std::size_t i = 0; i < matrix.entries.size(); ++i) {
     Message left = matrix.entries[i];
     if (model.group[i] >= 0) {
-      const Usual& group = usual[at(model.group[i])];
+      const Usual& group = usual[index(model.group[i])];
       const double expected = group.volume * model.weight[i];
       const bool all = static_cast<double>(left.bytes) <= group.most * model.weight[i] * (1 + 1e-9);
       const std::uint64_t part = all ? left.bytes : static_cast<std::uint64_t>(expected);
@@ -175,7 +172,7 @@ Taken take(const Choice& choice, const Matrix& matrix, const Matrix& whole) {
   const bool enough = static_cast<double>(matched) >= least_left * static_cast<double>(model.expected);
   const std::vector<int> groups = model_of(choice.match, choice.positions, whole).group;
   const auto present =
-      static_cast<double>(groups.size() - at(static_cast<int>(std::count(groups.begin(), groups.end(), -1))));
+      static_cast<double>(groups.size() - index(static_cast<int>(std::count(groups.begin(), groups.end(), -1))));
   taken.component.match.degree = enough && matched > 0 ? present / static_cast<double>(model.expected) : 0;
   return taken;
 }
@@ -198,7 +195,7 @@ std::vector<std::uint64_t> volume_steps(const Matrix& matrix) {
   std::vector<std::pair<double, std::uint64_t>> steps;
   for (std::size_t i = 1; i < sizes.size(); ++i) {
     const double jump = static_cast<double>(sizes[i]) / static_cast<double>(sizes[i - 1]);
-    if (jump >= 1.4 && (sizes.size() - i) * 16 >= at(matrix.ranks)) steps.emplace_back(-jump, sizes[i]);
+    if (jump >= 1.4 && (sizes.size() - i) * 16 >= index(matrix.ranks)) steps.emplace_back(-jump, sizes[i]);
   }
   std::sort(steps.begin(), steps.end());
   std::vector<std::uint64_t> widest;
@@ -230,7 +227,7 @@ std::vector<Choice> choices_of(const Matrix& matrix) {
 class Decomposition {
  public:
   Decomposition(const Matrix& matrix, int most_components)
-      : total_(bytes_of(matrix.entries)), most_components_(at(most_components)) {
+      : total_(bytes_of(matrix.entries)), most_components_(index(most_components)) {
     best_rest_ = matrix;
     whole_ = matrix;
     search(matrix, {}, 0);
@@ -368,17 +365,17 @@ bool by_chance(double seen, double expected) {
 bool local_structure_by_chance(const Graph& graph) {
   double triangles = 0;
   double squares = 0;
-  std::vector<int> paths(at(graph.ranks()));  // of two edges, to each rank
+  std::vector<int> paths(index(graph.ranks()));  // of two edges, to each rank
   for (int rank = 0; rank < graph.ranks(); ++rank) {
     std::vector<int> ends;
     for (const Graph::Arc& first : graph.arcs(rank)) {
       for (const Graph::Arc& second : graph.arcs(first.to)) {
-        if (second.to > rank && paths[at(second.to)]++ == 0) ends.push_back(second.to);
+        if (second.to > rank && paths[index(second.to)]++ == 0) ends.push_back(second.to);
       }
     }
-    for (const Graph::Arc& arc : graph.arcs(rank)) triangles += paths[at(arc.to)];
+    for (const Graph::Arc& arc : graph.arcs(rank)) triangles += paths[index(arc.to)];
     for (const int end : ends) {
-      const double count = std::exchange(paths[at(end)], 0);
+      const double count = std::exchange(paths[index(end)], 0);
       squares += count * (count - 1) / 2;
     }
   }
@@ -390,13 +387,13 @@ bool local_structure_by_chance(const Graph& graph) {
 
 bool looks_random(const Matrix& given) {
   const Matrix matrix = between_different_ranks(given);
-  const auto ranks = at(matrix.ranks);
+  const auto ranks = index(matrix.ranks);
   if (ranks < 8 || matrix.entries.size() < ranks || matrix.entries.size() * 2 > ranks * ranks) return false;
   std::vector<int> receivers(ranks);
   std::vector<int> differences(ranks);
   for (const Message& entry : matrix.entries) {
-    ++receivers[at(entry.from)];
-    ++differences[at((entry.to - entry.from + matrix.ranks) % matrix.ranks)];
+    ++receivers[index(entry.from)];
+    ++differences[index((entry.to - entry.from + matrix.ranks) % matrix.ranks)];
   }
   if (variance_over_mean(receivers) > 2) return false;
   const double usual = receivers_per_rank(matrix);

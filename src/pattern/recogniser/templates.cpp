@@ -13,10 +13,6 @@
 namespace corewise::pattern {
 namespace {
 
-// Bytes of an application's neighbours vary with uneven subdomains; those of a collective do not.
-constexpr double loose = 2.0;
-constexpr double tight = 1.05;
-
 enum Preference {
   ring_preference = 10,
   all_to_all_preference = 20,

@@ -9,6 +9,10 @@
 
 namespace corewise::pattern {
 
+// Tolerances: bytes of an application's neighbours vary with uneven subdomains; those of a collective do not.
+inline constexpr double loose = 2.0;
+inline constexpr double tight = 1.05;
+
 /// Every template of this many ranks except halos, in order of preference. Those that have too few pairs to reach
 /// `least_degree` may be left out.
 std::vector<Template> plain_templates(const Observed& observed, double least_degree);

@@ -18,10 +18,6 @@ namespace corewise::place {
 
 namespace {
 
-constexpr std::uint64_t bit(int index) {
-  return std::uint64_t{1} << index;
-}
-
 class SwapDescent {
  public:
   SwapDescent(const AssignmentProblem& problem, std::uint64_t seed) : problem_(problem), rng_(seed) {

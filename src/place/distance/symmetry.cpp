@@ -10,10 +10,6 @@ namespace {
 
 constexpr int most_steps = 2000;
 
-constexpr std::uint64_t bit(int index) {
-  return std::uint64_t{1} << index;
-}
-
 }  // namespace
 
 MatrixSymmetry::MatrixSymmetry(int size, std::vector<std::int64_t> values)

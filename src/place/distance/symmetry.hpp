@@ -13,6 +13,11 @@
 
 namespace corewise::place {
 
+/// An index in a set of up to 64.
+constexpr std::uint64_t bit(int index) {
+  return std::uint64_t{1} << index;
+}
+
 class MatrixSymmetry {
  public:
   /// `values`: size * size, row by row, symmetric; size at most 64.

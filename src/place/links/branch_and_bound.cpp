@@ -10,15 +10,12 @@
 #include <numeric>
 #include <utility>
 
+#include "base/index.hpp"
 #include "place/links/assignment_bounds.hpp"
 
 namespace corewise::place {
 
 namespace {
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 std::uint64_t bit(int unit) {
   return std::uint64_t{1} << static_cast<unsigned>(unit);

@@ -12,15 +12,13 @@
 #include <set>
 #include <utility>
 
+#include "base/index.hpp"
+
 namespace corewise::place {
 
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 using StopSet = std::vector<bool>;
 

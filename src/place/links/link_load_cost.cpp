@@ -5,15 +5,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.hpp"
+
 namespace corewise::place {
-
-namespace {
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
-
-}  // namespace
 
 LinkLoadCost::LinkLoadCost(const RoutedShares& shares, const Workload& work)
     : shares_(shares.merged()), phases_(work.phases.size()), weights_(work.weights), exchanges_(index(work.ranks)) {

@@ -12,15 +12,13 @@
 #include <string>
 #include <utility>
 
+#include "base/index.hpp"
+
 namespace corewise::place {
 
 namespace {
 
 constexpr std::uint64_t most_parts_per_byte = 1U << 20U;
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 Result<std::uint32_t> common_parts(const machine::Machine& machine) {
   std::uint64_t parts = 1;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/index.hpp"
+
 namespace corewise::place {
 
 namespace {
@@ -14,10 +16,6 @@ namespace {
 constexpr std::uint64_t block_every = 64;
 constexpr std::uint64_t ask_every = 1024;
 constexpr std::uint64_t look_every = 256;
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 }  // namespace
 

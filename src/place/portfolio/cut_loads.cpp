@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "base/index.hpp"
 #include "place/links/cut_bounds.hpp"
 
 namespace corewise::place {
@@ -17,10 +18,6 @@ namespace {
 constexpr std::size_t most_spectral = 192;
 constexpr std::size_t most_spectral_phases = 4;
 constexpr double eigenvalue_slack = 1e-7;
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 using Row = std::vector<double>;
 

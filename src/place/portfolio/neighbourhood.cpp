@@ -8,15 +8,13 @@
 #include <numeric>
 #include <utility>
 
+#include "base/index.hpp"
+
 namespace corewise::place {
 
 namespace {
 
 constexpr std::size_t most_near = 12;
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 using Block = std::vector<machine::UnitId>;
 

@@ -11,6 +11,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/index.hpp"
+
 namespace corewise::place {
 
 namespace {
@@ -25,10 +27,6 @@ constexpr double length_power = 1.0 / 3.0;
 /// Sums that differ by less are equal but for rounding.
 constexpr double equal = 1e-9;
 constexpr double unreachable = std::numeric_limits<double>::infinity();
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 /// Bytes by weight that a rank sends to a peer, and gets from it.
 using Exchanges = std::vector<std::map<int, std::pair<double, double>>>;

@@ -7,16 +7,14 @@
 #include <functional>
 #include <numeric>
 
+#include "base/index.hpp"
+
 namespace corewise::place {
 
 namespace {
 
 /// Sums of terms that come and go collect rounding errors: after so many changes they are added up anew.
 constexpr int most_accepted = 1024;
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 }  // namespace
 

@@ -7,16 +7,14 @@
 #include <functional>
 #include <numeric>
 
+#include "base/index.hpp"
+
 namespace corewise::place {
 
 namespace {
 
 constexpr int refinement_rounds = 3;
 constexpr std::uint64_t node_limit = 200'000;
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 /// Splitmix64's output step: spreads sums of small numbers over 64 bits.
 std::uint64_t mix(std::uint64_t z) {

@@ -8,13 +8,11 @@
 #include <numeric>
 #include <optional>
 
+#include "base/index.hpp"
+
 namespace corewise::place {
 
 namespace {
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 /// Pairs of equal colour send the same bytes in every phase.
 class Colours {
@@ -64,9 +62,9 @@ class Colours {
   std::vector<int> rank_;
 };
 
-class ImageSearch {
+class RankImageSearch {
  public:
-  ImageSearch(const Colours& colours, const std::vector<int>& order, std::uint64_t most_steps)
+  RankImageSearch(const Colours& colours, const std::vector<int>& order, std::uint64_t most_steps)
       : colours_(colours),
         order_(order),
         steps_left_(most_steps),
@@ -131,7 +129,7 @@ PatternSymmetry pattern_symmetry(const Workload& work, const std::vector<int>& o
     const int rank = order[level];
     for (std::size_t k = level + 1; k < order.size(); ++k) {
       if (class_of[index(order[k])] == class_of[index(rank)]) continue;
-      const auto image = ImageSearch(colours, order, most_steps).find(level, order[k]);
+      const auto image = RankImageSearch(colours, order, most_steps).find(level, order[k]);
       if (!image) continue;
       for (std::size_t r = 0; r < image->size(); ++r) {
         const int left = class_of[r];

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "base/index.hpp"
 #include "place/symmetry/automorphism.hpp"
 
 namespace corewise::place {
@@ -19,10 +20,6 @@ namespace {
 /// spent on machines with much local and little global symmetry.
 constexpr std::size_t most_fixed_sets = 3'000;
 constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
-
-std::size_t index(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
   std::uint64_t product = 0;

@@ -37,14 +37,21 @@ constexpr Knob kCopy{"accelerate_copy", KnobType::text, "", "a copy tuning in on
 constexpr Knob kDirect{"accelerate_direct", KnobType::choice, "on", "on|off",
                        "whether ranks copy to and from each other's memory, where the system lets them"};
 
+constexpr Knob kLines{"accelerate_lines", KnobType::choice, "auto", "auto|partners",
+                      "between which ranks of a communicator there are control lines"};
+
 constexpr Knob kLevels{
-    "accelerate_levels", KnobType::text, "off", "off, nodes, so many successive ranks as a node, or groups:RANKS",
+    "accelerate_levels", KnobType::text, "off",
+    "off, nodes, so many successive ranks as a node, groups:RANKS, or found",
     "whether collectives of ranks on several nodes are done node by node, the MPI's among leaders"};
+
+constexpr Knob kSystem{"accelerate_system", KnobType::text, "/sys/devices/system", "a folder",
+                       "where the kernel says which CPUs share caches, nodes and sockets; another one in tests"};
 
 constexpr Knob kSpawned{"accelerate_spawned", KnobType::choice, "off", "on|off",
                         "whether processes that are spawned get this library and its variables"};
 
-constexpr std::array kHandedDown{kAccelerate, kAfter, kCopy, kDirect, kLevels, kSpawned};
+constexpr std::array kHandedDown{kAccelerate, kAfter, kCopy, kDirect, kLines, kLevels, kSystem, kSpawned};
 
 /// A piece of so many bytes or more goes past the caches, on processors of the maker whose were measured
 /// (docs/decisions/0012-collectives-past-the-caches.md).
@@ -131,6 +138,10 @@ int calls_before() {
   return number;
 }
 
+std::string_view lines_wanted() {
+  return knob_text(kLines);
+}
+
 std::string_view levels_wanted() {
   return knob_text(kLevels);
 }
@@ -146,6 +157,14 @@ int forced_node_ranks() {
 int group_ranks() {
   const std::string_view text = levels_wanted();
   return text.starts_with(kGroups) ? number_in(text.substr(kGroups.size())) : 0;
+}
+
+bool goes_by_domains() {
+  return levels_wanted() == "found";
+}
+
+std::string_view system_files() {
+  return knob_text(kSystem);
 }
 
 bool copies_between_processes() {

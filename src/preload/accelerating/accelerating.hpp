@@ -48,11 +48,18 @@ std::string_view wanted();
 /// Blocking collectives that a communicator leaves to the MPI before it is set up: a short-lived one never pays.
 int calls_before();
 
+/// What the knob COREWISE_ACCELERATE_LINES says: auto, or partners.
+std::string_view lines_wanted();
+
 /// What the knob COREWISE_ACCELERATE_LEVELS says, as text; and whether communicators of several nodes go by levels.
 std::string_view levels_wanted();
 bool goes_by_levels();
 /// So many successive ranks of the launch count as a node; 0: nodes are nodes.
 int forced_node_ranks();
+/// Whether ranks inside a node go by the core complexes, NUMA nodes and sockets that they are bound to; and where
+/// the kernel's files about these are.
+bool goes_by_domains();
+std::string_view system_files();
 /// So many successive ranks of a communicator inside a node are a level of their own; 0: there are none.
 int group_ranks();
 

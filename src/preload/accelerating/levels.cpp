@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
+#include "preload/accelerating/domains.hpp"
 #include "preload/accelerating/operands.hpp"
 #include "preload/accelerating/set_up.hpp"
 #include "preload/accelerating/types.hpp"
@@ -90,19 +92,24 @@ Outcome finished(Communicator& on, int code) {
   return {Fate::taken, code};
 }
 
-// ---- on a level: ours where it is taken over, else the MPI's ----
+// ---- on a level: ours where it is taken over, by levels of its own where it has them, else the MPI's ----
 
-template <class Take, class Pass>
-int on_level(Communicator& level, Take take, Pass pass) {
-  const Outcome outcome = level.fate == Fate::taken ? take(level) : Outcome{level.fate};
+template <class Take, class Spread, class Pass>
+int on_level(Communicator& level, Take take, Spread spread, Pass pass) {
+  const bool has_levels = level.fate == Fate::several_nodes;
+  Outcome outcome{level.fate};
+  if (has_levels) outcome = spread(level);
+  const bool left = has_levels && outcome.fate != Fate::taken && level.team != nullptr;
+  if (level.fate == Fate::taken || left) outcome = take(level);
   return outcome.fate == Fate::taken ? outcome.code : pass(level.handle);
 }
 int barrier_on(Communicator& level) {
-  return on_level(level, do_barrier, [](MPI_Comm comm) { return CW_NEXT(MPI_Barrier)(comm); });
+  return on_level(level, do_barrier, spread_barrier, [](MPI_Comm comm) { return CW_NEXT(MPI_Barrier)(comm); });
 }
 int broadcast_on(Communicator& level, const Items& data, int root) {
   return on_level(
       level, [&](Communicator& on) { return do_broadcast(on, data, root); },
+      [&](Communicator& on) { return spread_broadcast(on, data, root); },
       [&](MPI_Comm comm) {
         return CW_NEXT(MPI_Bcast)(address(data.at), static_cast<int>(data.count), data.datatype, root, comm);
       });
@@ -110,6 +117,7 @@ int broadcast_on(Communicator& level, const Items& data, int root) {
 int reduce_on(Communicator& level, const void* send, void* receive, const Items& operand, MPI_Op op, int root) {
   return on_level(
       level, [&](Communicator& on) { return do_reduce(on, send, receive, operand, op, root); },
+      [&](Communicator& on) { return spread_reduce(on, send, receive, operand, op, root); },
       [&](MPI_Comm comm) {
         return CW_NEXT(MPI_Reduce)(send, receive, static_cast<int>(operand.count), operand.datatype, op, root,
                                    comm);
@@ -118,6 +126,7 @@ int reduce_on(Communicator& level, const void* send, void* receive, const Items&
 int allreduce_on(Communicator& level, void* at, const Items& operand, MPI_Op op) {
   return on_level(
       level, [&](Communicator& on) { return do_allreduce(on, MPI_IN_PLACE, at, operand, op); },
+      [&](Communicator& on) { return spread_allreduce(on, MPI_IN_PLACE, at, operand, op); },
       [&](MPI_Comm comm) {
         return CW_NEXT(MPI_Allreduce)(MPI_IN_PLACE, at, static_cast<int>(operand.count), operand.datatype, op,
                                       comm);
@@ -237,12 +246,12 @@ Fate set_up_levels(Communicator& on) {
   return Fate::several_nodes;
 }
 
-void set_up_groups(Communicator& on, int ranks) {
-  if (ranks <= 1 || ranks >= on.ranks) return;
+namespace {
+
+/// Groups of ranks with equal keys.
+void set_up_groups_by(Communicator& on, const std::vector<std::uint64_t>& keys) {
   int rank = 0;
   CW_NEXT(MPI_Comm_rank)(on.handle, &rank);
-  std::vector<std::uint64_t> keys;
-  for (int each = 0; each < on.ranks; ++each) keys.push_back(static_cast<std::uint64_t>(each / ranks));
   auto levels = std::make_unique<Levels>();
   find_places(keys, rank, *levels);
   int works = split(on.handle, rank, *levels) ? 1 : 0;
@@ -256,6 +265,45 @@ void set_up_groups(Communicator& on, int ranks) {
   if (code != MPI_SUCCESS || all == 0) return;
   on.levels = std::move(levels);
   on.fate = Fate::several_nodes;
+}
+
+}  // namespace
+
+void set_up_groups(Communicator& on, int ranks) {
+  if (ranks <= 1 || ranks >= on.ranks) return;
+  std::vector<std::uint64_t> keys;
+  for (int each = 0; each < on.ranks; ++each) keys.push_back(static_cast<std::uint64_t>(each / ranks));
+  set_up_groups_by(on, keys);
+}
+
+void set_up_domains(Communicator& on) {
+  static_assert(std::is_trivially_copyable_v<Domains>);
+  const Domains own = own_domains();
+  std::vector<Domains> ranks(static_cast<std::size_t>(on.ranks));
+  if (CW_NEXT(MPI_Allgather)(own.data(), sizeof own, MPI_BYTE, ranks.data(), sizeof own, MPI_BYTE, on.handle) !=
+      MPI_SUCCESS) {
+    return;
+  }
+  Communicator* level = &on;
+  for (const std::size_t kind : useful_kinds(ranks)) {
+    std::vector<std::uint64_t> keys;
+    for (const Domains& each : ranks) keys.push_back(each[kind]);
+    set_up_groups_by(*level, keys);
+    if (level->levels == nullptr) return;
+    level->levels->reduces = false;
+    if (!leads(*level->levels)) return;
+    // The next kind's groups are among the leaders, which are numbered as the groups are by their first ranks.
+    std::vector<Domains> leaders;
+    std::vector<std::uint64_t> seen;
+    for (const Domains& each : ranks) {
+      if (std::ranges::find(seen, each[kind]) != seen.end()) continue;
+      seen.push_back(each[kind]);
+      leaders.push_back(each);
+    }
+    ranks = std::move(leaders);
+    level = &level->levels->leaders;
+    if (level->fate != Fate::taken) return;
+  }
 }
 
 Outcome spread_barrier(Communicator& on) {
@@ -284,6 +332,7 @@ Outcome spread_broadcast(Communicator& on, Items data, int root) {
 
 Outcome spread_allreduce(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op) {
   Levels& levels = *on.levels;
+  if (!levels.reduces) return kLeft;
   Type type;
   if (const Fate fate = judge_reduction(operand, op, type); fate != Fate::taken) return {fate};
   if (send == receive) return kWrong;
@@ -298,6 +347,7 @@ Outcome spread_allreduce(Communicator& on, const void* send, void* receive, Item
 
 Outcome spread_reduce(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op, int root) {
   Levels& levels = *on.levels;
+  if (!levels.reduces) return kLeft;
   Type type;
   if (!is_rank(on, root)) return kWrong;
   if (const Fate fate = judge_reduction(operand, op, type); fate != Fate::taken) return {fate};

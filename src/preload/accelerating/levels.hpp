@@ -29,6 +29,7 @@ struct Levels {
   Communicator node;     ///< `handle` is the MPI's; no team where this rank is alone on its node
   Communicator leaders;  ///< rank i is the leader of node i; no handle on who leads no node; a team inside one node
   int own_node = 0;
+  bool reduces = true;        ///< whether reductions go by the levels, too; else all ranks do them together
   std::vector<int> node_of;   ///< by rank
   std::vector<int> place_of;  ///< by rank: its rank in its node's communicator
 };
@@ -40,5 +41,10 @@ Fate set_up_levels(Communicator& on);
 /// The same after `set_up` found one node: groups of so many successive ranks. Without levels where the MPI has no
 /// more communicators, or there is one group, or each rank would be one.
 void set_up_groups(Communicator& on, int ranks);
+
+/// The same with the groups of ranks that are bound to one core complex, NUMA node or socket (domains.hpp), and
+/// levels over levels where there are several of these. Without levels where ranks are not bound so. Barriers and
+/// broadcasts go by them; reductions gain nothing (docs/accelerating/levels.md).
+void set_up_domains(Communicator& on);
 
 }  // namespace corewise::preload::accelerating

@@ -97,13 +97,13 @@ constexpr std::string_view kOn = "on", kOnAnd = "on|";
 /// All that can be taken over, for tests.
 constexpr std::string_view kAlways =
     "barrier=-:dissemination;"
-    "broadcast=136:eager_tree,32768:root_stage/piece=4096,-:root_stage/piece=16384;"
+    "broadcast=136:eager_tree,32768:root_stage/piece=4096,-:root_stage/piece=16384,-:local_store_tree;"
     "reduce=136:eager_tree,-:peer_stages,-:tree;"
     "allreduce=136:recursive_doubling,8192:one_shot,-:peer_stages,-:reduce_broadcast;"
-    "gather=136:eager,-:linear;gatherv=-:linear;"
-    "scatter=136:eager,-:linear;scatterv=-:linear;"
+    "gather=136:eager,-:linear,-:tree;gatherv=-:linear;"
+    "scatter=136:eager,-:linear,-:tree;scatterv=-:linear;"
     "allgather=136:eager,-:ring;allgatherv=136:eager,-:ring;"
-    "alltoall=136:eager,-:pairwise;alltoallv=-:pairwise;"
+    "alltoall=136:eager,-:pairwise,-:bruck;alltoallv=-:pairwise;"
     "scan=136:eager_recursive_doubling,-:chain;exscan=136:eager_recursive_doubling,-:chain;"
     "reduce_scatter=136:eager,-:pairwise,-:recursive_halving;"
     "reduce_scatter_block=136:eager,-:pairwise,-:recursive_halving";
@@ -220,6 +220,14 @@ std::optional<std::vector<Selection>> parse_table(std::string_view text) {
     parts.push_back(std::move(*part));
   }
   return parts;
+}
+
+bool meets_all_pairs(const Selection& part) {
+  const auto meets = [](const Choice& choice) {
+    return choice.row != nullptr && (choice.row->needs & (coll::kAllPairs | coll::kAllPairsInOrder)) != 0;
+  };
+  return std::ranges::any_of(part.choices,
+                             [meets](const auto& choices) { return std::ranges::any_of(choices, meets); });
 }
 
 const Selection& selection_for(int ranks, bool crowded) {

@@ -51,6 +51,8 @@ std::optional<std::vector<Selection>> parse_table(std::string_view text);
 
 /// The part of the knob's table, or of the built-in one, for such a communicator.
 const Selection& selection_for(int ranks, bool crowded);
+/// Whether any of its algorithms needs lines between all ranks.
+bool meets_all_pairs(const Selection& part);
 /// The choice for a call of these facts; null: the MPI is called.
 inline const Choice* choose(const std::vector<Choice>& choices, const coll::Shape& shape,
                             const coll::Facts& facts) {

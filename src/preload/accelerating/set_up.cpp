@@ -29,8 +29,10 @@ namespace {
 /// At the begin of every file: the number that its maker told. In a stage's the rest of the page is free, in a
 /// communicator's the board follows.
 constexpr std::size_t kKeyBytes = shm::kPaddingBytes;
-/// Of control lines that a process may have mapped.
-constexpr std::size_t kMostLineBytes = std::size_t{128} << 20;
+/// Of control lines that a process may have mapped; and how many it may have when lines between all pairs come
+/// to them.
+constexpr std::size_t kMostLineBytes = std::size_t{512} << 20;
+constexpr std::size_t kMostWithAllPairs = std::size_t{128} << 20;
 constexpr std::size_t kMaskWords = 16;
 
 /// What a rank tells the others. Plain bytes; all ranks are on one kind of processor where it is believed.
@@ -48,6 +50,7 @@ struct Card {
   std::int32_t has_gpu = 0;
   std::int32_t has_memory = 0;
   std::int32_t many_threads = 0;
+  std::int32_t has_room_for_all = 0;    ///< for lines between all pairs; rank 0: its file has them
   std::uint64_t mask[kMaskWords] = {};  ///< the CPUs where it may run
 };
 
@@ -96,7 +99,7 @@ std::shared_ptr<shm::Mapping> open_file(int process, int file, std::uint64_t key
 
 /// The bytes of a stage's file.
 std::size_t stage_bytes() {
-  return shm::kPageBytes + shape_of(2).layout().stage_bytes;
+  return shm::kPageBytes + shape_of(2, coll::Lines::all).layout().stage_bytes;
 }
 
 /// This process's stage, made at the first call; without a file where there is no memory.
@@ -160,7 +163,7 @@ Card own_card(bool many_threads) {
   Card card;
   card.node = node_key();
   card.many_threads = many_threads ? 1 : 0;
-  card.settings = mixed(levels_wanted(), mixed(wanted()));
+  card.settings = mixed(lines_wanted(), mixed(levels_wanted(), mixed(wanted())));
   card.process = getpid();
   card.node_ranks = node_ranks();
   card.cores = granted_cores();
@@ -219,19 +222,29 @@ Fate judge(std::span<const Card> cards) {
 std::size_t segment_at(int ranks) {
   return kKeyBytes + CallBoard::bytes(ranks);
 }
-/// The bytes of that file.
-std::size_t own_bytes(int ranks, bool many_threads) {
-  const port::Layout layout = shape_of(ranks).layout();
-  const std::size_t at = segment_at(ranks);
-  return at +
-         (many_threads ? shm::Segment::bytes(ranks, layout, at) : shm::Segment::bytes_of_lines(ranks, layout, at));
+
+/// Between whom the table wants lines.
+coll::Lines wanted_lines(int ranks, bool crowded) {
+  if (lines_wanted() == "partners") return coll::Lines::partners;
+  const bool all = ranks <= kAlwaysAllPairs || meets_all_pairs(selection_for(ranks, crowded));
+  return all ? coll::Lines::all : coll::Lines::partners;
+}
+/// The same before anybody knows whether ranks share cores.
+coll::Lines most_wanted_lines(int ranks) {
+  const bool all = wanted_lines(ranks, false) == coll::Lines::all || wanted_lines(ranks, true) == coll::Lines::all;
+  return all ? coll::Lines::all : coll::Lines::partners;
+}
+/// Between whom there are lines: all ranks have the same cards.
+coll::Lines agreed_lines(std::span<const Card> cards) {
+  const bool room = std::ranges::all_of(cards, [](const Card& card) { return card.has_room_for_all != 0; });
+  return room ? wanted_lines(static_cast<int>(cards.size()), is_crowded(cards)) : coll::Lines::partners;
 }
 
 /// Maps what the others have; false where something cannot be had.
 bool map_all(std::span<const Card> cards, File& lines, Memory& memory) {
   const bool many_threads = cards[0].many_threads != 0;
   if (lines.mapping == nullptr) {
-    const std::size_t bytes = own_bytes(static_cast<int>(cards.size()), many_threads);
+    const std::size_t bytes = own_bytes(static_cast<int>(cards.size()), agreed_lines(cards), many_threads);
     lines.mapping = open_file(cards[0].process, cards[0].lines_file, cards[0].lines_key, bytes);
   }
   if (lines.mapping == nullptr) return false;
@@ -261,7 +274,8 @@ shm::Processes reachable(std::span<const Card> cards, const std::vector<pid_t>& 
 
 std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> cards, Memory&& memory) {
   const int ranks = static_cast<int>(cards.size());
-  const port::Layout layout = shape_of(ranks).layout();
+  const coll::Shape shape = shape_of(ranks, agreed_lines(cards));
+  const port::Layout layout = shape.layout();
   const std::span<std::byte> block = memory.lines.block();
   const std::span<std::byte> lines = block.subspan(segment_at(ranks));
   const auto segment = memory.stages.empty() ? shm::Segment::over(lines, ranks, layout)
@@ -272,7 +286,7 @@ std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> c
   const bool crowded = is_crowded(cards);
   shm::Processes processes = reachable(cards, peers);
   return std::make_unique<Team>(
-      std::move(memory), segment.value(), rank, CallBoard(block.data() + kKeyBytes, rank, ranks),
+      std::move(memory), segment.value(), shape, rank, CallBoard(block.data() + kKeyBytes, rank, ranks),
       Waiting(comm, rank, std::move(peers), crowded), std::move(processes), selection_for(ranks, crowded));
 }
 
@@ -291,6 +305,12 @@ std::uint64_t own_node() {
 
 }  // namespace
 
+Domains own_domains() {
+  Card card;
+  read_mask(card);
+  return domains_of(card.mask, std::string(system_files()));
+}
+
 std::uint64_t node_key() {
   const std::uint64_t node = own_node();
   const int ranks = forced_node_ranks();
@@ -300,13 +320,20 @@ std::uint64_t node_key() {
   return mixed(std::to_string(rank / ranks), node);
 }
 
-Team::Team(Memory&& of, const shm::Segment& segment, int number, const CallBoard& said, Waiting&& waits,
-           shm::Processes processes, const Selection& by)
+std::size_t own_bytes(int ranks, coll::Lines lines, bool many_threads) {
+  const port::Layout layout = shape_of(ranks, lines).layout();
+  const std::size_t at = segment_at(ranks);
+  return at +
+         (many_threads ? shm::Segment::bytes(ranks, layout, at) : shm::Segment::bytes_of_lines(ranks, layout, at));
+}
+
+Team::Team(Memory&& of, const shm::Segment& segment, const coll::Shape& shape, int number, const CallBoard& said,
+           Waiting&& waits, shm::Processes processes, const Selection& by)
     : memory(std::move(of)),
       board(said),
       waiting(std::move(waits)),
       port(segment, number, waiting.policy(board), std::move(processes)),
-      rank(port, shape_of(segment.ranks())),
+      rank(port, shape),
       selection(by),
       peer_memory(port.reaches_peers()) {
   line_bytes += memory.lines.block().size();
@@ -324,12 +351,15 @@ Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team) {
   const bool many_threads = may_call_at_once();
   std::vector<Card> cards(static_cast<std::size_t>(ranks));
   Card card = own_card(many_threads);
-  const std::size_t bytes = own_bytes(ranks, many_threads);
+  const std::size_t before = line_bytes.load(std::memory_order_relaxed);
+  const std::size_t least = own_bytes(ranks, coll::Lines::partners, many_threads);
+  const std::size_t most = own_bytes(ranks, most_wanted_lines(ranks), many_threads);
+  card.has_room_for_all = before + most <= kMostWithAllPairs ? 1 : 0;
   File lines;
-  if (rank == 0) lines = make_file(bytes);
+  if (rank == 0) lines = make_file(card.has_room_for_all != 0 ? most : least);
   card.lines_file = lines.file;
   card.lines_key = lines.key;
-  const bool room = line_bytes.load(std::memory_order_relaxed) + bytes <= kMostLineBytes;
+  const bool room = before + least <= kMostLineBytes;
   card.has_memory = room && card.stage_file >= 0 && (rank != 0 || lines.file >= 0) ? 1 : 0;
   int code = CW_NEXT(MPI_Allgather)(&card, sizeof card, MPI_BYTE, cards.data(), sizeof card, MPI_BYTE, comm);
   Fate fate = code == MPI_SUCCESS ? judge(cards) : Fate::broken;

@@ -15,6 +15,7 @@
 #include "coll/rank.hpp"
 #include "preload/accelerating/call_board.hpp"
 #include "preload/accelerating/counts.hpp"
+#include "preload/accelerating/domains.hpp"
 #include "preload/accelerating/selection.hpp"
 #include "preload/accelerating/waiting.hpp"
 #include "preload/next.hpp"
@@ -23,14 +24,23 @@
 
 namespace corewise::preload::accelerating {
 
-/// What the collectives take of a host; all communicators have it.
-constexpr coll::Shape shape_of(int ranks) {
+/// What the collectives take of a host; all communicators have it, but for the lines: up to kAlwaysAllPairs ranks
+/// have them between all pairs, and more where the table has an algorithm that needs them, as long as the process's
+/// limit on such lines lets them. Otherwise they are between partners (coll/building/partners.hpp).
+constexpr coll::Shape shape_of(int ranks, coll::Lines lines) {
   coll::Shape shape = coll::Shape::eager(ranks);
+  shape.lines = lines;
   shape.buffer_bytes = 64 * 1024;
   shape.buffers = 4;
   shape.atomic_words = 1;
   return shape;
 }
+
+inline constexpr int kAlwaysAllPairs = 16;
+
+/// The bytes of a communicator's own file: the key, the board, the lines; with stages where several threads may
+/// call at once.
+std::size_t own_bytes(int ranks, coll::Lines lines, bool many_threads);
 
 /// Shared memory of one communicator's ranks, as one of them sees it.
 struct Memory {
@@ -42,8 +52,8 @@ struct Memory {
 /// A rank's place among the ranks of a communicator, ready for calls.
 struct Team {
   /// `processes`: those whose user memory can be reached, or none.
-  Team(Memory&& of, const shm::Segment& segment, int rank, const CallBoard& board, Waiting&& waits,
-       shm::Processes processes, const Selection& by);
+  Team(Memory&& of, const shm::Segment& segment, const coll::Shape& shape, int rank, const CallBoard& board,
+       Waiting&& waits, shm::Processes processes, const Selection& by);
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
   ~Team();
@@ -62,6 +72,9 @@ struct Team {
 /// Equal on the ranks of one node: they see each other's entries in /proc. Or on those that are told to count as
 /// one.
 std::uint64_t node_key();
+
+/// Of the CPUs where this process may run.
+Domains own_domains();
 
 /// Collective over the communicator, in one of its blocking collectives. Fate::taken with a team, or why there is
 /// none: the same on all ranks.

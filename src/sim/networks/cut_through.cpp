@@ -12,10 +12,10 @@ namespace {
 using machine::LinkId;
 using machine::UnitId;
 
-constexpr double kRounding = 1e-6;  ///< of a tick: what a product of doubles may be off
+constexpr double kTickRounding = 1e-6;  ///< of a tick: what a product of doubles may be off
 
-Time whole_ticks(double ticks) {
-  return static_cast<Time>(std::ceil(ticks - kRounding));
+Time ticks_of_packet(double ticks) {
+  return static_cast<Time>(std::ceil(ticks - kTickRounding));
 }
 
 using Followers = std::vector<std::vector<LinkId>>;
@@ -119,7 +119,7 @@ std::int64_t CutThroughNetwork::room_of(LinkId link) const {
 // ---- messages and packets ----
 
 Time CutThroughNetwork::duration(LinkId link, std::uint64_t bytes) const {
-  return whole_ticks(static_cast<double>(bytes) * ticks_per_byte_[static_cast<std::size_t>(link)]);
+  return ticks_of_packet(static_cast<double>(bytes) * ticks_per_byte_[static_cast<std::size_t>(link)]);
 }
 
 CutThroughNetwork::Index CutThroughNetwork::new_message(const Message& message) {

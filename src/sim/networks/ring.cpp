@@ -14,13 +14,13 @@ using machine::UnitId;
 
 constexpr int kMostStops = 64;
 constexpr int kMostLanes = 4;
-constexpr double kRounding = 1e-3;  ///< of a beat: machine files round their hop latencies
+constexpr double kBeatRounding = 1e-3;  ///< of a beat: machine files round their hop latencies
 
 /// Cycles for which a packet holds a stop: one hop is one cycle.
 int beats_of(const Machine& machine, const NetworkParameters& parameters) {
   const machine::Link& link = machine.links.front();
   const double bytes_per_cycle = link.bandwidth_gb_per_s / link.lanes * link.latency_ns;
-  const double beats = std::ceil(static_cast<double>(parameters.packet_bytes) / bytes_per_cycle - kRounding);
+  const double beats = std::ceil(static_cast<double>(parameters.packet_bytes) / bytes_per_cycle - kBeatRounding);
   return static_cast<int>(std::clamp(beats, 1.0, 1e6));
 }
 

@@ -110,6 +110,7 @@ MPI_Comm new_comm(Rank& rank, Shared& shared, const Comm& parent) {
   made->handle = reinterpret_cast<MPI_Comm>(made);
   made->handler = parent.handler;
   if (made->handler != nullptr) ++made->handler->references;
+  CallRecord::note_new(World::here(), World::actor(), *made);
   return made->handle;
 }
 
@@ -229,6 +230,7 @@ int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
   Comm* found = comm_of(comm);
   if (found == nullptr) return entry.raise(nullptr, MPI_ERR_COMM);
   found->name = std::string(comm_name).substr(0, MPI_MAX_OBJECT_NAME - 1);
+  if (Recording* recording = entry.world().recording()) recording->rank(entry.rank().world).renamed(*found);
   return MPI_SUCCESS;
 }
 

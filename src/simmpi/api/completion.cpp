@@ -44,8 +44,9 @@ int query(Request& request, MPI_Status* status) {
 }
 
 /// A done request ends: its status is written, its handle null or inactive. Its error.
-int end(MPI_Request* handle, MPI_Status* status) {
+int end(Entry& entry, MPI_Request* handle, MPI_Status* status) {
   Request& request = *request_of(*handle);
+  entry.record().completed(request);
   int error = request.outcome.error;
   if (request.kind == Request::Kind::generalized) {
     error = query(request, status);
@@ -88,7 +89,7 @@ int end_all(Entry& entry, int count, MPI_Request* requests, MPI_Status* statuses
       write_empty(status);
       continue;
     }
-    const int error = end(&requests[i], status);
+    const int error = end(entry, &requests[i], status);
     if (failed && status != MPI_STATUS_IGNORE) status->MPI_ERROR = error;
   }
   return failed ? entry.raise(owner, MPI_ERR_IN_STATUS) : MPI_SUCCESS;
@@ -110,7 +111,7 @@ int end_one(Entry& entry, MPI_Request* handle, MPI_Status* status) {
   Comm* comm = request.comm;
   pay(entry.actor(), request);
   entry.about(request.outcome.source, request.outcome.bytes);
-  return entry.result(comm, end(handle, status));
+  return entry.result(comm, end(entry, handle, status));
 }
 
 /// Ends all that are done, in the order of their places.
@@ -124,12 +125,13 @@ int end_some(Entry& entry, const std::vector<Request*>& all, MPI_Request* reques
     pay(entry.actor(), *all[i]);
     Comm* comm = all[i]->comm;
     MPI_Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[found];
-    const int error = end(&requests[i], status);
+    const int error = end(entry, &requests[i], status);
     if (status != MPI_STATUS_IGNORE && error != MPI_SUCCESS) status->MPI_ERROR = error;
     if (error != MPI_SUCCESS) owner = comm;
     failed = failed || error != MPI_SUCCESS;
     indices[found++] = static_cast<int>(i);
   }
+  if (found == 0) entry.record().missed();
   *outcount = found;
   return failed ? entry.raise(owner, MPI_ERR_IN_STATUS) : MPI_SUCCESS;
 }
@@ -153,7 +155,7 @@ int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
   entry.transport().wait_all(entry.actor(), waits);
   entry.about(one->outcome.source, one->outcome.bytes);
   Comm* comm = one->comm;
-  return entry.result(comm, end(request, status));
+  return entry.result(comm, end(entry, request, status));
 }
 
 int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
@@ -204,6 +206,7 @@ int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   entry.look();
   const Request* one = live(*request);
   *flag = one == nullptr || one->done ? 1 : 0;
+  if (*flag == 0) entry.record().missed();
   if (one == nullptr) write_empty(status);
   return one != nullptr && one->done ? end_one(entry, request, status) : MPI_SUCCESS;
 }
@@ -215,7 +218,10 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Stat
   entry.look();
   const std::vector<Request*> all = live_ones(count, array_of_requests);
   *flag = std::all_of(all.begin(), all.end(), [](const Request* each) { return each == nullptr || each->done; });
-  if (*flag == 0) return MPI_SUCCESS;
+  if (*flag == 0) {
+    entry.record().missed();
+    return MPI_SUCCESS;
+  }
   for (const Request* each : all) {
     if (each != nullptr) pay(entry.actor(), *each);
   }
@@ -229,6 +235,7 @@ int PMPI_Testany(int count, MPI_Request array_of_requests[], int* index, int* fl
   entry.look();
   const int found = first_done(live_ones(count, array_of_requests));
   *flag = found != -1 ? 1 : 0;
+  if (*flag == 0) entry.record().missed();
   *index = found < 0 ? MPI_UNDEFINED : found;
   if (found == -2) write_empty(status);
   return found >= 0 ? end_one(entry, &array_of_requests[found], status) : MPI_SUCCESS;
@@ -270,6 +277,7 @@ int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) 
   entry.look();
   Request* one = live(request);
   *flag = one == nullptr || one->done ? 1 : 0;
+  if (*flag == 0) entry.record().missed();
   if (one == nullptr) {
     write_empty(status);
   } else if (one->done && one->kind == Request::Kind::generalized) {

@@ -9,7 +9,11 @@
 namespace corewise::simmpi {
 
 Entry::Entry(const char* name)
-    : world_(World::here()), actor_(World::actor()), outer_(actor_.call), begin_(actor_.clock) {
+    : world_(World::here()),
+      actor_(World::actor()),
+      outer_(actor_.call),
+      begin_(actor_.clock),
+      record_(world_, actor_, name, *outer_ == '\0') {
   actor_.call = name;
 }
 
@@ -42,15 +46,16 @@ int Entry::raise(Comm* comm, int code) const {
               (owner.name.empty() ? "a communicator" : owner.name) + ": " + text);
 }
 
-int Entry::now(const Plan& plan) const {
+int Entry::now(const Plan& plan) {
   if (plan.error != MPI_SUCCESS) return raise(plan.comm, plan.error);
   Context context{actor_, *plan.comm, plan.comm->collectives++, MPI_SUCCESS};
   actor_.clock = std::max(actor_.clock, world_.engine().now());
   plan.work(context);
+  if (plan.moved && context.error == MPI_SUCCESS) record_.collective(*plan.comm, *plan.moved);
   return result(plan.comm, context.error);
 }
 
-int Entry::later(const Plan& plan, MPI_Request* request) const {
+int Entry::later(const Plan& plan, MPI_Request* request) {
   if (plan.error != MPI_SUCCESS) return raise(plan.comm, plan.error);
   if (request == nullptr) return raise(plan.comm, MPI_ERR_ARG);
   auto* made = new Request;
@@ -70,6 +75,7 @@ int Entry::later(const Plan& plan, MPI_Request* request) const {
     made->path = actor.path;
     World::here().transport().complete(*made, actor.clock);
   });
+  if (plan.moved) record_.collective(*plan.comm, *plan.moved);
   *request = reinterpret_cast<MPI_Request>(made);
   return MPI_SUCCESS;
 }

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "simmpi/collectives/context.hpp"
 #include "simmpi/include/mpi.h"
 #include "simmpi/messages/transport.hpp"
+#include "simmpi/recording/call_record.hpp"
 #include "simmpi/world.hpp"
 
 /// MPI_name as a weak alias of PMPI_name.
@@ -23,6 +25,7 @@ struct Plan {
   Comm* comm = nullptr;
   int error = MPI_SUCCESS;
   Work work;
+  std::optional<Moved> moved;  ///< of a collective that moves data or synchronises
 };
 
 class Entry {
@@ -48,8 +51,10 @@ class Entry {
     peer_ = peer;
     bytes_ = bytes;
   }
-  int now(const Plan& plan) const;
-  int later(const Plan& plan, MPI_Request* request) const;
+  int now(const Plan& plan);
+  int later(const Plan& plan, MPI_Request* request);
+  /// What the recording is told, where there is one.
+  CallRecord& record() { return record_; }
 
  private:
   World& world_;
@@ -58,6 +63,7 @@ class Entry {
   sim::Time begin_;
   int peer_ = -1;
   std::int64_t bytes_ = 0;
+  CallRecord record_;
 };
 
 /// Null where the handle is none.
@@ -92,5 +98,10 @@ inline bool usable(const Type* type) {
 }
 
 void write_status(MPI_Status* status, const Outcome& outcome);
+
+/// The values of an argument of this length.
+inline std::vector<int> listed(int count, const int* values) {
+  return count > 0 ? std::vector<int>(values, values + count) : std::vector<int>();
+}
 
 }  // namespace corewise::simmpi

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "simmpi/api/entry.hpp"
 
@@ -16,6 +17,13 @@ void add_time(double ns) {
   Actor& actor = World::actor();
   actor.clock = std::max(actor.clock, World::here().engine().now());
   if (ns > 0) actor.clock += World::here().ticks(ns);
+}
+
+/// Ends the run where the calling rank's main memory refuses.
+void require(const char* procedure, const Status& status) {
+  if (status.ok()) return;
+  const int rank = World::actor().rank->world;
+  World::here().fail("rank " + std::to_string(rank) + " in " + procedure + ": " + status.message());
 }
 
 }  // namespace
@@ -36,6 +44,7 @@ int PMPI_Init_thread(int*, char***, int required, int* provided) {
 }
 
 int PMPI_Init(int* argc, char*** argv) {
+  const Entry entry("MPI_Init");
   int provided = 0;
   return PMPI_Init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
 }
@@ -59,7 +68,9 @@ int PMPI_Finalize(void) {
 }
 
 int PMPI_Abort(MPI_Comm, int errorcode) {
-  Entry("MPI_Abort").world().abort(errorcode);
+  const Entry entry("MPI_Abort");
+  if (Recording* recording = entry.world().recording()) recording->aborted(entry.rank().world);
+  entry.world().abort(errorcode);
 }
 
 int PMPI_Query_thread(int* provided) {
@@ -126,6 +137,25 @@ void cw_compute_ns(double nanoseconds) {
 
 void cw_operations(double count) {
   cw_compute(count / World::here().settings().operations_per_cycle);
+}
+
+void cw_main_memory(const void* start, std::size_t bytes) {
+  auto& memory = World::actor().rank->memory;
+  if (memory) require("cw_main_memory", memory->place(start, bytes));
+}
+
+void cw_local_store(const void* start) {
+  auto& memory = World::actor().rank->memory;
+  if (memory) require("cw_local_store", memory->remove(start));
+}
+
+void cw_touch(const void* start, std::size_t bytes, int write) {
+  auto& memory = World::actor().rank->memory;
+  if (!memory) return;
+  const auto cost = memory->touch(start, bytes, write != 0);
+  require("cw_touch", cost.status());
+  Actor& actor = World::actor();
+  actor.clock = std::max(actor.clock, World::here().engine().now()) + cost.value();
 }
 
 }  // extern "C"

@@ -23,10 +23,6 @@ std::vector<int> neighbours_of(const Topology& graph, int rank) {
   return {graph.edges.begin() + first, graph.edges.begin() + graph.index[at]};
 }
 
-std::vector<int> listed(int count, const int* values) {
-  return count > 0 ? std::vector<int>(values, values + count) : std::vector<int>();
-}
-
 bool is_list(const int* weights) {
   return weights != MPI_UNWEIGHTED && weights != MPI_WEIGHTS_EMPTY && weights != nullptr;
 }

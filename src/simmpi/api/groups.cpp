@@ -68,10 +68,6 @@ int choose_ranges(Entry& entry, MPI_Group group, int n, int ranges[][3], bool ke
   return choose(entry, group, ranks, keep, newgroup);
 }
 
-std::vector<int> listed(int n, const int* ranks) {
-  return n > 0 ? std::vector<int>(ranks, ranks + n) : std::vector<int>();
-}
-
 }  // namespace
 
 const Group* group_of(MPI_Group handle) {

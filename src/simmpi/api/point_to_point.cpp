@@ -43,6 +43,15 @@ void fill(Request& request, const Envelope& message, Request::Kind kind, Mode mo
   request.comm = comm_of(message.comm);
 }
 
+/// A send or a receive is under way from here on.
+void record_start(Entry& entry, Request& request) {
+  if (request.kind == Request::Kind::send) {
+    entry.record().sent(request);
+  } else {
+    entry.record().posted(request);
+  }
+}
+
 /// Takes room in the attached buffer; false where there is none.
 bool reserve(Rank& rank, const Request& request) {
   if (request.peer == MPI_PROC_NULL) return true;
@@ -63,6 +72,7 @@ int send_now(const char* name, const Envelope& message, Mode mode) {
   entry.transport().send(entry.actor(), request);
   Request* const waits[] = {&request};
   entry.transport().wait_all(entry.actor(), waits);
+  entry.record().sent(request);
   return MPI_SUCCESS;
 }
 
@@ -87,6 +97,7 @@ int start(const char* name, const Envelope& message, Request::Kind kind, Mode mo
   }
   entry.about(message.peer, request.type->bytes(request.count));
   *handle = reinterpret_cast<MPI_Request>(&request);
+  record_start(entry, request);
   entry.transport().start(entry.actor(), request);
   return MPI_SUCCESS;
 }
@@ -109,6 +120,7 @@ int restart(Entry& entry, MPI_Request handle) {
   if (request->kind == Request::Kind::send && request->mode == Mode::buffered && !reserve(entry.rank(), *request)) {
     return entry.raise(request->comm, MPI_ERR_BUFFER);
   }
+  record_start(entry, *request);
   entry.transport().start(entry.actor(), *request);
   return MPI_SUCCESS;
 }
@@ -123,6 +135,7 @@ int receive_into(Entry& entry, const Envelope& message, Comm* comm, MPI_Status* 
   Request* const waits[] = {&request};
   entry.transport().wait_all(entry.actor(), waits);
   entry.about(request.outcome.source, request.outcome.bytes);
+  entry.record().received(request);
   write_status(status, request.outcome);
   return entry.result(comm, request.outcome.error);
 }
@@ -140,6 +153,8 @@ int exchange(Entry& entry, const Envelope& out, const Envelope& in, MPI_Status* 
   Request* const waits[] = {&receiving, &sending};
   entry.transport().wait_all(entry.actor(), waits);
   entry.about(out.peer, sending.type->bytes(sending.count));
+  entry.record().sent(sending);
+  entry.record().arrived(receiving);
   write_status(status, receiving.outcome);
   return entry.result(comm, receiving.outcome.error);
 }

@@ -70,7 +70,9 @@ int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
     write_status(status, kNobody);
     return MPI_SUCCESS;
   }
-  write_status(status, outcome_of(entry.transport().wait_for_message(entry.actor(), *found, source, tag)));
+  const Outcome there = outcome_of(entry.transport().wait_for_message(entry.actor(), *found, source, tag));
+  entry.record().probed(*found, there);
+  write_status(status, there);
   return MPI_SUCCESS;
 }
 
@@ -87,7 +89,12 @@ int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* statu
   }
   const Message* message = entry.transport().probe(entry.actor(), *found, source, tag);
   *flag = message != nullptr ? 1 : 0;
-  if (message != nullptr) write_status(status, outcome_of(*message));
+  if (message == nullptr) {
+    entry.record().missed();
+    return MPI_SUCCESS;
+  }
+  entry.record().probed(*found, outcome_of(*message));
+  write_status(status, outcome_of(*message));
   return MPI_SUCCESS;
 }
 
@@ -103,6 +110,7 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_St
   }
   Message& taken = entry.transport().wait_for_message(entry.actor(), *found, source, tag);
   take(*found, taken);
+  entry.record().probed(*found, outcome_of(taken));
   *message = handle_of(taken);
   write_status(status, outcome_of(taken));
   return MPI_SUCCESS;
@@ -123,8 +131,12 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* mes
   Message* taken = entry.transport().probe(entry.actor(), *found, source, tag);
   *flag = taken != nullptr ? 1 : 0;
   *message = MPI_MESSAGE_NULL;
-  if (taken == nullptr) return MPI_SUCCESS;
+  if (taken == nullptr) {
+    entry.record().missed();
+    return MPI_SUCCESS;
+  }
   take(*found, *taken);
+  entry.record().probed(*found, outcome_of(*taken));
   *message = handle_of(*taken);
   write_status(status, outcome_of(*taken));
   return MPI_SUCCESS;
@@ -139,6 +151,7 @@ int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message
   Request* const waits[] = {&request};
   entry.transport().wait_all(entry.actor(), waits);
   entry.about(request.outcome.source, request.outcome.bytes);
+  entry.record().received(request);
   write_status(status, request.outcome);
   return entry.result(nullptr, request.outcome.error);
 }
@@ -153,6 +166,7 @@ int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* messag
   made.active = true;
   retain(*made.type);
   receive(entry, made, message);
+  entry.record().posted(made);
   *request = reinterpret_cast<MPI_Request>(&made);
   return MPI_SUCCESS;
 }

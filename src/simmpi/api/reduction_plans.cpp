@@ -31,11 +31,18 @@ Reduction reduction_of(const Operands& operands) {
   return {operator_of(operands.operation), type_of(operands.datatype), operands.count};
 }
 
+void move(Plan& plan, const Operands& operands, std::int64_t count, int root = -1) {
+  if (plan.error != MPI_SUCCESS) return;
+  const Type* type = type_of(operands.datatype);
+  plan.moved = Moved{root, type->bytes(count), type, {}};
+}
+
 }  // namespace
 
 Plan plan_reduce(Operands operands, int root, MPI_Comm comm) {
   Plan plan = plan_of(operands, comm);
   if (plan.error == MPI_SUCCESS && (root < 0 || root >= plan.comm->size())) plan.error = MPI_ERR_ROOT;
+  move(plan, operands, operands.count, root);
   plan.work = [how = reduction_of(operands), in = operand_of(operands), out = operands.out, root](Context& call) {
     reduce(call, how, in, out, root);
   };
@@ -44,6 +51,7 @@ Plan plan_reduce(Operands operands, int root, MPI_Comm comm) {
 
 Plan plan_all_reduce(Operands operands, MPI_Comm comm) {
   Plan plan = plan_of(operands, comm);
+  move(plan, operands, operands.count);
   plan.work = [how = reduction_of(operands), in = operand_of(operands), out = operands.out](Context& call) {
     all_reduce(call, how, in, out);
   };
@@ -60,6 +68,7 @@ Plan plan_reduce_scatter(Operands operands, const int* counts, MPI_Comm comm) {
   }
   Reduction how = reduction_of(operands);
   how.count = each[static_cast<std::size_t>(plan.comm->rank)];
+  move(plan, operands, how.count);
   plan.work = [how, each, in = operand_of(operands), out = operands.out](Context& call) {
     reduce_scatter(call, how, each, in, out);
   };
@@ -68,6 +77,7 @@ Plan plan_reduce_scatter(Operands operands, const int* counts, MPI_Comm comm) {
 
 Plan plan_scan(Operands operands, bool exclusive, MPI_Comm comm) {
   Plan plan = plan_of(operands, comm);
+  move(plan, operands, operands.count);
   plan.work = [how = reduction_of(operands), in = operand_of(operands), out = operands.out,
                exclusive](Context& call) { scan(call, how, in, out, exclusive); };
   return plan;

@@ -59,10 +59,6 @@ bool all_positive(const std::vector<int>& dims) {
   return std::all_of(dims.begin(), dims.end(), [](int extent) { return extent > 0; });
 }
 
-std::vector<int> listed(int count, const int* values) {
-  return count > 0 ? std::vector<int>(values, values + count) : std::vector<int>();
-}
-
 /// The communicator with a grid; null and an error class in `code` where it has none.
 Comm* with_grid(MPI_Comm comm, int& code) {
   Comm* found = comm_of(comm);

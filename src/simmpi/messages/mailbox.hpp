@@ -33,6 +33,10 @@ struct Message {
   Request* receive = nullptr;
   AttachedBuffer* attached = nullptr;  ///< whose room is given back at the end
   std::int64_t reserved_bytes = 0;
+  double moved = 0;    ///< since its sender used its buffer last
+  double both_ns = 0;  ///< of its copy, where a table says so; and alone
+  double alone_ns = 0;
+  int missing = 0;  ///< the copy, and the data's way over the network
   Message* next = nullptr;
 };
 

@@ -68,8 +68,10 @@ struct Request {
   Request* next = nullptr;     ///< in the list of posted receives
   sim::Time posted = 0;
   sim::Time done_at = 0;
-  sim::Time cost = 0;  ///< of the rank that completes it
-  Path path;           ///< of `posted`, then of `done_at`
+  sim::Time cost = 0;             ///< of the rank that completes it
+  std::uint64_t recorded_at = 0;  ///< time stamp of the call that posted it; 0: that left no record
+  int procedure = 0;              ///< its number there
+  Path path;                      ///< of `posted`, then of `done_at`
   Outcome outcome;
   std::unique_ptr<Background> background;
 };

@@ -2,7 +2,9 @@
 #include "simmpi/messages/transport.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "simmpi/world.hpp"
 
@@ -26,6 +28,19 @@ Outcome nobody() {
   return {MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, 0, false};
 }
 
+/// Between the first unit and the one that is nearest to it.
+double least_latency_ns(const machine::Machine& machine) {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t unit = 1; unit < machine.units.size(); ++unit) {
+    double latency = 0;
+    for (const machine::LinkId link : machine.routes(0, static_cast<machine::UnitId>(unit)).front().links) {
+      latency += machine.links[static_cast<std::size_t>(link)].latency_ns;
+    }
+    least = std::min(least, latency);
+  }
+  return std::isfinite(least) ? least : 0;
+}
+
 std::unique_ptr<std::byte[]> packed_copy(const Request& request, std::int64_t bytes) {
   if (bytes == 0) return nullptr;
   std::unique_ptr<std::byte[]> data(new std::byte[static_cast<std::size_t>(bytes)]);
@@ -33,12 +48,24 @@ std::unique_ptr<std::byte[]> packed_copy(const Request& request, std::int64_t by
   return data;
 }
 
+/// What a message that lies in a request's buffer costs the rank, where the buffer is in main memory.
+Time touch(World& world, Rank& rank, const Request& request, std::int64_t count, bool write) {
+  const Type& type = *request.type;
+  if (!rank.memory || count <= 0) return 0;
+  const std::int64_t bytes = std::max<std::int64_t>(0, (count - 1) * type.shape.extent) + type.shape.true_extent;
+  return world.touch(rank, first_byte(request.buffer, type), static_cast<std::uint64_t>(bytes), write);
+}
+
 }  // namespace
 
 Transport::Transport(World& world)
     : world_(world),
+      copies_(world.engine(), static_cast<std::size_t>(world.size()), &part_done, this),
+      uses_(static_cast<std::size_t>(world.size())),
       order_(static_cast<std::size_t>(world.size())),
-      held_(static_cast<std::size_t>(world.size())) {}
+      held_(static_cast<std::size_t>(world.size())) {
+  if (!world.costs().empty()) near_ns_ = least_latency_ns(world.machine());
+}
 
 Time Transport::copy_time(std::int64_t bytes) const {
   return world_.ticks(static_cast<double>(bytes) / world_.settings().copy_gb_per_s);
@@ -85,9 +112,11 @@ void Transport::start(Actor& actor, Request& request) {
 
 void Transport::send(Actor& actor, Request& request) {
   const Time begin = std::max(actor.clock, world_.engine().now());
-  actor.clock = begin + world_.ticks(world_.settings().send_ns);
   request.cost = 0;
-  if (request.peer == MPI_PROC_NULL) return complete(request, actor.clock);
+  if (request.peer == MPI_PROC_NULL) {
+    actor.clock = begin + world_.ticks(world_.settings().send_ns);
+    return complete(request, actor.clock);
+  }
   Message& message = *new_message();
   const std::int64_t bytes = request.type->bytes(request.count);
   message.shared = request.comm->shared;
@@ -98,12 +127,15 @@ void Transport::send(Actor& actor, Request& request) {
   message.tag = request.tag;
   message.internal = request.internal;
   message.bytes = bytes;
+  actor.clock += touch(world_, *actor.rank, request, request.count, false);
   const bool small = static_cast<double>(bytes) <= world_.settings().eager_bytes;
   message.eager = small && request.mode != Mode::synchronous;
   const bool copied = message.eager || request.mode == Mode::buffered;
+  actor.clock = begin + world_.ticks(world_.costs().empty() ? world_.settings().send_ns
+                                                            : table_send_ns(actor, request, message));
   if (copied) {
     if (world_.carries_data()) message.data = packed_copy(request, bytes);
-    actor.clock += copy_time(bytes);
+    if (world_.costs().empty()) actor.clock += copy_time(bytes);
   } else {
     message.send = &request;
   }
@@ -207,7 +239,11 @@ void Transport::match(Message& message, Request& receive, Time when) {
   const std::int64_t room = receive.type->bytes(receive.count);
   receive.outcome = {message.source, message.tag, message.bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS,
                      std::min(message.bytes, room), false};
-  receive.cost = world_.ticks(world_.settings().receive_ns);
+  receive.cost = world_.costs().empty() ? world_.ticks(world_.settings().receive_ns) : 0;
+  if (receive.type->shape.size > 0) {
+    const std::int64_t items = (receive.outcome.bytes + receive.type->shape.size - 1) / receive.type->shape.size;
+    receive.cost += touch(world_, world_.rank(message.to), receive, items, true);
+  }
   message.receive = &receive;
   if (when > receive.posted) {  // the receive was there first: what follows rests on the sender
     message.path.transfer += when - message.at;
@@ -216,6 +252,7 @@ void Transport::match(Message& message, Request& receive, Time when) {
     message.path = receive.path;
   }
   message.at = when;
+  if (!world_.costs().empty()) return meet_by_table(message, receive, when);
   if (message.eager) {
     receive.cost += copy_time(receive.outcome.bytes);
     deliver(message, when);
@@ -258,6 +295,55 @@ void Transport::deliver(Message& message, Time when) {
   }
   finish(message);
   complete(receive, when);
+}
+
+// ---- by a table ------------------------------------------------------------------------------------------
+
+double Transport::table_send_ns(Actor& actor, const Request& request, Message& message) {
+  const auto bytes = static_cast<double>(message.bytes);
+  const MessageCosts& costs = world_.costs();
+  Uses& uses = uses_[static_cast<std::size_t>(actor.rank->world)];
+  message.moved = uses.use({message.shared, message.to, message.internal ? -1 : request.tag}, bytes);
+  const double send_ns = costs.send_ns(bytes);
+  const MessageCosts::Times times = costs.times(bytes, message.moved);
+  message.alone_ns = std::max(0.0, times.one_way_ns - send_ns);
+  message.both_ns = std::max(message.alone_ns, times.both_ns - send_ns);
+  return send_ns;
+}
+
+void Transport::meet_by_table(Message& message, Request& receive, Time when) {
+  uses_[static_cast<std::size_t>(message.to)].touch(static_cast<double>(message.bytes));
+  if (message.eager) {
+    receive.cost = world_.ticks(std::max(0.0, message.alone_ns - near_ns_));
+    return deliver(message, when);
+  }
+  // The receiver copies when it is in MPI: a rank that computes has its clock ahead.
+  const Time begin = std::max({when, world_.engine().now(), world_.rank(message.to).program.clock});
+  world_.engine().at(begin, {&copy, this, argument_of(message)});
+}
+
+void Transport::copy(void* self, std::uint64_t argument) {
+  auto& transport = *static_cast<Transport*>(self);
+  Message& message = message_of(argument);
+  const double near_ns = transport.near_ns_;
+  message.missing = 2;
+  transport.world_.send(message.from, message.to, static_cast<std::uint64_t>(message.bytes),
+                        {&part_done, self, argument});
+  const auto ticks = [&](double ns) {
+    return static_cast<double>(transport.world_.ticks(std::max(0.0, ns - near_ns)));
+  };
+  transport.copies_.add(message.to, {message.from, ticks(message.alone_ns), ticks(message.both_ns), argument});
+}
+
+void Transport::part_done(void* self, std::uint64_t argument) {
+  auto& transport = *static_cast<Transport*>(self);
+  Message& message = message_of(argument);
+  if (--message.missing == 0) transport.deliver(message, transport.world_.engine().now());
+}
+
+void Transport::touch(const Actor& actor, double ns) {
+  const double bytes = ns * world_.costs().touched_bytes_per_ns;
+  if (bytes > 0) uses_[static_cast<std::size_t>(actor.rank->world)].touch(bytes);
 }
 
 // ---- ends ------------------------------------------------------------------------------------------------

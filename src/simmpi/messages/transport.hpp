@@ -1,10 +1,14 @@
 // Transport: moves messages between mailboxes over the network: eager (the data travel at once, into a copy) or by
 // rendezvous (a header first; the data when the receive is known), whatever the mode asks for.
 //
-// Cost of a message of b bytes: send_ns; the network's time for header + b (eager), or for a header there, a header
-// back and b bytes (rendezvous); receive_ns. An eager one is copied twice at copy_gb_per_s. Messages of one pair of
-// ranks are matched in the order in which they were sent, as if they used one channel (MPI-3.1, section 3.5).
-// SPDX-License-Identifier: BSD-3-Clause
+// Where there is a table of message costs, it takes the settings' place: what the table says beyond the sender's
+// own time and the network is the receiver's copy. A long one is copied while its data are under way, once its
+// receiver is in MPI; both ends have it when both are done.
+//
+// Otherwise the cost of a message of b bytes: send_ns; the network's time for header + b (eager), or for a header
+// there, a header back and b bytes (rendezvous); receive_ns. An eager one is copied twice at copy_gb_per_s.
+// Messages of one pair of ranks are matched in the order in which they were sent, as if they used one channel
+// (MPI-3.1, section 3.5). SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
@@ -12,7 +16,9 @@
 #include <span>
 #include <vector>
 
+#include "simmpi/messages/copies.hpp"
 #include "simmpi/messages/pairs.hpp"
+#include "simmpi/messages/uses.hpp"
 #include "simmpi/rank.hpp"
 
 namespace corewise::simmpi {
@@ -40,6 +46,8 @@ class Transport {
   void wait_all(Actor& actor, std::span<Request* const> requests);
   /// Until one of them is done; at least one is not null.
   void wait_any(Actor& actor, std::span<Request* const> requests);
+  /// The rank used so much memory while it computed.
+  void touch(const Actor& actor, double ns);
   /// The request is done: its waiter learns of it.
   void complete(Request& request, sim::Time when);
 
@@ -48,6 +56,8 @@ class Transport {
   static void arrive(void* self, std::uint64_t message);
   static void answer(void* self, std::uint64_t message);
   static void send_data(void* self, std::uint64_t message);
+  static void copy(void* self, std::uint64_t message);
+  static void part_done(void* self, std::uint64_t message);
   static void receive_data(void* self, std::uint64_t message);
 
   void post(Actor& actor, Message& message);
@@ -56,6 +66,9 @@ class Transport {
   void match(Message& message, Request& receive, sim::Time when);
   static void follow(Actor& actor, sim::Time before, std::span<Request* const> requests);
   void deliver(Message& message, sim::Time when);
+  /// What sending costs, where there is a table.
+  double table_send_ns(Actor& actor, const Request& request, Message& message);
+  void meet_by_table(Message& message, Request& receive, sim::Time when);
   void finish(Message& message);
   [[nodiscard]] Mailbox& mailbox(const Message& message) const;
   [[nodiscard]] sim::Time copy_time(std::int64_t bytes) const;
@@ -63,6 +76,9 @@ class Transport {
   Message* new_message();
 
   World& world_;
+  Copies copies_;
+  std::vector<Uses> uses_;
+  double near_ns_ = 0;  ///< a header's way to the nearest unit: part of what the table has
   /// Messages of a pair of ranks.
   struct Order {
     std::uint32_t sent = 0;

@@ -2,7 +2,9 @@
 #include "simmpi/program/image.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -36,6 +38,35 @@ Status no_program(const std::string& program, const std::string& why) {
   return invalid_input(program + ": " + why + ", allowed: a program that corewise simcc made");
 }
 
+struct Search {
+  std::uint64_t base;
+  Mapping* found;
+};
+
+/// The executable parts of the object that is loaded at the base looked for.
+int add_segments(dl_phdr_info* object, std::size_t, void* search) {
+  const auto& wanted = *static_cast<const Search*>(search);
+  if (object->dlpi_addr != wanted.base) return 0;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const auto& part = object->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD) continue;
+    wanted.found->bytes = std::max<std::uint64_t>(wanted.found->bytes, part.p_vaddr + part.p_memsz);
+    if ((part.p_flags & PF_X) != 0) wanted.found->segments.push_back({part.p_vaddr, part.p_memsz, part.p_offset});
+  }
+  return 1;
+}
+
+Mapping mapping_of(void* handle, const std::string& program) {
+  Mapping mapping;
+  mapping.program = program;
+  link_map* object = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&object)) != 0) return mapping;
+  mapping.base = object->l_addr;
+  Search search{mapping.base, &mapping};
+  dl_iterate_phdr(add_segments, &search);
+  return mapping;
+}
+
 Result<std::unique_ptr<Image>> load(const std::string& program, const fs::path& copy) {
   std::error_code error;
   fs::copy_file(program, copy, error);
@@ -46,6 +77,7 @@ Result<std::unique_ptr<Image>> load(const std::string& program, const fs::path& 
   auto image = std::make_unique<Image>();
   image->main = reinterpret_cast<int (*)(int, char**, char**)>(dlsym(handle, "main"));
   if (image->main == nullptr) return no_program(program, "has no visible function main");
+  image->mapping = mapping_of(handle, program);
   return image;
 }
 

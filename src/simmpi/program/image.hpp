@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "simmpi/recording/rank_recorder.hpp"
 
 namespace corewise::simmpi {
 
@@ -18,6 +19,7 @@ struct Image {
   int (*main)(int, char**, char**) = nullptr;
   std::vector<std::string> words;  ///< argv
   std::vector<char*> pointers;     ///< argv, with its null at the end
+  Mapping mapping;
 };
 
 /// Loads a copy of `program` for each rank. Refuses a file that is no shared object made for simulated ranks.

@@ -44,6 +44,18 @@ bj::array ranks_of(World& world) {
   return rows;
 }
 
+/// Hits, misses, write-backs and their time in ns, rank by rank; null without software caches.
+bj::value caches_of(World& world) {
+  if (!world.rank(0).memory) return nullptr;
+  bj::array rows;
+  for (int r = 0; r < world.size(); ++r) {
+    const MainMemory& memory = *world.rank(r).memory;
+    const cell::SoftwareCacheStatistics& seen = memory.statistics();
+    rows.push_back(bj::array{seen.hits, seen.misses, seen.write_backs, world.engine().to_ns(memory.spent())});
+  }
+  return rows;
+}
+
 bj::array links_of(World& world) {
   bj::array rows;
   for (const sim::LinkStatistics& link : world.network().link_statistics()) {
@@ -72,6 +84,7 @@ Status write_outcome(const std::string& path, World& world, const Status& outcom
   document["events"] = world.engine().events();
   document["ranks"] = ranks_of(world);
   document["traffic"] = traffic_of(world);
+  document["caches"] = caches_of(world);
   document["links"] = links_of(world);
   if (timeline != nullptr) document["timeline"] = timeline_of(*timeline);
   return write_file(path, bj::serialize(document));

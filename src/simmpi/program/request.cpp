@@ -10,6 +10,7 @@ namespace corewise::simmpi {
 namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 50;
+constexpr std::int64_t kMostDepth = 1 << 30;
 
 std::vector<std::string> texts(const boost::json::array& values) {
   std::vector<std::string> all;
@@ -67,6 +68,10 @@ Result<RunRequest> read_request(const std::string& path) {
   request.result = fields.text("result");
   request.timeline = fields.text_or("timeline", "");
   request.most_events = static_cast<std::size_t>(fields.integer_or("most_events", 0, 0, kMost));
+  request.recording.folder = fields.text_or("profile", "");
+  request.recording.function_depth =
+      static_cast<int>(fields.integer_or("function_depth", kMostDepth, 0, kMostDepth));
+  request.recording.realtime_ns = fields.integer_or("started_ns", 0, 0, std::numeric_limits<std::int64_t>::max());
   request.options.granularity =
       fields.text("granularity") == "packet" ? sim::Granularity::packet : sim::Granularity::flow;
   request.options.stack_bytes = static_cast<std::size_t>(fields.integer("stack_bytes", 65536, kMost));

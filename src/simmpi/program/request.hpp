@@ -7,6 +7,7 @@
 
 #include "machine/machine.hpp"
 #include "machine/placement.hpp"
+#include "simmpi/recording/recording.hpp"
 #include "simmpi/world.hpp"
 
 namespace corewise::simmpi {
@@ -20,6 +21,7 @@ struct RunRequest {
   std::string result;    ///< file that the result is written to
   std::string timeline;  ///< file of the timeline's events; empty: none is recorded
   std::size_t most_events = 0;
+  RecordingOptions recording;  ///< no folder: nothing is recorded
 };
 
 Result<RunRequest> read_request(const std::string& path);

@@ -42,6 +42,7 @@ class Run {
  public:
   explicit Run(const RunRequest& request) : request_(request) {
     if (!request.timeline.empty()) timeline_.emplace(request.most_events);
+    if (!request.recording.folder.empty()) recording_.emplace(request.recording, static_cast<int>(units().size()));
   }
 
   int run() {
@@ -49,6 +50,10 @@ class Run {
     if (!images.ok()) return refuse(request_, images.status());
     WorldOptions options = request_.options;
     options.timeline = timeline_ ? &*timeline_ : nullptr;
+    options.recording = recording_ ? &*recording_ : nullptr;
+    for (std::size_t rank = 0; recording_ && rank < units().size(); ++rank) {
+      recording_->rank(static_cast<int>(rank)).map(images.value()[rank]->mapping);
+    }
     auto world = World::make(request_.machine, request_.placement, options);
     if (!world.ok()) return refuse(request_, world.status());
     const auto begin = Clock::now();
@@ -74,11 +79,13 @@ class Run {
   int write(World& world, const Status& outcome, double wall_s) {
     Status written = write_outcome(request_.result, world, outcome, wall_s, timeline_ ? &*timeline_ : nullptr);
     if (written.ok() && timeline_) written = write_events(request_.timeline, *timeline_);
+    if (written.ok() && recording_) written = recording_->finish(world);
     return written.ok() ? 0 : complain(written);
   }
 
   const RunRequest& request_;
   std::optional<sim::Timeline> timeline_;
+  std::optional<Recording> recording_;
 };
 
 }  // namespace

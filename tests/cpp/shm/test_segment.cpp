@@ -26,10 +26,10 @@ std::vector<Range> places(const Segment& segment) {
   for (std::uint32_t word = 0; word < layout.atomic_words; ++word) all.push_back(range_of(segment.word(word), 4));
   for (int rank = 0; rank < segment.ranks(); ++rank) {
     for (std::uint32_t i = 0; i < layout.lines16; ++i) {
-      all.push_back(range_of(segment.lines(rank, port::Line16{}) + i, 16));
+      all.push_back(range_of(&segment.line(rank, port::Line16{i}), 16));
     }
     for (std::uint32_t i = 0; i < layout.lines128; ++i) {
-      all.push_back(range_of(segment.lines(rank, port::Line128{}) + i, 128));
+      all.push_back(range_of(&segment.line(rank, port::Line128{i}), 128));
     }
     all.push_back(range_of(segment.stage(rank), layout.stage_bytes));
   }
@@ -57,7 +57,7 @@ TEST(Segment, PlacesAreApartAlignedAndInside) {
 TEST(Segment, RanksBeginOnPagesOfTheirOwn) {
   const testing::Job job(4, {100, 2, 0, 1});
   for (int rank = 0; rank < 4; ++rank) {
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(job.segment.lines(rank, port::Line16{})) % kPageBytes, 0U);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&job.segment.line(rank, port::Line16{})) % kPageBytes, 0U);
   }
 }
 
@@ -71,12 +71,30 @@ TEST(Segment, RanksBeginOnPagesWhereverTheBlockDoes) {
     const Segment segment = Segment::over(mapping.block().subspan(at), 3, layout).value();
     EXPECT_EQ(reinterpret_cast<std::byte*>(segment.word(0)), mapping.block().data() + at);
     for (int rank = 0; rank < 3; ++rank) {
-      const auto* const part = reinterpret_cast<std::byte*>(segment.lines(rank, port::Line16{}));
+      const auto* const part = reinterpret_cast<std::byte*>(&segment.line(rank, port::Line16{}));
       EXPECT_EQ((part - mapping.block().data()) % static_cast<std::ptrdiff_t>(kPageBytes), 0);
     }
     EXPECT_LE(segment.stage(2) + layout.stage_bytes, mapping.block().data() + bytes);
     EXPECT_FALSE(Segment::over(mapping.block().subspan(at, bytes - at - 1), 3, layout).ok());
   }
+}
+
+TEST(Segment, LinesOfOneWriterLieTogetherAndPartsWithoutAStageOnNoPages) {
+  port::Layout layout{0, 16, 3, 1};
+  layout.lines16_together = 8;
+  const testing::Job job(3, layout);
+  for (int rank = 0; rank < 3; ++rank) {
+    const auto at = [&](std::uint32_t i) {
+      return reinterpret_cast<std::uintptr_t>(&job.segment.line(rank, port::Line16{i}));
+    };
+    EXPECT_EQ(at(0) % kPaddingBytes, 0U);
+    EXPECT_EQ(at(15), at(0) + 15 * 16);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&job.segment.line(rank, port::Line128{})), at(0) + 256);
+  }
+  EXPECT_EQ(Segment::bytes(100, layout), 128 + 100U * (256 + 3 * 128));
+  layout.lines16_together = 3;
+  const auto refused = Segment::over(job.mapping.block(), 3, layout);
+  EXPECT_EQ(refused.status().message(), "segment: field 'lines16_together': found 3, allowed: 1, 2, 4, 8");
 }
 
 TEST(Segment, StartsAsZeros) {
@@ -148,7 +166,7 @@ TEST(Segment, StagesMayLieElsewhere) {
   EXPECT_EQ(segment.value().layout(), layout);
   EXPECT_EQ(segment.value().stage(0), first.data());
   EXPECT_EQ(segment.value().stage(1), second.data());
-  const auto* const last = segment.value().lines(1, port::Line128{}) + layout.lines128;
+  const auto* const last = &segment.value().line(1, port::Line128{}) + layout.lines128;
   EXPECT_LE(reinterpret_cast<const std::byte*>(last), lines.block().data() + lines.block().size());
   EXPECT_LT(Segment::bytes_of_lines(2, layout), Segment::bytes(2, {1 << 20, 5, 3, 2}));
   EXPECT_FALSE(Segment::of_lines(lines.block().first(100), stages, layout).ok());

@@ -30,6 +30,11 @@ ONE_COPY = [
     "alltoallv",
 ]
 """The collectives that have it."""
+_ALL_PAIRS = frozenset(f"MPI_{name}" for name in ["Gatherv", "Scatterv", "Alltoallv", "Alltoallw"]) | {
+    "MPI_Reduce_scatter",
+    "MPI_Reduce_scatter_block",
+}
+"""Without lines between all ranks nothing does these."""
 _ONE_COPY_PROCEDURES = frozenset(
     f"MPI_{name}" for name in ("Bcast", "Alltoallw", *(each.capitalize() for each in ONE_COPY[1:]))
 )
@@ -44,9 +49,13 @@ def check(
     *how: str,
     one_copy: bool = False,
     taken: bool = True,
+    partners: bool = False,
     **variables: str,
 ) -> None:
-    """One run: no byte differs, and every collective was taken over (with ``taken`` false: none)."""
+    """One run: no byte differs, and every collective was taken over (with ``taken`` false: none).
+
+    With ``partners`` ranks have lines to those alone, and what needs all pairs is passed on.
+    """
     program = runs.program(name, "random_collectives.cpp")
     calls, most = sizes
     words = [program, seed, calls, most if n <= 4 else most // 10, *how]
@@ -54,11 +63,13 @@ def check(
     more = {"COREWISE_ACCELERATE_AFTER": "0", **variables}
     if one_copy:
         more["COREWISE_ACCELERATE"] = ";".join(f"{each}=-:one_copy/min_piece=64" for each in ONE_COPY)
+    if partners:
+        more["COREWISE_ACCELERATE_LINES"] = "partners"
     env = runs.NO_SINGLE_COPY if how in (("refused",), ("never",)) else None
     ran = runs.run(name, n, words, folder, more, env, timeout=TIMEOUT_S).succeeded()
     assert f"{calls} calls, 0 wrong" in ran.done.stdout
     assert ran.calls.keys() == set(range(n))
-    wanted = _ONE_COPY_PROCEDURES if one_copy else runs.PROCEDURES
+    wanted = _ONE_COPY_PROCEDURES if one_copy else runs.PROCEDURES - (_ALL_PAIRS if partners else set())
     assert ran.taken() == (wanted if n > 1 and taken else set())
     assert taken or ran.reasons() == {"the table leaves it to the MPI"}
 
@@ -70,6 +81,43 @@ def test_no_byte_differs(name: str, n: int, tmp_path: Path) -> None:
 
 def test_no_byte_differs_on_more_ranks_than_a_mask_has_bits(tmp_path: Path) -> None:
     check("mpich", 66, 66, (90, 20_000), tmp_path)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8, 11, 16])
+def test_no_byte_differs_with_lines_between_partners(n: int, tmp_path: Path) -> None:
+    check("mpich", n, 60 + n, (200, SHORT[1]), tmp_path, partners=True)
+
+
+OTHER_ALGORITHMS = [
+    "barrier=-:tree;broadcast=-:scatter_allgather;allreduce=-:rabenseifner;allgather=-:bruck;"
+    "allgatherv=-:recursive_doubling;scan=-:recursive_doubling;exscan=-:recursive_doubling",
+    "barrier=-:pairwise_exchange;broadcast=-:local_store_tree;allreduce=-:ring,-:rabenseifner;reduce=-:tree;"
+    "allgather=-:recursive_doubling;allgatherv=-:bruck;gather=-:tree;scatter=-:tree;alltoall=-:bruck",
+]
+"""What keeps to partners."""
+
+
+@pytest.mark.parametrize(("n", "table"), [(7, OTHER_ALGORITHMS[0]), (11, OTHER_ALGORITHMS[1])])
+def test_other_algorithms_keep_to_partners(n: int, table: str, tmp_path: Path) -> None:
+    program = runs.program("mpich", "random_collectives.cpp")
+    variables = {
+        "COREWISE_ACCELERATE": table,
+        "COREWISE_ACCELERATE_AFTER": "0",
+        "COREWISE_ACCELERATE_LINES": "partners",
+    }
+    ran = runs.run("mpich", n, [program, n, 200, 10_000], tmp_path, variables, timeout=TIMEOUT_S).succeeded()
+    assert "200 calls, 0 wrong" in ran.done.stdout
+    assert len(ran.taken()) == table.count("=-:")
+
+
+def test_no_byte_differs_with_lines_between_partners_on_many_ranks(tmp_path: Path) -> None:
+    check("mpich", 72, 66, (90, 20_000), tmp_path, partners=True)
+
+
+@pytest.mark.long_test
+@pytest.mark.parametrize(("name", "n"), [*product(runs.NAMES, (1, *LONG_RANKS))])
+def test_no_byte_differs_in_long_runs_with_lines_between_partners(name: str, n: int, tmp_path: Path) -> None:
+    check(name, n, 400 + n, LONG, tmp_path, partners=True)
 
 
 @pytest.mark.parametrize("name", runs.NAMES)

@@ -15,12 +15,16 @@ import pytest
 from installed_tool import corewise
 from numpy.typing import NDArray
 
+from corewise.analysis.profile.call_graph import call_tree
 from corewise.data.machines import load_machine, machine_text
+from corewise.data.profile import load_profile
+from corewise.papers.programs.calls import CallLine, call_lines, messages_of, within
 from corewise.papers.programs.cluster import cluster_document, header_bytes
 from corewise.papers.programs.data import CLUSTER, LEVELS, QUICK, Placed, Sent, Study, levels_of
 from corewise.papers.programs.rows import rows_of
 from corewise.papers.programs.study import PAPER, run_study
 from corewise.plots.figures import write_figures
+from corewise.sim.ranks import RunOptions, compile_program, run_program
 
 SPES = 256
 
@@ -76,6 +80,23 @@ def edges() -> list[tuple[int, int, int, int]]:
     return [(r, (r % 8 + 1) % 8 + 8 * ((r // 8 + 1) % 8) + r // 64 * 64, 1, 64) for r in range(SPES)]
 
 
+def calls(flow: Sent) -> tuple[CallLine, ...]:
+    """10 iterations of SPE 0 below main, beside something else."""
+    found = [
+        CallLine(0, "main", "a.cpp:1", 1, 9.0),
+        CallLine(1, "run", "a.cpp:2", 1, 8.0),
+        CallLine(2, "totals", "a.cpp:3", 2, 1.0),
+        CallLine(2, "lbm::Flow::step", "a.cpp:4", 10, 7.0),
+        CallLine(3, "lbm::Halo::start", "a.cpp:5", 10, 1.0),
+    ]
+    found.append(CallLine(4, "MPI_Isend", "", 10 * int((flow.messages[0] > 0).sum()), 1.0))
+    for peer in np.nonzero(flow.messages[0])[0].tolist():
+        found.append(CallLine(5, f"MPI_Isend(0,{peer},132)", "", 10, 1.0))
+    found.append(CallLine(3, "lbm::Flow::advance", "b.cpp:2", 70, 1.0))
+    found.append(CallLine(3, "lbm::Halo::finish", "a.cpp:9", 10, 1.0))
+    return tuple(found)
+
+
 @pytest.fixture(scope="module")
 def levels() -> NDArray[np.int64]:
     return levels_of(load_machine(CLUSTER))
@@ -96,7 +117,7 @@ def made_up(levels: NDArray[np.int64]) -> Study:
     }
     table2 = tuple((level.latency_us, level.mb_per_s) for level in LEVELS)
     gains = ((0.0, 100.0, 80.0), (0.5, 300.0, 200.0))
-    return Study(QUICK, table2, levels, sweep, modified, dynamics, flow, gains, placed)
+    return Study(QUICK, table2, levels, sweep, modified, dynamics, flow, gains, placed, calls(flow))
 
 
 def failing(study: Study) -> set[str]:
@@ -166,6 +187,52 @@ def test_other_matrices_do_not(made_up: Study) -> None:
     }
     found = failing(replace(made_up, placed=slow))
     assert {"fig6/placed", "fig7/placed", "fig8/room", "fig9/room", "fig9/more-room"} <= found
+
+
+def test_figure_10_from_a_call_graph(made_up: Study) -> None:
+    assert not {"fig10/once", "fig10/source", "fig10/messages"} & failing(made_up)
+    lines = list(made_up.calls)
+    missing = [line for line in lines if not line.name.startswith("MPI_Isend(0,1,")]
+    assert failing(replace(made_up, calls=tuple(missing))) - failing(made_up) == {"fig10/messages"}
+    nameless = [replace(line, source="") for line in lines]
+    assert failing(replace(made_up, calls=tuple(nameless))) - failing(made_up) == {"fig10/source"}
+    twice = [replace(line, count=20) if "start" in line.name else line for line in lines]
+    assert failing(replace(made_up, calls=tuple(twice))) - failing(made_up) == {"fig10/once"}
+    table = next(each for each in PAPER.result("made up", made_up).tables if "figure 10" in each.title)
+    assert [row[0] for row in table.rows[:4]] == [
+        "main",
+        "  run",
+        "    lbm::Flow::step",
+        "      lbm::Halo::start",
+    ]
+    assert ("          MPI_Isend(0,1,132)", "", "10", "1.00") in table.rows
+
+
+def test_a_recorded_lattice_boltzmann_has_figure_10(tmp_path: Path) -> None:
+    source = tmp_path / "flow.cpp"
+    source.write_text(
+        "#include <mpi.h>\n#include <vector>\nnamespace lbm { template <class T> struct Halo {\n"
+        "__attribute__((noinline)) void start(std::vector<T>& v) {\n"
+        "MPI_Request r[2]; MPI_Irecv(&v[1], 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &r[0]);\n"
+        "MPI_Isend(&v[0], 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &r[1]);\n"
+        "MPI_Waitall(2, r, MPI_STATUSES_IGNORE); } }; }\n"
+        "int main(int c, char** v) { MPI_Init(&c, &v); int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
+        "std::vector<int> data(2); lbm::Halo<int> halo;\n"
+        "for (int i = 0; rank == 0 && i < 10; ++i) halo.start(data);\n"
+        "for (int i = 0; rank == 1 && i < 10; ++i) {\n"
+        "MPI_Recv(&data[0], 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);\n"
+        "MPI_Send(&data[0], 1, MPI_INT, 0, 0, MPI_COMM_WORLD); } MPI_Finalize(); }\n"
+    )
+    flags = ["-O1", "-g", "-std=c++20", "-finstrument-functions"]
+    assert compile_program([*flags, str(source), "-o", str(tmp_path / "flow.sim")]) == 0
+    run = run_program(tmp_path / "flow.sim", (), 2, "ring:2", options=RunOptions(profile=tmp_path / "f.cw"))
+    assert run.exit_status == 0, run.message
+    lines = call_lines(call_tree(load_profile(tmp_path / "f.cw", calls=0)), tmp_path)
+    assert lines[0].name == "main"
+    step = within(lines, "lbm::Halo::start")
+    assert (step[0].count, step[0].source) == (10, "flow.cpp:4")
+    assert messages_of(step) == [(1, 4, 10)]
+    assert not any(line.name.startswith("std::") for line in lines)  # only its own functions
 
 
 def test_tables_and_figures_are_complete(made_up: Study, tmp_path: Path) -> None:

@@ -347,6 +347,22 @@ def test_the_json_is_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert document["memories"][0]["written_bytes"] == 3 * 4096
 
 
+def test_a_software_cache_is_in_text_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    given_options = (*STRIDED, "--bytes", "4KiB", "--ranks", "3", "--cache", "128:4:2")
+    status, out, err = run(capsys, *given_options)
+    assert (status, err) == (0, "")
+    assert "software caches, per call" in out
+    status, out, _ = run(capsys, *given_options, "--json")
+    document = json.loads(out)
+    # 32 lines of 4 KiB on each rank, of which 8 have a place; all that is written has to go again.
+    expected = {"line_bytes": 128, "sets": 4, "ways": 2, "hits": 0, "misses": 3 * 32, "write_backs": 2 * 32}
+    assert document["software_cache"] == {**expected, "local_store_bytes": 1024}
+    plain = json.loads(run(capsys, *given_options[:-2], "--json")[1])
+    assert plain["software_cache"] is None
+    assert document["local_store_bytes"] == plain["local_store_bytes"] + 1024
+    assert document["dma_commands"] >= plain["dma_commands"] + 3 * 32 + 2 * 32 - 3
+
+
 def test_the_list_has_every_collective_algorithm_and_setting(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "list")
     assert status == 0
@@ -444,6 +460,15 @@ STRIDED = ("broadcast", "--algorithm", "local_store_tree", "-m", "cell-be")
         ((*PIECES, "-p", "nosuch"), ("placement", "nosuch")),
         ((*PIECES, "--trace", "x.pftrace"), ("--trace",)),
         ((*STRIDED, "--stride", "64"), ("stride", "BLOCK:STRIDE")),
+        ((*STRIDED, "--bytes", "64", "--cache", "128:64"), ("cache", "128:64", "LINE:SETS:WAYS")),
+        ((*STRIDED, "--bytes", "64", "--cache", "128::4"), ("cache", "128::4", "LINE:SETS:WAYS")),
+        ((*STRIDED, "--bytes", "64", "--cache", "0:64:4"), ("cache", "0:64:4", "LINE:SETS:WAYS")),
+        ((*STRIDED, "--bytes", "64", "--cache", "100:64:4"), ("line_bytes", "100", "powers of two")),
+        ((*STRIDED, "--bytes", "64", "--cache", "128:64:25"), ("cache_ways", "25", "at most 196608 bytes")),
+        ((*STRIDED, "--bytes", "64", "--cache", "128:99999999999:4"), ("cache_sets", "1 to 2048")),
+        ((*STRIDED, "--cache", "128:64:4", "--memory", "local_store"), ("memory", "local_store", "cache")),
+        ((*PIECES, "--bytes", "64", "--cache", "128:64:4"), ("algorithm", "pieces", "local_store_tree")),
+        ((*BARRIER, "--cache", "128:64:4"), ("cache_line_bytes", "barrier", "only for broadcast")),
         ((*STRIDED, "--stride", "64:32"), ("stride", "32")),
         ((*TREE, "--bytes", "10"), ("bytes", "10", "4 bytes")),
         (

@@ -16,6 +16,7 @@ from trace_writer import RankTrace
 from corewise._core import Machine
 from corewise.cli.main import execute
 from corewise.data.machines import load_machine
+from corewise.data.message_costs import CostRow, MessageCosts, save_message_costs
 from corewise.data.placement import load_placement
 from corewise.errors import InputError, RunError
 from corewise.sim.replay import ALGORITHMS, Replay, ReplayOptions, ideal_ns, open_recording, replay
@@ -120,6 +121,76 @@ def test_computation_is_scaled_and_nothing_else(tmp_path: Path) -> None:
     folder = ping_pong(tmp_path / "p.cw")
     twice, none = run(folder, computation=2.0), run(folder, computation=0.0)
     assert twice.time_ns - none.time_ns == pytest.approx(2_600, abs=0.01)
+
+
+def test_cuts_divide_a_run_into_parts(tmp_path: Path) -> None:
+    """The clock begins with MPI_Init, 70,000 ns before the run; no call follows the second cut."""
+    folder = ping_pong(tmp_path / "p.cw")
+    whole, cut = run(folder), run(folder, cuts_ns=[71_020, 90_000])
+    sent, taken, there = 100 + 500 / 5, 200 + 500 / 5, flight_ns(500)
+    first = 1_000 + sent + there + taken + 300
+    # Rank 0 passes the first cut with its receive, and rank 1 later with its send, at 4,621 ns of the run.
+    assert [(part.recorded_ns, part.time_ns) for part in cut.parts] == [
+        (4_621, pytest.approx(first, abs=0.01)),
+        (whole.recorded_ns - 4_621, pytest.approx(whole.time_ns - first, abs=0.01)),
+        (0, 0),
+    ]
+    assert cut.time_ns == whole.time_ns
+    assert [part.error for part in cut.parts][2] is None
+    assert [(part.recorded_ns, part.time_ns) for part in whole.parts] == [(whole.recorded_ns, whole.time_ns)]
+
+
+MEASURED = MessageCosts(
+    "a processor", "an mpi", 1_000, (0, 100_000),
+    (CostRow(500, 50, (400, 600), (450, 700)), CostRow(8_000, 200, (4_200, 8_200), (5_200, 10_200))),
+)  # fmt: skip
+
+
+def test_measured_messages_take_what_the_table_says(tmp_path: Path) -> None:
+    """New buffers cost what the last column says; the latency to the nearest unit is in the table."""
+    found = run(ping_pong(tmp_path / "p.cw"), messages=MEASURED, settings={"header_bytes": 0})
+    one_way = 600 + 500 / link()[1]
+    assert found.time_ns == pytest.approx(1_000 + one_way + 300 + one_way, abs=0.01)
+    assert found.path.software_ns + found.path.transfer_ns == pytest.approx(2 * one_way, abs=0.01)
+
+
+def test_measured_long_messages_are_copied_both_ways_and_again(tmp_path: Path) -> None:
+    def program(rounds: int) -> Record:
+        def member(trace: RankTrace) -> None:
+            for _ in range(rounds):
+                start = trace.now
+                trace.put(tw.SEND, "MPI_Sendrecv", 1 - trace.rank, 8_000, ticks=55, tag=0)
+                end, trace.now = trace.now, start
+                trace.put(tw.ARRIVAL, "MPI_Sendrecv", 1 - trace.rank, 8_000, ticks=end - start)
+                trace.now = end
+
+        return member
+
+    once, twice = (
+        run(
+            recorded(tmp_path / f"{rounds}.cw", program(rounds), program(rounds)),
+            messages=MEASURED,
+            settings={"header_bytes": 0, "eager_bytes": MEASURED.eager_bytes},
+        ).time_ns
+        for rounds in (1, 2)
+    )
+    assert once == pytest.approx(10_200, abs=1)
+    # A rank moved 16,000 bytes since: its buffers stay where they are, and the first column holds.
+    assert twice - once == pytest.approx(5_200, abs=1)
+
+
+def test_a_table_is_read_by_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, file = ping_pong(tmp_path / "p.cw"), tmp_path / "m.json"
+    save_message_costs(MEASURED, file)
+    words = ["replay", str(folder), "-m", "mesh:4x1", "--messages", str(file), "--json"]
+    assert execute(words) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["options"]["messages"] == str(file)
+    (row,) = document["rows"]
+    assert row["time_ns"] == run(folder, messages=MEASURED, settings=DEFAULTS).time_ns
+    file.write_text("{}")
+    assert execute(words) == 2
+    assert "m.json: field 'format'" in capsys.readouterr().err
 
 
 def test_a_pipeline_waits_for_long_messages_at_every_stage(tmp_path: Path) -> None:
@@ -507,8 +578,9 @@ def test_the_command_prints_one_object(tmp_path: Path, capsys: pytest.CaptureFix
     assert document["name"] == "replay"
     assert path["computation_ns"] + path["transfer_ns"] + path["software_ns"] == pytest.approx(row["time_ns"])
     assert [rank["calls"] for rank in row["ranks"]] == [2, 2]
-    assert execute(["replay", "--validate", "-m", "mesh:4x1", str(folder)]) == 0
+    assert execute(["replay", "--validate", "-m", "mesh:4x1", "--cut", "71us", str(folder)]) == 0
     shown = capsys.readouterr().out
+    assert "parts" in shown and "its begin" in shown and "71 µs" in shown
     assert "against recordings" in shown
     assert f"{100 * (run(folder, settings=DEFAULTS).time_ns / row['recorded_ns'] - 1):+.1f} %" in shown
 
@@ -542,6 +614,8 @@ def test_a_timeline_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["-m", "mesh:4x1", "--collective", "magic=ring"], "NAME=ALGORITHM with a name of barrier"),
         (["-m", "mesh:4x1", "--set", "magic=1"], "NAME=VALUE with a name of send_ns"),
         (["-m", "mesh:4x1", "--set", "copy_gb_per_s=0"], "0.001 to 1000000"),
+        (["-m", "mesh:4x1", "--cut", "1s"], "--cut: found without --validate"),
+        (["--validate", "-m", "mesh:4x1", "--cut", "1"], "--cut"),
         (["-m", "ring:3", "-p", "ring"], "placement 'ring' is unknown on 'ring:3'"),
         (["-m", "flat:2", "--granularity", "coarse"], "flow, packet"),
         (

@@ -6,7 +6,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import typer
 
@@ -26,7 +26,7 @@ with late.imports():
     from corewise.data.tuning import SELECTIONS, Selection, value_text
     from corewise.report.layout import Column, FittingTable, by_rows
     from corewise.sim import collective as simulated
-    from corewise.sim.collective import CollectiveRequest, CollectiveRun, Setting
+    from corewise.sim.collective import CacheUse, CollectiveRequest, CollectiveRun, Setting
     from corewise.sim.selected import Selected, selected
 
 _HELP = """Run a collective on simulated SPEs, by an algorithm of paper 001 or of its future work.
@@ -43,6 +43,7 @@ Example:
 LIST = "list"
 """Instead of a collective's name: shows what there is."""
 _BAR = 20
+_CACHE_PARTS = ("line", "sets", "ways")
 
 _MACHINE = typer.Option(
     None,
@@ -72,6 +73,12 @@ _MEMORY = typer.Option(
     metavar="WHERE",
     help="User data in main memory of the first or second chip, of each rank's own, interleaved (page by "
     "page) or first_touch (rank by rank) over both, or in its local_store.",
+)
+_CACHE = typer.Option(
+    None,
+    "--cache",
+    metavar="LINE:SETS:WAYS",
+    help="User data in main memory behind a software cache in each rank's local store, e.g. 128:64:4.",
 )
 _OPERATION = typer.Option(
     None, "--operation", metavar="NAME", help="sum, maximum, ..., user_sum, user_compose."
@@ -129,6 +136,7 @@ def collective(
     size: str = _BYTES,
     root: int | None = _ROOT,
     memory: str | None = _MEMORY,
+    cache: str | None = _CACHE,
     operation: str | None = _OPERATION,
     element: str | None = _ELEMENT,
     stride: str | None = _STRIDE,
@@ -164,6 +172,7 @@ def collective(
         "calls": calls,
         "warm_up": warm_up,
         "seed": seed,
+        **_cache(cache),
         **_stride(stride, "stride"),
         **_stride(receive_stride, "receive_stride", "receive_"),
     }
@@ -224,6 +233,16 @@ def _stride(text: str | None, option: str, side: str = "") -> dict[str, int]:
         f"{side}block_bytes": size_bytes(block, "block"),
         f"{side}stride_bytes": size_bytes(stride, "stride"),
     }
+
+
+def _cache(text: str | None) -> dict[str, int]:
+    if text is None:
+        return {}
+    parts = text.split(":")
+    if len(parts) != 3 or not all(part.strip() for part in parts) or size_bytes(parts[0], "line") == 0:
+        raise bad_field("", "cache", f"'{text}'", "LINE:SETS:WAYS, e.g. 128:64:4")
+    line, sets, ways = (size_bytes(part, field) for part, field in zip(parts, _CACHE_PARTS, strict=True))
+    return {"cache_line_bytes": line, "cache_sets": sets, "cache_ways": ways}
 
 
 def _selection(text: str | None) -> Selection:
@@ -322,6 +341,11 @@ def _sums(run: CollectiveRun) -> FittingTable:
         rows.append((f"memory {chip}, per call", f"{moved}, {each.gb_per_s:.2f} GB/s"))
     rows.append(("DMA commands per call", f"{run.dma_commands:.4g}"))
     rows.append(("local store of a rank, beside code and data", f"{run.local_store_bytes} B"))
+    if run.cache is not None:
+        use = run.cache
+        counts = f"{use.hits:.4g} hits, {use.misses:.4g} misses, {use.write_backs:.4g} write-backs"
+        rows.append(("software caches, per call", counts))
+        rows.append(("of that, a rank's cache", f"{use.local_store_bytes} B"))
     return by_rows([Column("", wrap=True), Column("", wrap=True)], rows)
 
 
@@ -346,6 +370,15 @@ def _rank_rows(run: CollectiveRun) -> list[dict[str, object]]:
         {"rank": rank, "spe": spe, "end_ns": end}
         for rank, (spe, end) in enumerate(zip(run.spes, ends, strict=True))
     ]
+
+
+def _cache_row(request: CollectiveRequest, use: CacheUse) -> dict[str, object]:
+    return {
+        "line_bytes": request.cache_line_bytes,
+        "sets": request.cache_sets,
+        "ways": request.cache_ways,
+        **asdict(use),
+    }
 
 
 def _more(run: CollectiveRun, placement: str, tuned: Selected | None) -> dict[str, object]:
@@ -382,5 +415,6 @@ def _more(run: CollectiveRun, placement: str, tuned: Selected | None) -> dict[st
         ],
         "dma_commands": run.dma_commands,
         "local_store_bytes": run.local_store_bytes,
+        "software_cache": None if run.cache is None else _cache_row(run.request, run.cache),
         "events": run.events,
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import typer
@@ -21,14 +21,22 @@ from corewise.errors import InputError, bad_field
 with late.imports():
     from rich.text import Text
 
-    from corewise._core import Machine, Recording
+    from corewise._core import Machine, Recording, parse_time_ns
     from corewise.analysis.result import Table
     from corewise.data.machines import load_machine
+    from corewise.data.message_costs import load_message_costs
     from corewise.data.placement import Placement, make_placement, save_placement
     from corewise.data.quantities import bytes_text, count_text, share_text, time_text
     from corewise.report.layout import Column, by_rows
     from corewise.sim.placements import named_placement
-    from corewise.sim.replay import ALGORITHMS, Replay, ReplayOptions, open_recording, replay
+    from corewise.sim.replay import (
+        ALGORITHMS,
+        Replay,
+        ReplayedPart,
+        ReplayOptions,
+        open_recording,
+        replay,
+    )
     from corewise.trials.replaying import placements_by_replay
 
 _HELP = """Run a recorded program again on a machine: what would it take there, and with which placement?
@@ -69,6 +77,13 @@ _GRANULARITY = typer.Option(
 )
 _TRACE = typer.Option(None, "--trace", metavar="FILE", help="Write what happens when, for Perfetto.")
 _VALIDATE = typer.Option(False, "--validate", help="Hold the prediction against the recording.")
+_CUTS = typer.Option(
+    [], "--cut", metavar="TIME",
+    help="With --validate: a part begins at this time of the recording, e.g. 1.5s; may be repeated.",
+)  # fmt: skip
+_MESSAGES = typer.Option(
+    None, "--messages", metavar="FILE", help="What messages cost, by `corewise probe --messages`."
+)
 _HTML = typer.Option(None, "--html", metavar="FILE", help="Also write one self-contained web page.")
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
@@ -103,6 +118,8 @@ def replay_command(
     granularity: str = _GRANULARITY,
     trace: Path | None = _TRACE,
     validate: bool = _VALIDATE,
+    cuts: list[str] = _CUTS,
+    messages: Path | None = _MESSAGES,
     html_file: Path | None = _HTML,
     as_json: bool = _AS_JSON,
 ) -> None:
@@ -116,18 +133,23 @@ def replay_command(
         dict(map(options.setting, setting)),
         granularity,
         trace is not None,
+        _cuts(cuts, validate),
+        None if messages is None else load_message_costs(messages),
     )
     machine = load_machine(machine_reference or "host")
     lines = [line for source in sources for line in _replays(source, machine, placements, chosen)]
     _write_trace(lines[0].run, trace)
     _write_placement(lines, machine, output)
-    table = _validation(lines, machine) if validate else _prediction(lines, machine)
+    tables = [_validation(lines, machine) if validate else _prediction(lines, machine), _path_table(lines)]
+    tables += [_parts_table(lines, chosen.cuts_ns)] if cuts else []
     if html_file is not None:
-        pages.write_tables(html_file, "replay", machine.name, [table, _path_table(lines)], [])
+        pages.write_tables(html_file, "replay", machine.name, tables, [])
     if as_json:
-        console.show_json("replay", machine.name, [_row(each) for each in lines], options=asdict(chosen))
+        console.show_json(
+            "replay", machine.name, [_row(each) for each in lines], options=_options(chosen, messages)
+        )
     else:
-        _show(table, lines)
+        _show(tables, lines)
     for written in filter(None, (trace, html_file, output)):
         console.note(f"corewise: written to {written}")
 
@@ -168,6 +190,12 @@ def _write_placement(lines: Sequence[_Line], machine: Machine, output: Path | No
         raise InputError("--output: found several profiles, allowed: one")
     quickest = min(lines, key=lambda each: each.run.time_ns)
     save_placement(make_placement(machine, quickest.units), output)
+
+
+def _cuts(texts: Sequence[str], validate: bool) -> tuple[float, ...]:
+    if texts and not validate:
+        raise InputError("--cut: found without --validate, allowed: with it")
+    return tuple(sorted(parse_time_ns(text, "", "--cut") for text in texts))
 
 
 def _algorithm(text: str) -> tuple[str, str]:
@@ -211,7 +239,7 @@ def _write_trace(run: Replay, path: Path | None) -> None:
 # ---- text ------------------------------------------------------------------------------------------------
 
 
-def _error_text(run: Replay) -> str:
+def _error_text(run: Replay | ReplayedPart) -> str:
     return "" if run.error is None else f"{100 * run.error:+.1f} %"
 
 
@@ -265,8 +293,25 @@ def _path_table(lines: Sequence[_Line]) -> Table:
     return Table("critical path", columns, rows)
 
 
-def _show(table: Table, lines: Sequence[_Line]) -> None:
-    for each in (table, _path_table(lines)):
+def _parts_table(lines: Sequence[_Line], cuts_ns: Sequence[float]) -> Table:
+    begins = ["its begin", *(time_text(cut, 4) for cut in cuts_ns)]
+    rows = tuple(
+        (
+            each.profile,
+            each.placement,
+            begin,
+            time_text(part.recorded_ns, 4),
+            time_text(part.time_ns, 4),
+            _error_text(part),
+        )
+        for each in lines
+        for begin, part in zip(begins, each.run.parts, strict=True)
+    )
+    return Table("parts", ("profile", "placement", "from", "recorded", "predicted", "error"), rows)
+
+
+def _show(tables: Sequence[Table], lines: Sequence[_Line]) -> None:
+    for each in tables:
         texts = 2
         columns = [Column(name, right=index >= texts) for index, name in enumerate(each.columns)]
         console.show(by_rows(columns, list(each.rows), each.title))
@@ -290,6 +335,14 @@ def _facts(line: _Line) -> str:
 # ---- JSON ------------------------------------------------------------------------------------------------
 
 
+def _options(chosen: ReplayOptions, messages: Path | None) -> dict[str, object]:
+    """The table of messages by its file."""
+    return {
+        **asdict(replace(chosen, messages=None)),
+        "messages": None if messages is None else str(messages),
+    }
+
+
 def _row(line: _Line) -> dict[str, object]:
     run = line.run
     fields = run.ranks.dtype.names or ()
@@ -309,6 +362,7 @@ def _row(line: _Line) -> dict[str, object]:
         "relaxed": run.relaxed,
         "events": run.events,
         "wall_s": run.wall_s,
+        "parts": [{**asdict(part), "error": part.error} for part in run.parts],
         "busiest_link": {"link": run.busiest[0], "busy_ns": run.busiest[1]},
         "ranks": [dict(zip(fields, row, strict=True)) for row in run.ranks.tolist()],
     }

@@ -12,10 +12,11 @@ import typer
 
 from corewise import _core
 from corewise.base import late
-from corewise.base.files import check_target
+from corewise.base.files import check_folder, check_target
 from corewise.cli import console
 from corewise.cli.sim import options
 from corewise.errors import InputError, bad_field
+from corewise.mpi.functions import DEEPEST
 
 with late.imports():
     from rich.text import Text
@@ -43,7 +44,10 @@ Example:
   corewise simrun -n 8 -m ring:8 ring.sim
   corewise simrun -n 6 -m mesh-6x4 --set send_ns=250 --pattern ring.json ring.sim
   corewise simrun -n 6 -m mesh-6x4 --trace ring.pftrace ring.sim
-The pattern is one for corewise place and sim; open the trace at https://ui.perfetto.dev.
+  corewise simrun -n 6 -m mesh-6x4 -o ring.cw ring.sim
+The pattern is one for corewise place and sim; open the trace at https://ui.perfetto.dev. The profile is
+one for corewise report, call-graph, replay, explore and all others; functions are recorded in programs
+compiled with -finstrument-functions.
 """
 _RANKS = typer.Option(..., "-n", "--ranks", min=1, help="Number of ranks.")
 _GRANULARITY = typer.Option(
@@ -52,6 +56,10 @@ _GRANULARITY = typer.Option(
 _LIMIT = typer.Option("", "--limit", metavar="TIME", help="Give up after this simulated time, e.g. '2 ms'.")
 _STACK = typer.Option("8 MiB", "--stack", metavar="SIZE", help="Stack of each rank.")
 _TRACE = typer.Option(None, "--trace", metavar="FILE", help="Write what happens when, for Perfetto.")
+_PROFILE = typer.Option(None, "--output", "-o", metavar="NAME.cw", help="Record the run as a profile.")
+_FUNCTION_DEPTH = typer.Option(
+    0, "--function-depth", metavar="N", help=f"Record the outermost N functions only, 1 to {DEEPEST}."
+)
 _PATTERN = typer.Option(
     None, "--pattern", metavar="FILE", help="Write who sends what to whom (.json, .csv, .mtx)."
 )
@@ -80,6 +88,8 @@ def simrun(
     limit: str = _LIMIT,
     stack: str = _STACK,
     trace: Path | None = _TRACE,
+    profile: Path | None = _PROFILE,
+    function_depth: int = _FUNCTION_DEPTH,
     pattern: Path | None = _PATTERN,
     collectives: bool = _COLLECTIVES,
     as_json: bool = _AS_JSON,
@@ -88,6 +98,10 @@ def simrun(
     for target in (trace, pattern):
         if target is not None:
             check_target(target)
+    if profile is not None:
+        check_folder(profile)
+    if not 0 <= function_depth <= DEEPEST:
+        raise bad_field("", "--function-depth", str(function_depth), f"1 to {DEEPEST}, or 0 for any depth")
     if granularity not in ("flow", "packet"):
         raise bad_field("", "--granularity", granularity, "flow, packet")
     chosen = RunOptions(
@@ -97,6 +111,8 @@ def simrun(
         limit_ns=round(_core.parse_time_ns(limit, "", "--limit")) if limit else 0,
         timeline=trace is not None,
         quiet=as_json,
+        profile=profile,
+        function_depth=function_depth,
     )
     placed = options.placed(placement, load_machine(machine))
     run = run_program(program, arguments or [], ranks, machine, placed, chosen)
@@ -107,7 +123,7 @@ def simrun(
     if as_json:
         console.show_json("simrun", run.machine.name, _rank_rows(run), **_more(run, placement))
     else:
-        _show(run, [each for each in (pattern, trace) if each is not None])
+        _show(run, [each for each in (profile, pattern, trace) if each is not None])
     return run.exit_status
 
 
@@ -152,7 +168,22 @@ def _heading(run: RankRun) -> Text:
         style="none",
     )
     rate = run.messages / run.wall_s if run.wall_s > 0 else 0.0
-    return text.append(f"; simulated in {run.wall_s:.3g} s ({count_text(rate)} messages/s)", style="none")
+    text.append(f"; simulated in {run.wall_s:.3g} s ({count_text(rate)} messages/s)", style="none")
+    return text.append(_cache_text(run), style="none")
+
+
+def _cache_text(run: RankRun) -> str:
+    """A line on what the software caches did; nothing where there are none."""
+    if run.caches is None:
+        return ""
+    hits, misses, write_backs = (int(run.caches[name].sum()) for name in ("hits", "misses", "write_backs"))
+    size = round(run.settings["cache_line_bytes"] * run.settings["cache_sets"] * run.settings["cache_ways"])
+    spent_ns = float(run.caches["time_ns"].mean())
+    return (
+        f"\nsoftware caches of {bytes_text(size)} in each local store: {count_text(hits)} hits, "
+        f"{count_text(misses)} misses, {count_text(write_backs)} write-backs; {time_text(spent_ns, 4)} of a "
+        "rank's time on average"
+    )
 
 
 def _link_table(run: RankRun) -> FittingTable | None:
@@ -175,10 +206,26 @@ def _link_table(run: RankRun) -> FittingTable | None:
 
 def _rank_rows(run: RankRun) -> list[dict[str, object]]:
     units = run.machine.units
+    caches = _cache_rows(run)
     return [
-        {"rank": rank, "unit": units[unit].name, "end_ns": end_ns, "ended": ended, "exit_status": status}
+        {
+            "rank": rank,
+            "unit": units[unit].name,
+            "end_ns": end_ns,
+            "ended": ended,
+            "exit_status": status,
+            "software_cache": caches[rank],
+        }
         for rank, (unit, end_ns, ended, status) in enumerate(run.ranks.tolist())
     ]
+
+
+def _cache_rows(run: RankRun) -> list[dict[str, object] | None]:
+    """Of every rank; null where there is no software cache."""
+    if run.caches is None:
+        return [None] * int(run.ranks.size)
+    fields = run.caches.dtype.names or ()
+    return [dict(zip(fields, row, strict=True)) for row in run.caches.tolist()]
 
 
 def _more(run: RankRun, placement: str) -> dict[str, object]:

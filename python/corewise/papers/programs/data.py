@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corewise._core import Machine, Pattern
+from corewise.papers.programs.calls import CallLine
 from corewise.sim.ranks import RankRun
 
 CLUSTER = "roadrunner"
@@ -197,6 +198,8 @@ class Study:
     gains : tuple of (float, float, float)
         Share of the latency between nodes that keeps a forwarder busy; times of both sweeps, microseconds.
     placed : mapping of str to Placed
+    calls : tuple of CallLine
+        Of SPE 0 of lattice Boltzmann, 10 iterations.
     """
 
     effort: Effort
@@ -208,6 +211,7 @@ class Study:
     flow: Sent
     gains: tuple[tuple[float, float, float], ...]
     placed: Mapping[str, Placed]
+    calls: tuple[CallLine, ...]
 
     def programs(self) -> dict[str, Sent]:
         """By the name that tables use."""

@@ -14,6 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corewise.analysis.result import Row, number_row, statement_row
+from corewise.papers.programs.calls import (
+    COMMUNICATION,
+    COMPUTATION,
+    ITERATIONS,
+    STEP,
+    messages_of,
+    within,
+)
 from corewise.papers.programs.data import (
     CELL,
     ELSEWHERE,
@@ -38,6 +46,7 @@ def rows_of(study: Study) -> Iterator[Row]:
     yield from _figure7(study)
     yield from _figure8(study)
     yield from _figure9(study)
+    yield from _figure10(study)
     yield from _optimisation(study)
 
 
@@ -246,6 +255,36 @@ def _figure9(study: Study) -> Iterator[Row]:
         56 in peers,
         len(peers),
         "heavy peers",
+    )
+
+
+def _figure10(study: Study) -> Iterator[Row]:
+    step = within(study.calls, STEP)
+    counts = {line.name: line.count for line in step}
+    each = all(counts.get(name) == ITERATIONS for name in (STEP, *COMMUNICATION))
+    yield statement_row(
+        "fig10/once",
+        "each of 10 iterations calls the functions of communication once, and computes; main is the root",
+        "003 figure 10",
+        each and counts.get(COMPUTATION, 0) >= ITERATIONS and study.calls[0].name == "main",
+        counts.get(STEP, 0),
+        "iterations",
+    )
+    yield statement_row(
+        "fig10/source",
+        "their nodes have the source file and line",
+        "003 section 4.2.2",
+        bool(step) and all(line.source for line in step if line.name in (STEP, *COMMUNICATION, COMPUTATION)),
+    )
+    messages = messages_of(step)
+    yield statement_row(
+        "fig10/messages",
+        "below them stand the messages with source, destination and size, each seen 10 times",
+        "003 figure 10",
+        {peer for peer, _, _ in messages} == set(np.nonzero(study.flow.messages[0])[0].tolist())
+        and all(count == ITERATIONS for _, _, count in messages),
+        len(messages),
+        "messages",
     )
 
 

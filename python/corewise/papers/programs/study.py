@@ -16,11 +16,14 @@ from pathlib import Path
 
 from corewise.analysis.placement.comparison import study_placements
 from corewise.analysis.placement.search import Settings, settings_for
+from corewise.analysis.profile.call_graph import call_tree
 from corewise.analysis.result import PaperResult, Progress
 from corewise.base.files import read_text
 from corewise.data.machines import load_machine
+from corewise.data.profile import load_profile
 from corewise.errors import RunError
 from corewise.mpi.programs import sources_of
+from corewise.papers.programs.calls import FUNCTION_DEPTH, ITERATIONS, CallLine, call_lines
 from corewise.papers.programs.cluster import cluster_document, header_bytes
 from corewise.papers.programs.data import (
     CLUSTER,
@@ -68,7 +71,7 @@ def run_study(effort: Effort, progress: Progress = unseen) -> Study:
     """Runs everything."""
     with tempfile.TemporaryDirectory(prefix="corewise-paper-") as name:
         runs = _Runs(Path(name), effort)
-        advance = Work(4 + 4 + len(effort.shares) + 4, progress)
+        advance = Work(4 + 4 + len(effort.shares) + 4 + 1, progress)
         for program in ("pingpong", "sweep3d", "md", "lbm"):
             runs.build(program)
             advance()
@@ -91,8 +94,10 @@ def run_study(effort: Effort, progress: Progress = unseen) -> Study:
         ):
             placed[title] = runs.placed(program, words, before)
             advance()
+        calls = runs.calls()
+        advance()
         levels = levels_of(load_machine(CLUSTER))
-    return Study(effort, table2, levels, sweep, modified, dynamics, flow, tuple(gains), placed)
+    return Study(effort, table2, levels, sweep, modified, dynamics, flow, tuple(gains), placed, calls)
 
 
 class _Runs:
@@ -102,9 +107,9 @@ class _Runs:
         self._folder, self._effort = folder, effort
         self._output = folder / "output"
 
-    def build(self, name: str) -> None:
+    def build(self, name: str, *flags: str, target: str = "") -> None:
         sources = map(str, sources_of(name))
-        if compile_program([*_FLAGS, *sources, "-o", str(self._folder / name)]) != 0:
+        if compile_program([*_FLAGS, *flags, *sources, "-o", str(self._folder / (target or name))]) != 0:
             raise RunError(f"{name}: cannot be compiled for simulated ranks")
 
     def start(
@@ -114,10 +119,13 @@ class _Runs:
         machine: str = CLUSTER,
         units: Sequence[int] | None = None,
         settings: Mapping[str, float] = SETTINGS,
+        profile: Path | None = None,
     ) -> RankRun:
         """Runs a program on all SPEs; one that fails is an error."""
         where = "identity" if units is None else list(units)
-        options = RunOptions(settings=settings, output=self._output)
+        options = RunOptions(
+            settings=settings, output=self._output, profile=profile, function_depth=FUNCTION_DEPTH
+        )
         run = run_program(self._folder / name, words, SPES, machine, where, options)
         if run.exit_status != 0:
             raise RunError(f"{name}: {run.message or f'exit status {run.exit_status}'}")
@@ -129,6 +137,15 @@ class _Runs:
         """Sweep3D, as it is or with one root per Cell."""
         words = (*self._effort.sweep, *(("--modified",) if modified else ()))
         return self.start("sweep3d", words, machine, settings=settings)
+
+    def calls(self) -> tuple[CallLine, ...]:
+        """What SPE 0 of lattice Boltzmann calls in 10 iterations, recorded by function."""
+        self.build("lbm", "-g", "-finstrument-functions", target="lbm-functions")
+        folder = self._folder / "calls.cw"
+        words = list(self._effort.flow)
+        words[words.index("--steps") + 1] = str(ITERATIONS)
+        self.start("lbm-functions", words, profile=folder)
+        return call_lines(call_tree(load_profile(folder, calls=0)), sources_of("lbm")[0].parents[1])
 
     def table2(self) -> tuple[tuple[float, float], ...]:
         """Latency and bandwidth of every level, by ping-pong between a pair of SPEs."""

@@ -20,6 +20,7 @@ from corewise.analysis.result import (
     series,
     statement_table,
 )
+from corewise.papers.programs.calls import STEP, CallLine, within
 from corewise.papers.programs.data import LEVELS, Placed, Sent, Study
 
 
@@ -30,6 +31,7 @@ def tables_of(study: Study, rows: Sequence[Row]) -> Iterator[Table]:
     yield _message_table(study)
     yield _gain_table(study)
     yield _placement_table(study.placed)
+    yield _call_table(study.calls)
     yield statement_table("paper 003, section 4.2, in words", rows)
 
 
@@ -98,6 +100,25 @@ def _placement_table(placed: Mapping[str, Placed]) -> Table:
     )
     note = "objective: rank order over placed; levels: % of the messages when placed; nothing is proven best"
     return Table("what a placement gains", columns, cells, note)
+
+
+def _call_table(calls: Sequence[CallLine]) -> Table:
+    """Figure 10: an iteration's functions with the messages below them, and the way from main to them."""
+    step = within(calls, STEP)
+    if not step:
+        return Table("figure 10: no call graph", ("function", "times"), ())
+    first = calls.index(step[0])
+    above: list[CallLine] = []
+    for line in reversed(calls[:first]):
+        if line.depth < (above[0] if above else step[0]).depth:
+            above.insert(0, line)
+    cells = tuple(
+        ("  " * line.depth + line.name, line.source, str(line.count), f"{line.time_us:.2f}")
+        for line in (*above, *step)
+    )
+    columns = ("called by SPE 0, below its caller", "source", "times", "us")
+    note = "MPI_Isend(source,destination,bytes); what main calls beside the iterations is left out"
+    return Table("figure 10: call graph of lattice Boltzmann, 10 iterations", columns, cells, note)
 
 
 # ---- figures ---------------------------------------------------------------------------------------------

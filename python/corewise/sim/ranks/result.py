@@ -16,6 +16,8 @@ from corewise.sim.timeline import Timeline
 
 RANK = np.dtype([("unit", "i4"), ("end_ns", "f8"), ("ended", "?"), ("exit_status", "i4")])
 """One rank: its unit, when its program ended, whether it did, and with what."""
+RANK_CACHE = np.dtype([("hits", "u8"), ("misses", "u8"), ("write_backs", "u8"), ("time_ns", "f8")])
+"""One rank's software cache: lines found, brought and written back, and the rank's time for all of that."""
 TRAFFIC = np.dtype(
     [
         ("sender", "i4"),
@@ -55,6 +57,8 @@ class RankRun:
         What calls, copies and computation cost.
     granularity : str
     ranks : ndarray of `RANK`, shape (ranks,)
+    caches : ndarray of `RANK_CACHE`, shape (ranks,), or None
+        What every rank's software cache did; None where the settings have none.
     traffic : ndarray of `TRAFFIC`, shape (pairs,)
         Pairs that sent something.
     links : ndarray of `RANK_LINK`, shape (links,)
@@ -72,6 +76,7 @@ class RankRun:
     settings: Mapping[str, float]
     granularity: str
     ranks: NDArray[np.void]
+    caches: NDArray[np.void] | None
     traffic: NDArray[np.void]
     links: NDArray[np.void]
     timeline: Timeline | None

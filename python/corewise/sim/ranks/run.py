@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -27,11 +28,13 @@ from corewise.errors import InputError, RunError, bad_field
 
 with late.imports():
     import numpy as np
+    from numpy.typing import NDArray
 
     from corewise.data.machines import MachineText, hwloc_libraries, machine_text
     from corewise.data.placement import Placement
     from corewise.sim.placements import named_placement
-    from corewise.sim.ranks.result import RANK, RANK_LINK, TRAFFIC, RankRun
+    from corewise.sim.ranks.profile import new_profile, write_meta
+    from corewise.sim.ranks.result import RANK, RANK_CACHE, RANK_LINK, TRAFFIC, RankRun
     from corewise.sim.timeline import EVENT, Kind, Timeline, Track
 
 _RUNNER = Path(__file__).resolve().parents[2] / "corewise-simmpi"
@@ -63,6 +66,12 @@ class RunOptions:
         The program's standard output goes to standard error.
     output : Path or None
         The program's standard output goes to this file.
+    profile : Path or None
+        Records the run as this new profile, ``NAME.cw`` (docs/simulating/simmpi.md). It is there as a
+        whole or not at all; also where the program failed, but not where it crashed.
+    function_depth : int
+        The outermost functions that a profile records, of a program compiled with
+        ``-finstrument-functions``; 0 for all.
     """
 
     granularity: str = "flow"
@@ -72,6 +81,8 @@ class RunOptions:
     timeline: bool = False
     quiet: bool = False
     output: Path | None = None
+    profile: Path | None = None
+    function_depth: int = 0
 
 
 def run_program(
@@ -104,7 +115,7 @@ def run_program(
     Raises
     ------
     InputError
-        Where ranks, machine, placement, settings or program do not fit.
+        Where ranks, machine, placement, settings, program or the profile's folder do not fit.
     RunError
         Where the program crashed.
     """
@@ -122,10 +133,14 @@ def run_program(
         units = list(placement.unit_of_rank if isinstance(placement, Placement) else placement)
     if len(units) != ranks:
         raise bad_field("", "placement", f"{len(units)} ranks", f"{ranks}, as many as the run has")
-    with tempfile.TemporaryDirectory(prefix="corewise-simrun-") as folder:
-        document = _request(Path(folder), program, arguments, units, described, options)
-        found = _launched(Path(folder), document, options)
-        timeline = _timeline(Path(folder), found) if options.timeline else None
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="corewise-simrun-")))
+        profile = stack.enter_context(new_profile(options.profile)) if options.profile is not None else None
+        document = _request(folder, program, arguments, units, described, options, profile)
+        found = _launched(folder, document, options)
+        timeline = _timeline(folder, found) if options.timeline else None
+        if profile is not None:
+            write_meta(profile, [program.name, *arguments], ranks, loaded.name, _exit_status(found), found)
     settings = {**SETTINGS, **options.settings}
     status = _exit_status(found)
     return RankRun(
@@ -140,6 +155,7 @@ def run_program(
         settings=settings,
         granularity=options.granularity,
         ranks=np.array([tuple(row) for row in found["ranks"]], dtype=RANK),
+        caches=_caches(found["caches"]),
         traffic=np.array([tuple(row) for row in found["traffic"]], dtype=TRAFFIC),
         links=np.array([tuple(row) for row in found["links"]], dtype=RANK_LINK),
         timeline=timeline,
@@ -164,6 +180,7 @@ def _request(
     units: Sequence[int],
     machine: MachineText,
     options: RunOptions,
+    profile: Path | None,
 ) -> Path:
     document: dict[str, Any] = {
         "machine_form": machine.form,
@@ -181,6 +198,9 @@ def _request(
     }
     if options.timeline:
         document |= {"timeline": str(folder / "events"), "most_events": MOST_EVENTS}
+    if profile is not None:
+        document |= {"profile": str(profile), "started_ns": time.time_ns()}
+        document |= {"function_depth": options.function_depth} if options.function_depth else {}
     path = folder / "request.json"
     path.write_text(json.dumps(document))
     return path
@@ -216,6 +236,10 @@ def _exit_status(found: Mapping[str, Any]) -> int:
     if not found["ok"]:
         return 1
     return next((row[3] & 0xFF for row in found["ranks"] if row[3] & 0xFF), 0)
+
+
+def _caches(rows: Sequence[Sequence[float]] | None) -> NDArray[np.void] | None:
+    return None if rows is None else np.array([tuple(row) for row in rows], dtype=RANK_CACHE)
 
 
 def _timeline(folder: Path, found: Mapping[str, Any]) -> Timeline:

@@ -272,14 +272,14 @@ void run_plan(const PackPlan::Program& program, Items items, std::int64_t count,
   }
 }
 
-constexpr std::size_t kLine = 64;
+constexpr std::size_t kLineBytes = 64;
 /// Bytes of the packed buffer that are on their way from another core while as many are worked on: more lines than
 /// a core can wait for at once, so that none of its places is idle; fewer lost at 32 KB, as many were no better.
 constexpr std::size_t kUnderWay = 2048;
 
 /// Asks to own the lines of [begin, begin + bytes).
 void ask_for(const std::byte* begin, std::size_t bytes) {
-  for (std::size_t at = 0; at < bytes; at += kLine) {
+  for (std::size_t at = 0; at < bytes; at += kLineBytes) {
 #if defined(__x86_64__)
     // The builtin asks for reading only, unless the whole file is built for processors that have the instruction;
     // on those without it is no operation.

@@ -9,6 +9,7 @@ Rows<P> allreduce_rows() {
   return coll::allreduce::kRows<P>;
 }
 template Rows<cell::CellPort> allreduce_rows<cell::CellPort>();
+template Rows<cell::CachedPort> allreduce_rows<cell::CachedPort>();
 template Rows<IdealPort> allreduce_rows<IdealPort>();
 
 }  // namespace corewise::lab

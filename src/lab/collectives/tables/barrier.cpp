@@ -9,6 +9,7 @@ Rows<P> barrier_rows() {
   return coll::barrier::kRows<P>;
 }
 template Rows<cell::CellPort> barrier_rows<cell::CellPort>();
+template Rows<cell::CachedPort> barrier_rows<cell::CachedPort>();
 template Rows<IdealPort> barrier_rows<IdealPort>();
 
 }  // namespace corewise::lab

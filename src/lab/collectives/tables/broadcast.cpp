@@ -9,6 +9,7 @@ Rows<P> broadcast_rows() {
   return coll::broadcast::kRows<P>;
 }
 template Rows<cell::CellPort> broadcast_rows<cell::CellPort>();
+template Rows<cell::CachedPort> broadcast_rows<cell::CachedPort>();
 template Rows<IdealPort> broadcast_rows<IdealPort>();
 
 }  // namespace corewise::lab

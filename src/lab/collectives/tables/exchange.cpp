@@ -23,6 +23,7 @@ Rows<P> exchange_rows(coll::Collective collective) {
   }
 }
 template Rows<cell::CellPort> exchange_rows<cell::CellPort>(coll::Collective);
+template Rows<cell::CachedPort> exchange_rows<cell::CachedPort>(coll::Collective);
 template Rows<IdealPort> exchange_rows<IdealPort>(coll::Collective);
 
 }  // namespace corewise::lab

@@ -23,6 +23,7 @@ Rows<P> gather_rows(coll::Collective collective) {
   }
 }
 template Rows<cell::CellPort> gather_rows<cell::CellPort>(coll::Collective);
+template Rows<cell::CachedPort> gather_rows<cell::CachedPort>(coll::Collective);
 template Rows<IdealPort> gather_rows<IdealPort>(coll::Collective);
 
 }  // namespace corewise::lab

@@ -9,6 +9,7 @@ Rows<P> reduce_rows() {
   return coll::reduce::kRows<P>;
 }
 template Rows<cell::CellPort> reduce_rows<cell::CellPort>();
+template Rows<cell::CachedPort> reduce_rows<cell::CachedPort>();
 template Rows<IdealPort> reduce_rows<IdealPort>();
 
 }  // namespace corewise::lab

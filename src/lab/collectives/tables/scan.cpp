@@ -23,6 +23,7 @@ Rows<P> scan_rows(coll::Collective collective) {
   }
 }
 template Rows<cell::CellPort> scan_rows<cell::CellPort>(coll::Collective);
+template Rows<cell::CachedPort> scan_rows<cell::CachedPort>(coll::Collective);
 template Rows<IdealPort> scan_rows<IdealPort>(coll::Collective);
 
 }  // namespace corewise::lab

@@ -42,6 +42,9 @@ Rows<P> rows_of(Collective collective) {
 Rows<cell::CellPort> rows_on_cell(Collective collective) {
   return rows_of<cell::CellPort>(collective);
 }
+Rows<cell::CachedPort> rows_on_cached(Collective collective) {
+  return rows_of<cell::CachedPort>(collective);
+}
 Rows<IdealPort> rows_on_ideal(Collective collective) {
   return rows_of<IdealPort>(collective);
 }

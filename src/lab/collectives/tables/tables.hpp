@@ -1,4 +1,4 @@
-// The tables of algorithms of all collectives, for the two ports of the lab. Each group is instantiated in one file
+// The tables of algorithms of all collectives, for the ports of the lab. Each group is instantiated in one file
 // (collective_tables_*.cpp), never in tests: the algorithms are templates, and compiling them is what costs.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cell/cached_port.hpp"
 #include "cell/port.hpp"
 #include "coll/table.hpp"
 #include "lab/collectives/ideal_port.hpp"
@@ -17,8 +18,9 @@ namespace corewise::lab {
 template <port::Port P>
 using Rows = std::span<const coll::Row<P>>;
 
-/// The rows of a collective on a port; one algorithm has one name and one place in the list on both.
+/// The rows of a collective on a port; one algorithm has one name and one place in the list on all.
 Rows<cell::CellPort> rows_on_cell(coll::Collective collective);
+Rows<cell::CachedPort> rows_on_cached(coll::Collective collective);
 Rows<IdealPort> rows_on_ideal(coll::Collective collective);
 
 /// What a row says, without its port.
@@ -30,7 +32,7 @@ struct Algorithm {
 };
 std::vector<Algorithm> algorithms_of(coll::Collective collective);
 
-// One for each group; P is CellPort or IdealPort.
+// One for each group; P is CellPort, CachedPort or IdealPort.
 template <port::Port P>
 Rows<P> barrier_rows();
 template <port::Port P>

@@ -5,10 +5,12 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/rng.hpp"
+#include "cell/cache_costs.hpp"
 #include "cell/spe/software_cache.hpp"
 #include "cell/system.hpp"
 
@@ -134,6 +136,56 @@ TEST(SoftwareCache, WhatOthersWroteIsSeenAfterInvalidate) {
     EXPECT_EQ(cache.load<int>(memory), 42);
   });
   ASSERT_TRUE(system.run().ok());
+}
+
+TEST(SoftwareCache, CopiesCrossLinesAndArePeekedAtWithoutTime) {
+  System system{Parameters()};
+  const EffectiveAddress memory = system.allocate(4096, 4096);
+  std::array<std::byte, 1000> given{}, found{};
+  for (std::size_t i = 0; i < given.size(); ++i) given[i] = static_cast<std::byte>(i * 7 + 1);
+  SoftwareCacheStatistics seen;
+  system.run_on_spe(0, "cached", [&](Spu& spu) {
+    SoftwareCache cache(spu, kCache, {128, 2, 2});
+    std::memcpy(spu.ls(0, given.size()).data(), given.data(), given.size());
+    cache.write(spu.ls(0, given.size()), memory + 100);
+    const SoftwareCacheStatistics before_looks = cache.statistics();
+    const sim::Time before = spu.now();
+    const std::span<const std::byte> main = system.bytes(memory + 100, found.size());
+    std::memcpy(found.data(), main.data(), found.size());
+    EXPECT_NE(found, given);  // the last lines are only in the cache
+    cache.peek(memory + 100, found);
+    EXPECT_EQ(found, given);
+    found[999] = std::byte{0xAA};
+    cache.poke(found, memory + 100);
+    EXPECT_EQ(spu.now(), before);
+    EXPECT_EQ(cache.statistics().hits, before_looks.hits);
+    EXPECT_EQ(cache.statistics().misses, before_looks.misses);
+    cache.read(memory + 100, spu.ls(0x2000, given.size()));
+    EXPECT_EQ(std::memcmp(spu.ls(0x2000, found.size()).data(), found.data(), found.size()), 0);
+    seen = cache.statistics();
+  });
+  const Status status = system.run();
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(seen.hits, 0U);
+  EXPECT_EQ(seen.misses, 18U);  // nine lines, twice: four places are too few
+  EXPECT_EQ(seen.write_backs, 9U);
+}
+
+TEST(SoftwareCache, CostsAreThoseOfAllSpesThatMissAtOnce) {
+  SoftwareCacheCosts small = software_cache_costs(Parameters(), {}).value();
+  EXPECT_DOUBLE_EQ(small.hit_ns, 20 / 3.2);
+  EXPECT_GT(small.miss_ns, small.hit_ns + 60 / 3.2 + 50);
+  EXPECT_GT(small.dirty_miss_ns, small.miss_ns);
+  Parameters one;
+  for (int spe = 1; spe < kSpesPerChip; ++spe) one.usable[static_cast<std::size_t>(spe)] = false;
+  SoftwareCacheShape large;
+  large.line_bytes = 16384;
+  large.sets = 1;
+  const double alone = software_cache_costs(one, large).value().miss_ns;
+  const double together = software_cache_costs(Parameters(), large).value().miss_ns;
+  EXPECT_GT(alone, small.miss_ns);
+  EXPECT_GT(together, 2 * alone);  // they share the memory's bandwidth
+  EXPECT_FALSE(software_cache_costs(Parameters(), {100, 1, 1}).ok());
 }
 
 TEST(SoftwareCache, WrongShapesAreRefused) {

@@ -1,0 +1,122 @@
+// The kernel's files about caches, nodes and sockets; see domains.hpp. SPDX-License-Identifier: BSD-3-Clause
+#include "preload/accelerating/domains.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+namespace corewise::preload::accelerating {
+namespace {
+
+constexpr int kBits = 64;
+constexpr int kMostIndices = 16, kMostNodes = 256;
+
+/// A short file's text; empty where there is none.
+std::string text_of(const std::string& path) {
+  std::string text(4096, '\0');
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  const ssize_t length = read(file, text.data(), text.size());
+  close(file);
+  text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  return text;
+}
+
+/// The number with which a text begins, which is taken off.
+std::optional<int> take_number(std::string_view& text) {
+  int number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec != std::errc() || number < 0) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
+  return number;
+}
+
+/// Whether `cpu` is in a list as "0-3,8-11".
+bool has(std::string_view list, int cpu) {
+  while (const std::optional<int> begin = take_number(list)) {
+    std::optional<int> end = begin;
+    if (list.starts_with('-')) {
+      list.remove_prefix(1);
+      end = take_number(list);
+    }
+    if (!end) return false;
+    if (*begin <= cpu && cpu <= *end) return true;
+    if (!list.starts_with(',')) return false;
+    list.remove_prefix(1);
+  }
+  return false;
+}
+
+/// A number for a text, never 0: CPUs that share a cache have the same list.
+std::uint64_t number_of(std::string_view text) {
+  std::uint64_t key = 0xCBF29CE484222325ULL;
+  for (const char each : text) key = (key ^ static_cast<unsigned char>(each)) * 0x100000001B3ULL;
+  return key | 1;
+}
+
+std::uint64_t complex_of(const std::string& cpu_folder, int cpu) {
+  for (int index = 0; index < kMostIndices; ++index) {
+    const std::string cache = cpu_folder + "/cache/index" + std::to_string(index);
+    const std::string level = text_of(cache + "/level");
+    if (level.empty()) break;
+    if (!level.starts_with('3')) continue;
+    const std::string list = text_of(cache + "/shared_cpu_list");
+    return has(list, cpu) ? number_of(list) : 0;
+  }
+  return 0;
+}
+
+/// Numbers of nodes may have gaps, and some nodes no CPUs.
+std::uint64_t node_of(const std::string& root, int cpu) {
+  for (int node = 0; node < kMostNodes; ++node) {
+    if (has(text_of(root + "/node/node" + std::to_string(node) + "/cpulist"), cpu))
+      return static_cast<std::uint64_t>(node) + 1;
+  }
+  return 0;
+}
+
+std::uint64_t socket_of(const std::string& cpu_folder) {
+  const std::string number = text_of(cpu_folder + "/topology/physical_package_id");
+  std::string_view text = number;
+  const std::optional<int> socket = take_number(text);
+  return socket ? static_cast<std::uint64_t>(*socket) + 1 : 0;
+}
+
+}  // namespace
+
+Domains domains_of(std::span<const std::uint64_t> mask, const std::string& root) {
+  Domains all{};
+  bool first = true;
+  for (int cpu = 0; cpu < static_cast<int>(mask.size()) * kBits; ++cpu) {
+    if ((mask[static_cast<std::size_t>(cpu / kBits)] >> (cpu % kBits) & 1) == 0) continue;
+    const std::string folder = root + "/cpu/cpu" + std::to_string(cpu);
+    const Domains own{complex_of(folder, cpu), node_of(root, cpu), socket_of(folder)};
+    for (std::size_t kind = 0; kind < kDomainKinds; ++kind)
+      all[kind] = first || all[kind] == own[kind] ? own[kind] : 0;
+    first = false;
+    if (std::ranges::all_of(all, [](std::uint64_t each) { return each == 0; })) break;
+  }
+  return all;
+}
+
+std::vector<std::size_t> useful_kinds(std::span<const Domains> ranks) {
+  std::vector<std::size_t> kinds;
+  std::size_t before = ranks.size();
+  for (std::size_t kind = 0; kind < kDomainKinds; ++kind) {
+    std::vector<std::uint64_t> domains;
+    for (const Domains& each : ranks) domains.push_back(each[kind]);
+    if (std::ranges::count(domains, 0U) > 0) continue;
+    std::ranges::sort(domains);
+    domains.erase(std::unique(domains.begin(), domains.end()), domains.end());
+    if (domains.size() < 2 || domains.size() >= before) continue;
+    kinds.push_back(kind);
+    before = domains.size();
+  }
+  return kinds;
+}
+
+}  // namespace corewise::preload::accelerating

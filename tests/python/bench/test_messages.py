@@ -1,0 +1,40 @@
+"""What the program that measures messages prints, as a table."""
+
+from __future__ import annotations
+
+import pytest
+
+from corewise.bench.simmpi.messages import costs_of
+from corewise.data.message_costs import CostRow
+from corewise.errors import RunError
+
+SAID = """eager 4040
+row 64 0 60.0 200.0 190.0
+row 64 1024 70.0 50.0 300.0
+row 4 0 50 100 110
+row 4 1024 40 120 130
+"""
+
+
+def test_a_time_is_never_less_than_what_it_contains() -> None:
+    costs = costs_of([SAID], "mpich 5.0.1", (0, 1024))
+    assert (costs.mpi, costs.eager_bytes, costs.moved_bytes) == ("mpich 5.0.1", 4040, (0, 1024))
+    assert costs.rows == (
+        CostRow(4, 40, (100, 120), (110, 130)),
+        CostRow(64, 50, (200, 50), (200, 300)),
+    )
+
+
+def test_launches_give_their_medians() -> None:
+    said = [
+        f"eager {eager}\nrow 8 0 {sent} {way} {way + 7}\n"
+        for eager, sent, way in ((9, 1, 50), (8, 3, 20), (9, 2, 30))
+    ]
+    costs = costs_of(said, "mpich", (0,))
+    assert (costs.eager_bytes, costs.rows) == (8, (CostRow(8, 2, (30,), (37,)),))
+
+
+@pytest.mark.parametrize("said", ["", "eager 1\n", "row 4 0 1 2 3\n", "eager x\n", SAID + "row 9 0 1 2 3\n"])
+def test_what_the_program_does_not_print_is_refused(said: str) -> None:
+    with pytest.raises(RunError, match="messages: "):
+        costs_of([SAID, said], "mpich", (0, 1024))
