@@ -189,7 +189,10 @@ def test_a_part_that_was_changed_on_its_way_is_refused(tmp_path: Path) -> None:
         for bad in (b"", good[:7], good[:8], good[:-1], good + b"\0", changed):
             merge = _core.ShardMerge()
             with pytest.raises(InputError, match="field 'part': found bytes that no worker"):
-                merge.add(0, bad) if good is part else merge.add_waits(bad)
+                if good is part:
+                    merge.add(0, bad)
+                else:
+                    merge.add_waits(bad)
 
 
 def test_bundles_are_cut_too(tmp_path: Path) -> None:
