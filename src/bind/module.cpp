@@ -24,6 +24,7 @@ NB_MODULE(_core, module) {
   corewise::bind::bind_placement_cost(module);
   corewise::bind::bind_events(module);
   corewise::bind::bind_waits(module);
+  corewise::bind::bind_shards(module);
   corewise::bind::bind_trace(module);
   corewise::bind::bind_datatype(module);
   corewise::bind::bind_replay(module);

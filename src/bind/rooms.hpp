@@ -15,6 +15,7 @@ void bind_procedures(nanobind::module_& module);
 void bind_profile(nanobind::module_& module);
 void bind_call_graph(nanobind::module_& module);
 void bind_probe(nanobind::module_& module);
+void bind_shards(nanobind::module_& module);
 void bind_sim(nanobind::module_& module);
 void bind_affinity(nanobind::module_& module);
 void bind_mapping(nanobind::module_& module);

@@ -12,24 +12,30 @@
 namespace corewise::profile {
 namespace {
 
+using Launches = std::map<Launch, std::vector<RankTally>>;
+
 // ---- clocks ----------------------------------------------------------------------------------------------
 
 /// A rank that ended before its clock was measured for long enough counts with the rate of the best-measured rank
 /// of its host: they read the same counter.
-void share_rates(std::vector<RankTally>& tallies) {
+void share_rates(Launches& launches) {
   std::map<std::string, trace::Calibration> best;
-  for (const RankTally& tally : tallies) {
+  const auto each = [&](auto visit) {
+    for (auto& [launch, tallies] : launches)
+      for (RankTally& tally : tallies) visit(tally);
+  };
+  each([&](const RankTally& tally) {
     trace::Calibration& known = best[tally.rank.host];
     if (tally.clock.known && tally.clock.span_ns > known.span_ns) known = tally.clock;
-  }
-  for (RankTally& tally : tallies) {
+  });
+  each([&](RankTally& tally) {
     trace::Calibration& clock = tally.clock;
     const trace::Calibration& other = best[tally.rank.host];
-    if (clock.precise || !other.known || other.span_ns <= clock.span_ns) continue;
+    if (clock.precise || !other.known || other.span_ns <= clock.span_ns) return;
     clock.ns_per_tick = other.ns_per_tick;
     clock.known = true;
     clock.precise = other.precise;
-  }
+  });
 }
 
 // ---- one world -------------------------------------------------------------------------------------------
@@ -43,7 +49,10 @@ class Assembler {
     world_.library = tallies.front().library;
     collect_procedures(tallies);
     collect_sections(tallies);
-    for (RankTally& tally : tallies) add_rank(tally);
+    for (RankTally& tally : tallies) {
+      add_rank(tally);
+      tally = {};  // its room is the world's now
+    }
     world_.communicators = communicators_.known();
     finish_datatypes();
     finish_sites();
@@ -55,9 +64,8 @@ class Assembler {
   void collect_procedures(const std::vector<RankTally>& tallies) {
     std::set<std::string> used;
     for (const RankTally& tally : tallies)
-      for (std::size_t number = 0; number < tally.procedures.size(); ++number)
-        if (tally.procedures[number].calls > 0 || tally.procedures[number].bytes > 0)
-          used.insert(tally.names[number]);
+      for (const auto& [number, ticks] : tally.procedures)
+        if (ticks.calls > 0 || ticks.bytes > 0) used.insert(tally.names.at(number));
     world_.procedures.assign(used.begin(), used.end());
     for (std::size_t i = 0; i < world_.procedures.size(); ++i)
       procedure_index_[world_.procedures[i]] = static_cast<int>(i);
@@ -92,9 +100,8 @@ class Assembler {
   void add_totals(RankTally& tally) {
     const std::size_t row = world_.totals.size();
     world_.totals.resize(row + world_.procedures.size());
-    for (std::size_t number = 0; number < tally.procedures.size(); ++number) {
-      const Ticks& ticks = tally.procedures[number];
-      const auto known = procedure_index_.find(tally.names[number]);
+    for (const auto& [number, ticks] : tally.procedures) {
+      const auto known = procedure_index_.find(tally.names.at(number));
       if (known == procedure_index_.end()) continue;
       grow(world_.totals[row + static_cast<std::size_t>(known->second)], ticks, tally.clock);
       tally.rank.calls += ticks.calls;
@@ -107,7 +114,7 @@ class Assembler {
   void add_sites(const RankTally& tally) {
     for (const auto& [key, ticks] : tally.sites) {
       const auto& [object, offset, number] = key;
-      const auto procedure = procedure_index_.find(tally.names[number]);
+      const auto procedure = procedure_index_.find(tally.names.at(number));
       if (procedure == procedure_index_.end()) continue;
       CallSite& site = sites_[{object, offset, procedure->second}];
       ++site.ranks;
@@ -175,7 +182,7 @@ class Assembler {
 
   /// The rank's own index of every communicator to the world's.
   std::map<std::uint16_t, int> add_communicators(const RankTally& tally) {
-    return communicators_.add(tally.communicators, [&](std::uint16_t number) { return tally.names[number]; });
+    return communicators_.add(tally.communicators, [&](std::uint16_t number) { return tally.names.at(number); });
   }
 
   // ---- traffic ----
@@ -263,13 +270,16 @@ class Assembler {
     }
   }
 
-  /// Both ends may have reported a collective's pair, and a rank's duplicate communicators may be one entry.
+  /// Both ends may have reported a collective's pair, and a rank's duplicate communicators may be one entry. Times
+  /// are added in one order, so that the sum is the same whoever made the tallies.
   void finish_flows() {
     const auto place = [](const Flow& flow) {
       return std::tuple(flow.kind, flow.comm, flow.phase, flow.from, flow.to);
     };
-    std::sort(world_.flows.begin(), world_.flows.end(),
-              [&](const Flow& a, const Flow& b) { return place(a) < place(b); });
+    std::sort(world_.flows.begin(), world_.flows.end(), [&](const Flow& a, const Flow& b) {
+      return std::pair(place(a), std::pair(a.count, a.time_ns)) <
+             std::pair(place(b), std::pair(b.count, b.time_ns));
+    });
     std::vector<Flow> merged;
     for (const Flow& flow : world_.flows) {
       if (merged.empty() || place(merged.back()) != place(flow)) {
@@ -300,14 +310,14 @@ class Assembler {
 }  // namespace
 
 std::vector<World> assemble(std::vector<RankTally> tallies) {
-  share_rates(tallies);
   const auto describe = [](const RankTally& tally) {
     return RankFile{tally.rank.file, tally.rank.rank, tally.world_size, tally.spawned,
                     tally.rank.started_realtime_ns};
   };
+  Launches launches = by_launch(std::move(tallies), describe);
+  share_rates(launches);
   std::vector<World> worlds;
-  for (auto& [launch, ranks] : by_launch(std::move(tallies), describe))
-    worlds.push_back(Assembler().build(launch_name(launch), ranks));
+  for (auto& [launch, ranks] : launches) worlds.push_back(Assembler().build(launch_name(launch), ranks));
   return worlds;
 }
 

@@ -9,7 +9,7 @@
 
 namespace corewise::profile {
 
-/// Groups by launch (launches.hpp) and sums.
+/// Groups by launch (launches.hpp) and sums. The same for tallies in any order.
 std::vector<World> assemble(std::vector<RankTally> tallies);
 
 }  // namespace corewise::profile

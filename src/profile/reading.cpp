@@ -20,8 +20,13 @@ class WorldReading {
  public:
   WorldReading(OpenWorld& world, const RunQuestion& question, bool main)
       : world_(world), question_(question), readers_(world.readers()) {
-    if (main && question.calls) calls_.emplace(readers_, question.limits);
     tallies_.resize(readers_.size());
+    calls_.resize(readers_.size());
+    if (!main || !question.calls) return;
+    sum_.emplace(question.limits);
+    std::vector<HostClock> clocks;
+    for (const trace::Reader* reader : readers_) clocks.push_back({reader->host(), reader->clock()});
+    tick_lengths_ = tick_lengths(clocks);
   }
 
   void run(RunAnswer& answer, std::vector<RankTally>& tallies) {
@@ -29,7 +34,7 @@ class WorldReading {
       answer.waits.push_back(side_by_side(tallies));
     else
       one_by_one(tallies);
-    if (calls_) answer.calls = calls_->finish();
+    if (sum_) answer.calls = sum_->finish();
   }
 
  private:
@@ -39,18 +44,18 @@ class WorldReading {
       tallies_[rank] = tally_listener(*readers_[rank], world_.ranks[rank].file, question_.ended_realtime_ns);
       out.push_back(tallies_[rank].get());
     }
-    if (calls_of(rank)) out.push_back(&calls_->listener(rank));
+    if (sum_ && question_.calls_of(readers_[rank]->header().rank)) {
+      calls_[rank] = rank_calls_listener(*readers_[rank], question_.limits);
+      out.push_back(calls_[rank].get());
+    }
     return out;
-  }
-
-  [[nodiscard]] bool calls_of(std::size_t rank) const {
-    return calls_ && (question_.calls_rank == kEveryRank || question_.calls_rank == readers_[rank]->header().rank);
   }
 
   void finish(std::size_t rank, std::vector<RankTally>& tallies) {
     if (tallies_[rank] != nullptr) tallies.push_back(tallies_[rank]->finish());
-    if (calls_of(rank)) calls_->add(rank);
+    if (calls_[rank] != nullptr) sum_->add(calls_[rank]->finish(), tick_lengths_[rank]);
     tallies_[rank].reset();
+    calls_[rank].reset();
     world_.ranks[rank].reader.reset();
   }
 
@@ -83,8 +88,10 @@ class WorldReading {
   OpenWorld& world_;
   const RunQuestion& question_;
   std::vector<const trace::Reader*> readers_;
-  std::vector<std::unique_ptr<TallyListener>> tallies_;  ///< by rank, those under way
-  std::optional<CallGraphReading> calls_;
+  std::vector<std::unique_ptr<TallyListener>> tallies_;    ///< by rank, those under way
+  std::vector<std::unique_ptr<RankCallsListener>> calls_;  ///< the same
+  std::vector<double> tick_lengths_;                       ///< by rank, where there is a call graph
+  std::optional<CallGraphSum> sum_;
 };
 
 }  // namespace

@@ -28,6 +28,8 @@ struct RunQuestion {
   CallGraphLimits limits;
   std::int64_t ended_realtime_ns =
       0;  ///< when the launcher saw the run end: ranks that did not finish lived until then
+
+  [[nodiscard]] bool calls_of(int rank) const { return calls && (calls_rank == kEveryRank || calls_rank == rank); }
 };
 
 /// What was not asked for is empty.

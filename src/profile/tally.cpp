@@ -93,12 +93,9 @@ class Tally : public TallyListener {
     out_.clock = reader.clock();
     out_.communicators = reader.communicators();
     out_.end_ticks = std::max(reader.header().start_ticks, reader.header().latest_ticks);
-    out_.procedures.resize(trace::kCallMask + 1U);
-    out_.names.resize(out_.procedures.size());
-    for (std::size_t number = 0; number < out_.names.size(); ++number) {
-      out_.names[number] = reader.procedure_name(static_cast<std::uint16_t>(number));
-      facts_.push_back(procedure_facts(out_.names[number]));
-    }
+    procedures_.resize(trace::kCallMask + 1U);
+    for (std::size_t number = 0; number < procedures_.size(); ++number)
+      facts_.push_back(procedure_facts(reader.procedure_name(static_cast<std::uint16_t>(number))));
     out_.phases.emplace_back();
     out_.phase_totals.emplace_back();
     out_.phase_totals.front().entered = 1;
@@ -122,6 +119,7 @@ class Tally : public TallyListener {
     leave_phase(out_.end_ticks);
     if (recording_off_) out_.stopped += out_.end_ticks - std::min(stopped_since_, out_.end_ticks);
     resolve_sites(mappings);
+    keep_procedures();
     return std::move(out_);
   }
 
@@ -151,7 +149,7 @@ class Tally : public TallyListener {
   /// Adds to the procedure's and to the call site's totals.
   template <class Change>
   void totals(const Record& record, Change change) {
-    change(out_.procedures[record.procedure]);
+    change(procedures_[record.procedure]);
     change(sites_[std::uint32_t{record.procedure} << 16 | record.site]);
   }
 
@@ -530,12 +528,25 @@ class Tally : public TallyListener {
     // An older file does not say whether the rank was in a call: what came last is no news of it.
     if (reader_.header().version < 3 || newest == threads_.end() || newest->last.start_ticks == 0) return;
     LastCall& last = out_.rank.end.last;
-    last.procedure = out_.names[newest->last.procedure];
+    last.procedure = reader_.procedure_name(newest->last.procedure);
     last.from = place_of(mappings, reader_.site_address(newest->last.site));
     out_.last_end = end_of(newest->last);
   }
 
-  // ---- call sites ----
+  // ---- procedures and call sites ----
+
+  /// What was called, and the names of that and of what made communicators.
+  void keep_procedures() {
+    for (std::size_t number = 0; number < procedures_.size(); ++number) {
+      const Ticks& ticks = procedures_[number];
+      if (ticks.calls + ticks.bytes + ticks.time + ticks.polling > 0)
+        out_.procedures.emplace(static_cast<std::uint16_t>(number), ticks);
+    }
+    const auto name = [&](std::uint16_t number) { out_.names.try_emplace(number, reader_.procedure_name(number)); };
+    for (const auto& [number, ticks] : out_.procedures) name(number);
+    for (const auto& [place, ticks] : out_.sites) name(std::get<2>(place));
+    for (const auto& [index, comm] : out_.communicators) name(comm.created_by & trace::kCallMask);
+  }
 
   void resolve_sites(const Mappings& mappings) {
     for (const auto& [key, sum] : sites_) {
@@ -556,6 +567,7 @@ class Tally : public TallyListener {
   RankTally out_;
   CollectiveLog collectives_;
   std::vector<ProcedureFacts> facts_;               ///< by procedure number
+  std::vector<Ticks> procedures_;                   ///< by procedure number
   std::unordered_map<std::uint32_t, Ticks> sites_;  ///< by procedure << 16 | site
   std::vector<Thread> threads_;
   Thread* thread_ = nullptr;

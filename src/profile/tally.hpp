@@ -84,9 +84,10 @@ struct RankTally {
   bool spawned = false;
   std::string library;
   trace::Calibration clock;
-  std::uint64_t end_ticks = 0;     ///< newest sign of life
-  std::vector<std::string> names;  ///< of the procedures in `procedures`
-  std::vector<Ticks> procedures;   ///< by procedure number
+  std::uint64_t end_ticks = 0;  ///< newest sign of life
+  /// Of the procedures that are named below, by number.
+  std::map<std::uint16_t, std::string> names;
+  std::map<std::uint16_t, Ticks> procedures;  ///< by number, those that were called
   std::map<std::tuple<std::string, std::uint64_t, std::uint16_t>, Ticks> sites;  ///< object, offset, procedure
   std::vector<std::string> phases;                                               ///< the unnamed one first
   std::vector<SectionTally> phase_totals;                                        ///< as `phases`

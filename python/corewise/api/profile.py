@@ -6,6 +6,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ from corewise.analysis.profile.matrix import TrafficMatrix, build_matrix
 from corewise.analysis.profile.waits import WaitsSummary, analyse_waits
 from corewise.api import display
 from corewise.api.pattern import Pattern
+from corewise.base.executors import workers_from
 from corewise.data.profile import Profile as Recorded
 from corewise.data.profile import load_profile
 from corewise.data.quantities import bytes_text, share_text, time_text
@@ -251,17 +253,23 @@ class Profile:
         return display.paragraph(repr(self)[1:-1]) + label + matrix_svg(picture)
 
 
-def load(path: str | Path) -> Profile:
+def load(path: str | Path, executor: str | Executor | None = None) -> Profile:
     """Reads a profile that ``corewise run`` wrote.
 
     Parameters
     ----------
     path : str or Path
         The folder ``NAME.cw``.
+    executor : str or concurrent.futures.Executor, optional
+        Who reads its records, in parts: an executor, or a text as ``--executor`` takes it. The result is the
+        same.
 
     Raises
     ------
     InputError
-        The folder is missing, or holds no rank file that can be read.
+        The folder is missing, or holds no rank file that can be read; or the executor is none.
+    RunError
+        The executor's workers are gone.
     """
-    return Profile(load_profile(path))
+    with workers_from(executor) as workers:
+        return Profile(load_profile(path, workers=workers))

@@ -13,6 +13,7 @@ import typer
 from corewise.base import late
 from corewise.base.files import check_target, write_text
 from corewise.cli import console
+from corewise.cli.sweeps import READERS
 from corewise.errors import InputError, bad_field
 
 with late.imports():
@@ -29,6 +30,7 @@ with late.imports():
         merged,
         pruned,
     )
+    from corewise.base.executors import workers_from
     from corewise.data.profile import EVERY_RANK, load_profile
     from corewise.plots.call_graph import dot_text, edges_text, picture, tree_text
 
@@ -70,6 +72,7 @@ def call_graph(
     svg_file: Path | None = _SVG,
     html_file: Path | None = _HTML,
     dot_file: Path | None = _DOT,
+    executor: str | None = READERS,
     as_json: bool = _AS_JSON,
 ) -> None:
     """Shows a call graph."""
@@ -77,8 +80,8 @@ def call_graph(
     for target in (svg_file, html_file, dot_file):
         if target is not None:
             check_target(target)
-    with console.progress("reading the profile"):
-        profile = load_profile(source, calls=EVERY_RANK if which is None else which)
+    with workers_from(executor) as workers, console.progress("reading the profile"):
+        profile = load_profile(source, calls=EVERY_RANK if which is None else which, workers=workers)
         tree = pruned(call_tree(profile, which), by, depth, share)
     if svg_file is not None:
         write_text(svg_file, picture(_graph(fitted(tree, by, MOST_BOXES), merge), by))

@@ -13,6 +13,7 @@ import typer
 from corewise.base import late
 from corewise.base.files import check_target, write_text
 from corewise.cli import console
+from corewise.cli.sweeps import READERS
 from corewise.errors import InputError
 
 with late.imports():
@@ -35,6 +36,7 @@ with late.imports():
         compare_physical,
         heavy_paths,
     )
+    from corewise.base.executors import workers_from
     from corewise.data.machines import load_machine
     from corewise.data.monitoring import load_monitoring
     from corewise.data.profile import Profile, load_profile
@@ -113,6 +115,7 @@ def matrix(
     physical: list[str] = _PHYSICAL,
     svg: Path | None = _SVG,
     csv: Path | None = _CSV,
+    executor: str | None = READERS,
     top: int = _TOP,
     as_json: bool = _AS_JSON,
 ) -> None:
@@ -122,8 +125,8 @@ def matrix(
     for target in (svg, csv):
         if target is not None:
             check_target(target)
-    with console.progress("reading the profile"):
-        profile = load_profile(source)
+    with workers_from(executor) as workers, console.progress("reading the profile"):
+        profile = load_profile(source, workers=workers)
     if physical:
         _refuse_with_physical(phase=phase, comm=comm, heavy=heavy, level=level, machine=machine)
         if traffic not in (None, "collective"):

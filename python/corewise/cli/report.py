@@ -14,6 +14,7 @@ from corewise.base import late
 from corewise.base.files import check_target
 from corewise.cli import console, pages
 from corewise.cli.profile_page import PageOptions, profile_view
+from corewise.cli.sweeps import READERS
 from corewise.errors import InputError
 
 with late.imports():
@@ -25,6 +26,7 @@ with late.imports():
     from corewise.analysis.profile.accelerated import accelerated_rows
     from corewise.analysis.profile.findings import findings_of, look_at
     from corewise.analysis.profile.tables import analyse_profile, matrix_blocks, placement_scope
+    from corewise.base.executors import workers_from
     from corewise.data.accelerate import load_accelerate
     from corewise.data.events import parse_selection
     from corewise.data.machines import load_machine
@@ -76,6 +78,7 @@ def report(
     begin: str | None = _FROM,
     until: str | None = _UNTIL,
     tuning: Path | None = _TUNING,
+    executor: str | None = READERS,
     top: int = _TOP,
     as_json: bool = _AS_JSON,
 ) -> None:
@@ -84,8 +87,9 @@ def report(
         raise InputError(f"--top: found {top}, allowed: 1 or more")
     asked = _page_options(html_file, ranks, begin, until, tuning)
     machine = load_machine(machine_reference) if machine_reference is not None else None
-    with console.progress("reading the profile"):
-        analysis = analyse_profile(load_profile(source, None if asked is None else EVERY_RANK, waits=True))
+    with workers_from(executor) as workers, console.progress("reading the profile"):
+        calls = None if asked is None else EVERY_RANK
+        analysis = analyse_profile(load_profile(source, calls, waits=True, workers=workers))
         analysis = replace(analysis, accelerated=accelerated_rows(load_accelerate(source)))
     study = None
     possible, left_out = placement_scope(analysis.world, machine)

@@ -1,4 +1,4 @@
-"""What commands that sweep simulations share: ``--executor``, ``--resume``, and where work is kept.
+"""What commands share that hand work to others: ``--executor``, ``--resume``, and where work is kept.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -16,6 +16,12 @@ from corewise.sim.sweeps import KINDS, beside
 
 EXECUTOR = typer.Option(
     None, "--executor", metavar="WHO", help=f"Who simulates: {KINDS}; without it, all cores of this host."
+)
+READERS = typer.Option(
+    None,
+    "--executor",
+    metavar="WHO",
+    help=f"Who reads the records: {KINDS}; without it, one core of this host.",
 )
 RESUME = typer.Option(
     None,

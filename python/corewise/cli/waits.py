@@ -13,12 +13,14 @@ import typer
 
 from corewise.base import late
 from corewise.cli import console
+from corewise.cli.sweeps import READERS
 from corewise.errors import InputError
 
 with late.imports():
     from rich.console import RenderableType
 
     from corewise.analysis.profile.waits import WaitRow, WaitsSummary, analyse_waits
+    from corewise.base.executors import workers_from
     from corewise.data.quantities import count_text, share_text, time_text
     from corewise.report.layout import Column, FittingTable
 
@@ -42,13 +44,14 @@ def waits(
     source: Path = typer.Argument(..., metavar="PROFILE", help="A NAME.cw folder."),
     top: int = _TOP,
     phase: str | None = _PHASE,
+    executor: str | None = READERS,
     as_json: bool = _AS_JSON,
 ) -> None:
     """Shows the waits of a profile."""
     if top < 1:
         raise InputError(f"--top: found {top}, allowed: 1 or more")
-    with console.progress("matching messages"):
-        summary = analyse_waits(source, phase)
+    with workers_from(executor) as workers, console.progress("matching messages"):
+        summary = analyse_waits(source, phase, workers)
     if as_json:
         fields = asdict(summary)
         for name in ("sites", "pairs", "ranks", "collectives"):

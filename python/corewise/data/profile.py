@@ -11,11 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from corewise._core import CallGraph, Pattern, WaitWorld, World, read_run
 from corewise.base.documents import MOST_WHOLE, Fields, read_json
 from corewise.data.quantities import bytes_text
 from corewise.errors import InputError
+
+if TYPE_CHECKING:
+    from corewise.base.executors import Workers
 
 FORMAT = "corewise-profile"
 VERSION = 1
@@ -131,8 +135,10 @@ EVERY_RANK = -1
 """Whose call graph is read: that of all ranks, summed."""
 
 
-def load_profile(path: str | Path, calls: int | None = None, waits: bool = False) -> Profile:
-    """Reads a profile, in one pass over its records.
+def load_profile(
+    path: str | Path, calls: int | None = None, waits: bool = False, workers: Workers | None = None
+) -> Profile:
+    """Reads a profile, in one pass over its records, or in parts.
 
     Parameters
     ----------
@@ -142,6 +148,8 @@ def load_profile(path: str | Path, calls: int | None = None, waits: bool = False
         Also reads the call graph of this rank, or of `EVERY_RANK`.
     waits : bool
         Also matches messages and collectives over ranks.
+    workers : Workers, optional
+        Read it in parts; what they find together is the same. One core of this process without them.
 
     Raises
     ------
@@ -162,7 +170,12 @@ def load_profile(path: str | Path, calls: int | None = None, waits: bool = False
     except InputError as error:
         problems.append(f"{error}; read without it")
     ended_ns = (meta.ended_ns or 0) if meta is not None else 0
-    read = read_run(str(folder), waits=waits, calls=calls, ended_ns=ended_ns)
+    if workers is None:
+        read = read_run(str(folder), waits=waits, calls=calls, ended_ns=ended_ns)
+    else:
+        from corewise.data.shards import read_in_parts  # an executor loads what most commands do not need
+
+        read = read_in_parts(folder, workers, calls=calls, waits=waits, ended_ns=ended_ns)
     return Profile(
         folder,
         meta or RunMeta(),

@@ -1,5 +1,5 @@
-// From records to calling contexts; see call_graph.hpp. A Walker follows one slot of one rank in clock ticks, a Sum
-// brings slots and ranks together: addresses become places in files, names are shared, ticks nanoseconds.
+// From records to calling contexts; see call_graph.hpp. A Walker follows one slot of one rank in clock ticks, a
+// Naming turns its addresses into places in files, and a CallGraphSum brings slots and ranks together.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "profile/call_graph/call_graph.hpp"
 
@@ -275,35 +275,105 @@ class Walker {
   std::unordered_map<std::uint64_t, Post> posts_;
 };
 
-}  // namespace
-
-/// The slots of one rank.
-class CallGraphReading::RankCalls : public RecordListener {
+/// A rank's tree by places and names, in the order of a walk through its slots.
+class Naming {
  public:
-  RankCalls(const trace::Reader& reader, const CallGraphLimits& limits) {
-    for (const trace::Slot& slot : reader.slots()) walkers.emplace_back(reader, slot, limits);
-  }
-  void take(const StreamedRecord& streamed) override { walkers[streamed.slot].take(streamed.record); }
-  void end_slot(std::size_t, std::size_t slot, std::uint64_t) override { walkers[slot].finish(); }
+  Naming(const trace::Reader& reader, RankCalls& out) : reader_(reader), mappings_(reader.maps()), out_(out) {}
 
-  std::vector<Walker> walkers;
+  void add(const Walker& walker) {
+    SlotCalls& slot = out_.slots.emplace_back();
+    slot.functions = walker.functions;
+    slot.unmatched_exits = walker.unmatched_exits;
+    slot.closed_at_end = walker.closed_at_end;
+    slot.without_room = walker.tree.without_room();
+    slot.nodes.push_back({});
+    walker.tree.walk(0, [&](const TreeNode& node, int parent) {
+      slot.nodes.push_back({node.key.kind, parent, what(node.key), node.key.source, node.key.destination,
+                            node.key.kind == CallKind::message ? node.key.bytes : node.bytes, node.count,
+                            node.recursive, node.inclusive, node.exclusive});
+      return static_cast<int>(slot.nodes.size()) - 1;
+    });
+  }
+
+ private:
+  int what(const CallKey& key) {
+    switch (key.kind) {
+      case CallKind::function:
+        return place(key.what);
+      case CallKind::region:
+        return name(reader_.region_name(static_cast<std::uint32_t>(key.what)));
+      case CallKind::procedure:
+      case CallKind::message:
+        return name(reader_.procedure_name(static_cast<std::uint16_t>(key.what)));
+      default:
+        return 0;
+    }
+  }
+
+  int place(std::uint64_t address) {
+    const auto [known, fresh] = known_places_.try_emplace(address, 0);
+    if (!fresh) return known->second;
+    Place found = mappings_.find(address);
+    const auto [at, made] = places_.try_emplace({found.object, found.offset}, static_cast<int>(out_.places.size()));
+    if (made) out_.places.push_back(std::move(found));
+    return known->second = at->second;
+  }
+
+  int name(const std::string& text) {
+    const auto [at, made] = names_.try_emplace(text, static_cast<int>(out_.names.size()));
+    if (made) out_.names.push_back(text);
+    return at->second;
+  }
+
+  const trace::Reader& reader_;
+  Mappings mappings_;
+  RankCalls& out_;
+  std::unordered_map<std::uint64_t, int> known_places_;
+  std::map<std::pair<std::string, std::uint64_t>, int> places_;
+  std::map<std::string, int> names_;
 };
 
-/// All slots of all ranks.
-class CallGraphReading::Sum {
+/// The slots of one rank.
+class RankWalk : public RankCallsListener {
  public:
-  explicit Sum(const CallGraphLimits& limits) : tree_(limits) {}
+  RankWalk(const trace::Reader& reader, const CallGraphLimits& limits) : reader_(reader) {
+    for (const trace::Slot& slot : reader.slots()) walkers_.emplace_back(reader, slot, limits);
+  }
+  void take(const StreamedRecord& streamed) override { walkers_[streamed.slot].take(streamed.record); }
+  void end_slot(std::size_t, std::size_t slot, std::uint64_t) override { walkers_[slot].finish(); }
 
-  void add(const RankCalls& calls, const trace::Reader& reader, double ns_per_tick) {
-    const Mappings mappings(reader.maps());
-    known_places_.clear();
-    out_.ranks.push_back(reader.header().rank);
-    for (const Walker& walker : calls.walkers) {
-      out_.functions += walker.functions;
-      out_.unmatched_exits += walker.unmatched_exits;
-      out_.closed_at_end += walker.closed_at_end;
-      out_.without_room += walker.tree.without_room();
-      merge(walker.tree, reader, mappings, ns_per_tick);
+  RankCalls finish() override {
+    RankCalls out;
+    out.rank = reader_.header().rank;
+    Naming naming(reader_, out);
+    for (const Walker& walker : walkers_) naming.add(walker);
+    return out;
+  }
+
+ private:
+  const trace::Reader& reader_;
+  std::vector<Walker> walkers_;
+};
+
+}  // namespace
+
+std::unique_ptr<RankCallsListener> rank_calls_listener(const trace::Reader& reader, const CallGraphLimits& limits) {
+  return std::make_unique<RankWalk>(reader, limits);
+}
+
+/// All slots of all ranks.
+class CallGraphSum::Tree {
+ public:
+  explicit Tree(const CallGraphLimits& limits) : tree_(limits) {}
+
+  void add(const RankCalls& calls, double ns_per_tick) {
+    out_.ranks.push_back(calls.rank);
+    for (const SlotCalls& slot : calls.slots) {
+      out_.functions += slot.functions;
+      out_.unmatched_exits += slot.unmatched_exits;
+      out_.closed_at_end += slot.closed_at_end;
+      out_.without_room += slot.without_room;
+      merge(slot.nodes, calls, ns_per_tick);
     }
   }
 
@@ -323,37 +393,39 @@ class CallGraphReading::Sum {
   }
 
  private:
-  void merge(const CallTree& from, const trace::Reader& reader, const Mappings& mappings, double ns_per_tick) {
-    from.walk(0, [&](const TreeNode& node, int above) {
-      const int to = tree_.child(above, shared(node.key, reader, mappings));
+  /// Parents stand before their children.
+  void merge(const std::vector<CallNode>& nodes, const RankCalls& calls, double ns_per_tick) {
+    std::vector<int> place_of(nodes.size(), 0);
+    for (std::size_t at = 1; at < nodes.size(); ++at) {
+      const CallNode& node = nodes[at];
+      const int above = place_of[static_cast<std::size_t>(node.parent)];
+      const int to = tree_.child(above, key_of(node, calls));
+      place_of[at] = to;
       TreeNode& sum = tree_[to];
-      sum.bytes += node.bytes;
+      if (node.kind != CallKind::message) sum.bytes += node.bytes;
       sum.count += node.count;
       const bool folded = sum.parent != above;
       sum.recursive += folded && sum.key.kind != CallKind::other ? node.count : node.recursive;
-      if (!folded) sum.inclusive += node.inclusive * ns_per_tick;
-      sum.exclusive += node.exclusive * ns_per_tick;
-      return to;
-    });
+      if (!folded) sum.inclusive += node.inclusive_ns * ns_per_tick;
+      sum.exclusive += node.exclusive_ns * ns_per_tick;
+    }
   }
 
-  CallKey shared(CallKey key, const trace::Reader& reader, const Mappings& mappings) {
-    if (key.kind == CallKind::function)
-      key.what = place(key.what, mappings);
-    else if (key.kind == CallKind::region)
-      key.what = name(reader.region_name(static_cast<std::uint32_t>(key.what)));
-    else if (key.kind == CallKind::procedure || key.kind == CallKind::message)
-      key.what = name(reader.procedure_name(static_cast<std::uint16_t>(key.what)));
+  CallKey key_of(const CallNode& node, const RankCalls& calls) {
+    const auto what = static_cast<std::size_t>(node.what);
+    CallKey key{.kind = node.kind, .source = node.source, .destination = node.destination};
+    if (node.kind == CallKind::message) key.bytes = node.bytes;
+    if (node.kind == CallKind::function)
+      key.what = place(calls.places[what]);
+    else if (node.kind != CallKind::other)
+      key.what = name(calls.names[what]);
     return key;
   }
 
-  std::uint64_t place(std::uint64_t address, const Mappings& mappings) {
-    const auto [known, fresh] = known_places_.try_emplace(address, 0);
-    if (!fresh) return known->second;
-    Place found = mappings.find(address);
+  std::uint64_t place(const Place& found) {
     const auto [at, made] = places_.try_emplace({found.object, found.offset}, out_.places.size());
-    if (made) out_.places.push_back(std::move(found));
-    return known->second = at->second;
+    if (made) out_.places.push_back(found);
+    return at->second;
   }
 
   std::uint64_t name(const std::string& text) {
@@ -364,52 +436,34 @@ class CallGraphReading::Sum {
 
   CallTree tree_;
   CallGraph out_;
-  std::unordered_map<std::uint64_t, std::uint64_t> known_places_;  ///< of the rank that is being added
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> places_;
   std::map<std::string, std::uint64_t> names_;
 };
 
-namespace {
+CallGraphSum::CallGraphSum(const CallGraphLimits& limits) : tree_(std::make_unique<Tree>(limits)) {}
 
-/// By host, as in assemble.cpp.
-std::map<std::string, trace::Calibration> best_clocks(std::span<const trace::Reader* const> world) {
-  std::map<std::string, trace::Calibration> best;
-  for (const trace::Reader* reader : world) {
-    trace::Calibration& known = best[reader->host()];
-    const trace::Calibration& clock = reader->clock();
+CallGraphSum::~CallGraphSum() = default;
+
+void CallGraphSum::add(const RankCalls& calls, double ns_per_tick) {
+  tree_->add(calls, ns_per_tick);
+}
+
+CallGraph CallGraphSum::finish() {
+  return tree_->finish();
+}
+
+std::vector<double> tick_lengths(std::span<const HostClock> world) {
+  std::map<std::string, trace::Calibration> best;  // by host, as in assemble.cpp
+  for (const auto& [host, clock] : world) {
+    trace::Calibration& known = best[host];
     if (clock.known && (!known.known || clock.span_ns > known.span_ns)) known = clock;
   }
-  return best;
-}
-
-}  // namespace
-
-CallGraphReading::CallGraphReading(std::span<const trace::Reader* const> world, const CallGraphLimits& limits)
-    : world_(world.begin(), world.end()), limits_(limits), sum_(std::make_unique<Sum>(limits)) {
-  const std::map<std::string, trace::Calibration> best = best_clocks(world);
-  for (const trace::Reader* reader : world) {
-    const trace::Calibration& host = best.at(reader->host());
-    const bool own = reader->clock().precise || !host.known;
-    ns_per_tick_.push_back(own ? reader->clock().ns_per_tick : host.ns_per_tick);
+  std::vector<double> lengths;
+  for (const auto& [host, clock] : world) {
+    const trace::Calibration& shared = best.at(host);
+    lengths.push_back(clock.precise || !shared.known ? clock.ns_per_tick : shared.ns_per_tick);
   }
-}
-
-CallGraphReading::~CallGraphReading() = default;
-
-RecordListener& CallGraphReading::listener(std::size_t rank) {
-  std::unique_ptr<RankCalls>& calls = under_way_[rank];
-  calls = std::make_unique<RankCalls>(*world_[rank], limits_);
-  return *calls;
-}
-
-void CallGraphReading::add(std::size_t rank) {
-  const auto calls = under_way_.find(rank);
-  sum_->add(*calls->second, *world_[rank], ns_per_tick_[rank]);
-  under_way_.erase(calls);
-}
-
-CallGraph CallGraphReading::finish() {
-  return sum_->finish();
+  return lengths;
 }
 
 }  // namespace corewise::profile

@@ -70,29 +70,55 @@ struct CallGraphLimits {
   int open_functions = 1 << 16;  ///< deeper ones are not looked at
 };
 
-/// Makes the call graph of ranks of one world while their records are streamed. Ranks are named by their position
-/// in the world. A rank whose own clock was not measured for long enough counts with the best-measured rate of its
-/// host.
-class CallGraphReading {
- public:
-  CallGraphReading(std::span<const trace::Reader* const> world, const CallGraphLimits& limits);
-  ~CallGraphReading();
+/// One thread slot's calling contexts. `nodes` as those of CallGraph, with ticks in the place of nanoseconds.
+struct SlotCalls {
+  std::uint64_t functions = 0;
+  std::uint64_t unmatched_exits = 0;
+  std::uint64_t closed_at_end = 0;
+  std::uint64_t without_room = 0;
+  std::vector<CallNode> nodes;
+};
 
-  /// For the records of a rank, whose reader must stay open until `add`.
-  RecordListener& listener(std::size_t rank);
-  /// Sums a rank whose records have all been taken. Nodes come in the order in which ranks are added.
-  void add(std::size_t rank);
+/// One rank's calling contexts, before ranks are brought together.
+struct RankCalls {
+  int rank = 0;
+  std::vector<Place> places;
+  std::vector<std::string> names;
+  std::vector<SlotCalls> slots;
+};
+
+/// Takes one rank's records, while whoever streams them streams them.
+class RankCallsListener : public RecordListener {
+ public:
+  /// Once, after the last record.
+  virtual RankCalls finish() = 0;
+};
+
+/// The reader must outlive the listener.
+std::unique_ptr<RankCallsListener> rank_calls_listener(const trace::Reader& reader, const CallGraphLimits& limits);
+
+/// A rank's clock and the host whose counter it reads.
+struct HostClock {
+  std::string host;
+  trace::Calibration clock;
+};
+
+/// Nanoseconds of a tick for the ranks of a world, in their order. A rank whose own clock was not measured for long
+/// enough counts with the best-measured rate of its host.
+std::vector<double> tick_lengths(std::span<const HostClock> world);
+
+/// Sums ranks of one world. Nodes come in the order in which ranks are added.
+class CallGraphSum {
+ public:
+  explicit CallGraphSum(const CallGraphLimits& limits);
+  ~CallGraphSum();
+
+  void add(const RankCalls& calls, double ns_per_tick);
   CallGraph finish();
 
  private:
-  class Sum;
-  class RankCalls;
-
-  std::vector<const trace::Reader*> world_;
-  std::vector<double> ns_per_tick_;
-  CallGraphLimits limits_;
-  std::unique_ptr<Sum> sum_;
-  std::map<std::size_t, std::unique_ptr<RankCalls>> under_way_;
+  class Tree;
+  std::unique_ptr<Tree> tree_;
 };
 
 }  // namespace corewise::profile

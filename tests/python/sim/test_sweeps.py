@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dask_cluster import SCHEDULER_S, Cluster
 from installed_tool import corewise
 
 from corewise import InputError
@@ -32,8 +33,6 @@ from corewise.sim.sweeps.partial import Partial
 from corewise.trials import simulation
 from corewise.trials.simulation import Simulation
 from corewise.trials.timing import UNPINNED, Candidate
-
-SCHEDULER_S = 60
 
 
 def unwatched(share: float) -> None:
@@ -98,7 +97,7 @@ def test_any_executor_will_do(tmp_path: Path) -> None:
 
 def test_a_sweep_goes_on_from_what_it_has(tmp_path: Path) -> None:
     sweep, kept, log = squares(tmp_path / "log"), tmp_path / "kept", tmp_path / "log"
-    with pytest.raises(RunError, match="the workers of the sweep are gone"):
+    with pytest.raises(RunError, match="the workers are gone"):
         run(sweep, unwatched, Workers(Own(few=8)), kept)
     first = {int(key) for key in json.loads(kept.read_text())["results"]}
     assert first == set(range(8)) == set(done_in(log))
@@ -176,12 +175,12 @@ def test_where_work_is_kept() -> None:
 
 
 def test_a_worker_of_another_build_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from corewise.sim.sweeps import sweep as module
+    from corewise.base import jobs
 
     builds = iter(["0.1 other"] + ["0.9 this"] * 100)
-    monkeypatch.setattr(module, "_build", lambda: next(builds))
+    monkeypatch.setattr(jobs, "build", lambda: next(builds))
     with pytest.raises(InputError, match=r"found a worker with corewise 0\.9 this, allowed: 0\.1 other"):
-        module._do(square, module._build(), str(tmp_path / "log"), [1])
+        jobs._do(square, jobs.build(), str(tmp_path / "log"), [1])
 
 
 def refused(capfd: pytest.CaptureFixture[str], *words: object) -> str:
@@ -296,42 +295,6 @@ def test_a_killed_command_goes_on_and_prints_the_same_bytes(tmp_path: Path) -> N
 # ---- a real scheduler ------------------------------------------------------------------------------------
 
 
-class Cluster:
-    """A Dask scheduler and its workers, each a process."""
-
-    def __init__(self, folder: Path) -> None:
-        self.file = folder / "scheduler.json"
-        self.folder = folder
-        self.scheduler = self._start("scheduler", "--port", "0", "--host", "127.0.0.1", "--no-show")
-        until = time.monotonic() + SCHEDULER_S
-        while not self.file.exists() and time.monotonic() < until:
-            time.sleep(0.05)
-        self.address = json.loads(self.file.read_text())["address"].replace("tcp://", "dask://")
-        self.workers: list[subprocess.Popen[bytes]] = []
-
-    def add_worker(self) -> None:
-        self.workers.append(self._start("worker", "--nthreads", "1", "--no-nanny"))
-
-    def _start(self, role: str, *options: str) -> subprocess.Popen[bytes]:
-        words = [
-            sys.executable,
-            "-m",
-            "dask",
-            role,
-            "--scheduler-file",
-            str(self.file),
-            "--no-dashboard",
-            *options,
-        ]
-        log = (self.folder / f"{role}.log").open("ab")
-        return subprocess.Popen(words, cwd=self.folder, stdout=log, stderr=log)
-
-    def end(self) -> None:
-        for each in [*self.workers, self.scheduler]:
-            each.kill()
-            each.wait()
-
-
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     found = Cluster(tmp_path)
@@ -367,7 +330,7 @@ def test_a_dask_worker_that_is_killed_loses_nothing_and_does_nothing_twice(clust
 
 
 def test_a_scheduler_that_cannot_help_is_named(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    from corewise.sim.sweeps import executors
+    from corewise.base import executors
 
     monkeypatch.setattr(executors, "CONNECT_S", 0.5)
     with pytest.raises(InputError, match="a scheduler without workers"), workers_of(cluster.address):
@@ -390,7 +353,7 @@ def test_a_scheduler_that_is_restarted_loses_nothing(cluster: Cluster, tmp_path:
             cluster.end()
 
     with (
-        pytest.raises(RunError, match="the workers of the sweep are gone"),
+        pytest.raises(RunError, match="the workers are gone"),
         workers_of(cluster.address) as workers,
     ):
         simulation.times(*arguments, ending, workers, kept)

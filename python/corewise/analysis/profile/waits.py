@@ -19,6 +19,8 @@ from typing import TypeVar
 
 from corewise._core import Wait, WaitWorld, read_run
 from corewise.analysis.profile.tables import call_site_name
+from corewise.base.executors import Workers
+from corewise.data.shards import read_in_parts
 from corewise.errors import InputError
 
 NO_PHASE = "(before the first)"
@@ -144,7 +146,9 @@ class WaitsSummary:
     notes: tuple[str, ...]
 
 
-def analyse_waits(folder: str | Path, phase: str | None = None) -> WaitsSummary:
+def analyse_waits(
+    folder: str | Path, phase: str | None = None, workers: Workers | None = None
+) -> WaitsSummary:
     """The waits of a profile's main world, read from its folder.
 
     Parameters
@@ -153,13 +157,18 @@ def analyse_waits(folder: str | Path, phase: str | None = None) -> WaitsSummary:
         A folder ``NAME.cw``.
     phase : str, optional
         Only what happened in the phase of that name.
+    workers : Workers, optional
+        One of them reads; this process without them.
 
     Raises
     ------
     InputError
         Where the folder is no profile or knows no such phase.
     """
-    found = read_run(str(folder), totals=False, waits=True)
+    if workers is None:
+        found = read_run(str(folder), totals=False, waits=True)
+    else:
+        found = read_in_parts(Path(folder), workers, totals=False, waits=True)
     return summarise_waits(found.waits, found.problems, str(folder), phase)
 
 

@@ -10,7 +10,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from corewise.sim.sweeps.executors import KINDS, Workers, workers_of
+from corewise.base.executors import KINDS, Workers, workers_of
 from corewise.sim.sweeps.partial import Partial, beside
 from corewise.sim.sweeps.sweep import Sweep, run
 

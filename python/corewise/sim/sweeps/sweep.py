@@ -1,4 +1,4 @@
-"""Runs the jobs of a sweep: a window of them is with the executor, results are taken as they come.
+"""Runs the jobs of a sweep (`corewise.base.jobs`): results are taken as they come.
 
 A job is a function of a module (so that any process finds it by its name), the text that all jobs share,
 and a value of its own; its result is a JSON value. Invariant: a job's result is kept once, whoever did it
@@ -11,21 +11,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any
 
-from corewise import __version__, _core
-from corewise.errors import InputError, RunError
-from corewise.sim.sweeps.executors import Workers, lost, workers_of
+from corewise.base.executors import Workers, workers_of
+from corewise.base.jobs import build, results
+from corewise.errors import RunError
 from corewise.sim.sweeps.partial import Partial
-
-WINDOW = 4096
-"""Jobs that are with the executor at one time: enough for a thousand workers, and little memory."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +51,7 @@ class Sweep:
     def identity(self) -> str:
         """A digest of everything that the results depend on."""
         digest = hashlib.sha256()
-        for part in (_build(), self.name, self.shared, json.dumps(self.items)):
+        for part in (build(), self.name, self.shared, json.dumps(self.items)):
             digest.update(len(part).to_bytes(8, "little") + part.encode())
         return digest.hexdigest()
 
@@ -93,7 +88,7 @@ def run(
     done = Partial(resume, sweep.identity, len(items), lambda at, value: sweep.valid(items[at], value))
     left = [at for at in range(len(items)) if at not in done.results]
     try:
-        for at, value in _results(sweep, left, workers):
+        for at, value in results(workers, sweep.job, sweep.shared, {at: items[at] for at in left}):
             done.add(at, value)
             progress(len(done.results) / len(items))
     except BaseException:
@@ -102,60 +97,3 @@ def run(
         raise
     done.complete()
     return [done.results[at] for at in range(len(items))]
-
-
-def _results(sweep: Sweep, left: Sequence[int], workers: Workers) -> Iterator[tuple[int, Any]]:
-    """Every job that is left with its result, as they come."""
-    shared = workers.share(sweep.shared) if left else None
-    waiting = iter(left)
-    under_way: dict[Future[Any], int] = {}
-    finished: SimpleQueue[Future[Any]] = SimpleQueue()
-    try:
-        while True:
-            while len(under_way) < WINDOW and (at := next(waiting, None)) is not None:
-                future = workers.submit(_do, sweep.job, _build(), shared, sweep.items[at])
-                under_way[future] = at
-                future.add_done_callback(finished.put)
-            if not under_way:
-                return
-            for future in sorted(
-                _all_of(finished), key=_failed
-            ):  # what is done is kept before an error is told
-                yield under_way.pop(future), _result(future, workers)
-    finally:
-        for future in under_way:
-            future.cancel()
-
-
-def _all_of(finished: SimpleQueue[Future[Any]]) -> list[Future[Any]]:
-    """Waits for a future that is done; then all that are."""
-    found = [finished.get()]
-    while True:
-        try:
-            found.append(finished.get_nowait())
-        except Empty:
-            return found
-
-
-def _failed(future: Future[Any]) -> bool:
-    return future.cancelled() or future.exception() is not None
-
-
-def _result(future: Future[Any], workers: Workers) -> Any:
-    try:
-        return future.result()
-    except BaseException as error:
-        if (told := lost(workers, error)) is not None:
-            raise told from None
-        raise
-
-
-def _do(job: Callable[[str, Any], Any], build: str, shared: str, item: Any) -> Any:
-    """What a worker does; one of another build would give other results."""
-    if build != _build():
-        raise InputError(f"option '--executor': found a worker with corewise {_build()}, allowed: {build}")
-    return job(shared, item)
-
-
-def _build() -> str:
-    return f"{__version__} {getattr(_core, '__commit__', 'unknown')}"

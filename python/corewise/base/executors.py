@@ -1,4 +1,4 @@
-"""Who does the jobs of a sweep: threads or processes here, a Dask cluster, the ranks of an MPI run.
+"""Who does independent jobs: threads or processes here, a Dask cluster, the ranks of an MPI run.
 
 Owns the texts of ``--executor``, and what each kind needs to start and to stop. Every kind is a
 `concurrent.futures.Executor`; a program may hand over one of its own. Invariant: what the jobs share is
@@ -25,7 +25,7 @@ from typing import Any
 from corewise.errors import InputError, RunError
 
 KINDS = "local[:N], processes[:N], dask://HOST:PORT, mpi4py"
-"""What ``--executor`` takes. Local: N threads, whose simulations hold no lock of Python's."""
+"""What ``--executor`` takes. Local: N threads, whose jobs hold no lock of Python's."""
 LOCAL = "local"
 MOST_WORKERS = 1024
 """Threads or processes of this host."""
@@ -79,6 +79,22 @@ def workers_of(text: str | None) -> Iterator[Workers]:
             yield workers
     else:
         raise InputError(f"option '--executor': found '{text}', allowed: {KINDS}")
+
+
+@contextmanager
+def workers_from(executor: str | Executor | None) -> Iterator[Workers | None]:
+    """The workers that a program names or hands over; none for None. Its own executor is not shut down.
+
+    Raises
+    ------
+    InputError
+        As `workers_of`.
+    """
+    if executor is None or isinstance(executor, Executor):
+        yield None if executor is None else Workers(executor)
+        return
+    with workers_of(executor) as workers:
+        yield workers
 
 
 def _count(text: str, number: str | None) -> int:
@@ -160,7 +176,7 @@ def _mpi4py() -> Iterator[Workers]:
             f"option '--executor': found mpi4py, which cannot be loaded ({found}), "
             "allowed: after pip install mpi4py, beside an MPI"
         ) from None
-    # Without its launcher every rank would do the whole sweep, or start further ranks.
+    # Without its launcher every rank would do everything, or start further ranks.
     if getattr(_core, "SharedPool", None) is None:
         raise InputError(
             "option '--executor': found mpi4py outside of its launcher, allowed: mpiexec -n RANKS "
@@ -180,5 +196,5 @@ def lost(workers: Workers, error: BaseException) -> RunError | None:
 
     if isinstance(error, (BrokenExecutor, CancelledError, *workers.gone)):
         why = " ".join(str(error).split()) or type(error).__name__
-        return RunError(f"the workers of the sweep are gone: {why}")
+        return RunError(f"the workers are gone: {why}")
     return None

@@ -1,0 +1,50 @@
+"""A real Dask scheduler with its workers, for tests: each is a process, which a test may kill.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SCHEDULER_S = 60
+
+
+class Cluster:
+    """A Dask scheduler and its workers, each a process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "scheduler.json"
+        self.folder = folder
+        self.scheduler = self._start("scheduler", "--port", "0", "--host", "127.0.0.1", "--no-show")
+        until = time.monotonic() + SCHEDULER_S
+        while not self.file.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        self.address = json.loads(self.file.read_text())["address"].replace("tcp://", "dask://")
+        self.workers: list[subprocess.Popen[bytes]] = []
+
+    def add_worker(self) -> None:
+        self.workers.append(self._start("worker", "--nthreads", "1", "--no-nanny"))
+
+    def _start(self, role: str, *options: str) -> subprocess.Popen[bytes]:
+        words = [
+            sys.executable,
+            "-m",
+            "dask",
+            role,
+            "--scheduler-file",
+            str(self.file),
+            "--no-dashboard",
+            *options,
+        ]
+        log = (self.folder / f"{role}.log").open("ab")
+        return subprocess.Popen(words, cwd=self.folder, stdout=log, stderr=log)
+
+    def end(self) -> None:
+        for each in [*self.workers, self.scheduler]:
+            each.kill()
+            each.wait()
