@@ -53,7 +53,7 @@ consteval auto make_rows() {
       Row<P>{"tree_main_memory", "TREEMM: children copy from their parent's main memory (001, 6.1)",
              kDegree | kCopies, kContiguous, kTreeMainMemory()},
       Row<P>{"one_to_all", "OTA: everybody copies from the root's main memory, shifted (001, 6.1)",
-             kDegree | kShift | kCopies, kContiguous | kAllPairs, kOneToAll()},
+             kDegree | kShift | kCopies, kContiguous, kOneToAll()},
       Row<P>{"root_copies", "G: the root gathers addresses and writes to all (001, 6.1)",
              kDegree | kFenced | kCopies, kContiguous | kAllPairs, kRootCopies()},
       Row<P>{"pieces", "AG: all gather addresses, each writes its part to all (001, 6.1)",

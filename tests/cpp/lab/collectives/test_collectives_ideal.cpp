@@ -514,6 +514,51 @@ TEST_P(CollectivesIdeal, DataInLocalMemory) {
   }
 }
 
+/// `shape` with lines between partners alone (coll/building/partners.hpp).
+Shape with_partners(Shape shape) {
+  shape.lines = coll::Lines::partners;
+  return shape;
+}
+
+/// Every root once, sizes in turn; what the shape does not allow is left out.
+std::vector<Plan> plans_over_roots(Collective collective, const Row& row, const Shape& shape) {
+  const std::vector<std::uint64_t> sizes = sizes_around(shape.buffer_bytes);
+  std::vector<Plan> plans;
+  for (std::size_t i = 0; i < std::max(sizes.size(), static_cast<std::size_t>(shape.ranks)); ++i) {
+    const std::uint64_t bytes = sizes[4 * i % sizes.size()];
+    if (is_too_much(collective, shape.ranks, bytes)) continue;
+    Parameters parameters;
+    parameters.closing = coll::Closing::counters;
+    parameters.degree = 1 + static_cast<int>(i % 4);
+    add_plan(collective, row, shape, parameters, bytes, static_cast<int>(i) % shape.ranks, mix(i, 7), plans);
+  }
+  return plans;
+}
+
+/// Rows that do not ask for lines between all ranks keep to partners, from every root; a line that is not there
+/// fails the run.
+TEST_P(CollectivesIdeal, RowsKeepToPartnersUnlessTheySayOtherwise) {
+  for (const Row& row : rows_on_ideal(GetParam())) {
+    for (const int ranks : {2, 3, 5, 8, 11, 16, 23, 32}) {
+      const Shape shape = with_partners(small_shape(ranks));
+      const std::vector<Plan> plans = plans_over_roots(GetParam(), row, shape);
+      const std::string what = std::string(row.name) + ", " + text_of(shape);
+      if (!plans.empty() && !run_all(shape, plans, 1, what, false)) break;
+    }
+  }
+}
+
+TEST_P(CollectivesIdeal, RowsThatAskForAllPairsNeedThem) {
+  constexpr int kManyRanks = 23;
+  for (const Row& row : rows_on_ideal(GetParam())) {
+    if ((row.needs & coll::kAllPairs) == 0 || (row.needs & coll::kPpe) != 0) continue;
+    const Shape all = small_shape(kManyRanks);
+    const std::vector<Plan> plans = plans_over_roots(GetParam(), row, all);
+    if (plans.empty()) continue;
+    EXPECT_NE(runner().run(with_partners(all), 0, plans), "") << row.name;
+  }
+}
+
 std::string test_name(const ::testing::TestParamInfo<Collective>& info) {
   return std::string(reference::name_of(info.param));
 }

@@ -1,5 +1,5 @@
-/* Touches its two arrays in main memory at drawn places, as test_main_memory.py draws them too; rank 0 then sends the
- * first array to rank 1, which receives it into its second. SPDX-License-Identifier: BSD-3-Clause */
+/* Touches its two arrays in main memory at drawn places, as test_main_memory.py draws them too; rank 0 then sends
+ * the first array to rank 1, which receives it into its second. SPDX-License-Identifier: BSD-3-Clause */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdlib.h>
