@@ -29,3 +29,6 @@ step "The placement, for later use"
 
 cp "$out/report.html" report.html
 printf '\nThe page: report.html. Next: corewise --help\n'
+if [ ! -e .venv/.stamp-package ]; then
+    printf 'This corewise was compiled in a hurry, with little optimisation; `make package` builds the usual one.\n'
+fi

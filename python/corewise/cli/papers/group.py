@@ -109,7 +109,7 @@ Example:
   corewise paper overhead --quick --out figures
 """
 
-_PROGRAMS = """Repeat paper 003, its programs on a cluster of Cells: table 2 and figures 6 to 9, simulated.
+_PROGRAMS = """Repeat paper 003, its programs on a cluster of Cells: table 2 and figures 6 to 10, simulated.
 
 Compile the bundled Sweep3D (original and modified), molecular dynamics and lattice Boltzmann for simulated
 ranks and run them on 256 SPEs of 8 Roadrunner nodes: who sends to whom at which level, what one root per
