@@ -127,12 +127,12 @@ void Transport::send(Actor& actor, Request& request) {
   message.tag = request.tag;
   message.internal = request.internal;
   message.bytes = bytes;
-  actor.clock += time_to_touch(world_, *actor.rank, request, request.count, false);
   const bool small = static_cast<double>(bytes) <= world_.settings().eager_bytes;
   message.eager = small && request.mode != Mode::synchronous;
   const bool copied = message.eager || request.mode == Mode::buffered;
   actor.clock = begin + world_.ticks(world_.costs().empty() ? world_.settings().send_ns
                                                             : table_send_ns(actor, request, message));
+  actor.clock += time_to_touch(world_, *actor.rank, request, request.count, false);
   if (copied) {
     if (world_.carries_data()) message.data = packed_copy(request, bytes);
     if (world_.costs().empty()) actor.clock += copy_time(bytes);
