@@ -1,8 +1,8 @@
 // Copies: the cores that copy long messages. A rank copies one message at a time, in the order in which they met
 // their receives. Two ranks that copy from one another slow each other down.
 //
-// Contract: `done` is called in the event of a copy's end. One engine, one thread. SPDX-License-Identifier:
-// BSD-3-Clause
+// Contract: `done` is called in the event of a copy's end. One engine, one thread.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

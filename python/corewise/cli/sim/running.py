@@ -47,8 +47,7 @@ Example:
   corewise simrun -n 6 -m mesh-6x4 -o ring.cw ring.sim
 The pattern is one for corewise place and sim; open the trace at https://ui.perfetto.dev.
 The profile is one for report, call-graph, replay, explore and all others. Functions are
-recorded in programs compiled with -finstrument-functions; --function-depth N records the
-outermost N.
+recorded in programs compiled with -finstrument-functions.
 """
 _RANKS = typer.Option(..., "-n", "--ranks", min=1, help="Number of ranks.")
 _GRANULARITY = typer.Option(
@@ -59,7 +58,7 @@ _STACK = typer.Option("8 MiB", "--stack", metavar="SIZE", help="Stack of each ra
 _TRACE = typer.Option(None, "--trace", metavar="FILE", help="Write what happens when, for Perfetto.")
 _PROFILE = typer.Option(None, "--output", "-o", metavar="NAME.cw", help="Record the run as a profile.")
 _FUNCTION_DEPTH = typer.Option(
-    0, "--function-depth", metavar="N", help=f"the outermost N functions, 1 to {DEEPEST}", hidden=True
+    0, "--function-depth", metavar="N", help=f"Record the outermost N functions only, 1 to {DEEPEST}."
 )
 _PATTERN = typer.Option(
     None, "--pattern", metavar="FILE", help="Write who sends what to whom (.json, .csv, .mtx)."
