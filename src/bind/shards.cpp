@@ -63,7 +63,7 @@ void bind_shards(nb::module_& module) {
       [](const std::string& directory, std::uint64_t shard_bytes) {
         return unwrap(profile::cut_into_shards(directory, shard_bytes));
       },
-      "directory"_a, "shard_bytes"_a = profile::kShardBytes,
+      "directory"_a, "shard_bytes"_a,
       "The rank files of a profile in consecutive groups, by their paths below the folder.");
   module.def("read_shard", &read_shard, "directory"_a, "shown"_a, "files"_a, "calls"_a = nb::none(),
              "ended_ns"_a = 0,

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fnv.hpp"
 #include "place/distance/search.hpp"
 #include "place/links/branch_and_bound.hpp"
 #include "place/links/certificate.hpp"
@@ -254,7 +255,7 @@ const std::vector<Cut>& Searcher::cuts() {
 }
 
 std::uint64_t Searcher::machine_digest() {
-  if (!machine_digest_) machine_digest_ = digest(machine_text(*machine_));
+  if (!machine_digest_) machine_digest_ = fnv(machine_text(*machine_));
   return *machine_digest_;
 }
 

@@ -109,8 +109,9 @@ def _hanging(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
 
     A group is a rank and all that reaches the others through it alone.
     """
-    peers = [np.nonzero(row)[0].tolist() for row in matrix + matrix.T]
-    groups = [[rank, *below] for rank in range(len(peers)) if (below := _below(peers, rank))]
+    linked = np.packbits(matrix + matrix.T > 0, axis=1, bitorder="little")
+    peers = [int.from_bytes(row.tobytes(), "little") for row in linked]
+    groups = [[rank, *_members(below)] for rank in range(len(peers)) if (below := _below(peers, rank))]
     ranks = [rank for group in groups for rank in group]
     sizes = {len(group) for group in groups}
     whole = len(groups) >= FEWEST and len(sizes) == 1 and sorted(ranks) == list(range(len(peers)))
@@ -118,20 +119,21 @@ def _hanging(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
     return np.array(ranks, np.int64), size if size >= FEWEST else 0
 
 
-def _below(peers: list[list[int]], rank: int) -> list[int]:
-    """What is no longer connected to most of the others without this rank."""
-    seen, parts = {rank}, []
-    for start in peers[rank]:
-        if start in seen:
-            continue
-        part, open_ends = [start], [start]
-        seen.add(start)
-        while open_ends:
-            for peer in peers[open_ends.pop()]:
-                if peer not in seen:
-                    seen.add(peer)
-                    part.append(peer)
-                    open_ends.append(peer)
+def _below(peers: list[int], rank: int) -> int:
+    """What is no longer connected to most of the others without this rank; sets of ranks are bits of an int."""
+    left, parts = peers[rank], []
+    while left:
+        part = fresh = left & -left
+        while fresh:
+            peer = fresh & -fresh
+            found = peers[peer.bit_length() - 1] & ~part & ~(1 << rank)
+            part |= found
+            fresh = (fresh ^ peer) | found
         parts.append(part)
-    parts.sort(key=len)
-    return [each for part in parts[:-1] for each in part]
+        left &= ~part
+    parts.sort(key=int.bit_count)
+    return sum(parts[:-1])
+
+
+def _members(ranks: int) -> Iterator[int]:
+    return (rank for rank in range(ranks.bit_length()) if ranks >> rank & 1)

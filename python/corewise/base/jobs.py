@@ -61,9 +61,8 @@ def results(
                 future.add_done_callback(finished.put)
             if not under_way:
                 return
-            for future in sorted(
-                _all_of(finished), key=_failed
-            ):  # what is done is kept before an error is told
+            # What is done is kept before an error is told.
+            for future in sorted(_all_of(finished), key=_failed):
                 yield under_way.pop(future), _result(future, workers)
     finally:
         for future in under_way:

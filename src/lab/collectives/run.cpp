@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/index.hpp"
 #include "base/rng.hpp"
 #include "cell/cached_port.hpp"
 #include "cell/memory/target.hpp"
@@ -353,8 +354,6 @@ class UserData {
   }
 
  private:
-  static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
-
   cell::System& system_;
   const CollectiveData& data_;
   std::vector<EffectiveAddress> areas_;

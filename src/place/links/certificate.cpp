@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/fnv.hpp"
+
 namespace corewise::place {
 
 namespace {
@@ -48,12 +50,6 @@ std::string hexadecimal(std::uint64_t value) {
 
 }  // namespace
 
-std::uint64_t digest(std::string_view text) {
-  std::uint64_t value = 14695981039346656037ULL;
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return value;
-}
-
 std::string machine_text(const machine::Machine& machine) {
   std::string text;
   for (const machine::Unit& unit : machine.units) text.append("u").append(std::to_string(unit.stop)).append(";");
@@ -92,7 +88,7 @@ std::string certificate_json(std::uint64_t machine_digest, const Workload& work,
   std::string text = "{\n  \"format\": \"corewise-certificate\",\n";
   text += limited ? "  \"version\": 2,\n" + limits_text(search.limits()) : "  \"version\": 1,\n";
   text += "  \"machine_digest\": \"" + hexadecimal(machine_digest) + "\",\n";
-  text += "  \"pattern_digest\": \"" + hexadecimal(digest(workload_text(work))) + "\",\n";
+  text += "  \"pattern_digest\": \"" + hexadecimal(fnv(workload_text(work))) + "\",\n";
   text += "  \"objective\": \"bottleneck\",\n";
   text += "  \"unit_of_rank\": " + list(placement.unit_of_rank) + ",\n";
   text += "  \"cost_ns\": " + number(cost_ns) + ",\n";

@@ -14,8 +14,6 @@
 
 namespace corewise::place {
 
-/// FNV-1a, 64 bits: tells a certificate's machine and pattern from others; the proof does not rest on it.
-std::uint64_t digest(std::string_view text);
 /// Units' stops, links and routes in the form that the certificate's page describes.
 std::string machine_text(const machine::Machine& machine);
 /// Phases, weights and messages likewise.

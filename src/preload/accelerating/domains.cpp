@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/fnv.hpp"
+
 namespace corewise::preload::accelerating {
 namespace {
 
@@ -51,13 +53,6 @@ bool has(std::string_view list, int cpu) {
   return false;
 }
 
-/// A number for a text, never 0: CPUs that share a cache have the same list.
-std::uint64_t number_of(std::string_view text) {
-  std::uint64_t key = 0xCBF29CE484222325ULL;
-  for (const char each : text) key = (key ^ static_cast<unsigned char>(each)) * 0x100000001B3ULL;
-  return key | 1;
-}
-
 std::uint64_t complex_of(const std::string& cpu_folder, int cpu) {
   for (int index = 0; index < kMostIndices; ++index) {
     const std::string cache = cpu_folder + "/cache/index" + std::to_string(index);
@@ -65,7 +60,7 @@ std::uint64_t complex_of(const std::string& cpu_folder, int cpu) {
     if (level.empty()) break;
     if (!level.starts_with('3')) continue;
     const std::string list = text_of(cache + "/shared_cpu_list");
-    return has(list, cpu) ? number_of(list) : 0;
+    return has(list, cpu) ? fnv(list) | 1 : 0;  // CPUs that share a cache have the same list
   }
   return 0;
 }

@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/fnv.hpp"
 #include "base/knobs.hpp"
 #include "preload/accelerating/accelerating.hpp"
 #include "preload/accelerating/selection.hpp"
@@ -56,12 +57,6 @@ struct Card {
 
 std::atomic<std::size_t> line_bytes{0};
 std::mutex mapping;
-
-/// A number for a text, which goes on from that of another.
-std::uint64_t mixed(std::string_view text, std::uint64_t key = 0xCBF29CE484222325ULL) {
-  for (const char each : text) key = (key ^ static_cast<unsigned char>(each)) * 0x100000001B3ULL;
-  return key;
-}
 
 std::uint64_t random_key() {
   std::uint64_t key = 0;
@@ -163,7 +158,7 @@ Card own_card(bool many_threads) {
   Card card;
   card.node = node_key();
   card.many_threads = many_threads ? 1 : 0;
-  card.settings = mixed(lines_wanted(), mixed(levels_wanted(), mixed(wanted())));
+  card.settings = fnv(lines_wanted(), fnv(levels_wanted(), fnv(wanted())));
   card.process = getpid();
   card.node_ranks = node_ranks();
   card.cores = granted_cores();
@@ -294,11 +289,11 @@ std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> c
 std::uint64_t own_node() {
   char name[256] = {};
   name_node(name, sizeof name);
-  std::uint64_t key = mixed(name);
+  std::uint64_t key = fnv(name);
   for (const char* space : {"/proc/self/ns/pid", "/proc/self/ns/user"}) {
     char link[64] = {};
     const ssize_t length = readlink(space, link, sizeof link);
-    if (length > 0) key = mixed({link, static_cast<std::size_t>(length)}, key);
+    if (length > 0) key = fnv({link, static_cast<std::size_t>(length)}, key);
   }
   return key;
 }
@@ -317,7 +312,7 @@ std::uint64_t node_key() {
   if (ranks == 0) return node;
   int rank = 0;
   CW_NEXT(MPI_Group_rank)(launched(), &rank);
-  return mixed(std::to_string(rank / ranks), node);
+  return fnv(std::to_string(rank / ranks), node);
 }
 
 std::size_t own_bytes(int ranks, coll::Lines lines, bool many_threads) {

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/fnv.hpp"
 #include "base/knobs.hpp"
 
 namespace corewise::preload {
@@ -142,13 +143,6 @@ void give_up(bool to_all) {
 
 // ---- who takes part ----
 
-/// FNV-1a.
-std::uint64_t hash_of(const char* text) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (; *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3ULL;
-  return hash;
-}
-
 bool says(const char* variable, int size) {
   const std::string_view text = launcher_text(variable);
   return !text.empty() && std::string(text) == std::to_string(size);
@@ -182,7 +176,7 @@ bool gather_nodes(std::uint64_t* hashes) {
   char node[64] = {};
   name_node(node, sizeof node);
   static std::uint64_t mine = 0;
-  mine = hash_of(node);
+  mine = fnv(node);
   MPI_Request request = MPI_REQUEST_NULL;
   if (PMPI_Iallgather(&mine, sizeof mine, MPI_BYTE, hashes, sizeof mine, MPI_BYTE, state.comm, &request) !=
       MPI_SUCCESS)

@@ -12,6 +12,8 @@
 #include <sstream>
 #include <utility>
 
+#include "base/fnv.hpp"
+
 namespace corewise::preload::reorder {
 namespace {
 
@@ -196,12 +198,6 @@ Decision reversed(std::size_t size) {
 
 }  // namespace
 
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3ULL;
-  return hash;
-}
-
 Plan read_plan(std::string_view text) {
   constexpr std::string_view kOrder = "order:";
   Plan plan;
@@ -214,7 +210,7 @@ Plan read_plan(std::string_view text) {
     whole = content(whole.c_str());
     plan = read_file(whole);
   }
-  plan.hash = hash_of(whole);
+  plan.hash = fnv(whole);
   return plan;
 }
 

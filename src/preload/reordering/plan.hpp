@@ -47,9 +47,6 @@ Plan read_plan(std::string_view text);
 /// counted as one. Else kUnbound or kElsewhere.
 std::int64_t find_unit(const Plan& plan);
 
-/// FNV-1a.
-std::uint64_t hash_of(std::string_view text);
-
 struct Decision {
   std::vector<int> launch_ranks;  ///< of every world rank; empty: the launcher's order stays
   std::string reason;             ///< why it stays

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fnv.hpp"
 #include "base/knobs.hpp"
 #include "preload/environment.hpp"
 #include "preload/reordering/grid.hpp"
@@ -75,7 +76,7 @@ MPI_Comm own_communicator() {
 Seat own_seat(const Plan& plan) {
   char node[64] = {};
   name_node(node, sizeof node);
-  return {hash_of(node), plan.hash, find_unit(plan)};
+  return {fnv(node), plan.hash, find_unit(plan)};
 }
 
 bool gather_seats(MPI_Comm comm, std::vector<Seat>& seats) {

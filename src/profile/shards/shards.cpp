@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/fnv.hpp"
 #include "profile/assemble.hpp"
 #include "profile/launches.hpp"
 #include "profile/shards/fields.hpp"
@@ -14,6 +15,12 @@
 #include "trace/bundle.hpp"
 
 namespace corewise::profile {
+
+template <class A>
+void fields(A& to, RankOfPart& v) {
+  to.members(v, v.tally, v.calls);
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -24,13 +31,8 @@ struct Problem {
   std::string message;
 };
 
-struct RankPart {
-  RankTally tally;
-  std::string calls;
-};
-
 struct ShardPart {
-  std::vector<RankPart> ranks;
+  std::vector<RankOfPart> ranks;
   std::vector<Problem> problems;
 };
 
@@ -44,10 +46,6 @@ void fields(A& to, Problem& v) {
   to.members(v, v.code, v.message);
 }
 template <class A>
-void fields(A& to, RankPart& v) {
-  to.members(v, v.tally, v.calls);
-}
-template <class A>
 void fields(A& to, ShardPart& v) {
   to.members(v, v.ranks, v.problems);
 }
@@ -58,12 +56,7 @@ void fields(A& to, WaitsPart& v) {
 
 // ---- parts as bytes ----------------------------------------------------------------------------------------
 
-/// FNV-1a: bytes that were changed on their way are told from a part.
-std::uint64_t digest_of(std::string_view bytes) {
-  std::uint64_t digest = 0xcbf29ce484222325;
-  for (const char each : bytes) digest = (digest ^ static_cast<unsigned char>(each)) * 0x100000001b3;
-  return digest;
-}
+// Sealed by a number: bytes that were changed on their way are told from a part.
 
 template <class Part>
 std::string to_part(Part& value) {
@@ -71,7 +64,7 @@ std::string to_part(Part& value) {
   body.put(value);
   std::string bytes = body.take();
   ToBytes seal;
-  std::uint64_t digest = digest_of(bytes);
+  std::uint64_t digest = fnv(bytes);
   seal.put(digest);
   return seal.take() + bytes;
 }
@@ -82,7 +75,7 @@ Status from_part(std::string_view part, Part& value) {
   std::uint64_t digest = 0;
   seal.put(digest);
   const std::string_view bytes = part.substr(std::min(part.size(), sizeof digest));
-  if (seal.ok() && digest == digest_of(bytes)) {
+  if (seal.ok() && digest == fnv(bytes)) {
     FromBytes body(bytes);
     body.put(value);
     if (body.at_end()) return {};
@@ -122,7 +115,7 @@ std::string as_shown(const ShardFolder& folder, std::string message) {
   return message;
 }
 
-RankPart read_rank(const trace::Reader& reader, const std::string& file, const RunQuestion& question) {
+RankOfPart read_rank(const trace::Reader& reader, const std::string& file, const RunQuestion& question) {
   const std::unique_ptr<TallyListener> tally = tally_listener(reader, file, question.ended_realtime_ns);
   std::vector<RecordListener*> listeners{tally.get()};
   std::unique_ptr<RankCallsListener> calls;
@@ -133,7 +126,7 @@ RankPart read_rank(const trace::Reader& reader, const std::string& file, const R
   const trace::Reader* const readers[] = {&reader};
   const std::vector<RankClock> clocks(1);  // nobody asks for times
   stream_records(readers, clocks, listeners);
-  RankPart part{tally->finish(), {}};
+  RankOfPart part{tally->finish(), {}};
   if (calls != nullptr) {
     RankCalls found = calls->finish();
     ToBytes bytes;
@@ -194,7 +187,7 @@ Status ShardMerge::add(std::size_t shard, std::string_view part) {
   const auto [at, fresh] = problems_.try_emplace(shard);
   if (!fresh) return {};
   for (Problem& each : read.problems) at->second.emplace_back(each.code, std::move(each.message));
-  for (RankPart& each : read.ranks) ranks_.push_back({std::move(each.tally), std::move(each.calls)});
+  for (RankOfPart& each : read.ranks) ranks_.push_back(std::move(each));
   return {};
 }
 
@@ -216,7 +209,7 @@ Result<RunAnswer> ShardMerge::finish() {
   if (problems_.empty()) answer.problems = std::move(waits_problems_);  // nothing but waits was asked for
   if (question_.calls && !ranks_.empty()) answer.calls = sum_calls();
   std::vector<RankTally> tallies;
-  for (Ticket& each : ranks_) tallies.push_back(std::move(each.tally));
+  for (RankOfPart& each : ranks_) tallies.push_back(std::move(each.tally));
   ranks_.clear();
   answer.totals.worlds = assemble(std::move(tallies));
   answer.totals.problems = answer.problems;
@@ -226,17 +219,17 @@ Result<RunAnswer> ShardMerge::finish() {
 
 /// Of the main world, in the order of its ranks.
 CallGraph ShardMerge::sum_calls() const {
-  std::vector<const Ticket*> all;
-  for (const Ticket& each : ranks_) all.push_back(&each);
-  const auto describe = [](const Ticket* each) {
+  std::vector<const RankOfPart*> all;
+  for (const RankOfPart& each : ranks_) all.push_back(&each);
+  const auto describe = [](const RankOfPart* each) {
     const RankTally& tally = each->tally;
     return RankFile{tally.rank.file, tally.rank.rank, tally.world_size, tally.spawned,
                     tally.rank.started_realtime_ns};
   };
   const auto launches = by_launch(std::move(all), describe);
-  const std::vector<const Ticket*>& world = launches.begin()->second;
+  const std::vector<const RankOfPart*>& world = launches.begin()->second;
   std::vector<HostClock> clocks;
-  for (const Ticket* each : world) clocks.push_back({each->tally.rank.host, each->tally.clock});
+  for (const RankOfPart* each : world) clocks.push_back({each->tally.rank.host, each->tally.clock});
   const std::vector<double> lengths = tick_lengths(clocks);
   CallGraphSum sum(question_.limits);
   for (std::size_t rank = 0; rank < world.size(); ++rank) {

@@ -25,13 +25,12 @@
 
 namespace corewise::profile {
 
-/// Of rank files that one job reads, where one file has not more.
-inline constexpr std::uint64_t kShardBytes = 16 << 20;
 inline constexpr std::size_t kShardFiles = 256;
 
-/// The rank files of a profile in consecutive groups, by their paths below the folder. Depends on the files only.
+/// The rank files of a profile in consecutive groups, by their paths below the folder: of `shard_bytes`, where one
+/// file has not more, and of kShardFiles at most. Depends on the files only.
 Result<std::vector<std::vector<std::string>>> cut_into_shards(const std::string& directory,
-                                                              std::uint64_t shard_bytes = kShardBytes);
+                                                              std::uint64_t shard_bytes);
 
 /// Where the files lie for who reads them, and what the folder is called in messages.
 struct ShardFolder {
@@ -46,6 +45,12 @@ std::string read_shard(const ShardFolder& folder, const std::vector<std::string>
 /// The part that has the waits of all worlds.
 Result<std::string> read_waits(const ShardFolder& folder);
 
+/// What a part has of a rank.
+struct RankOfPart {
+  RankTally tally;
+  std::string calls;  ///< a RankCalls as bytes; empty where it was not asked for
+};
+
 class ShardMerge {
  public:
   explicit ShardMerge(const RunQuestion& question) : question_(question) {}
@@ -57,15 +62,10 @@ class ShardMerge {
   Result<RunAnswer> finish();
 
  private:
-  struct Ticket {
-    RankTally tally;
-    std::string calls;  ///< a RankCalls as bytes; empty where it was not asked for
-  };
-
   CallGraph sum_calls() const;
 
   RunQuestion question_;
-  std::vector<Ticket> ranks_;
+  std::vector<RankOfPart> ranks_;
   std::map<std::size_t, std::vector<Status>> problems_;  ///< by shard
   std::vector<WaitWorld> waits_;
   std::vector<std::string> waits_problems_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "simmpi/api/plans.hpp"
+#include "simmpi/world.hpp"
 
 namespace corewise::simmpi {
 namespace {
@@ -69,6 +70,11 @@ bool rooted(Plan& plan, int root) {
 
 void demand(Plan& plan, int error) {
   if (plan.error == MPI_SUCCESS) plan.error = error;
+}
+
+/// Without a recording nobody asks for the shares, which cost as much as the plan.
+bool recorded() {
+  return World::here().recording() != nullptr;
 }
 
 /// What a rank gives or takes of a buffer; nothing where it is in place.
@@ -225,7 +231,7 @@ Plan plan_all_to_all(Blocked out, Blocked in, MPI_Comm comm) {
   if (plan.error == MPI_SUCCESS) demand(plan, problem_of(in, plan.comm->size()));
   if (plan.error != MPI_SUCCESS) return plan;
   const auto ranks = static_cast<std::size_t>(plan.comm->size());
-  move(plan, blocks_of(in_place(out.at) ? in : out, ranks), everybody(*plan.comm));
+  if (recorded()) move(plan, blocks_of(in_place(out.at) ? in : out, ranks), everybody(*plan.comm));
   plan.work = [from = kept(blocks_of(out, ranks)), to = kept(blocks_of(in, ranks))](Context& call) {
     all_to_all(call, *from, *to);
   };
@@ -238,7 +244,7 @@ Plan plan_all_to_all(Typed out, Typed in, MPI_Comm comm) {
   if (plan.error == MPI_SUCCESS) demand(plan, problem_of(in, plan.comm->size()));
   if (plan.error != MPI_SUCCESS) return plan;
   const int ranks = plan.comm->size();
-  move(plan, typed_blocks(in_place(out.at) ? in : out, ranks), everybody(*plan.comm));
+  if (recorded()) move(plan, typed_blocks(in_place(out.at) ? in : out, ranks), everybody(*plan.comm));
   plan.work = [from = kept(typed_blocks(out, ranks)), to = kept(typed_blocks(in, ranks))](Context& call) {
     all_to_all(call, *from, *to);
   };
@@ -248,7 +254,7 @@ Plan plan_all_to_all(Typed out, Typed in, MPI_Comm comm) {
 Plan plan_neighbours(MPI_Comm comm, int error, Blocks out, Blocks in) {
   Plan plan = plan_on(comm);
   demand(plan, error);
-  if (plan.error == MPI_SUCCESS) move(plan, out, plan.comm->topology->destinations);
+  if (plan.error == MPI_SUCCESS && recorded()) move(plan, out, plan.comm->topology->destinations);
   plan.work = [from = kept(std::move(out)), to = kept(std::move(in))](Context& call) {
     neighbour_exchange(call, *from, *to);
   };

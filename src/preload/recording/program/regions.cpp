@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/fnv.hpp"
 #include "preload/recording/program/functions.hpp"
 
 #define CW_EXPORT __attribute__((visibility("default")))
@@ -74,9 +75,7 @@ bool is_name(std::uint32_t number, const char* name) {
 }
 
 std::size_t bucket_of(const char* name) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (std::size_t i = 0; i < kNameBytes && name[i] != '\0'; ++i)
-    hash = (hash ^ static_cast<unsigned char>(name[i])) * 0x100000001b3ULL;
+  const std::uint64_t hash = fnv({name, strnlen(name, kNameBytes)});
   return (hash ^ (hash >> 32)) % kBuckets;
 }
 
