@@ -2,7 +2,7 @@
 
 The tool prints as into a pipe, whoever runs the tests. The mark ``long_test`` is for tests that take long and
 repeat what another test of the same row of the inventory shows: on a further MPI, in a further mode, with
-further seeds. ``--long none`` leaves them out, ``all`` runs them, and a commit runs a sample of one in eight,
+further seeds. ``--long none`` leaves them out, ``all`` runs them, and a commit runs a sample of one in sixteen,
 chosen by its hash. No sample has a long test marked ``quiet_test``: it asks for a gain in time, which only a
 quiet machine shows.
 
@@ -14,7 +14,7 @@ import os
 
 import pytest
 
-ONE_IN = 8
+ONE_IN = 16
 
 # A worker of pytest-xdist inherits the size that readline guessed for its parent's terminal; and a rank in
 # Python that may not buffer writes a line's words one by one, which a launcher mixes with another rank's.

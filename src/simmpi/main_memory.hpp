@@ -17,7 +17,7 @@
 
 namespace corewise::simmpi {
 
-/// The cache that the settings describe; its line_bytes are 0 where there is none. Errors name the setting.
+/// The cache that the settings describe; its line_bytes are 0 where there is none. Errors name what is wrong.
 Result<cell::SoftwareCacheShape> cache_shape(const Settings& settings);
 
 class MainMemory {

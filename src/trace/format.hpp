@@ -187,7 +187,9 @@ inline constexpr std::uint32_t kThreadAlign = 4096;
 inline constexpr std::uint64_t kCommit = 0x54494d4d4f435743;  // "CWCOMMIT"
 
 enum class State : std::uint32_t { running = 0, finalized = 1, aborted = 2 };
-enum class Clock : std::uint32_t { tsc = 0, monotonic_raw_ns = 1 };
+enum class Clock : std::uint32_t { tsc = 0, monotonic_raw_ns = 1, simulated = 2 };
+/// A tick of Clock::simulated: exact, so nothing is calibrated.
+inline constexpr double kSimulatedTick_ns = 0.02;
 /// Who takes full halves away: the thread that filled them, nobody (the newest records stay), or a helper thread.
 enum class Mode : std::uint32_t { drain = 0, flight_recorder = 1, helper_thread = 2 };
 

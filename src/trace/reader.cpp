@@ -143,8 +143,9 @@ double Calibration::time_ns(std::uint64_t ticks) const {
 Calibration calibrate(const FileHeader& header) {
   Calibration result;
   result.start_ticks = header.start_ticks;
-  if (header.clock == Clock::monotonic_raw_ns) {
+  if (header.clock == Clock::monotonic_raw_ns || header.clock == Clock::simulated) {
     result.known = result.precise = true;
+    if (header.clock == Clock::simulated) result.ns_per_tick = kSimulatedTick_ns;
     return result;
   }
   if (header.latest_ticks <= header.start_ticks || header.latest_ns <= header.start_ns) return result;

@@ -120,7 +120,7 @@ def _hanging(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
 
 
 def _below(peers: list[int], rank: int) -> int:
-    """What is no longer connected to most of the others without this rank; sets of ranks are bits of an int."""
+    """What is no longer connected to most of the others without this rank; sets of ranks are bits."""
     left, parts = peers[rank], []
     while left:
         part = fresh = left & -left

@@ -496,7 +496,7 @@ void IdealSystem::resume(int index) {
 void IdealSystem::draw_mood() {
   constexpr std::array<std::uint32_t, 6> kEager{0, 1, 2, 4, 7, 8};
   eager_ = kEager[static_cast<std::size_t>(rng_.below(kEager.size()))];
-  slow_ = rng_.below(2) == 0 ? 0 : static_cast<std::uint32_t>(rng_.next());
+  slow_ = rng_.below(2) == 0 ? 0 : rng_.next();
 }
 
 void IdealSystem::step() {

@@ -328,7 +328,7 @@ class IdealSystem {
   std::size_t under_way_ = 0;
   // How the adversary is disposed: of 8 steps, how many are completions; who runs only while nobody else can.
   std::uint32_t eager_ = 0;
-  std::uint32_t slow_ = 0;
+  std::uint64_t slow_ = 0;
   int current_ = -1;
   int running_ranks_ = 0;
   bool ending_ = false;

@@ -17,8 +17,9 @@ namespace corewise::simmpi {
 namespace {
 
 constexpr std::uint32_t kHalfBytes = 16384;
-/// A time stamp counts 20 ps: a finer clock than one of 100 GHz is refused by readers.
+/// A time stamp counts 20 ps.
 constexpr sim::Time kTicksOfStamp = sim::kTicksPerNs / 50;
+static_assert(kTicksOfStamp == sim::kTicksPerNs * trace::kSimulatedTick_ns);
 /// No time stamp is 0.
 constexpr std::uint64_t kFirstTick = 1;
 constexpr std::uint64_t kMostTypes = 254;
@@ -171,7 +172,7 @@ trace::FileHeader RankRecorder::header(const Ending& ending) const {
   header.rank = rank_;
   header.world_size = ending.world_size;
   header.pid = static_cast<std::uint32_t>(rank_) + 1;
-  header.clock = trace::Clock::tsc;
+  header.clock = trace::Clock::simulated;
   header.half_bytes = kHalfBytes;
   header.start_ticks = kFirstTick;
   header.start_realtime_ns = ending.realtime_ns;

@@ -151,7 +151,7 @@ TEST(Mapping, WhatIsDrawnIsNeverTakenForARepeat) {
 TEST(Mapping, ExtrapolationIsIdenticalToTheSimulation) {
   Rng rng(5);
   int found = 0;
-  for (int tasks : {6, 8}) {
+  for (int tasks = 6; tasks <= effort(8, 6); tasks += 2) {
     for (const RingExperiment& variant : variants(tasks)) {
       for (int draw = 0; draw < effort(3, 1); ++draw) {
         RingExperiment experiment = variant;
@@ -180,7 +180,7 @@ TEST(Mapping, ExtrapolationIsIdenticalToTheSimulation) {
       }
     }
   }
-  EXPECT_GE(found, effort(12, 4));  // of 36, or 12: else the test says nothing
+  EXPECT_GE(found, effort(12, 2));  // of 36, or 6: else the test says nothing
 }
 
 TEST(Mapping, ReflectedRingIsTheSameProgram) {

@@ -54,6 +54,12 @@ def profile(run: RankRun, program: Path) -> Profile:
     return load_profile(program.parent / "run.cw", calls=0)
 
 
+def test_times_of_a_simulation_are_exact_however_short_it_is(profile: Profile) -> None:
+    (world,) = profile.worlds
+    assert all(rank.wall_ns < 10e6 for rank in world.ranks)
+    assert all(rank.clock_known and rank.clock_precise for rank in world.ranks)
+
+
 def edges(tree: CallTree) -> dict[str, list[int]]:
     """Label -> counts of the nodes that have it."""
     found: dict[str, list[int]] = {}
