@@ -9,13 +9,19 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from corewise.analysis.result import Figure, PaperResult, Progress, Row, Table
 
 Found = TypeVar("Found")
+Run = TypeVar("Run")
+Timed = TypeVar("Timed")
+CORES = len(os.sched_getaffinity(0))
+"""How many simulations run at one time."""
 
 
 def unseen(share: float) -> None:
@@ -44,6 +50,37 @@ class Work:
     def within(self, begun: float) -> None:
         """So much of what comes next is done, and not counted yet."""
         self._progress(min((self._done + begun) / self._whole, 1.0))
+
+
+def on_all_cores(
+    run: Callable[[Run], Timed], runs: Sequence[Run], done: Callable[[Timed], None]
+) -> list[Timed]:
+    """What simulations return, in the order given; they run beside each other, and depend on none.
+
+    Parameters
+    ----------
+    run : callable
+        One simulation, which lets other threads of Python run meanwhile.
+    runs : sequence
+        What it is given.
+    done : callable
+        Told of each as it ends.
+    """
+    if len(runs) < 2 or CORES < 2:
+        results = []
+        for each in runs:
+            results.append(run(each))
+            done(results[-1])
+        return results
+    with ThreadPoolExecutor(max_workers=CORES) as pool:
+        futures = [pool.submit(run, each) for each in runs]
+        try:
+            for future in as_completed(futures):
+                done(future.result())
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [future.result() for future in futures]
 
 
 @dataclass(frozen=True)

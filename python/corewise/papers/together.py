@@ -1,6 +1,7 @@
 """The results of all papers' studies as one: what holds, what is refuted, what fails.
 
-Nothing here simulates: it is given what the studies returned, and why those that did not run did not.
+Studies that simulate run beside each other; when all of them have ended, those that measure this host run,
+one after the other. Which ran when does not show in the result.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -8,12 +9,15 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Lock
 
 from corewise.analysis.result import (
     NUMBER_HOLDS,
     PaperResult,
+    Progress,
     Row,
     Table,
     error_text,
@@ -21,6 +25,7 @@ from corewise.analysis.result import (
     summarise,
 )
 from corewise.data.quantities import share_text
+from corewise.errors import CorewiseError
 
 NAME = "paper all"
 HANGING = "sensitivity"
@@ -30,6 +35,54 @@ _NOTE = (
     "hold, and the reason is known. The rows of sensitivity are findings of 000 and 001 again: one holds "
     "where it does so on every variant."
 )
+
+
+def run_all(
+    studies: Sequence[tuple[str, bool, Callable[[bool, Progress], PaperResult]]],
+    quick: bool,
+    progress: Progress,
+) -> tuple[dict[str, PaperResult], dict[str, str]]:
+    """What the studies return, by name in their order, and why those that did not run did not.
+
+    Parameters
+    ----------
+    studies : sequence of (str, bool, callable)
+        Name, whether it measures this host, and ``whole(quick, progress)``.
+    quick : bool
+    progress : callable
+        Told the share that is done.
+    """
+    shares = {name: 0.0 for name, _, _ in studies}
+    lock = Lock()
+    outcomes: dict[str, PaperResult | str] = {}
+
+    def run(name: str, whole: Callable[[bool, Progress], PaperResult]) -> None:
+        def advance(share: float) -> None:
+            with lock:
+                shares[name] = share
+                progress(sum(shares.values()) / len(shares))
+
+        try:
+            outcomes[name] = whole(quick, advance)
+        except CorewiseError as error:
+            outcomes[name] = str(error)
+
+    simulated = [(name, whole) for name, measures, whole in studies if not measures]
+    # All at once: a long one that began last would have the cores to itself. Simulations hold no lock.
+    with ThreadPoolExecutor(max_workers=len(simulated) or 1) as pool:
+        runs = [pool.submit(run, *each) for each in simulated]
+        try:
+            for each in runs:
+                each.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    for name, measures, whole in studies:
+        if measures:
+            run(name, whole)
+    found = {name: outcomes[name] for name, _, _ in studies}
+    results = {name: each for name, each in found.items() if isinstance(each, PaperResult)}
+    return results, {name: each for name, each in found.items() if isinstance(each, str)}
 
 
 def together(results: Mapping[str, PaperResult], missing: Mapping[str, str]) -> PaperResult:

@@ -30,11 +30,11 @@ from corewise.papers.mapping.data import (
     time_curve,
 )
 from corewise.papers.mapping.rows import readings, rows_of
-from corewise.papers.mapping.study import BACK_OFFS, LAYOUTS, PAPER, SIZES, run_study
+from corewise.papers.mapping.study import BACK_OFFS, LAYOUTS, PAPER, SHARED, SIZES, run_study
 from corewise.papers.mapping.views import figures_of
 from corewise.plots.figures import write_figures
 
-TINY = Effort(rounds=12, ps3_rounds=12, one_way=12, jittered=6, sweep=3, every=420)
+TINY = Effort(rounds=12, ps3_rounds=12, one_way=12, jittered=6, sweep=3, every=420, shared_rounds=6)
 
 
 @pytest.fixture(scope="module")
@@ -231,6 +231,12 @@ def test_one_way_rings_repeat_and_are_then_exact() -> None:
     simulated = experiment.time(mapping)
     assert known.rounds <= 100
     assert known.all_sent(380) == simulated.all_sent(380) > 0
+
+
+def test_rows_that_share_a_line_have_rounds_of_their_own(study: Study) -> None:
+    rounds = {point.layout: point.rounds for point in study.layouts}
+    assert rounds == {layout: 6 if layout in SHARED else 12 for layout in LAYOUTS}
+    assert {point.rounds for point in study.back_off} == {12}
 
 
 def test_jittered_runs_never_repeat() -> None:

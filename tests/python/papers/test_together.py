@@ -6,7 +6,9 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from threading import Barrier, Lock
 
 import pytest
 
@@ -14,7 +16,7 @@ from corewise.analysis.result import PaperResult, Progress, Row, Table, number_r
 from corewise.cli import main
 from corewise.cli.papers import group
 from corewise.errors import RunError
-from corewise.papers.together import together
+from corewise.papers.together import run_all, together
 
 ROWS = (
     number_row("1", "near", "x", 100, 115, "us", "C"),
@@ -99,6 +101,52 @@ def test_a_study_that_cannot_run_is_named_and_the_others_are_shown(
     out, err = capfd.readouterr()
     assert "did not run: no MPI was found" in out and "two contradicts one" in out
     assert err.splitlines()[-1] == "corewise: paper two did not run: no MPI was found"
+
+
+def test_simulations_run_beside_each_other_and_measurements_alone() -> None:
+    """Both simulations wait until the other runs too; a measurement counts who runs beside it."""
+    both, lock = Barrier(2), Lock()
+    running: list[str] = []
+    beside: dict[str, list[str]] = {}
+
+    def study(name: str, measures: bool) -> tuple[str, bool, Callable[[bool, Progress], PaperResult]]:
+        def whole(quick: bool, progress: Progress) -> PaperResult:
+            with lock:
+                running.append(name)
+            if not measures:
+                both.wait()
+            with lock:
+                beside[name] = [other for other in running if other != name]
+            progress(1.0)
+            if not measures:
+                both.wait()
+            with lock:
+                running.remove(name)
+            return PaperResult(name, "", (), ())
+
+        return name, measures, whole
+
+    shares: list[float] = []
+    order = [("first", True), ("a", False), ("second", True), ("b", False)]
+    found, missing = run_all([study(*each) for each in order], True, shares.append)
+    assert list(found) == ["first", "a", "second", "b"] and not missing
+    assert beside == {"first": [], "a": ["b"], "second": [], "b": ["a"]}
+    assert shares == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_an_error_that_is_none_of_ours_ends_everything() -> None:
+    def broken(quick: bool, progress: Progress) -> PaperResult:
+        raise ZeroDivisionError
+
+    def never(quick: bool, progress: Progress) -> PaperResult:
+        raise AssertionError("a measurement began")
+
+    with pytest.raises(ZeroDivisionError):
+        run_all([("broken", False, broken), ("host", True, never)], True, lambda share: None)
+
+
+def test_studies_that_measure_this_host_are_known() -> None:
+    assert {study.name for study in group.STUDIES if study.measures} == {"profiling", "node"}
 
 
 def test_every_study_is_a_command_of_its_own() -> None:

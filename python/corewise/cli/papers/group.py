@@ -18,7 +18,7 @@ from corewise.cli import console, sweeps
 from corewise.cli.groups import Group
 from corewise.cli.papers import node as paper_node
 from corewise.cli.papers.show import check_folder, show_result
-from corewise.errors import CorewiseError, InputError, RunError
+from corewise.errors import InputError, RunError
 from corewise.papers.affinity import PERMUTATIONS, QUICK_PERMUTATIONS
 from corewise.papers.sensitivity import PAPERS
 from corewise.plots.figures import FORMATS
@@ -37,7 +37,7 @@ with late.imports():
     from corewise.papers.profiling import study as study_of_profiling
     from corewise.papers.programs import study as study_of_programs
     from corewise.papers.sensitivity import study as study_of_sensitivity
-    from corewise.papers.together import together
+    from corewise.papers.together import run_all, together
     from corewise.sim.sweeps import workers_of
 
 _HELP = """Run the papers' experiments again and show what was published beside what comes out here.
@@ -440,12 +440,15 @@ class Study:
         What the command line calls.
     whole : callable
         ``whole(quick, progress)``: the study as the command runs it without further options.
+    measures : bool
+        Whether it measures this host, which must have nothing else to do meanwhile.
     """
 
     name: str
     help: str
     command: Callable[..., None]
     whole: Callable[[bool, Progress], PaperResult]
+    measures: bool = False
 
 
 _QUICK_PAPERS = ("affinity",)
@@ -478,10 +481,11 @@ STUDIES = (
         _PROFILING,
         profiling,
         lambda quick, to: study_of_profiling.run_paper(quick=quick, progress=to),
+        measures=True,
     ),
     Study("overhead", _OVERHEAD, overhead, lambda quick, to: study_of_overhead.run_paper(quick, progress=to)),
     Study("programs", _PROGRAMS, programs, lambda quick, to: study_of_programs.run_paper(quick, progress=to)),
-    Study("node", paper_node.HELP, node, _node),
+    Study("node", paper_node.HELP, node, _node, measures=True),
     Study("sensitivity", _SENSITIVITY, sensitivity, _sensitivity),
 )
 """Every study; `corewise paper all` runs them in this order."""
@@ -499,19 +503,10 @@ def everything(
     missing: dict[str, str] = {}
 
     def studies(advance: Progress) -> PaperResult:
-        found: dict[str, PaperResult] = {}
-        for number, study in enumerate(STUDIES):
-            try:
-                found[study.name] = study.whole(quick, _part(advance, number, len(STUDIES)))
-            except CorewiseError as error:
-                missing[study.name] = str(error)
+        found, missed = run_all([(each.name, each.measures, each.whole) for each in STUDIES], quick, advance)
+        missing.update(missed)
         return together(found, missing)
 
     _run("running every study", studies, out, html_file, as_json)
     if missing:
         raise RunError("; ".join(f"paper {name} did not run: {why}" for name, why in missing.items()))
-
-
-def _part(advance: Progress, number: int, count: int) -> Progress:
-    """The progress of one study among several."""
-    return lambda share: advance((number + share) / count)

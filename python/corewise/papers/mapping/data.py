@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from corewise import _core
 from corewise.data.machines import load_cell
+from corewise.papers.runner import CORES, on_all_cores
 
 RUNS = 3
 """Runs that the paper averages."""
@@ -68,6 +69,8 @@ class Effort:
         Mappings per point of the sweeps.
     every : int
         One mapping in so many of the blade's exact runs is timed.
+    shared_rounds : int
+        Rounds per mapping where rows of several receivers lie in one line; such rounds have more events.
     machines : Machines
     """
 
@@ -77,11 +80,12 @@ class Effort:
     jittered: int
     sweep: int
     every: int
+    shared_rounds: int
     machines: Machines = field(default_factory=Machines)
 
 
-FULL = Effort(rounds=60, ps3_rounds=100, one_way=840, jittered=168, sweep=16, every=1)
-QUICK = Effort(rounds=40, ps3_rounds=40, one_way=60, jittered=24, sweep=4, every=42)
+FULL = Effort(rounds=60, ps3_rounds=100, one_way=840, jittered=168, sweep=16, every=1, shared_rounds=60)
+QUICK = Effort(rounds=40, ps3_rounds=40, one_way=60, jittered=24, sweep=4, every=42, shared_rounds=16)
 
 
 @dataclass(frozen=True)
@@ -265,22 +269,27 @@ def still(experiment: _core.RingExperiment) -> None:
 def time_curve(
     label: str, experiments: Sequence[_core.RingExperiment], indices: Indices, advance: Advance
 ) -> Curve:
-    """Times mappings under each experiment, a run each."""
+    """Times mappings under each experiment, a run each; on all cores."""
     tasks = len(experiments[0].spe_of_thread)
-    times = np.empty((len(experiments), indices.size))
-    repeating = retries = 0.0
-    for run, experiment in enumerate(experiments):
-        scale = 1e-3 / experiment.core_clock_ghz
-        for start in range(0, indices.size, CHUNK):
-            part = slice(start, start + CHUNK)
-            timings = experiment.time_mappings(np.ascontiguousarray(indices[part]))
-            times[run, part] = timings.cycles_per_round * scale
-            repeating += float(np.count_nonzero(timings.period_rounds))
-            retries += float(np.sum(timings.retries / np.maximum(timings.rounds, 1)))
-            advance(float(timings.rounds.sum()))
-    count = len(experiments) * indices.size
+    most = min(CHUNK, -(-indices.size * len(experiments) // CORES))
+    chunks = [
+        (run, slice(start, start + most))
+        for run in range(len(experiments))
+        for start in range(0, indices.size, most)
+    ]
+
+    def time(chunk: tuple[int, slice]) -> _core.RingTimings:
+        return experiments[chunk[0]].time_mappings(np.ascontiguousarray(indices[chunk[1]]))
+
+    timed = on_all_cores(time, chunks, lambda timings: advance(float(timings.rounds.sum())))
+    # Sums do not depend on how the mappings are cut.
+    times, repeating, retries = np.empty((3, len(experiments), indices.size))
+    for (run, part), timings in zip(chunks, timed, strict=True):
+        times[run, part] = timings.cycles_per_round * (1e-3 / experiments[run].core_clock_ghz)
+        repeating[run, part] = timings.period_rounds > 0
+        retries[run, part] = timings.retries / np.maximum(timings.rounds, 1)
     transmissions = 2 if experiments[0].bidirectional else 1
-    return Curve(label, tasks, indices, times, repeating / count, retries / count, transmissions)
+    return Curve(label, tasks, indices, times, float(repeating.mean()), float(retries.mean()), transmissions)
 
 
 def time_all(label: str, experiment: _core.RingExperiment, every: int, advance: Advance) -> Curve:

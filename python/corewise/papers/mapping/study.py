@@ -123,7 +123,7 @@ def _rounds(effort: Effort) -> float:
     chip = 2520 / effort.every + effort.one_way + RUNS * effort.jittered
     shared = len(SHARED) * (2520 / effort.every + RUNS * effort.jittered)
     return (
-        shared * effort.rounds
+        shared * effort.shared_rounds
         + 2 * RUNS * 120 * effort.ps3_rounds
         + len(SIZES) * (66 + chip) * effort.rounds
         + (points * effort.sweep + RUNS * effort.jittered) * effort.rounds
@@ -146,6 +146,11 @@ def _on_ps3(effort: Effort, size: int, jitter: bool) -> _core.RingExperiment:
 
 def _on_chip(effort: Effort, size: int, jitter: bool) -> _core.RingExperiment:
     return experiment_on(effort.machines.chip, size, jitter, effort.machines.parameters)
+
+
+def _rounds_of(effort: Effort, layout: str) -> int:
+    """How many rounds a layout's runs have."""
+    return effort.shared_rounds if layout in SHARED else effort.rounds
 
 
 def _ps3(effort: Effort, seed: int, pinned: bool, advance: Callable[[float], None]) -> Curve:
@@ -173,7 +178,7 @@ def _chip(
     effort: Effort, size: int, advance: Callable[[float], None], layout: str = "one line per row"
 ) -> Curve:
     experiment = _applied(_on_chip(effort, size, jitter=False), LAYOUTS[layout])
-    experiment.most_rounds = effort.rounds
+    experiment.most_rounds = _rounds_of(effort, layout)
     label = size_text(size) if layout not in SHARED else f"{size_text(size)}, {layout}"
     return time_all(label, experiment, effort.every, advance)
 
@@ -189,7 +194,7 @@ def _chip_runs(
     experiments = []
     for run in range(RUNS):
         experiment = _applied(_on_chip(effort, size, jitter=True), LAYOUTS[layout])
-        experiment.most_rounds = effort.rounds
+        experiment.most_rounds = _rounds_of(effort, layout)
         experiment.pause_cycles = pause
         experiment.seed = seed * RUNS + run
         experiments.append(experiment)
@@ -224,7 +229,7 @@ class _Sweep:
         """Times a sample of mappings under one setting."""
         experiment = _on_chip(self.effort, size, jitter=False)
         experiment.bidirectional = bidirectional
-        experiment.most_rounds = longer * self.effort.rounds
+        experiment.most_rounds = longer * _rounds_of(self.effort, layout)
         settings: dict[str, object] = {
             "retry_cycles": back_off,
             "pause_cycles": pause,
