@@ -222,6 +222,14 @@ def test_a_deadlock_says_who_waits_for_whom(tmp_path: Path) -> None:
     assert run.message.endswith("circle: 0 -> 1 -> 2 -> 0")
 
 
+def test_members_of_a_group_that_disagree_end_the_run(tmp_path: Path) -> None:
+    body = "int two[2] = {0, 0}; MPI_Bcast(two, rank == 1 ? 2 : 1, MPI_INT, 0, MPI_COMM_WORLD);"
+    options = RunOptions(settings={"collective_level": 2})
+    run = run_program(_program(tmp_path, body), (), 3, "roadrunner", options=options)
+    assert (run.ok, run.exit_status) == (False, 1)
+    assert "rank 1 in MPI_Bcast: 8 bytes, where another rank of the call has 4" in run.message
+
+
 def test_an_error_names_rank_procedure_and_class(tmp_path: Path) -> None:
     run = run_program(
         _program(tmp_path, "MPI_Send(&value, 1, MPI_INT, 9, 0, MPI_COMM_WORLD);"), (), 2, "ring:8"
