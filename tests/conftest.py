@@ -1,10 +1,10 @@
 """What all Python tests have in common: where the tool prints, and which of the long tests run.
 
-The tool prints as into a pipe, whoever runs the tests. The mark ``long_test`` is for tests that take long and
-repeat what another test of the same row of the inventory shows: on a further MPI, in a further mode, with
-further seeds. ``--long none`` leaves them out, ``all`` runs them, and a commit runs a sample of one in sixteen,
-chosen by its hash. No sample has a long test marked ``quiet_test``: it asks for a gain in time, which only a
-quiet machine shows.
+The tool prints as into a pipe, whoever runs the tests. The mark ``long_test`` is for tests that take
+long and repeat what another test of the same row of the inventory shows: on a further MPI, in a further
+mode, with further seeds. ``--long none`` leaves them out, ``all`` runs them, and a commit runs a sample
+of one in sixteen, chosen by its hash. No sample has a long test marked ``quiet_test``: it asks for a
+gain in time, which only a quiet machine shows.
 
 SPDX-License-Identifier: BSD-3-Clause
 """

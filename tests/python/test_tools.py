@@ -537,7 +537,7 @@ def test_a_skip_is_answered_where_the_test_ran_later(
 
 
 @pytest.mark.parametrize(
-    ("which", "long_ones", "quiet_ones"), [("none", 0, 0), ("all", 64, 64), ("3aa53d2", 9, 0)]
+    ("which", "long_ones", "quiet_ones"), [("none", 0, 0), ("all", 64, 64), ("3aa53d2", 7, 0)]
 )
 def test_long_tests_run_when_they_are_asked_for(
     tmp_path: Path, which: str, long_ones: int, quiet_ones: int
