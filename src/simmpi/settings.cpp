@@ -24,6 +24,8 @@ constexpr SettingRow kRows[] = {
     {"cache_sets", &Settings::cache_sets, "", 1, 2048, "of the software cache"},
     {"cache_ways", &Settings::cache_ways, "", 1, 2048, "lines in a set of the software cache"},
     {"record_ns", &Settings::record_ns, "ns", 0, kMostNs, "each call, function entry or exit that is recorded"},
+    {"collective_level", &Settings::collective_level, "", 0, 64,
+     "level of the machine, outermost first, whose parts do collectives on local stores; 0: none"},
 };
 
 std::string number_text(double value) {

@@ -24,6 +24,7 @@ struct Settings {
   double cache_sets = 64;           ///< of that cache
   double cache_ways = 4;            ///< lines in each of its sets
   double record_ns = 0;             ///< of a recorded call, and of a function's entry or exit
+  double collective_level = 0;      ///< level of the machine by which collectives group ranks; 0: none
 };
 
 struct SettingRow {

@@ -2,6 +2,8 @@
 #include "simmpi/world.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <utility>
 
 #include "simmpi/messages/transport.hpp"
@@ -38,6 +40,7 @@ Result<std::unique_ptr<World>> World::make(const machine::Machine& machine, cons
   if (!network.ok()) return network.status();
   world->network_ = std::move(network).value();
   world->transport_ = std::make_unique<Transport>(*world);
+  if (Status status = world->check_level(); !status.ok()) return status;
   if (Status status = world->make_memories(); !status.ok()) return status;
   return world;
 }
@@ -67,6 +70,20 @@ World::World(const machine::Machine& machine, const machine::Placement& placemen
 }
 
 World::~World() = default;
+
+Status World::check_level() const {
+  const double level = settings().collective_level;
+  std::size_t most = machine_.units.front().domains.size();
+  for (const machine::Unit& unit : machine_.units) most = std::min(most, unit.domains.size());
+  if (level >= 0 && level <= static_cast<double>(most) && level == std::floor(level)) {
+    if (level == 0 || carries_data()) return {};
+    most = 0;  // messages without content lie in no local store
+  }
+  char found[40];
+  std::snprintf(found, sizeof found, "%g", level);
+  return bad_field("", "collective_level", found,
+                   most == 0 ? "0" : "0 to " + std::to_string(most) + ", the levels of '" + machine_.name + "'");
+}
 
 Status World::make_memories() {
   const auto shape = cache_shape(settings());

@@ -139,6 +139,8 @@ class World {
   };
 
   World(const machine::Machine& machine, const machine::Placement& placement, const WorldOptions& options);
+  /// Refuses a level that the machine lacks.
+  [[nodiscard]] Status check_level() const;
   /// A cache and its costs for every rank, where the settings want one.
   Status make_memories();
   void start(Rank& rank, const std::function<int(Rank&)>& program);

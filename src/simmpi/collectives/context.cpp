@@ -20,7 +20,7 @@ void copy(const Data& from, const Data& to) {
 void Context::prepare(Request& request, const Data& data, int peer) {
   request.internal = true;
   request.comm = &comm;
-  request.peer = peer;
+  request.peer = members != nullptr ? (*members)[static_cast<std::size_t>(peer)] : peer;
   request.tag = tag;
   request.buffer = data.to();
   request.count = data.count;

@@ -37,9 +37,11 @@ struct Context {
   Comm& comm;
   int tag = 0;
   int error = MPI_SUCCESS;
+  const std::vector<int>* members = nullptr;  ///< the ranks of the communicator among which it is; null: all
+  int place = 0;                              ///< of this rank among them
 
-  [[nodiscard]] int rank() const { return comm.rank; }
-  [[nodiscard]] int size() const { return comm.size(); }
+  [[nodiscard]] int rank() const { return members != nullptr ? place : comm.rank; }
+  [[nodiscard]] int size() const { return members != nullptr ? static_cast<int>(members->size()) : comm.size(); }
   void send(const Data& data, int to);
   void receive(const Data& data, int from);
   /// Both at once; a peer of schedule::nobody is left out.

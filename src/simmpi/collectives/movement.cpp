@@ -5,6 +5,7 @@
 #include "pattern/knomial.hpp"
 #include "pattern/schedule.hpp"
 #include "simmpi/collectives/collectives.hpp"
+#include "simmpi/collectives/levels.hpp"
 
 namespace corewise::simmpi {
 namespace {
@@ -125,6 +126,7 @@ Blocks even_blocks(const void* at, std::int64_t each, Type& type, int ranks) {
 }
 
 void barrier(Context& call) {
+  if (Levels* levels = levels_for(call)) return barrier_by(*levels, call);
   const Data nothing = bytes_at(nullptr, 0);
   for (int step = 0; step < schedule::dissemination_steps(call.size()); ++step) {
     const schedule::Peers peers = schedule::dissemination_peers(call.size(), call.rank(), step);
@@ -133,6 +135,7 @@ void barrier(Context& call) {
 }
 
 void broadcast(Context& call, const Data& data, int root) {
+  if (Levels* levels = levels_for(call)) return broadcast_by(*levels, call, data, root);
   const schedule::Knomial tree(call.size(), root, call.rank(), 2);
   if (tree.parent() != schedule::nobody) call.receive(data, tree.parent());
   std::vector<Request> sends = room_for(tree.children());

@@ -5,6 +5,7 @@
 #include "pattern/knomial.hpp"
 #include "pattern/schedule.hpp"
 #include "simmpi/collectives/collectives.hpp"
+#include "simmpi/collectives/levels.hpp"
 
 namespace corewise::simmpi {
 namespace {
@@ -40,6 +41,7 @@ void reduce_up(Context& call, const Reduction& how, Items& mine, int root) {
 }  // namespace
 
 void reduce(Context& call, const Reduction& how, const void* in, void* out, int root) {
+  if (Levels* levels = levels_for(call, how)) return reduce_by(*levels, call, how, in, out, root);
   Items mine(*how.type, how.count);
   mine.fill_from(in != nullptr ? in : out);
   // Rank order needs the tree whose ranks are counted from 0.
@@ -53,6 +55,7 @@ void reduce(Context& call, const Reduction& how, const void* in, void* out, int 
 }
 
 void all_reduce(Context& call, const Reduction& how, const void* in, void* out) {
+  if (Levels* levels = levels_for(call, how)) return all_reduce_by(*levels, call, how, in, out);
   Items mine(*how.type, how.count);
   Items theirs(*how.type, how.count);
   mine.fill_from(in != nullptr ? in : out);

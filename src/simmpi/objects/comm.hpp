@@ -14,6 +14,8 @@
 
 namespace corewise::simmpi {
 
+class Levels;
+
 /// What the members of a communicator have in common; lives as long as the run.
 struct Shared {
   explicit Shared(std::vector<int> members)
@@ -22,7 +24,8 @@ struct Shared {
   int number = 0;          ///< counts communicators, for what people read
   std::vector<int> world;  ///< rank in the world of each member
   std::vector<Mailbox> user;
-  std::vector<Mailbox> internal;  ///< of collectives
+  std::vector<Mailbox> internal;   ///< of collectives
+  std::shared_ptr<Levels> levels;  ///< once a collective has asked (collectives/levels.hpp)
 };
 
 struct Errhandler {

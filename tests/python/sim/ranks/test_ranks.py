@@ -124,6 +124,35 @@ def test_a_thousand_ranks(compiled: Callable[[Path], Path], capfd: pytest.Captur
     assert run.ranks["ended"].all()
 
 
+# ---- levels ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("order", ["consecutive", "in turn"])
+def test_collectives_by_levels(
+    order: str, ranks: int, compiled: Callable[[Path], Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Cells of 8 SPEs, the last one with fewer; or ranks in turn over three of them."""
+    units = [rank if order == "consecutive" else 8 * (rank % 3) + rank // 3 for rank in range(ranks)]
+    program = compiled(HERE / "collectives.c")
+    runs = {}
+    for level in (0, 2, 3):
+        options = RunOptions(settings={"collective_level": level})
+        capfd.readouterr()
+        run = runs[level] = run_program(program, (), ranks, "roadrunner", units, options)
+        assert (run.exit_status, capfd.readouterr().out) == (0, "ok collectives\n"), run.message
+    largest = ranks if order == "consecutive" else (ranks + 2) // 3
+    assert (runs[3].time_ns != runs[0].time_ns) == (largest > 1)
+
+
+def test_a_level_that_the_machine_lacks(compiled: Callable[[Path], Path]) -> None:
+    program = compiled(HERE / "globals.c")
+    for level in (4, 1.5):
+        options = RunOptions(settings={"collective_level": level})
+        with pytest.raises(InputError, match=r"collective_level.*found .*, allowed: 0 to 3, the levels of"):
+            run_program(program, (), 8, "roadrunner", options=options)
+
+
 # ---- what a run reports ----------------------------------------------------------------------------------
 
 
@@ -191,6 +220,14 @@ def test_a_deadlock_says_who_waits_for_whom(tmp_path: Path) -> None:
     line = "rank 1 in MPI_Send waits for rank 2 to receive 100000 bytes, tag 4, MPI_COMM_WORLD"
     assert line in run.message
     assert run.message.endswith("circle: 0 -> 1 -> 2 -> 0")
+
+
+def test_members_of_a_group_that_disagree_end_the_run(tmp_path: Path) -> None:
+    body = "int two[2] = {0, 0}; MPI_Bcast(two, rank == 1 ? 2 : 1, MPI_INT, 0, MPI_COMM_WORLD);"
+    options = RunOptions(settings={"collective_level": 2})
+    run = run_program(_program(tmp_path, body), (), 3, "roadrunner", options=options)
+    assert (run.ok, run.exit_status) == (False, 1)
+    assert "rank 1 in MPI_Bcast: 8 bytes, where another rank of the call has 4" in run.message
 
 
 def test_an_error_names_rank_procedure_and_class(tmp_path: Path) -> None:
