@@ -614,6 +614,7 @@ def test_a_timeline_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["-m", "mesh:4x1", "--collective", "magic=ring"], "NAME=ALGORITHM with a name of barrier"),
         (["-m", "mesh:4x1", "--set", "magic=1"], "NAME=VALUE with a name of send_ns"),
         (["-m", "mesh:4x1", "--set", "copy_gb_per_s=0"], "0.001 to 1000000"),
+        (["-m", "roadrunner", "--set", "collective_level=2"], "'collective_level': found 2, allowed: 0"),
         (["-m", "mesh:4x1", "--cut", "1s"], "--cut: found without --validate"),
         (["--validate", "-m", "mesh:4x1", "--cut", "1"], "--cut"),
         (["-m", "ring:3", "-p", "ring"], "placement 'ring' is unknown on 'ring:3'"),

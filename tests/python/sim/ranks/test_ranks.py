@@ -128,12 +128,12 @@ def test_a_thousand_ranks(compiled: Callable[[Path], Path], capfd: pytest.Captur
 
 
 @pytest.mark.parametrize("ranks", RANKS)
-@pytest.mark.parametrize("order", ["consecutive", "in turn"])
+@pytest.mark.parametrize("apart", [1, 8, 16], ids=["consecutive", "over Cells", "over blades"])
 def test_collectives_by_levels(
-    order: str, ranks: int, compiled: Callable[[Path], Path], capfd: pytest.CaptureFixture[str]
+    apart: int, ranks: int, compiled: Callable[[Path], Path], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Cells of 8 SPEs, the last one with fewer; or ranks in turn over three of them."""
-    units = [rank if order == "consecutive" else 8 * (rank % 3) + rank // 3 for rank in range(ranks)]
+    """Cells of 8 SPEs, the last one with fewer; or ranks in turn over three Cells, or three blades of 16."""
+    units = [rank if apart == 1 else apart * (rank % 3) + rank // 3 for rank in range(ranks)]
     program = compiled(HERE / "collectives.c")
     runs = {}
     for level in (0, 2, 3):
@@ -141,7 +141,7 @@ def test_collectives_by_levels(
         capfd.readouterr()
         run = runs[level] = run_program(program, (), ranks, "roadrunner", units, options)
         assert (run.exit_status, capfd.readouterr().out) == (0, "ok collectives\n"), run.message
-    largest = ranks if order == "consecutive" else (ranks + 2) // 3
+    largest = ranks if apart == 1 else (ranks + 2) // 3
     assert (runs[3].time_ns != runs[0].time_ns) == (largest > 1)
 
 
