@@ -1,4 +1,4 @@
-"""Independent jobs by any executor: a window of them is with it, results are taken as they come.
+"""Independent jobs by any executor: a window of them is with it, results are taken as they come or in order.
 
 A job is a function of a module (so that any process finds it by its name), the text that all jobs share, and
 a value of its own. Invariant: a job's result is handed on once, whoever did it and however often.
@@ -8,7 +8,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -64,6 +65,31 @@ def results(
             # What is done is kept before an error is told.
             for future in sorted(_all_of(finished), key=_failed):
                 yield under_way.pop(future), _result(future, workers)
+    finally:
+        for future in under_way:
+            future.cancel()
+
+
+def in_order(
+    workers: Workers,
+    job: Callable[[str, Any], Any],
+    shared: str,
+    items: Iterable[Any],
+    window: int = WINDOW,
+) -> Iterator[Any]:
+    """Every item's result, in the order of the items; parameters and errors as for `results`.
+
+    At most `window` results are under way, or wait for an earlier one, at one time.
+    """
+    sent = workers.share(shared)
+    under_way: deque[Future[Any]] = deque()
+    try:
+        for item in items:
+            if len(under_way) >= window:
+                yield _result(under_way.popleft(), workers)
+            under_way.append(workers.submit(_do, job, build(), sent, item))
+        while under_way:
+            yield _result(under_way.popleft(), workers)
     finally:
         for future in under_way:
             future.cancel()

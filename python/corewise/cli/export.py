@@ -11,10 +11,12 @@ import typer
 
 from corewise.base import late
 from corewise.cli import console
+from corewise.cli.sweeps import MAKERS
 from corewise.data.events import GROUPS
 from corewise.export import FORMATS
 
 with late.imports():
+    from corewise.base.executors import workers_from
     from corewise.data.events import parse_selection
     from corewise.export import check_export, export_profile
 
@@ -55,13 +57,14 @@ def export(
     kinds: list[str] | None = _KINDS,
     begin: str | None = _FROM,
     until: str | None = _UNTIL,
+    executor: str | None = MAKERS,
     as_json: bool = _AS_JSON,
 ) -> None:
     """Writes a profile for other tools."""
-    check_export(form, output)
+    check_export(form, output, executor is not None)
     selection = parse_selection(ranks, kinds, begin, until)
-    with console.progress_bar(f"exporting to {form}") as progress:
-        done = export_profile(source, form, output, selection, progress)
+    with workers_from(executor) as workers, console.progress_bar(f"exporting to {form}") as progress:
+        done = export_profile(source, form, output, selection, progress, workers)
     for problem in done.problems:
         console.warn(f"corewise: {problem}")
     if as_json:

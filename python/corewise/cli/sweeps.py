@@ -23,6 +23,12 @@ READERS = typer.Option(
     metavar="WHO",
     help=f"Who reads the records: {KINDS}; without it, one core of this host.",
 )
+MAKERS = typer.Option(
+    None,
+    "--executor",
+    metavar="WHO",
+    help=f"Who makes a CSV file: {KINDS}; without it, this process. Threads gain nothing.",
+)
 RESUME = typer.Option(
     None,
     "--resume",

@@ -512,6 +512,15 @@ def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(out)
 
 
+def name_keys(log: EventLog) -> list[tuple[str, str, str, int]]:
+    """What each of a log's names stands for: its sort, its text, and a function's file and offset.
+
+    A log that meets the records in another order has the same ones at other places.
+    """
+    objects = [*log.objects, ""]
+    return [(name.sort, name.text, objects[name.object], name.offset) for name in log.names]
+
+
 def _communicators(log: EventLog) -> tuple[CommunicatorRow, ...]:
     rows = []
     for each in log.communicators:

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from corewise.base import late
 from corewise.base.files import check_folder, check_target, staged_file, staged_folder
-from corewise.errors import bad_field
+from corewise.errors import InputError, bad_field
 
 with late.imports():
+    from corewise.base.executors import Workers
     from corewise.export.perfetto import write_perfetto
     from corewise.export.tabular import write_arrow, write_csv, write_parquet
 
@@ -24,6 +25,7 @@ with late.imports():
     from corewise.data.events import Events, Selection, optional
     from corewise.data.events import load_events as _load_events
     from corewise.export.otf2 import write_otf2
+    from corewise.export.pieces import write_csv_in_pieces
     from corewise.export.places import function_name
 
 Progress = Callable[[float], None]
@@ -41,11 +43,14 @@ class Format:
         Modules and the extra that brings them.
     folder : bool
         True where the target is a folder.
+    in_pieces : bool
+        True where several workers can make it.
     """
 
     summary: str
     needs: tuple[tuple[str, str], ...] = ()
     folder: bool = False
+    in_pieces: bool = False
 
 
 FORMATS = {
@@ -53,7 +58,7 @@ FORMATS = {
     "perfetto": Format("a trace for ui.perfetto.dev"),
     "parquet": Format("a table, a row per record", (("pyarrow", "frames"),)),
     "arrow": Format("the same as an Arrow IPC file", (("pyarrow", "frames"),)),
-    "csv": Format("the same as text"),
+    "csv": Format("the same as text", in_pieces=True),
 }
 """Every form by the name that the command line takes."""
 
@@ -93,10 +98,16 @@ def load_events(
     return _load_events(profile, selection, function_name, progress)
 
 
-def check_export(form: str, target: Path) -> None:
-    """Refuses an unknown form, a missing extra or a bad target, before anything is read."""
+def check_export(form: str, target: Path, in_pieces: bool = False) -> None:
+    """Refuses an unknown form, a missing extra or a bad target, before anything is read.
+
+    `in_pieces`: others make it, which only some forms allow.
+    """
     if form not in FORMATS:
         raise bad_field("", "--to", f"'{form}'", ", ".join(FORMATS))
+    if in_pieces and not FORMATS[form].in_pieces:
+        allowed = ", ".join(f"--to {name}" for name, each in FORMATS.items() if each.in_pieces)
+        raise InputError(f"option '--executor': found with --to {form}, allowed: with {allowed}")
     for module, extra in FORMATS[form].needs:
         optional(module, extra)
     if FORMATS[form].folder:
@@ -122,6 +133,7 @@ def export_profile(
     target: Path,
     selection: Selection | None = None,
     progress: Progress = lambda share: None,
+    workers: Workers | None = None,
 ) -> Exported:
     """Writes a profile in one of `FORMATS`.
 
@@ -137,8 +149,10 @@ def export_profile(
         Which rows; all by default.
     progress : callable
         Told the share of the work done.
+    workers : Workers
+        Who makes a form that is made in pieces; this process by default.
     """
-    check_export(form, target)
+    check_export(form, target, workers is not None)
     events = load_events(profile, selection, lambda share: progress(0.1 * share))
 
     def later(share: float) -> None:
@@ -148,6 +162,9 @@ def export_profile(
     if form == "otf2":
         with staged_folder(target) as folder:
             written, unsaid = write_otf2(events, folder, later)
+    elif workers is not None:
+        with staged_file(target) as file:
+            written = write_csv_in_pieces(events, file, later, workers)
     else:
         with staged_file(target) as file:
             written = _writer(form)(events, file, later)

@@ -10,7 +10,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +24,28 @@ _ROWS_PER_GROUP = 262_144
 
 def write_csv(events: Events, path: Path, progress: Progress) -> int:
     """A header and a line per row; texts are quoted where they must be. Returns the number of rows."""
-    quoted = {name: [*map(_quoted, words), ""] for name, words in events.words.items()}
+    words = csv_words(events.words)
     rows = 0
     with path.open("w", encoding="utf-8", newline="") as stream:
-        stream.write(",".join(column.name for column in COLUMNS) + "\n")
+        stream.write(csv_header())
         for batch in events.batches(progress=progress):
-            stream.writelines(_lines(batch, quoted))
+            stream.writelines(csv_lines(batch, words))
             rows += len(batch)
     return rows
 
 
-def _lines(batch: Batch, quoted: dict[str, list[str]]) -> list[str]:
+def csv_header() -> str:
+    """The first line."""
+    return ",".join(column.name for column in COLUMNS) + "\n"
+
+
+def csv_words(tables: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The tables of `Events.words` as `csv_lines` takes them: quoted, and an empty text for the code -1."""
+    return {name: [*map(_quoted, words), ""] for name, words in tables.items()}
+
+
+def csv_lines(batch: Batch, quoted: dict[str, list[str]]) -> list[str]:
+    """A line per row."""
     place = f"{batch.world},{batch.rank},{batch.thread}"
     columns: list[Sequence[str]] = []
     for column in COLUMNS[3:]:

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ import numpy as np
 import pytest
 import trace_writer as tw
 from dask_cluster import Cluster
+from in_parts import Gone, Here, random_profile
 
 import corewise as cw
 from corewise import InputError, _core
@@ -36,71 +36,6 @@ from corewise.errors import RunError
 RANK_AT = 16
 """Where a rank file says whose it is (docs/formats/trace.md)."""
 KINDS = ("sent", "received", "collective", "put", "get")
-
-
-class Here(Executor):
-    """Does a job when it is given; results come at once, or the last first when there are `held_back`."""
-
-    def __init__(self, held_back: int = 0) -> None:
-        self.held_back = held_back
-        self.held: list[tuple[Future[Any], Any]] = []
-
-    def submit(self, job: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        self.held.append((future, job(*arguments, **more)))
-        if len(self.held) >= self.held_back:
-            while self.held:
-                done, value = self.held.pop()
-                done.set_result(value)
-        return future
-
-
-def random_rank(rng: random.Random, rank: int, size: int, records: int) -> tw.RankTrace:
-    trace = tw.RankTrace(rank, size, host=f"host{rank % 3}", sites={1: 0x1100, 2: 0x2200, 3: 0x9900})
-    trace.maps = "1000-2000 r-xp 00000000 00:00 1 /bin/flow\n2000-3000 r-xp 00001000 00:00 1 /lib/part.so\n"
-    trace.node = trace.host
-    trace.comms = [(name, sorted({*range(rank % 2, size, 2), rank})) for name in ("halves", "")]
-    trace.put(tw.PLAIN, "MPI_Init", ticks=rng.randrange(1, 10**6), site=1)
-    pairs = (
-        (tw.SEND, "MPI_Send"), (tw.SEND, "MPI_Isend"), (tw.RECEIVE, "MPI_Recv"), (tw.ARRIVAL, "MPI_Irecv"),
-        (tw.POST_RECEIVE, "MPI_Irecv"), (tw.COLLECTIVE, "MPI_Allreduce"), (tw.COLLECTIVE, "MPI_Bcast"),
-        (tw.COLLECTIVE, "MPI_Barrier"), (tw.MISS, "MPI_Iprobe"), (tw.PROBE, "MPI_Probe"),
-        (tw.PUT, "MPI_Put"), (tw.GET, "MPI_Get"), (tw.PLAIN, "MPI_Wait"), (tw.CANCEL, "MPI_Isend"),
-        (tw.FILE_READ, "MPI_File_read"), (tw.FILE_WRITE, "MPI_File_write"),
-    )  # fmt: skip
-    for _ in range(records):
-        what = rng.randrange(24)
-        if what < len(pairs):
-            role, procedure = pairs[what]
-            peer = rng.choice([rng.randrange(size), rng.randrange(size), -1, -2])
-            ticks, site, comm = rng.randrange(1, 5000), rng.randrange(4), rng.randrange(3)
-            trace.put(role, procedure, peer, rng.randrange(1, 10**6), ticks, site, rng.randrange(3), comm)
-        elif what < 20:
-            trace.mark(rng.choice([tw.REGION_ENTER, tw.REGION_EXIT]), rng.choice("abc"))
-        elif what == 20:
-            trace.mark(tw.PHASE, rng.choice(["solve", "exchange", f"phase of {rank % 2}"]))
-        elif what == 21:
-            trace.recording(rng.randrange(2))
-        else:
-            trace.function(rng.choice([tw.FUNCTION_ENTER, tw.FUNCTION_EXIT]), rng.choice([0x1010, 0x2020]))
-        trace.now += rng.randrange(3000)
-    if rng.random() < 0.7:
-        trace.put(tw.PLAIN, "MPI_Finalize", ticks=2000)
-    else:
-        trace.state = rng.choice([tw.RUNNING, tw.ABORTED])
-    # A clock that was measured for less than 10 ms counts with its host's best one.
-    trace.end_ticks = tw.START_TICKS + rng.choice([10**6, 10**7, 3 * 10**7])
-    return trace
-
-
-def random_profile(folder: Path, seed: int, ranks: int = 7, records: int = 300) -> Path:
-    rng = random.Random(seed)
-    tw.write_run(folder, [random_rank(rng, rank, ranks, records) for rank in range(ranks)])
-    for rank in range(2):
-        random_rank(rng, rank, 3, records).write(folder / f"spawn17-rank-{rank:05d}.cwt")
-    (folder / "rank-00002.cwt").write_bytes((folder / "rank-00002.cwt").read_bytes()[:100])
-    (folder / "rank-99999.cwt").write_bytes(b"not a trace")
-    return folder
 
 
 def everything(value: Any) -> Any:
@@ -250,16 +185,6 @@ def test_an_executor_that_does_not_exist_is_refused(
         assert main.execute([command, str(folder), "--executor", "local:0"]) == 2
         out, err = capfd.readouterr()
         assert out == "" and "found 'local:0', allowed: 1 to 1024 workers" in err
-
-
-class Gone(Executor):
-    """Its only worker is gone."""
-
-    def submit(self, job: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        future.cancel()
-        future.set_running_or_notify_cancel()
-        return future
 
 
 def test_workers_that_are_gone_are_an_error_and_no_answer(tmp_path: Path) -> None:
