@@ -66,12 +66,6 @@ def on_all_cores(
     done : callable
         Told of each as it ends.
     """
-    if len(runs) < 2 or CORES < 2:
-        results = []
-        for each in runs:
-            results.append(run(each))
-            done(results[-1])
-        return results
     with ThreadPoolExecutor(max_workers=CORES) as pool:
         futures = [pool.submit(run, each) for each in runs]
         try:
