@@ -27,7 +27,7 @@ MAKERS = typer.Option(
     None,
     "--executor",
     metavar="WHO",
-    help=f"Who makes a CSV file: {KINDS}; without it, this process. Threads gain nothing.",
+    help=f"Who makes a table: {KINDS}; without it, this process. Threads gain nothing for CSV.",
 )
 RESUME = typer.Option(
     None,
