@@ -472,7 +472,7 @@ def load_events(
         datatypes=_distinct(
             datatype_text(each.name, each.size_bytes, each.derived) for each in log.datatypes
         ),
-        communicators=_communicators(log),
+        communicators=communicator_rows(log),
         problems=tuple(log.problems),
         _log=log,
     )
@@ -522,7 +522,8 @@ def name_keys(log: EventLog) -> list[tuple[str, str, str, int]]:
     return [(name.sort, name.text, objects[name.object], name.offset) for name in log.names]
 
 
-def _communicators(log: EventLog) -> tuple[CommunicatorRow, ...]:
+def communicator_rows(log: EventLog) -> tuple[CommunicatorRow, ...]:
+    """What `Batch.comm` of a log's rows indexes."""
     rows = []
     for each in log.communicators:
         comm = each.communicator

@@ -14,7 +14,10 @@ import hashlib
 import json
 import threading
 import uuid
+from collections import defaultdict
+from collections.abc import Mapping, Set
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,12 +25,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corewise._core import EventLog, open_events
-from corewise.data.events import KINDS, Batch, Events, name_keys
+from corewise.data.events import (
+    KINDS,
+    Batch,
+    CommunicatorRow,
+    Events,
+    Selection,
+    Thread,
+    communicator_rows,
+    name_keys,
+)
 from corewise.errors import InputError
 
 
-def shared_text(events: Events, form: str, rows: int) -> str:
-    """What all pieces of an export share; batches have `rows` rows."""
+def shared_text(events: Events, form: str, rows: int, more: Mapping[str, Any] | None = None) -> str:
+    """What all pieces of an export share; batches have `rows` rows. `more` is the form's own."""
     selection = events.selection
     keys = name_keys(events._log)
     return json.dumps(
@@ -37,10 +49,11 @@ def shared_text(events: Events, form: str, rows: int) -> str:
             "directory": str(events.path.resolve()),
             "files": _fingerprint(events._log, events.path),
             "rows": rows,
-            "filter": [selection.roles, selection.from_ns, selection.until_ns],
+            "selection": [selection.kinds, selection.from_ns, selection.until_ns],
             "names": [[*key, name] for key, name in zip(keys, events.names, strict=True)],
             "objects": events.objects,
             "datatypes": events.datatypes,
+            "more": more or {},
         }
     )
 
@@ -77,6 +90,8 @@ class Opened:
         The command's tables, as `corewise.data.events.Events.words`.
     quoted : dict of list of str or None
         The same as CSV has them, once they were needed.
+    more : dict
+        What the form sends with every piece.
     """
 
     def __init__(self, shared: str) -> None:
@@ -87,7 +102,10 @@ class Opened:
         self._log = open_events(self._directory)
         if _fingerprint(self._log, Path(self._directory)) != asked["files"]:
             raise self._changed()
-        self._rows, self._filter = asked["rows"], asked["filter"]
+        self._rows = asked["rows"]
+        kinds, from_ns, until_ns = asked["selection"]
+        self._selection = Selection(None, tuple(kinds), from_ns, until_ns)
+        self.more: dict[str, Any] = asked["more"]
         self.words: dict[str, list[str]] = {
             "kind": list(KINDS),
             "name": [each[-1] for each in asked["names"]],
@@ -105,7 +123,9 @@ class Opened:
         """A batch of a thread, in the command's numbers; None where the thread has fewer."""
         place = self._place
         if place.thread != thread or place.next_batch > number:
-            place = _Place(thread, 0, self._log.cursor(thread, *self._filter))
+            chosen = self._selection
+            cursor = self._log.cursor(thread, chosen.roles, chosen.from_ns, chosen.until_ns)
+            place = _Place(thread, 0, cursor)
         columns = place.cursor.next(self._rows)
         for _ in range(number - place.next_batch):
             columns = place.cursor.next(self._rows)
@@ -114,6 +134,43 @@ class Opened:
             return None
         process = self._processes[self._threads[thread].process]
         return self._in_told_numbers(Batch(process.world, process.rank, self._threads[thread].slot, *columns))
+
+    def events_of(self, ranks: Set[tuple[int, int]]) -> Events:
+        """The records of these (world, rank), in numbers of the worker's own."""
+        wanted = [
+            (number, each) for number, each in enumerate(self._processes) if (each.world, each.rank) in ranks
+        ]
+        threads = tuple(
+            Thread(index, process, self._threads[index].slot, self._log.scan(index))
+            for number, process in wanted
+            for index in self._threads_of[number]
+        )
+        names, _ = self._known_numbers()
+        return Events(
+            path=Path(self._directory),
+            selection=self._selection,
+            processes=tuple(process for _, process in wanted),
+            threads=threads,
+            names=tuple(self.words["name"][number] for number in names[:-1].tolist()),
+            sorts=tuple(name.sort for name in self._log.names),
+            objects=tuple(self._log.objects),
+            datatypes=tuple(self.words["datatype"]),
+            communicators=self._communicators,
+            problems=(),
+            _log=self._log,
+        )
+
+    @cached_property
+    def _threads_of(self) -> dict[int, list[int]]:
+        """By process, the numbers of its threads."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for index, thread in enumerate(self._threads):
+            found[thread.process].append(index)
+        return found
+
+    @cached_property
+    def _communicators(self) -> tuple[CommunicatorRow, ...]:
+        return communicator_rows(self._log)
 
     def _in_told_numbers(self, batch: Batch) -> Batch:
         names, objects = self._told

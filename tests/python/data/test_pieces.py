@@ -14,6 +14,7 @@ import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars
@@ -28,8 +29,10 @@ from corewise.base.executors import Workers, workers_of
 from corewise.base.jobs import in_order
 from corewise.cli import main
 from corewise.data.events import Selection, parse_selection
-from corewise.export import FORMATS, export_profile, load_events, tabular
+from corewise.export import FORMATS, export_profile, load_events, places, tabular
+from corewise.export.perfetto import write_perfetto
 from corewise.export.pieces import Cut, write_in_pieces
+from corewise.export.ranks import write_perfetto_by_ranks
 
 ROWS = 50
 """Of a batch; the threads of a random profile have some 300 rows."""
@@ -88,6 +91,64 @@ def test_the_lines_of_a_batch_do_not_show(rows: int, tmp_path: Path) -> None:
     folder = random_profile(tmp_path / "random.cw", 22, ranks=4, records=40)
     expected = whole(folder, tmp_path / "whole.csv")
     assert in_pieces(folder, tmp_path / "pieces.csv", Workers(Here()), cut=Cut(rows, rows, 16)) == expected
+
+
+def perfetto(folder: Path, target: Path, selection: Selection | None = None) -> tuple[bytes, int]:
+    rows = write_perfetto(load_events(folder, selection), target, lambda share: None)
+    return target.read_bytes(), rows
+
+
+@pytest.mark.parametrize("who", ["local:1", "local:2", "local:3", "processes:2"])
+def test_any_number_of_workers_writes_the_same_perfetto_trace(who: str, tmp_path: Path) -> None:
+    folder = random_profile(tmp_path / "random.cw", 31, records=100)
+    expected = perfetto(folder, tmp_path / "whole")
+    assert expected[1] > 500
+    shares: list[float] = []
+    with workers_of(who) as workers:
+        events = load_events(folder)
+        rows = write_perfetto_by_ranks(events, tmp_path / "pieces", shares.append, workers, 150)
+    assert ((tmp_path / "pieces").read_bytes(), rows) == expected
+    assert len(shares) > 3 and shares == sorted(shares) and shares[-1] == 1
+
+
+@pytest.mark.parametrize("records", [1, 150, 100_000])
+@pytest.mark.parametrize(
+    "words", [{}, {"ranks": "1,4-5"}, {"kinds": ["messages"]}, {"begin": "30 us", "until": "200 us"}]
+)
+def test_ranks_of_a_perfetto_trace_may_share_a_piece(
+    records: int, words: dict[str, Any], tmp_path: Path
+) -> None:
+    folder = random_profile(tmp_path / "random.cw", 32, records=60)
+    selection = parse_selection(**words)
+    expected = perfetto(folder, tmp_path / "whole", selection)
+    events = load_events(folder, selection)
+    rows = write_perfetto_by_ranks(events, tmp_path / "pieces", lambda share: None, Workers(Here()), records)
+    assert ((tmp_path / "pieces").read_bytes(), rows) == expected and rows > 0
+
+
+def test_call_sites_are_named_by_the_command_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = random_profile(tmp_path / "random.cw", 33, records=60)
+
+    def symbol(path: str, offset: int) -> Any:
+        return SimpleNamespace(function=f"function of {Path(path).name}", offset=offset)
+
+    def nothing(path: str, offset: int) -> Any:
+        raise AssertionError(path)
+
+    class Elsewhere(Here):
+        """Its workers have no program."""
+
+        def submit(self, job: Any, /, *arguments: Any, **more: Any) -> Any:
+            with monkeypatch.context() as there:
+                there.setattr(places, "find_symbol", nothing)
+                return super().submit(job, *arguments, **more)
+
+    monkeypatch.setattr(places, "find_symbol", symbol)
+    expected = perfetto(folder, tmp_path / "whole")
+    assert b"function of flow+0x" in expected[0] and b"function of part.so+0x" in expected[0]
+    events = load_events(folder)
+    rows = write_perfetto_by_ranks(events, tmp_path / "pieces", lambda share: None, Workers(Elsewhere()))
+    assert ((tmp_path / "pieces").read_bytes(), rows) == expected
 
 
 def test_parquet_in_pieces_is_read_as_a_whole(tmp_path: Path) -> None:
@@ -167,9 +228,13 @@ def test_a_run_without_records_has_its_header(form: str, tmp_path: Path) -> None
         ("csv", "local:0", "found 'local:0', allowed: 1 to 1024 workers"),
         ("csv", "nobody", "found 'nobody', allowed: local[:N]"),
         *(
-            (form, "local:2", f"found with --to {form}, allowed: with --to parquet, --to arrow, --to csv")
+            (
+                form,
+                "local:2",
+                f"found with --to {form}, allowed: with --to perfetto, --to parquet, --to arrow",
+            )
             for form in FORMATS
-            if form not in WHOLE
+            if form not in (*WHOLE, "perfetto")
         ),
     ],
 )
