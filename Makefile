@@ -105,11 +105,13 @@ cpp-%: build/gtest/location
 		-DCOREWISE_GTEST_SOURCE="$$(cat build/gtest/location)" > /dev/null
 	$(BIN)/cmake --build --preset $* $(if $(TARGETS),--target $(TARGETS))
 
+# A program's files are compiled at once: what takes longest is to read the headers.
 apps: $(APPS)
 .SECONDEXPANSION:
 $(APPS): build/apps/%: $(APP_FILES) | $(STAMPS)/mpi-$$(firstword $$(subst /, ,$$*))
 	@mkdir -p $(@D)
-	build/mpi/$(*D)/bin/mpicxx -O2 -std=c++20 apps/$(*F)/*.cpp -o $@
+	for source in apps/$(*F)/*.cpp; do echo "#include \"$$source\""; done | \
+		build/mpi/$(*D)/bin/mpicxx -O2 -std=c++20 -I. -x c++ - -o $@
 
 # --- what one does with it ----------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
@@ -27,6 +28,7 @@ from corewise.errors import InputError, RunError
 
 HOST = "host"
 """The reference that means this host, read through hwloc."""
+_NODE_OF_LEVEL = re.compile(r"node-?\d+")
 
 
 def machine_directory() -> Path:
@@ -171,6 +173,12 @@ def _text_of_file(path: Path) -> MachineText:
     raise InputError(
         f"{path}: found suffix '{path.suffix}', allowed for a machine: .toml, .json, .xml (hwloc)"
     )
+
+
+def node_count(machine: Machine) -> int:
+    """How many nodes a machine says that it has: those of a level named ``node``; 1 without such a level."""
+    named = (name for unit in machine.units for name in (*unit.domains, unit.name))
+    return max(1, len({name for name in named if _NODE_OF_LEVEL.fullmatch(name)}))
 
 
 def parse_machine(text: str, source: str) -> Machine:

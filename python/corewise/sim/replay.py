@@ -102,10 +102,13 @@ class ReplayedPart:
     ----------
     recorded_ns, time_ns : float
         Its length in the recording, and here.
+    range_ns : tuple of (float, float) or None
+        As of `Replay`.
     """
 
     recorded_ns: float
     time_ns: float
+    range_ns: tuple[float, float] | None = None
 
     @property
     def error(self) -> float | None:
@@ -144,6 +147,8 @@ class Replay:
     timeline : Timeline or None
     parts : tuple of ReplayedPart
         What lies between cuts: one more than there are cuts.
+    range_ns : tuple of (float, float) or None
+        The least and the most time that one of several tables of messages gives alone; None without them.
     """
 
     time_ns: float
@@ -160,6 +165,7 @@ class Replay:
     busiest: tuple[str, float]
     timeline: Timeline | None
     parts: tuple[ReplayedPart, ...] = ()
+    range_ns: tuple[float, float] | None = None
 
     @property
     def messages(self) -> int:
@@ -244,6 +250,42 @@ def replay(
     )
     links = [(machine.links[link].name, row[2]) for link, row in enumerate(found.links())]
     return _replay_of(found, max(links, key=lambda each: each[1], default=("", 0.0)), recorder)
+
+
+def with_range(
+    found: Replay,
+    recording: _lab.Recording,
+    machine: Machine,
+    units: Sequence[int],
+    options: ReplayOptions,
+    tables: Sequence[MessageCosts],
+) -> Replay:
+    """A replay with what each table of messages gives alone: how far the prediction hangs on the moment.
+
+    Parameters
+    ----------
+    found : Replay
+        What the same options gave with the median of the tables.
+    recording, machine, units, options
+        As of `replay`.
+    tables : sequence of MessageCosts
+        Where there are fewer than two, nothing is added.
+    """
+    if len(tables) < 2:
+        return found
+    each = [
+        replay(recording, machine, units, replace(options, messages=table, timeline=False))
+        for table in tables
+    ]
+    parts = tuple(
+        replace(part, range_ns=_extremes([run.parts[index].time_ns for run in each]))
+        for index, part in enumerate(found.parts)
+    )
+    return replace(found, parts=parts, range_ns=_extremes([run.time_ns for run in each]))
+
+
+def _extremes(times_ns: Sequence[float]) -> tuple[float, float]:
+    return min(times_ns), max(times_ns)
 
 
 def _settings(options: ReplayOptions) -> dict[str, float]:

@@ -85,7 +85,7 @@ class Effort:
 
 
 FULL = Effort(rounds=60, ps3_rounds=100, one_way=840, jittered=168, sweep=16, every=1, shared_rounds=60)
-QUICK = Effort(rounds=40, ps3_rounds=40, one_way=60, jittered=24, sweep=4, every=42, shared_rounds=16)
+QUICK = Effort(rounds=24, ps3_rounds=40, one_way=60, jittered=24, sweep=4, every=42, shared_rounds=10)
 
 
 @dataclass(frozen=True)
