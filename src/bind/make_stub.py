@@ -62,6 +62,9 @@ def stub_text(module: ModuleType) -> str:
 def main() -> None:
     """Writes the file."""
     module, output, *needed = map(Path, sys.argv[1:])
+    package = ModuleType(PACKAGE)
+    package.__path__ = []
+    sys.modules[PACKAGE] = package
     for each in needed:
         load(each)
     output.write_text(stub_text(load(module)), encoding="utf-8")
