@@ -24,10 +24,12 @@ from corewise.base.jobs import in_order
 from corewise.data.events import Events
 from corewise.export.opened import opened, shared_text
 from corewise.export.otf2 import Used, Writer, Written, event_file, open_archive, used_by
-from corewise.export.ranks import PIECE_RECORDS, WINDOW, cut_by_ranks
+from corewise.export.ranks import WINDOW, cut_by_ranks
 
 Progress = Callable[[float], None]
 
+PIECE_RECORDS = 65_536
+"""Of a piece at most, unless one rank has more; to open and close an archive takes some 0.1 s."""
 _LEVEL = 1
 """Of compression."""
 _ALONE = threading.Lock()
