@@ -51,8 +51,13 @@ nb::bytes read_shard(const std::string& directory, const std::string& shown, con
   return to_python(part);
 }
 
-nb::bytes read_waits(const std::string& directory, const std::string& shown) {
-  return to_python(without_gil([&] { return profile::read_waits({directory, shown}); }));
+nb::bytes read_waits(const std::string& directory, const std::string& shown, int share, int shares) {
+  const auto number = [](int value) { return "'" + std::to_string(value) + "'"; };
+  if (shares < 1 || shares > profile::kWaitGroups)
+    require(bad_field("", "shares", number(shares), "1 to " + std::to_string(profile::kWaitGroups)));
+  if (share < 0 || share >= shares)
+    require(bad_field("", "share", number(share), "0 to " + std::to_string(shares - 1)));
+  return to_python(without_gil([&] { return profile::read_waits({directory, shown}, {share, shares}); }));
 }
 
 }  // namespace
@@ -69,8 +74,9 @@ void bind_shards(nb::module_& module) {
              "ended_ns"_a = 0,
              "The part of these files, for ShardMerge.add. `shown` is what messages call the folder; `calls` and "
              "`ended_ns` are as for read_run.");
-  module.def("read_waits", &read_waits, "directory"_a, "shown"_a,
-             "The part that has the waits of all worlds, for ShardMerge.add_waits.");
+  module.def("read_waits", &read_waits, "directory"_a, "shown"_a, "share"_a = 0, "shares"_a = 1,
+             "The part that has one of `shares` shares of the waits of all worlds, for ShardMerge.add_waits.");
+  module.attr("WAIT_SHARES") = profile::kWaitGroups;
   nb::class_<ShardMerge>(module, "ShardMerge", "Parts of a run, brought together to what read_run gives.")
       .def(
           "__init__",
@@ -85,8 +91,11 @@ void bind_shards(nb::module_& module) {
           },
           "shard"_a, "part"_a, "The part of shard number `shard`; one that came before counts once.")
       .def(
-          "add_waits", [](ShardMerge& self, const nb::bytes& part) { require(self.add_waits(from_python(part))); },
-          "part"_a)
+          "add_waits",
+          [](ShardMerge& self, std::size_t share, const nb::bytes& part) {
+            require(self.add_waits(share, from_python(part)));
+          },
+          "share"_a, "part"_a, "The part of share number `share` of the waits; one that came before counts once.")
       .def(
           "finish", [](ShardMerge& self) { return unwrap(self.finish()); },
           "What the parts say together. Once, after the last one.");

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "profile/assemble.hpp"
@@ -14,6 +15,22 @@
 
 namespace corewise::profile {
 namespace {
+
+/// Streams a world's records for its waits; `also` listens.
+WorldShare share_of_world(const OpenWorld& world, std::span<const trace::Reader* const> readers,
+                          const WaitShare& share, RecordListener* also) {
+  CausalReport report;
+  const std::vector<RankClock> clocks = align_causally(readers, &report);
+  WorldWaits collector(readers, clocks, Purpose::waits, share);
+  std::vector<RecordListener*> listeners{&collector};
+  if (also != nullptr) listeners.push_back(also);
+  stream_records(readers, clocks, listeners);
+  WorldShare waits = collector.waits();
+  waits.world.name = world.name;
+  waits.world.corrections = report.violated;
+  waits.world.largest_correction_ns = report.largest_ns;
+  return waits;
+}
 
 /// The reading of one world.
 class WorldReading {
@@ -69,18 +86,10 @@ class WorldReading {
   }
 
   WaitWorld side_by_side(std::vector<RankTally>& tallies) {
-    CausalReport report;
-    const std::vector<RankClock> clocks = align_causally(readers_, &report);
-    WorldWaits collector(readers_, clocks, Purpose::waits);
     std::vector<std::vector<RecordListener*>> by_rank;
     for (std::size_t rank = 0; rank < readers_.size(); ++rank) by_rank.push_back(listeners_of(rank));
     PerRank others(std::move(by_rank));
-    RecordListener* const listeners[] = {&collector, &others};
-    stream_records(readers_, clocks, listeners);
-    WaitWorld waits = collector.waits();
-    waits.name = world_.name;
-    waits.corrections = report.violated;
-    waits.largest_correction_ns = report.largest_ns;
+    WaitWorld waits = finish_waits(share_of_world(world_, readers_, {}, &others));
     for (std::size_t rank = 0; rank < readers_.size(); ++rank) finish(rank, tallies);
     return waits;
   }
@@ -108,6 +117,15 @@ Result<RunAnswer> read_run(const std::string& directory, const RunQuestion& ques
   answer.totals.problems = run.problems;
   answer.problems = std::move(run.problems);
   return answer;
+}
+
+Result<SharedWaits> read_wait_share(const std::string& directory, const WaitShare& share) {
+  const Result<OpenRun> opened = open_run(directory);
+  if (!opened.ok()) return opened.status();
+  SharedWaits out{{}, opened.value().problems};
+  for (const OpenWorld& world : opened.value().worlds)
+    out.worlds.push_back(share_of_world(world, world.readers(), share, nullptr));
+  return out;
 }
 
 Result<Profile> read_directory(const std::string& directory) {

@@ -13,6 +13,8 @@
 #include "base/status.hpp"
 #include "profile/call_graph/call_graph.hpp"
 #include "profile/profile.hpp"
+#include "profile/waits/results.hpp"
+#include "profile/waits/share.hpp"
 #include "profile/waits/waits.hpp"
 
 namespace corewise::profile {
@@ -41,6 +43,15 @@ struct RunAnswer {
 };
 
 Result<RunAnswer> read_run(const std::string& directory, const RunQuestion& question);
+
+/// What a share says of every world, the main one first.
+struct SharedWaits {
+  std::vector<WorldShare> worlds;
+  std::vector<std::string> problems;  ///< as RunAnswer's
+};
+
+/// The waits that are in `share`. Reads all records, as read_run does for waits.
+Result<SharedWaits> read_wait_share(const std::string& directory, const WaitShare& share);
 
 /// The totals alone.
 Result<Profile> read_directory(const std::string& directory);

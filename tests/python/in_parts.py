@@ -87,3 +87,59 @@ class Gone(Executor):
         future.cancel()
         future.set_running_or_notify_cancel()
         return future
+
+
+def busy_profile(folder: Path, seed: int, ranks: int, rounds: int = 60) -> Path:
+    """Ranks on two hosts that really exchange messages and meet in collectives; most wait for each other."""
+    rng = random.Random(seed)
+    evens = list(range(0, ranks, 2))
+    traces = []
+    for rank in range(ranks):
+        trace = tw.RankTrace(rank, ranks, host=f"host{rank % 2}", node=f"host{rank % 2}")
+        trace.sites = {1: 0x1100, 2: 0x2200}
+        trace.maps = "1000-3000 r-xp 00000000 00:00 1 /bin/busy\n"
+        trace.comms = [("evens", evens)]
+        trace.put(tw.PLAIN, "MPI_Init", ticks=rng.randrange(1, 10**5))
+        traces.append(trace)
+    for step in range(rounds):
+        for trace in traces:
+            if rng.random() < 0.1:
+                trace.mark(tw.PHASE, f"phase {step}")
+            trace.now += rng.randrange(2000)
+        for _ in range(ranks):
+            _message(rng, *rng.sample(traces, 2))
+        _meeting(rng, traces, 0)
+        _meeting(rng, [traces[rank] for rank in evens], 1)
+    for trace in traces:
+        trace.put(tw.PLAIN, "MPI_Finalize", ticks=2000)
+        trace.end_ticks = tw.START_TICKS + 3 * 10**7
+    return tw.write_run(folder, traces)
+
+
+def _message(rng: random.Random, source: tw.RankTrace, target: tw.RankTrace) -> None:
+    """Sent by a call that blocks or not, received at once or in a wait for what was posted."""
+    size, tag, site = rng.randrange(1, 10**6), rng.randrange(3), rng.randrange(3)
+    cancelled = rng.random() < 0.05
+    begun = source.now
+    source.put(tw.SEND, rng.choice(["MPI_Send", "MPI_Ssend", "MPI_Isend"]), target.rank, size, 700, site, tag)
+    if cancelled:
+        now, source.now = source.now, begun
+        source.put(tw.CANCEL, "MPI_Isend", target.rank, size, now - begun, tag=tag)
+        source.now = now
+    elif rng.random() < 0.5:
+        target.put(tw.RECEIVE, "MPI_Recv", source.rank, size, rng.randrange(1, 3000), site, tag)
+    else:
+        peer = source.rank if rng.random() < 0.7 else -3
+        posted = target.now
+        target.put(tw.POST_RECEIVE, "MPI_Irecv", peer, size, 5, site, tag)
+        target.put(tw.PLAIN, "MPI_Waitall", ticks=rng.randrange(1, 3000), site=site)
+        now, target.now = target.now, posted
+        target.put(tw.ARRIVAL, "MPI_Irecv", source.rank, size, now - posted, tag=tag)
+        target.now = now
+
+
+def _meeting(rng: random.Random, members: list[tw.RankTrace], comm: int) -> None:
+    procedure, root = rng.choice([("MPI_Barrier", -1), ("MPI_Allreduce", -1), ("MPI_Bcast", 0)])
+    for trace in members:
+        ticks = rng.randrange(1, 4000)
+        trace.put(tw.COLLECTIVE, procedure, root, 64, ticks, rng.randrange(3), comm=comm)

@@ -46,11 +46,14 @@ class Workers:
         Makes of the text that all jobs share what is handed to `Executor.submit` in its place.
     gone : tuple of exception types
         What a job's future raises where its workers are gone and will not do it.
+    count : int or None
+        How many jobs are done at one time; None where nobody says.
     """
 
     executor: Executor
     share: Callable[[str], Any] = str
     gone: tuple[type[BaseException], ...] = ()
+    count: int | None = None
 
     def submit(self, job: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """One job."""
@@ -114,7 +117,7 @@ def _here(kind: str, count: int) -> Iterator[Workers]:
         context = multiprocessing.get_context("spawn")
         pool = ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_parent)
     try:
-        yield Workers(pool)
+        yield Workers(pool, count=count)
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -161,6 +164,7 @@ def _dask(address: str) -> Iterator[Workers]:
                 executor,
                 lambda text: client.submit(str, text, pure=False),
                 (distributed.KilledWorker, distributed.client.FutureCancelledError),
+                sum(client.nthreads().values()),
             )
         finally:
             executor.shutdown(wait=False)

@@ -61,7 +61,7 @@ def export(
     as_json: bool = _AS_JSON,
 ) -> None:
     """Writes a profile for other tools."""
-    check_export(form, output, executor is not None)
+    check_export(form, output)
     selection = parse_selection(ranks, kinds, begin, until)
     with workers_from(executor) as workers, console.progress_bar(f"exporting to {form}") as progress:
         done = export_profile(source, form, output, selection, progress, workers)

@@ -13,14 +13,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from corewise._core import RunAnswer, ShardMerge, cut_into_shards, read_shard, read_waits
+from corewise._core import WAIT_SHARES, RunAnswer, ShardMerge, cut_into_shards, read_shard, read_waits
 from corewise.base.executors import Workers
 from corewise.base.jobs import results
 
 SHARD_BYTES = 1 << 24
 """Of the rank files that one job reads; a larger file is a job of its own."""
-_WAITS = -1
-"""The number of the job that reads the waits."""
+USUAL_SHARES = 4
+"""Of the waits, where nobody says how many workers there are."""
 
 
 def read_in_parts(
@@ -31,6 +31,7 @@ def read_in_parts(
     waits: bool = False,
     ended_ns: int = 0,
     shard_bytes: int = SHARD_BYTES,
+    shares: int | None = None,
 ) -> RunAnswer:
     """What `corewise._core.read_run` gives for the same question.
 
@@ -44,6 +45,8 @@ def read_in_parts(
         As for `read_run`. A call graph comes with the totals only.
     shard_bytes : int
         Of the rank files that one job reads.
+    shares : int
+        Into which the waits are cut, for each of which all records are read; by default one per worker.
 
     Raises
     ------
@@ -53,23 +56,25 @@ def read_in_parts(
         The workers are gone.
     """
     asked = {"directory": str(folder.resolve()), "shown": str(folder), "calls": calls, "ended_ns": ended_ns}
-    jobs: dict[int, list[str] | None] = {}
-    if waits:
-        jobs[_WAITS] = None  # the longest job is begun first
+    count = min(shares or workers.count or USUAL_SHARES, WAIT_SHARES) if waits else 0
+    # The longest jobs are begun first; the number of a share of the waits is its own, less `count`.
+    jobs: dict[int, list[str] | tuple[int, int]] = {
+        number - count: (number, count) for number in range(count)
+    }
     if totals:
         jobs.update(enumerate(cut_into_shards(str(folder), shard_bytes)))
     merge = ShardMerge(calls, ended_ns)
     for number, part in results(workers, read_part, json.dumps(asked), jobs):
-        if number == _WAITS:
-            merge.add_waits(part)
+        if number < 0:
+            merge.add_waits(number + count, part)
         else:
             merge.add(number, part)
     return merge.finish()
 
 
-def read_part(shared: str, files: list[str] | None) -> bytes:
-    """What one worker does: reads these files, or, without any, the waits of all."""
+def read_part(shared: str, what: list[str] | tuple[int, int]) -> bytes:
+    """What one worker does: reads these files, or a share of the waits of all, by its number and how many."""
     asked = json.loads(shared)
-    if files is None:
-        return read_waits(asked["directory"], asked["shown"])
-    return read_shard(asked["directory"], asked["shown"], files, asked["calls"], asked["ended_ns"])
+    if isinstance(what, tuple):
+        return read_waits(asked["directory"], asked["shown"], *what)
+    return read_shard(asked["directory"], asked["shown"], what, asked["calls"], asked["ended_ns"])

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from corewise.base import late
 from corewise.base.files import check_folder, check_target, staged_file, staged_folder
-from corewise.errors import InputError, bad_field
+from corewise.errors import bad_field
 
 with late.imports():
     from corewise.base.executors import Workers
@@ -24,6 +24,7 @@ with late.imports():
 with late.imports():
     from corewise.data.events import Events, Selection, optional
     from corewise.data.events import load_events as _load_events
+    from corewise.export.archives import write_otf2_by_ranks
     from corewise.export.otf2 import write_otf2
     from corewise.export.pieces import write_in_pieces
     from corewise.export.places import function_name
@@ -44,22 +45,19 @@ class Format:
         Modules and the extra that brings them.
     folder : bool
         True where the target is a folder.
-    in_pieces : bool
-        True where several workers can make it.
     """
 
     summary: str
     needs: tuple[tuple[str, str], ...] = ()
     folder: bool = False
-    in_pieces: bool = False
 
 
 FORMATS = {
     "otf2": Format("an OTF2 archive: a folder with traces.otf2", (("otf2", "otf2"),), folder=True),
-    "perfetto": Format("a trace for ui.perfetto.dev", in_pieces=True),
-    "parquet": Format("a table, a row per record", (("pyarrow", "frames"),), in_pieces=True),
-    "arrow": Format("the same as an Arrow IPC file", (("pyarrow", "frames"),), in_pieces=True),
-    "csv": Format("the same as text", in_pieces=True),
+    "perfetto": Format("a trace for ui.perfetto.dev"),
+    "parquet": Format("a table, a row per record", (("pyarrow", "frames"),)),
+    "arrow": Format("the same as an Arrow IPC file", (("pyarrow", "frames"),)),
+    "csv": Format("the same as text"),
 }
 """Every form by the name that the command line takes."""
 
@@ -99,16 +97,10 @@ def load_events(
     return _load_events(profile, selection, function_name, progress)
 
 
-def check_export(form: str, target: Path, in_pieces: bool = False) -> None:
-    """Refuses an unknown form, a missing extra or a bad target, before anything is read.
-
-    `in_pieces`: others make it, which only some forms allow.
-    """
+def check_export(form: str, target: Path) -> None:
+    """Refuses an unknown form, a missing extra or a bad target, before anything is read."""
     if form not in FORMATS:
         raise bad_field("", "--to", f"'{form}'", ", ".join(FORMATS))
-    if in_pieces and not FORMATS[form].in_pieces:
-        allowed = ", ".join(f"--to {name}" for name, each in FORMATS.items() if each.in_pieces)
-        raise InputError(f"option '--executor': found with --to {form}, allowed: with {allowed}")
     for module, extra in FORMATS[form].needs:
         optional(module, extra)
     if FORMATS[form].folder:
@@ -151,9 +143,9 @@ def export_profile(
     progress : callable
         Told the share of the work done.
     workers : Workers
-        Who makes a form that is made in pieces; this process by default.
+        Who makes it in pieces; this process by default.
     """
-    check_export(form, target, workers is not None)
+    check_export(form, target)
     events = load_events(profile, selection, lambda share: progress(0.1 * share))
 
     def later(share: float) -> None:
@@ -162,7 +154,10 @@ def export_profile(
     unsaid = 0
     if form == "otf2":
         with staged_folder(target) as folder:
-            written, unsaid = write_otf2(events, folder, later)
+            if workers is None:
+                written, unsaid = write_otf2(events, folder, later)
+            else:
+                written, unsaid = write_otf2_by_ranks(events, folder, later, workers)
     elif workers is not None:
         with staged_file(target) as file:
             if form == "perfetto":

@@ -83,6 +83,12 @@ def _shape(batch: Batch) -> _Shape:
     return _Shape(enters, exits, moments, ~(enters | exits | moments))
 
 
+def begins(batch: Batch) -> NDArray[np.bool_]:
+    """Which rows begin something that lasts."""
+    shape = _shape(batch)
+    return shape.enters | shape.spans
+
+
 def _first_ns(batch: Batch) -> int:
     """The earliest time of any mark of a batch."""
     late = _COMPLETES[batch.kind]

@@ -15,8 +15,8 @@ import json
 import threading
 import uuid
 from collections import defaultdict
-from collections.abc import Mapping, Set
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,6 +50,8 @@ def shared_text(events: Events, form: str, rows: int, more: Mapping[str, Any] | 
             "files": _fingerprint(events._log, events.path),
             "rows": rows,
             "selection": [selection.kinds, selection.from_ns, selection.until_ns],
+            "ranks": [[each.world, each.rank] for each in events.processes],
+            "sorts": events.sorts,
             "names": [[*key, name] for key, name in zip(keys, events.names, strict=True)],
             "objects": events.objects,
             "datatypes": events.datatypes,
@@ -99,6 +101,8 @@ class Opened:
         asked = json.loads(shared)
         self.form: str = asked["form"]
         self._directory = asked["directory"]
+        self._ranks = {(world, rank) for world, rank in asked["ranks"]}
+        self._sorts = tuple(asked["sorts"])
         self._log = open_events(self._directory)
         if _fingerprint(self._log, Path(self._directory)) != asked["files"]:
             raise self._changed()
@@ -133,31 +137,35 @@ class Opened:
         if not len(columns[0]):
             return None
         process = self._processes[self._threads[thread].process]
-        return self._in_told_numbers(Batch(process.world, process.rank, self._threads[thread].slot, *columns))
+        return self.in_told_numbers(Batch(process.world, process.rank, self._threads[thread].slot, *columns))
 
-    def events_of(self, ranks: Set[tuple[int, int]]) -> Events:
-        """The records of these (world, rank), in numbers of the worker's own."""
+    def events_of(self, ranks: Set[tuple[int, int]] | None = None) -> Events:
+        """The records of these (world, rank), or of all of the export; in the command's numbers.
+
+        Nobody says how many there are: `Thread.records` is 0.
+        """
+        chosen = self._ranks if ranks is None else ranks
         wanted = [
-            (number, each) for number, each in enumerate(self._processes) if (each.world, each.rank) in ranks
+            (number, each) for number, each in enumerate(self._processes) if (each.world, each.rank) in chosen
         ]
         threads = tuple(
-            Thread(index, process, self._threads[index].slot, self._log.scan(index))
+            Thread(index, process, self._threads[index].slot, 0)
             for number, process in wanted
             for index in self._threads_of[number]
         )
-        names, _ = self._known_numbers()
-        return Events(
+        return _ToldEvents(
             path=Path(self._directory),
             selection=self._selection,
             processes=tuple(process for _, process in wanted),
             threads=threads,
-            names=tuple(self.words["name"][number] for number in names[:-1].tolist()),
-            sorts=tuple(name.sort for name in self._log.names),
-            objects=tuple(self._log.objects),
+            names=tuple(self.words["name"]),
+            sorts=self._sorts,
+            objects=tuple(self.words["object"]),
             datatypes=tuple(self.words["datatype"]),
             communicators=self._communicators,
             problems=(),
             _log=self._log,
+            _profile=self,
         )
 
     @cached_property
@@ -172,7 +180,8 @@ class Opened:
     def _communicators(self) -> tuple[CommunicatorRow, ...]:
         return communicator_rows(self._log)
 
-    def _in_told_numbers(self, batch: Batch) -> Batch:
+    def in_told_numbers(self, batch: Batch) -> Batch:
+        """A batch whose numbers were the worker's own."""
         names, objects = self._told
         if int(batch.name.max()) + 1 >= len(names) or int(batch.object.max()) + 1 >= len(objects):
             names, objects = self._told = self._known_numbers()
@@ -192,6 +201,17 @@ class Opened:
             f"{self._directory}: found other rank files than when the export began, allowed: a complete "
             "profile that every worker sees under this path"
         )
+
+
+@dataclass
+class _ToldEvents(Events):
+    """Records whose numbers are the command's."""
+
+    _profile: Opened = field(repr=False)
+
+    def _rows(self, thread: Thread, rows: int, chosen: Selection) -> Iterator[tuple[Batch, int]]:
+        for batch, read in super()._rows(thread, rows, chosen):
+            yield self._profile.in_told_numbers(batch), read
 
 
 def _fingerprint(log: EventLog, folder: Path) -> str:

@@ -6,8 +6,9 @@ one for every row of that kind; cancelled operations are MPI_REQUEST_CANCELLED; 
 are parameters. OTF2 wants an MPI_ISEND_COMPLETE and gets none, because nobody records when a send was
 complete. Peers are ranks of the communicator, as OTF2 counts them; rows that cannot be said in it (a peer
 in another world, an unknown communicator) are only ENTER and LEAVE, and counted. Locations are threads,
-location groups ranks, system tree nodes hosts. Memory: one thread's writer at a time, and the requests
-under way.
+location groups ranks, system tree nodes hosts. Everything is defined before the first event, in an order that
+does not depend on who writes which rank (`corewise.export.archives`). Memory: one thread's writer at a time,
+and the requests under way.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -17,13 +18,16 @@ from __future__ import annotations
 import ctypes
 import errno
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from corewise._core import procedure_facts
 from corewise.data.events import KINDS, CommunicatorRow, Events, Thread, optional
-from corewise.export.nesting import BEGIN, END, POINT, Mark, Row, nested
+from corewise.export.nesting import BEGIN, END, POINT, Mark, Row, begins, nested
 from corewise.export.procedures import collective_operation, receives_only, region_role
 
 Progress = Callable[[float], None]
@@ -31,7 +35,11 @@ Progress = Callable[[float], None]
 _NUMBER = {kind: number for number, kind in enumerate(KINDS)}
 _MISS = _NUMBER["miss"]
 _COLLECTIVE = _NUMBER["collective"]
+_PHASE = _NUMBER["phase"]
 _FILES = (_NUMBER["file_read"], _NUMBER["file_write"])
+_ONE_SIDED = (_NUMBER["put"], _NUMBER["get"])
+ARCHIVE = "traces"
+"""What the archive is called in its folder, and the folder of its events there."""
 _NO_RANK = 0xFFFF_FFFF
 _CHUNK_BYTES = 256 * 1024  # the least that OTF2 takes: a thread's buffer while it is written
 
@@ -57,20 +65,54 @@ class Written(NamedTuple):
     unsaid: int
 
 
+class Used(NamedTuple):
+    """What rows need to be defined: numbers of names (found nothing: apart) and of communicators; kinds."""
+
+    regions: list[int]
+    found_nothing: list[int]
+    phases: list[int]
+    windows: list[int]
+    kinds: list[int]
+
+
+def used_by(events: Events) -> Used:
+    """Reads the records through."""
+    found: tuple[set[int], ...] = (set(), set(), set(), set(), set())
+    for batch in events.batches():
+        lasting, missed = begins(batch), batch.kind == _MISS
+        found[0].update(np.unique(batch.name[lasting & ~missed]).tolist())
+        found[1].update(np.unique(batch.name[lasting & missed]).tolist())
+        found[2].update(np.unique(batch.name[batch.kind == _PHASE]).tolist())
+        found[3].update(np.unique(batch.comm[np.isin(batch.kind, _ONE_SIDED)]).tolist())
+        found[4].update(np.unique(batch.kind).tolist())
+    found[3].discard(-1)
+    return Used(*map(sorted, found))
+
+
 def write_otf2(events: Events, folder: Path, progress: Progress) -> Written:
     """Makes the archive ``folder/traces.otf2``; raises an `OSError` where it cannot be written whole."""
+    with open_archive(folder) as archive:
+        writer = Writer(archive, events, used_by(events), events.origin_ns(), progress)
+        for thread in events.threads:
+            writer.write_thread(thread)
+        return writer.finish()
+
+
+@contextmanager
+def open_archive(folder: Path) -> Iterator[Any]:
+    """The archive ``folder/traces.otf2``, open; the library's errors become an `OSError`."""
     library = optional("otf2", "otf2")
     core = optional("_otf2", "otf2")
     _silence(library)
     try:
         with library.writer.open(
             str(folder),
-            archive_name="traces",
+            archive_name=ARCHIVE,
             chunk_size_events=_CHUNK_BYTES,
             chunk_size_definitions=_CHUNK_BYTES,
             timer_resolution=1_000_000_000,
         ) as archive:
-            return _Writer(library, archive, events, progress).write()
+            yield archive
     except core.Error as error:
         raise OSError(errno.EIO, error.description) from None
 
@@ -138,6 +180,11 @@ class _Requests:
         return number
 
 
+def event_file(location: Any) -> Path:
+    """Below the archive's folder."""
+    return Path(ARCHIVE, f"{location._ref}.evt")
+
+
 class _Closed:
     """Stands for a thread's writer that has done its work."""
 
@@ -145,11 +192,11 @@ class _Closed:
         """Nothing is left to do."""
 
 
-class _Writer:
+class Writer:
     """Writes definitions, then thread after thread."""
 
-    def __init__(self, library: Any, archive: Any, events: Events, progress: Progress) -> None:
-        self._otf2 = library
+    def __init__(self, archive: Any, events: Events, used: Used, origin_ns: int, progress: Progress) -> None:
+        self._otf2 = optional("otf2", "otf2")
         self._archive = archive
         self._definitions = archive.definitions
         self._events = events
@@ -161,7 +208,7 @@ class _Writer:
         self._regions: dict[tuple[int, bool], Any] = {}
         self._facts = [procedure_facts(name) for name in events.names]
         self._requests: dict[tuple[int, int], _Requests] = defaultdict(_Requests)
-        self._origin_ns = events.origin_ns()
+        self._origin_ns = origin_ns
         self._parameters: dict[str, Any] = {}
         self._written = 0
         self._unsaid = 0
@@ -178,14 +225,18 @@ class _Writer:
             _NUMBER["recording"]: self._recording,
         }
 
-    def write(self) -> Written:
-        """Everything."""
         self._define_locations()
         self._define_communicators()
-        for thread in self._events.threads:
-            self._write_thread(thread)
+        self._define_used(used)
+
+    def finish(self) -> Written:
+        """After the last thread."""
         self._set_time_of_day()
         return Written(self._written, self._unsaid)
+
+    def location_of(self, thread: Thread) -> Any:
+        """Where a thread's events are."""
+        return self._locations[thread.process.world, thread.process.rank, thread.slot]
 
     # ---- definitions ----
 
@@ -252,11 +303,28 @@ class _Writer:
             members=[first[row.world, rank] for rank in members if (row.world, rank) in first],
         )
 
+    def _define_used(self, used: Used) -> None:
+        for found_nothing, names in ((False, used.regions), (True, used.found_nothing)):
+            for name in names:
+                self._regions[name, found_nothing] = self._define_region(name, found_nothing)
+        for name in used.phases:
+            self._definitions.strings.get(self._events.names[name])
+        for comm in used.windows:
+            name_of = self._events.communicators[comm].name or f"communicator {comm}"
+            # Windows are recorded by their communicator.
+            self._windows[comm] = self._definitions.rma_win(f"windows on {name_of}", comm=self._comms[comm])
+        for kinds, parameter, type_ in (
+            ((_MISS,), "calls", "UINT64"),
+            (_FILES, "bytes", "UINT64"),
+            ((_PHASE,), "phase", "STRING"),
+        ):
+            if not set(kinds).isdisjoint(used.kinds):
+                self._parameters[parameter] = self._definitions.parameter(
+                    parameter, parameter_type=getattr(self._otf2.ParameterType, type_)
+                )
+
     def _region(self, row: Row) -> Any:
-        key = (row.name, row.kind == _MISS)
-        if key not in self._regions:
-            self._regions[key] = self._define_region(*key)
-        return self._regions[key]
+        return self._regions[row.name, row.kind == _MISS]
 
     def _define_region(self, name: int, found_nothing: bool) -> Any:
         roles, paradigms = self._otf2.RegionRole, self._otf2.Paradigm
@@ -270,20 +338,6 @@ class _Writer:
             )
         return self._definitions.region(text, region_role=role, paradigm=paradigm)
 
-    def _parameter(self, name: str, kind: str) -> Any:
-        if name not in self._parameters:
-            self._parameters[name] = self._definitions.parameter(
-                name, parameter_type=getattr(self._otf2.ParameterType, kind)
-            )
-        return self._parameters[name]
-
-    def _window(self, comm: int) -> Any:
-        """Windows are recorded by their communicator."""
-        if comm not in self._windows:
-            name = self._events.communicators[comm].name or f"communicator {comm}"
-            self._windows[comm] = self._definitions.rma_win(f"windows on {name}", comm=self._comms[comm])
-        return self._windows[comm]
-
     def _set_time_of_day(self) -> None:
         """When the run began; the library would say when the archive was written."""
         began = [process.started_realtime_ns - process.start_ns for process in self._events.processes]
@@ -293,9 +347,10 @@ class _Writer:
 
     # ---- one thread ----
 
-    def _write_thread(self, thread: Thread) -> None:
+    def write_thread(self, thread: Thread) -> None:
+        """All events of a thread."""
         process = thread.process
-        location = self._locations[process.world, process.rank, thread.slot]
+        location = self.location_of(thread)
         writer = self._archive.event_writer_from_location(location)
         for marks, mark in enumerate(nested(lambda: self._events.thread_batches(thread)), 1):
             self._write_mark(writer, mark, process.world, process.rank)
@@ -303,9 +358,23 @@ class _Writer:
                 self._tell(self._done + min(marks / 2, thread.records))
         self._done += thread.records
         self._tell(self._done)
-        # One thread's buffer and file at a time: there may be more ranks than files can be open. The library
-        # closes all writers at its end, and opens those anew that it does not find.
-        writer.close()
+        self._close(location)
+
+    def count_thread(self, thread: Thread, events: int, unsaid: int) -> Path:
+        """Events of a thread that another process has written; returns the file where they belong."""
+        location = self.location_of(thread)
+        self._archive.event_writer_from_location(location)
+        location._number_of_events_written = events
+        self._unsaid += unsaid
+        self._close(location)
+        return event_file(location)
+
+    def _close(self, location: Any) -> None:
+        """One thread's buffer and file at a time: there may be more ranks than files can be open.
+
+        The library closes all writers at its end, and opens those anew that it does not find.
+        """
+        self._archive.event_writer_from_location(location).close()
         self._archive._event_writers[location._ref] = _Closed()
         self._written += location._number_of_events_written
 
@@ -335,9 +404,9 @@ class _Writer:
         if handler is not None:
             handler(writer, time, row, world, rank)
         elif row.kind == _MISS:
-            writer.parameter_unsigned_int(time, self._parameter("calls", "UINT64"), row.calls)
+            writer.parameter_unsigned_int(time, self._parameters["calls"], row.calls)
         elif row.kind in _FILES:
-            writer.parameter_unsigned_int(time, self._parameter("bytes", "UINT64"), row.bytes)
+            writer.parameter_unsigned_int(time, self._parameters["bytes"], row.bytes)
 
     # ---- messages ----
 
@@ -408,10 +477,10 @@ class _Writer:
         if peer is None:
             return
         write = writer.rma_put if row.kind == _NUMBER["put"] else writer.rma_get
-        write(time, self._window(row.comm), peer, row.bytes, self._requests[world, rank].fresh())
+        write(time, self._windows[row.comm], peer, row.bytes, self._requests[world, rank].fresh())
 
     def _phase(self, writer: Any, time: int, row: Row, world: int, rank: int) -> None:
-        writer.parameter_string(time, self._parameter("phase", "STRING"), self._events.names[row.name])
+        writer.parameter_string(time, self._parameters["phase"], self._events.names[row.name])
 
     def _recording(self, writer: Any, time: int, row: Row, world: int, rank: int) -> None:
         modes = self._otf2.MeasurementMode

@@ -50,7 +50,7 @@ def write_perfetto_by_ranks(
     line = line_of(events)
     more = {"line": [line.origin_ns, line.incomplete], "sites": site_names(events)}
     shared = shared_text(events, "perfetto", 0, more)
-    pieces = list(_cut(events, records))
+    pieces = list(cut_by_ranks(events, records))
     rows = 0
     with path.open("wb") as stream:
         for number, (packets, shown) in enumerate(in_order(workers, make_ranks, shared, pieces, WINDOW)):
@@ -61,7 +61,7 @@ def write_perfetto_by_ranks(
     return rows
 
 
-def _cut(events: Events, records: int) -> Iterator[list[RankPlace]]:
+def cut_by_ranks(events: Events, records: int) -> Iterator[list[RankPlace]]:
     """All ranks in order; small ones share a piece."""
     piece: list[RankPlace] = []
     room = records
@@ -76,17 +76,15 @@ def _cut(events: Events, records: int) -> Iterator[list[RankPlace]]:
         yield piece
 
 
-def site_names(events: Events) -> list[tuple[str, int, str]]:
-    """Every call site in a file, by the file and the offset in it, with its name."""
+def site_names(events: Events) -> list[tuple[int, int, str]]:
+    """Every call site in a file, by the file's number and the offset in it, with its name."""
     found: set[tuple[int, int]] = set()
     for batch in events.batches():
         said = (batch.object >= 0) & ~np.isin(batch.kind, WITHOUT_SITE)
         both = np.unique(np.stack([batch.object[said].astype(np.int64), batch.offset[said]]), axis=1)
         found.update(zip(*both.tolist(), strict=True))
     sites = Sites(events.objects)
-    return [
-        (events.objects[object_], offset, sites.name(object_, offset)) for object_, offset in sorted(found)
-    ]
+    return [(object_, offset, sites.name(object_, offset)) for object_, offset in sorted(found)]
 
 
 # ---- what a worker does ----------------------------------------------------------------------------------
@@ -99,7 +97,7 @@ def make_ranks(shared: str, piece: list[tuple[int, ...]]) -> tuple[bytes, int]:
     events = profile.events_of({(place.world, place.rank) for place in places})
     origin_ns, incomplete = profile.more["line"]
     line = Line(origin_ns, [(world, rank) for world, rank in incomplete])
-    sites = _told_sites(profile, events)
+    sites = _told_sites(profile)
     stream = _Packed()
     rows = 0
     for place, (_, process, threads) in zip(places, places_of(events), strict=True):
@@ -107,13 +105,12 @@ def make_ranks(shared: str, piece: list[tuple[int, ...]]) -> tuple[bytes, int]:
     return stream.finish(), rows
 
 
-def _told_sites(profile: Opened, events: Events) -> Callable[[int, int], str]:
-    told = {(file, offset): name for file, offset, name in profile.more["sites"]}
-    files = events.objects
+def _told_sites(profile: Opened) -> Callable[[int, int], str]:
+    told = {(object_, offset): name for object_, offset, name in profile.more["sites"]}
     outside = Sites(())  # an address in no file
 
     def name(object_: int, offset: int) -> str:
-        return told[files[object_], offset] if object_ >= 0 else outside.name(object_, offset)
+        return told[object_, offset] if object_ >= 0 else outside.name(object_, offset)
 
     return name
 

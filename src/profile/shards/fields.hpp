@@ -6,6 +6,7 @@
 #include "profile/profile.hpp"
 #include "profile/shards/archive.hpp"
 #include "profile/tally.hpp"
+#include "profile/waits/results.hpp"
 #include "profile/waits/waits.hpp"
 #include "trace/reader.hpp"
 
@@ -146,6 +147,36 @@ void fields(A& to, Arrivals& v) {
 template <class A>
 void fields(A& to, RankClockInfo& v) {
   to.members(v, v.rank, v.node, v.source, v.uncertainty_ns);
+}
+template <class A>
+void fields(A& to, SummedTime& v) {
+  to.members(v, v.units);
+}
+template <class A>
+void fields(A& to, WaitSum& v) {
+  to.members(v, v.count, v.wait, v.longest_ns);
+}
+template <class A>
+void fields(A& to, ArrivalSum& v) {
+  to.members(v, v.count, v.spread, v.last);
+}
+template <class A>
+void fields(A& to, MatchCounts& v) {
+  to.members(v, v.matched, v.mismatched, v.dropped, v.unmatched_sends, v.unmatched_receives);
+}
+template <class A>
+void fields(A& to, WaitGaps& v) {
+  to.members(v, v.excluded_ranks, v.damaged_ranks, v.unfinished_ranks, v.ranks_without_calls, v.without_partner,
+             v.mixed_collectives, v.recording_stopped);
+}
+template <class A>
+void fields(A& to, WaitSums& v) {
+  to.members(v, v.waits, v.arrivals, v.phases, v.messages, v.collectives, v.incomplete_collectives,
+             v.contradictions);
+}
+template <class A>
+void fields(A& to, WorldShare& v) {
+  to.members(v, v.world, v.communicators, v.gaps, v.sums);
 }
 template <class A>
 void fields(A& to, WaitWorld& v) {

@@ -37,7 +37,7 @@ struct ShardPart {
 };
 
 struct WaitsPart {
-  std::vector<WaitWorld> worlds;
+  std::vector<WorldShare> worlds;
   std::vector<std::string> problems;
 };
 
@@ -171,12 +171,10 @@ std::string read_shard(const ShardFolder& folder, const std::vector<std::string>
   return to_part(part);
 }
 
-Result<std::string> read_waits(const ShardFolder& folder) {
-  RunQuestion question;
-  question.waits = true;
-  Result<RunAnswer> read = read_run(folder.directory, question);
+Result<std::string> read_waits(const ShardFolder& folder, const WaitShare& share) {
+  Result<SharedWaits> read = read_wait_share(folder.directory, share);
   if (!read.ok()) return Status(read.status().code(), as_shown(folder, read.status().message()));
-  WaitsPart part{std::move(read.value().waits), {}};
+  WaitsPart part{std::move(read.value().worlds), {}};
   for (std::string& problem : read.value().problems) part.problems.push_back(as_shown(folder, std::move(problem)));
   return to_part(part);
 }
@@ -191,11 +189,19 @@ Status ShardMerge::add(std::size_t shard, std::string_view part) {
   return {};
 }
 
-Status ShardMerge::add_waits(std::string_view part) {
+Status ShardMerge::add_waits(std::size_t share, std::string_view part) {
   WaitsPart read;
   if (Status status = from_part(part, read); !status.ok()) return status;
-  waits_ = std::move(read.worlds);
-  waits_problems_ = std::move(read.problems);
+  if (!shares_.insert(share).second) return {};
+  if (shares_.size() == 1) {
+    waits_ = std::move(read.worlds);
+    waits_problems_ = std::move(read.problems);
+    return {};
+  }
+  if (read.worlds.size() != waits_.size())
+    return bad_field("", "part", "waits of " + std::to_string(read.worlds.size()) + " worlds",
+                     "of " + std::to_string(waits_.size()) + ", as in the part before");
+  for (std::size_t world = 0; world < waits_.size(); ++world) waits_[world].add(read.worlds[world]);
   return {};
 }
 
@@ -213,7 +219,8 @@ Result<RunAnswer> ShardMerge::finish() {
   ranks_.clear();
   answer.totals.worlds = assemble(std::move(tallies));
   answer.totals.problems = answer.problems;
-  answer.waits = std::move(waits_);
+  for (WorldShare& each : waits_) answer.waits.push_back(finish_waits(std::move(each)));
+  waits_.clear();
   return answer;
 }
 

@@ -4,7 +4,8 @@
 // What is merged: a shard's part has the tallies of its ranks (tally.hpp) and their calling contexts, in whole
 // numbers and clock ticks. Merging is putting them into one list; sums in nanoseconds are made once, at the end, in
 // the order of the ranks (assemble.hpp). So neither the cut, nor who read what, nor the order in which parts come
-// shows in the result. Waits compare ranks with each other: they are read by one worker, as one part.
+// shows in the result. Waits compare ranks with each other: every share of them (waits/share.hpp) is a part, for
+// which all records are read.
 //
 // Contract: a part is for a process of the same build; anything else is refused. A file that cannot be read is told
 // in the part. Memory of read_shard: one open rank file, its decoded chunk, and the shard's tallies. Memory of a
@@ -15,6 +16,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,8 +44,8 @@ struct ShardFolder {
 std::string read_shard(const ShardFolder& folder, const std::vector<std::string>& files,
                        const RunQuestion& question);
 
-/// The part that has the waits of all worlds.
-Result<std::string> read_waits(const ShardFolder& folder);
+/// The part that has this share of the waits of all worlds.
+Result<std::string> read_waits(const ShardFolder& folder, const WaitShare& share);
 
 /// What a part has of a rank.
 struct RankOfPart {
@@ -57,7 +59,8 @@ class ShardMerge {
 
   /// The part of shard number `shard`; one that came before counts once.
   Status add(std::size_t shard, std::string_view part);
-  Status add_waits(std::string_view part);
+  /// The part of share number `share` of the waits; one that came before counts once.
+  Status add_waits(std::size_t share, std::string_view part);
   /// After the last part. Fails where no file of the run could be read, with the first one's error.
   Result<RunAnswer> finish();
 
@@ -67,7 +70,8 @@ class ShardMerge {
   RunQuestion question_;
   std::vector<RankOfPart> ranks_;
   std::map<std::size_t, std::vector<Status>> problems_;  ///< by shard
-  std::vector<WaitWorld> waits_;
+  std::set<std::size_t> shares_;                         ///< of the waits, those that came
+  std::vector<WorldShare> waits_;
   std::vector<std::string> waits_problems_;
 };
 

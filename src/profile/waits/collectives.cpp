@@ -7,8 +7,8 @@
 namespace corewise::profile {
 namespace {
 
-/// Collectives of one line that some members have reached and others have not.
-constexpr std::size_t kMostOpen = 1 << 16;
+/// Collectives of one line and group that some members have reached and others have not.
+constexpr std::size_t kMostOpen = 1 << 12;
 
 }  // namespace
 
@@ -22,7 +22,9 @@ void CollectiveWaits::collective(const StreamedRecord& streamed, WaitRank& rank)
   const ProcedureFacts& facts = rank.facts_of(record);
   const Line line{found->second, facts.persistent ? name : ""};
   const std::uint64_t number = next_[{rank.rank(), line}]++;
-  auto& open = open_[line];
+  const std::size_t group = group_of_collective(number);
+  if (!share_.has(group)) return;
+  auto& open = open_[{line, group}];
   Instance& instance = open[number];
   if (instance.entries.empty()) {
     instance.procedure = name;
@@ -157,7 +159,7 @@ void CollectiveWaits::note_arrivals(int comm, const Instance& instance) {
   for (const Entry& entry : instance.entries)
     mean += (entry.start_ns - last.start_ns) / static_cast<double>(instance.entries.size());
   ++sum.count;
-  sum.spread_ns -= mean;
+  sum.spread.add(std::max(0.0, -mean));
   ++sum.last[last.rank];
 }
 

@@ -12,21 +12,28 @@
 #include "profile/stream.hpp"
 #include "profile/waits/ledger.hpp"
 #include "profile/waits/preparation.hpp"
+#include "profile/waits/share.hpp"
 
 namespace corewise::profile {
 
 /// How far apart the ranks came to the collectives of one procedure and communicator.
 struct ArrivalSum {
   std::uint64_t count = 0;
-  double spread_ns = 0;
+  SummedTime spread;
   std::map<int, std::uint64_t> last;  ///< by rank, how often it was the last
+
+  void add(const ArrivalSum& other) {
+    count += other.count;
+    spread.add(other.spread);
+    for (const auto& [rank, times] : other.last) last[rank] += times;
+  }
 };
 
 class CollectiveWaits {
  public:
   /// `causes` nullptr: waits go to `ledger`; otherwise causes are collected and there are no waits.
-  CollectiveWaits(PreparedWorld& world, WaitLedger& ledger, CauseLedger* causes)
-      : world_(world), ledger_(ledger), causes_(causes) {}
+  CollectiveWaits(PreparedWorld& world, WaitLedger& ledger, CauseLedger* causes, const WaitShare& share)
+      : world_(world), ledger_(ledger), causes_(causes), share_(share) {}
 
   void collective(const StreamedRecord& streamed, WaitRank& rank);
 
@@ -67,8 +74,9 @@ class CollectiveWaits {
   PreparedWorld& world_;
   WaitLedger& ledger_;
   CauseLedger* causes_;
-  std::map<std::pair<int, Line>, std::uint64_t> next_;  ///< by rank and line
-  std::map<Line, std::map<std::uint64_t, Instance>> open_;
+  const WaitShare share_;
+  std::map<std::pair<int, Line>, std::uint64_t> next_;                              ///< by rank and line
+  std::map<std::pair<Line, std::size_t>, std::map<std::uint64_t, Instance>> open_;  ///< by line and group
   std::map<std::pair<std::string, int>, ArrivalSum> arrivals_;
   std::uint64_t complete_ = 0;
   std::uint64_t given_up_ = 0;

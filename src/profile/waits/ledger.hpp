@@ -15,10 +15,29 @@
 
 namespace corewise::profile {
 
+/// Times that are added up, in 1024ths of a nanosecond: sums of whole numbers are the same in any order.
+struct SummedTime {
+  static constexpr double kUnits = 1024;
+  static constexpr double kLongest_ns = 3.2e16;  ///< a year: what takes longer is no time
+
+  /// Not negative, and rounded down.
+  void add(double ns) { units += static_cast<std::uint64_t>(std::min(ns, kLongest_ns) * kUnits); }
+  void add(const SummedTime& other) { units += other.units; }
+  [[nodiscard]] double ns() const { return static_cast<double>(units) / kUnits; }
+
+  std::uint64_t units = 0;
+};
+
 struct WaitSum {
   std::uint64_t count = 0;
-  double wait_ns = 0;
+  SummedTime wait;
   double longest_ns = 0;
+
+  void add(const WaitSum& other) {
+    count += other.count;
+    wait.add(other.wait);
+    longest_ns = std::max(longest_ns, other.longest_ns);
+  }
 };
 
 class WaitLedger {
@@ -26,10 +45,10 @@ class WaitLedger {
   using Key = std::tuple<WaitKind, int, int, std::uint64_t>;  ///< kind, rank, cause, WaitRank::origin
 
   void add(WaitKind kind, int rank, int cause, std::uint64_t origin, double wait_ns) {
-    if (wait_ns <= 0) return;
+    if (!(wait_ns > 0)) return;
     WaitSum& sum = sums_[{kind, rank, cause, origin}];
     ++sum.count;
-    sum.wait_ns += wait_ns;
+    sum.wait.add(wait_ns);
     sum.longest_ns = std::max(sum.longest_ns, wait_ns);
   }
 

@@ -10,17 +10,37 @@ namespace corewise::profile {
 using trace::Record;
 using trace::Role;
 
-MessageWaits::MessageWaits(PreparedWorld& world, WaitLedger& ledger, CauseLedger* causes)
-    : world_(world),
-      ledger_(ledger),
-      causes_(causes),
-      matcher_([this](const Channel& channel, const SentMessage& sent, const ReceivedMessage& received) {
-        matched(channel, sent, received);
-      }) {}
+namespace {
 
-/// The channel of a record, false where the other end left nothing to match with.
+/// Entries that one group's matcher holds.
+constexpr std::size_t kMostHeld = std::size_t{1} << 18;
+
+}  // namespace
+
+MessageWaits::MessageWaits(PreparedWorld& world, WaitLedger& ledger, CauseLedger* causes, const WaitShare& share)
+    : world_(world), ledger_(ledger), causes_(causes), share_(share) {
+  for (int group = 0; group < kWaitGroups; ++group)
+    matchers_.emplace_back([this](const Channel& channel, const SentMessage& sent,
+                                  const ReceivedMessage& received) { matched(channel, sent, received); },
+                           kMostHeld);
+}
+
+MatchCounts MessageWaits::counts() const {
+  MatchCounts sum;
+  for (const Matcher& each : matchers_) {
+    sum.matched += each.matched();
+    sum.mismatched += each.mismatched();
+    sum.dropped += each.dropped();
+    sum.unmatched_sends += each.unmatched_sends();
+    sum.unmatched_receives += each.unmatched_receives();
+  }
+  return sum;
+}
+
+/// The channel of a record, false where the other end left nothing to match with, or it is another share's.
 bool MessageWaits::channel_of(const Record& record, const WaitRank& rank, bool sends, Channel& channel) {
   if (!world_.inside(record.peer)) return false;
+  if (!share_.has(group_of_receiver(sends ? record.peer : rank.rank()))) return false;
   const WaitRank* other = world_.of(record.peer);
   if (other == nullptr || other->excluded || rank.excluded) {
     ++world_.gaps.without_partner;
@@ -39,8 +59,9 @@ void MessageWaits::send(const StreamedRecord& streamed, WaitRank& rank) {
   const Transfer transfer = rank.facts_of(record).transfer;
   const bool synchronous = transfer == Transfer::synchronous_send;
   const bool blocking = synchronous || transfer == Transfer::standard_send;
-  matcher_.send(channel, {streamed.start_ns(), streamed.end_ns(), record.start_ticks, record.bytes,
-                          rank.origin(record), blocking, synchronous});
+  matcher_of(channel.to)
+      .send(channel, {streamed.start_ns(), streamed.end_ns(), record.start_ticks, record.bytes, rank.origin(record),
+                      blocking, synchronous});
 }
 
 void MessageWaits::receive(const StreamedRecord& streamed, WaitRank& rank) {
@@ -50,7 +71,7 @@ void MessageWaits::receive(const StreamedRecord& streamed, WaitRank& rank) {
   ReceivedMessage message{streamed.start_ns(), streamed.start_ns(), streamed.end_ns(),
                           record.bytes,        rank.origin(record), 0};
   waited_in_probe(channel, message);
-  matcher_.arrival(channel, record.start_ticks, message);
+  matcher_of(channel.to).arrival(channel, record.start_ticks, message);
 }
 
 /// A probe that found the message waited for it; the receive behind it did not.
@@ -74,11 +95,12 @@ void MessageWaits::waited_in_probe(const Channel& channel, ReceivedMessage& mess
 
 void MessageWaits::post(const Record& record, const WaitRank& rank) {
   Post post;
-  if (posted(record, rank, post)) matcher_.post(rank.rank(), record.start_ticks, post);
+  if (posted(record, rank, post)) matcher_of(rank.rank()).post(rank.rank(), record.start_ticks, post);
 }
 
-bool MessageWaits::posted(const Record& record, const WaitRank& rank, Post& post) {
+bool MessageWaits::posted(const Record& record, const WaitRank& rank, Post& post) const {
   if (rank.excluded || (record.peer < 0 && record.peer != trace::kAnySource)) return false;
+  if (!share_.has(group_of_receiver(rank.rank()))) return false;
   const auto comm = rank.comm_of.find(record.comm);
   if (comm == rank.comm_of.end()) return false;
   post = {comm->second, record.peer, record.tag};
@@ -89,9 +111,9 @@ void MessageWaits::cancel(const Record& record, const WaitRank& rank) {
   Channel channel;
   Post post;
   if (rank.facts_of(record).sends()) {
-    if (channel_of(record, rank, true, channel)) matcher_.cancel_send(channel, record.start_ticks);
+    if (channel_of(record, rank, true, channel)) matcher_of(channel.to).cancel_send(channel, record.start_ticks);
   } else if (posted(record, rank, post)) {
-    matcher_.cancel_post(rank.rank(), record.start_ticks, post);
+    matcher_of(rank.rank()).cancel_post(rank.rank(), record.start_ticks, post);
   }
 }
 
@@ -114,7 +136,7 @@ void MessageWaits::arrival(const StreamedRecord& streamed, WaitRank& rank, Compl
     message.group = group_of(call, rank.rank());
     ++groups_[message.group].open;
   }
-  matcher_.arrival(channel, record.start_ticks, message);
+  matcher_of(channel.to).arrival(channel, record.start_ticks, message);
 }
 
 std::uint64_t MessageWaits::group_of(CompletingCall& call, int rank) {
@@ -139,7 +161,7 @@ void MessageWaits::end(CompletingCall& call) {
 }
 
 void MessageWaits::finish() {
-  matcher_.finish();
+  for (Matcher& each : matchers_) each.finish();
   for (auto& [id, group] : groups_) settle(group);
 }
 

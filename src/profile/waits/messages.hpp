@@ -12,6 +12,7 @@
 #include "profile/waits/ledger.hpp"
 #include "profile/waits/matching.hpp"
 #include "profile/waits/preparation.hpp"
+#include "profile/waits/share.hpp"
 
 namespace corewise::profile {
 
@@ -23,10 +24,20 @@ struct CompletingCall {
   std::uint64_t group = 0;  ///< 0: it has completed no receive yet
 };
 
+/// What became of the messages.
+struct MatchCounts {
+  std::uint64_t matched = 0;
+  std::uint64_t mismatched = 0;  ///< of them, pairs of different sizes
+  std::uint64_t dropped = 0;     ///< given up for want of memory
+  std::uint64_t unmatched_sends = 0;
+  std::uint64_t unmatched_receives = 0;
+};
+
 class MessageWaits {
  public:
   /// `causes` nullptr: waits go to `ledger`; otherwise causes are collected and there are no waits.
-  MessageWaits(PreparedWorld& world, WaitLedger& ledger, CauseLedger* causes);
+  /// Of the messages whose receivers are in `share`.
+  MessageWaits(PreparedWorld& world, WaitLedger& ledger, CauseLedger* causes, const WaitShare& share);
 
   void send(const StreamedRecord& streamed, WaitRank& rank);
   void receive(const StreamedRecord& streamed, WaitRank& rank);
@@ -41,7 +52,7 @@ class MessageWaits {
   /// No more records.
   void finish();
 
-  [[nodiscard]] const Matcher& matcher() const { return matcher_; }
+  [[nodiscard]] MatchCounts counts() const;
 
  private:
   /// A call that waited for several messages: only the part that each adds to what was waited for already counts.
@@ -59,8 +70,9 @@ class MessageWaits {
     std::vector<Late> late;
   };
 
+  Matcher& matcher_of(int receiver) { return matchers_[group_of_receiver(receiver)]; }
   bool channel_of(const trace::Record& record, const WaitRank& rank, bool sends, Channel& channel);
-  static bool posted(const trace::Record& record, const WaitRank& rank, Post& post);
+  bool posted(const trace::Record& record, const WaitRank& rank, Post& post) const;
   void waited_in_probe(const Channel& channel, ReceivedMessage& message);
   std::uint64_t group_of(CompletingCall& call, int rank);
   void matched(const Channel& channel, const SentMessage& sent, const ReceivedMessage& received);
@@ -71,7 +83,8 @@ class MessageWaits {
   PreparedWorld& world_;
   WaitLedger& ledger_;
   CauseLedger* causes_;
-  Matcher matcher_;
+  const WaitShare share_;
+  std::vector<Matcher> matchers_;  ///< by group of receivers
   std::unordered_map<std::uint64_t, Group> groups_;
   std::uint64_t last_group_ = 0;
   std::map<Channel, ReceivedMessage> probes_;

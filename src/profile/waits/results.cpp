@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "profile/addresses.hpp"
 
@@ -29,10 +31,9 @@ void write_ranks(const PreparedWorld& world, WaitWorld& out) {
   }
 }
 
-/// Sums of one place in the program are one row, however the rank numbers it.
-void write_waits(const PreparedWorld& world, const WaitLedger& ledger, WaitWorld& out) {
+std::map<WaitPlace, WaitSum> waits_of(const PreparedWorld& world, const WaitLedger& ledger) {
   std::map<int, std::unique_ptr<Mappings>> mappings;
-  std::map<std::tuple<WaitKind, int, int, std::string, std::string, std::uint64_t, std::string>, WaitSum> rows;
+  std::map<WaitPlace, WaitSum> rows;
   for (const auto& [key, sum] : ledger.sums()) {
     const auto& [kind, rank_number, cause, origin_number] = key;
     const WaitRank& rank = *world.of(rank_number);
@@ -41,37 +42,39 @@ void write_waits(const PreparedWorld& world, const WaitLedger& ledger, WaitWorld
     const Origin& origin = rank.origins[origin_number];
     const std::uint64_t address = rank.reader.site_address(origin.site);
     const Place place = address == 0 ? Place{} : maps->find(address);
-    WaitSum& total = rows[{kind, rank_number, cause, rank.reader.procedure_name(origin.procedure), place.object,
-                           place.offset, phase_name(rank, origin.phase)}];
-    total.count += sum.count;
-    total.wait_ns += sum.wait_ns;
-    total.longest_ns = std::max(total.longest_ns, sum.longest_ns);
+    rows[{kind, rank_number, cause, rank.reader.procedure_name(origin.procedure), place.object, place.offset,
+          phase_name(rank, origin.phase)}]
+        .add(sum);
   }
-  for (const auto& [key, sum] : rows) {
-    const auto& [kind, rank, cause, procedure, object, offset, phase] = key;
+  return rows;
+}
+
+std::vector<PhaseTime> phases_of(const WaitRank& rank) {
+  std::vector<PhaseTime> out;
+  std::map<std::uint32_t, PhaseSpan> phases = rank.phases;
+  phases[rank.phase].total_ns += std::max(0.0, rank.latest_ns - rank.phase_begin_ns);
+  for (const auto& [phase, span] : phases) {
+    const double total_ns = std::max(0.0, span.total_ns - span.startup_ns);
+    if (total_ns > 0 || span.mpi_ns > 0)
+      out.push_back({rank.rank(), phase_name(rank, phase), total_ns, span.mpi_ns});
+  }
+  return out;
+}
+
+void write_waits(const WaitSums& sums, WaitWorld& out) {
+  for (const auto& [place, sum] : sums.waits) {
+    const auto& [kind, rank, cause, procedure, object, offset, phase] = place;
     out.waits.push_back(
-        {kind, rank, cause, procedure, object, offset, phase, sum.count, sum.wait_ns, sum.longest_ns});
+        {kind, rank, cause, procedure, object, offset, phase, sum.count, sum.wait.ns(), sum.longest_ns});
   }
 }
 
-void write_phases(const PreparedWorld& world, WaitWorld& out) {
-  for (const auto& rank : world.ranks) {
-    std::map<std::uint32_t, PhaseSpan> phases = rank->phases;
-    phases[rank->phase].total_ns += std::max(0.0, rank->latest_ns - rank->phase_begin_ns);
-    for (const auto& [phase, span] : phases) {
-      const double total_ns = std::max(0.0, span.total_ns - span.startup_ns);
-      if (total_ns > 0 || span.mpi_ns > 0)
-        out.phases.push_back({rank->rank(), phase_name(*rank, phase), total_ns, span.mpi_ns});
-    }
-  }
-}
-
-void write_arrivals(const PreparedWorld& world, const CollectiveWaits& collectives, WaitWorld& out) {
-  for (const auto& [key, sum] : collectives.arrivals()) {
+void write_arrivals(const WorldShare& all, WaitWorld& out) {
+  for (const auto& [key, sum] : all.sums.arrivals) {
     const auto most = std::max_element(sum.last.begin(), sum.last.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
-    out.arrivals.push_back({key.first, world.communicators[static_cast<std::size_t>(key.second)].name, sum.count,
-                            sum.spread_ns, most->first, most->second});
+    out.arrivals.push_back({key.first, all.communicators[static_cast<std::size_t>(key.second)], sum.count,
+                            sum.spread.ns(), most->first, most->second});
   }
 }
 
@@ -79,9 +82,8 @@ void note(WaitWorld& out, std::uint64_t count, const std::string& text) {
   if (count > 0) out.notes.push_back(std::to_string(count) + " " + text);
 }
 
-void note_ranks(const PreparedWorld& world, WaitWorld& out) {
-  const WaitGaps& gaps = world.gaps;
-  note(out, static_cast<std::uint64_t>(world.size) - world.ranks.size(),
+void note_ranks(const WaitGaps& gaps, WaitWorld& out) {
+  note(out, static_cast<std::uint64_t>(out.size) - out.ranks.size(),
        "ranks left no file: nothing is known of waits for them, and collectives are judged without them");
   note(out, gaps.unfinished_ranks,
        "ranks did not finish (running or killed): the last call of each is not in its trace");
@@ -94,12 +96,12 @@ void note_ranks(const PreparedWorld& world, WaitWorld& out) {
        "ranks recorded no calls that move nothing, as asked: MPI_Init and others count as work outside MPI");
 }
 
-void note_matching(const WaitGaps& gaps, const Matcher& matcher, WaitWorld& out) {
+void note_matching(const WaitGaps& gaps, const MatchCounts& messages, WaitWorld& out) {
   note(out, gaps.without_partner, "messages have an end that left no usable record");
   note(out, out.unmatched_sends, "messages were sent whose receive is not recorded");
   note(out, out.unmatched_receives, "messages arrived whose send is not recorded");
-  note(out, matcher.mismatched(), "messages have two sizes, as sent and as received: pairs may be wrong");
-  note(out, matcher.dropped(), "messages were given up, too many were in flight at one time");
+  note(out, messages.mismatched, "messages have two sizes, as sent and as received: pairs may be wrong");
+  note(out, messages.dropped, "messages were given up, too many were in flight at one time");
   note(out, out.incomplete_collectives, "collectives were not reached by every rank");
   note(out, gaps.mixed_collectives, "collectives have different names on different ranks and are left out");
   if (gaps.recording_stopped)
@@ -118,21 +120,57 @@ void note_clocks(WaitWorld& out) {
 
 }  // namespace
 
-WaitWorld write_results(const PreparedWorld& world, const WaitLedger& ledger, const MessageWaits& messages,
-                        const CollectiveWaits& collectives) {
-  WaitWorld out;
-  out.matched = messages.matcher().matched();
-  out.unmatched_sends = messages.matcher().unmatched_sends();
-  out.unmatched_receives = messages.matcher().unmatched_receives();
-  out.collectives = collectives.complete();
-  out.incomplete_collectives = collectives.incomplete();
-  out.contradictions = ledger.contradictions();
-  write_ranks(world, out);
-  write_waits(world, ledger, out);
-  write_phases(world, out);
-  write_arrivals(world, collectives, out);
-  note_ranks(world, out);
-  note_matching(world.gaps, messages.matcher(), out);
+void WaitSums::add(const WaitSums& other) {
+  for (const auto& [place, sum] : other.waits) waits[place].add(sum);
+  for (const auto& [key, sum] : other.arrivals) arrivals[key].add(sum);
+  phases.insert(other.phases.begin(), other.phases.end());
+  messages.matched += other.messages.matched;
+  messages.mismatched += other.messages.mismatched;
+  messages.dropped += other.messages.dropped;
+  messages.unmatched_sends += other.messages.unmatched_sends;
+  messages.unmatched_receives += other.messages.unmatched_receives;
+  collectives += other.collectives;
+  incomplete_collectives += other.incomplete_collectives;
+  contradictions += other.contradictions;
+}
+
+void WorldShare::add(const WorldShare& other) {
+  gaps.without_partner += other.gaps.without_partner;
+  gaps.mixed_collectives += other.gaps.mixed_collectives;
+  sums.add(other.sums);
+}
+
+WorldShare share_of(const PreparedWorld& world, const WaitShare& share, const WaitLedger& ledger,
+                    const MessageWaits& messages, const CollectiveWaits& collectives) {
+  WorldShare out;
+  write_ranks(world, out.world);
+  for (const WaitCommunicator& each : world.communicators) out.communicators.push_back(each.name);
+  out.gaps = world.gaps;
+  out.sums.waits = waits_of(world, ledger);
+  out.sums.arrivals = collectives.arrivals();
+  for (std::size_t i = 0; i < world.ranks.size(); ++i)
+    if (share.has(group_of_receiver(world.ranks[i]->rank())))
+      out.sums.phases[static_cast<int>(i)] = phases_of(*world.ranks[i]);
+  out.sums.messages = messages.counts();
+  out.sums.collectives = collectives.complete();
+  out.sums.incomplete_collectives = collectives.incomplete();
+  out.sums.contradictions = ledger.contradictions();
+  return out;
+}
+
+WaitWorld finish_waits(WorldShare all) {
+  WaitWorld out = std::move(all.world);
+  out.matched = all.sums.messages.matched;
+  out.unmatched_sends = all.sums.messages.unmatched_sends;
+  out.unmatched_receives = all.sums.messages.unmatched_receives;
+  out.collectives = all.sums.collectives;
+  out.incomplete_collectives = all.sums.incomplete_collectives;
+  out.contradictions = all.sums.contradictions;
+  write_waits(all.sums, out);
+  for (auto& [rank, phases] : all.sums.phases) out.phases.insert(out.phases.end(), phases.begin(), phases.end());
+  write_arrivals(all, out);
+  note_ranks(all.gaps, out);
+  note_matching(all.gaps, all.sums.messages, out);
   note_clocks(out);
   return out;
 }

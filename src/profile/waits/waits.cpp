@@ -25,16 +25,19 @@ void count_time(const StreamedRecord& streamed, WaitRank& rank) {
 
 }  // namespace
 
-WorldWaits::WorldWaits(std::span<const Reader* const> ranks, std::span<const RankClock> clocks, Purpose purpose)
+WorldWaits::WorldWaits(std::span<const Reader* const> ranks, std::span<const RankClock> clocks, Purpose purpose,
+                       const WaitShare& share)
     : world_(prepare_world(ranks, clocks)),
+      share_(share),
       causes_(world_),
-      messages_(world_, ledger_, purpose == Purpose::causes ? &causes_ : nullptr),
-      collectives_(world_, ledger_, purpose == Purpose::causes ? &causes_ : nullptr) {
+      messages_(world_, ledger_, purpose == Purpose::causes ? &causes_ : nullptr, share),
+      collectives_(world_, ledger_, purpose == Purpose::causes ? &causes_ : nullptr, share) {
   for (const Reader* reader : ranks) calls_.emplace_back(reader->slots().size());
 }
 
 void WorldWaits::take(const StreamedRecord& streamed) {
   WaitRank& rank = *world_.ranks[streamed.rank];
+  if (!share_.has(group_of_receiver(rank.rank()))) return take_for_others(streamed, rank);
   const Record& record = streamed.record;
   rank.latest_ns = std::max(rank.latest_ns, streamed.end_ns());
   switch (record.role) {
@@ -43,8 +46,7 @@ void WorldWaits::take(const StreamedRecord& streamed) {
     case Role::cancel:
       return messages_.cancel(record, rank);
     case Role::phase:
-      if (streamed.slot == 0) rank.begin_phase(record.name, streamed.start_ns());
-      return;
+      return begin_phase(streamed, rank);
     case Role::recording:
       world_.gaps.recording_stopped = world_.gaps.recording_stopped || record.name == 0;
       return;
@@ -60,6 +62,29 @@ void WorldWaits::take(const StreamedRecord& streamed) {
   }
 }
 
+/// What a rank whose receives are another share's means for those of this one.
+void WorldWaits::take_for_others(const StreamedRecord& streamed, WaitRank& rank) {
+  switch (streamed.record.role) {
+    case Role::send:
+      return messages_.send(streamed, rank);
+    case Role::cancel:
+      return messages_.cancel(streamed.record, rank);
+    case Role::collective:
+      return collectives_.collective(streamed, rank);
+    case Role::phase:
+      return begin_phase(streamed, rank);
+    case Role::recording:
+      world_.gaps.recording_stopped = world_.gaps.recording_stopped || streamed.record.name == 0;
+      return;
+    default:
+      return;
+  }
+}
+
+void WorldWaits::begin_phase(const StreamedRecord& streamed, WaitRank& rank) {
+  if (streamed.slot == 0) rank.begin_phase(streamed.record.name, streamed.start_ns());
+}
+
 void WorldWaits::end_slot(std::size_t rank, std::size_t slot, std::uint64_t damaged_bytes) {
   messages_.end(calls_[rank][slot]);
   if (damaged_bytes == 0 || world_.ranks[rank]->damaged) return;
@@ -72,9 +97,9 @@ std::vector<Cause> WorldWaits::causes() {
   return std::move(causes_.causes());
 }
 
-WaitWorld WorldWaits::waits() {
+WorldShare WorldWaits::waits() {
   messages_.finish();
-  return write_results(world_, ledger_, messages_, collectives_);
+  return share_of(world_, share_, ledger_, messages_, collectives_);
 }
 
 void WorldWaits::call(const StreamedRecord& streamed, WaitRank& rank) {

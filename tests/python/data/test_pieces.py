@@ -17,6 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import otf2
 import polars
 import pyarrow.parquet
 import pytest
@@ -30,6 +31,7 @@ from corewise.base.jobs import in_order
 from corewise.cli import main
 from corewise.data.events import Selection, parse_selection
 from corewise.export import FORMATS, export_profile, load_events, places, tabular
+from corewise.export.archives import write_otf2_by_ranks
 from corewise.export.perfetto import write_perfetto
 from corewise.export.pieces import Cut, write_in_pieces
 from corewise.export.ranks import write_perfetto_by_ranks
@@ -124,6 +126,40 @@ def test_ranks_of_a_perfetto_trace_may_share_a_piece(
     events = load_events(folder, selection)
     rows = write_perfetto_by_ranks(events, tmp_path / "pieces", lambda share: None, Workers(Here()), records)
     assert ((tmp_path / "pieces").read_bytes(), rows) == expected and rows > 0
+
+
+def archive(folder: Path) -> dict[str, bytes]:
+    """Files by name, but the anchor: into it the library writes a number of its own."""
+    found = {str(each.relative_to(folder)): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+    assert found.pop("traces.otf2")
+    return found
+
+
+@pytest.mark.parametrize("who", ["local:1", "local:2", "local:3", "processes:2"])
+def test_any_number_of_workers_writes_the_same_archive(who: str, tmp_path: Path) -> None:
+    folder = random_profile(tmp_path / "random.cw", 34, records=80)
+    whole = export_profile(folder, "otf2", tmp_path / "whole")
+    with workers_of(who) as workers:
+        pieces = export_profile(folder, "otf2", tmp_path / "pieces", workers=workers)
+    assert (pieces.written, pieces.unsaid) == (whole.written, whole.unsaid)
+    assert archive(tmp_path / "pieces") == archive(tmp_path / "whole")
+    assert whole.written > 1000 and whole.unsaid > 0
+    for each in (tmp_path / "pieces", tmp_path / "whole"):
+        with otf2.reader.open(str(each / "traces.otf2")) as trace:
+            assert sum(1 for _ in trace.events) == whole.written
+
+
+@pytest.mark.parametrize("records", [1, 150, 100_000])
+@pytest.mark.parametrize("words", [{"ranks": "1,4-5"}, {"kinds": ["messages"]}, {"begin": "90 us"}])
+def test_ranks_of_an_archive_may_share_a_piece(records: int, words: dict[str, Any], tmp_path: Path) -> None:
+    folder = random_profile(tmp_path / "random.cw", 35, records=60)
+    selection = parse_selection(**words)
+    whole = export_profile(folder, "otf2", tmp_path / "whole", selection)
+    (tmp_path / "pieces").mkdir()
+    events = load_events(folder, selection)
+    found = write_otf2_by_ranks(events, tmp_path / "pieces", lambda share: None, Workers(Here()), records)
+    assert found == (whole.written, whole.unsaid) and whole.written > 50
+    assert archive(tmp_path / "pieces") == archive(tmp_path / "whole")
 
 
 def test_call_sites_are_named_by_the_command_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,23 +258,12 @@ def test_a_run_without_records_has_its_header(form: str, tmp_path: Path) -> None
     assert in_pieces(folder, tmp_path / "pieces", Workers(Here()), form=form) == expected
 
 
+@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize(
-    ("form", "who", "words"),
-    [
-        ("csv", "local:0", "found 'local:0', allowed: 1 to 1024 workers"),
-        ("csv", "nobody", "found 'nobody', allowed: local[:N]"),
-        *(
-            (
-                form,
-                "local:2",
-                f"found with --to {form}, allowed: with --to perfetto, --to parquet, --to arrow",
-            )
-            for form in FORMATS
-            if form not in (*WHOLE, "perfetto")
-        ),
-    ],
+    ("who", "words"),
+    [("local:0", "found 'local:0', allowed: 1 to 1024 workers"), ("nobody", "allowed: local[:N]")],
 )
-def test_what_nobody_can_make_is_refused(
+def test_workers_that_cannot_be_are_refused(
     form: str, who: str, words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     folder = tw.ring_run(tmp_path / "ring.cw", 2)

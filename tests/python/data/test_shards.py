@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 import trace_writer as tw
 from dask_cluster import Cluster
-from in_parts import Gone, Here, random_profile
+from in_parts import Gone, Here, busy_profile, random_profile
 
 import corewise as cw
 from corewise import InputError, _core
@@ -86,11 +86,25 @@ def test_parts_say_what_one_pass_says(seed: int, tmp_path: Path) -> None:
             assert everything(found) == expected, (question, shard_bytes)
 
 
+@pytest.mark.parametrize("shares", [1, 2, 3, 7, 16])
+def test_shares_of_the_waits_say_together_what_one_pass_says(shares: int, tmp_path: Path) -> None:
+    """Messages go by receivers, collectives by their numbers: some shares have no rank of 7, or of 20."""
+    for seed, ranks in ((12, 7), (13, 20)):
+        folder = busy_profile(tmp_path / f"{seed}.cw", seed, ranks)
+        run = _core.read_run(str(folder), totals=False, waits=True)
+        assert run.waits[0].matched > 200 and run.waits[0].collectives > 100 and run.waits[0].corrections > 0
+        kinds = {wait.kind for wait in run.waits[0].waits}
+        assert kinds == {"late sender", "late receiver", "barrier", "all to all", "late broadcast"}
+        jobs = Workers(Here(held_back=shares))
+        found = read_in_parts(folder, jobs, totals=False, waits=True, shares=shares)
+        assert everything(found) == everything(run)
+
+
 def test_the_order_of_parts_does_not_show(tmp_path: Path) -> None:
     folder = random_profile(tmp_path / "random.cw", 11)
     expected = everything(_core.read_run(str(folder), waits=True, calls=EVERY_RANK))
-    jobs = len(list(folder.glob("*.cwt"))) + 1
-    found = read_in_parts(folder, Workers(Here(jobs)), shard_bytes=1, waits=True, calls=EVERY_RANK)
+    jobs = len(list(folder.glob("*.cwt"))) + 3
+    found = read_in_parts(folder, Workers(Here(jobs)), shard_bytes=1, waits=True, calls=EVERY_RANK, shares=3)
     assert everything(found) == expected
 
 
@@ -112,7 +126,16 @@ def test_a_part_that_comes_twice_counts_once(tmp_path: Path) -> None:
     merge = _core.ShardMerge()
     for number, files in [*enumerate(shards), *enumerate(shards)]:
         merge.add(number, _core.read_shard(str(folder), str(folder), files))
-    assert everything(merge.finish()) == everything(_core.read_run(str(folder)))
+    for share in (0, 1, 0, 1):
+        merge.add_waits(share, _core.read_waits(str(folder), str(folder), share, 2))
+    assert everything(merge.finish()) == everything(_core.read_run(str(folder), waits=True))
+
+
+@pytest.mark.parametrize("share", [(0, 0), (0, 17), (-1, 2), (2, 2)])
+def test_a_share_that_cannot_be_is_refused(share: tuple[int, int], tmp_path: Path) -> None:
+    folder = tw.ring_run(tmp_path / "ring.cw", 3)
+    with pytest.raises(InputError, match=r"field 'shares?': found '-?[0-9]+', allowed: [01] to [0-9]+"):
+        _core.read_waits(str(folder), str(folder), *share)
 
 
 def test_a_part_that_was_changed_on_its_way_is_refused(tmp_path: Path) -> None:
@@ -127,7 +150,7 @@ def test_a_part_that_was_changed_on_its_way_is_refused(tmp_path: Path) -> None:
                 if good is part:
                     merge.add(0, bad)
                 else:
-                    merge.add_waits(bad)
+                    merge.add_waits(0, bad)
 
 
 def test_bundles_are_cut_too(tmp_path: Path) -> None:
@@ -315,4 +338,4 @@ def test_a_worker_needs_only_the_text_and_the_files(tmp_path: Path) -> None:
     shared = json.dumps({"directory": str(folder), "shown": "x", "calls": None, "ended_ns": 0})
     files = ["rank-00000.cwt", "rank-00001.cwt"]
     assert read_part(shared, files) == _core.read_shard(str(folder), "x", files)
-    assert read_part(shared, None) == _core.read_waits(str(folder), "x")
+    assert read_part(shared, (1, 2)) == _core.read_waits(str(folder), "x", 1, 2)

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "profile/reading.hpp"
 #include "profile/run_folder.hpp"
+#include "profile/shards/shards.hpp"
 #include "profile/waits/matching.hpp"
 #include "profile/waits/waits.hpp"
 
@@ -133,6 +135,49 @@ TEST(Waits, BufferedSendDidNotWait) {
   run[0].put_at(1'100, Role::send, kSend, 1, 8, 0, 20);
   run[1].put_at(1'600, Role::receive, kRecv, 0, 8, 0, 10);
   EXPECT_DOUBLE_EQ(total(waits_of(run)), 0);
+}
+
+/// In shares, as parts that are bytes; the last one comes first, and twice.
+WaitWorld waits_in_shares(MadeUpRun& run, int shares) {
+  const profile::ShardFolder folder{run.path(), "shown"};
+  profile::ShardMerge merge({});
+  for (int share = shares; share >= 0; --share) {
+    const int number = share % shares;
+    const Result<std::string> part = profile::read_waits(folder, {number, shares});
+    EXPECT_TRUE(part.ok()) << part.status().message();
+    EXPECT_TRUE(merge.add_waits(static_cast<std::size_t>(number), part.value()).ok());
+  }
+  Result<profile::RunAnswer> answer = merge.finish();
+  EXPECT_TRUE(answer.ok() && answer.value().waits.size() == 1);
+  return answer.value().waits.front();
+}
+
+TEST(Waits, SharesSayTogetherWhatOneReaderSays) {
+  MadeUpRun run(4);
+  for (std::uint64_t round = 0; round < 20; ++round)
+    for (int rank = 0; rank < 4; ++rank) {
+      const std::uint64_t at = 1'000 + 10'000 * round + 171 * static_cast<std::uint64_t>(rank);
+      auto& trace = run[static_cast<std::size_t>(rank)];
+      trace.put_at(at, Role::send, kSend, (rank + 1) % 4, 64, 0, 500);
+      trace.put_at(at + 600, Role::receive, kRecv, (rank + 3) % 4, 64, 0, 900);
+      trace.put_at(at + 1'600, Role::collective, kBarrier, trace::kNoPeer, 0, 0, 2'000);
+    }
+  const WaitWorld whole = waits_of(run);
+  EXPECT_EQ(whole.matched, 80U);
+  EXPECT_EQ(whole.collectives, 20U);
+  EXPECT_GT(whole.waits.size(), 3U);
+  for (const int shares : {1, 2, 3, 16}) {
+    const WaitWorld world = waits_in_shares(run, shares);
+    EXPECT_EQ(world.matched, whole.matched);
+    EXPECT_EQ(world.collectives, whole.collectives);
+    EXPECT_EQ(world.phases.size(), whole.phases.size());
+    EXPECT_EQ(world.arrivals[0].spread_ns, whole.arrivals[0].spread_ns);
+    ASSERT_EQ(world.waits.size(), whole.waits.size());
+    for (std::size_t i = 0; i < whole.waits.size(); ++i) {
+      EXPECT_EQ(world.waits[i].wait_ns, whole.waits[i].wait_ns);
+      EXPECT_EQ(world.waits[i].count, whole.waits[i].count);
+    }
+  }
 }
 
 TEST(Waits, BarrierWaitsForTheLastRank) {
