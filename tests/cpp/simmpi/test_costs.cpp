@@ -62,7 +62,8 @@ TEST(Costs, WhatIsNoTableIsRefused) {
   EXPECT_NE(refused([](auto& costs) { costs.moved_bytes[1] = 0; }).find("rising"), std::string::npos);
   EXPECT_NE(refused([](auto& costs) { costs.rows[1].bytes = 100; }).find("row[1].bytes"), std::string::npos);
   EXPECT_NE(refused([](auto& costs) { costs.rows[2].times.pop_back(); }).find("one per column"), std::string::npos);
-  EXPECT_NE(refused([](auto& costs) { costs.rows[0].send_ns = 401; }).find("send <= one way, both"), std::string::npos);
+  EXPECT_NE(refused([](auto& costs) { costs.rows[0].send_ns = 401; }).find("send <= one way, both"),
+            std::string::npos);
   EXPECT_NE(refused([](auto& costs) { costs.rows[0].times[0].both_ns = 49; }).find("row[0]"), std::string::npos);
 }
 
