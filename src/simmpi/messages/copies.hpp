@@ -1,5 +1,6 @@
 // Copies: the cores that copy long messages. A rank copies one message at a time, in the order in which they met
-// their receives. Two ranks that copy from one another slow each other down.
+// their receives. Two ranks that copy from one another have a pace of their own: slower where they share what they
+// copy through, quicker where a rank that waits is more in the way than one that copies.
 //
 // Contract: `done` is called in the event of a copy's end. One engine, one thread.
 // SPDX-License-Identifier: BSD-3-Clause
@@ -16,7 +17,7 @@ namespace corewise::simmpi {
 struct Copy {
   int from = 0;
   double alone = 0;  ///< ticks
-  double both = 0;   ///< ticks while `from` copies from this rank; not less
+  double both = 0;   ///< ticks while `from` copies from this rank
   std::uint64_t argument = 0;
 };
 

@@ -66,8 +66,8 @@ Status row_status(const MessageCosts& costs, std::size_t index) {
   }
   for (const Times& each : row.times) {
     const bool good = std::isfinite(each.one_way_ns) && std::isfinite(each.both_ns) && row.send_ns >= 0 &&
-                      each.one_way_ns >= row.send_ns && each.both_ns >= each.one_way_ns;
-    if (!good) return bad_field("", field, "times that fall", "send <= one way <= both ways");
+                      each.one_way_ns >= row.send_ns && each.both_ns >= row.send_ns;
+    if (!good) return bad_field("", field, "times less than sending", "send <= one way, both ways");
   }
   return {};
 }

@@ -17,7 +17,7 @@ struct MessageCosts {
   /// From the start of the send to the end of the receive.
   struct Times {
     double one_way_ns = 0;
-    double both_ns = 0;  ///< the same while a message of this size goes the other way
+    double both_ns = 0;  ///< the same while a message of this size goes the other way; may be less
   };
   struct Row {
     double bytes = 0;

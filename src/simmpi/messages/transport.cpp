@@ -307,7 +307,7 @@ double Transport::table_send_ns(Actor& actor, const Request& request, Message& m
   const double send_ns = costs.send_ns(bytes);
   const MessageCosts::Times times = costs.times(bytes, message.moved);
   message.alone_ns = std::max(0.0, times.one_way_ns - send_ns);
-  message.both_ns = std::max(message.alone_ns, times.both_ns - send_ns);
+  message.both_ns = std::max(0.0, times.both_ns - send_ns);
   return send_ns;
 }
 

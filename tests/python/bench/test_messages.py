@@ -21,12 +21,13 @@ row 4 1024 40 120 130
 """
 
 
-def test_a_time_is_never_less_than_what_it_contains() -> None:
+def test_a_send_takes_no_longer_than_its_message() -> None:
+    """Both ways may take less than one way: a rank that waits is in the way of the one that copies."""
     costs = costs_of([SAID], "mpich 5.0.1", (0, 1024))
     assert (costs.mpi, costs.eager_bytes, costs.moved_bytes) == ("mpich 5.0.1", 4040, (0, 1024))
     assert costs.rows == (
         CostRow(4, 40, (100, 120), (110, 130)),
-        CostRow(64, 50, (200, 50), (200, 300)),
+        CostRow(64, 50, (200, 50), (190, 300)),
     )
 
 

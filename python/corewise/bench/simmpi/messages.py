@@ -72,7 +72,7 @@ def measure(mpi: MpiLibrary, extent: Extent, listener: Listener) -> MessageCosts
 def costs_of(said: Sequence[str], mpi: str, columns: Sequence[int]) -> MessageCosts:
     """The table of what launches of the program printed: medians over them, for the sizes that all have.
 
-    A time that scatter made shorter than one that it contains is raised to that one.
+    A send that scatter made longer than its message is cut to that one.
 
     Raises
     ------
@@ -119,6 +119,5 @@ def _median(cells: Sequence[_Cell]) -> _Cell:
 
 
 def _row(size: int, cells: Sequence[_Cell]) -> CostRow:
-    one_way = tuple(one_way_ns for _, one_way_ns, _ in cells)
-    both = tuple(max(one_way_ns, both_ns) for _, one_way_ns, both_ns in cells)
-    return CostRow(size, min(*(send_ns for send_ns, _, _ in cells), *one_way), one_way, both)
+    sending, one_way, both = zip(*cells, strict=True)
+    return CostRow(size, min(*sending, *one_way, *both), one_way, both)
