@@ -19,7 +19,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from corewise._core import Machine, cell_parameters
+from corewise import _lab
+from corewise._core import Machine
 from corewise.base.documents import Fields, parse_json, parse_toml, read_json, read_toml
 from corewise.base.files import read_text
 from corewise.data.clusters import cluster_of
@@ -151,7 +152,7 @@ def _cell(machine: Machine, reference: str) -> Machine:
     if machine.model != "cell":
         allowed = 'one whose simulation has model = "cell": cell-be, cell-blade, ps3, qs22'
         raise InputError(f"machine '{reference}' is simulated as '{machine.model}', allowed: {allowed}")
-    cell_parameters(machine)  # names and values of the simulation are checked when they are read
+    _lab.cell_parameters(machine)  # names and values of the simulation are checked when they are read
     return machine
 
 

@@ -21,7 +21,7 @@ from corewise.data.machines import load_machine
 from corewise.data.message_costs import AFTER, BEFORE, CostRow, MessageCosts, save_message_costs
 from corewise.data.placement import load_placement
 from corewise.errors import InputError, RunError
-from corewise.sim.replay import ALGORITHMS, Replay, ReplayOptions, ideal_ns, open_recording, replay
+from corewise.sim.replay import Replay, ReplayOptions, algorithms, ideal_ns, open_recording, replay
 
 SETTINGS = {"send_ns": 100, "receive_ns": 200, "copy_gb_per_s": 5, "eager_bytes": 1000, "header_bytes": 40}
 Record = Callable[[RankTrace], None]
@@ -501,7 +501,7 @@ def test_an_algorithm_is_chosen_by_name(tmp_path: Path) -> None:
     doubling, ring = run(folder), run(folder, algorithms={"allreduce": "ring"})
     assert (doubling.messages, doubling.bytes) == (8, 800_000)
     assert (ring.messages, ring.bytes) == (24, 600_000)
-    assert ALGORITHMS["allreduce"][0] == "recursive_doubling"
+    assert algorithms()["allreduce"][0] == "recursive_doubling"
 
 
 # --- properties -------------------------------------------------------------------------------------------

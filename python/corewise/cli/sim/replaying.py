@@ -22,7 +22,8 @@ from corewise.errors import InputError, bad_field
 with late.imports():
     from rich.text import Text
 
-    from corewise._core import Machine, Recording, parse_time_ns
+    from corewise import _lab
+    from corewise._core import Machine, parse_time_ns
     from corewise.analysis.result import Table
     from corewise.data.machines import HOST, load_machine
     from corewise.data.placement import Placement, make_placement, save_placement
@@ -30,10 +31,10 @@ with late.imports():
     from corewise.report.layout import Column, by_rows
     from corewise.sim.placements import named_placement
     from corewise.sim.replay import (
-        ALGORITHMS,
         Replay,
         ReplayedPart,
         ReplayOptions,
+        algorithms,
         open_recording,
         replay,
         with_range,
@@ -186,7 +187,7 @@ def _replays(
 
 
 def _placed(
-    placement: str, source: Path, machine: Machine, recording: Recording, chosen: ReplayOptions
+    placement: str, source: Path, machine: Machine, recording: _lab.Recording, chosen: ReplayOptions
 ) -> Iterator[tuple[str, tuple[int, ...], Replay]]:
     """The replays that a placement stands for: itself, or those of a search."""
     if placement == SEARCH:
@@ -217,14 +218,15 @@ def _cuts(texts: Sequence[str], validate: bool) -> tuple[float, ...]:
 
 def _algorithm(text: str) -> tuple[str, str]:
     name, equals, algorithm = text.partition("=")
-    if not equals or name not in ALGORITHMS:
-        raise bad_field("", "--collective", text, f"NAME=ALGORITHM with a name of {', '.join(ALGORITHMS)}")
-    if algorithm not in ALGORITHMS[name]:
-        raise bad_field("", f"--collective {name}", algorithm, ", ".join(ALGORITHMS[name]))
+    known = algorithms()
+    if not equals or name not in known:
+        raise bad_field("", "--collective", text, f"NAME=ALGORITHM with a name of {', '.join(known)}")
+    if algorithm not in known[name]:
+        raise bad_field("", f"--collective {name}", algorithm, ", ".join(known[name]))
     return name, algorithm
 
 
-def _units(placement: str, machine: Machine, recording: Recording) -> list[int]:
+def _units(placement: str, machine: Machine, recording: _lab.Recording) -> list[int]:
     if recording.size > len(machine.units):
         raise bad_field(
             "", "ranks", recording.size, f"1 to {len(machine.units)}, the units of '{machine.name}'"
@@ -235,7 +237,7 @@ def _units(placement: str, machine: Machine, recording: Recording) -> list[int]:
     return named_placement(placed, machine, recording.size)
 
 
-def _warn_unfinished(source: Path, recording: Recording) -> None:
+def _warn_unfinished(source: Path, recording: _lab.Recording) -> None:
     if recording.unfinished:
         named = ", ".join(map(str, recording.unfinished[:8]))
         more = ", ..." if len(recording.unfinished) > 8 else ""

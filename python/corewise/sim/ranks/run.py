@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from corewise import _core
-from corewise.base import late
+from corewise.base import late, simulators
 from corewise.base.files import read_bytes
 from corewise.errors import InputError, RunError, bad_field
 
@@ -208,6 +208,7 @@ def _request(
 
 
 def _launched(folder: Path, request: Path, options: RunOptions) -> dict[str, Any]:
+    simulators.require()
     sys.stdout.flush()
     try:
         with ExitStack() as stack:
