@@ -255,10 +255,10 @@ def test_a_pair_alone_does_not_notice_ppes_and_protocol(
         eager, forwarded, invited, both = said
         assert len(eager) == 3
         assert forwarded == pytest.approx(eager, rel=1e-3)  # the last trip meets the collective behind it
-        assert invited[0] == pytest.approx(eager[0], rel=2e-3)
+        assert invited[0] == pytest.approx(eager[0], rel=5e-3)  # a header on Gigabit Ethernet: 256 ns
         assert both == pytest.approx(invited, rel=1e-3)
         copies_us = 2 * 4096 / 8e3
-        assert invited[1] == pytest.approx(eager[1] - copies_us, rel=1e-3)
+        assert invited[1] == pytest.approx(eager[1] - copies_us, rel=5e-3)
         assert run.ppes is not None
         assert (run.ppes["left"].sum() > 0) == (peer not in (1, 8))
 
