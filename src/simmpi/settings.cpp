@@ -16,6 +16,8 @@ constexpr SettingRow kRows[] = {
     {"call_ns", &Settings::call_ns, "ns", 0.001, kMostNs, "what MPI_Test, MPI_Iprobe or MPI_Wtime costs"},
     {"copy_gb_per_s", &Settings::copy_gb_per_s, "GB/s", 0.001, 1e6, "each of the two copies of an eager message"},
     {"eager_bytes", &Settings::eager_bytes, "bytes", 0, kMostBytes, "the longest message sent eagerly"},
+    {"receiver_initiated", &Settings::receiver_initiated, "", 0, 1,
+     "1: no message is sent before its receive is known, whatever its length"},
     {"header_bytes", &Settings::header_bytes, "bytes", 0, kMostBytes, "of every message beside its data"},
     {"cpu_ghz", &Settings::cpu_ghz, "GHz", 0.001, 1000, "cycles per ns of cw_compute"},
     {"operations_per_cycle", &Settings::operations_per_cycle, "", 0.001, 1e6, "of cw_operations"},

@@ -17,6 +17,7 @@ struct Settings {
   double call_ns = 20;              ///< of a call that only looks: MPI_Test, MPI_Iprobe, MPI_Wtime
   double copy_gb_per_s = 8;         ///< of each of the two copies of an eager message
   double eager_bytes = 4096;        ///< the longest message that is sent before its receive is known
+  double receiver_initiated = 0;    ///< 1: no message is sent before its receive is known, whatever its length
   double header_bytes = 32;         ///< of every message, beside its data; the size of a control message
   double cpu_ghz = 1;               ///< cycles per ns of cw_compute
   double operations_per_cycle = 1;  ///< of cw_operations

@@ -107,6 +107,7 @@ std::string waiting_report(World& world) {
     if (++lines <= kMostRanks) text += line_of(actor) + "\n";
   });
   if (lines > kMostRanks) text += "and " + std::to_string(lines - kMostRanks) + " more\n";
+  if (world.settings().receiver_initiated != 0) text += "receiver_initiated: every send waits for its receive\n";
   return text + circle_of(world);
 }
 

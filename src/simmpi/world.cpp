@@ -41,6 +41,7 @@ Result<std::unique_ptr<World>> World::make(const machine::Machine& machine, cons
   world->network_ = std::move(network).value();
   world->transport_ = std::make_unique<Transport>(*world);
   if (Status status = world->check_levels(); !status.ok()) return status;
+  if (Status status = world->check_protocol(); !status.ok()) return status;
   if (Status status = world->make_forwarding(); !status.ok()) return status;
   if (Status status = world->make_memories(); !status.ok()) return status;
   return world;
@@ -86,6 +87,14 @@ Status World::check_levels() const {
   if (Status status = check_level("forward_level", settings().forward_level, most); !status.ok()) return status;
   // Messages without content lie in no local store.
   return check_level("collective_level", settings().collective_level, carries_data() ? most : 0);
+}
+
+Status World::check_protocol() const {
+  const double chosen = settings().receiver_initiated;
+  if (chosen == 0 || (chosen == 1 && costs().empty())) return {};
+  char found[40];
+  std::snprintf(found, sizeof found, "%g", chosen);
+  return bad_field("", "receiver_initiated", found, costs().empty() ? "0 or 1" : "0, beside measured messages");
 }
 
 Status World::make_forwarding() {

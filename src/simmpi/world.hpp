@@ -116,6 +116,15 @@ class World {
     network_->send(rank(from).unit, rank(to).unit, bytes, delivered);
     return engine_.now();
   }
+  /// A message of `header_bytes` that says something about another one. PPEs pass it on in the time that they take
+  /// for that one.
+  void send_control(int from, int to, const sim::Handler& delivered) {
+    network_->send(rank(from).unit, rank(to).unit, static_cast<std::uint64_t>(settings().header_bytes), delivered);
+  }
+  /// What a message takes while nobody else sends.
+  [[nodiscard]] sim::Time alone(int from, int to, std::uint64_t bytes) {
+    return network_->alone(rank(from).unit, rank(to).unit, bytes);
+  }
   /// Deletes a request that no handle names any more.
   static void dispose(Request& request);
 
@@ -149,6 +158,7 @@ class World {
   /// Refuses a level that the machine lacks; `most`: levels that the setting may name.
   [[nodiscard]] Status check_level(std::string_view name, double level, std::size_t most) const;
   [[nodiscard]] Status check_levels() const;
+  [[nodiscard]] Status check_protocol() const;
   /// PPEs that forward, where the settings want them.
   Status make_forwarding();
   /// A cache and its costs for every rank, where the settings want one.

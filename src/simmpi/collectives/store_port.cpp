@@ -117,11 +117,7 @@ void StorePort::leave(Operation& operation) {
   Traffic& traffic = operation.is_read ? world.traffic(peer, own) : world.traffic(own, peer);
   ++traffic.collective_messages;
   traffic.collective_bytes += operation.bytes;
-  if (operation.is_read) {
-    const auto header = static_cast<std::uint64_t>(world.settings().header_bytes);
-    world.send(own, peer, header, {&asked, this, argument});
-    return;
-  }
+  if (operation.is_read) return world.send_control(own, peer, {&asked, this, argument});
   world.send(own, peer, operation.bytes, {&delivered, this, argument});
 }
 

@@ -9,8 +9,9 @@
 //   - What comes in reaches the PPE as the network delivers it. The PPE works on it while the data come in: it is
 //   done
 //     with it then, or its work's time after it was done with the message before.
-// So the work is a part of the latency and of the bandwidth that the machine has for the level, and only waiting
-// for others comes on top: a message alone takes what it takes without this.
+// Control messages pass beside this: the work on them counts as part of the work on the message that they are
+// about. So the work is a part of the latency and of the bandwidth that the machine has for the level, and only
+// waiting for others comes on top: a message alone takes what it takes without this.
 //
 // Contract. The engine and the network outlive it; `delivered` is called once, in an event of the time of delivery.
 // SPDX-License-Identifier: BSD-3-Clause

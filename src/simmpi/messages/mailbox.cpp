@@ -41,6 +41,13 @@ Request* Mailbox::take_receive(const Message& message) {
               [&](const Request& receive) { return fits(receive.peer, receive.tag, message); });
 }
 
+Request* Mailbox::first_fitting(const Message& message) const {
+  for (Request* receive = first_receive_; receive != nullptr; receive = receive->next) {
+    if (fits(receive->peer, receive->tag, message)) return receive;
+  }
+  return nullptr;
+}
+
 void Mailbox::add(Message& message) {
   append(first_message_, last_message_, message);
 }
@@ -58,6 +65,7 @@ Message* Mailbox::take_message(int source, int tag) {
 
 void Mailbox::remove(Message& message) {
   take(first_message_, last_message_, [&](const Message& each) { return &each == &message; });
+  message.taken = true;
 }
 
 bool Mailbox::withdraw(Request& receive) {

@@ -24,6 +24,9 @@ struct Message {
   int tag = 0;
   bool internal = false;
   bool eager = false;
+  bool announced = false;   ///< a header on its way says that it waits
+  bool taken = false;       ///< by a matched probe
+  bool over = false;        ///< it has been delivered
   std::uint32_t order = 0;  ///< among the messages of its pair of ranks
   std::int64_t bytes = 0;
   sim::Time at = 0;                   ///< when it left, then when it met its receive
@@ -43,6 +46,10 @@ struct Message {
 class Mailbox {
  public:
   void post(Request& receive);
+  /// The receive that was posted first, from which `next` leads to the others.
+  [[nodiscard]] Request* first_posted() const { return first_receive_; }
+  /// The receive that a message would take; it stays.
+  [[nodiscard]] Request* first_fitting(const Message& message) const;
   /// The receive that a message takes, out of the list; null where none fits.
   Request* take_receive(const Message& message);
   void add(Message& message);
@@ -50,6 +57,7 @@ class Mailbox {
   [[nodiscard]] Message* find(int source, int tag) const;
   /// The first message that fits, out of the list; null where none does.
   Message* take_message(int source, int tag);
+  /// Takes a message out for a matched probe.
   void remove(Message& message);
   /// Takes a receive out; false where it is not in the list.
   bool withdraw(Request& receive);

@@ -15,6 +15,7 @@ namespace corewise::simmpi {
 struct Actor;
 struct Comm;
 struct Context;
+struct Invitation;
 struct Message;
 struct Rank;
 
@@ -63,9 +64,10 @@ struct Request {
   void* buffer = nullptr;
   Type* type = nullptr;
   Comm* comm = nullptr;
-  Actor* waiter = nullptr;     ///< who is woken at the end
-  Message* message = nullptr;  ///< of a receive by MPI_Mrecv
-  Request* next = nullptr;     ///< in the list of posted receives
+  Actor* waiter = nullptr;           ///< who is woken at the end
+  Message* message = nullptr;        ///< of a receive by MPI_Mrecv
+  Request* next = nullptr;           ///< in the list of posted receives
+  Invitation* invitation = nullptr;  ///< of a posted receive, where it has sent one
   sim::Time posted = 0;
   sim::Time done_at = 0;
   sim::Time cost = 0;             ///< of the rank that completes it

@@ -41,13 +41,6 @@ double least_latency_ns(const machine::Machine& machine) {
   return std::isfinite(least) ? least : 0;
 }
 
-std::unique_ptr<std::byte[]> packed_copy(const Request& request, std::int64_t bytes) {
-  if (bytes == 0) return nullptr;
-  std::unique_ptr<std::byte[]> data(new std::byte[static_cast<std::size_t>(bytes)]);
-  pack(request.buffer, request.count, *request.type, data.get(), bytes);
-  return data;
-}
-
 /// What a message that lies in a request's buffer costs the rank, where the buffer is in main memory.
 Time time_to_touch(World& world, Rank& rank, const Request& request, std::int64_t count, bool write) {
   const Type& type = *request.type;
@@ -58,12 +51,21 @@ Time time_to_touch(World& world, Rank& rank, const Request& request, std::int64_
 
 }  // namespace
 
+std::unique_ptr<std::byte[]> packed_copy(const Request& request, std::int64_t bytes) {
+  if (bytes == 0) return nullptr;
+  std::unique_ptr<std::byte[]> data(new std::byte[static_cast<std::size_t>(bytes)]);
+  pack(request.buffer, request.count, *request.type, data.get(), bytes);
+  return data;
+}
+
 Transport::Transport(World& world)
     : world_(world),
       copies_(world.engine(), static_cast<std::size_t>(world.size()), &part_done, this),
       uses_(static_cast<std::size_t>(world.size())),
       order_(static_cast<std::size_t>(world.size())),
-      held_(static_cast<std::size_t>(world.size())) {
+      held_(static_cast<std::size_t>(world.size())),
+      receiver_initiated_(world.settings().receiver_initiated != 0),
+      waiting_(static_cast<std::size_t>(world.size())) {
   if (!world.costs().empty()) near_ns_ = least_latency_ns(world.machine());
 }
 
@@ -94,7 +96,8 @@ void Transport::finish(Message& message) {
     if (buffer->detaching != nullptr) world_.engine().wake(*buffer->detaching->process);
   }
   message.data.reset();
-  free_.push_back(&message);
+  message.over = true;
+  if (!message.announced) free_.push_back(&message);
 }
 
 // ---- the sender ------------------------------------------------------------------------------------------
@@ -128,7 +131,7 @@ void Transport::send(Actor& actor, Request& request) {
   message.internal = request.internal;
   message.bytes = bytes;
   const bool small = static_cast<double>(bytes) <= world_.settings().eager_bytes;
-  message.eager = small && request.mode != Mode::synchronous;
+  message.eager = small && request.mode != Mode::synchronous && !receiver_initiated_;
   const bool copied = message.eager || request.mode == Mode::buffered;
   actor.clock = begin + world_.ticks(world_.costs().empty() ? world_.settings().send_ns
                                                             : table_send_ns(actor, request, message));
@@ -151,7 +154,7 @@ void Transport::send(Actor& actor, Request& request) {
 }
 
 void Transport::post(Actor& actor, Message& message) {
-  message.order = order_.at(message.from, message.to).sent++;
+  if (!receiver_initiated_) message.order = order_.at(message.from, message.to).sent++;
   Traffic& traffic = world_.traffic(message.from, message.to);
   const auto bytes = static_cast<std::uint64_t>(message.bytes);
   (message.internal ? traffic.collective_messages : traffic.messages) += 1;
@@ -167,9 +170,10 @@ void Transport::post(Actor& actor, Message& message) {
 
 void Transport::depart(void* self, std::uint64_t argument) {
   auto& transport = *static_cast<Transport*>(self);
-  const Message& message = message_of(argument);
-  transport.world_.send(message.from, message.to, transport.with_header(message.eager ? message.bytes : 0),
-                        {&arrive, self, argument});
+  Message& message = message_of(argument);
+  if (transport.receiver_initiated_) return transport.leave(message);
+  if (!message.eager) return transport.world_.send_control(message.from, message.to, {&arrive, self, argument});
+  transport.world_.send(message.from, message.to, transport.with_header(message.bytes), {&arrive, self, argument});
 }
 
 // ---- the receiver ----------------------------------------------------------------------------------------
@@ -201,6 +205,11 @@ void Transport::arrive(void* self, std::uint64_t argument) {
 }
 
 void Transport::accept(Message& message) {
+  if (message.announced) {
+    message.announced = false;
+    if (message.over) return free_.push_back(&message);
+    if (message.receive != nullptr) return;  // it has been invited meanwhile
+  }
   Mailbox& box = mailbox(message);
   if (Request* receive = box.take_receive(message)) {
     match(message, *receive, std::max(world_.engine().now(), receive->posted));
@@ -215,6 +224,7 @@ void Transport::receive(Actor& actor, Request& request) {
   request.posted = actor.clock;
   request.path = actor.path;
   request.cost = 0;
+  request.invitation = nullptr;
   if (request.peer == MPI_PROC_NULL) {
     request.outcome = nobody();
     return complete(request, actor.clock);
@@ -225,6 +235,7 @@ void Transport::receive(Actor& actor, Request& request) {
     match(*message, request, actor.clock);
   } else {
     box.post(request);
+    if (receiver_initiated_) invite(box);
   }
 }
 
@@ -235,7 +246,7 @@ void Transport::receive_matched(Actor& actor, Request& request, Message& message
   match(message, request, actor.clock);
 }
 
-void Transport::match(Message& message, Request& receive, Time when) {
+void Transport::note(Message& message, Request& receive) {
   const std::int64_t room = receive.type->bytes(receive.count);
   receive.outcome = {message.source, message.tag, message.bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS,
                      std::min(message.bytes, room), false};
@@ -245,6 +256,10 @@ void Transport::match(Message& message, Request& receive, Time when) {
     receive.cost += time_to_touch(world_, world_.rank(message.to), receive, items, true);
   }
   message.receive = &receive;
+}
+
+void Transport::match(Message& message, Request& receive, Time when) {
+  note(message, receive);
   if (when > receive.posted) {  // the receive was there first: what follows rests on the sender
     message.path.transfer += when - message.at;
     ++message.path.messages;
@@ -252,6 +267,7 @@ void Transport::match(Message& message, Request& receive, Time when) {
     message.path = receive.path;
   }
   message.at = when;
+  if (receiver_initiated_) return meet_at_receiver(message, receive, when);
   if (!world_.costs().empty()) return meet_by_table(message, receive, when);
   if (message.eager) {
     receive.cost += copy_time(receive.outcome.bytes);
@@ -264,12 +280,13 @@ void Transport::match(Message& message, Request& receive, Time when) {
 void Transport::answer(void* self, std::uint64_t argument) {
   auto& transport = *static_cast<Transport*>(self);
   const Message& message = message_of(argument);
-  transport.world_.send(message.to, message.from, transport.with_header(0), {&send_data, self, argument});
+  transport.world_.send_control(message.to, message.from, {&send_data, self, argument});
 }
 
 void Transport::send_data(void* self, std::uint64_t argument) {
   auto& transport = *static_cast<Transport*>(self);
-  const Message& message = message_of(argument);
+  Message& message = message_of(argument);
+  if (transport.receiver_initiated_) return transport.put(message);
   transport.world_.send(message.from, message.to, static_cast<std::uint64_t>(message.bytes),
                         {&receive_data, self, argument});
 }
@@ -433,7 +450,12 @@ Message& Transport::wait_for_message(Actor& actor, Comm& comm, int source, int t
 bool Transport::cancel(Request& request) {
   if (request.kind != Request::Kind::receive || request.done || request.peer == MPI_PROC_NULL) return false;
   auto& boxes = request.internal ? request.comm->shared->internal : request.comm->shared->user;
-  if (!boxes[static_cast<std::size_t>(request.comm->rank)].withdraw(request)) return false;
+  Mailbox& box = boxes[static_cast<std::size_t>(request.comm->rank)];
+  if (!box.withdraw(request)) return false;
+  if (receiver_initiated_) {
+    withdraw_invitation(request);
+    invite(box);
+  }
   request.outcome.cancelled = true;
   request.outcome.source = MPI_ANY_SOURCE;
   request.outcome.tag = MPI_ANY_TAG;

@@ -7,12 +7,28 @@
 //
 // Otherwise the cost of a message of b bytes: send_ns; the network's time for header + b (eager), or for a header
 // there, a header back and b bytes (rendezvous); receive_ns. An eager one is copied twice at copy_gb_per_s.
+// Receiver-initiated, where the setting says so, as the Cell Messaging Layer sends (paper 003, section 2.3): local
+// stores have no room for a message that nobody waits for, so no message is sent before its receive is known.
+//   - A receive from a rank sends that rank an invitation of header_bytes as it is posted: where to put the
+//   message.
+//   - A send whose receive has invited it puts its data, with a header behind them, and no copy is made. Its buffer
+//   is
+//     free when the last byte has left: after the time that the bytes take alone.
+//   - A send without an invitation waits, and announces itself with a header, since its receive may be one from
+//     MPI_ANY_SOURCE, or a probe may look for it. Such a receive invites the message that it meets. Sends inside a
+//     collective are received by name and announce nothing.
+//   - A receive behind one from MPI_ANY_SOURCE on its communicator invites when that one has met its message: its
+//     sender could not know for which of them its message is.
+// The two ends agree on who meets whom, since both take the first receive that fits, and a receive that has its
+// message is no longer there for others. send_ns and receive_ns are paid as always; MPI_Bsend alone copies.
+//
 // Messages of one pair of ranks are matched in the order in which they were sent, as if they used one channel
 // (MPI-3.1, section 3.5). SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -24,6 +40,18 @@
 namespace corewise::simmpi {
 
 class World;
+
+/// A receive's word to a sender: where to put a message.
+struct Invitation {
+  Request* receive = nullptr;  ///< null where it was cancelled
+  Message* message = nullptr;  ///< where the receive has met it before the sender has heard
+  int receiver = 0;            ///< ranks in the world
+  int sender = 0;
+  bool there = false;  ///< the sender has it
+};
+
+/// The bytes that a request sends; null where there are none.
+std::unique_ptr<std::byte[]> packed_copy(const Request& request, std::int64_t bytes);
 
 class Transport {
  public:
@@ -60,10 +88,27 @@ class Transport {
   static void part_done(void* self, std::uint64_t message);
   static void receive_data(void* self, std::uint64_t message);
 
+  // receiver_initiated.cpp: on the receiver's side,
+  /// Invites the senders of a mailbox's receives, up to one from MPI_ANY_SOURCE.
+  void invite(const Mailbox& box);
+  static void send_invitation(void* self, std::uint64_t invitation);
+  void meet_at_receiver(Message& message, Request& receive, sim::Time when);
+  void withdraw_invitation(Request& receive);
+  // and on the sender's.
+  void leave(Message& message);
+  static void invited(void* self, std::uint64_t invitation);
+  /// Puts the message where its receive has invited it; false where none has.
+  bool meet_at_sender(Message& message);
+  void take_invitation(Request& receive);
+  void put(Message& message);
+  static void buffer_free(void* self, std::uint64_t request);
+
   void post(Actor& actor, Message& message);
   void accept(Message& message);
   void accept_held(Message& message);
   void match(Message& message, Request& receive, sim::Time when);
+  /// What the receive gets and pays for.
+  void note(Message& message, Request& receive);
   static void follow(Actor& actor, sim::Time before, std::span<Request* const> requests);
   void deliver(Message& message, sim::Time when);
   /// What sending costs, where there is a table.
@@ -88,6 +133,11 @@ class Transport {
   std::vector<std::vector<Message*>> held_;  ///< per receiver: overtook an earlier one
   std::deque<Message> messages_;             ///< all that ever were under way at one time
   std::vector<Message*> free_;               ///< of these, those that nobody has
+  bool receiver_initiated_ = false;
+  std::vector<std::vector<Message*>>
+      waiting_;  ///< per sender: for an invitation, in the order in which they were sent
+  std::deque<Invitation> invitations_;
+  std::vector<Invitation*> free_invitations_;
 };
 
 }  // namespace corewise::simmpi

@@ -197,8 +197,8 @@ def _ppe_text(run: RankRun) -> str:
     share = 100 * float(busiest["busy_ns"]) / run.time_ns if run.time_ns > 0 else 0.0
     waited = time_text(float(run.ppes["waiting_ns"].sum()), 4)
     return (
-        f"\nPPEs forwarded {count_text(messages)} messages, control messages too, which waited {waited} "
-        f"for them; busiest: {busiest['cell']}, {share:.1f} %"
+        f"\nPPEs forwarded {count_text(messages)} messages, which waited {waited} for them; "
+        f"busiest: {busiest['cell']}, {share:.1f} %"
     )
 
 

@@ -1,4 +1,4 @@
-"""The Cell Messaging Layer's ways on clusters of Cells: PPEs that forward.
+"""The Cell Messaging Layer's ways on clusters of Cells: PPEs that forward, and receiver-initiated messages.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -17,6 +17,18 @@ from corewise.errors import InputError
 from corewise.sim.ranks import RankRun, RunOptions, compile_program, run_program
 
 ROOT = Path(__file__).resolve().parents[4]
+
+
+RANKS = (1, 2, 3, 5, 8, 11, 16)
+
+
+@pytest.fixture(scope="module")
+def collectives(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All collectives, checked."""
+    program = tmp_path_factory.mktemp("collectives") / "collectives.sim"
+    source = Path(__file__).resolve().parent / "collectives.c"
+    assert compile_program(["-O1", str(source), "-o", str(program)]) == 0
+    return program
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +105,56 @@ def test_forwarding_that_does_not_fit(
     words = [word for name, value in settings.items() for word in ("--set", f"{name}={value:g}")]
     assert execute(["simrun", "-n", "16", "-m", "roadrunner", *words, str(cell_to_cell), "0", "8"]) == 2
     assert message in capfd.readouterr().err
+
+
+# ---- receiver-initiated messages -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_collectives_over_receiver_initiated_messages(
+    ranks: int, collectives: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Ranks in turn over three blades of 16 SPEs, so that most messages go over PPEs; and by levels, too."""
+    units = [16 * (rank % 3) + rank // 3 for rank in range(ranks)]
+    for more in ({}, {"forward_level": 2}, {"forward_level": 2, "collective_level": 2}):
+        capfd.readouterr()
+        launched(collectives, (), units, "roadrunner", {"receiver_initiated": 1, **more})
+        assert capfd.readouterr().out == "ok collectives\n"
+
+
+BUFFERED = """
+#include <mpi.h>
+int main(int argc, char** argv) {
+  int rank = 0, ranks = 0, in = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Send(&rank, 1, MPI_INT, (rank + 1) % ranks, 0, MPI_COMM_WORLD);
+  MPI_Recv(&in, 1, MPI_INT, (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Finalize();
+  return in == (rank + ranks - 1) % ranks ? 0 : 3;
+}
+"""
+
+
+def test_a_ring_that_relies_on_buffers_deadlocks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source, program = tmp_path / "ring.c", tmp_path / "ring.sim"
+    source.write_text(BUFFERED)
+    assert compile_program([str(source), "-o", str(program)]) == 0
+    words = ["simrun", "-n", "3", "-m", "roadrunner"]
+    assert execute([*words, str(program)]) == 0
+    capfd.readouterr()
+    assert execute([*words, "--set", "receiver_initiated=1", str(program)]) == 1
+    said = capfd.readouterr().err
+    assert "rank 2 in MPI_Send waits for rank 0 to receive 4 bytes" in said
+    assert "receiver_initiated: every send waits for its receive" in said
+    assert "circle: 0 -> 1 -> 2 -> 0" in said
+
+
+@pytest.mark.parametrize(("value", "allowed"), [("0.5", "0 or 1"), ("2", "0 to 1")])
+def test_a_protocol_that_there_is_not(
+    value: str, allowed: str, cell_to_cell: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["simrun", "-n", "16", "-m", "roadrunner", "--set", f"receiver_initiated={value}"]
+    assert execute([*words, str(cell_to_cell), "0", "8"]) == 2
+    assert f"'receiver_initiated': found {value}, allowed: {allowed}" in capfd.readouterr().err

@@ -239,20 +239,26 @@ def test_clusters_keep_table_2(
 
 @pytest.mark.parametrize("granularity", ["flow", "packet"])
 @pytest.mark.parametrize("machine", sorted(TABLE_2))
-def test_a_pair_alone_does_not_notice_its_ppes(
+def test_a_pair_alone_does_not_notice_ppes_and_protocol(
     machine: str, granularity: str, pingpong: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     level = FORWARD_LEVEL[machine]
     words = ("--bytes", "0,4096,65536", "--rounds", "5")
     for peer in TABLE_2[machine]:
         said = []
-        for each in (0, level):
+        forward, invite = {"forward_level": level}, {"receiver_initiated": 1}
+        for settings in ({}, forward, invite, {**forward, **invite}):
             capfd.readouterr()
-            options = RunOptions(granularity=granularity, settings={"forward_level": each})
+            options = RunOptions(granularity=granularity, settings=settings)
             run = run_program(pingpong, words, 2, machine, [0, peer], options)
             said.append([*map(float, re.findall(r"half_trip_us=(\S+)", capfd.readouterr().out))])
-        assert len(said[0]) == 3
-        assert said[1] == pytest.approx(said[0], rel=1e-3)  # the last trip meets the collective behind it
+        eager, forwarded, invited, both = said
+        assert len(eager) == 3
+        assert forwarded == pytest.approx(eager, rel=1e-3)  # the last trip meets the collective behind it
+        assert invited[0] == pytest.approx(eager[0], rel=5e-3)  # a header on Gigabit Ethernet: 256 ns
+        assert both == pytest.approx(invited, rel=1e-3)
+        copies_us = 2 * 4096 / 8e3
+        assert invited[1] == pytest.approx(eager[1] - copies_us, rel=5e-3)
         assert run.ppes is not None
         assert (run.ppes["left"].sum() > 0) == (peer not in (1, 8))
 

@@ -46,6 +46,8 @@ LIMITED = {
 }
 """Most ranks that a program is made for: its own arrays, or its two sides."""
 LEAST = {"topology": 2}
+BUFFERED = ("matching", "probe")
+"""They rely on sends that return before they are received, so the receiver-initiated protocol stops them."""
 
 
 def _name(source: Path) -> str:
@@ -94,6 +96,23 @@ def test_conformance(name: str, compiled: Callable[[Path], Path], capfd: pytest.
         run, said = launched(compiled(source), ranks, capfd, *arguments)
         assert (run.exit_status, run.message if exit_status == 0 else "") == (exit_status, ""), (ranks, said)
         assert f"ok {name}" in said or exit_status != 0, (ranks, said)
+
+
+@pytest.mark.long_test
+@pytest.mark.parametrize("name", COVERED)
+def test_conformance_receiver_initiated(
+    name: str, compiled: Callable[[Path], Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = PROGRAMS[name].read_text()
+    ranks = int(re.findall(r"^// ranks: (\d+)", text, re.M)[0])
+    exit_status = int((re.findall(r"^// exit: (\d+)$", text, re.M) or ["0"])[0])
+    arguments = (re.findall(r"^// arguments: (.*)$", text, re.M) or [""])[0].split()
+    options = RunOptions(settings={"receiver_initiated": 1})
+    run = run_program(compiled(PROGRAMS[name]), arguments, ranks, f"flat:{ranks}", options=options)
+    if name in BUFFERED:
+        assert "receiver_initiated: every send waits for its receive" in run.message
+    else:
+        assert run.exit_status == exit_status, (run.message, capfd.readouterr())
 
 
 @pytest.mark.parametrize("name", MISSING)
