@@ -1,8 +1,8 @@
 """Writes the types of a built extension module: nanobind's stub, made fit for mypy --strict.
 
-The package's build runs it: ``make_stub.py MODULE OUTPUT [MODULE]``; the last one is loaded before, because the
-first one takes classes from it. Modules are loaded by their paths, under the names that they have once they are
-installed; the package need not be.
+The package's build runs it: ``make_stub.py MODULE OUTPUT [MODULE]``; the last one is loaded before, because
+the first one takes classes from it. Modules are loaded by their paths, under the names that they have once
+they are installed; the package need not be.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
