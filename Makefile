@@ -71,9 +71,9 @@ $(VENV)/.stamp-package: $(PACKAGE_FILES) $(VENV)/.stamp-build
 		$(BIN)/python -m pip install --verbose --no-build-isolation .
 	@touch $@
 
-# `make demo` where nothing is built yet: what takes least to build. Folders are compiled at once, with little
-# optimisation (the results are the same, long searches and simulations are slower), and Python compiles a module when
-# it is first used. The next `make` puts the usual package in its place.
+# `make demo` where nothing is built yet: what takes least to build. Folders are compiled at once, without
+# optimisation (the results are the same, long searches are slower) and without the simulators (corewise._lab), and Python
+# compiles a module when it is first used. The next `make` puts the usual package in its place.
 $(VENV)/.stamp-demo: $(PACKAGE_FILES) $(VENV)/.stamp-build
 	@SKBUILD_BUILD_DIR=build/demo-package SKBUILD_CMAKE_DEFINE="COREWISE_QUICK=ON" \
 		$(BIN)/python tools/run/progress.py --log build/package.log "compiling corewise" -- \
@@ -105,11 +105,13 @@ cpp-%: build/gtest/location
 		-DCOREWISE_GTEST_SOURCE="$$(cat build/gtest/location)" > /dev/null
 	$(BIN)/cmake --build --preset $* $(if $(TARGETS),--target $(TARGETS))
 
+# A program's files are compiled at once: what takes longest is to read the headers.
 apps: $(APPS)
 .SECONDEXPANSION:
 $(APPS): build/apps/%: $(APP_FILES) | $(STAMPS)/mpi-$$(firstword $$(subst /, ,$$*))
 	@mkdir -p $(@D)
-	build/mpi/$(*D)/bin/mpicxx -O2 -std=c++20 apps/$(*F)/*.cpp -o $@
+	for source in apps/$(*F)/*.cpp; do echo "#include \"$$source\""; done | \
+		build/mpi/$(*D)/bin/mpicxx -O2 -std=c++20 -I. -x c++ - -o $@
 
 # --- what one does with it ----------------------------------------------------------------------------
 
@@ -158,10 +160,10 @@ lint-python: $(VENV)/.stamp-tools
 	$(BIN)/ruff check $(PYTHON_FOLDERS)
 	$(BIN)/ruff format --check $(PYTHON_FOLDERS)
 
-# The types of the extension module are built with it; mypy takes them from the installed package.
+# The types of the extension modules are built with them; mypy takes them from the installed package.
 lint-types: $(VENV)/.stamp-package $(VENV)/.stamp-tools
 	@mkdir -p build/stubs/corewise
-	@cp $(VENV)/lib/python3*/site-packages/corewise/_core.pyi build/stubs/corewise/
+	@cp $(foreach module,_core _lab,$(VENV)/lib/python3*/site-packages/corewise/$(module).pyi) build/stubs/corewise/
 	$(BIN)/mypy
 
 lint-imports: $(VENV)/.stamp-package $(VENV)/.stamp-tools

@@ -30,5 +30,6 @@ step "The placement, for later use"
 cp "$out/report.html" report.html
 printf '\nThe page: report.html. Next: corewise --help\n'
 if [ ! -e .venv/.stamp-package ]; then
-    printf 'This corewise was compiled in a hurry, with little optimisation; `make package` builds the usual one.\n'
+    printf 'This corewise was compiled in a hurry, without optimisation and without its simulators (replay, simrun,\n'
+    printf 'collective, paper, the Cell); `make package` builds the usual one.\n'
 fi

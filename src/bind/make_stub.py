@@ -1,7 +1,8 @@
 """Writes the types of a built extension module: nanobind's stub, made fit for mypy --strict.
 
-The package's build runs it: ``make_stub.py MODULE OUTPUT``. The module is loaded by its path, under the name
-that it has once it is installed; the package need not be.
+The package's build runs it: ``make_stub.py MODULE OUTPUT [MODULE]``; the last one is loaded before, because
+the first one takes classes from it. Modules are loaded by their paths, under the names that they have once
+they are installed; the package need not be.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -16,14 +17,14 @@ from types import ModuleType
 
 from nanobind.stubgen import StubGen
 
-NAME = "corewise._core"
+PACKAGE = "corewise"
 COORDINATES = (
     "tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.uint64], NDArray[numpy.uint64]]"
 )
 HISTOGRAM = "tuple[NDArray[numpy.uint64], NDArray[numpy.uint64]]"
-HEADER = '''"""The C++ core of corewise: machines, patterns, placement searches, profiles.
+HEADER = '''"""{words}
 
-Types only, written by src/bind/make_stub.py; ``help(corewise._core)`` has the words.
+Types only, written by src/bind/make_stub.py; ``help({name})`` has the words.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -32,11 +33,12 @@ SPDX-License-Identifier: BSD-3-Clause
 
 def load(path: Path) -> ModuleType:
     """The extension module of a file."""
-    spec = importlib.util.spec_from_file_location(NAME, path)
+    name = f"{PACKAGE}.{path.name.partition('.')[0]}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise SystemExit(f"{path}: not an extension module")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[NAME] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
@@ -54,12 +56,14 @@ def stub_text(module: ModuleType) -> str:
     # The commit differs from build to build.
     text = re.sub(r"(__commit__: str) = .*", r"\1 = ...", text)
     text = text.replace("from typing import Annotated\n", "")
-    return HEADER + text
+    return HEADER.format(words=module.__doc__, name=module.__name__) + text
 
 
 def main() -> None:
     """Writes the file."""
-    module, output = map(Path, sys.argv[1:])
+    module, output, *needed = map(Path, sys.argv[1:])
+    for each in needed:
+        load(each)
     output.write_text(stub_text(load(module)), encoding="utf-8")
 
 

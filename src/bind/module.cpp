@@ -4,7 +4,7 @@
 #include "bind/rooms.hpp"
 
 NB_MODULE(_core, module) {
-  module.doc() = "The C++ core of corewise: machines, patterns and placement searches.";
+  module.doc() = "The C++ core of corewise: machines, patterns, placement searches, profiles.";
   module.attr("__version__") = COREWISE_VERSION;
   module.attr("__commit__") = COREWISE_COMMIT;
   corewise::bind::bind_base(module);
@@ -17,15 +17,11 @@ NB_MODULE(_core, module) {
   corewise::bind::bind_call_graph(module);
   corewise::bind::bind_probe(module);
   corewise::bind::bind_sim(module);
-  corewise::bind::bind_affinity(module);
-  corewise::bind::bind_mapping(module);
-  corewise::bind::bind_profiling(module);
-  corewise::bind::bind_collective(module);
   corewise::bind::bind_placement_cost(module);
+  corewise::bind::bind_names(module);
   corewise::bind::bind_events(module);
   corewise::bind::bind_waits(module);
   corewise::bind::bind_shards(module);
   corewise::bind::bind_trace(module);
   corewise::bind::bind_datatype(module);
-  corewise::bind::bind_replay(module);
 }

@@ -18,6 +18,7 @@
 #include "bind/distances.hpp"
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
+#include "bind/whole_cell.hpp"
 #include "lab/placement/cost.hpp"
 #include "place/limits.hpp"
 #include "place/links/objective.hpp"
@@ -163,6 +164,7 @@ void set_objective(const Ready& ready, const std::string& name, const std::vecto
     if (name != lab::name_of(model)) continue;
     lab::TimeOptions time;
     time.model = model;
+    time.cell = cell_run(ready.machine, model);
     auto contended = unwrap(lab::ContendedTime::of(ready.machine, unwrap(lab::weighted(patterns, weights)), time));
     options.objective = place::Objective::given;
     options.given = unwrap(lab::given_cost(std::move(contended), evaluations));

@@ -15,6 +15,7 @@
 #include "bind/arrays.hpp"
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
+#include "bind/whole_cell.hpp"
 #include "lab/placement/cost.hpp"
 
 namespace nb = nanobind;
@@ -76,6 +77,7 @@ ArrayOut<double> contended_times(const Machine& node, const Patterns& patterns,
   TimeOptions options = time_options(model, separation, repetitions);
   options.jitter = jitter;
   options.seed = seed;
+  options.cell = cell_run(node, options.model);
   ContendedTime cost = unwrap(ContendedTime::of(
       node, unwrap(lab::weighted(to_patterns(patterns), weights.value_or(std::vector<double>{}))), options));
   const std::size_t rows = placements.shape(0);

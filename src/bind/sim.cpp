@@ -14,16 +14,14 @@
 #include <vector>
 
 #include "bind/arrays.hpp"
+#include "bind/choices.hpp"
 #include "bind/failure.hpp"
 #include "bind/rooms.hpp"
-#include "cell/parameters.hpp"
-#include "lab/cell_pattern.hpp"
 #include "machine/machine.hpp"
 #include "pattern/pattern.hpp"
 #include "sim/pattern_result.hpp"
 #include "sim/pattern_run.hpp"
 #include "sim/timeline.hpp"
-#include "simmpi/settings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -53,18 +51,6 @@ Table<Members...> table(const std::vector<Row>& rows, Members Row::*... members)
   return Table<Members...>(nb::make_tuple(column(members)...));
 }
 
-/// The enumerator whose name_of is `text`.
-template <class Enum>
-Enum chosen(const char* field, const std::string& text, Enum first, Enum second) {
-  for (const Enum each : {first, second})
-    if (text == name_of(each)) return each;
-  raise(bad_field("", field, "'" + text + "'", std::string(name_of(first)) + ", " + std::string(name_of(second))));
-}
-
-void require_at_least_one(const char* field, int value) {
-  if (value < 1) raise(bad_field("", field, std::to_string(value), "1 or more"));
-}
-
 PatternResult run_pattern(const Machine& node, const Pattern& pattern, std::vector<UnitId> unit_of_rank,
                           const std::string& granularity, const std::string& separation, int repetitions,
                           int messages_in_flight, Timeline* timeline) {
@@ -79,41 +65,6 @@ PatternResult run_pattern(const Machine& node, const Pattern& pattern, std::vect
   return unwrap([&] {
     const nb::gil_scoped_release release;
     return sim::run_pattern(node, pattern, {std::move(unit_of_rank)}, options);
-  }());
-}
-
-/// The machine with its [simulation] table's jitter_seed replaced; 0 leaves the file's.
-Machine seeded(Machine node, std::int64_t seed) {
-  if (seed == 0) return node;
-  const auto named = [](const machine::Parameter& each) { return each.name == "jitter_seed"; };
-  std::erase_if(node.parameters, named);
-  node.parameters.push_back({"jitter_seed", static_cast<double>(seed)});
-  return node;
-}
-
-/// (name, unit, value, least, most, meaning, source).
-using ParameterOut = std::tuple<std::string, std::string, double, double, double, std::string, std::string>;
-
-std::vector<ParameterOut> cell_parameters(const Machine& machine) {
-  const cell::Parameters parameters = unwrap(cell::Parameters::from(machine));
-  std::vector<ParameterOut> all;
-  for (const cell::ParameterRow& row : cell::parameter_rows()) {
-    all.emplace_back(row.name, row.unit, row.value(parameters), row.min, row.max, row.meaning, row.source);
-  }
-  return all;
-}
-
-PatternResult run_cell_pattern(const Machine& node, const Pattern& pattern, std::vector<UnitId> unit_of_rank,
-                               const std::string& separation, int repetitions, std::int64_t seed,
-                               Timeline* timeline) {
-  PatternOptions options;
-  options.separation = chosen("separation", separation, sim::Separation::dependence, sim::Separation::barrier);
-  require_at_least_one("repetitions", repetitions);
-  options.repetitions = repetitions;
-  options.timeline = timeline;
-  return unwrap([&] {
-    const nb::gil_scoped_release release;
-    return lab::run_pattern_on_cell(seeded(node, seed), pattern, {std::move(unit_of_rank)}, options);
   }());
 }
 
@@ -197,38 +148,17 @@ void bind_result(nb::module_& module) {
   bind_result_tables(result);
 }
 
-/// Name, value where none is set, unit, least, most, meaning of everything that a program on simulated ranks pays
-/// for.
-std::vector<std::tuple<std::string, double, std::string, double, double, std::string>> simmpi_settings() {
-  const simmpi::Settings unset;
-  std::vector<std::tuple<std::string, double, std::string, double, double, std::string>> rows;
-  for (const simmpi::SettingRow& row : simmpi::setting_rows()) {
-    rows.emplace_back(row.name, unset.*row.field, row.unit, row.least, row.most, row.meaning);
-  }
-  return rows;
-}
-
 }  // namespace
 
 void bind_sim(nb::module_& module) {
   bind_timeline(module);
   bind_result(module);
-  module.def("simmpi_settings", &simmpi_settings,
-             "What a program on simulated ranks pays for: (name, value where none is set, unit, least, most, "
-             "meaning).");
   module.def(
       "run_pattern", &run_pattern, "machine"_a, "pattern"_a, "unit_of_rank"_a, "granularity"_a = "packet",
       "separation"_a = "dependence", "repetitions"_a = 1, "messages_in_flight"_a = 4,
       "timeline"_a.none() = nb::none(),
       "Runs a pattern on the network of a machine, by ``packet`` or by ``flow``. Before its next phase a rank\n"
       "waits for its own messages (``dependence``) or for everybody's (``barrier``).");
-  module.def("cell_parameters", &cell_parameters, "machine"_a,
-             "(name, unit, value, least, most, meaning, source) of every parameter of a simulated Cell.");
-  module.def(
-      "run_cell_pattern", &run_cell_pattern, "machine"_a, "pattern"_a, "unit_of_rank"_a,
-      "separation"_a = "dependence", "repetitions"_a = 1, "seed"_a = 0, "timeline"_a.none() = nb::none(),
-      "Runs a pattern on a whole simulated Cell: every rank a program that gets what others send it. `seed`\n"
-      "is of the jitter of its buses; 0 leaves what the machine's file says.");
 }
 
 }  // namespace corewise::bind

@@ -26,6 +26,10 @@ constexpr SettingRow kRows[] = {
     {"record_ns", &Settings::record_ns, "ns", 0, kMostNs, "each call, function entry or exit that is recorded"},
     {"collective_level", &Settings::collective_level, "", 0, 64,
      "level of the machine, outermost first, whose parts do collectives on local stores; 0: none"},
+    {"forward_level", &Settings::forward_level, "", 0, 64,
+     "level of the machine, outermost first, between whose parts PPEs forward messages; 0: none"},
+    {"forward_ns", &Settings::forward_ns, "ns", 0, kMostNs, "what a forwarded message takes each of its two PPEs"},
+    {"forward_gb_per_s", &Settings::forward_gb_per_s, "GB/s", 0.001, 1e6, "how fast its bytes pass there"},
 };
 
 std::string number_text(double value) {

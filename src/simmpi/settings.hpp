@@ -25,6 +25,9 @@ struct Settings {
   double cache_ways = 4;            ///< lines in each of its sets
   double record_ns = 0;             ///< of a recorded call, and of a function's entry or exit
   double collective_level = 0;      ///< level of the machine by which collectives group ranks; 0: none
+  double forward_level = 0;         ///< level of the machine between whose parts PPEs forward messages; 0: none
+  double forward_ns = 1000;         ///< what forwarding a message takes each of its two PPEs
+  double forward_gb_per_s = 1;      ///< and how fast its bytes pass there
 };
 
 struct SettingRow {

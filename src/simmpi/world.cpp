@@ -40,7 +40,8 @@ Result<std::unique_ptr<World>> World::make(const machine::Machine& machine, cons
   if (!network.ok()) return network.status();
   world->network_ = std::move(network).value();
   world->transport_ = std::make_unique<Transport>(*world);
-  if (Status status = world->check_level(); !status.ok()) return status;
+  if (Status status = world->check_levels(); !status.ok()) return status;
+  if (Status status = world->make_forwarding(); !status.ok()) return status;
   if (Status status = world->make_memories(); !status.ok()) return status;
   return world;
 }
@@ -71,18 +72,27 @@ World::World(const machine::Machine& machine, const machine::Placement& placemen
 
 World::~World() = default;
 
-Status World::check_level() const {
-  const double level = settings().collective_level;
-  std::size_t most = machine_.units.front().domains.size();
-  for (const machine::Unit& unit : machine_.units) most = std::min(most, unit.domains.size());
-  if (level >= 0 && level <= static_cast<double>(most) && level == std::floor(level)) {
-    if (level == 0 || carries_data()) return {};
-    most = 0;  // messages without content lie in no local store
-  }
+Status World::check_level(std::string_view name, double level, std::size_t most) const {
+  if (level >= 0 && level <= static_cast<double>(most) && level == std::floor(level)) return {};
   char found[40];
   std::snprintf(found, sizeof found, "%g", level);
-  return bad_field("", "collective_level", found,
+  return bad_field("", name, found,
                    most == 0 ? "0" : "0 to " + std::to_string(most) + ", the levels of '" + machine_.name + "'");
+}
+
+Status World::check_levels() const {
+  std::size_t most = machine_.units.front().domains.size();
+  for (const machine::Unit& unit : machine_.units) most = std::min(most, unit.domains.size());
+  if (Status status = check_level("forward_level", settings().forward_level, most); !status.ok()) return status;
+  // Messages without content lie in no local store.
+  return check_level("collective_level", settings().collective_level, carries_data() ? most : 0);
+}
+
+Status World::make_forwarding() {
+  if (settings().forward_level == 0) return {};
+  if (Status status = Forwarding::check(settings(), machine_, *network_); !status.ok()) return status;
+  forwarding_.emplace(engine_, *network_, machine_, settings());
+  return {};
 }
 
 Status World::make_memories() {

@@ -10,7 +10,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "sim/engine.hpp"
 #include "sim/networks/network.hpp"
 #include "simmpi/messages/costs.hpp"
+#include "simmpi/messages/forwarding.hpp"
 #include "simmpi/messages/pairs.hpp"
 #include "simmpi/rank.hpp"
 #include "simmpi/settings.hpp"
@@ -71,6 +74,8 @@ class World {
 
   [[nodiscard]] sim::Engine& engine() { return engine_; }
   [[nodiscard]] const sim::Network& network() const { return *network_; }
+  /// Null where no PPE forwards.
+  [[nodiscard]] const Forwarding* forwarding() const { return forwarding_ ? &*forwarding_ : nullptr; }
   [[nodiscard]] Transport& transport() { return *transport_; }
   [[nodiscard]] const machine::Machine& machine() const { return machine_; }
   [[nodiscard]] const Settings& settings() const { return options_.settings; }
@@ -105,9 +110,11 @@ class World {
   /// Does `work` beside the rank's program, on a fiber of its own, from the clock of now on.
   void in_background(Actor& parent, std::function<void(Actor&)> work);
 
-  /// A message of the network between the units of two ranks.
-  void send(int from, int to, std::uint64_t bytes, const sim::Handler& delivered) {
+  /// A message of the network between the units of two ranks; says when it enters the network.
+  sim::Time send(int from, int to, std::uint64_t bytes, const sim::Handler& delivered) {
+    if (forwarding_) return forwarding_->send(rank(from).unit, rank(to).unit, bytes, delivered);
     network_->send(rank(from).unit, rank(to).unit, bytes, delivered);
+    return engine_.now();
   }
   /// Deletes a request that no handle names any more.
   static void dispose(Request& request);
@@ -139,8 +146,11 @@ class World {
   };
 
   World(const machine::Machine& machine, const machine::Placement& placement, const WorldOptions& options);
-  /// Refuses a level that the machine lacks.
-  [[nodiscard]] Status check_level() const;
+  /// Refuses a level that the machine lacks; `most`: levels that the setting may name.
+  [[nodiscard]] Status check_level(std::string_view name, double level, std::size_t most) const;
+  [[nodiscard]] Status check_levels() const;
+  /// PPEs that forward, where the settings want them.
+  Status make_forwarding();
   /// A cache and its costs for every rank, where the settings want one.
   Status make_memories();
   void start(Rank& rank, const std::function<int(Rank&)>& program);
@@ -152,6 +162,7 @@ class World {
   WorldOptions options_;
   sim::Engine engine_;
   std::unique_ptr<sim::Network> network_;
+  std::optional<Forwarding> forwarding_;
   std::unique_ptr<Transport> transport_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::vector<std::unique_ptr<Helper>> helpers_;

@@ -52,7 +52,16 @@ class Balanced(HTMLParser):
 def test_importing_is_quick_because_nothing_else_is_imported() -> None:
     look = "import sys; before = set(sys.modules); import corewise; print(*sorted(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
-    heavy = {"numpy", "typer", "rich", "pydantic", "importlib.metadata", "corewise._core", "corewise.api"}
+    heavy = {
+        "numpy",
+        "typer",
+        "rich",
+        "pydantic",
+        "importlib.metadata",
+        "corewise._core",
+        "corewise._lab",
+        "corewise.api",
+    }
     assert heavy & set(done.stdout.split()) == set()
 
 

@@ -398,9 +398,7 @@ class _Decoded:
 
     def __init__(self, path: Path) -> None:
         trace = Trace.FromString(path.read_bytes())
-        names: dict[int, str] = {}
-        labels: dict[int, str] = {}
-        texts: dict[int, str] = {}
+        interned: dict[int, tuple[dict[int, str], dict[int, str], dict[int, str]]] = {}
         self.processes: dict[int, str] = {}
         self.tracks: dict[int, tuple[str, str]] = {}
         self.slices: list[dict[str, Any]] = []
@@ -410,6 +408,10 @@ class _Decoded:
         open_: dict[int, list[dict[str, Any]]] = defaultdict(list)
         last: dict[int, int] = defaultdict(int)
         for packet in trace.packet:
+            if packet.sequence_flags & packet.SEQ_INCREMENTAL_STATE_CLEARED:
+                assert packet.trusted_packet_sequence_id not in interned
+                interned[packet.trusted_packet_sequence_id] = ({}, {}, {})
+            names, labels, texts = interned[packet.trusted_packet_sequence_id]
             names.update({each.iid: each.name for each in packet.interned_data.event_names})
             labels.update({each.iid: each.name for each in packet.interned_data.debug_annotation_names})
             strings = packet.interned_data.debug_annotation_string_values

@@ -202,6 +202,7 @@ def wheel_files() -> dict[str, bytes]:
     rows = [{"name": name, "version": version, "folder": f"{name}-{version}"} for name, version in SETS]
     found = {
         "corewise/_core.cpython-311-x86_64-linux-gnu.so": b"\x7fELF",
+        "corewise/_lab.cpython-311-x86_64-linux-gnu.so": b"\x7fELF",
         "corewise/_prebuilt/manifest.json": json.dumps({"sets": rows}).encode(),
         "corewise-9.9.data/data/share/man/man1/corewise.1": b".TH",
     }
@@ -248,6 +249,7 @@ def test_every_fault_of_a_wheel_is_named(tmp_path: Path) -> None:
         f"{library} names the folder that it was built in"
     ]
     assert found({core: None}) == ["no extension module corewise/_core"]
+    assert found({core.replace("_core", "_lab"): None}) == ["no extension module corewise/_lab"]
     assert found({"corewise-9.9.data/data/share/man/man1/corewise.1": None}) == ["no manual page corewise.1"]
     assert found({}, recorded=set(wheel_files()) - {core}) == [f"{core} is not in its record"]
     assert found({}, recorded=set(wheel_files()) | {"more.py"}) == ["more.py is in its record only"]

@@ -37,7 +37,7 @@ def units(folder: Path) -> list[tuple[str, list[str]]]:
     found = []
     for entry in json.loads((folder / "compile_commands.json").read_text(encoding="utf-8")):
         path = Path(entry["file"])
-        if "_core.dir" not in path.parts or "Unity" not in path.parts:
+        if not {"_core.dir", "_lab.dir"}.intersection(path.parts) or "Unity" not in path.parts:
             continue
         words = shlex.split(entry["command"])
         # The headers that are read once are part of the unit as text: there is no compiled one here.

@@ -51,8 +51,9 @@ def faults(wheel: Path, root: Path = ROOT) -> Iterator[str]:
         yield from _record_faults(archive, names)
         if not any(name.endswith("/man/man1/corewise.1") for name in names):
             yield "no manual page corewise.1"
-        if not any(name.startswith("corewise/_core.") and name.endswith(".so") for name in names):
-            yield "no extension module corewise/_core"
+        for module in ("corewise/_core", "corewise/_lab"):
+            if not any(name.startswith(f"{module}.") and name.endswith(".so") for name in names):
+                yield f"no extension module {module}"
         for name in names:
             if str(root).encode() in archive.read(name):
                 yield f"{name} names the folder that it was built in"

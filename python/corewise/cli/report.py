@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from corewise.base import late
+from corewise.base import late, simulators
 from corewise.base.files import check_target
 from corewise.cli import console, pages
 from corewise.cli.profile_page import PageOptions, profile_view
@@ -99,6 +99,8 @@ def report(
             study = study_placements(analysis.pattern, machine, settings=Settings(limits=limits))
     with console.progress("replaying the profile on the ideal machine"):
         ideal = ideal_ns(source)
+    if said := simulators.missing():
+        console.note(f"corewise: {source}: not replayed on the ideal machine: {said}")
     run = look_at(analysis.profile, study=study, analysis=analysis, ideal_ns=ideal)
     findings = findings_of(run)
     if asked is not None:

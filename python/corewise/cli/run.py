@@ -13,12 +13,14 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import TextIO
 
 import typer
 
 from corewise import _core
 from corewise.base import late
 from corewise.cli import console
+from corewise.cli.message_costs import before_a_run, keep_tables
 from corewise.cli.settings import WithSettings
 from corewise.errors import InputError, RunError
 from corewise.mpi.functions import DEEPEST
@@ -93,6 +95,11 @@ Messages with derived datatypes are packed by corewise where that is quicker:
 Blocking collectives are done by corewise inside a node, where its table says so:
   corewise run -n 8 --accelerate -- ./lbm
   corewise run -n 8 --accelerate --accelerate-tuning host.csv -- ./lbm
+
+\b
+A replay is held against the run, with what messages cost at that time:
+  corewise run -n 2 --messages -- ./lbm
+  corewise replay --validate lbm.cw
 """
 
 
@@ -193,6 +200,11 @@ _ACCELERATE_TUNING = typer.Option(
     help="which collectives, by this file of corewise bench collectives (default: the shipped one)",
     hidden=True,
 )
+_MESSAGES = typer.Option(
+    False,
+    "--messages",
+    help="measure what messages cost before and after the run, for corewise replay; takes about 20 s",
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -229,6 +241,7 @@ def _run(
     packing_tuning: Path | None = _PACKING_TUNING,
     accelerate: bool = _ACCELERATE,
     accelerate_tuning: Path | None = _ACCELERATE_TUNING,
+    messages: bool = _MESSAGES,
     as_json: bool = typer.Option(False, "--json", help="print one JSON object when the program has ended"),
 ) -> int:
     wanted = _checked_reordering(reordering, ranks, placement)
@@ -251,8 +264,7 @@ def _run(
         timeout_s=_checked_time(timeout, "--timeout") / 1e9 or None,
     )
     check_patterns(options.functions.patterns)
-    pack = _packer(files)
-    command = command or []
+    pack, command = _packer(files), command or []
     decided = launch.plan(command, ranks=ranks, mpi=mpi)
     storage = None if local_dir is None else local_disks(decided, local_dir)
     directory = output if output is not None else fresh_name(decided.command)
@@ -261,7 +273,7 @@ def _run(
             bound = binding.arguments(decided.mpi, *placed, Path(folder))
             decided = launch.plan(command, ranks=ranks, mpi=mpi, binding=bound)
             binding.check(decided.mpi, *placed, bound)
-        return _record(decided, directory, options, pack, as_json, storage)
+        return _record(decided, directory, options, pack, as_json, storage, messages=messages)
 
 
 def _knob_of(option: str, wanted: bool, tuning: Path | None, read: Callable[[Path], str]) -> str:
@@ -338,16 +350,16 @@ def _record(
     pack: Packer | None,
     as_json: bool,
     storage: launch.Storage | None = None,
+    *,
+    messages: bool = False,
 ) -> int:
     _build(decided.mpi, options)
     if options.packing:
         options = dataclasses.replace(options, packing=_chosen_packing(decided.mpi, options.packing))
     options = dataclasses.replace(options, accelerate=_chosen_collectives(decided.mpi, options.accelerate))
     # With --json standard output is the object's alone.
-    try:
-        outcome = launch.record(decided, directory, options, sys.stderr if as_json else None, storage)
-    finally:
-        blank = _remove_blank(directory)
+    output = sys.stderr if as_json else None
+    outcome, blank = _launched(decided, directory, options, output, storage, messages=messages)
     _tell_ended(outcome, options.timeout_s, directory)
     traces = list(directory.glob("rank-*.cwt"))
     spawned = len(list(directory.glob("*.cwt"))) - len(traces)
@@ -382,6 +394,31 @@ def _record(
     if answer is not None and not as_json:
         _tell(answer)
     return _status(outcome, bool(traces or spawned))
+
+
+def _launched(
+    decided: launch.LaunchPlan,
+    directory: Path,
+    options: launch.RecordOptions,
+    output: TextIO | None,
+    storage: launch.Storage | None,
+    *,
+    messages: bool,
+) -> tuple[launch.RunOutcome, int]:
+    """Runs and records it, between two measurements of messages where they are wanted.
+
+    Says also how many files of ranks got no space.
+    """
+    if messages:
+        launch.check_new(directory)
+    costs = before_a_run(decided.mpi) if messages else None
+    try:
+        outcome = launch.record(decided, directory, options, output, storage)
+    finally:
+        blank = _remove_blank(directory)
+    if costs is not None and not blank and any(directory.glob("*.cwt")):
+        keep_tables(costs, decided.mpi, directory, ended=outcome.exit_status == 0)
+    return outcome, blank
 
 
 def _tell_ended(outcome: launch.RunOutcome, timeout_s: float | None, directory: Path) -> None:

@@ -27,7 +27,7 @@ MAKERS = typer.Option(
     None,
     "--executor",
     metavar="WHO",
-    help=f"Who makes a CSV file: {KINDS}; without it, this process. Threads gain nothing.",
+    help=f"Who makes a file: {KINDS}; without it, this process. Threads gain for parquet and arrow only.",
 )
 RESUME = typer.Option(
     None,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -330,24 +330,8 @@ class Events:
         """All rows as a `pyarrow.Table`."""
         arrow = optional("pyarrow", "frames")
         schema = arrow_schema()
-        batches = [self.arrow_batch(batch) for batch in self.batches()]
+        batches = [arrow_batch(batch, self.words) for batch in self.batches()]
         return arrow.Table.from_batches(batches, schema=schema).unify_dictionaries()
-
-    def arrow_batch(self, batch: Batch) -> Any:
-        """One batch as a `pyarrow.RecordBatch` of `arrow_schema`."""
-        arrow = optional("pyarrow", "frames")
-        numbers = self._columns(batch)
-        tables = self.words
-        columns = []
-        for column in COLUMNS:
-            values = numbers[column.name]
-            if column.type != "text":
-                columns.append(arrow.array(values))
-                continue
-            codes = arrow.array(values.astype(np.int32), mask=values < 0)
-            words = arrow.array(tables[column.name], type=arrow.string())
-            columns.append(arrow.DictionaryArray.from_arrays(codes, words))
-        return arrow.RecordBatch.from_arrays(columns, schema=arrow_schema())
 
     def to_pandas(self) -> Any:
         """All rows as a `pandas.DataFrame`; texts are categories."""
@@ -373,16 +357,9 @@ class Events:
             series.append(words.gather(codes.astype(np.uint32)).cast(polars.Categorical).alias(name))
         return polars.DataFrame(series)
 
-    def _columns(self, batch: Batch) -> dict[str, NDArray[Any]]:
-        leading = {
-            name: np.full(len(batch), getattr(batch, name), np.int32)
-            for name in (each.name for each in COLUMNS[:_LEADING])
-        }
-        return leading | {each.name: getattr(batch, each.name) for each in COLUMNS[_LEADING:]}
-
     def _all_columns(self) -> dict[str, Any]:
         """All batches end to end; texts still as codes."""
-        parts = [self._columns(batch) for batch in self.batches()]
+        parts = [_columns(batch) for batch in self.batches()]
         empty = {each.name: np.zeros(0, _code_type(each)) for each in COLUMNS}
         return {
             each.name: np.concatenate([part[each.name] for part in parts] or [empty[each.name]])
@@ -392,6 +369,30 @@ class Events:
 
 def _code_type(column: Column) -> str:
     return "int32" if column.type == "text" else column.type
+
+
+def _columns(batch: Batch) -> dict[str, NDArray[Any]]:
+    leading = {
+        name: np.full(len(batch), getattr(batch, name), np.int32)
+        for name in (each.name for each in COLUMNS[:_LEADING])
+    }
+    return leading | {each.name: getattr(batch, each.name) for each in COLUMNS[_LEADING:]}
+
+
+def arrow_batch(batch: Batch, tables: Mapping[str, Sequence[str]]) -> Any:
+    """One batch as a `pyarrow.RecordBatch` of `arrow_schema`; `tables` as `Events.words`."""
+    arrow = optional("pyarrow", "frames")
+    numbers = _columns(batch)
+    columns = []
+    for column in COLUMNS:
+        values = numbers[column.name]
+        if column.type != "text":
+            columns.append(arrow.array(values))
+            continue
+        codes = arrow.array(values.astype(np.int32), mask=values < 0)
+        words = arrow.array(tables[column.name], type=arrow.string())
+        columns.append(arrow.DictionaryArray.from_arrays(codes, words))
+    return arrow.RecordBatch.from_arrays(columns, schema=arrow_schema())
 
 
 def arrow_schema() -> Any:
@@ -471,7 +472,7 @@ def load_events(
         datatypes=_distinct(
             datatype_text(each.name, each.size_bytes, each.derived) for each in log.datatypes
         ),
-        communicators=_communicators(log),
+        communicators=communicator_rows(log),
         problems=tuple(log.problems),
         _log=log,
     )
@@ -521,7 +522,8 @@ def name_keys(log: EventLog) -> list[tuple[str, str, str, int]]:
     return [(name.sort, name.text, objects[name.object], name.offset) for name in log.names]
 
 
-def _communicators(log: EventLog) -> tuple[CommunicatorRow, ...]:
+def communicator_rows(log: EventLog) -> tuple[CommunicatorRow, ...]:
+    """What `Batch.comm` of a log's rows indexes."""
     rows = []
     for each in log.communicators:
         comm = each.communicator

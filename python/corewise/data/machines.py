@@ -12,13 +12,15 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from corewise._core import Machine, cell_parameters
+from corewise import _lab
+from corewise._core import Machine
 from corewise.base.documents import Fields, parse_json, parse_toml, read_json, read_toml
 from corewise.base.files import read_text
 from corewise.data.clusters import cluster_of
@@ -26,6 +28,7 @@ from corewise.errors import InputError, RunError
 
 HOST = "host"
 """The reference that means this host, read through hwloc."""
+_NODE_OF_LEVEL = re.compile(r"node-?\d+")
 
 
 def machine_directory() -> Path:
@@ -149,7 +152,7 @@ def _cell(machine: Machine, reference: str) -> Machine:
     if machine.model != "cell":
         allowed = 'one whose simulation has model = "cell": cell-be, cell-blade, ps3, qs22'
         raise InputError(f"machine '{reference}' is simulated as '{machine.model}', allowed: {allowed}")
-    cell_parameters(machine)  # names and values of the simulation are checked when they are read
+    _lab.cell_parameters(machine)  # names and values of the simulation are checked when they are read
     return machine
 
 
@@ -170,6 +173,12 @@ def _text_of_file(path: Path) -> MachineText:
     raise InputError(
         f"{path}: found suffix '{path.suffix}', allowed for a machine: .toml, .json, .xml (hwloc)"
     )
+
+
+def node_count(machine: Machine) -> int:
+    """How many nodes a machine says that it has: those of a level named ``node``; 1 without such a level."""
+    named = (name for unit in machine.units for name in (*unit.domains, unit.name))
+    return max(1, len({name for name in named if _NODE_OF_LEVEL.fullmatch(name)}))
 
 
 def parse_machine(text: str, source: str) -> Machine:

@@ -1,7 +1,8 @@
 """Files of message costs: what messages of a real MPI cost inside a node (docs/formats/messages.md).
 
-Owns the JSON format. Invariants of what is read: sizes and columns rise, every row has a time for every
-column, and no message is sent in more time than it takes to arrive, nor both ways in less time than one way.
+Owns the JSON format, and the names of the files that a profile holds. Invariants of what is read: sizes and
+columns rise, every row has a time for every column, and no message is sent in more time than it takes to
+arrive, nor both ways in less time than one way. A median of tables keeps them.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -9,6 +10,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,13 +18,15 @@ from pathlib import Path
 
 from corewise.base.documents import Fields, read_json
 from corewise.base.files import write_text
-from corewise.errors import InputError
+from corewise.errors import InputError, bad_field
 
 _FORMAT, _VERSION = "corewise-messages", 1
 _FIELDS = ("format", "version", "processor", "mpi", "eager_bytes", "moved_bytes", "rows")
 _ROW = ("bytes", "send_ns", "one_way_ns", "both_ns")
 MOST_BYTES = 1 << 40
 MOST_COLUMNS, MOST_ROWS = 16, 256
+BEFORE, AFTER = "messages-before.json", "messages-after.json"
+"""In a profile: the tables of just before and just after the run."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,57 @@ def load_message_costs(path: Path) -> MessageCosts:
     return MessageCosts(
         fields.text("processor"), fields.text("mpi"), fields.whole("eager_bytes", 0, MOST_BYTES), moved, rows
     )
+
+
+def profile_tables(profile: Path) -> list[Path]:
+    """The tables that a profile holds, the one from before its run first; of most profiles none."""
+    return [profile / name for name in (BEFORE, AFTER) if (profile / name).is_file()]
+
+
+def median_costs(files: Sequence[Path], tables: Sequence[MessageCosts]) -> MessageCosts:
+    """One table of several: the median of every time, for the sizes that all have.
+
+    They may differ by where the eager limit was found, which is the least one.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        Where the tables are from; messages name them.
+    tables : sequence of MessageCosts
+        One or more.
+
+    Raises
+    ------
+    InputError
+        They are not of one MPI on one processor, or have not the same columns, or no size in common.
+    """
+    first = tables[0]
+    sizes = {row.bytes for row in first.rows}
+    for file, table in zip(files, tables, strict=True):
+        for field in ("processor", "mpi", "moved_bytes"):
+            if getattr(table, field) != getattr(first, field):
+                allowed = f"{getattr(first, field)}, as in {files[0]}"
+                raise bad_field(str(file), field, getattr(table, field), allowed)
+        sizes &= {row.bytes for row in table.rows}
+        if not sizes:
+            raise bad_field(str(file), "rows", "no size of the other tables", f"sizes of {files[0]}")
+    common = [[row for row in table.rows if row.bytes in sizes] for table in tables]
+    rows = tuple(map(_median_row, zip(*common, strict=True)))
+    eager_bytes = min(table.eager_bytes for table in tables)
+    return MessageCosts(first.processor, first.mpi, eager_bytes, first.moved_bytes, rows)
+
+
+def _median_row(rows: Sequence[CostRow]) -> CostRow:
+    return CostRow(
+        rows[0].bytes,
+        statistics.median(row.send_ns for row in rows),
+        _medians([row.one_way_ns for row in rows]),
+        _medians([row.both_ns for row in rows]),
+    )
+
+
+def _medians(columns: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
+    return tuple(map(statistics.median, zip(*columns, strict=True)))
 
 
 def _rise(values: Sequence[int]) -> bool:

@@ -25,8 +25,9 @@ with late.imports():
     from corewise.data.events import Events, Selection, optional
     from corewise.data.events import load_events as _load_events
     from corewise.export.otf2 import write_otf2
-    from corewise.export.pieces import write_csv_in_pieces
+    from corewise.export.pieces import write_in_pieces
     from corewise.export.places import function_name
+    from corewise.export.ranks import write_perfetto_by_ranks
 
 Progress = Callable[[float], None]
 
@@ -55,9 +56,9 @@ class Format:
 
 FORMATS = {
     "otf2": Format("an OTF2 archive: a folder with traces.otf2", (("otf2", "otf2"),), folder=True),
-    "perfetto": Format("a trace for ui.perfetto.dev"),
-    "parquet": Format("a table, a row per record", (("pyarrow", "frames"),)),
-    "arrow": Format("the same as an Arrow IPC file", (("pyarrow", "frames"),)),
+    "perfetto": Format("a trace for ui.perfetto.dev", in_pieces=True),
+    "parquet": Format("a table, a row per record", (("pyarrow", "frames"),), in_pieces=True),
+    "arrow": Format("the same as an Arrow IPC file", (("pyarrow", "frames"),), in_pieces=True),
     "csv": Format("the same as text", in_pieces=True),
 }
 """Every form by the name that the command line takes."""
@@ -164,7 +165,10 @@ def export_profile(
             written, unsaid = write_otf2(events, folder, later)
     elif workers is not None:
         with staged_file(target) as file:
-            written = write_csv_in_pieces(events, file, later, workers)
+            if form == "perfetto":
+                written = write_perfetto_by_ranks(events, file, later, workers)
+            else:
+                written = write_in_pieces(form, events, file, later, workers)
     else:
         with staged_file(target) as file:
             written = _writer(form)(events, file, later)

@@ -5,7 +5,8 @@ or region that was entered, an instant for what is a moment, a track of phases b
 some, and an arrow from every send to where it arrived. Times are whole nanoseconds on the ranks' common
 line, from the first rank's start, or from the first function that was entered before it. Packets are written
 as they come: memory does not grow with their number. Process and thread numbers count up from 1, because
-those of different hosts may be equal; the real ones stand in the process's labels.
+those of different hosts may be equal; the real ones stand in the process's labels. A rank's packets are a
+sequence of their own, so that they can be made without those of other ranks (`corewise.export.pieces`).
 Invariant: the same profile gives the same bytes.
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -13,9 +14,10 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import NamedTuple, Protocol
 
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackDescriptor, TrackEvent
 
@@ -26,65 +28,119 @@ from corewise.export.nesting import BEGIN, END, Mark, Row, nested
 from corewise.export.places import Sites
 
 Progress = Callable[[float], None]
+SiteName = Callable[[int, int], str]
+"""From a file's number and an offset to what the call site is called; see `corewise.export.places.Sites`."""
 
-_SEQUENCE = 1
+_TRACKS = 2
+"""Of a thread: its own, and that of its phases."""
+
 _MISS, _RECEIVE, _ARRIVAL = (KINDS.index(kind) for kind in ("miss", "receive", "arrival"))
 _PHASE, _RECORDING, _PART = (KINDS.index(kind) for kind in ("phase", "recording", "collective_part"))
-_FUNCTIONS = frozenset(KINDS.index(kind) for kind in ("function_enter", "region_enter"))
+WITHOUT_SITE = tuple(
+    KINDS.index(kind)
+    for kind in ("function_enter", "function_exit", "region_enter", "region_exit", "recording")
+)
+"""Kinds of rows whose call site is not told."""
 _MESSAGES = frozenset((SEND, _RECEIVE, _ARRIVAL))
 _MOST_KEPT = 65_536
 _LABELS = ("bytes", "peer", "tag", "communicator", "calls", "site", "kind", "level")
 _LABEL_IDS = {label: index + 1 for index, label in enumerate(_LABELS)}
 
 
+class Stream(Protocol):
+    """Where packets go."""
+
+    def write(self, content: bytes, /) -> int:
+        """Takes all of them."""
+
+
+class Line(NamedTuple):
+    """What all ranks share: where the time line begins, and the (world, rank) that lost records."""
+
+    origin_ns: int
+    incomplete: list[tuple[int, int]]
+
+
+class RankPlace(NamedTuple):
+    """A rank, with the first of the numbers that are its own."""
+
+    world: int
+    rank: int
+    sequence: int
+    uuid: int
+    number: int
+
+
 def write_perfetto(events: Events, path: Path, progress: Progress) -> int:
     """Writes the trace; returns the number of rows that it shows."""
+    line = line_of(events)
+    sites = Sites(events.objects).name
+    total = max(events.records, 1)
+    done = rows = 0
+
+    def tell(records: float) -> None:
+        progress((done + records) / total)
+
     with path.open("wb") as stream:
-        return _Writer(events, stream, progress).write()
+        for place, process, threads in places_of(events):
+            rows += RankWriter(events, stream, line, sites, tell).write(place, process, threads)
+            done += sum(thread.records for thread in threads)
+            tell(0)
+    return rows
 
 
-def incomplete_ranks(events: Events) -> list[tuple[int, int]]:
-    """(world, rank) of those that lost records, so that their messages cannot be counted through."""
-    return [
-        (each.world, each.rank)
-        for each in events.processes
-        if each.overwritten_bytes > 0 or each.lost_bytes > 0
-    ]
+def line_of(events: Events) -> Line:
+    """What the ranks of a trace share."""
+    lost = [each for each in events.processes if each.overwritten_bytes > 0 or each.lost_bytes > 0]
+    return Line(events.origin_ns(), [(each.world, each.rank) for each in lost])
 
 
-class _Writer:
-    """Writes packets of one sequence, track by track."""
+def places_of(events: Events) -> Iterator[tuple[RankPlace, EventProcess, list[Thread]]]:
+    """Every rank with its threads."""
+    of_rank: dict[tuple[int, int], list[Thread]] = defaultdict(list)
+    for thread in events.threads:
+        of_rank[thread.process.world, thread.process.rank].append(thread)
+    uuid = number = 1
+    for index, process in enumerate(events.processes):
+        threads = of_rank[process.world, process.rank]
+        yield RankPlace(process.world, process.rank, index + 1, uuid, number), process, threads
+        uuid += 1 + _TRACKS * len(threads)
+        number += max(len(threads), 1)
 
-    def __init__(self, events: Events, stream: BinaryIO, progress: Progress) -> None:
+
+class RankWriter:
+    """Writes the packets of one rank, track by track."""
+
+    def __init__(
+        self, events: Events, stream: Stream, line: Line, sites: SiteName, progress: Progress
+    ) -> None:
         self._events = events
         self._stream = stream
         self._progress = progress
-        self._origin_ns = events.origin_ns()
-        self._flows = Flows(incomplete_ranks(events))
-        self._sites = Sites(events.objects)
+        self._origin_ns = line.origin_ns
+        self._flows = Flows(line.incomplete)
+        self._site = sites
+        self._names: dict[str, int] = {}
         self._texts: dict[str, int] = {}
         self._static: dict[tuple[int, ...], bytes] = {}
-        self._next_uuid = 1
-        self._next_number = 1
+        self._sequence = 0
         self._done = 0
         self._rows = 0
-        # A name is drawn twice: as it is, and for what found nothing.
-        self._found_nothing = len(events.names) + 1
 
-    def write(self) -> int:
-        """Everything."""
-        self._intern_names()
-        for process in self._events.processes:
-            number, uuid = self._describe_process(process)
-            for index, thread in enumerate(t for t in self._events.threads if t.process is process):
-                self._write_thread(thread, uuid, number, first=index == 0)
+    def write(self, place: RankPlace, process: EventProcess, threads: Sequence[Thread]) -> int:
+        """Everything; returns the number of rows that it shows."""
+        self._sequence = place.sequence
+        self._begin_sequence()
+        self._describe_process(process, place)
+        for index, thread in enumerate(threads):
+            self._write_thread(thread, place, index)
         return self._rows
 
     # ---- packets ----
 
     def _packet(self, flags: int = TracePacket.SEQ_NEEDS_INCREMENTAL_STATE) -> TracePacket:
         packet = TracePacket()
-        packet.trusted_packet_sequence_id = _SEQUENCE
+        packet.trusted_packet_sequence_id = self._sequence
         packet.sequence_flags = flags
         return packet
 
@@ -100,68 +156,55 @@ class _Writer:
         length.append(size)
         self._stream.write(b"\x0a" + length + content)
 
-    def _intern_names(self) -> None:
+    def _begin_sequence(self) -> None:
         packet = self._packet(TracePacket.SEQ_INCREMENTAL_STATE_CLEARED)
         packet.timestamp = 0
-        texts = packet.interned_data
-        for index, name in enumerate(self._events.names):
-            texts.event_names.add(iid=index + 1, name=name)
-            texts.event_names.add(iid=index + 1 + self._found_nothing, name=f"{name} (nothing found)")
-        texts.event_names.add(iid=self._found_nothing, name="recording")
         for label, iid in _LABEL_IDS.items():
-            texts.debug_annotation_names.add(iid=iid, name=label)
+            packet.interned_data.debug_annotation_names.add(iid=iid, name=label)
         self._put(packet)
 
-    def _uuid(self) -> int:
-        self._next_uuid += 1
-        return self._next_uuid - 1
-
-    def _describe_process(self, process: EventProcess) -> tuple[int, int]:
+    def _describe_process(self, process: EventProcess, place: RankPlace) -> None:
         packet = self._packet()
         descriptor = packet.track_descriptor
-        descriptor.uuid = self._uuid()
-        descriptor.process.pid = number = self._next_number
+        descriptor.uuid = place.uuid
+        descriptor.process.pid = place.number
         world = f" of {process.world_name}" if process.world else ""
         descriptor.process.process_name = f"rank {process.rank}{world}"
         descriptor.process.process_labels.extend([process.host, f"pid {process.pid}", process.ending])
         descriptor.child_ordering = TrackDescriptor.EXPLICIT
-        self._next_number += 1
         self._put(packet)
-        return number, descriptor.uuid
 
-    def _describe_thread(self, thread: Thread, process_uuid: int, process_number: int, first: bool) -> int:
+    def _describe_thread(self, thread: Thread, place: RankPlace, index: int) -> int:
         packet = self._packet()
         descriptor = packet.track_descriptor
-        descriptor.uuid = self._uuid()
-        descriptor.parent_uuid = process_uuid
-        descriptor.thread.pid = process_number
-        descriptor.thread.tid = process_number if first else self._next_number
+        descriptor.uuid = place.uuid + 1 + _TRACKS * index
+        descriptor.parent_uuid = place.uuid
+        descriptor.thread.pid = place.number
+        descriptor.thread.tid = place.number + index
         descriptor.thread.thread_name = f"thread {thread.slot}"
         descriptor.sibling_order_rank = 2 * thread.slot
-        self._next_number += 0 if first else 1
         self._put(packet)
         return int(descriptor.uuid)
 
-    def describe_phases(self, thread: Thread, process_uuid: int) -> int:
+    def describe_phases(self, thread: Thread, uuid: int, process_uuid: int) -> None:
         """The track beside a thread's that holds its phases."""
         packet = self._packet()
         descriptor = packet.track_descriptor
-        descriptor.uuid = self._uuid()
+        descriptor.uuid = uuid
         descriptor.parent_uuid = process_uuid
         descriptor.name = f"phases of thread {thread.slot}"
         descriptor.sibling_order_rank = 2 * thread.slot - 1
         self._put(packet)
-        return int(descriptor.uuid)
 
     # ---- one thread ----
 
-    def _write_thread(self, thread: Thread, process_uuid: int, process_number: int, first: bool) -> None:
+    def _write_thread(self, thread: Thread, place: RankPlace, index: int) -> None:
         window = self._events.selection
-        uuid = self._describe_thread(thread, process_uuid, process_number, first)
+        uuid = self._describe_thread(thread, place, index)
         if window.from_ns > thread.process.start_ns:
             for batch in self._events.thread_batches(thread, whole=True):
                 self._flows.skip(batch, window.from_ns)
-        phases = _Phases(self, thread, process_uuid)
+        phases = _Phases(self, thread, uuid + 1, place.uuid)
         for marks, mark in enumerate(nested(lambda: self._events.thread_batches(thread)), 1):
             if mark.what != END:
                 self._rows += 1
@@ -171,13 +214,9 @@ class _Writer:
                 self.put_event(mark, uuid, thread.process)
             phases.now_ns = mark.time_ns
             if marks % 8192 == 0:
-                self._tell(self._done + min(marks / 2, thread.records))
+                self._progress(self._done + min(marks / 2, thread.records))
         phases.end()
         self._done += thread.records
-        self._tell(self._done)
-
-    def _tell(self, done: float) -> None:
-        self._progress(done / max(self._events.records, 1))
 
     def put_event(self, mark: Mark, uuid: int, process: EventProcess) -> None:
         """One mark on a track.
@@ -206,7 +245,7 @@ class _Writer:
             event.type = TrackEvent.TYPE_SLICE_END
             return packet
         event.type = TrackEvent.TYPE_SLICE_BEGIN if what == BEGIN else TrackEvent.TYPE_INSTANT
-        event.name_iid = self._name_id(row)
+        event.name_iid = self._name_id(self._name(row))
         self._annotate(packet, row)
         return packet
 
@@ -220,10 +259,20 @@ class _Writer:
     def _flow(self, row: Row, process: EventProcess) -> int:
         return self._flows.number(process.world, process.rank, row.kind, row.peer, row.comm, row.tag)
 
-    def _name_id(self, row: Row) -> int:
+    def _name(self, row: Row) -> str:
+        """A name is drawn twice: as it is, and for what found nothing."""
         if row.name < 0:
-            return self._found_nothing  # "recording", the only one without a name
-        return row.name + 1 + (self._found_nothing if row.kind == _MISS else 0)
+            return "recording"  # the only one without a name
+        return self._events.names[row.name] + (" (nothing found)" if row.kind == _MISS else "")
+
+    def _name_id(self, name: str) -> int:
+        """A name is written out before its first use."""
+        if name not in self._names:
+            self._names[name] = len(self._names) + 1
+            told = self._packet()
+            told.interned_data.event_names.add(iid=self._names[name], name=name)
+            self._put(told)
+        return self._names[name]
 
     # ---- what an event says about itself ----
 
@@ -244,7 +293,7 @@ class _Writer:
         if row.kind == _MISS:
             add(name_iid=_LABEL_IDS["calls"], int_value=row.calls)
         self._add_text(packet, "kind", KINDS[row.kind])
-        if row.kind not in _FUNCTIONS and (site := self._sites.name(row.object, row.offset)):
+        if row.kind not in WITHOUT_SITE and (site := self._site(row.object, row.offset)):
             self._add_text(packet, "site", site)
 
     def _add_text(self, packet: TracePacket, label: str, text: str) -> None:
@@ -262,18 +311,18 @@ class _Writer:
 class _Phases:
     """The track of a thread's phases: each lasts until the next one begins."""
 
-    def __init__(self, writer: _Writer, thread: Thread, process_uuid: int) -> None:
+    def __init__(self, writer: RankWriter, thread: Thread, uuid: int, process_uuid: int) -> None:
         self._writer = writer
         self._thread = thread
+        self._uuid = uuid
         self._process_uuid = process_uuid
-        self._uuid = 0
         self._row: Row | None = None
         self.now_ns = 0
 
     def begin(self, mark: Mark) -> None:
         """A phase begins, and the one before it ends."""
-        if self._uuid == 0:
-            self._uuid = self._writer.describe_phases(self._thread, self._process_uuid)
+        if self._row is None:
+            self._writer.describe_phases(self._thread, self._uuid, self._process_uuid)
         self.now_ns = mark.time_ns
         self.end()
         self._row = mark.row

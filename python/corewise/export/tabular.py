@@ -10,16 +10,19 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from corewise import __version__
-from corewise.data.events import COLUMNS, Batch, Events, arrow_schema, optional
+from corewise.data.events import COLUMNS, Batch, Events, arrow_batch, arrow_schema, optional
+from corewise.export.parquet import parquet_writer
 
 Progress = Callable[[float], None]
 
-_ROWS_PER_GROUP = 262_144
+ROWS_PER_GROUP = 262_144
+"""Of a row group or record batch at most."""
 
 
 def write_csv(events: Events, path: Path, progress: Progress) -> int:
@@ -61,29 +64,34 @@ def _quoted(word: str) -> str:
 
 def write_parquet(events: Events, path: Path, progress: Progress) -> int:
     """One row group per batch, compressed with zstd. Returns the number of rows."""
-    parquet = optional("pyarrow.parquet", "frames")
-    schema = _described(events)
-    with parquet.ParquetWriter(str(path), schema, compression="zstd") as writer:
+    with parquet_writer(str(path), described_schema(events)) as writer:
         return _write_batches(events, writer, progress)
 
 
 def write_arrow(events: Events, path: Path, progress: Progress) -> int:
     """An IPC file (Feather version 2) of one record batch per batch. Returns the number of rows."""
-    arrow = optional("pyarrow", "frames")
-    schema = _described(events)
-    with arrow.OSFile(str(path), "wb") as sink, arrow.ipc.new_file(sink, schema) as writer:
+    with arrow_writer(path, described_schema(events)) as writer:
         return _write_batches(events, writer, progress)
+
+
+@contextmanager
+def arrow_writer(path: Path, schema: Any) -> Iterator[Any]:
+    """What writes an IPC file."""
+    arrow = optional("pyarrow", "frames")
+    with arrow.OSFile(str(path), "wb") as sink, arrow.ipc.new_file(sink, schema) as writer:
+        yield writer
 
 
 def _write_batches(events: Events, writer: Any, progress: Progress) -> int:
     rows = 0
-    for batch in events.batches(_ROWS_PER_GROUP, progress):
-        writer.write_batch(events.arrow_batch(batch))
+    for batch in events.batches(ROWS_PER_GROUP, progress):
+        writer.write_batch(arrow_batch(batch, events.words))
         rows += len(batch)
     return rows
 
 
-def _described(events: Events) -> Any:
+def described_schema(events: Events) -> Any:
+    """The columns, with the tables of processes and communicators."""
     document = {
         "version": __version__,
         "processes": [

@@ -619,11 +619,16 @@ def _claimed_by_another(directory: Path) -> Iterator[None]:
         raise InputError(f"{directory}: another run writes there: name another profile with -o") from None
 
 
+def check_new(directory: Path) -> None:
+    """Refuses a folder for a profile in which something lies."""
+    if directory.is_dir() and any(directory.iterdir()):
+        raise InputError(f"{directory}: exists and is not empty: name another profile with -o")
+
+
 def _make_directory(directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        if any(directory.iterdir()):
-            raise InputError(f"{directory}: exists and is not empty: name another profile with -o")
+        check_new(directory)
         # Of two runs that find the folder empty at one time, one makes this file.
         with _claimed_by_another(directory):
             (directory / META).touch(exist_ok=False)

@@ -1,7 +1,7 @@
 """Runs a collective on simulated SPEs: every algorithm of paper 001 and of its future work, with real data.
 
 What there is (collectives, algorithms, settings) comes from the core's tables, so an algorithm added there
-appears here. What is asked for is a `CollectiveRequest`, the core's own. Every run is checked against a
+appears here. What is asked for is a `_lab.CollectiveRequest`, the core's own. Every run is checked against a
 serial reference: wrong data is a `RunError`. The same input gives the same result.
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -17,8 +17,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from corewise import _core
-from corewise._core import CollectiveRequest, Machine
+from corewise import _core, _lab
+from corewise._core import Machine
 from corewise.data.machines import load_machine
 from corewise.data.placement import Placement
 from corewise.data.tuning import Value
@@ -30,7 +30,6 @@ __all__ = [
     "Algorithm",
     "CacheUse",
     "Collective",
-    "CollectiveRequest",
     "CollectiveRun",
     "MemoryTraffic",
     "Setting",
@@ -137,7 +136,7 @@ class CollectiveRun:
 
     Attributes
     ----------
-    request : CollectiveRequest
+    request : _lab.CollectiveRequest
     machine : Machine
     settings : mapping of str to value
         All that the algorithm had, defaults too.
@@ -160,7 +159,7 @@ class CollectiveRun:
     events : int
     """
 
-    request: CollectiveRequest
+    request: _lab.CollectiveRequest
     machine: Machine
     settings: Mapping[str, Value]
     latency_ns: NDArray[np.float64]
@@ -200,7 +199,7 @@ def collectives() -> Mapping[str, Collective]:
 
 
 def _algorithms(collective: str) -> tuple[Algorithm, ...]:
-    return tuple(Algorithm(*row) for row in _core.collective_algorithms(collective))
+    return tuple(Algorithm(*row) for row in _lab.collective_algorithms(collective))
 
 
 def find_collective(name: str) -> Collective:
@@ -215,7 +214,7 @@ def find_collective(name: str) -> Collective:
 
 def simulate_collective(
     machine: Machine | str,
-    request: CollectiveRequest,
+    request: _lab.CollectiveRequest,
     placement: Placement | Sequence[int] | str | None = None,
 ) -> CollectiveRun:
     """Runs a collective on a simulated Cell.
@@ -224,7 +223,7 @@ def simulate_collective(
     ----------
     machine : Machine or str
         One whose model is ``cell``: cell-be, cell-blade, ps3, or a file.
-    request : CollectiveRequest
+    request : _lab.CollectiveRequest
     placement : Placement, sequence of int or str, optional
         Unit of every rank, or a name (`named_placement`); without one, rank r on unit r.
 
@@ -244,7 +243,7 @@ def simulate_collective(
         units = () if placement == IDENTITY else named_placement(placement, where, request.ranks)
     elif placement is not None:
         units = placement.unit_of_rank if isinstance(placement, Placement) else placement
-    times = _core.run_collective(where, request, list(units))
+    times = _lab.run_collective(where, request, list(units))
     return CollectiveRun(
         request=request,
         machine=where,
@@ -270,10 +269,10 @@ def check_cell(machine: Machine) -> None:
         )
 
 
-def check_collective(request: CollectiveRequest, port_seed: int = 0) -> None:
+def check_collective(request: _lab.CollectiveRequest, port_seed: int = 0) -> None:
     """Runs the same calls on ideal ranks, where they take no time, and checks every rank's data.
 
     With a `port_seed`, whatever the port's contract leaves open is used against the algorithm. A `RunError`
     says what came out wrong.
     """
-    _core.check_collective(request, port_seed)
+    _lab.check_collective(request, port_seed)

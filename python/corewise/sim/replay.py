@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corewise import _core
-from corewise._core import Machine, Recording
+from corewise import _lab
+from corewise._core import Machine
 from corewise._core import Timeline as Recorder
 from corewise.data.message_costs import MessageCosts
 from corewise.errors import InputError, RunError, bad_field
@@ -38,11 +39,6 @@ REPLAYED_RANK = np.dtype(
     ]
 )
 """One rank: when it ended, its computation, its waits for requests, what it took in the recording."""
-ALGORITHMS: Mapping[str, tuple[str, ...]] = {
-    collective: tuple(name for each, name, _ in _core.replay_algorithms() if each == collective)
-    for collective, _, _ in _core.replay_algorithms()
-}
-"""Of each collective; the first is taken where none is chosen."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,7 @@ class ReplayOptions:
     computation : float
         What the time between calls is multiplied by.
     algorithms : mapping of str to str
-        Collective -> algorithm, of `ALGORITHMS`.
+        Collective -> algorithm, of `algorithms`.
     settings : mapping of str to float
         What calls and copies cost (``corewise.sim.ranks.SETTINGS``).
     granularity : str
@@ -106,10 +102,13 @@ class ReplayedPart:
     ----------
     recorded_ns, time_ns : float
         Its length in the recording, and here.
+    range_ns : tuple of (float, float) or None
+        As of `Replay`.
     """
 
     recorded_ns: float
     time_ns: float
+    range_ns: tuple[float, float] | None = None
 
     @property
     def error(self) -> float | None:
@@ -148,6 +147,8 @@ class Replay:
     timeline : Timeline or None
     parts : tuple of ReplayedPart
         What lies between cuts: one more than there are cuts.
+    range_ns : tuple of (float, float) or None
+        The least and the most time that one of several tables of messages gives alone; None without them.
     """
 
     time_ns: float
@@ -164,6 +165,7 @@ class Replay:
     busiest: tuple[str, float]
     timeline: Timeline | None
     parts: tuple[ReplayedPart, ...] = ()
+    range_ns: tuple[float, float] | None = None
 
     @property
     def messages(self) -> int:
@@ -187,7 +189,16 @@ class Replay:
         return float(self.ranks["waiting_ns"].sum()) / whole if whole > 0 else 0.0
 
 
-def open_recording(profile: str | Path) -> Recording:
+@cache
+def algorithms() -> Mapping[str, tuple[str, ...]]:
+    """Those of each collective; the first is taken where none is chosen."""
+    rows = _lab.replay_algorithms()
+    return {
+        collective: tuple(name for each, name, _ in rows if each == collective) for collective, _, _ in rows
+    }
+
+
+def open_recording(profile: str | Path) -> _lab.Recording:
     """The main world of a profile.
 
     Raises
@@ -197,17 +208,17 @@ def open_recording(profile: str | Path) -> Recording:
     """
     if not Path(profile).is_dir():
         raise InputError(f"{profile}: no such folder, allowed: a profile, a folder NAME.cw")
-    return Recording.open(str(profile))
+    return _lab.Recording.open(str(profile))
 
 
 def replay(
-    recording: Recording, machine: Machine, units: Sequence[int], options: ReplayOptions | None = None
+    recording: _lab.Recording, machine: Machine, units: Sequence[int], options: ReplayOptions | None = None
 ) -> Replay:
     """Runs a recording on a machine.
 
     Parameters
     ----------
-    recording : Recording
+    recording : _lab.Recording
     machine : Machine
     units : sequence of int
         Unit of every rank.
@@ -239,6 +250,42 @@ def replay(
     )
     links = [(machine.links[link].name, row[2]) for link, row in enumerate(found.links())]
     return _replay_of(found, max(links, key=lambda each: each[1], default=("", 0.0)), recorder)
+
+
+def with_range(
+    found: Replay,
+    recording: _lab.Recording,
+    machine: Machine,
+    units: Sequence[int],
+    options: ReplayOptions,
+    tables: Sequence[MessageCosts],
+) -> Replay:
+    """A replay with what each table of messages gives alone: how far the prediction hangs on the moment.
+
+    Parameters
+    ----------
+    found : Replay
+        What the same options gave with the median of the tables.
+    recording, machine, units, options
+        As of `replay`.
+    tables : sequence of MessageCosts
+        Where there are fewer than two, nothing is added.
+    """
+    if len(tables) < 2:
+        return found
+    each = [
+        replay(recording, machine, units, replace(options, messages=table, timeline=False))
+        for table in tables
+    ]
+    parts = tuple(
+        replace(part, range_ns=_extremes([run.parts[index].time_ns for run in each]))
+        for index, part in enumerate(found.parts)
+    )
+    return replace(found, parts=parts, range_ns=_extremes([run.time_ns for run in each]))
+
+
+def _extremes(times_ns: Sequence[float]) -> tuple[float, float]:
+    return min(times_ns), max(times_ns)
 
 
 def _settings(options: ReplayOptions) -> dict[str, float]:
@@ -280,7 +327,7 @@ def _timeline(recorder: Recorder, calls: int) -> Timeline:
     return replace(found, tick_ns=_TICK_NS, events=found.events[-calls:] if calls else found.events[:0])
 
 
-def _replay_of(found: _core.ReplayResult, busiest: tuple[str, float], recorder: Recorder | None) -> Replay:
+def _replay_of(found: _lab.ReplayResult, busiest: tuple[str, float], recorder: Recorder | None) -> Replay:
     ranks = np.empty(found.ranks()[0].size, dtype=REPLAYED_RANK)
     for name, column in zip(REPLAYED_RANK.names or (), found.ranks(), strict=True):
         ranks[name] = column

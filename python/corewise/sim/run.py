@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from corewise import _core
+from corewise import _core, _lab
 from corewise.base import late
 from corewise.errors import InputError, bad_field
 
@@ -92,7 +92,7 @@ def simulate(
     recorder = Recorder(max_events) if trace else None
     run: PatternResult
     if cell:
-        run = _core.run_cell_pattern(where, what, units, separation, repetitions, seed or 0, recorder)
+        run = _lab.run_cell_pattern(where, what, units, separation, repetitions, seed or 0, recorder)
     else:
         run = _core.run_pattern(
             where, what, units, granularity, separation=separation, repetitions=repetitions, timeline=recorder

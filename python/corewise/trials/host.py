@@ -13,6 +13,7 @@ from pathlib import Path
 
 from corewise._core import Machine
 from corewise.analysis.latency.compare import ranges
+from corewise.base import simulators
 from corewise.data import machines
 from corewise.data.copy_hosts import find_copy_tuning
 from corewise.data.placement import make_placement
@@ -67,6 +68,7 @@ def examine() -> list[Finding]:
         _instructions(),
         _copy_tuning(),
         _cache(),
+        *_simulators(),
     ]
 
 
@@ -262,6 +264,14 @@ def _copy_tuning() -> Finding:
         if found.tuning is not None
         else "copies are memcpy's until measured (bench copy --tune FILE)",
     )
+
+
+def _simulators() -> list[Finding]:
+    """Only what is off: every package but that of a demo has them."""
+    if not (said := simulators.missing()):
+        return []
+    off = "replay, simcc, simrun, collective, paper and whatever runs on a whole Cell are off"
+    return [Finding("simulators", False, said, off)]
 
 
 def _cache() -> Finding:

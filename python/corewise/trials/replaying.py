@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from corewise._core import Machine, Pattern, Recording
+from corewise import _lab
+from corewise._core import Machine, Pattern
 from corewise.analysis.placement.comparison import Settings, study_placements
 from corewise.analysis.placement.limits import LimitRules
 from corewise.analysis.placement.search import MOST_TIMED, REPLAY
@@ -53,7 +54,7 @@ class Replays:
 
     Attributes
     ----------
-    recording : Recording
+    recording : _lab.Recording
     machine : Machine
     name : str
         Of the run, in errors.
@@ -62,7 +63,7 @@ class Replays:
         What was replayed, by placement.
     """
 
-    recording: Recording
+    recording: _lab.Recording
     machine: Machine
     name: str
     options: ReplayOptions = field(default_factory=ReplayOptions)
@@ -136,13 +137,13 @@ class ReplayTimes:
 
 
 def placements_by_replay(
-    recording: Recording, machine: Machine, name: str, options: ReplayOptions | None = None
+    recording: _lab.Recording, machine: Machine, name: str, options: ReplayOptions | None = None
 ) -> list[Replayed]:
     """Placements worth a replay, the quickest first; of equals rank order, then what the search found.
 
     Parameters
     ----------
-    recording : Recording
+    recording : _lab.Recording
     machine : Machine
     name : str
         Of the run, in errors.

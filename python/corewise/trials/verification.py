@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from corewise import _core
+from corewise import _lab
 from corewise.analysis.placement.contenders import Contenders
 from corewise.analysis.placement.hypercube import has_affinities
 from corewise.analysis.placement.paired import DEFAULT, Verification, least_rounds, too_few_rounds, verify
@@ -97,7 +97,7 @@ def _simulated_default(costs: Costs, rounds: int, seed: int) -> tuple[Candidate,
     ranks = costs.patterns[0].ranks
     if not has_affinities(costs.machine):
         return Candidate(DEFAULT, (tuple(costs.in_order()),)), "rank order"
-    drawn = [row[:ranks] for row in _core.default_affinities(rounds, seed)]
+    drawn = [row[:ranks] for row in _lab.default_affinities(rounds, seed)]
     return Candidate(DEFAULT, _tuples(drawn)), "the system's, drawn in every round"
 
 

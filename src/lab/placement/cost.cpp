@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/rng.hpp"
-#include "lab/cell_pattern.hpp"
 #include "machine/placement.hpp"
 #include "sim/networks/network.hpp"
 
@@ -59,6 +58,10 @@ std::string_view name_of(TimeModel model) {
   return model == TimeModel::flow ? "flow" : "simulated";
 }
 
+bool on_whole_cell(const machine::Machine& machine, TimeModel model) {
+  return model == TimeModel::simulated && machine.model == kCell;
+}
+
 ContendedTime::ContendedTime(machine::Machine machine, std::vector<WeightedPattern> patterns,
                              const TimeOptions& options)
     : machine_(std::move(machine)), patterns_(std::move(patterns)), options_(options) {
@@ -73,6 +76,9 @@ Result<ContendedTime> ContendedTime::of(machine::Machine machine, std::vector<We
 }
 
 Status ContendedTime::check() const {
+  if (on_cell() && options_.cell == nullptr) {
+    return bad_field(machine_.name, "model", "a whole Cell without its simulator", "flow");
+  }
   if (patterns_.empty()) return bad_field("", "patterns", "none", "one or more");
   if (!(options_.jitter >= 0 && options_.jitter <= kMostJitter)) {
     return bad_field("", "jitter", std::to_string(options_.jitter), "0 to 100");
@@ -95,10 +101,6 @@ Status ContendedTime::check() const {
   return {};
 }
 
-bool ContendedTime::on_cell() const {
-  return options_.model == TimeModel::simulated && machine_.model == kCell;
-}
-
 void ContendedTime::draw(place::Assignment unit_of_rank) {
   if (options_.jitter <= 0) return;
   const std::uint64_t seed = seed_of(options_.seed, unit_of_rank);
@@ -118,7 +120,7 @@ Result<double> ContendedTime::run(const pattern::Pattern& pattern, const machine
   how.granularity = options_.model == TimeModel::flow ? sim::Granularity::flow : sim::Granularity::packet;
   how.separation = options_.separation;
   how.repetitions = options_.repetitions;
-  const auto result = on_cell() ? run_pattern_on_cell(machine_, pattern, placement, how)
+  const auto result = on_cell() ? options_.cell(machine_, pattern, placement, how)
                                 : sim::run_pattern(machine_, pattern, placement, how);
   if (!result.ok()) return result.status();
   return result.value().total_ns;

@@ -2,8 +2,8 @@
 // model times which machine, the weights of several patterns that share one placement, and the jitter of a run.
 //
 // Two models. `flow`: whole messages share links max-min fairly (sim::FlowNetwork). `simulated`: packet by packet;
-// a machine whose [simulation] model is "cell" runs as a whole Cell (lab::run_pattern_on_cell), every other one as
-// its interconnect (sim::run_pattern). The cost is the sum over the patterns of weight times the time until the
+// a machine whose [simulation] model is "cell" runs as a whole Cell (TimeOptions::cell), every other one as its
+// interconnect (sim::run_pattern). The cost is the sum over the patterns of weight times the time until the
 // last message is there.
 //
 // Jitter. Without it a simulation is deterministic: run after run takes the same time. With it a run draws, anew
@@ -21,9 +21,11 @@
 
 #include "base/status.hpp"
 #include "machine/machine.hpp"
+#include "machine/placement.hpp"
 #include "pattern/pattern.hpp"
 #include "place/cost.hpp"
 #include "place/given_cost.hpp"
+#include "sim/pattern_result.hpp"
 #include "sim/pattern_run.hpp"
 
 namespace corewise::lab {
@@ -33,12 +35,20 @@ enum class TimeModel { flow, simulated };
 /// "flow", "simulated".
 std::string_view name_of(TimeModel model);
 
+/// Runs a pattern on a machine that is simulated as a whole Cell: run_pattern_on_cell.
+using CellRun = Result<sim::PatternResult> (*)(const machine::Machine&, const pattern::Pattern&,
+                                               const machine::Placement&, const sim::PatternOptions&);
+
+/// Whether a model runs a machine so.
+bool on_whole_cell(const machine::Machine& machine, TimeModel model);
+
 struct TimeOptions {
   TimeModel model = TimeModel::simulated;
   sim::Separation separation = sim::Separation::dependence;
   int repetitions = 1;
   double jitter = 0;       ///< 0: none; at most 100
   std::uint64_t seed = 1;  ///< of the jitter
+  CellRun cell = nullptr;  ///< handed in, so that this file needs no simulated Cell
 };
 
 /// A pattern and how much its time counts.
@@ -54,7 +64,7 @@ Result<std::vector<WeightedPattern>> weighted(const std::vector<pattern::Pattern
 class ContendedTime {
  public:
   /// Refuses no pattern or patterns of different sizes, more ranks than units, a weight or a jitter out of range,
-  /// and what the runs of the patterns refuse.
+  /// a whole Cell without `cell`, and what the runs of the patterns refuse.
   static Result<ContendedTime> of(machine::Machine machine, std::vector<WeightedPattern> patterns,
                                   const TimeOptions& options);
 
@@ -65,7 +75,7 @@ class ContendedTime {
   [[nodiscard]] TimeModel model() const { return options_.model; }
   [[nodiscard]] double jitter() const { return options_.jitter; }
   /// Whether the whole Cell is simulated.
-  [[nodiscard]] bool on_cell() const;
+  [[nodiscard]] bool on_cell() const { return on_whole_cell(machine_, options_.model); }
 
   /// Refuses a placement that does not fit.
   Result<double> time_ns(place::Assignment unit_of_rank);

@@ -119,7 +119,8 @@ void StorePort::leave(Operation& operation) {
   traffic.collective_bytes += operation.bytes;
   if (operation.is_read) {
     const auto header = static_cast<std::uint64_t>(world.settings().header_bytes);
-    return world.send(own, peer, header, {&asked, this, argument});
+    world.send(own, peer, header, {&asked, this, argument});
+    return;
   }
   world.send(own, peer, operation.bytes, {&delivered, this, argument});
 }

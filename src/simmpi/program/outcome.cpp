@@ -64,6 +64,18 @@ bj::array links_of(World& world) {
   return rows;
 }
 
+/// Cell, messages that left it and that came to it, the PPE's work and the messages' waiting for it in ns; null
+/// where no PPE forwards.
+bj::value ppes_of(World& world) {
+  if (world.forwarding() == nullptr) return nullptr;
+  const auto ns = [&](sim::Time ticks) { return world.engine().to_ns(ticks); };
+  bj::array rows;
+  for (const Ppe& ppe : world.forwarding()->ppes()) {
+    rows.push_back(bj::array{ppe.cell, ppe.left, ppe.came, ns(ppe.busy), ns(ppe.waiting)});
+  }
+  return rows;
+}
+
 bj::object timeline_of(const sim::Timeline& timeline) {
   bj::array tracks;
   for (const auto& track : timeline.tracks()) tracks.push_back(bj::array{track.group, track.name});
@@ -86,6 +98,7 @@ Status write_outcome(const std::string& path, World& world, const Status& outcom
   document["traffic"] = traffic_of(world);
   document["caches"] = caches_of(world);
   document["links"] = links_of(world);
+  document["ppes"] = ppes_of(world);
   if (timeline != nullptr) document["timeline"] = timeline_of(*timeline);
   return write_file(path, bj::serialize(document));
 }

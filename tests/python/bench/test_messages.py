@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from corewise.bench.simmpi.messages import costs_of
 from corewise.cli.main import execute
-from corewise.cli.message_costs import show_costs
+from corewise.cli.message_costs import before_a_run, show_costs
 from corewise.data.message_costs import CostRow
-from corewise.errors import RunError
+from corewise.errors import InputError, RunError
+from corewise.mpi.find import MpiLibrary
 
 SAID = """eager 4040
 row 64 0 60.0 200.0 190.0
@@ -36,6 +39,12 @@ def test_launches_give_their_medians() -> None:
     assert (costs.eager_bytes, costs.rows) == (8, (CostRow(8, 2, (30,), (37,)),))
 
 
+def test_launches_that_found_another_eager_limit_share_their_other_sizes() -> None:
+    said = [f"eager {eager}\nrow 8 0 1 {way} 9\nrow {eager} 0 1 2 3\n" for eager, way in ((20, 4), (30, 6))]
+    costs = costs_of(said, "mpich", (0,))
+    assert (costs.eager_bytes, costs.rows) == (20, (CostRow(8, 1, (5,), (9,)),))
+
+
 @pytest.mark.parametrize("said", ["", "eager 1\n", "row 4 0 1 2 3\n", "eager x\n", SAID + "row 9 0 1 2 3\n"])
 def test_what_the_program_does_not_print_is_refused(said: str) -> None:
     with pytest.raises(RunError, match="messages: "):
@@ -58,3 +67,15 @@ def test_messages_are_measured_alone(option: str, capsys: pytest.CaptureFixture[
 def test_an_mpi_that_is_not_found_is_named_by_its_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["probe", "--messages", "lam"]) == 2
     assert "--messages lam: no such MPI found" in capsys.readouterr().err
+
+
+def test_an_allocation_of_several_nodes_is_no_place_to_measure_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in (("JOB_ID", "1"), ("JOB_NODELIST", "a[1-2]"), ("TASKS_PER_NODE", "2(x2)")):
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    monkeypatch.setattr(MpiLibrary, "family", "mpich")
+    nowhere = Path("/nowhere")
+    library = MpiLibrary("mpich", "5.0.2", nowhere, nowhere / "mpiexec", nowhere / "libmpi.so", (), ())
+    with pytest.raises(InputError, match=r"--messages: measures inside a node, found 2 nodes of Slurm"):
+        before_a_run(library)

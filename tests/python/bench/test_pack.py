@@ -183,12 +183,15 @@ def test_losers_are_measured_again_and_longer(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Runner, "rounds", measured)
     monkeypatch.setattr(bench_study, "settings_of", lambda _: [MPICH])
     monkeypatch.setattr(bench_study, "build_for", lambda *_: Path("program"))
-    result = run_bench(parts=("columns",), effort=Effort(2, 0, 0, True))
+    result = run_bench(parts=("columns",), effort=Effort(2, 0, 0, False))
     assert asked == [(2, ()), (2 * AGAIN, ["constant/8"])]
     ratios = {row.id: row.ratio for row in result.rows}
     assert ratios["pack/mpich/constant/8/both"] == 1.1 and result.goals[0].least == 1.1
     assert "measured again with 3 times the rounds: 1" in noise_text(result)
     assert losers_of(engine_study()) == []
+    asked.clear()
+    run_bench(parts=("columns",), effort=Effort(2, 0, 0, True))
+    assert asked == [(2, ())]
 
 
 # ---- tables and pictures ---------------------------------------------------------------------------------

@@ -47,4 +47,10 @@ def test_no_command_is_imported_before_it_is_asked_for(arguments: list[str]) -> 
     )
     loaded = set(done.stderr.split())
     assert "corewise.cli.commands" in loaded
-    assert not loaded & {"numpy", "corewise._core", "corewise.cli.run", "corewise.cli.place.command"}
+    assert not loaded & {
+        "numpy",
+        "corewise._core",
+        "corewise._lab",
+        "corewise.cli.run",
+        "corewise.cli.place.command",
+    }

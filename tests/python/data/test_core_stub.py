@@ -1,19 +1,23 @@
-"""The stub of corewise._core says what the module has: no name more, no name less."""
+"""The stubs of corewise._core and corewise._lab say what the modules have: no name more, no name less."""
 
 from __future__ import annotations
 
 import ast
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 import corewise
-from corewise import _core
+from corewise import _core, _lab
 
-STUB = Path(corewise.__file__).with_name("_core.pyi")
+MODULES = pytest.mark.parametrize("module", [_core, _lab], ids=["core", "lab"])
 
 
-def stub_names() -> dict[str, set[str]]:
+def stub_names(module: ModuleType) -> dict[str, set[str]]:
     """Public members by class; those of the module itself under the empty name."""
-    tree = ast.parse(STUB.read_text())
+    stub = Path(corewise.__file__).with_name(f"{module.__name__.rpartition('.')[2]}.pyi")
+    tree = ast.parse(stub.read_text())
     names: dict[str, set[str]] = {"": set()}
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
@@ -26,16 +30,18 @@ def stub_names() -> dict[str, set[str]]:
     return {owner: {name for name in found if not name.startswith("_")} for owner, found in names.items()}
 
 
-def test_stub_and_module_have_the_same_names() -> None:
-    module = {"": {name for name in dir(_core) if not name.startswith("_")}}
-    for name in module[""]:
-        value = getattr(_core, name)
+@MODULES
+def test_stub_and_module_have_the_same_names(module: ModuleType) -> None:
+    found = {"": {name for name in dir(module) if not name.startswith("_")}}
+    for name in found[""]:
+        value = getattr(module, name)
         if isinstance(value, type):
-            module[name] = {member for member in vars(value) if not member.startswith("_")}
-    assert stub_names() == module
+            found[name] = {member for member in vars(value) if not member.startswith("_")}
+    assert stub_names(module) == found
 
 
-def test_every_public_class_and_function_is_documented() -> None:
-    for name in dir(_core):
-        if not name.startswith("_") and callable(getattr(_core, name)):
-            assert getattr(_core, name).__doc__, name
+@MODULES
+def test_every_public_class_and_function_is_documented(module: ModuleType) -> None:
+    for name in dir(module):
+        if not name.startswith("_") and callable(getattr(module, name)):
+            assert getattr(module, name).__doc__, name

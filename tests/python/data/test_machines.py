@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from corewise import InputError
-from corewise.data.machines import bundled_machines, hwloc_libraries, load_machine
+from corewise.data.machines import bundled_machines, hwloc_libraries, load_machine, node_count
 
 RING = """
 format = "corewise-machine"
@@ -142,3 +142,10 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
 def test_wrong_synthetic_text_is_an_input_error() -> None:
     with pytest.raises(InputError, match="core"):
         load_machine("core:many")
+
+
+@pytest.mark.parametrize(
+    ("reference", "nodes"), [("roadrunner", 8), ("cell-blade", 1), ("pack:2 numa:2 core:2", 1), ("flat", 1)]
+)
+def test_a_level_named_node_says_how_many_nodes_there_are(reference: str, nodes: int) -> None:
+    assert node_count(load_machine(reference)) == nodes

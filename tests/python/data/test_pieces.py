@@ -1,4 +1,4 @@
-"""A CSV file that several workers make in pieces has the bytes of the one that a single process writes.
+"""A file that several workers make in pieces has the bytes of the one that a single process writes.
 
 Profiles are the random ones of in_parts: all kinds of records, two worlds, several hosts, files that
 cannot be read. Pieces are cut so small that threads fall into several.
@@ -14,8 +14,11 @@ import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import polars
+import pyarrow.parquet
 import pytest
 import trace_writer as tw
 from dask_cluster import Cluster
@@ -26,60 +29,159 @@ from corewise.base.executors import Workers, workers_of
 from corewise.base.jobs import in_order
 from corewise.cli import main
 from corewise.data.events import Selection, parse_selection
-from corewise.export import FORMATS, export_profile, load_events, pieces
-from corewise.export.pieces import write_csv_in_pieces
-from corewise.export.tabular import write_csv
+from corewise.export import FORMATS, export_profile, load_events, places, tabular
+from corewise.export.perfetto import write_perfetto
+from corewise.export.pieces import Cut, write_in_pieces
+from corewise.export.ranks import write_perfetto_by_ranks
 
 ROWS = 50
-"""Of a piece; the threads of a random profile have some 300."""
+"""Of a batch; the threads of a random profile have some 300 rows."""
+WHOLE = {"csv": tabular.write_csv, "parquet": tabular.write_parquet, "arrow": tabular.write_arrow}
+TABLES = [*WHOLE]
+SMALL = Cut(ROWS, 2 * ROWS, 16)
 
 
-def whole(folder: Path, target: Path, selection: Selection | None = None) -> tuple[bytes, int]:
-    rows = write_csv(load_events(folder, selection), target, lambda share: None)
+@pytest.fixture(autouse=True)
+def _small_row_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tabular, "ROWS_PER_GROUP", ROWS)
+
+
+def whole(
+    folder: Path, target: Path, selection: Selection | None = None, form: str = "csv"
+) -> tuple[bytes, int]:
+    rows = WHOLE[form](load_events(folder, selection), target, lambda share: None)
     return target.read_bytes(), rows
 
 
 def in_pieces(
-    folder: Path, target: Path, workers: Workers, selection: Selection | None = None, rows: int = ROWS
+    folder: Path,
+    target: Path,
+    workers: Workers,
+    selection: Selection | None = None,
+    cut: Cut = SMALL,
+    form: str = "csv",
 ) -> tuple[bytes, int]:
     events = load_events(folder, selection)
-    written = write_csv_in_pieces(events, target, lambda share: None, workers, rows)
+    written = write_in_pieces(form, events, target, lambda share: None, workers, cut)
     return target.read_bytes(), written
 
 
 @pytest.mark.parametrize("who", ["local:1", "local:2", "local:3", "local:40", "processes:2"])
 def test_any_number_of_workers_writes_the_same_bytes(who: str, tmp_path: Path) -> None:
+    """Row groups, and record batches of Arrow, are those of one process, too: they show in the bytes."""
     folder = random_profile(tmp_path / "random.cw", 21)
-    expected = whole(folder, tmp_path / "whole.csv")
-    assert expected[1] > 10 * ROWS
     with workers_of(who) as workers:
-        assert in_pieces(folder, tmp_path / "pieces.csv", workers) == expected
+        for form in TABLES:
+            expected = whole(folder, tmp_path / "whole", form=form)
+            assert expected[1] > 10 * ROWS
+            assert in_pieces(folder, tmp_path / "pieces", workers, form=form) == expected, form
+
+
+@pytest.mark.parametrize("form", TABLES)
+@pytest.mark.parametrize("piece_rows", [1, 70, 299, 100_000])
+def test_the_cut_does_not_show(form: str, piece_rows: int, tmp_path: Path) -> None:
+    folder = random_profile(tmp_path / "random.cw", 22, ranks=4, records=40)
+    expected = whole(folder, tmp_path / "whole", form=form)
+    cut = Cut(ROWS, piece_rows, 16)
+    assert in_pieces(folder, tmp_path / "pieces", Workers(Here()), cut=cut, form=form) == expected
 
 
 @pytest.mark.parametrize("rows", [1, 7, 299, 100_000])
-def test_the_cut_does_not_show(rows: int, tmp_path: Path) -> None:
+def test_the_lines_of_a_batch_do_not_show(rows: int, tmp_path: Path) -> None:
     folder = random_profile(tmp_path / "random.cw", 22, ranks=4, records=40)
     expected = whole(folder, tmp_path / "whole.csv")
-    assert in_pieces(folder, tmp_path / "pieces.csv", Workers(Here()), rows=rows) == expected
+    assert in_pieces(folder, tmp_path / "pieces.csv", Workers(Here()), cut=Cut(rows, rows, 16)) == expected
 
 
-def test_names_do_not_depend_on_what_a_worker_read_before(tmp_path: Path) -> None:
+def perfetto(folder: Path, target: Path, selection: Selection | None = None) -> tuple[bytes, int]:
+    rows = write_perfetto(load_events(folder, selection), target, lambda share: None)
+    return target.read_bytes(), rows
+
+
+@pytest.mark.parametrize("who", ["local:1", "local:2", "local:3", "processes:2"])
+def test_any_number_of_workers_writes_the_same_perfetto_trace(who: str, tmp_path: Path) -> None:
+    folder = random_profile(tmp_path / "random.cw", 31, records=100)
+    expected = perfetto(folder, tmp_path / "whole")
+    assert expected[1] > 500
+    shares: list[float] = []
+    with workers_of(who) as workers:
+        events = load_events(folder)
+        rows = write_perfetto_by_ranks(events, tmp_path / "pieces", shares.append, workers, 150)
+    assert ((tmp_path / "pieces").read_bytes(), rows) == expected
+    assert len(shares) > 3 and shares == sorted(shares) and shares[-1] == 1
+
+
+@pytest.mark.parametrize("records", [1, 150, 100_000])
+@pytest.mark.parametrize(
+    "words", [{}, {"ranks": "1,4-5"}, {"kinds": ["messages"]}, {"begin": "30 us", "until": "200 us"}]
+)
+def test_ranks_of_a_perfetto_trace_may_share_a_piece(
+    records: int, words: dict[str, Any], tmp_path: Path
+) -> None:
+    folder = random_profile(tmp_path / "random.cw", 32, records=60)
+    selection = parse_selection(**words)
+    expected = perfetto(folder, tmp_path / "whole", selection)
+    events = load_events(folder, selection)
+    rows = write_perfetto_by_ranks(events, tmp_path / "pieces", lambda share: None, Workers(Here()), records)
+    assert ((tmp_path / "pieces").read_bytes(), rows) == expected and rows > 0
+
+
+def test_call_sites_are_named_by_the_command_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = random_profile(tmp_path / "random.cw", 33, records=60)
+
+    def symbol(path: str, offset: int) -> Any:
+        return SimpleNamespace(function=f"function of {Path(path).name}", offset=offset)
+
+    def nothing(path: str, offset: int) -> Any:
+        raise AssertionError(path)
+
+    class Elsewhere(Here):
+        """Its workers have no program."""
+
+        def submit(self, job: Any, /, *arguments: Any, **more: Any) -> Any:
+            with monkeypatch.context() as there:
+                there.setattr(places, "find_symbol", nothing)
+                return super().submit(job, *arguments, **more)
+
+    monkeypatch.setattr(places, "find_symbol", symbol)
+    expected = perfetto(folder, tmp_path / "whole")
+    assert b"function of flow+0x" in expected[0] and b"function of part.so+0x" in expected[0]
+    events = load_events(folder)
+    rows = write_perfetto_by_ranks(events, tmp_path / "pieces", lambda share: None, Workers(Elsewhere()))
+    assert ((tmp_path / "pieces").read_bytes(), rows) == expected
+
+
+def test_parquet_in_pieces_is_read_as_a_whole(tmp_path: Path) -> None:
+    """By another reader than the one whose writer made the pieces."""
+    folder = random_profile(tmp_path / "random.cw", 26)
+    in_pieces(folder, tmp_path / "pieces.parquet", Workers(Here()), form="parquet")
+    assert pyarrow.parquet.read_metadata(tmp_path / "pieces.parquet").num_row_groups > 15
+    found = polars.read_parquet(tmp_path / "pieces.parquet")
+    expected = load_events(folder).to_polars()
+    assert found.height > 10 * ROWS
+    for name in found.columns:
+        assert found[name].cast(polars.String).equals(expected[name].cast(polars.String)), name
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_names_do_not_depend_on_what_a_worker_read_before(form: str, tmp_path: Path) -> None:
     """A worker that begins with the last thread meets names, files and functions in another order."""
     folder = random_profile(tmp_path / "random.cw", 23)
-    expected, _ = whole(folder, tmp_path / "whole.csv")
+    forwards: list[Any] = []
     asked: list[tuple[Any, ...]] = []
 
     class Noting(Here):
         def submit(self, job: Any, /, *arguments: Any, **more: Any) -> Any:
             asked.append((job, *arguments))
-            return super().submit(job, *arguments, **more)
+            done = super().submit(job, *arguments, **more)
+            forwards.append(done.result())
+            return done
 
-    assert in_pieces(folder, tmp_path / "pieces.csv", Workers(Noting()))[0] == expected
-    assert len(asked) > 20
+    in_pieces(folder, tmp_path / "pieces", Workers(Noting()), form=form)
+    assert len(asked) > 15
     with ThreadPoolExecutor(1) as fresh:  # its thread has no profile open
-        backwards = [fresh.submit(*each).result()[0] for each in reversed(asked)]
-    header, _, rows = expected.partition(b"\n")
-    assert header.startswith(b"world,rank") and b"".join(reversed(backwards)) == rows
+        backwards = [fresh.submit(*each).result() for each in reversed(asked)]
+    assert backwards[::-1] == forwards
 
 
 @pytest.mark.parametrize(
@@ -88,16 +190,17 @@ def test_names_do_not_depend_on_what_a_worker_read_before(tmp_path: Path) -> Non
 def test_chosen_rows_are_the_same_ones(words: dict[str, Any], tmp_path: Path) -> None:
     folder = random_profile(tmp_path / "random.cw", 24)
     selection = parse_selection(**words)
-    expected = whole(folder, tmp_path / "whole.csv", selection)
-    assert 0 < expected[1] < load_events(folder).records
-    assert in_pieces(folder, tmp_path / "pieces.csv", Workers(Here()), selection) == expected
+    for form in TABLES:
+        expected = whole(folder, tmp_path / "whole", selection, form)
+        assert 0 < expected[1] < load_events(folder).records
+        assert in_pieces(folder, tmp_path / "pieces", Workers(Here()), selection, form=form) == expected
 
 
 def test_bundles_are_exported_in_pieces_too(tmp_path: Path) -> None:
     folder = tw.ring_run(tmp_path / "ring.cw", 6)
     expected = whole(folder, tmp_path / "whole.csv")
     _core.pack_profile(str(folder))
-    assert in_pieces(folder, tmp_path / "pieces.csv", Workers(Here()), rows=3) == expected
+    assert in_pieces(folder, tmp_path / "pieces.csv", Workers(Here()), cut=Cut(3, 3, 16)) == expected
 
 
 def test_the_command_writes_and_says_the_same(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -111,11 +214,12 @@ def test_the_command_writes_and_says_the_same(tmp_path: Path, capfd: pytest.Capt
     assert found[0] == found[1] == found[2] and found[0][0][0]["written"] > 0
 
 
-def test_a_run_without_records_has_its_header(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", TABLES)
+def test_a_run_without_records_has_its_header(form: str, tmp_path: Path) -> None:
     folder = tw.write_run(tmp_path / "none.cw", [tw.RankTrace(0, 1)])
-    expected = whole(folder, tmp_path / "whole.csv")
+    expected = whole(folder, tmp_path / "whole", form=form)
     assert expected[1] == 0
-    assert in_pieces(folder, tmp_path / "pieces.csv", Workers(Here())) == expected
+    assert in_pieces(folder, tmp_path / "pieces", Workers(Here()), form=form) == expected
 
 
 @pytest.mark.parametrize(
@@ -124,9 +228,13 @@ def test_a_run_without_records_has_its_header(tmp_path: Path) -> None:
         ("csv", "local:0", "found 'local:0', allowed: 1 to 1024 workers"),
         ("csv", "nobody", "found 'nobody', allowed: local[:N]"),
         *(
-            (form, "local:2", f"found with --to {form}, allowed: with --to csv")
+            (
+                form,
+                "local:2",
+                f"found with --to {form}, allowed: with --to perfetto, --to parquet, --to arrow",
+            )
             for form in FORMATS
-            if form != "csv"
+            if form not in (*WHOLE, "perfetto")
         ),
     ],
 )
@@ -197,12 +305,9 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     found.end()
 
 
-def test_a_dask_worker_that_is_killed_loses_no_row(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dask_worker_that_is_killed_loses_no_row(cluster: Cluster, tmp_path: Path) -> None:
     folder = random_profile(tmp_path / "random.cw", 25)
     expected = whole(folder, tmp_path / "whole.csv")
-    monkeypatch.setattr(pieces, "WINDOW", 4)
     cluster.add_worker()
     cluster.add_worker()
     shares: list[float] = []
@@ -215,7 +320,7 @@ def test_a_dask_worker_that_is_killed_loses_no_row(
     target = tmp_path / "pieces.csv"
     with workers_of(cluster.address) as workers:
         events = load_events(folder)
-        rows = write_csv_in_pieces(events, target, kill_at_the_third, workers, ROWS)
+        rows = write_in_pieces("csv", events, target, kill_at_the_third, workers, Cut(ROWS, ROWS, 4))
     assert cluster.workers[0].wait() == -signal.SIGKILL
     assert (target.read_bytes(), rows) == expected
     assert len(shares) > 20 and shares == sorted(shares) and shares[-1] == 1

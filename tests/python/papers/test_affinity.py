@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from installed_tool import assert_one_line_error, corewise
 
-from corewise import InputError, _core
+from corewise import InputError, _lab
 from corewise.analysis.result import Row, number_row, statement_row, summarise
 from corewise.data.published import published, published_as
 from corewise.papers.affinity.data import AFFINITIES, DEFAULT, SIZES, Measurements, deviation
@@ -58,7 +58,7 @@ def test_table_1_has_38_published_values_in_two_sets() -> None:
     values = [row for row in published() if row.source == "000 table 1"]
     assert len(values) == 38
     assert sum(row.set == "C" for row in values) == 20
-    assert {row.id for row in values} == {each.id for each in _core.paper000_table1()} - {"A7p"}
+    assert {row.id for row in values} == {each.id for each in _lab.paper000_table1()} - {"A7p"}
     with pytest.raises(KeyError):
         published_as("Z1")
 
@@ -137,7 +137,7 @@ def distinct(id: str) -> set[tuple[int, int]]:
 
 
 def test_table_1_trials_are_3_or_8(found: Measurements) -> None:
-    trials = {each.id: each.trials for each in _core.paper000_table1()}
+    trials = {each.id: each.trials for each in _lab.paper000_table1()}
     for id, values in found.table1.items():
         assert values.shape[0] == trials[id]
     assert (trials["A1"], trials["A9"]) == (3, 8)
@@ -212,7 +212,7 @@ def test_all_gathers_are_in_the_papers_order() -> None:
     ):
         times = [
             [
-                np.mean([_core.time_collective(name, AFFINITIES[each], 40, seed=seed) for seed in (1, 2, 3)])
+                np.mean([_lab.time_collective(name, AFFINITIES[each], 40, seed=seed) for seed in (1, 2, 3)])
                 for each in group
             ]
             for group in groups
@@ -248,31 +248,31 @@ def test_relabelled_ranks_cannot_favour_an_affinity() -> None:
 
 
 def test_default_affinities_are_permutations_and_seeded() -> None:
-    drawn = _core.default_affinities(50, 4)
+    drawn = _lab.default_affinities(50, 4)
     assert drawn.shape == (50, 8)
     assert (np.sort(drawn, axis=1) == np.arange(8)).all()
-    assert (drawn == _core.default_affinities(50, 4)).all()
+    assert (drawn == _lab.default_affinities(50, 4)).all()
     same = (drawn[1:] == drawn[:-1]).all(axis=1).sum()
     assert 30 <= same < 49
 
 
 def test_wrong_input_is_one_error() -> None:
     with pytest.raises(InputError, match="size_bytes"):
-        _core.time_gets([(1, 2)], 100)
+        _lab.time_gets([(1, 2)], 100)
     with pytest.raises(InputError, match="SPE 9"):
-        _core.time_gets([(1, 9)], 128)
+        _lab.time_gets([(1, 9)], 128)
     with pytest.raises(InputError, match="broadcast"):
-        _core.time_collective("gossip", AFFINITIES["identity"])
+        _lab.time_collective("gossip", AFFINITIES["identity"])
     with pytest.raises(InputError, match="8 entries"):
-        _core.time_collective("broadcast", [0, 1])
+        _lab.time_collective("broadcast", [0, 1])
 
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
-    flows = _core.paper000_table1()[9].flows
-    assert (_core.time_gets(flows, 65536, 4, seed=5) == _core.time_gets(flows, 65536, 4, seed=5)).all()
-    assert (_core.permutation_minima(5, 2, 3, 16384) == _core.permutation_minima(5, 2, 3, 16384)).all()
+    flows = _lab.paper000_table1()[9].flows
+    assert (_lab.time_gets(flows, 65536, 4, seed=5) == _lab.time_gets(flows, 65536, 4, seed=5)).all()
+    assert (_lab.permutation_minima(5, 2, 3, 16384) == _lab.permutation_minima(5, 2, 3, 16384)).all()
     spes = AFFINITIES["leap2"]
-    assert _core.time_collective("scatter", spes, 3, seed=5) == _core.time_collective(
+    assert _lab.time_collective("scatter", spes, 3, seed=5) == _lab.time_collective(
         "scatter", spes, 3, seed=5
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from installed_tool import assert_one_line_error, corewise
 
-from corewise import InputError, _core
+from corewise import InputError, _lab
 from corewise.analysis.result import Row
 from corewise.cli.papers import group as commands
 from corewise.data.published import published_as
@@ -74,10 +74,10 @@ def test_curve_statistics_by_hand() -> None:
 
 def test_place_is_scaled_up_from_a_sample() -> None:
     made = curve([[1.0, 2.0, 4.0, 8.0]])
-    assert made.place_of(_core.mapping_at(6, 0)) == (1, 1.0)
-    assert made.place_of(_core.mapping_at(6, 2)) == (61, 4.0)  # half of 120 are faster
+    assert made.place_of(_lab.mapping_at(6, 0)) == (1, 1.0)
+    assert made.place_of(_lab.mapping_at(6, 2)) == (61, 4.0)  # half of 120 are faster
     with pytest.raises(KeyError):
-        made.place_of(_core.mapping_at(6, 4))
+        made.place_of(_lab.mapping_at(6, 4))
 
 
 def test_both_readings_of_the_notation() -> None:
@@ -94,7 +94,7 @@ def test_both_readings_of_the_notation() -> None:
 def test_samples_hold_the_named_mappings() -> None:
     drawn = sample(8, 40, 1)
     assert np.array_equal(drawn, np.unique(drawn))
-    assert all(_core.mapping_index(mapping) in drawn for mapping in named_mappings(8))
+    assert all(_lab.mapping_index(mapping) in drawn for mapping in named_mappings(8))
     assert np.array_equal(drawn, sample(8, 40, 1))
     assert not np.array_equal(drawn, sample(8, 40, 2))
     assert sample(6, 120, 1).tolist() == list(range(120))
@@ -214,7 +214,7 @@ def test_wrong_experiments_are_refused() -> None:
     with pytest.raises(InputError, match="mapping"):
         experiment_on("ps3", 1024, jitter=False).time_mappings(np.array([120]))
     with pytest.raises(InputError, match="index"):
-        _core.mapping_at(6, 120)
+        _lab.mapping_at(6, 120)
 
 
 def test_one_way_rings_repeat_and_are_then_exact() -> None:
@@ -224,7 +224,7 @@ def test_one_way_rings_repeat_and_are_then_exact() -> None:
     found = experiment.time_mappings(np.arange(0, 5040, 420, dtype=np.int64))
     assert np.count_nonzero(found.period_rounds) > 0
     index = int(np.arange(0, 5040, 420)[np.flatnonzero(found.period_rounds)[0]])
-    mapping = _core.mapping_at(8, index)
+    mapping = _lab.mapping_at(8, index)
     known = experiment.time(mapping)
     experiment.find_repeat = False
     experiment.most_rounds = 400

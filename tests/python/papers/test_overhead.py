@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from installed_tool import assert_one_line_error, corewise
 
-from corewise import _core
+from corewise import _lab
 from corewise.analysis.result import Row
 from corewise.data.profile import load_profile
 from corewise.errors import InputError
@@ -37,12 +37,12 @@ def by_id(study: Study) -> dict[str, Row]:
 
 def test_the_profiler_fits_into_twelve_kibibytes() -> None:
     """Its two buffers, its state and its declared code."""
-    assert 2 * HALF < _core.profiler_local_store_bytes(HALF) <= 12 * 1024
+    assert 2 * HALF < _lab.profiler_local_store_bytes(HALF) <= 12 * 1024
 
 
 def test_event_types_of_table_1_and_shorter_records() -> None:
     """Fifteen types of table 1; an event-specific record is 16 or 32 bytes long, not 80."""
-    types = _core.profiler_event_types()
+    types = _lab.profiler_event_types()
     assert sum(bool(table1) for _, table1, _ in types) == 15
     assert {size for _, _, size in types} == {16, 32}
     assert {name for name, _, _ in types} >= {"MFC_PUT64", "MFC_GET64", "MFC_PUT32", "MFC_GET32", "MFC_PUTL"}

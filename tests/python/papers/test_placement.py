@@ -11,7 +11,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from corewise import _core
+from corewise import _core, _lab
 from corewise.analysis.result import PaperResult, Row
 from corewise.papers.placement.data import (
     EVERY,
@@ -39,7 +39,7 @@ SMALL = Effort(
     compromises=3,
     ring_rounds=12,
 )
-STEPS = {step.name: step for step in _core.paper000_table2()}
+STEPS = {step.name: step for step in _lab.paper000_table2()}
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def test_certified_mappings_of_the_ps3_by_brute_force(study: Study, rows: dict[s
                         stop = (stop + way) % 12
         return max(loads.values())
 
-    mappings = [_core.mapping_at(6, index) for index in range(120)]
+    mappings = [_lab.mapping_at(6, index) for index in range(120)]
     loads = [load(mapping) for mapping in mappings]
     best = {tuple(m) for m, own in zip(mappings, loads, strict=True) if own == min(loads)}
     assert {each.mapping for each in study.ring.certified} == best

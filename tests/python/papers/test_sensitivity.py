@@ -11,7 +11,7 @@ import documents
 import pytest
 from installed_tool import assert_one_line_error, corewise
 
-from corewise import InputError, _core
+from corewise import InputError, _lab
 from corewise.analysis.result import Row, number_row, statement_row, statement_table
 from corewise.data.machines import load_cell, load_machine, parsed_parameters
 from corewise.papers.sensitivity import study
@@ -98,7 +98,7 @@ def test_a_finding_that_fails_as_it_is_and_holds_elsewhere_is_won() -> None:
 
 
 def barrier_us(parameters: Mapping[str, float]) -> float:
-    return float(_core.time_barrier(list(range(8)), 20, machine=load_cell("cell-be", parameters)))
+    return float(_lab.time_barrier(list(range(8)), 20, machine=load_cell("cell-be", parameters)))
 
 
 def barrier_rows(parameters: Mapping[str, float]) -> Iterable[Row]:
@@ -122,7 +122,7 @@ def test_a_run_simulates_every_variant(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_parameters_of_a_machine_are_set_by_name() -> None:
     slow = load_cell("cell-be", {"command_snoop_cycles": 400})
-    names = {name: value for name, _, value, *_ in _core.cell_parameters(slow)}
+    names = {name: value for name, _, value, *_ in _lab.cell_parameters(slow)}
     assert names["command_snoop_cycles"] == 400
     assert parsed_parameters(["a=1", "b=2.5"]) == {"a": 1, "b": 2.5}
     for wrong, said in (

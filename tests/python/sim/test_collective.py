@@ -16,6 +16,7 @@ from hypothesis import settings as searched
 from hypothesis import strategies as st
 
 from corewise import InputError
+from corewise._lab import CollectiveRequest
 from corewise.analysis.selection import configuration
 from corewise.cli.main import execute
 from corewise.cli.sim import collective as command
@@ -25,7 +26,7 @@ from corewise.data.tuning import CLOSINGS, SELECTIONS, Tuning, TuningRow, Value,
 from corewise.papers.collectives import cases
 from corewise.sim import collective as simulated
 from corewise.sim import selected as tuned
-from corewise.sim.collective import MEMORIES, Algorithm, Collective, CollectiveRequest, Setting
+from corewise.sim.collective import MEMORIES, Algorithm, Collective, Setting
 from corewise.sim.selected import SHAPES, Selected, selected
 
 RANKS = (1, 2, 3, 4, 5, 7, 8, 11, 12, 16)

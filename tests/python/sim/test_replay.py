@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trace_writer as tw
@@ -16,10 +18,10 @@ from trace_writer import RankTrace
 from corewise._core import Machine
 from corewise.cli.main import execute
 from corewise.data.machines import load_machine
-from corewise.data.message_costs import CostRow, MessageCosts, save_message_costs
+from corewise.data.message_costs import AFTER, BEFORE, CostRow, MessageCosts, save_message_costs
 from corewise.data.placement import load_placement
 from corewise.errors import InputError, RunError
-from corewise.sim.replay import ALGORITHMS, Replay, ReplayOptions, ideal_ns, open_recording, replay
+from corewise.sim.replay import Replay, ReplayOptions, algorithms, ideal_ns, open_recording, replay
 
 SETTINGS = {"send_ns": 100, "receive_ns": 200, "copy_gb_per_s": 5, "eager_bytes": 1000, "header_bytes": 40}
 Record = Callable[[RankTrace], None]
@@ -185,12 +187,127 @@ def test_a_table_is_read_by_the_command(tmp_path: Path, capsys: pytest.CaptureFi
     words = ["replay", str(folder), "-m", "mesh:4x1", "--messages", str(file), "--json"]
     assert execute(words) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["options"]["messages"] == str(file)
+    assert document["options"]["messages"] == [str(file)]
     (row,) = document["rows"]
     assert row["time_ns"] == run(folder, messages=MEASURED, settings=DEFAULTS).time_ns
     file.write_text("{}")
     assert execute(words) == 2
     assert "m.json: field 'format'" in capsys.readouterr().err
+
+
+def slower(factor: float) -> MessageCosts:
+    """The table above with every time times this."""
+    rows = tuple(
+        CostRow(
+            row.bytes,
+            factor * row.send_ns,
+            tuple(factor * ns for ns in row.one_way_ns),
+            tuple(factor * ns for ns in row.both_ns),
+        )
+        for row in MEASURED.rows
+    )
+    return replace(MEASURED, rows=rows)
+
+
+def with_tables(folder: Path, *factors: float) -> Path:
+    """A profile that holds tables, as `corewise run --messages` leaves them."""
+    for name, factor in zip((BEFORE, AFTER), factors, strict=False):
+        save_message_costs(slower(factor), folder / name)
+    return folder
+
+
+def rows_of(capsys: pytest.CaptureFixture[str], *words: str | Path) -> list[dict[str, Any]]:
+    assert execute(["replay", *map(str, words), "--json"]) == 0
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["rows"]
+    return found
+
+
+def test_a_validation_uses_the_tables_that_the_profile_holds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The prediction by the medians, and the range of what each table gives alone; of parts too."""
+    own, plain = with_tables(ping_pong(tmp_path / "p.cw"), 1, 3), ping_pong(tmp_path / "q.cw")
+    on = ["--validate", "-m", "mesh:4x1", "--cut", "71us"]
+    with_own, without = rows_of(capsys, *on, own, plain)
+    once, twice, thrice = (
+        run(own, messages=slower(factor), settings=DEFAULTS, cuts_ns=[71_000]) for factor in (1, 2, 3)
+    )
+    assert with_own["tables"] == [str(own / BEFORE), str(own / AFTER)]
+    assert with_own["time_ns"] == twice.time_ns
+    assert with_own["range_ns"] == [once.time_ns, thrice.time_ns]
+    assert [part["range_ns"] for part in with_own["parts"]] == [
+        [low.time_ns, high.time_ns] for low, high in zip(once.parts, thrice.parts, strict=True)
+    ]
+    # A profile without tables is replayed as ever, and so is one for which none are wanted.
+    assert (without["tables"], without["range_ns"]) == ([], None)
+    assert without["time_ns"] == run(plain, settings=DEFAULTS).time_ns
+    assert rows_of(capsys, *on, "--messages", "none", own)[0]["time_ns"] == without["time_ns"]
+    # Another machine's replay takes them where it is told to.
+    assert rows_of(capsys, "-m", "mesh:4x1", own)[0]["tables"] == []
+    assert rows_of(capsys, "-m", "mesh:4x1", "--messages", own, plain)[0]["time_ns"] == twice.time_ns
+
+
+def test_a_range_is_shown_where_there_are_several_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = with_tables(ping_pong(tmp_path / "p.cw"), 1)
+    assert execute(["replay", "--validate", "-m", "mesh:4x1", str(folder)]) == 0
+    shown = capsys.readouterr().out
+    assert "measured of an mpi" in " ".join(shown.split()) and "by single tables" not in shown
+    with_tables(folder, 1, 3)
+    assert execute(["replay", "--validate", "-m", "mesh:4x1", str(folder)]) == 0
+    assert "by single tables" in capsys.readouterr().out
+
+
+CLUSTER = """
+format = "corewise-machine"
+version = 1
+name = "two"
+[interconnect]
+kind = "tree"
+[[interconnect.level]]
+name = "box"
+count = 2
+up_bandwidth = "1 GB/s"
+down_bandwidth = "1 GB/s"
+hop_latency = "1 us"
+[[interconnect.level]]
+name = "core"
+count = 2
+up_bandwidth = "9 GB/s"
+down_bandwidth = "9 GB/s"
+hop_latency = "9 ns"
+[cluster]
+nodes = ["a", "b"]
+os_indexes = [0, 1]
+logical_cores = [0, 1]
+"""
+
+
+def test_a_table_of_one_node_is_refused_on_several(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own, plain = with_tables(ping_pong(tmp_path / "p.cw"), 1), ping_pong(tmp_path / "q.cw")
+    (tmp_path / "two.toml").write_text(CLUSTER)
+    for machine, nodes in (("roadrunner", 8), (str(tmp_path / "two.toml"), 2)):
+        for words in (["--messages", own, plain], ["--validate", own]):
+            assert execute(["replay", *map(str, words), "-m", machine]) == 2
+            (line,) = capsys.readouterr().err.splitlines()
+            assert f"with {nodes} nodes, allowed: a machine of one node" in line
+        assert rows_of(capsys, "--validate", own, "-m", machine, "--messages", "none")
+        assert rows_of(capsys, "--validate", plain, "-m", machine)
+
+
+def test_wrong_tables_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, own = ping_pong(tmp_path / "p.cw"), with_tables(ping_pong(tmp_path / "q.cw"), 1)
+    save_message_costs(replace(MEASURED, mpi="another mpi"), tmp_path / "m.json")
+    for words, said in (
+        (["--messages", folder], "allowed: a profile of `corewise run --messages`"),
+        (["--messages", own, "--messages", tmp_path / "m.json"], "m.json: field 'mpi': found another mpi"),
+        (["--messages", own, "--messages", "none"], "allowed: none alone, or files"),
+    ):
+        assert execute(["replay", str(folder), "-m", "mesh:4x1", *map(str, words)]) == 2
+        assert said in capsys.readouterr().err
 
 
 def test_a_pipeline_waits_for_long_messages_at_every_stage(tmp_path: Path) -> None:
@@ -384,7 +501,7 @@ def test_an_algorithm_is_chosen_by_name(tmp_path: Path) -> None:
     doubling, ring = run(folder), run(folder, algorithms={"allreduce": "ring"})
     assert (doubling.messages, doubling.bytes) == (8, 800_000)
     assert (ring.messages, ring.bytes) == (24, 600_000)
-    assert ALGORITHMS["allreduce"][0] == "recursive_doubling"
+    assert algorithms()["allreduce"][0] == "recursive_doubling"
 
 
 # --- properties -------------------------------------------------------------------------------------------

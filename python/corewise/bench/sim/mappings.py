@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from corewise import _core
+from corewise import _lab
 from corewise.bench.rounds import rounded
 from corewise.bench.rows import Listener, Row
 from corewise.data.machines import load_machine
@@ -29,9 +29,9 @@ ROUNDS = {"matrix": 60, "local_store": 100}
 CHUNK = 64
 
 
-def experiment_of(layout: str) -> _core.RingExperiment:
+def experiment_of(layout: str) -> _lab.RingExperiment:
     """The ring on a chip on which nothing moves but the programs."""
-    experiment = _core.RingExperiment(load_machine("cell-be"))
+    experiment = _lab.RingExperiment(load_machine("cell-be"))
     experiment.packet_bytes = 1024
     experiment.set("memory_refresh_interval_cycles", 0)
     experiment.set("rest_after_packets", 0)
@@ -44,8 +44,8 @@ def different() -> list[int]:
     """Of each mapping and its reflection the first."""
     return [
         index
-        for index in range(_core.mapping_count(TASKS))
-        if index <= _core.mapping_index(_core.reflected_mapping(_core.mapping_at(TASKS, index)))
+        for index in range(_lab.mapping_count(TASKS))
+        if index <= _lab.mapping_index(_lab.reflected_mapping(_lab.mapping_at(TASKS, index)))
     ]
 
 

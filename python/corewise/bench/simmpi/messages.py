@@ -70,7 +70,7 @@ def measure(mpi: MpiLibrary, extent: Extent, listener: Listener) -> MessageCosts
 
 
 def costs_of(said: Sequence[str], mpi: str, columns: Sequence[int]) -> MessageCosts:
-    """The table of what launches of the program printed: medians over them.
+    """The table of what launches of the program printed: medians over them, for the sizes that all have.
 
     A time that scatter made shorter than one that it contains is raised to that one.
 
@@ -80,9 +80,13 @@ def costs_of(said: Sequence[str], mpi: str, columns: Sequence[int]) -> MessageCo
         It is not what the program prints.
     """
     eager, cells = zip(*map(_parsed, said), strict=True)
-    sizes = sorted({size for each in cells for size, _ in each})
-    wanted = {(size, moved) for size in sizes for moved in columns}
-    if not sizes or any(set(each) != wanted for each in cells):
+    per_launch = [{size for size, _ in each} for each in cells]
+    sizes = sorted(set.intersection(*per_launch))
+    whole = all(
+        set(each) == {(size, moved) for size in its for moved in columns}
+        for each, its in zip(cells, per_launch, strict=True)
+    )
+    if not sizes or not whole:
         raise RunError(f"messages: its output lacks rows: {said[0].strip()[-200:]}")
     table = tuple(
         _row(size, [_median([each[size, moved] for each in cells]) for moved in columns]) for size in sizes

@@ -35,8 +35,8 @@ Send strided elements, and what applications send, as MPI datatypes, by MPI_Pack
 loops and by a loop of today; and the unmodified program with the packing library (corewise run --packing).
 MPICH with and without copies from process to process (CMA). Launches during which others took more than 3 %
 of the processors are repeated, at most twice. Cases that were slower than the MPI's datatypes are measured
-again with three times the rounds. With --tune: measures what the library should take over, and writes a file
-for each MPI into a folder, in about ten minutes; in tuning/ of a checkout they are shipped.
+again with three times the rounds, but with --quick. With --tune: measures what the library should take over,
+and writes a file for each MPI into a folder, in about ten minutes; in tuning/ of a checkout they are shipped.
 
 \b
 Example:

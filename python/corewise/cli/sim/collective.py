@@ -19,6 +19,7 @@ from corewise.errors import InputError, bad_field
 with late.imports():
     from rich.text import Text
 
+    from corewise import _lab
     from corewise._core import Machine
     from corewise.data.machines import load_machine
     from corewise.data.quantities import bytes_text, time_text
@@ -26,7 +27,7 @@ with late.imports():
     from corewise.data.tuning import SELECTIONS, Selection, value_text
     from corewise.report.layout import Column, FittingTable, by_rows
     from corewise.sim import collective as simulated
-    from corewise.sim.collective import CacheUse, CollectiveRequest, CollectiveRun, Setting
+    from corewise.sim.collective import CacheUse, CollectiveRun, Setting
     from corewise.sim.selected import Selected, selected
 
 _HELP = """Run a collective on simulated SPEs, by an algorithm of paper 001 or of its future work.
@@ -178,7 +179,7 @@ def collective(
     }
     given = {field: value for field, value in fields.items() if value is not None}
     chosen = {**by.settings, **_settings(settings or [])}
-    request = CollectiveRequest(name, by.algorithm, call.ranks, call.bytes, settings=chosen, **given)
+    request = _lab.CollectiveRequest(name, by.algorithm, call.ranks, call.bytes, settings=chosen, **given)
     with console.progress("simulating"):
         run = simulated.simulate_collective(machine, request, options.placed(placement, machine))
     tuned = by if algorithm is None else None
@@ -372,7 +373,7 @@ def _rank_rows(run: CollectiveRun) -> list[dict[str, object]]:
     ]
 
 
-def _cache_row(request: CollectiveRequest, use: CacheUse) -> dict[str, object]:
+def _cache_row(request: _lab.CollectiveRequest, use: CacheUse) -> dict[str, object]:
     return {
         "line_bytes": request.cache_line_bytes,
         "sets": request.cache_sets,

@@ -15,27 +15,29 @@ import typer
 from corewise.base import late
 from corewise.base.files import check_target
 from corewise.cli import console, pages
+from corewise.cli.message_costs import Tables, tables_for
 from corewise.cli.sim import options
 from corewise.errors import InputError, bad_field
 
 with late.imports():
     from rich.text import Text
 
-    from corewise._core import Machine, Recording, parse_time_ns
+    from corewise import _lab
+    from corewise._core import Machine, parse_time_ns
     from corewise.analysis.result import Table
-    from corewise.data.machines import load_machine
-    from corewise.data.message_costs import load_message_costs
+    from corewise.data.machines import HOST, load_machine
     from corewise.data.placement import Placement, make_placement, save_placement
     from corewise.data.quantities import bytes_text, count_text, share_text, time_text
     from corewise.report.layout import Column, by_rows
     from corewise.sim.placements import named_placement
     from corewise.sim.replay import (
-        ALGORITHMS,
         Replay,
         ReplayedPart,
         ReplayOptions,
+        algorithms,
         open_recording,
         replay,
+        with_range,
     )
     from corewise.trials.replaying import placements_by_replay
 
@@ -47,6 +49,7 @@ travel over the machine's simulated network, collectives as the messages of an a
 `search` gives several: rank order, what corewise place finds, named placements; the quickest replay first.
 
 --validate replays every profile on this host (or --machine) and shows the error against the recording.
+With `-m host`, too, messages cost what the profile's own tables say, where `run --messages` left some.
 The exit status is 1 where a run cannot end, with who waits for whom and in which call.
 
 \b
@@ -55,7 +58,8 @@ Example:
   corewise replay lbm.cw -m mesh-6x4 -p identity -p other.json
   corewise replay lbm.cw -m mesh-6x4 -p search -o best.json
   corewise replay lbm.cw -m ring:8 --computation 0.5 --collective allreduce=ring
-  corewise replay --validate lbm.cw sweep.cw
+  corewise run -n 2 --messages -- ./lbm
+  corewise replay --validate lbm.cw
 """
 _SOURCES = typer.Argument(..., metavar="PROFILE...", help="NAME.cw folders.")
 _MACHINE = typer.Option(
@@ -82,8 +86,10 @@ _CUTS = typer.Option(
     help="With --validate: a part begins at this time of the recording, e.g. 1.5s; may be repeated.",
 )  # fmt: skip
 _MESSAGES = typer.Option(
-    None, "--messages", metavar="FILE", help="What messages cost, by `corewise probe --messages`."
-)
+    [], "--messages", metavar="FILE|none",
+    help="What messages cost, by `corewise probe --messages`, or a profile of `run --messages`; repeated: "
+    "medians, and what each gives alone.",
+)  # fmt: skip
 _HTML = typer.Option(None, "--html", metavar="FILE", help="Also write one self-contained web page.")
 _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
@@ -100,6 +106,7 @@ class _Line:
     placement: str
     units: tuple[int, ...]
     run: Replay
+    tables: Tables
 
 
 def register(app: typer.Typer) -> None:
@@ -119,7 +126,7 @@ def replay_command(
     trace: Path | None = _TRACE,
     validate: bool = _VALIDATE,
     cuts: list[str] = _CUTS,
-    messages: Path | None = _MESSAGES,
+    messages: list[str] = _MESSAGES,
     html_file: Path | None = _HTML,
     as_json: bool = _AS_JSON,
 ) -> None:
@@ -134,14 +141,19 @@ def replay_command(
         granularity,
         trace is not None,
         _cuts(cuts, validate),
-        None if messages is None else load_message_costs(messages),
     )
-    machine = load_machine(machine_reference or "host")
-    lines = [line for source in sources for line in _replays(source, machine, placements, chosen)]
+    reference = machine_reference or HOST
+    machine = load_machine(reference)
+    own = validate or reference == HOST
+    priced = [(each, tables_for(each, messages, machine, reference, own=own)) for each in sources]
+    lines = [line for each in priced for line in _replays(*each, machine, placements, chosen)]
     _write_trace(lines[0].run, trace)
     _write_placement(lines, machine, output)
-    tables = [_validation(lines, machine) if validate else _prediction(lines, machine), _path_table(lines)]
-    tables += [_parts_table(lines, chosen.cuts_ns)] if cuts else []
+    first = _validation(lines, machine) if validate else _prediction(lines, machine)
+    tables = [_ranged(first, [each.run for each in lines]), _path_table(lines)]
+    if cuts:
+        parts = [part for each in lines for part in each.run.parts]
+        tables.append(_ranged(_parts_table(lines, chosen.cuts_ns), parts))
     if html_file is not None:
         pages.write_tables(html_file, "replay", machine.name, tables, [])
     if as_json:
@@ -162,25 +174,31 @@ def _check_targets(trace: Path | None, html_file: Path | None, output: Path | No
 
 
 def _replays(
-    source: Path, machine: Machine, placements: Sequence[str], chosen: ReplayOptions
+    source: Path, tables: Tables, machine: Machine, placements: Sequence[str], chosen: ReplayOptions
 ) -> Iterator[_Line]:
     recording = open_recording(source)
     _warn_unfinished(source, recording)
+    chosen = replace(chosen, messages=tables.median)
     for placement in placements:
-        if placement == SEARCH:
-            yield from _searched(source, machine, recording, chosen)
-            continue
-        units = _units(placement, machine, recording)
-        with console.progress(f"replaying {source.name}"):
-            found = replay(recording, machine, units, chosen)
-        yield _Line(source.name, Path(placement).name, tuple(units), found)
+        for name, units, found in _placed(placement, source, machine, recording, chosen):
+            with console.progress(f"replaying {source.name} with each table of messages"):
+                ranged = with_range(found, recording, machine, units, chosen, tables.each)
+            yield _Line(source.name, name, units, ranged, tables)
 
 
-def _searched(source: Path, machine: Machine, recording: Recording, chosen: ReplayOptions) -> Iterator[_Line]:
-    with console.progress(f"searching placements of {source.name}"):
-        tried = placements_by_replay(recording, machine, source.name, chosen)
-    for each in tried:
-        yield _Line(source.name, each.which, each.unit_of_rank, each.run)
+def _placed(
+    placement: str, source: Path, machine: Machine, recording: _lab.Recording, chosen: ReplayOptions
+) -> Iterator[tuple[str, tuple[int, ...], Replay]]:
+    """The replays that a placement stands for: itself, or those of a search."""
+    if placement == SEARCH:
+        with console.progress(f"searching placements of {source.name}"):
+            tried = placements_by_replay(recording, machine, source.name, chosen)
+        yield from ((each.which, each.unit_of_rank, each.run) for each in tried)
+        return
+    units = tuple(_units(placement, machine, recording))
+    with console.progress(f"replaying {source.name}"):
+        found = replay(recording, machine, units, chosen)
+    yield Path(placement).name, units, found
 
 
 def _write_placement(lines: Sequence[_Line], machine: Machine, output: Path | None) -> None:
@@ -200,14 +218,15 @@ def _cuts(texts: Sequence[str], validate: bool) -> tuple[float, ...]:
 
 def _algorithm(text: str) -> tuple[str, str]:
     name, equals, algorithm = text.partition("=")
-    if not equals or name not in ALGORITHMS:
-        raise bad_field("", "--collective", text, f"NAME=ALGORITHM with a name of {', '.join(ALGORITHMS)}")
-    if algorithm not in ALGORITHMS[name]:
-        raise bad_field("", f"--collective {name}", algorithm, ", ".join(ALGORITHMS[name]))
+    known = algorithms()
+    if not equals or name not in known:
+        raise bad_field("", "--collective", text, f"NAME=ALGORITHM with a name of {', '.join(known)}")
+    if algorithm not in known[name]:
+        raise bad_field("", f"--collective {name}", algorithm, ", ".join(known[name]))
     return name, algorithm
 
 
-def _units(placement: str, machine: Machine, recording: Recording) -> list[int]:
+def _units(placement: str, machine: Machine, recording: _lab.Recording) -> list[int]:
     if recording.size > len(machine.units):
         raise bad_field(
             "", "ranks", recording.size, f"1 to {len(machine.units)}, the units of '{machine.name}'"
@@ -218,7 +237,7 @@ def _units(placement: str, machine: Machine, recording: Recording) -> list[int]:
     return named_placement(placed, machine, recording.size)
 
 
-def _warn_unfinished(source: Path, recording: Recording) -> None:
+def _warn_unfinished(source: Path, recording: _lab.Recording) -> None:
     if recording.unfinished:
         named = ", ".join(map(str, recording.unfinished[:8]))
         more = ", ..." if len(recording.unfinished) > 8 else ""
@@ -241,6 +260,18 @@ def _write_trace(run: Replay, path: Path | None) -> None:
 
 def _error_text(run: Replay | ReplayedPart) -> str:
     return "" if run.error is None else f"{100 * run.error:+.1f} %"
+
+
+def _range_text(run: Replay | ReplayedPart) -> str:
+    return "" if run.range_ns is None else " to ".join(time_text(each, 4) for each in run.range_ns)
+
+
+def _ranged(table: Table, runs: Sequence[Replay | ReplayedPart]) -> Table:
+    """With a column of what each table of messages gives alone, where there are several."""
+    if all(each.range_ns is None for each in runs):
+        return table
+    rows = tuple((*row, _range_text(each)) for row, each in zip(table.rows, runs, strict=True))
+    return Table(table.title, (*table.columns, "by single tables"), rows)
 
 
 def _prediction(lines: Sequence[_Line], machine: Machine) -> Table:
@@ -329,18 +360,18 @@ def _facts(line: _Line) -> str:
     if run.unreplayed:
         took = time_text(run.unreplayed_ns, 3)
         text += f"; {count_text(run.unreplayed)} other calls took their recorded {took}"
+    if line.tables.median is not None:
+        files = ", ".join(map(str, line.tables.files))
+        text += f"; messages cost what was measured of {line.tables.median.mpi} ({files})"
     return text
 
 
 # ---- JSON ------------------------------------------------------------------------------------------------
 
 
-def _options(chosen: ReplayOptions, messages: Path | None) -> dict[str, object]:
-    """The table of messages by its file."""
-    return {
-        **asdict(replace(chosen, messages=None)),
-        "messages": None if messages is None else str(messages),
-    }
+def _options(chosen: ReplayOptions, messages: Sequence[str]) -> dict[str, object]:
+    """Tables of messages as they were asked for; a row names the files that were read for it."""
+    return {**asdict(chosen), "messages": list(messages)}
 
 
 def _row(line: _Line) -> dict[str, object]:
@@ -362,6 +393,8 @@ def _row(line: _Line) -> dict[str, object]:
         "relaxed": run.relaxed,
         "events": run.events,
         "wall_s": run.wall_s,
+        "tables": list(map(str, line.tables.files)),
+        "range_ns": run.range_ns,
         "parts": [{**asdict(part), "error": part.error} for part in run.parts],
         "busiest_link": {"link": run.busiest[0], "busy_ns": run.busiest[1]},
         "ranks": [dict(zip(fields, row, strict=True)) for row in run.ranks.tolist()],

@@ -19,6 +19,8 @@ from corewise.errors import InputError, bad_field
 from corewise.mpi.functions import DEEPEST
 
 with late.imports():
+    import numpy as np
+    from numpy.typing import NDArray
     from rich.text import Text
 
     from corewise.data.machines import load_machine
@@ -169,7 +171,7 @@ def _heading(run: RankRun) -> Text:
     )
     rate = run.messages / run.wall_s if run.wall_s > 0 else 0.0
     text.append(f"; simulated in {run.wall_s:.3g} s ({count_text(rate)} messages/s)", style="none")
-    return text.append(_cache_text(run), style="none")
+    return text.append(_cache_text(run), style="none").append(_ppe_text(run), style="none")
 
 
 def _cache_text(run: RankRun) -> str:
@@ -183,6 +185,20 @@ def _cache_text(run: RankRun) -> str:
         f"\nsoftware caches of {bytes_text(size)} in each local store: {count_text(hits)} hits, "
         f"{count_text(misses)} misses, {count_text(write_backs)} write-backs; {time_text(spent_ns, 4)} of a "
         "rank's time on average"
+    )
+
+
+def _ppe_text(run: RankRun) -> str:
+    """A line on what the PPEs forwarded; nothing where they forward nothing."""
+    if run.ppes is None:
+        return ""
+    messages = int(run.ppes["left"].sum())
+    busiest = run.ppes[int(run.ppes["busy_ns"].argmax())]
+    share = 100 * float(busiest["busy_ns"]) / run.time_ns if run.time_ns > 0 else 0.0
+    waited = time_text(float(run.ppes["waiting_ns"].sum()), 4)
+    return (
+        f"\nPPEs forwarded {count_text(messages)} messages, control messages too, which waited {waited} "
+        f"for them; busiest: {busiest['cell']}, {share:.1f} %"
     )
 
 
@@ -224,12 +240,15 @@ def _cache_rows(run: RankRun) -> list[dict[str, object] | None]:
     """Of every rank; null where there is no software cache."""
     if run.caches is None:
         return [None] * int(run.ranks.size)
-    fields = run.caches.dtype.names or ()
-    return [dict(zip(fields, row, strict=True)) for row in run.caches.tolist()]
+    return list(_dicts(run.caches))
+
+
+def _dicts(rows: NDArray[np.void]) -> list[dict[str, object]]:
+    names = rows.dtype.names or ()
+    return [dict(zip(names, row, strict=True)) for row in rows.tolist()]
 
 
 def _more(run: RankRun, placement: str) -> dict[str, object]:
-    fields = run.traffic.dtype.names or ()
     return {
         "program": run.program,
         "ok": run.ok,
@@ -242,7 +261,8 @@ def _more(run: RankRun, placement: str) -> dict[str, object]:
         "messages": run.messages,
         "events": run.events,
         "wall_s": run.wall_s,
-        "traffic": [dict(zip(fields, row, strict=True)) for row in run.traffic.tolist()],
+        "ppes": None if run.ppes is None else _dicts(run.ppes),
+        "traffic": _dicts(run.traffic),
         "links": [
             {"link": link.name, "bytes": size, "packets": packets, "busy_ns": busy_ns}
             for link, (size, packets, busy_ns, _) in zip(run.machine.links, run.links.tolist(), strict=True)

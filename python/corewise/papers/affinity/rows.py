@@ -14,7 +14,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from corewise import _core
+from corewise import _lab
 from corewise.analysis.result import Row, number_row, statement_row
 from corewise.data.published import DataSet, Published, published_as
 from corewise.papers.affinity.data import (
@@ -192,7 +192,7 @@ def _trial_scatter(found: Measurements) -> Iterator[Row]:
 
 def table1_rows(found: Measurements) -> Iterator[Row]:
     """The 38 values, and those of #7 as printed, which belong to no set."""
-    for experiment in _core.paper000_table1():
+    for experiment in _lab.paper000_table1():
         printed = experiment.id == AS_PRINTED
         values = published_as("A7" if printed else experiment.id)
         means = found.table1[experiment.id].mean(axis=0)
@@ -235,7 +235,7 @@ def _table1_order(found: Measurements) -> Iterator[Row]:
     )
     for name, least, said in readings:
         right, pairs = 0, 0
-        for experiment in _core.paper000_table1():
+        for experiment in _lab.paper000_table1():
             if experiment.id == AS_PRINTED:
                 continue
             means = found.table1[experiment.id].mean(axis=0)
@@ -326,7 +326,7 @@ def relative_minima(found: Measurements, pattern: str) -> dict[str, float]:
 
 
 def _classes(found: Measurements) -> Iterator[Row]:
-    for pattern in _core.paper000_table2():
+    for pattern in _lab.paper000_table2():
         relative = relative_minima(found, pattern.name)
         for affinity, share in relative.items():
             poor = affinity in POOR_ONES[pattern.name]
@@ -359,7 +359,7 @@ def _classes(found: Measurements) -> Iterator[Row]:
         "Identity / EvenOdd",
         "H",
     )
-    even_odd = min(relative_minima(found, pattern.name)["even_odd"] for pattern in _core.paper000_table2())
+    even_odd = min(relative_minima(found, pattern.name)["even_odd"] for pattern in _lab.paper000_table2())
     yield statement_row(
         "B16",
         "EvenOdd performs well on every pattern",
@@ -373,7 +373,7 @@ def _classes(found: Measurements) -> Iterator[Row]:
 
 def _gains(found: Measurements) -> Iterator[Row]:
     over_poor, over_default, over_trial = 0.0, 0.0, 0.0
-    for pattern in _core.paper000_table2():
+    for pattern in _lab.paper000_table2():
         minima = [found.minimum(pattern.name, affinity) for affinity in AFFINITIES]
         trials = found.steps[pattern.name, DEFAULT].min(axis=1)
         over_poor = max(over_poor, max(minima) / min(minima))

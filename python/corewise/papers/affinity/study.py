@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from corewise import _core
+from corewise import _core, _lab
 from corewise.analysis.result import PaperResult, Progress
 from corewise.papers.affinity import PERMUTATIONS, QUICK_PERMUTATIONS
 from corewise.papers.affinity.data import (
@@ -127,7 +127,7 @@ class _Steps(list[tuple[float, Callable[[], None]]]):
 
 def measure(plan: Plan, progress: Progress = unseen) -> Measurements:
     """Runs everything of a plan."""
-    found = Measurements(defaults=_core.default_affinities(_DEFAULT_TRIALS, plan.seed))
+    found = Measurements(defaults=_lab.default_affinities(_DEFAULT_TRIALS, plan.seed))
     steps = _Steps()
     _add_table1(steps, plan, found)
     _add_alone(steps, plan, found)
@@ -147,13 +147,13 @@ def _packets(flows: int, size_bytes: int, repetitions: int) -> float:
 
 
 def _add_table1(steps: _Steps, plan: Plan, found: Measurements) -> None:
-    for experiment in _core.paper000_table1():
+    for experiment in _lab.paper000_table1():
         trials = plan.trials or experiment.trials
 
-        def step(experiment: _core.Experiment000 = experiment, trials: int = trials) -> None:
+        def step(experiment: _lab.Experiment000 = experiment, trials: int = trials) -> None:
             found.table1[experiment.id] = np.array(
                 [
-                    _core.time_gets(
+                    _lab.time_gets(
                         experiment.flows,
                         LARGE_BYTES,
                         plan.table1_repetitions,
@@ -175,7 +175,7 @@ def _add_alone(steps: _Steps, plan: Plan, found: Measurements) -> None:
         found.alone = np.array(
             [
                 [
-                    _core.time_gets([(reader, 0)], size, repetitions, plan.seed, machine=plan.machine)[0]
+                    _lab.time_gets([(reader, 0)], size, repetitions, plan.seed, machine=plan.machine)[0]
                     for size in SIZES
                 ]
                 for reader in range(1, SPES)
@@ -187,13 +187,11 @@ def _add_alone(steps: _Steps, plan: Plan, found: Measurements) -> None:
             for source in range(SPES):
                 if to != source:
                     flow = [(to, source)]
-                    speed = _core.time_gets(flow, SHORT_BYTES, repetitions, plan.seed, machine=plan.machine)[
-                        0
-                    ]
+                    speed = _lab.time_gets(flow, SHORT_BYTES, repetitions, plan.seed, machine=plan.machine)[0]
                     found.latency_ns[to, source] = SHORT_BYTES / speed
 
     def barrier() -> None:
-        found.barrier_us = _core.time_barrier(list(range(SPES)), repetitions, plan.seed, plan.machine)
+        found.barrier_us = _lab.time_barrier(list(range(SPES)), repetitions, plan.seed, plan.machine)
 
     steps.add(_packets(SPES - 1, sum(SIZES), repetitions), readers)
     steps.add(_packets(SPES * (SPES - 1), SHORT_BYTES, repetitions), latencies)
@@ -219,20 +217,20 @@ def _placed(flows: list[tuple[int, int]], spe_of_rank: list[int]) -> list[tuple[
 
 def _add_steps(steps: _Steps, plan: Plan, found: Measurements) -> None:
     """Every pattern of Table 2 under every affinity, 64 KB."""
-    for pattern in _core.paper000_table2():
+    for pattern in _lab.paper000_table2():
         for affinity in (*AFFINITIES, DEFAULT):
             # Figure 4 shows eight trials of the identity.
             eight = pattern.name == STEP_OF_FIGURE_2 and affinity == "identity"
             trials = list(_trials(plan, found, affinity, 8 if eight else 3))
 
             def step(
-                pattern: _core.Pattern000 = pattern,
+                pattern: _lab.Pattern000 = pattern,
                 affinity: str = affinity,
                 trials: list[tuple[int, list[int]]] = trials,
             ) -> None:
                 found.steps[pattern.name, affinity] = np.array(
                     [
-                        _core.time_gets(
+                        _lab.time_gets(
                             _placed(pattern.flows, spes),
                             LARGE_BYTES,
                             plan.step_repetitions,
@@ -254,12 +252,12 @@ def _repetitions(plan: Plan, size_bytes: int) -> int:
 
 def _add_sizes(steps: _Steps, plan: Plan, found: Measurements) -> None:
     """The same by message size: the least bandwidth among the ranks, one trial."""
-    for pattern in _core.paper000_table2():
+    for pattern in _lab.paper000_table2():
         for affinity in (*AFFINITIES, DEFAULT):
             seed, spes = next(_trials(plan, found, affinity, 1))
 
             def step(
-                pattern: _core.Pattern000 = pattern,
+                pattern: _lab.Pattern000 = pattern,
                 affinity: str = affinity,
                 seed: int = seed,
                 spes: list[int] = spes,
@@ -267,7 +265,7 @@ def _add_sizes(steps: _Steps, plan: Plan, found: Measurements) -> None:
                 flows = _placed(pattern.flows, spes)
                 found.sizes[pattern.name, affinity] = np.array(
                     [
-                        _core.time_gets(
+                        _lab.time_gets(
                             flows, size, _repetitions(plan, size), seed=seed, machine=plan.machine
                         ).min()
                         for size in SIZES
@@ -278,7 +276,7 @@ def _add_sizes(steps: _Steps, plan: Plan, found: Measurements) -> None:
 
 
 def _add_collectives(steps: _Steps, plan: Plan, found: Measurements) -> None:
-    for operation in _core.paper000_collectives():
+    for operation in _lab.paper000_collectives():
         for affinity in (*AFFINITIES, DEFAULT):
             trials = list(_trials(plan, found, affinity, 3))
 
@@ -289,7 +287,7 @@ def _add_collectives(steps: _Steps, plan: Plan, found: Measurements) -> None:
             ) -> None:
                 found.collectives[name, affinity] = np.array(
                     [
-                        _core.time_collective(
+                        _lab.time_collective(
                             name, spes, plan.collective_repetitions, seed=seed, machine=plan.machine
                         )
                         for seed, spes in trials
@@ -307,7 +305,7 @@ def _add_permutations(steps: _Steps, plan: Plan, found: Measurements) -> None:
         count = min(_CHUNK, plan.permutations - first)
 
         def step(first: int = first, count: int = count) -> None:
-            found.permutations[first : first + count] = _core.permutation_minima(
+            found.permutations[first : first + count] = _lab.permutation_minima(
                 plan.seed, first, count, LARGE_BYTES, repetitions, plan.machine
             )
 

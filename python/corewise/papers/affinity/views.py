@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from corewise import _core
+from corewise import _lab
 from corewise.analysis.result import (
     Figure,
     Panel,
@@ -66,7 +66,7 @@ def tables_of(found: Measurements, rows: Sequence[Row]) -> tuple[Table, ...]:
 def _table1(found: Measurements, rows: Sequence[Row], set: DataSet | None) -> Table:
     by_id = {row.id: row for row in rows}
     cells = []
-    for experiment in _core.paper000_table1():
+    for experiment in _lab.paper000_table1():
         published = published_as("A7" if experiment.id == AS_PRINTED else experiment.id)
         deviations = deviation(found.table1[experiment.id])
         for flow, value, sd in zip(experiment.flows, published, deviations, strict=True):
@@ -103,7 +103,7 @@ def _table2(found: Measurements) -> Table:
                 for affinity in SHOWN
             ),
         )
-        for pattern in _core.paper000_table2()
+        for pattern in _lab.paper000_table2()
     )
     return Table(
         "Table 2, 64 KB: least bandwidth of the ranks in GB/s, mean (sd) over the trials",
@@ -119,7 +119,7 @@ def _collectives(found: Measurements) -> Table:
             operation.title,
             *(f"{found.time_us(operation.name, affinity):.2f}" for affinity in SHOWN),
         )
-        for operation in _core.paper000_collectives()
+        for operation in _lab.paper000_collectives()
     )
     return Table(
         "Operations of several phases, us, mean over the trials", ("operation", *SHOWN.values()), cells
@@ -230,7 +230,7 @@ def _trials_figure(found: Measurements, number: int, affinity: str) -> Figure:
 
 
 def _steps_figure(found: Measurements, number: int, names: Sequence[str]) -> Figure:
-    titles = {pattern.name: pattern.title for pattern in _core.paper000_table2()}
+    titles = {pattern.name: pattern.title for pattern in _lab.paper000_table2()}
     panels = tuple(
         _affinity_bars(titles[name], _MINIMUM, {key: found.steps[name, key].min(axis=1) for key in SHOWN})
         for name in names
@@ -271,7 +271,7 @@ def _table1_panels(found: Measurements) -> Iterator[Panel]:
         names: list[str] = []
         ours: list[tuple[float, float]] = []
         theirs: list[tuple[float, float]] = []
-        for experiment in _core.paper000_table1():
+        for experiment in _lab.paper000_table1():
             if experiment.id == AS_PRINTED:
                 continue
             trials = found.table1[experiment.id]
@@ -305,7 +305,7 @@ def _sizes_figure(found: Measurements) -> Figure:
             ),
             x_log2=True,
         )
-        for pattern in _core.paper000_table2()
+        for pattern in _lab.paper000_table2()
     )
     return Figure("000-sizes", "The patterns of Table 2 by message size", panels)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from corewise import _core
+from corewise import _core, _lab
 from corewise.analysis.result import Row, Table, statement_row
 from corewise.data.quantities import size_text
 from corewise.data.tuning import Value
@@ -100,10 +100,10 @@ def _us(
     settings: Mapping[str, Value],
     **layout: int,
 ) -> float:
-    request = _core.CollectiveRequest(
+    request = _lab.CollectiveRequest(
         collective, algorithm, ranks, bytes, settings=dict(settings), warm_up=0, calls=1, **layout
     )
-    return _core.run_collective(machine, request).mean_latency_ns / 1000
+    return _lab.run_collective(machine, request).mean_latency_ns / 1000
 
 
 def _strided_us(

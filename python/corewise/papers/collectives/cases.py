@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from corewise import _core
+from corewise import _core, _lab
 from corewise.analysis.result import Progress
 from corewise.analysis.selection import Configuration
 from corewise.data.machines import load_machine
@@ -136,7 +136,7 @@ def _too_much(error: InputError) -> bool:
 def run_case(machine: _core.Machine, case: Case) -> Timing:
     """Runs one case on a simulated Cell."""
     long = volume_bytes(case) >= LONG_BYTES
-    request = _core.CollectiveRequest(
+    request = _lab.CollectiveRequest(
         case.collective,
         case.configuration.algorithm,
         case.ranks,
@@ -146,7 +146,7 @@ def run_case(machine: _core.Machine, case: Case) -> Timing:
         warm_up=0 if long else 1,
         calls=1 if long else _CALLS,
     )
-    times = _core.run_collective(machine, request)
+    times = _lab.run_collective(machine, request)
     return Timing(times.mean_latency_ns / 1000, times.throughput_ns / 1000)
 
 
@@ -219,7 +219,7 @@ class Choices:
 def choices(collective: str, selection: Selection, ranks: int) -> list[Choices]:
     """Every algorithm of a selection."""
     found = []
-    for name, _, _, defaults in _core.collective_algorithms(collective):
+    for name, _, _, defaults in _lab.collective_algorithms(collective):
         eager = int(defaults["eager_slots"]) > 0
         if selection == "paper" and (eager or name in NOT_OF_THE_PAPER.get(collective, ())):
             continue

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from corewise import _core
+from corewise import _core, _lab
 from corewise.analysis.result import PaperResult, Progress
 from corewise.analysis.selection import Configuration
 from corewise.data.machines import load_machine
@@ -146,7 +146,7 @@ def dma_cases() -> Iterator[DmaCase]:
 
 def _measure_dma(found: Measurements, machine: _core.Machine, repetitions: int) -> None:
     for case in dma_cases():
-        mean, deviation, _, _ = _core.time_dma(
+        mean, deviation, _, _ = _lab.time_dma(
             machine, case.way, case.target, case.bytes, case.command_bytes, case.spes, repetitions
         )
         found.dma[case] = DmaTiming(mean, deviation)
@@ -157,20 +157,20 @@ def _measure_dma(found: Measurements, machine: _core.Machine, repetitions: int) 
 def streaming_gb_per_s(machine: _core.Machine, ranks: int) -> float:
     """What the first chip's controller moves at best for so many SPEs, reads and writes as in a broadcast."""
     reads = STREAMED_COMMANDS // ranks
-    return _core.stream_memory(machine, list(range(ranks)), reads=reads, writes=reads * (ranks - 1))
+    return _lab.stream_memory(machine, list(range(ranks)), reads=reads, writes=reads * (ranks - 1))
 
 
 def _measure_copies(found: Measurements, machine: _core.Machine) -> None:
     for size in (4 * KB, 16 * KB, 64 * KB, 256 * KB, MB):
         for buffer, buffers in COPY_BUFFERS:
-            found.copies_ns[size, buffer, buffers] = _core.time_copy(machine, size, buffer, buffers)
-        found.ppe_copies_ns[size] = _core.time_ppe_copy(machine, size)
+            found.copies_ns[size, buffer, buffers] = _lab.time_copy(machine, size, buffer, buffers)
+        found.ppe_copies_ns[size] = _lab.time_ppe_copy(machine, size)
 
 
 def _measure_strided(found: Measurements, machine: _core.Machine) -> None:
     for block in STRIDED_BLOCKS:
-        by_list, contiguous = _core.time_strided(machine, "get", STRIDED_BYTES, block, 2 * block)
-        by_command, _ = _core.time_strided(machine, "get", STRIDED_BYTES, block, 2 * block, list=False)
+        by_list, contiguous = _lab.time_strided(machine, "get", STRIDED_BYTES, block, 2 * block)
+        by_command, _ = _lab.time_strided(machine, "get", STRIDED_BYTES, block, 2 * block, list=False)
         found.strided_ns[block] = (by_list, by_command, contiguous)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from corewise import _core
+from corewise import _lab
 from corewise.data.machines import load_cell
 from corewise.papers.runner import CORES, on_all_cores
 
@@ -85,7 +85,7 @@ class Effort:
 
 
 FULL = Effort(rounds=60, ps3_rounds=100, one_way=840, jittered=168, sweep=16, every=1, shared_rounds=60)
-QUICK = Effort(rounds=40, ps3_rounds=40, one_way=60, jittered=24, sweep=4, every=42, shared_rounds=16)
+QUICK = Effort(rounds=24, ps3_rounds=40, one_way=60, jittered=24, sweep=4, every=42, shared_rounds=10)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Curve:
     label : str
     tasks : int
     indices : ndarray of int64, shape (mappings,)
-        Which mappings, numbered as ``_core.mapping_at`` does.
+        Which mappings, numbered as ``_lab.mapping_at`` does.
     times_us : ndarray of float64, shape (runs, mappings)
         Per round.
     repeating : float
@@ -155,14 +155,14 @@ class Curve:
 
         Raises KeyError where the mapping was not timed.
         """
-        wanted = _core.mapping_index(list(mapping))
+        wanted = _lab.mapping_index(list(mapping))
         found = np.flatnonzero(self.indices == wanted)
         if not found.size:
             raise KeyError(wanted)
         average = self.average_us
         own = average[found[0]]
         faster = np.count_nonzero(average < own) / average.size
-        return 1 + round(faster * _core.mapping_count(self.tasks)), float(own / average.min())
+        return 1 + round(faster * _lab.mapping_count(self.tasks)), float(own / average.min())
 
     def rank_correlation(self) -> float:
         """Spearman's coefficient between pairs of runs, mean; NaN of one run."""
@@ -247,9 +247,9 @@ class Study:
 
 def experiment_on(
     machine: str, bytes_per_packet: int, jitter: bool, parameters: Mapping[str, float] | None = None
-) -> _core.RingExperiment:
+) -> _lab.RingExperiment:
     """The ring on a machine, one thread per usable SPE."""
-    experiment = _core.RingExperiment(load_cell(machine, parameters))
+    experiment = _lab.RingExperiment(load_cell(machine, parameters))
     experiment.packet_bytes = bytes_per_packet
     if jitter:
         experiment.find_repeat = False
@@ -260,14 +260,14 @@ def experiment_on(
     return experiment
 
 
-def still(experiment: _core.RingExperiment) -> None:
+def still(experiment: _lab.RingExperiment) -> None:
     """Makes the machine jitter-free: what does not depend on the programs stands still."""
     experiment.set("memory_refresh_interval_cycles", 0)
     experiment.set("rest_after_packets", 0)
 
 
 def time_curve(
-    label: str, experiments: Sequence[_core.RingExperiment], indices: Indices, advance: Advance
+    label: str, experiments: Sequence[_lab.RingExperiment], indices: Indices, advance: Advance
 ) -> Curve:
     """Times mappings under each experiment, a run each; on all cores."""
     tasks = len(experiments[0].spe_of_thread)
@@ -278,7 +278,7 @@ def time_curve(
         for start in range(0, indices.size, most)
     ]
 
-    def time(chunk: tuple[int, slice]) -> _core.RingTimings:
+    def time(chunk: tuple[int, slice]) -> _lab.RingTimings:
         return experiments[chunk[0]].time_mappings(np.ascontiguousarray(indices[chunk[1]]))
 
     timed = on_all_cores(time, chunks, lambda timings: advance(float(timings.rounds.sum())))
@@ -292,15 +292,15 @@ def time_curve(
     return Curve(label, tasks, indices, times, float(repeating.mean()), float(retries.mean()), transmissions)
 
 
-def time_all(label: str, experiment: _core.RingExperiment, every: int, advance: Advance) -> Curve:
+def time_all(label: str, experiment: _lab.RingExperiment, every: int, advance: Advance) -> Curve:
     """All mappings of a bidirectional ring, or one in `every`; a ring and its reflection are one program."""
     tasks = len(experiment.spe_of_thread)
     other = [
-        _core.mapping_index(_core.reflected_mapping(_core.mapping_at(tasks, index)))
-        for index in range(_core.mapping_count(tasks))
+        _lab.mapping_index(_lab.reflected_mapping(_lab.mapping_at(tasks, index)))
+        for index in range(_lab.mapping_count(tasks))
     ]
     chosen = [index for index, twin in enumerate(other) if index <= twin][::every]
-    named = {min(index, other[index]) for index in map(_core.mapping_index, named_mappings(tasks))}
+    named = {min(index, other[index]) for index in map(_lab.mapping_index, named_mappings(tasks))}
     timed = np.array(sorted({*chosen, *named}), dtype=np.int64)
     half = time_curve(label, [experiment], timed, advance)
     twins = np.array([other[index] for index in timed], dtype=np.int64)
@@ -317,8 +317,8 @@ def time_all(label: str, experiment: _core.RingExperiment, every: int, advance: 
 
 def sample(tasks: int, count: int, seed: int) -> Indices:
     """Different mappings drawn at random, and the ones that the paper names."""
-    total = _core.mapping_count(tasks)
-    named = [_core.mapping_index(list(mapping)) for mapping in named_mappings(tasks)]
+    total = _lab.mapping_count(tasks)
+    named = [_lab.mapping_index(list(mapping)) for mapping in named_mappings(tasks)]
     if count >= total:
         return np.arange(total, dtype=np.int64)
     drawn = np.random.default_rng(seed).choice(total, size=count, replace=False)

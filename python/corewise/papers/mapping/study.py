@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from corewise import _core
+from corewise import _lab
 from corewise.analysis.result import PaperResult, Progress
 from corewise.data.quantities import size_text
 from corewise.papers.mapping.data import (
@@ -130,7 +130,7 @@ def _rounds(effort: Effort) -> float:
     )
 
 
-def _applied(experiment: _core.RingExperiment, settings: dict[str, object]) -> _core.RingExperiment:
+def _applied(experiment: _lab.RingExperiment, settings: dict[str, object]) -> _lab.RingExperiment:
     """An experiment with attributes or simulation parameters set by name."""
     for name, value in settings.items():
         if hasattr(experiment, name):
@@ -140,11 +140,11 @@ def _applied(experiment: _core.RingExperiment, settings: dict[str, object]) -> _
     return experiment
 
 
-def _on_ps3(effort: Effort, size: int, jitter: bool) -> _core.RingExperiment:
+def _on_ps3(effort: Effort, size: int, jitter: bool) -> _lab.RingExperiment:
     return experiment_on(effort.machines.ps3, size, jitter, effort.machines.parameters)
 
 
-def _on_chip(effort: Effort, size: int, jitter: bool) -> _core.RingExperiment:
+def _on_chip(effort: Effort, size: int, jitter: bool) -> _lab.RingExperiment:
     return experiment_on(effort.machines.chip, size, jitter, effort.machines.parameters)
 
 

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from corewise._core import Machine, ProfiledResult, ProfiledRun
+from corewise import _lab
+from corewise._core import Machine
 from corewise.data.machines import load_cell
 
 PAGE_FAULT_CYCLES = 568_000
@@ -174,7 +175,7 @@ class Study:
     local_store: int
 
 
-def point(at: float, spes: int, plain: ProfiledResult, recorded: ProfiledResult) -> Point:
+def point(at: float, spes: int, plain: _lab.ProfiledResult, recorded: _lab.ProfiledResult) -> Point:
     """From a run without and a run with the profiler."""
     per_spe = plain.calls / spes
     return Point(
@@ -187,9 +188,9 @@ def point(at: float, spes: int, plain: ProfiledResult, recorded: ProfiledResult)
     )
 
 
-def run_of(host: Host, machine: Machine, message: int, half: int = HALF) -> ProfiledRun:
+def run_of(host: Host, machine: Machine, message: int, half: int = HALF) -> _lab.ProfiledRun:
     """A run of the communication kernel with the paper's records."""
-    run = ProfiledRun(machine)
+    run = _lab.ProfiledRun(machine)
     run.columns, run.rows = host.columns, host.rows
     run.call_cycles = CALL_CYCLES
     run.message_bytes = message
@@ -201,7 +202,7 @@ def run_of(host: Host, machine: Machine, message: int, half: int = HALF) -> Prof
     return run
 
 
-def dynamics_run(host: Host, steps: int, half: int = HALF) -> ProfiledRun:
+def dynamics_run(host: Host, steps: int, half: int = HALF) -> _lab.ProfiledRun:
     """A run of molecular dynamics with function events off (figure 4, b)."""
     run = run_of(host, host.machine(), BOUNDARY, half)
     run.program = "dynamics"

@@ -8,7 +8,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from corewise._core import ProfiledRun, profiler_event_types, profiler_local_store_bytes
+from corewise import _lab
 from corewise.analysis.result import PaperResult, Progress
 from corewise.papers.overhead.data import (
     FULL,
@@ -71,8 +71,8 @@ def run_study(effort: Effort, progress: Progress = unseen) -> Study:
         figure5,
         (ours[0], ours[1]),
         no_faults,
-        tuple(profiler_event_types()),
-        profiler_local_store_bytes(HALF),
+        tuple(_lab.profiler_event_types()),
+        _lab.profiler_local_store_bytes(HALF),
     )
 
 
@@ -91,7 +91,7 @@ class _Kernel:
         return found
 
 
-def _both(run: ProfiledRun, at: float, spes: int) -> Point:
+def _both(run: _lab.ProfiledRun, at: float, spes: int) -> Point:
     run.recorded = False
     plain = run.run()
     run.recorded = True

@@ -17,8 +17,8 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from corewise import _core
-from corewise._core import Pattern, Pattern000
+from corewise import _core, _lab
+from corewise._core import Pattern
 from corewise.analysis.placement.hypercube import map_by_hypercube
 from corewise.analysis.placement.paired import tied_ranks
 from corewise.analysis.result import Progress
@@ -71,7 +71,7 @@ class Step:
 
     Attributes
     ----------
-    pattern : Pattern000
+    pattern : _lab.Pattern000
     affinities : name -> GB/s
         Least bandwidth under the paper's affinities.
     best : tuple of int
@@ -87,7 +87,7 @@ class Step:
         Different sets of transfers, and how many were timed.
     """
 
-    pattern: Pattern000
+    pattern: _lab.Pattern000
     affinities: dict[str, float]
     best: Units
     best_gb_per_s: float
@@ -126,7 +126,7 @@ class Compromise:
         return max(self.prices.values())
 
 
-def pattern_of(step: Pattern000) -> Pattern:
+def pattern_of(step: _lab.Pattern000) -> Pattern:
     """A step as a pattern of 64 KB messages."""
     to, source = np.array(step.flows, np.int32).T
     sizes = np.full(len(step.flows), LARGE_BYTES, np.uint64)
@@ -150,7 +150,7 @@ def least_bandwidth(
     """
     placed = sorted((int(units[to]), int(units[source])) for to, source in flows)
     found = [
-        _core.time_gets(placed, LARGE_BYTES, repetitions, seed=seed + trial, exact_clock=True).min()
+        _lab.time_gets(placed, LARGE_BYTES, repetitions, seed=seed + trial, exact_clock=True).min()
         for trial in range(trials)
     ]
     return float(np.mean(found))
@@ -164,12 +164,12 @@ def transfer_sets(flows: Sequence[tuple[int, int]]) -> NDArray[np.uint64]:
     return sets
 
 
-def search_step(step: Pattern000, effort: Effort, seed: int, tables: dict[int, float]) -> Step:
+def search_step(step: _lab.Pattern000, effort: Effort, seed: int, tables: dict[int, float]) -> Step:
     """Times every set of transfers of a step, and the finalists again.
 
     Parameters
     ----------
-    step : Pattern000
+    step : _lab.Pattern000
     effort : Effort
     seed : int
     tables : set of transfers -> GB/s
@@ -228,7 +228,7 @@ class Timer:
         """Microseconds of one operation, mean over the trials."""
         key = tuple(int(unit) for unit in units)
         if key not in self.known:
-            times = [_core.time_collective(self.name, list(key), 1, seed=seed) for seed in self.seeds]
+            times = [_lab.time_collective(self.name, list(key), 1, seed=seed) for seed in self.seeds]
             self.known[key] = float(np.mean(times))
         return self.known[key]
 
@@ -329,9 +329,7 @@ def ps3_ring(rounds: int, progress: Progress) -> Ps3Ring:
     pattern = _core.generate("ring", {"ranks": "6", "bytes": "1024"})
     found = searcher.search(pattern)
     least = found.evaluation.bottleneck_ns
-    mappings = {
-        index: _core.mapping_at(6, index) for index in range(_core.mapping_count(6))
-    }  # thread -> task
+    mappings = {index: _lab.mapping_at(6, index) for index in range(_lab.mapping_count(6))}  # thread -> task
     loads = {
         index: searcher.evaluate(pattern, [tasks.index(task) for task in range(6)]).bottleneck_ns
         for index, tasks in mappings.items()

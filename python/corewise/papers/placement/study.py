@@ -11,7 +11,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from corewise import _core
+from corewise import _lab
 from corewise.analysis.result import PaperResult, Progress
 from corewise.papers.placement.data import (
     QUICK,
@@ -54,7 +54,7 @@ def run_paper(
 
 def run_study(effort: Effort, seed: int = 1, progress: Progress = unseen) -> Study:
     """Searches and times everything."""
-    patterns, collectives = _core.paper000_table2(), _core.paper000_collectives()
+    patterns, collectives = _lab.paper000_table2(), _lab.paper000_collectives()
     work = Work(len(patterns) + len(collectives) + 2, progress)
     steps: list[Step] = []
     tables: dict[int, float] = {}

@@ -108,8 +108,10 @@ class _Runs:
         self._output = folder / "output"
 
     def build(self, name: str, *flags: str, target: str = "") -> None:
-        sources = map(str, sources_of(name))
-        if compile_program([*_FLAGS, *flags, *sources, "-o", str(self._folder / (target or name))]) != 0:
+        """Compiles a program's files at once: what takes longest is to read the headers."""
+        unit = self._folder / f"{name}.cpp"
+        unit.write_text("".join(f'#include "{each}"\n' for each in sources_of(name)), encoding="utf-8")
+        if compile_program([*_FLAGS, *flags, str(unit), "-o", str(self._folder / (target or name))]) != 0:
             raise RunError(f"{name}: cannot be compiled for simulated ranks")
 
     def start(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from corewise import _core
+from corewise import _core, _lab
 from corewise.analysis.result import Row, summarise
 from corewise.data.published import DataSet
 from corewise.errors import InputError
@@ -158,7 +158,7 @@ def parameters_of(machine: _core.Machine) -> tuple[Parameter, ...]:
     """All parameters of a Cell that have a measure; counts of what there is and seeds have none."""
     return tuple(
         Parameter(name, unit, value, least, most, source)
-        for name, unit, value, least, most, _, source in _core.cell_parameters(machine)
+        for name, unit, value, least, most, _, source in _lab.cell_parameters(machine)
         if unit not in _NO_MEASURE
     )
 

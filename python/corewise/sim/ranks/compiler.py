@@ -18,6 +18,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from corewise.base import simulators
 from corewise.errors import InputError, RunError
 
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -64,6 +65,7 @@ def compile_program(words: Sequence[str], *, cxx: bool = False) -> int:
     """
     if not words:
         raise InputError("found nothing to compile, allowed: sources and options as for a compiler")
+    simulators.require()
     command = [*compiler(cxx or _is_cxx(words)), *added_words(words, cxx)]
     try:
         done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, errors="replace")

@@ -31,6 +31,10 @@ TRAFFIC = np.dtype(
 """One pair of ranks: messages that the program sent itself, and those inside collectives."""
 RANK_LINK = np.dtype([("bytes", "u8"), ("packets", "u8"), ("busy_ns", "f8"), ("largest_queue", "i8")])
 """One link of the machine, in its order."""
+PPE = np.dtype(
+    [("cell", "U128"), ("left", "u8"), ("came", "u8"), ("busy_ns", "f8"), ("waiting_ns", "f8")],
+)
+"""One Cell's PPE: messages of its SPEs and for them, its work on them, and what they waited for it."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class RankRun:
     traffic : ndarray of `TRAFFIC`, shape (pairs,)
         Pairs that sent something.
     links : ndarray of `RANK_LINK`, shape (links,)
+    ppes : ndarray of `PPE`, shape (Cells,), or None
+        None where the settings have no forwarding.
     timeline : Timeline or None
     """
 
@@ -79,6 +85,7 @@ class RankRun:
     caches: NDArray[np.void] | None
     traffic: NDArray[np.void]
     links: NDArray[np.void]
+    ppes: NDArray[np.void] | None
     timeline: Timeline | None
 
     @property

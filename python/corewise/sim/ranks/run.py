@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from corewise import _core
-from corewise.base import late
+from corewise.base import late, simulators
 from corewise.base.files import read_bytes
 from corewise.errors import InputError, RunError, bad_field
 
@@ -34,7 +34,7 @@ with late.imports():
     from corewise.data.placement import Placement
     from corewise.sim.placements import named_placement
     from corewise.sim.ranks.profile import new_profile, write_meta
-    from corewise.sim.ranks.result import RANK, RANK_CACHE, RANK_LINK, TRAFFIC, RankRun
+    from corewise.sim.ranks.result import PPE, RANK, RANK_CACHE, RANK_LINK, TRAFFIC, RankRun
     from corewise.sim.timeline import EVENT, Kind, Timeline, Track
 
 _RUNNER = Path(__file__).resolve().parents[2] / "corewise-simmpi"
@@ -155,9 +155,10 @@ def run_program(
         settings=settings,
         granularity=options.granularity,
         ranks=np.array([tuple(row) for row in found["ranks"]], dtype=RANK),
-        caches=_caches(found["caches"]),
+        caches=_rows_or_none(found["caches"], RANK_CACHE),
         traffic=np.array([tuple(row) for row in found["traffic"]], dtype=TRAFFIC),
         links=np.array([tuple(row) for row in found["links"]], dtype=RANK_LINK),
+        ppes=_rows_or_none(found["ppes"], PPE),
         timeline=timeline,
     )
 
@@ -207,6 +208,7 @@ def _request(
 
 
 def _launched(folder: Path, request: Path, options: RunOptions) -> dict[str, Any]:
+    simulators.require()
     sys.stdout.flush()
     try:
         with ExitStack() as stack:
@@ -238,8 +240,10 @@ def _exit_status(found: Mapping[str, Any]) -> int:
     return next((row[3] & 0xFF for row in found["ranks"] if row[3] & 0xFF), 0)
 
 
-def _caches(rows: Sequence[Sequence[float]] | None) -> NDArray[np.void] | None:
-    return None if rows is None else np.array([tuple(row) for row in rows], dtype=RANK_CACHE)
+def _rows_or_none(
+    rows: Sequence[Sequence[object]] | None, kind: np.dtype[np.void]
+) -> NDArray[np.void] | None:
+    return None if rows is None else np.array([tuple(row) for row in rows], dtype=kind)
 
 
 def _timeline(folder: Path, found: Mapping[str, Any]) -> Timeline:

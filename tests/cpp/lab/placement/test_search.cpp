@@ -97,7 +97,9 @@ double run_time(const machine::Machine& machine, const Pattern& pattern, const s
 }
 
 ContendedTime cost_of(const machine::Machine& machine, std::vector<WeightedPattern> patterns,
-                      const TimeOptions& options = {}) {
+                      TimeOptions options = {}) {
+  options.cell = [](const machine::Machine& cell, const Pattern& pattern, const machine::Placement& placement,
+                    const sim::PatternOptions& how) { return run_pattern_on_cell(cell, pattern, placement, how); };
   auto made = ContendedTime::of(machine, std::move(patterns), options);
   EXPECT_TRUE(made.ok()) << made.status().message();
   return std::move(made).value();
@@ -199,6 +201,9 @@ TEST(PlacementCost, RefusesWhatItCannotRun) {
             std::string::npos);
   EXPECT_NE(refused({{uneven_ring(4, 64), -1}}).find("weight"), std::string::npos);
   EXPECT_FALSE(refused({{uneven_ring(9, 64), 1}}).empty());
+  const auto cell = ContendedTime::of(cell_be(), {{uneven_ring(4, 64), 1}}, {});
+  EXPECT_NE(cell.status().message().find("without its simulator"), std::string::npos);
+  EXPECT_TRUE(ContendedTime::of(cell_be(), {{uneven_ring(4, 64), 1}}, by(TimeModel::flow)).ok());
   TimeOptions options;
   options.jitter = -1;
   EXPECT_NE(refused({{uneven_ring(4, 64), 1}}, options).find("jitter"), std::string::npos);

@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 import pytest
 
-from corewise import _core
+from corewise import _core, _lab
 from corewise.analysis.placement.hypercube import embed, gray, map_by_hypercube
 from corewise.analysis.placement.rules import judge, violations
 from corewise.analysis.placement.starts import joined, named_starts
@@ -130,7 +130,7 @@ def test_the_papers_affinities_are_there_on_the_cell_only() -> None:
 
 
 def test_rules_break_no_rule_where_leap2_breaks_none() -> None:
-    flows = next(step.flows for step in _core.paper000_table2() if step.name == "ring")
+    flows = next(step.flows for step in _lab.paper000_table2() if step.name == "ring")
     to, source = np.array(flows, np.int32).T
     sizes = np.full(8, 65536, np.uint64)
     pattern = _core.Pattern.from_coordinates(

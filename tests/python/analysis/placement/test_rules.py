@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 import pytest
 
-from corewise import InputError, _core
+from corewise import InputError, _core, _lab
 from corewise.analysis.placement.rules import PhaseRules, is_ring, judge, violations
 from corewise.data.machines import load_machine
 
@@ -35,8 +35,8 @@ def verdict(flows: list[tuple[int, int]], affinity: str = "identity") -> PhaseRu
     return found
 
 
-STEPS = {step.name: step.flows for step in _core.paper000_table2()}
-TABLE1 = {experiment.id: experiment.flows for experiment in _core.paper000_table1()}
+STEPS = {step.name: step.flows for step in _lab.paper000_table2()}
+TABLE1 = {experiment.id: experiment.flows for experiment in _lab.paper000_table1()}
 
 # Table 1: most messages that meet in one direction, rules broken. Its comments: 1 to 4, 6 to 8 and 11 are
 # good (or nearly), 5 is unbalanced, 9 overlaps three times, 10 and 11 are about half-way messages.

@@ -204,6 +204,8 @@ TABLE_2 = {
     "ps3-cluster": {1: (0.272, 22994.2), 6: (60.0, 125.0)},
 }
 """Machine -> peer of rank 0 -> microseconds and MB/s: of paper 003, but for what a file says it assumes."""
+FORWARD_LEVEL = {"roadrunner": 2, "ps3-cluster": 1}
+"""The level between whose parts PPEs forward: blades, consoles."""
 
 
 @pytest.fixture(scope="module")
@@ -233,6 +235,26 @@ def test_clusters_keep_table_2(
     for peer, (latency_us, mb_per_s) in expected.items():
         assert found[peer, 0] == pytest.approx(latency_us, rel=0.01)
         assert 65536 / (found[peer, 131072] - found[peer, 65536]) == pytest.approx(mb_per_s, rel=0.01)
+
+
+@pytest.mark.parametrize("granularity", ["flow", "packet"])
+@pytest.mark.parametrize("machine", sorted(TABLE_2))
+def test_a_pair_alone_does_not_notice_its_ppes(
+    machine: str, granularity: str, pingpong: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    level = FORWARD_LEVEL[machine]
+    words = ("--bytes", "0,4096,65536", "--rounds", "5")
+    for peer in TABLE_2[machine]:
+        said = []
+        for each in (0, level):
+            capfd.readouterr()
+            options = RunOptions(granularity=granularity, settings={"forward_level": each})
+            run = run_program(pingpong, words, 2, machine, [0, peer], options)
+            said.append([*map(float, re.findall(r"half_trip_us=(\S+)", capfd.readouterr().out))])
+        assert len(said[0]) == 3
+        assert said[1] == pytest.approx(said[0], rel=1e-3)  # the last trip meets the collective behind it
+        assert run.ppes is not None
+        assert (run.ppes["left"].sum() > 0) == (peer not in (1, 8))
 
 
 def test_pingpong_refuses_what_does_not_fit(pingpong: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -59,18 +59,6 @@ lab::Affinity to_affinity(const std::vector<int>& spe_of_rank) {
   return affinity;
 }
 
-std::vector<int> to_list(const lab::Affinity& affinity) {
-  return {affinity.begin(), affinity.end()};
-}
-
-std::vector<std::pair<std::string, std::vector<int>>> named_affinities() {
-  std::vector<std::pair<std::string, std::vector<int>>> all;
-  for (const lab::NamedAffinity& named : lab::affinities()) {
-    all.emplace_back(std::string(named.name), to_list(named.spe_of_rank));
-  }
-  return all;
-}
-
 MatrixOut<std::int32_t> default_affinities(std::int64_t count, std::uint64_t seed) {
   if (count < 1) raise(bad_field("", "count", std::to_string(count), "1 or more"));
   lab::DefaultAffinities defaults(seed);
@@ -157,8 +145,6 @@ void bind_affinity(nb::module_& module) {
   module.def("paper000_table2", [] { return list_of(lab::table2()); }, "The patterns of Table 2.");
   module.def(
       "paper000_collectives", [] { return list_of(lab::collectives()); }, "The operations of several phases.");
-  module.def("affinities", &named_affinities,
-             "(name, physical SPE of rank r at [r]) of the five named affinities.");
   module.def("default_affinities", &default_affinities, "count"_a, "seed"_a = 1,
              "What the operating system gives in `count` trials one after the other: ndarray of int32, shape "
              "(count, 8), the physical SPE of rank r in column r.");

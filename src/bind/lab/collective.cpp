@@ -1,5 +1,5 @@
-// Collectives on simulated SPEs for Python: the tables of algorithms and of their settings, runs one by one and in
-// lists, and paper 001's figure 2. Every run releases the GIL. SPDX-License-Identifier: BSD-3-Clause
+// Collectives on simulated SPEs for Python: the tables of algorithms, runs one by one and in lists, and paper 001's
+// figure 2. Every run releases the GIL. SPDX-License-Identifier: BSD-3-Clause
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -62,20 +62,6 @@ constexpr Named<lab::DmaTarget> kTargets[] = {{"local_store", lab::DmaTarget::lo
                                               {"memory", lab::DmaTarget::memory},
                                               {"other_memory", lab::DmaTarget::other_memory}};
 
-const char* name_of(lab::SettingKind kind) {
-  switch (kind) {
-    case lab::SettingKind::number:
-      return "number";
-    case lab::SettingKind::bytes:
-      return "bytes";
-    case lab::SettingKind::flag:
-      return "flag";
-    case lab::SettingKind::closing:
-      return "closing";
-  }
-  return "";
-}
-
 // ---- settings: names and values as Python has them ----
 
 nb::object value_out(const lab::SettingRow& row, std::int64_t number) {
@@ -132,28 +118,6 @@ std::vector<AlgorithmOut> algorithms(const std::string& collective) {
   for (const Algorithm& each : lab::algorithms_of(unwrap(lab::collective_named(collective)))) {
     all.emplace_back(each.name, each.what, (each.needs & coll::kCommutative) != 0,
                      settings_out(lab::settings_of(each, lab::default_configuration(each, 1))));
-  }
-  return all;
-}
-
-/// (name, has a root, combines operands, has blocks of different sizes).
-std::vector<std::tuple<std::string, bool, bool, bool>> collectives() {
-  std::vector<std::tuple<std::string, bool, bool, bool>> all;
-  for (const coll::Collective each : lab::all_collectives()) {
-    all.emplace_back(lab::name_of(each), lab::has_root(each), lab::combines(each), lab::has_uneven_blocks(each));
-  }
-  return all;
-}
-
-/// (name, kind, least, most, step, allowed values in words, meaning).
-using SettingOut =
-    std::tuple<std::string, std::string, std::int64_t, std::int64_t, std::int64_t, std::string, std::string>;
-
-std::vector<SettingOut> settings() {
-  std::vector<SettingOut> all;
-  for (const lab::SettingRow& row : lab::setting_rows()) {
-    all.emplace_back(row.name, name_of(row.kind), row.least, row.most, row.step, lab::allowed_text(row),
-                     row.meaning);
   }
   return all;
 }
@@ -282,12 +246,8 @@ void bind_runs(nb::module_& module) {
           "(hits, misses, write-backs) of all ranks' software caches per call, (bytes) of each; zeros without one.")
       .def_ro("spes", &CollectiveTimes::spes, "Of the ranks.")
       .def_ro("events", &CollectiveTimes::events);
-  module.def("collectives", &collectives,
-             "(name, has a root, combines operands, has blocks of different sizes) of every collective.");
   module.def("collective_algorithms", &algorithms, "collective"_a,
              "(name, how it works, commutative operators only, {setting: default}) of every algorithm.");
-  module.def("collective_settings", &settings,
-             "(name, kind, least, most, step, allowed values in words, meaning) of every setting.");
   module.def("run_collective", &run_collective, "machine"_a, "request"_a,
              "unit_of_rank"_a = std::vector<machine::UnitId>{},
              "Runs a collective on a simulated Cell and checks every rank's data. Without a placement rank r is on "
