@@ -27,7 +27,7 @@ _HELP = """Measure what corewise's collectives cost on this host, beside the MPI
 preload: MPI's collectives as a program gets them with `corewise run --accelerate`, beside the MPI's
 own procedures behind the library, in one program; every fourth power of two from 8 bytes on, or with --all
 every one from 1 byte to 4 MiB. What loses beyond chance is measured again with three times the rounds.
-With --mapped buffers are of MPI_Alloc_mem, which the library maps on all ranks; its rows have ids of their own.
+With --mapped buffers are of MPI_Alloc_mem, which the library maps on all ranks; its rows have own ids.
 port: barrier, broadcast and allreduce by the algorithms' names, on the bare port of shared memory and, for
 the shortest, beside a floor written by hand. All take turns.
 --tune tries every algorithm that fits, some minutes per MPI; the files are those that
