@@ -31,18 +31,41 @@ struct Sum {
   int block = 0;
 };
 
+/// Where a program has its data: in memory of its own, or of MPI_Alloc_mem.
+enum class From { program, mpi };
+
+/// Zeroed memory.
+class Memory {
+ public:
+  Memory(std::uint64_t bytes, From from) : own_(from == From::program ? bytes : 0) {
+    at_ = own_.data();
+    if (from == From::program) return;
+    if (MPI_Alloc_mem(static_cast<MPI_Aint>(bytes), MPI_INFO_NULL, static_cast<void*>(&at_)) != MPI_SUCCESS)
+      give_up("MPI_Alloc_mem: no memory");
+    std::memset(at_, 0, bytes);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory() {
+    if (at_ != own_.data()) MPI_Free_mem(at_);
+  }
+  [[nodiscard]] std::byte* data() const { return at_; }
+
+ private:
+  std::vector<std::byte> own_;
+  std::byte* at_ = nullptr;
+};
+
 class Operands {
  public:
   /// Of `sent` blocks of `block_bytes`, of which as many arrive as there are ranks, at most.
-  Operands(std::uint64_t block_bytes, int sent)
+  Operands(std::uint64_t block_bytes, int sent, From from = From::program)
       : bytes(block_bytes),
         sent_(sent),
         width_(bytes % 8 == 0 ? 8 : bytes & (~bytes + 1)),
-        elements(static_cast<int>(bytes / width_)) {
-    const std::uint64_t room = bytes * static_cast<std::uint64_t>(ranks_) + 2 * kPage;
-    if (room > INT_MAX) give_up("blocks: too many bytes");
-    send_.resize(room);
-    receive_.resize(room);
+        elements(static_cast<int>(bytes / width_)),
+        send_(room(), from),
+        receive_(room(), from) {
     for (int rank = 0; rank < ranks_; ++rank) {
       counts.push_back(count());
       places.push_back(rank * count());
@@ -97,7 +120,12 @@ class Operands {
   std::vector<int> counts, places, element_counts;  ///< of equal blocks, one after the other
 
  private:
-  static std::byte* place(std::vector<std::byte>& buffer, std::uint64_t offset) {
+  [[nodiscard]] std::uint64_t room() const {
+    const std::uint64_t bytes_of_all = bytes * static_cast<std::uint64_t>(ranks_) + 2 * kPage;
+    if (bytes_of_all > INT_MAX) give_up("blocks: too many bytes");
+    return bytes_of_all;
+  }
+  static std::byte* place(const Memory& buffer, std::uint64_t offset) {
     const auto first = reinterpret_cast<std::uintptr_t>(buffer.data());
     return buffer.data() + (kPage - first % kPage) % kPage + offset % kPage;
   }
@@ -124,7 +152,7 @@ class Operands {
     }
   }
 
-  std::vector<std::byte> send_, receive_;
+  Memory send_, receive_;
 };
 
 }  // namespace corewise::bench

@@ -1,9 +1,9 @@
 // One run among the ranks of MPI_COMM_WORLD with the accelerate library in LD_PRELOAD: every collective as the
 // program gets it, through the library, beside the MPI's own procedure behind it.
 //
-// Usage: through_preload ROUNDS FIRST BUDGET_US CASE..., a case being COLLECTIVE:BYTES (of a block, where ranks
-// send or receive several). Rounds are numbered from FIRST on. Prints per case and round:
-// "round <collective> <bytes> <number> <ours ns> <mpi ns>".
+// Usage: through_preload ROUNDS FIRST BUDGET_US [mapped] CASE..., a case being COLLECTIVE:BYTES (of a block, where
+// ranks send or receive several); with `mapped`, buffers are of MPI_Alloc_mem. Rounds are numbered from FIRST on.
+// Prints per case and round: "round <collective> <bytes> <number> <ours ns> <mpi ns>".
 //
 // In a round both are measured one after the other, the other one first in the next round, and buffers lie at other
 // places within a page. A measurement is as many times as fit into the budget: the ranks line up, and each times a
@@ -53,7 +53,8 @@ double median(std::vector<double> values) {
 
 class Bench {
  public:
-  Bench(int rounds, int first, double budget_ns) : rounds_(rounds), first_(first), budget_ns_(budget_ns) {
+  Bench(int rounds, int first, double budget_ns, From from)
+      : rounds_(rounds), first_(first), budget_ns_(budget_ns), from_(from) {
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_, &reversed_);
     for (int i = 0; i < 64; ++i) {  // until both communicators are set up
       MPI_Barrier(MPI_COMM_WORLD);
@@ -65,7 +66,7 @@ class Bench {
   Bench& operator=(const Bench&) = delete;
 
   void run(const Collective& collective, std::uint64_t bytes) {
-    Operands on(bytes, collective.block_for_each ? ranks_ : 1);
+    Operands on(bytes, collective.block_for_each ? ranks_ : 1, from_);
     on.lie(kOffsets[0]);
     const int in_a_row = bytes <= kBackToBackBytes ? kBackToBack : 1;
     const int samples = samples_within_budget(collective, on, in_a_row);
@@ -132,6 +133,7 @@ class Bench {
 
   int rounds_, first_;
   double budget_ns_;
+  From from_;
   const int rank_ = world_rank();
   const int ranks_ = world_size();
   const Procedures ours_ = of_the_program();
@@ -151,15 +153,17 @@ const Collective& named(const std::string& name) {
 int main(int argc, char** argv) {
   using namespace corewise::bench;
   MPI_Init(&argc, &argv);
-  if (argc < 5) give_up("usage: through_preload ROUNDS FIRST BUDGET_US CASE...");
+  if (argc < 5) give_up("usage: through_preload ROUNDS FIRST BUDGET_US [mapped] CASE...");
   if (!replaced()) {  // on no rank; a launcher may lose what a rank says that aborts
     std::fprintf(stderr, "no library stands before the MPI's collectives\n");
     MPI_Finalize();
     return 1;
   }
   {
-    Bench bench(std::atoi(argv[1]), std::atoi(argv[2]), std::atof(argv[3]) * 1000);
-    for (int index = 4; index < argc; ++index) {
+    const bool mapped = std::string(argv[4]) == "mapped";
+    Bench bench(std::atoi(argv[1]), std::atoi(argv[2]), std::atof(argv[3]) * 1000,
+                mapped ? From::mpi : From::program);
+    for (int index = mapped ? 5 : 4; index < argc; ++index) {
       const std::string text = argv[index];
       const std::size_t colon = std::min(text.find(':'), text.size());
       bench.run(named(text.substr(0, colon)),

@@ -70,7 +70,8 @@ struct Rank {
   Eager<P> eager;
   Stage<P> stage;
   barrier::PairwiseExchange<P> closing_barrier;
-  port::Sequence releases = 0;  ///< of barriers that rank 0 ended by a DMA list
+  port::Sequence releases = 0;   ///< of barriers that rank 0 ended by a DMA list
+  std::uint64_t lent_calls = 0;  ///< those done in memory that ranks lent each other (building/lending.hpp)
 
  private:
   [[nodiscard]] Entries entries() const { return {port.rank(), partners.get(), shape.entry_step()}; }

@@ -55,6 +55,27 @@ concept PeerStageCombine =
                         std::optional<StageOffset> too, const Combination& how, std::uint32_t bytes,
                         Tag tag) { port.combine_user(theirs, own, to, too, how, bytes, tag); };
 
+/// The numbers by which ranks tell of mapped memory are below this one: two fit into an entry.
+inline constexpr std::uint64_t kOffersEnd = std::uint64_t{1} << 48;
+
+/// User memory that all ranks have mapped: each of them copies and combines in a peer's as in its own. offer() is
+/// the number of own user memory for that, or 0 where it is no such memory; reach() is the address, for copy_user
+/// and combine_reached of this rank alone, of what a peer offered. combine_reached leaves theirs OP own at `to`,
+/// and at `too` where it is given; `to` may be one of the operands, `too` neither, otherwise places do not overlap.
+/// give() copies own memory to what it reached. On such a port bytes of a line's payload that are not given keep
+/// what they were. Calls of kLeastLent bytes or more gain by it.
+template <class P>
+concept MappedUserMemory =
+    UserCopy<P> && requires(P& port, int peer, std::uint64_t offered, typename P::ConstUserAddress own,
+                            typename P::UserAddress to, std::optional<typename P::UserAddress> too,
+                            const Combination& how, std::uint64_t bytes, std::uint32_t count, Tag tag) {
+      { port.offer(own, bytes) } -> std::same_as<std::uint64_t>;
+      { port.reach(peer, offered, bytes) } -> std::same_as<typename P::UserAddress>;
+      port.combine_reached(own, own, to, too, how, count, tag);
+      port.give(own, to, bytes, tag);
+      { P::kLeastLent } -> std::convertible_to<std::uint64_t>;
+    };
+
 /// User memory that is itself a place a peer can copy to and from (on the Cell: in the own local store). Where
 /// `bytes` at `user` are such a place, the offset by which get, put, read_user and write_user reach it, which may
 /// lie outside of the stage.

@@ -20,6 +20,7 @@
 #include "port/capabilities.hpp"
 #include "port/port.hpp"
 #include "shm/processes.hpp"
+#include "shm/reach.hpp"
 #include "shm/segment.hpp"
 #include "shm/wait_policy.hpp"
 
@@ -32,9 +33,14 @@ class ShmPort {
   static constexpr std::uint32_t kCopyAlignment = 1;
 
   ShmPort(const Segment& segment, int rank) : ShmPort(segment, rank, WaitPolicy::for_ranks(segment.ranks())) {}
-  /// `processes`: that of every rank; without them no rank's user memory can be reached.
-  ShmPort(const Segment& segment, int rank, const WaitPolicy& policy, Processes processes = {})
-      : segment_(segment), rank_(rank), policy_(policy), processes_(std::move(processes)) {
+  /// `processes`: that of every rank; without them no rank's user memory can be reached. `mapped`: user memory of
+  /// every rank that all have mapped.
+  ShmPort(const Segment& segment, int rank, const WaitPolicy& policy, Processes processes = {}, Reach mapped = {})
+      : segment_(segment),
+        rank_(rank),
+        policy_(policy),
+        processes_(std::move(processes)),
+        mapped_(std::move(mapped)) {
     assert(rank >= 0 && rank < segment.ranks());
   }
 
@@ -88,20 +94,46 @@ class ShmPort {
 
   // port::PeerUserCopy
   std::uint64_t pull(int peer, ConstUserAddress from, UserAddress to, std::uint64_t bytes) {
-    return processes_.read(peer, from, to, bytes);
+    const std::byte* const here = mapped_.find(peer, reinterpret_cast<std::uintptr_t>(from), bytes);
+    if (here == nullptr) return processes_.read(peer, from, to, bytes);
+    kernels::copy(to, here, bytes, kernels::Audience::self);
+    ++copies_in_reach_;
+    return bytes;
   }
   std::uint64_t push(int peer, ConstUserAddress from, UserAddress to, std::uint64_t bytes) {
-    return processes_.write(peer, from, to, bytes);
+    std::byte* const here = mapped_.find(peer, reinterpret_cast<std::uintptr_t>(to), bytes);
+    if (here == nullptr) return processes_.write(peer, from, to, bytes);
+    kernels::copy(here, from, bytes, kernels::Audience::other_core_soon);
+    ++copies_in_reach_;
+    return bytes;
+  }
+  /// How many of both went through a mapping.
+  [[nodiscard]] std::uint64_t copies_in_reach() const { return copies_in_reach_; }
+
+  // port::MappedUserMemory. Shorter data are as quick through stages.
+  static constexpr std::uint64_t kLeastLent = 4096;
+  Reach& mapped() { return mapped_; }
+  [[nodiscard]] std::uint64_t offer(ConstUserAddress at, std::uint64_t bytes) const {
+    const auto place = reinterpret_cast<std::uintptr_t>(at);
+    return place < port::kOffersEnd && mapped_.find(rank_, place, bytes) != nullptr ? place : 0;
+  }
+  [[nodiscard]] UserAddress reach(int peer, std::uint64_t offered, std::uint64_t bytes) const {
+    std::byte* const here = mapped_.find(peer, static_cast<std::uintptr_t>(offered), bytes);
+    assert(here != nullptr);
+    return here;
+  }
+  void combine_reached(ConstUserAddress theirs, ConstUserAddress own, UserAddress to,
+                       std::optional<UserAddress> too, const port::Combination& how, std::uint32_t bytes,
+                       port::Tag /*tag*/) {
+    combine(theirs, own, to, too.value_or(nullptr), how, bytes);
+  }
+  void give(ConstUserAddress own, UserAddress to, std::uint64_t bytes, port::Tag /*tag*/) {
+    kernels::copy(to, own, bytes, kernels::Audience::other_core_soon);
   }
   // port::PeerStageCombine
   void combine_user(port::Remote theirs, ConstUserAddress own, UserAddress to, std::optional<port::StageOffset> too,
                     const port::Combination& how, std::uint32_t bytes, port::Tag /*tag*/) {
-    std::byte* const staged = too ? remote({rank_, *too}, bytes) : nullptr;
-    // A copy past the caches is quicker to read for a peer than what the combination stores; so it is a copy.
-    const bool past = staged != nullptr && bytes > kernels::copy_inline_limit &&
-                      kernels::chosen_copy(staged, to, bytes, kernels::Audience::other_core_soon).streams;
-    how.run(how.context, remote(theirs, bytes), own, to, past ? nullptr : staged, bytes);
-    if (past) kernels::copy(staged, to, bytes, kernels::Audience::other_core_soon);
+    combine(remote(theirs, bytes), own, to, too ? remote({rank_, *too}, bytes) : nullptr, how, bytes);
   }
   void wait(port::TagMask /*mask*/) {}
   [[nodiscard]] port::TagMask test(port::TagMask mask) { return mask; }
@@ -121,6 +153,15 @@ class ShmPort {
   }
 
  private:
+  /// `too` is where others look: a copy past the caches is quicker to read for a peer, and to write where a peer
+  /// has it, than what the combination stores; so it is a copy.
+  static void combine(const std::byte* theirs, const std::byte* own, std::byte* to, std::byte* too,
+                      const port::Combination& how, std::uint32_t bytes) {
+    const bool past = too != nullptr && bytes > kernels::copy_inline_limit &&
+                      kernels::chosen_copy(too, to, bytes, kernels::Audience::other_core_soon).streams;
+    how.run(how.context, theirs, own, to, past ? nullptr : too, bytes);
+    if (past) kernels::copy(too, to, bytes, kernels::Audience::other_core_soon);
+  }
   auto& line_of(int rank, port::Line16 line) const {
     assert(line.index < layout().lines16);
     return segment_.line(rank, line);
@@ -143,11 +184,13 @@ class ShmPort {
   int rank_;
   WaitPolicy policy_;
   Processes processes_;
+  Reach mapped_;
+  std::uint64_t copies_in_reach_ = 0;
 };
 
 static_assert(port::Port<ShmPort> && port::WordWaits<ShmPort>);
 static_assert(port::PeerStageRead<ShmPort> && port::PeerStageCombine<ShmPort> && port::UserCopy<ShmPort> &&
-              port::PeerUserCopy<ShmPort>);
+              port::PeerUserCopy<ShmPort> && port::MappedUserMemory<ShmPort>);
 static_assert(std::atomic_ref<std::uint32_t>::is_always_lock_free, "ranks may be processes");
 
 }  // namespace corewise::shm

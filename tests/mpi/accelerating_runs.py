@@ -15,7 +15,7 @@ from pathlib import Path
 
 from preload_runs import MPI_NAMES, described, launcher_options, library
 
-from corewise.data.accelerate import load_accelerate
+from corewise.data.accelerate import MAPPED, TAKEN, load_accelerate
 from corewise.mpi import build
 
 SOURCES = Path(__file__).resolve().parent / "accelerating"
@@ -63,6 +63,8 @@ class Ran:
     done: subprocess.CompletedProcess[str]
     calls: Mapping[int, Counter[tuple[str, str]]] = field(default_factory=dict)
     """Rank -> calls by procedure and by why they were passed on; empty for those taken over."""
+    mapped: Mapping[int, Counter[str]] = field(default_factory=dict)
+    """Rank -> calls of those taken over that were done in mapped memory, by procedure."""
 
     def succeeded(self) -> Ran:
         """Itself, after looking at the exit status."""
@@ -99,7 +101,12 @@ def run(
         wanted = {**all_taken_over(name), "COREWISE_TRACE_DIR": str(folder)}
     options = launcher_options(mpi, {**wanted, **(variables or {})})
     done = mpi.run(n, str(words[0]), words[1:], env=env, timeout=timeout, launcher_args=options)
-    calls = {}
+    calls: dict[int, Counter[tuple[str, str]]] = {}
+    mapped: dict[int, Counter[str]] = {}
     for rank, rows in load_accelerate(folder).items() if folder is not None else ():
-        calls[rank] = Counter({(row.procedure, row.why): row.calls for row in rows})
-    return Ran(done, calls)
+        calls[rank], mapped[rank] = Counter(), Counter()
+        for row in rows:
+            calls[rank][row.procedure, "" if row.outcome == TAKEN else row.why] += row.calls
+            if row.why == MAPPED:
+                mapped[rank][row.procedure] += row.calls
+    return Ran(done, calls, mapped)

@@ -74,6 +74,21 @@ def test_the_command_gives_rows_of_both(name: str) -> None:
     assert left == [(["allreduce", "65536"], "the table leaves it to the MPI")]
 
 
+def test_buffers_in_mapped_memory_have_rows_of_their_own() -> None:
+    """And a row says so where they are not done there."""
+    table = "broadcast=-:root_stage;allreduce=65535:peer_stages,-:ring"
+    words = ["--mapped", "--rounds", 6, "--sizes", "16KiB,64KiB", "--table", table, "--json"]
+    done = corewise("bench", "collectives", *words, "--mpi", described("mpich").prefix)
+    assert done.returncode == 0, done.stderr
+    rows = documents.read(done.stdout)["rows"]
+    cells = itertools.product(preload.IN_MAPPED_MEMORY, (16384, 65536))
+    assert [row["id"].split("-")[1:4] for row in rows] == [
+        ["mapped", each, str(size)] for each, size in cells
+    ]
+    assert [row["mapped"] for row in rows] == [True, True, True, False]
+    assert all(row["taken"] for row in rows)
+
+
 def test_a_table_that_takes_nothing_over_is_refused() -> None:
     mpi = str(described("mpich").prefix)
     request = Request(mpi=mpi, table="scan=nonsense", sizes=(8,), rounds=2, quick=True)

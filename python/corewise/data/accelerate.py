@@ -1,8 +1,8 @@
 """What the accelerate library did in a run, a file per rank (docs/formats/accelerate-counts.md).
 
 Owns the format: CSV, whose first two lines name it and its version. A row per procedure, outcome and reason
-with the number of calls. Invariant: calls that were taken have no reason, those that were passed on to the
-MPI have one.
+with the number of calls. Invariant: calls that were taken have no reason, but that they were done in memory
+that all ranks map; those that were passed on to the MPI have one.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -20,6 +20,7 @@ from corewise.errors import bad_field, shown
 
 FORMAT, VERSION = "corewise-accelerate", 1
 TAKEN, PASSED = OUTCOMES = ("taken", "passed")
+MAPPED = "in mapped memory"
 _HEAD = ("format", "version")
 _COLUMNS = ("procedure", "outcome", "why", "calls")
 _FILE = re.compile(r"accelerate\.(\d{1,9})\.csv")
@@ -39,7 +40,7 @@ class CollectiveCalls:
     outcome : str
         One of `OUTCOMES`.
     why : str
-        Why they were passed on; empty where corewise did them.
+        Why they were passed on; empty where corewise did them, or `MAPPED`.
     calls : int
     """
 
@@ -97,8 +98,8 @@ def _row(fields: Fields) -> CollectiveCalls:
     if not _PROCEDURE.fullmatch(procedure):
         raise fields.wrong("procedure", "the name of an MPI procedure")
     outcome = fields.one_of("outcome", OUTCOMES)
-    if outcome == TAKEN and why:
-        raise fields.wrong("why", "nothing, for calls that were taken")
+    if outcome == TAKEN and why not in ("", MAPPED):
+        raise fields.wrong("why", f"nothing or {MAPPED}, for calls that were taken")
     if outcome == PASSED and not (why.isprintable() and 0 < len(why) <= _MOST_WHY):
         raise fields.wrong("why", f"a text of 1 to {_MOST_WHY} characters, for calls that were passed on")
     return CollectiveCalls(procedure, outcome, why, fields.whole("calls", 1))

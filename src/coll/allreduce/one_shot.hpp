@@ -9,12 +9,14 @@
 // piece c + 1 has heard everybody's piece c - 1, so piece c - 3 has been combined everywhere. At the end of a call
 // all tell all that they have read everything: other calls use the stage otherwise.
 //
+// Where all ranks lend their buffers, and the operator commutes, each does a part (lent_parts.hpp).
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
+#include "coll/allreduce/lent_parts.hpp"
 #include "coll/reduce/operand_buffers.hpp"
 #include "port/capabilities.hpp"
 
@@ -29,9 +31,11 @@ class OneShot {
         call_(call),
         how_(combination(*call.operation)),
         areas_(me.shape, kTurns),
-        pieces_(call.bytes, reduce::piece_bytes(call, parameters, areas_)) {}
+        pieces_(call.bytes, reduce::piece_bytes(call, parameters, areas_)),
+        lent_(me, call, areas_.bytes(), areas_.bytes()) {}
 
   void operator()() {
+    if (lent_()) return;
     const std::uint64_t count = pieces_.count();
     if (count == 0) return;
     stage(0);
@@ -53,7 +57,15 @@ class OneShot {
     me_.stage.load(call_.send + pieces_.at(piece), areas_.at(area(piece)), pieces_.bytes(piece),
                    buffer_tag(area(piece)));
     me_.port.wait(areas_.mask(area(piece)));
-    me_.for_others(me_.rank(), [this](int peer) { me_.announcements.tell(peer); });
+    me_.for_others(me_.rank(), [&](int peer) {
+      if (piece == 0) return lent_.tell_first(peer);
+      me_.announcements.tell(peer);
+    });
+  }
+
+  void hear(std::uint64_t piece, int rank) {
+    if (piece == 0) return lent_.hear_first(rank);
+    me_.announcements.hear(rank);
   }
 
   void combine(std::uint64_t piece) {
@@ -63,7 +75,7 @@ class OneShot {
     typename P::ConstUserAddress right = call_.send + pieces_.at(piece);
     for (int rank = me_.size() - 1; rank >= 0; --rank) {
       const port::Remote operand{rank, areas_.at(area(piece))};
-      if (rank != me_.rank()) me_.announcements.hear(rank);
+      if (rank != me_.rank()) hear(piece, rank);
       if (rank < me_.size() - 1) {
         me_.port.combine_user(operand, right, to, std::nullopt, how_, bytes, tag);
       } else if (rank == me_.rank()) {
@@ -81,6 +93,7 @@ class OneShot {
   port::Combination how_;
   reduce::Areas areas_;
   Pieces pieces_;
+  typename LentPartsOf<P>::type lent_;
 };
 
 template <port::Port P>

@@ -11,13 +11,15 @@
 // Four areas in turn need no acknowledgement. Who stages chunk c has heard everybody's result c - 2, so its operand
 // c - 4 has been read; who combines chunk c has heard everybody's operand c, staged after result c - 4 was copied.
 // At the end of a call all tell all that they have read everything: other calls use the stage otherwise.
-// SPDX-License-Identifier: BSD-3-Clause
+//
+// Where all ranks lend their buffers nothing is staged (lent_parts.hpp). SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 
+#include "coll/allreduce/lent_parts.hpp"
 #include "coll/reduce/operand_buffers.hpp"
 #include "port/capabilities.hpp"
 
@@ -32,9 +34,11 @@ class PeerStages {
         call_(call),
         how_(combination(*call.operation)),
         areas_(me.shape, kTurns),
-        chunks_(call.bytes, reduce::piece_bytes(call, parameters, areas_)) {}
+        chunks_(call.bytes, reduce::piece_bytes(call, parameters, areas_)),
+        lent_(me, call, reduce::piece_bytes(call, parameters, areas_), areas_.bytes()) {}
 
   void operator()() {
+    if (lent_()) return;
     const std::uint64_t count = chunks_.count();
     for (std::uint64_t chunk = 0; chunk < count; ++chunk) {
       if (chunk == 0) stage(chunk);
@@ -75,7 +79,10 @@ class PeerStages {
     load(0, me_.rank());
     load(me_.rank() + 1, me_.size());
     me_.port.wait(areas_.mask(area(chunk)));
-    me_.for_others(me_.rank(), [this](int peer) { me_.announcements.tell(peer); });
+    me_.for_others(me_.rank(), [&](int peer) {
+      if (chunk == 0) return lent_.tell_first(peer);
+      me_.announcements.tell(peer);
+    });
   }
 
   /// The own part: into the result, and the last time into the stage too.
@@ -86,7 +93,7 @@ class PeerStages {
     typename P::ConstUserAddress own = call_.send + at;
     int left = me_.size() - 1;
     me_.for_others(me_.rank(), [&](int peer) {
-      if (chunk == 0) me_.announcements.hear(peer);  // of a later operand: in take, before
+      if (chunk == 0) lent_.hear_first(peer);  // of a later operand: in take, before
       const std::optional<port::StageOffset> too = --left == 0 ? std::optional(mine) : std::nullopt;
       me_.port.combine_user({peer, mine}, own, call_.receive + at, too, how_, bytes(cut, me_.rank()),
                             buffer_tag(area(chunk)));
@@ -113,6 +120,7 @@ class PeerStages {
   port::Combination how_;
   reduce::Areas areas_;
   Pieces chunks_;
+  typename LentPartsOf<P>::type lent_;
 };
 
 template <port::Port P>

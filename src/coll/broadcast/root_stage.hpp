@@ -2,12 +2,16 @@
 // where a tree of stages makes three. The root loads pieces through the areas of its stage in turn.
 //
 // The root uses an area again when all have acknowledged what was in it, and its call ends when all have read
-// everything: no barrier is needed. SPDX-License-Identifier: BSD-3-Clause
+// everything: no barrier is needed.
+//
+// Where the root's data lie in memory that all have mapped (building/lending.hpp) all copy from there: one copy.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "coll/building/lending.hpp"
 #include "coll/building/streams.hpp"
 #include "port/capabilities.hpp"
 
@@ -20,15 +24,36 @@ class RootStage {
       : me_(me), call_(call), areas_(me.shape, parameters), pieces_(areas_.pieces(call.bytes)) {}
 
   void operator()() {
-    if (me_.rank() == call_.root) {
-      feed();
-    } else {
-      take();
-    }
+    if (me_.rank() != call_.root) return take();
+    if (const Offer offer = own_offer(); offer.given()) return lend(offer);
+    feed();
   }
 
  private:
   static constexpr std::uint64_t kAreas = StreamAreas::kCount;
+
+  /// Whether the first announcement says from where to copy.
+  [[nodiscard]] bool may_lend() const { return coll::may_lend<P>(call_.bytes); }
+  [[nodiscard]] Offer own_offer() const {
+    if constexpr (port::MappedUserMemory<P>) {
+      if (may_lend()) return {me_.port.offer(call_.send, call_.bytes), 0};
+    }
+    return kNoOffer;
+  }
+  void lend(const Offer& offer) {
+    me_.for_others(call_.root, [&](int peer) { me_.announcements.tell_value(peer, offer); });
+    me_.for_others(call_.root, [this](int peer) { me_.acknowledgements.hear(peer); });
+    ++me_.lent_calls;
+  }
+  void borrow(const Offer& offer) {
+    if constexpr (port::MappedUserMemory<P>) {
+      me_.port.copy_user(me_.port.reach(call_.root, offer.first(), call_.bytes), call_.receive, call_.bytes,
+                         buffer_tag(0));
+      me_.port.wait(port::mask_of(buffer_tag(0)));
+    }
+    me_.acknowledgements.tell(call_.root);
+    ++me_.lent_calls;
+  }
 
   void feed() {
     for (std::uint64_t piece = 0; piece < pieces_.count(); ++piece) {
@@ -37,7 +62,10 @@ class RootStage {
       if (piece >= kAreas) me_.for_others(call_.root, [this](int peer) { me_.acknowledgements.hear(peer); });
       me_.stage.load(call_.send + pieces_.at(piece), areas_.at(area), pieces_.bytes(piece), buffer_tag(area));
       me_.port.wait(port::mask_of(buffer_tag(area)));
-      me_.for_others(call_.root, [this](int peer) { me_.announcements.tell(peer); });
+      me_.for_others(call_.root, [&](int peer) {
+        if (piece == 0 && may_lend()) return me_.announcements.tell_value(peer, kNoOffer);
+        me_.announcements.tell(peer);
+      });
     }
     const auto left = static_cast<std::uint32_t>(std::min(pieces_.count(), kAreas));
     me_.for_others(call_.root, [this, left](int peer) { me_.acknowledgements.hear(peer, left); });
@@ -47,7 +75,12 @@ class RootStage {
     for (std::uint64_t piece = 0; piece < pieces_.count(); ++piece) {
       const int area = StreamAreas::area(0, piece);
       me_.port.compute(cost::kPiece);
-      me_.announcements.hear(call_.root);
+      if (piece == 0 && may_lend()) {
+        const auto offer = me_.announcements.template hear_value<Offer>(call_.root);
+        if (offer.given()) return borrow(offer);
+      } else {
+        me_.announcements.hear(call_.root);
+      }
       me_.port.get_user({call_.root, areas_.at(area)}, call_.receive + pieces_.at(piece), pieces_.bytes(piece),
                         buffer_tag(area));
       me_.port.wait(port::mask_of(buffer_tag(area)));

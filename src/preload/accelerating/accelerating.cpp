@@ -37,6 +37,9 @@ constexpr Knob kCopy{"accelerate_copy", KnobType::text, "", "a copy tuning in on
 constexpr Knob kDirect{"accelerate_direct", KnobType::choice, "on", "on|off",
                        "whether ranks copy to and from each other's memory, where the system lets them"};
 
+constexpr Knob kMapped{"accelerate_mapped", KnobType::choice, "on", "on|off",
+                       "whether memory of MPI_Alloc_mem is such that all ranks of a node map it"};
+
 constexpr Knob kLines{"accelerate_lines", KnobType::choice, "auto", "auto|partners",
                       "between which ranks of a communicator there are control lines"};
 
@@ -51,7 +54,7 @@ constexpr Knob kSystem{"accelerate_system", KnobType::text, "/sys/devices/system
 constexpr Knob kSpawned{"accelerate_spawned", KnobType::choice, "off", "on|off",
                         "whether processes that are spawned get this library and its variables"};
 
-constexpr std::array kHandedDown{kAccelerate, kAfter, kCopy, kDirect, kLines, kLevels, kSystem, kSpawned};
+constexpr std::array kHandedDown{kAccelerate, kAfter, kCopy, kDirect, kMapped, kLines, kLevels, kSystem, kSpawned};
 
 /// A piece of so many bytes or more goes past the caches, on processors of the maker whose were measured
 /// (docs/decisions/0012-collectives-past-the-caches.md).
@@ -169,6 +172,10 @@ std::string_view system_files() {
 
 bool copies_between_processes() {
   return knob_text(kDirect) != "off";
+}
+
+bool lends_memory() {
+  return knob_text(kMapped) != "off";
 }
 
 bool spawned_get_library() {

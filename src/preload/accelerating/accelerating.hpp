@@ -66,4 +66,7 @@ int group_ranks();
 /// Whether ranks may copy to and from each other's user memory, where the system lets them.
 bool copies_between_processes();
 
+/// Whether memory of MPI_Alloc_mem is such that all ranks of a node map it.
+bool lends_memory();
+
 }  // namespace corewise::preload::accelerating

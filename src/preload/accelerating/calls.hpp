@@ -96,8 +96,9 @@ inline int taken_or_passed(std::size_t procedure, MPI_Comm comm, Pass pass, Take
       return outcome.fate == Fate::taken ? outcome.code : pass();
     }
   }
+  const std::uint64_t before = on->team->done_in_mapped_memory();
   const Outcome outcome = take(*on);
-  count(procedure, outcome.fate);
+  count(procedure, on->team->done_in_mapped_memory() == before ? outcome.fate : Fate::mapped);
   return outcome.fate == Fate::taken ? outcome.code : pass();
 }
 template <class Pass, class Take, class Spread = NotSpread>

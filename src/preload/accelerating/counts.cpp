@@ -28,10 +28,11 @@ void write_counts(std::string_view folder, int rank) {
   for (std::size_t procedure = 0; procedure < kProcedures; ++procedure) {
     for (std::size_t fate = 0; fate < kFateNames.size(); ++fate) {
       const std::uint64_t calls = counts[procedure][fate].load(std::memory_order_relaxed);
-      const bool taken = fate == static_cast<std::size_t>(Fate::taken);
+      const bool staged = fate == static_cast<std::size_t>(Fate::taken);
+      const bool taken = staged || fate == static_cast<std::size_t>(Fate::mapped);
       if (calls == 0) continue;
       std::fprintf(file, "%s,%s,\"%s\",%llu\n", kProcedureNames[procedure].data(), taken ? "taken" : "passed",
-                   taken ? "" : kFateNames[fate].data(), static_cast<unsigned long long>(calls));
+                   staged ? "" : kFateNames[fate].data(), static_cast<unsigned long long>(calls));
     }
   }
   for (const PassedOn* each = first.load(std::memory_order_acquire); each != nullptr; each = each->next_) {

@@ -28,8 +28,9 @@ enum class Fate : std::uint8_t {
   packing,        ///< the MPI packs data otherwise than as plain bytes
   broken,         ///< an earlier call failed: a peer had died or was in another call
   several_nodes,  ///< its ranks are on several nodes: only some collectives are done by levels
+  mapped,         ///< taken, too: and no byte was staged, all was done in memory that ranks lend each other
 };
-inline constexpr std::array<std::string_view, 15> kFateNames = {"taken",
+inline constexpr std::array<std::string_view, 16> kFateNames = {"taken",
                                                                 "the communicator was not set up yet",
                                                                 "one rank, or too many",
                                                                 "an inter-communicator",
@@ -43,7 +44,8 @@ inline constexpr std::array<std::string_view, 15> kFateNames = {"taken",
                                                                 "wrong arguments",
                                                                 "the MPI does not pack plain bytes",
                                                                 "an earlier call failed",
-                                                                "ranks on several nodes"};
+                                                                "ranks on several nodes",
+                                                                "in mapped memory"};
 
 inline constexpr std::size_t kProcedures = 17;
 /// In the order of coll::Collective; alltoallw is the last.

@@ -3,8 +3,6 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +18,8 @@
 #include "base/fnv.hpp"
 #include "base/knobs.hpp"
 #include "preload/accelerating/accelerating.hpp"
+#include "preload/accelerating/files.hpp"
+#include "preload/accelerating/mapped.hpp"
 #include "preload/accelerating/selection.hpp"
 #include "preload/data.hpp"
 #include "preload/environment.hpp"
@@ -51,46 +51,13 @@ struct Card {
   std::int32_t has_gpu = 0;
   std::int32_t has_memory = 0;
   std::int32_t many_threads = 0;
+  HeapCard heap;
   std::int32_t has_room_for_all = 0;    ///< for lines between all pairs; rank 0: its file has them
   std::uint64_t mask[kMaskWords] = {};  ///< the CPUs where it may run
 };
 
 std::atomic<std::size_t> line_bytes{0};
 std::mutex mapping;
-
-std::uint64_t random_key() {
-  std::uint64_t key = 0;
-  if (getrandom(&key, sizeof key, 0) != sizeof key) return 0;
-  return key | 1;
-}
-
-/// A file that others may map.
-struct File {
-  std::shared_ptr<shm::Mapping> mapping;
-  int file = -1;
-  std::uint64_t key = 0;
-};
-
-File make_file(std::size_t bytes) {
-  File made;
-  Result<shm::Mapping> mapped = shm::Mapping::nameless(bytes, made.file);
-  if (!mapped.ok()) return {};
-  made.mapping = std::make_shared<shm::Mapping>(std::move(mapped).value());
-  made.key = random_key();
-  std::memcpy(made.mapping->block().data(), &made.key, sizeof made.key);
-  return made;
-}
-
-/// A peer's file; null where it cannot be had, or is another.
-std::shared_ptr<shm::Mapping> open_file(int process, int file, std::uint64_t key, std::size_t bytes) {
-  const std::string path = shm::Mapping::path_of(process, file);
-  struct stat found{};
-  if (key == 0 || stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return nullptr;
-  Result<shm::Mapping> mapped = shm::Mapping::open(path, bytes);
-  if (!mapped.ok()) return nullptr;
-  if (std::memcmp(mapped.value().block().data(), &key, sizeof key) != 0) return nullptr;
-  return std::make_shared<shm::Mapping>(std::move(mapped).value());
-}
 
 /// The bytes of a stage's file.
 std::size_t stage_bytes() {
@@ -167,6 +134,7 @@ Card own_card(bool many_threads) {
   const File& stage = own_stage();
   card.stage_file = stage.file;
   card.stage_key = stage.key;
+  card.heap = own_heap_card();
   if (stage.mapping != nullptr) card.stage_at = reinterpret_cast<std::uintptr_t>(stage.mapping->block().data());
   return card;
 }
@@ -254,6 +222,10 @@ bool map_all(std::span<const Card> cards, File& lines, Memory& memory) {
   return true;
 }
 
+shm::Reach no_reach(std::size_t ranks) {
+  return shm::Reach(std::vector<shm::Reach::Range>(ranks));
+}
+
 /// The processes of all ranks, if this one may read and write the memory of each; else nobody's.
 shm::Processes reachable(std::span<const Card> cards, const std::vector<pid_t>& peers) {
   if (!copies_between_processes()) return {};
@@ -265,6 +237,18 @@ shm::Processes reachable(std::span<const Card> cards, const std::vector<pid_t>& 
     if (found != cards[rank].stage_key) return {};
   }
   return processes;
+}
+
+/// The heaps of all ranks, or none.
+shm::Reach reach(std::span<const Card> cards, Memory& memory) {
+  std::vector<HeapCard> heaps;
+  for (const Card& card : cards) heaps.push_back(card.heap);
+  const std::lock_guard lock(mapping);
+  Heaps found = map_heaps(heaps);
+  if (found.ranges.empty()) return no_reach(cards.size());
+  memory.heaps = std::move(found.mappings);
+  for (const HeapCard& heap : heaps) memory.heap_keys.push_back(heap.key);
+  return shm::Reach(std::move(found.ranges));
 }
 
 std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> cards, Memory&& memory) {
@@ -280,9 +264,11 @@ std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> c
   for (const Card& card : cards) peers.push_back(card.process);
   const bool crowded = is_crowded(cards);
   shm::Processes processes = reachable(cards, peers);
-  return std::make_unique<Team>(
-      std::move(memory), segment.value(), shape, rank, CallBoard(block.data() + kKeyBytes, rank, ranks),
-      Waiting(comm, rank, std::move(peers), crowded), std::move(processes), selection_for(ranks, crowded));
+  shm::Reach mapped = reach(cards, memory);
+  return std::make_unique<Team>(std::move(memory), segment.value(), shape, rank,
+                                CallBoard(block.data() + kKeyBytes, rank, ranks),
+                                Waiting(comm, rank, std::move(peers), crowded), std::move(processes),
+                                std::move(mapped), selection_for(ranks, crowded));
 }
 
 /// The node of this process: the kernel's name for it, and the namespaces.
@@ -323,15 +309,29 @@ std::size_t own_bytes(int ranks, coll::Lines lines, bool many_threads) {
 }
 
 Team::Team(Memory&& of, const shm::Segment& segment, const coll::Shape& shape, int number, const CallBoard& said,
-           Waiting&& waits, shm::Processes processes, const Selection& by)
+           Waiting&& waits, shm::Processes processes, shm::Reach mapped, const Selection& by)
     : memory(std::move(of)),
       board(said),
       waiting(std::move(waits)),
-      port(segment, number, waiting.policy(board), std::move(processes)),
+      port(segment, number, waiting.policy(board), std::move(processes), std::move(mapped)),
       rank(port, shape),
       selection(by),
       peer_memory(port.reaches_peers()) {
   line_bytes += memory.lines.block().size();
+}
+
+void Team::lend_nothing() {
+  port.mapped() = no_reach(static_cast<std::size_t>(port.size()));
+  memory.heaps.clear();
+  memory.heap_keys.clear();
+}
+
+void Team::look_for_windows() {
+  const std::uint64_t now = windows_generation.load(std::memory_order_acquire);
+  if (now == windows_seen) [[likely]]
+    return;
+  windows_seen = now;
+  if (!memory.heap_keys.empty()) port.mapped().set_more(segments_of(memory.heap_keys));
 }
 
 Team::~Team() {
@@ -361,14 +361,16 @@ Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team) {
   if (fate == Fate::taken) {
     Memory memory;
     if (map_all(cards, lines, memory)) team = make_team(comm, rank, cards, std::move(memory));
-    const int mine[2] = {team != nullptr ? 1 : 0, team != nullptr && team->peer_memory ? 1 : 0};
-    int all[2] = {0, 0};
-    code = CW_NEXT(MPI_Allreduce)(mine, all, 2, MPI_INT, MPI_MIN, comm);
+    const bool lends = team != nullptr && team->port.mapped().any();
+    const int mine[3] = {team != nullptr ? 1 : 0, team != nullptr && team->peer_memory ? 1 : 0, lends ? 1 : 0};
+    int all[3] = {0, 0, 0};
+    code = CW_NEXT(MPI_Allreduce)(mine, all, 3, MPI_INT, MPI_MIN, comm);
     if (code != MPI_SUCCESS || all[0] == 0) {
       team.reset();
       fate = Fate::not_one_node;
     } else {
       team->peer_memory = all[1] != 0;
+      if (all[2] == 0) team->lend_nothing();
     }
   }
   if (lines.file >= 0) close(lines.file);

@@ -46,17 +46,26 @@ std::size_t own_bytes(int ranks, coll::Lines lines, bool many_threads);
 struct Memory {
   std::vector<std::shared_ptr<shm::Mapping>> stages;
   std::vector<std::byte*> stage_places;
+  std::vector<std::shared_ptr<shm::Mapping>> heaps;  ///< of the others (mapped.hpp)
+  std::vector<std::uint64_t> heap_keys;              ///< of all ranks; empty: they lend nothing
   shm::Mapping lines;
 };
 
 /// A rank's place among the ranks of a communicator, ready for calls.
 struct Team {
-  /// `processes`: those whose user memory can be reached, or none.
+  /// `processes`: those whose user memory can be reached, or none. `mapped`: the heaps of all ranks, or of none.
   Team(Memory&& of, const shm::Segment& segment, const coll::Shape& shape, int rank, const CallBoard& board,
-       Waiting&& waits, shm::Processes processes, const Selection& by);
+       Waiting&& waits, shm::Processes processes, shm::Reach mapped, const Selection& by);
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
   ~Team();
+
+  /// Not all ranks could map all heaps.
+  void lend_nothing();
+  /// Before a call: windows may have come or gone (mapped.hpp).
+  void look_for_windows();
+  /// Grows with every call that has moved data in mapped memory.
+  [[nodiscard]] std::uint64_t done_in_mapped_memory() const { return rank.lent_calls + port.copies_in_reach(); }
 
   Memory memory;
   CallBoard board;
@@ -64,7 +73,8 @@ struct Team {
   shm::ShmPort port;
   coll::Rank<shm::ShmPort> rank;
   const Selection& selection;
-  bool peer_memory = false;  ///< all agree that they reach each other's user memory; a call may fail yet
+  std::uint64_t windows_seen = 0;  ///< windows_generation
+  bool peer_memory = false;        ///< all agree that they reach each other's user memory; a call may fail yet
   /// The arguments of the call under way. Only those that its collective takes are set anew.
   coll::Call<shm::ShmPort> call;
 };

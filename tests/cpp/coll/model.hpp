@@ -44,6 +44,7 @@ struct Rules {
   bool taken_at_call = true;  ///< a line carries the number it was called with (the contract); else what the rank's
                               ///< last line to anybody says by the time it arrives
   bool waits = true;          ///< wait(mask) waits; else it returns at once
+  bool payload_kept = false;  ///< a line without a payload leaves the last one (port::MappedUserMemory)
   std::uint32_t ignored_begin = 0, ignored_end = 0;  ///< lines of 16 bytes for which nobody waits
 };
 
@@ -278,6 +279,11 @@ class ModelPort {
     return last_load_[word] = remember(state_.words[word]);
   }
 
+  /// Between the memories of any two ranks.
+  void copy(port::Remote from, port::Remote to, std::uint32_t bytes, port::Tag tag) {
+    copy(from.peer, from.at, to.peer, to.at, bytes, tag);
+  }
+
  private:
   static constexpr std::size_t kPayload = port::Line128::kPayloadBytes;
   static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
@@ -467,7 +473,7 @@ class Search {
     switch (write.kind) {
       case Write::Kind::line:
         state.lines[to][write.line] = rules_.taken_at_call ? write.sequence : state.latest[from];
-        state.payloads[to][write.line] = write.payload;
+        if (!rules_.payload_kept || !write.payload.empty()) state.payloads[to][write.line] = write.payload;
         break;
       case Write::Kind::copy:
         std::copy_n(state.memory[static_cast<std::size_t>(write.source)].begin() + write.source_at, write.bytes,

@@ -5,9 +5,9 @@
 // datatype. Operands are whole numbers, so sums do not depend on their order.
 //
 // Arguments: seed, number of calls, largest block in bytes, and perhaps `multiple` (threads), `refused` (half way
-// through ranks with odd numbers may no longer touch another process's memory), `never` (from the start) or
-// `spread` (only the collectives that ranks on several nodes have). Rank 0 prints one line; exit status 1 where a
-// byte differed. SPDX-License-Identifier: BSD-3-Clause
+// through ranks with odd numbers may no longer touch another process's memory), `never` (from the start), `mapped`
+// (buffers of MPI_Alloc_mem here and there) or `spread` (only the collectives that ranks on several nodes have).
+// Rank 0 prints one line; exit status 1 where a byte differed. SPDX-License-Identifier: BSD-3-Clause
 #include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -27,6 +27,7 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +35,28 @@
 namespace {
 
 using Random = std::mt19937_64;
-using Bytes = std::vector<unsigned char>;
+
+/// In the mode `mapped` three of four buffers are memory of MPI_Alloc_mem, on each rank others.
+bool mapped = false;
+Random coins;
+std::set<void*>& of_mpi = *new std::set<void*>;
+template <class T>
+struct Memory {
+  using value_type = T;
+  T* allocate(std::size_t count) {
+    if (!mapped || coins() % 4 == 0) return static_cast<T*>(::operator new(count * sizeof(T)));
+    void* made = nullptr;
+    MPI_Alloc_mem(static_cast<MPI_Aint>(count * sizeof(T)), MPI_INFO_NULL, &made);
+    of_mpi.insert(made);
+    return static_cast<T*>(made);
+  }
+  void deallocate(T* at, std::size_t) {
+    if (of_mpi.erase(at) == 0) return ::operator delete(at);
+    MPI_Free_mem(at);
+  }
+  friend bool operator==(Memory, Memory) { return true; }
+};
+using Bytes = std::vector<unsigned char, Memory<unsigned char>>;
 
 template <class Function>
 Function* behind(const char* name) {
@@ -515,6 +537,7 @@ World make_world() {
 int main(int argc, char** argv) {
   const std::string_view how = argc > 4 ? argv[4] : "";
   int level = 0;
+  mapped = how == "mapped";
   MPI_Init_thread(&argc, &argv, how == "multiple" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   const unsigned long seed = std::strtoul(argv[1], nullptr, 10);
   const int calls = std::atoi(argv[2]);
@@ -523,6 +546,7 @@ int main(int argc, char** argv) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   Random shared(seed);
+  coins.seed(seed * 7919 + static_cast<unsigned>(rank));
   Random own(seed * 1000003 + static_cast<unsigned>(rank));
   long wrong = 0;
   for (int call = 0; call < calls; ++call) {

@@ -30,7 +30,7 @@ with late.imports():
     from corewise.bench.programs import Program
     from corewise.bench.rounds import beside, rounded
     from corewise.bench.rows import Listener, Row
-    from corewise.data.accelerate import TAKEN, load_accelerate
+    from corewise.data.accelerate import MAPPED, TAKEN, load_accelerate
     from corewise.mpi.build import build_accelerate
     from corewise.mpi.find import MpiLibrary
     from corewise.mpi.launch import ACCELERATE_KNOB
@@ -41,6 +41,9 @@ SIZES, QUICK_SIZES = GRID[3::4], (8, 32768)
 MOST_BYTES = 1 << 28
 AGAIN = 3
 """So many times the rounds for cells that were slower than the MPI."""
+IN_MAPPED_MEMORY = ("bcast", "allreduce")
+MAPPED_SIZES, QUICK_MAPPED_SIZES = GRID[14:21:2], (65536,)
+"""What gains by mapped memory."""
 WORDS = {"bcast": "broadcast"}
 """What a table calls a collective, where that is not its MPI name."""
 _EARLY = "the communicator was not set up yet"
@@ -81,6 +84,8 @@ class Wanted:
     table : str
         For COREWISE_ACCELERATE: `BUILT_IN`, or a table's text.
     effort : Effort
+    mapped : bool
+        Buffers are of MPI_Alloc_mem, which the library maps on all ranks.
     """
 
     collectives: tuple[str, ...] = PLAIN
@@ -88,6 +93,7 @@ class Wanted:
     ranks: int = 2
     table: str = BUILT_IN
     effort: Effort = FULL
+    mapped: bool = False
 
 
 @dataclass
@@ -104,6 +110,8 @@ class Cell:
         Why the library left the calls to the MPI; empty where it took them over.
     again : bool
         Whether this is what was found when it was measured again.
+    mapped, lent : bool
+        Buffers are of MPI_Alloc_mem; and the library did calls there.
     """
 
     mpi: MpiLibrary
@@ -113,6 +121,8 @@ class Cell:
     times: list[tuple[float, float]] = field(default_factory=list)
     passed: str = ""
     again: bool = False
+    mapped: bool = False
+    lent: bool = False
 
     @property
     def ratios(self) -> list[float]:
@@ -147,7 +157,7 @@ def collectives_in(table: str) -> tuple[str, ...]:
 def cells_of(libraries: Iterable[MpiLibrary], wanted: Wanted) -> list[Cell]:
     """In the order of the rows."""
     return [
-        Cell(mpi, collective, size, wanted.table)
+        Cell(mpi, collective, size, wanted.table, mapped=wanted.mapped)
         for mpi in libraries
         for collective in wanted.collectives
         for size in ((0,) if collective == "barrier" else wanted.sizes)
@@ -183,6 +193,7 @@ class Runner:
             str(rounds),
             str(first),
             str(budget_us),
+            *(("mapped",) if one.mapped else ()),
             *(f"{cell.collective}:{cell.size}" for cell in cells),
         ]
         with tempfile.TemporaryDirectory(prefix="corewise-bench-") as folder:
@@ -194,9 +205,10 @@ class Runner:
             }
             said = launched(one.mpi, program, words, self._ranks, variables)
             passed = passed_in(Path(folder), one.collective)
+            lent = one.mapped and lent_in(Path(folder), one.collective)
         by_size = {cell.size: cell for cell in cells}
         for cell in cells:
-            cell.passed = passed
+            cell.passed, cell.lent = passed, lent
         for line in said.splitlines():
             if line.startswith("round "):
                 _, _, size, _, ours, theirs = line.split()
@@ -221,6 +233,13 @@ def passed_in(folder: Path, collective: str) -> str:
     return "" if any(row.outcome == TAKEN for row in rows) else "the library is not at work"
 
 
+def lent_in(folder: Path, collective: str) -> bool:
+    """Whether every rank counted calls that were done in mapped memory."""
+    procedure = f"MPI_{collective.capitalize()}"
+    ranks = load_accelerate(folder).values()
+    return all(any(row.procedure == procedure and row.why == MAPPED for row in rows) for rows in ranks)
+
+
 def measured_again(runner: Runner, cells: Sequence[Cell], effort: Effort, listener: Listener) -> list[Cell]:
     """The cells, new ones in the place of those that lost."""
     found = [replace(cell, times=[], again=True) if cell.lost else cell for cell in cells]
@@ -233,11 +252,14 @@ def measured_again(runner: Runner, cells: Sequence[Cell], effort: Effort, listen
 def row_of(cell: Cell, wanted: Wanted) -> Row:
     """One cell."""
     title = mpis.title(cell.mpi)
+    where = (", in mapped memory" if cell.lent else ", not in mapped memory") if cell.mapped else ""
     what = cell.collective if cell.collective == "barrier" else f"{cell.collective} of {cell.size} bytes"
     low, high = cell.interval or (None, None)
+    kind = "mapped" if cell.mapped else "preload"
     blank = Row(
-        f"collectives-preload-{cell.collective}-{cell.size}-{wanted.ranks}-{mpis.slug(cell.mpi)}",
-        f"{what}, {wanted.ranks} processes, " + ("left to the MPI" if cell.passed else "through the preload"),
+        f"collectives-{kind}-{cell.collective}-{cell.size}-{wanted.ranks}-{mpis.slug(cell.mpi)}",
+        f"{what}, {wanted.ranks} processes, "
+        + ("left to the MPI" if cell.passed else f"through the preload{where}"),
         "ns",
         None,
         title,
@@ -249,6 +271,7 @@ def row_of(cell: Cell, wanted: Wanted) -> Row:
             "passed": cell.passed or None,
             "again": cell.again,
             "table": cell.table,
+            **({"mapped": cell.lent} if cell.mapped else {}),
         },
     )
     return beside(blank, *map(list, zip(*cell.times, strict=True)))

@@ -41,6 +41,8 @@ class Request:
         Of the preload's part; empty: those that go with the rest.
     table : str or None
         Instead of the library's own.
+    mapped : bool
+        Of the preload's part: buffers in mapped memory, and what gains by them.
     """
 
     which: str = ALL
@@ -52,15 +54,17 @@ class Request:
     collectives: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
     table: str | None = None
+    mapped: bool = False
 
     def parts(self) -> tuple[str, ...]:
         """What is measured: options of the preload's part leave the other one out."""
         if self.which not in (*CASES, ALL):
             raise InputError(f"--cases: found '{self.which}', allowed: {', '.join((*CASES, ALL))}")
-        chosen = self.everything or self.collectives or self.sizes or self.table is not None
+        chosen = self.everything or self.collectives or self.sizes or self.mapped or self.table is not None
         if chosen and self.which == PORT:
             raise InputError(
-                f"--cases: found '{PORT}' with --all, --collectives, --sizes or --table, allowed: {PRELOAD}"
+                f"--cases: found '{PORT}' with --all, --collectives, --sizes, --table or --mapped, "
+                f"allowed: {PRELOAD}"
             )
         if self.which == ALL:
             return (PRELOAD,) if chosen else CASES
@@ -80,6 +84,9 @@ class Request:
         table = BUILT_IN if self.table is None else self.table
         usual = COLLECTIVES if self.everything else preload.collectives_in(table)
         sizes = preload.QUICK_SIZES if self.quick else preload.SIZES
+        if self.mapped and not self.everything:
+            usual = preload.IN_MAPPED_MEMORY
+            sizes = preload.QUICK_MAPPED_SIZES if self.quick else preload.MAPPED_SIZES
         effort = preload.QUICK if self.quick else preload.FULL
         return preload.Wanted(
             self.collectives or usual,
@@ -87,6 +94,7 @@ class Request:
             self.ranks,
             table,
             replace(effort, rounds=self.rounds or effort.rounds),
+            self.mapped,
         )
 
 
@@ -107,7 +115,7 @@ def run_bench(listener: Listener, request: Request) -> Outcome:
 def run_tune(listener: Listener, request: Request, folder: Path) -> list[HostCollectives]:
     """Files of this host, one per MPI, each written when it is measured."""
     other = {"--cases": request.which != ALL, "--all": request.everything, "--sizes": request.sizes,
-             "--table": request.table, "--rounds": request.rounds}  # fmt: skip
+             "--table": request.table, "--mapped": request.mapped, "--rounds": request.rounds}  # fmt: skip
     for name in (name for name, given in other.items() if given):
         raise InputError(f"{name}: found with --tune, allowed: --mpi, --ranks, --collectives and --quick")
     if not folder.is_dir():

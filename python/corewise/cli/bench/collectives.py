@@ -27,6 +27,7 @@ _HELP = """Measure what corewise's collectives cost on this host, beside the MPI
 preload: MPI's collectives as a program gets them with `corewise run --accelerate`, beside the MPI's
 own procedures behind the library, in one program; every fourth power of two from 8 bytes on, or with --all
 every one from 1 byte to 4 MiB. What loses beyond chance is measured again with three times the rounds.
+With --mapped buffers are of MPI_Alloc_mem, which the library maps on all ranks; its rows have own ids.
 port: barrier, broadcast and allreduce by the algorithms' names, on the bare port of shared memory and, for
 the shortest, beside a floor written by hand. All take turns.
 --tune tries every algorithm that fits, some minutes per MPI; the files are those that
@@ -38,6 +39,7 @@ Example:
   corewise bench collectives --mpi mpich --ranks 4 --cases preload
   corewise bench collectives --collectives allreduce,bcast --sizes 8,64KiB
   corewise bench collectives --table 'allreduce=1024:recursive_doubling,-:peer_stages'
+  corewise bench collectives --mapped --mpi mpich
   corewise bench collectives --tune . --ranks 2
 """
 _CASES = typer.Option(ALL, "--cases", help=f"What is measured: {', '.join(CASES)} or {ALL}.")
@@ -52,6 +54,9 @@ _TABLE = typer.Option(
     "--table",
     metavar="TEXT",
     help="preload: choose by this table, a text as in COREWISE_ACCELERATE.",
+)
+_MAPPED = typer.Option(
+    False, "--mapped", help="preload: buffers of MPI_Alloc_mem, which all ranks map, and what gains by them."
 )
 _TUNE = typer.Option(
     None,
@@ -74,6 +79,7 @@ def bench_collectives(
     collectives: str = _COLLECTIVES,
     sizes: str = _SIZES,
     table: str | None = _TABLE,
+    mapped: bool = _MAPPED,
     rounds: int | None = shared.ROUNDS,
     quick: bool = shared.QUICK,
     tune: Path | None = _TUNE,
@@ -92,6 +98,7 @@ def bench_collectives(
         tuple(filter(None, collectives.split(","))),
         tuple(size_bytes(each, "--sizes") for each in filter(None, sizes.split(","))),
         table,
+        mapped,
     )
     if tune is not None:
         _tune(request, tune, as_json)

@@ -1,0 +1,179 @@
+// See heap.hpp. SPDX-License-Identifier: BSD-3-Clause
+#include "shm/heap.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "shm/segment.hpp"
+
+namespace corewise::shm {
+namespace {
+
+/// Backed at once: a signal that interrupts the system's work then costs little of it.
+constexpr std::size_t kStep = std::size_t{8} << 20;
+constexpr int kTries = 100;
+
+std::size_t whole_pages(std::size_t bytes) {
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+/// All heaps of the process, for its forks.
+struct All {
+  std::mutex mutex;
+  std::vector<Heap*> heaps;
+};
+All& all() {
+  static All& heaps = *new All;  // outlives every destructor of the program
+  return heaps;
+}
+
+bool allocate(int file, std::uint64_t at, std::size_t bytes) {
+  for (std::size_t done = 0; done < bytes; done += kStep) {
+    const auto begin = static_cast<off_t>(at + done);
+    const auto length = static_cast<off_t>(std::min(kStep, bytes - done));
+    int error = EINTR;
+    for (int tries = 0; error == EINTR && tries < kTries; ++tries) error = posix_fallocate(file, begin, length);
+    if (error != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Heap::Heap(std::span<std::byte> place, int file) : place_(place), file_(file), extents_(kPageBytes, place.size()) {}
+
+std::unique_ptr<Heap> Heap::make(std::size_t bytes, std::uint64_t key) {
+  // Beyond the limit on files the kernel would send a signal.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) return nullptr;
+  const int file = memfd_create("corewise-heap", MFD_CLOEXEC);
+  if (file < 0) return nullptr;
+  void* start = MAP_FAILED;
+  if (ftruncate(file, static_cast<off_t>(bytes)) == 0)
+    start = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  if (start == MAP_FAILED) {
+    close(file);
+    return nullptr;
+  }
+  madvise(start, bytes, MADV_DONTDUMP);
+  std::unique_ptr<Heap> heap(new Heap({static_cast<std::byte*>(start), bytes}, file));
+  if (!heap->back(0, kPageBytes)) return nullptr;
+  std::memcpy(heap->place_.data(), &key, sizeof key);
+  watch_forks();
+  const std::lock_guard lock(all().mutex);
+  all().heaps.push_back(heap.get());
+  return heap;
+}
+
+Heap::~Heap() {
+  {
+    const std::lock_guard lock(all().mutex);
+    std::erase(all().heaps, this);
+  }
+  munmap(place_.data(), place_.size());
+  close(file_);
+}
+
+bool Heap::back(std::uint64_t at, std::size_t bytes) {
+  std::byte* const begin = place_.data() + at;
+  if (allocate(file_, at, bytes) && mprotect(begin, bytes, PROT_READ | PROT_WRITE) == 0) {
+    madvise(begin, bytes, MADV_DODUMP);
+    return true;
+  }
+  drop(at, bytes);
+  return false;
+}
+
+void Heap::drop(std::uint64_t at, std::size_t bytes) {
+  std::byte* const begin = place_.data() + at;
+  // By madvise: that is what libraries which register memory with a network watch.
+  if (madvise(begin, bytes, MADV_REMOVE) != 0)
+    fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at), static_cast<off_t>(bytes));
+  mprotect(begin, bytes, PROT_NONE);
+  madvise(begin, bytes, MADV_DONTDUMP);
+}
+
+std::byte* Heap::take(std::size_t bytes) {
+  if (bytes == 0 || bytes > place_.size()) return nullptr;
+  const std::size_t whole = whole_pages(bytes);
+  const std::lock_guard lock(mutex_);
+  if (is_copy_) return nullptr;
+  const auto at = extents_.take(whole);
+  if (!at) return nullptr;
+  if (back(*at, whole)) return place_.data() + *at;
+  extents_.give_back(*at);
+  return nullptr;
+}
+
+bool Heap::give_back(void* at) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(at);
+  const auto first = reinterpret_cast<std::uintptr_t>(place_.data());
+  if (begin < first || begin - first >= place_.size()) return false;
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t bytes = extents_.give_back(begin - first);
+  if (bytes == 0) return false;
+  if (is_copy_) {  // the file is the parent's
+    munmap(at, bytes);
+  } else {
+    drop(begin - first, bytes);
+  }
+  return true;
+}
+
+// ---- forks ----
+
+void Heap::watch_forks() {
+  static const int watched = pthread_atfork(&fork_begins, &fork_ends_in_parent, &fork_ends_in_child);
+  static_cast<void>(watched);
+}
+
+void Heap::copy_all() {
+  if (is_copy_) return;  // its blocks are its own already
+  for (const auto& [at, bytes] : extents_.taken()) {
+    std::byte* const begin = place_.data() + at;
+    void* const content = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (content != MAP_FAILED) std::memcpy(content, begin, bytes);
+    copies_.push_back({begin, content == MAP_FAILED ? nullptr : static_cast<std::byte*>(content), bytes});
+  }
+}
+
+void Heap::fork_begins() {
+  all().mutex.lock();
+  for (Heap* heap : all().heaps) {
+    heap->mutex_.lock();
+    heap->copy_all();
+  }
+}
+
+void Heap::fork_ends_in_parent() {
+  for (Heap* heap : all().heaps) {
+    for (const Copy& copy : heap->copies_)
+      if (copy.content != nullptr) munmap(copy.content, copy.bytes);
+    heap->copies_.clear();
+    heap->mutex_.unlock();
+  }
+  all().mutex.unlock();
+}
+
+void Heap::fork_ends_in_child() {
+  for (Heap* heap : all().heaps) {
+    for (const Copy& copy : heap->copies_) {
+      const bool moved = copy.content != nullptr && mremap(copy.content, copy.bytes, copy.bytes,
+                                                           MREMAP_MAYMOVE | MREMAP_FIXED, copy.at) != MAP_FAILED;
+      if (!moved) mprotect(copy.at, copy.bytes, PROT_NONE);  // rather none than the parent's
+    }
+    heap->copies_.clear();
+    heap->is_copy_ = true;
+    heap->mutex_.unlock();
+  }
+  all().mutex.unlock();
+}
+
+}  // namespace corewise::shm

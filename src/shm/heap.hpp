@@ -1,0 +1,66 @@
+// Heap: memory of this process that others may map, too: one file without a name, with a place for as much as there
+// will ever be, of which only what was taken has memory behind it. Peers map the whole file once; what is taken
+// later is there for them without a word, and what was given back is gone for them, too.
+//
+// Contract. Blocks begin on pages and hold zeros; nobody else's bytes are on their pages. All of a block is backed
+// when it is taken. A child of fork() has a copy of its own of every block, as of other memory (a process made by a
+// bare clone system call shares them); it takes no new ones. Thread-safe. SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "shm/extents.hpp"
+
+namespace corewise::shm {
+
+class Heap {
+ public:
+  /// A place for `bytes` (whole pages), whose first page holds `key` and is nobody's. Null where the system
+  /// refuses.
+  static std::unique_ptr<Heap> make(std::size_t bytes, std::uint64_t key);
+  Heap(const Heap&) = delete;
+  Heap& operator=(const Heap&) = delete;
+  ~Heap();
+
+  /// Null where there is no room or no memory, or `bytes` is 0.
+  std::byte* take(std::size_t bytes);
+  /// False where no block begins at `at`.
+  bool give_back(void* at);
+
+  /// The process's file, which peers open (Mapping::path_of), and where it is here.
+  [[nodiscard]] int file() const { return file_; }
+  [[nodiscard]] std::span<std::byte> place() const { return place_; }
+
+ private:
+  /// A block, and its content when a fork begins; null where there was no memory for it.
+  struct Copy {
+    std::byte* at;
+    std::byte* content;
+    std::size_t bytes;
+  };
+
+  Heap(std::span<std::byte> place, int file);
+  /// False where the system refuses; nothing is changed then.
+  bool back(std::uint64_t at, std::size_t bytes);
+  void drop(std::uint64_t at, std::size_t bytes);
+
+  static void watch_forks();
+  static void fork_begins();
+  static void fork_ends_in_parent();
+  static void fork_ends_in_child();
+  void copy_all();
+
+  std::span<std::byte> place_;
+  int file_;
+  bool is_copy_ = false;  ///< this process is a child of the one that made it
+  std::mutex mutex_;
+  Extents extents_;
+  std::vector<Copy> copies_;
+};
+
+}  // namespace corewise::shm

@@ -1,0 +1,187 @@
+// Calls in memory that ranks lend each other, through every interleaving of the model: whichever ranks lend theirs,
+// in place or not, one call after the other. SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "coll/allreduce/one_shot.hpp"
+#include "coll/allreduce/peer_stages.hpp"
+#include "coll/broadcast/root_stage.hpp"
+#include "direct_port.hpp"
+#include "model.hpp"
+
+namespace corewise::coll {
+namespace {
+
+using testing::DirectPort;
+using testing::Found;
+using testing::ModelPort;
+using testing::Rules;
+using testing::Search;
+
+/// DirectPort whose ranks may have mapped each other's memory. An address that reaches a peer's names the peer in
+/// its upper half.
+class LendingPort : public DirectPort {
+ public:
+  static constexpr std::uint64_t kLeastLent = 1;
+
+  /// Bit r of `lenders`: rank r's memory is such.
+  LendingPort(ModelPort& model, std::uint32_t lenders) : DirectPort(model), model_(model), lenders_(lenders) {}
+
+  [[nodiscard]] std::uint64_t offer(std::uint64_t at, std::uint64_t /*bytes*/) const {
+    return (lenders_ >> rank() & 1U) != 0 ? at + 1 : 0;
+  }
+  [[nodiscard]] std::uint64_t reach(int peer, std::uint64_t offered, std::uint64_t /*bytes*/) const {
+    return (static_cast<std::uint64_t>(peer) + 1) << 32 | (offered - 1);
+  }
+  void copy_user(std::uint64_t from, std::uint64_t to, std::uint64_t bytes, port::Tag tag) {
+    model_.copy(place(from), place(to), static_cast<std::uint32_t>(bytes), tag);
+  }
+  void give(std::uint64_t own, std::uint64_t to, std::uint64_t bytes, port::Tag tag) {
+    copy_user(own, to, bytes, tag);
+  }
+  void combine_reached(std::uint64_t theirs, std::uint64_t own, std::uint64_t to, std::optional<std::uint64_t> too,
+                       const port::Combination& /*how*/, std::uint32_t bytes, port::Tag tag) {
+    model_.combine(place(theirs), place(own).at, place(to).at, std::nullopt, bytes, tag);
+    if (!too) return;
+    model_.wait(port::mask_of(tag));
+    model_.copy(place(to), place(*too), bytes, tag);
+  }
+
+ private:
+  [[nodiscard]] port::Remote place(std::uint64_t user) const {
+    const auto peer = static_cast<int>(user >> 32);
+    return {peer == 0 ? rank() : peer - 1, layout().stage_bytes + static_cast<std::uint32_t>(user)};
+  }
+
+  ModelPort& model_;
+  std::uint32_t lenders_;
+};
+static_assert(port::MappedUserMemory<LendingPort>);
+
+constexpr const char* kWrong = "other data than were sent";
+constexpr std::uint32_t kPiece = 128;
+
+void add(const std::byte* in, std::byte* inout, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i)
+    inout[i] = static_cast<std::byte>(std::to_integer<int>(inout[i]) + std::to_integer<int>(in[i]));
+}
+
+struct Case {
+  using Algorithm = void (*)(Rank<LendingPort>&, const Call<LendingPort>&, const Parameters&);
+
+  bool broadcast;
+  Algorithm algorithm;
+  std::uint32_t bytes = 1;
+  int calls = 2;
+  bool in_place = false;
+  std::uint32_t lenders = ~0U;
+
+  [[nodiscard]] static Shape shape(int ranks) {
+    Shape made;
+    made.ranks = ranks;
+    made.buffer_bytes = 256;
+    return made;
+  }
+  [[nodiscard]] Found on(int ranks, Rules rules = {}) const {
+    rules.payload_kept = true;
+    return Search(ranks, shape(ranks).layout(), 2 * bytes, rules, [this](ModelPort& model) { return text(model); })
+        .run();
+  }
+
+ private:
+  [[nodiscard]] static int value(int rank, int call, std::uint32_t byte) {
+    return 1 + 40 * call + 13 * rank + static_cast<int>(byte / 64);
+  }
+  [[nodiscard]] std::uint32_t result() const { return in_place ? 0 : bytes; }
+
+  std::string text(ModelPort& model) const {
+    LendingPort lending(model, lenders);
+    Rank<LendingPort> me(lending, shape(lending.size()));
+    Operation operation;
+    operation.combine = &add;
+    Parameters parameters;
+    parameters.closing = Closing::counters;
+    model.pause();
+    for (int number = 0; number < calls; ++number) {
+      Call<LendingPort> call;
+      call.bytes = bytes;
+      call.receive = result();
+      call.root = number % lending.size();
+      call.operation = &operation;
+      fill(model, number);
+      algorithm(me, call, parameters);
+      if (model.moved() && !right(model, number, call.root)) return kWrong;
+    }
+    fill(model, calls);
+    return {};
+  }
+  void fill(ModelPort& model, int call) const {
+    for (std::uint32_t i = 0; i < bytes; i += 64)
+      model.user()[i] = static_cast<std::byte>(value(model.rank(), call, i));
+  }
+  [[nodiscard]] bool right(ModelPort& model, int call, int root) const {
+    if (broadcast && model.rank() == root) return true;
+    for (std::uint32_t i = 0; i < bytes; i += 64) {
+      int expected = broadcast ? value(root, call, i) : 0;
+      for (int rank = 0; !broadcast && rank < model.size(); ++rank) expected += value(rank, call, i);
+      if (model.user()[result() + i] != static_cast<std::byte>(expected)) return false;
+    }
+    return true;
+  }
+};
+
+constexpr Case kRootStage{true, &broadcast::root_stage<LendingPort>};
+constexpr Case kPeerStages{false, &allreduce::peer_stages<LendingPort>};
+constexpr Case kOneShot{false, &allreduce::one_shot<LendingPort>};
+
+Case with(Case made, std::uint32_t lenders, std::uint32_t bytes, int calls, bool in_place = false) {
+  made.lenders = lenders;
+  made.bytes = bytes;
+  made.calls = calls;
+  made.in_place = in_place;
+  return made;
+}
+void expect_right(const Case& made, int ranks) {
+  const Found found = made.on(ranks);
+  EXPECT_EQ(found.wrong, "") << made.lenders << " " << made.bytes;
+  EXPECT_GT(found.states, 10U);
+}
+Rules unheard(std::uint32_t first_line, int ranks) {
+  return {.ignored_begin = first_line, .ignored_end = first_line + static_cast<std::uint32_t>(ranks)};
+}
+
+TEST(LendingInterleavings, BroadcastsOutOfTheRootsMemory) {
+  for (const std::uint32_t lenders : {0U, 1U, 2U, 3U}) {
+    expect_right(with(kRootStage, lenders, 1, 3), 2);
+    expect_right(with(kRootStage, lenders, 5 * kPiece + 1, 2), 2);  // an area is used again
+  }
+  for (const std::uint32_t lenders : {0U, 1U, 2U, 7U}) expect_right(with(kRootStage, lenders, 1, 2), 3);
+  const Case lent = with(kRootStage, 3, 1, 1);
+  EXPECT_EQ(lent.on(2, unheard(Case::shape(2).announcements(), 2)).wrong, kWrong);
+  EXPECT_EQ(lent.on(2, {.waits = false}).wrong, kWrong);
+  EXPECT_EQ(with(kRootStage, 3, 1, 2).on(2, unheard(Case::shape(2).acknowledgements(), 2)).wrong, kWrong);
+}
+
+TEST(LendingInterleavings, EachRankCombinesAPartInEverybodysMemory) {
+  for (const Case& made : {kPeerStages, kOneShot}) {
+    for (const bool in_place : {false, true}) {
+      for (const std::uint32_t lenders : {0U, 1U, 2U, 3U}) {
+        expect_right(with(made, lenders, 1, 2, in_place), 2);
+        expect_right(with(made, lenders, kPiece, 2, in_place), 2);
+      }
+      expect_right(with(made, 3, 5 * kPiece + 1, 1, in_place), 2);
+      expect_right(with(made, 1, 3 * kPiece, 1, in_place), 2);
+      for (const std::uint32_t lenders : {1U, 3U, 7U}) expect_right(with(made, lenders, 1, 1, in_place), 3);
+    }
+    const Case lent = with(made, 3, kPiece, 1);
+    EXPECT_EQ(lent.on(2, unheard(Case::shape(2).announcements(), 2)).wrong, kWrong);
+    EXPECT_EQ(lent.on(2, unheard(Case::shape(2).acknowledgements(), 2)).wrong, kWrong);
+    EXPECT_EQ(lent.on(2, {.waits = false}).wrong, kWrong);
+  }
+}
+
+}  // namespace
+}  // namespace corewise::coll
