@@ -59,7 +59,8 @@ def random(name: str, n: int, seed: int, sizes: tuple[int, int], folder: Path, *
 
 @pytest.mark.parametrize("name", runs.NAMES)
 def test_the_program_is_right_without_the_library(name: str) -> None:
-    done = runs.run(name, 2, [runs.program(name, TRAP), "forks"]).succeeded().done
+    words = [runs.program(name, TRAP), "forks"]
+    done = runs.run(name, 2, words, timeout=TIMEOUT_S).succeeded().done
     assert "right" in done.stdout.splitlines()
 
 
@@ -75,7 +76,7 @@ def test_calls_in_mapped_memory_are_right_and_all_are_done_there(name: str, n: i
 @pytest.mark.parametrize("name", runs.NAMES)
 def test_the_program_of_windows_is_right_without_the_library(name: str) -> None:
     words = [runs.program(name, f"traps/{WINDOWS}")]
-    done = runs.run(name, 3, words, env=QUIET).succeeded().done
+    done = runs.run(name, 3, words, env=QUIET, timeout=TIMEOUT_S).succeeded().done
     assert "right" in done.stdout.splitlines()
 
 
