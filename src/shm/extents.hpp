@@ -1,6 +1,6 @@
 // Extents: which parts of a range are taken. Numbers alone: nothing is mapped or touched here. Each part is taken
-// where the first free one that holds it begins; free parts that meet become one. SPDX-License-Identifier:
-// BSD-3-Clause
+// where the first free one that holds it begins; free parts that meet become one.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,8 @@
 // Messages go by their receiver, and collectives by their number on a communicator, into kWaitGroups groups, of
 // which a share has some. Everything that could wait for memory (matching.hpp, collectives.hpp) is bounded by
 // group, and sums are whole numbers. So what a group says depends neither on the other groups of its share nor on
-// how many shares there are: one reader of all groups finds the same, bit for bit. SPDX-License-Identifier:
-// BSD-3-Clause
+// how many shares there are: one reader of all groups finds the same, bit for bit.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

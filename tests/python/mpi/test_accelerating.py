@@ -27,6 +27,11 @@ PASSED = {name for name, body in BODIES.items() if body.startswith("static ours:
 LIFE = {
     "MPI_Init",
     "MPI_Init_thread",
+    "MPI_Alloc_mem",
+    "MPI_Free_mem",
+    "MPI_Win_allocate_shared",
+    "MPI_Win_allocate_shared_c",
+    "MPI_Win_free",
     "MPI_Comm_spawn",
     "MPI_Intercomm_merge",
     "MPI_Comm_split",
@@ -82,6 +87,11 @@ def test_every_other_form_of_a_collective_is_passed_on() -> None:
             "MPI_Comm_create",
             "const int code = CW_NEXT(MPI_Comm_create)(comm, group, newcomm);\n"
             "  if (code == MPI_SUCCESS && active) ours::inherit(comm, *newcomm);\n  return code;",
+        ),
+        (
+            "MPI_Alloc_mem",
+            "if (ours::allocate(size, info, baseptr)) return MPI_SUCCESS;\n"
+            "  return CW_NEXT(MPI_Alloc_mem)(size, info, baseptr);",
         ),
         ("MPI_Finalize", "finish();\n  return CW_NEXT(MPI_Finalize)();"),
     ],
