@@ -20,6 +20,7 @@
 #include "simmpi/main_memory.hpp"
 #include "simmpi/messages/request.hpp"
 #include "simmpi/objects/comm.hpp"
+#include "simmpi/overlays.hpp"
 
 namespace corewise::simmpi {
 
@@ -68,6 +69,7 @@ struct Rank {
   sim::Time end = 0;
   AttachedBuffer attached;
   std::optional<MainMemory> memory;  ///< where the settings have a software cache
+  std::optional<Overlays> overlays;  ///< where they have an area for code
   std::vector<Keyval> keyvals;
   std::map<int, std::string> error_texts;  ///< of the program's own codes
   std::map<int, int> error_classes;        ///< class of each of them

@@ -1,5 +1,5 @@
 // Settings: what the parts of MPI that no network model knows cost: calls, copies, the switch from eager to
-// rendezvous, the speed of a core, and the software cache of a rank that is an SPE. Plain data and one table of
+// rendezvous, the speed of a core, and the software cache and the overlays of a rank that is an SPE. Plain data and one table of
 // rows, from which the command line takes names, units and bounds. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -24,6 +24,9 @@ struct Settings {
   double cache_line_bytes = 0;      ///< of the software cache before data in main memory; 0: there is none
   double cache_sets = 64;           ///< of that cache
   double cache_ways = 4;            ///< lines in each of its sets
+  double overlay_bytes = 0;         ///< of the area for code that cw_overlay brings; 0: all code is there
+  double overlay_ns = 300;          ///< of every load of code
+  double overlay_gb_per_s = 7;      ///< how fast it comes
   double record_ns = 0;             ///< of a recorded call, and of a function's entry or exit
   double collective_level = 0;      ///< level of the machine by which collectives group ranks; 0: none
   double forward_level = 0;         ///< level of the machine between whose parts PPEs forward messages; 0: none

@@ -105,6 +105,8 @@ Status World::make_forwarding() {
 }
 
 Status World::make_memories() {
+  if (settings().overlay_bytes > 0)
+    for (const auto& rank : ranks_) rank->overlays.emplace(settings());
   const auto shape = cache_shape(settings());
   if (!shape.ok()) return shape.status();
   if (shape.value().line_bytes == 0) return {};

@@ -12,6 +12,10 @@
  *   cw_local_store(start)           what begins there is in the local store again (call it before it is freed)
  *   cw_touch(start, bytes, write)   the rank reads or writes these bytes: a look-up for each line of the cache, the
  *                                   transfers of a miss; nothing for data in the local store
+ *
+ * Where the setting overlay_bytes says how much room the local store has for code that comes from main memory:
+ *
+ *   cw_overlay(code, bytes)   the rank is about to run this code; a load where it is not there
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef COREWISE_SIM_H
 #define COREWISE_SIM_H
@@ -28,6 +32,7 @@ void cw_operations(double count);
 void cw_main_memory(const void* start, size_t bytes);
 void cw_local_store(const void* start);
 void cw_touch(const void* start, size_t bytes, int write);
+void cw_overlay(const void* code, size_t bytes);
 #ifdef __cplusplus
 }
 #endif
@@ -52,6 +57,10 @@ static __inline__ void cw_touch(const void* start, size_t bytes, int write) {
   (void)start;
   (void)bytes;
   (void)write;
+}
+static __inline__ void cw_overlay(const void* code, size_t bytes) {
+  (void)code;
+  (void)bytes;
 }
 #endif
 

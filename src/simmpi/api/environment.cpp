@@ -158,6 +158,15 @@ void cw_touch(const void* start, std::size_t bytes, int write) {
   actor.clock = std::max(actor.clock, World::here().engine().now()) + cost.value();
 }
 
+void cw_overlay(const void* code, std::size_t bytes) {
+  auto& overlays = World::actor().rank->overlays;
+  if (!overlays) return;
+  const auto cost = overlays->use(code, bytes);
+  require("cw_overlay", cost.status());
+  Actor& actor = World::actor();
+  actor.clock = std::max(actor.clock, World::here().engine().now()) + cost.value();
+}
+
 }  // extern "C"
 
 COREWISE_ALIAS(Init_thread);

@@ -56,6 +56,17 @@ bj::value caches_of(World& world) {
   return rows;
 }
 
+/// Loads of code, their bytes and time in ns, rank by rank; null without overlays.
+bj::value overlays_of(World& world) {
+  if (!world.rank(0).overlays) return nullptr;
+  bj::array rows;
+  for (int r = 0; r < world.size(); ++r) {
+    const Overlays& overlays = *world.rank(r).overlays;
+    rows.push_back(bj::array{overlays.loads(), overlays.loaded_bytes(), world.engine().to_ns(overlays.spent())});
+  }
+  return rows;
+}
+
 bj::array links_of(World& world) {
   bj::array rows;
   for (const sim::LinkStatistics& link : world.network().link_statistics()) {
@@ -97,6 +108,7 @@ Status write_outcome(const std::string& path, World& world, const Status& outcom
   document["ranks"] = ranks_of(world);
   document["traffic"] = traffic_of(world);
   document["caches"] = caches_of(world);
+  document["overlays"] = overlays_of(world);
   document["links"] = links_of(world);
   document["ppes"] = ppes_of(world);
   if (timeline != nullptr) document["timeline"] = timeline_of(*timeline);

@@ -171,7 +171,9 @@ def _heading(run: RankRun) -> Text:
     )
     rate = run.messages / run.wall_s if run.wall_s > 0 else 0.0
     text.append(f"; simulated in {run.wall_s:.3g} s ({count_text(rate)} messages/s)", style="none")
-    return text.append(_cache_text(run), style="none").append(_ppe_text(run), style="none")
+    for more in (_cache_text(run), _overlay_text(run), _ppe_text(run)):
+        text.append(more, style="none")
+    return text
 
 
 def _cache_text(run: RankRun) -> str:
@@ -184,6 +186,18 @@ def _cache_text(run: RankRun) -> str:
     return (
         f"\nsoftware caches of {bytes_text(size)} in each local store: {count_text(hits)} hits, "
         f"{count_text(misses)} misses, {count_text(write_backs)} write-backs; {time_text(spent_ns, 4)} of a "
+        "rank's time on average"
+    )
+
+
+def _overlay_text(run: RankRun) -> str:
+    """A line on the code that was brought; nothing where all of it is there."""
+    if run.overlays is None:
+        return ""
+    loads, size = (int(run.overlays[name].sum()) for name in ("loads", "bytes"))
+    spent_ns = float(run.overlays["time_ns"].mean())
+    return (
+        f"\ncode overlays: {count_text(loads)} loads, {bytes_text(size)}; {time_text(spent_ns, 4)} of a "
         "rank's time on average"
     )
 
@@ -222,7 +236,7 @@ def _link_table(run: RankRun) -> FittingTable | None:
 
 def _rank_rows(run: RankRun) -> list[dict[str, object]]:
     units = run.machine.units
-    caches = _cache_rows(run)
+    caches, overlays = _rows_or_nulls(run, run.caches), _rows_or_nulls(run, run.overlays)
     return [
         {
             "rank": rank,
@@ -231,16 +245,15 @@ def _rank_rows(run: RankRun) -> list[dict[str, object]]:
             "ended": ended,
             "exit_status": status,
             "software_cache": caches[rank],
+            "overlays": overlays[rank],
         }
         for rank, (unit, end_ns, ended, status) in enumerate(run.ranks.tolist())
     ]
 
 
-def _cache_rows(run: RankRun) -> list[dict[str, object] | None]:
-    """Of every rank; null where there is no software cache."""
-    if run.caches is None:
-        return [None] * int(run.ranks.size)
-    return list(_dicts(run.caches))
+def _rows_or_nulls(run: RankRun, rows: NDArray[np.void] | None) -> list[dict[str, object] | None]:
+    """One for every rank; null where the settings have no such thing."""
+    return [None] * int(run.ranks.size) if rows is None else list(_dicts(rows))
 
 
 def _dicts(rows: NDArray[np.void]) -> list[dict[str, object]]:

@@ -18,6 +18,8 @@ RANK = np.dtype([("unit", "i4"), ("end_ns", "f8"), ("ended", "?"), ("exit_status
 """One rank: its unit, when its program ended, whether it did, and with what."""
 RANK_CACHE = np.dtype([("hits", "u8"), ("misses", "u8"), ("write_backs", "u8"), ("time_ns", "f8")])
 """One rank's software cache: lines found, brought and written back, and the rank's time for all of that."""
+RANK_OVERLAYS = np.dtype([("loads", "u8"), ("bytes", "u8"), ("time_ns", "f8")])
+"""One rank's overlays: how often code was brought, how much of it, and the rank's time for that."""
 TRAFFIC = np.dtype(
     [
         ("sender", "i4"),
@@ -63,6 +65,8 @@ class RankRun:
     ranks : ndarray of `RANK`, shape (ranks,)
     caches : ndarray of `RANK_CACHE`, shape (ranks,), or None
         What every rank's software cache did; None where the settings have none.
+    overlays : ndarray of `RANK_OVERLAYS`, shape (ranks,), or None
+        What code was brought for every rank; None where the settings have no area for it.
     traffic : ndarray of `TRAFFIC`, shape (pairs,)
         Pairs that sent something.
     links : ndarray of `RANK_LINK`, shape (links,)
@@ -83,6 +87,7 @@ class RankRun:
     granularity: str
     ranks: NDArray[np.void]
     caches: NDArray[np.void] | None
+    overlays: NDArray[np.void] | None
     traffic: NDArray[np.void]
     links: NDArray[np.void]
     ppes: NDArray[np.void] | None

@@ -34,7 +34,7 @@ with late.imports():
     from corewise.data.placement import Placement
     from corewise.sim.placements import named_placement
     from corewise.sim.ranks.profile import new_profile, write_meta
-    from corewise.sim.ranks.result import PPE, RANK, RANK_CACHE, RANK_LINK, TRAFFIC, RankRun
+    from corewise.sim.ranks.result import PPE, RANK, RANK_CACHE, RANK_LINK, RANK_OVERLAYS, TRAFFIC, RankRun
     from corewise.sim.timeline import EVENT, Kind, Timeline, Track
 
 _RUNNER = Path(__file__).resolve().parents[2] / "corewise-simmpi"
@@ -156,6 +156,7 @@ def run_program(
         granularity=options.granularity,
         ranks=np.array([tuple(row) for row in found["ranks"]], dtype=RANK),
         caches=_rows_or_none(found["caches"], RANK_CACHE),
+        overlays=_rows_or_none(found["overlays"], RANK_OVERLAYS),
         traffic=np.array([tuple(row) for row in found["traffic"]], dtype=TRAFFIC),
         links=np.array([tuple(row) for row in found["links"]], dtype=RANK_LINK),
         ppes=_rows_or_none(found["ppes"], PPE),
