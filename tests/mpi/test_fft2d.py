@@ -31,7 +31,8 @@ TOLERANCE = 1e-12
 DISTRIBUTED = ("blocking", "nonblocking", "dataflow", "shared")
 FLAGS = ("-O0", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'src'}", "-pthread")
 KERNELS = [
-    ROOT / "build" / "release" / "src" / room / f"libcorewise_{room}.a" for room in ("kernels", "base")
+    ROOT / "build" / "release" / "src" / room / f"libcorewise_{name}.a"
+    for room, name in (("kernels", "kernels_transpose"), ("kernels", "kernels"), ("base", "base"))
 ]
 QUIET = {"OMPI_MCA_osc": "^ucx"}
 """Not the wheel's complaint about a component of one-sided communication that is not there."""
