@@ -18,7 +18,8 @@ Result<sim::Time> Overlays::use(const void* code, std::uint64_t bytes) {
   const auto found = std::ranges::find(there_, code, &Code::address);
   if (found != there_.end()) {
     if (found->bytes != bytes)
-      return bad_field("", "bytes", std::to_string(bytes), std::to_string(found->bytes) + ", as this code had before");
+      return bad_field("", "bytes", std::to_string(bytes),
+                       std::to_string(found->bytes) + ", as this code had before");
     there_.splice(there_.begin(), there_, found);
     return sim::Time{0};
   }

@@ -18,8 +18,8 @@ class Overlays {
   /// An area of overlay_bytes, with nothing in it.
   explicit Overlays(const Settings& settings);
 
-  /// The time until `bytes` of code, known by their address, are there: 0 where they are. Refuses more than the area
-  /// holds, and another size than the one that the code had before.
+  /// The time until `bytes` of code, known by their address, are there: 0 where they are. Refuses more than the
+  /// area holds, and another size than the one that the code had before.
   Result<sim::Time> use(const void* code, std::uint64_t bytes);
 
   /// How often code was brought, and how much.

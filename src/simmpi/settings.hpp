@@ -1,6 +1,7 @@
 // Settings: what the parts of MPI that no network model knows cost: calls, copies, the switch from eager to
-// rendezvous, the speed of a core, and the software cache and the overlays of a rank that is an SPE. Plain data and one table of
-// rows, from which the command line takes names, units and bounds. SPDX-License-Identifier: BSD-3-Clause
+// rendezvous, the speed of a core, and the software cache and the overlays of a rank that is an SPE. Plain data and
+// one table of rows, from which the command line takes names, units and bounds.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,13 @@
-/* corewise_sim.h: what a program on a simulated machine says of its own computation. Nothing else of it costs simulated
- * time: not the host's speed, not its load. With a real MPI the calls do nothing, so one source serves both worlds.
+/* corewise_sim.h: what a program on a simulated machine says of its own computation. Nothing else of it costs
+ * simulated time: not the host's speed, not its load. With a real MPI the calls do nothing, so one source serves
+ * both worlds.
  *
  *   cw_compute(cycles)      that many cycles of a core of the machine (setting cpu_ghz of corewise simrun)
  *   cw_compute_ns(ns)       that many nanoseconds
  *   cw_operations(count)    so many operations (setting operations_per_cycle)
  *
- * Where the settings cache_line_bytes, cache_sets and cache_ways describe a software cache in the local store of a rank
- * that is an SPE, data may lie in main memory behind it. Without such a cache these calls do nothing either.
+ * Where the settings cache_line_bytes, cache_sets and cache_ways describe a software cache in the local store of a
+ * rank that is an SPE, data may lie in main memory behind it. Without such a cache these calls do nothing either.
  *
  *   cw_main_memory(start, bytes)    from now on these data lie in main memory; messages touch their own buffers
  *   cw_local_store(start)           what begins there is in the local store again (call it before it is freed)

@@ -1,7 +1,5 @@
 // Code overlays of a rank: what is there against a plain list by the book, the time of loads, and what is refused.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "simmpi/overlays.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 
 #include "base/rng.hpp"
 #include "sim/networks/network.hpp"
+#include "simmpi/overlays.hpp"
 
 namespace corewise::simmpi {
 namespace {

@@ -18,7 +18,8 @@ static Shared make(MPI_Comm comm) {
   int number;
   MPI_Comm_rank(comm, &number);
   const MPI_Aint bytes = (2 * NUMBERS + (number == 0 ? 13 : 0)) * (MPI_Aint)sizeof(long);
-  REQUIRE(MPI_Win_allocate_shared(bytes, sizeof(long), MPI_INFO_NULL, comm, &made.own, &made.window) == MPI_SUCCESS);
+  REQUIRE(MPI_Win_allocate_shared(bytes, sizeof(long), MPI_INFO_NULL, comm, &made.own, &made.window) ==
+          MPI_SUCCESS);
   for (int i = 0; i < 2 * NUMBERS; ++i) made.own[i] = -1;
   MPI_Win_fence(0, made.window);
   return made;

@@ -1,5 +1,5 @@
-/* Runs three functions in turn, whose code does not fit beside one another where the area is small; rank 0 alone runs
- * the third. SPDX-License-Identifier: BSD-3-Clause */
+/* Runs three functions in turn, whose code does not fit beside one another where the area is small; rank 0 alone
+ * runs the third. SPDX-License-Identifier: BSD-3-Clause */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
