@@ -12,11 +12,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 from corewise import __version__, _core
 from corewise.base.executors import Workers, lost
 from corewise.errors import InputError
+
+Item = TypeVar("Item")
 
 WINDOW = 4096
 """Jobs that are with the executor at one time: enough for a thousand workers, and little memory."""
@@ -68,6 +70,20 @@ def results(
     finally:
         for future in under_way:
             future.cancel()
+
+
+def in_pieces(items: Iterable[tuple[Item, int]], most: int) -> Iterator[list[Item]]:
+    """Consecutive items whose sizes come to `most` together, or one that is larger; all of them in order."""
+    piece: list[Item] = []
+    room = most
+    for item, size in items:
+        if size > room and piece:
+            yield piece
+            piece, room = [], most
+        piece.append(item)
+        room -= size
+    if piece:
+        yield piece
 
 
 def in_order(

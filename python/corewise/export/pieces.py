@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from corewise.base.executors import Workers
-from corewise.base.jobs import in_order
+from corewise.base.jobs import in_order, in_pieces
 from corewise.data.events import Batch, Events, arrow_batch, arrow_schema
 from corewise.export.opened import Opened, opened, shared_text
 from corewise.export.parquet import ParquetJoin, parquet_groups
@@ -86,18 +86,12 @@ def write_in_pieces(
 
 def _cut(events: Events, cut: Cut) -> Iterator[Piece]:
     """All batches in order; small threads share a piece. Kinds and times may leave a batch without rows."""
-    piece: Piece = []
-    room = cut.piece_rows
-    for thread in events.threads:
-        for batch in range(-(-thread.records // cut.rows)):
-            records = min(cut.rows, thread.records - batch * cut.rows)
-            if records > room and piece:
-                yield piece
-                piece, room = [], cut.piece_rows
-            piece.append((thread.number, batch))
-            room -= records
-    if piece:
-        yield piece
+    batches = (
+        ((thread.number, batch), min(cut.rows, thread.records - batch * cut.rows))
+        for thread in events.threads
+        for batch in range(-(-thread.records // cut.rows))
+    )
+    return in_pieces(batches, cut.piece_rows)
 
 
 # ---- what a worker does ----------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from corewise.base.executors import Workers
-from corewise.base.jobs import in_order
+from corewise.base.jobs import in_order, in_pieces
 from corewise.data.events import Events
 from corewise.export.opened import Opened, opened, shared_text
 from corewise.export.perfetto import WITHOUT_SITE, Line, RankPlace, RankWriter, line_of, places_of
@@ -63,17 +63,8 @@ def write_perfetto_by_ranks(
 
 def cut_by_ranks(events: Events, records: int) -> Iterator[list[RankPlace]]:
     """All ranks in order; small ones share a piece."""
-    piece: list[RankPlace] = []
-    room = records
-    for place, _, threads in places_of(events):
-        needed = sum(thread.records for thread in threads)
-        if needed > room and piece:
-            yield piece
-            piece, room = [], records
-        piece.append(place)
-        room -= needed
-    if piece:
-        yield piece
+    ranks = ((place, sum(thread.records for thread in threads)) for place, _, threads in places_of(events))
+    return in_pieces(ranks, records)
 
 
 def site_names(events: Events) -> list[tuple[int, int, str]]:
