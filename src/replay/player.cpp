@@ -2,7 +2,6 @@
 #include "replay/player.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
@@ -61,7 +60,7 @@ void Player::play() {
 
 void Player::pass(double ns) {
   if (!(ns > 0)) return;
-  actor_.clock = std::max(actor_.clock, stage_.world.engine().now()) + std::llround(ns * sim::kTicksPerNs);
+  actor_.clock = std::max(actor_.clock, stage_.world.engine().now()) + sim::nearest_tick(ns);
   result_.computation_ns += ns;
   stage_.world.transport().touch(actor_, ns);
 }

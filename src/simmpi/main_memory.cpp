@@ -14,10 +14,6 @@ namespace {
 /// Of a local store. What is left is for code, stack and message buffers.
 constexpr std::uint32_t kMostCacheBytes = 192 * 1024;
 
-sim::Time ticks(double ns) {
-  return static_cast<sim::Time>(std::llround(ns * sim::kTicksPerNs));
-}
-
 std::uintptr_t address(const void* at) {
   return reinterpret_cast<std::uintptr_t>(at);
 }
@@ -53,9 +49,9 @@ Result<cell::SoftwareCacheShape> cache_shape(const Settings& settings) {
 
 MainMemory::MainMemory(const cell::SoftwareCacheShape& shape, const cell::SoftwareCacheCosts& costs)
     : shape_(shape),
-      hit_(ticks(costs.hit_ns)),
-      miss_(ticks(costs.miss_ns)),
-      dirty_miss_(ticks(costs.dirty_miss_ns)),
+      hit_(sim::nearest_tick(costs.hit_ns)),
+      miss_(sim::nearest_tick(costs.miss_ns)),
+      dirty_miss_(sim::nearest_tick(costs.dirty_miss_ns)),
       lines_(shape),
       next_(cell::kMemoryBase) {}
 

@@ -2,7 +2,6 @@
 #include "simmpi/overlays.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "sim/networks/network.hpp"
@@ -34,8 +33,7 @@ Result<sim::Time> Overlays::use(const void* code, std::uint64_t bytes) {
   used_bytes_ += bytes;
   ++loads_;
   loaded_bytes_ += bytes;
-  const double ns = load_ns_ + static_cast<double>(bytes) / bytes_per_ns_;
-  const auto cost = static_cast<sim::Time>(std::llround(ns * sim::kTicksPerNs));
+  const sim::Time cost = sim::nearest_tick(load_ns_ + static_cast<double>(bytes) / bytes_per_ns_);
   spent_ += cost;
   return cost;
 }

@@ -8,6 +8,7 @@
 // Nothing is lost or duplicated. The same sends give the same times. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -23,6 +24,11 @@ namespace corewise::sim {
 /// Ticks of every network here.
 inline constexpr double kPicosecondInNs = 0.001;
 inline constexpr Time kTicksPerNs = 1000;
+
+/// The nearest tick.
+inline Time nearest_tick(double ns) {
+  return static_cast<Time>(std::llround(ns * kTicksPerNs));
+}
 
 /// How finely messages are simulated.
 enum class Granularity {

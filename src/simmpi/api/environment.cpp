@@ -13,13 +13,16 @@ namespace {
 
 constexpr double kSecondInTicks = 1e12;
 
-void add_time(double ns) {
+void add_time(sim::Time ticks) {
   Actor& actor = World::actor();
-  actor.clock = std::max(actor.clock, World::here().engine().now());
-  if (ns > 0) actor.clock += World::here().ticks(ns);
+  actor.clock = std::max(actor.clock, World::here().engine().now()) + ticks;
 }
 
-/// Ends the run where the calling rank's main memory refuses.
+void add_time(double ns) {
+  add_time(ns > 0 ? World::here().ticks(ns) : sim::Time{0});
+}
+
+/// Ends the run where the calling rank's local store or main memory refuses.
 void require(const char* procedure, const Status& status) {
   if (status.ok()) return;
   const int rank = World::actor().rank->world;
@@ -154,8 +157,7 @@ void cw_touch(const void* start, std::size_t bytes, int write) {
   if (!memory) return;
   const auto cost = memory->touch(start, bytes, write != 0);
   require("cw_touch", cost.status());
-  Actor& actor = World::actor();
-  actor.clock = std::max(actor.clock, World::here().engine().now()) + cost.value();
+  add_time(cost.value());
 }
 
 void cw_overlay(const void* code, std::size_t bytes) {
@@ -163,8 +165,7 @@ void cw_overlay(const void* code, std::size_t bytes) {
   if (!overlays) return;
   const auto cost = overlays->use(code, bytes);
   require("cw_overlay", cost.status());
-  Actor& actor = World::actor();
-  actor.clock = std::max(actor.clock, World::here().engine().now()) + cost.value();
+  add_time(cost.value());
 }
 
 }  // extern "C"

@@ -4,14 +4,12 @@
 //
 // Model. Every Cell, the innermost part of the machine, has one PPE. A message of b bytes that crosses the setting
 // `forward_level` takes each of its two PPEs forward_ns + b / forward_gb_per_s. A PPE does one message at a time,
-// what leaves and what comes in, in the order in which messages reach it.
-//   - What leaves waits until the PPE is free, and enters the network as its turn begins.
-//   - What comes in reaches the PPE as the network delivers it. The PPE works on it while the data come in: it is
-//   done
-//     with it then, or its work's time after it was done with the message before.
-// Control messages pass beside this: the work on them counts as part of the work on the message that they are
-// about. So the work is a part of the latency and of the bandwidth that the machine has for the level, and only
-// waiting for others comes on top: a message alone takes what it takes without this.
+// what leaves and what comes in, in the order in which messages reach it. What leaves waits until the PPE is free,
+// and enters the network as its turn begins. What comes in reaches the PPE as the network delivers it. The PPE
+// works on it while the data come in: it is done with it then, or its work's time after it was done with the
+// message before. Control messages pass beside this: the work on them counts as part of the work on the message
+// that they are about. So the work is a part of the latency and of the bandwidth that the machine has for the
+// level, and only waiting for others comes on top: a message alone takes what it takes without this.
 //
 // Contract. The engine and the network outlive it; `delivered` is called once, in an event of the time of delivery.
 // SPDX-License-Identifier: BSD-3-Clause

@@ -7,18 +7,17 @@
 //
 // Otherwise the cost of a message of b bytes: send_ns; the network's time for header + b (eager), or for a header
 // there, a header back and b bytes (rendezvous); receive_ns. An eager one is copied twice at copy_gb_per_s.
+//
 // Receiver-initiated, where the setting says so, as the Cell Messaging Layer sends (paper 003, section 2.3): local
 // stores have no room for a message that nobody waits for, so no message is sent before its receive is known.
-//   - A receive from a rank sends that rank an invitation of header_bytes as it is posted: where to put the
-//   message.
-//   - A send whose receive has invited it puts its data, with a header behind them, and no copy is made. Its buffer
-//   is
-//     free when the last byte has left: after the time that the bytes take alone.
-//   - A send without an invitation waits, and announces itself with a header, since its receive may be one from
-//     MPI_ANY_SOURCE, or a probe may look for it. Such a receive invites the message that it meets. Sends inside a
-//     collective are received by name and announce nothing.
-//   - A receive behind one from MPI_ANY_SOURCE on its communicator invites when that one has met its message: its
-//     sender could not know for which of them its message is.
+// A receive from a rank sends that rank an invitation of header_bytes as it is posted: where to put the message.
+// A send whose receive has invited it puts its data, with a header behind them, and no copy is made. Its buffer is
+// free when the last byte has left: after the time that the bytes take alone. A send without an invitation waits,
+// and announces itself with a header, since its receive may be one from MPI_ANY_SOURCE, or a probe may look for it.
+// Such a receive invites the message that it meets. Sends inside a collective are received by name and announce
+// nothing. A receive behind one from MPI_ANY_SOURCE on its communicator invites when that one has met its message:
+// its sender could not know for which of them its message is.
+//
 // The two ends agree on who meets whom, since both take the first receive that fits, and a receive that has its
 // message is no longer there for others. send_ns and receive_ns are paid as always; MPI_Bsend alone copies.
 //
@@ -134,8 +133,7 @@ class Transport {
   std::deque<Message> messages_;             ///< all that ever were under way at one time
   std::vector<Message*> free_;               ///< of these, those that nobody has
   bool receiver_initiated_ = false;
-  std::vector<std::vector<Message*>>
-      waiting_;  ///< per sender: for an invitation, in the order in which they were sent
+  std::vector<std::vector<Message*>> waiting_;  ///< per sender, in the order of sending: for an invitation
   std::deque<Invitation> invitations_;
   std::vector<Invitation*> free_invitations_;
 };
