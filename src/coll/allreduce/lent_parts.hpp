@@ -21,16 +21,8 @@ bool may_lend(const Call<P>& call) {
   return call.operation->commutative && coll::may_lend<P>(call.bytes);
 }
 
-/// What a rank offers: where it has its operand, and where it wants the result; none unless both are such memory.
-template <port::MappedUserMemory P>
-Offer offer_of(const Rank<P>& me, const Call<P>& call) {
-  if (!may_lend(call)) return kNoOffer;
-  const std::uint64_t send = me.port.offer(call.send, call.bytes);
-  const std::uint64_t receive = me.port.offer(call.receive, call.bytes);
-  return send != 0 && receive != 0 ? Offer{send, receive} : kNoOffer;
-}
-
-template <port::MappedUserMemory P>
+/// Complete where P has such memory.
+template <port::Port P>
 class LentParts {
  public:
   LentParts(Rank<P>& me, const Call<P>& call, std::uint32_t chunk_bytes, std::uint32_t area_bytes)
@@ -41,13 +33,10 @@ class LentParts {
         chunks_(call.bytes, chunk_bytes),
         area_bytes_(area_bytes) {}
 
-  /// True: the call is done. Otherwise its first operand is announced by tell_first and heard by hear_first.
   bool operator()() {
     if (!lending_.agreed()) return false;
     for (std::uint64_t chunk = 0; chunk < chunks_.count(); ++chunk) combine(chunk);
-    me_.for_others(me_.rank(), [this](int peer) { me_.acknowledgements.tell(peer); });
-    me_.for_others(me_.rank(), [this](int peer) { me_.acknowledgements.hear(peer); });
-    ++me_.lent_calls;
+    end_lent(me_);
     return true;
   }
   void tell_first(int peer) { lending_.tell_first(peer); }
@@ -64,20 +53,19 @@ class LentParts {
     typename P::UserAddress const to = call_.receive + at;
     int left = me_.size() - 1;
     int told = me_.rank();  // who has the result already
+    Offers<P>& lent = lending_.offers();
     me_.for_others(me_.rank(), [&](int peer) {
-      const Offer& offer = lending_.of(peer);
       std::optional<typename P::UserAddress> too;
-      if (--left == 0 && offer.first() != offer.second()) {
-        too = me_.port.reach(peer, offer.second() + at, bytes);
+      if (--left == 0 && lent.of(peer).first() != lent.of(peer).second()) {
+        too = lent.second(peer, at, bytes);
         told = peer;
       }
-      me_.port.combine_reached(me_.port.reach(peer, offer.first() + at, bytes), own, to, too, how_, bytes, kTag);
+      me_.port.combine_reached(lent.first(peer, at, bytes), own, to, too, how_, bytes, kTag);
       me_.port.wait(port::mask_of(kTag));
       own = to;
     });
     me_.for_others(me_.rank(), [&](int peer) {
-      if (peer == told) return;
-      me_.port.give(to, me_.port.reach(peer, lending_.of(peer).second() + at, bytes), bytes, kTag);
+      if (peer != told) me_.port.give(to, lent.second(peer, at, bytes), bytes, kTag);
     });
     me_.port.wait(port::mask_of(kTag));
   }
@@ -90,29 +78,6 @@ class LentParts {
   Lending<P> lending_;
   Pieces chunks_;
   std::uint32_t area_bytes_;
-};
-
-/// On a port without such memory.
-template <port::Port P>
-class NoParts {
- public:
-  NoParts(Rank<P>& me, const Call<P>& /*call*/, std::uint32_t /*chunk_bytes*/, std::uint32_t /*area_bytes*/)
-      : me_(me) {}
-  bool operator()() { return false; }
-  void tell_first(int peer) { me_.announcements.tell(peer); }
-  void hear_first(int peer) { me_.announcements.hear(peer); }
-
- private:
-  Rank<P>& me_;
-};
-
-template <port::Port P>
-struct LentPartsOf {
-  using type = NoParts<P>;
-};
-template <port::MappedUserMemory P>
-struct LentPartsOf<P> {
-  using type = LentParts<P>;
 };
 
 }  // namespace corewise::coll::allreduce

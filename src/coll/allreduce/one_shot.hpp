@@ -93,7 +93,7 @@ class OneShot {
   port::Combination how_;
   reduce::Areas areas_;
   Pieces pieces_;
-  typename LentPartsOf<P>::type lent_;
+  LentOr<P, LentParts<P>> lent_;
 };
 
 template <port::Port P>

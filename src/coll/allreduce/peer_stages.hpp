@@ -120,7 +120,7 @@ class PeerStages {
   port::Combination how_;
   reduce::Areas areas_;
   Pieces chunks_;
-  typename LentPartsOf<P>::type lent_;
+  LentOr<P, LentParts<P>> lent_;
 };
 
 template <port::Port P>

@@ -3,13 +3,18 @@
 // numbers by which the others reach them, or none. Only calls of P::kLeastLent bytes or more do so, which all ranks
 // know.
 //
+// There are two agreements, by whom the algorithm tells of its first operand anyhow: Lending where all tell all,
+// ClimbingLending where ranks tell one above them. Neither costs a rank that lends nothing a wait.
+//
 // An entry's payload is given by the first announcement to a peer in a call and by no other, and what is not given
-// stays; so whoever hears it late finds the same. SPDX-License-Identifier: BSD-3-Clause
+// stays; so whoever hears it late finds the same. No rank ends a call before its offers in it have been read.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>
 #include <bitset>
 #include <cstdint>
+#include <type_traits>
 
 #include "coll/rank.hpp"
 #include "port/capabilities.hpp"
@@ -50,6 +55,53 @@ constexpr bool may_lend(std::uint64_t bytes) {
   return false;
 }
 
+/// The offers that a rank has heard, and its own.
+template <port::MappedUserMemory P>
+class Offers {
+ public:
+  Offers(Rank<P>& me, Offer own) : me_(me) { of(me.rank()) = own; }
+
+  /// Not filled before it is heard.
+  [[nodiscard]] Offer& of(int rank) { return offers_[static_cast<std::size_t>(rank)]; }
+  /// Hears a peer's.
+  const Offer& hear(int peer) { return of(peer) = me_.announcements.template hear_value<Offer>(peer); }
+  /// `bytes` from `at` on in what a rank lends first, and second: of any rank, the own one too.
+  [[nodiscard]] typename P::UserAddress first(int rank, std::uint64_t at, std::uint64_t bytes) {
+    return me_.port.reach(rank, of(rank).first() + at, bytes);
+  }
+  [[nodiscard]] typename P::UserAddress second(int rank, std::uint64_t at, std::uint64_t bytes) {
+    return me_.port.reach(rank, of(rank).second() + at, bytes);
+  }
+
+ private:
+  Rank<P>& me_;
+  std::array<Offer, kMostRanks> offers_;
+};
+
+/// The end of a call in which all lend: what was lent is the program's again when all are here.
+template <port::MappedUserMemory P>
+void end_lent(Rank<P>& me) {
+  me.for_others(me.rank(), [&me](int peer) { me.acknowledgements.tell(peer); });
+  me.for_others(me.rank(), [&me](int peer) { me.acknowledgements.hear(peer); });
+  ++me.lent_calls;
+}
+
+/// How those that lend nothing say so.
+enum class Decline : std::uint8_t {
+  with_operand,  ///< when their first operand is in their stage: for algorithms that stage for all before they wait
+  at_once        ///< apart from it
+};
+
+/// What a rank offers of a call: where it has its operand, and where it wants the result; none unless both are such
+/// memory.
+template <port::MappedUserMemory P>
+Offer offer_of(const Rank<P>& me, const Call<P>& call) {
+  if (!may_lend<P>(call.bytes)) return kNoOffer;
+  const std::uint64_t send = me.port.offer(call.send, call.bytes);
+  const std::uint64_t receive = me.port.offer(call.receive, call.bytes);
+  return send != 0 && receive != 0 ? Offer{send, receive} : kNoOffer;
+}
+
 /// An agreement of all ranks to lend their memory, in announcements that a call begins with anyhow.
 ///
 /// Every rank that can lend tells all others, and hears all. The others announce their first operand in their
@@ -58,31 +110,35 @@ constexpr bool may_lend(std::uint64_t bytes) {
 template <port::MappedUserMemory P>
 class Lending {
  public:
-  /// `in_play` is the same on all ranks.
-  Lending(Rank<P>& me, bool in_play, Offer own) : me_(me), in_play_(in_play), own_(in_play ? own : kNoOffer) {}
+  /// `in_play` and `decline` are the same on all ranks.
+  Lending(Rank<P>& me, bool in_play, Offer own, Decline decline = Decline::with_operand)
+      : me_(me),
+        in_play_(in_play),
+        apart_(in_play && decline == Decline::at_once),
+        own_(in_play ? own : kNoOffer),
+        offers_(me, own_) {}
   Lending(const Lending&) = delete;
   Lending& operator=(const Lending&) = delete;
 
   /// Before anything else: whether all lend. Then no operand is announced.
   bool agreed() {
-    if (!own_.given()) return false;
+    if (!own_.given() && !apart_) return false;
     me_.for_others(me_.rank(), [this](int peer) { me_.announcements.tell_value(peer, own_); });
+    if (!own_.given()) return false;
     bool all = true;
     me_.for_others(me_.rank(), [&](int peer) {
-      const auto offer = me_.announcements.template hear_value<Offer>(peer);
-      offers_[index(peer)] = offer;
-      if (offer.given()) return;
+      if (offers_.hear(peer).given()) return;
       all = false;
-      declined_.set(index(peer));
+      declined_.set(static_cast<std::size_t>(peer));
     });
     return all;
   }
-  /// What a peer lends, where all do.
-  [[nodiscard]] const Offer& of(int peer) const { return offers_[index(peer)]; }
+  /// What all lend, where all do.
+  [[nodiscard]] Offers<P>& offers() { return offers_; }
 
   /// The first operand is in the own stage; and that of a peer in its own.
   void tell_first(int peer) {
-    if (in_play_ && !own_.given()) {
+    if (in_play_ && !apart_ && !own_.given()) {
       me_.announcements.tell_value(peer, kNoOffer);
     } else {
       me_.announcements.tell(peer);
@@ -90,22 +146,116 @@ class Lending {
   }
   void hear_first(int peer) {
     if (own_.given()) {
-      if (!declined_[index(peer)]) me_.announcements.hear(peer);
-    } else if (!in_play_) {
-      me_.announcements.hear(peer);
-    } else if (me_.announcements.template hear_value<Offer>(peer).given()) {
+      if (apart_ || !declined_[static_cast<std::size_t>(peer)]) me_.announcements.hear(peer);
+    } else if (apart_) {
+      me_.announcements.hear(peer, 2);
+    } else if (!in_play_ || offers_.hear(peer).given()) {
       me_.announcements.hear(peer);
     }
   }
 
  private:
-  static std::size_t index(int peer) { return static_cast<std::size_t>(peer); }
-
   Rank<P>& me_;
-  const bool in_play_;
+  const bool in_play_, apart_;
   const Offer own_;
   std::bitset<kMostRanks> declined_;
-  std::array<Offer, kMostRanks> offers_;  ///< not filled before they are heard
+  Offers<P> offers_;
 };
+
+/// Ranks first .. last - 1, but for the own one.
+struct Below {
+  int first = 0;
+  int last = 0;
+};
+
+inline constexpr int kNobodyAbove = -1;
+
+/// The same where each rank hears the first operands of those below it and tells the one above. A rank offers its
+/// memory to the one above when all below have offered theirs, and it lends, too; the highest knows whether all do.
+/// The answer comes down the same way, to those who offered, and stages follow where it is no. After a yes those who
+/// have not met tell each other their offers.
+template <port::MappedUserMemory P>
+class ClimbingLending {
+ public:
+  /// `in_play` is the same on all ranks. `above`: kNobodyAbove for the highest.
+  ClimbingLending(Rank<P>& me, bool in_play, Offer own, Below below, int above)
+      : me_(me), in_play_(in_play), lends_(own.given()), below_(below), above_(above), offers_(me, own) {}
+  ClimbingLending(const ClimbingLending&) = delete;
+  ClimbingLending& operator=(const ClimbingLending&) = delete;
+
+  /// Before anything else: whether all lend. Then no operand is announced.
+  bool agreed() {
+    if (!in_play_) return false;
+    bool all = lends_;
+    for_below([&](int rank) { all = offers_.hear(rank).given() && all; });
+    if (all && above_ != kNobodyAbove) {
+      me_.announcements.tell_value(above_, offers_.of(me_.rank()));
+      offered_ = true;
+      all = offers_.hear(above_).given();
+    }
+    for_below([&](int rank) {
+      if (offers_.of(rank).given()) me_.announcements.tell_value(rank, all ? offers_.of(me_.rank()) : kNoOffer);
+    });
+    if (all) meet_others();
+    return all;
+  }
+  [[nodiscard]] Offers<P>& offers() { return offers_; }
+
+  /// The first operand is in the own stage, for the one above; and that of one below in its own.
+  void tell_first(int above) {
+    if (in_play_ && !offered_) {
+      me_.announcements.tell_value(above, kNoOffer);
+    } else {
+      me_.announcements.tell(above);
+    }
+  }
+  void hear_first(int below) {
+    if (!in_play_ || offers_.of(below).given()) me_.announcements.hear(below);
+  }
+
+ private:
+  [[nodiscard]] bool met(int rank) const {
+    return rank == above_ || (rank >= below_.first && rank < below_.last);
+  }
+  template <class Visit>
+  void for_below(Visit visit) {
+    for (int rank = below_.first; rank < below_.last; ++rank)
+      if (rank != me_.rank()) visit(rank);
+  }
+  void meet_others() {
+    me_.for_others(me_.rank(), [this](int peer) {
+      if (!met(peer)) me_.announcements.tell_value(peer, offers_.of(me_.rank()));
+    });
+    me_.for_others(me_.rank(), [this](int peer) {
+      if (!met(peer)) offers_.hear(peer);
+    });
+  }
+
+  Rank<P>& me_;
+  const bool in_play_, lends_;
+  const Below below_;
+  const int above_;
+  bool offered_ = false;
+  Offers<P> offers_;
+};
+
+/// What stands for either on a port without such memory.
+template <port::Port P>
+class NotLent {
+ public:
+  template <class... Ignored>
+  explicit NotLent(Rank<P>& me, const Ignored&... /*ignored*/) : me_(me) {}
+  bool operator()() { return false; }
+  void tell_first(int peer) { me_.announcements.tell(peer); }
+  void hear_first(int peer) { me_.announcements.hear(peer); }
+
+ private:
+  Rank<P>& me_;
+};
+
+/// Lent, a call in lent memory, or what stands for it. As a function object it says whether it has done the call;
+/// where not, the first operand is announced by tell_first and heard by hear_first.
+template <port::Port P, class Lent>
+using LentOr = std::conditional_t<port::MappedUserMemory<P>, Lent, NotLent<P>>;
 
 }  // namespace corewise::coll

@@ -6,6 +6,7 @@
 // A rank uses an area again when the root has acknowledged what was in it, and its call ends when the root has read
 // everything: no barrier is needed. In place at the root: it replaces its operand as it combines it.
 //
+// Where all ranks lend their buffers nothing is staged, and all combine a part (lent_parts.hpp).
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "coll/reduce/lent_parts.hpp"
 #include "coll/reduce/operand_buffers.hpp"
 #include "port/capabilities.hpp"
 
@@ -26,9 +28,11 @@ class PeerStages {
         call_(call),
         how_(combination(*call.operation)),
         areas_(me.shape, kTurns),
-        pieces_(call.bytes, piece_bytes(call, parameters, areas_)) {}
+        pieces_(call.bytes, piece_bytes(call, parameters, areas_)),
+        lent_(me, call, piece_bytes(call, parameters, areas_), areas_.bytes()) {}
 
   void operator()() {
+    if (lent_()) return;
     if (me_.rank() == call_.root) {
       for (std::uint64_t piece = 0; piece < pieces_.count(); ++piece) combine(piece);
     } else {
@@ -47,7 +51,11 @@ class PeerStages {
       me_.stage.load(call_.send + pieces_.at(piece), areas_.at(area(piece)), pieces_.bytes(piece),
                      buffer_tag(area(piece)));
       me_.port.wait(areas_.mask(area(piece)));
-      me_.announcements.tell(call_.root);
+      if (piece == 0) {
+        lent_.tell_first(call_.root);
+      } else {
+        me_.announcements.tell(call_.root);
+      }
     }
     me_.acknowledgements.hear(call_.root,
                               static_cast<std::uint32_t>(std::min<std::uint64_t>(pieces_.count(), kTurns)));
@@ -58,7 +66,11 @@ class PeerStages {
     typename P::ConstUserAddress own = call_.send + pieces_.at(piece);
     typename P::UserAddress const to = call_.receive + pieces_.at(piece);
     me_.for_others(call_.root, [&](int peer) {
-      me_.announcements.hear(peer);
+      if (piece == 0) {
+        lent_.hear_first(peer);
+      } else {
+        me_.announcements.hear(peer);
+      }
       me_.port.combine_user({peer, areas_.at(area(piece))}, own, to, std::nullopt, how_, pieces_.bytes(piece),
                             buffer_tag(area(piece)));
       me_.port.wait(areas_.mask(area(piece)));
@@ -72,6 +84,7 @@ class PeerStages {
   port::Combination how_;
   Areas areas_;
   Pieces pieces_;
+  LentOr<P, LentParts<P>> lent_;
 };
 
 template <port::PeerStageCombine P>

@@ -4,7 +4,9 @@
 //
 // Flow. Message number n (of all pieces' steps in a row, equal on all ranks) lies in sending area n modulo 2, which
 // is used again when its reader has acknowledged. A rank waits for others' earlier messages, and for those of the
-// same step only after it has sent its own; so none can wait in a circle. SPDX-License-Identifier: BSD-3-Clause
+// same step only after it has sent its own; so none can wait in a circle.
+//
+// Where all ranks lend their operands nothing is staged (lent_blocks.hpp). SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <optional>
 
 #include "coll/reduce/operand_buffers.hpp"
+#include "coll/reduce_scatter/lent_blocks.hpp"
 #include "pattern/schedule.hpp"
 #include "port/capabilities.hpp"
 
@@ -28,9 +31,11 @@ class Pairwise {
         ahead_(reduce::loads_ahead(parameters)),
         how_(combination(*call.operation)),
         areas_(me.shape, 4),
-        piece_bytes_(reduce::piece_bytes(call, parameters, areas_)) {}
+        piece_bytes_(reduce::piece_bytes(call, parameters, areas_)),
+        lent_(me, call, piece_bytes_) {}
 
   void operator()() {
+    if (lent_()) return;
     const auto steps = static_cast<std::uint64_t>(me_.size() - 1);
     std::uint64_t pieces = 0;
     for (int rank = 0; rank < me_.size(); ++rank) pieces = std::max(pieces, block(rank).count());
@@ -103,6 +108,7 @@ class Pairwise {
     if (!sends(number)) return;
     me_.port.wait(areas_.mask(area(number)));
     readers_[static_cast<std::size_t>(area(number))] = reader(number);
+    if (piece(number) == 0) return lent_.tell_first(reader(number));
     me_.announcements.tell(reader(number));
   }
   void take(std::uint64_t number) {
@@ -110,7 +116,11 @@ class Pairwise {
     if (piece(number) >= own.count()) return;
     const Peer from = (me_.rank() + me_.size() - step(number)) % me_.size();
     const std::uint32_t bytes = own.bytes(piece(number));
-    me_.announcements.hear(from);
+    if (piece(number) == 0) {
+      lent_.hear_first(from);
+    } else {
+      me_.announcements.hear(from);
+    }
     if constexpr (port::PeerStageCombine<P>) {
       const std::uint64_t at = own.at(piece(number));
       typename P::UserAddress const to = call_.receive + at;
@@ -135,6 +145,7 @@ class Pairwise {
   port::Combination how_;
   reduce::Areas areas_;
   std::uint64_t piece_bytes_;
+  LentOr<P, LentBlocks<P>> lent_;
   std::array<Peer, 2> readers_{pattern::schedule::nobody, pattern::schedule::nobody};
 };
 

@@ -4,6 +4,8 @@
 //
 // Flow. Two areas in turn hold own operands, which become prefixes; one is used again when the right neighbour has
 // acknowledged and what was stored from there is stored. Two more hold what the left one had.
+//
+// Where all ranks lend their buffers nothing is staged, and all work at once (lent_parts.hpp).
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -12,6 +14,7 @@
 #include <optional>
 
 #include "coll/reduce/operand_buffers.hpp"
+#include "coll/scan/lent_parts.hpp"
 #include "port/capabilities.hpp"
 
 namespace corewise::coll::scan {
@@ -30,9 +33,11 @@ class Chain {
         turns_(reduce::turns(parameters)),
         ahead_(reduce::loads_ahead(parameters)),
         areas_(me.shape, 4),
-        pieces_(call.bytes, reduce::piece_bytes(call, parameters, areas_)) {}
+        pieces_(call.bytes, reduce::piece_bytes(call, parameters, areas_)),
+        lent_(me, call, kind == Kind::inclusive, reduce::piece_bytes(call, parameters, areas_), areas_.bytes()) {}
 
   void operator()() {
+    if (lent_()) return;
     const std::uint64_t count = pieces_.count();
     for (std::uint64_t piece = 0; piece < count; ++piece) {
       if (piece == 0 || !ahead_) begin(piece);
@@ -76,18 +81,28 @@ class Chain {
     if (!first() && needs_own()) {
       me_.stage.combine(*call_.operation, areas_.at(prefix(piece)), areas_.at(own(piece)), pieces_.bytes(piece));
     }
-    if (!last()) me_.announcements.tell(me_.rank() + 1);
+    hand_on(piece);
     if (kind_ == Kind::inclusive) {
       store(piece, own(piece));
     } else if (!first()) {
       store(piece, prefix(piece));
     }
   }
+  /// The prefix up to here is in the own area; and that of the left neighbour in its own.
+  void hand_on(std::uint64_t piece) {
+    if (last()) return;
+    if (piece == 0) return lent_.tell_first(me_.rank() + 1);
+    me_.announcements.tell(me_.rank() + 1);
+  }
+  void hear_left(std::uint64_t piece) {
+    if (piece == 0) return lent_.hear_first(me_.rank() - 1);
+    me_.announcements.hear(me_.rank() - 1);
+  }
   void take(std::uint64_t piece) {
     const port::Remote theirs{me_.rank() - 1, areas_.at(own(piece))};
     const port::Tag tag = buffer_tag(own(piece));
     typename P::UserAddress const to = call_.receive + pieces_.at(piece);
-    me_.announcements.hear(theirs.peer);
+    hear_left(piece);
     if (kind_ == Kind::inclusive) {
       const auto too = last() ? std::nullopt : std::optional(areas_.at(own(piece)));
       me_.port.combine_user(theirs, call_.send + pieces_.at(piece), to, too, how_, pieces_.bytes(piece), tag);
@@ -96,12 +111,12 @@ class Chain {
     }
     me_.port.wait(port::mask_of(tag));
     me_.acknowledgements.tell(theirs.peer);
-    if (!last()) me_.announcements.tell(me_.rank() + 1);
+    hand_on(piece);
   }
   void fetch(std::uint64_t piece) {
     const int area = prefix(piece);
     const int left = me_.rank() - 1;
-    me_.announcements.hear(left);
+    hear_left(piece);
     me_.port.wait(areas_.mask(area));  // what was stored from there
     me_.port.get({left, areas_.at(own(piece))}, areas_.at(area), pieces_.bytes(piece), buffer_tag(area));
     me_.port.wait(areas_.mask(area));
@@ -119,6 +134,7 @@ class Chain {
   bool ahead_;
   reduce::Areas areas_;
   Pieces pieces_;
+  LentOr<P, LentParts<P>> lent_;
 };
 
 template <Kind kKind, port::Port P>

@@ -61,7 +61,8 @@ struct Write {
   std::vector<std::byte> payload;
   int source = 0;  ///< whose memory is read; offsets of stage (then user memory) on both sides
   std::uint32_t source_at = 0, target_at = 0, bytes = 0;
-  std::uint32_t own_at = 0;  ///< of a combination, in the memory of `to`
+  int own = 0;               ///< of a combination: whose memory has the other operand
+  std::uint32_t own_at = 0;
   std::optional<std::uint32_t> too_at = {};
 };
 
@@ -94,11 +95,11 @@ struct State {
     put(text, signals);
     put(text, words);
     for (const Write& write : under_way) {
-      put(text, std::array<std::uint32_t, 12>{
+      put(text, std::array<std::uint32_t, 13>{
                     static_cast<std::uint32_t>(write.from), static_cast<std::uint32_t>(write.to), write.line,
                     write.sequence, write.tag, static_cast<std::uint32_t>(write.kind),
                     static_cast<std::uint32_t>(write.source), write.source_at, write.target_at, write.bytes,
-                    write.own_at, write.too_at.value_or(~0U)});
+                    static_cast<std::uint32_t>(write.own), write.own_at, write.too_at.value_or(~0U)});
       put(text, write.payload);
     }
     return text.sum;
@@ -219,11 +220,18 @@ class ModelPort {
   /// The model's one operator adds bytes.
   void combine(port::Remote theirs, std::uint32_t own, std::uint32_t to, std::optional<std::uint32_t> too,
                std::uint32_t bytes, port::Tag tag) {
+    if (moved_ && too) std::fill_n(memory_.begin() + *too, bytes, kPoison);
+    combine(theirs, {rank_, own}, {rank_, to}, bytes, tag, too);
+  }
+  /// Out of and into the memories of any ranks; `too` is in that of `to`.
+  void combine(port::Remote theirs, port::Remote own, port::Remote to, std::uint32_t bytes, port::Tag tag,
+               std::optional<std::uint32_t> too = {}) {
     if (!moved_ || bytes == 0) return;
-    if (to != own) std::fill_n(memory_.begin() + to, bytes, kPoison);
-    if (too) std::fill_n(memory_.begin() + *too, bytes, kPoison);
+    const auto same = [to](port::Remote one) { return one.peer == to.peer && one.at == to.at; };
+    State::Bytes& memory = to.peer == rank_ ? memory_ : state_.memory[at(to.peer)];
+    if (!same(own) && !same(theirs)) std::fill_n(memory.begin() + to.at, bytes, kPoison);
     add({.from = rank_,
-         .to = rank_,
+         .to = to.peer,
          .line = 0,
          .sequence = 0,
          .tag = tag,
@@ -231,9 +239,10 @@ class ModelPort {
          .payload = {},
          .source = theirs.peer,
          .source_at = theirs.at,
-         .target_at = to,
+         .target_at = to.at,
          .bytes = bytes,
-         .own_at = own,
+         .own = own.peer,
+         .own_at = own.at,
          .too_at = too});
   }
   /// No step where nothing is under way.
@@ -483,7 +492,8 @@ class Search {
         for (std::uint32_t i = 0; i < write.bytes; ++i) {
           State::Bytes& memory = state.memory[to];
           const std::byte theirs = state.memory[static_cast<std::size_t>(write.source)][write.source_at + i];
-          const int sum = std::to_integer<int>(theirs) + std::to_integer<int>(memory[write.own_at + i]);
+          const std::byte own = state.memory[static_cast<std::size_t>(write.own)][write.own_at + i];
+          const int sum = std::to_integer<int>(theirs) + std::to_integer<int>(own);
           memory[write.target_at + i] = static_cast<std::byte>(sum);
           if (write.too_at) memory[*write.too_at + i] = static_cast<std::byte>(sum);
         }
