@@ -76,7 +76,10 @@ def test_the_command_gives_rows_of_both(name: str) -> None:
 
 def test_buffers_in_mapped_memory_have_rows_of_their_own() -> None:
     """And a row says so where they are not done there."""
-    table = "broadcast=-:root_stage;allreduce=65535:peer_stages,-:ring"
+    table = (
+        "broadcast=-:root_stage;allreduce=65535:peer_stages,-:ring;reduce=-:peer_stages;"
+        "reduce_scatter_block=-:pairwise;scan=-:chain"
+    )
     words = ["--mapped", "--rounds", 6, "--sizes", "16KiB,64KiB", "--table", table, "--json"]
     done = corewise("bench", "collectives", *words, "--mpi", described("mpich").prefix)
     assert done.returncode == 0, done.stderr
@@ -85,7 +88,7 @@ def test_buffers_in_mapped_memory_have_rows_of_their_own() -> None:
     assert [row["id"].split("-")[1:4] for row in rows] == [
         ["mapped", each, str(size)] for each, size in cells
     ]
-    assert [row["mapped"] for row in rows] == [True, True, True, False]
+    assert [row["mapped"] for row in rows] == [True, True, True, False, *[True] * 6]
     assert all(row["taken"] for row in rows)
 
 

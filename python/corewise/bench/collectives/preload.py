@@ -41,7 +41,7 @@ SIZES, QUICK_SIZES = GRID[3::4], (8, 32768)
 MOST_BYTES = 1 << 28
 AGAIN = 3
 """So many times the rounds for cells that were slower than the MPI."""
-IN_MAPPED_MEMORY = ("bcast", "allreduce")
+IN_MAPPED_MEMORY = ("bcast", "allreduce", "reduce", "reduce_scatter_block", "scan")
 MAPPED_SIZES, QUICK_MAPPED_SIZES = GRID[14:21:2], (65536,)
 """What gains by mapped memory."""
 WORDS = {"bcast": "broadcast"}

@@ -1,5 +1,5 @@
 // Memory of MPI_Alloc_mem in broadcasts and reductions: on all ranks or on some, parts of it, in place, given back
-// and allocated anew, beside types with gaps; with `forks`, beside children of a rank; with `short-files`, where
+// and allocated anew, beside types with gaps, by operators of MPI and of the program's; with `forks`, beside children of a rank; with `short-files`, where
 // rank 1 may have no long files. Rank 0 prints how many calls all ranks' memory was fit for.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <signal.h>
@@ -44,7 +44,13 @@ static int lends(int who, int turn) {
   return 0;
 }
 
-/// Of a call's numbers: `least` bytes are enough, all ranks lend or, for a broadcast, the root does.
+static int all_lend(int turn) {
+  for (int each = 0; each < size; ++each)
+    if (!lends(each, turn)) return 0;
+  return 1;
+}
+
+/// Of a call's bytes: as many as are enough, and the ranks lend that have to: all, or a broadcast's root.
 static void expect(int lent, size_t bytes) {
   if (lent && bytes >= 4096) ++fitting;
 }
@@ -81,8 +87,6 @@ static void gapped_broadcast(int n, int turn) {
 
 static void all_reduce(int n, int turn, int in_place, int mixed) {
   const size_t bytes = (size_t)n * sizeof(long);
-  int all = 1;
-  for (int each = 0; each < size; ++each) all = all && lends(each, turn);
   const Buffer send = make(bytes + 64, lends(rank, turn) && !(mixed && rank == 0));
   const Buffer receive = make(bytes + 64, lends(rank, turn));
   long* const from = (long*)(in_place ? receive.base : send.base) + turn % 5;
@@ -94,9 +98,83 @@ static void all_reduce(int n, int turn, int in_place, int mixed) {
     REQUIRE(in_place || from[i] == (long)i * (rank + 1) + turn);
   }
   REQUIRE(to[n] == 0x5A5A5A5A5A5A5A5A);
-  expect(all && (in_place || !mixed), bytes);
+  expect(all_lend(turn) && (in_place || !mixed), bytes);
   drop(send);
   drop(receive);
+}
+
+/// a op b = a + b, by a function of the program's.
+static void add(void* in, void* inout, int* n, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *n; ++i) ((long*)inout)[i] += ((long*)in)[i];
+}
+/// a op b = b: it is associative and does not commute.
+static void last(void* in, void* inout, int* n, MPI_Datatype* type) {
+  (void)in, (void)inout, (void)n, (void)type;
+}
+/// A sum by MPI_SUM, by `add`, or the last rank's operand.
+enum { SUM, ADD, LAST, OPERATORS };
+static MPI_Op operators[OPERATORS];
+static long expected(int which, int ranks, int i, int turn) {
+  if (which == LAST) return (long)i * ranks + turn;
+  return (long)i * ranks * (ranks + 1) / 2 + (long)ranks * turn;
+}
+
+/// Reductions with a result on some ranks: buffers of `blocks` times n numbers, the result of n.
+typedef struct {
+  Buffer send, receive;
+  long *from, *to;
+} Operands;
+static Operands operands(int n, int blocks, int turn, int in_place, int mixed) {
+  const size_t bytes = (size_t)n * (size_t)blocks * sizeof(long) + 64;
+  Operands made = {make(bytes, lends(rank, turn) && !(mixed && rank == 0)), make(bytes, lends(rank, turn)), NULL,
+                   NULL};
+  made.to = (long*)made.receive.base + turn % 5;
+  made.from = in_place ? made.to : (long*)made.send.base + turn % 5;
+  for (int i = 0; i < n * blocks; ++i) made.from[i] = (long)i * (rank + 1) + turn;
+  return made;
+}
+static void drop_operands(Operands made) {
+  drop(made.send);
+  drop(made.receive);
+}
+
+/// `mixed`: rank 0's operand is of malloc.
+static void reduce(int n, int turn, int which, int in_place, int mixed) {
+  const int root = turn % size;
+  const Operands on = operands(n, 1, turn, in_place && rank == root, mixed);
+  MPI_Reduce(in_place && rank == root ? MPI_IN_PLACE : on.from, on.to, n, MPI_LONG, operators[which], root,
+             MPI_COMM_WORLD);
+  for (int i = 0; i < n; ++i) {
+    REQUIRE(rank != root ? on.to[i] == 0x5A5A5A5A5A5A5A5A : on.to[i] == expected(which, size, i, turn));
+    REQUIRE((in_place && rank == root) || on.from[i] == (long)i * (rank + 1) + turn);
+  }
+  REQUIRE(on.to[n] == 0x5A5A5A5A5A5A5A5A);
+  expect(which != LAST && all_lend(turn) && (!mixed || (in_place && root == 0)), (size_t)n * sizeof(long));
+  drop_operands(on);
+}
+
+static void scan(int n, int turn, int which, int in_place, int mixed) {
+  const Operands on = operands(n, 1, turn, in_place, mixed);
+  MPI_Scan(in_place ? MPI_IN_PLACE : on.from, on.to, n, MPI_LONG, operators[which], MPI_COMM_WORLD);
+  for (int i = 0; i < n; ++i) {
+    REQUIRE(on.to[i] == expected(which, rank + 1, i, turn));
+    REQUIRE(in_place || on.from[i] == (long)i * (rank + 1) + turn);
+  }
+  REQUIRE(on.to[n] == 0x5A5A5A5A5A5A5A5A);
+  expect(all_lend(turn) && (in_place || !mixed), (size_t)n * sizeof(long));
+  drop_operands(on);
+}
+
+/// A call in place reads a copy, which nobody maps.
+static void reduce_scatter_block(int n, int turn, int which, int in_place, int mixed) {
+  const Operands on = operands(n, size, turn, in_place, mixed);
+  MPI_Reduce_scatter_block(in_place ? MPI_IN_PLACE : on.from, on.to, n, MPI_LONG, operators[which], MPI_COMM_WORLD);
+  for (int i = 0; i < n; ++i) REQUIRE(on.to[i] == expected(which, size, n * rank + i, turn));
+  for (int i = 0; i < n * size && !in_place; ++i) REQUIRE(on.from[i] == (long)i * (rank + 1) + turn);
+  REQUIRE(in_place || on.to[n] == 0x5A5A5A5A5A5A5A5A);
+  expect(which != LAST && all_lend(turn) && !in_place && !mixed, (size_t)n * sizeof(long));
+  drop_operands(on);
 }
 
 /// A child writes all over its own memory while its parent goes on.
@@ -134,6 +212,9 @@ int main(int argc, char** argv) {
   }
   MPI_Barrier(MPI_COMM_WORLD);  // the communicator is set up before there is such memory
   MPI_Barrier(MPI_COMM_WORLD);
+  operators[SUM] = MPI_SUM;
+  MPI_Op_create(add, 1, &operators[ADD]);
+  MPI_Op_create(last, 0, &operators[LAST]);
   const int counts[] = {0, 1, 511, 512, 513, 4099, 20000, MOST / 8 * 8};
   const Buffer kept = make(1 << 20, 1);
   for (int turn = 0; turn < 24; ++turn) {
@@ -141,10 +222,18 @@ int main(int argc, char** argv) {
     broadcast(n, turn);
     gapped_broadcast(n % 30000 + 1, turn);
     for (int how = 0; how < 4; ++how) all_reduce(n, turn, how % 2, how / 2);
+    for (int how = 0; how < 4; ++how) {
+      const int which = (turn + how) % OPERATORS;
+      reduce(n, turn, which, how % 2, how / 2);
+      scan(n, turn, which, how % 2, how / 2);
+      reduce_scatter_block(n % 20001, turn, which, how % 2, how / 2);
+    }
     if (strcmp(how, "forks") == 0 && turn % 6 == 0) fork_beside(turn);
   }
   for (int i = 0; i < 1 << 20; ++i) REQUIRE(kept.base[i] == 0x5A);
   drop(kept);
+  MPI_Op_free(&operators[ADD]);
+  MPI_Op_free(&operators[LAST]);
   if (rank == 0) printf("fitting: %d\n", fitting);
   return finish();
 }
