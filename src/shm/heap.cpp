@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "shm/segment.hpp"
 
@@ -113,18 +114,24 @@ std::byte* Heap::take(std::size_t bytes) {
 }
 
 bool Heap::give_back(void* at) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(at);
-  const auto first = reinterpret_cast<std::uintptr_t>(place_.data());
-  if (begin < first || begin - first >= place_.size()) return false;
+  if (!has(at)) return false;
+  const std::uint64_t begin = offset_of(at);
   const std::lock_guard lock(mutex_);
-  const std::uint64_t bytes = extents_.give_back(begin - first);
+  const std::uint64_t bytes = extents_.give_back(begin);
   if (bytes == 0) return false;
   if (is_copy_) {  // the file is the parent's
     munmap(at, bytes);
   } else {
-    drop(begin - first, bytes);
+    drop(begin, bytes);
   }
   return true;
+}
+
+std::size_t Heap::bytes_of(const void* at) {
+  if (!has(at)) return 0;
+  const std::lock_guard lock(mutex_);
+  const auto found = extents_.taken().find(offset_of(at));
+  return found != extents_.taken().end() ? found->second : 0;
 }
 
 // ---- forks ----
@@ -140,7 +147,7 @@ void Heap::copy_all() {
     std::byte* const begin = place_.data() + at;
     void* const content = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (content != MAP_FAILED) std::memcpy(content, begin, bytes);
-    copies_.push_back({begin, content == MAP_FAILED ? nullptr : static_cast<std::byte*>(content), bytes});
+    copies_.push_front({begin, content == MAP_FAILED ? nullptr : static_cast<std::byte*>(content), bytes});
   }
 }
 

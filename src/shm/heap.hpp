@@ -9,10 +9,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <forward_list>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <vector>
 
 #include "shm/extents.hpp"
 
@@ -32,6 +32,12 @@ class Heap {
   /// False where no block begins at `at`.
   bool give_back(void* at);
 
+  /// Whether `at` is in its place; and the bytes of the block that begins at `at`, whole pages, 0 where none does.
+  [[nodiscard]] bool has(const void* at) const {
+    return reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(place_.data()) < place_.size();
+  }
+  [[nodiscard]] std::size_t bytes_of(const void* at);
+
   /// The process's file, which peers open (Mapping::path_of), and where it is here.
   [[nodiscard]] int file() const { return file_; }
   [[nodiscard]] std::span<std::byte> place() const { return place_; }
@@ -45,6 +51,9 @@ class Heap {
   };
 
   Heap(std::span<std::byte> place, int file);
+  [[nodiscard]] std::uint64_t offset_of(const void* at) const {
+    return static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - place_.data());
+  }
   /// False where the system refuses; nothing is changed then.
   bool back(std::uint64_t at, std::size_t bytes);
   void drop(std::uint64_t at, std::size_t bytes);
@@ -60,7 +69,7 @@ class Heap {
   bool is_copy_ = false;  ///< this process is a child of the one that made it
   std::mutex mutex_;
   Extents extents_;
-  std::vector<Copy> copies_;
+  std::forward_list<Copy> copies_;  ///< small pieces: while it grows this heap cannot be asked for memory
 };
 
 }  // namespace corewise::shm

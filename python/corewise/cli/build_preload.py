@@ -60,6 +60,9 @@ def _build(
     accelerate: bool = typer.Option(
         False, "--accelerate", help="the library of corewise run --accelerate instead of the recording one"
     ),
+    heap: bool = typer.Option(
+        False, "--heap", help="with --accelerate: the library that gives large blocks of malloc, too"
+    ),
     include: bool = typer.Option(False, "--include", help="print the folder of corewise.h and corewise.f90"),
     as_json: bool = typer.Option(False, "--json", help="print one JSON object"),
 ) -> None:
@@ -72,6 +75,8 @@ def _build(
         return
     if accelerate and without:
         raise InputError(f"--without: found '{without}' with --accelerate, which records nothing")
+    if heap and not accelerate:
+        raise InputError("--heap: found without --accelerate, allowed: with it")
     kinds = ALL - bits_of(chosen_kinds(without, "--without")) if without else ALL
     if kinds == 0:
         raise InputError(f"--without: found '{without}', which leaves nothing to record")
@@ -81,7 +86,7 @@ def _build(
             "mpi": library.name,
             "version": library.version,
             "prefix": str(library.prefix),
-            "library": str(_built(library, force, kinds, accelerate)),
+            "library": str(_built(library, force, kinds, accelerate, heap)),
         }
         for library in wanted
     ]
@@ -91,10 +96,12 @@ def _build(
         console.show_text("\n".join(row["library"] for row in rows))
 
 
-def _built(mpi: MpiLibrary, force: bool, kinds: int, accelerate: bool) -> Path:
+def _built(mpi: MpiLibrary, force: bool, kinds: int, accelerate: bool, heap: bool) -> Path:
     """The library, built if need be, which is said in a line."""
-    missing = force or not build.is_built(mpi, recording=not accelerate, accelerating=accelerate, kinds=kinds)
+    missing = force or not build.is_built(
+        mpi, recording=not accelerate, accelerating=accelerate, allocating=heap, kinds=kinds
+    )
     with console.progress(f"building the preload for {mpi.name} {mpi.version}, once", log=missing):
         if accelerate:
-            return build.build_accelerate(mpi, force=force)
+            return build.build_accelerate(mpi, force=force, allocating=heap)
         return build.build_preload(mpi, force=force, kinds=kinds)

@@ -462,6 +462,7 @@ def _build(mpi: MpiLibrary, options: launch.RecordOptions) -> None:
         "reordering": options.reordering is not None,
         "packing": bool(options.packing),
         "accelerating": bool(options.accelerate),
+        "allocating": bool(options.accelerate) and launch.heap_wanted(),
     }
     missing = not build.is_built(mpi, **wanted)
     with console.progress(f"building the preload for {mpi.name} {mpi.version}, once", log=missing):
@@ -472,7 +473,7 @@ def _build(mpi: MpiLibrary, options: launch.RecordOptions) -> None:
         if wanted["packing"]:
             build.build_packing(mpi)
         if wanted["accelerating"]:
-            build.build_accelerate(mpi)
+            build.build_accelerate(mpi, allocating=wanted["allocating"])
 
 
 def _tell(answer: reorder.Answer) -> None:

@@ -24,7 +24,7 @@ MAPPED = "in mapped memory"
 _HEAD = ("format", "version")
 _COLUMNS = ("procedure", "outcome", "why", "calls")
 _FILE = re.compile(r"accelerate\.(\d{1,9})\.csv")
-_PROCEDURE = re.compile(r"MPI_\w{1,60}", re.ASCII)
+_PROCEDURE = re.compile(r"MPI_\w{1,60}|malloc", re.ASCII)
 _MOST_BYTES = 1 << 20
 _MOST_WHY = 80
 
@@ -36,7 +36,7 @@ class CollectiveCalls:
     Attributes
     ----------
     procedure : str
-        Its MPI name.
+        Its MPI name; or `malloc`, for large blocks of memory.
     outcome : str
         One of `OUTCOMES`.
     why : str
@@ -96,7 +96,7 @@ def _named(name: str, line: list[str], source: str) -> tuple[str, str]:
 def _row(fields: Fields) -> CollectiveCalls:
     procedure, why = fields.text("procedure"), fields.text("why", "")
     if not _PROCEDURE.fullmatch(procedure):
-        raise fields.wrong("procedure", "the name of an MPI procedure")
+        raise fields.wrong("procedure", "the name of an MPI procedure, or malloc")
     outcome = fields.one_of("outcome", OUTCOMES)
     if outcome == TAKEN and why not in ("", MAPPED):
         raise fields.wrong("why", f"nothing or {MAPPED}, for calls that were taken")

@@ -20,7 +20,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -60,6 +60,10 @@ FLAGS = (
 # Nothing else may be visible: a program would take a preload's copy of a library template for its own.
 EXPORTS = "{ global: MPI_*; mpi_*; corewise_*; __cyg_profile_func_*; local: *; };\n"
 MPI_EXPORTS = "{ global: MPI*; PMPI*; mpi*; pmpi*; local: *; };\n"
+ALLOCATING_EXPORTS = (
+    "{ global: MPI*; PMPI*; mpi*; pmpi*; malloc; calloc; realloc; free; aligned_alloc; posix_memalign; "
+    "malloc_usable_size; local: *; };\n"
+)
 PACKING_EXPORTS = "{ global: MPI*; PMPI*; mpi*; pmpi*; opal_*; corewise_*; local: *; };\n"
 
 
@@ -170,9 +174,7 @@ def build_reorder(mpi: MpiLibrary, *, force: bool = False) -> Path:
     Parameters
     ----------
     mpi : the MPI library to build for.
-    force : build even when the cache has it.
 
-    Returns
     -------
     pathlib.Path
         The shared library.
@@ -209,7 +211,7 @@ def build_packing(mpi: MpiLibrary, *, force: bool = False, definitions: tuple[st
     return _cached(mpi, _PACKING, tuple(f"-D{definition}" for definition in definitions), force)
 
 
-def build_accelerate(mpi: MpiLibrary, *, force: bool = False) -> Path:
+def build_accelerate(mpi: MpiLibrary, *, force: bool = False, allocating: bool = False) -> Path:
     """The library that does collectives inside a node, for `mpi`; built if it is not in the cache.
 
     It stands in LD_PRELOAD behind the other three, or alone.
@@ -218,6 +220,7 @@ def build_accelerate(mpi: MpiLibrary, *, force: bool = False) -> Path:
     ----------
     mpi : the MPI library to build for.
     force : build even when the cache has it.
+    allocating : the one that gives large blocks of malloc, too (COREWISE_ACCELERATE_HEAP).
 
     Returns
     -------
@@ -229,7 +232,7 @@ def build_accelerate(mpi: MpiLibrary, *, force: bool = False) -> Path:
     RunError
         No compiler, or it failed; the message carries its output.
     """
-    return _cached(mpi, _ACCELERATING, (), force)
+    return _cached(mpi, _ALLOCATING if allocating else _ACCELERATING, (), force)
 
 
 def is_built(
@@ -239,6 +242,7 @@ def is_built(
     reordering: bool = False,
     packing: bool = False,
     accelerating: bool = False,
+    allocating: bool = False,
     kinds: int = ALL,
 ) -> bool:
     """Whether the cache has the libraries that are asked for.
@@ -247,12 +251,13 @@ def is_built(
     ----------
     mpi : the MPI library to build for.
     recording, reordering, packing, accelerating : which libraries.
+    allocating : see `build_accelerate`.
     kinds : see `build_preload`.
     """
     wanted = [(_RECORDING, _kinds_choice(kinds))] if recording else []
     wanted += [(_REORDERING, ())] if reordering else []
     wanted += [(_PACKING, ())] if packing else []
-    wanted += [(_ACCELERATING, ())] if accelerating else []
+    wanted += [(_ALLOCATING if allocating else _ACCELERATING, ())] if accelerating else []
     return all(_prebuilt(mpi, *each) is not None or _target(mpi, *each).is_file() for each in wanted)
 
 
@@ -510,6 +515,12 @@ _ACCELERATING = _Kind(
     ("kernels", "pattern", "port", "coll", "shm"),
     # No fused multiply-add, as in src/kernels/CMakeLists.txt: a product has the same bits on every host.
     ("-O3", "-ffp-contract=off", "-Wl,--no-as-needed"),
+)
+_ALLOCATING = replace(
+    _ACCELERATING,
+    file="libcorewise-accelerate-heap.so",
+    exports=ALLOCATING_EXPORTS,
+    shared=(*_ACCELERATING.shared, "preload/allocating"),
 )
 
 

@@ -13,6 +13,7 @@ import datetime
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from corewise import __version__
+from corewise._core import parse_size_bytes
 from corewise.base.files import write_text
 from corewise.errors import InputError, RunError
 from corewise.mpi import elf, find, reorder
@@ -62,8 +64,12 @@ PACKING_KNOB = "COREWISE_PACKING"
 """The packing library's variable: off, always, or a table (``packing/plans/cost.hpp``)."""
 ACCELERATE_KNOB = "COREWISE_ACCELERATE"
 """The accelerate library's variable: on (its own table), or a table's rows."""
+HEAP_KNOB = "COREWISE_ACCELERATE_HEAP"
+"""Whether the accelerate library gives large blocks of malloc, too: off, on or forced, and a size behind."""
+_HEAP = re.compile(r"off|(on|forced)(?::(?P<size>.+))?")
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that end a run from outside: batch systems, closed terminals, users."""
+_LEAST_HEAP_BYTES = 1 << 16
 _LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
 """Of prctl(2): the signal that a process gets when its parent dies."""
@@ -471,8 +477,26 @@ def _levers(mpi: MpiLibrary, options: RecordOptions) -> list[Path]:
     """The libraries behind the recording one."""
     found = [build_reorder(mpi)] if options.reordering is not None else []
     found += [build_packing(mpi)] if options.packing else []
-    found += [build_accelerate(mpi)] if options.accelerate else []
+    found += [build_accelerate(mpi, allocating=heap_wanted())] if options.accelerate else []
     return found
+
+
+def heap_wanted() -> bool:
+    """Whether the environment asks for large blocks of malloc in mapped memory.
+
+    Raises
+    ------
+    InputError
+        The variable has another value than those it may have.
+    """
+    value = os.environ.get(HEAP_KNOB, "") or "off"
+    found = _HEAP.fullmatch(value)
+    allowed = "off, on, forced, and a least size of 64 KiB or more behind (on:1 MiB)"
+    if found is None:
+        raise InputError(f"{HEAP_KNOB}: found '{value}', allowed: {allowed}")
+    if found["size"] and parse_size_bytes(found["size"], "", HEAP_KNOB) < _LEAST_HEAP_BYTES:
+        raise InputError(f"{HEAP_KNOB}: found '{value}', allowed: {allowed}")
+    return value != "off"
 
 
 def execute(

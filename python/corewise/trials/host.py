@@ -6,6 +6,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from dataclasses import asdict, dataclass
@@ -65,6 +66,7 @@ def examine() -> list[Finding]:
         _clock(),
         _cma(),
         _huge_pages(),
+        _mapped_heap(),
         _instructions(),
         _copy_tuning(),
         _cache(),
@@ -242,6 +244,20 @@ def _huge_pages() -> Finding:
     text = _read("/sys/kernel/mm/transparent_hugepage/enabled")
     on = "[always]" in text or "[madvise]" in text
     return Finding("huge pages", on, text or "not offered", "large buffers may use them" if on else "off")
+
+
+def _mapped_heap() -> Finding:
+    folder = "/sys/kernel/mm/transparent_hugepage"
+    private, shared = _read(f"{folder}/enabled"), _read(f"{folder}/shmem_enabled")
+    lost = "[always]" in private and not re.search(r"\[(always|within_size|force)\]", shared)
+    return Finding(
+        "mapped heap",
+        not lost,
+        f"huge pages of shared memory: {shared or 'not offered'}",
+        "COREWISE_ACCELERATE_HEAP=on is refused: large blocks would lose their huge pages"
+        if lost
+        else "COREWISE_ACCELERATE_HEAP=on puts large blocks of malloc into mapped memory",
+    )
 
 
 def _instructions() -> Finding:

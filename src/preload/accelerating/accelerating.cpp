@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/knobs.hpp"
+#include "base/units.hpp"
 #include "kernels/copy/copy.hpp"
 #include "preload/accelerating/communicators.hpp"
 #include "preload/accelerating/counts.hpp"
@@ -40,6 +42,10 @@ constexpr Knob kDirect{"accelerate_direct", KnobType::choice, "on", "on|off",
 constexpr Knob kMapped{"accelerate_mapped", KnobType::choice, "on", "on|off",
                        "whether memory of MPI_Alloc_mem is such that all ranks of a node map it"};
 
+constexpr Knob kHeap{"accelerate_heap", KnobType::text, "off",
+                     "off; on or forced, which may have :SIZE behind it (forced:1 MiB)",
+                     "whether large blocks of malloc are such memory, too; forced: also where they lose huge pages"};
+
 constexpr Knob kLines{"accelerate_lines", KnobType::choice, "auto", "auto|partners",
                       "between which ranks of a communicator there are control lines"};
 
@@ -54,7 +60,7 @@ constexpr Knob kSystem{"accelerate_system", KnobType::text, "/sys/devices/system
 constexpr Knob kSpawned{"accelerate_spawned", KnobType::choice, "off", "on|off",
                         "whether processes that are spawned get this library and its variables"};
 
-constexpr std::array kHandedDown{kAccelerate, kAfter, kCopy, kDirect, kMapped, kLines, kLevels, kSystem, kSpawned};
+constexpr std::array kHandedDown{kAccelerate, kAfter, kCopy, kDirect, kMapped, kHeap, kLines, kLevels, kSystem, kSpawned};
 
 /// A piece of so many bytes or more goes past the caches, on processors of the maker whose were measured
 /// (docs/decisions/0012-collectives-past-the-caches.md).
@@ -176,6 +182,31 @@ bool copies_between_processes() {
 
 bool lends_memory() {
   return knob_text(kMapped) != "off";
+}
+
+namespace {
+
+constexpr std::size_t kUsualHeapBytes = std::size_t{256} << 10;
+
+/// The word before the size, and the size, empty where there is none.
+std::pair<std::string_view, std::string_view> heap_words() {
+  const std::string_view text = knob_text(kHeap);
+  const std::size_t end = std::min(text.find(':'), text.size());
+  return {text.substr(0, end), text.substr(std::min(end + 1, text.size()))};
+}
+
+}  // namespace
+
+std::size_t heap_least_bytes() {
+  const auto [word, size] = heap_words();
+  if (word != "on" && word != "forced") return SIZE_MAX;
+  if (size.empty()) return kUsualHeapBytes;
+  const Result<std::uint64_t> bytes = parse_size_bytes(size);
+  return bytes.ok() ? std::max<std::size_t>(bytes.value(), kLeastHeapBytes) : SIZE_MAX;
+}
+
+bool heap_is_forced() {
+  return heap_words().first == "forced";
 }
 
 bool spawned_get_library() {

@@ -233,7 +233,7 @@ int alltoallw(const void* send, const Count* send_counts, const Displacement* se
               const MPI_Datatype* send_types, void* receive, const Count* receive_counts,
               const Displacement* receive_displacements, const MPI_Datatype* receive_types, MPI_Comm comm,
               Pass pass) {
-  return taken_or_passed(kProcedures - 1, comm, pass, [&](Communicator& on) {
+  return taken_or_passed(kAlltoallw, comm, pass, [&](Communicator& on) {
     return do_alltoallv(
         on, {send, Numbers(send_counts), Numbers(send_displacements), MPI_DATATYPE_NULL, send_types},
         {receive, Numbers(receive_counts), Numbers(receive_displacements), MPI_DATATYPE_NULL, receive_types});

@@ -29,8 +29,9 @@ enum class Fate : std::uint8_t {
   broken,         ///< an earlier call failed: a peer had died or was in another call
   several_nodes,  ///< its ranks are on several nodes: only some collectives are done by levels
   mapped,         ///< taken, too: and no byte was staged, all was done in memory that ranks lend each other
+  huge_pages,     ///< of malloc: mapped memory would have none, other memory has them
 };
-inline constexpr std::array<std::string_view, 16> kFateNames = {"taken",
+inline constexpr std::array<std::string_view, 17> kFateNames = {"taken",
                                                                 "the communicator was not set up yet",
                                                                 "one rank, or too many",
                                                                 "an inter-communicator",
@@ -45,16 +46,17 @@ inline constexpr std::array<std::string_view, 16> kFateNames = {"taken",
                                                                 "the MPI does not pack plain bytes",
                                                                 "an earlier call failed",
                                                                 "ranks on several nodes",
-                                                                "in mapped memory"};
+                                                                "in mapped memory",
+                                                                "huge pages would be lost"};
 
-inline constexpr std::size_t kProcedures = 17;
-/// In the order of coll::Collective; alltoallw is the last.
+inline constexpr std::size_t kAlltoallw = 16, kMalloc = 17, kProcedures = 18;
+/// In the order of coll::Collective; then alltoallw, and what gives large blocks (allocating/malloc.cpp).
 inline constexpr std::array<std::string_view, kProcedures> kProcedureNames = {
     "MPI_Barrier",   "MPI_Bcast",      "MPI_Reduce",         "MPI_Allreduce",
     "MPI_Gather",    "MPI_Gatherv",    "MPI_Scatter",        "MPI_Scatterv",
     "MPI_Allgather", "MPI_Allgatherv", "MPI_Alltoall",       "MPI_Alltoallv",
     "MPI_Scan",      "MPI_Exscan",     "MPI_Reduce_scatter", "MPI_Reduce_scatter_block",
-    "MPI_Alltoallw"};
+    "MPI_Alltoallw", "malloc"};
 
 inline std::atomic<std::uint64_t> counts[kProcedures][kFateNames.size()];
 

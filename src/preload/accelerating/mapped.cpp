@@ -13,7 +13,6 @@
 #include "preload/accelerating/accelerating.hpp"
 #include "preload/accelerating/communicators.hpp"
 #include "preload/accelerating/files.hpp"
-#include "shm/heap.hpp"
 #include "shm/segment.hpp"
 
 namespace corewise::preload::accelerating {
@@ -32,18 +31,6 @@ std::size_t heap_bytes() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const std::size_t host = static_cast<std::size_t>(std::max(pages, 1L)) * shm::kPageBytes;
   return std::min(kMostPlaces, (host + kWholePlaces - 1) / kWholePlaces * kWholePlaces);
-}
-
-/// Null where the knob or the system refuses it.
-shm::Heap* own_heap() {
-  static shm::Heap* const heap = [] {
-    const std::uint64_t key = lends_memory() ? random_key() : 0;
-    shm::Heap* const fresh = key != 0 ? shm::Heap::make(heap_bytes(), key).release() : nullptr;
-    if (fresh != nullptr) made_key = key;
-    made.store(fresh, std::memory_order_release);
-    return fresh;
-  }();
-  return heap;
 }
 
 /// A peer's heap: mapped once, however many communicators have it.
@@ -103,6 +90,20 @@ SegmentCard own_segment(MPI_Win window, int rank) {
 
 std::atomic<std::uint64_t> windows_generation{0};
 
+shm::Heap* own_heap() {
+  static shm::Heap* const heap = [] {
+    const std::uint64_t key = lends_memory() ? random_key() : 0;
+    shm::Heap* const fresh = key != 0 ? shm::Heap::make(heap_bytes(), key).release() : nullptr;
+    if (fresh != nullptr) made_key = key;
+    made.store(fresh, std::memory_order_release);
+    return fresh;
+  }();
+  return heap;
+}
+shm::Heap* heap_if_made() {
+  return made.load(std::memory_order_acquire);
+}
+
 void window_made(MPI_Comm comm, MPI_Win window) {
   if (!active.load(std::memory_order_acquire) || !work_together(comm)) return;
   int rank = 0;
@@ -157,7 +158,7 @@ bool allocate(MPI_Aint bytes, MPI_Info info, void* base) {
 }
 
 bool free_allocated(void* base) {
-  shm::Heap* const heap = made.load(std::memory_order_acquire);
+  shm::Heap* const heap = heap_if_made();
   return heap != nullptr && heap->give_back(base);
 }
 

@@ -15,10 +15,15 @@
 #include <vector>
 
 #include "preload/next.hpp"
+#include "shm/heap.hpp"
 #include "shm/mapping.hpp"
 #include "shm/reach.hpp"
 
 namespace corewise::preload::accelerating {
+
+/// The heap of this process: made if there was none, null where there can be none; and the one that was made.
+shm::Heap* own_heap();
+shm::Heap* heap_if_made();
 
 /// MPI_Alloc_mem and MPI_Free_mem; false where it is the MPI's.
 bool allocate(MPI_Aint bytes, MPI_Info info, void* base);
