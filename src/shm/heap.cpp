@@ -20,6 +20,8 @@ namespace {
 /// Backed at once: a signal that interrupts the system's work then costs little of it.
 constexpr std::size_t kStep = std::size_t{8} << 20;
 constexpr int kTries = 100;
+/// Looked through whenever a block is taken; and how much of one may be more than was wanted, as a part of it.
+constexpr std::size_t kMostBlocksPutBy = 32, kSpare = 4;
 
 std::size_t whole_pages(std::size_t bytes) {
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
@@ -101,10 +103,7 @@ void Heap::drop(std::uint64_t at, std::size_t bytes) {
   madvise(begin, bytes, MADV_DONTDUMP);
 }
 
-std::byte* Heap::take(std::size_t bytes) {
-  if (bytes == 0 || bytes > place_.size()) return nullptr;
-  const std::size_t whole = whole_pages(bytes);
-  const std::lock_guard lock(mutex_);
+std::byte* Heap::take_new(std::size_t whole) {
   if (is_copy_) return nullptr;
   const auto at = extents_.take(whole);
   if (!at) return nullptr;
@@ -113,17 +112,69 @@ std::byte* Heap::take(std::size_t bytes) {
   return nullptr;
 }
 
-bool Heap::give_back(void* at) {
-  if (!has(at)) return false;
-  const std::uint64_t begin = offset_of(at);
+std::byte* Heap::take(std::size_t bytes) {
+  if (bytes == 0 || bytes > place_.size()) return nullptr;
   const std::lock_guard lock(mutex_);
-  const std::uint64_t bytes = extents_.give_back(begin);
+  return take_new(whole_pages(bytes));
+}
+
+std::byte* Heap::take_again(std::size_t bytes) {
+  if (bytes == 0 || bytes > place_.size()) return nullptr;
+  const std::size_t whole = whole_pages(bytes);
+  const std::lock_guard lock(mutex_);
+  const auto fitting = std::ranges::find_if(put_by_, [whole](const Extent& block) {
+    return block.bytes >= whole && block.bytes - whole <= whole / kSpare;
+  });
+  if (fitting != put_by_.end()) {
+    std::byte* const block = place_.data() + fitting->at;
+    put_by_bytes_ -= fitting->bytes;
+    put_by_.erase(fitting);
+    return block;
+  }
+  std::byte* block = take_new(whole);
+  while (block == nullptr && !put_by_.empty()) {
+    release_oldest();
+    block = take_new(whole);
+  }
+  return block;
+}
+
+bool Heap::release(std::uint64_t at) {
+  if (std::ranges::find(put_by_, at, &Extent::at) != put_by_.end()) return false;
+  const std::uint64_t bytes = extents_.give_back(at);
   if (bytes == 0) return false;
   if (is_copy_) {  // the file is the parent's
-    munmap(at, bytes);
+    munmap(place_.data() + at, bytes);
   } else {
-    drop(begin, bytes);
+    drop(at, bytes);
   }
+  return true;
+}
+
+void Heap::release_oldest() {
+  const Extent oldest = put_by_.front();
+  put_by_.pop_front();
+  put_by_bytes_ -= oldest.bytes;
+  release(oldest.at);
+}
+
+bool Heap::give_back(void* at) {
+  if (!has(at)) return false;
+  const std::lock_guard lock(mutex_);
+  return release(offset_of(at));
+}
+
+bool Heap::put_by(void* at) {
+  if (!has(at)) return false;
+  const std::lock_guard lock(mutex_);
+  const auto block = extents_.taken().find(offset_of(at));
+  if (block == extents_.taken().end()) return false;
+  const Extent extent{block->first, block->second};
+  if (extent.bytes > kMostPutBy) return release(extent.at);
+  if (std::ranges::find(put_by_, extent.at, &Extent::at) != put_by_.end()) return false;
+  while (put_by_bytes_ + extent.bytes > kMostPutBy || put_by_.size() >= kMostBlocksPutBy) release_oldest();
+  put_by_.push_back(extent);
+  put_by_bytes_ += extent.bytes;
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <forward_list>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -32,6 +33,12 @@ class Heap {
   /// False where no block begins at `at`.
   bool give_back(void* at);
 
+  /// The same for blocks that come and go: what is put by keeps its memory for who takes as much or a little less
+  /// again, kMostPutBy bytes at most, the last ones; a block that is taken again holds anything.
+  std::byte* take_again(std::size_t bytes);
+  bool put_by(void* at);
+  static constexpr std::size_t kMostPutBy = std::size_t{64} << 20;
+
   /// Whether `at` is in its place; and the bytes of the block that begins at `at`, whole pages, 0 where none does.
   [[nodiscard]] bool has(const void* at) const {
     return reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(place_.data()) < place_.size();
@@ -50,10 +57,20 @@ class Heap {
     std::size_t bytes;
   };
 
+  struct Extent {
+    std::uint64_t at;
+    std::uint64_t bytes;
+  };
+
   Heap(std::span<std::byte> place, int file);
   [[nodiscard]] std::uint64_t offset_of(const void* at) const {
     return static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - place_.data());
   }
+  /// These with the lock held. Of a block at an offset: false where none is taken there, or it is put by.
+  bool release(std::uint64_t at);
+  std::byte* take_new(std::size_t whole);
+  void release_oldest();
+
   /// False where the system refuses; nothing is changed then.
   bool back(std::uint64_t at, std::size_t bytes);
   void drop(std::uint64_t at, std::size_t bytes);
@@ -69,6 +86,8 @@ class Heap {
   bool is_copy_ = false;  ///< this process is a child of the one that made it
   std::mutex mutex_;
   Extents extents_;
+  std::list<Extent> put_by_;  ///< oldest first; taken, as far as extents_ knows
+  std::size_t put_by_bytes_ = 0;
   std::forward_list<Copy> copies_;  ///< small pieces: while it grows this heap cannot be asked for memory
 };
 

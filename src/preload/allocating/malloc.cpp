@@ -6,7 +6,7 @@
 // tells its size. What the heap has no room for, what is aligned to more than a page, and what valloc and its kind
 // give, is the next allocator's: the C library's or one that the program loads. A block goes back to whoever gave it,
 // at any time, also after MPI has ended. A child of fork() gets no blocks of the heap; its copies of its parent's it
-// may free.
+// may free. Blocks that are freed keep their memory for the next ones (shm::Heap::put_by).
 //
 // Before anything else of this library runs malloc is called: the fast path needs no constructor, no lock and no
 // other variable than those below, which are initialised as the library is loaded. The heap's own bookkeeping calls
@@ -107,7 +107,7 @@ constinit std::atomic<std::size_t> least_bytes{kLeastHeapBytes};
   }();
   if (!decided || bytes < least_bytes.load(std::memory_order_relaxed)) return nullptr;
   shm::Heap* const heap = own_heap();
-  std::byte* const block = heap != nullptr ? heap->take(bytes) : nullptr;
+  std::byte* const block = heap != nullptr ? heap->take_again(bytes) : nullptr;
   count(kMalloc, block != nullptr ? Fate::mapped : Fate::memory);
   return block;
 }
@@ -125,7 +125,7 @@ shm::Heap* heap_with(const void* at) {
 /// False where no block begins there. Keeps errno, as free does.
 [[gnu::noinline]] bool give_back(void* at) {
   const int error = errno;
-  const bool was_block = heap_if_made()->give_back(at);
+  const bool was_block = heap_if_made()->put_by(at);
   errno = error;
   return was_block;
 }
@@ -154,7 +154,7 @@ CW_EXPORTED void* calloc(std::size_t count, std::size_t bytes) noexcept {
   std::size_t all = 0;
   const bool fits = !__builtin_mul_overflow(count, bytes, &all);
   if (fits) {
-    if (void* const block = block_of(all)) return block;  // it holds zeros
+    if (void* const block = block_of(all)) return std::memset(block, 0, all);
   }
   return is_early() ? early.take(fits ? all : SIZE_MAX) : behind().calloc(count, bytes);
 }

@@ -17,7 +17,9 @@
 #include "ranks.hpp"
 #include "shm/extents.hpp"
 #include "shm/heap.hpp"
+#include "shm/huge_pages.hpp"
 #include "shm/reach.hpp"
+#include "shm/segment.hpp"
 
 namespace corewise::shm {
 namespace {
@@ -180,6 +182,65 @@ TEST(Heap, WhereTheSystemRefusesThereIsNone) {
     const rlimit files{3, 3};
     return no_length && setrlimit(RLIMIT_NOFILE, &files) == 0 && Heap::make(kRoom / 4, kKey) == nullptr;
   }));
+}
+
+TEST(Heap, ABlockThatWasPutByIsTakenAgainByWhoWantsNearlyAsMuch) {
+  const auto heap = Heap::make(kRoom, kKey);
+  ASSERT_NE(heap, nullptr);
+  const std::size_t bytes = 100 * kPageBytes;
+  std::byte* const block = heap->take_again(bytes - 5);
+  std::memset(block, 0x11, bytes);
+  EXPECT_EQ(heap->bytes_of(block), bytes);
+  EXPECT_EQ(heap->bytes_of(block + 1), 0U);
+  EXPECT_TRUE(heap->put_by(block));
+  EXPECT_FALSE(heap->put_by(block)) << "a second time";
+  EXPECT_FALSE(heap->give_back(block));
+  EXPECT_FALSE(heap->put_by(block + kPageBytes));
+  std::byte* const zeros = heap->take(bytes);
+  EXPECT_NE(zeros, block);
+  EXPECT_TRUE(all_are(zeros, bytes, std::byte{0}));
+  std::byte* const longer = heap->take_again(bytes + 1);
+  EXPECT_NE(longer, block);
+  std::byte* const shorter = heap->take_again(bytes / 2);
+  EXPECT_NE(shorter, block);
+  EXPECT_EQ(heap->take_again(bytes - bytes / 10), block);
+  EXPECT_TRUE(all_are(block, bytes, std::byte{0x11}));
+  EXPECT_TRUE(heap->give_back(block));
+  EXPECT_NE(heap->take_again(kRoom / 2), nullptr);
+}
+
+TEST(Heap, WhatIsPutByMakesRoomAndIsAChildsOwn) {
+  const auto heap = Heap::make(kRoom, kKey);
+  ASSERT_NE(heap, nullptr);
+  const std::size_t third = kRoom / 3 / kPageBytes * kPageBytes;
+  for (int i = 0; i < 2; ++i) {
+    std::byte* const first = heap->take_again(third);
+    std::byte* const second = heap->take_again(third);
+    std::memset(first, 0x22, third);
+    EXPECT_TRUE(heap->put_by(first) && heap->put_by(second));
+    EXPECT_TRUE(child_says([&] {
+      std::byte* const again = heap->take_again(third);
+      if (again != first || !all_are(again, third, std::byte{0x22})) return false;
+      std::memset(again, 0x33, third);
+      return heap->take_again(2 * third) == nullptr && heap->put_by(again);
+    }));
+    EXPECT_TRUE(all_are(first, third, std::byte{0x22}));
+    std::byte* const both = heap->take_again(2 * third);
+    ASSERT_NE(both, nullptr);
+    EXPECT_TRUE(heap->give_back(both));
+  }
+}
+
+TEST(HugePages, AreLostWhereSharedMemoryHasNoneUnasked) {
+  EXPECT_TRUE(loses_huge_pages("[always] madvise never", "always within_size advise [never] deny force"));
+  EXPECT_TRUE(loses_huge_pages("[always] madvise never", "always within_size [advise] never deny force"));
+  EXPECT_TRUE(loses_huge_pages("[always] madvise never", ""));
+  for (const char* const shared : {"[always] within_size advise never deny force",
+                                   "always [within_size] advise never deny force",
+                                   "always within_size advise never deny [force]"})
+    EXPECT_FALSE(loses_huge_pages("[always] madvise never", shared));
+  EXPECT_FALSE(loses_huge_pages("always [madvise] never", "always within_size advise [never] deny force"));
+  EXPECT_FALSE(loses_huge_pages("", ""));
 }
 
 TEST(Reach, FindsWhatLiesWhollyInARange) {
