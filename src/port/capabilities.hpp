@@ -60,10 +60,11 @@ inline constexpr std::uint64_t kOffersEnd = std::uint64_t{1} << 48;
 
 /// User memory that all ranks have mapped: each of them copies and combines in a peer's as in its own. offer() is
 /// the number of own user memory for that, or 0 where it is no such memory; reach() is the address, for copy_user
-/// and combine_reached of this rank alone, of what a rank offered, this one too. combine_reached leaves theirs OP own
-/// at `to`, and at `too` where it is given; each of them is own memory or reached. `to` may be one of the operands,
-/// `too` neither, otherwise places do not overlap. give() copies own memory, or reached, to what it reached. On such a port bytes of a line's payload that are not given keep
-/// what they were. Calls of kLeastLent bytes or more gain by it.
+/// and combine_reached of this rank alone, of what a rank offered, this one too. combine_reached leaves theirs OP
+/// own at `to`, and at `too` where it is given; each of them is own memory or reached. `to` may be one of the
+/// operands, `too` neither, otherwise places do not overlap. give() copies own memory, or reached, to what it
+/// reached. On such a port bytes of a line's payload that are not given keep what they were. Calls of kLeastLent
+/// bytes or more gain by it.
 template <class P>
 concept MappedUserMemory =
     UserCopy<P> && requires(P& port, int peer, std::uint64_t offered, typename P::ConstUserAddress own,

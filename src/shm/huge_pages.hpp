@@ -1,4 +1,5 @@
-// Huge pages: whether shared memory has transparent ones where other memory has. SPDX-License-Identifier: BSD-3-Clause
+// Huge pages: whether shared memory has transparent ones where other memory has.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <string_view>

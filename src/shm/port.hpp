@@ -153,15 +153,14 @@ class ShmPort {
   }
 
  private:
-  /// `too` is where others look. Long pieces are copied there: past the caches that is quicker to read for a peer, and
-  /// to write where a peer has it (AMD); and two streams of stores in one loop take up to twice the time of a loop
-  /// and a copy (an Intel Xeon, family 6, model 207).
+  /// `too` is where others look. Long pieces are copied there: past the caches that is quicker to read for a peer,
+  /// and to write where a peer has it (AMD); and two streams of stores in one loop take up to twice the time of a
+  /// loop and a copy (an Intel Xeon, family 6, model 207).
   static void combine(const std::byte* theirs, const std::byte* own, std::byte* to, std::byte* too,
                       const port::Combination& how, std::uint32_t bytes) {
     const bool apart =
         too != nullptr && bytes > kernels::copy_inline_limit &&
-        (bytes >= kApartBytes ||
-         kernels::chosen_copy(too, to, bytes, kernels::Audience::other_core_soon).streams);
+        (bytes >= kApartBytes || kernels::chosen_copy(too, to, bytes, kernels::Audience::other_core_soon).streams);
     how.run(how.context, theirs, own, to, apart ? nullptr : too, bytes);
     if (apart) kernels::copy(too, to, bytes, kernels::Audience::other_core_soon);
   }

@@ -172,8 +172,8 @@ inline constexpr int kNobodyAbove = -1;
 
 /// The same where each rank hears the first operands of those below it and tells the one above. A rank offers its
 /// memory to the one above when all below have offered theirs, and it lends, too; the highest knows whether all do.
-/// The answer comes down the same way, to those who offered, and stages follow where it is no. After a yes those who
-/// have not met tell each other their offers.
+/// The answer comes down the same way, to those who offered, and stages follow where it is no. After a yes those
+/// who have not met tell each other their offers.
 template <port::MappedUserMemory P>
 class ClimbingLending {
  public:
@@ -214,9 +214,7 @@ class ClimbingLending {
   }
 
  private:
-  [[nodiscard]] bool met(int rank) const {
-    return rank == above_ || (rank >= below_.first && rank < below_.last);
-  }
+  [[nodiscard]] bool met(int rank) const { return rank == above_ || (rank >= below_.first && rank < below_.last); }
   template <class Visit>
   void for_below(Visit visit) {
     for (int rank = below_.first; rank < below_.last; ++rank)

@@ -1,6 +1,7 @@
-// Each rank combines a part of everybody's data straight out of their own memory into the root's result: for calls in
-// which all ranks lend their buffers (building/lending.hpp). No byte is staged, and no rank idles. Operands meet in
-// the order of peer_stages.hpp, from the root on: the operator must commute, and the bytes are the same either way.
+// Each rank combines a part of everybody's data straight out of their own memory into the root's result: for calls
+// in which all ranks lend their buffers (building/lending.hpp). No byte is staged, and no rank idles. Operands meet
+// in the order of peer_stages.hpp, from the root on: the operator must commute, and the bytes are the same either
+// way.
 //
 // Part r of all buffers is read, and of the root's result written, by rank r alone; so in place or not makes no
 // difference. SPDX-License-Identifier: BSD-3-Clause

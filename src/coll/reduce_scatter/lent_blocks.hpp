@@ -25,7 +25,8 @@ class LentBlocks {
 
   bool operator()() {
     if (!lending_.agreed()) return false;
-    for (std::uint64_t piece = 0; piece < pieces_.count(); ++piece) combine(pieces_.at(piece), pieces_.bytes(piece));
+    for (std::uint64_t piece = 0; piece < pieces_.count(); ++piece)
+      combine(pieces_.at(piece), pieces_.bytes(piece));
     end_lent(me_);
     return true;
   }
@@ -36,8 +37,7 @@ class LentBlocks {
   /// Whether all blocks are long enough, which all ranks know; so all announce to all.
   [[nodiscard]] bool in_play() const {
     std::uint64_t shortest = call_.receive_blocks.bytes(0);
-    for (int rank = 1; rank < me_.size(); ++rank)
-      shortest = std::min(shortest, call_.receive_blocks.bytes(rank));
+    for (int rank = 1; rank < me_.size(); ++rank) shortest = std::min(shortest, call_.receive_blocks.bytes(rank));
     return me_.size() > 1 && may_lend<P>(shortest);
   }
   /// The operand, from the send buffer's start.

@@ -1,10 +1,10 @@
-// Each rank takes a part of the data through all ranks' own memory, from rank 0 on, and writes every prefix where it
-// belongs: for inclusive scans in which all ranks lend their buffers (building/lending.hpp). No byte is staged, and all
-// work at once, where a chain keeps the later ranks waiting. Operands meet in the order of chain.hpp: any operator,
-// and the bytes are the same either way.
+// Each rank takes a part of the data through all ranks' own memory, from rank 0 on, and writes every prefix where
+// it belongs: for inclusive scans in which all ranks lend their buffers (building/lending.hpp). No byte is staged,
+// and all work at once, where a chain keeps the later ranks waiting. Operands meet in the order of chain.hpp: any
+// operator, and the bytes are the same either way.
 //
-// In place: a prefix replaces an operand that this rank alone reads, as it is read. An exclusive scan's would replace
-// the next one's, so it lends nothing. SPDX-License-Identifier: BSD-3-Clause
+// In place: a prefix replaces an operand that this rank alone reads, as it is read. An exclusive scan's would
+// replace the next one's, so it lends nothing. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -42,9 +42,9 @@ constexpr Knob kDirect{"accelerate_direct", KnobType::choice, "on", "on|off",
 constexpr Knob kMapped{"accelerate_mapped", KnobType::choice, "on", "on|off",
                        "whether memory of MPI_Alloc_mem is such that all ranks of a node map it"};
 
-constexpr Knob kHeap{"accelerate_heap", KnobType::text, "off",
-                     "off; on or forced, which may have :SIZE behind it (forced:1 MiB)",
-                     "whether large blocks of malloc are such memory, too; forced: also where they lose huge pages"};
+constexpr Knob kHeap{
+    "accelerate_heap", KnobType::text, "off", "off; on or forced, which may have :SIZE behind it (forced:1 MiB)",
+    "whether large blocks of malloc are such memory, too; forced: also where they lose huge pages"};
 
 constexpr Knob kLines{"accelerate_lines", KnobType::choice, "auto", "auto|partners",
                       "between which ranks of a communicator there are control lines"};
@@ -60,7 +60,8 @@ constexpr Knob kSystem{"accelerate_system", KnobType::text, "/sys/devices/system
 constexpr Knob kSpawned{"accelerate_spawned", KnobType::choice, "off", "on|off",
                         "whether processes that are spawned get this library and its variables"};
 
-constexpr std::array kHandedDown{kAccelerate, kAfter, kCopy, kDirect, kMapped, kHeap, kLines, kLevels, kSystem, kSpawned};
+constexpr std::array kHandedDown{kAccelerate, kAfter, kCopy,   kDirect, kMapped,
+                                 kHeap,       kLines, kLevels, kSystem, kSpawned};
 
 /// A piece of so many bytes or more goes past the caches, on processors of the maker whose were measured
 /// (docs/decisions/0012-collectives-past-the-caches.md).

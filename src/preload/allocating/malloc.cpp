@@ -1,12 +1,12 @@
-// The C library's allocator, but for large blocks while MPI is at work: these come from the heap that the ranks of a
-// node map (accelerating/mapped.hpp), so that collectives of them are done there. Linked into the accelerate library
-// where the knob asks for it, and not otherwise: then a program's malloc is untouched.
+// The C library's allocator, but for large blocks while MPI is at work: these come from the heap that the ranks of
+// a node map (accelerating/mapped.hpp), so that collectives of them are done there. Linked into the accelerate
+// library where the knob asks for it, and not otherwise: then a program's malloc is untouched.
 //
-// Contract: that of malloc(3), of which this file has every function that gives memory of any size, takes it back or
-// tells its size. What the heap has no room for, what is aligned to more than a page, and what valloc and its kind
-// give, is the next allocator's: the C library's or one that the program loads. A block goes back to whoever gave it,
-// at any time, also after MPI has ended. A child of fork() gets no blocks of the heap; its copies of its parent's it
-// may free. Blocks that are freed keep their memory for the next ones (shm::Heap::put_by).
+// Contract: that of malloc(3), of which this file has every function that gives memory of any size, takes it back
+// or tells its size. What the heap has no room for, what is aligned to more than a page, and what valloc and its
+// kind give, is the next allocator's: the C library's or one that the program loads. A block goes back to whoever
+// gave it, at any time, also after MPI has ended. A child of fork() gets no blocks of the heap; its copies of its
+// parent's it may free. Blocks that are freed keep their memory for the next ones (shm::Heap::put_by).
 //
 // Before anything else of this library runs malloc is called: the fast path needs no constructor, no lock and no
 // other variable than those below, which are initialised as the library is loaded. The heap's own bookkeeping calls
@@ -83,7 +83,8 @@ void look_for(Function& function, const char* name) {
   looking = false;
 }
 const Behind& behind() {
-  if (found.malloc == nullptr) [[unlikely]] look_behind();
+  if (found.malloc == nullptr) [[unlikely]]
+    look_behind();
   return found;
 }
 bool is_early() {
@@ -112,7 +113,8 @@ constinit std::atomic<std::size_t> least_bytes{kLeastHeapBytes};
   return block;
 }
 std::byte* block_of(std::size_t bytes, std::size_t alignment = 1) {
-  if (bytes < least_bytes.load(std::memory_order_relaxed)) [[likely]] return nullptr;
+  if (bytes < least_bytes.load(std::memory_order_relaxed)) [[likely]]
+    return nullptr;
   return alignment <= shm::kPageBytes ? large_block(bytes) : nullptr;
 }
 

@@ -61,7 +61,7 @@ struct Write {
   std::vector<std::byte> payload;
   int source = 0;  ///< whose memory is read; offsets of stage (then user memory) on both sides
   std::uint32_t source_at = 0, target_at = 0, bytes = 0;
-  int own = 0;               ///< of a combination: whose memory has the other operand
+  int own = 0;  ///< of a combination: whose memory has the other operand
   std::uint32_t own_at = 0;
   std::optional<std::uint32_t> too_at = {};
 };

@@ -84,7 +84,7 @@ struct Case {
   std::uint32_t bytes = 1;
   int calls = 2;
   bool in_place = false;
-  std::uint32_t lenders = ~0U;                   ///< in the first call, the third, ...
+  std::uint32_t lenders = ~0U;                     ///< in the first call, the third, ...
   std::optional<std::uint32_t> next_lenders = {};  ///< in the others, where these are different ones
 
   [[nodiscard]] static Shape shape(int ranks) {
@@ -95,7 +95,8 @@ struct Case {
   }
   [[nodiscard]] Found on(int ranks, Rules rules = {}) const {
     rules.payload_kept = true;
-    return Search(ranks, shape(ranks).layout(), operand(ranks) + bytes, rules, [this](ModelPort& model) { return text(model); })
+    return Search(ranks, shape(ranks).layout(), operand(ranks) + bytes, rules,
+                  [this](ModelPort& model) { return text(model); })
         .run();
   }
 

@@ -235,9 +235,9 @@ TEST(HugePages, AreLostWhereSharedMemoryHasNoneUnasked) {
   EXPECT_TRUE(loses_huge_pages("[always] madvise never", "always within_size advise [never] deny force"));
   EXPECT_TRUE(loses_huge_pages("[always] madvise never", "always within_size [advise] never deny force"));
   EXPECT_TRUE(loses_huge_pages("[always] madvise never", ""));
-  for (const char* const shared : {"[always] within_size advise never deny force",
-                                   "always [within_size] advise never deny force",
-                                   "always within_size advise never deny [force]"})
+  for (const char* const shared :
+       {"[always] within_size advise never deny force", "always [within_size] advise never deny force",
+        "always within_size advise never deny [force]"})
     EXPECT_FALSE(loses_huge_pages("[always] madvise never", shared));
   EXPECT_FALSE(loses_huge_pages("always [madvise] never", "always within_size advise [never] deny force"));
   EXPECT_FALSE(loses_huge_pages("", ""));

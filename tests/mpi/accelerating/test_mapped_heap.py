@@ -80,7 +80,10 @@ def test_where_mapped_memory_is_off_there_is_none(tmp_path: Path) -> None:
 
 def test_it_is_refused_where_huge_pages_would_be_lost(tmp_path: Path) -> None:
     """And only there: by what the kernel says here."""
-    texts = [(SYSTEM / name).read_text() if (SYSTEM / name).exists() else "" for name in ("enabled", "shmem_enabled")]
+    texts = [
+        (SYSTEM / name).read_text() if (SYSTEM / name).exists() else ""
+        for name in ("enabled", "shmem_enabled")
+    ]
     lost = "[always]" in texts[0] and not re.search(r"\[(always|within_size|force)\]", texts[1])
     ran = trap("mpich", 2, tmp_path, COREWISE_ACCELERATE_HEAP="on")
     assert (ran.mapped[0]["malloc"] == 0) == lost
@@ -93,7 +96,9 @@ def test_the_usual_library_gives_no_memory() -> None:
     assert nm is not None
     names = {}
     for kind, library in (("usual", runs.accelerate_library("mpich")), ("heap", heap_library("mpich"))):
-        listed = subprocess.run([nm, "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True)
+        listed = subprocess.run(
+            [nm, "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
+        )
         names[kind] = {line.split()[-1].split("@")[0] for line in listed.stdout.splitlines()}
     allocator = {
         *("malloc", "calloc", "realloc", "free", "aligned_alloc", "posix_memalign", "malloc_usable_size"),
@@ -108,7 +113,9 @@ def test_a_wrong_value_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -
         launch.heap_wanted()
 
 
-@pytest.mark.parametrize(("value", "wanted"), [("", False), ("off", False), ("on", True), ("forced:1 MiB", True)])
+@pytest.mark.parametrize(
+    ("value", "wanted"), [("", False), ("off", False), ("on", True), ("forced:1 MiB", True)]
+)
 def test_the_environment_says_which_library_is_loaded(
     value: str, wanted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,6 @@
-// Large blocks of malloc and its kin in collectives: every way to get, grow and give back one, beside small ones, in
-// threads, beside a child, and after MPI has ended. Rank 0 prints how many calls all ranks' memory was fit for, and
-// how many blocks each rank has asked the heap for at least. SPDX-License-Identifier: BSD-3-Clause
+// Large blocks of malloc and its kin in collectives: every way to get, grow and give back one, beside small ones,
+// in threads, beside a child, and after MPI has ended. Rank 0 prints how many calls all ranks' memory was fit for,
+// and how many blocks each rank has asked the heap for at least. SPDX-License-Identifier: BSD-3-Clause
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // Memory of MPI_Alloc_mem in broadcasts and reductions: on all ranks or on some, parts of it, in place, given back
-// and allocated anew, beside types with gaps, by operators of MPI and of the program's; with `forks`, beside children of a rank; with `short-files`, where
-// rank 1 may have no long files. Rank 0 prints how many calls all ranks' memory was fit for.
-// SPDX-License-Identifier: BSD-3-Clause
+// and allocated anew, beside types with gaps, by operators of MPI and of the program's; with `forks`, beside
+// children of a rank; with `short-files`, where rank 1 may have no long files. Rank 0 prints how many calls all
+// ranks' memory was fit for. SPDX-License-Identifier: BSD-3-Clause
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
