@@ -58,9 +58,7 @@ def save_placement(placement: Placement, path: str | Path) -> None:
     write_text(Path(path), json.dumps(document) + "\n")
 
 
-def load_placement(
-    path: str | Path, machine: Machine | None = None, ranks_per_unit: int = 1
-) -> Placement:
+def load_placement(path: str | Path, machine: Machine | None = None, ranks_per_unit: int = 1) -> Placement:
     """Reads the JSON file; with `machine`, also verifies that it places on exactly this machine's units.
 
     As many as `ranks_per_unit` ranks may share a unit.
