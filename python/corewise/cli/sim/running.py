@@ -208,11 +208,11 @@ def _microtask_text(run: RankRun) -> str:
         return ""
     changes = int(run.microtasks["changes"].sum())
     units = np.unique(run.ranks["unit"]).size
-    spent_ns = float(run.microtasks["time_ns"].sum()) / units
-    waited_ns = float(run.microtasks["waiting_ns"].mean())
+    spent = time_text(float(run.microtasks["time_ns"].sum()) / units, 4)
+    waited = time_text(float(run.microtasks["waiting_ns"].mean()), 4)
     return (
-        f"\nmicrotasks: {run.ranks.size} on {units} units, {count_text(changes)} changes; they took "
-        f"{time_text(spent_ns, 4)} of a unit's time on average, and a rank waited {time_text(waited_ns, 4)} for its turn"
+        f"\nmicrotasks: {run.ranks.size} on {units} units, {count_text(changes)} changes; they took {spent} "
+        f"of a unit's time on average, and a rank waited {waited} for its turns"
     )
 
 

@@ -21,8 +21,8 @@ RANK_CACHE = np.dtype([("hits", "u8"), ("misses", "u8"), ("write_backs", "u8"), 
 RANK_OVERLAYS = np.dtype([("loads", "u8"), ("bytes", "u8"), ("time_ns", "f8")])
 """One rank's overlays: how often code was brought, how much of it, and the rank's time for that."""
 RANK_MICROTASKS = np.dtype([("changes", "u8"), ("time_ns", "f8"), ("waiting_ns", "f8")])
-"""One rank's turns on a unit that it may share: how often its context was loaded, the time of these changes, and
-how long the rank was ready while another one had the unit."""
+"""One rank's turns on a unit that it may share: how often its context was loaded, the time of these changes,
+and how long the rank was ready while another one had the unit."""
 TRAFFIC = np.dtype(
     [
         ("sender", "i4"),

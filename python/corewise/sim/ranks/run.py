@@ -116,7 +116,7 @@ def run_program(
     machine : str
         As for `load_machine`.
     placement : Placement, sequence of int or str
-        Unit of every rank, or a name. A name gives units to as many ranks each, in rank order, as may share one.
+        Unit of every rank, or a name, which gives each unit to as many ranks as may share it, in rank order.
     options : RunOptions, optional
 
     Returns

@@ -1,6 +1,6 @@
-/* A ring of cells over all ranks: in every step each cell becomes the sum of itself and its two neighbours, modulo a
- * prime. A step costs what the first argument says per cell, in ns. The sum of all cells does not depend on how many
- * ranks share them. SPDX-License-Identifier: BSD-3-Clause */
+/* A ring of cells over all ranks: in every step each cell becomes the sum of itself and its two
+ * neighbours, modulo a prime. A step costs what the first argument says per cell, in ns. What is printed
+ * does not depend on how many ranks there are. SPDX-License-Identifier: BSD-3-Clause */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
