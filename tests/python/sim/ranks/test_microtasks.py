@@ -25,21 +25,21 @@ REALTIME = slice(64, 72)
 """Of a rank file: when it began for people (docs/formats/trace.md)."""
 
 
-def compiled(source: str, folder: Path) -> Path:
-    made = folder / source.replace(".c", ".sim")
-    assert compile_program(["-O1", str(HERE / source), "-o", str(made)]) == 0
+def compiled(source: Path, folder: Path) -> Path:
+    made = folder / f"{source.stem}.sim"
+    assert compile_program(["-O1", str(source), "-o", str(made)]) == 0
     return made
 
 
 @pytest.fixture(scope="module")
 def stencil(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled("stencil.c", tmp_path_factory.mktemp("stencil"))
+    return compiled(HERE.parents[3] / "bench/simmpi/stencil.c", tmp_path_factory.mktemp("stencil"))
 
 
 @pytest.fixture(scope="module")
 def collectives(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All collectives, checked."""
-    return compiled("collectives.c", tmp_path_factory.mktemp("collectives"))
+    return compiled(HERE / "collectives.c", tmp_path_factory.mktemp("collectives"))
 
 
 def launched(
