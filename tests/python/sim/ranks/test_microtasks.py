@@ -86,6 +86,25 @@ def test_all_collectives_on_shared_units(collectives: Path, receiver_initiated: 
     launched(collectives, 16, "roadrunner", forwarding, placement=mixed)
 
 
+@pytest.mark.parametrize(
+    ("source", "kept", "settings"),
+    [
+        ("overlays.c", "overlays", {"overlay_bytes": 50000}),
+        ("touches.c", "caches", {"cache_line_bytes": 128, "cache_sets": 32}),
+    ],
+)
+def test_code_and_cached_data_stay_in_a_context(
+    tmp_path: Path, source: str, kept: str, settings: Mapping[str, float]
+) -> None:
+    """Loads, hits and misses are those of ranks that have a unit each."""
+    program = compiled(HERE / source, tmp_path)
+    alone = launched(program, 2, "flat:2", settings)
+    shared = launched(program, 2, "flat:2", {**settings, "tasks_per_unit": 2})
+    assert shared.ranks["unit"].tolist() == [0, 0]
+    assert getattr(shared, kept).tolist() == getattr(alone, kept).tolist()
+    assert shared.time_ns > alone.time_ns
+
+
 def test_without_a_shared_unit_nothing_changes(stencil: Path) -> None:
     """Times to the last bit; a unit that only one rank has needs no change."""
     alone = launched(stencil, 16, "mesh:4x4", {}, "10")
@@ -170,6 +189,11 @@ REFUSED = {
         "9",
         ["tasks_per_unit=2"],
         "'ranks': found 9, allowed: 1 to 8, 2 on each of the 4 units of 'ring:4'",
+    ),
+    "more ranks than a run may have": (
+        "1025",
+        ["tasks_per_unit=1024"],
+        "'ranks': found 1025, allowed: 1 to 1024, 1024 on each of the 4 units of 'ring:4'",
     ),
     "a larger context than a local store": (
         "4",
