@@ -39,8 +39,10 @@ rm -rf "$work/man"
 
 step "Wheel"
 rm -rf "$work/raw" dist
-# By the environment: the pip that comes with Python 3.10 takes no settings of a build.
+# By the environment: the pip that comes with Python 3.10 takes no settings of a build. What headers say of themselves
+# in errors is not to name this folder; a tree that was configured before would not take the flag.
 SKBUILD_CMAKE_DEFINE="COREWISE_PREBUILT=$PWD/$work/prebuilt;COREWISE_MAN=$PWD/$work/man" \
+    SKBUILD_BUILD_DIR="$work/tree" CXXFLAGS="-fmacro-prefix-map=$PWD=." \
     "$bin/python" tools/run/progress.py --log "$work/wheel.log" "building the wheel" -- \
     "$bin/python" -m pip wheel --verbose --no-deps --no-build-isolation --wheel-dir "$work/raw" .
 auditwheel show "$work"/raw/*.whl

@@ -70,8 +70,8 @@ MatrixOut<std::int32_t> hops(const Machine& node) {
   return to_matrix(std::move(table), count, count);
 }
 
-void check_placement(const Machine& node, std::vector<UnitId> unit_of_rank) {
-  require(machine::check(machine::Placement{std::move(unit_of_rank)}, node));
+void check_placement(const Machine& node, std::vector<UnitId> unit_of_rank, int ranks_per_unit) {
+  require(machine::check(machine::Placement{std::move(unit_of_rank)}, node, ranks_per_unit));
 }
 
 std::vector<UnitId> identity_placement(const Machine& node, int ranks) {
@@ -126,8 +126,8 @@ void bind_machine(nb::module_& module) {
            "Equally short routes from one unit to another, each a list of indexes into `links`.\n\n"
            "Traffic is split evenly between them.")
       .def("hops", &hops, "Links between every two units: ndarray of int32, shape (units, units).")
-      .def("check_placement", &check_placement, "unit_of_rank"_a,
-           "Raises unless every rank is on an existing unit and no unit is used twice.")
+      .def("check_placement", &check_placement, "unit_of_rank"_a, "ranks_per_unit"_a = 1,
+           "Raises unless every rank is on an existing unit and no unit is used by more ranks than may share one.")
       .def("identity_placement", &identity_placement, "ranks"_a,
            "Rank r on unit r; raises where there are more ranks than units.")
       .def("__repr__", [](const Machine& node) {

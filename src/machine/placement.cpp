@@ -20,20 +20,25 @@ std::string rank_field(std::size_t rank) {
   return "unit_of_rank[" + std::to_string(rank) + "]";
 }
 
-Status check_distinct(const Placement& placement, std::string_view source) {
+std::string allowed_unit(int ranks_per_unit) {
+  if (ranks_per_unit == 1) return "a unit that no other rank has";
+  return "a unit that fewer than " + std::to_string(ranks_per_unit) + " other ranks have";
+}
+
+Status check_shared(const Placement& placement, int ranks_per_unit, std::string_view source) {
   const auto& units = placement.unit_of_rank;
   for (std::size_t rank = 0; rank < units.size(); ++rank) {
     const auto here = units.begin() + static_cast<std::ptrdiff_t>(rank);
+    if (std::count(units.begin(), here, units[rank]) < ranks_per_unit) continue;
     const auto first = std::find(units.begin(), here, units[rank]);
-    if (first == here) continue;
     return bad_field(source, rank_field(rank),
                      "unit " + std::to_string(units[rank]) + " of rank " + std::to_string(first - units.begin()),
-                     "a unit that no other rank has");
+                     allowed_unit(ranks_per_unit));
   }
   return {};
 }
 
-Status check_on(const Placement& placement, const Machine& machine, std::string_view source) {
+Status check_on(const Placement& placement, const Machine& machine, int ranks_per_unit, std::string_view source) {
   const auto count = static_cast<int>(machine.units.size());
   for (std::size_t rank = 0; rank < placement.unit_of_rank.size(); ++rank) {
     const UnitId unit = placement.unit_of_rank[rank];
@@ -41,13 +46,13 @@ Status check_on(const Placement& placement, const Machine& machine, std::string_
     return bad_field(source, rank_field(rank), "unit " + std::to_string(unit),
                      "0 to " + std::to_string(count - 1) + ", the units of '" + machine.name + "'");
   }
-  return check_distinct(placement, source);
+  return check_shared(placement, ranks_per_unit, source);
 }
 
 }  // namespace
 
-Status check(const Placement& placement, const Machine& machine) {
-  return check_on(placement, machine, "");
+Status check(const Placement& placement, const Machine& machine, int ranks_per_unit) {
+  return check_on(placement, machine, ranks_per_unit, "");
 }
 
 std::vector<UnitId> core_of_unit(const Machine& machine) {

@@ -12,8 +12,8 @@ struct Placement {
   std::vector<UnitId> unit_of_rank;
 };
 
-/// Every rank on an existing unit, no unit used twice.
-Status check(const Placement& placement, const Machine& machine);
+/// Every rank on an existing unit, no unit used by more ranks than may share one.
+Status check(const Placement& placement, const Machine& machine, int ranks_per_unit = 1);
 
 /// Which units are hardware threads of one core: at [u] the lowest unit whose innermost domain is the same "core"
 /// and a number ("core3"), u itself where it has none.

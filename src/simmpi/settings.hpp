@@ -1,6 +1,6 @@
 // Settings: what the parts of MPI that no network model knows cost: calls, copies, the switch from eager to
-// rendezvous, the speed of a core, and the software cache and the overlays of a rank that is an SPE. Plain data and
-// one table of rows, from which the command line takes names, units and bounds.
+// rendezvous, the speed of a core; the software cache and the overlays of a rank that is an SPE, and ranks that
+// share one. Plain data and one table of rows, from which the command line takes names, units and bounds.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -28,6 +28,10 @@ struct Settings {
   double overlay_bytes = 0;         ///< of the area for code that cw_overlay brings; 0: all code is there
   double overlay_ns = 300;          ///< of every load of code
   double overlay_gb_per_s = 7;      ///< how fast it comes
+  double tasks_per_unit = 1;        ///< ranks that may share a unit of the machine, and take turns on it
+  double context_bytes = 262144;    ///< of a rank that another one takes turns with: stored, and loaded again
+  double context_ns = 300;          ///< of every store and every load
+  double context_gb_per_s = 7;      ///< how fast a context, or a message of ranks that share a unit, moves
   double record_ns = 0;             ///< of a recorded call, and of a function's entry or exit
   double collective_level = 0;      ///< level of the machine by which collectives group ranks; 0: none
   double forward_level = 0;         ///< level of the machine between whose parts PPEs forward messages; 0: none

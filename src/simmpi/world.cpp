@@ -17,6 +17,26 @@ Actor* g_actor = nullptr;
 
 constexpr std::size_t kHelperStackBytes = 256 * 1024;
 
+std::string text_of(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+/// Ranks may share units where nothing else counts on one each.
+Status check_tasks(const WorldOptions& options) {
+  const Settings& settings = options.settings;
+  const double tasks = settings.tasks_per_unit;
+  if (tasks == 1) return {};
+  if (tasks != std::floor(tasks)) return bad_field("", "tasks_per_unit", text_of(tasks), "a whole number");
+  if (!options.carries_data) {
+    return bad_field("", "tasks_per_unit", text_of(tasks), "1: ranks of a recording have a unit each");
+  }
+  if (settings.collective_level == 0) return {};
+  return bad_field("", "collective_level", text_of(settings.collective_level),
+                   "0, where tasks_per_unit is not 1: ranks that take turns reach no local store of each other's");
+}
+
 }  // namespace
 
 World& World::here() {
@@ -33,7 +53,9 @@ bool World::running() {
 
 Result<std::unique_ptr<World>> World::make(const machine::Machine& machine, const machine::Placement& placement,
                                            const WorldOptions& options) {
-  if (Status status = machine::check(placement, machine); !status.ok() && !options.together) return status;
+  if (Status status = check_tasks(options); !status.ok()) return status;
+  const auto tasks = static_cast<int>(options.settings.tasks_per_unit);
+  if (Status status = machine::check(placement, machine, tasks); !status.ok() && !options.together) return status;
   if (placement.unit_of_rank.empty()) return bad_field("", "ranks", "0", "1 or more");
   std::unique_ptr<World> world(new World(machine, placement, options));
   auto network = sim::make_network(world->engine_, machine, options.granularity);
@@ -43,6 +65,7 @@ Result<std::unique_ptr<World>> World::make(const machine::Machine& machine, cons
   if (Status status = world->check_levels(); !status.ok()) return status;
   if (Status status = world->check_protocol(); !status.ok()) return status;
   if (Status status = world->make_forwarding(); !status.ok()) return status;
+  world->make_microtasks();
   if (Status status = world->make_memories(); !status.ok()) return status;
   return world;
 }
@@ -75,9 +98,7 @@ World::~World() = default;
 
 Status World::check_level(std::string_view name, double level, std::size_t most) const {
   if (level >= 0 && level <= static_cast<double>(most) && level == std::floor(level)) return {};
-  char found[40];
-  std::snprintf(found, sizeof found, "%g", level);
-  return bad_field("", name, found,
+  return bad_field("", name, text_of(level),
                    most == 0 ? "0" : "0 to " + std::to_string(most) + ", the levels of '" + machine_.name + "'");
 }
 
@@ -92,9 +113,8 @@ Status World::check_levels() const {
 Status World::check_protocol() const {
   const double chosen = settings().receiver_initiated;
   if (chosen == 0 || (chosen == 1 && costs().empty())) return {};
-  char found[40];
-  std::snprintf(found, sizeof found, "%g", chosen);
-  return bad_field("", "receiver_initiated", found, costs().empty() ? "0 or 1" : "0, beside measured messages");
+  return bad_field("", "receiver_initiated", text_of(chosen),
+                   costs().empty() ? "0 or 1" : "0, beside measured messages");
 }
 
 Status World::make_forwarding() {
@@ -102,6 +122,10 @@ Status World::make_forwarding() {
   if (Status status = Forwarding::check(settings(), machine_, *network_); !status.ok()) return status;
   forwarding_.emplace(engine_, *network_, machine_, settings());
   return {};
+}
+
+void World::make_microtasks() {
+  if (settings().tasks_per_unit > 1) microtasks_.emplace(engine_, settings(), machine_.units.size(), ranks_.size());
 }
 
 Status World::make_memories() {
@@ -148,6 +172,7 @@ void World::start(Rank& rank, const std::function<int(Rank&)>& program) {
   sim::SpawnOptions options;
   options.stack_bytes = options_.stack_bytes;
   const auto body = [this, &rank, &program] {
+    if (microtasks_) microtasks_->enter(rank.program);
     g_actor = &rank.program;
     end_program(rank, program(rank));
   };
@@ -164,6 +189,7 @@ void World::end_program(Rank& rank, int status) {
   rank.exit_status = status;
   rank.end = rank.program.clock;
   rank.ended = true;
+  if (microtasks_) microtasks_->end(rank.program);
 }
 
 Status World::run(std::function<int(Rank&)> program, std::function<void(const Status&)> ending) {
@@ -204,11 +230,21 @@ void World::synchronize(Actor& actor) {
   actor.unseen = 0;
 }
 
-void World::block(Actor& actor) {
-  engine_.block({"MPI", 0, 0, std::source_location::current()});
+void World::block(Actor& actor, const std::function<bool()>& ready) {
+  if (takes_turns(actor)) microtasks_->leave(actor);
+  do {
+    engine_.block({"MPI", 0, 0, std::source_location::current()});
+  } while (ready && !ready());
+  if (takes_turns(actor)) microtasks_->enter(actor);
   g_actor = &actor;
   actor.clock = std::max(actor.clock, engine_.now());
   actor.unseen = 0;
+}
+
+void World::yield(Actor& actor) {
+  if (!takes_turns(actor)) return;
+  microtasks_->yield(actor);
+  g_actor = &actor;
 }
 
 void World::fail(std::string message) {

@@ -24,6 +24,7 @@
 #include "simmpi/messages/costs.hpp"
 #include "simmpi/messages/forwarding.hpp"
 #include "simmpi/messages/pairs.hpp"
+#include "simmpi/microtasks.hpp"
 #include "simmpi/rank.hpp"
 #include "simmpi/settings.hpp"
 
@@ -76,6 +77,8 @@ class World {
   [[nodiscard]] const sim::Network& network() const { return *network_; }
   /// Null where no PPE forwards.
   [[nodiscard]] const Forwarding* forwarding() const { return forwarding_ ? &*forwarding_ : nullptr; }
+  /// Null where no two ranks may share a unit.
+  [[nodiscard]] const Microtasks* microtasks() const { return microtasks_ ? &*microtasks_ : nullptr; }
   [[nodiscard]] Transport& transport() { return *transport_; }
   [[nodiscard]] const machine::Machine& machine() const { return machine_; }
   [[nodiscard]] const Settings& settings() const { return options_.settings; }
@@ -99,8 +102,11 @@ class World {
 
   /// Lets the engine come up to the actor's clock.
   void synchronize(Actor& actor);
-  /// Until somebody wakes it; its clock is then not before the engine's.
-  void block(Actor& actor);
+  /// Until somebody wakes it, and `ready`, where there is one, says so; its clock is then not before the engine's.
+  /// A rank that shares its unit lets others have it meanwhile.
+  void block(Actor& actor, const std::function<bool()>& ready = {});
+  /// The actor has looked in vain: other ranks of its unit go first.
+  void yield(Actor& actor);
   /// Ends the run: it failed. Does not return.
   [[noreturn]] void fail(std::string message);
   /// Ends the calling rank's program: its handlers of atexit, then nothing more. Does not return.
@@ -112,6 +118,7 @@ class World {
 
   /// A message of the network between the units of two ranks; says when it enters the network.
   sim::Time send(int from, int to, std::uint64_t bytes, const sim::Handler& delivered) {
+    if (share_unit(from, to)) return pass(bytes, delivered);
     if (forwarding_) return forwarding_->send(rank(from).unit, rank(to).unit, bytes, delivered);
     network_->send(rank(from).unit, rank(to).unit, bytes, delivered);
     return engine_.now();
@@ -119,10 +126,16 @@ class World {
   /// A message of `header_bytes` that says something about another one. PPEs pass it on in the time that they take
   /// for that one.
   void send_control(int from, int to, const sim::Handler& delivered) {
-    network_->send(rank(from).unit, rank(to).unit, static_cast<std::uint64_t>(settings().header_bytes), delivered);
+    const auto bytes = static_cast<std::uint64_t>(settings().header_bytes);
+    if (share_unit(from, to)) {
+      pass(bytes, delivered);
+    } else {
+      network_->send(rank(from).unit, rank(to).unit, bytes, delivered);
+    }
   }
   /// What a message takes while nobody else sends.
   [[nodiscard]] sim::Time alone(int from, int to, std::uint64_t bytes) {
+    if (share_unit(from, to)) return microtasks_->pass(bytes);
     return network_->alone(rank(from).unit, rank(to).unit, bytes);
   }
   /// Deletes a request that no handle names any more.
@@ -161,6 +174,18 @@ class World {
   [[nodiscard]] Status check_protocol() const;
   /// PPEs that forward, where the settings want them.
   Status make_forwarding();
+  /// Turns, where ranks may share units.
+  void make_microtasks();
+  /// Whether this one takes turns: helpers do what the message engine does beside the ranks.
+  [[nodiscard]] bool takes_turns(const Actor& actor) const { return microtasks_ && &actor == &actor.rank->program; }
+  [[nodiscard]] bool share_unit(int from, int to) {
+    return microtasks_ && from != to && rank(from).unit == rank(to).unit;
+  }
+  /// A message between two ranks of one unit; says when it leaves.
+  sim::Time pass(std::uint64_t bytes, const sim::Handler& delivered) {
+    engine_.after(microtasks_->pass(bytes), delivered);
+    return engine_.now();
+  }
   /// A cache and its costs for every rank, where the settings want one.
   Status make_memories();
   void start(Rank& rank, const std::function<int(Rank&)>& program);
@@ -173,6 +198,7 @@ class World {
   sim::Engine engine_;
   std::unique_ptr<sim::Network> network_;
   std::optional<Forwarding> forwarding_;
+  std::optional<Microtasks> microtasks_;
   std::unique_ptr<Transport> transport_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::vector<std::unique_ptr<Helper>> helpers_;

@@ -113,8 +113,8 @@ def test_a_build_that_fails_shows_why(tmp_path: Path) -> None:
 # --- the first hour ---------------------------------------------------------------------------------------
 
 
-def hour() -> tuple[Any, ...]:
-    """The steps of the script."""
+def script() -> Any:
+    """The module that takes the steps."""
     text = (ROOT / "tools" / "run" / "first_hour.py").read_text(encoding="utf-8")
     assert "HOUR = (" in text
     sys.path.insert(0, str(ROOT / "tools" / "run"))
@@ -122,7 +122,12 @@ def hour() -> tuple[Any, ...]:
         import first_hour
     finally:
         sys.path.pop(0)
-    steps: tuple[Any, ...] = first_hour.HOUR
+    return first_hour
+
+
+def hour() -> tuple[Any, ...]:
+    """The steps of the script."""
+    steps: tuple[Any, ...] = script().HOUR
     return steps
 
 
@@ -135,6 +140,13 @@ def test_the_page_of_the_first_hour_has_its_steps() -> None:
     assert re.findall(r"^    \$ (.+)$", page, re.M) == hour_steps()
     assert "/root" not in page
     assert "/tmp" not in page
+
+
+def test_paths_leave_the_page_and_tables_stay_straight() -> None:
+    said = "│ in │ /work/x/env   │ yes │\n│ in │ /work/x │ /work/x/a │\nread /work/x/b\n"
+    assert script().without_path(said, "/work/x") == (
+        "│ in │ ~/env         │ yes │\n│ in │ ~       │ ~/a       │\nread ~/b\n"
+    )
 
 
 def test_the_page_of_the_first_hour_says_what_its_steps_expect() -> None:

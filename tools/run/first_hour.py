@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -122,8 +123,8 @@ _OPENING = """# The first hour
 
 From nothing to a program that is recorded, placed and accelerated. Every command below was run by
 `tools/run/first_hour.py`, in an empty environment on a machine without a compiler; what it answered is
-shown, cut where `...` stands. `make release` runs it again. Here other work ran beside it on two cores of an
-AMD EPYC (family 25, model 1), so its times say little.
+shown, cut where `...` stands. `make release` runs it again. Here it ran on {cores} cores of a processor that
+calls itself "{processor}"; the installation took {seconds:.0f} s.
 
 """
 _CLOSING = """## Further
@@ -160,9 +161,24 @@ def taken(step: Step, wheel: Path, work: Path) -> tuple[str, float]:
     return done.stdout, seconds
 
 
+def opening(seconds: float) -> str:
+    """What the page begins with, where the installation took so long."""
+    found = re.search(r"^model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M)
+    processor = " ".join(found[1].split()) if found else platform.machine()
+    return _OPENING.format(cores=len(os.sched_getaffinity(0)), processor=processor, seconds=seconds)
+
+
+def without_path(said: str, path: str) -> str:
+    """The text with ``~`` in place of the path; columns of tables stay as wide as they were."""
+    in_a_cell = re.sub(
+        re.escape(path) + "([^\n│]*)(?=│)", lambda cell: "~" + cell[1] + " " * (len(path) - 1), said
+    )
+    return in_a_cell.replace(path, "~")
+
+
 def section(step: Step, said: str, work: Path) -> str:
     """A step as the page shows it, without this machine's paths."""
-    lines = said.replace(str(work.resolve()), "~").rstrip().splitlines()
+    lines = without_path(said, str(work.resolve())).rstrip().splitlines()
     if step.command.startswith("pip"):
         lines = lines[-1:]
     shown = lines
@@ -185,11 +201,13 @@ def main() -> None:
     given.work.mkdir(parents=True)
     work = given.work.resolve()
     subprocess.run([sys.executable, "-m", "venv", str(work / "env")], check=True)
-    text = _OPENING
-    for number, step in enumerate(HOUR):
+    text = ""
+    for step in HOUR:
         said, seconds = taken(step, given.wheel, work)
-        if number == 0 and seconds > LONGEST_INSTALL_S:
-            print(f"first_hour.py: the installation took {seconds:.0f} s", file=sys.stderr)
+        if not text:
+            text = opening(seconds)
+            if seconds > LONGEST_INSTALL_S:
+                print(f"first_hour.py: the installation took {seconds:.0f} s", file=sys.stderr)
         text += section(step, said, work)
     if given.page is not None:
         given.page.write_text(text + _CLOSING, encoding="utf-8")

@@ -58,36 +58,46 @@ def save_placement(placement: Placement, path: str | Path) -> None:
     write_text(Path(path), json.dumps(document) + "\n")
 
 
-def load_placement(path: str | Path, machine: Machine | None = None) -> Placement:
-    """Reads the JSON file; with `machine`, also verifies that it places on exactly this machine's units."""
+def load_placement(path: str | Path, machine: Machine | None = None, ranks_per_unit: int = 1) -> Placement:
+    """Reads the JSON file; with `machine`, also verifies that it places on exactly this machine's units.
+
+    As many as `ranks_per_unit` ranks may share a unit.
+    """
     fields = read_json(Path(path))
-    placement = _placement(fields)
+    placement = _placement(fields, ranks_per_unit)
     if machine is not None:
-        _check_on(placement, machine, fields)
+        _check_on(placement, machine, fields, ranks_per_unit)
     return placement
 
 
-def _placement(fields: Fields) -> Placement:
+def _placement(fields: Fields, ranks_per_unit: int) -> Placement:
     """The document's placement, which may be of any machine."""
     fields.header(_FORMAT, _VERSION)
     fields.only(_FIELDS)
     units = fields.wholes("unit_of_rank", 0, _MOST_UNITS - 1)
     for rank, unit in enumerate(units):
-        if (first := units.index(unit)) < rank:
-            found = f"unit {unit} of rank {first}"
-            raise bad_field(fields.source, f"unit_of_rank[{rank}]", found, "a unit that no other rank has")
+        if units[:rank].count(unit) >= ranks_per_unit:
+            found = f"unit {unit} of rank {units.index(unit)}"
+            raise bad_field(fields.source, f"unit_of_rank[{rank}]", found, _allowed_unit(ranks_per_unit))
     names = fields.texts("units")
     if len(names) != len(units):
         raise bad_field(fields.source, "units", f"{len(names)} names", f"one name per rank, {len(units)}")
     return Placement(fields.text("machine"), units, names)
 
 
-def _check_on(placement: Placement, machine: Machine, fields: Fields) -> None:
+def _allowed_unit(ranks_per_unit: int) -> str:
+    """As room machine says it."""
+    if ranks_per_unit == 1:
+        return "a unit that no other rank has"
+    return f"a unit that fewer than {ranks_per_unit} other ranks have"
+
+
+def _check_on(placement: Placement, machine: Machine, fields: Fields, ranks_per_unit: int) -> None:
     """Refuses a placement whose machine, or one of whose units, has another name here."""
     if placement.machine != machine.name:
         raise fields.wrong("machine", f"'{machine.name}'")
     try:
-        machine.check_placement(list(placement.unit_of_rank))
+        machine.check_placement(list(placement.unit_of_rank), ranks_per_unit)
     except InputError as error:
         raise InputError(f"{fields.source}: {error}") from None
     here = machine.units

@@ -131,7 +131,7 @@ int end_some(Entry& entry, const std::vector<Request*>& all, MPI_Request* reques
     failed = failed || error != MPI_SUCCESS;
     indices[found++] = static_cast<int>(i);
   }
-  if (found == 0) entry.record().missed();
+  if (found == 0) entry.missed();
   *outcount = found;
   return failed ? entry.raise(owner, MPI_ERR_IN_STATUS) : MPI_SUCCESS;
 }
@@ -206,7 +206,7 @@ int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   entry.look();
   const Request* one = live(*request);
   *flag = one == nullptr || one->done ? 1 : 0;
-  if (*flag == 0) entry.record().missed();
+  if (*flag == 0) entry.missed();
   if (one == nullptr) write_empty(status);
   return one != nullptr && one->done ? end_one(entry, request, status) : MPI_SUCCESS;
 }
@@ -219,7 +219,7 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Stat
   const std::vector<Request*> all = live_ones(count, array_of_requests);
   *flag = std::all_of(all.begin(), all.end(), [](const Request* each) { return each == nullptr || each->done; });
   if (*flag == 0) {
-    entry.record().missed();
+    entry.missed();
     return MPI_SUCCESS;
   }
   for (const Request* each : all) {
@@ -235,7 +235,7 @@ int PMPI_Testany(int count, MPI_Request array_of_requests[], int* index, int* fl
   entry.look();
   const int found = first_done(live_ones(count, array_of_requests));
   *flag = found != -1 ? 1 : 0;
-  if (*flag == 0) entry.record().missed();
+  if (*flag == 0) entry.missed();
   *index = found < 0 ? MPI_UNDEFINED : found;
   if (found == -2) write_empty(status);
   return found >= 0 ? end_one(entry, &array_of_requests[found], status) : MPI_SUCCESS;
@@ -277,7 +277,7 @@ int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) 
   entry.look();
   Request* one = live(request);
   *flag = one == nullptr || one->done ? 1 : 0;
-  if (*flag == 0) entry.record().missed();
+  if (*flag == 0) entry.missed();
   if (one == nullptr) {
     write_empty(status);
   } else if (one->done && one->kind == Request::Kind::generalized) {

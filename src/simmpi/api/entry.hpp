@@ -46,6 +46,11 @@ class Entry {
   int result(Comm* comm, int code) const { return code == MPI_SUCCESS ? code : raise(comm, code); }
   /// A call that only looks costs its time and lets the engine come up.
   void look() const;
+  /// It has looked in vain: the record says so, and other ranks of its unit go first.
+  void missed() {
+    record_.missed();
+    world_.yield(actor_);
+  }
   /// For the timeline: whom the call is about, and how many bytes.
   void about(int peer, std::int64_t bytes) {
     peer_ = peer;

@@ -289,7 +289,8 @@ int PMPI_Buffer_detach(void* buffer_addr, int* size) {
   Entry entry("MPI_Buffer_detach");
   AttachedBuffer& attached = entry.rank().attached;
   attached.detaching = &entry.actor();
-  while (attached.used > 0) entry.world().block(entry.actor());
+  const auto empty = [&] { return attached.used <= 0; };
+  if (!empty()) entry.world().block(entry.actor(), empty);
   *static_cast<void**>(buffer_addr) = attached.start;
   *size = static_cast<int>(attached.bytes);
   attached = {};

@@ -90,7 +90,7 @@ int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* statu
   const Message* message = entry.transport().probe(entry.actor(), *found, source, tag);
   *flag = message != nullptr ? 1 : 0;
   if (message == nullptr) {
-    entry.record().missed();
+    entry.missed();
     return MPI_SUCCESS;
   }
   entry.record().probed(*found, outcome_of(*message));
@@ -132,7 +132,7 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* mes
   *flag = taken != nullptr ? 1 : 0;
   *message = MPI_MESSAGE_NULL;
   if (taken == nullptr) {
-    entry.record().missed();
+    entry.missed();
     return MPI_SUCCESS;
   }
   take(*found, *taken);

@@ -437,14 +437,14 @@ Message& Transport::wait_for_message(Actor& actor, Comm& comm, int source, int t
   wanted.peer = source;
   wanted.tag = tag;
   wanted.comm = &comm;
-  for (;;) {
-    if (Message* message = probe(actor, comm, source, tag)) return *message;
-    box.prober = &actor;
-    actor.probes = &wanted;
-    world_.block(actor);
-    actor.probes = nullptr;
-    box.prober = nullptr;
-  }
+  Message* found = probe(actor, comm, source, tag);
+  if (found != nullptr) return *found;
+  box.prober = &actor;
+  actor.probes = &wanted;
+  world_.block(actor, [&] { return (found = box.find(source, tag)) != nullptr; });
+  actor.probes = nullptr;
+  box.prober = nullptr;
+  return *found;
 }
 
 bool Transport::cancel(Request& request) {

@@ -67,6 +67,19 @@ bj::value overlays_of(World& world) {
   return rows;
 }
 
+/// Changes of task, their time and the time of waiting for a turn in ns, rank by rank; null where no two ranks may
+/// share a unit.
+bj::value microtasks_of(World& world) {
+  if (world.microtasks() == nullptr) return nullptr;
+  bj::array rows;
+  for (int r = 0; r < world.size(); ++r) {
+    const Turns& turns = world.microtasks()->turns(r);
+    const auto ns = [&](sim::Time ticks) { return world.engine().to_ns(ticks); };
+    rows.push_back(bj::array{turns.changes, ns(turns.changing), ns(turns.waiting)});
+  }
+  return rows;
+}
+
 bj::array links_of(World& world) {
   bj::array rows;
   for (const sim::LinkStatistics& link : world.network().link_statistics()) {
@@ -109,6 +122,7 @@ Status write_outcome(const std::string& path, World& world, const Status& outcom
   document["traffic"] = traffic_of(world);
   document["caches"] = caches_of(world);
   document["overlays"] = overlays_of(world);
+  document["microtasks"] = microtasks_of(world);
   document["links"] = links_of(world);
   document["ppes"] = ppes_of(world);
   if (timeline != nullptr) document["timeline"] = timeline_of(*timeline);

@@ -117,7 +117,7 @@ def test_where_memory_ends_communicators_are_the_mpis(name: str, tmp_path: Path)
 def test_a_killed_rank_ends_the_run(name: str, kind: int, numbers: int, tmp_path: Path) -> None:
     """While the others wait for it in a barrier, a broadcast and an all-reduce of 1 MiB."""
     words = [trap(name, "killed_rank.c"), kind, numbers, tmp_path]
-    assert runs.run(name, 3, words, tmp_path, timeout=20.0).done.returncode != 0
+    assert runs.run(name, 3, words, tmp_path, timeout=60.0).done.returncode != 0
 
 
 @pytest.mark.parametrize(("kind", "numbers"), [(0, 1), (1, 1 << 17), (2, 1 << 17)])
@@ -125,7 +125,7 @@ def test_a_killed_rank_ends_the_run(name: str, kind: int, numbers: int, tmp_path
 def test_ranks_are_told_of_a_killed_one(name: str, kind: int, numbers: int, tmp_path: Path) -> None:
     """A launcher that does not see it, behind a shell, lets the others live: their call returns an error."""
     program = [trap(name, "killed_rank.c"), kind, numbers, tmp_path, "hidden"]
-    runs.run(name, 3, ["/bin/sh", "-c", '"$0" "$@"; sleep 1', *program], tmp_path, timeout=20.0)
+    runs.run(name, 3, ["/bin/sh", "-c", '"$0" "$@"; sleep 1', *program], tmp_path, timeout=60.0)
     told = {path.name: path.read_text() for path in tmp_path.glob("told.*")}
     assert told == {"told.0": "an error", "told.1": "an error"}
 
@@ -204,7 +204,7 @@ def test_a_wrong_call_is_an_error_and_no_hang(name: str, table: str, tmp_path: P
 
 @pytest.mark.parametrize("name", runs.NAMES)
 def test_a_wrong_call_ends_a_program_that_handles_no_errors(name: str, tmp_path: Path) -> None:
-    done = runs.run(name, 3, [trap(name, "wrong_calls.c"), "allreduce"], tmp_path, timeout=20.0).done
+    done = runs.run(name, 3, [trap(name, "wrong_calls.c"), "allreduce"], tmp_path, timeout=60.0).done
     assert done.returncode != 0
     assert "truncat" in (done.stdout + done.stderr).lower()
 

@@ -15,9 +15,9 @@ SMALL = transforms.Plan((64,), (16, 64, 128))
 
 
 def test_both_forms_are_simulated_and_the_same_again() -> None:
-    first = list(transforms.transformed(SMALL))
+    first = transforms.transformed(SMALL)
     assert [(each.side, each.processors) for each in first] == [(64, 16), (64, 64)]  # 128 have no row each
-    assert first == list(transforms.transformed(SMALL))
+    assert first == transforms.transformed(SMALL)
     few, many = first
     # Computation alone, by hand: 4 rows of 64 on each of 16 processors, twice transformed and twice moved.
     row_us = 5 * 64 * 6 / transforms.ASSUMED["flops_per_ns"] / 1e3

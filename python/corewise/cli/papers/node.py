@@ -121,7 +121,7 @@ def study(sections: tuple[int, ...], noise: NoiseRecord, quick: bool, advance: P
         elif (outcome := parts[section](listener)) is not None:
             rows |= measured(outcome)
         if section == 8:
-            simulated = list(transforms.transformed(transforms.QUICK if quick else transforms.FULL))
+            simulated = transforms.transformed(transforms.QUICK if quick else transforms.FULL)
     figures = tuple(bench_figures(packing)) if packing else ()
     said, cores = _statements(packing), len(os.sched_getaffinity(0))
     source = node_noise(noise).source

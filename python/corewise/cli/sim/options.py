@@ -45,9 +45,9 @@ def setting(text: str) -> tuple[str, float]:
         raise bad_field("", f"--set {name}", value, "a number") from None
 
 
-def placed(placement: str, machine: Machine) -> Placement | str:
+def placed(placement: str, machine: Machine, ranks_per_unit: int = 1) -> Placement | str:
     """A file where there is one or the text looks like one, else a name."""
     path = Path(placement)
     if path.suffix or "/" in placement or path.is_file():
-        return load_placement(path, machine)
+        return load_placement(path, machine, ranks_per_unit)
     return placement

@@ -28,7 +28,7 @@ with late.imports():
     from corewise.data.quantities import bytes_text, count_text, time_text
     from corewise.data.sizes import size_bytes
     from corewise.report.layout import Column, FittingTable, by_rows
-    from corewise.sim.ranks import RankRun, RunOptions, run_program
+    from corewise.sim.ranks import RankRun, RunOptions, run_program, tasks_per_unit
 
 _HELP = """Run an MPI program on the ranks of a simulated machine.
 
@@ -116,7 +116,7 @@ def simrun(
         profile=profile,
         function_depth=function_depth,
     )
-    placed = options.placed(placement, load_machine(machine))
+    placed = options.placed(placement, load_machine(machine), tasks_per_unit(chosen.settings))
     run = run_program(program, arguments or [], ranks, machine, placed, chosen)
     if pattern is not None:
         save_pattern(run.pattern(collectives=collectives), pattern)
@@ -171,7 +171,7 @@ def _heading(run: RankRun) -> Text:
     )
     rate = run.messages / run.wall_s if run.wall_s > 0 else 0.0
     text.append(f"; simulated in {run.wall_s:.3g} s ({count_text(rate)} messages/s)", style="none")
-    for more in (_cache_text(run), _overlay_text(run), _ppe_text(run)):
+    for more in (_cache_text(run), _overlay_text(run), _microtask_text(run), _ppe_text(run)):
         text.append(more, style="none")
     return text
 
@@ -199,6 +199,20 @@ def _overlay_text(run: RankRun) -> str:
     return (
         f"\ncode overlays: {count_text(loads)} loads, {bytes_text(size)}; {time_text(spent_ns, 4)} of a "
         "rank's time on average"
+    )
+
+
+def _microtask_text(run: RankRun) -> str:
+    """A line on the turns of ranks that share units; nothing where none may."""
+    if run.microtasks is None:
+        return ""
+    changes = int(run.microtasks["changes"].sum())
+    units = np.unique(run.ranks["unit"]).size
+    spent = time_text(float(run.microtasks["time_ns"].sum()) / units, 4)
+    waited = time_text(float(run.microtasks["waiting_ns"].mean()), 4)
+    return (
+        f"\nmicrotasks: {run.ranks.size} on {units} units, {count_text(changes)} changes; they took {spent} "
+        f"of a unit's time on average, and a rank waited {waited} for its turns"
     )
 
 
@@ -237,6 +251,7 @@ def _link_table(run: RankRun) -> FittingTable | None:
 def _rank_rows(run: RankRun) -> list[dict[str, object]]:
     units = run.machine.units
     caches, overlays = _rows_or_nulls(run, run.caches), _rows_or_nulls(run, run.overlays)
+    microtasks = _rows_or_nulls(run, run.microtasks)
     return [
         {
             "rank": rank,
@@ -246,6 +261,7 @@ def _rank_rows(run: RankRun) -> list[dict[str, object]]:
             "exit_status": status,
             "software_cache": caches[rank],
             "overlays": overlays[rank],
+            "microtasks": microtasks[rank],
         }
         for rank, (unit, end_ns, ended, status) in enumerate(run.ranks.tolist())
     ]

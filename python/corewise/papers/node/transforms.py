@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from corewise.base.files import read_text
 from corewise.errors import RunError
 from corewise.mpi.programs import sources_of
 from corewise.papers.node.data import BATCH_LOSS, NODE_CORES, Transformed
-from corewise.papers.runner import Work, unseen
+from corewise.papers.runner import Work, on_all_cores, unseen
 from corewise.sim.ranks import RunOptions, compile_program, run_program
 
 COPY_MB_PER_S = {"plain": 184, "tuned": 283}
@@ -57,36 +57,48 @@ QUICK = Plan((1024,), (64, 128, 256, 512, 1024))
 FULL = Plan((1024, 2048, 4096), (64, 128, 256, 512, 1024, 2048, 4096))
 
 
-def transformed(plan: Plan, progress: Progress = unseen) -> Iterator[Transformed]:
+@dataclass(frozen=True)
+class _Run:
+    """One form on one cluster; `loss` is what batch nodes take from every worker."""
+
+    side: int
+    processors: int
+    form: str
+    loss: float
+
+
+_FORMS = (("blocking", 0.0), ("dataflow", 0.0), ("dataflow", BATCH_LOSS))
+"""What `Transformed` has a time of, in its order."""
+
+
+def transformed(plan: Plan, progress: Progress = unseen) -> list[Transformed]:
     """Both forms on every number of processors."""
-    advance = Work(len(plan.cases()), progress)
+    runs = [_Run(*case, *form) for case in plan.cases() for form in _FORMS]
+    advance = Work(len(runs), progress)
     with tempfile.TemporaryDirectory(prefix="corewise-paper-") as name:
         folder = Path(name)
         program = folder / "fftsteps.sim"
         sources = [str(each) for each in sources_of("fftsteps")]
         if compile_program(["-O2", "-std=c++20", *sources, "-o", str(program)], cxx=True) != 0:
             raise RunError("paper node: fftsteps cannot be compiled for simulated ranks")
-        for side, processors in plan.cases():
-            pure, threaded, slowed = (
-                _time_us(folder, program, side, processors, form, loss)
-                for form, loss in (("blocking", 0.0), ("dataflow", 0.0), ("dataflow", BATCH_LOSS))
-            )
-            yield Transformed(side, processors, pure, threaded, slowed)
-            advance()
+        times = iter(on_all_cores(lambda run: _time_us(program, run), runs, lambda _: advance()))
+    return [Transformed(*case, next(times), next(times), next(times)) for case in plan.cases()]
 
 
-def _time_us(folder: Path, program: Path, side: int, processors: int, form: str, loss: float) -> float:
-    nodes = processors // NODE_CORES
-    machine, said = folder / f"nodes-{nodes}.json", folder / "said.txt"
+def _time_us(program: Path, run: _Run) -> float:
+    nodes = run.processors // NODE_CORES
+    folder = Path(tempfile.mkdtemp(dir=program.parent))
+    machine, said = folder / "nodes.json", folder / "said.txt"
     machine.write_text(json.dumps(cluster_document(nodes)), encoding="utf-8")
-    units = range(0, processors, NODE_CORES) if form == "dataflow" else range(processors)
-    words = ["--size", str(side), "--form", form, "--threads", str(NODE_CORES), "--blocks", str(BLOCKS)]
-    words += ["--flops-per-ns", str(ASSUMED["flops_per_ns"] / (1 + loss))]
-    words += ["--bytes-per-ns", str(COPY_MB_PER_S["plain"] / 1e3 / (1 + loss))]
-    run = run_program(program, words, len(units), str(machine), list(units), RunOptions(output=said))
-    found = _LINE.search(read_text(said)) if run.ok else None
-    if found is None or found[1] != form:
-        raise RunError(f"paper node: fftsteps on {len(units)} ranks: {run.message or 'printed no time'}")
+    units = range(0, run.processors, NODE_CORES) if run.form == "dataflow" else range(run.processors)
+    words = ["--size", str(run.side), "--form", run.form, "--threads", str(NODE_CORES)]
+    words += ["--blocks", str(BLOCKS)]
+    words += ["--flops-per-ns", str(ASSUMED["flops_per_ns"] / (1 + run.loss))]
+    words += ["--bytes-per-ns", str(COPY_MB_PER_S["plain"] / 1e3 / (1 + run.loss))]
+    ran = run_program(program, words, len(units), str(machine), list(units), RunOptions(output=said))
+    found = _LINE.search(read_text(said)) if ran.ok else None
+    if found is None or found[1] != run.form:
+        raise RunError(f"paper node: fftsteps on {len(units)} ranks: {ran.message or 'printed no time'}")
     return float(found[2])
 
 

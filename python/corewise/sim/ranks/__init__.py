@@ -13,6 +13,6 @@ from corewise.base import late
 with late.imports():
     from corewise.sim.ranks.compiler import compile_program
     from corewise.sim.ranks.result import RankRun
-    from corewise.sim.ranks.run import SETTINGS, RunOptions, run_program
+    from corewise.sim.ranks.run import SETTINGS, RunOptions, run_program, tasks_per_unit
 
-__all__ = ["SETTINGS", "RankRun", "RunOptions", "compile_program", "run_program"]
+__all__ = ["SETTINGS", "RankRun", "RunOptions", "compile_program", "run_program", "tasks_per_unit"]

@@ -20,6 +20,9 @@ RANK_CACHE = np.dtype([("hits", "u8"), ("misses", "u8"), ("write_backs", "u8"), 
 """One rank's software cache: lines found, brought and written back, and the rank's time for all of that."""
 RANK_OVERLAYS = np.dtype([("loads", "u8"), ("bytes", "u8"), ("time_ns", "f8")])
 """One rank's overlays: how often code was brought, how much of it, and the rank's time for that."""
+RANK_MICROTASKS = np.dtype([("changes", "u8"), ("time_ns", "f8"), ("waiting_ns", "f8")])
+"""One rank's turns on a unit that it may share: how often its context was loaded, the time of these changes,
+and how long the rank was ready while another one had the unit."""
 TRAFFIC = np.dtype(
     [
         ("sender", "i4"),
@@ -67,6 +70,8 @@ class RankRun:
         What every rank's software cache did; None where the settings have none.
     overlays : ndarray of `RANK_OVERLAYS`, shape (ranks,), or None
         What code was brought for every rank; None where the settings have no area for it.
+    microtasks : ndarray of `RANK_MICROTASKS`, shape (ranks,), or None
+        Every rank's turns; None where no two ranks may share a unit.
     traffic : ndarray of `TRAFFIC`, shape (pairs,)
         Pairs that sent something.
     links : ndarray of `RANK_LINK`, shape (links,)
@@ -88,6 +93,7 @@ class RankRun:
     ranks: NDArray[np.void]
     caches: NDArray[np.void] | None
     overlays: NDArray[np.void] | None
+    microtasks: NDArray[np.void] | None
     traffic: NDArray[np.void]
     links: NDArray[np.void]
     ppes: NDArray[np.void] | None

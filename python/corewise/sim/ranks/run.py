@@ -30,11 +30,21 @@ with late.imports():
     import numpy as np
     from numpy.typing import NDArray
 
+    from corewise._core import Machine
     from corewise.data.machines import MachineText, hwloc_libraries, machine_text
     from corewise.data.placement import Placement
     from corewise.sim.placements import named_placement
     from corewise.sim.ranks.profile import new_profile, write_meta
-    from corewise.sim.ranks.result import PPE, RANK, RANK_CACHE, RANK_LINK, RANK_OVERLAYS, TRAFFIC, RankRun
+    from corewise.sim.ranks.result import (
+        PPE,
+        RANK,
+        RANK_CACHE,
+        RANK_LINK,
+        RANK_MICROTASKS,
+        RANK_OVERLAYS,
+        TRAFFIC,
+        RankRun,
+    )
     from corewise.sim.timeline import EVENT, Kind, Timeline, Track
 
 _RUNNER = Path(__file__).resolve().parents[2] / "corewise-simmpi"
@@ -45,6 +55,8 @@ SETTINGS: Mapping[str, float] = MappingProxyType({row[0]: row[1] for row in _ROW
 MOST_EVENTS = 4_000_000
 """Of a timeline."""
 DEFAULT_STACK_BYTES = 8 << 20
+MOST_RANKS = 1024
+"""Of a run, where ranks share units; as many as a machine has units otherwise."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +116,7 @@ def run_program(
     machine : str
         As for `load_machine`.
     placement : Placement, sequence of int or str
-        Unit of every rank, or a name.
+        Unit of every rank, or a name, which gives each unit to as many ranks as may share it, in rank order.
     options : RunOptions, optional
 
     Returns
@@ -125,10 +137,11 @@ def run_program(
         raise InputError(f"{program}: no such file, allowed: a program that corewise simcc made")
     described = machine_text(machine)
     loaded = described.load()
-    if not 1 <= ranks <= len(loaded.units):
-        raise bad_field("", "ranks", str(ranks), f"1 to {len(loaded.units)}, the units of '{loaded.name}'")
+    tasks = tasks_per_unit(options.settings)
+    _check_ranks(ranks, loaded, tasks)
     if isinstance(placement, str):
-        units = named_placement(placement, loaded, ranks)
+        used = named_placement(placement, loaded, -(-ranks // tasks))
+        units = [used[rank // tasks] for rank in range(ranks)]
     else:
         units = list(placement.unit_of_rank if isinstance(placement, Placement) else placement)
     if len(units) != ranks:
@@ -157,6 +170,7 @@ def run_program(
         ranks=np.array([tuple(row) for row in found["ranks"]], dtype=RANK),
         caches=_rows_or_none(found["caches"], RANK_CACHE),
         overlays=_rows_or_none(found["overlays"], RANK_OVERLAYS),
+        microtasks=_rows_or_none(found["microtasks"], RANK_MICROTASKS),
         traffic=np.array([tuple(row) for row in found["traffic"]], dtype=TRAFFIC),
         links=np.array([tuple(row) for row in found["links"]], dtype=RANK_LINK),
         ppes=_rows_or_none(found["ppes"], PPE),
@@ -173,6 +187,23 @@ def _check_settings(settings: Mapping[str, float]) -> None:
         least, most = bounds[name]
         if not least <= value <= most:
             raise bad_field("", name, f"{value:g}", f"{least:g} to {most:g}")
+
+
+def tasks_per_unit(settings: Mapping[str, float]) -> int:
+    """How many ranks may share a unit, by these settings; refuses what is no number of ranks."""
+    chosen = settings.get("tasks_per_unit", SETTINGS["tasks_per_unit"])
+    _check_settings({"tasks_per_unit": chosen})
+    if chosen != int(chosen):
+        raise bad_field("", "tasks_per_unit", f"{chosen:g}", "a whole number")
+    return int(chosen)
+
+
+def _check_ranks(ranks: int, machine: Machine, tasks: int) -> None:
+    """Whether the machine has a place for each."""
+    most = min(tasks * len(machine.units), MOST_RANKS)
+    if not 1 <= ranks <= most:
+        places = "the units" if tasks == 1 else f"{tasks} on each of the {len(machine.units)} units"
+        raise bad_field("", "ranks", str(ranks), f"1 to {most}, {places} of '{machine.name}'")
 
 
 def _request(
