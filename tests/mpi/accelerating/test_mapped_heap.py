@@ -59,6 +59,16 @@ def test_large_blocks_are_mapped_memory(name: str, n: int, tmp_path: Path) -> No
         assert ran.mapped[rank]["malloc"] >= said(ran, "blocks")
 
 
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_no_byte_differs(name: str, tmp_path: Path) -> None:
+    """Random collectives whose large buffers happen to be mapped memory, on all ranks or on some."""
+    variables = {"LD_PRELOAD": heap_library(name), **FORCED, "COREWISE_ACCELERATE_HEAP": "forced:64 KiB"}
+    words = [runs.program(name, "random_collectives.cpp"), 91, 120, 400_000]
+    ran = runs.run(name, 3, words, tmp_path, variables).succeeded()
+    assert "120 calls, 0 wrong" in ran.done.stdout
+    assert sum(sum(calls.values()) - calls["malloc"] for calls in ran.mapped.values()) > 0
+
+
 def test_blocks_below_the_least_size_are_not(tmp_path: Path) -> None:
     ran = trap("mpich", 2, tmp_path, COREWISE_ACCELERATE_HEAP="forced:1 GiB")
     assert ran.mapped[0]["malloc"] == ran.mapped[0]["MPI_Allreduce"] == 0
