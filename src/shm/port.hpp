@@ -31,6 +31,8 @@ class ShmPort {
   using UserAddress = std::byte*;
   using ConstUserAddress = const std::byte*;
   static constexpr std::uint32_t kCopyAlignment = 1;
+  /// A combination of so many bytes for two places makes one of them by a copy.
+  static constexpr std::uint32_t kApartBytes = 8192;
 
   ShmPort(const Segment& segment, int rank) : ShmPort(segment, rank, WaitPolicy::for_ranks(segment.ranks())) {}
   /// `processes`: that of every rank; without them no rank's user memory can be reached. `mapped`: user memory of
@@ -181,8 +183,6 @@ class ShmPort {
     assert(word < layout().atomic_words);
     return std::atomic_ref(*segment_.word(word));
   }
-
-  static constexpr std::uint32_t kApartBytes = 8192;
 
   Segment segment_;
   int rank_;
