@@ -21,11 +21,19 @@ class Cluster:
         self.file = folder / "scheduler.json"
         self.folder = folder
         self.scheduler = self._start("scheduler", "--port", "0", "--host", "127.0.0.1", "--no-show")
-        until = time.monotonic() + SCHEDULER_S
-        while not self.file.exists() and time.monotonic() < until:
-            time.sleep(0.05)
-        self.address = json.loads(self.file.read_text())["address"].replace("tcp://", "dask://")
+        self.address = self._told_address().replace("tcp://", "dask://")
         self.workers: list[subprocess.Popen[bytes]] = []
+
+    def _told_address(self) -> str:
+        """From the scheduler's file, which is there before all of it is written."""
+        until = time.monotonic() + SCHEDULER_S
+        while True:
+            try:
+                return str(json.loads(self.file.read_text())["address"])
+            except (FileNotFoundError, json.JSONDecodeError):
+                if time.monotonic() > until:
+                    raise
+            time.sleep(0.05)
 
     def add_worker(self) -> None:
         self.workers.append(self._start("worker", "--nthreads", "1", "--no-nanny"))
