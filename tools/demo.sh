@@ -24,8 +24,10 @@ step "Does the profile hold the bytes that the program itself counted?"
 step "Who talks to whom, which pattern it is, and the best placement on the Cell Broadband Engine"
 "$corewise" report "$out/lbm.cw" --machine cell-be --html "$out/report.html"
 
-step "The placement, for later use"
-"$corewise" place "$out/lbm.cw" --machine cell-be -o "$out/placement.json"
+step "The same flow in slabs: a ring, which rank order lays across the Cell; its best placement, for later use"
+"$corewise" run -n 8 --mpi "build/mpi/$mpi" -o "$out/slabs.cw" -- \
+  "build/apps/$mpi/lbm" --size 32x32x32 --steps 50 --dims 8x1x1 --count-file "$out/counted_slabs.csv"
+"$corewise" place "$out/slabs.cw" --machine cell-be -o "$out/placement.json"
 
 cp "$out/report.html" report.html
 printf '\nThe page: report.html. Next: corewise --help\n'
