@@ -143,8 +143,8 @@ def test_the_page_of_the_first_hour_has_its_steps() -> None:
 
 
 def test_paths_leave_the_page_and_tables_stay_straight() -> None:
-    said = "│ in │ /work/x/env   │ yes │\n│ in │ /work/x │ /work/x/a │\nread /work/x/b\n"
-    assert script().without_path(said, "/work/x") == (
+    said = "│ in │ /made/x/env   │ yes │\n│ in │ /made/x │ /made/x/a │\nread /made/x/b\n"
+    assert script().without_path(said, "/made/x") == (
         "│ in │ ~/env         │ yes │\n│ in │ ~       │ ~/a       │\nread ~/b\n"
     )
 
