@@ -10,6 +10,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,10 +76,12 @@ def _placement(fields: Fields, ranks_per_unit: int) -> Placement:
     fields.header(_FORMAT, _VERSION)
     fields.only(_FIELDS)
     units = fields.wholes("unit_of_rank", 0, _MOST_UNITS - 1)
+    seen: Counter[int] = Counter()
     for rank, unit in enumerate(units):
-        if units[:rank].count(unit) >= ranks_per_unit:
+        if seen[unit] >= ranks_per_unit:
             found = f"unit {unit} of rank {units.index(unit)}"
             raise bad_field(fields.source, f"unit_of_rank[{rank}]", found, _allowed_unit(ranks_per_unit))
+        seen[unit] += 1
     names = fields.texts("units")
     if len(names) != len(units):
         raise bad_field(fields.source, "units", f"{len(names)} names", f"one name per rank, {len(units)}")

@@ -1,4 +1,4 @@
-/* One of two interleaved fields exchanged by a vector type: gains from packing alone, on every processor measured.
+/* One of two interleaved fields exchanged by a vector type: gains from packing alone, as the tables in tuning/ say.
    SPDX-License-Identifier: BSD-3-Clause */
 #include <mpi.h>
 #include <stdlib.h>
