@@ -34,19 +34,15 @@ class LentParts {
         area_bytes_(area_bytes) {}
 
   bool operator()() {
-    if (!lending_.agreed()) return false;
-    for (std::uint64_t chunk = 0; chunk < chunks_.count(); ++chunk) combine(chunk);
-    end_lent(me_);
-    return true;
+    return combine_lent(me_, lending_, chunks_, [&](std::uint64_t at, std::uint32_t bytes) { combine(at, bytes); });
   }
   void tell_first(int peer) { lending_.tell_first(peer); }
   void hear_first(int peer) { lending_.hear_first(peer); }
 
  private:
-  void combine(std::uint64_t chunk) {
-    me_.port.compute(cost::kPiece);
-    const reduce::Parts cut(chunks_.bytes(chunk), me_.size(), call_.operation->element_bytes, area_bytes_);
-    const std::uint64_t at = chunks_.at(chunk) + cut.at(me_.rank());
+  void combine(std::uint64_t chunk_at, std::uint32_t chunk_bytes) {
+    const reduce::Parts cut(chunk_bytes, me_.size(), call_.operation->element_bytes, area_bytes_);
+    const std::uint64_t at = chunk_at + cut.at(me_.rank());
     const auto bytes = static_cast<std::uint32_t>(cut.bytes(me_.rank(), me_.rank() + 1));
     if (bytes == 0) return;
     typename P::ConstUserAddress own = call_.send + at;

@@ -78,12 +78,19 @@ class Offers {
   std::array<Offer, kMostRanks> offers_;
 };
 
-/// The end of a call in which all lend: what was lent is the program's again when all are here.
-template <port::MappedUserMemory P>
-void end_lent(Rank<P>& me) {
+/// A call in lent memory, where all agree to lend: this rank's part of it, `combine(at, bytes)` for each piece.
+/// Then what was lent is the program's again when all are here. False where they do not agree, and nothing is done.
+template <port::MappedUserMemory P, class Agreement, class Combine>
+bool combine_lent(Rank<P>& me, Agreement& lending, const Pieces& pieces, Combine combine) {
+  if (!lending.agreed()) return false;
+  for (std::uint64_t piece = 0; piece < pieces.count(); ++piece) {
+    me.port.compute(cost::kPiece);
+    combine(pieces.at(piece), pieces.bytes(piece));
+  }
   me.for_others(me.rank(), [&me](int peer) { me.acknowledgements.tell(peer); });
   me.for_others(me.rank(), [&me](int peer) { me.acknowledgements.hear(peer); });
   ++me.lent_calls;
+  return true;
 }
 
 /// How those that lend nothing say so.

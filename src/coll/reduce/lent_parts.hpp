@@ -29,11 +29,9 @@ class LentParts {
         pieces_(parts_.bytes(me.rank(), me.rank() + 1), piece_bytes) {}
 
   bool operator()() {
-    if (!lending_.agreed()) return false;
-    for (std::uint64_t piece = 0; piece < pieces_.count(); ++piece)
-      combine(parts_.at(me_.rank()) + pieces_.at(piece), pieces_.bytes(piece));
-    end_lent(me_);
-    return true;
+    const std::uint64_t part = parts_.at(me_.rank());
+    return combine_lent(me_, lending_, pieces_,
+                        [&](std::uint64_t at, std::uint32_t bytes) { combine(part + at, bytes); });
   }
   void tell_first(int root) { lending_.tell_first(root); }
   void hear_first(int peer) { lending_.hear_first(peer); }
@@ -49,7 +47,6 @@ class LentParts {
   }
 
   void combine(std::uint64_t at, std::uint32_t bytes) {
-    me_.port.compute(cost::kPiece);
     Offers<P>& lent = lending_.offers();
     typename P::ConstUserAddress combined = lent.first(call_.root, at, bytes);
     typename P::UserAddress const to = lent.second(call_.root, at, bytes);

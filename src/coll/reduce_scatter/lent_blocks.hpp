@@ -24,11 +24,7 @@ class LentBlocks {
         pieces_(call.receive_blocks.bytes(me.rank()), piece_bytes) {}
 
   bool operator()() {
-    if (!lending_.agreed()) return false;
-    for (std::uint64_t piece = 0; piece < pieces_.count(); ++piece)
-      combine(pieces_.at(piece), pieces_.bytes(piece));
-    end_lent(me_);
-    return true;
+    return combine_lent(me_, lending_, pieces_, [&](std::uint64_t at, std::uint32_t bytes) { combine(at, bytes); });
   }
   void tell_first(int peer) { lending_.tell_first(peer); }
   void hear_first(int peer) { lending_.hear_first(peer); }
@@ -50,7 +46,6 @@ class LentBlocks {
   }
 
   void combine(std::uint64_t at, std::uint32_t bytes) {
-    me_.port.compute(cost::kPiece);
     const std::uint64_t in_operand = call_.receive_blocks.offset(me_.rank()) + at;
     typename P::ConstUserAddress combined = call_.send + in_operand;
     typename P::UserAddress const to = call_.receive + at;

@@ -29,18 +29,15 @@ class LentParts {
         pieces_(parts_.bytes(me.rank(), me.rank() + 1), piece_bytes) {}
 
   bool operator()() {
-    if (!lending_.agreed()) return false;
-    for (std::uint64_t piece = 0; piece < pieces_.count(); ++piece)
-      combine(parts_.at(me_.rank()) + pieces_.at(piece), pieces_.bytes(piece));
-    end_lent(me_);
-    return true;
+    const std::uint64_t part = parts_.at(me_.rank());
+    return combine_lent(me_, lending_, pieces_,
+                        [&](std::uint64_t at, std::uint32_t bytes) { combine(part + at, bytes); });
   }
   void tell_first(int right) { lending_.tell_first(right); }
   void hear_first(int left) { lending_.hear_first(left); }
 
  private:
   void combine(std::uint64_t at, std::uint32_t bytes) {
-    me_.port.compute(cost::kPiece);
     Offers<P>& lent = lending_.offers();
     typename P::UserAddress prefix = lent.second(0, at, bytes);
     if (lent.of(0).first() != lent.of(0).second()) me_.port.give(lent.first(0, at, bytes), prefix, bytes, kTag);
