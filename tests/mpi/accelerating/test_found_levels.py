@@ -1,4 +1,4 @@
-"""Levels inside a node by where ranks are bound: core complexes, NUMA nodes and sockets, or domains that are told.
+"""Levels inside a node by where ranks are bound: in complexes, NUMA nodes and sockets, or domains of a text.
 
 The kernel's files are written here: no machine that runs the tests need have several of these.
 
