@@ -1,6 +1,6 @@
 // The floor of a collective of two ranks in memory that both map, written by hand: both say that they are there,
-// both copy or combine half of the bytes out of each other's memory, with the loops of room kernels, and both say that
-// they are done. No less can be done by two ranks that both work. SPDX-License-Identifier: BSD-3-Clause
+// both copy or combine half of the bytes out of each other's memory, with the loops of room kernels, and both say
+// that they are done. No less can be done by two ranks that both work. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 //
 // Usage: through_preload ROUNDS FIRST BUDGET_US [mapped] CASE..., a case being COLLECTIVE:BYTES (of a block, where
 // ranks send or receive several); with `mapped`, buffers are of MPI_Alloc_mem. Rounds are numbered from FIRST on.
-// Prints per case and round: "round <collective> <bytes> <number> <ours ns> <mpi ns> <floor ns>". Two ranks with mapped
-// buffers have a floor beside them (mapped_floor.hpp); the others' is 0.
+// Prints per case and round: "round <collective> <bytes> <number> <ours ns> <mpi ns> <floor ns>". Two ranks with
+// mapped buffers have a floor beside them (mapped_floor.hpp); the others' is 0.
 //
 // In a round all are measured one after the other, another one first in the next round, and buffers lie at other
 // places within a page. A measurement is as many times as fit into the budget: the ranks line up, and each times a

@@ -1,11 +1,11 @@
 // Each rank takes a part of the data through all ranks' own memory, from rank 0 on, and writes every prefix where
-// it belongs: for scans in which all ranks lend their buffers (building/lending.hpp). No byte is staged, and all work
-// at once, where a chain keeps the later ranks waiting. Operands meet in the order of chain.hpp: any operator, and the
-// bytes are the same either way.
+// it belongs: for scans in which all ranks lend their buffers (building/lending.hpp). No byte is staged, and all
+// work at once, where a chain keeps the later ranks waiting. Operands meet in the order of chain.hpp: any operator,
+// and the bytes are the same either way.
 //
-// In place: a prefix replaces an operand that this rank alone reads, as it is read. An exclusive scan's would replace
-// an operand that is still wanted. So each rank but the last then holds its inclusive prefix for a while, and the
-// prefixes move on by one rank, the last first. SPDX-License-Identifier: BSD-3-Clause
+// In place: a prefix replaces an operand that this rank alone reads, as it is read. An exclusive scan's would
+// replace an operand that is still wanted. So each rank but the last then holds its inclusive prefix for a while,
+// and the prefixes move on by one rank, the last first. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
@@ -77,8 +77,8 @@ class LentParts {
   }
 
   /// What comes of a prefix and a rank's operand, at `to`.
-  typename P::UserAddress add(typename P::UserAddress prefix, int rank, typename P::UserAddress to, std::uint64_t at,
-                              std::uint32_t bytes) {
+  typename P::UserAddress add(typename P::UserAddress prefix, int rank, typename P::UserAddress to,
+                              std::uint64_t at, std::uint32_t bytes) {
     const typename P::UserAddress operand = lending_.offers().first(rank, at, bytes);
     me_.port.combine_reached(prefix, operand, to, std::nullopt, how_, bytes, kTag);
     me_.port.wait(port::mask_of(kTag));

@@ -56,8 +56,8 @@ std::string_view levels_wanted();
 bool goes_by_levels();
 /// So many successive ranks of the launch count as a node; 0: nodes are nodes.
 int forced_node_ranks();
-/// Whether ranks inside a node go by the domains that they are bound to; which these are as a text (domains.hpp), empty
-/// where the kernel says it; and where its files about them are.
+/// Whether ranks inside a node go by the domains that they are bound to; which these are as a text (domains.hpp),
+/// empty where the kernel says it; and where its files about them are.
 bool goes_by_domains();
 std::string_view told_domains();
 std::string_view system_files();

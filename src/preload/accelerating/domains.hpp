@@ -1,7 +1,7 @@
 // Domains: which CPUs of this host are near each other. The kernel says it: those of a core complex share the cache
 // of level 3, then come those of a NUMA node, and those of a socket. Or a text does, of any machine. Ranks that are
-// bound inside one domain each can do collectives by levels (levels.hpp). Groups of successive ranks count as domains,
-// too. A text that is none gives no domains. SPDX-License-Identifier: BSD-3-Clause
+// bound inside one domain each can do collectives by levels (levels.hpp). Groups of successive ranks count as
+// domains, too. A text that is none gives no domains. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ using Domains = std::array<std::uint64_t, kDomainKinds>;
 /// /sys/devices/system but in tests.
 Domains domains_of(std::span<const std::uint64_t> mask, const std::string& root);
 
-/// The same by a text: kinds between `/`, domains between `|`, their CPUs as the kernel writes them. CPUs that it does
-/// not name do not count. `0-3|4-7|8-11|12-15/0-7|8-15`: complexes of 4 CPUs, and sockets of two complexes.
+/// The same by a text: kinds between `/`, domains between `|`, their CPUs as the kernel writes them. CPUs that it
+/// does not name do not count. `0-3|4-7|8-11|12-15/0-7|8-15`: complexes of 4 CPUs, and sockets of two complexes.
 Domains told_domains_of(std::span<const std::uint64_t> mask, std::string_view text);
 
 /// The groups of a rank, by how many successive ranks each has: kinds between `/`.

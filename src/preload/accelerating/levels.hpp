@@ -40,8 +40,8 @@ struct Levels {
 Fate set_up_levels(Communicator& on);
 
 /// The same after `set_up` found one node: groups of so many successive ranks, and levels over levels where there
-/// are several sizes (domains.hpp). Without levels where the MPI has no more communicators, or there is one group, or
-/// each rank would be one.
+/// are several sizes (domains.hpp). Without levels where the MPI has no more communicators, or there is one group,
+/// or each rank would be one.
 void set_up_groups(Communicator& on, std::string_view sizes);
 
 /// The same with the groups of ranks that are bound to one core complex, NUMA node or socket, or to one domain of

@@ -252,10 +252,8 @@ TEST(LendingInterleavings, EachRankTakesAPartThroughAllPrefixes) {
 }
 
 TEST(LendingInterleavings, EachRankTakesAPartThroughAllPrefixesButTheOwn) {
-  for (const bool in_place : {false, true}) {
-    expect_protocol(kExscan, in_place);
-    expect_right(with(kExscan, 15, 3 * kPiece, 1, in_place), 4);  // prefixes move on by one rank
-  }
+  for (const bool in_place : {false, true}) expect_protocol(kExscan, in_place);
+  expect_right(with(kExscan, 15, 1, 1, true), 4);  // prefixes move on by one rank
   expect_rules_needed(kExscan);
 }
 

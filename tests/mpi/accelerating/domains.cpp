@@ -1,6 +1,6 @@
 // Which kinds of domains make levels for ranks that may run on the CPUs of the arguments (a list for each rank, as
-// 0,1), by the first argument: cpus: and a text of domains, groups: and sizes of groups, or a folder of the kernel's
-// files. SPDX-License-Identifier: BSD-3-Clause
+// 0,1), by the first argument: cpus: and a text of domains, groups: and sizes of groups, or a folder of the
+// kernel's files. SPDX-License-Identifier: BSD-3-Clause
 #include "preload/accelerating/domains.hpp"
 
 #include <cstdio>

@@ -19,13 +19,14 @@ import pytest
 from installed_tool import assert_one_line_error, corewise
 
 from corewise.data.accelerate import load_accelerate
+from corewise.data.levels import levels_knob
 
 SPREAD = frozenset(f"MPI_{name}" for name in ("Barrier", "Bcast", "Reduce", "Allreduce"))
 """What is taken over on several nodes."""
 SEVERAL = "ranks on several nodes"
 ONE_NODE = "not all ranks on one node"
 OPERANDS = "a reduction that the MPI alone knows"
-CALLS, MOST = 400, 50_000
+CALLS, FEW, MOST = 400, 60, 50_000
 APART = """
 number=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
 if [ $((number % 2)) = 0 ]; then exec "$@"; fi
@@ -106,19 +107,45 @@ def test_no_byte_differs_by_groups_of_groups(name: str, n: int, tmp_path: Path) 
     assert done.taken() == runs.PROCEDURES and not done.reasons()
 
 
-@pytest.mark.parametrize(("name", "n"), [("openmpi", 4), ("mpich", 5)])
-def test_a_run_by_the_levels_of_a_machine(name: str, n: int, tmp_path: Path) -> None:
-    """More ranks than cores, bound to two of them in turn, which the machine has in two domains."""
-    cpus = sorted(os.sched_getaffinity(0))
-    if cpus[:2] != [0, 1]:
+@pytest.fixture
+def two_cpus() -> None:
+    """Those of `MACHINE`."""
+    if not {0, 1} <= os.sched_getaffinity(0):
         pytest.skip("capability: CPUs 0 and 1")
-    profile, mpi = tmp_path / "run.cw", runs.described(name)
-    program = [runs.program(name, "random_collectives.cpp"), n, CALLS // 4, MOST // 10]
+
+
+@pytest.mark.usefixtures("two_cpus")
+@pytest.mark.parametrize(("name", "n"), [("openmpi", 4), ("mpich", 5)])
+def test_no_byte_differs_by_the_levels_of_a_machine(name: str, n: int, tmp_path: Path) -> None:
+    """More ranks than cores, bound to two of them in turn, which the machine has in two domains."""
+    levels = {"COREWISE_ACCELERATE_LEVELS": levels_knob(MACHINE, ""), "COREWISE_ACCELERATE_AFTER": "0"}
+    words = [
+        "/bin/sh",
+        "-c",
+        TO_TWO_CPUS,
+        "sh",
+        runs.program(name, "random_collectives.cpp"),
+        n,
+        FEW,
+        MOST // 10,
+    ]
+    done = runs.run(name, n, words, tmp_path, levels).succeeded()
+    assert f"{FEW} calls, 0 wrong" in done.done.stdout
+    assert not done.reasons()
+
+
+@pytest.mark.usefixtures("two_cpus")
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_a_run_by_the_levels_of_a_machine(name: str, tmp_path: Path) -> None:
+    """What the ranks get, and that the program works with it."""
+    profile, mpi, n = tmp_path / "run.cw", runs.described(name), 4
     options = ["-n", n, "--mpi", mpi.prefix, "-o", profile, "--accelerate", "--accelerate-levels", MACHINE]
-    env = {**os.environ, "COREWISE_ACCELERATE_AFTER": "0"}
-    done = corewise("run", *options, "--", "/bin/sh", "-c", TO_TWO_CPUS, "sh", *program, env=env)
+    shell = f'echo "levels $COREWISE_ACCELERATE_LEVELS"; {TO_TWO_CPUS}'
+    program = runs.program(name, "traps/every_collective.c")
+    done = corewise("run", *options, "--", "/bin/sh", "-c", shell, "sh", program)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{CALLS // 4} calls, 0 wrong" in done.stdout
+    said = done.stdout.splitlines()
+    assert said.count("levels cpus:0|1") == n and "right" in said
     assert load_accelerate(profile).keys() == set(range(n))
 
 
