@@ -258,6 +258,7 @@ def row_of(cell: Cell, wanted: Wanted) -> Row:
     low, high = cell.interval or (None, None)
     kind = "mapped" if cell.mapped else "preload"
     ours, theirs, floors = map(list, zip(*cell.times, strict=True)) if cell.times else ([], [], [])
+    over_floor = [own / floor for own, _, floor in cell.times if floor > 0]
     blank = Row(
         f"collectives-{kind}-{cell.collective}-{cell.size}-{wanted.ranks}-{mpis.slug(cell.mpi)}",
         f"{what}, {wanted.ranks} processes, "
@@ -274,8 +275,7 @@ def row_of(cell: Cell, wanted: Wanted) -> Row:
             "passed": cell.passed or None,
             "again": cell.again,
             "table": cell.table,
-            **({"mapped": cell.lent} if cell.mapped else {}),
-            "over_floor": middle([own / floor for own, _, floor in cell.times if floor > 0]),
+            **({"mapped": cell.lent, "over_floor": middle(over_floor)} if cell.mapped else {}),
         },
     )
     return beside(blank, ours, theirs)
