@@ -35,7 +35,8 @@ class Generations {
   std::array<std::atomic<std::uint32_t>, kSlots> numbers_{};
 };
 
-/// Of one thread; declared thread_local with the initial-exec model, whose access is one instruction.
+/// Of one thread; declared thread_local with the initial-exec model, whose access is one instruction. A slot has room
+/// for two: of MPICH, MPI_BYTE and the first type that a program makes share one, and are often used in turns.
 template <class Object, std::size_t kSlots>
 class KnownHandles {
  public:
@@ -46,16 +47,19 @@ class KnownHandles {
   };
   /// Null for a handle that is not known.
   [[nodiscard]] const Entry* find(std::uint64_t handle, const Generations<kSlots>& generations) const {
-    const Entry& entry = entries_[slot_of<kSlots>(handle)];
-    return entry.handle == handle && entry.generation == generations.of(handle) ? &entry : nullptr;
+    for (const Entry& entry : entries_[slot_of<kSlots>(handle)])
+      if (entry.handle == handle) return entry.generation == generations.of(handle) ? &entry : nullptr;
+    return nullptr;
   }
   /// `generation` is what it was before the object was looked up.
   void remember(std::uint64_t handle, Object* object, std::uint32_t generation) {
-    entries_[slot_of<kSlots>(handle)] = {handle, object, generation};
+    auto& [newer, older] = entries_[slot_of<kSlots>(handle)];
+    if (newer.handle != handle) older = newer;
+    newer = {handle, object, generation};
   }
 
  private:
-  std::array<Entry, kSlots> entries_{};
+  std::array<std::array<Entry, 2>, kSlots> entries_{};
 };
 
 }  // namespace corewise::preload

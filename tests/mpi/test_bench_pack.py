@@ -18,14 +18,14 @@ from conftest import ROOT, Mpi, find_mpi
 
 from corewise.bench.mpis import output_of
 from corewise.bench.pack import results, runs, study
-from corewise.bench.pack.runs import PLAIN_WAYS, Effort
+from corewise.bench.pack.runs import WAYS, Effort
 from corewise.bench.pack.study import SETS, run_bench, tune
 from corewise.bench.pack.views import noise_text
 from corewise.data.packing_tuning import packing_tuning_text, parse_packing_tuning
 
 SOURCES = sorted((ROOT / "apps" / "packing").glob("*.cpp"))
 TINY = Effort(1, 0.0, 0, True)
-WAYS = ",".join(PLAIN_WAYS)
+EVERY = ",".join(WAYS)
 SPOIL = """
 #include <mpi.h>
 /* One byte of every message in MPI_BYTE is not what was sent. */
@@ -48,7 +48,7 @@ def packing(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_way_moves_exactly_its_bytes(mpi: Mpi, packing: Path) -> None:
     cases = "constant/4,constant/32,constant/2048,elements/1,columns/32,grid/512/64,sparse/512/8,mg_x/34"
-    words = ["--cases", cases, "--check", "--budget", "0", "--ways", WAYS]
+    words = ["--cases", cases, "--check", "--budget", "0", "--ways", EVERY]
     directions = ["--directions", "send,receive,both,pack,unpack"]
     done = mpi.run(2, packing, [*words, *directions], mpi.yield_env)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -24,7 +24,7 @@ from packing_runs import MPI_NAMES, SOURCES
 
 SECTIONS = (
     *("blocking", "posted", "persistent", "exchanges", "packs"),
-    *("bottom", "contiguous", "types", "many"),
+    *("bottom", "contiguous", "types", "turns", "many"),
 )
 """In the order of shim_program.c, which numbers them from 1."""
 TIMES, TYPES, MANY = 8, 8, 20000
@@ -90,7 +90,7 @@ PACKED = ("mpich", "mpich_abi")
 
 def test_calls_of_open_mpi_are_not_touched() -> None:
     found, plain = always("openmpi"), without("openmpi")
-    for section in SECTIONS[:-2]:
+    for section in SECTIONS[:-3]:
         assert kinds(found[section]) == kinds(plain[section]), section
 
 
@@ -131,6 +131,14 @@ def test_a_type_is_read_through_its_envelope_once(name: str) -> None:
     # Each of them is used as often as there are types; the program's checks say that the right one was meant.
     assert asked(counts["types"], "contents") == 2 * TYPES
     assert asked(counts["types"], "envelope") <= (TYPES + 1) * asked(counts["blocking"], "envelope")
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_types_of_one_slot_are_known_in_turns(name: str) -> None:
+    """Their handles hash alike; neither is looked up again because the other was used."""
+    counts = always(name)
+    assert asked(counts["turns"], "contents") == 2 * 2
+    assert asked(counts["turns"], "envelope") <= 2 * asked(counts["blocking"], "envelope")
 
 
 @pytest.mark.parametrize("name", MPI_NAMES)

@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -317,6 +318,18 @@ def test_the_best_known_is_never_worse_than_ours() -> None:
     assert row.theirs is not None and row.ours is not None and row.theirs <= row.ours
     assert row.more["over_best"] >= 1 and row.more["found_by"]  # type: ignore[operator]
     assert "at worst (columns-48-mesh)" in reference.remark([row])
+
+
+def test_one_problem_beside_searches_of_a_time_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["bench", "mapping", "--reference", "--quick", "--problem", "halo27-16-scrambled-xeon"]
+    assert execute([*command, "--reference-time", "0.5", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["id"] == "mapping-reference-halo27-16-scrambled-xeon"
+    assert 1 <= row["over_best"] <= 1.05
+    assert execute(["bench", "mapping", "--reference", "--problem", "forest"]) == 2
+    assert "--problem: found 'forest', allowed: " in capsys.readouterr().err
+    assert execute(["bench", "mapping", "--cases", "ring", "--reference-time", "600"]) == 2
+    assert "found with 'ring', allowed: with --reference" in capsys.readouterr().err
 
 
 def test_the_problems_of_the_reference_are_of_every_kind() -> None:

@@ -176,18 +176,19 @@ def test_losers_are_measured_again_and_longer(monkeypatch: pytest.MonkeyPatch) -
 
     def measured(runner: Runner, part: str, cases: Sequence[str], progress: object) -> object:
         asked.append((runner.effort.rounds, cases))
-        first = len(asked) == 1
-        datatype = {8: 380.0, 64: 800.0} if first else {8: 440.0}
-        return iter(sweep(part, datatype, ours=410.0 if first else 400.0).rounds)
+        datatype = ({8: 380.0, 32: 370.0, 64: 800.0}, {8: 440.0, 32: 300.0}, {32: 400.0})[len(asked) - 1]
+        return iter(sweep(part, datatype, ours=410.0 if len(asked) == 1 else 400.0).rounds)
 
     monkeypatch.setattr(Runner, "rounds", measured)
     monkeypatch.setattr(bench_study, "settings_of", lambda _: [MPICH])
     monkeypatch.setattr(bench_study, "build_for", lambda *_: Path("program"))
     result = run_bench(parts=("columns",), effort=Effort(2, 0, 0, False))
-    assert asked == [(2, ()), (2 * AGAIN, ["constant/8"])]
+    once, twice = (2 * times for times in AGAIN)
+    assert asked == [(2, ()), (once, ["constant/32", "constant/8"]), (twice, ["constant/32"])]
     ratios = {row.id: row.ratio for row in result.rows}
-    assert ratios["pack/mpich/constant/8/both"] == 1.1 and result.goals[0].least == 1.1
-    assert "measured again with 3 times the rounds: 1" in noise_text(result)
+    assert ratios["pack/mpich/constant/8/both"] == 1.1
+    assert ratios["pack/mpich/constant/32/both"] == 1.0 == result.goals[0].least
+    assert "again with 3 times the rounds: 2; cases below 0.95, measured again with 9" in noise_text(result)
     assert losers_of(engine_study()) == []
     asked.clear()
     run_bench(parts=("columns",), effort=Effort(2, 0, 0, True))

@@ -29,6 +29,7 @@ from corewise.analysis.placement.starts import named_starts
 from corewise.bench.rounds import rounded
 from corewise.bench.rows import Listener, Row
 from corewise.data.machines import load_machine
+from corewise.errors import InputError
 
 __all__ = ["FULL", "PROBLEMS", "QUICK", "Extent", "Problem", "remark", "rows"]
 
@@ -58,12 +59,15 @@ class Extent:
         Of the long portfolios.
     most_ranks : int
         Problems of more ranks are left out.
+    problems : sequence of str
+        Names of `PROBLEMS`; empty: all of them.
     """
 
     ours_s: float
     reference_s: float
     seeds: int
     most_ranks: int
+    problems: Sequence[str] = ()
 
 
 QUICK = Extent(0.3, 0.6, 1, 64)
@@ -229,8 +233,19 @@ def row(problem: Problem, extent: Extent) -> Row:
 
 
 def rows(extent: Extent, listener: Listener) -> list[Row]:
-    """Every problem."""
-    chosen = [each for each in PROBLEMS if each.pattern().ranks <= extent.most_ranks]
+    """The problems of the extent.
+
+    Raises
+    ------
+    InputError
+        If there is no problem of a name.
+    """
+    names = [each.name for each in PROBLEMS]
+    for name in extent.problems:
+        if name not in names:
+            raise InputError(f"--problem: found '{name}', allowed: {', '.join(names)}")
+    wanted = [each for each in PROBLEMS if each.name in (extent.problems or names)]
+    chosen = [each for each in wanted if extent.problems or each.pattern().ranks <= extent.most_ranks]
     found = []
     for index, problem in enumerate(chosen):
         found.append(row(problem, extent))

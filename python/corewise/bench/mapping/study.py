@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -82,10 +82,15 @@ def run_bench(
     quick: bool = False,
     which: str = ALL,
     peers: str | None = None,
+    problems: Sequence[str] = (),
+    reference_s: float | None = None,
 ) -> Outcome:
-    """The parts that are named."""
+    """The parts that are named; problems and CPU seconds of their long searches are of part reference."""
     effort = QUICK if quick else FULL
-    effort = replace(effort, rounds=rounds or effort.rounds)
+    known = replace(
+        effort.reference, problems=problems, reference_s=reference_s or effort.reference.reference_s
+    )
+    effort = replace(effort, rounds=rounds or effort.rounds, reference=known)
     parts, python = parts_of(which), peers_python(peers)
     runs: dict[str, Callable[[Effort, Listener], Outcome]] = {
         "ring": _ring,

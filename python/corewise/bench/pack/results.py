@@ -42,7 +42,7 @@ class Study:
 
     def of(self, case: str) -> Study:
         """Where a case was measured: here, or once more and longer."""
-        return self.again if self.again is not None and case in self.again.names() else self
+        return self.again.of(case) if self.again is not None and case in self.again.names() else self
 
     def names(self) -> set[str]:
         """Of the cases."""

@@ -36,8 +36,9 @@ ALL = "all"
 SETS = ("paper", "columns", "applications", "mpi-pack")
 FULL, QUICK = Effort(5, 2.5, 2, False), Effort(2, 0.5, 0, True)
 GRID, QUICK_GRID = Effort(5, 0.4, 1, True), Effort(3, 0.2, 0, True)
-AGAIN = 3
-"""So many times the rounds for cases that lost to the run without the library; not in a quick look."""
+AGAIN = (3, 9)
+"""So many times the rounds for cases that lost to the run without the library, then for those that lost again;
+not in a quick look. Of some hundred cases that are left to the MPI a few lose by chance."""
 _SETS = dict(zip(LINES, ("grid", "sparse"), strict=True))
 _LENGTHS = (1 << 18, 1 << 22)
 """Messages shorter than the first are measured in one launch, those from there to the second in another."""
@@ -124,13 +125,20 @@ def _share(progress: Progress, index: int, count: int) -> Progress:
 
 def _study(runner: Runner, part: str, cases: Sequence[str], progress: Progress) -> Study:
     """A part; what lost in it is measured again, and longer, but for a quick look."""
-    measured = Study(runner.setting, part, list(runner.rounds(part, cases, progress))).steady()
-    if not runner.effort.quick and (losers := losers_of(measured)):
-        longer = replace(runner, effort=replace(runner.effort, rounds=AGAIN * runner.effort.rounds))
-        measured.again = Study(
-            runner.setting, part, list(longer.rounds(part, losers, lambda share: None))
-        ).steady()
-    return measured
+
+    def measured(effort: Effort, cases: Sequence[str], progress: Progress) -> Study:
+        rounds = replace(runner, effort=effort).rounds(part, cases, progress)
+        return Study(runner.setting, part, list(rounds)).steady()
+
+    effort = runner.effort
+    found = last = measured(effort, cases, progress)
+    for times in () if effort.quick else AGAIN:
+        if not (losers := losers_of(last)):
+            break
+        longer = replace(effort, rounds=times * effort.rounds)
+        last.again = measured(longer, losers, lambda share: None)
+        last = last.again
+    return found
 
 
 # ---- tuning ----------------------------------------------------------------------------------------------

@@ -112,9 +112,11 @@ def noise_text(result: BenchResult) -> str:
         f"other programs had up to {100 * result.loudest:.1f} % of the processors; {loud} of {len(launches)} "
         f"launches were above {100 * FOREIGN_LIMIT:.0f} %"
     )
-    again = sum(len(study.again.names()) for study in result.studies if study.again is not None)
-    if again:
-        text += f"; cases below {LEAST}, measured again with {AGAIN} times the rounds: {again}"
+    last = list(result.studies)
+    for times in AGAIN:
+        last = [study.again for study in last if study.again is not None]
+        if again := sum(len(study.names()) for study in last):
+            text += f"; cases below {LEAST}, measured again with {times} times the rounds: {again}"
     moved = sum(study.left_out for study in result.studies)
     if moved:
         text += f"; rounds left out because the cores moved: {moved}"

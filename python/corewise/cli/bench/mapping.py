@@ -33,10 +33,21 @@ Example:
   corewise bench mapping --cases trees --peers build/peers/bin/python
   corewise bench mapping --machines --quick
   corewise bench mapping --reference
+  corewise bench mapping --reference --problem halo27-128-tree --reference-time 600
 """
 _CASES = typer.Option(ALL, "--cases", help=f"What is measured: {', '.join(CASES)} or {ALL}.")
 _MACHINES = typer.Option(False, "--machines", help="The same as --cases orders.")
 _REFERENCE = typer.Option(False, "--reference", help="The same as --cases reference.")
+_PROBLEM = typer.Option(
+    [], "--problem", metavar="NAME", help="Of the reference, only this one; repeatable."
+)
+_REFERENCE_TIME = typer.Option(
+    None,
+    "--reference-time",
+    min=0.1,
+    metavar="SECONDS",
+    help="CPU time of the reference's long searches, for each problem. [default: 45]",
+)
 _PEERS = typer.Option(None, "--peers", metavar="PYTHON", help="The Python that has the wheels of others.")
 
 
@@ -49,6 +60,8 @@ def bench_mapping(
     which: str = _CASES,
     machines: bool = _MACHINES,
     reference: bool = _REFERENCE,
+    problem: list[str] = _PROBLEM,
+    reference_time: float | None = _REFERENCE_TIME,
     peers: str | None = _PEERS,
     rounds: int | None = shared.ROUNDS,
     quick: bool = shared.QUICK,
@@ -60,9 +73,19 @@ def bench_mapping(
     if len(short) > 1 or (short and which != ALL):
         raise InputError("--machines, --reference, --cases: found several, allowed: one of them")
     chosen = short[0] if short else which
+    if (problem or reference_time is not None) and chosen != "reference":
+        raise InputError(f"--problem, --reference-time: found with '{chosen}', allowed: with --reference")
     shared.measure_and_show(
         "mapping",
-        lambda listener: run_bench(listener, rounds=rounds, quick=quick, which=chosen, peers=peers),
+        lambda listener: run_bench(
+            listener,
+            rounds=rounds,
+            quick=quick,
+            which=chosen,
+            peers=peers,
+            problems=problem,
+            reference_s=reference_time,
+        ),
         as_json=as_json,
         html_file=html_file,
     )
