@@ -106,6 +106,7 @@ A replay is held against the run, with what messages cost at that time:
 """
 
 
+_RANKS = typer.Option(None, "-n", "--ranks", help="number of ranks (default: an allocation's slots)")
 _OUTPUT = typer.Option(None, "-o", "--output", help="profile directory (default: PROGRAM.cw)")
 _RECORD = typer.Option(
     "", "--record", help=f"what is recorded: {', '.join(KINDS)}; '!sites' leaves one out (default: all)"
@@ -226,9 +227,7 @@ def register(app: typer.Typer) -> None:
 
 def _run(
     command: list[str] = typer.Argument(None, help="program and arguments, or a whole mpiexec command line"),
-    ranks: int | None = typer.Option(
-        None, "-n", "--ranks", help="number of ranks (default: an allocation's slots)"
-    ),
+    ranks: int | None = _RANKS,
     output: Path | None = _OUTPUT,
     mpi: str | None = typer.Option(None, "--mpi", help="openmpi, mpich, abi, a prefix or a launcher"),
     record: str = _RECORD,
