@@ -83,7 +83,16 @@ struct Operation {
   CombineIntoBoth combine_into_both = nullptr;
   std::uint32_t element_bytes = 1;  ///< extent
   bool commutative = true;
-  std::uint32_t cycles_per_quadword = 15;  ///< what an SPU needs for 16 bytes; see cost::kCombine
+  /// What an SPU spends on a call, whatever it combines: the switches over operator and type, the loop's set-up and
+  /// rest. Once for the first piece of an operand, and for each further piece. With cycles_per_quadword the only
+  /// numbers of the algorithms that are fitted: to paper 001's reduce on 8 SPEs (table 3, 128 B and 1 MB), with a
+  /// call that costs the same for every piece. Assumed: all of it is the call's, nothing the operands'. A kernel
+  /// that takes a row of operands (combine_row) therefore costs it once, two at a time cost it for each pair.
+  /// Whoever thinks the assumption too kind finds what is gained without it in
+  /// tests/cpp/lab/collectives/test_reduce_on_cell.cpp (a user's operator).
+  std::uint32_t set_up_cycles = 1000;
+  std::uint32_t further_piece_cycles = 1000;
+  std::uint32_t cycles_per_quadword = 15;  ///< what an SPU needs for 16 bytes
 
   /// in and inout must not overlap; `bytes` is a multiple of element_bytes.
   void operator()(const std::byte* in, std::byte* inout, std::size_t bytes) const {

@@ -24,7 +24,8 @@ namespace corewise::coll {
 
 template <port::Port P>
 struct Rank {
-  Rank(P& on, const Shape& of)
+  /// `after_put` of the closing barrier.
+  Rank(P& on, const Shape& of, barrier::AfterPut after_put = barrier::AfterPut::waits_too)
       : port(on),
         shape(of),
         partners(of.all_pairs() ? nullptr : std::make_unique<Partners>(of.ranks, on.rank())),
@@ -33,7 +34,7 @@ struct Rank {
         acknowledgements(on, of.acknowledgements(), entries()),
         eager(on, of, partners.get()),
         stage(on, of),
-        closing_barrier(on, port::Line16{0}, kClosingTag, 0, barrier::AfterPut::waits_too) {
+        closing_barrier(on, port::Line16{0}, kClosingTag, 0, after_put) {
     static_assert(sizeof(closing_barrier) <= kClosingBarrierBytes);
     assert(on.size() == of.ranks && on.layout() == of.layout());
     assert(of.ranks <= kMostRanks && closing_barrier.lines_needed(of.ranks) < of.barrier_lines());

@@ -2,7 +2,7 @@
 // entries, up the same tree as TREE's, and no barrier closes the call. A rank takes the operands of a phase's
 // children before it combines any of them: they come at about the same time, those of a later phase later. A
 // predefined operator takes all that are there in one call, which no algorithm of the paper's does (see
-// cost::kCombine for what that assumes); a user's that commutes is called by halves, log2 times. A
+// Operation::set_up_cycles for what that assumes); a user's that commutes is called by halves, log2 times. A
 // message lies in its slot until its reader has acknowledged, so fast ranks may be as many calls ahead as there are
 // slots.
 //

@@ -120,7 +120,9 @@ class ShareReducer {
       }
       me_.port.wait(areas_.mask(area(k)));
       const std::uint32_t size = pieces.bytes(k / ranks);
-      if (k % ranks > 0) me_.stage.combine(*call_.operation, areas_.at(area(k - 1)), areas_.at(area(k)), size);
+      if (k % ranks > 0) {
+        me_.stage.combine(*call_.operation, areas_.at(area(k - 1)), areas_.at(area(k)), size, k / ranks);
+      }
       if (k % ranks == ranks - 1) write(area(k), begin + pieces.at(k / ranks), size);
     }
     me_.port.wait(areas_.mask(0) | areas_.mask(1) | areas_.mask(2) | areas_.mask(3));

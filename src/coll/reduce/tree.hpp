@@ -86,7 +86,8 @@ class Tree {
       if (result == 0) first_child_ = child;
       fetch(child, piece, fetched);
       fetch_ahead(piece + 1);
-      me_.stage.combine(*call_.operation, areas_.at(area(piece, result)), areas_.at(fetched), pieces_.bytes(piece));
+      me_.stage.combine(*call_.operation, areas_.at(area(piece, result)), areas_.at(fetched), pieces_.bytes(piece),
+                        piece);
       ++result;
     });
     if (result == 0) me_.port.wait(areas_.mask(area(piece, 0)));

@@ -37,7 +37,7 @@ class ElementTransfers {
                  [&](port::StageOffset arrived, std::uint64_t at, std::uint32_t bytes) {
                    me_.stage.load(own + at, operand, bytes, tag);
                    me_.port.wait(port::mask_of(tag));
-                   me_.stage.combine(*call_.operation, operand, arrived, bytes);
+                   me_.stage.combine(*call_.operation, operand, arrived, bytes, at);
                  });
   }
 

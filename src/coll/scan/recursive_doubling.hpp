@@ -54,11 +54,11 @@ class Doubling {
       if (ahead_ && chunk + 1 < count) load(chunk + 1);
       me_.port.wait(areas_.mask(own(chunk)));
       if (kind_ == Kind::inclusive) {
-        steps(own(chunk), chunks_.bytes(chunk));
+        steps(own(chunk), chunk);
         store(chunk, own(chunk));
       } else {
         shift(chunk);
-        steps(kShifted, chunks_.bytes(chunk));
+        steps(kShifted, chunk);
         if (me_.rank() > 0) store(chunk, kShifted);
       }
     }
@@ -85,13 +85,13 @@ class Doubling {
     me_.port.wait(areas_.mask(kShifted));  // what was stored from there
     meet(neighbours(me_.size(), me_.rank()), own(chunk), kShifted, chunks_.bytes(chunk));
   }
-  void steps(int area, std::uint32_t bytes) {
+  void steps(int area, std::uint64_t chunk) {
     const int first = first_rank(kind_);
     for (int step = 0; step < doubling_steps(me_.size(), kind_); ++step) {
       const auto peers = doubling_peers(me_.size(), first, me_.rank(), step);
-      meet(peers, area, kOperand, bytes);
+      meet(peers, area, kOperand, chunks_.bytes(chunk));
       if (peers.from == pattern::schedule::nobody) continue;
-      me_.stage.combine(*call_.operation, areas_.at(kOperand), areas_.at(area), bytes);
+      me_.stage.combine(*call_.operation, areas_.at(kOperand), areas_.at(area), chunks_.bytes(chunk), chunk);
     }
   }
   /// Lets `to` read this rank's `area` and reads that of `from` into `into`; both are done at return.

@@ -264,6 +264,14 @@ Status CollectiveData::choose_operator() {
   return {};
 }
 
+void CollectiveData::set_operator_cycles(const cell::Parameters& machine) {
+  coll::Operation& call = op_->call;
+  call.set_up_cycles = static_cast<std::uint32_t>(machine.spu_operator_set_up_cycles);
+  call.further_piece_cycles = static_cast<std::uint32_t>(machine.spu_operator_piece_cycles);
+  if (op_->kind != kAffine)
+    call.cycles_per_quadword = static_cast<std::uint32_t>(machine.spu_operator_quadword_cycles);
+}
+
 // ---- where things lie ----
 
 /// Of the block that goes from one rank to another; in scatters and gathers the root counts as rank 0, in

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "cell/parameters.hpp"
 #include "coll/call.hpp"
 #include "lab/collectives/kinds.hpp"
 #include "lab/collectives/request.hpp"
@@ -58,6 +59,8 @@ class CollectiveData {
   [[nodiscard]] const coll::Operation* operation() const {
     return combines(request_.collective) ? &op_->call : nullptr;
   }
+  /// What an SPU of this machine spends on the operator; the user's composition keeps its own cycles per quadword.
+  void set_operator_cycles(const cell::Parameters& machine);
   /// The largest operand or block: what every rank can know.
   [[nodiscard]] std::uint64_t largest() const { return largest_; }
   [[nodiscard]] bool commutative() const { return op_->call.commutative; }

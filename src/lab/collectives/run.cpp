@@ -46,6 +46,7 @@ struct Plan {
   CollectiveData data;
   int all_calls = 0;
   std::int64_t library_call_cycles = 0;  ///< before an algorithm with data begins
+  coll::barrier::AfterPut closing = coll::barrier::AfterPut::waits_too;
 };
 
 Result<std::size_t> find_algorithm(const CollectiveRequest& request) {
@@ -177,6 +178,11 @@ Result<Plan> plan_on(const cell::Parameters& machine, const CollectiveRequest& r
   if (request.collective != Collective::barrier) {
     plan.value().library_call_cycles = machine.spu_library_call_cycles;
   }
+  if (machine.spu_flag_waits == 0) {
+    plan.value().configuration.parameters.waits = false;
+    plan.value().closing = coll::barrier::AfterPut::goes_on;
+  }
+  plan.value().data.set_operator_cycles(machine);
   return plan;
 }
 
@@ -270,7 +276,7 @@ template <port::Port P>
 class Caller {
  public:
   Caller(P& port, const Plan& plan, const coll::Row<P>& row, typename P::UserAddress area, BarrierWatch& watch)
-      : me_(port, plan.configuration.shape), plan_(plan), row_(row), area_(area), watch_(watch) {}
+      : me_(port, plan.configuration.shape, plan.closing), plan_(plan), row_(row), area_(area), watch_(watch) {}
 
   void operator()() {
     const int rank = me_.rank();

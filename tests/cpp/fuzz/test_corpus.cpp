@@ -88,8 +88,8 @@ TEST_P(Corpus, CutAndChangedInputsKeepThePromises) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Corpus, testing::ValuesIn(kTargets),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_CASE_P(Targets, Corpus, testing::ValuesIn(kTargets),
+                        [](const auto& info) { return std::string(info.param.name); });
 
 TEST(CorpusFolder, HasAFolderForEachTargetAndNoOther) {
   std::size_t bytes = 0;

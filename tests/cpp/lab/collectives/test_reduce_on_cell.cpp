@@ -43,8 +43,7 @@ CollectiveRequest user_request(int ranks, std::uint64_t bytes, const std::string
   return request;
 }
 
-double run_us(const CollectiveRequest& request) {
-  cell::Parameters machine;
+double run_us(const CollectiveRequest& request, cell::Parameters machine = {}) {
   machine.chips = request.ranks > cell::kSpesPerChip ? 2 : 1;
   const auto times = run_collective_on_cell(machine, request);
   EXPECT_TRUE(times.ok()) << request.algorithm << ": " << times.status().message();
@@ -131,6 +130,34 @@ TEST(CellReduce, OnFourRanksTheDegreeMattersLittleAndPiecesAreBestForLargeData) 
   EXPECT_LT(pieces(4, kMb), std::min(tree(4, kMb, 1), tree(4, kMb, 4)));
 }
 
+/// An operator's set-up may be a level's: then only the first piece of an operand costs it.
+TEST(CellReduce, AFurtherPieceOfAnOperandMayCostLessThanTheFirst) {
+  cell::Parameters machine;
+  machine.spu_operator_piece_cycles = 0;
+  for (const char* algorithm : {"tree", "pieces", "tree_main_memory"}) {
+    const auto request = [&](std::uint64_t bytes) {
+      return request_of(coll::Collective::reduce, algorithm, 8, bytes, {});
+    };
+    EXPECT_EQ(run_us(request(128), machine), run_us(request(128))) << algorithm;
+    EXPECT_LT(run_us(request(256 * kKb), machine), run_us(request(256 * kKb))) << algorithm;
+  }
+  machine.spu_operator_set_up_cycles = 0;
+  EXPECT_LT(run_us(request_of(coll::Collective::reduce, "tree", 8, 128, {}), machine), tree(8, 128, 3));
+}
+
+/// Without waits for the puts of flags: in the algorithm, as its setting says, and in the closing barrier.
+TEST(CellReduce, FlagsMayBeWrittenWithoutWaits) {
+  cell::Parameters machine;
+  machine.spu_flag_waits = 0;
+  const auto barrier = [](int waits) {
+    return request_of(coll::Collective::barrier, "dissemination", 16, 0, {{"waits", waits}});
+  };
+  EXPECT_LT(run_us(barrier(1), machine), run_us(barrier(1)));
+  EXPECT_EQ(run_us(barrier(1), machine), run_us(barrier(0)));
+  const CollectiveRequest closed = request_of(coll::Collective::reduce, "tree", 16, 128, {{"waits", 0}});
+  EXPECT_LT(run_us(closed, machine), run_us(closed));
+}
+
 /// The pipelined tree overtakes the others as data grow.
 TEST(CellReduce, ThePipelinedTreeIsTheTreeForLargeData) {
   for (const int ranks : effort({8, 16}, {8})) {
@@ -164,7 +191,7 @@ double paper_best(int ranks, std::uint64_t bytes) {
   return best;
 }
 
-/// A sum of int32 has a row kernel: what cost::kCombine stands for is spent once for all children of a phase.
+/// A sum of int32 has a row kernel: Operation::set_up_cycles is spent once for all children of a phase.
 TEST(CellReduce, PayloadsInTheMetadataGainHalfAndMore) {
   for (const int ranks : {8, 16}) {
     for (const std::uint64_t bytes : kSmall) {

@@ -97,7 +97,7 @@ TEST_P(CellStrided, ManyPieces) {
 std::string test_name(const ::testing::TestParamInfo<Collective>& info) {
   return std::string(name_of(info.param));
 }
-INSTANTIATE_TEST_SUITE_P(Rooted, CellStrided, ::testing::ValuesIn(kRooted), test_name);
+INSTANTIATE_TEST_CASE_P(Rooted, CellStrided, ::testing::ValuesIn(kRooted), test_name);
 
 /// An operator that does not commute, which has its tree at rank 0.
 TEST(CellStridedReduce, KeepsTheOrderOfTheRanks) {

@@ -82,7 +82,7 @@ TEST(SpeRecorder, TakesTwelveKibibytesOfLocalStore) {
 }
 
 class SpeRecorderLayouts : public ::testing::TestWithParam<EventLayout> {};
-INSTANTIATE_TEST_SUITE_P(Both, SpeRecorderLayouts, ::testing::Values(EventLayout::paper, EventLayout::specific));
+INSTANTIATE_TEST_CASE_P(Both, SpeRecorderLayouts, ::testing::Values(EventLayout::paper, EventLayout::specific));
 
 TEST_P(SpeRecorderLayouts, EveryEventReachesMainMemoryInOrder) {
   for (const std::uint32_t half_bytes : {80U, 400U, 5120U, 20480U}) {
