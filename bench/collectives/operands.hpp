@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "world.hpp"
@@ -37,21 +38,27 @@ enum class From { program, mpi };
 /// Zeroed memory.
 class Memory {
  public:
-  Memory(std::uint64_t bytes, From from) : own_(from == From::program ? bytes : 0) {
+  Memory(std::uint64_t bytes, From from) : from_(from), own_(from == From::program ? bytes : 0) {
     at_ = own_.data();
     if (from == From::program) return;
     if (MPI_Alloc_mem(static_cast<MPI_Aint>(bytes), MPI_INFO_NULL, static_cast<void*>(&at_)) != MPI_SUCCESS)
       give_up("MPI_Alloc_mem: no memory");
     std::memset(at_, 0, bytes);
   }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
+  /// Somebody else's.
+  explicit Memory(std::byte* at) : at_(at) {}
+  Memory(Memory&& other) noexcept
+      : from_(std::exchange(other.from_, From::program)),
+        own_(std::move(other.own_)),
+        at_(std::exchange(other.at_, nullptr)) {}
+  Memory& operator=(Memory&&) = delete;
   ~Memory() {
-    if (at_ != own_.data()) MPI_Free_mem(at_);
+    if (from_ == From::mpi) MPI_Free_mem(at_);
   }
   [[nodiscard]] std::byte* data() const { return at_; }
 
  private:
+  From from_ = From::program;
   std::vector<std::byte> own_;
   std::byte* at_ = nullptr;
 };
@@ -60,17 +67,16 @@ class Operands {
  public:
   /// Of `sent` blocks of `block_bytes`, of which as many arrive as there are ranks, at most.
   Operands(std::uint64_t block_bytes, int sent, From from = From::program)
-      : bytes(block_bytes),
-        sent_(sent),
-        width_(bytes % 8 == 0 ? 8 : bytes & (~bytes + 1)),
-        elements(static_cast<int>(bytes / width_)),
-        send_(room(), from),
-        receive_(room(), from) {
-    for (int rank = 0; rank < ranks_; ++rank) {
-      counts.push_back(count());
-      places.push_back(rank * count());
-      element_counts.push_back(elements);
-    }
+      : Operands(block_bytes, sent, Memory(room(block_bytes), from), Memory(room(block_bytes), from)) {}
+  /// In zeroed memory of two rooms that is there.
+  Operands(std::uint64_t block_bytes, int sent, std::byte* at)
+      : Operands(block_bytes, sent, Memory(at), Memory(at + room(block_bytes))) {}
+
+  /// What a buffer takes, wherever in a page it begins.
+  static std::uint64_t room(std::uint64_t block_bytes) {
+    const std::uint64_t bytes_of_all = block_bytes * static_cast<std::uint64_t>(world_size()) + 2 * kPage;
+    if (bytes_of_all > INT_MAX) give_up("blocks: too many bytes");
+    return bytes_of_all;
   }
 
   /// Both buffers lie at other places; what is sent has all the words that calls do not change.
@@ -120,10 +126,18 @@ class Operands {
   std::vector<int> counts, places, element_counts;  ///< of equal blocks, one after the other
 
  private:
-  [[nodiscard]] std::uint64_t room() const {
-    const std::uint64_t bytes_of_all = bytes * static_cast<std::uint64_t>(ranks_) + 2 * kPage;
-    if (bytes_of_all > INT_MAX) give_up("blocks: too many bytes");
-    return bytes_of_all;
+  Operands(std::uint64_t block_bytes, int sent, Memory&& sends, Memory&& receives)
+      : bytes(block_bytes),
+        sent_(sent),
+        width_(bytes % 8 == 0 ? 8 : bytes & (~bytes + 1)),
+        elements(static_cast<int>(bytes / width_)),
+        send_(std::move(sends)),
+        receive_(std::move(receives)) {
+    for (int rank = 0; rank < ranks_; ++rank) {
+      counts.push_back(count());
+      places.push_back(rank * count());
+      element_counts.push_back(elements);
+    }
   }
   static std::byte* place(const Memory& buffer, std::uint64_t offset) {
     const auto first = reinterpret_cast<std::uintptr_t>(buffer.data());

@@ -3,9 +3,10 @@
 //
 // Usage: through_preload ROUNDS FIRST BUDGET_US [mapped] CASE..., a case being COLLECTIVE:BYTES (of a block, where
 // ranks send or receive several); with `mapped`, buffers are of MPI_Alloc_mem. Rounds are numbered from FIRST on.
-// Prints per case and round: "round <collective> <bytes> <number> <ours ns> <mpi ns>".
+// Prints per case and round: "round <collective> <bytes> <number> <ours ns> <mpi ns> <floor ns>". Two ranks with
+// mapped buffers have a floor beside them (mapped_floor.hpp); the others' is 0.
 //
-// In a round both are measured one after the other, the other one first in the next round, and buffers lie at other
+// In a round all are measured one after the other, another one first in the next round, and buffers lie at other
 // places within a page. A measurement is as many times as fit into the budget: the ranks line up, and each times a
 // call, or from nothing to kBackToBackBytes so many calls in a row that the clock's steps do not matter, sources
 // written anew before each; the slowest rank counts; the median. Ranks line up by the program's barrier and by
@@ -20,9 +21,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "mapped_floor.hpp"
 #include "measured.hpp"
 #include "operands.hpp"
 #include "procedures.hpp"
@@ -70,20 +73,29 @@ class Bench {
     on.lie(kOffsets[0]);
     const int in_a_row = bytes <= kBackToBackBytes ? kBackToBack : 1;
     const int samples = samples_within_budget(collective, on, in_a_row);
+    const std::unique_ptr<MappedFloor> floor = floor_of(collective, bytes);
+    const int contestants = floor != nullptr ? 3 : 2;
     for (int round = first_; round < first_ + rounds_; ++round) {
       on.lie(kOffsets[static_cast<std::size_t>(round) % kOffsets.size()]);
-      double ns[2] = {};
-      for (int turn = 0; turn < 2; ++turn) {
-        const int who = (round + turn) % 2;
-        ns[who] = measure(collective, on, who == 0 ? ours_ : theirs_, in_a_row, samples);
+      if (floor != nullptr) floor->on.lie(kOffsets[static_cast<std::size_t>(round) % kOffsets.size()]);
+      double ns[3] = {};
+      for (int turn = 0; turn < contestants; ++turn) {
+        const int who = (round + turn) % contestants;
+        ns[who] = who < 2 ? measure(collective, on, who == 0 ? ours_ : theirs_, in_a_row, samples)
+                          : measure(collective, *floor, in_a_row, samples);
       }
       if (rank_ != 0) continue;
-      std::printf("round %s %llu %d %.2f %.2f\n", std::string(collective.name).c_str(),
-                  static_cast<unsigned long long>(bytes), round, ns[0], ns[1]);
+      std::printf("round %s %llu %d %.2f %.2f %.2f\n", std::string(collective.name).c_str(),
+                  static_cast<unsigned long long>(bytes), round, ns[0], ns[1], ns[2]);
     }
   }
 
  private:
+  [[nodiscard]] std::unique_ptr<MappedFloor> floor_of(const Collective& collective, std::uint64_t bytes) const {
+    if (from_ != From::mpi || ranks_ != 2 || !MappedFloor::has(collective.name, bytes)) return nullptr;
+    return std::make_unique<MappedFloor>(bytes, collective.block_for_each ? ranks_ : 1);
+  }
+
   /// An even number, the same on all ranks; warms both up.
   int samples_within_budget(const Collective& collective, Operands& on, int in_a_row) {
     const auto start = Clock::now();
@@ -95,19 +107,28 @@ class Bench {
   }
 
   double measure(const Collective& collective, Operands& on, const Procedures& by, int in_a_row, int samples) {
+    return measure(collective, on, in_a_row, samples,
+                   [&](int turn) { collective.run(call(collective, by, turn), on); });
+  }
+  double measure(const Collective& collective, MappedFloor& floor, int in_a_row, int samples) {
+    return measure(collective, floor.on, in_a_row, samples,
+                   [&](int turn) { floor.run(collective.name, call(collective, ours_, turn)); });
+  }
+  template <class Run>
+  double measure(const Collective& collective, Operands& on, int in_a_row, int samples, Run run) {
     std::vector<double> ns(static_cast<std::size_t>(samples)), slowest(ns.size());
     for (int sample = 0; sample < samples; ++sample) {
       const int number = sample * in_a_row;
       on.write(number);
       (sample % 2 == 0 ? ours_ : theirs_).barrier(MPI_COMM_WORLD);
       const auto start = Clock::now();
-      collective.run(call(collective, by, sample / 2), on);
+      run(sample / 2);
       for (int next = 1; next < in_a_row; ++next) {
         on.write(number + next);
-        collective.run(call(collective, by, sample / 2 + next), on);
+        run(sample / 2 + next);
       }
       ns[static_cast<std::size_t>(sample)] = ns_since(start) / in_a_row;
-      check(collective, on, call(collective, by, sample / 2 + in_a_row - 1), number + in_a_row - 1);
+      check(collective, on, call(collective, ours_, sample / 2 + in_a_row - 1), number + in_a_row - 1);
     }
     theirs_.allreduce(ns.data(), slowest.data(), samples, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     std::vector<double> halves[2];

@@ -75,7 +75,7 @@ def test_the_command_gives_rows_of_both(name: str) -> None:
 
 
 def test_buffers_in_mapped_memory_have_rows_of_their_own() -> None:
-    """And a row says so where they are not done there."""
+    """And a row says so where they are not done there. Two ranks have a floor."""
     table = (
         "broadcast=-:root_stage;allreduce=65535:peer_stages,-:ring;reduce=-:peer_stages;"
         "reduce_scatter_block=-:pairwise;scan=-:chain"
@@ -89,6 +89,7 @@ def test_buffers_in_mapped_memory_have_rows_of_their_own() -> None:
         ["mapped", each, str(size)] for each, size in cells
     ]
     assert [row["mapped"] for row in rows] == [True, True, True, False, *[True] * 6]
+    assert all(row["floor"] > 0 and row["over_floor"] > 0 for row in rows)
     assert all(row["taken"] for row in rows)
 
 

@@ -27,6 +27,7 @@ from corewise.mpi.functions import DEEPEST
 from corewise.mpi.kinds import KINDS
 
 with late.imports():
+    from corewise.data.levels import levels_knob
     from corewise.data.machines import load_machine
     from corewise.data.packing_tuning import load_packing_tuning
     from corewise.data.placement import Placement, load_placement, make_placement
@@ -95,6 +96,8 @@ Messages with derived datatypes are packed by corewise where that is quicker:
 Blocking collectives are done by corewise inside a node, where its table says so:
   corewise run -n 8 --accelerate -- ./lbm
   corewise run -n 8 --accelerate --accelerate-tuning host.csv -- ./lbm
+and by the levels of a machine, where ranks are bound inside its domains:
+  corewise run --accelerate --accelerate-levels node.toml -- mpiexec -n 64 --bind-to core ./lbm
 
 \b
 A replay is held against the run, with what messages cost at that time:
@@ -103,6 +106,7 @@ A replay is held against the run, with what messages cost at that time:
 """
 
 
+_RANKS = typer.Option(None, "-n", "--ranks", help="number of ranks (default: an allocation's slots)")
 _OUTPUT = typer.Option(None, "-o", "--output", help="profile directory (default: PROGRAM.cw)")
 _RECORD = typer.Option(
     "", "--record", help=f"what is recorded: {', '.join(KINDS)}; '!sites' leaves one out (default: all)"
@@ -200,6 +204,13 @@ _ACCELERATE_TUNING = typer.Option(
     help="which collectives, by this file of corewise bench collectives (default: the shipped one)",
     hidden=True,
 )
+_ACCELERATE_LEVELS = typer.Option(
+    "",
+    "--accelerate-levels",
+    metavar="MACHINE|LEVELS",
+    help="by the levels of this machine, or found, nodes, groups:RANKS, cpus:DOMAINS (default: off)",
+    hidden=True,
+)
 _MESSAGES = typer.Option(
     False,
     "--messages",
@@ -216,9 +227,7 @@ def register(app: typer.Typer) -> None:
 
 def _run(
     command: list[str] = typer.Argument(None, help="program and arguments, or a whole mpiexec command line"),
-    ranks: int | None = typer.Option(
-        None, "-n", "--ranks", help="number of ranks (default: an allocation's slots)"
-    ),
+    ranks: int | None = _RANKS,
     output: Path | None = _OUTPUT,
     mpi: str | None = typer.Option(None, "--mpi", help="openmpi, mpich, abi, a prefix or a launcher"),
     record: str = _RECORD,
@@ -241,6 +250,7 @@ def _run(
     packing_tuning: Path | None = _PACKING_TUNING,
     accelerate: bool = _ACCELERATE,
     accelerate_tuning: Path | None = _ACCELERATE_TUNING,
+    accelerate_levels: str = _ACCELERATE_LEVELS,
     messages: bool = _MESSAGES,
     as_json: bool = typer.Option(False, "--json", help="print one JSON object when the program has ended"),
 ) -> int:
@@ -261,6 +271,7 @@ def _run(
         reordering=wanted,
         packing=_knob_of("packing", packing, packing_tuning, lambda file: load_packing_tuning(file).knob()),
         accelerate=_knob_of("accelerate", accelerate, accelerate_tuning, _collectives_of),
+        levels=_levels(accelerate, accelerate_levels),
         timeout_s=_checked_time(timeout, "--timeout") / 1e9 or None,
     )
     check_patterns(options.functions.patterns)
@@ -283,6 +294,16 @@ def _knob_of(option: str, wanted: bool, tuning: Path | None, read: Callable[[Pat
     if not wanted:
         return ""
     return OF_HOST if tuning is None else read(tuning)
+
+
+def _levels(accelerate: bool, asked: str) -> str:
+    """By which levels collectives are done: as the option says, or the variable; empty: by none."""
+    if asked and not accelerate:
+        raise InputError(f"--accelerate-levels: found '{asked}' without --accelerate, allowed: both, or none")
+    named, text = "--accelerate-levels", asked
+    if not asked:
+        named, text = launch.LEVELS_KNOB, os.environ.get(launch.LEVELS_KNOB, "")
+    return levels_knob(text, named) if accelerate and text else ""
 
 
 def _placed(

@@ -8,6 +8,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _KIB = 1024
 _MIB = 1024 * _KIB
 _LONGEST_COUNT = 10**12
@@ -68,3 +70,14 @@ def share_text(share: float | None, digits: int = 1) -> str:
 def ratio_text(ratio: float | None) -> str:
     """One quantity over another: ``1.234``; a dash where there is none."""
     return "-" if ratio is None else f"{ratio:.3f}"
+
+
+def cpu_list(cpus: Sequence[int]) -> str:
+    """Processing units as ranges: ``0-3,8``."""
+    ranges: list[list[int]] = []
+    for cpu in cpus:
+        if ranges and ranges[-1][1] == cpu - 1:
+            ranges[-1][1] = cpu
+        else:
+            ranges.append([cpu, cpu])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)

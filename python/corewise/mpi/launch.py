@@ -64,6 +64,8 @@ PACKING_KNOB = "COREWISE_PACKING"
 """The packing library's variable: off, always, or a table (``packing/plans/cost.hpp``)."""
 ACCELERATE_KNOB = "COREWISE_ACCELERATE"
 """The accelerate library's variable: on (its own table), or a table's rows."""
+LEVELS_KNOB = "COREWISE_ACCELERATE_LEVELS"
+"""By which levels the accelerate library does collectives (``corewise.data.levels``)."""
 HEAP_KNOB = "COREWISE_ACCELERATE_HEAP"
 """Whether the accelerate library gives large blocks of malloc, too: off, on or forced, and a size behind."""
 _HEAP = re.compile(r"off|(on|forced)(?::(?P<size>.+))?")
@@ -170,6 +172,8 @@ class RecordOptions:
         library is not loaded.
     accelerate : which collectives corewise does itself, as the accelerate library's variable says it; empty:
         the library is not loaded.
+    levels : by which levels, as its variable for these says it (`corewise.data.levels`); empty: as in the
+        environment.
     variables : of the MPI itself, given to the ranks.
     timeout_s : then the run is ended, None: never.
     """
@@ -184,14 +188,22 @@ class RecordOptions:
     reordering: reorder.Wanted | None = None
     packing: str = ""
     accelerate: str = ""
+    levels: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float | None = None
+
+    def lever_knobs(self) -> dict[str, str]:
+        """The variables of packing and of collectives; empty ones are not to be set."""
+        return {
+            PACKING_KNOB: self.packing,
+            ACCELERATE_KNOB: self.accelerate,
+            LEVELS_KNOB: self.levels,
+        }
 
     def environment(self) -> dict[str, str]:
         """The variables to set."""
         values = {
-            PACKING_KNOB: self.packing,
-            ACCELERATE_KNOB: self.accelerate,
+            **self.lever_knobs(),
             "COREWISE_TRACE_BUFFER": self.buffer,
             "COREWISE_TRACE_MODE": self.mode,
             "COREWISE_TRACE_CLOCK": self.clock,
@@ -459,10 +471,9 @@ def unrecorded(mpi: MpiLibrary, options: RecordOptions, directory: Path) -> dict
     libraries = _levers(mpi, options)
     if not libraries:
         return dict(options.variables)
-    knobs = {PACKING_KNOB: options.packing, ACCELERATE_KNOB: options.accelerate}
     return {
         "LD_PRELOAD": ":".join(filter(None, [*map(str, libraries), os.environ.get("LD_PRELOAD", "")])),
-        **{name: value for name, value in knobs.items() if value},
+        **{name: value for name, value in options.lever_knobs().items() if value},
         **_write_plan(directory, options.reordering),
         **options.variables,
     }

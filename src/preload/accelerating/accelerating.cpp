@@ -51,8 +51,8 @@ constexpr Knob kLines{"accelerate_lines", KnobType::choice, "auto", "auto|partne
 
 constexpr Knob kLevels{
     "accelerate_levels", KnobType::text, "off",
-    "off, nodes, so many successive ranks as a node, groups:RANKS, or found",
-    "whether collectives of ranks on several nodes are done node by node, the MPI's among leaders"};
+    "off, nodes, so many successive ranks as a node, groups:RANKS/..., found, or cpus:DOMAINS/...",
+    "whether collectives of ranks on several nodes, or in several domains of one, are done by levels"};
 
 constexpr Knob kSystem{"accelerate_system", KnobType::text, "/sys/devices/system", "a folder",
                        "where the kernel says which CPUs share caches, nodes and sockets; another one in tests"};
@@ -123,7 +123,11 @@ void stop(bool counts) {
 
 namespace {
 
-constexpr std::string_view kGroups = "groups:";
+/// What stands behind a word in the knob for levels; empty where it begins with another.
+std::string_view levels_behind(std::string_view word) {
+  const std::string_view text = levels_wanted();
+  return text.starts_with(word) ? text.substr(word.size()) : std::string_view();
+}
 
 /// 0 for anything but a number.
 int number_in(std::string_view text) {
@@ -164,13 +168,16 @@ int forced_node_ranks() {
   return number_in(levels_wanted());
 }
 
-int group_ranks() {
-  const std::string_view text = levels_wanted();
-  return text.starts_with(kGroups) ? number_in(text.substr(kGroups.size())) : 0;
+std::string_view group_sizes() {
+  return levels_behind("groups:");
+}
+
+std::string_view told_domains() {
+  return levels_behind("cpus:");
 }
 
 bool goes_by_domains() {
-  return levels_wanted() == "found";
+  return levels_wanted() == "found" || !told_domains().empty();
 }
 
 std::string_view system_files() {

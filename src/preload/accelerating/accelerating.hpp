@@ -56,12 +56,14 @@ std::string_view levels_wanted();
 bool goes_by_levels();
 /// So many successive ranks of the launch count as a node; 0: nodes are nodes.
 int forced_node_ranks();
-/// Whether ranks inside a node go by the core complexes, NUMA nodes and sockets that they are bound to; and where
-/// the kernel's files about these are.
+/// Whether ranks inside a node go by the domains that they are bound to; which these are as a text (domains.hpp),
+/// empty where the kernel says it; and where its files about them are.
 bool goes_by_domains();
+std::string_view told_domains();
 std::string_view system_files();
-/// So many successive ranks of a communicator inside a node are a level of their own; 0: there are none.
-int group_ranks();
+/// How many successive ranks of a communicator inside a node are a group, for each level of groups (domains.hpp);
+/// empty: there are none.
+std::string_view group_sizes();
 
 /// Whether ranks may copy to and from each other's user memory, where the system lets them.
 bool copies_between_processes();

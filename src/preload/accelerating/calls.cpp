@@ -142,10 +142,14 @@ int reduce_plain(Communicator& on, const Reducing& what, const Choice& choice, C
   call.send = address(what.send.at);
   call.receive = what.has_result ? address(what.receive.at) : nullptr;
   if (what.replaces || call.send != call.receive) return run(on, choice, call);
-  Scratch copy;
-  const auto bytes = static_cast<std::size_t>(what.send.count * extent);
-  call.send = static_cast<const std::byte*>(std::memcpy(copy.take(bytes), call.send, bytes));
-  return run(on, choice, call);
+  // The operand stays whole until the end: peers may read it where it is.
+  Scratch result;
+  std::byte* const in_place = call.receive;
+  const auto bytes = static_cast<std::size_t>(what.receive.count * extent);
+  call.receive = result.take(bytes);
+  const int code = run(on, choice, call);
+  if (code == MPI_SUCCESS) std::memcpy(in_place, call.receive, bytes);
+  return code;
 }
 
 int reduce_spread(Communicator& on, const Reducing& what, const Choice& choice, Call& call, const Type& type) {

@@ -103,7 +103,7 @@ void arrive(Communicator& communicator) {
   communicator.fate = set_up(communicator.handle, communicator.team);
   if (communicator.fate == Fate::not_one_node && goes_by_levels()) communicator.fate = set_up_levels(communicator);
   if (communicator.fate == Fate::taken && goes_by_domains()) set_up_domains(communicator);
-  if (communicator.fate == Fate::taken && group_ranks() > 0) set_up_groups(communicator, group_ranks());
+  if (communicator.fate == Fate::taken && !group_sizes().empty()) set_up_groups(communicator, group_sizes());
 }
 
 Freeing::Freeing(const MPI_Comm* handle)

@@ -1,4 +1,5 @@
-// The kernel's files about caches, nodes and sockets; see domains.hpp. SPDX-License-Identifier: BSD-3-Clause
+// The kernel's files about caches, nodes and sockets, and texts; see domains.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
 #include "preload/accelerating/domains.hpp"
 
 #include <fcntl.h>
@@ -81,21 +82,68 @@ std::uint64_t socket_of(const std::string& cpu_folder) {
   return socket ? static_cast<std::uint64_t>(*socket) + 1 : 0;
 }
 
+bool is_none(const Domains& domains) {
+  return std::ranges::all_of(domains, [](std::uint64_t each) { return each == 0; });
+}
+
+/// The domains that all CPUs of a mask have in common, by those that `of` says of one.
+template <class Of>
+Domains common(std::span<const std::uint64_t> mask, Of of) {
+  std::optional<Domains> all;
+  for (int cpu = 0; cpu < static_cast<int>(mask.size()) * kBits; ++cpu) {
+    if ((mask[static_cast<std::size_t>(cpu / kBits)] >> (cpu % kBits) & 1) == 0) continue;
+    const std::optional<Domains> own = of(cpu);
+    if (!own) continue;
+    if (!all) all = own;
+    for (std::size_t kind = 0; kind < kDomainKinds; ++kind)
+      if ((*all)[kind] != (*own)[kind]) (*all)[kind] = 0;
+    if (is_none(*all)) break;
+  }
+  return all.value_or(Domains{});
+}
+
+/// Calls `visit` with each part of a text and its number.
+template <class Visit>
+void for_parts(std::string_view text, char between, Visit visit) {
+  for (std::size_t number = 0;; ++number) {
+    const std::size_t end = std::min(text.find(between), text.size());
+    visit(number, text.substr(0, end));
+    if (end == text.size()) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::optional<Domains> told_of(int cpu, std::string_view text) {
+  Domains own{};
+  for_parts(text, '/', [&](std::size_t kind, std::string_view domains) {
+    if (kind >= kDomainKinds) return;
+    for_parts(domains, '|', [&](std::size_t domain, std::string_view list) {
+      if (has(list, cpu)) own[kind] = domain + 1;
+    });
+  });
+  return is_none(own) ? std::nullopt : std::optional(own);
+}
+
 }  // namespace
 
 Domains domains_of(std::span<const std::uint64_t> mask, const std::string& root) {
-  Domains all{};
-  bool first = true;
-  for (int cpu = 0; cpu < static_cast<int>(mask.size()) * kBits; ++cpu) {
-    if ((mask[static_cast<std::size_t>(cpu / kBits)] >> (cpu % kBits) & 1) == 0) continue;
+  return common(mask, [&root](int cpu) -> std::optional<Domains> {
     const std::string folder = root + "/cpu/cpu" + std::to_string(cpu);
-    const Domains own{complex_of(folder, cpu), node_of(root, cpu), socket_of(folder)};
-    for (std::size_t kind = 0; kind < kDomainKinds; ++kind)
-      all[kind] = first || all[kind] == own[kind] ? own[kind] : 0;
-    first = false;
-    if (std::ranges::all_of(all, [](std::uint64_t each) { return each == 0; })) break;
-  }
-  return all;
+    return Domains{complex_of(folder, cpu), node_of(root, cpu), socket_of(folder)};
+  });
+}
+
+Domains told_domains_of(std::span<const std::uint64_t> mask, std::string_view text) {
+  return common(mask, [text](int cpu) { return told_of(cpu, text); });
+}
+
+Domains groups_of(int rank, std::string_view sizes) {
+  Domains own{};
+  for_parts(sizes, '/', [&](std::size_t kind, std::string_view text) {
+    const int size = take_number(text).value_or(0);
+    if (kind < kDomainKinds && size > 0) own[kind] = static_cast<std::uint64_t>(rank / size) + 1;
+  });
+  return own;
 }
 
 std::vector<std::size_t> useful_kinds(std::span<const Domains> ranks) {

@@ -267,42 +267,48 @@ void set_up_groups_by(Communicator& on, const std::vector<std::uint64_t>& keys) 
   on.fate = Fate::several_nodes;
 }
 
-}  // namespace
-
-void set_up_groups(Communicator& on, int ranks) {
-  if (ranks <= 1 || ranks >= on.ranks) return;
-  std::vector<std::uint64_t> keys;
-  for (int each = 0; each < on.ranks; ++each) keys.push_back(static_cast<std::uint64_t>(each / ranks));
-  set_up_groups_by(on, keys);
+/// The first rank of each domain of a kind, in the order of the ranks.
+std::vector<Domains> leaders_of(const std::vector<Domains>& ranks, std::size_t kind) {
+  std::vector<Domains> leaders;
+  for (const Domains& each : ranks) {
+    const bool is_led = std::ranges::any_of(leaders, [&](const Domains& led) { return led[kind] == each[kind]; });
+    if (!is_led) leaders.push_back(each);
+  }
+  return leaders;
 }
 
-void set_up_domains(Communicator& on) {
-  static_assert(std::is_trivially_copyable_v<Domains>);
-  const Domains own = own_domains();
-  std::vector<Domains> ranks(static_cast<std::size_t>(on.ranks));
-  if (CW_NEXT(MPI_Allgather)(own.data(), sizeof own, MPI_BYTE, ranks.data(), sizeof own, MPI_BYTE, on.handle) !=
-      MPI_SUCCESS) {
-    return;
-  }
+/// Levels over levels, by the kinds of domains that part the ranks. All ranks have the same `ranks`.
+void set_up_by(Communicator& on, std::vector<Domains> ranks, bool reduces) {
   Communicator* level = &on;
   for (const std::size_t kind : useful_kinds(ranks)) {
     std::vector<std::uint64_t> keys;
     for (const Domains& each : ranks) keys.push_back(each[kind]);
     set_up_groups_by(*level, keys);
     if (level->levels == nullptr) return;
-    level->levels->reduces = false;
+    level->levels->reduces = reduces;
     if (!leads(*level->levels)) return;
     // The next kind's groups are among the leaders, which are numbered as the groups are by their first ranks.
-    std::vector<Domains> leaders;
-    std::vector<std::uint64_t> seen;
-    for (const Domains& each : ranks) {
-      if (std::ranges::find(seen, each[kind]) != seen.end()) continue;
-      seen.push_back(each[kind]);
-      leaders.push_back(each);
-    }
-    ranks = std::move(leaders);
+    ranks = leaders_of(ranks, kind);
     level = &level->levels->leaders;
     if (level->fate != Fate::taken) return;
+  }
+}
+
+}  // namespace
+
+void set_up_groups(Communicator& on, std::string_view sizes) {
+  std::vector<Domains> ranks;
+  for (int rank = 0; rank < on.ranks; ++rank) ranks.push_back(groups_of(rank, sizes));
+  set_up_by(on, std::move(ranks), true);
+}
+
+void set_up_domains(Communicator& on) {
+  static_assert(std::is_trivially_copyable_v<Domains>);
+  const Domains own = own_domains();
+  std::vector<Domains> ranks(static_cast<std::size_t>(on.ranks));
+  if (CW_NEXT(MPI_Allgather)(own.data(), sizeof own, MPI_BYTE, ranks.data(), sizeof own, MPI_BYTE, on.handle) ==
+      MPI_SUCCESS) {
+    set_up_by(on, std::move(ranks), false);
   }
 }
 

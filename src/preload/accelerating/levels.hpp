@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "preload/accelerating/calls.hpp"
@@ -38,13 +39,14 @@ struct Levels {
 /// Fate::several_nodes with levels, or why there are none: the same on all ranks.
 Fate set_up_levels(Communicator& on);
 
-/// The same after `set_up` found one node: groups of so many successive ranks. Without levels where the MPI has no
-/// more communicators, or there is one group, or each rank would be one.
-void set_up_groups(Communicator& on, int ranks);
+/// The same after `set_up` found one node: groups of so many successive ranks, and levels over levels where there
+/// are several sizes (domains.hpp). Without levels where the MPI has no more communicators, or there is one group,
+/// or each rank would be one.
+void set_up_groups(Communicator& on, std::string_view sizes);
 
-/// The same with the groups of ranks that are bound to one core complex, NUMA node or socket (domains.hpp), and
-/// levels over levels where there are several of these. Without levels where ranks are not bound so. Barriers and
-/// broadcasts go by them; reductions gain nothing (docs/accelerating/levels.md).
+/// The same with the groups of ranks that are bound to one core complex, NUMA node or socket, or to one domain of
+/// those that the knob tells. Without levels where ranks are not bound so. Barriers and broadcasts go by them;
+/// reductions gain nothing (docs/accelerating/levels.md).
 void set_up_domains(Communicator& on);
 
 }  // namespace corewise::preload::accelerating

@@ -289,7 +289,8 @@ std::uint64_t own_node() {
 Domains own_domains() {
   Card card;
   read_mask(card);
-  return domains_of(card.mask, std::string(system_files()));
+  const std::string_view told = told_domains();
+  return told.empty() ? domains_of(card.mask, std::string(system_files())) : told_domains_of(card.mask, told);
 }
 
 std::uint64_t node_key() {

@@ -74,7 +74,7 @@ void add(const std::byte* in, std::byte* inout, std::size_t count) {
     inout[i] = static_cast<std::byte>(std::to_integer<int>(inout[i]) + std::to_integer<int>(in[i]));
 }
 
-enum class Does : std::uint8_t { broadcast, allreduce, reduce, scan, reduce_scatter };
+enum class Does : std::uint8_t { broadcast, allreduce, reduce, scan, exscan, reduce_scatter };
 
 struct Case {
   using Algorithm = void (*)(Rank<LendingPort>&, const Call<LendingPort>&, const Parameters&);
@@ -147,6 +147,8 @@ struct Case {
         return {0, rank == root ? ranks : 0};
       case Does::scan:
         return {0, rank + 1};
+      case Does::exscan:
+        return {0, rank};
       default:
         return {0, ranks};
     }
@@ -168,6 +170,7 @@ constexpr Case kPeerStages{Does::allreduce, &allreduce::peer_stages<LendingPort>
 constexpr Case kOneShot{Does::allreduce, &allreduce::one_shot<LendingPort>};
 constexpr Case kReduce{Does::reduce, &reduce::peer_stages<LendingPort>};
 constexpr Case kScan{Does::scan, &scan::chain<scan::Kind::inclusive, LendingPort>};
+constexpr Case kExscan{Does::exscan, &scan::chain<scan::Kind::exclusive, LendingPort>};
 constexpr Case kReduceScatter{Does::reduce_scatter, &reduce_scatter::pairwise<LendingPort>};
 
 Case with(Case made, std::uint32_t lenders, std::uint32_t bytes, int calls, bool in_place = false) {
@@ -248,6 +251,12 @@ TEST(LendingInterleavings, EachRankTakesAPartThroughAllPrefixes) {
   expect_rules_needed(kScan);
 }
 
+TEST(LendingInterleavings, EachRankTakesAPartThroughAllPrefixesButTheOwn) {
+  for (const bool in_place : {false, true}) expect_protocol(kExscan, in_place);
+  expect_right(with(kExscan, 15, 1, 1, true), 4);  // prefixes move on by one rank
+  expect_rules_needed(kExscan);
+}
+
 TEST(LendingInterleavings, EachRankCombinesItsBlockOutOfEverybodysMemory) {
   expect_protocol(kReduceScatter, false);
   expect_rules_needed(kReduceScatter);
@@ -255,7 +264,7 @@ TEST(LendingInterleavings, EachRankCombinesItsBlockOutOfEverybodysMemory) {
 
 /// An offer that is read late is that of its own call.
 TEST(LendingInterleavings, RanksThatLendInOneOfTwoCalls) {
-  for (const Case& made : {kReduce, kScan, kReduceScatter})
+  for (const Case& made : {kReduce, kScan, kExscan, kReduceScatter})
     for (const std::uint32_t lenders : {3U, 5U, 6U}) expect_right(then(with(made, lenders, 1, 2), 7), 3);
 }
 

@@ -1,11 +1,23 @@
 // Which kinds of domains make levels for ranks that may run on the CPUs of the arguments (a list for each rank, as
-// 0,1), by the files under the first argument. SPDX-License-Identifier: BSD-3-Clause
+// 0,1), by the first argument: cpus: and a text of domains, groups: and sizes of groups, or a folder of the
+// kernel's files. SPDX-License-Identifier: BSD-3-Clause
 #include "preload/accelerating/domains.hpp"
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
-using corewise::preload::accelerating::Domains;
+namespace {
+
+using namespace corewise::preload::accelerating;
+
+Domains domains_by(std::string_view how, std::span<const std::uint64_t> mask, int rank) {
+  if (how.starts_with("cpus:")) return told_domains_of(mask, how.substr(5));
+  if (how.starts_with("groups:")) return groups_of(rank, how.substr(7));
+  return domains_of(mask, std::string(how));
+}
+
+}  // namespace
 
 int main(int count, char** words) {
   std::vector<Domains> ranks;
@@ -15,7 +27,7 @@ int main(int count, char** words) {
       const unsigned long cpu = std::strtoul(at, &at, 10);
       mask[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
     }
-    ranks.push_back(corewise::preload::accelerating::domains_of(mask, words[1]));
+    ranks.push_back(domains_by(words[1], mask, i - 2));
   }
-  for (const std::size_t kind : corewise::preload::accelerating::useful_kinds(ranks)) std::printf("%zu\n", kind);
+  for (const std::size_t kind : useful_kinds(ranks)) std::printf("%zu\n", kind);
 }

@@ -1,4 +1,4 @@
-"""Levels inside a node that the library finds: ranks bound to core complexes, NUMA nodes and sockets.
+"""Levels inside a node by where ranks are bound: in complexes, NUMA nodes and sockets, or domains of a text.
 
 The kernel's files are written here: no machine that runs the tests need have several of these.
 
@@ -53,8 +53,8 @@ def program(folder: Path) -> Path:
     return folder / "domains"
 
 
-def kinds(root: Path, folder: Path, ranks: str) -> list[str]:
-    """The kinds of domains that make levels for ranks on these CPUs."""
+def kinds(root: object, folder: Path, ranks: str) -> list[str]:
+    """The kinds of domains that make levels for ranks on these CPUs, by files or a text."""
     words = [program(folder), root, *ranks.split()]
     done = subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True)
     return done.stdout.split()
@@ -92,6 +92,33 @@ def test_levels_are_the_domains_that_part_the_ranks(
 def test_a_kernel_that_says_nothing_gives_no_levels(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.getbasetemp()
     assert kinds(folder / "nothing", folder, "0 1 2 3") == []
+
+
+TWO_SOCKETS = "cpus:0-3|4-7|8-11|12-15/0-7|8-15"
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks", "wanted"),
+    [
+        (TWO_SOCKETS, "0 1 4 5 8 9 12 13", ["0", "1"]),
+        (TWO_SOCKETS, "0 4 8 12", ["1"]),
+        (TWO_SOCKETS, "0,4 1,5 8,12 9,13", ["1"]),  # bound to sockets
+        (TWO_SOCKETS, "0,99 1,99 4,99 5,99", ["0"]),  # of CPU 99 the machine says nothing
+        (TWO_SOCKETS, "0 1 4 99", []),
+        ("cpus:0,8|1,9/0-1", "0 8 1 9", ["0"]),
+        ("cpus:0-x|4", "0 1 4 5", []),
+        ("cpus:|", "0 1 4 5", []),
+        ("groups:2", "0 0 0 0 0", ["0"]),
+        ("groups:2/3", "0 0 0 0 0", ["0", "1"]),
+        ("groups:1/2/4/8", "0 0 0 0 0", ["1", "2"]),
+        ("groups:0", "0 0 0 0", []),
+        ("groups:x", "0 0 0 0", []),
+    ],
+)
+def test_levels_are_as_a_text_says(
+    tmp_path_factory: pytest.TempPathFactory, text: str, ranks: str, wanted: list[str]
+) -> None:
+    assert kinds(text, tmp_path_factory.getbasetemp(), ranks) == wanted
 
 
 def launched(

@@ -7,6 +7,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -15,19 +16,26 @@ from pathlib import Path
 
 import accelerating_runs as runs
 import pytest
+from installed_tool import assert_one_line_error, corewise
+
+from corewise.data.accelerate import load_accelerate
+from corewise.data.levels import levels_knob
 
 SPREAD = frozenset(f"MPI_{name}" for name in ("Barrier", "Bcast", "Reduce", "Allreduce"))
 """What is taken over on several nodes."""
 SEVERAL = "ranks on several nodes"
 ONE_NODE = "not all ranks on one node"
 OPERANDS = "a reduction that the MPI alone knows"
-CALLS, MOST = 400, 50_000
+CALLS, FEW, MOST = 400, 60, 50_000
 APART = """
 number=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
 if [ $((number % 2)) = 0 ]; then exec "$@"; fi
 exec nsenter --user=/proc/$0/ns/user --preserve-credentials "$@"
 """
 """Ranks with odd numbers are where another process is: they see nobody else's memory there."""
+LEVELS_OVER_LEVELS = ("off", "groups:2", "groups:2/4")
+MACHINE = "l3:2 core:1"
+TO_TWO_CPUS = 'exec taskset -c $((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} % 2)) "$@"'
 
 
 def ran(name: str, n: int, folder: Path, levels: str, *before: object, seed: int = 1) -> runs.Ran:
@@ -76,16 +84,87 @@ def test_the_others_need_no_groups(name: str, tmp_path: Path) -> None:
     assert grouped(name, 4, tmp_path, 3, "").taken() == runs.PROCEDURES
 
 
-def test_groups_have_lines_of_their_own(tmp_path: Path) -> None:
-    """20 communicators, most with more than 2 ranks: the lines of all, of the group, and of the leaders."""
+def most_mappings(folder: Path, n: int, levels: str) -> int:
+    """Of shared memory, beyond what is there before, while 20 communicators live."""
     words = [runs.program("mpich", "traps/many_communicators.c"), 20, 1]
-    most = {}
-    for levels in ("off", "groups:2"):
-        variables = {"COREWISE_ACCELERATE_LEVELS": levels}
-        done = runs.run("mpich", 4, words, tmp_path / levels[:3], variables).succeeded().done
-        line = next(line.split() for line in done.stdout.splitlines() if line.startswith("mappings:"))
-        most[levels] = int(line[3]) - int(line[1])
-    assert most["groups:2"] >= most["off"] + 10 > 10
+    done = runs.run("mpich", n, words, folder, {"COREWISE_ACCELERATE_LEVELS": levels}).succeeded().done
+    line = next(line.split() for line in done.stdout.splitlines() if line.startswith("mappings:"))
+    return int(line[3]) - int(line[1])
+
+
+def test_groups_have_lines_of_their_own(tmp_path: Path) -> None:
+    """The lines of all, of the group, and of the leaders; and of groups of these."""
+    off, two, both = (most_mappings(tmp_path / str(i), 5, of) for i, of in enumerate(LEVELS_OVER_LEVELS))
+    assert off + 10 <= two and two + 10 <= both
+
+
+@pytest.mark.parametrize(("name", "n"), [("openmpi", 5), ("mpich", 8)])
+def test_no_byte_differs_by_groups_of_groups(name: str, n: int, tmp_path: Path) -> None:
+    program = runs.program(name, "random_collectives.cpp")
+    variables = {"COREWISE_ACCELERATE_LEVELS": "groups:2/4", "COREWISE_ACCELERATE_AFTER": "0"}
+    done = runs.run(name, n, [program, n, CALLS // 4, MOST // 10], tmp_path, variables).succeeded()
+    assert f"{CALLS // 4} calls, 0 wrong" in done.done.stdout
+    assert done.taken() == runs.PROCEDURES and not done.reasons()
+
+
+@pytest.fixture
+def two_cpus() -> None:
+    """Those of `MACHINE`."""
+    if not {0, 1} <= os.sched_getaffinity(0):
+        pytest.skip("capability: CPUs 0 and 1")
+
+
+@pytest.mark.usefixtures("two_cpus")
+@pytest.mark.parametrize(("name", "n"), [("openmpi", 4), ("mpich", 5)])
+def test_no_byte_differs_by_the_levels_of_a_machine(name: str, n: int, tmp_path: Path) -> None:
+    """More ranks than cores, bound to two of them in turn, which the machine has in two domains."""
+    levels = {"COREWISE_ACCELERATE_LEVELS": levels_knob(MACHINE, ""), "COREWISE_ACCELERATE_AFTER": "0"}
+    words = [
+        "/bin/sh",
+        "-c",
+        TO_TWO_CPUS,
+        "sh",
+        runs.program(name, "random_collectives.cpp"),
+        n,
+        FEW,
+        MOST // 10,
+    ]
+    done = runs.run(name, n, words, tmp_path, levels).succeeded()
+    assert f"{FEW} calls, 0 wrong" in done.done.stdout
+    assert not done.reasons()
+
+
+@pytest.mark.usefixtures("two_cpus")
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_a_run_by_the_levels_of_a_machine(name: str, tmp_path: Path) -> None:
+    """What the ranks get, and that the program works with it."""
+    profile, mpi, n = tmp_path / "run.cw", runs.described(name), 4
+    options = ["-n", n, "--mpi", mpi.prefix, "-o", profile, "--accelerate", "--accelerate-levels", MACHINE]
+    shell = f'echo "levels $COREWISE_ACCELERATE_LEVELS"; {TO_TWO_CPUS}'
+    program = runs.program(name, "traps/every_collective.c")
+    done = corewise("run", *options, "--", "/bin/sh", "-c", shell, "sh", program)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = done.stdout.splitlines()
+    assert said.count("levels cpus:0|1") == n and "right" in said
+    assert load_accelerate(profile).keys() == set(range(n))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--accelerate-levels", "found"], ("'found' without --accelerate",)),
+        (["--accelerate", "--accelerate-levels", "roadrunner"], ("--accelerate-levels", "has 8 nodes")),
+        (["--accelerate", "--accelerate-levels", "groups:4/2"], ("'groups:4/2'", "allowed: off, nodes")),
+        (["--accelerate"], ("COREWISE_ACCELERATE_LEVELS: found 'rings'", "allowed: off, nodes")),
+    ],
+)
+def test_wrong_levels_are_refused_before_the_launch(
+    options: list[str], words: tuple[str, ...], tmp_path: Path
+) -> None:
+    env = {**os.environ, "COREWISE_ACCELERATE_LEVELS": "rings"}
+    done = corewise("run", "-n", 2, *options, "--", "true", env=env, cwd=tmp_path)
+    assert_one_line_error(done, *words)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.long_test

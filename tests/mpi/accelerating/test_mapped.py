@@ -20,11 +20,14 @@ WINDOWS = "shared_windows.c"
 QUIET = {"OMPI_MCA_osc": "^ucx"}
 """Open MPI complains of a device that no node needs."""
 FROM_THE_FIRST = {"COREWISE_ACCELERATE_AFTER": "0"}
-LENDING = ("MPI_Bcast", "MPI_Allreduce", "MPI_Reduce", "MPI_Scan", "MPI_Reduce_scatter_block")
+LENDING = (
+    *("MPI_Bcast", "MPI_Allreduce", "MPI_Reduce", "MPI_Scan", "MPI_Exscan"),
+    "MPI_Reduce_scatter_block",
+)
 """What is done in such memory."""
 OTHER_TABLE = (
     "barrier=-:dissemination;broadcast=-:root_stage;allreduce=-:one_shot;reduce=-:peer_stages/piece=4096;"
-    "scan=-:chain/piece=16384;reduce_scatter_block=-:pairwise/piece=4096;"
+    "scan=-:chain/piece=16384;exscan=-:chain/piece=16384;reduce_scatter_block=-:pairwise/piece=4096;"
     "allgather=-:one_copy/min_piece=64;alltoall=-:one_copy/min_piece=64"
 )
 

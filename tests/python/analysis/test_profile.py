@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 import trace_writer as tw
 
-from corewise.analysis.profile.tables import analyse_profile, cpu_list, matrix_blocks, placement_scope
+from corewise.analysis.profile.tables import analyse_profile, matrix_blocks, placement_scope
 from corewise.data.profile import load_profile
+from corewise.data.quantities import cpu_list
 from corewise.data.symbols.addresses import demangled, find_symbol
 from corewise.errors import InputError
 

@@ -72,7 +72,14 @@ def test_every_case_names_an_algorithm_of_its_collective() -> None:
 
 
 def cell(*times: tuple[float, float], passed: str = "") -> preload.Cell:
-    return preload.Cell(MPI, "allreduce", 64, times=list(times), passed=passed)
+    return preload.Cell(MPI, "allreduce", 64, times=[(*each, 0.0) for each in times], passed=passed)
+
+
+def test_mapped_memory_has_a_floor_beside_it() -> None:
+    times = [(100.0, 300.0, 80.0), (100.0, 200.0, 100.0), (200.0, 300.0, 160.0)]
+    one = preload.Cell(MPI, "bcast", 4096, times=times, mapped=True, lent=True)
+    row = preload.row_of(one, preload.Wanted(mapped=True))
+    assert (row.floor, row.more["over_floor"], row.more["mapped"]) == (100.0, 1.25, True)
 
 
 def test_a_row_through_the_preload_has_the_ratio_and_its_interval() -> None:
@@ -99,13 +106,13 @@ def test_what_loses_beyond_chance_is_measured_again_and_longer() -> None:
     def measure(launches: list[list[preload.Cell]], effort: preload.Effort, listener: Listener) -> None:
         asked.append((len(launches), effort.rounds))
         for (each,) in launches:
-            each.times += [(100.0, 120.0)] * 6
+            each.times += [(100.0, 120.0, 0.0)] * 6
 
     runner = SimpleNamespace(measure=measure)
     found = preload.measured_again(runner, [slower, unclear], preload.QUICK, Listener())
     assert asked == [(1, 3 * preload.QUICK.rounds)]
     assert found[1] is unclear and found[0].again
-    assert (found[0].times, found[0].lost) == ([(100.0, 120.0)] * 6, False)
+    assert (found[0].times, found[0].lost) == ([(100.0, 120.0, 0.0)] * 6, False)
 
 
 def test_what_is_said_of_all_cells() -> None:
@@ -173,7 +180,7 @@ def measured(**by_size: dict[Configuration, float]) -> tuning.Measured:
     found: dict[Configuration, list[preload.Cell]] = {}
     for size, ratios in by_size.items():
         for candidate, ratio in ratios.items():
-            times = [(100 / ratio, 100.0)] * 9
+            times = [(100 / ratio, 100.0, 0.0)] * 9
             found.setdefault(candidate, []).append(preload.Cell(MPI, "scan", int(size[1:]), times=times))
     return found
 
@@ -204,7 +211,7 @@ def test_the_quickest_wins_and_what_is_no_quicker_than_the_mpi_does_not() -> Non
 
 
 def test_luck_does_not_win() -> None:
-    lucky = preload.Cell(MPI, "scan", 8, times=[(50.0, 100.0)] * 5 + [(110.0, 100.0)] * 4)
+    lucky = preload.Cell(MPI, "scan", 8, times=[(50.0, 100.0, 0.0)] * 5 + [(110.0, 100.0, 0.0)] * 4)
     assert won("scan", {EAGER: [lucky]}) == [(None, "mpi")]
 
 
@@ -218,9 +225,9 @@ def test_neighbours_that_are_as_good_share_a_row() -> None:
 def test_blocks_of_unknown_size_have_one_row() -> None:
     """Its winner loses nowhere."""
     good = measured(b8={WHOLE: 0.99, PIECES: 4.0}, b64={WHOLE: 3.0, PIECES: 4.0})
-    good[WHOLE][0].times[:4] = [(90.0, 100.0)] * 4  # chance
+    good[WHOLE][0].times[:4] = [(90.0, 100.0, 0.0)] * 4  # chance
     assert won("gatherv", good) == [(None, "ring(piece=4096)")]
-    good[PIECES][0].times[:] = [(101.0, 100.0)] * 9
+    good[PIECES][0].times[:] = [(101.0, 100.0, 0.0)] * 9
     assert won("gatherv", good) == [(None, "ring")]
     assert won("gatherv", measured(b8={WHOLE: 0.9}, b64={WHOLE: 9.0})) == [(None, "mpi")]
 

@@ -22,7 +22,7 @@ from corewise.analysis.profile.accelerated import AcceleratedRow
 from corewise.analysis.profile.cells import sum_in_blocks
 from corewise.analysis.profile.hangs import FINISHED, RunEnd, explain_end
 from corewise.data.profile import Profile, datatype_text
-from corewise.data.quantities import count_text, share_text
+from corewise.data.quantities import count_text, cpu_list, share_text
 from corewise.data.symbols.addresses import call_site_text, object_state
 
 _NAMED_PAIRS = 4
@@ -652,17 +652,6 @@ def _rank_row(
 
 def _missing(rank: int) -> RankRow:
     return RankRow(rank, "missing", 0, "", 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0, "", False)
-
-
-def cpu_list(cpus: Sequence[int]) -> str:
-    """Processing units as ranges: ``0-3,8``."""
-    ranges: list[list[int]] = []
-    for cpu in cpus:
-        if ranges and ranges[-1][1] == cpu - 1:
-            ranges[-1][1] = cpu
-        else:
-            ranges.append([cpu, cpu])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
 
 
 # ---- how it ended ----------------------------------------------------------------------------------------

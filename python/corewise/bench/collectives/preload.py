@@ -27,8 +27,9 @@ with late.imports():
     from corewise.analysis.spread import median_interval
     from corewise.bench import mpis
     from corewise.bench.collectives.launches import launched
+    from corewise.bench.collectives.port import CORE
     from corewise.bench.programs import Program
-    from corewise.bench.rounds import beside, rounded
+    from corewise.bench.rounds import beside, middle, rounded
     from corewise.bench.rows import Listener, Row
     from corewise.data.accelerate import MAPPED, TAKEN, load_accelerate
     from corewise.mpi.build import build_accelerate
@@ -104,8 +105,8 @@ class Cell:
     ----------
     table : str
         For COREWISE_ACCELERATE: `BUILT_IN`, or a table's text.
-    times : list of (float, float)
-        Nanoseconds of each round: through the library, the MPI's own.
+    times : list of (float, float, float)
+        Nanoseconds of each round: through the library, the MPI's own, the floor (0: none).
     passed : str
         Why the library left the calls to the MPI; empty where it took them over.
     again : bool
@@ -118,7 +119,7 @@ class Cell:
     collective: str
     size: int
     table: str = BUILT_IN
-    times: list[tuple[float, float]] = field(default_factory=list)
+    times: list[tuple[float, float, float]] = field(default_factory=list)
     passed: str = ""
     again: bool = False
     mapped: bool = False
@@ -127,7 +128,7 @@ class Cell:
     @property
     def ratios(self) -> list[float]:
         """By round, above 1 where the library is quicker."""
-        return [theirs / ours for ours, theirs in self.times]
+        return [theirs / ours for ours, theirs, _ in self.times]
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -211,15 +212,15 @@ class Runner:
             cell.passed, cell.lent = passed, lent
         for line in said.splitlines():
             if line.startswith("round "):
-                _, _, size, _, ours, theirs = line.split()
-                by_size[int(size)].times.append((float(ours), float(theirs)))
+                _, _, size, _, ours, theirs, floor = line.split()
+                by_size[int(size)].times.append((float(ours), float(theirs), float(floor)))
 
 
 def _program_for(mpi: MpiLibrary, listener: Listener) -> Path:
     name = f"through_preload-{mpis.slug(mpi)}"
-    return Program("collectives", name, ("through_preload.cpp",), libraries=("-ldl",), mpi=mpi).build(
-        listener
-    )
+    return Program(
+        "collectives", name, ("through_preload.cpp",), CORE, libraries=("-ldl", "-pthread"), mpi=mpi
+    ).build(listener)
 
 
 def passed_in(folder: Path, collective: str) -> str:
@@ -256,6 +257,8 @@ def row_of(cell: Cell, wanted: Wanted) -> Row:
     what = cell.collective if cell.collective == "barrier" else f"{cell.collective} of {cell.size} bytes"
     low, high = cell.interval or (None, None)
     kind = "mapped" if cell.mapped else "preload"
+    ours, theirs, floors = map(list, zip(*cell.times, strict=True)) if cell.times else ([], [], [])
+    over_floor = [own / floor for own, _, floor in cell.times if floor > 0]
     blank = Row(
         f"collectives-{kind}-{cell.collective}-{cell.size}-{wanted.ranks}-{mpis.slug(cell.mpi)}",
         f"{what}, {wanted.ranks} processes, "
@@ -263,6 +266,7 @@ def row_of(cell: Cell, wanted: Wanted) -> Row:
         "ns",
         None,
         title,
+        floor=middle([floor for floor in floors if floor > 0]),
         mpi=title,
         more={
             "low": None if low is None else rounded(low),
@@ -271,10 +275,10 @@ def row_of(cell: Cell, wanted: Wanted) -> Row:
             "passed": cell.passed or None,
             "again": cell.again,
             "table": cell.table,
-            **({"mapped": cell.lent} if cell.mapped else {}),
+            **({"mapped": cell.lent, "over_floor": middle(over_floor)} if cell.mapped else {}),
         },
     )
-    return beside(blank, *map(list, zip(*cell.times, strict=True)))
+    return beside(blank, ours, theirs)
 
 
 def remarks_of(cells: Sequence[Cell]) -> Iterator[str]:

@@ -200,7 +200,7 @@ def _low(cell: Cell) -> float:
 
 def _times_us(cells: Mapping[Configuration, Cell]) -> dict[Configuration, float]:
     """The MPI's median, and what the ratios make of it: a host's speed differs from launch to launch."""
-    mpi_us = statistics.median(theirs for cell in cells.values() for _, theirs in cell.times) / 1000
+    mpi_us = statistics.median(theirs for cell in cells.values() for _, theirs, _ in cell.times) / 1000
     return {_MPI: mpi_us, **{each: mpi_us / _ratio(cell) for each, cell in cells.items()}}
 
 

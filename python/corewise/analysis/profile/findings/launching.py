@@ -19,8 +19,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from corewise._core import World
 from corewise.analysis.profile.findings.finding import Finding
 from corewise.analysis.profile.findings.run import Run
-from corewise.analysis.profile.tables import cpu_list
-from corewise.data.quantities import count_text, share_text
+from corewise.data.quantities import count_text, cpu_list, share_text
 
 _BINDS = re.compile(
     r"(?:^|\s)(?:--?bind-to\s+(?:core|hwthread|user:\S+|hwthread:\S+|core:\S+)\b|--rankfile\s|--?rf\s"
