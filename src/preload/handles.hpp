@@ -35,8 +35,8 @@ class Generations {
   std::array<std::atomic<std::uint32_t>, kSlots> numbers_{};
 };
 
-/// Of one thread; declared thread_local with the initial-exec model, whose access is one instruction. A slot has room
-/// for two: of MPICH, MPI_BYTE and the first type that a program makes share one, and are often used in turns.
+/// Of one thread; declared thread_local with the initial-exec model, whose access is one instruction. A slot has
+/// room for two: of MPICH, MPI_BYTE and the first type that a program makes share one, and are often used in turns.
 template <class Object, std::size_t kSlots>
 class KnownHandles {
  public:

@@ -37,8 +37,8 @@ SETS = ("paper", "columns", "applications", "mpi-pack")
 FULL, QUICK = Effort(5, 2.5, 2, False), Effort(2, 0.5, 0, True)
 GRID, QUICK_GRID = Effort(5, 0.4, 1, True), Effort(3, 0.2, 0, True)
 AGAIN = (3, 9)
-"""So many times the rounds for cases that lost to the run without the library, then for those that lost again;
-not in a quick look. Of some hundred cases that are left to the MPI a few lose by chance."""
+"""So many times the rounds for cases that lost to the run without the library, then for those that lost
+again; not in a quick look. Of some hundred cases that are left to the MPI a few lose by chance."""
 _SETS = dict(zip(LINES, ("grid", "sparse"), strict=True))
 _LENGTHS = (1 << 18, 1 << 22)
 """Messages shorter than the first are measured in one launch, those from there to the second in another."""

@@ -38,9 +38,7 @@ Example:
 _CASES = typer.Option(ALL, "--cases", help=f"What is measured: {', '.join(CASES)} or {ALL}.")
 _MACHINES = typer.Option(False, "--machines", help="The same as --cases orders.")
 _REFERENCE = typer.Option(False, "--reference", help="The same as --cases reference.")
-_PROBLEM = typer.Option(
-    [], "--problem", metavar="NAME", help="Of the reference, only this one; repeatable."
-)
+_PROBLEM = typer.Option([], "--problem", metavar="NAME", help="Of the reference, only this one; repeatable.")
 _REFERENCE_TIME = typer.Option(
     None,
     "--reference-time",
