@@ -1,9 +1,11 @@
 // From a canonical layout to a tree of loops, each the one for its blocks.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "kernels/packing/plans/program.hpp"
@@ -270,7 +272,20 @@ double touched(const Runs& runs, std::int64_t piece) {
   return static_cast<double>(bytes);
 }
 
-void find_densities(PackPlan::Program& program, const Layout& layout) {
+/// The same runs, those that lie side by side next to each other: of nested repeats, that of the least stride is
+/// the innermost. The first runs of a matrix that is sent by columns are a few columns, of which no line is whole.
+Layout near_runs_first(Layout layout) {
+  std::vector<Layout*> repeats;
+  for (Layout* at = &layout; at->kind == Layout::Kind::repeat; at = &at->children.front()) repeats.push_back(at);
+  std::vector<std::pair<std::int64_t, std::int64_t>> loops;
+  for (const Layout* each : repeats) loops.emplace_back(each->stride, each->count);
+  std::ranges::stable_sort(loops, std::greater<>{}, [](const auto& loop) { return std::abs(loop.first); });
+  for (std::size_t i = 0; i < loops.size(); ++i) std::tie(repeats[i]->stride, repeats[i]->count) = loops[i];
+  return layout;
+}
+
+void find_densities(PackPlan::Program& program, const Layout& traversed) {
+  const Layout layout = near_runs_first(traversed);
   Runs runs;
   double bytes = 0;
   const std::int64_t items =

@@ -471,6 +471,17 @@ TEST(PackPlan, WithoutData) {
   }
 }
 
+// A matrix of complex numbers received by columns, as in a transpose: 384 of a row's 768, 6 KB side by side in all.
+TEST(PackPlan, LinesAreWholeWhateverTheOrderOfTheLoops) {
+  constexpr std::int64_t kComplex = 16, kRow = 768 * kComplex, kSide = 384;
+  const Layout by_rows = repeat_of(kSide, kRow, repeat_of(kSide, kComplex, run_of(kComplex)));
+  const Layout by_columns = repeat_of(kSide, kComplex, repeat_of(kSide, kRow, run_of(kComplex)));
+  const PackPlan columns = PackPlan::compile(by_columns, kSide * kRow);
+  EXPECT_DOUBLE_EQ(columns.mean_run(), kComplex);
+  EXPECT_DOUBLE_EQ(columns.line_density(), PackPlan::compile(by_rows, kSide * kRow).line_density());
+  EXPECT_LT(columns.pages_per_line(), 0.05);
+}
+
 // Compiling looks at some of the runs: one look at each of these would take hours.
 TEST(PackPlan, OfMoreRunsThanAnybodyCanVisit) {
   constexpr std::int64_t kRuns = std::int64_t{1} << 44;
