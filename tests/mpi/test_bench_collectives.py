@@ -13,7 +13,6 @@ from pathlib import Path
 import accelerating_runs as runs
 import documents
 import pytest
-from conftest import ROOT
 from installed_tool import corewise
 from preload_runs import described, library
 
@@ -23,14 +22,13 @@ from corewise.bench.rows import Listener
 from corewise.data.tuned_hosts import collectives_knob, load_host_tuning
 from corewise.errors import InputError
 
-PROGRAM = ROOT / "bench" / "collectives" / "through_preload.cpp"
 TINY = ("2", "0", "0")
 """Two rounds from the first on, no more samples than are needed."""
 
 
-def program(name: str, folder: Path) -> Path:
+def program(name: str) -> Path:
     """The measuring program, built for an MPI."""
-    return library(name).build(folder / f"through_preload.{name}", PROGRAM, flags=("-ldl",))
+    return preload.program_for(described(name), Listener())
 
 
 @pytest.mark.parametrize("name", runs.NAMES)
@@ -39,7 +37,7 @@ def test_every_collective_is_right_and_taken_over(name: str, ranks: int, tmp_pat
     """The program itself looks at what arrives: elements of every width, back to back and one by one."""
     sizes = {each: (0,) if each == "barrier" else (1, 8, 12, 1030, 8192) for each in preload.COLLECTIVES}
     cases = [(each, size) for each, some in sizes.items() for size in some]
-    words = [program(name, tmp_path), *TINY, *(f"{each}:{size}" for each, size in cases)]
+    words = [program(name), *TINY, *(f"{each}:{size}" for each, size in cases)]
     ran = runs.run(name, ranks, words, tmp_path / "counts").succeeded()
     rounds = [tuple(line.split()[1:4]) for line in ran.done.stdout.splitlines() if line.startswith("round ")]
     assert rounds == [(each, str(size), number) for each, size in cases for number in "01"]
@@ -48,8 +46,8 @@ def test_every_collective_is_right_and_taken_over(name: str, ranks: int, tmp_pat
 
 
 @pytest.mark.parametrize("name", runs.NAMES)
-def test_without_the_library_nothing_is_measured(name: str, tmp_path: Path) -> None:
-    done = library(name).run(2, program(name, tmp_path), [*TINY, "bcast:8"], timeout=60)
+def test_without_the_library_nothing_is_measured(name: str) -> None:
+    done = library(name).run(2, program(name), [*TINY, "bcast:8"], timeout=60)
     assert done.returncode != 0 and "round" not in done.stdout
     assert "no library stands before the MPI's collectives" in done.stderr
 
@@ -131,6 +129,6 @@ def test_the_ratio_is_theirs_over_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     (row,) = run_bench(Listener(), request).rows
     rounds = [line.split() for line in "".join(said).splitlines() if line.startswith("round ")]
     assert [words[1:4] for words in rounds] == [["scan", "64", number] for number in "012"]
-    ratios = sorted(float(theirs) / float(ours) for *_, ours, theirs in rounds)
+    ratios = sorted(float(theirs) / float(ours) for *_, ours, theirs, _ in rounds)
     assert len(said) == preload.FULL.launches
     assert row.ratio == pytest.approx(ratios[1], rel=1e-3)

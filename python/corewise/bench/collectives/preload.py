@@ -170,7 +170,7 @@ class Runner:
 
     def __init__(self, libraries: Iterable[MpiLibrary], ranks: int, listener: Listener) -> None:
         self._ranks = ranks
-        self._built = {mpi: (_program_for(mpi, listener), build_accelerate(mpi)) for mpi in libraries}
+        self._built = {mpi: (program_for(mpi, listener), build_accelerate(mpi)) for mpi in libraries}
 
     def measure(self, launches: Sequence[Sequence[Cell]], effort: Effort, listener: Listener) -> None:
         """Appends the rounds to the cells', launch by launch in turns.
@@ -216,7 +216,8 @@ class Runner:
                 by_size[int(size)].times.append((float(ours), float(theirs), float(floor)))
 
 
-def _program_for(mpi: MpiLibrary, listener: Listener) -> Path:
+def program_for(mpi: MpiLibrary, listener: Listener) -> Path:
+    """The measuring program, built for an MPI."""
     name = f"through_preload-{mpis.slug(mpi)}"
     return Program(
         "collectives", name, ("through_preload.cpp",), CORE, libraries=("-ldl", "-pthread"), mpi=mpi
