@@ -23,7 +23,8 @@ import pytest
 
 _NAMESPACES = ("user", "mnt", "uts", "pid")
 _HOST = """
-hostname "$0" && mount -t tmpfs -o size="$2" tmpfs "$1" && echo there && exec sleep 100000
+hostname "$0" && mount -t tmpfs -o size="$2" tmpfs "$1" && mount -t tmpfs tmpfs "$3" && echo there &&
+  exec sleep 100000
 """
 _AGENT = """#!/bin/sh
 # Launchers call it as they call ssh: options, a host, a command line.
@@ -49,7 +50,7 @@ class Hosts:
     disk : where each has its local disk; on this host it is an empty folder.
     agent : starts a command on a host, as ssh does.
     pids : has a file per host with its first process.
-    scratch : for files of launchers, which name them by host and process: other hosts may have the same.
+    scratch : for files of launchers, each host its own: some are named by process, some not at all.
     """
 
     names: tuple[str, ...]
@@ -111,22 +112,23 @@ def hosts(folder: Path, names: Sequence[str], disk_size: str = "16m") -> Iterato
     words = ["unshare", "--user", "--map-root-user", "--mount", "--uts", "--pid", "--fork", "--mount-proc"]
     words += ["--kill-child", "/bin/sh", "-c", _HOST]
     started: list[subprocess.Popen[str]] = []
-    try:
-        for name in names:
-            each = subprocess.Popen([*words, name, str(disk), disk_size], stdout=subprocess.PIPE, text=True)
-            started.append(each)
-            assert each.stdout is not None
-            if each.stdout.readline() != "there\n":
-                pytest.skip("capability: no user, mount, host name and process namespaces")
-            children = Path(f"/proc/{each.pid}/task/{each.pid}/children").read_text()
-            (pids / name).write_text(children.split()[0] + "\n")
-        # A short path: sockets lie there.
-        with TemporaryDirectory(prefix="hosts", ignore_cleanup_errors=True) as scratch:
+    # A short path: sockets lie there.
+    with TemporaryDirectory(prefix="hosts", ignore_cleanup_errors=True) as scratch:
+        try:
+            for name in names:
+                command = [*words, name, str(disk), disk_size, scratch]
+                each = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+                started.append(each)
+                assert each.stdout is not None
+                if each.stdout.readline() != "there\n":
+                    pytest.skip("capability: no user, mount, host name and process namespaces")
+                children = Path(f"/proc/{each.pid}/task/{each.pid}/children").read_text()
+                (pids / name).write_text(children.split()[0] + "\n")
             yield Hosts(tuple(names), disk, agent, pids, Path(scratch))
-    finally:
-        for each in started:
-            each.kill()  # and with it its host's first process
-            each.wait()
+        finally:
+            for each in started:
+                each.kill()  # and with it its host's first process
+                each.wait()
 
 
 @contextmanager
