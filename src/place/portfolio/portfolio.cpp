@@ -32,10 +32,8 @@ constexpr std::uint64_t smooth_per_rank = 2'000;
 constexpr std::uint64_t most_smooth = 150'000;
 /// Of link loads also by what a proposal touches: so many messages' links in a round.
 constexpr std::uint64_t smooth_touches = 10'000'000;
-/// Placements near a new best that are judged: so many messages in all, as a judge looks at every one, and at every
-/// pair of them where they share links.
+/// Placements near a new best that are judged: so many messages in all, as a judge looks at every one.
 constexpr std::uint64_t judged_messages = 15'000;
-constexpr std::uint64_t judged_pairs = 7'500'000;
 constexpr std::uint64_t most_tries_per_judged = 200;
 /// Temperatures: of sums over pairs, over a rank's part; of smooth loads, over the whole.
 constexpr double hot_pairs = 0.64;
@@ -135,20 +133,8 @@ class Portfolio {
     }
   }
 
-  /// A turn; then what was met on its way is judged, the flattest first.
-  void round() {
-    take_turn();
-    std::stable_sort(waiting_.begin(), waiting_.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.bottleneck_ns < b.bottleneck_ns; });
-    for (const Candidate& each : waiting_) {
-      if (result_.stopped) break;
-      consider(each.placement, each.origin);
-    }
-    waiting_.clear();
-  }
-
   /// What grew in the pattern's shape, starts, fresh annealings and the best so far take turns.
-  void take_turn() {
+  void round() {
     constexpr std::uint64_t kinds = 5;
     const std::uint64_t turn = result_.rounds / kinds;
     switch (result_.rounds++ % kinds) {
@@ -206,7 +192,7 @@ class Portfolio {
       const auto [rank, unit] = stress_->alike(place);
       stress_->grow(rank, unit, rng_);
       result_.proposals += ranks;
-      consider_later(*stress_, "grown shape");
+      consider(placement_of(*stress_), "grown shape");
       if (stress_->sum() >= least) continue;
       least = stress_->sum();
       best = placement_of(*stress_);
@@ -215,7 +201,7 @@ class Portfolio {
     stress_->assign(best.unit_of_rank);
     result_.proposals +=
         stress_->cool(effort(stress_per_rank, most_stress, 0) / 2, warm_pairs, rng_, options_.should_stop);
-    consider_later(*stress_, "grown shape");
+    consider(placement_of(*stress_), "grown shape");
     total_work_.assign(stress_->assignment());
     cool_work(turn, turn % 2 == 0 ? warm_pairs : hot_pairs, "grown shape");
   }
@@ -224,7 +210,7 @@ class Portfolio {
     stress_->assign(drawn().unit_of_rank);
     result_.proposals +=
         stress_->cool(effort(stress_per_rank, most_stress, turn), hot_pairs, rng_, options_.should_stop);
-    consider_later(*stress_, "annealed shape");
+    consider(placement_of(*stress_), "annealed shape");
     total_work_.assign(stress_->assignment());
     cool_work(turn, turn % 2 == 0 ? warm_pairs : hot_pairs, "annealed shape");
   }
@@ -236,7 +222,7 @@ class Portfolio {
 
   void cool_work(std::uint64_t turn, double hot, const std::string& origin) {
     result_.proposals += total_work_.cool(effort(work_per_rank, most_work, turn), hot, rng_, options_.should_stop);
-    consider_later(total_work_, origin);
+    consider(placement_of(total_work_), origin);
     loads_.assign(total_work_.assignment());
     improve(warm_loads, origin);
   }
@@ -280,12 +266,6 @@ class Portfolio {
     const auto hops = static_cast<std::uint64_t>(std::max(1, merged_.longest_route_hops()));
     const std::uint64_t touched = std::max<std::uint64_t>(1, 2 * messages_ * hops / ranks);
     return std::min({most_smooth, smooth_per_rank * ranks, smooth_touches / touched});
-  }
-
-  /// At the end of the round, when what became of it has been judged: most are not worth it by then.
-  void consider_later(const PairAnnealing& annealed, const std::string& origin) {
-    const machine::Placement placement = placement_of(annealed);
-    waiting_.push_back({placement, busiest_link_ns(shares_, work_, placement.unit_of_rank), unbounded, 0, origin});
   }
 
   /// Whether it is the best now.
@@ -339,7 +319,7 @@ class Portfolio {
     if (!options_.judge_first) return;
     const double least = busiest_link_ns(shares_, work_, best_.placement.unit_of_rank);
     if (options_.judge.bounded_by_loads && best_.judged < judged_slack * least) return;
-    const std::uint64_t most = std::min(judged_messages, judged_pairs / messages_) / messages_;
+    const std::uint64_t most = judged_messages / messages_;
     loads_.assign(best_.placement.unit_of_rank);
     Annealing moves(loads_, near_, rng_, {});
     std::uint64_t tries = 0;
@@ -369,7 +349,6 @@ class Portfolio {
   std::uint64_t messages_ = 1;
   bool one_placement_ = false;
   Candidate best_;
-  std::vector<Candidate> waiting_;  ///< of this round, not judged yet
   std::vector<Candidate> leaders_;  ///< by key, each another one
   Status status_;
   PortfolioResult result_;
