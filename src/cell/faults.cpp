@@ -29,17 +29,19 @@ Violation check_size(std::uint32_t size) {
 }
 
 Violation check_alignment(std::uint64_t ls, EffectiveAddress ea, std::uint32_t size) {
-  const std::string found = "local store address " + hex_text(ls) + ", effective address " + hex_text(ea) +
-                            ", size " + std::to_string(size);
+  std::string_view allowed;
   if (!small(size)) {
     if (ls % 16 == 0 && ea % 16 == 0) return {};
-    return violation(Fault::dma_alignment, found + ", allowed: both addresses multiples of 16");
+    allowed = "both addresses multiples of 16";
+  } else if (ls % size != 0 || ea % size != 0) {
+    allowed = "both addresses multiples of the size";
+  } else {
+    if (ls % 16 == ea % 16) return {};
+    allowed = "both addresses with equal low 4 bits";
   }
-  if (ls % size != 0 || ea % size != 0) {
-    return violation(Fault::dma_alignment, found + ", allowed: both addresses multiples of the size");
-  }
-  if (ls % 16 == ea % 16) return {};
-  return violation(Fault::dma_alignment, found + ", allowed: both addresses with equal low 4 bits");
+  return violation(Fault::dma_alignment, "local store address " + hex_text(ls) + ", effective address " +
+                                             hex_text(ea) + ", size " + std::to_string(size) + ", allowed: " +
+                                             std::string(allowed));
 }
 
 /// Registers that others may read or write (CBEA, Problem State Memory Map).

@@ -5,8 +5,7 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
-#include <vector>
+#include <unordered_map>
 
 #include "cell/eib.hpp"
 #include "cell/parameters.hpp"
@@ -23,14 +22,12 @@ class BackoffRetry final : public RetryPolicy {
   [[nodiscard]] std::uint64_t retries_of(int chip, int stop) const;
   /// RETRY answers to commands on the line that `ea` lies in.
   [[nodiscard]] std::uint64_t retries_on(EffectiveAddress ea) const;
-  /// All lines on which a command was refused, by address.
-  [[nodiscard]] const std::map<EffectiveAddress, std::uint64_t>& lines() const { return lines_; }
   [[nodiscard]] std::uint64_t total() const { return total_; }
 
  private:
   const Parameters& p_;
   std::array<std::array<std::uint64_t, kStops>, kMaxChips> units_{};
-  std::map<EffectiveAddress, std::uint64_t> lines_;
+  std::unordered_map<EffectiveAddress, std::uint64_t> lines_;
   std::uint64_t total_ = 0;
 };
 
