@@ -141,7 +141,7 @@ class Table:
     ----------
     title : str
     columns : tuple of str
-        Headings; the first column is text, the others are numbers.
+        Headings; the first column is text, the others are numbers, or text where a page finds a long cell.
     rows : tuple of tuple of str
         Cells.
     note : str

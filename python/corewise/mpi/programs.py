@@ -5,7 +5,11 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import os
 import subprocess
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from corewise.errors import RunError
@@ -18,7 +22,7 @@ _MOST_LINES = 8
 
 
 def build_program(mpi: MpiLibrary, name: str, folder: Path) -> Path:
-    """Builds ``apps/NAME`` into `folder`.
+    """Builds ``apps/NAME`` into `folder`; its files are compiled beside each other.
 
     Parameters
     ----------
@@ -34,12 +38,29 @@ def build_program(mpi: MpiLibrary, name: str, folder: Path) -> Path:
     sources = sources_of(name)
     output = folder / f"{name}.{mpi.name}-{mpi.version}"
     options = ["-O2", "-std=c++20", *_NO_CXX_BINDINGS, *mpi.compile_flags]
-    command = [*compiler(), *options, *map(str, sources), "-o", str(output)]
-    done = subprocess.run([*command, *mpi.link_flags], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        said = "\n".join(done.stderr.strip().splitlines()[:_MOST_LINES])
+    with tempfile.TemporaryDirectory(dir=folder) as scratch, ThreadPoolExecutor(_cores()) as pool:
+        parts = [Path(scratch) / f"{source.stem}.o" for source in sources]
+        commands = [
+            [*options, "-c", str(source), "-o", str(part)]
+            for source, part in zip(sources, parts, strict=True)
+        ]
+        said = next(filter(None, pool.map(_failure, commands)), None)
+        said = said or _failure([*options, *map(str, parts), "-o", str(output), *mpi.link_flags])
+    if said:
         raise RunError(f"building {name} for {mpi.name} {mpi.version} failed:\n{said}")
     return output
+
+
+def _failure(words: Sequence[str]) -> str:
+    """Compiles; the first lines of what the compiler says where it fails, empty where it does not."""
+    done = subprocess.run([*compiler(), *words], capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    return "\n".join(done.stderr.strip().splitlines()[:_MOST_LINES]) or f"exit status {done.returncode}"
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 def sources_of(name: str) -> list[Path]:

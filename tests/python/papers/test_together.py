@@ -17,6 +17,7 @@ from corewise.cli import main
 from corewise.cli.papers import group
 from corewise.errors import RunError
 from corewise.papers.together import run_all, together
+from corewise.report.page.result import text_columns
 
 ROWS = (
     number_row("1", "near", "x", 100, 115, "us", "C"),
@@ -154,3 +155,9 @@ def test_every_study_is_a_command_of_its_own() -> None:
     assert len(set(names)) == len(names) and "all" not in names
     for study in group.STUDIES:
         assert callable(study.whole) and study.help.startswith(("Repeat", "Find", "Show"))
+
+
+def test_a_long_cell_makes_a_column_of_text_and_numbers_stay_numbers() -> None:
+    rows = (("a", "1.5", ""), ("b", "2", "a reason that takes more than a line of a page"))
+    assert text_columns(Table("t", ("id", "number", "why"), rows)) == {0, 2}
+    assert text_columns(Table("t", ("id", "number"), ())) == {0}
