@@ -40,8 +40,8 @@ Violation check_alignment(std::uint64_t ls, EffectiveAddress ea, std::uint32_t s
     allowed = "both addresses with equal low 4 bits";
   }
   return violation(Fault::dma_alignment, "local store address " + hex_text(ls) + ", effective address " +
-                                             hex_text(ea) + ", size " + std::to_string(size) + ", allowed: " +
-                                             std::string(allowed));
+                                             hex_text(ea) + ", size " + std::to_string(size) +
+                                             ", allowed: " + std::string(allowed));
 }
 
 /// Registers that others may read or write (CBEA, Problem State Memory Map).
