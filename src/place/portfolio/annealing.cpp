@@ -16,6 +16,8 @@ namespace {
 constexpr std::uint64_t block_every = 64;
 constexpr std::uint64_t ask_every = 1024;
 constexpr std::uint64_t look_every = 256;
+/// Of exchanges whose messages travel so much farther, in a rank's messages, all but one in e are dropped unseen.
+constexpr double usual_detour = 0.3;
 
 }  // namespace
 
@@ -40,6 +42,7 @@ void Annealing::draw_swap(int rank, machine::UnitId unit) {
 
 bool Annealing::draw_blocks() {
   moves_.clear();
+  looked_for_ = true;
   const auto& same_size = near_.blocks[rng_.below(near_.blocks.size())];
   const auto& one = same_size[rng_.below(same_size.size())];
   const auto& other = same_size[rng_.below(same_size.size())];
@@ -59,19 +62,28 @@ bool Annealing::draw() {
 }
 
 bool Annealing::draw_ranks() {
-  const bool worst = !at_the_worst_.empty() && rng_.below(2) == 0;
-  const int rank =
-      worst ? at_the_worst_[rng_.below(at_the_worst_.size())] : static_cast<int>(rng_.below(index(loads_.ranks())));
+  looked_for_ = !at_the_worst_.empty() && rng_.below(2) == 0;
+  const int rank = looked_for_ ? at_the_worst_[rng_.below(at_the_worst_.size())]
+                               : static_cast<int>(rng_.below(index(loads_.ranks())));
   const auto peers = loads_.peers_of(rank);
-  if (peers.empty() || rng_.below(2) == 0) {
+  const std::uint64_t way = rng_.below(3);
+  if (way == 0 || (way == 1 && peers.empty())) {
     draw_swap(rank, static_cast<int>(rng_.below(index(loads_.units()))));
   } else {
-    const int peer = peers[rng_.below(peers.size())];
-    const auto& near = near_.near[index(loads_.assignment()[index(peer)])];
+    const int where = way == 1 ? peers[rng_.below(peers.size())] : rank;
+    const auto& near = near_.near[index(loads_.assignment()[index(where)])];
     if (near.empty()) return false;
     draw_swap(rank, near[rng_.below(near.size())]);
   }
   return !moves_.empty();
+}
+
+/// Most exchanges only lengthen routes, and that is cheaper to see than what becomes of the links. Who crowds the
+/// slowest link has to give way, however far.
+bool Annealing::is_hopeless() {
+  if (looked_for_) return false;
+  const double detour = loads_.detour(moves_);
+  return detour > 0 && detour > -std::log(1 - rng_.uniform()) * usual_detour;
 }
 
 void Annealing::look_at_the_worst() {
@@ -110,7 +122,7 @@ void Annealing::cool(const Cooling& how) {
     for (std::uint64_t k = 0; k < std::max<std::uint64_t>(1, how.proposals / steps); ++k) {
       if (!count_proposal()) break;
       if (how.at_the_worst && k % look_every == 0) look_at_the_worst();
-      if (!draw()) continue;
+      if (!draw() || is_hopeless()) continue;
       const double here = loads_.smooth();
       const double there = loads_.propose(moves_);
       if (there > here && there - here > -std::log(1 - rng_.uniform()) * temperature * here) continue;
@@ -131,8 +143,9 @@ void Annealing::descend(std::uint64_t most) {
     for (int unit = 0; unit < loads_.units(); ++unit) all.emplace_back(rank, unit);
   }
   rng_.shuffle(std::span(all));
+  const std::uint64_t end = proposals_ + most;
   std::uint64_t since = 0;
-  for (std::size_t at = 0; since < std::min<std::uint64_t>(all.size(), most); at = (at + 1) % all.size(), ++since) {
+  for (std::size_t at = 0; since < all.size() && proposals_ < end; at = (at + 1) % all.size(), ++since) {
     if (!count_proposal()) return;
     draw_swap(all[at].first, all[at].second);
     if (moves_.empty()) continue;

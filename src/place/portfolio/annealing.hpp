@@ -1,5 +1,6 @@
-// Annealing on smooth link loads: swaps of ranks, moves towards peers, and exchanges of what whole blocks of units
-// hold. Owns which moves are tried and how the temperature falls. Also the descent that every search ends with.
+// Annealing on smooth link loads: swaps of ranks, moves towards peers and to neighbours, and exchanges of what
+// whole blocks of units hold. Owns which moves are tried and how the temperature falls. Also the descent that every
+// search ends with.
 //
 // Contract: the placement left in the loads is the best met, by the smooth number or (descent) by all loads sorted
 // from the worst link down. Effort is counted in proposals; the same random state gives the same placement.
@@ -31,7 +32,7 @@ class Annealing {
 
   /// From the placement in the loads.
   void cool(const Cooling& how);
-  /// Single moves that make the loads flatter, until none of `most` proposals does or all were tried.
+  /// Single moves that make the loads flatter, until none does or `most` were tried.
   void descend(std::uint64_t most);
   /// A random move, whatever it does.
   void step();
@@ -49,6 +50,7 @@ class Annealing {
   void look_at_the_worst();
   void draw_swap(int rank, machine::UnitId unit);
   bool draw_blocks();
+  [[nodiscard]] bool is_hopeless();
   bool count_proposal();
 
   SmoothLoads& loads_;
@@ -57,6 +59,7 @@ class Annealing {
   std::function<bool()> should_stop_;
   std::vector<Relocation> moves_;
   std::vector<int> at_the_worst_;  ///< ranks that load the slowest link, as of the last look; empty: all alike
+  bool looked_for_ = false;        ///< the move drawn last is of such a rank or of blocks
   std::uint64_t proposals_ = 0;
   double proposed_ = 0;
   bool stopped_ = false;

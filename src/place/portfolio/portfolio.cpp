@@ -28,17 +28,17 @@ constexpr std::uint64_t stress_per_rank = 4'000;
 constexpr std::uint64_t most_stress = 1'000'000;
 /// Stress looks at all pairs of ranks: beyond, nothing else would get a turn.
 constexpr int most_stressed = 512;
-constexpr std::uint64_t smooth_per_rank = 2'000;
-constexpr std::uint64_t most_smooth = 150'000;
+constexpr std::uint64_t smooth_per_rank = 8'000;
+constexpr std::uint64_t most_smooth = 600'000;
 /// Of link loads also by what a proposal touches: so many messages' links in a round.
-constexpr std::uint64_t smooth_touches = 10'000'000;
+constexpr std::uint64_t smooth_touches = 160'000'000;
 /// Placements near a new best that are judged: so many messages in all, as a judge looks at every one.
 constexpr std::uint64_t judged_messages = 15'000;
 constexpr std::uint64_t most_tries_per_judged = 200;
 /// Temperatures: of sums over pairs, over a rank's part; of smooth loads, over the whole.
 constexpr double hot_pairs = 0.64;
 constexpr double warm_pairs = 0.1;
-constexpr Cooling warm_loads{0, 0.004, 0.0005};
+constexpr Cooling warm_loads{0, 0.003, 0.0005};
 constexpr Cooling near_loads{0, 0.002, 0.0003, true};
 constexpr int short_ones = 4;
 /// Shapes grown in a turn, of which the one with least stress is improved: so many looks at pairs, as far as the
@@ -255,7 +255,7 @@ class Portfolio {
 
   /// Down on sorted loads, then the judge.
   void settle(Annealing& annealing, const std::string& origin) {
-    annealing.descend(smooth_proposals());
+    annealing.descend(smooth_proposals() / 4);
     result_.proposals += annealing.proposals();
     const bool better = consider({{loads_.assignment().begin(), loads_.assignment().end()}}, origin);
     if (better && !annealing.stopped()) judge_neighbours();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <type_traits>
 
 #include "base/index.hpp"
 
@@ -16,6 +17,31 @@ namespace {
 /// Sums of terms that come and go collect rounding errors: after so many changes they are added up anew.
 constexpr int most_accepted = 1024;
 
+template <int doublings>
+double raised(double value) {
+  for (int k = 0; k < doublings; ++k) value *= value;
+  return value;
+}
+
+/// Calls visit(the number as a constant): what loops over links knows its power.
+template <class Visit>
+void with_constant(int doublings, Visit visit) {
+  switch (doublings) {
+    case 0:
+      return visit(std::integral_constant<int, 0>());
+    case 1:
+      return visit(std::integral_constant<int, 1>());
+    case 2:
+      return visit(std::integral_constant<int, 2>());
+    case 3:
+      return visit(std::integral_constant<int, 3>());
+    case 4:
+      return visit(std::integral_constant<int, 4>());
+    default:
+      return visit(std::integral_constant<int, 5>());
+  }
+}
+
 }  // namespace
 
 SmoothLoads::SmoothLoads(const RoutedShares& shares, const Workload& work)
@@ -24,10 +50,12 @@ SmoothLoads::SmoothLoads(const RoutedShares& shares, const Workload& work)
       unit_of_rank_(index(work.ranks)),
       moving_(index(work.ranks), 0) {
   std::vector<std::vector<Exchange>> of_rank(index(work.ranks));
+  loads_.resize(work.phases.size() * links_);
   for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
     weights_.push_back(work.weight(phase));
-    for (int link = 0; link < shares.links(); ++link) ns_per_part_.push_back(shares.time_ns(1, link));
-    ns_per_part_.resize(weights_.size() * links_, 0);
+    for (int link = 0; link < shares.links(); ++link) {
+      loads_[phase * links_ + index(link)].ns_per_part = shares.time_ns(1, link);
+    }
     for (const Traffic& each : work.phases[phase]) {
       of_rank[index(each.from)].push_back({each.to, true, static_cast<std::uint32_t>(phase), each.bytes});
       of_rank[index(each.to)].push_back({each.from, false, static_cast<std::uint32_t>(phase), each.bytes});
@@ -45,10 +73,10 @@ SmoothLoads::SmoothLoads(const RoutedShares& shares, const Workload& work)
   }
   first_.push_back(exchanges_.size());
   first_peer_.push_back(peers_.size());
-  const std::size_t loads = work.phases.size() * links_;
-  difference_.assign(loads, 0);
-  touched_.assign(loads, 0);
-  next_sum_.assign(work.phases.size(), 0);
+  touched_.assign(loads_.size(), 0);
+  changed_.resize(loads_.size() + 1);
+  sums_.resize(work.phases.size());
+  next_.resize(work.phases.size());
   std::iota(unit_of_rank_.begin(), unit_of_rank_.end(), 0);
   assign(std::vector<int>(unit_of_rank_));
 }
@@ -68,17 +96,24 @@ std::span<const Share> SmoothLoads::shares_of(int rank, const Exchange& exchange
 void SmoothLoads::assign(Assignment unit_of_rank) {
   unit_of_rank_.assign(unit_of_rank.begin(), unit_of_rank.end());
   rank_on_unit_.assign(index(units()), -1);
-  load_.assign(difference_.size(), 0);
+  drop_proposal();
+  for (Load& load : loads_) load.parts = 0;
+  for (Sum& sum : sums_) sum = {};
+  double hop_bytes = 0;
   for (int rank = 0; rank < ranks(); ++rank) {
     rank_on_unit_[index(unit_of_rank_[index(rank)])] = rank;
     for (std::size_t e = first_[index(rank)]; e < first_[index(rank) + 1]; ++e) {
       const Exchange& exchange = exchanges_[e];
       if (!exchange.outgoing) continue;
-      std::uint64_t* load = load_.data() + exchange.phase * links_;
-      for (const Share& share : shares_of(rank, exchange, unit_of_rank_))
-        load[share.link] += exchange.bytes * share.parts;
+      hop_bytes += static_cast<double>(exchange.bytes) *
+                   shares_.hops(unit_of_rank_[index(rank)], unit_of_rank_[index(exchange.peer)]);
+      Load* load = loads_.data() + exchange.phase * links_;
+      for (const Share& share : shares_of(rank, exchange, unit_of_rank_)) {
+        load[share.link].parts += exchange.bytes * share.parts;
+      }
     }
   }
+  hop_bytes_of_a_rank_ = 2 * hop_bytes / ranks();
   next_unit_of_rank_ = unit_of_rank_;
   settle_smooth();
 }
@@ -88,11 +123,6 @@ void SmoothLoads::set_power(int doublings) {
   settle_smooth();
 }
 
-double SmoothLoads::power_of(double time_ns) const {
-  for (int k = 0; k < doublings_; ++k) time_ns *= time_ns;
-  return time_ns;
-}
-
 double SmoothLoads::root_of(double sum) const {
   sum = std::max(sum, 0.0);
   for (int k = 0; k < doublings_; ++k) sum = std::sqrt(sum);
@@ -100,108 +130,188 @@ double SmoothLoads::root_of(double sum) const {
 }
 
 void SmoothLoads::settle_smooth() {
-  term_.resize(load_.size());
-  sum_.assign(weights_.size(), 0);
   smooth_ = 0;
-  for (std::size_t phase = 0; phase < sum_.size(); ++phase) {
-    for (std::size_t at = phase * links_; at < (phase + 1) * links_; ++at) {
-      term_[at] = power_of(time_of(at, load_[at]));
-      sum_[phase] += term_[at];
-    }
-    smooth_ += weights_[phase] * root_of(sum_[phase]);
+  for (std::size_t phase = 0; phase < sums_.size(); ++phase) {
+    double terms = 0;
+    with_constant(doublings_, [&](auto doublings) {
+      for (Load& load : std::span(loads_).subspan(phase * links_, links_)) {
+        load.term = raised<doublings>(time_ns(load));
+        terms += load.term;
+      }
+    });
+    sums_[phase].terms = terms;
+    sums_[phase].root = root_of(terms);
+    smooth_ += weights_[phase] * sums_[phase].root;
   }
   accepted_ = 0;
 }
 
-double SmoothLoads::bottleneck_ns() const {
-  double sum = 0;
-  for (std::size_t phase = 0; phase < weights_.size(); ++phase) {
-    double most = 0;
-    for (std::size_t link = 0; link < links_; ++link) {
-      most = std::max(most, time_of(phase * links_ + link, load_[phase * links_ + link]));
-    }
-    sum += weights_[phase] * most;
-  }
-  return sum;
+void SmoothLoads::find_slowest(std::size_t phase) {
+  Sum& sum = sums_[phase];
+  if (sum.most >= 0) return;
+  const auto loads = std::span<const Load>(loads_).subspan(phase * links_, links_);
+  sum.most = 0;
+  for (const Load& load : loads) sum.most = std::max(sum.most, time_ns(load));
+  sum.slowest = static_cast<std::size_t>(
+      std::count_if(loads.begin(), loads.end(), [&](const Load& load) { return time_ns(load) == sum.most; }));
 }
 
-void SmoothLoads::count(std::span<const Share> shares, std::uint32_t phase, std::uint64_t bytes) {
-  const std::size_t start = phase * links_;
-  for (const Share& share : shares) {
-    const std::size_t at = start + index(share.link);
-    if (!touched_[at]) {
-      touched_[at] = 1;
-      changes_.push_back({static_cast<std::uint32_t>(at), phase});
-    }
-    difference_[at] += bytes * share.parts;
+double SmoothLoads::bottleneck_ns() {
+  double total = 0;
+  for (std::size_t phase = 0; phase < sums_.size(); ++phase) {
+    find_slowest(phase);
+    total += weights_[phase] * sums_[phase].most;
   }
+  return total;
 }
 
-void SmoothLoads::count_moved(int rank) {
+/// The routes that messages of a rank leave and take.
+void SmoothLoads::collect_routes(int rank) {
+  const auto note = [this](std::span<const Share> shares, std::uint32_t phase, std::uint64_t bytes) {
+    if (shares.empty()) return;
+    __builtin_prefetch(shares.data());
+    routes_.push_back({shares, phase * links_, bytes});
+  };
   for (std::size_t e = first_[index(rank)]; e < first_[index(rank) + 1]; ++e) {
     const Exchange& exchange = exchanges_[e];
     // Between two ranks that both move, the sender's entry stands for the message.
     if (!exchange.outgoing && moving_[index(exchange.peer)]) continue;
-    count(shares_of(rank, exchange, unit_of_rank_), exchange.phase, 0 - exchange.bytes);
-    count(shares_of(rank, exchange, next_unit_of_rank_), exchange.phase, exchange.bytes);
+    note(shares_of(rank, exchange, unit_of_rank_), exchange.phase, 0 - exchange.bytes);
+    note(shares_of(rank, exchange, next_unit_of_rank_), exchange.phase, exchange.bytes);
   }
 }
 
-double SmoothLoads::propose(std::span<const Relocation> moves) {
-  for (const Change& change : changes_) {
-    difference_[change.at] = 0;
-    touched_[change.at] = 0;
+void SmoothLoads::count_routes() {
+  // Pointers of its own, which no write to a byte can change; and no branch: which links were met before is
+  // anybody's guess.
+  char* const touched = touched_.data();
+  std::uint32_t* const changed = changed_.data();
+  std::size_t changes = 0;
+  for (const Route& route : routes_) {
+    Load* const loads = loads_.data() + route.start;
+    for (const Share& share : route.shares) {
+      const std::size_t at = route.start + index(share.link);
+      changed[changes] = static_cast<std::uint32_t>(at);
+      changes += touched[at] == 0 ? 1 : 0;
+      touched[at] = 1;
+      loads[share.link].difference += route.bytes * share.parts;
+    }
   }
-  changes_.clear();
+  changes_ = changes;
+}
+
+void SmoothLoads::drop_proposal() {
+  for (const std::uint32_t at : changed()) {
+    loads_[at].difference = 0;
+    touched_[at] = 0;
+  }
+  changes_ = 0;
+  moves_.clear();
+}
+
+double SmoothLoads::detour(std::span<const Relocation> moves) const {
+  const auto after = [&](int rank) {
+    const auto move =
+        std::find_if(moves.begin(), moves.end(), [&](const Relocation& each) { return each.rank == rank; });
+    return move != moves.end() ? move->unit : unit_of_rank_[index(rank)];
+  };
+  double more = 0;
+  for (const Relocation& move : moves) {
+    const int before = unit_of_rank_[index(move.rank)];
+    for (std::size_t e = first_[index(move.rank)]; e < first_[index(move.rank) + 1]; ++e) {
+      const Exchange& exchange = exchanges_[e];
+      more += static_cast<double>(exchange.bytes) * (shares_.hops(move.unit, after(exchange.peer)) -
+                                                     shares_.hops(before, unit_of_rank_[index(exchange.peer)]));
+    }
+  }
+  return hop_bytes_of_a_rank_ > 0 ? more / hop_bytes_of_a_rank_ : 0;
+}
+
+double SmoothLoads::propose(std::span<const Relocation> moves) {
   for (const Relocation& move : moves_) next_unit_of_rank_[index(move.rank)] = unit_of_rank_[index(move.rank)];
+  drop_proposal();
   moves_.assign(moves.begin(), moves.end());
   for (const Relocation& move : moves) {
     moving_[index(move.rank)] = 1;
     next_unit_of_rank_[index(move.rank)] = move.unit;
   }
-  for (const Relocation& move : moves) count_moved(move.rank);
+  routes_.clear();
+  for (const Relocation& move : moves) collect_routes(move.rank);
   for (const Relocation& move : moves) moving_[index(move.rank)] = 0;
-  for (const std::uint32_t phase : next_phases_) next_sum_[phase] = 0;
-  next_phases_.clear();
-  std::size_t kept = 0;
-  for (const Change& change : changes_) {
-    if (difference_[change.at] == 0) {
-      touched_[change.at] = 0;
-      continue;
+  count_routes();
+  find_next_phases();
+  with_constant(doublings_, [this](auto doublings) {
+    for (const std::uint32_t at : changed()) {
+      const Load& load = loads_[at];
+      next_[phase_of(at)].terms += raised<doublings>(next_time_ns(load)) - load.term;
     }
-    changes_[kept++] = change;
-    if (next_phases_.empty() || next_phases_.back() != change.phase) next_phases_.push_back(change.phase);
-    next_sum_[change.phase] +=
-        power_of(time_of(change.at, load_[change.at] + difference_[change.at])) - term_[change.at];
-  }
-  changes_.resize(kept);
-  std::sort(next_phases_.begin(), next_phases_.end());
-  next_phases_.erase(std::unique(next_phases_.begin(), next_phases_.end()), next_phases_.end());
+  });
   next_smooth_ = smooth_;
-  for (const std::uint32_t phase : next_phases_) {
-    next_smooth_ += weights_[phase] * (root_of(sum_[phase] + next_sum_[phase]) - root_of(sum_[phase]));
+  for (const std::size_t phase : next_phases_) {
+    next_[phase].root = root_of(sums_[phase].terms + next_[phase].terms);
+    next_smooth_ += weights_[phase] * (next_[phase].root - sums_[phase].root);
   }
   return next_smooth_;
 }
 
-bool SmoothLoads::proposal_is_flatter() {
-  double difference_ns = 0;
-  for (const std::uint32_t phase : next_phases_) {
-    double before = 0;
-    double after = 0;
-    for (std::size_t at = phase * links_; at < (phase + 1) * links_; ++at) {
-      before = std::max(before, time_of(at, load_[at]));
-      after = std::max(after, time_of(at, load_[at] + difference_[at]));
+/// Those that a changed link is of, in order; of none anything is known yet.
+void SmoothLoads::find_next_phases() {
+  next_phases_.clear();
+  if (sums_.size() == 1) {
+    if (changes_ > 0) next_phases_.push_back(0);
+  } else {
+    for (const std::uint32_t at : changed()) {
+      if (next_phases_.empty() || next_phases_.back() != phase_of(at)) next_phases_.push_back(phase_of(at));
     }
-    difference_ns += weights_[phase] * (after - before);
+    std::sort(next_phases_.begin(), next_phases_.end());
+    next_phases_.erase(std::unique(next_phases_.begin(), next_phases_.end()), next_phases_.end());
   }
-  if (difference_ns != 0) return difference_ns < 0;
+  for (const std::size_t phase : next_phases_) next_[phase] = {};
+}
+
+/// Time of the slowest link after the proposal. Unchanged ones are looked at only where all that were slowest
+/// change.
+double SmoothLoads::next_most(std::size_t phase) const {
+  const Sum& sum = sums_[phase];
+  const Next& next = next_[phase];
+  if (next.most >= sum.most || next.left < sum.slowest) return std::max(next.most, sum.most);
+  double most = next.most;
+  for (std::size_t at = phase * links_; at < (phase + 1) * links_; ++at) {
+    if (loads_[at].difference == 0) most = std::max(most, time_ns(loads_[at]));
+  }
+  return most;
+}
+
+bool SmoothLoads::proposal_is_flatter() {
+  for (const std::size_t phase : next_phases_) {
+    find_slowest(phase);
+    next_[phase].most = 0;
+    next_[phase].left = 0;
+  }
+  for (const std::uint32_t at : changed()) {
+    const std::size_t phase = phase_of(at);
+    Next& next = next_[phase];
+    next.most = std::max(next.most, next_time_ns(loads_[at]));
+    if (loads_[at].difference != 0 && time_ns(loads_[at]) == sums_[phase].most) ++next.left;
+  }
+  double difference_ns = 0;
+  for (const std::size_t phase : next_phases_)
+    difference_ns += weights_[phase] * (next_most(phase) - sums_[phase].most);
+  return difference_ns != 0 ? difference_ns < 0 : changed_links_are_flatter();
+}
+
+bool SmoothLoads::changed_links_are_flatter() {
   before_.clear();
   after_.clear();
-  for (const Change& change : changes_) {
-    before_.push_back(weights_[change.phase] * time_of(change.at, load_[change.at]));
-    after_.push_back(weights_[change.phase] * time_of(change.at, load_[change.at] + difference_[change.at]));
+  for (const std::uint32_t at : changed()) {
+    if (loads_[at].difference == 0) continue;
+    before_.push_back(weights_[phase_of(at)] * time_ns(loads_[at]));
+    after_.push_back(weights_[phase_of(at)] * next_time_ns(loads_[at]));
   }
+  if (before_.empty()) return false;
+  const double most_before = *std::max_element(before_.begin(), before_.end());
+  const double most_after = *std::max_element(after_.begin(), after_.end());
+  if (most_before != most_after) return most_after < most_before;
   std::sort(before_.begin(), before_.end(), std::greater<>());
   std::sort(after_.begin(), after_.end(), std::greater<>());
   return after_ < before_;
@@ -214,15 +324,18 @@ void SmoothLoads::accept() {
     unit_of_rank_[index(move.rank)] = move.unit;
     rank_on_unit_[index(move.unit)] = move.rank;
   }
-  for (const Change& change : changes_) {
-    load_[change.at] += difference_[change.at];
-    term_[change.at] = power_of(time_of(change.at, load_[change.at]));
-    difference_[change.at] = 0;
-    touched_[change.at] = 0;
+  with_constant(doublings_, [this](auto doublings) {
+    for (const std::uint32_t at : changed()) {
+      Load& load = loads_[at];
+      load.parts += load.difference;
+      load.term = raised<doublings>(time_ns(load));
+    }
+  });
+  drop_proposal();
+  for (const std::size_t phase : next_phases_) {
+    sums_[phase] = {sums_[phase].terms + next_[phase].terms, next_[phase].root};
   }
-  changes_.clear();
-  moves_.clear();
-  for (const std::uint32_t phase : next_phases_) sum_[phase] += next_sum_[phase];
+  next_phases_.clear();
   smooth_ = next_smooth_;
   if (++accepted_ >= most_accepted) settle_smooth();
 }
@@ -230,10 +343,10 @@ void SmoothLoads::accept() {
 std::int64_t SmoothLoads::slowest() const {
   std::int64_t found = -1;
   double most = 0;
-  for (std::size_t at = 0; at < load_.size(); ++at) {
-    const double time_ns = weights_[at / links_] * time_of(at, load_[at]);
-    if (time_ns <= most) continue;
-    most = time_ns;
+  for (std::size_t at = 0; at < loads_.size(); ++at) {
+    const double time = weights_[phase_of(at)] * time_ns(loads_[at]);
+    if (time <= most) continue;
+    most = time;
     found = static_cast<std::int64_t>(at);
   }
   return found;

@@ -45,8 +45,12 @@ class SmoothLoads {
 
   [[nodiscard]] double smooth() const { return smooth_; }
   /// The sum over the phases of weight times the time of the slowest link, ns.
-  [[nodiscard]] double bottleneck_ns() const;
+  [[nodiscard]] double bottleneck_ns();
 
+  /// How much farther the messages of these ranks would travel, in hop-bytes, over what a rank's messages travelled
+  /// in the mean when the placement was assigned. Costs a small part of a proposal. Messages between two of the
+  /// ranks count twice.
+  [[nodiscard]] double detour(std::span<const Relocation> moves) const;
   /// What smooth() would be after these relocations: of different ranks, to units that they leave among themselves
   /// or that are free. Nothing is changed until accept().
   double propose(std::span<const Relocation> moves);
@@ -68,26 +72,58 @@ class SmoothLoads {
     std::uint32_t phase;
     std::uint64_t bytes;
   };
-  struct Change {
-    std::uint32_t at;  ///< [phase][link]
-    std::uint32_t phase;
+  /// Of a message that comes or, its bytes negated, goes.
+  struct Route {
+    std::span<const Share> shares;
+    std::size_t start;  ///< of the phase's loads
+    std::uint64_t bytes;
+  };
+  /// Of one link in one phase.
+  struct Load {
+    std::uint64_t parts = 0;
+    std::uint64_t difference = 0;  ///< of the proposal; unsigned wrap-around makes it exact
+    double ns_per_part = 0;
+    double term = 0;  ///< time to the power
+  };
+  /// Of a phase.
+  struct Sum {
+    double terms = 0;
+    double root = 0;          ///< of the terms
+    double most = -1;         ///< time of the slowest link, less than 0: not known
+    std::size_t slowest = 0;  ///< so many links take it
+  };
+  /// Of a phase, after the proposal.
+  struct Next {
+    double terms = 0;  ///< more than before
+    double root = 0;
+    double most = 0;       ///< of links that change
+    std::size_t left = 0;  ///< so many of the slowest links change
   };
 
   [[nodiscard]] std::span<const Share> shares_of(int rank, const Exchange& exchange,
                                                  const std::vector<int>& unit_of_rank) const;
-  void count(std::span<const Share> shares, std::uint32_t phase, std::uint64_t bytes);
-  void count_moved(int rank);
+  void collect_routes(int rank);
+  void count_routes();
   void settle_smooth();
-  [[nodiscard]] double power_of(double time_ns) const;
+  void drop_proposal();
+  void find_next_phases();
+  void find_slowest(std::size_t phase);
+  [[nodiscard]] double next_most(std::size_t phase) const;
+  [[nodiscard]] bool changed_links_are_flatter();
   [[nodiscard]] double root_of(double sum) const;
-  [[nodiscard]] double time_of(std::size_t at, std::uint64_t load) const {
-    return static_cast<double>(load) * ns_per_part_[at];
+  [[nodiscard]] std::size_t phase_of(std::size_t at) const { return sums_.size() == 1 ? 0 : at / links_; }
+  [[nodiscard]] std::span<const std::uint32_t> changed() const { return {changed_.data(), changes_}; }
+  /// Loads have 63 bits (check_fits), which makes the conversion one instruction.
+  [[nodiscard]] static double time_ns(const Load& load) {
+    return static_cast<double>(static_cast<std::int64_t>(load.parts)) * load.ns_per_part;
+  }
+  [[nodiscard]] static double next_time_ns(const Load& load) {
+    return static_cast<double>(static_cast<std::int64_t>(load.parts + load.difference)) * load.ns_per_part;
   }
 
   const RoutedShares& shares_;
   std::size_t links_;
   std::vector<double> weights_;
-  std::vector<double> ns_per_part_;  ///< [phase][link]
   int doublings_ = 3;
   std::vector<std::size_t> first_;  ///< per rank into exchanges_, one more at the end
   std::vector<Exchange> exchanges_;
@@ -95,19 +131,20 @@ class SmoothLoads {
   std::vector<int> peers_;
   std::vector<int> unit_of_rank_;
   std::vector<int> rank_on_unit_;
-  std::vector<std::uint64_t> load_;  ///< [phase][link]
-  std::vector<double> term_;         ///< time to the power, of every load
-  std::vector<double> sum_;          ///< of the terms of a phase
+  std::vector<Load> loads_;  ///< [phase][link]
+  std::vector<Sum> sums_;
   double smooth_ = 0;
+  double hop_bytes_of_a_rank_ = 0;  ///< sent and received, when assigned
   // Of the proposal.
   std::vector<int> next_unit_of_rank_;
   std::vector<char> moving_;
   std::vector<Relocation> moves_;
-  std::vector<std::uint64_t> difference_;  ///< of a load; unsigned wrap-around makes it exact
-  std::vector<char> touched_;
-  std::vector<Change> changes_;
-  std::vector<double> next_sum_;
-  std::vector<std::uint32_t> next_phases_;
+  std::vector<Route> routes_;
+  std::vector<char> touched_;           ///< [phase][link]
+  std::vector<std::uint32_t> changed_;  ///< of them the touched ones, `changes_` of them; one place more than loads
+  std::size_t changes_ = 0;
+  std::vector<Next> next_;
+  std::vector<std::size_t> next_phases_;  ///< that change
   std::vector<double> before_, after_;
   double next_smooth_ = 0;
   int accepted_ = 0;

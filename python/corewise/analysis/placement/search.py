@@ -41,7 +41,7 @@ RANDOM_LOADS = 99
 """The same for many ranks: the one of median bottleneck stands for all."""
 MOST_TIMED = {"flow": 50_000, "simulated": 1_000, REPLAY: 500}
 """Placements that a search times without being asked for more: a flow takes 0.1 ms, a simulation several."""
-PROPOSALS = 2_000_000
+PROPOSALS = 6_000_000
 """Placements that a portfolio looks at without clock or number."""
 LOCAL_EVALUATIONS = 200_000
 """The same of a local search."""
