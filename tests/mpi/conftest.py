@@ -141,9 +141,7 @@ ABI = "mpich_abi"
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the mark known."""
-    config.addinivalue_line(
-        "markers", "both_mpis: runs on both MPIs every time, they differ in what it shows"
-    )
+    config.addinivalue_line("markers", "both_mpis: runs on both MPIs every time: they differ in it")
 
 
 def turn_of(test: str) -> str:

@@ -304,7 +304,7 @@ def _cached(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...], force: bool) 
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Other processes that build in this folder wait; where the file system has no locks they build it too."""
+    """Other processes that build in this folder wait; without locks of the file system they build too."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):
