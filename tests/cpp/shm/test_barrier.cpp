@@ -72,7 +72,8 @@ TEST(ShmBarrier, NobodyLeavesBeforeTheLastHasEntered) {
     std::vector<int> wrong(static_cast<std::size_t>(ranks), -1);
     testing::run_threads(ranks, [&](int rank) {
       ShmPort port(job.segment, rank);
-      wrong[static_cast<std::size_t>(rank)] = violations(port, entered.data(), (ranks <= 4 ? 4000 : 600) / shorter, 0);
+      wrong[static_cast<std::size_t>(rank)] =
+          violations(port, entered.data(), (ranks <= 4 ? 4000 : 600) / shorter, 0);
     });
     EXPECT_EQ(wrong, std::vector<int>(static_cast<std::size_t>(ranks), 0));
   }
