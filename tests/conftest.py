@@ -4,7 +4,8 @@ The tool prints as into a pipe, whoever runs the tests. The mark ``long_test`` i
 long and repeat what another test of the same row of the inventory shows: on a further MPI, in a further
 mode, with further seeds. ``--long none`` leaves them out, ``all`` runs them, and a commit runs a sample
 of one in sixteen, chosen by its hash. No sample has a long test marked ``quiet_test``: it asks for a
-gain in time, which only a quiet machine shows.
+gain in time, which only a quiet machine shows. Files marked ``first_test`` take long by few tests: they begin
+first, so that no process is left with one at the end.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -33,6 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "long_test: repeats on a further MPI, mode or seed what a shorter test shows"
     )
     config.addinivalue_line("markers", "quiet_test: a long test of a gain in time, in no commit's sample")
+    config.addinivalue_line("markers", "first_test: its file takes long and begins first")
 
 
 def is_in_sample(commit: str, test: str) -> bool:
@@ -41,7 +43,8 @@ def is_in_sample(commit: str, test: str) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the long tests that were not asked for."""
+    """Put the files that take longest first, and leave out the long tests that were not asked for."""
+    items.sort(key=lambda item: item.get_closest_marker("first_test") is None)
     which = str(config.getoption("--long"))
     if which == "all":
         return

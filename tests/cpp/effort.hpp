@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdlib>
 #include <initializer_list>
 #include <type_traits>
 #include <vector>
@@ -23,6 +24,11 @@ constexpr bool kSanitized = false;
 /// How often: `full`, or `sanitized` under sanitizers.
 constexpr int effort(int full, int sanitized) {
   return kSanitized ? sanitized : full;
+}
+
+/// Whether repetitions run that show the same again: where COREWISE_LONG_TESTS is set, as by `make test-long`.
+inline bool runs_long() {
+  return !kSanitized && std::getenv("COREWISE_LONG_TESTS") != nullptr;
 }
 
 /// What to try: the values of `full`, or under sanitizers those of `sanitized`.

@@ -5,14 +5,19 @@ are ``mpi`` (each test once per library: Open MPI, MPICH) and ``mpi_abi`` (progr
 standard ABI of MPI-5, run by MPICH's implementation of it). A library that is not there fails the test
 that asked for it; nothing is skipped.
 
+A test of both MPIs runs on one of them every time, and on the other among the long tests (tests/conftest.py),
+unless it is marked ``both_mpis``.
+
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -130,7 +135,46 @@ def find_mpi(name: str, wrapper_suffix: str = "") -> Mpi:
     )
 
 
-@pytest.fixture(scope="session", params=["openmpi", "mpich"])
+BOTH = ("openmpi", "mpich")
+ABI = "mpich_abi"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the mark known."""
+    config.addinivalue_line("markers", "both_mpis: runs on both MPIs every time: they differ in it")
+
+
+def turn_of(test: str) -> str:
+    """The MPI on which a test of both runs every time; another test has the other."""
+    return BOTH[hashlib.sha256(test.encode()).digest()[0] % 2]
+
+
+def without_mpi(item: pytest.Item) -> tuple[str, str]:
+    """A test's node id without its MPI, and the MPI; empty where it is a test of none, or of several."""
+    test, _, parameters = item.nodeid.partition("[")
+    words = parameters.rstrip("]").split("-")
+    names = [word for word in words if word in (*BOTH, ABI)]
+    return f"{test} {[word for word in words if word not in names]}", names[0] if len(names) == 1 else ""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as long what repeats a test on the other MPI, or on MPICH through the standard ABI."""
+    tests: defaultdict[str, dict[str, pytest.Item]] = defaultdict(dict)
+    for item in items:
+        test, name = without_mpi(item)
+        if name and ROOT / "tests/mpi" in item.path.parents and not item.get_closest_marker("long_test"):
+            tests[test][name] = item
+    for test, item_of in tests.items():
+        both = [name for name in BOTH if name in item_of]
+        if len(both) == 2 and not item_of[both[0]].get_closest_marker("both_mpis"):
+            both = [turn_of(test)]
+        for name, item in item_of.items():
+            if name not in (both or [ABI]):
+                item.add_marker(pytest.mark.long_test)
+
+
+@pytest.fixture(scope="session", params=BOTH)
 def mpi(request: pytest.FixtureRequest) -> Mpi:
     """Each MPI library in turn."""
     return find_mpi(request.param)

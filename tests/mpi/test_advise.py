@@ -84,6 +84,7 @@ def on_one_cpu(mpi: Mpi, program: Path, *arguments: object) -> list[object]:
     return ["--", mpi.mpiexec, "-n", 2, *words, program, *arguments]
 
 
+@pytest.mark.both_mpis
 def test_levers_are_predicted_from_one_run(mpi: Mpi, tmp_path: Path) -> None:
     """Nothing is timed: a budget of nothing."""
     plain = ["--budget", "0 s", "-n", 2, "--mpi", mpi.prefix, "--"]

@@ -23,6 +23,8 @@ from corewise.bench.pack.study import SETS, run_bench, tune
 from corewise.bench.pack.views import noise_text
 from corewise.data.packing_tuning import packing_tuning_text, parse_packing_tuning
 
+pytestmark = pytest.mark.first_test
+
 SOURCES = sorted((ROOT / "apps" / "packing").glob("*.cpp"))
 TINY = Effort(1, 0.0, 0, True)
 EVERY = ",".join(WAYS)
@@ -193,6 +195,7 @@ def test_the_command_measures_every_part_and_the_library(monkeypatch: pytest.Mon
     assert len(result.claims) >= 3 and len(result.goals) > 5
 
 
+@pytest.mark.both_mpis
 def test_a_tuning_has_a_row_for_every_use_and_shape(mpi: Mpi) -> None:
     cases = ["grid/512/4", "grid/512/64", "grid/131072/1024", "sparse/2048/64"]
     found = dict(tune(mpi=str(mpi.prefix), command="tune", effort=TINY, cases=cases))

@@ -16,11 +16,14 @@ from pathlib import Path
 import pytest
 from conftest import CORES, find_mpi
 from installed_tool import corewise, document
+from preload_runs import preload
 
 from corewise.data.machines import load_machine
 from corewise.data.placement import make_placement, save_placement
 from corewise.mpi import find
 from corewise.mpi.recorded import recorded_program
+
+pytestmark = pytest.mark.first_test
 
 HERE = Path(__file__).resolve().parent
 LAUNCHERS = ("openmpi", "mpich", "mpiexec.openmpi", "mpiexec.mpich")
@@ -141,7 +144,8 @@ def test_a_launcher_that_works_is_said_to(tmp_path: Path) -> None:
 def test_a_launcher_that_fails_is_named(tmp_path: Path) -> None:
     """Not taken for a program without MPI."""
     launcher = stand_in(tmp_path / "mpi", 'echo "no slots left" >&2; exit 9')
-    done = corewise("run", "-n", 1, "--mpi", launcher, "-o", tmp_path / "x.cw", "--", "/bin/echo", "hello")
+    options = ["-n", 1, "--mpi", launcher, "--preload", preload("mpich"), "-o", tmp_path / "x.cw"]
+    done = corewise("run", *options, "--", "/bin/echo", "hello")
     assert done.returncode == 9
     assert "no slots left" in done.stderr
     assert "mpiexec ended with exit status 9" in done.stderr

@@ -26,6 +26,8 @@ from conftest import ROOT, Mpi, find_mpi
 from installed_tool import corewise, document
 from place_reference import brute_force, cost_of
 
+pytestmark = pytest.mark.first_test
+
 MPI_NAMES = ("openmpi", "mpich")
 RANKS, STEPS, EDGE = 8, 50, 16  # of the demo: each rank has a box of 16x16x16 cells
 DEMO_TIMEOUT_S = 900

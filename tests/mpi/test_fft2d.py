@@ -26,6 +26,8 @@ from corewise.bench.programs import has_header
 from corewise.bench.rows import Listener
 from corewise.errors import RunError
 
+pytestmark = pytest.mark.first_test
+
 Matrix = npt.NDArray[np.complex128]
 TOLERANCE = 1e-12
 DISTRIBUTED = ("blocking", "nonblocking", "dataflow", "shared")

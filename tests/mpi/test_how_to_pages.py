@@ -16,6 +16,8 @@ import commands
 import pytest
 from conftest import ROOT
 
+pytestmark = pytest.mark.first_test
+
 HOW_TO = ROOT / "docs" / "how-to"
 QUESTIONS = {
     "slower-on-all-cores.md": "My job is slower on all cores than on half",

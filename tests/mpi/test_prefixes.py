@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 
+import pytest
 from conftest import Mpi, find_mpi
 
 LAUNCHER_SAYS = {"openmpi": "Open MPI", "mpich": "HYDRA"}
@@ -19,12 +20,14 @@ def says(*command: object) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.both_mpis
 def test_each_prefix_has_its_own_launcher(mpi: Mpi) -> None:
     said = says(mpi.mpiexec, "--version")
     assert {name for name, word in LAUNCHER_SAYS.items() if word in said} == {mpi.name}
     assert mpi.mpiexec.resolve().is_relative_to(mpi.prefix.resolve())
 
 
+@pytest.mark.both_mpis
 def test_each_prefix_has_its_own_library(mpi: Mpi) -> None:
     found = {path.name for path in (mpi.prefix / "lib").glob("libmpi.so.*")}
     assert found & set(SONAME.values()) == {SONAME[mpi.name]}

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Mpi
 
+pytestmark = pytest.mark.first_test
+
 SOURCES = (
     ROOT / "tests/mpi/collectives/shm_against_mpi.cpp",
     ROOT / "src/shm/mapping.cpp",

@@ -16,6 +16,8 @@ from installed_tool import assert_one_line_error, corewise, document
 
 from corewise.data.tuned_hosts import processor_text
 
+pytestmark = pytest.mark.first_test
+
 RANKS = 2
 ROUNDS = 7
 NOTHING = "no significant difference between the placements"

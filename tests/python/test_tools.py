@@ -573,6 +573,34 @@ def test_long_tests_run_when_they_are_asked_for(
     assert done.stdout.count("  test_small.py::test_long[") == long_ones
 
 
+def test_what_runs_on_both_mpis_runs_on_one_every_time(tmp_path: Path) -> None:
+    """By turn, and on the standard ABI where a test knows nothing else; not where the MPIs differ in it."""
+    folder = tmp_path / "tests" / "mpi"
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "conftest.py", folder.parent)
+    shutil.copy(ROOT / "tests" / "mpi" / "conftest.py", folder)
+    text = (
+        "import pytest\n"
+        "ALL = pytest.mark.parametrize('name', ['openmpi', 'mpich', 'mpich_abi'])\n"
+        "@ALL\n"
+        "@pytest.mark.parametrize('n', range(32))\n"
+        "def test_by_turn(name, n): pass\n"
+        "@ALL\n"
+        "@pytest.mark.both_mpis\n"
+        "def test_both(name): pass\n"
+        "@pytest.mark.parametrize('name', ['mpich_abi'])\n"
+        "def test_abi(name): pass\n"
+    )
+    (folder / "test_small.py").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "--rootdir", "."]
+    done = subprocess.run([*command, "tests"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    words = [line.split("::")[1].rstrip("]").split("[") for line in done.stdout.splitlines() if "::" in line]
+    ran = {test: [each for name, each in words if name == test] for test, _ in words}
+    assert (ran["test_both"], ran["test_abi"]) == (["openmpi", "mpich"], ["mpich_abi"])
+    turns = [word for each in ran["test_by_turn"] for word in each.split("-") if not word.isdigit()]
+    assert len(turns) == 32 and set(turns) == {"openmpi", "mpich"}
+
+
 # --- as on a fresh machine ----------------------------------------------------------------------------------
 
 

@@ -2,7 +2,7 @@
 # Runs every test of a built tree: the C++ rooms, the Python tests, the tests on real MPIs. All three run even
 # where an earlier one fails; JUnit files go to build/results/release/, the closing line sums them.
 #   tests.sh            all of it
-#   tests.sh long       the long tests (tests/conftest.py), all of them
+#   tests.sh long       the long tests (tests/conftest.py, tests/cpp/effort.hpp), all of them
 #   tests.sh skipped    only what the last run skipped for a missing capability, after something was installed
 # SPDX-License-Identifier: BSD-3-Clause
 set -uo pipefail
@@ -21,6 +21,9 @@ everything() {
 }
 
 long() {
+    mkdir -p "$results/long"
+    COREWISE_LONG_TESTS=1 ctest --preset release --parallel "$jobs" --timeout 1200 -R '^(lab|shm)$' \
+        --output-junit "$PWD/$results/long/ctest.xml" || status=1
     tools/run/pytest.sh long $((jobs + 1)) tests/python tests/mpi -m long_test --long all || status=1
 }
 

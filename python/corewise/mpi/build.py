@@ -11,6 +11,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shlex
@@ -18,8 +19,9 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -289,13 +291,27 @@ def _cached(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...], force: bool) 
     if target.is_file() and not force:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="corewise-build-") as scratch:
+    with _alone_in(target.parent), tempfile.TemporaryDirectory(prefix="corewise-build-") as scratch:
+        if target.is_file() and not force:  # another process has built it meanwhile
+            return target
         work = Path(scratch)
         built = _compile(mpi, work, kind, kind.generate(mpi, work), choice, force)
         staged = target.with_suffix(f".{os.getpid()}.tmp")
         shutil.copy2(built, staged)
         staged.replace(target)
     return target
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Other processes that build in this folder wait; without locks of the file system they build too."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def build_portable(mpi: MpiLibrary, folder: Path, files: Sequence[str] = ()) -> list[Path]:

@@ -20,6 +20,8 @@ from preload_runs import described
 from corewise.errors import InputError
 from corewise.mpi import build, launch
 
+pytestmark = pytest.mark.first_test
+
 TRAP = "traps/mapped_heap.c"
 SYSTEM = Path("/sys/kernel/mm/transparent_hugepage")
 FORCED = {"COREWISE_ACCELERATE_HEAP": "forced", "COREWISE_ACCELERATE_AFTER": "0"}

@@ -11,6 +11,8 @@ from pathlib import Path
 import accelerating_runs as runs
 import pytest
 
+pytestmark = pytest.mark.first_test
+
 SHORT = (600, 100_000)
 """Calls, and the largest block in bytes."""
 LONG = (1500, 1_000_000)

@@ -15,6 +15,8 @@ import accelerating_runs as runs
 import pytest
 from conftest import YIELD_ENV
 
+pytestmark = pytest.mark.first_test
+
 RIGHT = "right"
 QUIET = {"OMPI_MCA_osc": "^ucx"}
 """Open MPI complains of a device that no node needs."""

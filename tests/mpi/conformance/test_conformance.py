@@ -30,6 +30,8 @@ import pytest
 from accelerating_runs import PROCEDURES
 from conftest import Mpi, find_mpi
 
+pytestmark = pytest.mark.first_test
+
 HERE = Path(__file__).resolve().parent
 MPI_NAMES = ("openmpi", "mpich", "mpich_abi")
 TIMEOUT_S = 600.0

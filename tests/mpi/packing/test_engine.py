@@ -19,6 +19,8 @@ from test_differential import check_same, large, moved
 from corewise.mpi import build
 from corewise.mpi.generators.packing import engine_is_known
 
+pytestmark = pytest.mark.first_test
+
 CASES = [case for case in large() if case["receiving"] == 0]
 
 

@@ -54,6 +54,7 @@ def test_one_rank_alone_has_it(name: str, stem: str, with_library: int) -> None:
     assert launched(name, groups) == [f"ok typed_{stem}"]
 
 
+@pytest.mark.both_mpis
 @pytest.mark.parametrize("name", fortran_runs.NAMES)
 def test_fortran(name: str, tmp_path: Path) -> None:
     """Columns, blocks, absolute addresses: the values are right, and MPICH is sent packed bytes alone."""

@@ -19,6 +19,8 @@ from corewise.data.profile import load_profile
 from corewise.data.quantities import count_text
 from corewise.mpi import launch
 
+pytestmark = pytest.mark.first_test
+
 SOURCE = (SOURCES / "broken.c").read_text().splitlines()
 
 

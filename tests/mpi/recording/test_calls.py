@@ -19,6 +19,8 @@ import trace_decoder
 from preload_runs import ALL_NAMES, Traced, end_session, program, record
 from trace_decoder import ANY_SOURCE, ANY_TAG, NO_PEER, PROC_NULL, Record, Trace
 
+pytestmark = pytest.mark.first_test
+
 atexit.register(end_session)
 Event = tuple[str, str, int, int, int]
 INT, DOUBLE = 4, 8

@@ -17,6 +17,8 @@ from test_apps import APPS, build_app, nonzero, read_matrix
 
 from corewise.sim.ranks import RankRun, compile_program, run_program
 
+pytestmark = pytest.mark.first_test
+
 SWEEP = ["--size", "8x9x10", "--iterations", "2", "--check"]
 PROGRAMS = {
     "sweep3d": ([SWEEP, [*SWEEP, "--modified", "--group", "2"]], r"flux_sum=(\S+)"),

@@ -23,6 +23,8 @@ from corewise.cli.explain.settings import COMMANDS as WITH_SETTINGS
 from corewise.cli.main import build_app
 from corewise.cli.settings import WithSettings
 
+pytestmark = pytest.mark.first_test
+
 MOST_OPTIONS = 15
 
 

@@ -20,6 +20,8 @@ from corewise._core import Datatype, copy_items, packing_decision
 from corewise.data.datatypes import predefined_names, read_datatype
 from corewise.errors import InputError
 
+pytestmark = pytest.mark.first_test
+
 ROOT = Path(__file__).resolve().parents[3]
 MOST_ENTRIES = 1500
 EXAMPLES = settings(

@@ -34,6 +34,8 @@ from corewise.papers.mapping.study import BACK_OFFS, LAYOUTS, PAPER, SHARED, SIZ
 from corewise.papers.mapping.views import figures_of
 from corewise.plots.figures import write_figures
 
+pytestmark = pytest.mark.first_test
+
 TINY = Effort(rounds=12, ps3_rounds=12, one_way=12, jittered=6, sweep=3, every=420, shared_rounds=6)
 
 

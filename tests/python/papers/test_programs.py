@@ -26,6 +26,8 @@ from corewise.papers.programs.study import PAPER, run_study
 from corewise.plots.figures import write_figures
 from corewise.sim.ranks import RunOptions, compile_program, run_program
 
+pytestmark = pytest.mark.first_test
+
 SPES = 256
 
 

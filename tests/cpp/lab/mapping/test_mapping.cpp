@@ -16,6 +16,7 @@ namespace corewise::lab {
 namespace {
 
 using test::effort;
+using test::runs_long;
 
 RingExperiment experiment_of(int tasks) {
   RingExperiment experiment;
@@ -151,9 +152,12 @@ TEST(Mapping, WhatIsDrawnIsNeverTakenForARepeat) {
 TEST(Mapping, ExtrapolationIsIdenticalToTheSimulation) {
   Rng rng(5);
   int found = 0;
+  int turn = 0;  // the draw that a variant runs every time; the others are long
   for (int tasks = 6; tasks <= effort(8, 6); tasks += 2) {
     for (const RingExperiment& variant : variants(tasks)) {
+      const int only = turn++ % effort(3, 1);
       for (int draw = 0; draw < effort(3, 1); ++draw) {
+        if (draw != only && !runs_long()) continue;
         RingExperiment experiment = variant;
         const auto index = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(mapping_count(tasks))));
         SCOPED_TRACE(std::to_string(tasks) + " tasks, mapping " + std::to_string(index));
@@ -180,7 +184,7 @@ TEST(Mapping, ExtrapolationIsIdenticalToTheSimulation) {
       }
     }
   }
-  EXPECT_GE(found, effort(12, 2));  // of 36, or 6: else the test says nothing
+  EXPECT_GE(found, effort(runs_long() ? 12 : 4, 2));  // of 36, 12 or 6: else the test says nothing
 }
 
 TEST(Mapping, ReflectedRingIsTheSameProgram) {

@@ -19,6 +19,8 @@ from corewise.data.patterns import load_pattern
 from corewise.errors import InputError, RunError
 from corewise.sim.ranks import RankRun, RunOptions, compile_program, run_program
 
+pytestmark = pytest.mark.first_test
+
 HERE = Path(__file__).resolve().parent
 SUITE = HERE.parents[2] / "mpi" / "conformance"
 RANKS = (1, 2, 3, 5, 8, 11, 16)
