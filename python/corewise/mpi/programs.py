@@ -38,7 +38,10 @@ def build_program(mpi: MpiLibrary, name: str, folder: Path) -> Path:
     sources = sources_of(name)
     output = folder / f"{name}.{mpi.name}-{mpi.version}"
     options = ["-O2", "-std=c++20", *_NO_CXX_BINDINGS, *mpi.compile_flags]
-    with tempfile.TemporaryDirectory(dir=folder) as scratch, ThreadPoolExecutor(_cores()) as pool:
+    with (
+        tempfile.TemporaryDirectory(dir=folder) as scratch,
+        ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool,
+    ):
         parts = [Path(scratch) / f"{source.stem}.o" for source in sources]
         commands = [
             [*options, "-c", str(source), "-o", str(part)]
@@ -57,10 +60,6 @@ def _failure(words: Sequence[str]) -> str:
     if done.returncode == 0:
         return ""
     return "\n".join(done.stderr.strip().splitlines()[:_MOST_LINES]) or f"exit status {done.returncode}"
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
 
 
 def sources_of(name: str) -> list[Path]:
