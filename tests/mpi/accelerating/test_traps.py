@@ -30,6 +30,7 @@ MEMORY, DIFFERS = "no shared memory left", "processes differ in their settings"
 NOT_ONE_NODE = "not all ranks on one node"
 OTHER_LAUNCH = "ranks of another launch"
 EARLY = "the communicator was not set up yet"
+BY_TABLE = "the table leaves it to the MPI"
 PLAIN_CASES = [
     (3, "every_collective.c", 2),
     (3, "messages_under_way.c"),
@@ -105,13 +106,15 @@ def test_a_communicator_is_used_while_it_is_freed(name: str, tmp_path: Path) -> 
     assert taken == runs.PROCEDURES - {"MPI_Barrier"}  # the first call on each, before its set-up
 
 
-@pytest.mark.long_test
 @pytest.mark.parametrize("name", runs.NAMES)
 def test_where_memory_ends_communicators_are_the_mpis(name: str, tmp_path: Path) -> None:
-    """600 of 16 ranks are more than a process may have lines for; there is no leak either."""
-    done = ran(name, 16, "many_communicators.c", tmp_path, 600, 1, timeout=300.0)
+    """Of the 300 of 16 ranks the later ones have lines between partners alone, and the last have none.
+
+    Where threads may call at once, each has stages of its own, so that memory ends sooner.
+    """
+    done = ran(name, 16, "many_communicators.c", tmp_path, 300, 1, "threads")
     assert done.taken() == runs.PROCEDURES
-    assert done.reasons() == {EARLY, MEMORY}
+    assert done.reasons() == {EARLY, BY_TABLE, MEMORY}
 
 
 @pytest.mark.parametrize(("kind", "numbers"), [(0, 1), (1, 1 << 17), (2, 1 << 17)])

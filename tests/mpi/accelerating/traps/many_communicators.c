@@ -1,5 +1,5 @@
 // COUNT communicators alive at once, each used, and freed in another order on every rank; TIMES over. Files and
-// memory are those of the beginning then. SPDX-License-Identifier: BSD-3-Clause
+// memory are those of the beginning then. A third word asks for many threads. SPDX-License-Identifier: BSD-3-Clause
 #include <dirent.h>
 
 #include "trap.h"
@@ -31,7 +31,8 @@ static MPI_Comm made(int index, int rank) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int provided;
+  MPI_Init_thread(&argc, &argv, argc > 3 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   const int count = atoi(argv[1]), times = atoi(argv[2]);
   MPI_Comm* const comms = malloc((size_t)count * sizeof(MPI_Comm));
   int rank, most = 0, files = 0, maps = 0;
