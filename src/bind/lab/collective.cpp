@@ -127,7 +127,8 @@ std::vector<AlgorithmOut> algorithms(const std::string& collective) {
 constexpr std::pair<const char*, bool CollectiveRequest::*> kFlags[] = {
     {"in_place", &CollectiveRequest::in_place},
     {"uneven", &CollectiveRequest::uneven},
-    {"unaligned", &CollectiveRequest::unaligned}};
+    {"unaligned", &CollectiveRequest::unaligned},
+    {"back_to_back", &CollectiveRequest::back_to_back}};
 constexpr std::pair<const char*, std::string CollectiveRequest::*> kTexts[] = {
     {"operation", &CollectiveRequest::operation}, {"element", &CollectiveRequest::element}};
 
@@ -177,7 +178,7 @@ void bind_request(nb::module_& module) {
       "block_bytes, stride_bytes, "
       "cache_line_bytes, cache_sets, cache_ways (of a software cache before main memory), "
       "receive_block_bytes and receive_stride_bytes (of those with a root), in_place, uneven, unaligned, delay_ns, "
-      "warm_up, calls, seed. Numbers out of range, and what the "
+      "warm_up, calls, back_to_back (false: no throughput), seed. Numbers out of range, and what the "
       "collective does not have, are an InputError.");
   request
       .def(
@@ -220,7 +221,7 @@ void bind_runs(nb::module_& module) {
       .def_ro("latency_ns", &CollectiveTimes::latency_ns, "Of each call, common start to last rank done.")
       .def_prop_ro("mean_latency_ns", &CollectiveTimes::mean_latency_ns)
       .def_ro("rank_end_ns", &CollectiveTimes::rank_end_ns, "Of the last of them, from the common start.")
-      .def_ro("throughput_ns", &CollectiveTimes::throughput_ns, "Per call, back to back.")
+      .def_ro("throughput_ns", &CollectiveTimes::throughput_ns, "Per call, back to back; 0 without such calls.")
       .def_prop_ro(
           "memories",
           [](const CollectiveTimes& self) {

@@ -3,14 +3,11 @@
 
 #include <algorithm>
 
-#include "cell/memory/reservation.hpp"
-
 namespace corewise::cell {
 
 sim::Time BackoffRetry::delay(const BusRequest& request) {
   ++total_;
   ++units_[static_cast<std::size_t>(request.eib->chip())][request.stop];
-  ++lines_[line_of(request.ea)];
   sim::Time delay = p_.retry_cycles;
   if (p_.retry_growth_percent == 100) return delay;
   for (std::int32_t retry = 1; retry < request.retries && delay < p_.retry_max_cycles; ++retry) {
@@ -21,11 +18,6 @@ sim::Time BackoffRetry::delay(const BusRequest& request) {
 
 std::uint64_t BackoffRetry::retries_of(int chip, int stop) const {
   return units_[static_cast<std::size_t>(chip)][static_cast<std::size_t>(stop)];
-}
-
-std::uint64_t BackoffRetry::retries_on(EffectiveAddress ea) const {
-  const auto found = lines_.find(line_of(ea));
-  return found == lines_.end() ? 0 : found->second;
 }
 
 }  // namespace corewise::cell

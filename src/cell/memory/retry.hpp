@@ -1,11 +1,10 @@
-// BackoffRetry: when a refused command is sent again, and a count of refusals per unit and per line. The delay is
+// BackoffRetry: when a refused command is sent again, and a count of refusals per unit. The delay is
 // fixed (`retry_growth_percent` 100: a unit sends the command again when its retry timer has run down, whatever
 // happened before) or grows with every refusal up to `retry_max_cycles`. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <unordered_map>
 
 #include "cell/eib.hpp"
 #include "cell/parameters.hpp"
@@ -20,14 +19,11 @@ class BackoffRetry final : public RetryPolicy {
 
   /// RETRY answers to the unit at `stop` of chip `chip`.
   [[nodiscard]] std::uint64_t retries_of(int chip, int stop) const;
-  /// RETRY answers to commands on the line that `ea` lies in.
-  [[nodiscard]] std::uint64_t retries_on(EffectiveAddress ea) const;
   [[nodiscard]] std::uint64_t total() const { return total_; }
 
  private:
   const Parameters& p_;
   std::array<std::array<std::uint64_t, kStops>, kMaxChips> units_{};
-  std::unordered_map<EffectiveAddress, std::uint64_t> lines_;
   std::uint64_t total_ = 0;
 };
 

@@ -50,6 +50,7 @@ struct CollectiveRequest {
   std::int64_t delay_ns = 0;  ///< ranks start so much later at most, drawn from the seed
   int warm_up = 1;
   int calls = 3;
+  bool back_to_back = true;  ///< as many calls again without a common start; on ideal ranks always
   std::uint64_t seed = 1;  ///< of data and delays
 
   [[nodiscard]] std::string_view operation_name() const { return or_default(operation, "sum"); }

@@ -499,7 +499,7 @@ void run_rank(P& port, Caller<P>& call, const CollectiveRequest& request, Meetin
   }
   meet(rank);
   clock.stream_start = meet.started();
-  for (int i = 0; i < request.calls; ++i) call();
+  for (int i = 0; request.back_to_back && i < request.calls; ++i) call();
   clock.stream_end = std::max(clock.stream_end, port.spu().now());
   call.end();
 }
@@ -513,7 +513,8 @@ CollectiveTimes times_of(const CollectiveRequest& request, cell::System& system,
   }
   for (const sim::Time end : clock.ends.back())
     times.rank_end_ns.push_back(engine.to_ns(end - clock.starts.back()));
-  times.throughput_ns = engine.to_ns(clock.stream_end - clock.stream_start) / request.calls;
+  if (request.back_to_back)
+    times.throughput_ns = engine.to_ns(clock.stream_end - clock.stream_start) / request.calls;
   const Counters& before = meet.counted().front();
   const Counters& after = meet.counted().back();
   for (std::size_t memory = 0; memory < before.read.size(); ++memory) {
@@ -594,7 +595,8 @@ Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, 
   Status wrong;
   Meeting meet(system, spes.value(), users, [&](int number) {
     const int done = request.warm_up + number;
-    const int until = number == request.calls ? plan.all_calls : done + 1;
+    const int stream = request.back_to_back ? request.calls : 0;
+    const int until = number == request.calls ? done + stream : done + 1;
     Status status = data_watch.between(number == 0 ? 0 : done - 1, done, until);
     if (wrong.ok()) wrong = status;
   });
@@ -604,7 +606,8 @@ Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, 
   for (const Status& status : {watch.status(), wrong}) {
     if (!status.ok()) return status;
   }
-  for (int rank = 0; rank < request.ranks; ++rank) {
+  // The meeting after the last of the others has looked at their data.
+  for (int rank = 0; request.back_to_back && rank < request.ranks; ++rank) {
     if (Status status = plan.data.check(rank, users.memory(rank)); !status.ok()) return status;
   }
   CollectiveTimes times = times_of(request, system, clock, meet);

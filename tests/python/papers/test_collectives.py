@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -450,6 +451,14 @@ def test_cases_give_the_same_together_and_alone() -> None:
     assert [run_case(machine, case) for case in cases] == list(together.values())
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("bytes", [KB, 128 * KB])
+def test_without_calls_back_to_back_the_latency_is_the_same(bytes: int) -> None:
+    """Of three calls, and of one where data are long."""
+    machine, case = load_machine("cell-blade"), Case("broadcast", 8, bytes, pieces())
+    alone = run_case(machine, case, back_to_back=False)
+    assert alone == replace(run_case(machine, case), period_us=0)
 
 
 def test_what_an_algorithm_cannot_do_is_an_error_or_left_out() -> None:

@@ -79,7 +79,7 @@ class Timing:
     latency_us : float
         Synchronised start to last rank done.
     period_us : float
-        Time per call of calls back to back: what throughput is of.
+        Time per call of calls back to back: what throughput is of; 0 where there were none.
     """
 
     latency_us: float
@@ -91,6 +91,7 @@ def run_cases(
     progress: Progress = unseen,
     leave_out_unusable: bool = False,
     machine: _core.Machine | None = None,
+    back_to_back: bool = True,
 ) -> dict[Case, Timing]:
     """Runs every different case once; the result is in the order of the cases.
 
@@ -105,6 +106,8 @@ def run_cases(
         of raising; any other refusal is raised, so that no algorithm vanishes from a sweep unseen.
     machine : Machine, optional
         A Cell; the bundled blade without it.
+    back_to_back : bool
+        Whether the period is wanted too, which takes as long as the latency.
     """
     wanted = list(dict.fromkeys(cases))
     machine = machine or load_machine(MACHINE)
@@ -112,7 +115,7 @@ def run_cases(
     times: dict[Case, Timing] = {}
     # The runs release the GIL.
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        runs = {pool.submit(run_case, machine, case): case for case in wanted}
+        runs = {pool.submit(run_case, machine, case, back_to_back): case for case in wanted}
         try:
             for run in as_completed(runs):
                 try:
@@ -133,8 +136,8 @@ def _too_much(error: InputError) -> bool:
     )
 
 
-def run_case(machine: _core.Machine, case: Case) -> Timing:
-    """Runs one case on a simulated Cell."""
+def run_case(machine: _core.Machine, case: Case, back_to_back: bool = True) -> Timing:
+    """Runs one case on a simulated Cell; without calls back to back there is no period."""
     long = volume_bytes(case) >= LONG_BYTES
     request = _lab.CollectiveRequest(
         case.collective,
@@ -145,6 +148,7 @@ def run_case(machine: _core.Machine, case: Case) -> Timing:
         memory=case.memory,
         warm_up=0 if long else 1,
         calls=1 if long else _CALLS,
+        back_to_back=back_to_back,
     )
     times = _lab.run_collective(machine, request)
     return Timing(times.mean_latency_ns / 1000, times.throughput_ns / 1000)

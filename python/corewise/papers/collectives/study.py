@@ -71,7 +71,7 @@ class Plan:
     machine : Machine or None
         A Cell blade; None: the bundled one.
     papers_own : bool
-        Only what the paper measured itself: no future work, no other places of data.
+        Only what the paper measured itself: no future work, no other places of data, no calls back to back.
     """
 
     sizes: tuple[int, ...] = SIZES
@@ -109,7 +109,10 @@ def measure(plan: Plan, progress: Progress = unseen) -> Measurements:
         cases += [*memory_cases(), *selected_cases(plan.sizes)]
         found.beyond = beyond.measure(machine)
     found.times = run_cases(
-        cases, lambda share: progress(_STUDY_SHARE + (1 - _STUDY_SHARE) * share), machine=machine
+        cases,
+        lambda share: progress(_STUDY_SHARE + (1 - _STUDY_SHARE) * share),
+        machine=machine,
+        back_to_back=not plan.papers_own,
     )
     return found
 
