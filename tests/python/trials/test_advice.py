@@ -26,7 +26,7 @@ from corewise.mpi.launch import LaunchPlan
 from corewise.report import advice as view
 from corewise.trials.advice import contest, study
 from corewise.trials.advice.contest import PLAIN, Rounds, plan_rounds
-from corewise.trials.advice.quota import quota_cores
+from corewise.base.quota import quota_cores
 from corewise.trials.levers.lever import Setting
 
 LEVERS = ("binding", "acceleration", "packing", "all")

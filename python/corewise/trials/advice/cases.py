@@ -23,7 +23,7 @@ from corewise.mpi import launch
 from corewise.mpi.lines import Line, line_of
 from corewise.mpi.recorded import recorded_program
 from corewise.sim.replay import open_recording
-from corewise.trials.advice.quota import quota_cores
+from corewise.base.quota import quota_cores
 from corewise.trials.levers.lever import Case
 from corewise.trials.levers.seats import units_of_ranks
 from corewise.trials.replaying import Replays
