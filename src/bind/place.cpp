@@ -399,7 +399,8 @@ void bind_place(nb::module_& module) {
           "machine's latencies; J knows no links. By time at most `evaluations` placements are timed; by flow one\n"
           "stands for its orbit of the unmerged symmetry group. `starts` are tried and improved. `limits` hold "
           "for\n"
-          "everything that is found. A portfolio has so many `workers`, threads with seeds of their own. `should_stop` is called now and then; true ends the search with what is "
+          "everything that is found. A portfolio has so many `workers`, threads with seeds of their own.\n"
+          "`should_stop` is called now and then; true ends the search with what is "
           "known. The same "
           "input\n"
           "gives the same result, unless `should_stop` ends it.")

@@ -136,8 +136,8 @@ class Portfolio {
 
   [[nodiscard]] bool finished() {
     if (options_.should_stop && options_.should_stop()) result_.stopped = true;
-    return result_.stopped || !status_.ok() || shares_.units() == 1 || one_placement_ || cost() <= options_.enough ||
-           result_.proposals >= options_.proposals ||
+    return result_.stopped || !status_.ok() || shares_.units() == 1 || one_placement_ ||
+           cost() <= options_.enough || result_.proposals >= options_.proposals ||
            (options_.judge.of && result_.timed >= options_.judge.evaluations);
   }
 

@@ -5,8 +5,8 @@ patterns, all-to-all in columns and transposes, 16 to 256 ranks, on trees, meshe
 processors whose latencies were measured. Ours is the default search of `corewise place` by contended time
 (flow) in its default time. Best known is the least of what long searches find, none of which is the one that
 is judged: the same portfolio with other seeds, descents on contended time itself from the best so far, and
-the least found by every other objective, each on one core. Times are CPU times of the thread, so that neighbours
-on a shared host take nothing away; ours has further threads on the other cores for as long.
+the least found by every other objective, each on one core. Times are CPU times of the thread, so that
+neighbours on a shared host take nothing away; ours has further threads on the other cores for as long.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
