@@ -191,8 +191,9 @@ SearchResult search(Ready& ready, const nb::object& pattern, const std::string& 
                     const std::vector<std::pair<std::string, std::vector<UnitId>>>& starts, std::uint64_t nodes,
                     nb::object should_stop, bool certify, const std::optional<MatrixIn<double>>& distances,
                     int effort, std::uint64_t evaluations, std::uint64_t proposals,
-                    const std::optional<Limits>& limits, std::size_t leaders, nb::object cost) {
+                    const std::optional<Limits>& limits, std::size_t leaders, int workers, nb::object cost) {
   if (effort < 1) raise(bad_field("", "effort", std::to_string(effort), "1 or more"));
+  if (workers < 1) raise(bad_field("", "workers", std::to_string(workers), "1 or more"));
   const std::vector<Pattern> patterns = to_patterns(pattern);
   const std::vector<double> weight_of = weights.value_or(std::vector<double>{});
   SearchOptions options;
@@ -207,6 +208,7 @@ SearchResult search(Ready& ready, const nb::object& pattern, const std::string& 
   options.proposals = proposals;
   if (limits) options.limits = *limits;
   options.leaders = leaders;
+  options.workers = workers;
   options.nodes = nodes;
   options.certify = certify;
   options.effort = effort;
@@ -373,7 +375,7 @@ void bind_place(nb::module_& module) {
           "starts"_a = std::vector<std::pair<std::string, std::vector<UnitId>>>{}, "nodes"_a = 5'000'000,
           "should_stop"_a = nb::none(), "certify"_a = false, "distances"_a = nb::none(), "effort"_a = 4,
           "evaluations"_a = 50'000, "proposals"_a = 2'000'000, "limits"_a = nb::none(), "leaders"_a = 0,
-          "cost"_a = nb::none(),
+          "workers"_a = 1, "cost"_a = nb::none(),
           nb::sig(
               "def search(self, pattern: Pattern | Sequence[Pattern], objective: str = 'bottleneck', seed: "
               "int = 1, "
@@ -383,7 +385,7 @@ void bind_place(nb::module_& module) {
               "nodes: int = 5000000, should_stop: collections.abc.Callable[[], bool] | None = None, certify: bool "
               "= False, "
               "distances: NDArray[numpy.float64] | None = None, effort: int = 4, evaluations: int = 50000, "
-              "proposals: int = 2000000, limits: Limits | None = None, leaders: int = 0, "
+              "proposals: int = 2000000, limits: Limits | None = None, leaders: int = 0, workers: int = 1, "
               "cost: collections.abc.Callable[[list[int]], float] | None = None) -> SearchResult"),
           "The placement that costs least by the objective: ``bottleneck`` or ``hop-bytes`` (the other one "
           "chooses\n"
@@ -397,7 +399,8 @@ void bind_place(nb::module_& module) {
           "machine's latencies; J knows no links. By time at most `evaluations` placements are timed; by flow one\n"
           "stands for its orbit of the unmerged symmetry group. `starts` are tried and improved. `limits` hold "
           "for\n"
-          "everything that is found. `should_stop` is called now and then; true ends the search with what is "
+          "everything that is found. A portfolio has so many `workers`, threads with seeds of their own.\n"
+          "`should_stop` is called now and then; true ends the search with what is "
           "known. The same "
           "input\n"
           "gives the same result, unless `should_stop` ends it.")

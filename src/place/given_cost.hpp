@@ -29,6 +29,7 @@ namespace corewise::place {
 struct GivenCost {
   std::string name;                              ///< of the objective, for messages
   std::function<Result<double>(Assignment)> of;  ///< smaller is better
+  bool concurrent = false;                       ///< several threads may ask at once
   bool symmetric = false;                        ///< whether the machine's unmerged group keeps it
   bool bounded_by_loads = false;                 ///< never less than the time of the busiest link, phases summed,
   double delay = 0;                              ///< and, where a link carries anything, this on top of it

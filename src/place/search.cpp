@@ -291,6 +291,7 @@ Result<SearchResult> Searcher::search_by_portfolio(const Workload& work, const S
   how.proposals = options.proposals;
   how.leaders = options.leaders;
   how.seed = options.seed;
+  how.workers = options.given.of && !options.given.concurrent ? 1 : options.workers;
   how.limits = options.limits;
   how.should_stop = options.should_stop;
   const double bound = least_cost(work, options);

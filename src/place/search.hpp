@@ -43,6 +43,7 @@ struct SearchOptions {
   std::uint64_t exhaustive_evaluations = 2'000'000;  ///< and up to so many representatives
   std::uint64_t local_evaluations = 200'000;
   std::uint64_t proposals = 2'000'000;  ///< of the portfolio
+  int workers = 1;                      ///< of the portfolio: threads, see PortfolioOptions
   bool find_worst = false;              ///< also the worst placement, as a reference
   Method method = Method::automatic;    ///< by link loads automatic is branch and bound up to 16 ranks on 64 units
   std::vector<NamedStart> starts = {};  ///< also tried; the result is never worse

@@ -51,7 +51,7 @@ struct CollectiveRequest {
   int warm_up = 1;
   int calls = 3;
   bool back_to_back = true;  ///< as many calls again without a common start; on ideal ranks always
-  std::uint64_t seed = 1;  ///< of data and delays
+  std::uint64_t seed = 1;    ///< of data and delays
 
   [[nodiscard]] std::string_view operation_name() const { return or_default(operation, "sum"); }
   [[nodiscard]] std::string_view element_name() const { return or_default(element, "int32"); }

@@ -544,6 +544,15 @@ struct Run {
   Clocked& clock;
 };
 
+/// Of all ranks in the end. Of calls one by one the meeting after the last has looked at them.
+Status check_data(const CollectiveData& data, UserData& users) {
+  const CollectiveRequest& request = data.request();
+  for (int rank = 0; request.back_to_back && rank < request.ranks; ++rank) {
+    if (Status status = data.check(rank, users.memory(rank)); !status.ok()) return status;
+  }
+  return {};
+}
+
 /// A program on every rank's SPE, on the port that the request wants.
 void start_ranks(cell::System& system, const cell::PortJob& job, const Plan& plan, const Run& run) {
   const CollectiveRequest& request = plan.data.request();
@@ -603,12 +612,8 @@ Result<CollectiveTimes> run_collective_on_cell(const cell::Parameters& machine, 
   Clocked clock(spes.value().size(), request.calls);
   start_ranks(system, port_job.value(), plan, {users, watch, meet, clock});
   if (Status status = system.run(); !status.ok()) return status;
-  for (const Status& status : {watch.status(), wrong}) {
+  for (const Status& status : {watch.status(), wrong, check_data(plan.data, users)}) {
     if (!status.ok()) return status;
-  }
-  // The meeting after the last of the others has looked at their data.
-  for (int rank = 0; request.back_to_back && rank < request.ranks; ++rank) {
-    if (Status status = plan.data.check(rank, users.memory(rank)); !status.ok()) return status;
   }
   CollectiveTimes times = times_of(request, system, clock, meet);
   times.spes = spes.value();

@@ -45,9 +45,9 @@ struct CacheUse {
 };
 
 struct CollectiveTimes {
-  std::vector<double> latency_ns;   ///< of each call
-  std::vector<double> rank_end_ns;  ///< of the last of them, from the common start
-  double throughput_ns = 0;         ///< 0 without calls back to back
+  std::vector<double> latency_ns;       ///< of each call
+  std::vector<double> rank_end_ns;      ///< of the last of them, from the common start
+  double throughput_ns = 0;             ///< 0 without calls back to back
   std::vector<MemoryTraffic> memories;  ///< of each chip
   double dma_commands = 0;              ///< of all SPEs, per call
   std::uint32_t local_store_bytes = 0;  ///< that a rank takes beside its code and user data, its cache included

@@ -157,6 +157,7 @@ Result<place::GivenCost> given_cost(ContendedTime time, std::uint64_t evaluation
   }
   place::GivenCost cost;
   cost.name = name_of(time.model());
+  cost.concurrent = true;  // without jitter nothing is drawn
   cost.symmetric = cost.bounded_by_loads = time.model() == TimeModel::flow;
   cost.evaluations = evaluations;
   double weights = 0;

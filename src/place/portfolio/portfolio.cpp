@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <deque>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "base/rng.hpp"
@@ -95,9 +99,26 @@ class Portfolio {
     if (work.ranks <= most_stressed) stress_.emplace(PairAnnealing::stress_of(merged_, work, near_));
   }
 
-  Result<PortfolioResult> run() {
+  void run() {
     consider_starts();
     while (!finished()) round();
+  }
+
+  /// Whether nobody beside it need go on.
+  [[nodiscard]] bool ends_all() const { return result_.stopped || !status_.ok() || cost() <= options_.enough; }
+
+  /// What another one has found, too.
+  void take(const Portfolio& other) {
+    if (status_.ok()) status_ = other.status_;
+    if (!status_.ok()) return;
+    for (const Candidate& each : other.leaders_) note_leader(each);
+    if (key(other.best_) < key(best_)) best_ = other.best_;
+    result_.proposals += other.result_.proposals;
+    result_.timed += other.result_.timed;
+    result_.rounds += other.result_.rounds;
+  }
+
+  Result<PortfolioResult> result() {
     if (!status_.ok()) return status_;
     result_.best = best_.placement;
     result_.bottleneck_ns = best_.bottleneck_ns;
@@ -110,11 +131,13 @@ class Portfolio {
   }
 
  private:
+  /// Of the best, by the objective.
+  [[nodiscard]] double cost() const { return options_.judge_first ? best_.judged : best_.bottleneck_ns; }
+
   [[nodiscard]] bool finished() {
     if (options_.should_stop && options_.should_stop()) result_.stopped = true;
-    const double cost = options_.judge_first ? best_.judged : best_.bottleneck_ns;
-    return result_.stopped || !status_.ok() || shares_.units() == 1 || one_placement_ || cost <= options_.enough ||
-           result_.proposals >= options_.proposals ||
+    return result_.stopped || !status_.ok() || shares_.units() == 1 || one_placement_ ||
+           cost() <= options_.enough || result_.proposals >= options_.proposals ||
            (options_.judge.of && result_.timed >= options_.judge.evaluations);
   }
 
@@ -358,7 +381,30 @@ class Portfolio {
 
 Result<PortfolioResult> search_portfolio(const RoutedShares& shares, const Workload& work,
                                          const PortfolioOptions& options) {
-  return Portfolio(shares, work, options).run();
+  std::atomic<bool> over = false;
+  std::deque<PortfolioOptions> asked(1, options);
+  asked.front().should_stop = [&] { return over.load() || (options.should_stop && options.should_stop()); };
+  Rng seeds(options.seed);
+  for (int worker = 1; worker < options.workers; ++worker) {
+    asked.push_back(options);
+    asked.back().seed = seeds.next();
+    asked.back().should_stop = [&over] { return over.load(); };
+  }
+  std::deque<Portfolio> searches;
+  for (const PortfolioOptions& each : asked) searches.emplace_back(shares, work, each);
+  {
+    std::vector<std::jthread> threads;
+    const auto run = [&over](Portfolio& search) {
+      search.run();
+      if (search.ends_all()) over = true;
+    };
+    for (std::size_t worker = 1; worker < searches.size(); ++worker) {
+      threads.emplace_back(run, std::ref(searches[worker]));
+    }
+    run(searches.front());
+  }
+  for (std::size_t worker = 1; worker < searches.size(); ++worker) searches.front().take(searches[worker]);
+  return searches.front().result();
 }
 
 }  // namespace corewise::place

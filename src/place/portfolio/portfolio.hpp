@@ -10,7 +10,7 @@
 //
 // Contract: the result is never worse than any start, by the objective, and among equals by the other measure.
 // Effort is counted in placements proposed; the same input and seed give the same result, unless `should_stop`
-// ends it.
+// ends it, or one of several workers finds what is enough before another does.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -37,6 +37,9 @@ struct PortfolioOptions {
   bool judge_first = false;             ///< the judge's cost is the objective; else the bottleneck is
   std::uint64_t proposals = 2'000'000;  ///< at most, but for the last round; of judged ones `judge.evaluations`
   std::uint64_t seed = 1;
+  /// Threads that search side by side, each with all of the effort and a seed of its own; the best of all wins. The
+  /// first has `seed` and asks `should_stop` for all. A judge is asked by several at once then.
+  int workers = 1;
   Limits limits = {};                      ///< that every start keeps
   std::size_t leaders = 0;                 ///< also so many of the best, for somebody who sees more than the judge
   double enough = 0;                       ///< a cost by the objective that nothing can be below: reached, it ends

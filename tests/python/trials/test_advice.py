@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from corewise.base.quota import quota_cores
 from corewise.data.machines import load_machine
 from corewise.data.placement import make_placement
 from corewise.errors import InputError
@@ -26,7 +27,6 @@ from corewise.mpi.launch import LaunchPlan
 from corewise.report import advice as view
 from corewise.trials.advice import contest, study
 from corewise.trials.advice.contest import PLAIN, Rounds, plan_rounds
-from corewise.trials.advice.quota import quota_cores
 from corewise.trials.levers.lever import Setting
 
 LEVERS = ("binding", "acceleration", "packing", "all")

@@ -15,6 +15,7 @@ from typing import Any
 
 from corewise import _core
 from corewise.base import late
+from corewise.base.quota import granted_cores
 from corewise.errors import InputError
 
 with late.imports():
@@ -43,6 +44,8 @@ MOST_TIMED = {"flow": 50_000, "simulated": 1_000, REPLAY: 500}
 """Placements that a search times without being asked for more: a flow takes 0.1 ms, a simulation several."""
 PROPOSALS = 6_000_000
 """Placements that a portfolio looks at without clock or number."""
+MOST_WORKERS = 8
+"""Portfolios side by side, each of which has memory of its own."""
 LOCAL_EVALUATIONS = 200_000
 """The same of a local search."""
 ENDLESS = 2**63
@@ -78,6 +81,9 @@ class Settings:
     leaders : int
         Of so many placements that are about equally quick by flow, and of the named ones, the quickest packet
         by packet wins. Of a search by bottleneck: so many are handed over.
+    workers : int or None
+        Portfolios side by side, each with a seed of its own; None: one for each core where a clock alone ends
+        the search, at most `MOST_WORKERS`, else one.
     replay : callable or None
         Predicted time of a recorded run in ns, of a placement; with objective ``replay`` alone.
     """
@@ -92,6 +98,7 @@ class Settings:
     ends_by_itself: bool = True
     limits: Limits | None = None
     leaders: int = 0
+    workers: int | None = None
     replay: Callable[[Sequence[int]], float] | None = None
 
     def with_(self, **changes: Any) -> Settings:
@@ -285,6 +292,7 @@ def search_placements(costs: Costs, starts: Mapping[str, Sequence[int]]) -> Outc
             local_evaluations=_most_looked_at(settings, LOCAL_EVALUATIONS),
             limits=settings.limits,
             leaders=settings.leaders,
+            workers=workers_of(settings),
             cost=costs.of if objective == REPLAY else None,
         )
     except InputError as error:
@@ -342,6 +350,14 @@ def _most_looked_at(settings: Settings, usual: int) -> int:
     if settings.evaluations is not None:
         return settings.evaluations
     return usual if settings.should_stop is None else ENDLESS
+
+
+def workers_of(settings: Settings) -> int:
+    """A number of placements gives the same answer on every host, a clock does not anyway."""
+    if settings.workers is not None:
+        return settings.workers
+    by_clock = settings.should_stop is not None and settings.evaluations is None
+    return min(MOST_WORKERS, granted_cores()) if by_clock else 1
 
 
 def _together(costs: Costs) -> Pattern:

@@ -17,13 +17,13 @@ from corewise.analysis.placement.comparison import PlacementStudy, study_placeme
 from corewise.analysis.profile.findings import findings_of, look_at
 from corewise.analysis.profile.findings.launching import cpus_by_host
 from corewise.analysis.profile.tables import ProfileAnalysis, analyse_profile, placement_scope
+from corewise.base.quota import quota_cores
 from corewise.data.profile import Profile, load_profile
 from corewise.errors import InputError, RunError
 from corewise.mpi import launch
 from corewise.mpi.lines import Line, line_of
 from corewise.mpi.recorded import recorded_program
 from corewise.sim.replay import open_recording
-from corewise.trials.advice.quota import quota_cores
 from corewise.trials.levers.lever import Case
 from corewise.trials.levers.seats import units_of_ranks
 from corewise.trials.replaying import Replays

@@ -132,6 +132,43 @@ TEST(Portfolio, SameSeedAndEffortGiveTheSameAndAStopKeepsTheBestStart) {
   EXPECT_NE(stopped.statement.find("stopped by the clock"), std::string::npos);
 }
 
+TEST(Portfolio, WorkersFindTheBestOfTheirSeeds) {
+  const machine::Machine made = machine::from_synthetic("mesh:6x5").value();
+  const RoutedShares shares = RoutedShares::of(made).value();
+  Rng rng(36);
+  const Workload work = workload(testing::random_matrix(24, 5, 9, rng)).value();
+  PortfolioOptions options;
+  options.starts = {{"random", random_placement(24, 30, rng)}};
+  options.proposals = 60'000;
+  options.judge = work_as_judge(shares, work);
+  options.judge_first = true;
+  options.leaders = 5;
+  const PortfolioResult alone = search_portfolio(shares, work, options).value();
+  options.workers = 4;
+  const PortfolioResult together = search_portfolio(shares, work, options).value();
+  EXPECT_LE(together.judged, alone.judged);
+  EXPECT_EQ(together.judged, evaluate(shares, work, together.best.unit_of_rank).hop_bytes);
+  EXPECT_GE(together.proposals, 4 * options.proposals);
+  EXPECT_EQ(together.leaders.front().placement.unit_of_rank, together.best.unit_of_rank);
+  EXPECT_LE(together.leaders.size(), options.leaders);
+  const PortfolioResult again = search_portfolio(shares, work, options).value();
+  EXPECT_EQ(together.best.unit_of_rank, again.best.unit_of_rank);
+  EXPECT_EQ(together.proposals, again.proposals);
+}
+
+TEST(Portfolio, TheFirstWorkersClockEndsThemAll) {
+  const machine::Machine made = machine::from_synthetic("mesh:6x5").value();
+  const RoutedShares shares = RoutedShares::of(made).value();
+  Rng rng(37);
+  const Workload work = workload(testing::random_matrix(24, 5, 9, rng)).value();
+  PortfolioOptions options;
+  options.starts = {{"random", random_placement(24, 30, rng)}};
+  options.proposals = std::uint64_t{1} << 62;
+  options.workers = 3;
+  options.should_stop = [left = 200]() mutable { return --left < 0; };  // by one thread alone
+  EXPECT_TRUE(search_portfolio(shares, work, options).value().stopped);
+}
+
 TEST(Portfolio, ErrorsOfTheJudgeComeThrough) {
   const machine::Machine made = machine::from_synthetic("mesh:5x4").value();
   const RoutedShares shares = RoutedShares::of(made).value();

@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 _GROUPS = Path("/sys/fs/cgroup")
@@ -26,6 +27,13 @@ def quota_cores(groups: Path = _GROUPS, own: Path = _SELF) -> float | None:
     """
     found = [quota for folder in _folders(groups, own) if (quota := _quota(folder)) is not None]
     return min(found, default=None)
+
+
+def granted_cores() -> int:
+    """How many threads of this process can run at once: the processors it may use, or fewer by the quota."""
+    cores = len(os.sched_getaffinity(0))
+    quota = quota_cores()
+    return cores if quota is None else max(1, min(cores, int(quota)))
 
 
 def _folders(groups: Path, own: Path) -> list[Path]:
