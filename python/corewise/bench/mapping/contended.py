@@ -2,7 +2,7 @@
 
 The others minimise weighted distance; what counts in the end is the time when messages share links. Their
 placements are those of the case `trees`, by every variant and seed; the quickest valid one by flow counts.
-corewise searches by flow for its ten seconds of CPU time. The machine is the tree of the problem with
+corewise searches by flow for its ten seconds of one core. The machine is the tree of the problem with
 nominal links (packages, L3 caches, cores).
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -54,8 +54,8 @@ def pattern_of(problem: Problem) -> _core.Pattern:
 
 
 def ours_ns(costs: Costs, seconds: float) -> float:
-    """Of the default search by flow."""
-    settings = costs.settings.with_(should_stop=cpu_clock(seconds))
+    """Of the default search by flow, on one core."""
+    settings = costs.settings.with_(should_stop=cpu_clock(seconds), workers=1)
     timed = Costs(costs.machine, costs.patterns, costs.weights, settings)
     found = search_placements(timed, named_starts(costs.machine, costs.patterns))
     return costs.of(found.unit_of_rank)
