@@ -69,7 +69,7 @@ LAYOUTS: dict[str, dict[str, object]] = {
 SHARED = ("two rows per line", "four rows per line")
 """Layouts in which rows of several receivers lie in one line: their polls and writes meet on it."""
 STANDING_STILL = {"four rows per line": 10}
-"""Layouts under which every mapping stands still, and the rounds that say so: more only raise the limit of time."""
+"""Layouts under which every mapping stands still, and the rounds that say so; more only raise their limit."""
 
 
 def run_paper(
