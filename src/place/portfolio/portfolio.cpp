@@ -402,6 +402,7 @@ Result<PortfolioResult> search_portfolio(const RoutedShares& shares, const Workl
       threads.emplace_back(run, std::ref(searches[worker]));
     }
     run(searches.front());
+    if (options.should_stop) over = true;  // nobody asks it any more
   }
   for (std::size_t worker = 1; worker < searches.size(); ++worker) searches.front().take(searches[worker]);
   return searches.front().result();

@@ -38,7 +38,8 @@ struct PortfolioOptions {
   std::uint64_t proposals = 2'000'000;  ///< at most, but for the last round; of judged ones `judge.evaluations`
   std::uint64_t seed = 1;
   /// Threads that search side by side, each with all of the effort and a seed of its own; the best of all wins. The
-  /// first has `seed` and asks `should_stop` for all. A judge is asked by several at once then.
+  /// first has `seed` and asks `should_stop` for all, and where there is one, its end is everybody's. A judge is
+  /// asked by several at once then.
   int workers = 1;
   Limits limits = {};                      ///< that every start keeps
   std::size_t leaders = 0;                 ///< also so many of the best, for somebody who sees more than the judge

@@ -5,10 +5,15 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import re
+import threading
+
 import pytest
 
+from corewise import InputError, _core
 from corewise.analysis.placement import search
 from corewise.base import quota
+from corewise.data.machines import load_machine
 
 
 @pytest.mark.parametrize(
@@ -30,3 +35,35 @@ def test_searches_use_them_where_a_clock_alone_ends_them(monkeypatch: pytest.Mon
     assert search.workers_of(clock.with_(workers=2)) == 2
     monkeypatch.setattr(search, "granted_cores", lambda: 64)
     assert search.workers_of(clock) == search.MOST_WORKERS
+
+
+def looked_at(workers: int) -> int:
+    """Placements of a search of so many workers."""
+    pattern = _core.generate("random", {"ranks": "20", "degree": "4", "seed": "3"})
+    settings = search.Settings("flow", evaluations=50_000, workers=workers)
+    costs = search.Costs(load_machine("chiplet-2s"), [pattern], [1.0], settings)
+    found = re.search(r"best of (\d+) placements", search.search_placements(costs, {}).statement)
+    assert found
+    return int(found[1])
+
+
+def test_each_worker_has_all_of_the_effort() -> None:
+    assert looked_at(1) >= 50_000
+    assert looked_at(3) >= 3 * 50_000
+
+
+def test_a_cost_of_python_is_asked_by_one_thread() -> None:
+    threads = set()
+
+    def cost(units: list[int]) -> float:
+        threads.add(threading.get_ident())
+        return float(units[0])
+
+    pattern = _core.generate("random", {"ranks": "20", "degree": "4", "seed": "3"})
+    searcher = _core.Searcher(load_machine("chiplet-2s"))
+    how = {"objective": "replay", "method": "portfolio", "proposals": 10_000}
+    found = searcher.search(pattern, workers=4, cost=cost, **how)
+    assert len(threads) == 1
+    assert found.evaluated == searcher.search(pattern, cost=cost, **how).evaluated
+    with pytest.raises(InputError, match="workers"):
+        searcher.search(pattern, workers=0)

@@ -132,16 +132,23 @@ TEST(Portfolio, SameSeedAndEffortGiveTheSameAndAStopKeepsTheBestStart) {
   EXPECT_NE(stopped.statement.find("stopped by the clock"), std::string::npos);
 }
 
-TEST(Portfolio, WorkersFindTheBestOfTheirSeeds) {
-  const machine::Machine made = machine::from_synthetic("mesh:6x5").value();
-  const RoutedShares shares = RoutedShares::of(made).value();
-  Rng rng(36);
-  const Workload work = workload(testing::random_matrix(24, 5, 9, rng)).value();
+/// 24 ranks on a mesh, judged by work.
+struct JudgedByWork {
+  JudgedByWork() {
+    options.starts = {{"random", random_placement(24, 30, rng)}};
+    options.judge = work_as_judge(shares, work);
+    options.judge_first = true;
+  }
+  Rng rng{37};
+  RoutedShares shares = RoutedShares::of(machine::from_synthetic("mesh:6x5").value()).value();
+  Workload work = workload(testing::random_matrix(24, 5, 9, rng)).value();
   PortfolioOptions options;
-  options.starts = {{"random", random_placement(24, 30, rng)}};
+};
+
+TEST(Portfolio, WorkersFindTheBestOfTheirSeeds) {
+  JudgedByWork problem;
+  auto& [rng, shares, work, options] = problem;
   options.proposals = 60'000;
-  options.judge = work_as_judge(shares, work);
-  options.judge_first = true;
   options.leaders = 5;
   const PortfolioResult alone = search_portfolio(shares, work, options).value();
   options.workers = 4;
@@ -157,12 +164,8 @@ TEST(Portfolio, WorkersFindTheBestOfTheirSeeds) {
 }
 
 TEST(Portfolio, TheFirstWorkersClockEndsThemAll) {
-  const machine::Machine made = machine::from_synthetic("mesh:6x5").value();
-  const RoutedShares shares = RoutedShares::of(made).value();
-  Rng rng(37);
-  const Workload work = workload(testing::random_matrix(24, 5, 9, rng)).value();
-  PortfolioOptions options;
-  options.starts = {{"random", random_placement(24, 30, rng)}};
+  JudgedByWork problem;
+  auto& [rng, shares, work, options] = problem;
   options.proposals = std::uint64_t{1} << 62;
   options.workers = 3;
   options.should_stop = [left = 200]() mutable { return --left < 0; };  // by one thread alone
