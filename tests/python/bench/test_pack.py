@@ -274,6 +274,8 @@ def test_wrong_input_is_one_line(
         (MPICH, ([2.0] * 4, [2.0] * 4, [0.8, 1.0, 1.2, 1.4]), [("message", 1.1, 0.95)]),
         # The direction that is least by its median need not be the one that is least by its quartile.
         (MPICH, ([1.2] * 4, [2.0] * 4, [0.7, 0.8, 1.8, 2.0]), [("message", 1.2, 0.775)]),
+        # A round that was preempted is not a ratio of nothing, which no reader of a tuning would take.
+        (MPICH, ([0.0004] * 4, [1.3] * 4, [1.4] * 4), [("message", 0.0004, 0.0004)]),
         # Open MPI's engine has our loops on either side, and each is judged by itself.
         (OPEN_MPI, ([1.2] * 4, [0.9] * 4, [1.3] * 4), [("send", 1.2, 1.2), ("receive", 0.9, 0.9)]),
     ],

@@ -216,7 +216,12 @@ def _won_by(measured: Study, case: str, direction: str) -> tuple[float, float]:
     """Median and lower quartile of the ratios beside what the program has without the library."""
     ratios = measured.ratios((case, direction), rival_of(direction))
     low = statistics.quantiles(ratios, n=4, method="inclusive")[0] if len(ratios) > 1 else ratios[0]
-    return round(statistics.median(ratios), 3), round(low, 3)
+    return _stored(statistics.median(ratios)), _stored(low)
+
+
+def _stored(ratio: float) -> float:
+    """Four digits of a ratio, however small: a round that was preempted may be thousands of times as long."""
+    return float(f"{ratio:.4g}")
 
 
 def _grid(case: str) -> tuple[int, int]:
