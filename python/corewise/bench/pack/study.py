@@ -34,11 +34,10 @@ with late.imports():
 
 ALL = "all"
 SETS = ("paper", "columns", "applications", "mpi-pack")
-FULL, QUICK = Effort(5, 2.5, 2, False), Effort(2, 0.5, 0, True)
-GRID, QUICK_GRID = Effort(5, 0.4, 1, True), Effort(3, 0.2, 0, True)
 AGAIN = (3, 9)
-"""So many times the rounds for cases that lost to the run without the library, then for those that lost
-again; not in a quick look. Of some hundred cases that are left to the MPI a few lose by chance."""
+"""Of `FULL`: of some hundred cases that are left to the MPI a few lose by chance."""
+FULL, QUICK = Effort(5, 2.5, 2, False, AGAIN), Effort(2, 0.5, 0, True)
+GRID, QUICK_GRID = Effort(5, 0.4, 1, True), Effort(3, 0.2, 0, True)
 _SETS = dict(zip(LINES, ("grid", "sparse"), strict=True))
 _LENGTHS = (1 << 18, 1 << 22)
 """Messages shorter than the first are measured in one launch, those from there to the second in another."""
@@ -124,7 +123,7 @@ def _share(progress: Progress, index: int, count: int) -> Progress:
 
 
 def _study(runner: Runner, part: str, cases: Sequence[str], progress: Progress) -> Study:
-    """A part; what lost in it is measured again, and longer, but for a quick look."""
+    """A part; what lost in it is measured again, and longer, where the effort says so."""
 
     def measured(effort: Effort, cases: Sequence[str], progress: Progress) -> Study:
         rounds = replace(runner, effort=effort).rounds(part, cases, progress)
@@ -132,7 +131,7 @@ def _study(runner: Runner, part: str, cases: Sequence[str], progress: Progress) 
 
     effort = runner.effort
     found = last = measured(effort, cases, progress)
-    for times in () if effort.quick else AGAIN:
+    for times in effort.again:
         if not (losers := losers_of(last)):
             break
         longer = replace(effort, rounds=times * effort.rounds)
