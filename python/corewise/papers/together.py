@@ -97,7 +97,9 @@ def together(results: Mapping[str, PaperResult], missing: Mapping[str, str]) -> 
     """
     rows = [replace(row, id=f"{name}/{row.id}") for name, result in results.items() for row in result.rows]
     hanging = results[HANGING].tables[:1] if HANGING in results else ()
-    tables = (_summary(results, missing), *_that_do_not_hold(rows), *hanging)
+    # Of the findings that hang on a number the last table tells more.
+    told = [row for row in rows if not (hanging and row.id.startswith(f"{HANGING}/"))]
+    tables = (_summary(results, missing), *_that_do_not_hold(told), *hanging)
     figures = tuple(figure for result in results.values() for figure in result.figures)
     return PaperResult(NAME, "the machines of each study", tuple(rows), tables, figures)
 

@@ -116,7 +116,7 @@ def study(sections: tuple[int, ...], noise: NoiseRecord, quick: bool, advance: P
             copies = _copies(quick, listener)
         elif section == 4:
             # The paper compares ways without our library: what lost with it need not be measured again.
-            effort = pack.QUICK if quick else replace(pack.FULL, again=())
+            effort = pack.QUICK if quick else replace(pack.FULL, rounds=3, again=())
             packing = pack.run_bench(parts=("paper",), effort=effort, progress=listener.progress)
         elif section == 7:
             modelled = list(underused(node_noise(noise), quick=quick, progress=listener.progress))
