@@ -39,7 +39,8 @@ def rival_of(direction: str) -> str:
 class Study:
     """Rounds of a part (a key of `PARTS`), each a launch without the library and one with it.
 
-    In mapped memory it is one launch, which has ours. Also how many rounds `steady` left out, and what was measured once more and longer.
+    In mapped memory it is one launch, which has ours. Also how many rounds `steady` left out, and what was
+    measured once more and longer.
     """
 
     setting: Setting

@@ -37,23 +37,35 @@ bool alike(const Node& a, const Node& b) {
          (a.kind == Node::Kind::repeat && alike(a.children.front(), b.children.front()));
 }
 
+/// The loop's view of some members of a row, or of rows.
+Blocks blocks_of(const Node& node, std::int64_t members) {
+  if (node.kind == Node::Kind::row) {
+    return {node.unit, node.stride, members};
+  }
+  const Node& row = node.children.front();
+  return {row.unit, row.stride, row.members, node.stride, members};
+}
+
 /// Bytes [at, at + bytes) of nodes that are alike.
 void copy_alike(const Node& from, const std::byte* source, const Node& to, std::byte* target, std::int64_t at,
                 std::int64_t bytes) {
   const std::int64_t first = at / from.unit;
   std::int64_t skip = at % from.unit;
+  const bool nested = from.kind == Node::Kind::repeat,
+             in_loop = !nested || from.children.front().kind == Node::Kind::row;
+  const Node& row = nested ? from.children.front() : from;
   source += from.offset + first * from.stride;
   target += to.offset + first * to.stride;
   while (bytes > 0) {
     std::int64_t members = 1, some = std::min(from.unit - skip, bytes);
-    if (from.kind == Node::Kind::repeat) {
-      copy_alike(from.children.front(), source, to.children.front(), target, skip, some);
-    } else if (some < from.unit) {
-      std::memcpy(target + skip, source + skip, static_cast<std::size_t>(some));
-    } else {
+    if (in_loop && some == from.unit) {
       members = bytes / from.unit;
       some = members * from.unit;
-      from.block_kernels.copy(target, {to.unit, to.stride, members}, source, {from.unit, from.stride, members});
+      row.block_kernels.copy(target, blocks_of(to, members), source, blocks_of(from, members));
+    } else if (nested) {
+      copy_alike(row, source, to.children.front(), target, skip, some);
+    } else {
+      std::memcpy(target + skip, source + skip, static_cast<std::size_t>(some));
     }
     source += members * from.stride;
     target += members * to.stride;
