@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <bit>
+#include <utility>
+#include <vector>
 
 #include "cell/eib.hpp"
 #include "cell/memory/memory.hpp"
@@ -136,12 +138,12 @@ void MemoryController::append_state(State& state, const sim::HandlerNames& names
 }
 
 void LinesInFlight::append_state(State& state) const {
-  state.push_back(static_cast<std::int64_t>(lines_.size()));
-  std::vector<Line> sorted = lines_;
-  std::sort(sorted.begin(), sorted.end(), [](const Line& a, const Line& b) { return a.line < b.line; });
-  for (const Line& held : sorted) {
-    state.push_back(static_cast<std::int64_t>(held.line));
-    state.push_back(held.readers);
+  state.push_back(static_cast<std::int64_t>(readers_.size()));
+  std::vector<std::pair<EffectiveAddress, std::int32_t>> sorted(readers_.begin(), readers_.end());
+  std::ranges::sort(sorted);
+  for (const auto& [line, readers] : sorted) {
+    state.push_back(static_cast<std::int64_t>(line));
+    state.push_back(readers);
   }
 }
 

@@ -45,6 +45,9 @@ for target in "${targets[@]}"; do
         exit 2
     fi
 done
+mkdir -p build/fuzz
+exec 9>build/fuzz/lock
+flock 9  # one at a time
 cmake --preset fuzz -DCMAKE_CXX_COMPILER="$(find_clang)" -DPython_EXECUTABLE="$PWD/.venv/bin/python" >/dev/null
 cmake --build --preset fuzz --target "${targets[@]/#/fuzz_}" >/dev/null
 for target in "${targets[@]}"; do run "$target"; done

@@ -24,22 +24,17 @@ int unit_of(const BusRequest& request) {
 }  // namespace
 
 bool LinesInFlight::hold(EffectiveAddress line, bool write) {
-  for (Line& held : lines_) {
-    if (held.line != line) continue;
-    if (write || held.readers < 0) return false;
-    ++held.readers;
-    return true;
-  }
-  lines_.push_back({line, write ? -1 : 1});
+  const auto [held, is_new] = readers_.try_emplace(line, write ? -1 : 1);
+  if (is_new) return true;
+  if (write || held->second < 0) return false;
+  ++held->second;
   return true;
 }
 
 void LinesInFlight::release(EffectiveAddress line, bool write) {
-  const auto held =
-      std::find_if(lines_.begin(), lines_.end(), [line](const Line& entry) { return entry.line == line; });
-  if (held == lines_.end() || (!write && --held->readers > 0)) return;
-  *held = lines_.back();
-  lines_.pop_back();
+  const auto held = readers_.find(line);
+  if (held == readers_.end() || (!write && --held->second > 0)) return;
+  readers_.erase(held);
 }
 
 MemoryTarget::MemoryTarget(Eib& eib, int memory, MemoryBytes& bytes, CoherentLines& lines, RetryPolicy& retry)

@@ -12,8 +12,8 @@
 #pragma once
 
 #include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
-#include <vector>
 
 #include "cell/eib.hpp"
 #include "cell/memory/memory.hpp"
@@ -27,16 +27,12 @@ class LinesInFlight {
   /// False: somebody is in the way. True: the line is held until release.
   bool hold(EffectiveAddress line, bool write);
   void release(EffectiveAddress line, bool write);
-  [[nodiscard]] std::size_t size() const { return lines_.size(); }
+  [[nodiscard]] std::size_t size() const { return readers_.size(); }
   /// See sim/state.hpp.
   void append_state(sim::State& state) const;
 
  private:
-  struct Line {
-    EffectiveAddress line;
-    std::int32_t readers;  ///< -1: one writer
-  };
-  std::vector<Line> lines_;  ///< few: searched
+  boost::unordered_flat_map<EffectiveAddress, std::int32_t> readers_;  ///< by line; -1: one writer
 };
 
 struct TargetStatistics {

@@ -475,7 +475,11 @@ void CollectiveData::expect(int rank, int set, std::span<std::byte> receive) con
   const Collective collective = request_.collective;
   if (collective == Collective::barrier) return;
   if (collective == Collective::broadcast) {
-    if (rank != request_.root) spread(sent(request_.root, set), receive, request_.receive_stride());
+    if (rank == request_.root) return;
+    if (const coll::Stride stride = request_.receive_stride(); !stride.contiguous()) {
+      return spread(sent(request_.root, set), receive, stride);
+    }
+    draw_bytes(request_.root, set, 0, receive.first(bytes(request_.root)));
   } else if (gathers(collective) || scatters(collective) || exchanges(collective)) {
     expect_blocks(rank, set, receive);
   } else {

@@ -216,7 +216,7 @@ def test_losers_are_measured_again_and_longer(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Runner, "rounds", measured)
     monkeypatch.setattr(bench_study, "settings_of", lambda _: [MPICH])
     monkeypatch.setattr(bench_study, "build_for", lambda *_: Path("program"))
-    result = run_bench(parts=("columns",), effort=Effort(2, 0, 0, False))
+    result = run_bench(parts=("columns",), effort=Effort(2, 0, 0, False, AGAIN))
     once, twice = (2 * times for times in AGAIN)
     assert asked == [(2, ()), (once, ["constant/32", "constant/8"]), (twice, ["constant/32"])]
     ratios = {row.id: row.ratio for row in result.rows}

@@ -339,7 +339,8 @@ def test_a_packing_decision_names_its_row() -> None:
 # The fuzzer ----------------------------------------------------------------------------------------------
 
 
-def test_the_fuzzer_finds_nothing_from_its_seeds() -> None:
+@pytest.mark.parametrize("targets", [["datatypes"], pytest.param([], id="all", marks=pytest.mark.long_test)])
+def test_the_fuzzer_finds_nothing_from_its_seeds(targets: list[str]) -> None:
     names = [
         os.environ.get("COREWISE_FUZZ_CXX", ""),
         "clang++",
@@ -347,7 +348,7 @@ def test_the_fuzzer_finds_nothing_from_its_seeds() -> None:
     ]
     if not any(shutil.which(name) for name in names if name):
         pytest.skip("capability: clang with libFuzzer")
-    run = [str(ROOT / "tools" / "run" / "fuzz.sh"), "3", "datatypes"]
+    run = [str(ROOT / "tools" / "run" / "fuzz.sh"), "3", *targets]
     ended = subprocess.run(run, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert "stat::number_of_executed_units" in ended.stderr

@@ -106,13 +106,15 @@ class Effort:
     """How much is measured.
 
     Launches without and with the library, each; about how long a way of a case is timed in one; how often a
-    loud launch is done again, at most; whether there are fewer cases.
+    loud launch is done again, at most; whether there are fewer cases; so many times the rounds for cases that
+    lost to the run without the library, then for those that lost again.
     """
 
     rounds: int
     budget_ms: float
     repeats: int
     quick: bool
+    again: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -36,11 +36,10 @@ ALL = "all"
 SETS = ("paper", "columns", "applications", "mpi-pack")
 """What `ALL` measures: the packing library."""
 MORE_SETS = (MAPPED,)
-FULL, QUICK = Effort(5, 2.5, 2, False), Effort(2, 0.5, 0, True)
-GRID, QUICK_GRID = Effort(5, 0.4, 1, True), Effort(3, 0.2, 0, True)
 AGAIN = (3, 9)
-"""So many times the rounds for cases that lost to the run without the library, then for those that lost
-again; not in a quick look. Of some hundred cases that are left to the MPI a few lose by chance."""
+"""Of `FULL`: of some hundred cases that are left to the MPI a few lose by chance."""
+FULL, QUICK = Effort(5, 2.5, 2, False, AGAIN), Effort(2, 0.5, 0, True)
+GRID, QUICK_GRID = Effort(5, 0.4, 1, True), Effort(3, 0.2, 0, True)
 _SETS = dict(zip(LINES, ("grid", "sparse"), strict=True))
 _LENGTHS = (1 << 18, 1 << 22)
 """Messages shorter than the first are measured in one launch, those from there to the second in another."""
@@ -131,7 +130,7 @@ def _share(progress: Progress, index: int, count: int) -> Progress:
 
 
 def _study(runner: Runner, part: str, cases: Sequence[str], progress: Progress) -> Study:
-    """A part; what lost in it is measured again, and longer, but for a quick look."""
+    """A part; what lost in it is measured again, and longer, where the effort says so."""
 
     def measured(effort: Effort, cases: Sequence[str], progress: Progress) -> Study:
         rounds = replace(runner, effort=effort).rounds(part, cases, progress)
@@ -139,7 +138,7 @@ def _study(runner: Runner, part: str, cases: Sequence[str], progress: Progress) 
 
     effort = runner.effort
     found = last = measured(effort, cases, progress)
-    for times in () if effort.quick else AGAIN:
+    for times in effort.again:
         if not (losers := losers_of(last)):
             break
         longer = replace(effort, rounds=times * effort.rounds)

@@ -70,6 +70,8 @@ SHARED = ("two rows per line", "four rows per line")
 """Layouts in which rows of several receivers lie in one line: their polls and writes meet on it."""
 STANDING_STILL = {"four rows per line": 10}
 """Layouts under which every mapping stands still, and the rounds that say so; more only raise their limit."""
+STILL_WITHOUT_JITTER = {"two rows per line": 20, **STANDING_STILL}
+"""Layouts under which some do, where nothing jitters."""
 
 
 def run_paper(
@@ -122,10 +124,11 @@ def _rounds(effort: Effort) -> float:
     """About how many rounds the study simulates."""
     points = len(BACK_OFFS) * (len(PAUSES) + len(HOPS) - 1) + 2 * len(LAYOUTS) * len(SIZES)
     points += len(LENGTHS) * sum(LENGTHENED) + 2 * len(RHYTHMS) * LENGTHENED[1]
-    chip = 2520 / effort.every + effort.one_way + RUNS * effort.jittered
-    shared = 2520 / effort.every + RUNS * effort.jittered
+    exact = 2520 / effort.every
+    chip = exact + effort.one_way + RUNS * effort.jittered
     return (
-        shared * sum(_rounds_of(effort, layout) for layout in SHARED)
+        sum(exact * _rounds_of(effort, layout) for layout in SHARED)
+        + sum(RUNS * effort.jittered * _rounds_of(effort, layout, jitter=True) for layout in SHARED)
         + 2 * RUNS * 120 * effort.ps3_rounds
         + len(SIZES) * (66 + chip) * effort.rounds
         + (points * effort.sweep + RUNS * effort.jittered) * effort.rounds
@@ -150,10 +153,11 @@ def _on_chip(effort: Effort, size: int, jitter: bool) -> _lab.RingExperiment:
     return experiment_on(effort.machines.chip, size, jitter, effort.machines.parameters)
 
 
-def _rounds_of(effort: Effort, layout: str) -> int:
+def _rounds_of(effort: Effort, layout: str, jitter: bool = False) -> int:
     """How many rounds a layout's runs have."""
     rounds = effort.shared_rounds if layout in SHARED else effort.rounds
-    return min(rounds, STANDING_STILL.get(layout, rounds))
+    still = STANDING_STILL if jitter else STILL_WITHOUT_JITTER
+    return min(rounds, still.get(layout, rounds))
 
 
 def _ps3(effort: Effort, seed: int, pinned: bool, advance: Callable[[float], None]) -> Curve:
@@ -197,7 +201,7 @@ def _chip_runs(
     experiments = []
     for run in range(RUNS):
         experiment = _applied(_on_chip(effort, size, jitter=True), LAYOUTS[layout])
-        experiment.most_rounds = _rounds_of(effort, layout)
+        experiment.most_rounds = _rounds_of(effort, layout, jitter=True)
         experiment.pause_cycles = pause
         experiment.seed = seed * RUNS + run
         experiments.append(experiment)
