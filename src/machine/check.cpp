@@ -129,7 +129,8 @@ Status check_way(const Machine& machine, std::size_t unit) {
   if (Status s = check_path(machine, Links(up), stop, 0, field + " up"); !s.ok()) return s;
   if (Status s = check_path(machine, Links(down), 0, stop, field + " down"); !s.ok()) return s;
   const auto reversed = [&](LinkId above, LinkId below) {
-    return machine.links[above].from == machine.links[below].to && machine.links[above].to == machine.links[below].from;
+    return machine.links[above].from == machine.links[below].to &&
+           machine.links[above].to == machine.links[below].from;
   };
   if (std::equal(up.begin(), up.end(), down.rbegin(), down.rend(), reversed)) return {};
   return wrong(field, "another way down than up", "the same stops");

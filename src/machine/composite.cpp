@@ -39,7 +39,7 @@ class Composite {
   [[nodiscard]] int hops_inside(StopId from, StopId to) const;
   [[nodiscard]] std::vector<int> crossing_distances(StopId from) const;
   [[nodiscard]] std::vector<Path> routes_over(const std::vector<int>& distance, StopId from,
-                                               std::size_t last) const;
+                                              std::size_t last) const;
   void append_crossing(const Bridge& bridge, int direction, Fabric& fabric);
 
   std::vector<Part> parts_;

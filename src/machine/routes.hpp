@@ -1,6 +1,6 @@
-// Routes: which links a transfer takes, for every pair of units. Tables keep the routes of each pair; of a tree only
-// each unit's way to the top and back is kept, since a route climbs to where two ways part and descends. So a tree's
-// memory grows with its units, that of everything else with their square.
+// Routes: which links a transfer takes, for every pair of units. Tables keep the routes of each pair; of a tree
+// only each unit's way to the top and back is kept, since a route climbs to where two ways part and descends. So a
+// tree's memory grows with its units, that of everything else with their square.
 //
 // Links, Route and Routes are views: they stand while the RouteTable does and nothing is added to it.
 // SPDX-License-Identifier: BSD-3-Clause
@@ -97,9 +97,7 @@ class Routes {
 
   [[nodiscard]] std::size_t size() const { return heads_.size(); }
   [[nodiscard]] bool empty() const { return heads_.empty(); }
-  Route operator[](std::size_t at) const {
-    return {Links({links_ + heads_[at].first, heads_[at].size}, tail_)};
-  }
+  Route operator[](std::size_t at) const { return {Links({links_ + heads_[at].first, heads_[at].size}, tail_)}; }
   [[nodiscard]] Route front() const { return (*this)[0]; }
   [[nodiscard]] NumberIterator<Routes> begin() const { return {*this, 0}; }
   [[nodiscard]] NumberIterator<Routes> end() const { return {*this, size()}; }
@@ -110,8 +108,8 @@ class Routes {
   std::span<const LinkId> tail_;  ///< of every alternative
 };
 
-/// The routes of all pairs of units, either added pair by pair or by the ways of a tree. By number: pair [u][v] of n
-/// units is u * n + v.
+/// The routes of all pairs of units, either added pair by pair or by the ways of a tree. By number: pair [u][v] of
+/// n units is u * n + v.
 class RouteTable {
  public:
   using value_type = Routes;

@@ -34,8 +34,8 @@ class RoutedShares {
   /// The most units: the shares of every pair are kept, 30 MB for so many units of a tree of two levels.
   static constexpr std::size_t kMostUnits = 1024;
 
-  /// Requires a machine that passes machine::check. Fails where it has more than kMostUnits, or where the numbers of
-  /// tied routes have no usable common multiple (over 2^20).
+  /// Requires a machine that passes machine::check. Fails where it has more than kMostUnits, or where the numbers
+  /// of tied routes have no usable common multiple (over 2^20).
   static Result<RoutedShares> of(const machine::Machine& machine);
 
   [[nodiscard]] int units() const { return units_; }

@@ -83,8 +83,7 @@ TEST(Check, FindsEachBrokenInvariant) {
        routes([](Table& t) { t[1].clear(); })},
       {"field 'routes from core0 to core0': found links, allowed: one empty route",
        routes([](Table& t) { t[0].emplace_back(); })},
-      {"field 'routes from core0 to core1': found 99, allowed: 0 to 7",
-       routes([](Table& t) { t[1][0][0] = 99; })},
+      {"field 'routes from core0 to core1': found 99, allowed: 0 to 7", routes([](Table& t) { t[1][0][0] = 99; })},
       {"field 'routes from core0 to core1': found link 'cw:stop1>stop2' at stop 'stop0', allowed: links that "
        "follow "
        "each other",
@@ -99,7 +98,7 @@ TEST(Check, FindsEachBrokenInvariant) {
   expect_found(sound(), cases);
 }
 
-/// pack0 (links 0 and 1) and pack1 (2, 3) with core0 to core3 (4, 5 to 10, 11); one unit's way is another one's.
+/// Links: package0 has 0 up and 1 down, package1 2 and 3, core0 to core3 4 and 5 to 10 and 11. One unit gets these.
 std::function<void(Machine&)> way(std::size_t unit, const Path& up, const Path& down) {
   return [=](Machine& machine) {
     const RouteTable sound = machine.route_table;
@@ -121,9 +120,10 @@ TEST(Check, FindsWhatIsWrongWithTheWaysOfATree) {
          for (int unit = 0; unit < 3; ++unit) m.route_table.add_way({4, 0}, {1, 5});
        }},
       {"field 'way of core0 up': found 99, allowed: 0 to 11", way(0, {4, 99}, {1, 5})},
-      {"field 'way of core0 up': found link 'pack1:up' at stop 'pack0', allowed: links that follow each other",
+      {"field 'way of core0 up': found link 'package1:up' at stop 'package0', allowed: links that follow each "
+       "other",
        way(0, {4, 2}, {1, 5})},
-      {"field 'way of core1 up': found an end at stop 'pack0', allowed: 'node'", way(1, {6}, {1, 7})},
+      {"field 'way of core1 up': found an end at stop 'package0', allowed: 'node'", way(1, {6}, {1, 7})},
       {"field 'way of core1 down': found link 'core1:down' at stop 'node', allowed: links that follow each other",
        way(1, {6, 0}, {7})},
       {"field 'way of core1 down': found an end at stop 'core0', allowed: 'core1'", way(1, {6, 0}, {1, 5})},
