@@ -54,7 +54,8 @@ std::vector<std::vector<int>> routes(const Machine& node, UnitId from, UnitId to
   require_unit(node, from);
   require_unit(node, to);
   std::vector<std::vector<int>> links;
-  for (const machine::Route& route : node.routes(from, to)) links.push_back(route.links);
+  for (const machine::Route& route : node.routes(from, to))
+    links.emplace_back(route.links.begin(), route.links.end());
   return links;
 }
 

@@ -84,9 +84,9 @@ Status check_units(const Machine& machine) {
   return check_numbers(machine, "logical_core", [](const Unit& u) { return u.logical_core; });
 }
 
-Status check_path(const Machine& machine, const Route& route, StopId from, StopId to, const std::string& field) {
+Status check_path(const Machine& machine, const Links& links, StopId from, StopId to, const std::string& field) {
   StopId here = from;
-  for (const LinkId id : route.links) {
+  for (const LinkId id : links) {
     if (Status s = check_index(id, machine.links.size(), field); !s.ok()) return s;
     const Link& link = machine.links[id];
     if (link.from != here) {
@@ -100,7 +100,7 @@ Status check_path(const Machine& machine, const Route& route, StopId from, StopI
 }
 
 Status check_pair(const Machine& machine, std::size_t from, std::size_t to) {
-  const auto& routes = machine.route_table[from * machine.units.size() + to];
+  const Routes routes = machine.route_table[from * machine.units.size() + to];
   const std::string field = "routes from " + machine.units[from].name + " to " + machine.units[to].name;
   if (routes.empty()) return wrong(field, "none", "at least one");
   if (from == to && (routes.size() != 1 || !routes.front().links.empty())) {
@@ -113,10 +113,27 @@ Status check_pair(const Machine& machine, std::size_t from, std::size_t to) {
     for (std::size_t earlier = 0; earlier < r; ++earlier) {
       if (routes[earlier].links == routes[r].links) return wrong(field, "the same route twice", "different routes");
     }
-    Status path = check_path(machine, routes[r], machine.units[from].stop, machine.units[to].stop, field);
+    Status path = check_path(machine, routes[r].links, machine.units[from].stop, machine.units[to].stop, field);
     if (!path.ok()) return path;
   }
   return {};
+}
+
+/// The way of one unit in a tree: up to stop 0 and down again past the same stops. Then a route between two units,
+/// which leaves its way up where the way down of the other begins to differ, is connected.
+Status check_way(const Machine& machine, std::size_t unit) {
+  const auto up = machine.route_table.up(static_cast<UnitId>(unit));
+  const auto down = machine.route_table.down(static_cast<UnitId>(unit));
+  const std::string field = "way of " + machine.units[unit].name;
+  const StopId stop = machine.units[unit].stop;
+  if (Status s = check_path(machine, Links(up), stop, 0, field + " up"); !s.ok()) return s;
+  if (Status s = check_path(machine, Links(down), 0, stop, field + " down"); !s.ok()) return s;
+  const auto reversed = [&](LinkId above, LinkId below) {
+    return machine.links[above].from == machine.links[below].to &&
+           machine.links[above].to == machine.links[below].from;
+  };
+  if (std::equal(up.begin(), up.end(), down.rbegin(), down.rend(), reversed)) return {};
+  return wrong(field, "another way down than up", "the same stops");
 }
 
 Status check_routes(const Machine& machine) {
@@ -125,6 +142,10 @@ Status check_routes(const Machine& machine) {
     return wrong("route_table", std::to_string(machine.route_table.size()) + " entries",
                  std::to_string(units * units) + ", one per pair of units");
   }
+  for (std::size_t unit = 0; machine.route_table.is_tree() && unit < units; ++unit) {
+    if (Status s = check_way(machine, unit); !s.ok()) return s;
+  }
+  if (machine.route_table.is_tree()) return {};
   for (std::size_t from = 0; from < units; ++from) {
     for (std::size_t to = 0; to < units; ++to) {
       if (Status s = check_pair(machine, from, to); !s.ok()) return s;

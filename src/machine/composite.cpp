@@ -32,14 +32,14 @@ class Composite {
 
   void append_parts(Fabric& fabric);
   void append_bridges(const std::vector<Bridge>& bridges, Fabric& fabric);
-  [[nodiscard]] std::vector<Route> routes(StopId from, StopId to) const;
+  [[nodiscard]] std::vector<Path> routes(StopId from, StopId to) const;
 
  private:
-  [[nodiscard]] std::vector<Route> inside(StopId from, StopId to) const;
+  [[nodiscard]] std::vector<Path> inside(StopId from, StopId to) const;
   [[nodiscard]] int hops_inside(StopId from, StopId to) const;
   [[nodiscard]] std::vector<int> crossing_distances(StopId from) const;
-  [[nodiscard]] std::vector<Route> routes_over(const std::vector<int>& distance, StopId from,
-                                               std::size_t last) const;
+  [[nodiscard]] std::vector<Path> routes_over(const std::vector<int>& distance, StopId from,
+                                              std::size_t last) const;
   void append_crossing(const Bridge& bridge, int direction, Fabric& fabric);
 
   std::vector<Part> parts_;
@@ -96,18 +96,18 @@ void Composite::append_bridges(const std::vector<Bridge>& bridges, Fabric& fabri
 }
 
 /// Both stops lie in the same part.
-std::vector<Route> Composite::inside(StopId from, StopId to) const {
+std::vector<Path> Composite::inside(StopId from, StopId to) const {
   const int part = part_of_stop_[from];
   auto routes = parts_[part].fabric.router(from - first_stop_[part], to - first_stop_[part]);
-  for (Route& route : routes) {
-    for (LinkId& link : route.links) link += first_link_[part];
+  for (Path& path : routes) {
+    for (LinkId& link : path) link += first_link_[part];
   }
   return routes;
 }
 
 int Composite::hops_inside(StopId from, StopId to) const {
   if (part_of_stop_[from] != part_of_stop_[to]) return kFar;
-  return static_cast<int>(inside(from, to).front().links.size());
+  return static_cast<int>(inside(from, to).front().size());
 }
 
 /// Fewest hops from a stop to just behind each crossing; bridges are few, so rounds until nothing changes will do.
@@ -130,15 +130,15 @@ std::vector<int> Composite::crossing_distances(StopId from) const {
 }
 
 /// All shortest routes that end by crossing `last`.
-std::vector<Route> Composite::routes_over(const std::vector<int>& distance, StopId from, std::size_t last) const {
-  std::vector<Route> found;
+std::vector<Path> Composite::routes_over(const std::vector<int>& distance, StopId from, std::size_t last) const {
+  std::vector<Path> found;
   const Crossing& crossing = crossings_[last];
-  const std::vector<Route> step{Route{{crossing.link}}};
-  const auto add = [&](const std::vector<Route>& heads, StopId via) {
+  const std::vector<Path> step{Path{crossing.link}};
+  const auto add = [&](const std::vector<Path>& heads, StopId via) {
     const auto more = join(join(heads, inside(via, crossing.from)), step);
     found.insert(found.end(), more.begin(), more.end());
   };
-  if (hops_inside(from, crossing.from) + 1 == distance[last]) add({Route{}}, from);
+  if (hops_inside(from, crossing.from) + 1 == distance[last]) add({Path{}}, from);
   for (std::size_t before = 0; before < crossings_.size(); ++before) {
     const StopId landed = crossings_[before].to;
     if (distance[before] + hops_inside(landed, crossing.from) + 1 != distance[last]) continue;
@@ -147,14 +147,14 @@ std::vector<Route> Composite::routes_over(const std::vector<int>& distance, Stop
   return found;
 }
 
-std::vector<Route> Composite::routes(StopId from, StopId to) const {
+std::vector<Path> Composite::routes(StopId from, StopId to) const {
   if (part_of_stop_[from] == part_of_stop_[to]) return inside(from, to);
   const std::vector<int> distance = crossing_distances(from);
   int best = kFar;
   for (std::size_t last = 0; last < crossings_.size(); ++last) {
     best = std::min(best, distance[last] + hops_inside(crossings_[last].to, to));
   }
-  std::vector<Route> found;
+  std::vector<Path> found;
   for (std::size_t last = 0; last < crossings_.size(); ++last) {
     if (distance[last] + hops_inside(crossings_[last].to, to) != best) continue;
     const auto more = join(routes_over(distance, from, last), inside(crossings_[last].to, to));

@@ -1,9 +1,10 @@
 // Turns a fabric into a Machine, and the small arithmetic that the builders share. Owns the bound on a machine's
-// size: the route table grows with the square of the units, and a slip such as "mesh:1000x1000" must be an error,
+// size: a table of routes grows with the square of the units, and a slip such as "mesh:1000x1000" must be an error,
 // not an exhausted memory.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "machine/fabric.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdint>
 #include <cstdlib>
@@ -11,11 +12,11 @@
 namespace corewise::machine {
 namespace {
 
-constexpr std::int64_t kMaxTableEntries = 64'000'000;  // links over all routes: 256 MB
+constexpr std::int64_t kMaxTableEntries = 64'000'000;  // links over all routes: 256 MB, and 8 bytes for each route
 
-std::int64_t entries(const std::vector<Route>& routes) {
+std::int64_t entries(const std::vector<Path>& paths) {
   std::int64_t count = 0;
-  for (const Route& route : routes) count += 1 + static_cast<std::int64_t>(route.links.size());
+  for (const Path& path : paths) count += 1 + static_cast<std::int64_t>(path.size());
   return count;
 }
 
@@ -26,23 +27,38 @@ Status too_big(std::string_view source, const Machine& machine) {
 
 Status fill_routes(Machine& machine, const Router& router, std::string_view source) {
   std::int64_t total = 0;
-  machine.route_table.reserve(machine.units.size() * machine.units.size());
   for (const Unit& from : machine.units) {
     for (const Unit& to : machine.units) {
-      machine.route_table.push_back(&from == &to ? std::vector<Route>(1) : router(from.stop, to.stop));
-      total += entries(machine.route_table.back());
+      const auto paths = &from == &to ? std::vector<Path>(1) : router(from.stop, to.stop);
+      total += entries(paths);
       if (total > kMaxTableEntries) return too_big(source, machine);
+      machine.route_table.add(paths);
     }
   }
   return {};
 }
 
+void fill_ways(Machine& machine, const std::vector<StopId>& above) {
+  for (const Unit& unit : machine.units) {
+    Path up;
+    Path down;
+    for (StopId stop = unit.stop; stop != 0; stop = above[stop]) {
+      up.push_back(2 * (stop - 1));
+      down.push_back(2 * (stop - 1) + 1);
+    }
+    std::reverse(down.begin(), down.end());
+    machine.route_table.add_way(up, down);
+  }
+}
+
 }  // namespace
 
 Result<Machine> finish(std::string name, std::string description, Fabric fabric, std::string_view source) {
-  if (fabric.units.size() > static_cast<std::size_t>(kMaxUnits)) {
+  const bool is_tree = !fabric.above.empty();
+  const int most = is_tree ? kMaxUnits : kMaxTabledUnits;
+  if (fabric.units.size() > static_cast<std::size_t>(most)) {
     return bad_field(source, "units", std::to_string(fabric.units.size()) + " units",
-                     "at most " + std::to_string(kMaxUnits));
+                     "at most " + std::to_string(most));
   }
   Machine machine;
   machine.name = std::move(name);
@@ -51,7 +67,11 @@ Result<Machine> finish(std::string name, std::string description, Fabric fabric,
   machine.stops = std::move(fabric.stops);
   machine.units = std::move(fabric.units);
   machine.links = std::move(fabric.links);
-  if (Status status = fill_routes(machine, fabric.router, source); !status.ok()) return status;
+  if (is_tree) {
+    fill_ways(machine, fabric.above);
+  } else if (Status status = fill_routes(machine, fabric.router, source); !status.ok()) {
+    return status;
+  }
   if (Status status = check(machine); !status.ok()) {
     return invalid_input(source.empty() ? status.message() : std::string(source) + ": " + status.message());
   }
@@ -69,14 +89,14 @@ std::vector<int> shortest_steps(int from, int to, int size, bool closed, Ties ti
   return {clockwise, counterclockwise};
 }
 
-std::vector<Route> join(const std::vector<Route>& heads, const std::vector<Route>& tails) {
-  std::vector<Route> joined;
+std::vector<Path> join(const std::vector<Path>& heads, const std::vector<Path>& tails) {
+  std::vector<Path> joined;
   joined.reserve(heads.size() * tails.size());
-  for (const Route& head : heads) {
-    for (const Route& tail : tails) {
-      Route route = head;
-      route.links.insert(route.links.end(), tail.links.begin(), tail.links.end());
-      joined.push_back(std::move(route));
+  for (const Path& head : heads) {
+    for (const Path& tail : tails) {
+      Path path = head;
+      path.insert(path.end(), tail.begin(), tail.end());
+      joined.push_back(std::move(path));
     }
   }
   return joined;

@@ -17,7 +17,7 @@
 namespace corewise::machine {
 
 /// Every alternative between two stops of one fabric, equally long, never empty.
-using Router = std::function<std::vector<Route>(StopId from, StopId to)>;
+using Router = std::function<std::vector<Path>(StopId from, StopId to)>;
 
 struct Fabric {
   std::string kind;
@@ -25,6 +25,8 @@ struct Fabric {
   std::vector<Unit> units;
   std::vector<Link> links;
   Router router;
+  /// Of a tree: the stop above each, -1 for stop 0, the top. Stop s has link 2(s - 1) up and 2(s - 1) + 1 down.
+  std::vector<StopId> above = {};
 };
 
 /// The route table of all pairs of units, and `check`. `source` opens the message when the machine is too big.
@@ -114,7 +116,9 @@ int unreached_part(int parts, const std::vector<Bridge>& bridges);
 /// for an exactly half-way pair whose tie is split.
 std::vector<int> shortest_steps(int from, int to, int size, bool closed, Ties ties);
 /// Every head followed by every tail.
-std::vector<Route> join(const std::vector<Route>& heads, const std::vector<Route>& tails);
+std::vector<Path> join(const std::vector<Path>& heads, const std::vector<Path>& tails);
+/// Climbs to the lowest common ancestor and descends; `above` as in Fabric.
+Router tree_router(std::vector<StopId> above);
 /// "core3", but "l3-1": a name that ends in a digit is kept apart from its number.
 std::string numbered(std::string_view name, int index);
 

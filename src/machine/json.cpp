@@ -22,7 +22,8 @@ using json::Fields;
 constexpr std::string_view kFormat = "corewise-machine";
 constexpr int kVersion = 1;
 constexpr std::string_view kDefaultUnitName = "core";
-constexpr std::size_t kMostStops = 4 * kMaxUnits;
+constexpr std::size_t kMostStops = 4096;
+constexpr int kMostRings = 1024;
 constexpr std::size_t kMostLevels = 16;
 
 const boost::json::array kNothing;
@@ -103,13 +104,14 @@ int index_of(const std::vector<std::string>& names, std::string_view name) {
   return at == names.end() ? -1 : static_cast<int>(at - names.begin());
 }
 
-/// Fails when the product of counts is more than a machine may have; the counts themselves are within kMaxUnits.
+/// Fails when the product of counts is more than a mesh may have; the counts themselves are within kMaxTabledUnits.
 void limit_units(Fields& fields, std::string_view name, const std::vector<int>& counts) {
   std::int64_t product = 1;
   for (const int factor : counts) {
     product *= factor;
-    if (product <= kMaxUnits) continue;
-    fields.fail(name, "more than " + std::to_string(kMaxUnits) + " units", "at most " + std::to_string(kMaxUnits));
+    if (product <= kMaxTabledUnits) continue;
+    fields.fail(name, "more than " + std::to_string(kMaxTabledUnits) + " units",
+                "at most " + std::to_string(kMaxTabledUnits));
     return;
   }
 }
@@ -156,7 +158,7 @@ Unit read_ring_unit(Fields& fields, const boost::json::value& found, const std::
 }
 
 std::vector<Unit> read_ring_units(Fields& fields, const std::vector<std::string>& stops) {
-  const auto& found = bounded(fields, "units");
+  const auto& found = bounded(fields, "units", kMaxTabledUnits);
   if (found.empty()) fields.fail("units", "an empty array", "at least one unit");
   std::vector<Unit> units;
   std::set<std::string> names;
@@ -173,7 +175,7 @@ Fabric read_ring(Fields& fields) {
   RingSpec spec;
   spec.stops = read_stops(fields);
   spec.units = read_ring_units(fields, spec.stops);
-  spec.lanes = count(fields, "rings_per_direction");
+  spec.lanes = static_cast<int>(fields.integer("rings_per_direction", 1, kMostRings));
   spec.link = link_speed(fields, "ring_bandwidth");
   spec.link.bandwidth_gb_per_s *= spec.lanes;
   spec.ties = ties(fields);
@@ -187,7 +189,7 @@ std::vector<int> read_dims(Fields& fields) {
   std::vector<int> dims;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const std::string path = fields.path_of(json::join("dims", i));
-    const auto size = json::as_integer(found[i], fields.source(), path, 1, kMaxUnits);
+    const auto size = json::as_integer(found[i], fields.source(), path, 1, kMaxTabledUnits);
     fields.fail(size.status());
     dims.push_back(size.ok() ? static_cast<int>(size.value()) : 1);
   }
@@ -219,7 +221,7 @@ Fabric read_mesh(Fields& fields) {
   MeshSpec spec;
   spec.dims = read_dims(fields);
   spec.torus = read_torus(fields, spec.dims.size());
-  spec.units_per_tile = static_cast<int>(fields.integer_or("units_per_tile", 1, 1, kMaxUnits));
+  spec.units_per_tile = static_cast<int>(fields.integer_or("units_per_tile", 1, 1, kMaxTabledUnits));
   spec.unit_name = unit_name(fields);
   spec.link = link_speed(fields, "link_bandwidth");
   spec.ties = ties(fields);
@@ -367,11 +369,15 @@ Part read_part(Fields& fields, const boost::json::value& found, std::size_t inde
 }
 
 std::vector<Part> read_parts(Fields& fields) {
-  const auto& found = bounded(fields, "part");
+  const auto& found = bounded(fields, "part", kMaxTabledUnits);
   std::vector<Part> parts;
+  std::size_t units = 0;
   std::set<std::string> names;
   for (std::size_t i = 0; i < found.size() && fields.status().ok(); ++i) {
     parts.push_back(read_part(fields, found[i], i));
+    units += parts.back().fabric.units.size();
+    if (units > static_cast<std::size_t>(kMaxTabledUnits))
+      fields.fail("units", std::to_string(units) + " units", "at most " + std::to_string(kMaxTabledUnits));
     if (names.insert(parts.back().name).second) continue;
     fields.fail(json::join("part", i) + ".name", "'" + parts.back().name + "' a second time", "unique names");
   }

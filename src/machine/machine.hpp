@@ -7,21 +7,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
+#include "machine/routes.hpp"
 
 namespace corewise::machine {
 
 using StopId = int;
-using LinkId = int;
-using UnitId = int;
 
-/// The most units a machine may have: the route table grows with their square.
-inline constexpr int kMaxUnits = 1024;
+/// The most units a machine may have: a tree or a flat node.
+inline constexpr int kMaxUnits = 4096;
+/// The most units of the other kinds, whose routes are kept for every pair.
+inline constexpr int kMaxTabledUnits = 1024;
 
 /// A directed resource that transfers share.
 struct Link {
@@ -40,11 +40,6 @@ struct Unit {
   int os_index = -1;                 ///< operating-system index of its first PU, -1 where unknown
   int logical_core = -1;             ///< hwloc logical core index, -1 where unknown
   std::vector<std::string> domains;  ///< enclosing domains, outermost first: {"package0", "l3-1"}
-};
-
-/// One path; the links in order. Empty when both ends share a stop.
-struct Route {
-  std::vector<LinkId> links;
 };
 
 /// One number of a machine file's [simulation] table.
@@ -68,9 +63,8 @@ struct Machine {
   std::vector<std::string> stops;
   std::vector<Unit> units;
   std::vector<Link> links;
-  /// Alternatives from unit u to unit v at [u * units.size() + v]: equally short, never empty; u == v holds one
-  /// empty Route.
-  std::vector<std::vector<Route>> route_table;
+  /// Alternatives from unit u to unit v: equally short, never empty; from a unit to itself one empty Route.
+  RouteTable route_table;
   /// The simulator's table of the file: which model runs this machine ("" for the interconnect alone, "cell"), and
   /// the model's numbers. Only their form is checked here; the model knows which names exist.
   std::string model;
@@ -78,9 +72,7 @@ struct Machine {
   std::string source;  ///< what errors about the parameters name; empty for machines made from no document
   Origin origin;
 
-  [[nodiscard]] std::span<const Route> routes(UnitId from, UnitId to) const {
-    return route_table[static_cast<std::size_t>(from) * units.size() + static_cast<std::size_t>(to)];
-  }
+  [[nodiscard]] Routes routes(UnitId from, UnitId to) const { return route_table.of(from, to, units.size()); }
   [[nodiscard]] int hops(UnitId from, UnitId to) const {
     return static_cast<int>(routes(from, to).front().links.size());
   }

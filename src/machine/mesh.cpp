@@ -105,22 +105,22 @@ void add_stops_and_units(const Grid& grid, const MeshSpec& spec, Fabric& fabric)
   }
 }
 
-Route walk(const Grid& grid, const std::vector<LinkId>& table, int tile, std::size_t axis, int steps) {
-  Route route;
+Path walk(const Grid& grid, const std::vector<LinkId>& table, int tile, std::size_t axis, int steps) {
+  Path path;
   const bool forward = steps > 0;
   for (int left = forward ? steps : -steps; left > 0; --left) {
-    route.links.push_back(table[grid.slot(tile, axis, forward)]);
+    path.push_back(table[grid.slot(tile, axis, forward)]);
     tile = grid.neighbour(tile, axis, forward);
   }
-  return route;
+  return path;
 }
 
-std::vector<Route> dimension_order(const Grid& grid, const std::vector<LinkId>& table, StopId from, StopId to) {
-  std::vector<Route> routes(1);
+std::vector<Path> dimension_order(const Grid& grid, const std::vector<LinkId>& table, StopId from, StopId to) {
+  std::vector<Path> routes(1);
   Position at = grid.position(from);
   const Position target = grid.position(to);
   for (std::size_t axis = 0; axis < at.size(); ++axis) {
-    std::vector<Route> along;
+    std::vector<Path> along;
     for (const int steps : grid.steps(axis, at[axis], target[axis])) {
       along.push_back(walk(grid, table, grid.tile(at), axis, steps));
     }

@@ -21,14 +21,14 @@ std::vector<Link> ring_links(const RingSpec& spec) {
   return links;
 }
 
-Route walk(StopId from, int steps, int size) {
-  Route route;
+Path walk(StopId from, int steps, int size) {
+  Path path;
   StopId at = from;
   for (int left = steps; left != 0; left += left > 0 ? -1 : 1) {
-    route.links.push_back(steps > 0 ? at : size + at);
+    path.push_back(steps > 0 ? at : size + at);
     at = (at + (steps > 0 ? 1 : size - 1)) % size;
   }
-  return route;
+  return path;
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ Fabric build_ring(RingSpec spec) {
   fabric.stops = std::move(spec.stops);
   fabric.units = std::move(spec.units);
   fabric.router = [size, ties = spec.ties](StopId from, StopId to) {
-    std::vector<Route> routes;
+    std::vector<Path> routes;
     for (const int steps : shortest_steps(from, to, size, true, ties)) routes.push_back(walk(from, steps, size));
     return routes;
   };

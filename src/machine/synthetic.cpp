@@ -78,15 +78,22 @@ Result<Text> parse_text(std::string_view text) {
   return parsed;
 }
 
+/// The most units of the family that the first word names.
+int most_units(const Text& text) {
+  const std::string& family = text.words[0].name;
+  return family == "ring" || family == "mesh" || family == "torus" ? kMaxTabledUnits : kMaxUnits;
+}
+
 /// Numbers per word and in all, before anything of that size is built.
 Status check_size(const Text& text) {
+  const int most = most_units(text);
   std::int64_t units = 1;
   for (const Word& word : text.words) {
     for (const int number : word.numbers) {
       units *= number;
-      if (units > kMaxUnits) {
-        return text.fail(word.name, "more than " + std::to_string(kMaxUnits) + " units",
-                         "at most " + std::to_string(kMaxUnits));
+      if (units > most) {
+        return text.fail(word.name, "more than " + std::to_string(most) + " units",
+                         "at most " + std::to_string(most));
       }
     }
   }

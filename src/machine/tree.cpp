@@ -17,35 +17,31 @@ LinkId down_link(StopId stop) {
   return 2 * (stop - 1) + 1;
 }
 
-/// Per stop: its parent and how far below the top it lies.
+/// Per stop: the one above it and how far below the top it lies.
 struct Ancestry {
-  std::vector<StopId> parent{-1};
-  std::vector<int> depth{0};
+  std::vector<StopId> above;
+  std::vector<int> depth;
 };
 
-Ancestry ancestry(const std::vector<TreeNode>& nodes) {
-  Ancestry tree;
-  for (const TreeNode& node : nodes) {
-    const StopId parent = node.parent + 1;
-    tree.parent.push_back(parent);
-    tree.depth.push_back(tree.depth[parent] + 1);
-  }
-  return tree;
+Ancestry ancestry(std::vector<StopId> above) {
+  std::vector<int> depth;
+  for (const StopId stop : above) depth.push_back(stop < 0 ? 0 : depth[stop] + 1);
+  return {std::move(above), std::move(depth)};
 }
 
-Route climb_and_descend(const Ancestry& tree, StopId from, StopId to) {
-  Route up;
-  std::vector<LinkId> down;
+Path climb_and_descend(const Ancestry& tree, StopId from, StopId to) {
+  Path up;
+  Path down;
   while (from != to) {
     if (tree.depth[from] >= tree.depth[to]) {
-      up.links.push_back(up_link(from));
-      from = tree.parent[from];
+      up.push_back(up_link(from));
+      from = tree.above[from];
     } else {
       down.push_back(down_link(to));
-      to = tree.parent[to];
+      to = tree.above[to];
     }
   }
-  up.links.insert(up.links.end(), down.rbegin(), down.rend());
+  up.insert(up.end(), down.rbegin(), down.rend());
   return up;
 }
 
@@ -53,22 +49,28 @@ void add_node(const TreeNode& node, Fabric& fabric) {
   const auto stop = static_cast<StopId>(fabric.stops.size());
   const StopId parent = node.parent + 1;
   fabric.stops.push_back(node.name);
+  fabric.above.push_back(parent);
   fabric.links.push_back({node.name + ":up", stop, parent, node.up.bandwidth_gb_per_s, node.up.latency_ns});
   fabric.links.push_back({node.name + ":down", parent, stop, node.down.bandwidth_gb_per_s, node.down.latency_ns});
 }
 
 }  // namespace
 
+Router tree_router(std::vector<StopId> above) {
+  return [tree = ancestry(std::move(above))](StopId from, StopId to) {
+    return std::vector<Path>{climb_and_descend(tree, from, to)};
+  };
+}
+
 Fabric build_tree(TreeSpec spec) {
   Fabric fabric;
   fabric.kind = "tree";
   fabric.stops = {"node"};
+  fabric.above = {-1};
   for (const TreeNode& node : spec.nodes) add_node(node, fabric);
   for (Unit& unit : spec.units) unit.stop += 1;
   fabric.units = std::move(spec.units);
-  fabric.router = [tree = ancestry(spec.nodes)](StopId from, StopId to) {
-    return std::vector<Route>{climb_and_descend(tree, from, to)};
-  };
+  fabric.router = tree_router(fabric.above);
   return fabric;
 }
 

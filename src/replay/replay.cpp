@@ -145,7 +145,7 @@ Result<ReplayResult> run_ideally(const Recording& recording, double computation)
   machine.kind = "flat";
   machine.stops = {"all"};
   machine.units.push_back({"all", 0, -1, -1, {}});
-  machine.route_table = {{machine::Route{}}};
+  machine.route_table.add({machine::Path{}});
   Options options;
   options.computation = computation;
   options.settings.send_ns = options.settings.receive_ns = 0;

@@ -22,7 +22,7 @@ from corewise.errors import InputError, bad_field
 
 _FORMAT, _VERSION = "corewise-placement", 1
 _FIELDS = ("format", "version", "machine", "unit_of_rank", "units")
-_MOST_UNITS = 1024
+_MOST_UNITS = 4096
 """Of a machine, as in ``machine/machine.hpp``."""
 
 

@@ -165,7 +165,7 @@ class CutFinder {
     }
   }
 
-  double worst_crossing(const StopSet& set, bool leaving, std::span<const machine::Route> routes) const {
+  double worst_crossing(const StopSet& set, bool leaving, const machine::Routes& routes) const {
     std::map<int, double> crossing;
     for (const machine::Route& route : routes) {
       for (const machine::LinkId id : route.links) {

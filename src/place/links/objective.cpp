@@ -32,7 +32,7 @@ Result<std::uint32_t> common_parts(const machine::Machine& machine) {
   return static_cast<std::uint32_t>(parts);
 }
 
-std::map<int, std::uint32_t> shares_of(std::span<const machine::Route> alternatives, std::uint32_t parts_per_byte) {
+std::map<int, std::uint32_t> shares_of(const machine::Routes& alternatives, std::uint32_t parts_per_byte) {
   const auto parts = static_cast<std::uint32_t>(parts_per_byte / alternatives.size());
   std::map<int, std::uint32_t> per_link;
   for (const machine::Route& route : alternatives) {
@@ -153,6 +153,10 @@ Result<Evaluation> evaluate_checked(const machine::Machine& machine, const Sourc
 }  // namespace
 
 Result<RoutedShares> RoutedShares::of(const machine::Machine& machine) {
+  if (machine.units.size() > kMostUnits) {
+    return bad_field(machine.name, "units", std::to_string(machine.units.size()),
+                     "at most " + std::to_string(kMostUnits) + " where link loads are counted");
+  }
   Result<std::uint32_t> parts = common_parts(machine);
   if (!parts.ok()) return parts.status();
   RoutedShares made;

@@ -31,8 +31,11 @@ struct Share {
 /// The routes of a machine, reduced to what link loads need. Immutable, made once per machine.
 class RoutedShares {
  public:
-  /// Requires a machine that passes machine::check. Fails where the numbers of tied routes have no usable
-  /// common multiple (over 2^20).
+  /// The most units: the shares of every pair are kept, 30 MB for so many units of a tree of two levels.
+  static constexpr std::size_t kMostUnits = 1024;
+
+  /// Requires a machine that passes machine::check. Fails where it has more than kMostUnits, or where the numbers
+  /// of tied routes have no usable common multiple (over 2^20).
   static Result<RoutedShares> of(const machine::Machine& machine);
 
   [[nodiscard]] int units() const { return units_; }

@@ -17,7 +17,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "sim/networks/network.hpp"
@@ -64,7 +63,7 @@ class CutThroughNetwork final : public Network {
   };
   struct Packet {
     Index message = 0;
-    std::span<const machine::LinkId> route;
+    machine::Links route;
     std::uint32_t hop = 0;     ///< links behind it
     std::int32_t channel = 0;  ///< of the buffer that it is in
     std::uint64_t bytes = 0;
@@ -74,7 +73,7 @@ class CutThroughNetwork final : public Network {
   /// Packets of a message that leave by one route: created one by one.
   struct Batch {
     Index message = 0;
-    std::span<const machine::LinkId> route;
+    machine::Links route;
     std::uint64_t next = 0;  ///< number of the next packet
     std::uint64_t step = 1;  ///< routes of the pair
     std::uint64_t end = 0;   ///< packets of the message

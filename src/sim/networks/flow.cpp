@@ -120,7 +120,7 @@ FlowNetwork::FlowNetwork(Engine& engine, const machine::Machine& machine)
     : Network(engine, machine),
       capacity_(capacities(machine)),
       solver_(capacity_),
-      pairs_(machine.units.size() * machine.units.size()),
+      pair_at_(machine.units.size() * machine.units.size(), kNone),
       links_(machine.links.size()),
       taken_(machine.links.size()),
       memory_(kMemorySlots) {}
@@ -128,12 +128,13 @@ FlowNetwork::FlowNetwork(Engine& engine, const machine::Machine& machine)
 FlowNetwork::ClassId FlowNetwork::new_class(const machine::Route& route) {
   const auto id = static_cast<ClassId>(classes_.size());
   Class made;
-  made.links = route.links;
   auto seed = static_cast<std::uint64_t>(id);
   made.key = splitmix64(seed);
   made.first_seat = static_cast<std::int32_t>(seats_.size());
+  made.hops = static_cast<std::int32_t>(route.links.size());
   for (const LinkId link : route.links) {
     seats_.push_back({id, kNone, kNone});
+    seat_links_.push_back(link);
     made.latency +=
         std::llround(machine_.links[static_cast<std::size_t>(link)].latency_ns * static_cast<double>(kTicksPerNs));
   }
@@ -142,7 +143,7 @@ FlowNetwork::ClassId FlowNetwork::new_class(const machine::Route& route) {
 }
 
 /// On an idle network the routes of a pair work side by side; the slowest link, with all routes over it, decides.
-double FlowNetwork::ticks_per_byte(std::span<const machine::Route> routes) const {
+double FlowNetwork::ticks_per_byte(const machine::Routes& routes) const {
   double slowest = 0;
   std::vector<std::pair<LinkId, int>> uses;
   for (const machine::Route& route : routes) {
@@ -162,9 +163,11 @@ double FlowNetwork::ticks_per_byte(std::span<const machine::Route> routes) const
   return slowest;
 }
 
-FlowNetwork::Pair& FlowNetwork::pair_of(UnitId from, UnitId to) {
-  Pair& pair = pairs_[index_of(from, to)];
-  if (pair.first != kNone) return pair;
+const FlowNetwork::Pair& FlowNetwork::pair_of(UnitId from, UnitId to) {
+  std::int32_t& at = pair_at_[index_of(from, to)];
+  if (at != kNone) return pairs_[static_cast<std::size_t>(at)];
+  at = static_cast<std::int32_t>(pairs_.size());
+  Pair& pair = pairs_.emplace_back();
   const auto routes = machine_.routes(from, to);
   pair.first = static_cast<ClassId>(classes_.size());
   pair.routes = static_cast<std::int32_t>(routes.size());
@@ -206,7 +209,7 @@ void FlowNetwork::send(UnitId from, UnitId to, std::uint64_t bytes, const Handle
   const Time expected =
       engine_.now() + pair.latency + whole_ticks(static_cast<double>(bytes) * pair.ticks_per_byte);
   const std::int32_t message = new_message({delivered, bytes, expected, from, to, pair.routes});
-  if (classes_[static_cast<std::size_t>(pair.first)].links.empty()) {
+  if (classes_[static_cast<std::size_t>(pair.first)].hops == 0) {
     engine_.after(0, {&deliver_local, this, static_cast<std::uint64_t>(message)});
     return;
   }
@@ -257,7 +260,7 @@ void FlowNetwork::start_batch(void* self, std::uint64_t batch) {
 /// The bytes of a message are divided evenly over its routes, the first ones taking what is left over.
 void FlowNetwork::start_part(ClassId id, std::int32_t index) {
   const Message& message = messages_[static_cast<std::size_t>(index)];
-  const Pair& pair = pairs_[index_of(message.from, message.to)];
+  const Pair& pair = pair_of(message.from, message.to);
   const auto routes = static_cast<std::uint64_t>(pair.routes);
   const auto which = static_cast<std::uint64_t>(id - pair.first);
   const std::uint64_t bytes =
@@ -302,7 +305,7 @@ void FlowNetwork::deliver_finished() {
 // ---- classes on links ----
 
 void FlowNetwork::occupy(const Class& entered) {
-  for (const LinkId link : entered.links) {
+  for (const LinkId link : links_of(entered)) {
     LinkState& state = links_[static_cast<std::size_t>(link)];
     if (state.flows++ == 0) state.busy_since = engine_.now();
     state.most = std::max(state.most, state.flows);
@@ -310,7 +313,7 @@ void FlowNetwork::occupy(const Class& entered) {
 }
 
 void FlowNetwork::release(const Class& left) {
-  for (const LinkId link : left.links) {
+  for (const LinkId link : links_of(left)) {
     LinkState& state = links_[static_cast<std::size_t>(link)];
     if (--state.flows == 0) state.busy += engine_.now() - state.busy_since;
   }
@@ -324,7 +327,7 @@ void FlowNetwork::activate(ClassId id) {
   entered.updated = engine_.now();
   active_.push_back({id, kForever});
   std::int32_t seat = entered.first_seat;
-  for (const LinkId link : entered.links) {
+  for (const LinkId link : links_of(entered)) {
     std::int32_t& first = links_[static_cast<std::size_t>(link)].first_seat;
     seats_[static_cast<std::size_t>(seat)].before = kNone;
     seats_[static_cast<std::size_t>(seat)].after = first;
@@ -336,7 +339,7 @@ void FlowNetwork::activate(ClassId id) {
 void FlowNetwork::deactivate(std::size_t position) {
   Class& left = classes_[static_cast<std::size_t>(active_[position].id)];
   std::int32_t seat = left.first_seat;
-  for (const LinkId link : left.links) {
+  for (const LinkId link : links_of(left)) {
     const Seat& from = seats_[static_cast<std::size_t>(seat++)];
     if (from.before == kNone) {
       links_[static_cast<std::size_t>(link)].first_seat = from.after;
@@ -436,7 +439,7 @@ void FlowNetwork::solve_set(std::span<const double> taken) {
   demands_.clear();
   for (const ClassId id : set_) {
     const Class& active = classes_[static_cast<std::size_t>(id)];
-    demands_.push_back({active.links, static_cast<std::int32_t>(active.parts.size())});
+    demands_.push_back({links_of(active), static_cast<std::int32_t>(active.parts.size())});
   }
   rates_.resize(set_.size());
   solver_.solve(demands_, rates_, taken);
@@ -500,7 +503,7 @@ void FlowNetwork::choose(ClassId id) {
   found.chosen = true;
   set_.push_back(id);
   advance(found);  // its rate is about to change
-  for (const LinkId link : found.links) {
+  for (const LinkId link : links_of(found)) {
     LinkState& state = links_[static_cast<std::size_t>(link)];
     if (state.touched) continue;
     state.touched = true;
@@ -513,7 +516,7 @@ void FlowNetwork::choose_limited() {
   for (const ClassId id : changed_) {
     const Class& changed = classes_[static_cast<std::size_t>(id)];
     if (changed.position != kNone) choose(id);
-    for (const LinkId link : changed.links) {
+    for (const LinkId link : links_of(changed)) {
       for_each_on(link, [&](ClassId other) {
         if (classes_[static_cast<std::size_t>(other)].limit == link) choose(other);
       });
@@ -573,7 +576,7 @@ std::vector<LinkStatistics> FlowNetwork::link_statistics() const {
     statistics[l].largest_queue = links_[l].most;
   }
   for (const Class& one : classes_) {
-    for (const LinkId link : one.links) {
+    for (const LinkId link : links_of(one)) {
       statistics[static_cast<std::size_t>(link)].bytes += one.bytes;
       statistics[static_cast<std::size_t>(link)].packets += one.flows;
     }

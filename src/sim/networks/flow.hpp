@@ -96,7 +96,6 @@ class FlowNetwork final : public Network {
     std::int32_t message;
   };
   struct Class {
-    std::span<const machine::LinkId> links;
     double service = 0;             ///< bytes that each flow has moved since the class became active, at `updated`
     double rate = 0;                ///< bytes per tick and flow
     machine::LinkId limit = kNone;  ///< the link that gives it no more
@@ -104,7 +103,8 @@ class FlowNetwork final : public Network {
     std::uint64_t key = 0;          ///< the set of flows under way is named by the sum of their keys
     std::vector<Part> parts;        ///< a heap, least end first
     std::int32_t position = kNone;  ///< in active_
-    std::int32_t first_seat = 0;    ///< of links.size() seats
+    std::int32_t first_seat = 0;    ///< of a seat for each of its links
+    std::int32_t hops = 0;          ///< how many those are
     bool changed = false;           ///< flows came or went since the last solution
     bool chosen = false;            ///< in set_
     Time latency = 0;
@@ -118,7 +118,7 @@ class FlowNetwork final : public Network {
   };
   /// The classes of a pair of units, one per route, and what a message takes alone.
   struct Pair {
-    ClassId first = kNone;
+    ClassId first = 0;
     std::int32_t routes = 0;
     Time latency = 0;
     double ticks_per_byte = 0;
@@ -160,8 +160,11 @@ class FlowNetwork final : public Network {
   [[nodiscard]] std::size_t index_of(machine::UnitId from, machine::UnitId to) const {
     return static_cast<std::size_t>(from) * machine_.units.size() + static_cast<std::size_t>(to);
   }
-  Pair& pair_of(machine::UnitId from, machine::UnitId to);
-  [[nodiscard]] double ticks_per_byte(std::span<const machine::Route> routes) const;
+  const Pair& pair_of(machine::UnitId from, machine::UnitId to);
+  [[nodiscard]] std::span<const machine::LinkId> links_of(const Class& one) const {
+    return {seat_links_.data() + one.first_seat, static_cast<std::size_t>(one.hops)};
+  }
+  [[nodiscard]] double ticks_per_byte(const machine::Routes& routes) const;
   ClassId new_class(const machine::Route& route);
   std::int32_t new_message(const Message& message);
   void start_at(Time when, ClassId id, std::int32_t message);
@@ -198,11 +201,13 @@ class FlowNetwork final : public Network {
 
   std::vector<double> capacity_;  ///< per link, bytes per tick
   MaxMin solver_;
+  std::vector<std::int32_t> pair_at_;  ///< per pair of units, in pairs_; kNone before its first message
   std::vector<Pair> pairs_;
   std::vector<Class> classes_;
   std::vector<Active> active_;
   std::vector<LinkState> links_;
   std::vector<Seat> seats_;
+  std::vector<machine::LinkId> seat_links_;  ///< per seat, the link that it is on
   std::vector<Message> messages_;
   std::vector<std::int32_t> free_messages_;
   std::vector<Batch> batches_;                      ///< one event each

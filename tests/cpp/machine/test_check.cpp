@@ -13,11 +13,40 @@ Machine sound() {
   return expect_machine(from_synthetic("ring:4"));
 }
 
-TEST(Check, FindsEachBrokenInvariant) {
-  struct Case {
-    const char* message;
-    std::function<void(Machine&)> damage;
+using Table = std::vector<std::vector<Path>>;
+
+/// Damages the routes of all pairs.
+std::function<void(Machine&)> routes(const std::function<void(Table&)>& damage) {
+  return [damage](Machine& machine) {
+    Table table;
+    for (const Routes& alternatives : machine.route_table) {
+      table.emplace_back();
+      for (const Route& route : alternatives) table.back().emplace_back(route.links.begin(), route.links.end());
+    }
+    damage(table);
+    machine.route_table = {};
+    for (const std::vector<Path>& alternatives : table) machine.route_table.add(alternatives);
   };
+}
+
+struct Case {
+  const char* message;
+  std::function<void(Machine&)> damage;
+};
+
+void expect_found(const Machine& good, const std::vector<Case>& cases) {
+  ASSERT_TRUE(check(good).ok());
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.message);
+    Machine machine = good;
+    c.damage(machine);
+    const Status status = check(machine);
+    EXPECT_EQ(status.code(), Code::invalid_input);
+    EXPECT_EQ(status.message(), c.message);
+  }
+}
+
+TEST(Check, FindsEachBrokenInvariant) {
   const std::vector<Case> cases{
       {"field 'name': found an empty name, allowed: a name", [](Machine& m) { m.name.clear(); }},
       {"field 'kind': found 'star', allowed: ring, mesh, tree, flat, composite",
@@ -47,34 +76,61 @@ TEST(Check, FindsEachBrokenInvariant) {
        [](Machine& m) { m.units[0].os_index = m.units[1].os_index = 5; }},
       {"field 'units[0].logical_core': found -2, allowed: -1 (unknown) or a number from 0",
        [](Machine& m) { m.units[0].logical_core = -2; }},
-      {"field 'units': found 0 units, allowed: 1 to 1024", [](Machine& m) { m.units.clear(); }},
+      {"field 'units': found 0 units, allowed: 1 to 4096", [](Machine& m) { m.units.clear(); }},
       {"field 'route_table': found 15 entries, allowed: 16, one per pair of units",
-       [](Machine& m) { m.route_table.pop_back(); }},
+       routes([](Table& t) { t.pop_back(); })},
       {"field 'routes from core0 to core1': found none, allowed: at least one",
-       [](Machine& m) { m.route_table[1].clear(); }},
+       routes([](Table& t) { t[1].clear(); })},
       {"field 'routes from core0 to core0': found links, allowed: one empty route",
-       [](Machine& m) { m.route_table[0].push_back({}); }},
-      {"field 'routes from core0 to core1': found 99, allowed: 0 to 7",
-       [](Machine& m) { m.route_table[1][0].links[0] = 99; }},
+       routes([](Table& t) { t[0].emplace_back(); })},
+      {"field 'routes from core0 to core1': found 99, allowed: 0 to 7", routes([](Table& t) { t[1][0][0] = 99; })},
       {"field 'routes from core0 to core1': found link 'cw:stop1>stop2' at stop 'stop0', allowed: links that "
        "follow "
        "each other",
-       [](Machine& m) { m.route_table[1][0].links[0] = 1; }},
+       routes([](Table& t) { t[1][0][0] = 1; })},
       {"field 'routes from core0 to core1': found an end at stop 'stop2', allowed: 'stop1'",
-       [](Machine& m) { m.route_table[1][0].links.push_back(1); }},
+       routes([](Table& t) { t[1][0].push_back(1); })},
       {"field 'routes from core0 to core1': found alternatives of different length, allowed: equally long ones",
-       [](Machine& m) { m.route_table[1].push_back(Route{{4, 7, 6}}); }},
+       routes([](Table& t) { t[1].push_back({4, 7, 6}); })},
       {"field 'routes from core0 to core2': found the same route twice, allowed: different routes",
-       [](Machine& m) { m.route_table[2].push_back(m.route_table[2][0]); }},
+       routes([](Table& t) { t[2].push_back(t[2][0]); })},
   };
-  for (const Case& c : cases) {
-    SCOPED_TRACE(c.message);
-    Machine machine = sound();
-    c.damage(machine);
-    const Status status = check(machine);
-    EXPECT_EQ(status.code(), Code::invalid_input);
-    EXPECT_EQ(status.message(), c.message);
-  }
+  expect_found(sound(), cases);
+}
+
+/// Links: package0 has 0 up and 1 down, package1 2 and 3, core0 to core3 4 and 5 to 10 and 11. One unit gets these.
+std::function<void(Machine&)> way(std::size_t unit, const Path& up, const Path& down) {
+  return [=](Machine& machine) {
+    const RouteTable sound = machine.route_table;
+    machine.route_table = {};
+    for (std::size_t u = 0; u < machine.units.size(); ++u) {
+      const auto old_up = sound.up(static_cast<UnitId>(u));
+      const auto old_down = sound.down(static_cast<UnitId>(u));
+      machine.route_table.add_way(u == unit ? up : Path(old_up.begin(), old_up.end()),
+                                  u == unit ? down : Path(old_down.begin(), old_down.end()));
+    }
+  };
+}
+
+TEST(Check, FindsWhatIsWrongWithTheWaysOfATree) {
+  const std::vector<Case> cases{
+      {"field 'route_table': found 9 entries, allowed: 16, one per pair of units",
+       [](Machine& m) {
+         m.route_table = {};
+         for (int unit = 0; unit < 3; ++unit) m.route_table.add_way({4, 0}, {1, 5});
+       }},
+      {"field 'way of core0 up': found 99, allowed: 0 to 11", way(0, {4, 99}, {1, 5})},
+      {"field 'way of core0 up': found link 'package1:up' at stop 'package0', allowed: links that follow each "
+       "other",
+       way(0, {4, 2}, {1, 5})},
+      {"field 'way of core1 up': found an end at stop 'package0', allowed: 'node'", way(1, {6}, {1, 7})},
+      {"field 'way of core1 down': found link 'core1:down' at stop 'node', allowed: links that follow each other",
+       way(1, {6, 0}, {7})},
+      {"field 'way of core1 down': found an end at stop 'core0', allowed: 'core1'", way(1, {6, 0}, {1, 5})},
+      {"field 'way of core0': found another way down than up, allowed: the same stops",
+       way(0, {4, 0}, {1, 0, 1, 5})},
+  };
+  expect_found(expect_machine(from_synthetic("pack:2 core:2")), cases);
 }
 
 }  // namespace

@@ -186,9 +186,9 @@ TEST(Documents, UnevenTreeRefusals) {
       kUneven, "[1, 2]", "[1, 2, 3]",
       "field 'interconnect.level[1].counts': found 3 entries, allowed: 2, one per node of the level above");
   expect_refusal(kUneven, "[1, 2]", "[1, 0]",
-                 "field 'interconnect.level[1].counts[1]': found number 0, allowed: an integer from 1 to 1024");
-  expect_refusal(kUneven, "[1, 2]", "[1, 1024]",
-                 "field 'interconnect.level': found more than 1024 units, allowed: at most 1024");
+                 "field 'interconnect.level[1].counts[1]': found number 0, allowed: an integer from 1 to 4096");
+  expect_refusal(kUneven, "[1, 2]", "[1, 4096]",
+                 "field 'interconnect.level': found more than 4096 units, allowed: at most 4096");
   expect_refusal(
       kUneven, "[\"7 ns\", \"9 ns\"]", "[\"7 ns\"]",
       "field 'interconnect.level[0].hop_latency': found 1 entries, allowed: 2, one per node of the level");
@@ -341,9 +341,9 @@ TEST(Documents, TreeAndFlatRefusals) {
   expect_refusal(kTree, "\"name\": \"l3\"", "\"name\": \"core\"",
                  "field 'interconnect.level[1].name': found 'core' a second time, allowed: unique names");
   expect_refusal(kTree, "\"count\": 3", "\"count\": 0",
-                 "field 'interconnect.level[1].count': found number 0, allowed: an integer from 1 to 1024");
-  expect_refusal(kTree, "\"count\": 3", "\"count\": 1000",
-                 "field 'interconnect.level': found more than 1024 units, allowed: at most 1024");
+                 "field 'interconnect.level[1].count': found number 0, allowed: an integer from 1 to 4096");
+  expect_refusal(kTree, "\"count\": 3", "\"count\": 4000",
+                 "field 'interconnect.level': found more than 4096 units, allowed: at most 4096");
   expect_refusal(
       kTree, "\"up_bandwidth\": \"3 GB/s\", ", "",
       "field 'interconnect.level[1].up_bandwidth': found nothing, allowed: a string, a bandwidth with its "
@@ -355,8 +355,8 @@ TEST(Documents, TreeAndFlatRefusals) {
       R"({"format": "corewise-machine", "version": 1, "name": "m",
                      "interconnect": {"kind": "tree", "level": []}})",
       "field 'interconnect.level': found no level, allowed: at least one [[level]] table, outermost first");
-  expect_refusal(kFlat, "\"count\": 3", "\"count\": 1025",
-                 "field 'interconnect.count': found number 1025, allowed: an integer from 1 to 1024");
+  expect_refusal(kFlat, "\"count\": 3", "\"count\": 4097",
+                 "field 'interconnect.count': found number 4097, allowed: an integer from 1 to 4096");
   expect_refusal(kFlat, "\"pe\"", "7", "field 'interconnect.unit_name': found number 7, allowed: a string");
 }
 

@@ -52,6 +52,18 @@ TEST(Routes, EveryFamilyTakesAShortestWay) {
   }
 }
 
+TEST(Routes, TheLargestTreesAndFlatNodesAreWaysUpAndDown) {
+  const Machine tree = expect_machine(from_synthetic("pack:512 core:8"));
+  ASSERT_EQ(tree.units.size(), static_cast<std::size_t>(kMaxUnits));
+  EXPECT_EQ(tree.route_table.size(), tree.units.size() * tree.units.size());
+  EXPECT_EQ(route_names(tree, 0, 4095),
+            (Alternatives{{"core0:up", "package0:up", "package511:down", "core4095:down"}}));
+  EXPECT_EQ(route_names(tree, 4088, 4095), (Alternatives{{"core4088:up", "core4095:down"}}));
+  EXPECT_EQ(route_names(tree, 77, 77), Alternatives{{}});
+  const Machine flat = expect_machine(from_synthetic("flat:4096"));
+  EXPECT_EQ(route_names(flat, 4095, 17), (Alternatives{{"core4095:out", "core17:in"}}));
+}
+
 /// The stops of the XY route between tiles of a 6x4 mesh, by walking the coordinates.
 Names xy_stops(int from, int to) {
   int x = from % 6;

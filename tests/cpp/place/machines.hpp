@@ -33,14 +33,14 @@ inline machine::Machine ring(int stops, const std::vector<int>& unit_stops, Tie 
     made.links.push_back({"ccw" + std::to_string(s), (s + 1) % stops, s, bandwidth_gb_per_s, 1});
   }
   const auto clockwise = [&](int from, int length) {
-    machine::Route route;
-    for (int k = 0; k < length; ++k) route.links.push_back((from + k) % stops);
-    return route;
+    machine::Path path;
+    for (int k = 0; k < length; ++k) path.push_back((from + k) % stops);
+    return path;
   };
   const auto counter = [&](int from, int length) {
-    machine::Route route;
-    for (int k = 0; k < length; ++k) route.links.push_back(stops + (from - 1 - k + 2 * stops) % stops);
-    return route;
+    machine::Path path;
+    for (int k = 0; k < length; ++k) path.push_back(stops + (from - 1 - k + 2 * stops) % stops);
+    return path;
   };
   const int units = static_cast<int>(unit_stops.size());
   for (int u = 0; u < units; ++u) {
@@ -48,7 +48,7 @@ inline machine::Machine ring(int stops, const std::vector<int>& unit_stops, Tie 
     made.units.push_back({"unit" + std::to_string(u), from, -1, -1, {}});
     for (int v = 0; v < units; ++v) {
       const int length = (unit_stops[static_cast<std::size_t>(v)] - from + stops) % stops;
-      std::vector<machine::Route> routes;
+      std::vector<machine::Path> routes;
       const bool is_tie = 2 * length == stops;
       const bool tie_clockwise = tie == Tie::clockwise || (tie == Tie::by_source_parity && u % 2 == 0);
       if (2 * length < stops || (is_tie && (tie == Tie::split || tie_clockwise))) {
@@ -57,7 +57,7 @@ inline machine::Machine ring(int stops, const std::vector<int>& unit_stops, Tie 
       if (2 * length > stops || (is_tie && (tie == Tie::split || !tie_clockwise))) {
         routes.push_back(counter(from, stops - length));
       }
-      made.route_table.push_back(routes);
+      made.route_table.add(routes);
     }
   }
   return made;
@@ -88,9 +88,9 @@ inline machine::Machine star(int units, double bandwidth_gb_per_s = 10) {
   }
   for (int u = 0; u < units; ++u) {
     for (int v = 0; v < units; ++v) {
-      machine::Route route;
-      if (u != v) route.links = {2 * u, 2 * v + 1};
-      made.route_table.push_back({route});
+      machine::Path path;
+      if (u != v) path = {2 * u, 2 * v + 1};
+      made.route_table.add({path});
     }
   }
   return made;

@@ -131,6 +131,14 @@ def test_time_ends_every_search(
     assert "a clock could end the search (0.05 s)" in capsys.readouterr().out
 
 
+def test_a_machine_whose_loads_take_too_much_memory_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = made(tmp_path, "ring", "ranks=4")
+    assert execute(["place", str(file), "-m", "pack:129 core:8"]) == 2
+    assert "field 'units': found 1032, allowed: at most 1024 where link loads are" in capsys.readouterr().err
+
+
 def test_few_ranks_stay_with_proofs() -> None:
     ps3, mesh = load_machine("ps3"), load_machine("mesh-6x4")
     for machine, ranks, objective, ends in (

@@ -52,8 +52,8 @@ WRONG: list[tuple[dict[str, object], str]] = [
     ({"unit_of_rank": None}, "field 'unit_of_rank': found nothing"),
     ({"unit_of_rank": []}, "field 'unit_of_rank': found []"),
     ({"unit_of_rank": [4, "0", 7]}, "field 'unit_of_rank': found [4, '0', 7], allowed: one or more whole"),
-    ({"unit_of_rank": [4, -1, 7]}, "from 0 to 1023"),
-    ({"unit_of_rank": [4, 1024, 7]}, "from 0 to 1023"),
+    ({"unit_of_rank": [4, -1, 7]}, "from 0 to 4095"),
+    ({"unit_of_rank": [4, 4096, 7]}, "from 0 to 4095"),
     (
         {"unit_of_rank": [4, 4, 7]},
         "field 'unit_of_rank[1]': found unit 4 of rank 0, allowed: a unit that no other rank has",

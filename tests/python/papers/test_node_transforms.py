@@ -1,15 +1,21 @@
-"""Section 8 of paper 004 in simulation: both forms, the same on every host, and its statements by hand.
+"""Section 8 of paper 004 in simulation: both forms, the same on every host, its statements by hand, and that
+the machine and the ranks of the whole plan are within what a simulation takes.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from corewise.data.machines import load_machine
 from corewise.papers.node import transforms
-from corewise.papers.node.data import Found, Transformed
+from corewise.papers.node.data import NODE_CORES, Found, Transformed
 from corewise.papers.node.study import PAPER
+from corewise.sim.ranks import RunOptions, compile_program, run_program
 
 SMALL = transforms.Plan((64,), (16, 64, 128))
 
@@ -27,6 +33,36 @@ def test_both_forms_are_simulated_and_the_same_again() -> None:
     assert few.threaded_us > 32 * 2 * (row_us + move_us) / 7
     assert few.threaded_us < few.slowed_us < 1.36 * few.threaded_us
     assert many.pure_us < few.pure_us and many.threaded_us < few.threaded_us
+
+
+SUM = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int count, char** words) {
+  int rank, sum;
+  MPI_Init(&count, &words);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) printf("%d\\n", sum);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def test_the_whole_plan_has_a_machine_and_ranks(tmp_path: Path) -> None:
+    most = max(count for _, count in transforms.FULL.cases())
+    nodes, source, program = tmp_path / "nodes.json", tmp_path / "sum.c", tmp_path / "sum.sim"
+    nodes.write_text(json.dumps(transforms.cluster_document(most // NODE_CORES)), encoding="utf-8")
+    machine = load_machine(str(nodes))
+    assert len(machine.units) == most == 4096
+    links = [machine.links[link].name for link in machine.routes(0, most - 1)[0]]
+    assert links == ["core0:up", "node0:up", "node511:down", "core4095:down"]
+    source.write_text(SUM, encoding="utf-8")
+    assert compile_program([str(source), "-o", str(program)], cxx=False) == 0
+    ran = run_program(program, [], most, str(nodes), options=RunOptions(output=tmp_path / "said.txt"))
+    assert ran.ok, ran.message
+    assert (tmp_path / "said.txt").read_text(encoding="utf-8") == f"{most * (most - 1) // 2}\n"
 
 
 def test_statements_by_hand() -> None:

@@ -55,7 +55,7 @@ SETTINGS: Mapping[str, float] = MappingProxyType({row[0]: row[1] for row in _ROW
 MOST_EVENTS = 4_000_000
 """Of a timeline."""
 DEFAULT_STACK_BYTES = 8 << 20
-MOST_RANKS = 1024
+MOST_RANKS = 4096
 """Of a run, where ranks share units; as many as a machine has units otherwise."""
 
 

@@ -159,7 +159,8 @@ std::vector<double> fluid_ends(const machine::Machine& machine, const std::vecto
         continue;
       }
       who.push_back(i);
-      flows.push_back(machine.routes(sent[i].from, sent[i].to).front().links);
+      const machine::Links links = machine.routes(sent[i].from, sent[i].to).front().links;
+      flows.emplace_back(links.begin(), links.end());
     }
     if (who.empty() && next == std::numeric_limits<double>::infinity()) return ends;
     const auto rates = reference_rates(capacity, flows);

@@ -191,9 +191,9 @@ REFUSED = {
         "'ranks': found 9, allowed: 1 to 8, 2 on each of the 4 units of 'ring:4'",
     ),
     "more ranks than a run may have": (
-        "1025",
+        "4097",
         ["tasks_per_unit=1024"],
-        "'ranks': found 1025, allowed: 1 to 1024, 1024 on each of the 4 units of 'ring:4'",
+        "'ranks': found 4097, allowed: 1 to 4096, 1024 on each of the 4 units of 'ring:4'",
     ),
     "a larger context than a local store": (
         "4",
