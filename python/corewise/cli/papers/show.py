@@ -84,7 +84,7 @@ def _show(result: PaperResult, written: list[Path], folder: Path | None, as_json
 def fitted(table: Table) -> FittingTable:
     """A table of the analysis as one that fits the terminal."""
     cells = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
-    columns = []
+    columns: list[Column] = []
     for name, column in zip(table.columns, cells, strict=True):
         words = not columns or any(len(cell) > _LONGEST_NUMBER for cell in column)
         # Of numbers, deviations in brackets go before anything else does.
