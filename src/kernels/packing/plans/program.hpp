@@ -17,14 +17,13 @@
 
 namespace corewise::kernels {
 
-/// A pair of opposite loops, their names, and the loop that copies.
+/// A pair of opposite loops, and their names.
 template <class Shape>
 struct Kernels {
   PackLoop<Shape> pack = nullptr;
   UnpackLoop<Shape> unpack = nullptr;
   std::string_view packing;
   std::string_view unpacking;
-  CopyLoop copy = nullptr;
 };
 
 struct Node {
