@@ -133,6 +133,10 @@ def summarise(rows: Iterable[Row], set: DataSet | None = None) -> ErrorSummary:
     return ErrorSummary(len(errors), sum(error for error, _ in errors) / len(errors), worst, worst_id)
 
 
+_LONGEST_NUMBER = 20
+"""Characters of a cell that does not wrap: a number with its unit."""
+
+
 @dataclass(frozen=True)
 class Table:
     """A table for people.
@@ -141,7 +145,7 @@ class Table:
     ----------
     title : str
     columns : tuple of str
-        Headings; the first column is text, the others are numbers, or text where a page finds a long cell.
+        Headings; the first column is text, the others are numbers, or text where there is a long cell.
     rows : tuple of tuple of str
         Cells.
     note : str
@@ -152,6 +156,11 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+
+    def text_columns(self) -> set[int]:
+        """The columns that are set as text, which wraps: the first one, and those with a long cell."""
+        long = {at for row in self.rows for at, cell in enumerate(row) if len(cell) > _LONGEST_NUMBER}
+        return {0, *long}
 
 
 @dataclass(frozen=True)

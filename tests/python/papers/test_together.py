@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from threading import Barrier, Lock
 
 import pytest
+from rich.console import Console
 
 from corewise.analysis.result import PaperResult, Progress, Row, Table, number_row, statement_row
 from corewise.cli import main
 from corewise.cli.papers import group
+from corewise.cli.papers.show import fitted
 from corewise.errors import RunError
 from corewise.papers.together import run_all, together
-from corewise.report.page.result import text_columns
 
 ROWS = (
     number_row("1", "near", "x", 100, 115, "us", "C"),
@@ -53,6 +56,14 @@ def test_results_become_one() -> None:
     assert refuted.rows == (("one/5", "cannot", "two contradicts one"),)
     assert [cells[0] for cells in fails.rows] == ["one/2", "one/6"]
     assert fails.rows[1][2:] == ("", "7 us", "")
+    assert hanging.title == "Findings that hang"
+
+
+def test_what_hangs_on_a_number_is_in_its_own_table_alone() -> None:
+    found = results()
+    found["sensitivity"] = replace(found["sensitivity"], rows=ROWS[5:])
+    fails, hanging = together(found, {}).tables[-2:]
+    assert [cells[0] for cells in fails.rows] == ["one/2", "one/6"]
     assert hanging.title == "Findings that hang"
 
 
@@ -159,5 +170,13 @@ def test_every_study_is_a_command_of_its_own() -> None:
 
 def test_a_long_cell_makes_a_column_of_text_and_numbers_stay_numbers() -> None:
     rows = (("a", "1.5", ""), ("b", "2", "a reason that takes more than a line of a page"))
-    assert text_columns(Table("t", ("id", "number", "why"), rows)) == {0, 2}
-    assert text_columns(Table("t", ("id", "number"), ())) == {0}
+    assert Table("t", ("id", "number", "why"), rows).text_columns() == {0, 2}
+    assert Table("t", ("id", "number"), ()).text_columns() == {0}
+
+
+def test_a_long_text_wraps_on_a_terminal_and_leaves_the_others_their_width() -> None:
+    console = Console(width=60, file=StringIO(), record=True)
+    console.print(fitted(Table("t", ("id", "why", "number"), (("a/claim", "word " * 60, "1.5 us"),))))
+    shown = console.export_text()
+    assert "a/claim" in shown and "1.5 us" in shown and shown.count("word") == 60
+    assert max(map(len, shown.splitlines())) <= 60

@@ -19,9 +19,6 @@ with late.imports():
     from corewise.plots.figures import write_figures
     from corewise.report.layout import Column, FittingTable
 
-_LONGEST_NUMBER = 30
-"""Characters of a number with its unit and its deviation; what is longer is words."""
-
 
 def check_folder(folder: Path | None) -> None:
     """Refuses a target that cannot be a folder before the long work, and makes the folder."""
@@ -83,11 +80,16 @@ def _show(result: PaperResult, written: list[Path], folder: Path | None, as_json
 
 def fitted(table: Table) -> FittingTable:
     """A table of the analysis as one that fits the terminal."""
-    cells = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
-    columns: list[Column] = []
-    for name, column in zip(table.columns, cells, strict=True):
-        words = not columns or any(len(cell) > _LONGEST_NUMBER for cell in column)
-        # Of numbers, deviations in brackets go before anything else does.
-        narrow = None if words else [cell.split(" (")[0] for cell in column]
-        columns.append(Column(name, column, right=not words, narrow=narrow, wrap=words))
+    texts = table.text_columns()
+    columns = [
+        Column(
+            name,
+            [row[index] for row in table.rows],
+            right=index not in texts,
+            # Deviations in brackets go before anything else does.
+            narrow=None if index in texts else [row[index].split(" (")[0] for row in table.rows],
+            wrap=index in texts,
+        )
+        for index, name in enumerate(table.columns)
+    ]
     return FittingTable(columns, title=table.title, remark=table.note)

@@ -15,9 +15,6 @@ from corewise.bench.views import NOTE, value_text
 from corewise.data.quantities import share_text
 from corewise.report.page.shell import Page, Section, fill
 
-_LONGEST_NUMBER = 20
-"""Characters of a cell that does not wrap: a number with its unit."""
-
 
 @dataclass(frozen=True)
 class Tile:
@@ -57,17 +54,11 @@ def tables_page(
     tiles : sequence of Tile
         Above the tables.
     """
-    body = fill("tables.html.j2", tables=tables, tiles=tiles, texts=text_columns)
+    body = fill("tables.html.j2", tables=tables, tiles=tiles, texts=Table.text_columns)
     sections = [Section("tables", "Tables", body)]
     if charts is not None:
         sections.append(charts)
     return Page(kind=kind, title=title, facts=tuple(facts), sections=tuple(sections), written=written)
-
-
-def text_columns(table: Table) -> set[int]:
-    """The columns that are set as text, which wraps: the first one, and those with a long cell."""
-    long = {at for row in table.rows for at, cell in enumerate(row) if len(cell) > _LONGEST_NUMBER}
-    return {0, *long}
 
 
 def paper_page(result: PaperResult, charts: Section | None, written: str) -> Page:
