@@ -202,6 +202,11 @@ void PairAnnealing::assign(Assignment unit_of_rank) {
   sum_ = twice / 2;
 }
 
+void PairAnnealing::keep(std::span<const int> ranks) {
+  kept_.assign(ranks.empty() ? 0 : unit_of_rank_.size(), 0);
+  for (const int rank : ranks) kept_[index(rank)] = 1;
+}
+
 machine::UnitId PairAnnealing::least_added(int rank, Rng& rng) const {
   std::vector<double> added(units_, 0);
   for (std::size_t p = begin_[index(rank)]; p < begin_[index(rank) + 1]; ++p) {
@@ -309,6 +314,7 @@ double PairAnnealing::difference(const Proposal& proposal) const {
 PairAnnealing::Proposal PairAnnealing::draw(Rng& rng) const {
   const Proposal drawn = draw_any(rng);
   const int here = unit_of_rank_[index(drawn.rank)];
+  if (is_kept(drawn.rank) || is_kept(rank_on_unit_[index(drawn.unit)])) return {drawn.rank, here};
   const auto rank_on = [this](machine::UnitId at) { return rank_on_unit_[index(at)]; };
   return near_.limits.allows(drawn.rank, here, drawn.unit, rank_on) ? drawn : Proposal{drawn.rank, here};
 }

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,8 @@ class PairAnnealing {
   [[nodiscard]] Assignment assignment() const { return unit_of_rank_; }
   [[nodiscard]] double sum() const { return sum_; }
   void assign(Assignment unit_of_rank);
+  /// Ranks that stay where they are from now on; none: all move.
+  void keep(std::span<const int> ranks);
   /// Places one rank after the other, each on the free unit that adds least to the sum with those before it; next
   /// comes the rank with the most weight towards them. By stress a grid grows whole where one fits. Of equal ranks
   /// and of equal units one is drawn: nothing tells the second rank of a grid which side is the long one, nor the
@@ -65,6 +68,9 @@ class PairAnnealing {
     return table.data() + static_cast<std::size_t>(unit) * units_;
   }
   [[nodiscard]] machine::UnitId least_added(int rank, Rng& rng) const;
+  [[nodiscard]] bool is_kept(int rank) const {
+    return !kept_.empty() && rank >= 0 && kept_[static_cast<std::size_t>(rank)] != 0;
+  }
   /// One that changes nothing where the drawn one is not allowed.
   [[nodiscard]] Proposal draw(Rng& rng) const;
   [[nodiscard]] Proposal draw_any(Rng& rng) const;
@@ -81,6 +87,7 @@ class PairAnnealing {
   std::vector<Peer> peers_;       ///< of rank r at [begin_[r], begin_[r + 1]), each once; both ranks have the pair
   std::vector<double> constant_;  ///< of a rank's pairs
   std::vector<std::vector<int>> near_ranks_;  ///< where moves aim: ranks that it exchanges messages with
+  std::vector<char> kept_;                    ///< per rank; empty: none
   std::vector<int> unit_of_rank_;
   std::vector<int> rank_on_unit_;
   double sum_ = 0;

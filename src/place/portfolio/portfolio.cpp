@@ -15,6 +15,7 @@
 
 #include "base/rng.hpp"
 #include "place/portfolio/annealing.hpp"
+#include "place/portfolio/dense_part.hpp"
 #include "place/portfolio/neighbourhood.hpp"
 #include "place/portfolio/pair_annealing.hpp"
 #include "place/portfolio/smooth_loads.hpp"
@@ -44,6 +45,9 @@ constexpr double hot_pairs = 0.64;
 constexpr double warm_pairs = 0.1;
 constexpr Cooling warm_loads{0, 0.003, 0.0005};
 constexpr Cooling near_loads{0, 0.002, 0.0003, true};
+constexpr Cooling dense_loads{0, 0.03, 0.001};
+constexpr std::uint64_t dense_per_rank = 2'000;
+constexpr int dense_power = 3;
 constexpr int short_ones = 4;
 /// Shapes grown in a turn, of which the one with least stress is improved: so many looks at pairs, as far as the
 /// numbers go.
@@ -93,6 +97,7 @@ class Portfolio {
         near_(Neighbourhood::of(merged_, options.limits)),
         loads_(merged_, work),
         total_work_(PairAnnealing::work_of(merged_, work, near_)),
+        dense_(DensePart::of(work)),
         rng_(options.seed) {
     for (const auto& phase : work.phases) messages_ += phase.size();
     one_placement_ = !options.limits.leaves_a_choice();
@@ -156,11 +161,21 @@ class Portfolio {
     }
   }
 
-  /// What grew in the pattern's shape, starts, fresh annealings and the best so far take turns.
+  /// Where there is a dense part, every second round is its.
   void round() {
+    std::uint64_t number = result_.rounds++;
+    if (!dense_.ranks.empty()) {
+      if (number % 2 == 0) return spread_dense_part(number / 2);
+      number /= 2;
+    }
+    other_round(number);
+  }
+
+  /// What grew in the pattern's shape, starts, fresh annealings and the best so far take turns.
+  void other_round(std::uint64_t number) {
     constexpr std::uint64_t kinds = 5;
-    const std::uint64_t turn = result_.rounds / kinds;
-    switch (result_.rounds++ % kinds) {
+    const std::uint64_t turn = number / kinds;
+    switch (number % kinds) {
       case 0:
         return stress_ ? grow(turn) : anneal_work(turn, hot_pairs, "annealed work");
       case 1:
@@ -182,13 +197,17 @@ class Portfolio {
     }
     for (int k = 0; k < short_ones && !finished(); ++k) {
       shake_best();
-      Annealing annealing(loads_, near_, rng_, options_.should_stop);
-      Cooling how = near_loads;
-      how.proposals = smooth_proposals() / short_ones;
-      loads_.set_power(last_power);
-      annealing.cool(how);
-      settle(annealing, best_.origin);
+      stay_near(smooth_proposals() / short_ones, best_.origin);
     }
+  }
+
+  void stay_near(std::uint64_t proposals, const std::string& origin) {
+    Annealing annealing(loads_, near_, rng_, options_.should_stop);
+    Cooling how = near_loads;
+    how.proposals = proposals;
+    loads_.set_power(last_power);
+    annealing.cool(how);
+    settle(annealing, origin);
   }
 
   void improve_start() {
@@ -241,6 +260,45 @@ class Portfolio {
   void anneal_work(std::uint64_t turn, double hot, const std::string& origin) {
     total_work_.assign(drawn().unit_of_rank);
     cool_work(turn, hot, origin);
+  }
+
+  /// The dense part alone, then the others around it, then all.
+  void spread_dense_part(std::uint64_t turn) {
+    const std::string origin = "dense part first";
+    total_work_.assign(around(spread_alone()).unit_of_rank);
+    total_work_.keep(dense_.ranks);
+    result_.proposals +=
+        total_work_.cool(effort(work_per_rank, most_work, turn) / 2, hot_pairs, rng_, options_.should_stop);
+    total_work_.keep({});
+    consider(placement_of(total_work_), origin);
+    loads_.assign(total_work_.assignment());
+    stay_near(smooth_proposals(), origin);  // a lower power first would pack it again
+  }
+
+  /// Units of the ranks of the dense part, as if there were no others.
+  std::vector<machine::UnitId> spread_alone() {
+    SmoothLoads loads(merged_, dense_.work);
+    Neighbourhood anywhere = near_;
+    anywhere.limits = {};
+    loads.assign(random_placement(dense_.work.ranks, shares_.units(), rng_).unit_of_rank);
+    loads.set_power(dense_power);
+    Annealing annealing(loads, anywhere, rng_, options_.should_stop);
+    Cooling how = dense_loads;
+    how.proposals = dense_per_rank * dense_.ranks.size();
+    annealing.cool(how);
+    result_.proposals += annealing.proposals();
+    return {loads.assignment().begin(), loads.assignment().end()};
+  }
+
+  /// A drawn placement with the dense part there; who had these units takes what it leaves.
+  machine::Placement around(const std::vector<machine::UnitId>& unit_of_dense) {
+    machine::Placement all = random_placement(work_.ranks, shares_.units(), rng_);
+    for (std::size_t k = 0; k < dense_.ranks.size(); ++k) {
+      machine::UnitId& unit = all.unit_of_rank[static_cast<std::size_t>(dense_.ranks[k])];
+      std::replace(all.unit_of_rank.begin(), all.unit_of_rank.end(), unit_of_dense[k], unit);
+      unit = unit_of_dense[k];
+    }
+    return options_.limits.repaired(all);
   }
 
   void cool_work(std::uint64_t turn, double hot, const std::string& origin) {
@@ -364,6 +422,7 @@ class Portfolio {
   SmoothLoads loads_;
   PairAnnealing total_work_;
   std::optional<PairAnnealing> stress_;
+  DensePart dense_;
   Rng rng_;
   std::vector<std::size_t> open_;  ///< starts, each placement once, the flattest first
   std::size_t next_start_ = 0;
