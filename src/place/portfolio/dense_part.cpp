@@ -13,9 +13,10 @@ namespace corewise::place {
 namespace {
 
 constexpr int one_rank_in = 10;
-/// Of a rank's traffic in the mean, within the part. Geometric patterns on uneven points have 0.8 to 1.2, halos up
-/// to 0.7 and sparse random patterns 0.2.
-constexpr double stands_out = 0.75;
+/// Traffic of a rank of the part, and what of it is within the part, over that of a rank in the mean. Geometric
+/// patterns on uneven points have 1.8 to 2.1 and 0.8 to 1.2; halos at most 1.4, sparse random patterns 0.2 within.
+constexpr double least_heavy = 1.5;
+constexpr double least_within = 0.75;
 
 /// Bytes that each rank sends and receives, phases by weight.
 std::vector<double> traffic_of_ranks(const Workload& work) {
@@ -55,8 +56,11 @@ DensePart DensePart::of(const Workload& work) {
       if (from >= 0 && to >= 0) kept.push_back({from, to, each.bytes});
     }
   }
-  const double inside = sum_of(traffic_of_ranks(part.work)) * work.ranks;
-  return inside > 0 && inside >= stands_out * sum_of(bytes) * part.work.ranks ? part : DensePart{};
+  double heavy = 0;
+  for (const int rank : part.ranks) heavy += bytes[index(rank)];
+  const double mean = sum_of(bytes) / work.ranks * part.work.ranks;
+  const bool stands_out = heavy >= least_heavy * mean && sum_of(traffic_of_ranks(part.work)) >= least_within * mean;
+  return mean > 0 && stands_out ? part : DensePart{};
 }
 
 }  // namespace corewise::place

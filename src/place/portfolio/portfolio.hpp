@@ -2,10 +2,11 @@
 // under one cost; the best placement wins, and the result says where it came from. Owns the order in which effort
 // is spent, and the comparison at the end.
 //
-// A round takes an origin (a start, a fresh annealing of the work or of the stress, a shape grown rank by rank, or
-// the best so far, shaken), anneals its smooth link loads with rising power and lets it descend on all loads sorted
-// from the worst link down. What comes out is judged: by the bottleneck, by the cost that is handed in, or first by
-// one and then by the other. A judged cost that no placement can have below its busiest link's time
+// A round takes an origin (a start, a fresh annealing of the work or of the stress, a shape grown rank by rank, a
+// dense part of the pattern spread before the others came, or the best so far, shaken), anneals its smooth link
+// loads with rising power and lets it descend on all loads sorted from the worst link down. What comes out is
+// judged: by the bottleneck, by the cost that is handed in, or first by one and then by the other. A judged cost
+// that no placement can have below its busiest link's time
 // (`bounded_by_loads`) is not asked where that time already loses.
 //
 // Contract: the result is never worse than any start, by the objective, and among equals by the other measure.
