@@ -176,11 +176,24 @@ std::vector<std::string> grid_names(const std::string& set, bool quick) {
   return names;
 }
 
+/// Both sweeps from elements of a line on; and blocks that are received transposed.
+std::vector<std::string> mapped_names(bool quick) {
+  std::vector<std::string> names;
+  for (const std::string set : {"constant", "elements"}) {
+    for (const std::string& name : case_names(set, quick)) {
+      if (std::stoul(name.substr(set.size() + 1)) >= kLine) names.push_back(name);
+    }
+  }
+  if (!quick) names.insert(names.end(), {"fft2/256", "fft2/768"});
+  return names;
+}
+
 }  // namespace
 
 std::vector<std::string> case_names(const std::string& set, bool quick) {
   if (set == "applications") return application_names(quick);
   if (set == "grid" || set == "sparse") return grid_names(set, quick);
+  if (set == "mapped") return mapped_names(quick);
   // The smallest and the largest element, and the smallest and the largest of a quick run, which takes every third.
   const std::array<std::size_t, 4> ends = set == "constant"   ? std::array<std::size_t, 4>{1, 16384, 4, 16384}
                                           : set == "elements" ? std::array<std::size_t, 4>{1, 8192, 4, 2048}
