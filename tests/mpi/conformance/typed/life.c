@@ -17,8 +17,6 @@ static void exchange(const layout* of, MPI_Datatype type, int tag, int seed) {
   OK(MPI_Isend(address(out, of), of->items, type, next, tag, MPI_COMM_WORLD, &pair[1]));
   OK(MPI_Waitall(2, pair, MPI_STATUSES_IGNORE));
   CHECK_LAYOUT(in, of, seed + previous);
-  free(out);
-  free(in);
 }
 
 static void through_packing(const layout* of, MPI_Datatype type, int seed) {
@@ -31,8 +29,6 @@ static void through_packing(const layout* of, MPI_Datatype type, int seed) {
   OK(MPI_Unpack(packed, bytes, &position, address(in, of), of->items, type, MPI_COMM_WORLD));
   CHECK_LAYOUT(in, of, seed);
   free(packed);
-  free(out);
-  free(in);
 }
 
 static int copies, deletions, last_deleted;
@@ -196,8 +192,6 @@ static int at_the_end(MPI_Comm where, int key, void* value, void* extra) {
   through_packing(&fresh, fresh.type, 2);
   free_layout(&fresh);
   free_layout(&last);
-  free(out);
-  free(in);
   ++finalizing;
   return MPI_SUCCESS;
 }

@@ -103,7 +103,8 @@ static inline int* address(int* room, const layout* of) {
   return room + of->base;
 }
 
-// Room for a layout, filled (seed >= 0) or all gaps.
+// Room for a layout, filled (seed >= 0) or all gaps. The programs keep theirs to the end, so that what is written
+// too late comes into no other.
 static inline int* new_room(const layout* of, int seed) {
   int* room = malloc((size_t)of->span * sizeof *room);
   CHECK(room != NULL);
