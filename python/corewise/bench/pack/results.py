@@ -12,15 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from corewise.analysis.spread import Spread, spread_of
-from corewise.bench.pack.runs import (
-    ALONE,
-    DISTANCE_LIMIT,
-    MAPPED,
-    STRAIGHT,
-    Launch,
-    Setting,
-    distance,
-)
+from corewise.bench.pack.runs import ALONE, DISTANCE_LIMIT, MAPPED, STRAIGHT, Launch, Setting, distance
 
 FLOOR = "contiguous"
 """The way that arranges nothing."""
@@ -63,11 +55,8 @@ class Study:
 
     def ways(self, cell: Cell) -> list[str]:
         """What was measured without the library, and is not ours."""
-        return [
-            way
-            for case, direction, way in self.rounds[0][0].times
-            if (case, direction) == cell and way not in STRAIGHT
-        ]
+        measured = (key for key in self.rounds[0][0].times if key[:2] == cell)
+        return [way for _, _, way in measured if way not in STRAIGHT]
 
     def times(self, cell: Cell, way: str) -> list[float]:
         """By round, ns."""
