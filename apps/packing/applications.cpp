@@ -10,9 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "layouts.hpp"
@@ -22,38 +20,8 @@ namespace {
 using Index = std::int64_t;
 using Numbers = std::array<int, 4>;
 
-/// A part of a buffer, as loops; each returns where its packed bytes end.
-struct Part {
-  std::size_t end;  ///< of its array in the buffer, bytes
-  std::function<char*(const char* items, char* packed)> pack;
-  std::function<const char*(const char* packed, char* items)> unpack;
-};
-
-/// Runs of `length` words each, of an array of `words` at byte `offset` of the buffer; `runs` visits the places
-/// where they begin.
-template <class Word, class Length, class Runs>
-Part part_of(std::size_t offset, Index words, Length length, Runs runs) {
-  return {offset + sizeof(Word) * static_cast<std::size_t>(words),
-          [=](const char* items, char* packed) {
-            const auto* array = reinterpret_cast<const Word*>(items + offset);
-            auto* out = reinterpret_cast<Word*>(packed);
-            runs([&, many = int{length}](Index at) {
-              for (int k = 0; k < many; ++k) *out++ = array[at + k];
-            });
-            return reinterpret_cast<char*>(out);
-          },
-          [=](const char* packed, char* items) {
-            auto* array = reinterpret_cast<Word*>(items + offset);
-            const auto* in = reinterpret_cast<const Word*>(packed);
-            runs([&, many = int{length}](Index at) {
-              for (int k = 0; k < many; ++k) array[at + k] = *in++;
-            });
-            return reinterpret_cast<const char*>(in);
-          }};
-}
-
 /// A case of types that are committed here, and the loops that do the same.
-Case case_of(MPI_Datatype sent, std::vector<Part> from, MPI_Datatype received, std::vector<Part> to) {
+Case case_of(MPI_Datatype sent, std::size_t send_span, MPI_Datatype received, std::size_t receive_span, Hand hand) {
   Case c;
   int size = 0;
   MPI_Type_commit(&sent);
@@ -62,27 +30,19 @@ Case case_of(MPI_Datatype sent, std::vector<Part> from, MPI_Datatype received, s
   c.bytes = static_cast<std::size_t>(size);
   c.send_type = sent;
   c.receive_type = received;
-  c.send_span = from.back().end;
-  c.receive_span = to.back().end;
-  c.hands = {{"manual",
-              [from = std::move(from)](const char* items, char* packed) {
-                for (const Part& part : from) packed = part.pack(items, packed);
-              },
-              [to = std::move(to)](const char* packed, char* items) {
-                for (const Part& part : to) packed = part.unpack(packed, items);
-              }}};
+  c.send_span = send_span;
+  c.receive_span = receive_span;
+  c.hands = {std::move(hand)};
   return c;
 }
-Case case_of(MPI_Datatype type, const std::vector<Part>& parts) {
-  return case_of(type, parts, type, parts);
-}
 
-/// What is received side by side.
-Part all_of(std::size_t bytes) {
-  return {bytes, nullptr, [=](const char* packed, char* items) {
-            std::memcpy(items, packed, bytes);
-            return packed + bytes;
-          }};
+template <class Word>
+const Word* words(const char* bytes) {
+  return reinterpret_cast<const Word*>(bytes);
+}
+template <class Word>
+Word* words(char* bytes) {
+  return reinterpret_cast<Word*>(bytes);
 }
 
 // ---- datatypes: `hvector_of` and `struct_of` free those that they get ---------------------------------------
@@ -124,30 +84,63 @@ MPI_Datatype struct_of(std::vector<MPI_Datatype> types, const std::vector<MPI_Ai
 
 // ---- boxes ------------------------------------------------------------------------------------------------
 
-/// A box of words of one array, C order.
+/// A box of words of one array, C order, as loops.
+template <class Word>
 struct Box {
   std::size_t offset = 0;  ///< of the array in the buffer, bytes
   Numbers sizes{1, 1, 1, 1}, part{1, 1, 1, 1}, start{0, 0, 0, 0};
 
+  [[nodiscard]] std::size_t array_bytes() const {
+    std::size_t bytes = sizeof(Word);
+    for (const int size : sizes) bytes *= static_cast<std::size_t>(size);
+    return bytes;
+  }
   [[nodiscard]] Index row(int a, int b, int c) const {
     return ((Index{a + start[0]} * sizes[1] + (b + start[1])) * sizes[2] + (c + start[2])) * sizes[3] + start[3];
   }
-  template <class Word>
-  [[nodiscard]] Part of() const {
-    return part_of<Word>(offset, Index{sizes[0]} * sizes[1] * sizes[2] * sizes[3], part[3],
-                         [box = *this](auto visit) {
-                           for (int a = 0; a < box.part[0]; ++a) {
-                             for (int b = 0; b < box.part[1]; ++b) {
-                               for (int c = 0; c < box.part[2]; ++c) visit(box.row(a, b, c));
-                             }
-                           }
-                         });
+  template <class Visit>
+  void rows(Visit visit) const {
+    for (int a = 0; a < part[0]; ++a) {
+      for (int b = 0; b < part[1]; ++b) {
+        for (int c = 0; c < part[2]; ++c) visit(row(a, b, c));
+      }
+    }
+  }
+  char* pack(const char* items, char* packed) const {
+    const Word* array = words<Word>(items + offset);
+    Word* out = words<Word>(packed);
+    rows([&](Index at) {
+      for (int d = 0; d < part[3]; ++d) *out++ = array[at + d];
+    });
+    return reinterpret_cast<char*>(out);
+  }
+  const char* unpack(const char* packed, char* items) const {
+    Word* array = words<Word>(items + offset);
+    const Word* in = words<Word>(packed);
+    rows([&](Index at) {
+      for (int d = 0; d < part[3]; ++d) array[at + d] = *in++;
+    });
+    return reinterpret_cast<const char*>(in);
   }
 };
 
+/// A case of boxes, or of lists of points.
+template <class Part>
+Case by_parts(std::vector<Part> parts, MPI_Datatype type) {
+  const std::size_t span = parts.back().offset + parts.back().array_bytes();
+  return case_of(type, span, type, span,
+                 {"manual",
+                  [parts](const char* items, char* packed) {
+                    for (const Part& part : parts) packed = part.pack(items, packed);
+                  },
+                  [parts](const char* packed, char* items) {
+                    for (const Part& part : parts) packed = part.unpack(packed, items);
+                  }});
+}
+
 /// A box of doubles that begins where its array does.
 Case doubles(Numbers sizes, Numbers part, MPI_Datatype type) {
-  return case_of(type, {Box{0, sizes, part, {}}.of<double>()});
+  return by_parts<Box<double>>({{0, sizes, part, {}}}, type);
 }
 
 Case mg_x(int n) {
@@ -161,11 +154,11 @@ Case milc_z(int n) {
   constexpr int kWords = 6;
   const int plane = n * n / 2;
   const MPI_Datatype slice = complex_vector(plane, 1, 2, MPI_FLOAT, kWords);
-  return case_of(hvector_of(n, MPI_Aint{sizeof(float)} * kWords * 2 * plane * n, slice),
-                 {Box{0, {n, n, plane, 2 * kWords}, {n, 1, plane, kWords}, {}}.of<float>()});
+  return by_parts<Box<float>>({{0, {n, n, plane, 2 * kWords}, {n, 1, plane, kWords}, {}}},
+                              hvector_of(n, MPI_Aint{sizeof(float)} * kWords * 2 * plane * n, slice));
 }
 
-MPI_Datatype wrf_vectors(const Box& box) {
+MPI_Datatype wrf_vectors(const Box<float>& box) {
   const MPI_Aint row = static_cast<MPI_Aint>(sizeof(float)) * box.sizes[3];
   MPI_Datatype type = hvector_of(box.part[2], row, vector_of(1, box.part[3], box.part[3], MPI_FLOAT));
   type = hvector_of(box.part[1], row * box.sizes[2], type);
@@ -176,16 +169,16 @@ MPI_Datatype wrf_vectors(const Box& box) {
 Case wrf(int n, bool along_x, bool subarrays) {
   constexpr int kHalo = 3, kLevels = 28;
   const int wide = n + 2 * kHalo;
-  std::vector<Part> parts;
+  std::vector<Box<float>> boxes;
   std::vector<MPI_Datatype> types;
   std::vector<MPI_Aint> places;
   std::size_t offset = 0;
   for (const auto& [species, levels] :
        {std::pair{1, 1}, {1, 1}, {1, kLevels}, {1, kLevels}, {3, kLevels}, {3, kLevels}}) {
-    const Box box{offset,
-                  {species, wide, levels, wide},
-                  along_x ? Numbers{species, n, levels, kHalo} : Numbers{species, kHalo, levels, n},
-                  {0, kHalo, 0, kHalo}};
+    const Box<float> box{offset,
+                         {species, wide, levels, wide},
+                         along_x ? Numbers{species, n, levels, kHalo} : Numbers{species, kHalo, levels, n},
+                         {0, kHalo, 0, kHalo}};
     MPI_Datatype type;
     if (subarrays) {
       MPI_Type_create_subarray(4, box.sizes.data(), box.part.data(), box.start.data(), MPI_ORDER_C, MPI_FLOAT,
@@ -196,18 +189,16 @@ Case wrf(int n, bool along_x, bool subarrays) {
     types.push_back(type);
     const Index first = subarrays ? 0 : box.row(0, 0, 0);
     places.push_back(static_cast<MPI_Aint>(offset) + static_cast<MPI_Aint>(sizeof(float)) * first);
-    parts.push_back(box.of<float>());
-    offset = parts.back().end;
+    offset += box.array_bytes();
+    boxes.push_back(box);
   }
-  return case_of(struct_of(std::move(types), places), parts);
+  return by_parts<Box<float>>(std::move(boxes), struct_of(std::move(types), places));
 }
 
 // ---- lists of points ------------------------------------------------------------------------------------
 
-using Places = std::shared_ptr<const std::vector<int>>;
-
 /// `count` increasing places below about 4 * count: neighbours now and then, gaps mostly, the same on every rank.
-Places scattered(int count, std::uint64_t seed) {
+std::vector<int> scattered(int count, std::uint64_t seed) {
   std::vector<int> places;
   std::uint64_t state = seed * 0x9e3779b97f4a7c15U + 1;
   int at = 0;
@@ -216,22 +207,43 @@ Places scattered(int count, std::uint64_t seed) {
     state = state * 6364136223846793005U + 1442695040888963407U;
     at += 1 + static_cast<int>((state >> 40) % 7);
   }
-  return std::make_shared<const std::vector<int>>(std::move(places));
+  return places;
 }
 
-struct List {
-  int length;  ///< words at a place
-  Places places;
+/// The words at some places of an array, `length` of them at each, and `packed` behind them.
+template <class Word>
+void take(const char* array, int length, const std::vector<int>& list, char*& packed) {
+  const Word* in = words<Word>(array);
+  Word* out = words<Word>(packed);
+  for (const int i : list) {
+    for (int k = 0; k < length; ++k) *out++ = in[Index{i} * length + k];
+  }
+  packed = reinterpret_cast<char*>(out);
+}
 
-  template <class Word>
-  [[nodiscard]] Part of(std::size_t offset) const {
-    return part_of<Word>(offset, Index{length} * (places->back() + 1), length, [list = *this](auto visit) {
-      const Index step = list.length;
-      for (const int place : *list.places) visit(place * step);
-    });
+template <class Word>
+struct List {
+  std::size_t offset;  ///< of the array in the buffer, bytes
+  int length;          ///< words at a place
+  std::vector<int> places;
+
+  [[nodiscard]] std::size_t array_bytes() const {
+    return sizeof(Word) * static_cast<std::size_t>(length) * static_cast<std::size_t>(places.back() + 1);
+  }
+  char* pack(const char* items, char* packed) const {
+    take<Word>(items + offset, length, places, packed);
+    return packed;
+  }
+  const char* unpack(const char* packed, char* items) const {
+    Word* array = words<Word>(items + offset);
+    const Word* in = words<Word>(packed);
+    for (const int place : places) {
+      for (int k = 0; k < length; ++k) array[Index{place} * length + k] = *in++;
+    }
+    return reinterpret_cast<const char*>(in);
   }
   [[nodiscard]] MPI_Datatype type(MPI_Datatype word) const {
-    std::vector<int> at(*places);
+    std::vector<int> at(places);
     for (int& place : at) place *= length;
     MPI_Datatype made;
     MPI_Type_create_indexed_block(static_cast<int>(at.size()), length, at.data(), word, &made);
@@ -241,63 +253,67 @@ struct List {
 
 /// SPECFEM3D, outer core: accelerations at the points that two slices of the mesh share, one float at each.
 Case specfem_outer_core(int count) {
-  const List list{1, scattered(count, 1)};
-  return case_of(list.type(MPI_FLOAT), {list.of<float>(0)});
+  const List<float> list{0, 1, scattered(count, 1)};
+  return by_parts<List<float>>({list}, list.type(MPI_FLOAT));
 }
 
 /// Crust and mantle, and the inner core: three floats at each point, two arrays in one message.
 Case specfem_crust_mantle(int count) {
-  const List mantle{3, scattered(count, 2)}, core{3, scattered(count / 4, 3)};
-  const Part first = mantle.of<float>(0);
-  return case_of(struct_of({mantle.type(MPI_FLOAT), core.type(MPI_FLOAT)}, {0, static_cast<MPI_Aint>(first.end)}),
-                 {first, core.of<float>(first.end)});
+  const List<float> mantle{0, 3, scattered(count, 2)};
+  const List<float> core{mantle.array_bytes(), 3, scattered(count / 4, 3)};
+  const MPI_Datatype type =
+      struct_of({mantle.type(MPI_FLOAT), core.type(MPI_FLOAT)}, {0, static_cast<MPI_Aint>(core.offset)});
+  return by_parts<List<float>>({mantle, core}, type);
 }
 
 /// LAMMPS: particles that leave a subdomain, an array per property: positions, tag, type, mask, and with bonds
 /// molecule and charge. They are received side by side. Counts are even, so that doubles behind ints are aligned.
 Case lammps(int count, bool bonds) {
   const int even = count + count % 2;
-  const Places places = scattered(even, bonds ? 5 : 4);
-  const auto room = static_cast<std::size_t>(places->back() + 2) / 2 * 2;
-  std::vector<Part> parts;
+  const std::vector<int> list = scattered(even, bonds ? 5 : 4);
+  const auto room = static_cast<std::size_t>(list.back() + 2) / 2 * 2;
   std::vector<MPI_Datatype> sent, received;
   std::vector<MPI_Aint> from, to;
-  std::size_t send_at = 0, receive_at = 0;
-  const auto add = [&]<class Word>(Word, MPI_Datatype word, int length) {
-    const List list{length, places};
-    const std::size_t bytes = sizeof(Word) * static_cast<std::size_t>(length);
-    parts.push_back(list.of<Word>(send_at));
-    sent.push_back(list.type(word));
+  std::size_t send_span = 0, receive_span = 0;
+  const auto add = [&](MPI_Datatype type, MPI_Datatype word, int length, std::size_t bytes) {
+    sent.push_back(type);
     received.push_back(contiguous(length * even, word));
-    from.push_back(static_cast<MPI_Aint>(send_at));
-    to.push_back(static_cast<MPI_Aint>(receive_at));
-    send_at += bytes * room;
-    receive_at += bytes * static_cast<std::size_t>(even);
+    from.push_back(static_cast<MPI_Aint>(send_span));
+    to.push_back(static_cast<MPI_Aint>(receive_span));
+    send_span += bytes * room;
+    receive_span += bytes * static_cast<std::size_t>(even);
   };
-  add(double{}, MPI_DOUBLE, 3);
-  for (int i = 0; i < (bonds ? 4 : 3); ++i) add(int{}, MPI_INT, 1);
-  if (bonds) add(double{}, MPI_DOUBLE, 1);
-  return case_of(struct_of(std::move(sent), from), parts, struct_of(std::move(received), to), {all_of(receive_at)});
+  const int ints = bonds ? 4 : 3;
+  add(List<double>{0, 3, list}.type(MPI_DOUBLE), MPI_DOUBLE, 3, 3 * sizeof(double));
+  for (int i = 0; i < ints; ++i) add(List<int>{0, 1, list}.type(MPI_INT), MPI_INT, 1, sizeof(int));
+  if (bonds) add(List<double>{0, 1, list}.type(MPI_DOUBLE), MPI_DOUBLE, 1, sizeof(double));
+  return case_of(struct_of(std::move(sent), from), send_span, struct_of(std::move(received), to), receive_span,
+                 {"manual",
+                  [=](const char* items, char* packed) {
+                    take<double>(items, 3, list, packed);
+                    for (int i = 1; i <= ints; ++i) take<int>(items + from[i], 1, list, packed);
+                    if (bonds) take<double>(items + from.back(), 1, list, packed);
+                  },
+                  [=](const char* packed, char* items) { std::memcpy(items, packed, receive_span); }});
 }
 
 // ---- transposes ---------------------------------------------------------------------------------------------
 
-/// The first columns of a matrix, word by word; as many as have as many rows.
-template <class Word>
-Part columns_of(int side, int pitch) {
-  return part_of<Word>(0, Index{side} * pitch, std::integral_constant<int, 1>{}, [=](auto visit) {
-    for (int i = 0; i < side; ++i) {
-      for (int j = 0; j < side; ++j) visit(Index{j} * pitch + i);
-    }
-  });
-}
-
 /// SPECFEM3D, a matrix whose entries are complex numbers of single precision: columns become rows.
 Case specfem_transpose(int n) {
-  using Entry = std::uint64_t;
-  const Part columns = columns_of<Entry>(n, n);
-  return case_of(hvector_of(n, sizeof(Entry), complex_vector(n, 1, n, MPI_FLOAT)), {columns},
-                 contiguous(2 * n * n, MPI_FLOAT), {all_of(columns.end)});
+  constexpr std::size_t kEntry = 2 * sizeof(float);
+  const std::size_t span = kEntry * static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+  return case_of(hvector_of(n, kEntry, complex_vector(n, 1, n, MPI_FLOAT)), span, contiguous(2 * n * n, MPI_FLOAT),
+                 span,
+                 {"manual",
+                  [n](const char* items, char* packed) {
+                    const auto* matrix = words<std::uint64_t>(items);
+                    auto* out = words<std::uint64_t>(packed);
+                    for (int i = 0; i < n; ++i) {
+                      for (int j = 0; j < n; ++j) *out++ = matrix[Index{j} * n + i];
+                    }
+                  },
+                  [span](const char* packed, char* items) { std::memcpy(items, packed, span); }});
 }
 
 /// A 2D FFT, between its two passes: the block that two slabs exchange of an n x n matrix of complex doubles in
@@ -307,8 +323,22 @@ Case fft(int n) {
     double re, im;
   };
   const int m = n / 2;
-  return case_of(complex_vector(m, m, n, MPI_DOUBLE), {Box{0, {1, 1, m, n}, {1, 1, m, m}, {}}.of<Complex>()},
-                 hvector_of(m, sizeof(Complex), complex_vector(m, 1, n, MPI_DOUBLE)), {columns_of<Complex>(m, n)});
+  const std::size_t span = sizeof(Complex) * static_cast<std::size_t>(n) * static_cast<std::size_t>(m);
+  return case_of(complex_vector(m, m, n, MPI_DOUBLE), span,
+                 hvector_of(m, sizeof(Complex), complex_vector(m, 1, n, MPI_DOUBLE)), span,
+                 {"manual",
+                  [n, m](const char* items, char* packed) {
+                    auto* out = words<Complex>(packed);
+                    for (int i = 0; i < m; ++i) {
+                      for (int j = 0; j < m; ++j) *out++ = words<Complex>(items)[Index{i} * n + j];
+                    }
+                  },
+                  [n, m](const char* packed, char* items) {
+                    const auto* in = words<Complex>(packed);
+                    for (int i = 0; i < m; ++i) {
+                      for (int j = 0; j < m; ++j) words<Complex>(items)[Index{j} * n + i] = *in++;
+                    }
+                  }});
 }
 
 struct Pattern {

@@ -33,20 +33,17 @@ static void through_packing(const layout* of, MPI_Datatype type, int seed) {
 
 static int copies, deletions, last_deleted;
 static int copy(MPI_Datatype type, int key, void* extra, void* in, void* out, int* flag) {
-  (void)type, (void)key, (void)extra;
   ++copies;
   *(void**)out = in;
   *flag = 1;
   return MPI_SUCCESS;
 }
 static int forget(MPI_Datatype type, int key, void* value, void* extra) {
-  (void)type, (void)key, (void)extra;
   ++deletions;
   last_deleted = *(int*)value;
   return MPI_SUCCESS;
 }
 static int refuse_copy(MPI_Datatype type, int key, void* extra, void* in, void* out, int* flag) {
-  (void)type, (void)key, (void)extra, (void)in, (void)out;
   *flag = 0;
   return MPI_ERR_OTHER;
 }
@@ -181,7 +178,6 @@ static void threads(void) {
 static layout last;
 static int finalizing;
 static int at_the_end(MPI_Comm where, int key, void* value, void* extra) {
-  (void)key, (void)value, (void)extra;
   int *out = new_room(&last, 1), *in = new_room(&last, -1);
   MPI_Request request;
   OK(MPI_Isend(address(out, &last), last.items, last.type, 0, 1, where, &request));
