@@ -65,7 +65,7 @@ constexpr std::string_view kRootedByStages =
 constexpr std::string_view kRootedByOneCopy =
     "broadcast=48:eager_tree,16383:root_stage/piece=4096,-:one_copy,-:root_stage/piece=16384;"
 #ifdef OPEN_MPI
-    "gatherv=-:one_copy/min_piece=8192;scatterv=-:one_copy/min_piece=8192;"
+    "gatherv=-:one_copy/min_piece=8192;"
     "gather=48:eager,16383:linear/piece=4096,-:one_copy,-:linear;"
     "scatter=48:eager,16383:linear/piece=4096,-:one_copy,131071:mpi,-:linear";
 #else
