@@ -124,22 +124,23 @@ struct Box {
   }
 };
 
-template <class Word>
-Case by_boxes(std::vector<Box<Word>> boxes, MPI_Datatype type) {
-  const std::size_t span = boxes.back().offset + boxes.back().array_bytes();
+/// A case of boxes, or of lists of points.
+template <class Part>
+Case by_parts(std::vector<Part> parts, MPI_Datatype type) {
+  const std::size_t span = parts.back().offset + parts.back().array_bytes();
   return case_of(type, span, type, span,
                  {"manual",
-                  [boxes](const char* items, char* packed) {
-                    for (const Box<Word>& box : boxes) packed = box.pack(items, packed);
+                  [parts](const char* items, char* packed) {
+                    for (const Part& part : parts) packed = part.pack(items, packed);
                   },
-                  [boxes](const char* packed, char* items) {
-                    for (const Box<Word>& box : boxes) packed = box.unpack(packed, items);
+                  [parts](const char* packed, char* items) {
+                    for (const Part& part : parts) packed = part.unpack(packed, items);
                   }});
 }
 
 /// A box of doubles that begins where its array does.
 Case doubles(Numbers sizes, Numbers part, MPI_Datatype type) {
-  return by_boxes<double>({{0, sizes, part, {}}}, type);
+  return by_parts<Box<double>>({{0, sizes, part, {}}}, type);
 }
 
 Case mg_x(int n) {
@@ -153,8 +154,8 @@ Case milc_z(int n) {
   constexpr int kWords = 6;
   const int plane = n * n / 2;
   const MPI_Datatype slice = complex_vector(plane, 1, 2, MPI_FLOAT, kWords);
-  return by_boxes<float>({{0, {n, n, plane, 2 * kWords}, {n, 1, plane, kWords}, {}}},
-                         hvector_of(n, MPI_Aint{sizeof(float)} * kWords * 2 * plane * n, slice));
+  return by_parts<Box<float>>({{0, {n, n, plane, 2 * kWords}, {n, 1, plane, kWords}, {}}},
+                              hvector_of(n, MPI_Aint{sizeof(float)} * kWords * 2 * plane * n, slice));
 }
 
 MPI_Datatype wrf_vectors(const Box<float>& box) {
@@ -191,7 +192,7 @@ Case wrf(int n, bool along_x, bool subarrays) {
     offset += box.array_bytes();
     boxes.push_back(box);
   }
-  return by_boxes<float>(std::move(boxes), struct_of(std::move(types), places));
+  return by_parts<Box<float>>(std::move(boxes), struct_of(std::move(types), places));
 }
 
 // ---- lists of points ------------------------------------------------------------------------------------
@@ -209,6 +210,17 @@ std::vector<int> scattered(int count, std::uint64_t seed) {
   return places;
 }
 
+/// The words at some places of an array, `length` of them at each, and `packed` behind them.
+template <class Word>
+void take(const char* array, int length, const std::vector<int>& list, char*& packed) {
+  const Word* in = words<Word>(array);
+  Word* out = words<Word>(packed);
+  for (const int i : list) {
+    for (int k = 0; k < length; ++k) *out++ = in[Index{i} * length + k];
+  }
+  packed = reinterpret_cast<char*>(out);
+}
+
 template <class Word>
 struct List {
   std::size_t offset;  ///< of the array in the buffer, bytes
@@ -219,12 +231,8 @@ struct List {
     return sizeof(Word) * static_cast<std::size_t>(length) * static_cast<std::size_t>(places.back() + 1);
   }
   char* pack(const char* items, char* packed) const {
-    const Word* array = words<Word>(items + offset);
-    Word* out = words<Word>(packed);
-    for (const int place : places) {
-      for (int k = 0; k < length; ++k) *out++ = array[Index{place} * length + k];
-    }
-    return reinterpret_cast<char*>(out);
+    take<Word>(items + offset, length, places, packed);
+    return packed;
   }
   const char* unpack(const char* packed, char* items) const {
     Word* array = words<Word>(items + offset);
@@ -246,32 +254,16 @@ struct List {
 /// SPECFEM3D, outer core: accelerations at the points that two slices of the mesh share, one float at each.
 Case specfem_outer_core(int count) {
   const List<float> list{0, 1, scattered(count, 1)};
-  const MPI_Datatype type = list.type(MPI_FLOAT);
-  return case_of(type, list.array_bytes(), type, list.array_bytes(),
-                 {"manual", [list](const char* items, char* packed) { list.pack(items, packed); },
-                  [list](const char* packed, char* items) { list.unpack(packed, items); }});
+  return by_parts<List<float>>({list}, list.type(MPI_FLOAT));
 }
 
 /// Crust and mantle, and the inner core: three floats at each point, two arrays in one message.
 Case specfem_crust_mantle(int count) {
   const List<float> mantle{0, 3, scattered(count, 2)};
   const List<float> core{mantle.array_bytes(), 3, scattered(count / 4, 3)};
-  const std::size_t span = core.offset + core.array_bytes();
   const MPI_Datatype type =
       struct_of({mantle.type(MPI_FLOAT), core.type(MPI_FLOAT)}, {0, static_cast<MPI_Aint>(core.offset)});
-  return case_of(type, span, type, span,
-                 {"manual", [=](const char* items, char* packed) { core.pack(items, mantle.pack(items, packed)); },
-                  [=](const char* packed, char* items) { core.unpack(mantle.unpack(packed, items), items); }});
-}
-
-template <class Word>
-void take(const char* array, int length, const std::vector<int>& list, char*& packed) {
-  const Word* in = words<Word>(array);
-  Word* out = words<Word>(packed);
-  for (const int i : list) {
-    for (int k = 0; k < length; ++k) *out++ = in[Index{i} * length + k];
-  }
-  packed = reinterpret_cast<char*>(out);
+  return by_parts<List<float>>({mantle, core}, type);
 }
 
 /// LAMMPS: particles that leave a subdomain, an array per property: positions, tag, type, mask, and with bonds

@@ -36,7 +36,8 @@ inline void free_types(Case& c) {
 }
 
 /// The cases of a set: "constant" (32 KB by element size), "elements" (1024 of them by size), "columns" (one block
-/// in a page), "applications", "grid" and "sparse" (what a tuning measures).
+/// in a page), "applications", "grid" and "sparse" (what a tuning measures), "mapped" (of the others, what is
+/// measured in mapped memory).
 std::vector<std::string> case_names(const std::string& set, bool quick);
 
 /// The case of a name that `case_names` gave.

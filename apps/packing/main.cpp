@@ -1,6 +1,7 @@
 // packing: what it costs to send non-contiguous data, by every way that MPI and C offer. The
 // experiment of Boyer and Chase ("Insomnia", section 4): Irecv, Send, Wait on both of two ranks, with the sent
-// message packed, the received one unpacked, or both; and MPI_Pack and MPI_Unpack alone.
+// message packed, the received one unpacked, or both; MPI_Pack and MPI_Unpack alone; and a message between items
+// in memory that both map.
 //
 // mpiexec -n 2 packing --set constant --directions send,receive,both --ways contiguous,datatype,loop,mpi-pack
 //
@@ -19,6 +20,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <string>
@@ -31,11 +33,12 @@
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kSets{"constant",     "elements", "columns",
-                                                "applications", "grid",     "sparse"};
-constexpr std::array<std::string_view, 5> kDirections{"send", "receive", "both", "pack", "unpack"};
-constexpr std::array<std::string_view, 8> kWays{"contiguous", "datatype",        "mpi-pack", "loop",
-                                                "assignment", "memcpy-prefetch", "memcpy",   "manual"};
+constexpr std::array<std::string_view, 7> kSets{"constant", "elements", "columns", "applications",
+                                                "grid",     "sparse",   "mapped"};
+constexpr std::array<std::string_view, 6> kDirections{"send", "receive", "both", "pack", "unpack", "mapped"};
+constexpr std::array<std::string_view, 10> kWays{"contiguous", "datatype",        "mpi-pack", "loop",
+                                                 "assignment", "memcpy-prefetch", "memcpy",   "manual",
+                                                 "straight",   "halves"};
 
 struct Options {
   std::vector<std::string> sets{"constant"};
@@ -79,13 +82,15 @@ std::vector<arguments::Option> table(Options& o) {
   return {
       {"--set", "A,B",
        "constant (32 KB by element size), elements (1024 by size), columns, applications, grid (bytes by element "
-       "size), sparse (the same, an element a page)",
+       "size), sparse (the same, an element a page), mapped (constant and elements from 64 B on, fft2)",
        [&o](std::string_view text) { return read_names(text, kSets, o.sets); }},
       {"--cases", "A,B", "only these cases, e.g. constant/64,mg_x/34",
        [&o](std::string_view text) { return read_cases(text, o.only); }},
-      {"--directions", "A,B", "send, receive, both, pack, unpack",
+      {"--directions", "A,B", "send, receive, both, pack, unpack, mapped (both, in memory that both ranks map)",
        [&o](std::string_view text) { return read_names(text, kDirections, o.directions); }},
-      {"--ways", "A,B", "contiguous, datatype, mpi-pack, loop, assignment, memcpy, memcpy-prefetch, manual",
+      {"--ways", "A,B",
+       "contiguous, datatype, mpi-pack, loop, assignment, memcpy, memcpy-prefetch, manual; in bench/pack straight, "
+       "halves",
        [&o](std::string_view text) { return read_names(text, kWays, o.ways); }},
       {"--cpus", "A,B", "processors of the two ranks; without it they run where the launcher puts them",
        [&o](std::string_view text) { return read_cpus(text, o.cpus); }},
@@ -105,11 +110,13 @@ Direction direction_of(const std::string& name) {
 }
 
 /// The ways of a case: those that it has, among those that were asked for; the engines alone have no message.
-std::vector<std::string> ways_of(const Case& c, const std::vector<std::string>& wanted, Direction direction) {
+std::vector<std::string> ways_of(const Case& c, const std::vector<std::string>& wanted, Direction direction,
+                                 const Bench& bench) {
   const bool alone = direction == Direction::pack || direction == Direction::unpack;
   std::vector<std::string> ways;
   std::ranges::copy_if(wanted, std::back_inserter(ways), [&](const std::string& way) {
     if (way == "contiguous" || way == "datatype") return !alone;
+    if (way == "straight" || way == "halves") return direction == Direction::mapped && bench.has_straight();
     return way == "mpi-pack" || std::ranges::any_of(c.hands, [&](const Hand& hand) { return hand.name == way; });
   });
   return ways;
@@ -166,10 +173,13 @@ bool run_case(const std::string& name, const Options& o, Meeting& meeting) {
   Case c = make_case(name);
   bool good = true;
   {
-    Bench bench(c, meeting);
+    std::optional<Bench> made;
     for (const std::string& named : o.directions) {
       const Direction direction = direction_of(named);
-      const std::vector<std::string> ways = ways_of(c, o.ways, direction);
+      const bool mapped = direction == Direction::mapped;
+      if (!made || made->mapped() != mapped) made.emplace(c, meeting, mapped);
+      Bench& bench = *made;
+      const std::vector<std::string> ways = ways_of(c, o.ways, direction, bench);
       for (const std::string& way : ways) {
         if (!o.check || bench.correct(way, direction)) continue;
         good = false;

@@ -11,6 +11,7 @@
 namespace {
 
 constexpr std::size_t kLine = 64;
+constexpr std::size_t kPage = 4096;
 constexpr int kSpinsBeforeYield = 4000;
 constexpr int kTurnSteps = 8;
 constexpr int kLeastSteps = 9, kMostSteps = 1000;
@@ -37,7 +38,7 @@ char pattern(std::size_t at, int rank) {
   return static_cast<char>(mixed >> 56);
 }
 
-void fill(std::vector<char>& memory, int rank) {
+void fill(std::span<char> memory, int rank) {
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = pattern(i, rank);
 }
 
@@ -75,44 +76,67 @@ int tag_of(const std::string& way, Direction direction) {
 
 /// Whether a way sends, or packs, the items; else it sends contiguous bytes.
 bool packs(const std::string& way, Direction direction) {
-  if (direction == Direction::send || direction == Direction::both) return way != "contiguous";
-  return direction == Direction::pack;
+  if (direction == Direction::pack || direction == Direction::unpack) return direction == Direction::pack;
+  return direction != Direction::receive && way != "contiguous";
 }
 /// The same of receiving.
 bool unpacks(const std::string& way, Direction direction) {
-  if (direction == Direction::receive || direction == Direction::both) return way != "contiguous";
-  return direction == Direction::unpack;
+  if (direction == Direction::pack || direction == Direction::unpack) return direction == Direction::unpack;
+  return direction != Direction::send && way != "contiguous";
 }
+
+std::size_t whole_pages(std::size_t bytes) {
+  return (bytes + kPage - 1) / kPage * kPage;
+}
+
+/// How far a rank has come with messages that are copied straight, in front of its mapped items.
+struct alignas(kLine) Progress {
+  std::atomic<std::uint32_t> ready;                 ///< its messages that may be read
+  alignas(kLine) std::atomic<std::uint32_t> given;  ///< its messages of which it has copied its part
+  alignas(kLine) std::atomic<std::uint32_t> open;   ///< the other rank's for which its items may be written
+  alignas(kLine) std::atomic<std::uint32_t> taken;  ///< the other rank's of which it has copied its part
+};
+static_assert(sizeof(Progress) <= kPage);
 
 }  // namespace
 
 // ---- meeting ---------------------------------------------------------------------------------------------
 
-Meeting::Meeting() {
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+SharedMemory::SharedMemory(std::size_t bytes) {
   void* base = nullptr;
-  MPI_Win_allocate_shared(sizeof(Place), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window_);
-  mine_ = new (base) Place{};
-  MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Aint size = 0;
-  int unit = 0;
-  void* other = nullptr;
-  MPI_Win_shared_query(window_, 1 - rank_, &size, &unit, &other);
-  peer_ = static_cast<Place*>(other);
+  MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window_);
 }
 
-Meeting::~Meeting() {
+SharedMemory::~SharedMemory() {
   MPI_Win_free(&window_);
+}
+
+char* SharedMemory::of(int rank) const {
+  MPI_Aint size = 0;
+  int unit = 0;
+  void* part = nullptr;
+  MPI_Win_shared_query(window_, rank, &size, &unit, &part);
+  return static_cast<char*>(part);
+}
+
+void wait_for(const std::atomic<std::uint32_t>& stored, std::uint32_t number) {
+  int spins = 0;
+  while (static_cast<std::int32_t>(stored.load(std::memory_order_acquire) - number) < 0) {
+    relax();
+    if (++spins > kSpinsBeforeYield) sched_yield();
+  }
+}
+
+Meeting::Meeting() {
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  mine_ = new (memory_.of(rank_)) Place{};
+  peer_ = reinterpret_cast<Place*>(memory_.of(1 - rank_));
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 void Meeting::meet() {
   mine_->arrived.store(++epoch_, std::memory_order_release);
-  int spins = 0;
-  // The peer may be one meeting ahead.
-  while (static_cast<std::int32_t>(peer_->arrived.load(std::memory_order_acquire) - epoch_) < 0) {
-    relax();
-    if (++spins > kSpinsBeforeYield) sched_yield();
-  }
+  wait_for(peer_->arrived, epoch_);  // the peer may be one meeting ahead
 }
 
 std::int64_t Meeting::larger(std::int64_t mine) {
@@ -139,19 +163,36 @@ std::int64_t Meeting::latency_ns() {
 
 // ---- ways ------------------------------------------------------------------------------------------------
 
-Bench::Bench(Case& c, Meeting& meeting)
+Bench::Bench(Case& c, Meeting& meeting, bool mapped)
     : case_(c),
       meeting_(meeting),
       peer_(1 - meeting.rank()),
-      source_(c.send_span),
-      target_(c.receive_span),
+      own_source_(mapped ? 0 : c.send_span),
+      own_target_(mapped ? 0 : c.receive_span),
+      source_(own_source_),
+      target_(own_target_),
       packed_out_(c.bytes),
       packed_in_(c.bytes),
       plain_out_(c.bytes),
       plain_in_(c.bytes),
       lines_(touched_lines(c)) {
+  if (mapped) map_items();
   fill(source_, meeting_.rank());
   fill(plain_out_, meeting_.rank());
+}
+
+std::size_t Bench::target_at() const {
+  return kPage + whole_pages(case_.send_span);
+}
+
+void Bench::map_items() {
+  mapped_ = std::make_unique<SharedMemory>(target_at() + whole_pages(case_.receive_span));
+  char* const mine = mapped_->of(meeting_.rank());
+  new (mine) Progress{};
+  source_ = {mine + kPage, case_.send_span};
+  target_ = {mine + target_at(), case_.receive_span};
+  if (straight_copy != nullptr) straight_ = straight_copy(case_);
+  meeting_.meet();
 }
 
 /// What a way does with the items on either side: nothing where the MPI gets its datatype.
@@ -171,6 +212,34 @@ Bench::Work Bench::work_of(const std::string& way) {
           [this, bytes] {
             int position = 0;
             MPI_Unpack(packed_in_.data(), bytes, &position, target_.data(), 1, case_.receive_type, MPI_COMM_WORLD);
+          }};
+}
+
+Bench::Sides Bench::straight_sides(bool shared) {
+  char* const theirs = mapped_->of(peer_);
+  auto* const mine = reinterpret_cast<Progress*>(mapped_->of(meeting_.rank()));
+  auto* const peer = reinterpret_cast<Progress*>(theirs);
+  const std::size_t bytes = case_.bytes, first = shared ? bytes / 2 : bytes;
+  const auto next = [](const std::atomic<std::uint32_t>& number) {
+    return number.load(std::memory_order_relaxed) + 1;
+  };
+  return {[=, this] {
+            const std::uint32_t number = next(mine->ready);
+            mine->ready.store(number, std::memory_order_release);
+            if (shared) {
+              wait_for(peer->open, number);
+              straight_(source_.data(), theirs + target_at(), first, bytes - first);
+            }
+            mine->given.store(number, std::memory_order_release);
+            wait_for(peer->taken, number);
+          },
+          [=, this] {
+            const std::uint32_t number = next(mine->taken);
+            if (shared) mine->open.store(number, std::memory_order_release);
+            wait_for(peer->ready, number);
+            straight_(theirs + kPage, target_.data(), 0, first);
+            mine->taken.store(number, std::memory_order_release);
+            if (shared) wait_for(peer->given, number);
           }};
 }
 
@@ -196,11 +265,27 @@ Bench::Step Bench::step_of(const std::string& way, Direction direction) {
   } else {
     work.unpack = nullptr;
   }
-  return [=, tag = tag_of(way, direction), peer = peer_] {
-    MPI_Request request;
-    MPI_Irecv(in.data, in.count, in.type, peer, tag, MPI_COMM_WORLD, &request);
+  const int tag = tag_of(way, direction), peer = peer_;
+  const Step send = [=] {
     if (work.pack) work.pack();
     MPI_Send(out.data, out.count, out.type, peer, tag, MPI_COMM_WORLD);
+  };
+  if (direction == Direction::mapped) {
+    const Step receive = [=] {
+      MPI_Recv(in.data, in.count, in.type, peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (work.unpack) work.unpack();
+    };
+    const bool ours = way == "straight" || way == "halves", first = meeting_.rank() == 0;
+    const Sides sides = ours ? straight_sides(way == "halves") : Sides{send, receive};
+    return [one = first ? sides.send : sides.receive, other = first ? sides.receive : sides.send] {
+      one();
+      other();
+    };
+  }
+  return [=] {
+    MPI_Request request;
+    MPI_Irecv(in.data, in.count, in.type, peer, tag, MPI_COMM_WORLD, &request);
+    send();
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     if (work.unpack) work.unpack();
   };
@@ -223,7 +308,7 @@ std::int64_t Bench::timed(const Step& step, const std::string& way, Direction di
   meeting_.meet();
   const std::int64_t begin = now_ns();
   step();
-  return meeting_.larger(now_ns() - begin);
+  return meeting_.larger(now_ns() - begin) / (direction == Direction::mapped ? 2 : 1);
 }
 
 std::vector<std::vector<std::int64_t>> Bench::measure(const std::vector<std::string>& ways, Direction direction,
@@ -278,7 +363,7 @@ bool Bench::correct(const std::string& way, Direction direction) {
   if (unpacks(way, direction)) {
     std::vector<char> expected(case_.receive_span, kGap);
     case_.hands.front().unpack(sent.data(), expected.data());
-    good = expected == target_;
+    good = std::ranges::equal(expected, target_);
   }
   return meeting_.larger(good ? 0 : 1) == 0;
 }

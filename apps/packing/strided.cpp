@@ -22,109 +22,83 @@ constexpr std::size_t kAhead = 8 * kLine;
 
 // ---- loops ------------------------------------------------------------------------------------------------------
 
+/// `count` blocks, from one stride to another; by value, as no store may then change it.
 struct Strided {
-  std::size_t block, count;
+  const char* from;
+  std::size_t from_stride;
+  char* to;
+  std::size_t to_stride, block, count;
 };
 
 struct Pair {
   std::uint64_t low, high;
 };
 
-/// `blocks` of `Words` values of one type; the compiler sees a constant number of them.
-template <class Word, std::size_t Words>
-void gather(const char* from, std::size_t from_stride, char* to, std::size_t to_stride, std::size_t blocks) {
-  for (std::size_t i = 0; i < blocks; ++i) {
-    std::memcpy(to + i * to_stride, from + i * from_stride, Words * sizeof(Word));
-  }
+/// Blocks of so many bytes, which the compiler knows; false where they have others.
+template <std::size_t bytes>
+bool gather(Strided s) {
+  if (s.block != bytes) return false;
+  for (std::size_t i = 0; i < s.count; ++i) std::memcpy(s.to + i * s.to_stride, s.from + i * s.from_stride, bytes);
+  return true;
 }
 
-void gather_any(const char* from, std::size_t from_stride, char* to, std::size_t to_stride, const Strided& s) {
-  for (std::size_t i = 0; i < s.count; ++i) {
-    std::memcpy(to + i * to_stride, from + i * from_stride, s.block);
-  }
+template <std::size_t... bytes>
+bool gather_any_of(Strided s, std::index_sequence<bytes...>) {
+  return (gather<bytes>(s) || ...);
 }
 
 /// Today's loop: a constant length for small elements, memcpy for others.
-void loop(const char* from, std::size_t from_stride, char* to, std::size_t to_stride, const Strided& s) {
-  switch (s.block) {
-    case 1:
-      return gather<std::uint8_t, 1>(from, from_stride, to, to_stride, s.count);
-    case 2:
-      return gather<std::uint16_t, 1>(from, from_stride, to, to_stride, s.count);
-    case 4:
-      return gather<std::uint32_t, 1>(from, from_stride, to, to_stride, s.count);
-    case 8:
-      return gather<std::uint64_t, 1>(from, from_stride, to, to_stride, s.count);
-    case 16:
-      return gather<std::uint64_t, 2>(from, from_stride, to, to_stride, s.count);
-    case 32:
-      return gather<std::uint64_t, 4>(from, from_stride, to, to_stride, s.count);
-    case 64:
-      return gather<std::uint64_t, 8>(from, from_stride, to, to_stride, s.count);
-    case 128:
-      return gather<std::uint64_t, 16>(from, from_stride, to, to_stride, s.count);
-    default:
-      return gather_any(from, from_stride, to, to_stride, s);
+void loop(Strided s) {
+  if (gather_any_of(s, std::index_sequence<1, 2, 4, 8, 16, 32, 64, 128>{})) return;
+  for (std::size_t i = 0; i < s.count; ++i) {
+    std::memcpy(s.to + i * s.to_stride, s.from + i * s.from_stride, s.block);
   }
 }
 
 /// The paper's first kernel: values assigned one by one, unrolled, with what is written next fetched before.
 template <class Word>
-void assign(const char* from, std::size_t from_stride, char* to, std::size_t to_stride, const Strided& s) {
+bool assign(Strided s) {
+  if (s.block % sizeof(Word) != 0) return false;
   const std::size_t words = s.block / sizeof(Word);
   std::size_t fetched = 0;
   for (std::size_t i = 0; i < s.count; ++i) {
-    const char* in = from + i * from_stride;
-    char* out = to + i * to_stride;
-    const std::size_t at = i * to_stride;
+    const char* in = s.from + i * s.from_stride;
+    char* out = s.to + i * s.to_stride;
+    const std::size_t at = i * s.to_stride;
     if (at >= fetched) {
       __builtin_prefetch(out + kAhead, 1);
       fetched = at + kLine;
     }
     std::size_t w = 0;
     for (; w + 4 <= words; w += 4) {
-      Word a, b, c, d;
-      std::memcpy(&a, in + w * sizeof(Word), sizeof(Word));
-      std::memcpy(&b, in + (w + 1) * sizeof(Word), sizeof(Word));
-      std::memcpy(&c, in + (w + 2) * sizeof(Word), sizeof(Word));
-      std::memcpy(&d, in + (w + 3) * sizeof(Word), sizeof(Word));
-      std::memcpy(out + w * sizeof(Word), &a, sizeof(Word));
-      std::memcpy(out + (w + 1) * sizeof(Word), &b, sizeof(Word));
-      std::memcpy(out + (w + 2) * sizeof(Word), &c, sizeof(Word));
-      std::memcpy(out + (w + 3) * sizeof(Word), &d, sizeof(Word));
+      Word values[4];
+      for (std::size_t k = 0; k < 4; ++k) std::memcpy(&values[k], in + (w + k) * sizeof(Word), sizeof(Word));
+      for (std::size_t k = 0; k < 4; ++k) std::memcpy(out + (w + k) * sizeof(Word), &values[k], sizeof(Word));
       if (w * sizeof(Word) % kLine == 0) __builtin_prefetch(out + w * sizeof(Word) + kAhead, 1);
     }
     for (; w < words; ++w) std::memcpy(out + w * sizeof(Word), in + w * sizeof(Word), sizeof(Word));
   }
+  return true;
 }
 
-void assignment(const char* from, std::size_t from_stride, char* to, std::size_t to_stride, const Strided& s) {
-  if (s.block % sizeof(Pair) == 0) return assign<Pair>(from, from_stride, to, to_stride, s);
-  if (s.block % 8 == 0) return assign<std::uint64_t>(from, from_stride, to, to_stride, s);
-  if (s.block % 4 == 0) return assign<std::uint32_t>(from, from_stride, to, to_stride, s);
-  if (s.block % 2 == 0) return assign<std::uint16_t>(from, from_stride, to, to_stride, s);
-  assign<std::uint8_t>(from, from_stride, to, to_stride, s);
+void assignment(Strided s) {
+  (void)(assign<Pair>(s) || assign<std::uint64_t>(s) || assign<std::uint32_t>(s) || assign<std::uint16_t>(s) ||
+         assign<std::uint8_t>(s));
 }
 
-/// A call of the library for every element, whose length the compiler does not know.
-void by_memcpy(const char* from, std::size_t from_stride, char* to, std::size_t to_stride, const Strided& s) {
-  void* (*volatile chosen)(void*, const void*, std::size_t) = std::memcpy;
-  auto* copy = chosen;
-  for (std::size_t i = 0; i < s.count; ++i) copy(to + i * to_stride, from + i * from_stride, s.block);
-}
-
-/// The same, with the first line of the next element's target fetched before.
-void by_prefetched_memcpy(const char* from, std::size_t from_stride, char* to, std::size_t to_stride,
-                          const Strided& s) {
+/// A call of the library for every element, whose length the compiler does not know; with `prefetch` the first line
+/// of the next element's target is fetched before.
+template <bool prefetch>
+void by_memcpy(Strided s) {
   void* (*volatile chosen)(void*, const void*, std::size_t) = std::memcpy;
   auto* copy = chosen;
   for (std::size_t i = 0; i < s.count; ++i) {
-    __builtin_prefetch(to + (i + 1) * to_stride, 1);
-    copy(to + i * to_stride, from + i * from_stride, s.block);
+    if (prefetch) __builtin_prefetch(s.to + (i + 1) * s.to_stride, 1);
+    copy(s.to + i * s.to_stride, s.from + i * s.from_stride, s.block);
   }
 }
 
-using Kernel = void (*)(const char*, std::size_t, char*, std::size_t, const Strided&);
+using Kernel = void (*)(Strided);
 
 // ---- cases ------------------------------------------------------------------------------------------------------
 
@@ -140,14 +114,17 @@ Case strided_case(std::size_t block, std::size_t count, std::size_t stride) {
                           word, &c.send_type);
   MPI_Type_commit(&c.send_type);
   c.receive_type = c.send_type;
-  const Strided s{block, count};
   for (const auto& [name, kernel] : {std::pair<const char*, Kernel>{"loop", loop},
                                      {"assignment", assignment},
-                                     {"memcpy", by_memcpy},
-                                     {"memcpy-prefetch", by_prefetched_memcpy}}) {
-    c.hands.push_back(
-        {name, [=, kernel = kernel](const char* items, char* packed) { kernel(items, stride, packed, s.block, s); },
-         [=, kernel = kernel](const char* packed, char* items) { kernel(packed, s.block, items, stride, s); }});
+                                     {"memcpy", by_memcpy<false>},
+                                     {"memcpy-prefetch", by_memcpy<true>}}) {
+    c.hands.push_back({name,
+                       [=, kernel = kernel](const char* items, char* packed) {
+                         kernel({items, stride, packed, block, block, count});
+                       },
+                       [=, kernel = kernel](const char* packed, char* items) {
+                         kernel({packed, block, items, stride, block, count});
+                       }});
   }
   return c;
 }
@@ -176,11 +153,24 @@ std::vector<std::string> grid_names(const std::string& set, bool quick) {
   return names;
 }
 
+/// Both sweeps from elements of a line on; and blocks that are received transposed.
+std::vector<std::string> mapped_names(bool quick) {
+  std::vector<std::string> names;
+  for (const std::string set : {"constant", "elements"}) {
+    for (const std::string& name : case_names(set, quick)) {
+      if (std::stoul(name.substr(set.size() + 1)) >= kLine) names.push_back(name);
+    }
+  }
+  if (!quick) names.insert(names.end(), {"fft2/256", "fft2/768"});
+  return names;
+}
+
 }  // namespace
 
 std::vector<std::string> case_names(const std::string& set, bool quick) {
   if (set == "applications") return application_names(quick);
   if (set == "grid" || set == "sparse") return grid_names(set, quick);
+  if (set == "mapped") return mapped_names(quick);
   // The smallest and the largest element, and the smallest and the largest of a quick run, which takes every third.
   const std::array<std::size_t, 4> ends = set == "constant"   ? std::array<std::size_t, 4>{1, 16384, 4, 16384}
                                           : set == "elements" ? std::array<std::size_t, 4>{1, 8192, 4, 2048}

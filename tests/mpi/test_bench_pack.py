@@ -18,7 +18,7 @@ from conftest import ROOT, Mpi, find_mpi
 
 from corewise.bench.mpis import output_of
 from corewise.bench.pack import results, runs, study
-from corewise.bench.pack.runs import WAYS, Effort
+from corewise.bench.pack.runs import HANDS, MAPPED, STRAIGHT, WAYS, Effort
 from corewise.bench.pack.study import SETS, run_bench, tune
 from corewise.bench.pack.views import noise_text
 from corewise.data.packing_tuning import packing_tuning_text, parse_packing_tuning
@@ -51,16 +51,16 @@ def packing(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_way_moves_exactly_its_bytes(mpi: Mpi, packing: Path) -> None:
     cases = "constant/4,constant/32,constant/2048,elements/1,columns/32,grid/512/64,sparse/512/8,mg_x/34"
     words = ["--cases", cases, "--check", "--budget", "0", "--ways", EVERY]
-    directions = ["--directions", "send,receive,both,pack,unpack"]
+    directions = ["--directions", "send,receive,both,pack,unpack,mapped"]
     done = mpi.run(2, packing, [*words, *directions], mpi.yield_env)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     assert lines[-1].startswith("machine seconds=") and "wrong" not in done.stdout
     ways = {tuple(line.split()[1:4]) for line in lines if line.startswith("time ")}
     # 32 B elements: four loops, MPI_Pack, datatypes and the baseline; the engines alone have no message.
-    assert sum(case == "case=constant/32" for case, _, _ in ways) == 3 * 7 + 2 * 5
+    assert sum(case == "case=constant/32" for case, _, _ in ways) == 4 * 7 + 2 * 5
     # An application has one loop.
-    assert sum(case == "case=mg_x/34" for case, _, _ in ways) == 3 * 4 + 2 * 2
+    assert sum(case == "case=mg_x/34" for case, _, _ in ways) == 4 * 4 + 2 * 2
 
 
 LARGER = "wrf_x_sa/32,milc_z/16,lu_y/102,lammps_full/1200,specfem_cm/3000,specfem_mt/96,fft2/256"
@@ -193,6 +193,20 @@ def test_the_command_measures_every_part_and_the_library(monkeypatch: pytest.Mon
     paper = result.studies[0]
     assert paper.time(("constant/4", "both"), results.OURS).median > 0 and paper.drift() is not None
     assert len(result.claims) >= 3 and len(result.goals) > 5
+
+
+@pytest.mark.both_mpis
+def test_straight_copies_take_turns_with_the_ways_of_an_mpi(mpi: Mpi) -> None:
+    """One launch a round, whose data are checked; layouts differ where a block is received transposed."""
+    effort, cases = replace(TINY, rounds=2), ["constant/64", "elements/2048", "fft2/256"]
+    result = run_bench(mpi=str(mpi.prefix), parts=(MAPPED,), effort=effort, cases={MAPPED: cases})
+    assert all(len(launches) == 1 for study in result.studies for launches in study.rounds)
+    rows = [row for row in result.rows if row.id.startswith(f"pack/{mpi.name}/")]
+    assert [row.id for row in rows] == [f"pack/{mpi.name}/{case}/mapped" for case in cases]
+    assert all(row.ours > 0 and row.theirs > 0 and row.n == 2 for row in rows)
+    assert all(row.rival != "contiguous" and row.rival in row.more["ways"] for row in rows)
+    assert set(rows[0].more["ways"]) == {"contiguous", "datatype", "mpi-pack", "loop", *HANDS, *STRAIGHT}
+    assert [goal.count for goal in result.goals[:4]] == [2, 2, 1, 1]
 
 
 @pytest.mark.both_mpis

@@ -40,6 +40,20 @@ TRANSPOSE_CORE = (
     *("kernels/transpose/avx512.cpp", "kernels/transpose/neon.cpp"),
 )
 """Those of transposes."""
+_LAYOUT = ("layout/datatype.cpp", "layout/layout.cpp")
+_SIMPLIFICATION = ("nodes.cpp", "period.cpp", "runs.cpp", "simplify.cpp")
+_PLANS = ("compile.cpp", "copy.cpp", "describe.cpp", "pack.cpp", "walk.cpp", "window.cpp")
+_LOOPS = ("avx2.cpp", "avx512.cpp", "generic.cpp", "tiles.cpp")
+PACKING_CORE = tuple(
+    f"kernels/packing/{name}"
+    for name in (
+        *_LAYOUT,
+        *(f"simplification/{each}" for each in _SIMPLIFICATION),
+        *(f"plans/{each}" for each in _PLANS),
+        *(f"loops/{each}" for each in _LOOPS),
+    )
+)
+"""Those of packing."""
 _CXX_FLAGS = ("-std=c++20", "-O3", "-DNDEBUG")
 _C_FLAGS = ("-O2",)
 _NO_CXX_BINDINGS = ("-DOMPI_SKIP_MPICXX=1", "-DMPICH_SKIP_MPICXX=1")

@@ -348,6 +348,7 @@ Outcome do_gather(Communicator& on, Items send, Items receive, int root) {
 }
 
 Outcome do_gatherv(Communicator& on, Items send, const ItemLists& receive, int root) {
+  if (!has_choices(on, Collective::gatherv)) return kLeft;
   if (!is_rank(on, root)) return kWrong;
   const bool at_root = own_rank(on) == root;
   const bool kept = in_place(send.at);
@@ -403,6 +404,7 @@ Outcome do_scatter(Communicator& on, Items send, Items receive, int root) {
 }
 
 Outcome do_scatterv(Communicator& on, const ItemLists& send, Items receive, int root) {
+  if (!has_choices(on, Collective::scatterv)) return kLeft;
   if (!is_rank(on, root)) return kWrong;
   const bool at_root = own_rank(on) == root;
   const bool kept = in_place(receive.at);
@@ -486,6 +488,7 @@ Outcome do_alltoall(Communicator& on, Items send, Items receive) {
 }
 
 Outcome do_alltoallv(Communicator& on, const ItemLists& send, const ItemLists& receive) {
+  if (!has_choices(on, Collective::alltoallv)) return kLeft;
   const Choice* const choice = choice_for(on, Collective::alltoallv, 0, 0);
   if (choice == nullptr) return kLeft;
   const bool kept = in_place(send.at);

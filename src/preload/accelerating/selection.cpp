@@ -40,7 +40,7 @@ constexpr std::string_view kOfTwo =
     "reduce_scatter_block=136:eager,16384:pairwise/piece=4096,-:pairwise;"
 #ifdef OPEN_MPI  // which copies from the other process's memory sooner
     "allgather=136:eager,16384:ring/piece=4096,-:one_copy;"
-    "allgatherv=136:mpi,16384:ring/piece=4096,-:one_copy;"
+    "allgatherv=136:eager,16384:ring/piece=4096,-:one_copy;"
     "alltoall=136:eager,4096:pairwise/piece=4096,-:one_copy;"
     "exscan=48:eager_recursive_doubling,4096:chain/piece=4096;";
 #else
@@ -57,6 +57,7 @@ constexpr std::string_view kRootedByStages =
     "broadcast=48:eager_tree,16384:root_stage/piece=4096,-:root_stage/piece=16384;"
     "gather=48:eager,16384:linear/piece=4096,-:linear;"
 #ifdef OPEN_MPI
+    "gatherv=-:linear;scatterv=-:linear;"
     "scatter=48:eager,16384:linear/piece=4096,131071:one_copy,131071:mpi,-:linear";
 #else
     "scatter=48:eager,16384:linear/piece=4096,-:linear";
@@ -64,6 +65,7 @@ constexpr std::string_view kRootedByStages =
 constexpr std::string_view kRootedByOneCopy =
     "broadcast=48:eager_tree,16383:root_stage/piece=4096,-:one_copy,-:root_stage/piece=16384;"
 #ifdef OPEN_MPI
+    "gatherv=-:one_copy/min_piece=8192;"
     "gather=48:eager,16383:linear/piece=4096,-:one_copy,-:linear;"
     "scatter=48:eager,16383:linear/piece=4096,-:one_copy,131071:mpi,-:linear";
 #else

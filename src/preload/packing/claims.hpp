@@ -9,6 +9,9 @@ namespace corewise::preload::packing {
 /// The request is complete, whether or not the call that says so ends it: its data are unpacked, once.
 void arrive(Pending& pending, const MPI_Status& status);
 
+/// Whether a call has returned an error of a class.
+bool has_class(int code, int wanted);
+
 /// Entries in the order of their requests.
 class Entries {
  public:

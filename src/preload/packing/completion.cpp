@@ -38,12 +38,6 @@ class Statuses {
   std::unique_ptr<MPI_Status[]> many_;
 };
 
-bool is_in_status(int code) {
-  int error_class = MPI_SUCCESS;
-  return code != MPI_SUCCESS && CW_NEXT(MPI_Error_class)(code, &error_class) == MPI_SUCCESS &&
-         error_class == MPI_ERR_IN_STATUS;
-}
-
 // ---- calls that end requests ----
 
 /// Those that end one request at most: of several, the one that `index` says; where there is a flag, if it says so.
@@ -107,7 +101,7 @@ int end_all(Next next, int count, MPI_Request* requests, int* flag, MPI_Status* 
   Claimed entries(count, requests);
   const int code = next(own.get());
   if (code == MPI_SUCCESS && flag != nullptr && *flag == 0) return code;
-  const bool in_status = is_in_status(code);
+  const bool in_status = has_class(code, MPI_ERR_IN_STATUS);
   for (Pending* each = entries.first(); each != nullptr; each = each->also)
     entries.complete(*each, code, in_status, own[each->index]);
   return code;
@@ -122,7 +116,7 @@ int end_some(Next next, bool waits, int count, MPI_Request* requests, int* done,
   Claimed entries(count, requests);
   *done = 0;
   const int code = next(count, requests, done, indices, own.get());
-  const bool in_status = is_in_status(code);
+  const bool in_status = has_class(code, MPI_ERR_IN_STATUS);
   if (code != MPI_SUCCESS && !in_status) return code;
   for (int k = 0; *done != MPI_UNDEFINED && k < *done; ++k) entries.complete(indices[k], code, in_status, own[k]);
   return code;

@@ -70,12 +70,6 @@ void end_entry(Pending* pending) {
 
 // ---- completion ----
 
-bool is_pending(int code) {
-  int error_class = MPI_SUCCESS;
-  return code != MPI_SUCCESS && CW_NEXT(MPI_Error_class)(code, &error_class) == MPI_SUCCESS &&
-         error_class == MPI_ERR_PENDING;
-}
-
 /// What a call has done that ends requests, and found this one complete; false where the request lives on. An error
 /// leaves no data that the standard speaks of, and a persistent request that it concerns may still be active;
 /// waiting for one that is not gives an empty status, of which nothing is unpacked.
@@ -125,6 +119,11 @@ int start_claimed(Next next, int count, MPI_Request* requests) {
 
 }  // namespace
 
+bool has_class(int code, int wanted) {
+  int found = MPI_SUCCESS;
+  return code != MPI_SUCCESS && CW_NEXT(MPI_Error_class)(code, &found) == MPI_SUCCESS && found == wanted;
+}
+
 void arrive(Pending& pending, const MPI_Status& status) {
   if (pending.kind != Pending::Kind::receive || !pending.active || pending.unpacked) return;
   const std::size_t bytes = std::min(received_bytes(status), pending.packed.bytes());
@@ -157,7 +156,7 @@ Claimed::~Claimed() {
 }
 
 void Claimed::complete(Pending& pending, int code, bool in_status, const MPI_Status& status) {
-  if (pending.ended || (in_status && is_pending(status.MPI_ERROR))) return;
+  if (pending.ended || (in_status && has_class(status.MPI_ERROR, MPI_ERR_PENDING))) return;
   pending.ended = ends(pending, in_status ? status.MPI_ERROR : code, requests_[pending.index], status);
 }
 

@@ -85,16 +85,12 @@ SHIM(MPI_Pack, (const void* in, int count, MPI_Datatype type, void* out, int siz
 SHIM(MPI_Unpack, (const void* in, int size, int* position, void* out, int count, MPI_Datatype type, MPI_Comm comm),
      (in, size, position, out, count, type, comm), kind_of(type))
 
-int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int to, int sendtag, void* recvbuf,
-                  int recvcount, MPI_Datatype recvtype, int from, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  count_call("MPI_Sendrecv out", kind_of(sendtype));
-  count_call("MPI_Sendrecv in", kind_of(recvtype));
-  return NEXT(MPI_Sendrecv)(sendbuf, sendcount, sendtype, to, sendtag, recvbuf, recvcount, recvtype, from, recvtag,
-                            comm, status);
-}
-int MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int to, int sendtag, void* recvbuf,
-                 int recvcount, MPI_Datatype recvtype, int from, int recvtag, MPI_Comm comm, MPI_Status* status)
-    __attribute__((alias("PMPI_Sendrecv")));
+// Counted under its own name for what it receives.
+SHIM(MPI_Sendrecv,
+     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int to, int sendtag, void* recvbuf, int recvcount,
+      MPI_Datatype recvtype, int from, int recvtag, MPI_Comm comm, MPI_Status* status),
+     (sendbuf, sendcount, sendtype, to, sendtag, recvbuf, recvcount, recvtype, from, recvtag, comm, status),
+     (count_call("MPI_Sendrecv out", kind_of(sendtype)), kind_of(recvtype)))
 
 // ---- datatypes
 
@@ -134,15 +130,15 @@ static int deleted(MPI_Datatype type, int key, void* value, void* extra) {
   return real->delete(type, key, value, real->extra);
 }
 
-int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* copy, MPI_Type_delete_attr_function* delete, int* key,
-                            void* extra) {
+static callbacks* kept(callbacks given) {
   callbacks* real = malloc(sizeof *real);
-  *real = (callbacks){copy, delete, extra};
-  return NEXT(MPI_Type_create_keyval)(copied, deleted, key, real);
+  *real = given;
+  return real;
 }
-int MPI_Type_create_keyval(MPI_Type_copy_attr_function* copy, MPI_Type_delete_attr_function* delete, int* key,
-                           void* extra) __attribute__((alias("PMPI_Type_create_keyval")));
 
+SHIM(MPI_Type_create_keyval,
+     (MPI_Type_copy_attr_function * copy, MPI_Type_delete_attr_function* delete, int* key, void* extra),
+     (copied, deleted, key, kept((callbacks){copy, delete, extra})), "call")
 SHIM(MPI_Type_set_attr, (MPI_Datatype type, int key, void* value), (type, key, value),
      (count_call("attribute", "set"), "call"))
 
@@ -155,6 +151,7 @@ int PMPI_Pcontrol(const int level, ...) {
 int MPI_Pcontrol(const int level, ...) __attribute__((alias("PMPI_Pcontrol")));
 
 static void write_counts(void) {
+  section = 0;
   const char* stem = getenv("COREWISE_SHIM_OUT");
   int rank = 0;
   NEXT(MPI_Comm_rank)(MPI_COMM_WORLD, &rank);
@@ -168,9 +165,4 @@ static void write_counts(void) {
   fclose(out);
 }
 
-int PMPI_Finalize(void) {
-  section = 0;
-  write_counts();
-  return NEXT(MPI_Finalize)();
-}
-int MPI_Finalize(void) __attribute__((alias("PMPI_Finalize")));
+SHIM(MPI_Finalize, (void), (), (write_counts(), "call"))

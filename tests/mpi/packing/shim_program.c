@@ -96,7 +96,6 @@ static void contiguous(MPI_Datatype type) {
     for (int i = 0; i < ROOM; ++i) check(there[i] == 1000 * value + i, i);
   }
   MPI_Type_free(&flat);
-  (void)type;
 }
 
 // A struct of hindexed types, all by absolute addresses: the even blocks and the odd ones.
@@ -125,7 +124,6 @@ static void bottom(MPI_Datatype type) {
   MPI_Unpack(line, sizeof line, &position, MPI_BOTTOM, 1, to, world);
   check_from(rank);
   if (value == TIMES) MPI_Type_free(&from), MPI_Type_free(&to);
-  (void)type;
 }
 
 // Types one after the other, each used more than once. The even and the odd ones choose other ints, so that what
@@ -140,7 +138,6 @@ static void types(MPI_Datatype type) {
     for (int k = 0; k < BLOCKS * wide; ++k) check(line[k] == here[k / wide * stride + k % wide], k);
   }
   MPI_Type_free(&each);
-  (void)type;
 }
 
 // Where the library's table keeps a handle (src/preload/handles.hpp).
@@ -187,7 +184,6 @@ static void many(MPI_Datatype type) {
     if (i == FEW) before = resident_kilobytes();
   }
   if (rank == 0 && value == 1) printf("grown %ld kB\n", resident_kilobytes() - before);
-  (void)type;
 }
 
 int main(int count, char** words) {

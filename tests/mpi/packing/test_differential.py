@@ -189,13 +189,8 @@ def large() -> list[dict[str, Any]]:
         cases.append({**case, "sending": 0, "receiving": 0, "ways": every})
         for receiving in range(9):
             other = ("same", "packed there", "packed here", "flat")[(n + receiving) % 4]
-            way = {
-                "other": other,
-                "sending": (n + receiving) % 8,
-                "receiving": receiving,
-                "ways": ["message"],
-            }
-            cases.append({**case, **way})
+            way = {"other": other, "sending": (n + receiving) % 8, "receiving": receiving}
+            cases.append({**case, **way, "ways": ["message"]})
     cases[0]["ways"].append("accumulate")  # of its own type
     return cases
 

@@ -218,10 +218,6 @@ def receive_freed(its, status):
     request.Wait(status)
 
 
-def receive_matched(its, status):
-    world.Mprobe(0, MPI.ANY_TAG).Recv(its.told, status)
-
-
 def receive_among(its, status):
     MPI.Request.Waitall([world.Irecv(its.told, 0, TAG)], [status])
 
@@ -244,7 +240,7 @@ RECEIVES = (
     lambda its, status: world.Recv(its.told, 0, TAG, status),
     receive_freed,
     lambda its, status: tested(world.Irecv(its.told, MPI.ANY_SOURCE, TAG), status),
-    receive_matched,
+    lambda its, status: world.Mprobe(0, MPI.ANY_TAG).Recv(its.told, status),
     lambda its, status: started(world.Recv_init(its.told, 0, MPI.ANY_TAG), its, status),
     receive_among,
     receive_some,
@@ -318,11 +314,8 @@ def pack(case):
     said = [each.Pack(at(items.address), where, prefix, MPI.COMM_SELF), stream.digest(), items.digest()]
     if layout.may_receive:
         stream.seen[:] = stream.seen[::-1].copy()
-        said += [
-            each.Unpack(where, prefix, at(items.address), MPI.COMM_SELF),
-            items.digest(),
-            stream.digest(),
-        ]
+        said.append(each.Unpack(where, prefix, at(items.address), MPI.COMM_SELF))
+        said += [items.digest(), stream.digest()]
     free(each, items.type)
     return said
 

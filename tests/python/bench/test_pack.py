@@ -16,6 +16,8 @@ from corewise.bench.pack import study as bench_study
 from corewise.bench.pack.results import OURS, Study
 from corewise.bench.pack.rows import losers_of
 from corewise.bench.pack.runs import (
+    MAPPED,
+    STRAIGHT,
     Effort,
     Launch,
     Runner,
@@ -145,9 +147,41 @@ def applications(datatype: float) -> Study:
     return study("applications", plain, {(*key, "datatype"): 1000.0 for key in keys}, setting=OPEN_MPI)
 
 
+def mapped(datatype: float, loop: float, transposed: float) -> Study:
+    """Ours in 1000 ns, or in halves 500, in one launch with the others; each rival but one takes 9000."""
+    cells = (("constant/64", datatype, 9e3), ("elements/8192", 9e3, loop), ("fft2/256", 9e3, transposed))
+    times = {}
+    for case, by_type, by_loop in cells:
+        ways = {"contiguous": 500.0, "datatype": by_type, "mpi-pack": 9e3, "loop": by_loop}
+        ways |= dict(zip(STRAIGHT, (1000.0, 500.0), strict=True))
+        times |= {(case, MAPPED, way): ns for way, ns in ways.items()}
+    return Study(MPICH, MAPPED, [(Launch(times, 0.01),)] * 2)
+
+
+def test_straight_copies_are_beside_the_best_way_of_the_mpi() -> None:
+    result = result_of([mapped(4000.0, 2000.0, 3000.0)])
+    assert [(row.rival, row.theirs, row.ours, row.floor, row.ratio) for row in result.rows] == [
+        ("datatype", 4.0, 1.0, 0.5, 4.0),
+        ("loop", 2.0, 1.0, 0.5, 2.0),
+        ("loop", 3.0, 1.0, 0.5, 3.0),
+    ]
+    assert noise_text(result).endswith(" above 3 %")
+    *_, goals = bench_tables(result)
+    assert goals.title == "Straight copies in mapped memory beside others: their time over ours"
+    assert losers_of(mapped(900.0, 2000.0, 3000.0)) == ["constant/64"]
+
+
 @pytest.mark.parametrize(
     ("measured", "said"),
     [
+        (
+            mapped(2000.0, 4000.0, 3000.0),
+            "best way 2 2.828 True, best way 4 5.657 True, best way 3 3 None, best way 6 6 None",
+        ),
+        (
+            mapped(1900.0, 2000.0, 900.0),
+            "best way 1.9 1.949 False, best way 3.8 3.899 True, best way 0.9 0.9 None, best way 1.8 1.8 None",
+        ),
         (sweep("columns", {8: 400.0, 64: 1600.0}, 400.0), "datatype 1 2 True"),
         (engine_study(), "mpi-pack 2 2 None, loop 0.667 0.667 None"),
         (applications(1500.0), "datatype 1.5 1.5 True, manual 1.1 1.1 None, best way 1.1 1.1 None"),
@@ -240,7 +274,10 @@ def test_a_picture_per_mpi_is_named_after_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--cases", "rows"], "--cases: found 'rows', allowed: paper, columns, applications, mpi-pack, all"),
+        (
+            ["--cases", "rows"],
+            "--cases: found 'rows', allowed: paper, columns, applications, mpi-pack, mapped, all",
+        ),
         (["-o", "plot.gif"], "-o plot.gif: found the ending '.gif', allowed: .svg, .png"),
         (["-o", "none/plot.svg"], "none/plot.svg: cannot be written: there is no folder none"),
         (["--cases", "columns", "-o", "p.svg"], "-o: found with --cases columns, allowed: --cases paper"),

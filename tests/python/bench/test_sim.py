@@ -34,6 +34,16 @@ def test_a_row_holds_medians_of_rates_and_of_ratios_within_rounds() -> None:
     assert (by_cpu.id, by_cpu.ours, by_cpu.demand) == ("sim-flow-cpu", 40, None)
 
 
+def test_the_contestants_are_built_and_simulate_the_same() -> None:
+    samples = {
+        name: messages.measure([*command[:-1], "200"])
+        for name, command in messages.commands(Listener()).items()
+    }
+    assert {"flow", "packet"} <= samples.keys()
+    assert {sample.messages for sample in samples.values()} == {8 * 2 * 200}
+    messages.check_agreement([samples])
+
+
 def test_without_simgrid_corewise_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     rounds = rounds_of(simgrid=False)
     messages.check_agreement(rounds)

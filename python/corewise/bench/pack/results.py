@@ -1,6 +1,6 @@
 """The rounds of one setting and part, and the ratios that follow from them.
 
-Ratios are taken round by round (both launches of a round ran one after the other) and their median is
+Ratios are taken round by round (the launches of a round ran one after the other) and their median is
 given. A ratio above 1: ours is quicker.
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from corewise.analysis.spread import Spread, spread_of
-from corewise.bench.pack.runs import ALONE, DISTANCE_LIMIT, Launch, Setting, distance
+from corewise.bench.pack.runs import ALONE, DISTANCE_LIMIT, MAPPED, STRAIGHT, Launch, Setting, distance
 
 FLOOR = "contiguous"
 """The way that arranges nothing."""
 OURS = "ours"
-"""The unmodified program with the library."""
+"""The unmodified program with the library; where items are mapped the first way of `STRAIGHT`."""
 Cell = tuple[str, str]
 """Case and direction, e.g. ``("constant/64", "both")``."""
 
@@ -31,7 +31,8 @@ def rival_of(direction: str) -> str:
 class Study:
     """Rounds of a part (a key of `PARTS`), each a launch without the library and one with it.
 
-    Also how many rounds `steady` left out, and what was measured once more and longer.
+    In mapped memory it is one launch, which has ours. Also how many rounds `steady` left out, and what was
+    measured once more and longer.
     """
 
     setting: Setting
@@ -53,14 +54,16 @@ class Study:
         return list(dict.fromkeys((case, direction) for case, direction, _ in self.rounds[0][0].times))
 
     def ways(self, cell: Cell) -> list[str]:
-        """What was measured without the library."""
-        return [way for case, direction, way in self.rounds[0][0].times if (case, direction) == cell]
+        """What was measured without the library, and is not ours."""
+        measured = (key for key in self.rounds[0][0].times if key[:2] == cell)
+        return [way for _, _, way in measured if way not in STRAIGHT]
 
     def times(self, cell: Cell, way: str) -> list[float]:
         """By round, ns."""
         if way == OURS:
-            return [library.times[(*cell, rival_of(cell[1]))] for _, library in self.rounds]
-        return [plain.times[(*cell, way)] for plain, _ in self.rounds]
+            own = STRAIGHT[0] if cell[1] == MAPPED else rival_of(cell[1])
+            return [launches[-1].times[(*cell, own)] for launches in self.rounds]
+        return [launches[0].times[(*cell, way)] for launches in self.rounds]
 
     def time(self, cell: Cell, way: str) -> Spread:
         """Over the rounds, ns."""
@@ -71,23 +74,30 @@ class Study:
         had = set(self.ways(cell))
         return min((way for way in ways if way in had), key=lambda way: self.time(cell, way).median)
 
-    def ratios(self, cell: Cell, way: str) -> list[float]:
-        """Time of a way over ours, round by round: above 1 where we are quicker.
+    def rival(self, cell: Cell) -> str:
+        """What ours is held against: `rival_of` its direction, or the best way where items are mapped."""
+        if cell[1] != MAPPED:
+            return rival_of(cell[1])
+        return self.best(cell, [way for way in self.ways(cell) if way != FLOOR])
+
+    def ratios(self, cell: Cell, way: str, ours: str = OURS) -> list[float]:
+        """Time of a way over ours, or one of ours, round by round: above 1 where we are quicker.
 
         Rounds in which the cores were not as far apart in both launches are left out (`steady`). Dividing by
         what contiguous messages took meanwhile, a tenth up or down by itself, made ratios less certain.
         """
-        pairs = zip(self.times(cell, way), self.times(cell, OURS), strict=True)
-        return [theirs / ours for theirs, ours in pairs]
+        pairs = zip(self.times(cell, way), self.times(cell, ours), strict=True)
+        return [theirs / mine for theirs, mine in pairs]
 
-    def ratio(self, cell: Cell, way: str) -> Spread:
+    def ratio(self, cell: Cell, way: str, ours: str = OURS) -> Spread:
         """Over the rounds."""
-        return spread_of(self.ratios(cell, way))
+        return spread_of(self.ratios(cell, way, ours))
 
     def drift(self) -> Spread | None:
         """Contiguous messages with the library over without: 1 where nothing changed between launches."""
         shared = [key for key in self.rounds[0][0].times if key[2] == FLOOR]
-        found = [library.times[key] / plain.times[key] for plain, library in self.rounds for key in shared]
+        pairs = [launches for launches in self.rounds if len(launches) == 2]
+        found = [library.times[key] / plain.times[key] for plain, library in pairs for key in shared]
         return spread_of(found) if found else None
 
     def steady(self) -> Study:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from corewise.bench.pack.results import FLOOR, OURS, Cell, Study, rival_of
-from corewise.bench.pack.runs import HANDS
+from corewise.bench.pack.results import FLOOR, OURS, Cell, Study
+from corewise.bench.pack.runs import HANDS, MAPPED, STRAIGHT
 from corewise.bench.rows import Row
 
 PAPER_CROSSOVER = 2048
@@ -26,6 +26,7 @@ _DOING = {
     "both": "step of Irecv, Send, Wait, both messages not contiguous",
     "pack": "MPI_Pack",
     "unpack": "MPI_Unpack",
+    MAPPED: "message from items to items that both ranks map",
 }
 
 
@@ -33,8 +34,10 @@ def rows_of(study: Study, processor: str = "") -> Iterator[Row]:
     """One per case and direction; `ways` has every way that was measured."""
     for cell in study.cells():
         found, (case, direction) = study.of(cell[0]), cell
-        us = {way: _us(found.time(cell, way).median) for way in found.ways(cell)}
-        rival, ratio = rival_of(direction), found.ratio(cell, rival_of(direction))
+        measured = [*found.ways(cell), *(STRAIGHT if direction == MAPPED else ())]
+        us = {way: _us(found.time(cell, way).median) for way in measured}
+        rival = found.rival(cell)
+        ratio = found.ratio(cell, rival)
         yield Row(
             f"pack/{study.setting.name}/{case}/{direction}",
             f"{_DOING[direction]}, {study.setting.title}",
@@ -52,10 +55,10 @@ def rows_of(study: Study, processor: str = "") -> Iterator[Row]:
 
 
 def losers_of(study: Study) -> list[str]:
-    """Cases in which the library was slower than what the program has without it."""
+    """Cases in which ours was slower than its rival."""
     if study.part == "mpi-pack":
         return []
-    lost = [cell for cell in study.cells() if study.ratio(cell, rival_of(cell[1])).median < LEAST]
+    lost = [cell for cell in study.cells() if study.ratio(cell, study.rival(cell)).median < LEAST]
     return sorted({case for case, _ in lost})
 
 
@@ -171,34 +174,40 @@ class _Group:
     rival: str
     has: Callable[[Cell], bool] = lambda cell: True
     least: float | None = None
-    means: Mapping[str, float] = field(default_factory=dict)
-    """By setting."""
+    means: tuple[float, ...] = ()
+    """By setting, as `_SETTINGS` has them."""
+    ours: str = OURS
+
+
+_SWEPT = "blocks of 64 B and more"
+_SETTINGS = ("openmpi", "mpich", "mpich-no-cma")
+
+
+def _is_swept(cell: Cell) -> bool:
+    return cell[0].split("/")[0] in {sweep for _, sweep, _ in SWEEPS}
+
+
+def _is_transposed(cell: Cell) -> bool:
+    return not _is_swept(cell)
 
 
 _GROUPS = (
     _Group(
-        "paper",
-        "blocks up to 256 B",
-        "datatype",
-        lambda cell: _block(cell) <= 256,
-        LEAST,
-        {"openmpi": 1.4, "mpich": 5.0, "mpich-no-cma": 1.8},
+        "paper", "blocks up to 256 B", "datatype", lambda cell: _block(cell) <= 256, LEAST, (1.4, 5.0, 1.8)
     ),
     _Group("paper", "blocks above 256 B", "datatype", lambda cell: _block(cell) > 256, LEAST),
     _Group("paper", "both sweeps", "best way"),
     _Group("columns", "sparse columns, one block a page", "datatype", least=LEAST),
-    _Group(
-        "applications",
-        "applications",
-        "datatype",
-        least=LEAST,
-        means={"openmpi": 1.4, "mpich": 2.2, "mpich-no-cma": 1.2},
-    ),
+    _Group("applications", "applications", "datatype", least=LEAST, means=(1.4, 2.2, 1.2)),
     _Group("applications", "applications", "manual"),
     _Group("applications", "applications", "best way"),
     _Group("mpi-pack", "MPI_Pack", "mpi-pack", lambda cell: cell[1] == "pack"),
     _Group("mpi-pack", "MPI_Unpack", "mpi-pack", lambda cell: cell[1] == "unpack"),
     _Group("mpi-pack", "both, blocks of 8 to 16 B", "loop", lambda cell: 8 <= _block(cell) <= 16),
+    _Group(MAPPED, f"{_SWEPT}, the receiver copies", "best way", _is_swept, means=(2.0,) * 3),
+    _Group(MAPPED, f"{_SWEPT}, each copies a half", "best way", _is_swept, None, (2.5,) * 3, STRAIGHT[1]),
+    _Group(MAPPED, "received transposed, the receiver copies", "best way", _is_transposed),
+    _Group(MAPPED, "received transposed, each copies a half", "best way", _is_transposed, ours=STRAIGHT[1]),
 )
 
 
@@ -220,7 +229,7 @@ def _goal(study: Study, group: _Group, cells: Sequence[Cell]) -> Goal:
         found = study.of(cell[0])
         others = [way for way in found.ways(cell) if way != FLOOR]
         way = found.best(cell, others) if group.rival == "best way" else group.rival
-        ratios[" ".join(cell)] = found.ratio(cell, way).median
+        ratios[" ".join(cell)] = found.ratio(cell, way, group.ours).median
     worst = min(ratios, key=lambda each: ratios[each])
     return Goal(
         study.setting.title,
@@ -230,6 +239,6 @@ def _goal(study: Study, group: _Group, cells: Sequence[Cell]) -> Goal:
         round(statistics.geometric_mean(ratios.values()), 3),
         worst,
         len(ratios),
-        group.means.get(study.setting.name),
+        dict(zip(_SETTINGS, group.means, strict=False)).get(study.setting.name),
         group.least,
     )

@@ -1,10 +1,12 @@
 """Launches of apps/packing for `corewise bench pack`: built per MPI, in turns, gated by what others do.
 
 A round launches the program without and with the packing library, one after the other; which is first
-changes from round to round. The program takes its own ways in turns. A launch during which other programs
-took more than `FOREIGN_LIMIT` of the processors is done again, a few times at most; the quietest one
-counts, and says how quiet it was. A round is done again, too, where its launches saw cores at different
-distances: a hypervisor may move virtual processors apart, and what crosses between them then takes longer.
+changes from round to round. The program takes its own ways in turns. In mapped memory ours are ways of the
+program itself, which is linked with the copies of room kernels (bench/pack), and a round is one launch. A
+launch during which other programs took more than `FOREIGN_LIMIT` of the processors is done again, a few times
+at most; the quietest one counts, and says how quiet it was. A round is done again, too, where its launches
+saw cores at different distances: a hypervisor may move virtual processors apart, and what crosses between
+them then takes longer.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -25,8 +27,10 @@ with late.imports():
     from corewise.analysis.result import Progress
     from corewise.bench.mpis import output_of
     from corewise.bench.noise import FOREIGN_LIMIT, best_of
+    from corewise.bench.programs import PACKING_CORE, Program
+    from corewise.bench.rows import Listener
     from corewise.mpi import build, find, launch
-    from corewise.mpi.programs import build_program
+    from corewise.mpi.programs import build_program, sources_of
 
 DISTANCE_LIMIT = 1.5
 """Latencies from core to core of a round's launches may differ so much; above it the round is repeated."""
@@ -37,8 +41,12 @@ LIMIT_S = 900
 HANDS = ("assignment", "memcpy", "memcpy-prefetch")
 """The paper's three ways of packing by hand."""
 WAYS = ("contiguous", "datatype", "mpi-pack", "loop", *HANDS, "manual")
+STRAIGHT = ("straight", "halves")
+"""Ours where items are mapped: the receiver copies from the sender's items to its own; each copies a half."""
 ALONE = ("pack", "unpack")
 """Directions in which nothing is sent."""
+MAPPED = "mapped"
+"""The part, and the direction, in which both ranks map the items."""
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
@@ -72,12 +80,18 @@ class Part:
     directions: tuple[str, ...]
     ways: tuple[str, ...] = WAYS
 
+    @property
+    def straight(self) -> bool:
+        """Whether ours is a way of the program, and not the library."""
+        return STRAIGHT[0] in self.ways
+
 
 PARTS: dict[str, Part] = {
     "paper": Part(("constant", "elements"), ("send", "receive", "both")),
     "columns": Part(("columns",), ("both",)),
     "applications": Part(("applications",), ("both",)),
     "mpi-pack": Part(("constant",), ALONE, ("mpi-pack", "loop")),
+    MAPPED: Part((MAPPED,), (MAPPED,), (*WAYS, *STRAIGHT)),
     "grid": Part(
         ("grid", "sparse"),
         ("send", "receive", "both", *ALONE),
@@ -174,7 +188,7 @@ def _core(processor: int) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Runner:
-    """Launches apps/packing (`build_for`) under one setting.
+    """Launches apps/packing (`build_for`, `build_straight`) under one setting.
 
     The knob is COREWISE_PACKING for the launches with the library; empty for its default.
     """
@@ -191,7 +205,7 @@ class Runner:
             progress((turn + 1) / self.effort.rounds)
 
     def round(self, part: str, cases: Sequence[str], turn: int) -> tuple[Launch, ...]:
-        """A launch without the library and one with it; `turn` says which round it is."""
+        """A launch without the library and one with it, or the only one; `turn` says which round it is."""
         words, effort = PARTS[part], self.effort
         command = ["--set", ",".join(words.sets), "--directions", ",".join(words.directions)]
         command += ["--budget", f"{effort.budget_ms:g}", *(["--quick"] if effort.quick else [])]
@@ -199,10 +213,12 @@ class Runner:
         command += ["--ways", ",".join(words.ways), *(["--check"] if turn == 0 else [])]
         if (processors := two_processors()) is not None:
             command += ["--cpus", ",".join(map(str, processors))]
-        library = {"LD_PRELOAD": str(build.build_packing(self.setting.mpi))}
-        library |= {"COREWISE_PACKING": self.knob} if self.knob else {}
-        pair = [functools.partial(self._quiet, command, variables) for variables in ({}, library)]
-        return steady_round(pair, effort.repeats, backwards=turn % 2 == 1)
+        launches: list[dict[str, str]] = [{}]
+        if not words.straight:
+            library = {"LD_PRELOAD": str(build.build_packing(self.setting.mpi))}
+            launches.append(library | ({"COREWISE_PACKING": self.knob} if self.knob else {}))
+        runs = [functools.partial(self._quiet, command, variables) for variables in launches]
+        return steady_round(runs, effort.repeats, backwards=turn % 2 == 1)
 
     def cases(self, part: str) -> list[str]:
         """The program's cases of a part."""
@@ -229,8 +245,16 @@ def build_for(mpi: find.MpiLibrary, folder: Path) -> Path:
     return build_program(fast, "packing", folder)
 
 
+def build_straight(mpi: find.MpiLibrary) -> Path:
+    """The same with the ways `STRAIGHT` (bench/pack), from the cache where it is there."""
+    sources = sources_of("packing")
+    flags = ("-march=native", f"-I{sources[0].parent}")
+    program = Program("pack", "packing", ("straight.cpp", *map(str, sources)), PACKING_CORE, flags, mpi=mpi)
+    return program.build(Listener())
+
+
 def steady_round(
-    pair: Sequence[Callable[[], Launch]], repeats: int, *, backwards: bool = False
+    runs: Sequence[Callable[[], Launch]], repeats: int, *, backwards: bool = False
 ) -> tuple[Launch, ...]:
     """One launch of each, done again while the cores' distance changed meanwhile.
 
@@ -238,7 +262,7 @@ def steady_round(
     first; the order of the result stays.
     """
     step = -1 if backwards else 1
-    return best_of(lambda: tuple([run() for run in pair[::step]][::step]), repeats, distance, DISTANCE_LIMIT)
+    return best_of(lambda: tuple([run() for run in runs[::step]][::step]), repeats, distance, DISTANCE_LIMIT)
 
 
 _TIME = re.compile(r"^time case=(\S+) direction=(\S+) way=(\S+) .*\bmedian_ns=(\d+)", re.M)

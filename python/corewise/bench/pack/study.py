@@ -18,7 +18,7 @@ from pathlib import Path
 
 from corewise import __version__
 from corewise.base import late
-from corewise.bench.pack.runs import Effort
+from corewise.bench.pack.runs import MAPPED, PARTS, Effort
 from corewise.data.packing_tuning import LINES
 from corewise.errors import InputError
 
@@ -26,7 +26,7 @@ with late.imports():
     from corewise.analysis.result import Progress
     from corewise.bench.pack.results import Study, rival_of
     from corewise.bench.pack.rows import Claim, Goal, claims_of, goals_of, losers_of, rows_of
-    from corewise.bench.pack.runs import Runner, Setting, build_for, settings_of
+    from corewise.bench.pack.runs import Runner, Setting, build_for, build_straight, settings_of
     from corewise.bench.rows import Row
     from corewise.data.copy_hosts import host_name
     from corewise.data.packing_tuning import PackingRow, PackingTuning
@@ -34,6 +34,8 @@ with late.imports():
 
 ALL = "all"
 SETS = ("paper", "columns", "applications", "mpi-pack")
+"""What `ALL` measures: the packing library."""
+MORE_SETS = (MAPPED,)
 AGAIN = (3, 9)
 """Of `FULL`: of some hundred cases that are left to the MPI a few lose by chance."""
 FULL, QUICK = Effort(5, 2.5, 2, False, AGAIN), Effort(2, 0.5, 0, True)
@@ -77,8 +79,8 @@ def parts_of(wanted: str) -> tuple[str, ...]:
     """The parts of ``--cases``."""
     if wanted == ALL:
         return SETS
-    if wanted not in SETS:
-        raise InputError(f"--cases: found '{wanted}', allowed: {', '.join((*SETS, ALL))}")
+    if wanted not in (*SETS, *MORE_SETS):
+        raise InputError(f"--cases: found '{wanted}', allowed: {', '.join((*SETS, *MORE_SETS, ALL))}")
     return (wanted,)
 
 
@@ -101,13 +103,18 @@ def run_bench(
     knob_of : COREWISE_PACKING for a setting's launches with the library; empty: its default.
     cases : only these, by part; without a part's, all of them.
     """
-    knobs = [(setting, knob_of(setting)) for setting in settings_of(mpi)]
+    kinds = {PARTS[part].straight for part in parts}
+    knobs = [(setting, "" if kinds == {True} else knob_of(setting)) for setting in settings_of(mpi)]
     studies = []
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
         libraries = {setting.mpi.library: setting.mpi for setting, _ in knobs}
-        programs = {library: build_for(mpi, Path(name)) for library, mpi in libraries.items()}
+        programs = {
+            (library, straight): build_straight(mpi) if straight else build_for(mpi, Path(name))
+            for library, mpi in libraries.items()
+            for straight in kinds
+        }
         works = [
-            (Runner(setting, effort, programs[setting.mpi.library], knob), part)
+            (Runner(setting, effort, programs[setting.mpi.library, PARTS[part].straight], knob), part)
             for part in parts
             for setting, knob in knobs
         ]

@@ -12,7 +12,7 @@ from corewise.bench.noise import FOREIGN_LIMIT
 from corewise.bench.pack.results import FLOOR, OURS, Cell, Study, rival_of
 from corewise.bench.pack.rows import LEAST, SWEEPS, Goal
 from corewise.bench.pack.runs import HANDS
-from corewise.bench.pack.study import AGAIN, BenchResult
+from corewise.bench.pack.study import AGAIN, MORE_SETS, BenchResult
 
 WAYS = {
     FLOOR: "contiguous",
@@ -81,8 +81,10 @@ def bench_tables(result: BenchResult) -> Iterator[Table]:
             for claim in result.claims
         )
         yield Table("What paper 004 states", ("statement", "reproduced", "found"), claims)
+    mapped = all(study.part in MORE_SETS for study in result.studies)
     yield Table(
-        "The packing library beside others: their time over ours",
+        f"{'Straight copies in mapped memory' if mapped else 'The packing library'} beside others: "
+        "their time over ours",
         ("what", "rival", "geometric mean", "least", "at", "cases", "must be"),
         tuple(map(_goal_cells, result.goals)),
         noise_text(result),

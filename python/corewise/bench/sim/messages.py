@@ -32,7 +32,7 @@ CORE = (
     *(f"base/{name}.cpp" for name in ("json", "units")),
     *(
         f"machine/{name}.cpp"
-        for name in ("check", "composite", "fabric", "flat", "json", "mesh", "ring", "tree")
+        for name in ("check", "composite", "fabric", "flat", "json", "mesh", "ring", "routes", "tree")
     ),
     *(f"sim/{name}.cpp" for name in ("engine", "event_queue", "fiber", "timeline")),
     *(f"sim/{name}.cpp" for name in ("ring_bus", "ring_bus_recorder")),

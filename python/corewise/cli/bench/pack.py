@@ -33,8 +33,9 @@ _HELP = """Measure what packing costs between two ranks of this host (paper 004,
 
 Send strided elements, and what applications send, as MPI datatypes, by MPI_Pack, by the paper's three
 loops and by a loop of today; and the unmodified program with the packing library (corewise run --packing).
-MPICH with and without copies from process to process (CMA). Launches during which others took more than 3 %
-of the processors are repeated, at most twice. Cases that were slower than the MPI's datatypes are measured
+MPICH with and without copies from process to process (CMA). With --cases mapped: items in memory that both
+ranks map, copied straight from layout to layout, beside the MPI's ways. Launches during which others took
+more than 3 % of the processors are repeated, at most twice. Cases that were slower are measured
 again with three times the rounds, but with --quick. With --tune: measures what the library should take over,
 and writes a file for each MPI into a folder, in about ten minutes; in tuning/ of a checkout they are shipped.
 
@@ -45,7 +46,11 @@ Example:
   corewise bench pack --tune tuning
 """
 _MPI = typer.Option("both", "--mpi", help="openmpi, mpich, both, a prefix, or a launcher.")
-_CASES = typer.Option(study.ALL, "--cases", help=f"What is measured: {', '.join(study.SETS)} or {study.ALL}.")
+_CASES = typer.Option(
+    study.ALL,
+    "--cases",
+    help=f"What is measured: {', '.join((*study.SETS, *study.MORE_SETS))} or {study.ALL}.",
+)
 _ROUNDS = typer.Option(None, "--rounds", min=1, max=100, help="Launches without and with the library, each.")
 _TUNE = typer.Option(
     None, "--tune", metavar="FOLDER", help="Measure what is taken over; write a file for each MPI."

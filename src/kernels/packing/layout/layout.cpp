@@ -67,47 +67,30 @@ void append(std::string& text, const Layout& layout, std::size_t level) {
   }
 }
 
-Layout node_of(Kind kind, std::int64_t offset) {
-  Layout made;
-  made.kind = kind;
-  made.offset = offset;
-  return made;
-}
-
 }  // namespace
 
 Layout run_of(std::int64_t bytes, std::int64_t offset) {
-  Layout made = node_of(Kind::run, offset);
-  made.bytes = bytes;
-  return made;
+  return {.kind = Kind::run, .offset = offset, .bytes = bytes};
 }
 
 Layout repeat_of(std::int64_t count, std::int64_t stride, Layout child, std::int64_t offset) {
-  Layout made = node_of(Kind::repeat, offset);
-  made.count = count;
-  made.stride = stride;
+  Layout made{.kind = Kind::repeat, .offset = offset, .count = count, .stride = stride};
   made.children.push_back(std::move(child));
   return made;
 }
 
 Layout list_of(std::vector<std::int64_t> offsets, Layout child, std::int64_t offset) {
-  Layout made = node_of(Kind::list, offset);
-  made.offsets = std::move(offsets);
+  Layout made{.kind = Kind::list, .offset = offset, .offsets = std::move(offsets)};
   made.children.push_back(std::move(child));
   return made;
 }
 
 Layout runs_of(std::vector<std::int64_t> offsets, std::vector<std::int64_t> lengths, std::int64_t offset) {
-  Layout made = node_of(Kind::runs, offset);
-  made.offsets = std::move(offsets);
-  made.lengths = std::move(lengths);
-  return made;
+  return {.kind = Kind::runs, .offset = offset, .offsets = std::move(offsets), .lengths = std::move(lengths)};
 }
 
 Layout sequence_of(std::vector<Layout> children, std::int64_t offset) {
-  Layout made = node_of(Kind::sequence, offset);
-  made.children = std::move(children);
-  return made;
+  return {.kind = Kind::sequence, .offset = offset, .children = std::move(children)};
 }
 
 int depth_of(const Layout& layout) {

@@ -31,9 +31,9 @@ struct Layout {
   std::int64_t bytes = 0;   ///< run
   std::int64_t count = 0;   ///< repeat
   std::int64_t stride = 0;  ///< repeat: bytes from one beginning to the next
-  std::vector<std::int64_t> offsets;  ///< list, runs
-  std::vector<std::int64_t> lengths;  ///< runs, as many as offsets
-  std::vector<Layout> children;       ///< repeat and list: one; sequence: any number
+  std::vector<std::int64_t> offsets = {};  ///< list, runs
+  std::vector<std::int64_t> lengths = {};  ///< runs, as many as offsets
+  std::vector<Layout> children = {};       ///< repeat and list: one; sequence: any number
 
   bool operator==(const Layout&) const = default;
 };

@@ -41,9 +41,12 @@ using PackLoop = void (*)(std::byte* packed, const std::byte* items, const Shape
 template <class Shape>
 using UnpackLoop = void (*)(std::byte* items, const std::byte* packed, const Shape& shape);
 
+/// From rows of blocks to rows of as many blocks of the same length, which may lie at other distances.
+using CopyLoop = void (*)(std::byte* to, const Blocks& target, const std::byte* from, const Blocks& source);
+
 inline constexpr std::int64_t kAnyLength = std::numeric_limits<std::int64_t>::max();
 
-/// A pair of opposite loops for blocks of `least` to `most` bytes; one of them may be null.
+/// A pair of opposite loops for blocks of `least` to `most` bytes, and the one that copies; each may be null.
 template <class Shape>
 struct Candidate {
   std::string_view name;
@@ -51,6 +54,7 @@ struct Candidate {
   std::int64_t most = kAnyLength;
   PackLoop<Shape> pack = nullptr;
   UnpackLoop<Shape> unpack = nullptr;
+  CopyLoop copy = nullptr;
 };
 
 /// The loops of one instruction set, the quickest first (measured: docs/packing/packing-kernels.md).

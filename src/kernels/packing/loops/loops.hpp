@@ -229,10 +229,29 @@ void unpack_blocks(std::byte* items, const std::byte* packed, const Shape& shape
   }
 }
 
+template <class Block>
+void copy_blocks(std::byte* to, const Blocks& target, const std::byte* from, const Blocks& source) {
+  const typename Block::Lengths lengths(source);
+  const std::int64_t count = source.count;
+  for (std::int64_t row = 0; row < source.rows; ++row, to += target.row_stride, from += source.row_stride) {
+    auto in = places_of(source), out = places_of(target);
+#pragma GCC unroll 4
+    for (std::int64_t i = 0; i < count; ++i) {
+      move_block<Block>(to + out[0], from + in[0], lengths[i]);
+      in.take(1);
+      out.take(1);
+    }
+  }
+}
+
 /// A row of a set's tables.
 template <class Shape, class Block>
 constexpr Candidate<Shape> row(std::string_view name, std::int64_t least, std::int64_t most = kAnyLength) {
-  return {name, least, most, pack_blocks<Block, Shape>, unpack_blocks<Block, Shape>};
+  Candidate<Shape> found{name, least, most, pack_blocks<Block, Shape>, unpack_blocks<Block, Shape>};
+  if constexpr (std::is_same_v<Shape, Blocks>) {
+    found.copy = copy_blocks<Block>;
+  }
+  return found;
 }
 
 template <class Shape, std::size_t N>

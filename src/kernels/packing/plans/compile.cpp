@@ -37,11 +37,13 @@ std::vector<std::int64_t> starts_of(const std::vector<std::int64_t>& lengths) {
 /// In each direction the first loop that fits.
 template <class Shape>
 Kernels<Shape> first_of(std::span<const Candidate<Shape>> rows, std::int64_t block) {
-  const auto fits = [block](const auto& row) { return row.least <= block && block <= row.most; };
-  const auto packs = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.pack && fits(row); });
-  const auto unpacks =
-      std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.unpack && fits(row); });
-  return {packs->pack, unpacks->unpack, packs->name, unpacks->name};
+  const auto first = [&](auto loop) {
+    return std::ranges::find_if(
+        rows, [=](const auto& row) { return row.*loop != nullptr && row.least <= block && block <= row.most; });
+  };
+  using Row = Candidate<Shape>;
+  const auto packs = first(&Row::pack), unpacks = first(&Row::unpack), copies = first(&Row::copy);
+  return {packs->pack, unpacks->unpack, packs->name, unpacks->name, copies == rows.end() ? nullptr : copies->copy};
 }
 
 /// Builds the tree with the loops of a set.
@@ -184,7 +186,7 @@ class Compiler {
       node.block = piece;
       node.table_kernels = first_of(set_.tables, piece);
     } else {
-      node.table_kernels = {set_.runs.pack, set_.runs.unpack, set_.runs.name, set_.runs.name};
+      node.table_kernels = {set_.runs.pack, set_.runs.unpack, set_.runs.name, set_.runs.name, nullptr};
     }
     for (const auto& [offset, bytes] : all) {
       for (std::int64_t at = 0; at < bytes; at += node.block == 0 ? bytes : node.block) {

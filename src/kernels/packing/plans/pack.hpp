@@ -70,7 +70,8 @@ class PackPlan {
   explicit PackPlan(std::unique_ptr<const Program> program);
   std::unique_ptr<const Program> program_;
 
-  friend void copy_items(const PackPlan&, const void*, std::int64_t, const PackPlan&, void*, std::int64_t);
+  friend void copy_part(const PackPlan&, const void*, std::int64_t, const PackPlan&, void*, std::int64_t,
+                        std::int64_t, std::int64_t);
 };
 
 /// The instruction sets that this build has packing loops for and this host can run, the preferred one first.
@@ -80,5 +81,8 @@ std::vector<std::string_view> pack_instruction_sets();
 /// of another. As many bytes as both have; the two memories must not overlap.
 void copy_items(const PackPlan& from, const void* source, std::int64_t source_count, const PackPlan& to,
                 void* target, std::int64_t target_count);
+/// Bytes [at, at + bytes) of the stream that `copy_items` would copy, which both have.
+void copy_part(const PackPlan& from, const void* source, std::int64_t source_count, const PackPlan& to,
+               void* target, std::int64_t target_count, std::int64_t at, std::int64_t bytes);
 
 }  // namespace corewise::kernels

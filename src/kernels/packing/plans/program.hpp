@@ -17,13 +17,14 @@
 
 namespace corewise::kernels {
 
-/// A pair of opposite loops, and their names.
+/// A pair of opposite loops, their names, and the loop that copies.
 template <class Shape>
 struct Kernels {
   PackLoop<Shape> pack = nullptr;
   UnpackLoop<Shape> unpack = nullptr;
   std::string_view packing;
   std::string_view unpacking;
+  CopyLoop copy = nullptr;
 };
 
 struct Node {

@@ -26,36 +26,21 @@ bool prune_runs(Layout& node) {
   return changed;
 }
 
-/// Whether a node has no members, or members without data.
-bool has_no_data(const Layout& node) {
-  switch (node.kind) {
-    case Kind::run:
-      return node.bytes == 0;
-    case Kind::repeat:
-      return node.count == 0 || is_empty(node.children.front());
-    case Kind::list:
-      return node.offsets.empty() || is_empty(node.children.front());
-    case Kind::runs:
-      return node.offsets.empty();
-    case Kind::sequence:
-      break;
+/// Members of a node that is no run.
+std::int64_t members_of(const Layout& node) {
+  if (node.kind == Kind::repeat) {
+    return node.count;
   }
-  return node.children.empty();
+  return static_cast<std::int64_t>(node.kind == Kind::sequence ? node.children.size() : node.offsets.size());
 }
 
-bool has_one_member(const Layout& node) {
-  switch (node.kind) {
-    case Kind::run:
-      return false;
-    case Kind::repeat:
-      return node.count == 1;
-    case Kind::list:
-    case Kind::runs:
-      return node.offsets.size() == 1;
-    case Kind::sequence:
-      break;
+/// Whether a node has no members, or members without data.
+bool has_no_data(const Layout& node) {
+  if (node.kind == Kind::run) {
+    return node.bytes == 0;
   }
-  return node.children.size() == 1;
+  const bool of_one = node.kind == Kind::repeat || node.kind == Kind::list;
+  return members_of(node) == 0 || (of_one && is_empty(node.children.front()));
 }
 
 }  // namespace
@@ -73,7 +58,7 @@ bool prune(Layout& node) {
 }
 
 bool unwrap(Layout& node) {
-  if (!has_one_member(node)) {
+  if (node.kind == Kind::run || members_of(node) != 1) {
     return false;
   }
   Layout member = node.kind == Kind::runs ? run_of(node.lengths.front()) : std::move(node.children.front());

@@ -1,4 +1,4 @@
-// MPI's constructors against examples worked out by hand, and darray against loops over all indexes.
+// MPI's constructors against examples worked out by hand, and darray against loops over all indexes of one array.
 // Random nests are compared with a type map in Python (tests/python/data/test_datatypes.py).
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
@@ -149,28 +149,6 @@ Integers owned(std::int64_t size, Distribution distribution, std::int64_t darg, 
     if (distribution == Distribution::none || i / block % processes == coordinate) mine.push_back(i);
   }
   return mine;
-}
-
-TEST(Datatype, DarrayInOneDimension) {
-  for (std::int64_t size = 1; size <= 13; ++size) {
-    for (std::int64_t processes = 1; processes <= 5; ++processes) {
-      for (std::int64_t darg : {kDefaultDarg, std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, size}) {
-        for (const Distribution distribution : {Distribution::block, Distribution::cyclic}) {
-          if (distribution == Distribution::block && darg != size) darg = kDefaultDarg;
-          for (std::int64_t rank = 0; rank < processes; ++rank) {
-            const Integers mine = owned(size, distribution, darg, processes, rank);
-            const Datatype made = darray(processes, rank, Integers{size}, std::vector{distribution}, Integers{darg},
-                                         Integers{processes}, Order::c, kInt)
-                                      .value();
-            EXPECT_EQ(runs_of(made), runs_of(indexed_block(1, mine, kInt).value()));
-            const std::int64_t true_extent = mine.empty() ? 0 : 4 * (mine.back() - mine.front() + 1);
-            expect_bounds(made, 4 * static_cast<std::int64_t>(mine.size()), 0, 4 * size,
-                          mine.empty() ? 0 : 4 * mine.front(), true_extent);
-          }
-        }
-      }
-    }
-  }
 }
 
 TEST(Datatype, DarrayInThreeDimensions) {

@@ -371,8 +371,16 @@ void check_copy(const PackPlan& from, const Case& source_case, const PackPlan& t
   Message source(source_case, 3, rng), target(target_case, 5, rng);
   Message expected = target;
   expected.unpack(source.packed(0, std::min(source.size(), target.size())), 0);
+  const Message untouched = target;
   copy_items(from, source.items(), source_case.count, to, target.items(), target_case.count);
   EXPECT_EQ(target.memory(), expected.memory()) << from.describe() << to.describe();
+  const std::size_t size = std::min(source.size(), target.size());
+  const std::size_t at = rng.below(size), bytes = rng.below(size - at + 1);
+  target = expected = untouched;
+  expected.unpack(source.packed(at, bytes), at);
+  copy_part(from, source.items(), source_case.count, to, target.items(), target_case.count,
+            static_cast<std::int64_t>(at), static_cast<std::int64_t>(bytes));
+  EXPECT_EQ(target.memory(), expected.memory()) << from.describe() << to.describe() << at << ' ' << bytes;
 }
 
 TEST_P(PackPlans, CopiesFromLayoutToLayout) {

@@ -8,6 +8,7 @@
 static int other;
 static MPI_Comm comm;
 static layout of;
+static MPI_Datatype half;  // one item has half the ints
 
 static int class_of(int code) {
   int class = MPI_SUCCESS;
@@ -47,7 +48,6 @@ static void wrong_arguments(void) {
        class_of(MPI_Send(room, 0, of.type, size, 1, comm)) == MPI_ERR_RANK ? "MPI_ERR_RANK" : "another");
   OK(MPI_Pack_size(of.items, of.type, comm, &bytes));
   CHECK_LAYOUT(room, &of, 1);
-  free(room);
 }
 
 static void still_usable(void) {
@@ -58,8 +58,6 @@ static void still_usable(void) {
                   &status));
   CHECK_STATUS(status, other, 2, of.items, of.type);
   CHECK_LAYOUT(in, &of, other);
-  free(out);
-  free(in);
 }
 
 // The room behind the receive, and every gap, keeps its value; what is chosen may hold anything.
@@ -91,9 +89,6 @@ static void several_too_long(void) {
   enum { SEVERAL = 3 };
   int *in[SEVERAL], *out = new_room(&of, 5), index = -1;
   MPI_Request receives[SEVERAL], sends[SEVERAL];
-  MPI_Datatype half;
-  OK(MPI_Type_vector(of.n / 6, 3, 7, MPI_INT, &half));
-  OK(MPI_Type_commit(&half));
   for (int i = 0; i < SEVERAL; ++i) {
     in[i] = new_room(&of, -1);
     OK(MPI_Irecv(in[i], 1, half, other, 20 + i, comm, &receives[i]));
@@ -108,19 +103,13 @@ static void several_too_long(void) {
     if (receives[i] != MPI_REQUEST_NULL) FAILS(MPI_ERR_TRUNCATE, MPI_Wait(&receives[i], MPI_STATUS_IGNORE));
   for (int i = 0; i < SEVERAL; ++i) check_outside(in[i], of.n / 2);
   still_ours(in, SEVERAL);
-  for (int i = 0; i < SEVERAL; ++i) free(in[i]);
-  free(out);
-  OK(MPI_Type_free(&half));
 }
 
 // A persistent receive of half a message; where the library leaves it to us it can be started again.
 static void persistent_too_long(void) {
   int *in = new_room(&of, -1), *out = new_room(&of, 6);
   MPI_Request receive, sent;
-  MPI_Datatype half;
   MPI_Status status;
-  OK(MPI_Type_vector(of.n / 6, 3, 7, MPI_INT, &half));
-  OK(MPI_Type_commit(&half));
   OK(MPI_Recv_init(in, 1, half, other, 25, comm, &receive));
   OK(MPI_Start(&receive));
   OK(MPI_Isend(out, of.items, of.type, other, 25, comm, &sent));
@@ -140,9 +129,6 @@ static void persistent_too_long(void) {
     OK(MPI_Request_free(&receive));
   }
   still_ours(&in, 1);
-  free(in);
-  free(out);
-  OK(MPI_Type_free(&half));
 }
 
 // One of three receives is too short: each status tells its own code, and the others get their data.
@@ -172,12 +158,8 @@ static void errors_in_statuses(void) {
     EQ(of.items, count_of(&statuses[i], of.type));
     CHECK_LAYOUT(in[i], &of, other);
   }
-  for (int i = 0; i < 3; ++i) {
-    CHECK(receives[i] == MPI_REQUEST_NULL);
-    free(in[i]);
-  }
+  for (int i = 0; i < 3; ++i) CHECK(receives[i] == MPI_REQUEST_NULL);
   OK(MPI_Waitall(3, sends, MPI_STATUSES_IGNORE));
-  free(out);
 }
 
 int main(void) {
@@ -188,6 +170,8 @@ int main(void) {
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
   for (int n = SMALL; n <= LARGE; n += LARGE - SMALL) {
     of = make_layout(0, n);
+    OK(MPI_Type_vector(n / 6, 3, 7, MPI_INT, &half));
+    OK(MPI_Type_commit(&half));
     wrong_arguments();
     several_too_long();
     persistent_too_long();
@@ -195,6 +179,7 @@ int main(void) {
     if (n == SMALL) errors_in_statuses();
     still_usable();
     free_layout(&of);
+    OK(MPI_Type_free(&half));
   }
   OK(MPI_Comm_free(&comm));
   return finish("typed_errors");

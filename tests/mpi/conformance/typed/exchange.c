@@ -38,8 +38,6 @@ static void modes(void) {
       CHECK(detached == buffer);
       EQ(packed + MPI_BSEND_OVERHEAD, attached);
       free(buffer);
-      free(out);
-      free(in);
     }
 }
 
@@ -63,7 +61,6 @@ static void synchronous(void) {
     OK(MPI_Recv(address(room, of), of->items, of->type, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK_LAYOUT(room, of, 5);
   }
-  free(room);
 }
 
 static void to_nobody(void) {
@@ -92,7 +89,6 @@ static void to_nobody(void) {
   OK(MPI_Issend(address(room, of), of->items, of->type, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[2]));
   OK(MPI_Waitall(3, requests, MPI_STATUSES_IGNORE));
   CHECK_GAPS(room, of);
-  free(room);
 }
 
 // What a program, or a tool in it, begins by one name it may end by the other.
@@ -110,8 +106,6 @@ static void by_both_names(void) {
     OK((turn / 2 ? PMPI_Wait : MPI_Wait)(&pair[1], MPI_STATUS_IGNORE));
     EQ(of->items, count_of(&status, of->type));
     CHECK_LAYOUT(in, of, previous);
-    free(out);
-    free(in);
   }
 }
 

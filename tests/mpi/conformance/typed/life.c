@@ -17,8 +17,6 @@ static void exchange(const layout* of, MPI_Datatype type, int tag, int seed) {
   OK(MPI_Isend(address(out, of), of->items, type, next, tag, MPI_COMM_WORLD, &pair[1]));
   OK(MPI_Waitall(2, pair, MPI_STATUSES_IGNORE));
   CHECK_LAYOUT(in, of, seed + previous);
-  free(out);
-  free(in);
 }
 
 static void through_packing(const layout* of, MPI_Datatype type, int seed) {
@@ -31,26 +29,21 @@ static void through_packing(const layout* of, MPI_Datatype type, int seed) {
   OK(MPI_Unpack(packed, bytes, &position, address(in, of), of->items, type, MPI_COMM_WORLD));
   CHECK_LAYOUT(in, of, seed);
   free(packed);
-  free(out);
-  free(in);
 }
 
 static int copies, deletions, last_deleted;
 static int copy(MPI_Datatype type, int key, void* extra, void* in, void* out, int* flag) {
-  (void)type, (void)key, (void)extra;
   ++copies;
   *(void**)out = in;
   *flag = 1;
   return MPI_SUCCESS;
 }
 static int forget(MPI_Datatype type, int key, void* value, void* extra) {
-  (void)type, (void)key, (void)extra;
   ++deletions;
   last_deleted = *(int*)value;
   return MPI_SUCCESS;
 }
 static int refuse_copy(MPI_Datatype type, int key, void* extra, void* in, void* out, int* flag) {
-  (void)type, (void)key, (void)extra, (void)in, (void)out;
   *flag = 0;
   return MPI_ERR_OTHER;
 }
@@ -185,7 +178,6 @@ static void threads(void) {
 static layout last;
 static int finalizing;
 static int at_the_end(MPI_Comm where, int key, void* value, void* extra) {
-  (void)key, (void)value, (void)extra;
   int *out = new_room(&last, 1), *in = new_room(&last, -1);
   MPI_Request request;
   OK(MPI_Isend(address(out, &last), last.items, last.type, 0, 1, where, &request));
@@ -196,8 +188,6 @@ static int at_the_end(MPI_Comm where, int key, void* value, void* extra) {
   through_packing(&fresh, fresh.type, 2);
   free_layout(&fresh);
   free_layout(&last);
-  free(out);
-  free(in);
   ++finalizing;
   return MPI_SUCCESS;
 }

@@ -55,8 +55,6 @@ static void looked_at(void) {
     CHECK_GAPS(in, &kinds[kind]);
     OK(MPI_Wait(&sent, MPI_STATUS_IGNORE));
     CHECK_LAYOUT(out, &kinds[kind], rank + 8);
-    free(out);
-    free(in);
   }
 }
 
@@ -83,8 +81,6 @@ static void tested_in_vain(void) {
   OK(MPI_Waitall(2, pair, MPI_STATUSES_IGNORE));
   CHECK_LAYOUT(in, &kinds[0], previous);
   OK(MPI_Wait(&sent, MPI_STATUS_IGNORE));
-  free(in);
-  free(out);
 }
 
 // Sends, receives and a null request in one array, ended by calls that end any or some of them.
@@ -120,10 +116,6 @@ static void mixed_arrays(int how) {
       }
     }
   }
-  for (int i = 0; i < MESSAGES; ++i) {
-    free(in[i]);
-    free(out[i]);
-  }
 }
 
 // Sends and receives, persistent or not, that are freed while they are active must still deliver.
@@ -152,8 +144,6 @@ static void freed_while_active(int kind, int is_persistent) {
   for (int tries = 0; tries < 100; ++tries) OK(MPI_Iprobe(MPI_ANY_SOURCE, 9999, comm, &flag, MPI_STATUS_IGNORE));
   CHECK_LAYOUT(in, of, previous + 50);
   OK(MPI_Barrier(comm));
-  free(in);
-  free(out);
 }
 
 static void cancelled(void) {
@@ -190,9 +180,6 @@ static void cancelled(void) {
   EQ(0, flag);
   CHECK_LAYOUT(first, &kinds[1], previous);
   OK(MPI_Wait(&sent, MPI_STATUS_IGNORE));
-  free(first);
-  free(second);
-  free(out);
 }
 
 typedef int (*init_function)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
@@ -248,8 +235,6 @@ static void persistent(void) {
       }
       for (int i = 0; i < 2; ++i) OK(MPI_Request_free(&pair[i]));
       CHECK(pair[0] == MPI_REQUEST_NULL);
-      free(in);
-      free(out);
     }
 }
 
@@ -272,8 +257,6 @@ static void persistent_cancelled_and_restarted(void) {
   CHECK_LAYOUT(in, &kinds[2], previous);
   OK(MPI_Wait(&sent, MPI_STATUS_IGNORE));
   OK(MPI_Request_free(&request));
-  free(in);
-  free(out);
 }
 
 // Types go as soon as the calls have returned, and others take their handles.
@@ -294,11 +277,7 @@ static void types_freed_early(void) {
     free_layout(&of);
   }
   OK(MPI_Waitall(2 * MESSAGES, requests, MPI_STATUSES_IGNORE));
-  for (int i = 0; i < MESSAGES; ++i) {
-    CHECK_LAYOUT(in[i], &kinds[i % LAYOUTS], previous + i);
-    free(in[i]);
-    free(out[i]);
-  }
+  for (int i = 0; i < MESSAGES; ++i) CHECK_LAYOUT(in[i], &kinds[i % LAYOUTS], previous + i);
 }
 
 // A request's handle comes back for another request, contiguous after strided: nothing may stick to it.
@@ -326,8 +305,6 @@ static void handles_are_reused(void) {
       clear_room(in, kinds[3].span);
     }
   }
-  free(in);
-  free(out);
 }
 
 int main(void) {

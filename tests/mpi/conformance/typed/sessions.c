@@ -49,10 +49,6 @@ static void* exchange(void* argument) {
     OK(MPI_Waitall(2 * WINDOW, requests, MPI_STATUSES_IGNORE));
     for (int i = 0; i < WINDOW; ++i) CHECK_LAYOUT(in[i], &of, round + i);
   }
-  for (int i = 0; i < WINDOW; ++i) {
-    free(in[i]);
-    free(out[i]);
-  }
   return NULL;
 }
 

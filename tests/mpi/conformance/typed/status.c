@@ -64,6 +64,5 @@ int main(void) {
   if (runs && rank == 1) receive();
   if (runs && rank == 0) send();
   free_layout(&strided);
-  free(room);
   return finish("typed_status");
 }
