@@ -25,7 +25,7 @@ using corewise::overlap::Transfer;
 
 constexpr std::size_t blocks_of_a_thread = 4;
 
-/// What one block of rows sends to every rank and gets from it, in elements of its part of the two buffers.
+/// What one block of rows sends to every other rank and gets from it, in elements of its part of the two buffers.
 struct Exchange {
   std::vector<int> send_counts, send_places, receive_counts, receive_places;
   std::size_t sent = 0, received = 0;  ///< where the block's part of each buffer begins
@@ -88,8 +88,9 @@ class Dataflow final : public Transform {
     Exchange made;
     int sent = 0, received = 0;
     for (std::size_t peer = 0; peer < ranks_; ++peer) {
-      made.send_counts.push_back(static_cast<int>(blocks_of(rank_).size(block) * columns().size(peer)));
-      made.receive_counts.push_back(static_cast<int>(blocks_of(peer).size(block) * columns().size(rank_)));
+      const std::size_t other = peer == rank_ ? 0 : 1;
+      made.send_counts.push_back(static_cast<int>(other * blocks_of(rank_).size(block) * columns().size(peer)));
+      made.receive_counts.push_back(static_cast<int>(other * blocks_of(peer).size(block) * columns().size(rank_)));
       made.send_places.push_back(sent);
       made.receive_places.push_back(received);
       sent += made.send_counts.back();
@@ -112,6 +113,7 @@ class Dataflow final : public Transform {
     const Parts mine = blocks_of(rank_);
     const auto index = static_cast<std::size_t>(block);
     for (std::size_t peer = 0; peer < ranks_; ++peer) {
+      if (peer == rank_) continue;
       Complex* to = packed_.get() + exchange(block).sent + exchange(block).send_places[peer];
       for (std::size_t row = mine.begin(index); row < mine.end(index); ++row, to += columns().size(peer))
         std::copy_n(matrix_.get() + row * problem_.columns + columns().begin(peer), columns().size(peer), to);
@@ -137,12 +139,14 @@ class Dataflow final : public Transform {
 
   void post_messages(int block, const Complex* from, Complex* to, Requests& requests) const {
     const Exchange& each = exchange(block);
-    for (std::size_t peer = 0; peer < ranks_; ++peer)
+    // Each rank begins with its neighbour, so that not all send to rank 0 first.
+    for (std::size_t step = 1; step < ranks_; ++step) {
+      const std::size_t peer = (rank_ + ranks_ - step) % ranks_;
       check(MPI_Irecv(to + each.receive_places[peer], each.receive_counts[peer], MPI_C_DOUBLE_COMPLEX,
                       static_cast<int>(peer), block, comm_, requests.add()),
             "MPI_Irecv");
-    // Each rank begins with its neighbour, so that not all send to rank 0 first.
-    for (std::size_t step = 1; step <= ranks_; ++step) {
+    }
+    for (std::size_t step = 1; step < ranks_; ++step) {
       const std::size_t peer = (rank_ + step) % ranks_;
       check(MPI_Isend(from + each.send_places[peer], each.send_counts[peer], MPI_C_DOUBLE_COMPLEX,
                       static_cast<int>(peer), block, comm_, requests.add()),
@@ -150,15 +154,17 @@ class Dataflow final : public Transform {
     }
   }
 
+  /// A rank's own part comes from its rows, the others' from what was received.
   void transpose(int block) const {
     const std::size_t mine = columns().size(rank_);
+    const auto index = static_cast<std::size_t>(block);
     for (std::size_t peer = 0; peer < ranks_; ++peer) {
       const Parts theirs = blocks_of(peer);
-      const auto index = static_cast<std::size_t>(block);
+      const Complex* const own = matrix_.get() + theirs.begin(index) * problem_.columns + columns().begin(rank_);
+      const Complex* const got = received_.get() + exchange(block).received + exchange(block).receive_places[peer];
       corewise::kernels::transpose(
-          {turned_.get() + rows().begin(peer) + theirs.begin(index), problem_.rows,
-           received_.get() + exchange(block).received + exchange(block).receive_places[peer], mine,
-           theirs.size(index), mine},
+          {turned_.get() + rows().begin(peer) + theirs.begin(index), problem_.rows, peer == rank_ ? own : got,
+           peer == rank_ ? problem_.columns : mine, theirs.size(index), mine},
           true);
     }
   }
