@@ -26,8 +26,7 @@ dataflow with a communicator, in shared memory, and without communication.
 idle: pure MPI on all processors and on one less, in turns (section 7).
 overlap: two ranks on a link that is slowed down, computing meanwhile and not.
 All take turns: a contestant is started once (of overlap anew every fifth round), plans, and
-waits without a core. Where FFTW
-is absent, fft2d is built on DUCC, whose sources pip fetches.
+waits without a core. Where FFTW is absent, fft2d is built on DUCC, whose sources pip fetches.
 
 \b
 Example:
