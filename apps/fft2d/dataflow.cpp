@@ -160,12 +160,13 @@ class Dataflow final : public Transform {
     const auto index = static_cast<std::size_t>(block);
     for (std::size_t peer = 0; peer < ranks_; ++peer) {
       const Parts theirs = blocks_of(peer);
-      const Complex* const own = matrix_.get() + theirs.begin(index) * problem_.columns + columns().begin(rank_);
-      const Complex* const got = received_.get() + exchange(block).received + exchange(block).receive_places[peer];
-      corewise::kernels::transpose(
-          {turned_.get() + rows().begin(peer) + theirs.begin(index), problem_.rows, peer == rank_ ? own : got,
-           peer == rank_ ? problem_.columns : mine, theirs.size(index), mine},
-          true);
+      const bool own = peer == rank_;
+      const Complex* const from =
+          own ? matrix_.get() + theirs.begin(index) * problem_.columns + columns().begin(rank_)
+              : received_.get() + exchange(block).received + exchange(block).receive_places[peer];
+      corewise::kernels::transpose({turned_.get() + rows().begin(peer) + theirs.begin(index), problem_.rows, from,
+                                    own ? problem_.columns : mine, theirs.size(index), mine},
+                                   true);
     }
   }
 

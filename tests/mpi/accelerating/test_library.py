@@ -87,6 +87,39 @@ def test_a_run_says_what_became_of_its_collectives(name: str, tmp_path: Path) ->
     assert (rows["MPI_Ibarrier"]["taken"], rows["MPI_Ibarrier"]["passed_on"]) == (0, 2)
 
 
+GATHERV_C = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int rank, wrong = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int counts[] = {1, 3000}, places[] = {0, 1};
+  static int own[3000], all[3001];
+  for (int call = 0; call < 100; ++call) {
+    for (int i = 0; i < counts[rank]; ++i) own[i] = 7 * call + rank;
+    MPI_Gatherv(own, counts[rank], MPI_INT, all, counts, places, MPI_INT, call % 2, MPI_COMM_WORLD);
+    for (int i = 0; rank == call % 2 && i < 3001; ++i) wrong += all[i] != 7 * call + (i > 0);
+  }
+  printf("wrong: %d\\n", wrong);
+  return MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize("name", MPI_NAMES)
+def test_gathers_of_unequal_blocks_are_taken_over(name: str, tmp_path: Path) -> None:
+    """A short block and one that goes by one copy, to either rank, by the table that this host gets."""
+    mpi, profile = library(name), tmp_path / "gatherv.cw"
+    (tmp_path / "gatherv.c").write_text(GATHERV_C)
+    program = mpi.build(tmp_path / "gatherv", tmp_path / "gatherv.c")
+    done = corewise("run", "-n", 2, "--mpi", mpi.prefix, "-o", profile, "--accelerate", "--", program)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines().count("wrong: 0") == 2
+    (row,) = [row for row in document("report", profile)["accelerate"] if row["procedure"] == "MPI_Gatherv"]
+    assert row["taken"] > 100
+
+
 TUNING = """\
 format,corewise-tuning
 version,2
