@@ -21,6 +21,7 @@ from corewise.analysis.spread import median_interval
 from corewise.bench.collectives import port, preload, tuning
 from corewise.bench.collectives.study import Request, run_bench, run_tune
 from corewise.bench.rows import Listener
+from corewise.data.tuned_hosts import HostTable
 from corewise.data.tuning import Choice, Host, TuningRow
 from corewise.papers.collectives.cases import Case, run_cases
 
@@ -145,6 +146,17 @@ def test_a_table_says_which_collectives_are_measured() -> None:
     assert Request(table=table).wanted().collectives == ("bcast", "scan", "gatherv")
     assert Request(table=table, collectives=("bcast",)).wanted().collectives == ("bcast",)
     assert Request(table="always").wanted().collectives == preload.PLAIN
+    assert Request(table="host").wanted().collectives == preload.PLAIN
+
+
+def test_the_hosts_table_is_each_mpis_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shipped(name: str, version: str) -> HostTable:
+        return HostTable(f"on|2>barrier=-:{name}_{version}", "")
+
+    monkeypatch.setattr(preload, "host_collectives", shipped)
+    libraries = [SimpleNamespace(family=family, version="5") for family in ("openmpi", "mpich")]
+    cells = preload.cells_of(libraries, preload.Wanted(("barrier",), table="host"))
+    assert [cell.table for cell in cells] == ["on|2>barrier=-:openmpi_5", "on|2>barrier=-:mpich_5"]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +168,7 @@ def test_a_table_says_which_collectives_are_measured() -> None:
         (Request(collectives=("nosuch",)), "--collectives: found 'nosuch', allowed: barrier"),
         (Request(sizes=(0,)), "--sizes: found 0, allowed: 1 to"),
         (Request(sizes=(1 << 30,)), "--sizes: found 1073741824, allowed: 1 to"),
-        (Request(table="8:tree"), "--table: found '8:tree', allowed: on, always, or rows"),
+        (Request(table="8:tree"), "--table: found '8:tree', allowed: on, host, always, or rows"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(asked: Request, said: str) -> None:
@@ -208,6 +220,19 @@ def test_the_quickest_wins_and_what_is_no_quicker_than_the_mpi_does_not() -> Non
         (0.05, 0.06667),
         (0.1, 0.1),
     )
+
+
+def test_a_call_that_is_left_to_the_mpi_costs_what_it_costs_there() -> None:
+    """What is slower than the MPI itself may be quicker than to look at a call and leave it."""
+    left = tuning.LEFT_TO_MPI
+    cells = measured(
+        b64={WHOLE: 0.96, configuration(left): 0.9},
+        b512={WHOLE: 0.96, configuration(left): 0.99},
+        b4096={WHOLE: 1.1, configuration(left): 1.2},
+    )
+    assert won("scan", cells) == [(64, "ring"), (512, "mpi"), (None, "ring")]
+    (first, *_) = tuning.rows_of("scan", 2, cells)
+    assert (first.won.latency_us, first.lost[0].latency_us) == ((0.1042,), (0.1111,))
 
 
 def test_luck_does_not_win() -> None:

@@ -11,6 +11,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import os
 import re
 import statistics
 import tempfile
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from corewise.base import late
 from corewise.bench.collectives import COLLECTIVES, PLAIN
-from corewise.data.tuned_hosts import BUILT_IN
+from corewise.data.tuned_hosts import BUILT_IN, host_collectives, mpi_name
 from corewise.errors import InputError
 
 with late.imports():
@@ -47,6 +48,8 @@ MAPPED_SIZES, QUICK_MAPPED_SIZES = GRID[14:21:2], (65536,)
 """What gains by mapped memory."""
 WORDS = {"bcast": "broadcast"}
 """What a table calls a collective, where that is not its MPI name."""
+OF_HOST = "host"
+"""As a table: what `corewise run --accelerate` takes on this host, with each MPI its own."""
 _EARLY = "the communicator was not set up yet"
 
 
@@ -83,7 +86,7 @@ class Wanted:
         Bytes, of a block where ranks send or receive several.
     ranks : int
     table : str
-        For COREWISE_ACCELERATE: `BUILT_IN`, or a table's text.
+        For COREWISE_ACCELERATE: `BUILT_IN`, or a table's text; `OF_HOST`: what a run on this host gets.
     effort : Effort
     mapped : bool
         Buffers are of MPI_Alloc_mem, which the library maps on all ranks.
@@ -143,23 +146,29 @@ class Cell:
 
 def collectives_in(table: str) -> tuple[str, ...]:
     """Those that a table has rows for."""
-    if table in (BUILT_IN, "always"):
+    if table in (BUILT_IN, "always", OF_HOST):
         return PLAIN
     words = set(re.findall(r"\w+", table))
     found = tuple(name for name in COLLECTIVES if WORDS.get(name, name) in words)
     if not found:
         raise InputError(
-            f"--table: found '{table}', allowed: {BUILT_IN}, always, or rows such as "
+            f"--table: found '{table}', allowed: {BUILT_IN}, {OF_HOST}, always, or rows such as "
             "allreduce=1024:recursive_doubling,-:peer_stages"
         )
     return found
 
 
+def _table_with(mpi: MpiLibrary, table: str) -> str:
+    """The text for COREWISE_ACCELERATE."""
+    return host_collectives(mpi_name(mpi.family, os.environ), mpi.version).knob if table == OF_HOST else table
+
+
 def cells_of(libraries: Iterable[MpiLibrary], wanted: Wanted) -> list[Cell]:
     """In the order of the rows."""
     return [
-        Cell(mpi, collective, size, wanted.table, mapped=wanted.mapped)
+        Cell(mpi, collective, size, table, mapped=wanted.mapped)
         for mpi in libraries
+        for table in (_table_with(mpi, wanted.table),)
         for collective in wanted.collectives
         for size in ((0,) if collective == "barrier" else wanted.sizes)
     ]

@@ -2,9 +2,10 @@
 
 Every candidate is measured through the preload beside the MPI (`preload.Runner`), by a table that holds it
 alone; a launch goes through all sizes, and the launches of all candidates take turns. What counts is the
-ratio to the MPI within a round. A candidate is eligible where it is quicker beyond chance. The best of those
-wins a size, unless the winner of the size below is as good within `NEAR`; without one the call is left to
-the MPI. A collective whose blocks not every rank knows has one row: its winner is quicker over all sizes
+ratio to the MPI within a round. So does what a call costs that is left to the MPI: the library looks at its
+arguments first. A candidate is eligible where it is quicker, beyond chance, than the MPI or than a call that
+is left to it. The best of those wins a size, unless the winner of the size below is as good within `NEAR`;
+without one the call is left to the MPI. A collective whose blocks not every rank knows has one row: its winner is quicker over all sizes
 taken together, and beyond chance slower at none.
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -126,6 +127,12 @@ def table_of(collective: str, candidate: Configuration) -> str:
     )
 
 
+def _left(collective: str) -> Iterator[tuple[Configuration, tuple[int, ...]]]:
+    """The MPI, behind a library that has looked at a call's arguments, and the sizes."""
+    if collective != "barrier" and collective not in UNKNOWN_BLOCKS:
+        yield _MPI, SIZES
+
+
 Measured = Mapping[Configuration, Sequence[Cell]]
 """The cells of every candidate, by size."""
 
@@ -137,7 +144,7 @@ def measure(
     found: dict[str, Measured] = {
         name: {
             candidate: [Cell(mpi, name, size, table_of(name, candidate)) for size in sizes]
-            for candidate, sizes in candidates_of(name, ranks)
+            for candidate, sizes in (*candidates_of(name, ranks), *_left(name))
         }
         for name in collectives
     }
@@ -148,7 +155,7 @@ def measure(
 
 def _taken_over(by: Measured) -> Iterator[tuple[Configuration, Sequence[Cell]]]:
     for candidate, cells in by.items():
-        if not cells[0].passed:
+        if candidate == _MPI or not cells[0].passed:
             yield candidate, cells
         elif candidate.algorithm != ONE_COPY:  # which the system may refuse
             raise RunError(f"{cells[0].table}: not taken over: {cells[0].passed}")
@@ -172,7 +179,9 @@ def _winners(by_size: Mapping[int, Mapping[Configuration, Cell]]) -> dict[int, C
     found: dict[int, Configuration] = {}
     before = _MPI
     for size in sorted(by_size):
-        ratios = {each: _ratio(cell) for each, cell in by_size[size].items() if _low(cell) > 1}
+        cells = dict(by_size[size])
+        least = min(1.0, _ratio(cells.pop(_MPI))) if _MPI in cells else 1.0
+        ratios = {each: _ratio(cell) for each, cell in cells.items() if _low(cell) > least}
         best = max(ratios, key=ratios.__getitem__, default=_MPI)
         if best == _MPI or ratios.get(before, 0.0) < NEAR * ratios[best]:
             before = best
@@ -199,7 +208,10 @@ def _low(cell: Cell) -> float:
 
 
 def _times_us(cells: Mapping[Configuration, Cell]) -> dict[Configuration, float]:
-    """The MPI's median, and what the ratios make of it: a host's speed differs from launch to launch."""
+    """The MPI's median, and what the ratios make of it: a host's speed differs from launch to launch.
+
+    Where it was measured, the MPI's is that of a call which is left to it.
+    """
     mpi_us = statistics.median(theirs for cell in cells.values() for _, theirs, _ in cell.times) / 1000
     return {_MPI: mpi_us, **{each: mpi_us / _ratio(cell) for each, cell in cells.items()}}
 

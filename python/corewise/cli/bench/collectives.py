@@ -53,7 +53,8 @@ _TABLE = typer.Option(
     None,
     "--table",
     metavar="TEXT",
-    help="preload: choose by this table, a text as in COREWISE_ACCELERATE.",
+    help="preload: choose by this table, a text as in COREWISE_ACCELERATE; host: as `corewise run "
+    "--accelerate` does on this host.",
 )
 _MAPPED = typer.Option(
     False, "--mapped", help="preload: buffers of MPI_Alloc_mem, which all ranks map, and what gains by them."
