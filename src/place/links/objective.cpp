@@ -168,7 +168,7 @@ Result<RoutedShares> RoutedShares::of(const machine::Machine& machine) {
     for (const auto& [link, link_parts] : shares_of(alternatives, made.parts_per_byte_)) {
       made.shares_.push_back({link, link_parts});
     }
-    made.begin_.push_back(made.shares_.size());
+    made.begin_.push_back(static_cast<std::uint32_t>(made.shares_.size()));
     made.hops_.push_back(static_cast<int>(alternatives.front().links.size()));
   }
   made.note_bandwidths();
@@ -198,7 +198,7 @@ RoutedShares RoutedShares::merged() const {
       per_link[merging.merged_link[index(shares_[s].link)]] = shares_[s].parts;
     }
     for (const auto& [link, parts] : per_link) made.shares_.push_back({link, parts});
-    made.begin_.push_back(made.shares_.size());
+    made.begin_.push_back(static_cast<std::uint32_t>(made.shares_.size()));
   }
   made.note_bandwidths();
   return made;

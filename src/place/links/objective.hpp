@@ -77,7 +77,8 @@ class RoutedShares {
   std::uint32_t parts_per_byte_ = 1;
   bool uniform_bandwidth_ = true;
   std::vector<double> bandwidth_gb_per_s_;
-  std::vector<std::size_t> begin_;  ///< per ordered pair into shares_, one more at the end
+  std::vector<std::uint32_t>
+      begin_;  ///< per ordered pair into shares_, one more at the end; kMostUnits keep it small
   std::vector<Share> shares_;
   std::vector<int> hops_;
 };

@@ -88,10 +88,7 @@ bool Annealing::is_hopeless() {
 
 void Annealing::look_at_the_worst() {
   at_the_worst_.clear();
-  const std::int64_t slowest = loads_.slowest();
-  for (int rank = 0; slowest >= 0 && rank < loads_.ranks(); ++rank) {
-    if (loads_.loads(rank, slowest)) at_the_worst_.push_back(rank);
-  }
+  if (const std::int64_t slowest = loads_.slowest(); slowest >= 0) at_the_worst_ = loads_.ranks_at(slowest);
 }
 
 void Annealing::step() {
@@ -124,8 +121,8 @@ void Annealing::cool(const Cooling& how) {
       if (how.at_the_worst && k % look_every == 0) look_at_the_worst();
       if (!draw() || is_hopeless()) continue;
       const double here = loads_.smooth();
-      const double there = loads_.propose(moves_);
-      if (there > here && there - here > -std::log(1 - rng_.uniform()) * temperature * here) continue;
+      const double most = here * (1 - std::log(1 - rng_.uniform()) * temperature);
+      if (loads_.propose(moves_, most) > most) continue;
       loads_.accept();
       if (loads_.smooth() >= least) continue;
       least = loads_.smooth();
@@ -149,8 +146,7 @@ void Annealing::descend(std::uint64_t most) {
     if (!count_proposal()) return;
     draw_swap(all[at].first, all[at].second);
     if (moves_.empty()) continue;
-    loads_.propose(moves_);
-    if (!loads_.proposal_is_flatter()) continue;
+    if (!loads_.propose_flatter(moves_)) continue;
     loads_.accept();
     since = 0;
   }

@@ -129,18 +129,18 @@ PairAnnealing::PairAnnealing(int ranks, int units, const Neighbourhood& near)
 
 PairAnnealing PairAnnealing::work_of(const RoutedShares& shares, const Workload& work, const Neighbourhood& near) {
   PairAnnealing made(work.ranks, shares.units(), near);
-  made.first_table_ = work_table(shares);
-  made.second_table_.resize(made.first_table_.size());
+  const std::vector<double> one_way = work_table(shares);
   for (std::size_t from = 0; from < made.units_; ++from) {
     for (std::size_t to = 0; to < made.units_; ++to) {
-      made.second_table_[to * made.units_ + from] = made.first_table_[from * made.units_ + to];
+      made.table_.push_back(Two{one_way[from * made.units_ + to], one_way[to * made.units_ + from]});
     }
   }
   for (const auto& of_rank : exchanges_of(work)) {
     made.begin_.push_back(made.peers_.size());
     std::vector<int>& aims = made.near_ranks_.emplace_back();
     for (const auto& [peer, bytes] : of_rank) {
-      made.peers_.push_back({peer, bytes.first, bytes.second});
+      made.peers_.push_back(peer);
+      made.weights_.push_back(Two{bytes.first, bytes.second});
       aims.push_back(peer);
     }
   }
@@ -159,13 +159,10 @@ PairAnnealing PairAnnealing::stress_of(const RoutedShares& shares, const Workloa
   const std::vector<double> one_way = work_table(shares);
   std::vector<std::vector<double>> distances(1, one_way);
   const double scale = mean_length(lengths) / mean_length(distances);
-  made.first_table_.resize(one_way.size());
-  made.second_table_.resize(one_way.size());
   for (std::size_t from = 0; from < made.units_; ++from) {
     for (std::size_t to = 0; to < made.units_; ++to) {
       const double distance = scale * (one_way[from * made.units_ + to] + one_way[to * made.units_ + from]) / 2;
-      made.first_table_[from * made.units_ + to] = distance;
-      made.second_table_[from * made.units_ + to] = distance * distance;
+      made.table_.push_back(Two{distance, distance * distance});
     }
   }
   for (std::size_t rank = 0; rank < lengths.size(); ++rank) {
@@ -175,7 +172,8 @@ PairAnnealing PairAnnealing::stress_of(const RoutedShares& shares, const Workloa
     for (std::size_t peer = 0; peer < lengths.size(); ++peer) {
       const double length = lengths[rank][peer];
       if (peer == rank || length == unreachable) continue;
-      made.peers_.push_back({static_cast<int>(peer), -2 / length, 1 / (length * length)});
+      made.peers_.push_back(static_cast<int>(peer));
+      made.weights_.push_back(Two{-2 / length, 1 / (length * length)});
       made.constant_[rank] += 1;
     }
   }
@@ -191,12 +189,9 @@ void PairAnnealing::assign(Assignment unit_of_rank) {
   for (std::size_t rank = 0; rank < unit_of_rank_.size(); ++rank) {
     const int unit = unit_of_rank_[rank];
     rank_on_unit_[index(unit)] = static_cast<int>(rank);
-    const double* first = row(first_table_, unit);
-    const double* second = row(second_table_, unit);
     twice += constant_[rank];
     for (std::size_t p = begin_[rank]; p < begin_[rank + 1]; ++p) {
-      const int peer = unit_of_rank_[index(peers_[p].rank)];
-      twice += peers_[p].first * first[peer] + peers_[p].second * second[peer];
+      twice += added(weights_[p] * row(unit)[unit_of_rank_[index(peers_[p])]]);
     }
   }
   sum_ = twice / 2;
@@ -208,20 +203,16 @@ void PairAnnealing::keep(std::span<const int> ranks) {
 }
 
 machine::UnitId PairAnnealing::least_added(int rank, Rng& rng) const {
-  std::vector<double> added(units_, 0);
+  std::vector<Two> sums(units_, Two{});
   for (std::size_t p = begin_[index(rank)]; p < begin_[index(rank) + 1]; ++p) {
-    const int peer = unit_of_rank_[index(peers_[p].rank)];
+    const int peer = unit_of_rank_[index(peers_[p])];
     if (peer < 0) continue;
-    const double* first = row(first_table_, peer);
-    const double* second = row(second_table_, peer);
-    for (std::size_t unit = 0; unit < units_; ++unit) {
-      added[unit] += peers_[p].first * first[unit] + peers_[p].second * second[unit];
-    }
+    for (std::size_t unit = 0; unit < units_; ++unit) sums[unit] += weights_[p] * row(peer)[unit];
   }
   Drawn least(rng);
   for (std::size_t unit = 0; unit < units_; ++unit) {
     const bool is_free = rank_on_unit_[unit] < 0 && near_.limits.is_open(static_cast<int>(unit));
-    if (is_free) least.offer(static_cast<int>(unit), added[unit]);
+    if (is_free) least.offer(static_cast<int>(unit), added(sums[unit]));
   }
   return least.chosen();
 }
@@ -234,7 +225,7 @@ void PairAnnealing::grow(int rank, machine::UnitId unit, Rng& rng) {
     unit_of_rank_[index(rank)] = unit;
     rank_on_unit_[index(unit)] = rank;
     for (std::size_t p = begin_[index(rank)]; p < begin_[index(rank) + 1]; ++p) {
-      weight[index(peers_[p].rank)] += peers_[p].second;
+      weight[index(peers_[p])] += weights_[p][1];
     }
   };
   const std::pair first(rank, unit);
@@ -263,13 +254,14 @@ std::pair<int, machine::UnitId> PairAnnealing::alike(double place) const {
   std::vector<std::pair<double, int>> ranks;
   for (std::size_t rank = 0; rank < unit_of_rank_.size(); ++rank) {
     double sum = 0;
-    for (std::size_t p = begin_[rank]; p < begin_[rank + 1]; ++p) sum -= 2 / peers_[p].first;
+    for (std::size_t p = begin_[rank]; p < begin_[rank + 1]; ++p) sum -= 2 / weights_[p][0];
     ranks.emplace_back(sum, static_cast<int>(rank));
   }
   std::vector<std::pair<double, int>> units;
   for (std::size_t unit = 0; unit < units_; ++unit) {
-    const double* distance = row(first_table_, static_cast<int>(unit));
-    units.emplace_back(std::accumulate(distance, distance + units_, 0.0), static_cast<int>(unit));
+    double sum = 0;
+    for (std::size_t other = 0; other < units_; ++other) sum += row(static_cast<int>(unit))[other][0];
+    units.emplace_back(sum, static_cast<int>(unit));
   }
   std::sort(ranks.begin(), ranks.end());
   std::sort(units.begin(), units.end());
@@ -279,36 +271,31 @@ std::pair<int, machine::UnitId> PairAnnealing::alike(double place) const {
   return {at(ranks), at(units)};
 }
 
-double PairAnnealing::moved(int rank, machine::UnitId unit, int except) const {
-  const int left = unit_of_rank_[index(rank)];
-  const double* first_there = row(first_table_, unit);
-  const double* first_here = row(first_table_, left);
-  const double* second_there = row(second_table_, unit);
-  const double* second_here = row(second_table_, left);
-  double sum = 0;
+PairAnnealing::Moved PairAnnealing::moved(int rank, machine::UnitId unit, int except) const {
+  const Two* there = row(unit);
+  const Two* here = row(unit_of_rank_[index(rank)]);
+  Two sum{};
+  std::size_t pair = none;
   for (std::size_t p = begin_[index(rank)]; p < begin_[index(rank) + 1]; ++p) {
-    const Peer& each = peers_[p];
-    if (each.rank == except) continue;
-    const int peer = unit_of_rank_[index(each.rank)];
-    sum += each.first * (first_there[peer] - first_here[peer]) +
-           each.second * (second_there[peer] - second_here[peer]);
+    if (peers_[p] == except) {
+      pair = p;
+      continue;
+    }
+    const int peer = unit_of_rank_[index(peers_[p])];
+    sum += weights_[p] * (there[peer] - here[peer]);
   }
-  return sum;
+  return {added(sum), pair};
 }
 
 double PairAnnealing::difference(const Proposal& proposal) const {
   const int other = rank_on_unit_[index(proposal.unit)];
-  double sum = moved(proposal.rank, proposal.unit, other);
-  if (other < 0) return sum;
+  const Moved one = moved(proposal.rank, proposal.unit, other);
+  if (other < 0) return one.sum;
   const int left = unit_of_rank_[index(proposal.rank)];
-  sum += moved(other, left, proposal.rank);
+  const double sum = one.sum + moved(other, left, proposal.rank).sum;
+  if (one.pair == none) return sum;
   // Between the two the ways change places.
-  for (std::size_t p = begin_[index(proposal.rank)]; p < begin_[index(proposal.rank) + 1]; ++p) {
-    if (peers_[p].rank != other) continue;
-    sum += peers_[p].first * (row(first_table_, proposal.unit)[left] - row(first_table_, left)[proposal.unit]);
-    sum += peers_[p].second * (row(second_table_, proposal.unit)[left] - row(second_table_, left)[proposal.unit]);
-  }
-  return sum;
+  return sum + added(weights_[one.pair] * (row(proposal.unit)[left] - row(left)[proposal.unit]));
 }
 
 PairAnnealing::Proposal PairAnnealing::draw(Rng& rng) const {

@@ -15,6 +15,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -52,11 +53,15 @@ class PairAnnealing {
   std::uint64_t cool(std::uint64_t proposals, double hot, Rng& rng, const std::function<bool()>& should_stop);
 
  private:
-  /// What a pair has for its ranks, by table.
-  struct Peer {
-    int rank;
-    double first;
-    double second;
+  /// Two numbers that are looked at together: of a pair of units, and what a pair of ranks has for each. 16 bytes:
+  /// the registers that every x86-64 and every 64-bit Arm has.
+  typedef double Two __attribute__((vector_size(16)));
+  [[nodiscard]] static double added(const Two& two) { return two[0] + two[1]; }
+  static constexpr std::size_t none = ~std::size_t{0};
+  /// What a move adds, and where in peers_ the excepted rank is; none: nowhere.
+  struct Moved {
+    double sum;
+    std::size_t pair;
   };
   struct Proposal {
     int rank = -1;
@@ -64,9 +69,7 @@ class PairAnnealing {
   };
 
   PairAnnealing(int ranks, int units, const Neighbourhood& near);
-  [[nodiscard]] const double* row(const std::vector<double>& table, int unit) const {
-    return table.data() + static_cast<std::size_t>(unit) * units_;
-  }
+  [[nodiscard]] const Two* row(int unit) const { return table_.data() + static_cast<std::size_t>(unit) * units_; }
   [[nodiscard]] machine::UnitId least_added(int rank, Rng& rng) const;
   [[nodiscard]] bool is_kept(int rank) const {
     return !kept_.empty() && rank >= 0 && kept_[static_cast<std::size_t>(rank)] != 0;
@@ -75,16 +78,16 @@ class PairAnnealing {
   [[nodiscard]] Proposal draw(Rng& rng) const;
   [[nodiscard]] Proposal draw_any(Rng& rng) const;
   /// What moving `rank` to `unit` adds; of its pair with `except` nothing.
-  [[nodiscard]] double moved(int rank, machine::UnitId unit, int except) const;
+  [[nodiscard]] Moved moved(int rank, machine::UnitId unit, int except) const;
   [[nodiscard]] double difference(const Proposal& proposal) const;
   void carry_out(const Proposal& proposal);
 
   const Neighbourhood& near_;
   std::size_t units_;
-  std::vector<double> first_table_;   ///< [own unit][peer's unit]
-  std::vector<double> second_table_;  ///< the same
+  std::vector<Two> table_;  ///< [own unit][peer's unit]
   std::vector<std::size_t> begin_;
-  std::vector<Peer> peers_;       ///< of rank r at [begin_[r], begin_[r + 1]), each once; both ranks have the pair
+  std::vector<int> peers_;        ///< of rank r at [begin_[r], begin_[r + 1]), each once; both ranks have the pair
+  std::vector<Two> weights_;      ///< of the same pairs
   std::vector<double> constant_;  ///< of a rank's pairs
   std::vector<std::vector<int>> near_ranks_;  ///< where moves aim: ranks that it exchanges messages with
   std::vector<char> kept_;                    ///< per rank; empty: none

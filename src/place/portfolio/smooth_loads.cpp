@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 
@@ -16,6 +17,9 @@ namespace {
 
 /// Sums of terms that come and go collect rounding errors: after so many changes they are added up anew.
 constexpr int most_accepted = 1024;
+/// Of such a sum, as a part of it, and far more.
+constexpr double rounding = 1e-9;
+constexpr double beyond = std::numeric_limits<double>::infinity();
 
 template <int doublings>
 double raised(double value) {
@@ -61,7 +65,10 @@ SmoothLoads::SmoothLoads(const RoutedShares& shares, const Workload& work)
       of_rank[index(each.to)].push_back({each.from, false, static_cast<std::uint32_t>(phase), each.bytes});
     }
   }
-  for (const auto& list : of_rank) {
+  for (auto& list : of_rank) {
+    // The largest first: it tells soonest that a proposal is too much.
+    std::stable_sort(list.begin(), list.end(),
+                     [](const Exchange& a, const Exchange& b) { return a.bytes > b.bytes; });
     first_.push_back(exchanges_.size());
     exchanges_.insert(exchanges_.end(), list.begin(), list.end());
     std::vector<int> peers;
@@ -167,37 +174,56 @@ double SmoothLoads::bottleneck_ns() {
 
 /// The routes that messages of a rank leave and take.
 void SmoothLoads::collect_routes(int rank) {
-  const auto note = [this](std::span<const Share> shares, std::uint32_t phase, std::uint64_t bytes) {
+  const auto note = [this](std::vector<Route>& routes, std::span<const Share> shares, std::uint32_t phase,
+                           std::uint64_t bytes) {
     if (shares.empty()) return;
     __builtin_prefetch(shares.data());
-    routes_.push_back({shares, phase * links_, bytes});
+    routes.push_back({shares, phase * links_, bytes});
   };
   for (std::size_t e = first_[index(rank)]; e < first_[index(rank) + 1]; ++e) {
     const Exchange& exchange = exchanges_[e];
     // Between two ranks that both move, the sender's entry stands for the message.
     if (!exchange.outgoing && moving_[index(exchange.peer)]) continue;
-    note(shares_of(rank, exchange, unit_of_rank_), exchange.phase, 0 - exchange.bytes);
-    note(shares_of(rank, exchange, next_unit_of_rank_), exchange.phase, exchange.bytes);
+    note(left_, shares_of(rank, exchange, unit_of_rank_), exchange.phase, 0 - exchange.bytes);
+    note(taken_, shares_of(rank, exchange, next_unit_of_rank_), exchange.phase, exchange.bytes);
   }
 }
 
-void SmoothLoads::count_routes() {
+/// Adds a route's part to the differences. Returns, where that is wanted, the time of its slowest link with what
+/// was counted so far.
+template <bool timed>
+double SmoothLoads::count(const Route& route) {
   // Pointers of its own, which no write to a byte can change; and no branch: which links were met before is
   // anybody's guess.
   char* const touched = touched_.data();
   std::uint32_t* const changed = changed_.data();
-  std::size_t changes = 0;
-  for (const Route& route : routes_) {
-    Load* const loads = loads_.data() + route.start;
-    for (const Share& share : route.shares) {
-      const std::size_t at = route.start + index(share.link);
-      changed[changes] = static_cast<std::uint32_t>(at);
-      changes += touched[at] == 0 ? 1 : 0;
-      touched[at] = 1;
-      loads[share.link].difference += route.bytes * share.parts;
-    }
+  std::size_t changes = changes_;
+  Load* const loads = loads_.data() + route.start;
+  double most = 0;
+  for (const Share& share : route.shares) {
+    const std::size_t at = route.start + index(share.link);
+    changed[changes] = static_cast<std::uint32_t>(at);
+    changes += touched[at] == 0 ? 1 : 0;
+    touched[at] = 1;
+    Load& load = loads[share.link];
+    load.difference += route.bytes * share.parts;
+    if constexpr (timed) most = std::max(most, next_time_ns(load));
   }
   changes_ = changes;
+  return most;
+}
+
+/// Whether the terms of the route's links grow by more than `most`, one link alone. What a message left makes its
+/// term no larger than it was before.
+bool SmoothLoads::grows_beyond(const Route& route, double most) const {
+  bool beyond = false;
+  with_constant(doublings_, [&](auto doublings) {
+    for (const Share& share : route.shares) {
+      const Load& load = loads_[route.start + index(share.link)];
+      beyond = beyond || raised<doublings>(next_time_ns(load)) - load.term > most;
+    }
+  });
+  return beyond;
 }
 
 void SmoothLoads::drop_proposal() {
@@ -227,7 +253,8 @@ double SmoothLoads::detour(std::span<const Relocation> moves) const {
   return hop_bytes_of_a_rank_ > 0 ? more / hop_bytes_of_a_rank_ : 0;
 }
 
-double SmoothLoads::propose(std::span<const Relocation> moves) {
+/// Notes the moves and counts what they leave; what they take waits in taken_.
+void SmoothLoads::begin(std::span<const Relocation> moves) {
   for (const Relocation& move : moves_) next_unit_of_rank_[index(move.rank)] = unit_of_rank_[index(move.rank)];
   drop_proposal();
   moves_.assign(moves.begin(), moves.end());
@@ -235,23 +262,83 @@ double SmoothLoads::propose(std::span<const Relocation> moves) {
     moving_[index(move.rank)] = 1;
     next_unit_of_rank_[index(move.rank)] = move.unit;
   }
-  routes_.clear();
+  left_.clear();
+  taken_.clear();
   for (const Relocation& move : moves) collect_routes(move.rank);
   for (const Relocation& move : moves) moving_[index(move.rank)] = 0;
-  count_routes();
+  for (const Route& route : left_) count<false>(route);
+}
+
+double SmoothLoads::propose(std::span<const Relocation> moves) {
+  begin(moves);
+  for (const Route& route : taken_) count<false>(route);
   find_next_phases();
-  with_constant(doublings_, [this](auto doublings) {
+  settle_proposal();
+  return next_smooth_;
+}
+
+double SmoothLoads::propose(std::span<const Relocation> moves, double most) {
+  if (sums_.size() != 1) return propose(moves);
+  begin(moves);
+  // What the terms of the links may grow by, after those that messages leave have shrunk.
+  double room = most / weights_.front();
+  for (int k = 0; k < doublings_; ++k) room *= room;
+  room = room * (1 + rounding) - sums_.front().terms - added_terms();
+  const double most_ns = root_of(room);
+  for (const Route& route : taken_) {
+    if (count<true>(route) > most_ns && grows_beyond(route, room)) return beyond;
+  }
+  find_next_phases();
+  settle_proposal();
+  return next_smooth_;
+}
+
+/// What the changed links' terms of one phase grow by.
+double SmoothLoads::added_terms() const {
+  double added = 0;
+  with_constant(doublings_, [&](auto doublings) {
+    double sum = 0;  // its own: kept in a register
     for (const std::uint32_t at : changed()) {
       const Load& load = loads_[at];
-      next_[phase_of(at)].terms += raised<doublings>(next_time_ns(load)) - load.term;
+      sum += raised<doublings>(next_time_ns(load)) - load.term;
     }
+    added = sum;
   });
+  return added;
+}
+
+/// What the changed links' terms come to.
+void SmoothLoads::settle_proposal() {
+  if (sums_.size() == 1) {
+    next_.front().terms = added_terms();
+  } else {
+    with_constant(doublings_, [this](auto doublings) {
+      for (const std::uint32_t at : changed()) {
+        const Load& load = loads_[at];
+        next_[phase_of(at)].terms += raised<doublings>(next_time_ns(load)) - load.term;
+      }
+    });
+  }
   next_smooth_ = smooth_;
   for (const std::size_t phase : next_phases_) {
     next_[phase].root = root_of(sums_[phase].terms + next_[phase].terms);
     next_smooth_ += weights_[phase] * (next_[phase].root - sums_[phase].root);
   }
-  return next_smooth_;
+}
+
+/// Of one phase: a link that is only taken gets slower than it was, so where a link gets slower than all that were
+/// left have been, the slowest of the changed links does.
+bool SmoothLoads::propose_flatter(std::span<const Relocation> moves) {
+  begin(moves);
+  double most_ns = sums_.size() == 1 ? 0 : beyond;
+  for (const std::uint32_t at : changed()) most_ns = std::max(most_ns, time_ns(loads_[at]));
+  for (const Route& route : taken_) {
+    if (count<true>(route) > most_ns) return false;
+  }
+  find_next_phases();
+  if (!proposal_is_flatter()) return false;
+  settle_proposal();
+  return true;
 }
 
 /// Those that a changed link is of, in order; of none anything is known yet.
@@ -352,16 +439,26 @@ std::int64_t SmoothLoads::slowest() const {
   return found;
 }
 
-bool SmoothLoads::loads(int rank, std::int64_t place) const {
+std::vector<int> SmoothLoads::ranks_at(std::int64_t place) const {
   const auto phase = static_cast<std::uint32_t>(static_cast<std::size_t>(place) / links_);
   const int link = static_cast<int>(static_cast<std::size_t>(place) % links_);
-  for (std::size_t e = first_[index(rank)]; e < first_[index(rank) + 1]; ++e) {
-    if (exchanges_[e].phase != phase) continue;
-    for (const Share& share : shares_of(rank, exchanges_[e], unit_of_rank_)) {
-      if (share.link == link) return true;
+  const auto comes_before = [](const Share& share, int sought) { return share.link < sought; };
+  std::vector<char> there(unit_of_rank_.size(), 0);
+  for (int rank = 0; rank < ranks(); ++rank) {
+    for (std::size_t e = first_[index(rank)]; e < first_[index(rank) + 1]; ++e) {
+      const Exchange& exchange = exchanges_[e];
+      if (!exchange.outgoing || exchange.phase != phase) continue;
+      const std::span<const Share> shares = shares_of(rank, exchange, unit_of_rank_);
+      const auto found = std::lower_bound(shares.begin(), shares.end(), link, comes_before);
+      if (found == shares.end() || found->link != link) continue;
+      there[index(rank)] = there[index(exchange.peer)] = 1;
     }
   }
-  return false;
+  std::vector<int> found;
+  for (int rank = 0; rank < ranks(); ++rank) {
+    if (there[index(rank)] != 0) found.push_back(rank);
+  }
+  return found;
 }
 
 }  // namespace corewise::place

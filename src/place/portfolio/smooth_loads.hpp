@@ -54,16 +54,19 @@ class SmoothLoads {
   /// What smooth() would be after these relocations: of different ranks, to units that they leave among themselves
   /// or that are free. Nothing is changed until accept().
   double propose(std::span<const Relocation> moves);
-  /// Whether the loads after the proposed relocations are less: the bottleneck, then all loads from the largest
-  /// down.
-  [[nodiscard]] bool proposal_is_flatter();
+  /// The same; or infinity as soon as it is certain to be more than `most`, which is not less than smooth(): then
+  /// there is nothing to accept.
+  double propose(std::span<const Relocation> moves, double most);
+  /// Whether the loads after these relocations would be less: the bottleneck, then all loads from the largest down.
+  /// If not, there is nothing to accept.
+  bool propose_flatter(std::span<const Relocation> moves);
   /// Carries out what was proposed last.
   void accept();
 
   /// The phase and link that take longest, each phase counted with its weight; -1 where nothing is carried.
   [[nodiscard]] std::int64_t slowest() const;
-  /// Whether messages of a rank load that link in that phase, as numbered by slowest().
-  [[nodiscard]] bool loads(int rank, std::int64_t place) const;
+  /// The ranks whose messages load that link in that phase, as numbered by slowest(), in order.
+  [[nodiscard]] std::vector<int> ranks_at(std::int64_t place) const;
 
  private:
   struct Exchange {
@@ -102,13 +105,19 @@ class SmoothLoads {
 
   [[nodiscard]] std::span<const Share> shares_of(int rank, const Exchange& exchange,
                                                  const std::vector<int>& unit_of_rank) const;
+  void begin(std::span<const Relocation> moves);
   void collect_routes(int rank);
-  void count_routes();
+  template <bool timed>
+  double count(const Route& route);
+  [[nodiscard]] bool grows_beyond(const Route& route, double most) const;
+  [[nodiscard]] double added_terms() const;
+  void settle_proposal();
   void settle_smooth();
   void drop_proposal();
   void find_next_phases();
   void find_slowest(std::size_t phase);
   [[nodiscard]] double next_most(std::size_t phase) const;
+  [[nodiscard]] bool proposal_is_flatter();
   [[nodiscard]] bool changed_links_are_flatter();
   [[nodiscard]] double root_of(double sum) const;
   [[nodiscard]] std::size_t phase_of(std::size_t at) const { return sums_.size() == 1 ? 0 : at / links_; }
@@ -139,7 +148,7 @@ class SmoothLoads {
   std::vector<int> next_unit_of_rank_;
   std::vector<char> moving_;
   std::vector<Relocation> moves_;
-  std::vector<Route> routes_;
+  std::vector<Route> left_, taken_;
   std::vector<char> touched_;           ///< [phase][link]
   std::vector<std::uint32_t> changed_;  ///< of them the touched ones, `changes_` of them; one place more than loads
   std::size_t changes_ = 0;

@@ -18,6 +18,9 @@ using machine::UnitId;
 /// Up to so many active classes everything is solved together and remembered; beyond, only what a change moves.
 constexpr std::size_t kSmallSet = 64;
 constexpr std::size_t kMemorySlots = 4096;
+/// Where a change touches more than one link in so many, the whole crowd is solved at once: looking for whom the
+/// change displaces takes longer than solving for all.
+constexpr std::size_t kWide = 4;
 /// Start times that a new flow is compared with.
 constexpr std::size_t kMostOpen = 8;
 /// Rounding errors of a service are far smaller than this part of a tick; a flow that lacks less is through.
@@ -474,26 +477,36 @@ void FlowNetwork::for_each_on(LinkId link, Visit visit) const {
 }
 
 /// Solves for the classes that a change limits, the others keeping their rates; then with those that must give or
-/// may take more, until there are none. In the worst case these are all.
+/// may take more, until there are none. Where that is going to be many, for all at once.
 void FlowNetwork::solve_crowd() {
   set_.clear();
   touched_links_.clear();
   choose_limited();
   for (std::size_t solved = 0; solved < set_.size();) {
+    if (touched_links_.size() * kWide > links_.size()) {
+      for (const Active& active : active_) choose(active.id);
+      solve_chosen({});
+      break;
+    }
     solved = set_.size();
     count_taken();
-    solve_set(taken_);
-    for (std::size_t i = 0; i < set_.size(); ++i) {
-      Class& solved_for = classes_[static_cast<std::size_t>(set_[i])];
-      solved_for.rate = rates_[i].rate;
-      solved_for.limit = rates_[i].limit;
-    }
+    solve_chosen(taken_);
     choose_displaced();
   }
   for (const LinkId link : touched_links_) links_[static_cast<std::size_t>(link)].touched = false;
   for (const ClassId id : set_) {
     classes_[static_cast<std::size_t>(id)].chosen = false;
     expect_end(classes_[static_cast<std::size_t>(id)]);
+  }
+}
+
+/// Solves for the classes of set_ and gives them their rates.
+void FlowNetwork::solve_chosen(std::span<const double> taken) {
+  solve_set(taken);
+  for (std::size_t i = 0; i < set_.size(); ++i) {
+    Class& solved_for = classes_[static_cast<std::size_t>(set_[i])];
+    solved_for.rate = rates_[i].rate;
+    solved_for.limit = rates_[i].limit;
   }
 }
 

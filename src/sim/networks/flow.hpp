@@ -8,9 +8,9 @@
 // and its rates are remembered, since programs repeat themselves. In a crowd only the classes whose rates a change
 // can move are solved again: those that a changed link limits, then whoever they displace, until every class has a
 // link again that is full and gives nobody more (which is what max-min fair means: Bertsekas and Gallager, Data
-// Networks, 1992, section 6.5.2). Invariant: of a small set, remembered or not, in any order of arrival, the rates
-// are the same to the last bit (the solver sorts); in a crowd they are the same but for rounding.
-// SPDX-License-Identifier: BSD-3-Clause
+// Networks, 1992, section 6.5.2). Where those are a large part of the crowd, it is solved as a whole. Invariant: of
+// a small set, remembered or not, in any order of arrival, the rates are the same to the last bit (the solver
+// sorts); in a crowd they are the same but for rounding. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
@@ -187,6 +187,7 @@ class FlowNetwork final : public Network {
   void remember();
   void solve_set(std::span<const double> taken = {});
   void solve_crowd();
+  void solve_chosen(std::span<const double> taken);
   void choose(ClassId id);
   void choose_limited();
   void count_taken();

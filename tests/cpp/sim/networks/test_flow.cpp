@@ -215,6 +215,17 @@ TEST(Flow, AChangeInACrowdMovesTheRatesThatItMovesInTheWhole) {
   expect_conservation(torus, load);
 }
 
+TEST(Flow, ACrowdThatStartsAtOnceIsSolvedAsAWhole) {
+  // All links are touched by the first change, few by the last ones. Reference as before.
+  const auto torus = mesh_of("[5, 5]", "[true, true]");
+  const Load load(torus, Granularity::flow, random_load(torus, 31, 200, 4000, 0));
+  const auto expected = fluid_ends(torus, load.sent);
+  for (std::size_t i = 0; i < load.sent.size(); ++i) {
+    EXPECT_NEAR(static_cast<double>(load.sent[i].end), expected[i], 100) << i;
+  }
+  expect_conservation(torus, load);
+}
+
 TEST(Flow, AnEndInACrowdIsSolvedForItsNeighboursAlone) {
   // A message along the whole line shares a link with each of the others, which end one by one before it.
   constexpr int kStops = 200;
