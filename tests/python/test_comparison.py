@@ -5,11 +5,14 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import comparison
 import pytest
+
+from corewise import __version__
 
 FEATURES = comparison.load(comparison.FEATURES, comparison.FEATURE_COLUMNS)
 MEASURED = comparison.load(comparison.MEASURED, comparison.MEASURED_COLUMNS)
@@ -29,6 +32,17 @@ def test_what_others_do_better_stands_first_and_nobody_is_left_out() -> None:
     for rival in comparison.RIVALS:
         assert rival in page
     assert all(row["processor"] in rest and row["date"] in rest for row in MEASURED)
+
+
+def test_every_comparison_was_measured_with_this_version() -> None:
+    """Each benchmark beside each rival, of whatever version that is, on one processor at least."""
+
+    def compared(row: comparison.Row) -> tuple[str, str]:
+        return row["question"], re.sub(r"[\d.]+", "", row["rival"])
+
+    now = re.compile(re.escape(__version__) + r" [0-9a-f]{7}")
+    measured = {compared(row) for row in MEASURED if now.fullmatch(row["version"])}
+    assert {compared(row) for row in MEASURED} == measured, "bench ... --json, then comparison.py add"
 
 
 def result(**more: Any) -> dict[str, Any]:

@@ -216,14 +216,14 @@ double SmoothLoads::count(const Route& route) {
 /// Whether the terms of the route's links grow by more than `most`, one link alone. What a message left makes its
 /// term no larger than it was before.
 bool SmoothLoads::grows_beyond(const Route& route, double most) const {
-  bool beyond = false;
+  bool grows = false;
   with_constant(doublings_, [&](auto doublings) {
     for (const Share& share : route.shares) {
       const Load& load = loads_[route.start + index(share.link)];
-      beyond = beyond || raised<doublings>(next_time_ns(load)) - load.term > most;
+      grows = grows || raised<doublings>(next_time_ns(load)) - load.term > most;
     }
   });
-  return beyond;
+  return grows;
 }
 
 void SmoothLoads::drop_proposal() {

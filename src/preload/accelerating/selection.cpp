@@ -34,7 +34,6 @@ namespace {
 constexpr std::string_view kOfTwo =
     "2>barrier=-:dissemination;"
     "reduce=48:eager_tree,16384:peer_stages/piece=4096,-:peer_stages;"
-    "allreduce=136:recursive_doubling,16384:one_shot,-:peer_stages;"
     "scan=48:eager_recursive_doubling,16384:chain/piece=4096,-:chain;"
     "reduce_scatter=136:eager,16384:pairwise/piece=4096,-:pairwise;"
     "reduce_scatter_block=136:eager,16384:pairwise/piece=4096,-:pairwise;"
@@ -51,18 +50,22 @@ constexpr std::string_view kOfTwo =
     "exscan=48:eager_recursive_doubling,16384:chain/piece=4096,-:chain;";
 #endif
 
-/// Between a root and another rank: stages on AMD's processors, which copy past the caches (and on those that
-/// nobody measured); one copy on Intel's.
-constexpr std::string_view kRootedByStages =
-    "broadcast=48:eager_tree,16384:root_stage/piece=4096,-:root_stage/piece=16384;"
+/// AMD's processors, and those that nobody measured: between a root and another rank stages. Pieces from 8 KB on go
+/// past the caches, which pays between cores that share none, and costs those that do (decision 0012).
+constexpr std::string_view kByStages =
+    "allreduce=136:recursive_doubling,4096:one_shot,16384:peer_stages/piece=4096,-:peer_stages;"
     "gather=48:eager,16384:linear/piece=4096,-:linear;"
 #ifdef OPEN_MPI
+    "broadcast=48:eager_tree,16384:root_stage/piece=4096,-:root_stage/piece=16384;"
     "gatherv=-:linear;scatterv=-:linear;"
     "scatter=48:eager,16384:linear/piece=4096,131071:one_copy,131071:mpi,-:linear";
 #else
+    "broadcast=48:eager_tree,-:root_stage/piece=4096;"
     "scatter=48:eager,16384:linear/piece=4096,-:linear";
 #endif
-constexpr std::string_view kRootedByOneCopy =
+/// Intel's: between a root and another rank one copy.
+constexpr std::string_view kByOneCopy =
+    "allreduce=136:recursive_doubling,16384:one_shot,-:peer_stages;"
     "broadcast=48:eager_tree,16383:root_stage/piece=4096,-:one_copy,-:root_stage/piece=16384;"
 #ifdef OPEN_MPI
     "gatherv=-:one_copy/min_piece=8192;"
@@ -89,7 +92,7 @@ std::string built_in() {
   intel = __builtin_cpu_is("intel") != 0;
 #endif
   std::string text(kOfTwo);
-  text += intel ? kRootedByOneCopy : kRootedByStages;
+  text += intel ? kByOneCopy : kByStages;
   return text += kOfMore;
 }
 
