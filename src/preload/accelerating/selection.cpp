@@ -53,13 +53,14 @@ constexpr std::string_view kOfTwo =
 /// AMD's processors, and those that nobody measured: between a root and another rank stages. Pieces from 8 KB on go
 /// past the caches, which pays between cores that share none, and costs those that do (decision 0012).
 constexpr std::string_view kByStages =
-    "allreduce=136:recursive_doubling,4096:one_shot,16384:peer_stages/piece=4096,-:peer_stages;"
     "gather=48:eager,16384:linear/piece=4096,-:linear;"
 #ifdef OPEN_MPI
+    "allreduce=136:recursive_doubling,4096:one_shot,16384:one_shot/piece=4096,-:peer_stages;"
     "broadcast=48:eager_tree,16384:root_stage/piece=4096,-:root_stage/piece=16384;"
     "gatherv=-:linear;scatterv=-:linear;"
     "scatter=48:eager,16384:linear/piece=4096,131071:one_copy,131071:mpi,-:linear";
 #else
+    "allreduce=136:recursive_doubling,4096:one_shot,131071:one_shot/piece=4096,-:peer_stages;"
     "broadcast=48:eager_tree,-:root_stage/piece=4096;"
     "scatter=48:eager,16384:linear/piece=4096,-:linear";
 #endif
