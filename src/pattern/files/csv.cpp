@@ -69,6 +69,7 @@ class CsvReader {
     while (lines.next(line)) {
       line_ = lines.number();
       if (line.empty()) continue;
+      if (!is_utf8(line)) return bad_field(here(), "line", "bytes that are not UTF-8", "UTF-8");
       auto status = line.front() == '#' ? comment(line.substr(1)) : columns_.empty() ? header(line) : row(line);
       if (!status.ok()) return status;
     }

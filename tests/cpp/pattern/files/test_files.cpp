@@ -132,6 +132,17 @@ TEST(PatternCsv, RefusesWithLine) {
                "f:2: field 'from': found \"x\", allowed: a rank from 0 to 16777215");
   expect_error(cp::from_csv, "# ranks=2\nfrom,to,bytes\n0,1,1\n0,2,1\n0,1,1\n",
                "f:4: field 'row': found rank 2, allowed: a rank from 0 to 1 (# ranks=2)");
+  for (const std::string bytes :
+       {"\xBC", "\xC3", "\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF0\x9F\x98"}) {
+    expect_error(cp::from_csv, "# name=a" + bytes + "b\nfrom,to,bytes\n0,1,1\n",
+                 "f:1: field 'line': found bytes that are not UTF-8, allowed: UTF-8");
+  }
+  for (const std::string name :
+       {"\xC3\xA9", "\xE2\x82\xAC", "\xEF\xBF\xBD", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"}) {
+    const auto read = cp::from_csv("# name=" + name + "\nfrom,to,bytes\n0,1,1\n", "f");
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    EXPECT_EQ(read.value().name, name);
+  }
   expect_error(cp::from_csv, "# ranks=none\nfrom,to,bytes\n",
                "f:1: field 'ranks': found \"none\", allowed: an integer from 1 to 16777216");
   expect_error(cp::from_csv, "from,to,bytes\n",
