@@ -19,7 +19,7 @@ from preload_runs import described, library
 from corewise.bench.collectives import preload
 from corewise.bench.collectives.study import Request, run_bench
 from corewise.bench.rows import Listener
-from corewise.data.tuned_hosts import collectives_knob, load_host_tuning
+from corewise.data.tuned_hosts import collectives_knob, host_collectives, load_host_tuning
 from corewise.errors import InputError
 
 TINY = ("2", "0", "0")
@@ -70,6 +70,15 @@ def test_the_command_gives_rows_of_both(name: str) -> None:
         assert row["n"] == (18 if row["again"] else 6)
     left = [(row["id"].split("-")[2:4], row["passed"]) for row in rows.values() if not row["taken"]]
     assert left == [(["allreduce", "65536"], "the table leaves it to the MPI")]
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_the_hosts_table_is_what_a_run_gets(name: str) -> None:
+    words = ["--quick", "--rounds", 2, "--collectives", "barrier", "--table", "host", "--json"]
+    done = corewise("bench", "collectives", *words, "--mpi", described(name).prefix)
+    assert done.returncode == 0, done.stderr
+    (row,) = documents.read(done.stdout)["rows"]
+    assert row["table"] == host_collectives(name, described(name).version).knob and row["taken"]
 
 
 def test_buffers_in_mapped_memory_have_rows_of_their_own() -> None:
