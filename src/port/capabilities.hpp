@@ -64,7 +64,7 @@ inline constexpr std::uint64_t kOffersEnd = std::uint64_t{1} << 48;
 /// own at `to`, and at `too` where it is given; each of them is own memory or reached. `to` may be one of the
 /// operands, `too` neither, otherwise places do not overlap. give() copies own memory, or reached, to what it
 /// reached. On such a port bytes of a line's payload that are not given keep what they were. Calls of kLeastLent
-/// bytes or more gain by it.
+/// bytes or more gain by it, of kLeastShared or more also where one more message lets another rank do a part.
 template <class P>
 concept MappedUserMemory =
     UserCopy<P> && requires(P& port, int peer, std::uint64_t offered, typename P::ConstUserAddress own,
@@ -75,6 +75,7 @@ concept MappedUserMemory =
       port.combine_reached(own, own, to, too, how, count, tag);
       port.give(own, to, bytes, tag);
       { P::kLeastLent } -> std::convertible_to<std::uint64_t>;
+      { P::kLeastShared } -> std::convertible_to<std::uint64_t>;
     };
 
 /// User memory that is itself a place a peer can copy to and from (on the Cell: in the own local store). Where

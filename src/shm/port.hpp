@@ -114,6 +114,7 @@ class ShmPort {
 
   // port::MappedUserMemory. Shorter data are as quick through stages.
   static constexpr std::uint64_t kLeastLent = 4096;
+  static constexpr std::uint64_t kLeastShared = 16384;
   Reach& mapped() { return mapped_; }
   [[nodiscard]] std::uint64_t offer(ConstUserAddress at, std::uint64_t bytes) const {
     const auto place = reinterpret_cast<std::uintptr_t>(at);

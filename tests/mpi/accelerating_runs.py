@@ -15,7 +15,7 @@ from pathlib import Path
 
 from preload_runs import MPI_NAMES, described, launcher_options, library
 
-from corewise.data.accelerate import MAPPED, TAKEN, load_accelerate
+from corewise.data.accelerate import COPIES, MAPPED, TAKEN, load_accelerate
 from corewise.mpi import build
 
 SOURCES = Path(__file__).resolve().parent / "accelerating"
@@ -65,6 +65,8 @@ class Ran:
     """Rank -> calls by procedure and by why they were passed on; empty for those taken over."""
     mapped: Mapping[int, Counter[str]] = field(default_factory=dict)
     """Rank -> calls of those taken over that were done in mapped memory, by procedure."""
+    copies: Mapping[int, str] = field(default_factory=dict)
+    """Rank -> how its copies to others go, where the set-up measured it."""
 
     def succeeded(self) -> Ran:
         """Itself, after looking at the exit status."""
@@ -103,10 +105,14 @@ def run(
     done = mpi.run(n, str(words[0]), words[1:], env=env, timeout=timeout, launcher_args=options)
     calls: dict[int, Counter[tuple[str, str]]] = {}
     mapped: dict[int, Counter[str]] = {}
+    copies: dict[int, str] = {}
     for rank, rows in load_accelerate(folder).items() if folder is not None else ():
         calls[rank], mapped[rank] = Counter(), Counter()
         for row in rows:
+            if row.procedure == COPIES:
+                copies[rank] = row.why
+                continue
             calls[rank][row.procedure, "" if row.outcome == TAKEN else row.why] += row.calls
             if row.why == MAPPED:
                 mapped[rank][row.procedure] += row.calls
-    return Ran(done, calls, mapped)
+    return Ran(done, calls, mapped, copies)

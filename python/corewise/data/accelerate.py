@@ -21,10 +21,11 @@ from corewise.errors import bad_field, shown
 FORMAT, VERSION = "corewise-accelerate", 1
 TAKEN, PASSED = OUTCOMES = ("taken", "passed")
 MAPPED = "in mapped memory"
+COPIES, COPIES_GO = "copies", ("through the caches", "past the caches")
 _HEAD = ("format", "version")
 _COLUMNS = ("procedure", "outcome", "why", "calls")
 _FILE = re.compile(r"accelerate\.(\d{1,9})\.csv")
-_PROCEDURE = re.compile(r"MPI_\w{1,60}|malloc", re.ASCII)
+_PROCEDURE = re.compile(r"MPI_\w{1,60}|malloc|copies", re.ASCII)
 _MOST_BYTES = 1 << 20
 _MOST_WHY = 80
 
@@ -36,11 +37,11 @@ class CollectiveCalls:
     Attributes
     ----------
     procedure : str
-        Its MPI name; or `malloc`, for large blocks of memory.
+        Its MPI name; or `malloc`, for large blocks of memory; or `COPIES`.
     outcome : str
         One of `OUTCOMES`.
     why : str
-        Why they were passed on; empty where corewise did them, or `MAPPED`.
+        Why they were passed on; empty where corewise did them, or `MAPPED`; of `COPIES` one of `COPIES_GO`.
     calls : int
     """
 
@@ -96,9 +97,11 @@ def _named(name: str, line: list[str], source: str) -> tuple[str, str]:
 def _row(fields: Fields) -> CollectiveCalls:
     procedure, why = fields.text("procedure"), fields.text("why", "")
     if not _PROCEDURE.fullmatch(procedure):
-        raise fields.wrong("procedure", "the name of an MPI procedure, or malloc")
+        raise fields.wrong("procedure", f"the name of an MPI procedure, malloc or {COPIES}")
     outcome = fields.one_of("outcome", OUTCOMES)
-    if outcome == TAKEN and why not in ("", MAPPED):
+    if procedure == COPIES and (outcome == PASSED or why not in COPIES_GO):
+        raise fields.wrong("why", f"{' or '.join(COPIES_GO)}, taken, of {COPIES}")
+    if outcome == TAKEN and procedure != COPIES and why not in ("", MAPPED):
         raise fields.wrong("why", f"nothing or {MAPPED}, for calls that were taken")
     if outcome == PASSED and not (why.isprintable() and 0 < len(why) <= _MOST_WHY):
         raise fields.wrong("why", f"a text of 1 to {_MOST_WHY} characters, for calls that were passed on")

@@ -35,7 +35,9 @@ class PeerStages {
         how_(combination(*call.operation)),
         areas_(me.shape, kTurns),
         chunks_(call.bytes, reduce::piece_bytes(call, parameters, areas_)),
-        lent_(me, call, reduce::piece_bytes(call, parameters, areas_), areas_.bytes()) {}
+        // The chunks decide which rank combines what, and so in what order; of two ranks' operands there is one.
+        lent_(me, call, me.size() == 2 ? areas_.bytes() : reduce::piece_bytes(call, parameters, areas_),
+              areas_.bytes()) {}
 
   void operator()() {
     if (lent_()) return;

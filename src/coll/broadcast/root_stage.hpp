@@ -4,11 +4,14 @@
 // The root uses an area again when all have acknowledged what was in it, and its call ends when all have read
 // everything: no barrier is needed.
 //
-// Where the root's data lie in memory that all have mapped (building/lending.hpp) all copy from there: one copy.
+// Where the root's data lie in memory that all have mapped (building/lending.hpp) all copy from there: one copy. In
+// longer calls a rank whose own buffer is such memory says so when it is there, and the root, which has nothing else
+// to do, writes the last part of it, as large as each of the ranks' own share: of two ranks each copies half.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>
+#include <bitset>
 #include <cstdint>
 
 #include "coll/building/lending.hpp"
@@ -31,6 +34,7 @@ class RootStage {
 
  private:
   static constexpr std::uint64_t kAreas = StreamAreas::kCount;
+  static constexpr std::uint64_t kGrain = 64;  ///< no two ranks write the same line, where data begin with one
 
   /// Whether the first announcement says from where to copy.
   [[nodiscard]] bool may_lend() const { return coll::may_lend<P>(call_.bytes); }
@@ -42,16 +46,48 @@ class RootStage {
   }
   void lend(const Offer& offer) {
     me_.for_others(call_.root, [&](int peer) { me_.announcements.tell_value(peer, offer); });
+    if constexpr (port::MappedUserMemory<P>) {
+      if (call_.bytes >= P::kLeastShared) help();
+    }
     me_.for_others(call_.root, [this](int peer) { me_.acknowledgements.hear(peer); });
     ++me_.lent_calls;
   }
+  /// What the root writes of a rank's data: from here to the end.
+  [[nodiscard]] std::uint64_t helped_from() const {
+    const auto ranks = static_cast<std::uint64_t>(me_.size());
+    return std::min(call_.bytes, (call_.bytes / ranks * (ranks - 1) + kGrain - 1) / kGrain * kGrain);
+  }
+  /// The last part for each that asks, in the order in which they come.
+  void help() {
+    const std::uint64_t at = helped_from();
+    std::bitset<kMostRanks> silent;
+    me_.for_others(call_.root, [&](int peer) { silent.set(static_cast<std::size_t>(peer)); });
+    while (silent.any()) {
+      const int peer = me_.acknowledgements.wait_any(silent);
+      silent.reset(static_cast<std::size_t>(peer));
+      const auto theirs = me_.acknowledgements.template hear_value<Offer>(peer);
+      if (!theirs.given()) continue;
+      const std::uint64_t bytes = call_.bytes - at;
+      me_.port.give(call_.send + at, me_.port.reach(peer, theirs.first() + at, bytes), bytes, buffer_tag(0));
+      me_.port.wait(port::mask_of(buffer_tag(0)));
+      me_.announcements.tell(peer);
+    }
+  }
   void borrow(const Offer& offer) {
     if constexpr (port::MappedUserMemory<P>) {
-      me_.port.copy_user(me_.port.reach(call_.root, offer.first(), call_.bytes), call_.receive, call_.bytes,
-                         buffer_tag(0));
+      std::uint64_t bytes = call_.bytes;
+      bool helped = false;
+      if (bytes >= P::kLeastShared) {
+        const Offer own{me_.port.offer(call_.receive, bytes), 0};
+        me_.acknowledgements.tell_value(call_.root, own);
+        helped = own.given();
+        if (helped) bytes = helped_from();
+      }
+      me_.port.copy_user(me_.port.reach(call_.root, offer.first(), bytes), call_.receive, bytes, buffer_tag(0));
       me_.port.wait(port::mask_of(buffer_tag(0)));
+      me_.acknowledgements.tell(call_.root);
+      if (helped) me_.announcements.hear(call_.root);
     }
-    me_.acknowledgements.tell(call_.root);
     ++me_.lent_calls;
   }
 

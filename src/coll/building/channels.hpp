@@ -70,6 +70,18 @@ class Channels {
     std::memcpy(&value, hear(peer, 1, where).data(), sizeof(T));
     return value;
   }
+  /// Blocks until a message of one of `peers` is there, a bit for each and one at least; who that is. Takes none.
+  template <class Peers>
+  [[nodiscard]] int wait_any(const Peers& peers, const Where& where = Where::current()) {
+    const auto first_arrived = [&] {
+      int peer = 0;
+      while (peer < port_.size() && !(peers.test(index(peer)) && arrived(peer))) ++peer;
+      return peer;
+    };
+    const std::uint32_t lines = entries_.here(port_.size() - 1) + 1;
+    port_.wait_lines(first_, lines, [&] { return first_arrived() < port_.size(); }, where);
+    return first_arrived();
+  }
   /// Are `count` more messages there? Takes none.
   [[nodiscard]] bool arrived(int peer, std::uint32_t count = 1) const {
     return port::reached(port_.line_sequence(first_ + entries_.here(peer)), heard_[index(peer)] + count);

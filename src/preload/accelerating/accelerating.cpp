@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <mutex>
@@ -15,8 +14,8 @@
 
 #include "base/knobs.hpp"
 #include "base/units.hpp"
-#include "kernels/copy/copy.hpp"
 #include "preload/accelerating/communicators.hpp"
+#include "preload/accelerating/copies.hpp"
 #include "preload/accelerating/counts.hpp"
 #include "preload/accelerating/spawning.hpp"
 #include "preload/data.hpp"
@@ -34,7 +33,7 @@ constexpr Knob kAccelerate{"accelerate", KnobType::text, "on",
 constexpr Knob kAfter{"accelerate_after", KnobType::text, "4", "a number",
                       "collectives that a communicator leaves to the MPI before it is set up"};
 constexpr Knob kCopy{"accelerate_copy", KnobType::text, "", "a copy tuning in one line (kernels/copy/copy.hpp)",
-                     "which loops copy between user memory and stages; empty: those that fit every processor"};
+                     "which loops copy between user memory and stages; empty: what is quicker between these ranks"};
 
 constexpr Knob kDirect{"accelerate_direct", KnobType::choice, "on", "on|off",
                        "whether ranks copy to and from each other's memory, where the system lets them"};
@@ -63,27 +62,6 @@ constexpr Knob kSpawned{"accelerate_spawned", KnobType::choice, "off", "on|off",
 constexpr std::array kHandedDown{kAccelerate, kAfter, kCopy,   kDirect, kMapped,
                                  kHeap,       kLines, kLevels, kSystem, kSpawned};
 
-/// A piece of so many bytes or more goes past the caches, on processors of the maker whose were measured
-/// (docs/decisions/0012-collectives-past-the-caches.md).
-constexpr std::size_t kPastCaches = 8192;
-
-kernels::CopyTuning built_in_copies() {
-  kernels::CopyTuning tuning = kernels::CopyTuning::untuned();
-#if defined(__x86_64__)
-  const kernels::CopyKernel* const kernel = kernels::find_copy_kernel("avx2_nt");
-  if (__builtin_cpu_is("amd") == 0 || kernel == nullptr || !kernel->available()) return tuning;
-  for (auto& row : tuning.rows[static_cast<std::size_t>(kernels::Audience::other_core_soon)])
-    std::fill(row.begin() + std::bit_width(kPastCaches), row.end(), kernel);
-#endif
-  return tuning;
-}
-
-void choose_copies() {
-  const std::string_view text = knob_text(kCopy);
-  const auto told = text.empty() ? std::nullopt : kernels::parse_copy_tuning(text);
-  kernels::set_copy_tuning(told ? *told : built_in_copies());
-}
-
 #ifndef CW_HAVE_MPI_Session_init
 using MPI_Session = int;  // there are none
 #endif
@@ -103,7 +81,7 @@ void forget_launched() {
 
 /// Calls may be taken over from now on, or are by another group's word.
 void start(MPI_Group launched) {
-  if (!active.load(std::memory_order_relaxed)) choose_copies();
+  if (!active.load(std::memory_order_relaxed)) choose_copies(knob_text(kCopy));
   forget_launched();
   life.launched = launched;
   active.store(true, std::memory_order_release);

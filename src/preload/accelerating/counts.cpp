@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <string>
 
+#include "preload/accelerating/copies.hpp"
+
 namespace corewise::preload::accelerating {
 namespace {
 
@@ -39,6 +41,8 @@ void write_counts(std::string_view folder, int rank) {
     std::fprintf(file, "%s,passed,\"a form that is not taken over\",%llu\n", each->name_,
                  static_cast<unsigned long long>(each->calls_.load(std::memory_order_relaxed)));
   }
+  if (const std::string_view found = copies_found(); !found.empty())
+    std::fprintf(file, "copies,taken,\"%s\",1\n", found.data());
   const bool whole = std::fclose(file) == 0;
   if (!whole || std::rename(beside.c_str(), path.c_str()) != 0) std::remove(beside.c_str());
 }

@@ -18,6 +18,7 @@
 #include "base/fnv.hpp"
 #include "base/knobs.hpp"
 #include "preload/accelerating/accelerating.hpp"
+#include "preload/accelerating/copies.hpp"
 #include "preload/accelerating/files.hpp"
 #include "preload/accelerating/mapped.hpp"
 #include "preload/accelerating/selection.hpp"
@@ -51,6 +52,8 @@ struct Card {
   std::int32_t has_gpu = 0;
   std::int32_t has_memory = 0;
   std::int32_t many_threads = 0;
+  std::int32_t may_measure = 0;  ///< which copies serve it (copies.hpp)
+  std::int32_t has_measured = 0;
   HeapCard heap;
   std::int32_t has_room_for_all = 0;    ///< for lines between all pairs; rank 0: its file has them
   std::uint64_t mask[kMaskWords] = {};  ///< the CPUs where it may run
@@ -130,6 +133,8 @@ Card own_card(bool many_threads) {
   card.node_ranks = node_ranks();
   card.cores = granted_cores();
   card.has_gpu = gpu_present() ? 1 : 0;
+  card.may_measure = copies_may_be_measured() ? 1 : 0;
+  card.has_measured = copies_found().empty() ? 0 : 1;
   read_mask(card);
   const File& stage = own_stage();
   card.stage_file = stage.file;
@@ -167,6 +172,12 @@ bool is_crowded(std::span<const Card> cards) {
   int cores = 0;
   for (const std::uint64_t word : all) cores += std::popcount(word);
   return shared || ranks > std::min(cores, granted);
+}
+
+/// Whether some rank has to measure its copies yet, and all can.
+bool should_measure(std::span<const Card> cards) {
+  return std::ranges::all_of(cards, [](const Card& card) { return card.may_measure != 0; }) &&
+         std::ranges::any_of(cards, [](const Card& card) { return card.has_measured == 0; }) && !is_crowded(cards);
 }
 
 /// Why these ranks do not work together; `taken` where nothing speaks against it.
@@ -339,6 +350,20 @@ Team::~Team() {
   line_bytes -= memory.lines.block().size();
 }
 
+namespace {
+
+/// Fate::broken where a peer ends meanwhile.
+Fate measure_copies_of(Team& team) {
+  try {
+    measure_copies(team.rank);
+  } catch (const CallFailed&) {
+    return Fate::broken;
+  }
+  return Fate::taken;
+}
+
+}  // namespace
+
 Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team) {
   int rank = 0;
   int ranks = 1;
@@ -372,6 +397,7 @@ Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team) {
     } else {
       team->peer_memory = all[1] != 0;
       if (all[2] == 0) team->lend_nothing();
+      if (should_measure(cards)) fate = measure_copies_of(*team);
     }
   }
   if (lines.file >= 0) close(lines.file);

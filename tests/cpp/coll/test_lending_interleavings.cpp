@@ -30,6 +30,7 @@ using testing::Search;
 class LendingPort : public DirectPort {
  public:
   static constexpr std::uint64_t kLeastLent = 1;
+  static constexpr std::uint64_t kLeastShared = 100;
 
   explicit LendingPort(ModelPort& model) : DirectPort(model), model_(model) {}
   /// From now on. Bit r of `lenders`: rank r's memory is such.
@@ -38,7 +39,9 @@ class LendingPort : public DirectPort {
   [[nodiscard]] std::uint64_t offer(std::uint64_t at, std::uint64_t /*bytes*/) const {
     return (lenders_ >> rank() & 1U) != 0 ? at + 1 : 0;
   }
-  [[nodiscard]] std::uint64_t reach(int peer, std::uint64_t offered, std::uint64_t /*bytes*/) const {
+  /// Of what nobody offered, which a rank that does not wait may find, the stage.
+  [[nodiscard]] std::uint64_t reach(int peer, std::uint64_t offered, std::uint64_t bytes) const {
+    if (offered + bytes > kOffered) return (static_cast<std::uint64_t>(peer) + 1) << 32 | kStage;
     return (static_cast<std::uint64_t>(peer) + 1) << 32 | (offered - 1);
   }
   void copy_user(std::uint64_t from, std::uint64_t to, std::uint64_t bytes, port::Tag tag) {
@@ -58,8 +61,12 @@ class LendingPort : public DirectPort {
  private:
   [[nodiscard]] port::Remote place(std::uint64_t user) const {
     const auto peer = static_cast<int>(user >> 32);
-    return {peer == 0 ? rank() : peer - 1, layout().stage_bytes + static_cast<std::uint32_t>(user)};
+    const auto at = static_cast<std::uint32_t>(user);
+    return {peer == 0 ? rank() : peer - 1, at == kStage ? 0 : layout().stage_bytes + at};
   }
+
+  static constexpr std::uint64_t kOffered = 1U << 16;
+  static constexpr std::uint32_t kStage = ~0U;
 
   ModelPort& model_;
   std::uint32_t lenders_ = 0;
@@ -203,6 +210,19 @@ TEST(LendingInterleavings, BroadcastsOutOfTheRootsMemory) {
   EXPECT_EQ(lent.on(2, unheard(Case::shape(2).announcements(), 2)).wrong, kWrong);
   EXPECT_EQ(lent.on(2, {.waits = false}).wrong, kWrong);
   EXPECT_EQ(with(kRootStage, 3, 1, 2).on(2, unheard(Case::shape(2).acknowledgements(), 2)).wrong, kWrong);
+}
+
+TEST(LendingInterleavings, TheRootWritesTheLastPartOfABroadcastToWhoAsks) {
+  for (const std::uint32_t lenders : {1U, 2U, 3U}) {
+    expect_right(with(kRootStage, lenders, kPiece, 3), 2);
+    expect_right(then(with(kRootStage, lenders, kPiece, 3), 3 - lenders), 2);
+  }
+  for (std::uint32_t lenders = 1; lenders < 8; lenders += 2) expect_right(with(kRootStage, lenders, kPiece, 1), 3);
+  expect_right(with(kRootStage, 7, kPiece, 2), 3);
+  const Case lent = with(kRootStage, 3, kPiece, 1);
+  EXPECT_EQ(lent.on(2, unheard(Case::shape(2).announcements(), 2)).wrong, kWrong);
+  EXPECT_EQ(lent.on(2, {.waits = false}).wrong, kWrong);
+  EXPECT_EQ(lent.on(2, {.fence = false}).wrong, kWrong);  // of its two acknowledgements the offer comes first
 }
 
 TEST(LendingInterleavings, EachRankCombinesAPartInEverybodysMemory) {

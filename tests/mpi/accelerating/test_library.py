@@ -10,11 +10,14 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+import accelerating_runs as runs
 import pytest
-from conftest import Mpi
+from conftest import CORES, Mpi
 from installed_tool import assert_one_line_error, corewise, document
 from preload_runs import ALL_NAMES, MPI_NAMES, described, library
 
+from corewise.data.accelerate import COPIES_GO
+from corewise.data.tuned_hosts import processor_name
 from corewise.mpi import build
 from corewise.mpi.generators import accelerating
 
@@ -85,6 +88,21 @@ def test_a_run_says_what_became_of_its_collectives(name: str, tmp_path: Path) ->
     assert sum_row["taken"] > CALLS
     assert sum_row["taken"] + sum_row["passed_on"] == 2 * CALLS
     assert (rows["MPI_Ibarrier"]["taken"], rows["MPI_Ibarrier"]["passed_on"]) == (0, 2)
+
+
+@pytest.mark.parametrize("name", MPI_NAMES)
+def test_a_set_up_measures_how_copies_go(name: str, tmp_path: Path) -> None:
+    """On AMD's processors, between ranks with a core each, unless it is told."""
+    program, told = sums(library(name), tmp_path), {"COREWISE_ACCELERATE_COPY": "self.same=memcpy"}
+    ran = [
+        runs.run(name, n, [program], tmp_path / str(number), variables).succeeded()
+        for number, (n, variables) in enumerate([(2, {}), (2, told), (2 * CORES, {})])
+    ]
+    assert all("wrong sums: 0" in each.done.stdout.splitlines() for each in ran)
+    measures = CORES > 1 and processor_name().startswith("AuthenticAMD-")
+    assert sorted(ran[0].copies) == ([0, 1] if measures else [])
+    assert set(ran[0].copies.values()) <= set(COPIES_GO)
+    assert (ran[1].copies, ran[2].copies) == ({}, {})
 
 
 GATHERV_C = """

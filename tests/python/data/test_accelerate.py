@@ -42,6 +42,12 @@ def test_calls_are_summed_over_ranks() -> None:
     )
 
 
+def test_how_copies_go_is_read_and_no_call() -> None:
+    rows = parse_accelerate(f"{FIRST}copies,taken,past the caches,1\n")
+    assert rows[-1] == CollectiveCalls("copies", "taken", "past the caches", 1)
+    assert accelerated_rows({0: rows}) == accelerated_rows({0: rows[:-1]})
+
+
 def test_a_run_without_the_library_has_nothing(tmp_path: Path) -> None:
     assert load_accelerate(tmp_path) == {}
     assert accelerated_rows({}) == ()
@@ -67,6 +73,9 @@ def test_a_run_without_the_library_has_nothing(tmp_path: Path) -> None:
         (f"{HEAD}MPI_Bcast,passed,\x1b[31m,1\n", (":4", "'why'")),
         (f"{HEAD}MPI_Bcast,passed,{'x' * 100},1\n", (":4", "'why'")),
         (f"{HEAD}MPI_Bcast,taken,early,1\n", (":4", "'why'", "early")),
+        (f"{HEAD}MPI_Bcast,taken,past the caches,1\n", (":4", "'why'", "past the caches")),
+        (f"{HEAD}copies,taken,,1\n", (":4", "'why'", "nothing", "through the caches")),
+        (f"{HEAD}copies,passed,past the caches,1\n", (":4", "'why'", "taken")),
         (f"{HEAD}MPI_Bcast,taken,,\n", (":4", "'calls'", "nothing")),
         (f"{HEAD}MPI_Bcast,taken,,0\n", (":4", "'calls'", "'0'")),
         (f"{HEAD}MPI_Bcast,taken,,-1\n", (":4", "'calls'", "'-1'")),

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from corewise.data.accelerate import TAKEN, CollectiveCalls
+from corewise.data.accelerate import COPIES, TAKEN, CollectiveCalls
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def accelerated_rows(ranks: Mapping[int, Sequence[CollectiveCalls]]) -> tuple[Ac
     """
     taken: Counter[str] = Counter()
     passed: dict[str, Counter[str]] = {}
-    for calls in (each for rows in ranks.values() for each in rows):
+    for calls in (each for rows in ranks.values() for each in rows if each.procedure != COPIES):
         reasons = passed.setdefault(calls.procedure, Counter())
         if calls.outcome == TAKEN:
             taken[calls.procedure] += calls.calls
