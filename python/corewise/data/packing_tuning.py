@@ -99,12 +99,12 @@ def _ranges_by_bytes(
     The nearest measured size decides, by ratio; messages of less than half the smallest, or more than the
     largest, are not taken over.
     """
-    chosen = sorted(
-        (row.bytes, row.run, row.ratio >= least[0] and row.low >= least[1])
+    margins = sorted(
+        (row.bytes, row.run, min(row.ratio / least[0], row.low / least[1]))
         for row in rows
         if (row.use, row.lines) == (use, lines)
     )
-    measured = {size: _won(list(group)) for size, group in groupby(chosen, key=lambda row: row[0])}
+    measured = {size: _won([row[1:] for row in group]) for size, group in groupby(margins, lambda row: row[0])}
     sizes = list(measured)
     ends = [*(math.isqrt(a * b) for a, b in pairwise(sizes)), *sizes[-1:]]
     below: dict[int, list[Range]] = {sizes[0] // 2: []} if sizes and sizes[0] > 1 else {}
@@ -116,14 +116,20 @@ def _ranges_at(table: Mapping[int, list[Range]], size: int) -> list[Range]:
     return next((ranges for most, ranges in table.items() if size <= most), [])
 
 
-def _won(rows: Sequence[tuple[int, int, bool]]) -> list[Range]:
-    """Ranges of neighbouring runs that won; the shortest measured run stands for shorter ones."""
-    found = []
-    for taken, group in groupby(rows, key=lambda row: row[2]):
-        runs = [run for _, run, _ in group]
-        if taken:
-            found.append((0 if runs[0] == rows[0][1] else runs[0], runs[-1]))
-    return found
+def _won(rows: Sequence[tuple[int, float]]) -> list[Range]:
+    """Ranges of runs that won, of runs and margins; the shortest measured run stands for shorter ones.
+
+    A range ends where the margin, interpolated between two measured runs, comes to 1: by logarithms.
+    """
+    found: list[Range] = []
+    least = 0 if rows[0][1] >= 1 else None
+    for (run, margin), (longer, other) in pairwise(rows):
+        if (margin >= 1) != (other >= 1):
+            even = round(run * (longer / run) ** (math.log(margin) / math.log(margin / other)), 6)
+            if least is not None:
+                found.append((least, math.floor(even)))
+            least = None if least is not None else math.ceil(even)
+    return found if least is None else [*found, (least, rows[-1][0])]
 
 
 def _common(several: Sequence[Sequence[Range]]) -> list[Range]:

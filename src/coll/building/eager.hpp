@@ -1,6 +1,6 @@
-// Eager: messages of up to 12, 124 or 136 bytes inside the write of the metadata entry (paper 001, section 8,
-// future work i). Message number m to a peer goes into slot m modulo the number of slots, in a line of 16 bytes, in
-// one of 128, or in both; the reader copies it out and acknowledges late, so that a fast writer may be several
+// Eager: messages of up to 12, 124 or 136 bytes, or more, inside the write of the metadata entry (paper 001,
+// section 8, future work i). Message number m to a peer goes into slot m modulo the number of slots: into a line of
+// 16 bytes, into as many of 128 as the shape has, or into both; the reader copies it out and acknowledges late, so that a fast writer may be several
 // calls ahead and waits only when it would overwrite a slot that has not been read (future work ii: counters, no
 // closing barrier).
 //
@@ -58,9 +58,9 @@ class Eager {
     port_.compute(cost::kTell);
     const Parts parts = split(data.size());
     const std::uint32_t mine = entries_.there(peer);
-    if (parts.long_bytes > 0) {
-      port_.put_line(peer, long_slot(mine, number), number, data.first(parts.long_bytes), metadata_tag(peer));
-    }
+    for_long_lines(mine, number, parts, [&](port::Line128 line, std::size_t begin, std::size_t bytes) {
+      port_.put_line(peer, line, number, data.subspan(begin, bytes), metadata_tag(peer));
+    });
     if (parts.has_short) {
       port_.put_line(peer, short_slot(mine, number), number, data.subspan(parts.long_bytes), second_tag(peer));
     }
@@ -72,7 +72,9 @@ class Eager {
     const port::Sequence number = ++received_[at(peer)];
     const Parts parts = split(into.size());
     const std::uint32_t theirs = entries_.here(peer);
-    if (parts.long_bytes > 0) take(long_slot(theirs, number), number, into.first(parts.long_bytes), where);
+    for_long_lines(theirs, number, parts, [&](port::Line128 line, std::size_t begin, std::size_t bytes) {
+      take(line, number, into.subspan(begin, bytes), where);
+    });
     if (parts.has_short) take(short_slot(theirs, number), number, into.subspan(parts.long_bytes), where);
     port_.compute(cost::kHear);
   }
@@ -108,7 +110,7 @@ class Eager {
 
  private:
   struct Parts {
-    std::size_t long_bytes;  ///< in a line of 128 bytes
+    std::size_t long_bytes;  ///< in lines of 128 bytes
     bool has_short;          ///< a line of 16 bytes has the rest, or there is nothing but the number
   };
 
@@ -116,14 +118,18 @@ class Eager {
   [[nodiscard]] std::size_t size() const {
     return shape_.eager_slots > 0 ? static_cast<std::size_t>(port_.size()) : 0;
   }
-  [[nodiscard]] static Parts split(std::size_t bytes) {
+  [[nodiscard]] Parts split(std::size_t bytes) const {
     if (bytes <= port::Line16::kPayloadBytes) return {0, true};
-    const std::size_t in_long = std::min<std::size_t>(bytes, port::Line128::kPayloadBytes);
+    const std::size_t in_long = std::min<std::size_t>(bytes, shape_.eager_lines128 * port::Line128::kPayloadBytes);
     return {in_long, bytes > in_long};
   }
-  /// The slot for message `number` of the writer that has this entry at its reader.
-  [[nodiscard]] port::Line128 long_slot(std::uint32_t entry, port::Sequence number) const {
-    return {entry * shape_.eager_slots + (number & (shape_.eager_slots - 1))};
+  /// Visits the long lines for message `number` of the writer that has this entry at its reader, each with the
+  /// bytes that it carries.
+  template <class Visit>
+  void for_long_lines(std::uint32_t entry, port::Sequence number, const Parts& parts, Visit visit) const {
+    port::Line128 line{(entry * shape_.eager_slots + (number & (shape_.eager_slots - 1))) * shape_.eager_lines128};
+    for (std::size_t begin = 0; begin < parts.long_bytes; begin += port::Line128::kPayloadBytes, ++line.index)
+      visit(line, begin, std::min<std::size_t>(parts.long_bytes - begin, port::Line128::kPayloadBytes));
   }
   [[nodiscard]] port::Line16 short_slot(std::uint32_t entry, port::Sequence number) const {
     return {shape_.eager_lines() + entry * shape_.slots_step() + (number & (shape_.eager_slots - 1))};

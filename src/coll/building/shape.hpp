@@ -54,7 +54,7 @@ struct Shape {
   std::uint32_t buffer_bytes = 16 * 1024;  ///< of each buffer; a multiple of 128; all together at least 512
   int buffers = 2;                         ///< 1 .. 4
   std::uint32_t eager_slots = 0;           ///< messages that a peer may be behind in reading; 0 or a power of two
-  bool eager_lines128 = false;             ///< slots of 128 bytes beside those of 16
+  std::uint32_t eager_lines128 = 0;        ///< lines of 128 bytes of a slot, beside that of 16
   std::uint32_t atomic_words = 0;          ///< 2 for the barrier by atomic increments
   Lines lines = Lines::all;
 
@@ -72,7 +72,7 @@ struct Shape {
     shape.ranks = ranks;
     shape.buffer_bytes = 14 * 1024;
     shape.eager_slots = 2;
-    shape.eager_lines128 = true;
+    shape.eager_lines128 = 1;
     return shape;
   }
 
@@ -103,7 +103,7 @@ struct Shape {
   [[nodiscard]] constexpr port::Layout layout() const {
     const std::uint32_t slots = peers() * eager_slots;
     const std::uint32_t lines16 = all_pairs() ? eager_lines() + slots : barrier_lines() + peers() * bundle();
-    return {bounce() + kBounceBytes, lines16, eager_lines128 ? slots : 0, atomic_words,
+    return {bounce() + kBounceBytes, lines16, slots * eager_lines128, atomic_words,
             all_pairs() ? 1 : kTogether};
   }
   /// What a Rank keeps beside the layout, which counts against a local store's budget too: a number per peer told
@@ -117,10 +117,10 @@ struct Shape {
   [[nodiscard]] constexpr std::uint32_t most_element_bytes() const {
     return bounce() / 4 / port::kStageAlignment * port::kStageAlignment;
   }
-  /// The longest eager message: what a line of 128 and a line of 16 bytes carry beside their numbers.
+  /// The longest eager message: what the lines of a slot carry beside their numbers.
   [[nodiscard]] constexpr std::uint32_t eager_bytes() const {
     if (eager_slots == 0) return 0;
-    return port::Line16::kPayloadBytes + (eager_lines128 ? port::Line128::kPayloadBytes : 0);
+    return port::Line16::kPayloadBytes + eager_lines128 * port::Line128::kPayloadBytes;
   }
   /// Trees keep to partners: with lines for those alone none has a greater degree than 2.
   [[nodiscard]] constexpr int tree_degree(int wanted) const { return all_pairs() ? wanted : std::min(wanted, 2); }

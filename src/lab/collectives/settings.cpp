@@ -78,7 +78,7 @@ std::int64_t get(const SettingRow& row, const Configuration& from) {
   if (row.name == "buffers") return from.shape.buffers;
   if (row.name == "room") return from.room;
   if (row.name == "eager_slots") return from.shape.eager_slots;
-  return from.shape.eager_lines128 ? 1 : 0;
+  return from.shape.eager_lines128;
 }
 
 void set(const SettingRow& row, std::int64_t value, Configuration& into) {
@@ -128,7 +128,7 @@ void set(const SettingRow& row, std::int64_t value, Configuration& into) {
   if (row.name == "buffers") into.shape.buffers = static_cast<int>(value);
   if (row.name == "room") into.room = bytes;
   if (row.name == "eager_slots") into.shape.eager_slots = bytes;
-  if (row.name == "eager_128") into.shape.eager_lines128 = value != 0;
+  if (row.name == "eager_128") into.shape.eager_lines128 = static_cast<std::uint32_t>(value);
 }
 
 std::string names_taken(const Algorithm& algorithm) {

@@ -89,7 +89,8 @@ class Measurement {
 void choose_copies(std::string_view told) {
   const auto read = told.empty() ? std::nullopt : kernels::parse_copy_tuning(told);
   told_otherwise = read.has_value();
-  kernels::set_copy_tuning(read ? *read : tuning(past_caches()));
+  const bool past = !measured || paid;
+  kernels::set_copy_tuning(read ? *read : tuning(past ? past_caches() : nullptr));
 }
 
 bool copies_may_be_measured() {

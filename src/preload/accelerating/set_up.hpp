@@ -30,6 +30,7 @@ namespace corewise::preload::accelerating {
 constexpr coll::Shape shape_of(int ranks, coll::Lines lines) {
   coll::Shape shape = coll::Shape::eager(ranks);
   shape.lines = lines;
+  shape.eager_lines128 = 2;
   shape.buffer_bytes = 64 * 1024;
   shape.buffers = 4;
   shape.atomic_words = 1;

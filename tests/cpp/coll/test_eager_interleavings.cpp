@@ -24,12 +24,12 @@ using testing::Search;
 
 constexpr const char* kWrong = "a rank received another message than was sent";
 
-Shape shape_of(int ranks, std::uint32_t slots) {
+Shape shape_of(int ranks, std::uint32_t slots, std::uint32_t lines128 = 1) {
   Shape shape;
   shape.ranks = ranks;
   shape.buffers = 0;
   shape.eager_slots = slots;
-  shape.eager_lines128 = true;
+  shape.eager_lines128 = lines128;
   return shape;
 }
 
@@ -92,6 +92,21 @@ TEST(EagerInterleavings, AStreamIsRight) {
 TEST(EagerInterleavings, AStreamToSeveralIsRight) {
   const auto text = [](ModelPort& port, Eager<ModelPort>& eager) { return stream(port, eager, 4, 4); };
   EXPECT_EQ(search(shape_of(3, 2), {}, text).wrong, "");
+}
+
+/// 200: in two lines of 128 bytes, 256: in these and one of 16.
+TEST(EagerInterleavings, MessagesInSeveralLongLinesAreRight) {
+  for (const std::uint32_t slots : {1U, 2U}) {
+    for (const std::size_t bytes : {4U, 100U, 200U, 256U}) {
+      const Shape shape = shape_of(2, slots, 2);
+      ASSERT_GE(shape.eager_bytes(), bytes);
+      const auto text = [&](ModelPort& port, Eager<ModelPort>& eager) {
+        return stream(port, eager, bytes, static_cast<int>(slots) + 2);
+      };
+      EXPECT_EQ(search(shape, {}, text).wrong, "") << bytes;
+      EXPECT_EQ(search(shape, unacknowledged(shape), text).wrong, kWrong) << bytes;
+    }
+  }
 }
 
 TEST(EagerInterleavings, AStreamNeedsItsAcknowledgements) {

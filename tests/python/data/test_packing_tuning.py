@@ -61,7 +61,7 @@ def test_a_tuning_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
     assert load_packing_tuning(tmp_path / "t.csv") == TUNING
     # The nearest measured size decides, by ratio.
     assert TUNING.knob() == (
-        "message=2048:0,11585:0,65536:8+64-64,131072:64;message.sparse=16384:0,32768:64-64;"
+        "message=2048:0,11585:0,65536:12+25-64,131072:64;message.sparse=16384:0,32768:16-64;"
         "unpack=16384:0,32768:8"
     )
     assert replace(TUNING, rows=()).knob() == "off"
@@ -106,6 +106,13 @@ def test_any_tuning_decides_as_its_rows_say(data: st.DataObject) -> None:
     knob = tuning.knob()
     taken = knob != "off" and packing_decision(knob, row.use, row.bytes, row.run, density)[0]
     assert taken == (row.ratio > 1)
+
+
+def test_between_two_runs_the_interpolated_margin_decides() -> None:
+    """16 times what is enough at 8 bytes, a quarter of it at 1 and at 64."""
+    margins = {1: 0.25, 8: 16.0, 64: 0.25}
+    made = tuple(PackingRow("receive", "dense", 4096, run, 1.04 * m, 99.0) for run, m in margins.items())
+    assert replace(TUNING, rows=made).knob() == "receive=2048:0,4096:2-32"
 
 
 def test_what_all_take_over_is_what_each_does() -> None:

@@ -3,8 +3,8 @@
 Every candidate is measured through the preload beside the MPI (`preload.Runner`), by a table that holds it
 alone; a launch goes through all sizes, and the launches of all candidates take turns. What counts is the
 ratio to the MPI within a round. So does what a call costs that is left to the MPI: the library looks at
-its arguments first. A candidate is eligible where it is quicker, beyond chance, than the MPI or than a
-call that is left to it. The best of those wins a size, unless the winner of the size below is as good
+its arguments first. A candidate is eligible where it is quicker than the MPI beyond chance, or than a call
+that is left to it in the median. The best of those wins a size, unless the winner of the size below is as good
 within `NEAR`; without one the call is left to the MPI. A collective whose blocks not every rank knows has
 one row: its winner is quicker over all sizes taken together, and beyond chance slower at none.
 
@@ -14,6 +14,7 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import datetime
+import math
 import os
 import shlex
 import statistics
@@ -41,7 +42,7 @@ from corewise.errors import InputError, RunError
 from corewise.mpi.find import MpiLibrary
 
 SIZES = (8, 32, 128, 256, 512, *(1 << power for power in (10, 11, 12, 14, 16, 18, 20, 22)))
-EAGER_BYTES = 128
+EAGER_BYTES = 256
 """What algorithms that send data inside their flags can do of `SIZES`."""
 ONE_COPY, ONE_COPY_BYTES, ONE_COPY_LEAST = "one_copy", 2048, (2048, 8192)
 """It asks the system for every copy, which never pays for less; and the least part that an end copies."""
@@ -180,8 +181,11 @@ def _winners(by_size: Mapping[int, Mapping[Configuration, Cell]]) -> dict[int, C
     before = _MPI
     for size in sorted(by_size):
         cells = dict(by_size[size])
-        least = min(1.0, _ratio(cells.pop(_MPI))) if _MPI in cells else 1.0
-        ratios = {each: _ratio(cell) for each, cell in cells.items() if _low(cell) > least}
+        left = cells.pop(_MPI, None)
+        least = _ratio(left) if left is not None and _ratio(left) < 1 else math.inf
+        ratios = {
+            each: _ratio(cell) for each, cell in cells.items() if _low(cell) > 1 or _ratio(cell) > least
+        }
         best = max(ratios, key=ratios.__getitem__, default=_MPI)
         if best == _MPI or ratios.get(before, 0.0) < NEAR * ratios[best]:
             before = best
