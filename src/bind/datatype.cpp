@@ -197,7 +197,7 @@ std::pair<bool, std::string> packing_decision(const std::string& knob, const std
     raise(bad_field("", "use", "'" + use + "'", "message, pack, unpack"));
   }
   const auto which = static_cast<kernels::PackingUse>(found - kernels::kPackingUses.begin());
-  const kernels::PackedMessage message{bytes, mean_run, kernels::packing_lines(line_density, pages_per_line)};
+  const kernels::PackedMessage message{bytes, mean_run, line_density, pages_per_line};
   return {kernels::packed_by_us(*table, which, message), kernels::packing_reason(*table, which, message)};
 }
 

@@ -84,7 +84,11 @@ def knob_of(tunings: Sequence[PackingTuning], least: tuple[float, float] = TAKEN
         for lines in LINES:
             tables = [_ranges_by_bytes(tuning.rows, use, lines, least) for tuning in tunings]
             sizes = sorted({size for table in tables for size in table})
-            rows = [(size, _common([_ranges_at(table, size) for table in tables])) for size in sizes]
+            first = [
+                [next((r for most, r in each.items() if size <= most), []) for each in tables]
+                for size in sizes
+            ]
+            rows = [(size, _common(ranges)) for size, ranges in zip(sizes, first, strict=True)]
             if any(ranges for _, ranges in rows):
                 name = use if lines == LINES[0] else f"{use}.{lines}"
                 texts.append(f"{name}={','.join(f'{size}:{_ranges_text(r)}' for size, r in rows)}")
@@ -99,28 +103,18 @@ def _ranges_by_bytes(
     The nearest measured size decides, by ratio; messages of less than half the smallest, or more than the
     largest, are not taken over.
     """
-    margins = sorted(
-        (row.bytes, row.run, min(row.ratio / least[0], row.low / least[1]))
-        for row in rows
-        if (row.use, row.lines) == (use, lines)
-    )
-    measured = {size: _won([row[1:] for row in group]) for size, group in groupby(margins, lambda row: row[0])}
+    shapes = [row for row in rows if (row.use, row.lines) == (use, lines)]
+    margins = sorted((row.bytes, row.run, min(row.ratio / least[0], row.low / least[1])) for row in shapes)
+    by_size = groupby(margins, lambda margin: margin[0])
+    measured = {size: _won([margin[1:] for margin in group]) for size, group in by_size}
     sizes = list(measured)
     ends = [*(math.isqrt(a * b) for a, b in pairwise(sizes)), *sizes[-1:]]
     below: dict[int, list[Range]] = {sizes[0] // 2: []} if sizes and sizes[0] > 1 else {}
     return below | dict(zip(ends, measured.values(), strict=True))
 
 
-def _ranges_at(table: Mapping[int, list[Range]], size: int) -> list[Range]:
-    """Of the first row that decides about messages of so many bytes."""
-    return next((ranges for most, ranges in table.items() if size <= most), [])
-
-
 def _won(rows: Sequence[tuple[int, float]]) -> list[Range]:
-    """Ranges of runs that won, of runs and margins; the shortest measured run stands for shorter ones.
-
-    A range ends where the margin, interpolated between two measured runs, comes to 1: by logarithms.
-    """
+    """Runs whose margin, interpolated by logarithms, is 1 or more; the shortest stands for all below it."""
     found: list[Range] = []
     least = 0 if rows[0][1] >= 1 else None
     for (run, margin), (longer, other) in pairwise(rows):

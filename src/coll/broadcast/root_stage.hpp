@@ -5,8 +5,8 @@
 // everything: no barrier is needed.
 //
 // Where the root's data lie in memory that all have mapped (building/lending.hpp) all copy from there: one copy. In
-// longer calls a rank whose own buffer is such memory says so when it is there, and the root, which has nothing else
-// to do, writes the last part of it, as large as each of the ranks' own share: of two ranks each copies half.
+// longer calls a rank whose own buffer is such memory says so when it is there, and the root, which has nothing
+// else to do, writes the last part of it, as large as each of the ranks' own share: of two ranks each copies half.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

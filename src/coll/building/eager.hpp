@@ -1,8 +1,8 @@
 // Eager: messages of up to 12, 124 or 136 bytes, or more, inside the write of the metadata entry (paper 001,
 // section 8, future work i). Message number m to a peer goes into slot m modulo the number of slots: into a line of
-// 16 bytes, into as many of 128 as the shape has, or into both; the reader copies it out and acknowledges late, so that a fast writer may be several
-// calls ahead and waits only when it would overwrite a slot that has not been read (future work ii: counters, no
-// closing barrier).
+// 16 bytes, into as many of 128 as the shape has, or into both; the reader copies it out and acknowledges late, so
+// that a fast writer may be several calls ahead and waits only when it would overwrite a slot that has not been
+// read (future work ii: counters, no closing barrier).
 //
 // Both ends know the length. Messages from one rank to another are received in the order in which they were sent.
 // After receive() the reader acknowledge()s (best off the critical path, but before its call ends). In an exchange,

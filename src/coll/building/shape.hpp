@@ -103,8 +103,7 @@ struct Shape {
   [[nodiscard]] constexpr port::Layout layout() const {
     const std::uint32_t slots = peers() * eager_slots;
     const std::uint32_t lines16 = all_pairs() ? eager_lines() + slots : barrier_lines() + peers() * bundle();
-    return {bounce() + kBounceBytes, lines16, slots * eager_lines128, atomic_words,
-            all_pairs() ? 1 : kTogether};
+    return {bounce() + kBounceBytes, lines16, slots * eager_lines128, atomic_words, all_pairs() ? 1 : kTogether};
   }
   /// What a Rank keeps beside the layout, which counts against a local store's budget too: a number per peer told
   /// and heard in each of three arrays, four per peer with eager slots, the closing barrier.

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "preload/accelerating/copies.hpp"
+#include "preload/accelerating/memory/copies.hpp"
 
 namespace corewise::preload::accelerating {
 namespace {

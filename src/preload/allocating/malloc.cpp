@@ -1,6 +1,6 @@
 // The C library's allocator, but for large blocks while MPI is at work: these come from the heap that the ranks of
-// a node map (accelerating/mapped.hpp), so that collectives of them are done there. Linked into the accelerate
-// library where the knob asks for it, and not otherwise: then a program's malloc is untouched.
+// a node map (accelerating/memory/mapped.hpp), so that collectives of them are done there. Linked into the
+// accelerate library where the knob asks for it, and not otherwise: then a program's malloc is untouched.
 //
 // Contract: that of malloc(3), of which this file has every function that gives memory of any size, takes it back
 // or tells its size. What the heap has no room for, what is aligned to more than a page, and what valloc and its
@@ -26,7 +26,7 @@
 
 #include "preload/accelerating/accelerating.hpp"
 #include "preload/accelerating/counts.hpp"
-#include "preload/accelerating/mapped.hpp"
+#include "preload/accelerating/memory/mapped.hpp"
 #include "shm/huge_pages.hpp"
 #include "shm/segment.hpp"
 

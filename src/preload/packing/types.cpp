@@ -78,8 +78,6 @@ bool compile(Type& type, MPI_Datatype datatype) {
   if (plan.size() != read->size || (type.plain && !kPlainPays)) return false;
   type.size = read->size;
   type.true_lb = read->true_lb;
-  type.mean_run = plan.mean_run();
-  type.lines = kernels::packing_lines(plan.line_density(), plan.pages_per_line());
   type.element = described->element;
   type.plan_.emplace(std::move(plan));
   return true;

@@ -24,8 +24,6 @@ struct Type {
   std::optional<kernels::PackPlan> plan_;  ///< and what follows: of a packed one
   std::int64_t size = 0;                   ///< data bytes of an item; not 0
   std::int64_t true_lb = 0;                ///< first byte of data of an item
-  double mean_run = 0;
-  kernels::PackingLines lines = kernels::PackingLines::dense;
   bool plain = false;        ///< any number of items is one run: its bytes can be sent and received where they lie
   std::uint32_t uses = 0;    ///< while it is unread
   std::uint64_t handle = 0;  ///< where a thread may know it
@@ -46,12 +44,13 @@ struct Type {
     std::atomic<std::int64_t>& last = decided[static_cast<std::size_t>(use)];
     const std::int64_t seen = last.load(std::memory_order_relaxed);
     if (seen / 2 == bytes && seen != 0) return seen % 2 == 1;
-    const bool ours = kernels::packed_by_us(table(), use, {bytes, mean_run, lines});
+    const kernels::PackedMessage message{bytes, plan_->mean_run(), plan_->line_density(), plan_->pages_per_line()};
+    const bool ours = kernels::packed_by_us(table(), use, message);
     last.store(2 * bytes + (ours ? 1 : 0), std::memory_order_relaxed);
     return ours;
   }
   bool in_one_run(std::int64_t count) const {
-    return plain || (count == 1 && mean_run >= static_cast<double>(size));
+    return plain || (count == 1 && plan().mean_run() >= static_cast<double>(size));
   }
 };
 

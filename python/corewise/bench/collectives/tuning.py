@@ -4,9 +4,9 @@ Every candidate is measured through the preload beside the MPI (`preload.Runner`
 alone; a launch goes through all sizes, and the launches of all candidates take turns. What counts is the
 ratio to the MPI within a round. So does what a call costs that is left to the MPI: the library looks at
 its arguments first. A candidate is eligible where it is quicker than the MPI beyond chance, or than a call
-that is left to it in the median. The best of those wins a size, unless the winner of the size below is as good
-within `NEAR`; without one the call is left to the MPI. A collective whose blocks not every rank knows has
-one row: its winner is quicker over all sizes taken together, and beyond chance slower at none.
+that is left to it in the median. The best of those wins a size, unless the winner of the size below is as
+good within `NEAR`; without one the call is left to the MPI. A collective whose blocks not every rank knows
+has one row: its winner is quicker over all sizes taken together, and beyond chance slower at none.
 
 SPDX-License-Identifier: BSD-3-Clause
 """

@@ -12,7 +12,7 @@
 namespace corewise::kernels {
 namespace {
 
-constexpr PackingLines kDense = PackingLines::dense, kSparse = PackingLines::sparse;
+constexpr double kDense = 1, kSparse = 0.1;  // of a line
 
 PackingTable table_of(const std::string& text) {
   const auto found = parse_packing_table(text);
@@ -53,11 +53,13 @@ TEST(PackingTables, SparseMessagesHaveRowsOfTheirOwn) {
 }
 
 TEST(PackingTables, HalfOfEveryLineIsDenseAndABlockAPageIsNot) {
-  EXPECT_EQ(kDense, packing_lines(0.5, 1.0 / 32));
-  EXPECT_EQ(kDense, packing_lines(1, 1.0 / 64));
-  EXPECT_EQ(kSparse, packing_lines(0.5, 2));             // 32 B a page
-  EXPECT_EQ(kSparse, packing_lines(1, 0.25));            // 256 B a page
-  EXPECT_EQ(kSparse, packing_lines(1.0 / 16, 1.0 / 8));  // 4 B a line
+  const auto sparse = [](PackingUse use, double density, double pages) {
+    return packing_lines(use, {4096, 8, density, pages}) == PackingLines::sparse;
+  };
+  EXPECT_FALSE(sparse(PackingUse::message, 0.5, 1.0 / 32));
+  EXPECT_TRUE(sparse(PackingUse::send, 1, 0.25));               // 256 B a page
+  EXPECT_TRUE(sparse(PackingUse::message, 1.0 / 16, 1.0 / 8));  // 4 B a line
+  EXPECT_FALSE(sparse(PackingUse::send, 1.0 / 16, 1.0 / 8));
 }
 
 TEST(PackingTables, TextIsReadWhateverItsOrder) {

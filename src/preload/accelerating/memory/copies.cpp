@@ -1,5 +1,5 @@
 // The choice and its measurement; see copies.hpp. SPDX-License-Identifier: BSD-3-Clause
-#include "preload/accelerating/copies.hpp"
+#include "preload/accelerating/memory/copies.hpp"
 
 #include <algorithm>
 #include <array>

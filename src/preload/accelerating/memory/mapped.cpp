@@ -1,5 +1,5 @@
 // See mapped.hpp. SPDX-License-Identifier: BSD-3-Clause
-#include "preload/accelerating/mapped.hpp"
+#include "preload/accelerating/memory/mapped.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 
 #include "preload/accelerating/accelerating.hpp"
 #include "preload/accelerating/communicators.hpp"
-#include "preload/accelerating/files.hpp"
+#include "preload/accelerating/memory/files.hpp"
 #include "shm/segment.hpp"
 
 namespace corewise::preload::accelerating {

@@ -1,5 +1,5 @@
 // See files.hpp. SPDX-License-Identifier: BSD-3-Clause
-#include "preload/accelerating/files.hpp"
+#include "preload/accelerating/memory/files.hpp"
 
 #include <sys/random.h>
 #include <sys/stat.h>

@@ -11,8 +11,8 @@
 
 namespace corewise::preload::accelerating {
 
-/// At the begin: by `told`, a tuning in one line (kernels/copy/copy.hpp); or past the caches where that may pay, until
-/// it is measured.
+/// At the begin: by `told`, a tuning in one line (kernels/copy/copy.hpp); or past the caches where that may pay,
+/// until it is measured.
 void choose_copies(std::string_view told);
 
 /// Whether there is a choice at all: of a processor where data may go past the caches, and nothing was told.
