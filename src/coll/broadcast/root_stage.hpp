@@ -68,8 +68,10 @@ class RootStage {
       const auto theirs = me_.acknowledgements.template hear_value<Offer>(peer);
       if (!theirs.given()) continue;
       const std::uint64_t bytes = call_.bytes - at;
-      me_.port.give(call_.send + at, me_.port.reach(peer, theirs.first() + at, bytes), bytes, buffer_tag(0));
-      me_.port.wait(port::mask_of(buffer_tag(0)));
+      if (theirs.second() == call_.bytes) {  // else the program is wrong, and nothing is written
+        me_.port.give(call_.send + at, me_.port.reach(peer, theirs.first() + at, bytes), bytes, buffer_tag(0));
+        me_.port.wait(port::mask_of(buffer_tag(0)));
+      }
       me_.announcements.tell(peer);
     }
   }
@@ -78,7 +80,7 @@ class RootStage {
       std::uint64_t bytes = call_.bytes;
       bool helped = false;
       if (bytes >= P::kLeastShared) {
-        const Offer own{me_.port.offer(call_.receive, bytes), 0};
+        const Offer own{me_.port.offer(call_.receive, bytes), bytes};
         me_.acknowledgements.tell_value(call_.root, own);
         helped = own.given();
         if (helped) bytes = helped_from();
