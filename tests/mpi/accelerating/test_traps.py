@@ -194,12 +194,11 @@ WRONG_CALLS = {
 """What the last rank does otherwise, and what ranks are told."""
 
 
-@pytest.mark.parametrize("table", ["always", "one copy"])
+@pytest.mark.parametrize("variables", [{}, {"COREWISE_ACCELERATE": ONE_COPY}, {"MAPPED": "1"}])
 @pytest.mark.parametrize("name", runs.NAMES)
-def test_a_wrong_call_is_an_error_and_no_hang(name: str, table: str, tmp_path: Path) -> None:
+def test_a_wrong_call_is_an_error_and_no_hang(name: str, variables: dict[str, str], tmp_path: Path) -> None:
     """All ranks that are told of an error are told of the same one."""
-    tables = {} if table == "always" else {"COREWISE_ACCELERATE": ONE_COPY}
-    done = runs.run(name, 3, [trap(name, "wrong_calls.c")], tmp_path, tables, QUIET).succeeded().done
+    done = runs.run(name, 3, [trap(name, "wrong_calls.c")], tmp_path, variables, QUIET).succeeded().done
     for case, error in WRONG_CALLS.items():
         told = re.findall(rf"{case}: rank \d: (\w+)", done.stdout)
         assert len(told) == 3 and error in told, case
