@@ -79,10 +79,11 @@ TEST(Codec, NeighboursAndCountersStayUnderTheirBounds) {
     add_message(neighbours, send(time += 1000, n % 6, n % 3, 1024 << n % 3));
     add_message(counters, send(time, 3, n, 64));
     const std::uint64_t posted = time += 1500;
-    add_message(halo, {{posted, 50, call_word(200, Role::post_receive), 1}, volume_word(800, 0), n % 4, 7});
-    add_message(halo, {{time += 300, 60, call_word(201, Role::send), 2}, volume_word(800, 0), n % 4, 7});
+    const auto peer = static_cast<std::uint32_t>(n % 4);
+    add_message(halo, {{posted, 50, call_word(200, Role::post_receive), 1}, volume_word(800, 0), peer, 7});
+    add_message(halo, {{time += 300, 60, call_word(201, Role::send), 2}, volume_word(800, 0), peer, 7});
     add_call(halo, time += 200, 5000, call_word(202, Role::plain), 3);
-    add_message(halo, {{posted, 5600, call_word(200, Role::arrival), 1}, volume_word(800, 0), n % 4, 7});
+    add_message(halo, {{posted, 5600, call_word(200, Role::arrival), 1}, volume_word(800, 0), peer, 7});
   }
   EXPECT_LE(round_trip(neighbours).size(), 1000U * 7);
   EXPECT_LE(round_trip(counters).size(), 1000U * 9 + 300);
