@@ -105,7 +105,9 @@ def test_progress_is_shown_on_a_terminal_and_only_there(tmp_path: Path) -> None:
         out = process.stdout.read().decode()
     assert process.returncode == 0
     assert b"searching placements" in shown
-    assert json.loads(out)["rows"] == json.loads(piped.stdout)["rows"]
+    # A clock ends the search, so not all that is found need be the same.
+    names = [[row["placement"] for row in json.loads(text)["rows"]] for text in (out, piped.stdout)]
+    assert names[0] == names[1]
 
 
 def read_all(descriptor: int) -> bytes:

@@ -91,9 +91,9 @@ def test_what_the_packing_library_would_do(tuning: str, capsys: pytest.CaptureFi
     found = document(capsys, "vector(32, 8, 16, double)", "--tuning", tuning)
     packing = {each["use"]: each["packed"] for each in found["packing"]}  # type: ignore[attr-defined]
     assert packing == {"message": True, "send": False, "receive": False, "pack": True, "unpack": False}
-    out = run(capsys, "vector(32, 16, 32, double)", "--tuning", tuning)[1]
+    out = run(capsys, "vector(16, 32, 64, double)", "--tuning", tuning)[1]
     sends = next(line for line in out.splitlines() if "message" in line)
-    assert sends.startswith("left to the MPI") and "64 B" in sends
+    assert sends.startswith("left to the MPI") and "170 B" in sends
     found = document(capsys, "contiguous(32, double)", "--tuning", tuning)
     assert all("contiguous" in each["reason"] for each in found["packing"])  # type: ignore[attr-defined]
 
