@@ -30,7 +30,7 @@ namespace corewise::preload::accelerating {
 constexpr coll::Shape shape_of(int ranks, coll::Lines lines) {
   coll::Shape shape = coll::Shape::eager(ranks);
   shape.lines = lines;
-  shape.eager_lines128 = 2;
+  shape.eager_lines128 = shape.all_pairs() ? 2 : 1;  // only few ranks were measured
   shape.buffer_bytes = 64 * 1024;
   shape.buffers = 4;
   shape.atomic_words = 1;
