@@ -527,12 +527,11 @@ def test_the_other_reader_agrees(calls: Calls) -> None:
     """The trace reader of the product against this decoder."""
     from corewise import _core
 
-    folder = calls.key[2]
-    profile = _core.read_run(str(folder))
-    world = profile.worlds[0]
+    traces = calls.traces  # which records where nobody has yet
+    world = _core.read_run(str(calls.key[2])).worlds[0]
     senders, receivers, sizes, counts = world.coordinates("sent", -1)
     ours: dict[tuple[int, int], list[int]] = {}
-    for rank, trace in calls.traces.items():
+    for rank, trace in traces.items():
         for each in trace.records:
             if each.role == "send" and each.peer >= 0:
                 pair = ours.setdefault((rank, each.peer), [0, 0])
