@@ -84,11 +84,7 @@ def knob_of(tunings: Sequence[PackingTuning], least: tuple[float, float] = TAKEN
         for lines in LINES:
             tables = [_ranges_by_bytes(tuning.rows, use, lines, least) for tuning in tunings]
             sizes = sorted({size for table in tables for size in table})
-            first = [
-                [next((r for most, r in each.items() if size <= most), []) for each in tables]
-                for size in sizes
-            ]
-            rows = [(size, _common(ranges)) for size, ranges in zip(sizes, first, strict=True)]
+            rows = [(size, _common([_ranges_at(table, size) for table in tables])) for size in sizes]
             if any(ranges for _, ranges in rows):
                 name = use if lines == LINES[0] else f"{use}.{lines}"
                 texts.append(f"{name}={','.join(f'{size}:{_ranges_text(r)}' for size, r in rows)}")
@@ -113,6 +109,11 @@ def _ranges_by_bytes(
     return below | dict(zip(ends, measured.values(), strict=True))
 
 
+def _ranges_at(table: Mapping[int, list[Range]], size: int) -> list[Range]:
+    """Of the first row that decides about messages of so many bytes."""
+    return next((ranges for most, ranges in table.items() if size <= most), [])
+
+
 def _won(rows: Sequence[tuple[int, float]]) -> list[Range]:
     """Runs whose margin, interpolated by logarithms, is 1 or more; the shortest stands for all below it."""
     found: list[Range] = []
@@ -120,8 +121,7 @@ def _won(rows: Sequence[tuple[int, float]]) -> list[Range]:
     for (run, margin), (longer, other) in pairwise(rows):
         if (margin >= 1) != (other >= 1):
             even = round(run * (longer / run) ** (math.log(margin) / math.log(margin / other)), 6)
-            if least is not None:
-                found.append((least, math.floor(even)))
+            found += [(least, math.floor(even))] if least is not None else []
             least = None if least is not None else math.ceil(even)
     return found if least is None else [*found, (least, rows[-1][0])]
 

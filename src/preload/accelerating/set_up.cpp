@@ -180,6 +180,16 @@ bool should_measure(std::span<const Card> cards) {
          std::ranges::any_of(cards, [](const Card& card) { return card.has_measured == 0; }) && !is_crowded(cards);
 }
 
+/// Fate::broken where a peer ends meanwhile.
+Fate measure_copies_of(Team& team) {
+  try {
+    measure_copies(team.rank);
+  } catch (const CallFailed&) {
+    return Fate::broken;
+  }
+  return Fate::taken;
+}
+
 /// Why these ranks do not work together; `taken` where nothing speaks against it.
 Fate judge(std::span<const Card> cards) {
   const auto any = [&cards](auto wrong) { return std::ranges::any_of(cards, wrong); };
@@ -349,20 +359,6 @@ void Team::look_for_windows() {
 Team::~Team() {
   line_bytes -= memory.lines.block().size();
 }
-
-namespace {
-
-/// Fate::broken where a peer ends meanwhile.
-Fate measure_copies_of(Team& team) {
-  try {
-    measure_copies(team.rank);
-  } catch (const CallFailed&) {
-    return Fate::broken;
-  }
-  return Fate::taken;
-}
-
-}  // namespace
 
 Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team) {
   int rank = 0;

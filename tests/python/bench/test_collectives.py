@@ -235,6 +235,13 @@ def test_a_call_that_is_left_to_the_mpi_costs_what_it_costs_there() -> None:
     assert (first.won.latency_us, first.lost[0].latency_us) == ((0.1042,), (0.1111,))
 
 
+def test_the_median_decides_between_two_that_lose_to_the_mpi() -> None:
+    scattered = preload.Cell(MPI, "scan", 8, times=[(104.0, 100.0, 0.0)] * 5 + [(125.0, 100.0, 0.0)] * 4)
+    left = preload.Cell(MPI, "scan", 8, times=[(110.0, 100.0, 0.0)] * 9)
+    assert scattered.interval is not None and scattered.interval[0] < 100 / 110
+    assert won("scan", {WHOLE: [scattered], configuration(tuning.LEFT_TO_MPI): [left]}) == [(None, "ring")]
+
+
 def test_luck_does_not_win() -> None:
     lucky = preload.Cell(MPI, "scan", 8, times=[(50.0, 100.0, 0.0)] * 5 + [(110.0, 100.0, 0.0)] * 4)
     assert won("scan", {EAGER: [lucky]}) == [(None, "mpi")]
