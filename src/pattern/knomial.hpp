@@ -14,14 +14,19 @@ namespace corewise::pattern::schedule {
 class Knomial {
  public:
   constexpr Knomial(int ranks, int root, int rank, int degree, TreeOrder order = TreeOrder::halving)
-      : ranks_(ranks), root_(root), degree_(degree), order_(order), place_((rank - root + ranks) % ranks) {}
+      : ranks_(ranks),
+        root_(root),
+        degree_(ranks == 2 && degree > 2 ? 2 : degree),  // the same tree, without divisions
+        order_(order),
+        place_(rank < root ? rank - root + ranks : rank - root) {}
 
   /// `nobody` for the root.
   [[nodiscard]] constexpr int parent() const {
     if (place_ == 0) return nobody;
     if (degree_ == 1) return rank_at(place_ - 1);
-    const int unit = order_ == TreeOrder::halving ? own_unit() : greatest_power(place_);
-    return rank_at(order_ == TreeOrder::halving ? place_ - place_ / unit % degree_ * unit : place_ % unit);
+    if (order_ == TreeOrder::halving && degree_ == 2) return rank_at(place_ & (place_ - 1));
+    if (order_ == TreeOrder::halving) return rank_at(place_ - place_ % (own_unit() * degree_));
+    return rank_at(place_ % greatest_power(place_));
   }
 
   /// Calls visit(child) for each child, phase by phase.
@@ -32,7 +37,7 @@ class Knomial {
       return;
     }
     if (order_ == TreeOrder::halving) {
-      for (int unit = own_unit() / degree_; unit >= 1; unit /= degree_) visit_phase(unit, visit);
+      for (int unit = below(own_unit()); unit >= 1; unit = below(unit)) visit_phase(unit, visit);
     } else {
       int unit = 1;
       while (unit <= place_) unit *= degree_;
@@ -59,7 +64,9 @@ class Knomial {
   }
 
  private:
-  [[nodiscard]] constexpr int rank_at(int place) const { return (place + root_) % ranks_; }
+  [[nodiscard]] constexpr int rank_at(int place) const {
+    return place + root_ < ranks_ ? place + root_ : place + root_ - ranks_;
+  }
   /// Greatest power of the degree that is at most `place` (>= 1).
   [[nodiscard]] constexpr int greatest_power(int place) const {
     int unit = 1;
@@ -68,10 +75,13 @@ class Knomial {
   }
   /// Halving: the span that this rank heads: for the root a power of the degree that covers all.
   [[nodiscard]] constexpr int own_unit() const {
+    if (degree_ == 2 && place_ != 0) return place_ & -place_;
     int unit = 1;
     while (place_ == 0 ? unit < ranks_ : place_ % (unit * degree_) == 0) unit *= degree_;
     return unit;
   }
+  /// The unit of the next phase.
+  [[nodiscard]] constexpr int below(int unit) const { return degree_ == 2 ? unit >> 1 : unit / degree_; }
   template <class Visit>
   constexpr void visit_phase(int unit, Visit& visit) const {
     for (int child = 1; child < degree_ && place_ + child * unit < ranks_; ++child) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -85,6 +86,12 @@ template <class P>
 concept UserMemoryInPlace = Port<P> && requires(P& port, typename P::ConstUserAddress user, std::uint32_t bytes) {
   { port.in_place(user, bytes) } -> std::same_as<std::optional<StageOffset>>;
 };
+
+/// User memory is as much at the rank's hand as its stage, and its addresses are pointers: what rides in lines need
+/// not pass through the stage.
+template <class P>
+concept UserMemoryAtHand =
+    Port<P> && std::same_as<typename P::UserAddress, std::byte*> && requires { requires P::kUserMemoryAtHand; };
 
 /// Knows whether user memory is further from this rank than from others (on a blade: the other chip's).
 template <class P>

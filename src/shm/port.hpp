@@ -10,7 +10,6 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <source_location>
 #include <span>
@@ -31,6 +30,7 @@ class ShmPort {
   using UserAddress = std::byte*;
   using ConstUserAddress = const std::byte*;
   static constexpr std::uint32_t kCopyAlignment = 1;
+  static constexpr bool kUserMemoryAtHand = true;
   /// A combination of so many bytes for two places makes one of them by a copy.
   static constexpr std::uint32_t kApartBytes = 8192;
 
@@ -55,7 +55,7 @@ class ShmPort {
   void put_line(int peer, L line, port::Sequence sequence, std::span<const std::byte> payload, port::Tag /*tag*/) {
     assert(payload.size() <= L::kPayloadBytes);
     auto& storage = line_of(peer, line);
-    if (!payload.empty()) std::memcpy(storage.payload, payload.data(), payload.size());
+    kernels::copy_short<L::kPayloadBytes>(storage.payload, payload.data(), payload.size());
     std::atomic_ref(storage.sequence).store(sequence, std::memory_order_release);
   }
   template <class L>

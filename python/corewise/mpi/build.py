@@ -47,6 +47,7 @@ _FORTRAN = "fortran.cpp"
 FLAGS = (
     "-std=c++20",
     "-O2",
+    "-DNDEBUG",
     "-fPIC",
     "-shared",
     "-fvisibility=hidden",

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -12,14 +12,23 @@
 
 namespace corewise::coll::allgather {
 
+/// The own block where it can be sent from.
 template <port::Port P>
-void eager(Rank<P>& me, const Call<P>& call, const Parameters& /*parameters*/) {
+std::span<const std::byte> own_block(Rank<P>& me, const Call<P>& call) {
+  const auto bytes = static_cast<std::uint32_t>(call.bytes);
+  if constexpr (port::UserMemoryAtHand<P>) return {call.send, bytes};
+  const port::StageOffset at = low_bits(call.send) % P::kCopyAlignment;
+  me.stage.load(call.send, at, bytes, buffer_tag(0));
+  me.port.wait(port::mask_of(buffer_tag(0)));
+  return me.stage.bytes(at, bytes);
+}
+
+template <port::Port P>
+[[gnu::flatten]] void eager(Rank<P>& me, const Call<P>& call, const Parameters& /*parameters*/) {
   const Blocks& blocks = call.receive_blocks;
   const auto mine = static_cast<std::uint32_t>(call.bytes);
   me.port.compute(cost::kCall);
-  me.stage.load(call.send, low_bits(call.send) % P::kCopyAlignment, mine, buffer_tag(0));
-  me.port.wait(port::mask_of(buffer_tag(0)));
-  const std::span<std::byte> block = me.stage.bytes(low_bits(call.send) % P::kCopyAlignment, mine);
+  const std::span<const std::byte> block = own_block(me, call);
   for (int step = 1; step < me.size(); ++step) {
     me.port.compute(cost::kPeer);
     me.eager.send((me.rank() + step) % me.size(), block);
@@ -30,7 +39,7 @@ void eager(Rank<P>& me, const Call<P>& call, const Parameters& /*parameters*/) {
         store.place(call.receive + blocks.offset(peer), static_cast<std::uint32_t>(blocks.bytes(peer)));
     me.port.compute(cost::kPeer);
     if (peer == me.rank()) {
-      std::copy(block.begin(), block.end(), into.begin());
+      if (into.data() != block.data()) kernels::copy(into.data(), block.data(), mine, kernels::Audience::self);
       me.port.compute(cost::shift(mine));
     } else {
       me.eager.receive_exchanged(peer, into);

@@ -9,22 +9,20 @@
 #pragma once
 
 #include "coll/reduce/eager_tree.hpp"
+#include "coll/reduce/exchanged_operands.hpp"
 #include "coll/reduce/fold.hpp"
 
 namespace corewise::coll::allreduce {
 
-template <port::Port P>
-void recursive_doubling(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
-  me.port.compute(cost::kCall);
-  if (call.bytes == 0) return me.close(parameters);
+template <port::Port P, class Operands>
+void double_recursively(Rank<P>& me, Operands&& operands) {
   const reduce::Fold fold(me.size());
   const int number = fold.number(me.rank());
   const int pair = fold.partner(me.rank());
-  reduce::EagerOperands<P> operands(me, call);
   operands.load();
   if (number < 0) {
     me.eager.send(pair, operands.own());
-    me.eager.receive_in_turn(pair, operands.own());
+    me.eager.receive_in_turn(pair, operands.result());
   } else {
     if (pair >= 0) {
       me.eager.receive_in_turn(pair, operands.other());
@@ -45,6 +43,20 @@ void recursive_doubling(Rank<P>& me, const Call<P>& call, const Parameters& para
   }
   operands.store();
   operands.finish();
+}
+
+template <port::Port P>
+[[gnu::flatten]] void recursive_doubling(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+  me.port.compute(cost::kCall);
+  if (call.bytes == 0) return me.close(parameters);
+  const auto run = [&] {
+    if constexpr (port::UserMemoryAtHand<P>) {
+      using Exchanged = reduce::ExchangedOperands<P>;
+      if (Exchanged::fits(call)) return double_recursively(me, Exchanged(me, call));
+    }
+    double_recursively(me, reduce::EagerOperands<P>(me, call));
+  };
+  run();
   me.close(parameters);
 }
 

@@ -12,7 +12,7 @@
 namespace corewise::coll::alltoall {
 
 template <port::Port P>
-void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+[[gnu::flatten]] void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   const auto riding = [&](const Blocks& blocks, int peer) {
     return static_cast<std::uint32_t>(me.eager.fits(blocks.bytes(peer)) ? blocks.bytes(peer) : 0);
   };

@@ -12,11 +12,12 @@
 
 namespace corewise::coll::broadcast {
 
-/// Where the own user data can be used without copies to and from main memory, or null.
+/// Where the own user data can be used without copies to and from the stage, or null.
 template <port::Port P>
 std::byte* data_in_place(Rank<P>& me, const Call<P>& call) {
+  if (!own_stride(me, call).contiguous()) return nullptr;
+  if constexpr (port::UserMemoryAtHand<P>) return const_cast<std::byte*>(own_data(me, call));
   if constexpr (port::UserMemoryInPlace<P>) {
-    if (!own_stride(me, call).contiguous()) return nullptr;
     const auto offset = me.port.in_place(own_data(me, call), static_cast<std::uint32_t>(call.bytes));
     if (offset) return me.port.stage().data() + static_cast<std::int32_t>(*offset);
   }
@@ -24,7 +25,7 @@ std::byte* data_in_place(Rank<P>& me, const Call<P>& call) {
 }
 
 template <port::Port P>
-void eager_tree(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+[[gnu::flatten]] void eager_tree(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   me.port.compute(cost::kCall);
   if (call.bytes > 0) {
     const Knomial place = tree_of(me, call, parameters);

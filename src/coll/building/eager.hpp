@@ -17,7 +17,6 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <source_location>
 #include <span>
 #include <vector>
@@ -25,6 +24,7 @@
 #include "coll/building/cost.hpp"
 #include "coll/building/partners.hpp"
 #include "coll/building/shape.hpp"
+#include "kernels/copy/copy.hpp"
 #include "port/port.hpp"
 #include "port/wait.hpp"
 
@@ -38,22 +38,22 @@ class Eager {
   /// `partners`: null where the shape has lines between all ranks; must outlive this.
   Eager(P& port, const Shape& shape, const Partners* partners = nullptr)
       : port_(port),
-        shape_(shape),
+        slots_(shape.eager_slots),
+        lines128_(shape.eager_lines128),
+        most_bytes_(shape.eager_bytes()),
+        first_short_(shape.eager_lines()),
+        short_step_(shape.slots_step()),
+        first_acknowledgement_(shape.eager_acknowledgements()),
         acknowledgements_(port.rank(), partners, shape.entry_step()),
         entries_(port.rank(), partners),
-        sent_(size()),
-        received_(size()),
-        acknowledged_(size()),
-        told_(size()) {}
+        peers_(shape.eager_slots > 0 ? static_cast<std::size_t>(port.size()) : 0) {}
 
-  [[nodiscard]] bool fits(std::uint64_t bytes) const {
-    return shape_.eager_slots > 0 && bytes <= shape_.eager_bytes();
-  }
+  [[nodiscard]] bool fits(std::uint64_t bytes) const { return slots_ > 0 && bytes <= most_bytes_; }
 
   /// Sends `data` (fits) to `peer`; blocks while all slots are unread. `data` may be changed at once.
   void send(int peer, std::span<const std::byte> data, const Where& where = Where::current()) {
     assert(fits(data.size()));
-    const port::Sequence number = ++sent_[at(peer)];
+    const port::Sequence number = ++of(peer).sent;
     wait_for_slot(peer, number, where);
     port_.compute(cost::kTell);
     const Parts parts = split(data.size());
@@ -68,8 +68,9 @@ class Eager {
 
   /// Blocks until the next message of `peer` is there and copies it to `into`, whose size is its length.
   void receive(int peer, std::span<std::byte> into, const Where& where = Where::current()) {
-    if (!port::reached(told_[at(peer)], received_[at(peer)] + 1 - shape_.eager_slots)) tell_read(peer);
-    const port::Sequence number = ++received_[at(peer)];
+    Peer& from = of(peer);
+    if (!port::reached(from.told, from.received + 1 - slots_)) tell_read(peer);
+    const port::Sequence number = ++from.received;
     const Parts parts = split(into.size());
     const std::uint32_t theirs = entries_.here(peer);
     for_long_lines(theirs, number, parts, [&](port::Line128 line, std::size_t begin, std::size_t bytes) {
@@ -82,31 +83,33 @@ class Eager {
   /// Tells `peer` how far it has been read, where that is due: where half of the slots are read and it does not
   /// know.
   void acknowledge(int peer) {
-    const port::Sequence due = told_[at(peer)] + std::max(1U, shape_.eager_slots / 2);
-    if (port::reached(received_[at(peer)], due)) tell_read(peer);
+    const port::Sequence due = of(peer).told + std::max(1U, slots_ / 2);
+    if (port::reached(of(peer).received, due)) tell_read(peer);
   }
 
   /// receive() of what `peer` sent in exchange for this rank's last message to it; acknowledges where it must.
   void receive_exchanged(int peer, std::span<std::byte> into, const Where& where = Where::current()) {
     receive(peer, into, where);
-    if (shape_.eager_slots < 2) {
+    if (slots_ < 2) {
       acknowledge(peer);
       return;
     }
-    know_read(peer, sent_[at(peer)] - 1);
-    raise(told_[at(peer)], received_[at(peer)] - 1);  // it takes what this rank sent for the same
+    Peer& with = of(peer);
+    raise(with.acknowledged, with.sent - 1);
+    raise(with.told, with.received - 1);  // it takes what this rank sent for the same
   }
 
   /// receive() of a message that `peer` sent when it had received all that this rank has sent to it: a question
   /// that will be answered, or an answer.
   void receive_in_turn(int peer, std::span<std::byte> into, const Where& where = Where::current()) {
     receive(peer, into, where);
-    know_read(peer, sent_[at(peer)]);
-    raise(told_[at(peer)], received_[at(peer)] - 1);
+    Peer& with = of(peer);
+    raise(with.acknowledged, with.sent);
+    raise(with.told, with.received - 1);
   }
 
-  [[nodiscard]] port::Sequence sent(int peer) const { return sent_[at(peer)]; }
-  [[nodiscard]] port::Sequence received(int peer) const { return received_[at(peer)]; }
+  [[nodiscard]] port::Sequence sent(int peer) const { return peers_[at(peer)].sent; }
+  [[nodiscard]] port::Sequence received(int peer) const { return peers_[at(peer)].received; }
 
  private:
   struct Parts {
@@ -114,58 +117,60 @@ class Eager {
     bool has_short;          ///< a line of 16 bytes has the rest, or there is nothing but the number
   };
 
+  struct Peer {
+    port::Sequence sent = 0, received = 0;
+    port::Sequence acknowledged = 0;  ///< what is known to have been read
+    port::Sequence told = 0;          ///< what the peer knows to have been read, when it sends its next
+  };
+
   static std::uint32_t at(int rank) { return static_cast<std::uint32_t>(rank); }
-  [[nodiscard]] std::size_t size() const {
-    return shape_.eager_slots > 0 ? static_cast<std::size_t>(port_.size()) : 0;
-  }
+  Peer& of(int rank) { return peers_[at(rank)]; }
   [[nodiscard]] Parts split(std::size_t bytes) const {
     if (bytes <= port::Line16::kPayloadBytes) return {0, true};
-    const std::size_t in_long = std::min<std::size_t>(bytes, shape_.eager_lines128 * port::Line128::kPayloadBytes);
+    const std::size_t in_long = std::min<std::size_t>(bytes, lines128_ * port::Line128::kPayloadBytes);
     return {in_long, bytes > in_long};
   }
   /// Visits the long lines for message `number` of the writer that has this entry at its reader, each with the
   /// bytes that it carries.
   template <class Visit>
   void for_long_lines(std::uint32_t entry, port::Sequence number, const Parts& parts, Visit visit) const {
-    port::Line128 line{(entry * shape_.eager_slots + (number & (shape_.eager_slots - 1))) * shape_.eager_lines128};
+    port::Line128 line{(entry * slots_ + (number & (slots_ - 1))) * lines128_};
     for (std::size_t begin = 0; begin < parts.long_bytes; begin += port::Line128::kPayloadBytes, ++line.index)
       visit(line, begin, std::min<std::size_t>(parts.long_bytes - begin, port::Line128::kPayloadBytes));
   }
   [[nodiscard]] port::Line16 short_slot(std::uint32_t entry, port::Sequence number) const {
-    return {shape_.eager_lines() + entry * shape_.slots_step() + (number & (shape_.eager_slots - 1))};
+    return {first_short_ + entry * short_step_ + (number & (slots_ - 1))};
   }
 
   static void raise(port::Sequence& known, port::Sequence number) {
     if (port::reached(number, known)) known = number;
   }
-  void know_read(int peer, port::Sequence number) { raise(acknowledged_[at(peer)], number); }
   void tell_read(int peer) {
-    told_[at(peer)] = received_[at(peer)];
+    of(peer).told = of(peer).received;
     port_.compute(cost::kTell);
-    port_.put_line(peer, port::Line16{shape_.eager_acknowledgements() + acknowledgements_.there(peer)},
-                   told_[at(peer)], {}, metadata_tag(peer));
+    port_.put_line(peer, port::Line16{first_acknowledgement_ + acknowledgements_.there(peer)}, of(peer).told, {},
+                   metadata_tag(peer));
   }
 
   template <class L>
   void take(L line, port::Sequence number, std::span<std::byte> into, const Where& where) {
     port::wait_line(port_, line, number, where);
-    if (!into.empty()) std::memcpy(into.data(), port_.line_payload(line).data(), into.size());
+    kernels::copy_short<L::kPayloadBytes>(into.data(), port_.line_payload(line).data(), into.size());
   }
 
   void wait_for_slot(int peer, port::Sequence number, const Where& where) {
-    const port::Sequence read = number - shape_.eager_slots;  // this one and all before it
-    if (port::reached(acknowledged_[at(peer)], read)) return;
-    const port::Line16 line{shape_.eager_acknowledgements() + acknowledgements_.here(peer)};
+    const port::Sequence read = number - slots_;  // this one and all before it
+    if (port::reached(of(peer).acknowledged, read)) return;
+    const port::Line16 line{first_acknowledgement_ + acknowledgements_.here(peer)};
     port::wait_line(port_, line, read, where);
-    acknowledged_[at(peer)] = port_.line_sequence(line);
+    of(peer).acknowledged = port_.line_sequence(line);
   }
 
   P& port_;
-  Shape shape_;
+  std::uint32_t slots_, lines128_, most_bytes_;                     ///< Shape's
+  std::uint32_t first_short_, short_step_, first_acknowledgement_;  ///< lines of 16 bytes
   Entries acknowledgements_, entries_;
-  std::vector<port::Sequence> sent_, received_;
-  std::vector<port::Sequence> acknowledged_;  ///< what is known to have been read
-  std::vector<port::Sequence> told_;          ///< what the peer knows to have been read, when it sends its next
+  std::vector<Peer> peers_;
 };
 
 }  // namespace corewise::coll

@@ -2,6 +2,7 @@
 // Blocks that are adjacent in user memory are adjacent in the stage too and are loaded and stored by one copy, but
 // strided ones each for itself.
 //
+// Where user memory is at hand (port::UserMemoryAtHand), contiguous blocks are sent from there and received there.
 // Loading uses the first half of the buffers, storing the second; each is emptied when it is full.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -14,6 +15,8 @@
 #include <span>
 
 #include "coll/rank.hpp"
+#include "kernels/copy/copy.hpp"
+#include "port/capabilities.hpp"
 
 namespace corewise::coll {
 
@@ -50,6 +53,9 @@ class EagerSender {
 
   /// The block of `peer` is `bytes` at `from`. It is sent by the flush that follows at the latest.
   void send(int peer, typename P::ConstUserAddress from, std::uint32_t bytes, const Stride& stride = {}) {
+    if constexpr (port::UserMemoryAtHand<P>) {
+      if (stride.contiguous()) return me_.eager.send(peer, {from, bytes});
+    }
     if (count_ == kMost || !places_.take<P>(from, bytes)) {
       flush();
       [[maybe_unused]] const bool fits = places_.take<P>(from, bytes);
@@ -68,6 +74,7 @@ class EagerSender {
     run_bytes_ += bytes;
   }
   void flush() {
+    if (port::UserMemoryAtHand<P> && count_ == 0) return;
     load_run();
     me_.port.wait(port::mask_of(buffer_tag(0)));
     for (std::uint32_t i = 0; i < count_; ++i) {
@@ -97,7 +104,7 @@ class EagerSender {
   typename P::ConstUserAddress run_from_{};
   port::StageOffset run_place_ = 0;
   std::uint32_t run_bytes_ = 0;
-  std::array<Message, kMost> messages_{};
+  std::array<Message, kMost> messages_;
   std::uint32_t count_ = 0;
 };
 
@@ -109,6 +116,9 @@ class EagerStore {
 
   /// The bytes that will be stored at `to`; to be filled before the next call.
   std::span<std::byte> place(typename P::UserAddress to, std::uint32_t bytes, const Stride& stride = {}) {
+    if constexpr (port::UserMemoryAtHand<P>) {
+      if (stride.contiguous()) return {to, bytes};
+    }
     if (!places_.take<P>(to, bytes)) {
       finish();
       [[maybe_unused]] const bool fits = places_.take<P>(to, bytes);
@@ -125,19 +135,26 @@ class EagerStore {
   }
   /// Starts to load the own block, to where no EagerSender needs the stage any more.
   void load_own(typename P::ConstUserAddress from, std::uint32_t bytes, const Stride& stride = {}) {
-    own_ = low_bits(from) % P::kCopyAlignment;
-    me_.stage.load_strided(from, stride, 0, own_, bytes, buffer_tag(2));
+    if constexpr (port::UserMemoryAtHand<P>) {
+      if (stride.contiguous()) {
+        own_ = {from, bytes};
+        return;
+      }
+    }
+    const port::StageOffset at = low_bits(from) % P::kCopyAlignment;
+    own_ = me_.stage.bytes(at, bytes);
+    me_.stage.load_strided(from, stride, 0, at, bytes, buffer_tag(2));
   }
   /// Puts it among what is stored.
   void own(typename P::UserAddress to, std::uint32_t bytes, const Stride& stride = {}) {
     const std::span<std::byte> into = place(to, bytes, stride);
     me_.port.wait(port::mask_of(buffer_tag(2)));
-    const std::span<const std::byte> block = me_.stage.bytes(own_, bytes);
-    std::copy(block.begin(), block.end(), into.begin());
+    if (into.data() != own_.data()) kernels::copy(into.data(), own_.data(), bytes, kernels::Audience::self);
     me_.port.compute(cost::shift(bytes));
   }
   /// All is stored at return.
   void finish() {
+    if (port::UserMemoryAtHand<P> && run_bytes_ == 0) return;
     store_run();
     me_.port.wait(port::mask_of(buffer_tag(1)));
     places_.restart();
@@ -155,7 +172,7 @@ class EagerStore {
   port::StageOffset run_place_ = 0;
   std::uint32_t run_bytes_ = 0;
   Stride run_stride_;
-  port::StageOffset own_ = 0;
+  std::span<const std::byte> own_;
 };
 
 }  // namespace corewise::coll

@@ -14,10 +14,10 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 #include "coll/reduce/operand_buffers.hpp"
+#include "kernels/copy/copy.hpp"
 #include "pattern/knomial.hpp"
 #include "port/capabilities.hpp"
 
@@ -30,11 +30,8 @@ template <port::Port P>
 class EagerOperands {
  public:
   EagerOperands(Rank<P>& me, const Call<P>& call)
-      : me_(me),
-        call_(call),
-        base_(low_bits(call.send) % P::kCopyAlignment),
-        room_((me.shape.bounce() - base_) / std::max(1U, bytes())) {
-    assert(room_ >= 2);
+      : me_(me), call_(call), base_(low_bits(call.send) % P::kCopyAlignment) {
+    assert(base_ + 2 * bytes() <= me.shape.bounce());
   }
 
   void load() {
@@ -54,7 +51,7 @@ class EagerOperands {
 
   /// A place for one more operand, of ranks further on than all that are there.
   [[nodiscard]] std::span<std::byte> next() {
-    if (first_ + count_ == room_) make_room();
+    if (place(first_ + count_ + 1) > me_.shape.bounce()) make_room();
     return me_.stage.bytes(place(first_ + count_++), bytes());
   }
   /// Combines all that are there into own(): in one call where the operator has a row kernel, by halves (log2
@@ -71,6 +68,9 @@ class EagerOperands {
     first_ += count_ - 1;
     count_ = 1;
   }
+
+  /// Where the result of all comes instead.
+  [[nodiscard]] std::span<std::byte> result() { return own(); }
 
   /// For exchanges: a place for the one operand that comes; own = own OP other, or own = other OP own.
   [[nodiscard]] std::span<std::byte> other() { return me_.stage.bytes(place(first_ ^ 1), bytes()); }
@@ -90,9 +90,10 @@ class EagerOperands {
     first_ = 0;
   }
 
-  /// Where user data are if that is in the local store, or null.
+  /// Where user data are if that is in the local store, or otherwise at hand; or null.
   [[nodiscard]] std::byte* in_place(typename P::ConstUserAddress user, const Stride& stride) {
     if (!stride.contiguous()) return nullptr;
+    if constexpr (port::UserMemoryAtHand<P>) return const_cast<std::byte*>(user);
     if constexpr (port::UserMemoryInPlace<P>) {
       const auto offset = me_.port.in_place(user, bytes());
       if (offset) return me_.port.stage().data() + static_cast<std::int32_t>(*offset);
@@ -100,20 +101,19 @@ class EagerOperands {
     return nullptr;
   }
   void move(const std::byte* from, std::byte* to) {
-    if (from != to) std::memcpy(to, from, bytes());
+    if (from != to) kernels::copy(to, from, bytes(), kernels::Audience::self);
     me_.port.compute(cost::shift(bytes()));
   }
 
   Rank<P>& me_;
   const Call<P>& call_;
   port::StageOffset base_;
-  std::uint32_t room_;
   std::uint32_t first_ = 0;
   std::uint32_t count_ = 1;
 };
 
 template <port::Port P>
-void eager_tree(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+[[gnu::flatten]] void eager_tree(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   me.port.compute(cost::kCall);
   if (call.bytes == 0) return me.close(parameters);
   const int top = call.operation->commutative ? call.root : 0;

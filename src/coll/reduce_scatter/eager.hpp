@@ -13,7 +13,7 @@
 namespace corewise::coll::reduce_scatter {
 
 template <port::Port P>
-void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+[[gnu::flatten]] void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   const Blocks& blocks = call.receive_blocks;
   me.port.compute(cost::kCall);
   EagerSender<P> sender(me);

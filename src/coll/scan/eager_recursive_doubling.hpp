@@ -19,7 +19,7 @@ void meet_eagerly(Rank<P>& me, const pattern::schedule::Peers& peers, reduce::Ea
 }
 
 template <Kind kKind, port::Port P>
-void eager_recursive_doubling(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+[[gnu::flatten]] void eager_recursive_doubling(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   using pattern::schedule::nobody;
   me.port.compute(cost::kCall);
   if (call.bytes == 0) return me.close(parameters);

@@ -26,7 +26,7 @@ void eager_root(Rank<P>& me, const Call<P>& call, const Parameters& parameters) 
 }
 
 template <port::Port P>
-void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+[[gnu::flatten]] void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   me.port.compute(cost::kCall);
   if (me.rank() == call.root) {
     eager_root(me, call, parameters);

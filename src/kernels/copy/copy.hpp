@@ -145,19 +145,26 @@ inline void copy_from_both_ends(void* to, const void* from, std::size_t bytes) {
 
 }  // namespace detail
 
+/// Copies `kMost` bytes at most, inline.
+template <std::size_t kMost = copy_inline_limit>
+inline void copy_short(void* to, const void* from, std::size_t bytes) {
+  static_assert(kMost <= copy_inline_limit);
+  if (kMost > 64 && bytes > 64) return detail::copy_from_both_ends<detail::Sixteen, 4>(to, from, bytes);
+  if (kMost > 32 && bytes > 32) return detail::copy_from_both_ends<detail::Sixteen, 2>(to, from, bytes);
+  if (kMost >= 16 && bytes >= 16) return detail::copy_from_both_ends<detail::Sixteen, 1>(to, from, bytes);
+  if (bytes >= 8) return detail::copy_from_both_ends<std::uint64_t, 1>(to, from, bytes);
+  if (bytes >= 4) return detail::copy_from_both_ends<std::uint32_t, 1>(to, from, bytes);
+  if (bytes >= 2) return detail::copy_from_both_ends<std::uint16_t, 1>(to, from, bytes);
+  if (bytes == 1) *static_cast<unsigned char*>(to) = *static_cast<const unsigned char*>(from);
+}
+
 /// Copies by the kernel that the tuning has for this size, alignment and audience.
 inline void copy(void* to, const void* from, std::size_t bytes, Audience audience) {
   if (bytes > copy_inline_limit) [[likely]] {
     detail::copy_entry(audience, bytes).load(std::memory_order_acquire)(to, from, bytes);
     return;
   }
-  if (bytes > 64) return detail::copy_from_both_ends<detail::Sixteen, 4>(to, from, bytes);
-  if (bytes > 32) return detail::copy_from_both_ends<detail::Sixteen, 2>(to, from, bytes);
-  if (bytes >= 16) return detail::copy_from_both_ends<detail::Sixteen, 1>(to, from, bytes);
-  if (bytes >= 8) return detail::copy_from_both_ends<std::uint64_t, 1>(to, from, bytes);
-  if (bytes >= 4) return detail::copy_from_both_ends<std::uint32_t, 1>(to, from, bytes);
-  if (bytes >= 2) return detail::copy_from_both_ends<std::uint16_t, 1>(to, from, bytes);
-  if (bytes == 1) *static_cast<unsigned char*>(to) = *static_cast<const unsigned char*>(from);
+  copy_short(to, from, bytes);
 }
 
 }  // namespace corewise::kernels

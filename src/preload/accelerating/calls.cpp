@@ -32,33 +32,26 @@ std::uint64_t bytes_of(const Items& items, const Type& type) {
 }
 
 /// Data that MPI would take: a buffer where there is something in it, a type that can be read.
-bool readable(const Items& items, Type& type) {
+bool readable(const Items& items, ReadType& type) {
   if (items.count == 0 && items.datatype == MPI_DATATYPE_NULL) {  // MPICH takes it for no data
-    type.plain = true;
+    type.be_nothing();
     return true;
   }
-  if (items.count < 0 || !read_type(items.datatype, type)) return false;
-  return items.at != nullptr || items.count == 0 || type.size == 0 || !type.named;
+  if (items.count < 0 || !type.read(items.datatype)) return false;
+  return items.at != nullptr || items.count == 0 || type->size == 0 || !type->named;
 }
 
 /// Whether the table has anything for a collective: else its arguments need not be read.
 bool has_choices(const Communicator& on, Collective collective) {
-  return !on.team->selection.choices[static_cast<std::size_t>(collective)].empty();
+  return !on.team->offers[static_cast<std::size_t>(collective)].empty();
 }
 
 /// The row for a call, which is said to the other ranks. Null: the MPI's.
 const Choice* choice_for(const Communicator& on, Collective collective, int root, std::uint64_t bytes,
-                         const coll::Operation* operation = nullptr) {
+                         std::uint32_t element_bytes = 1, bool commutative = true) {
   on.team->board.say(collective, root, bytes);
-  const auto& choices = on.team->selection.choices[static_cast<std::size_t>(collective)];
-  coll::Facts facts;
-  facts.bytes = bytes;
-  facts.peer_memory = on.team->peer_memory;
-  if (operation != nullptr) {
-    facts.element_bytes = operation->element_bytes;
-    facts.commutative = operation->commutative;
-  }
-  return choose(choices, on.team->rank.shape, facts);
+  const auto& offers = on.team->offers[static_cast<std::size_t>(collective)];
+  return choose(offers, bytes, element_bytes, commutative);
 }
 
 /// From so many bytes on it costs next to nothing to look at the end whether the neighbours had the same.
@@ -66,7 +59,7 @@ constexpr std::uint64_t kCompared = 65536;
 
 /// Runs the algorithm. A peer that dies or is in another call is an error of the communicator, which is the MPI's
 /// from then on.
-int run(Communicator& on, const Choice& choice, const Call& call) {
+[[gnu::noinline]] int run(Communicator& on, const Choice& choice, const Call& call) {
   int code = MPI_SUCCESS;
   on.team->look_for_windows();
   try {
@@ -96,26 +89,26 @@ bool aliased(const void* send, const void* receive, std::int64_t count) {
 
 }  // namespace
 
-Outcome do_barrier(Communicator& on) {
+[[gnu::flatten]] Outcome do_barrier(Communicator& on) {
   const Choice* const choice = choice_for(on, Collective::barrier, 0, 0);
   if (choice == nullptr) return kLeft;
   return {Fate::taken, run(on, *choice, on.team->call)};
 }
 
-Outcome do_broadcast(Communicator& on, Items data, int root) {
-  Type type;
+[[gnu::flatten]] Outcome do_broadcast(Communicator& on, Items data, int root) {
+  ReadType type;
   if (!is_rank(on, root) || !readable(data, type)) return kWrong;
   Call& call = on.team->call;
-  call.bytes = bytes_of(data, type);
+  call.bytes = bytes_of(data, *type);
   call.root = root;
   const Choice* const choice = choice_for(on, Collective::broadcast, root, call.bytes);
   if (choice == nullptr) return kLeft;
   if (own_rank(on) == root) {
-    const Source source(data, type, on.handle);
+    const Source source(data, *type, on.handle);
     call.send = source.at();
     return {Fate::taken, first_error(source.code, run(on, *choice, call))};
   }
-  Target target(data, type, on.handle);
+  Target target(data, *type, on.handle);
   call.receive = target.at();
   const int code = run(on, *choice, call);
   return {Fate::taken, first_error(code, target.finish())};
@@ -137,12 +130,9 @@ struct Reducing {
   bool replaces = false;  ///< the algorithm may be given one buffer for both
 };
 
-/// A reduction of items that lie side by side, where they are.
-int reduce_plain(Communicator& on, const Reducing& what, const Choice& choice, Call& call, std::int64_t extent) {
-  call.send = address(what.send.at);
-  call.receive = what.has_result ? address(what.receive.at) : nullptr;
-  if (what.replaces || call.send != call.receive) return run(on, choice, call);
-  // The operand stays whole until the end: peers may read it where it is.
+/// One buffer for both: the operand stays whole until the end, since peers may read it where it is.
+[[gnu::noinline]] int reduce_replacing(Communicator& on, const Reducing& what, const Choice& choice, Call& call,
+                                       std::int64_t extent) {
   Scratch result;
   std::byte* const in_place = call.receive;
   const auto bytes = static_cast<std::size_t>(what.receive.count * extent);
@@ -152,7 +142,17 @@ int reduce_plain(Communicator& on, const Reducing& what, const Choice& choice, C
   return code;
 }
 
-int reduce_spread(Communicator& on, const Reducing& what, const Choice& choice, Call& call, const Type& type) {
+/// A reduction of items that lie side by side, where they are.
+inline int reduce_plain(Communicator& on, const Reducing& what, const Choice& choice, Call& call,
+                        std::int64_t extent) {
+  call.send = address(what.send.at);
+  call.receive = what.has_result ? address(what.receive.at) : nullptr;
+  if (what.replaces || call.send != call.receive) return run(on, choice, call);
+  return reduce_replacing(on, what, choice, call, extent);
+}
+
+[[gnu::noinline]] int reduce_spread(Communicator& on, const Reducing& what, const Choice& choice, Call& call,
+                                    const Type& type) {
   Operand send(what.send, type, on.handle);
   std::optional<Operand> receive;
   if (what.has_result) receive.emplace(what.receive, type, on.handle);
@@ -163,11 +163,13 @@ int reduce_spread(Communicator& on, const Reducing& what, const Choice& choice, 
   return first_error(read, code, receive ? receive->finish() : MPI_SUCCESS);
 }
 
-Outcome reduce_by(Communicator& on, const Reducing& what, const Type& type, const Reduction& reduction) {
-  const Choice* const choice = choice_for(on, what.collective, what.root, what.longest, &reduction.operation());
+inline Outcome reduce_by(Communicator& on, const Reducing& what, const Type& type, const Reduction& reduction) {
+  const coll::Operation& operation = reduction.operation();
+  const Choice* const choice =
+      choice_for(on, what.collective, what.root, what.longest, operation.element_bytes, operation.commutative);
   if (choice == nullptr) return kLeft;
   Call& call = on.team->call;
-  call.operation = &reduction.operation();
+  call.operation = &operation;
   call.bytes = what.bytes;
   call.receive_blocks = what.blocks;
   call.root = what.root;
@@ -179,13 +181,13 @@ Outcome reduce_by(Communicator& on, const Reducing& what, const Type& type, cons
 /// What all reductions check, and then do.
 template <class Fill>
 Outcome reducing(Communicator& on, Items operand, MPI_Op op, Fill fill) {
-  Type type;
-  if (operand.count < 0 || !read_type(operand.datatype, type)) return kWrong;
-  const Reduction reduction(op, operand.datatype, type);
+  ReadType type;
+  if (operand.count < 0 || !type.read(operand.datatype)) return kWrong;
+  const Reduction reduction(op, operand.datatype, *type);
   if (!reduction.is_known()) return {Fate::operands};
   Reducing what{};
-  if (!fill(what, type)) return kWrong;
-  return reduce_by(on, what, type, reduction);
+  if (!fill(what, *type)) return kWrong;
+  return reduce_by(on, what, *type, reduction);
 }
 
 /// One operand on every rank.
@@ -201,7 +203,8 @@ bool fill_whole(Reducing& what, const Type& type, const void* send, void* receiv
 
 }  // namespace
 
-Outcome do_reduce(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op, int root) {
+[[gnu::flatten]] Outcome do_reduce(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op,
+                                   int root) {
   if (!is_rank(on, root)) return kWrong;
   const bool at_root = own_rank(on) == root;
   if (!at_root && in_place(send)) return kWrong;
@@ -214,7 +217,7 @@ Outcome do_reduce(Communicator& on, const void* send, void* receive, Items opera
   });
 }
 
-Outcome do_allreduce(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op) {
+[[gnu::flatten]] Outcome do_allreduce(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op) {
   return reducing(on, operand, op, [&](Reducing& what, const Type& type) {
     what.collective = Collective::allreduce;
     return fill_whole(what, type, send, receive, operand) &&
@@ -314,7 +317,7 @@ namespace {
 struct Rooted {
   bool at_root = false;
   bool kept = false;  ///< the root's block stays where it is
-  Type one, all;
+  ReadType one, all;
   std::uint64_t bytes = 0;  ///< of a block
 };
 
@@ -325,13 +328,13 @@ bool read_rooted(const Communicator& on, const Items& one, const Items& all, int
   if (!is_rank(on, root) || (found.kept && !found.at_root)) return false;
   if (!found.kept && !readable(one, found.one)) return false;
   if (found.at_root && !readable(all, found.all)) return false;
-  found.bytes = found.kept ? bytes_of(all, found.all) : bytes_of(one, found.one);
-  return !found.at_root || (bytes_of(all, found.all) == found.bytes && !aliased(one.at, all.at, one.count));
+  found.bytes = found.kept ? bytes_of(all, *found.all) : bytes_of(one, *found.one);
+  return !found.at_root || (bytes_of(all, *found.all) == found.bytes && !aliased(one.at, all.at, one.count));
 }
 
 }  // namespace
 
-Outcome do_gather(Communicator& on, Items send, Items receive, int root) {
+[[gnu::flatten]] Outcome do_gather(Communicator& on, Items send, Items receive, int root) {
   Rooted is;
   if (!read_rooted(on, send, receive, root, is)) return kWrong;
   Call& call = on.team->call;
@@ -339,11 +342,11 @@ Outcome do_gather(Communicator& on, Items send, Items receive, int root) {
   call.root = root;
   const Choice* const choice = choice_for(on, Collective::gather, root, call.bytes);
   if (choice == nullptr) return kLeft;
-  if (is.kept) return {Fate::taken, gather_into(on, *choice, call, receive, is.all, nullptr)};
-  const Source source(send, is.one, on.handle);
+  if (is.kept) return {Fate::taken, gather_into(on, *choice, call, receive, *is.all, nullptr)};
+  const Source source(send, *is.one, on.handle);
   call.send = source.at();
   const int code =
-      is.at_root ? gather_into(on, *choice, call, receive, is.all, source.at()) : run(on, *choice, call);
+      is.at_root ? gather_into(on, *choice, call, receive, *is.all, source.at()) : run(on, *choice, call);
   return {Fate::taken, first_error(source.code, code)};
 }
 
@@ -353,15 +356,15 @@ Outcome do_gatherv(Communicator& on, Items send, const ItemLists& receive, int r
   const bool at_root = own_rank(on) == root;
   const bool kept = in_place(send.at);
   if (kept && !at_root) return kWrong;
-  Type type;
+  ReadType type;
   if (!kept && !readable(send, type)) return kWrong;
   const Choice* const choice = choice_for(on, Collective::gatherv, root, 0);
   if (choice == nullptr) return kLeft;
   Call& call = on.team->call;
   call.root = root;
   if (!at_root) {
-    const Source source(send, type, on.handle);
-    call.bytes = bytes_of(send, type);
+    const Source source(send, *type, on.handle);
+    call.bytes = bytes_of(send, *type);
     call.send = source.at();
     return {Fate::taken, first_error(source.code, run(on, *choice, call))};
   }
@@ -369,8 +372,8 @@ Outcome do_gatherv(Communicator& on, Items send, const ItemLists& receive, int r
   if (!lists.fine()) return kWrong;
   call.bytes = lists.bytes(root);
   if (kept) return {Fate::taken, gather_into(on, *choice, call, lists, nullptr)};
-  if (bytes_of(send, type) != call.bytes) return kWrong;
-  const Source source(send, type, on.handle);
+  if (bytes_of(send, *type) != call.bytes) return kWrong;
+  const Source source(send, *type, on.handle);
   return {Fate::taken, first_error(source.code, gather_into(on, *choice, call, lists, source.at()))};
 }
 
@@ -386,7 +389,7 @@ int scatter_to(Communicator& on, const Choice& choice, Call& call, const Items& 
 
 }  // namespace
 
-Outcome do_scatter(Communicator& on, Items send, Items receive, int root) {
+[[gnu::flatten]] Outcome do_scatter(Communicator& on, Items send, Items receive, int root) {
   Rooted is;
   if (!read_rooted(on, receive, send, root, is)) return kWrong;
   Call& call = on.team->call;
@@ -394,11 +397,11 @@ Outcome do_scatter(Communicator& on, Items send, Items receive, int root) {
   call.root = root;
   const Choice* const choice = choice_for(on, Collective::scatter, root, call.bytes);
   if (choice == nullptr) return kLeft;
-  if (!is.at_root) return {Fate::taken, scatter_to(on, *choice, call, receive, is.one)};
-  const Source source({send.at, send.count * on.ranks, send.datatype}, is.all, on.handle);
+  if (!is.at_root) return {Fate::taken, scatter_to(on, *choice, call, receive, *is.one)};
+  const Source source({send.at, send.count * on.ranks, send.datatype}, *is.all, on.handle);
   call.send = source.at();
   call.send_blocks = {call.bytes};
-  if (!is.kept) return {Fate::taken, first_error(source.code, scatter_to(on, *choice, call, receive, is.one))};
+  if (!is.kept) return {Fate::taken, first_error(source.code, scatter_to(on, *choice, call, receive, *is.one))};
   call.receive = address(call.send) + static_cast<std::uint64_t>(root) * call.bytes;
   return {Fate::taken, first_error(source.code, run(on, *choice, call))};
 }
@@ -409,14 +412,14 @@ Outcome do_scatterv(Communicator& on, const ItemLists& send, Items receive, int 
   const bool at_root = own_rank(on) == root;
   const bool kept = in_place(receive.at);
   if (kept && !at_root) return kWrong;
-  Type type;
+  ReadType type;
   if (!kept && !readable(receive, type)) return kWrong;
   const Choice* const choice = choice_for(on, Collective::scatterv, root, 0);
   if (choice == nullptr) return kLeft;
   Call& call = on.team->call;
   call.root = root;
-  call.bytes = kept ? 0 : bytes_of(receive, type);
-  if (!at_root) return {Fate::taken, scatter_to(on, *choice, call, receive, type)};
+  call.bytes = kept ? 0 : bytes_of(receive, *type);
+  if (!at_root) return {Fate::taken, scatter_to(on, *choice, call, receive, *type)};
   BlockLists lists(send, on.ranks, on.handle, false);
   if (!lists.fine()) return kWrong;
   if (!kept && lists.bytes(root) != call.bytes) return kWrong;
@@ -424,31 +427,31 @@ Outcome do_scatterv(Communicator& on, const ItemLists& send, Items receive, int 
   call.bytes = lists.bytes(root);
   call.send = lists.base();
   call.send_blocks = lists.blocks();
-  if (!kept) return {Fate::taken, first_error(packed, scatter_to(on, *choice, call, receive, type))};
+  if (!kept) return {Fate::taken, first_error(packed, scatter_to(on, *choice, call, receive, *type))};
   call.receive = lists.place(root);
   return {Fate::taken, first_error(packed, run(on, *choice, call))};
 }
 
 // ---- all to all ----
 
-Outcome do_allgather(Communicator& on, Items send, Items receive) {
-  Type type;
-  Type receive_type;
+[[gnu::flatten]] Outcome do_allgather(Communicator& on, Items send, Items receive) {
+  ReadType type;
+  ReadType receive_type;
   const bool kept = in_place(send.at);
   if (!readable(receive, receive_type) || (!kept && !readable(send, type))) return kWrong;
   Call& call = on.team->call;
-  call.bytes = bytes_of(receive, receive_type);
-  if (!kept && (bytes_of(send, type) != call.bytes || aliased(send.at, receive.at, send.count))) return kWrong;
+  call.bytes = bytes_of(receive, *receive_type);
+  if (!kept && (bytes_of(send, *type) != call.bytes || aliased(send.at, receive.at, send.count))) return kWrong;
   const Choice* const choice = choice_for(on, Collective::allgather, 0, call.bytes);
   if (choice == nullptr) return kLeft;
-  if (kept) return {Fate::taken, gather_into(on, *choice, call, receive, receive_type, nullptr)};
-  const Source source(send, type, on.handle);
+  if (kept) return {Fate::taken, gather_into(on, *choice, call, receive, *receive_type, nullptr)};
+  const Source source(send, *type, on.handle);
   return {Fate::taken,
-          first_error(source.code, gather_into(on, *choice, call, receive, receive_type, source.at()))};
+          first_error(source.code, gather_into(on, *choice, call, receive, *receive_type, source.at()))};
 }
 
 Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive) {
-  Type type;
+  ReadType type;
   const bool kept = in_place(send.at);
   if (!has_choices(on, Collective::allgatherv)) return kLeft;
   if (!kept && !readable(send, type)) return kWrong;
@@ -456,28 +459,29 @@ Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive) {
   if (!lists.fine()) return kWrong;
   Call& call = on.team->call;
   call.bytes = lists.bytes(own_rank(on));
-  if (!kept && bytes_of(send, type) != call.bytes) return kWrong;
+  if (!kept && bytes_of(send, *type) != call.bytes) return kWrong;
   const Choice* const choice = choice_for(on, Collective::allgatherv, 0, lists.longest());
   if (choice == nullptr) return kLeft;
   if (kept) return {Fate::taken, gather_into(on, *choice, call, lists, nullptr)};
-  const Source source(send, type, on.handle);
+  const Source source(send, *type, on.handle);
   return {Fate::taken, first_error(source.code, gather_into(on, *choice, call, lists, source.at()))};
 }
 
-Outcome do_alltoall(Communicator& on, Items send, Items receive) {
-  Type type;
-  Type receive_type;
+[[gnu::flatten]] Outcome do_alltoall(Communicator& on, Items send, Items receive) {
+  ReadType type;
+  ReadType receive_type;
   const bool kept = in_place(send.at);
   if (!readable(receive, receive_type) || (!kept && !readable(send, type))) return kWrong;
-  const std::uint64_t block = bytes_of(receive, receive_type);
-  if (!kept && (bytes_of(send, type) != block || aliased(send.at, receive.at, send.count))) return kWrong;
+  const std::uint64_t block = bytes_of(receive, *receive_type);
+  if (!kept && (bytes_of(send, *type) != block || aliased(send.at, receive.at, send.count))) return kWrong;
   const Choice* const choice = choice_for(on, Collective::alltoall, 0, block);
   if (choice == nullptr) return kLeft;
   const Items all{receive.at, receive.count * on.ranks, receive.datatype};
-  Type copied = kept ? receive_type : type;
-  if (kept) copied.plain = false;  // what is sent is replaced
-  const Source source(kept ? all : Items{send.at, send.count * on.ranks, send.datatype}, copied, on.handle);
-  Target target(all, receive_type, on.handle);
+  Type replaced = *receive_type;  // of what is sent, where it is
+  replaced.plain = false;
+  const Source source(kept ? all : Items{send.at, send.count * on.ranks, send.datatype}, kept ? replaced : *type,
+                      on.handle);
+  Target target(all, *receive_type, on.handle);
   Call& call = on.team->call;
   call.send = source.at();
   call.receive = target.at();

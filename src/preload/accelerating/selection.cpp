@@ -236,6 +236,30 @@ bool meets_all_pairs(const Selection& part) {
                              [meets](const auto& choices) { return std::ranges::any_of(choices, meets); });
 }
 
+Offers offers_of(const Selection& part, const coll::Shape& shape, bool peer_memory) {
+  coll::Facts facts;
+  facts.peer_memory = peer_memory;
+  Offers offers;
+  for (std::size_t collective = 0; collective < offers.size(); ++collective) {
+    for (const Choice& choice : part.choices[collective]) {
+      Offer offer;
+      offer.limit = choice.limit;
+      if (choice.row != nullptr) {
+        facts.commutative = true;
+        if (!coll::usable(*choice.row, shape, facts)) continue;
+        facts.commutative = false;
+        offer.needs_commutative = !coll::usable(*choice.row, shape, facts);
+        const bool eager = (choice.row->needs & coll::kFitsEager) != 0;
+        if (eager) offer.limit = std::min<std::uint64_t>(offer.limit, shape.eager_bytes());
+        if (!eager) offer.most_element_bytes = shape.most_element_bytes();
+        offer.choice = &choice;
+      }
+      offers[collective].push_back(offer);
+    }
+  }
+  return offers;
+}
+
 const Selection& selection_for(int ranks, bool crowded) {
   static const Selection& nothing = *new Selection;
   const Selection* best = nullptr;

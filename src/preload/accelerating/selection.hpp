@@ -53,13 +53,25 @@ std::optional<std::vector<Selection>> parse_table(std::string_view text);
 const Selection& selection_for(int ranks, bool crowded);
 /// Whether any of its algorithms needs lines between all ranks.
 bool meets_all_pairs(const Selection& part);
+
+/// A choice as a communicator has it: what a call must still be looked at for.
+struct Offer {
+  std::uint64_t limit = 0;  ///< bytes; of eager messages, too
+  std::uint32_t most_element_bytes = UINT32_MAX;
+  bool needs_commutative = false;
+  const Choice* choice = nullptr;  ///< null: the MPI
+};
+using Offers = std::array<std::vector<Offer>, kCollectiveWords.size()>;
+
+/// What of a part the communicators of this shape can use.
+Offers offers_of(const Selection& part, const coll::Shape& shape, bool peer_memory);
+
 /// The choice for a call of these facts; null: the MPI is called.
-inline const Choice* choose(const std::vector<Choice>& choices, const coll::Shape& shape,
-                            const coll::Facts& facts) {
-  for (const Choice& each : choices) {
-    if (facts.bytes > each.limit) continue;
-    if (each.row == nullptr) return nullptr;
-    if (coll::usable(*each.row, shape, facts)) return &each;
+inline const Choice* choose(const std::vector<Offer>& offers, std::uint64_t bytes, std::uint32_t element_bytes,
+                            bool commutative) {
+  for (const Offer& each : offers) {
+    if (bytes > each.limit || element_bytes > each.most_element_bytes) continue;
+    if (commutative || !each.needs_commutative) return each.choice;
   }
   return nullptr;
 }

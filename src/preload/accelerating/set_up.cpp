@@ -286,10 +286,9 @@ std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> c
   const bool crowded = is_crowded(cards);
   shm::Processes processes = reachable(cards, peers);
   shm::Reach mapped = reach(cards, memory);
-  return std::make_unique<Team>(std::move(memory), segment.value(), shape, rank,
-                                CallBoard(block.data() + kKeyBytes, rank, ranks),
-                                Waiting(comm, rank, std::move(peers), crowded), std::move(processes),
-                                std::move(mapped), selection_for(ranks, crowded));
+  return std::make_unique<Team>(
+      std::move(memory), segment.value(), shape, rank, CallBoard(block.data() + kKeyBytes, rank, ranks),
+      Waiting(comm, rank, std::move(peers), crowded), std::move(processes), std::move(mapped));
 }
 
 /// The node of this process: the kernel's name for it, and the namespaces.
@@ -331,14 +330,12 @@ std::size_t own_bytes(int ranks, coll::Lines lines, bool many_threads) {
 }
 
 Team::Team(Memory&& of, const shm::Segment& segment, const coll::Shape& shape, int number, const CallBoard& said,
-           Waiting&& waits, shm::Processes processes, shm::Reach mapped, const Selection& by)
+           Waiting&& waits, shm::Processes processes, shm::Reach mapped)
     : memory(std::move(of)),
       board(said),
       waiting(std::move(waits)),
       port(segment, number, waiting.policy(board), std::move(processes), std::move(mapped)),
-      rank(port, shape),
-      selection(by),
-      peer_memory(port.reaches_peers()) {
+      rank(port, shape) {
   line_bytes += memory.lines.block().size();
 }
 
@@ -384,14 +381,15 @@ Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team) {
     Memory memory;
     if (map_all(cards, lines, memory)) team = make_team(comm, rank, cards, std::move(memory));
     const bool lends = team != nullptr && team->port.mapped().any();
-    const int mine[3] = {team != nullptr ? 1 : 0, team != nullptr && team->peer_memory ? 1 : 0, lends ? 1 : 0};
+    const bool reaches = team != nullptr && team->port.reaches_peers();  // a call may fail yet
+    const int mine[3] = {team != nullptr ? 1 : 0, reaches ? 1 : 0, lends ? 1 : 0};
     int all[3] = {0, 0, 0};
     code = CW_NEXT(MPI_Allreduce)(mine, all, 3, MPI_INT, MPI_MIN, comm);
     if (code != MPI_SUCCESS || all[0] == 0) {
       team.reset();
       fate = Fate::not_one_node;
     } else {
-      team->peer_memory = all[1] != 0;
+      team->offers = offers_of(selection_for(ranks, is_crowded(cards)), team->rank.shape, all[1] != 0);
       if (all[2] == 0) team->lend_nothing();
       if (should_measure(cards)) fate = measure_copies_of(*team);
     }

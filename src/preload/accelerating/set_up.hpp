@@ -26,11 +26,14 @@ namespace corewise::preload::accelerating {
 
 /// What the collectives take of a host; all communicators have it, but for the lines: up to kAlwaysAllPairs ranks
 /// have them between all pairs, and more where the table has an algorithm that needs them, as long as the process's
-/// limit on such lines lets them. Otherwise they are between partners (coll/building/partners.hpp).
+/// limit on such lines lets them. Otherwise they are between partners (coll/building/partners.hpp). Up to kFarAhead
+/// ranks a sender may be eight short messages ahead, and its readers acknowledge every fourth one alone.
+inline constexpr int kFarAhead = 4;
 constexpr coll::Shape shape_of(int ranks, coll::Lines lines) {
   coll::Shape shape = coll::Shape::eager(ranks);
   shape.lines = lines;
   shape.eager_lines128 = shape.all_pairs() ? 2 : 1;  // only few ranks were measured
+  if (shape.all_pairs() && ranks <= kFarAhead) shape.eager_slots = 8;
   shape.buffer_bytes = 64 * 1024;
   shape.buffers = 4;
   shape.atomic_words = 1;
@@ -56,7 +59,7 @@ struct Memory {
 struct Team {
   /// `processes`: those whose user memory can be reached, or none. `mapped`: the heaps of all ranks, or of none.
   Team(Memory&& of, const shm::Segment& segment, const coll::Shape& shape, int rank, const CallBoard& board,
-       Waiting&& waits, shm::Processes processes, shm::Reach mapped, const Selection& by);
+       Waiting&& waits, shm::Processes processes, shm::Reach mapped);
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
   ~Team();
@@ -73,9 +76,8 @@ struct Team {
   Waiting waiting;
   shm::ShmPort port;
   coll::Rank<shm::ShmPort> rank;
-  const Selection& selection;
+  Offers offers;                   ///< once all have agreed
   std::uint64_t windows_seen = 0;  ///< windows_generation
-  bool peer_memory = false;        ///< all agree that they reach each other's user memory; a call may fail yet
   /// The arguments of the call under way. Only those that its collective takes are set anew.
   coll::Call<shm::ShmPort> call;
 };

@@ -169,69 +169,47 @@ kernels::ReductionKernels kernels_of(Operator operation, MPI_Datatype datatype, 
   return kernels::reduction_kernels(operation, *element);
 }
 
-/// What a thread found out about an operator and a type, both predefined; they are never freed.
-struct Found {
-  std::uint64_t op = 0, datatype = 0;
-  coll::Operation operation;
-  bool known = false;
-};
-constinit thread_local std::array<Found, 16> found __attribute__((tls_model("initial-exec"))) = {};
+}  // namespace
 
-Found& found_for(MPI_Op op, MPI_Datatype datatype) {
-  const std::uint64_t key = handle_key(op) * 0x9E3779B97F4A7C15ULL + handle_key(datatype) * 0xD6E8FEB86659FD93ULL;
-  return found[key >> 60];
+constinit thread_local KnownTypes known_types __attribute__((tls_model("initial-exec"))){};
+constinit thread_local std::array<KnownOperation, 16> known_operations
+    __attribute__((tls_model("initial-exec"))) = {};
+
+void KnownTypes::remember(std::uint64_t handle, const Type& type) {
+  if (used_ == kSlots / 2) return;
+  ++used_;
+  std::size_t slot = slot_of<kSlots>(handle);
+  while (entries_[slot].type.named) slot = (slot + 1) % kSlots;
+  entries_[slot] = {handle, type};
 }
 
-void find(Found& entry, Operator operation, MPI_Op op, MPI_Datatype datatype, const Type& type) {
-  const kernels::ReductionKernels kernels = kernels_of(operation, datatype, type);
-  entry = {handle_key(op), handle_key(datatype), {}, kernels.combine != nullptr};
+bool ReadType::ask(MPI_Datatype datatype) {
+  other_ = {};
+  type_ = &other_;
+  if (datatype == MPI_DATATYPE_NULL || !read_bounds(datatype, other_)) return false;
+  other_.named = is_named(datatype);
+  other_.plain = other_.named && other_.size == other_.extent && other_.lb == 0 && other_.true_lb == 0;
+  if (other_.named) known_types.remember(handle_key(datatype), other_);
+  return true;
+}
+
+void Reduction::find_out(const Type& type, KnownOperation& entry) {
+  if (op_ == MPI_OP_NULL || op_ == MPI_REPLACE || op_ == MPI_NO_OP || type.extent <= 0) return;
+  const auto operators = named_operators();
+  const auto named = std::ranges::find(operators, op_, &NamedOperator::handle);
+  if (named == operators.end()) {
+    be_own(type);
+    return;
+  }
+  if (!type.named) return;
+  const kernels::ReductionKernels kernels = kernels_of(named->operation, datatype_, type);
+  entry = {handle_key(op_), handle_key(datatype_), {}, kernels.combine != nullptr};
   entry.operation.combine = kernels.combine;
   entry.operation.combine_row = kernels.row;
   entry.operation.combine_into = kernels.into;
   entry.operation.combine_into_both = kernels.into_both;
   entry.operation.element_bytes = static_cast<std::uint32_t>(type.extent);
-}
-
-// ---- datatypes ----
-
-struct KnownType {
-  std::uint64_t handle = 0;
-  Type type;
-};
-constinit thread_local std::array<KnownType, 16> known_types __attribute__((tls_model("initial-exec"))) = {};
-
-}  // namespace
-
-bool read_type(MPI_Datatype datatype, Type& type) {
-  const std::uint64_t handle = handle_key(datatype);
-  KnownType& entry = known_types[(handle * 0x9E3779B97F4A7C15ULL) >> 60];
-  if (entry.handle == handle && entry.type.named) {
-    type = entry.type;
-    return true;
-  }
-  if (datatype == MPI_DATATYPE_NULL) return false;
-  type = {};
-  if (!read_bounds(datatype, type)) return false;
-  type.named = is_named(datatype);
-  type.plain = type.named && type.size == type.extent && type.lb == 0 && type.true_lb == 0;
-  if (type.named) entry = {handle, type};
-  return true;
-}
-
-Reduction::Reduction(MPI_Op op, MPI_Datatype datatype, const Type& type) : op_(op), datatype_(datatype) {
-  Found& entry = found_for(op, datatype);
-  if (entry.op != handle_key(op) || entry.datatype != handle_key(datatype)) {
-    if (op == MPI_OP_NULL || op == MPI_REPLACE || op == MPI_NO_OP || type.extent <= 0) return;
-    const auto operators = named_operators();
-    const auto named = std::ranges::find(operators, op, &NamedOperator::handle);
-    if (named == operators.end()) {
-      be_own(type);
-      return;
-    }
-    if (!type.named) return;
-    find(entry, named->operation, op, datatype, type);
-  }
-  if (entry.known) operation_ = &entry.operation;
+  if (entry.allowed) operation_ = &entry.operation;
 }
 
 void Reduction::be_own(const Type& type) {

@@ -1,11 +1,14 @@
 // Types: what a datatype and an operator are to a call. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
 #include "coll/call.hpp"
 #include "preload/data.hpp"
+#include "preload/handles.hpp"
 
 namespace corewise::preload::accelerating {
 
@@ -15,8 +18,72 @@ struct Type : Bounds {
   bool named = false;  ///< it is predefined
 };
 
-/// False where MPI refuses to answer: it is to judge the call.
-bool read_type(MPI_Datatype datatype, Type& type);
+/// Predefined types that a thread has met. They are never freed, so an entry stays for the thread's life.
+class KnownTypes {
+ public:
+  /// Null for a type that is not known.
+  [[nodiscard]] const Type* find(std::uint64_t handle) const {
+    for (std::size_t slot = slot_of<kSlots>(handle); entries_[slot].type.named; slot = (slot + 1) % kSlots)
+      if (entries_[slot].handle == handle) return &entries_[slot].type;
+    return nullptr;
+  }
+  /// `type` is predefined; the last ones of very many are not kept.
+  void remember(std::uint64_t handle, const Type& type);
+
+ private:
+  static constexpr std::size_t kSlots = 128;
+  struct Entry {
+    std::uint64_t handle;
+    Type type;
+  };
+  std::array<Entry, kSlots> entries_{};
+  std::size_t used_ = 0;
+};
+extern constinit thread_local KnownTypes known_types __attribute__((tls_model("initial-exec")));
+
+/// A datatype as a call reads it.
+class ReadType {
+ public:
+  ReadType() = default;
+  ReadType(const ReadType&) = delete;
+  ReadType& operator=(const ReadType&) = delete;
+
+  /// False where MPI refuses to answer: it is to judge the call.
+  bool read(MPI_Datatype datatype) {
+    type_ = known_types.find(handle_key(datatype));
+    return type_ != nullptr || ask(datatype);
+  }
+  /// Of no data.
+  void be_nothing() { type_ = &kNothing; }
+
+  const Type& operator*() const { return *type_; }
+  const Type* operator->() const { return type_; }
+
+ private:
+  static constexpr Type kNothing{{}, true, false};
+
+  bool ask(MPI_Datatype datatype);
+
+  const Type* type_ = &kNothing;
+  Type other_;  ///< of one that is not predefined
+};
+
+/// What `ReadType` reads, to keep it.
+inline bool read_type(MPI_Datatype datatype, Type& type) {
+  ReadType read;
+  if (!read.read(datatype)) return false;
+  type = *read;
+  return true;
+}
+
+/// What a thread found out about an operator and a type, both predefined.
+struct KnownOperation {
+  std::uint64_t op = 0, datatype = 0;
+  coll::Operation operation;
+  bool allowed = false;
+};
+extern constinit thread_local std::array<KnownOperation, 16> known_operations
+    __attribute__((tls_model("initial-exec")));
 
 /// What a reduction needs of an operator and a datatype.
 class Reduction {
@@ -24,7 +91,16 @@ class Reduction {
   /// Of a reduction that is known: a predefined operator on a predefined type that it allows (by kernels/reduce),
   /// or the program's own operator on items side by side (by MPI_Reduce_local). Arguments are equal on all ranks,
   /// so that is, too.
-  Reduction(MPI_Op op, MPI_Datatype datatype, const Type& type);
+  Reduction(MPI_Op op, MPI_Datatype datatype, const Type& type) : op_(op), datatype_(datatype) {
+    const std::uint64_t op_key = handle_key(op);
+    const std::uint64_t type_key = handle_key(datatype);
+    KnownOperation& entry = known_operations[slot_of<16>(op_key * 31 + type_key)];
+    if (entry.op != op_key || entry.datatype != type_key) {
+      find_out(type, entry);
+    } else if (entry.allowed) {
+      operation_ = &entry.operation;
+    }
+  }
   Reduction(const Reduction&) = delete;
   Reduction& operator=(const Reduction&) = delete;
 
@@ -32,6 +108,8 @@ class Reduction {
   [[nodiscard]] const coll::Operation& operation() const { return *operation_; }
 
  private:
+  /// An operator on a type that `entry` does not know; it does then, where both are predefined.
+  void find_out(const Type& type, KnownOperation& entry);
   /// Of the program's own operator.
   void be_own(const Type& type);
   static void combine(void* context, const std::byte* in, std::byte* inout, std::size_t count);

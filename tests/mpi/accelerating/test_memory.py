@@ -28,8 +28,8 @@ def before_parts(n: int) -> int:
 
 
 def of_all_pairs(n: int) -> int:
-    """A line of 128 bytes for each of ten uses and each peer, and those of the barrier."""
-    lines = (8 if n <= 64 else 16) + 10 * n
+    """A line of 128 bytes for each of 10 uses (28 for few ranks) and each peer, and those of the barrier."""
+    lines = (8 if n <= 64 else 16) + (28 if n <= 4 else 10) * n
     return rounded(before_parts(n)) + n * rounded(lines * PADDING)
 
 
