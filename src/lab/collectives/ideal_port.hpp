@@ -231,6 +231,7 @@ template <std::uint32_t kAlignment>
 class IdealPortOf : public IdealCalls {
  public:
   static constexpr std::uint32_t kCopyAlignment = kAlignment;
+  static constexpr bool kUserMemoryAtHand = kAlignment == 1;
 
   IdealPortOf(IdealSystem& system, int rank) : IdealCalls(system, rank, kAlignment) {}
 };

@@ -1,0 +1,254 @@
+// Eager algorithms where user memory is at hand (port::UserMemoryAtHand), as on a host: messages leave from user
+// memory and arrive there, and nothing is staged. On ideal ranks that copy to any place: calm, and under
+// adversaries; several calls in a row with roots in turn, two slots and eight.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "coll/allgather/eager.hpp"
+#include "coll/allreduce/recursive_doubling.hpp"
+#include "coll/alltoall/eager.hpp"
+#include "coll/barrier/exchange_steps.hpp"
+#include "coll/broadcast/eager_tree.hpp"
+#include "coll/gather/eager.hpp"
+#include "coll/rank.hpp"
+#include "coll/reduce/eager_tree.hpp"
+#include "coll/reduce_scatter/eager.hpp"
+#include "coll/scan/eager_recursive_doubling.hpp"
+#include "coll/scatter/eager.hpp"
+#include "coll/table.hpp"
+#include "kernels/reduce/reduce.hpp"
+#include "lab/collectives/ideal_port.hpp"
+
+namespace corewise::lab {
+namespace {
+
+using Port = IdealPortOf<1>;
+using Call = coll::Call<Port>;
+using Rank = coll::Rank<Port>;
+using Bytes = std::vector<std::byte>;
+static_assert(port::UserMemoryAtHand<Port> && !port::UserMemoryAtHand<IdealPort>);
+
+constexpr std::array kRanks = {1, 2, 3, 5, 8, 11, 16};
+constexpr std::array<std::uint64_t, 6> kBytes = {1, 7, 8, 12, 13, 136};
+constexpr int kCalls = 11;
+
+/// What rank `rank` has for rank `block` in call number `call`.
+std::byte value(int call, int rank, int block, std::uint64_t at) {
+  return static_cast<std::byte>(31 * call + 7 * rank + 13 * block + static_cast<int>(at) * 3 + 1);
+}
+Bytes block(int call, int rank, int to, std::uint64_t bytes) {
+  Bytes made(bytes);
+  for (std::uint64_t at = 0; at < bytes; ++at) made[at] = value(call, rank, to, at);
+  return made;
+}
+/// The sum of the blocks for `to` of ranks 0 .. last.
+Bytes sum(int call, int last, int to, std::uint64_t bytes) {
+  Bytes made(bytes);
+  for (int rank = 0; rank <= last; ++rank) {
+    for (std::uint64_t at = 0; at < bytes; ++at) {
+      const int both = std::to_integer<int>(made[at]) + std::to_integer<int>(value(call, rank, to, at));
+      made[at] = static_cast<std::byte>(both);
+    }
+  }
+  return made;
+}
+/// `of(0)` .. `of(ranks - 1)` side by side.
+Bytes side_by_side(int ranks, const std::function<Bytes(int)>& of) {
+  Bytes all;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Bytes one = of(rank);
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
+/// What a rank sends and what it must have received; nothing where its buffer is not looked at.
+struct Expected {
+  Bytes send, receive;
+};
+/// Of a rank in a call of so many ranks, with so many bytes in a block.
+using Expect = Expected (*)(int call, int root, int rank, int ranks, std::uint64_t bytes);
+
+struct Case {
+  std::string_view name;
+  coll::Run<Port> run;
+  Expect expect;
+};
+
+const Case kCases[] = {
+    {"broadcast", &coll::broadcast::eager_tree<Port>,
+     [](int call, int root, int rank, int, std::uint64_t bytes) -> Expected {
+       const Bytes data = block(call, root, 0, bytes);
+       return rank == root ? Expected{data, {}} : Expected{{}, data};
+     }},
+    {"reduce", &coll::reduce::eager_tree<Port>,
+     [](int call, int root, int rank, int ranks, std::uint64_t bytes) -> Expected {
+       return {block(call, rank, 0, bytes), rank == root ? sum(call, ranks - 1, 0, bytes) : Bytes{}};
+     }},
+    {"allreduce", &coll::allreduce::recursive_doubling<Port>,
+     [](int call, int, int rank, int ranks, std::uint64_t bytes) -> Expected {
+       return {block(call, rank, 0, bytes), sum(call, ranks - 1, 0, bytes)};
+     }},
+    {"gather", &coll::gather::eager<Port>,
+     [](int call, int root, int rank, int ranks, std::uint64_t bytes) -> Expected {
+       const auto all = [&] { return side_by_side(ranks, [&](int from) { return block(call, from, 0, bytes); }); };
+       return {block(call, rank, 0, bytes), rank == root ? all() : Bytes{}};
+     }},
+    {"scatter", &coll::scatter::eager<Port>,
+     [](int call, int root, int rank, int ranks, std::uint64_t bytes) -> Expected {
+       const auto all = [&] { return side_by_side(ranks, [&](int to) { return block(call, root, to, bytes); }); };
+       return {rank == root ? all() : Bytes{}, block(call, root, rank, bytes)};
+     }},
+    {"allgather", &coll::allgather::eager<Port>,
+     [](int call, int, int rank, int ranks, std::uint64_t bytes) -> Expected {
+       return {block(call, rank, 0, bytes),
+               side_by_side(ranks, [&](int from) { return block(call, from, 0, bytes); })};
+     }},
+    {"alltoall", &coll::alltoall::eager<Port>,
+     [](int call, int, int rank, int ranks, std::uint64_t bytes) -> Expected {
+       return {side_by_side(ranks, [&](int to) { return block(call, rank, to, bytes); }),
+               side_by_side(ranks, [&](int from) { return block(call, from, rank, bytes); })};
+     }},
+    {"reduce_scatter", &coll::reduce_scatter::eager<Port>,
+     [](int call, int, int rank, int ranks, std::uint64_t bytes) -> Expected {
+       return {side_by_side(ranks, [&](int to) { return block(call, rank, to, bytes); }),
+               sum(call, ranks - 1, rank, bytes)};
+     }},
+    {"scan", &coll::scan::eager_recursive_doubling<coll::scan::Kind::inclusive, Port>,
+     [](int call, int, int rank, int, std::uint64_t bytes) -> Expected {
+       return {block(call, rank, 0, bytes), sum(call, rank, 0, bytes)};
+     }},
+};
+
+coll::Operation sum_of_bytes() {
+  const kernels::ReductionKernels kernels =
+      kernels::reduction_kernels(kernels::Operator::sum, kernels::Element::uint8);
+  coll::Operation made;
+  made.combine = kernels.combine;
+  made.combine_row = kernels.row;
+  made.combine_into = kernels.into;
+  return made;
+}
+
+coll::Shape shape_of(int ranks, std::uint32_t slots) {
+  coll::Shape shape = coll::Shape::eager(ranks);
+  shape.buffer_bytes = 4096;
+  shape.eager_slots = slots;
+  return shape;
+}
+
+void run(const Case& each, int ranks, std::uint32_t slots, std::uint64_t bytes, std::uint64_t adversary) {
+  IdealJob job;
+  job.ranks = ranks;
+  const coll::Shape shape = shape_of(ranks, slots);
+  job.layout = shape.layout();
+  job.seed = adversary;
+  const coll::Operation operation = sum_of_bytes();
+  int wrong = 0;
+  IdealSystem system;
+  const Status status = system.run<1>(job, [&](Port& port) {
+    Rank me(port, shape);
+    coll::Parameters parameters;
+    parameters.closing = coll::Closing::counters;
+    for (int number = 0; number < kCalls; ++number) {
+      const int root = number / 3 % ranks;
+      const Expected expected = each.expect(number, root, port.rank(), ranks, bytes);
+      Bytes receive(expected.receive.size(), std::byte{0x5a});
+      Call call;
+      call.send = expected.send.data();
+      call.receive = receive.data();
+      call.bytes = bytes;
+      call.send_blocks = {bytes};
+      call.receive_blocks = {bytes};
+      call.root = root;
+      call.operation = &operation;
+      each.run(me, call, parameters);
+      wrong += receive != expected.receive ? 1 : 0;
+    }
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(wrong, 0) << each.name << ", " << ranks << " ranks, " << slots << " slots, " << bytes << " bytes";
+}
+
+TEST(EagerAtHand, EveryCollectiveGivesTheRightBytes) {
+  for (const Case& each : kCases) {
+    for (const int ranks : kRanks) {
+      for (const std::uint64_t bytes : kBytes) {
+        for (const std::uint32_t slots : {2U, 8U}) {
+          for (const std::uint64_t adversary : {0U, 1U, 2U}) run(each, ranks, slots, bytes, adversary);
+        }
+      }
+    }
+  }
+}
+
+TEST(EagerAtHand, OneBufferForBothIsAllowedWhereMpiAllowsIt) {
+  for (const int ranks : kRanks) {
+    IdealJob job;
+    job.ranks = ranks;
+    const coll::Shape shape = shape_of(ranks, 2);
+    job.layout = shape.layout();
+    const coll::Operation operation = sum_of_bytes();
+    IdealSystem system;
+    int wrong = 0;
+    const Status status = system.run<1>(job, [&](Port& port) {
+      Rank me(port, shape);
+      coll::Parameters parameters;
+      parameters.closing = coll::Closing::counters;
+      Bytes data = block(0, port.rank(), 0, 24);
+      Call call;
+      call.send = call.receive = data.data();
+      call.bytes = data.size();
+      call.operation = &operation;
+      coll::allreduce::recursive_doubling(me, call, parameters);
+      wrong += data != sum(0, ranks - 1, 0, data.size()) ? 1 : 0;
+      Bytes all(24 * static_cast<std::size_t>(ranks));
+      const Bytes own = block(1, port.rank(), 0, 24);
+      std::byte* const place = all.data() + 24 * static_cast<std::size_t>(port.rank());
+      std::copy(own.begin(), own.end(), place);
+      call.send = place;
+      call.receive = all.data();
+      call.receive_blocks = {24};
+      coll::allgather::eager(me, call, parameters);
+      wrong += all != side_by_side(ranks, [](int from) { return block(1, from, 0, 24); }) ? 1 : 0;
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(wrong, 0) << ranks << " ranks";
+  }
+}
+
+/// Nobody leaves a barrier before all have come.
+TEST(EagerAtHand, TheBarrierHoldsEveryone) {
+  for (const int ranks : kRanks) {
+    for (const std::uint64_t adversary : {0U, 1U, 2U, 3U}) {
+      IdealJob job;
+      job.ranks = ranks;
+      const coll::Shape shape = shape_of(ranks, 2);
+      job.layout = shape.layout();
+      job.seed = adversary;
+      IdealSystem system;
+      std::vector<int> entered(kCalls);
+      int early = 0;
+      const Status status = system.run<1>(job, [&](Port& port) {
+        Rank me(port, shape);
+        for (int number = 0; number < kCalls; ++number) {
+          ++entered[static_cast<std::size_t>(number)];
+          coll::barrier::pairwise_exchange(me, Call{}, coll::Parameters{});
+          early += entered[static_cast<std::size_t>(number)] != ranks ? 1 : 0;
+        }
+      });
+      EXPECT_TRUE(status.ok()) << status.message();
+      EXPECT_EQ(early, 0) << ranks << " ranks";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace corewise::lab
