@@ -25,7 +25,7 @@
 //     two will do). A copy of 0 bytes does nothing.
 //   Threads. One rank, one thread (or fiber); a port is not shared.
 //   Errors. None is returned: a call outside its bounds is a mistake of the algorithm. The Cell's port ends the
-//     simulated run with the hardware's fault; a host's port asserts.
+//     simulated run with the hardware's fault; a host's port asserts, where it is built so.
 //   Time. compute(cycles) declares computation in cycles of the machine's core; on a host it is nothing.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

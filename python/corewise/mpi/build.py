@@ -47,7 +47,6 @@ _FORTRAN = "fortran.cpp"
 FLAGS = (
     "-std=c++20",
     "-O2",
-    "-DNDEBUG",
     "-fPIC",
     "-shared",
     "-fvisibility=hidden",
@@ -406,13 +405,18 @@ def _fingerprint(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...]) -> str:
         *compiler(),
         _compiler_version(),
         metadata.version("pympistandard"),
-        *FLAGS,
-        *kind.flags,
+        *_flags(kind),
         *choice,
         kind.exports,
     )
     digest.update("\0".join(facts).encode())
     return digest.hexdigest()[:16]
+
+
+def _flags(kind: _Kind) -> tuple[str, ...]:
+    """The compiler's options; with COREWISE_PRELOAD_ASSERTS in the environment the sources' assertions stay."""
+    asserts = () if os.environ.get("COREWISE_PRELOAD_ASSERTS") else ("-DNDEBUG",)
+    return (*FLAGS, *asserts, *kind.flags)
 
 
 def _compiler_version() -> str:
@@ -554,7 +558,7 @@ def _compile(
     output = work / kind.file
     sources = [*generated, *kind.sources()]
     (work / "exports.map").write_text(kind.exports)
-    flags = [*compiler(), *FLAGS, *kind.flags, *choice]
+    flags = [*compiler(), *_flags(kind), *choice]
     failure = f"building {kind.file} for {mpi.name} {mpi.version} failed"
 
     def compiled(source: Path) -> str:
@@ -577,7 +581,7 @@ def _compile(
 def _kept_object(source: Path, kind: _Kind, failure: str, force: bool) -> Path:
     """The object of a source that knows no MPI; compiled if it is not in the cache."""
     root = source_root()
-    command = [*compiler(), *FLAGS, *kind.flags]
+    command = [*compiler(), *_flags(kind)]
     digest = hashlib.sha256("\0".join([*command, _compiler_version()]).encode())
     for path in (source, *sorted(kind.headers_below())):
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())

@@ -21,8 +21,11 @@ void exchange_step(Rank<P>& me, const pattern::schedule::Peers& peers, const Par
 /// from it last.
 template <port::Port P>
 void pairwise_exchange(Rank<P>& me, const Call<P>& /*call*/, const Parameters& parameters) {
-  // Where instructions count, not cycles that a port is told of: the same steps, whose peers are known already.
-  if constexpr (port::UserMemoryAtHand<P>) return me.closing_barrier();
+  // On a host the closing barrier's object does these steps: it has looked its peers up once. It has lines of its
+  // own, so calls of both kinds may be mixed. Between partners alone those lines lie together.
+  if constexpr (port::UserMemoryAtHand<P>) {
+    if (me.shape.all_pairs()) return me.closing_barrier();
+  }
   me.port.compute(cost::kCall);
   for (int step = 0; step < pairwise_exchange_schedule::steps(me.size()); ++step) {
     exchange_step(me, pairwise_exchange_schedule::peers(me.size(), me.rank(), step), parameters);

@@ -7,7 +7,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstddef>
@@ -38,6 +37,8 @@ class EagerPlaces {
     return true;
   }
   [[nodiscard]] port::StageOffset place() const { return place_; }
+  /// Whether any was taken since the last restart.
+  [[nodiscard]] bool taken() const { return next_ != begin_; }
   void restart() { next_ = begin_; }
 
  private:
@@ -154,7 +155,7 @@ class EagerStore {
   }
   /// All is stored at return.
   void finish() {
-    if (port::UserMemoryAtHand<P> && run_bytes_ == 0) return;
+    if (port::UserMemoryAtHand<P> && !places_.taken()) return;
     store_run();
     me_.port.wait(port::mask_of(buffer_tag(1)));
     places_.restart();

@@ -10,7 +10,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -24,8 +23,8 @@
 namespace corewise::coll::reduce {
 
 /// Operands of an eager message in the stage, side by side, the own one congruent to the send buffer so that
-/// loading it is one copy. User data that lie in the local store themselves are moved by the rank, without the DMA
-/// engine.
+/// loading it is one copy. User data that lie in the local store themselves, or are at hand, are moved by the rank,
+/// without the DMA engine.
 template <port::Port P>
 class EagerOperands {
  public:

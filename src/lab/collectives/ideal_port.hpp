@@ -226,7 +226,7 @@ class IdealCalls {
   std::uint32_t alignment_;
 };
 
-/// With the Cell's alignment of 16, or 1 as on a host.
+/// With the Cell's alignment of 16; or 1 as on a host, where user memory is at hand, too.
 template <std::uint32_t kAlignment>
 class IdealPortOf : public IdealCalls {
  public:

@@ -477,7 +477,7 @@ Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive) {
   const Choice* const choice = choice_for(on, Collective::alltoall, 0, block);
   if (choice == nullptr) return kLeft;
   const Items all{receive.at, receive.count * on.ranks, receive.datatype};
-  Type replaced = *receive_type;  // of what is sent, where it is
+  Type replaced = *receive_type;  // in place: what is sent is overwritten, so it is packed first
   replaced.plain = false;
   const Source source(kept ? all : Items{send.at, send.count * on.ranks, send.datatype}, kept ? replaced : *type,
                       on.handle);

@@ -56,7 +56,7 @@ bool meets_all_pairs(const Selection& part);
 
 /// A choice as a communicator has it: what a call must still be looked at for.
 struct Offer {
-  std::uint64_t limit = 0;  ///< bytes; of eager messages, too
+  std::uint64_t limit = 0;  ///< bytes; those of an eager message at most, where the algorithm needs that
   std::uint32_t most_element_bytes = UINT32_MAX;
   bool needs_commutative = false;
   const Choice* choice = nullptr;  ///< null: the MPI

@@ -27,7 +27,7 @@ namespace corewise::preload::accelerating {
 /// What the collectives take of a host; all communicators have it, but for the lines: up to kAlwaysAllPairs ranks
 /// have them between all pairs, and more where the table has an algorithm that needs them, as long as the process's
 /// limit on such lines lets them. Otherwise they are between partners (coll/building/partners.hpp). Up to kFarAhead
-/// ranks a sender may be eight short messages ahead, and its readers acknowledge every fourth one alone.
+/// ranks a sender may be eight short messages ahead, and its readers acknowledge only every fourth.
 inline constexpr int kFarAhead = 4;
 constexpr coll::Shape shape_of(int ranks, coll::Lines lines) {
   coll::Shape shape = coll::Shape::eager(ranks);

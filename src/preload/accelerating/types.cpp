@@ -187,9 +187,12 @@ bool ReadType::ask(MPI_Datatype datatype) {
   other_ = {};
   type_ = &other_;
   if (datatype == MPI_DATATYPE_NULL || !read_bounds(datatype, other_)) return false;
-  other_.named = is_named(datatype);
+  Envelope envelope;
+  read_envelope(datatype, envelope);
+  other_.named = is_predefined(envelope.combiner);
   other_.plain = other_.named && other_.size == other_.extent && other_.lb == 0 && other_.true_lb == 0;
-  if (other_.named) known_types.remember(handle_key(datatype), other_);
+  // Fortran's types of a precision end with the last session, and their handles may mean others then.
+  if (envelope.combiner == MPI_COMBINER_NAMED) known_types.remember(handle_key(datatype), other_);
   return true;
 }
 

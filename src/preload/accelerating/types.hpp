@@ -18,7 +18,8 @@ struct Type : Bounds {
   bool named = false;  ///< it is predefined
 };
 
-/// Predefined types that a thread has met. They are never freed, so an entry stays for the thread's life.
+/// Predefined types with names that a thread has met. They are never freed, so an entry stays for the thread's
+/// life.
 class KnownTypes {
  public:
   /// Null for a type that is not known.
@@ -27,11 +28,11 @@ class KnownTypes {
       if (entries_[slot].handle == handle) return &entries_[slot].type;
     return nullptr;
   }
-  /// `type` is predefined; the last ones of very many are not kept.
+  /// `type` has a name; once half of the slots are taken no more are kept.
   void remember(std::uint64_t handle, const Type& type);
 
  private:
-  static constexpr std::size_t kSlots = 128;
+  static constexpr std::size_t kSlots = 64;
   struct Entry {
     std::uint64_t handle;
     Type type;

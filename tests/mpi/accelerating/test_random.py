@@ -10,6 +10,7 @@ from pathlib import Path
 
 import accelerating_runs as runs
 import pytest
+from corewise.mpi import build
 
 pytestmark = pytest.mark.first_test
 
@@ -120,6 +121,15 @@ def test_no_byte_differs_with_lines_between_partners_on_many_ranks(tmp_path: Pat
 @pytest.mark.parametrize(("name", "n"), [*product(runs.NAMES, (1, *LONG_RANKS))])
 def test_no_byte_differs_in_long_runs_with_lines_between_partners(name: str, n: int, tmp_path: Path) -> None:
     check(name, n, 400 + n, LONG, tmp_path, partners=True)
+
+
+def test_no_assertion_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries have no assertions otherwise."""
+    monkeypatch.setenv("COREWISE_PRELOAD_ASSERTS", "1")
+    library = str(build.build_accelerate(runs.described("mpich")))
+    assert library != str(runs.accelerate_library("mpich"))
+    check("mpich", 5, 75, SHORT, tmp_path / "all", LD_PRELOAD=library)
+    check("mpich", 11, 76, SHORT, tmp_path / "partners", partners=True, LD_PRELOAD=library)
 
 
 @pytest.mark.parametrize("name", runs.NAMES)

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -221,6 +222,125 @@ TEST(EagerAtHand, OneBufferForBothIsAllowedWhereMpiAllowsIt) {
     });
     EXPECT_TRUE(status.ok()) << status.message();
     EXPECT_EQ(wrong, 0) << ranks << " ranks";
+  }
+}
+
+/// The lower operand: not commutative, so an exchange that mixes up sides shows.
+void lower(const std::byte* low, std::byte* high, std::size_t count) {
+  std::copy_n(low, count, high);
+}
+void lower_into(const std::byte* low, const std::byte* /*high*/, std::byte* to, std::size_t count) {
+  if (low != to) std::copy_n(low, count, to);
+}
+
+TEST(EagerAtHand, OperandsKeepTheirSides) {
+  coll::Operation operation;
+  operation.combine = &lower;
+  operation.combine_into = &lower_into;
+  operation.commutative = false;
+  for (const int ranks : kRanks) {
+    IdealJob job;
+    job.ranks = ranks;
+    const coll::Shape shape = shape_of(ranks, 2);
+    job.layout = shape.layout();
+    IdealSystem system;
+    int wrong = 0;
+    const Status status = system.run<1>(job, [&](Port& port) {
+      Rank me(port, shape);
+      coll::Parameters parameters;
+      parameters.closing = coll::Closing::barrier;
+      for (int number = 0; number < 3; ++number) {
+        const Bytes send = block(number, port.rank(), 0, 24);
+        Bytes receive(24);
+        Call call;
+        call.send = send.data();
+        call.receive = receive.data();
+        call.bytes = send.size();
+        call.operation = &operation;
+        call.root = ranks - 1;
+        coll::allreduce::recursive_doubling(me, call, parameters);
+        wrong += receive != block(number, 0, 0, 24) ? 1 : 0;
+        coll::barrier::pairwise_exchange(me, call, parameters);  // mixed with closing barriers
+        coll::reduce::eager_tree(me, call, parameters);
+        wrong += port.rank() == call.root && receive != block(number, 0, 0, 24) ? 1 : 0;
+      }
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(wrong, 0) << ranks << " ranks";
+  }
+}
+
+/// Data of 24 bytes in blocks of 8, 16 apart, as `stride` says; or contiguous.
+Bytes laid_out(const Bytes& data, const coll::Stride& stride) {
+  if (stride.contiguous()) return data;
+  Bytes made(40, std::byte{0x5a});
+  for (std::size_t at = 0; at < data.size(); ++at) made[at / 8 * 16 + at % 8] = data[at];
+  return made;
+}
+
+TEST(EagerAtHand, EachEndMayLayItsDataOutAsItLikes) {
+  constexpr int kCount = 5;
+  constexpr std::uint64_t kApart = 64;
+  std::array<std::uint64_t, kCount> offsets{}, sizes{};
+  for (std::size_t rank = 0; rank < kCount; ++rank) offsets[rank] = kApart * rank;
+  sizes.fill(24);
+  const coll::Stride strided{8, 16};
+  for (const bool at_root : {false, true}) {
+    for (const bool elsewhere : {false, true}) {
+      const coll::Stride there = at_root ? strided : coll::Stride{};
+      const coll::Stride here = elsewhere ? strided : coll::Stride{};
+      IdealJob job;
+      job.ranks = kCount;
+      const coll::Shape shape = shape_of(kCount, 2);
+      job.layout = shape.layout();
+      IdealSystem system;
+      int wrong = 0;
+      const Status status = system.run<1>(job, [&](Port& port) {
+        Rank me(port, shape);
+        coll::Parameters parameters;
+        parameters.closing = coll::Closing::counters;
+        for (int root = 0; root < kCount; ++root) {
+          const bool is_root = port.rank() == root;
+          const auto all = [&](bool gathered) {
+            Bytes made(kApart * kCount, std::byte{0x5a});
+            for (int rank = 0; rank < kCount; ++rank) {
+              const Bytes one = laid_out(gathered ? block(root, rank, 0, 24) : block(root, root, rank, 24), there);
+              std::copy(one.begin(), one.end(), made.data() + offsets[static_cast<std::size_t>(rank)]);
+            }
+            return made;
+          };
+          Call call;
+          call.bytes = 24;
+          call.root = root;
+          const Bytes own = laid_out(block(root, port.rank(), 0, 24), here);
+          Bytes gathered(kApart * kCount, std::byte{0x5a});
+          call.send = own.data();
+          call.send_stride = here;
+          call.receive = gathered.data();
+          call.receive_stride = there;
+          call.receive_blocks = {0, offsets.data(), sizes.data()};
+          coll::gather::eager(me, call, parameters);
+          wrong += is_root && gathered != all(true) ? 1 : 0;
+          const Bytes scattered = all(false);
+          Bytes mine(laid_out(Bytes(24), here).size(), std::byte{0x5a});
+          call.send = scattered.data();
+          call.send_stride = there;
+          call.send_blocks = call.receive_blocks;
+          call.receive = mine.data();
+          call.receive_stride = here;
+          coll::scatter::eager(me, call, parameters);
+          wrong += mine != laid_out(block(root, root, port.rank(), 24), here) ? 1 : 0;
+          Bytes spread(mine.size(), std::byte{0x5a});
+          const Bytes source = laid_out(block(root, root, 7, 24), there);
+          call.send = source.data();
+          call.receive = spread.data();
+          coll::broadcast::eager_tree(me, call, parameters);
+          wrong += !is_root && spread != laid_out(block(root, root, 7, 24), here) ? 1 : 0;
+        }
+      });
+      EXPECT_TRUE(status.ok()) << status.message();
+      EXPECT_EQ(wrong, 0) << at_root << elsewhere;
+    }
   }
 }
 
