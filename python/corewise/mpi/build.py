@@ -414,7 +414,7 @@ def _fingerprint(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...]) -> str:
 
 
 def _flags(kind: _Kind) -> tuple[str, ...]:
-    """The compiler's options; with COREWISE_PRELOAD_ASSERTS in the environment the sources' assertions stay."""
+    """The compiler's options. With COREWISE_PRELOAD_ASSERTS in the environment assertions stay."""
     asserts = () if os.environ.get("COREWISE_PRELOAD_ASSERTS") else ("-DNDEBUG",)
     return (*FLAGS, *asserts, *kind.flags)
 

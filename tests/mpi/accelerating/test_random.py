@@ -10,6 +10,7 @@ from pathlib import Path
 
 import accelerating_runs as runs
 import pytest
+
 from corewise.mpi import build
 
 pytestmark = pytest.mark.first_test
