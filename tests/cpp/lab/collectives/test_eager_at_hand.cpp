@@ -145,22 +145,36 @@ coll::Shape shape_of(int ranks, std::uint32_t slots) {
   return shape;
 }
 
-void run(const Case& each, int ranks, std::uint32_t slots, std::uint64_t bytes, std::uint64_t adversary) {
+coll::Parameters ended_by(coll::Closing closing) {
+  coll::Parameters parameters;
+  parameters.closing = closing;
+  return parameters;
+}
+
+/// `program` on every rank, which returns how often something was wrong.
+void expect_right(const coll::Shape& shape, std::uint64_t adversary, const std::function<int(Rank&)>& program,
+                  std::string_view what) {
   IdealJob job;
-  job.ranks = ranks;
-  const coll::Shape shape = shape_of(ranks, slots);
+  job.ranks = shape.ranks;
   job.layout = shape.layout();
   job.seed = adversary;
-  const coll::Operation operation = sum_of_bytes();
-  int wrong = 0;
   IdealSystem system;
+  int wrong = 0;
   const Status status = system.run<1>(job, [&](Port& port) {
     Rank me(port, shape);
-    coll::Parameters parameters;
-    parameters.closing = coll::Closing::counters;
+    wrong += program(me);
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(wrong, 0) << what << ", " << shape.ranks << " ranks, " << shape.eager_slots << " slots";
+}
+
+void run(const Case& each, int ranks, std::uint32_t slots, std::uint64_t bytes, std::uint64_t adversary) {
+  const coll::Operation operation = sum_of_bytes();
+  const auto program = [&](Rank& me) {
+    int wrong = 0;
     for (int number = 0; number < kCalls; ++number) {
       const int root = number / 3 % ranks;
-      const Expected expected = each.expect(number, root, port.rank(), ranks, bytes);
+      const Expected expected = each.expect(number, root, me.rank(), ranks, bytes);
       Bytes receive(expected.receive.size(), std::byte{0x5a});
       Call call;
       call.send = expected.send.data();
@@ -170,12 +184,12 @@ void run(const Case& each, int ranks, std::uint32_t slots, std::uint64_t bytes, 
       call.receive_blocks = {bytes};
       call.root = root;
       call.operation = &operation;
-      each.run(me, call, parameters);
+      each.run(me, call, ended_by(coll::Closing::counters));
       wrong += receive != expected.receive ? 1 : 0;
     }
-  });
-  EXPECT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(wrong, 0) << each.name << ", " << ranks << " ranks, " << slots << " slots, " << bytes << " bytes";
+    return wrong;
+  };
+  expect_right(shape_of(ranks, slots), adversary, program, each.name);
 }
 
 TEST(EagerAtHand, EveryCollectiveGivesTheRightBytes) {
@@ -191,37 +205,28 @@ TEST(EagerAtHand, EveryCollectiveGivesTheRightBytes) {
 }
 
 TEST(EagerAtHand, OneBufferForBothIsAllowedWhereMpiAllowsIt) {
+  const coll::Operation operation = sum_of_bytes();
+  const coll::Parameters parameters = ended_by(coll::Closing::counters);
   for (const int ranks : kRanks) {
-    IdealJob job;
-    job.ranks = ranks;
-    const coll::Shape shape = shape_of(ranks, 2);
-    job.layout = shape.layout();
-    const coll::Operation operation = sum_of_bytes();
-    IdealSystem system;
-    int wrong = 0;
-    const Status status = system.run<1>(job, [&](Port& port) {
-      Rank me(port, shape);
-      coll::Parameters parameters;
-      parameters.closing = coll::Closing::counters;
-      Bytes data = block(0, port.rank(), 0, 24);
+    const auto program = [&](Rank& me) {
+      Bytes data = block(0, me.rank(), 0, 24);
       Call call;
       call.send = call.receive = data.data();
       call.bytes = data.size();
       call.operation = &operation;
       coll::allreduce::recursive_doubling(me, call, parameters);
-      wrong += data != sum(0, ranks - 1, 0, data.size()) ? 1 : 0;
       Bytes all(24 * static_cast<std::size_t>(ranks));
-      const Bytes own = block(1, port.rank(), 0, 24);
-      std::byte* const place = all.data() + 24 * static_cast<std::size_t>(port.rank());
+      const Bytes own = block(1, me.rank(), 0, 24);
+      std::byte* const place = all.data() + 24 * static_cast<std::size_t>(me.rank());
       std::copy(own.begin(), own.end(), place);
       call.send = place;
       call.receive = all.data();
       call.receive_blocks = {24};
       coll::allgather::eager(me, call, parameters);
-      wrong += all != side_by_side(ranks, [](int from) { return block(1, from, 0, 24); }) ? 1 : 0;
-    });
-    EXPECT_TRUE(status.ok()) << status.message();
-    EXPECT_EQ(wrong, 0) << ranks << " ranks";
+      const bool gathered = all == side_by_side(ranks, [](int from) { return block(1, from, 0, 24); });
+      return (data != sum(0, ranks - 1, 0, data.size()) ? 1 : 0) + (gathered ? 0 : 1);
+    };
+    expect_right(shape_of(ranks, 2), 0, program, "in place");
   }
 }
 
@@ -238,19 +243,12 @@ TEST(EagerAtHand, OperandsKeepTheirSides) {
   operation.combine = &lower;
   operation.combine_into = &lower_into;
   operation.commutative = false;
+  const coll::Parameters parameters = ended_by(coll::Closing::barrier);
   for (const int ranks : kRanks) {
-    IdealJob job;
-    job.ranks = ranks;
-    const coll::Shape shape = shape_of(ranks, 2);
-    job.layout = shape.layout();
-    IdealSystem system;
-    int wrong = 0;
-    const Status status = system.run<1>(job, [&](Port& port) {
-      Rank me(port, shape);
-      coll::Parameters parameters;
-      parameters.closing = coll::Closing::barrier;
+    const auto program = [&](Rank& me) {
+      int wrong = 0;
       for (int number = 0; number < 3; ++number) {
-        const Bytes send = block(number, port.rank(), 0, 24);
+        const Bytes send = block(number, me.rank(), 0, 24);
         Bytes receive(24);
         Call call;
         call.send = send.data();
@@ -261,12 +259,13 @@ TEST(EagerAtHand, OperandsKeepTheirSides) {
         coll::allreduce::recursive_doubling(me, call, parameters);
         wrong += receive != block(number, 0, 0, 24) ? 1 : 0;
         coll::barrier::pairwise_exchange(me, call, parameters);  // mixed with closing barriers
+        receive.assign(24, std::byte{});
         coll::reduce::eager_tree(me, call, parameters);
-        wrong += port.rank() == call.root && receive != block(number, 0, 0, 24) ? 1 : 0;
+        wrong += me.rank() == call.root && receive != block(number, 0, 0, 24) ? 1 : 0;
       }
-    });
-    EXPECT_TRUE(status.ok()) << status.message();
-    EXPECT_EQ(wrong, 0) << ranks << " ranks";
+      return wrong;
+    };
+    expect_right(shape_of(ranks, 2), 0, program, "sides");
   }
 }
 
@@ -289,18 +288,11 @@ TEST(EagerAtHand, EachEndMayLayItsDataOutAsItLikes) {
     for (const bool elsewhere : {false, true}) {
       const coll::Stride there = at_root ? strided : coll::Stride{};
       const coll::Stride here = elsewhere ? strided : coll::Stride{};
-      IdealJob job;
-      job.ranks = kCount;
-      const coll::Shape shape = shape_of(kCount, 2);
-      job.layout = shape.layout();
-      IdealSystem system;
-      int wrong = 0;
-      const Status status = system.run<1>(job, [&](Port& port) {
-        Rank me(port, shape);
-        coll::Parameters parameters;
-        parameters.closing = coll::Closing::counters;
+      const auto program = [&](Rank& me) {
+        int wrong = 0;
+        const coll::Parameters parameters = ended_by(coll::Closing::counters);
         for (int root = 0; root < kCount; ++root) {
-          const bool is_root = port.rank() == root;
+          const bool is_root = me.rank() == root;
           const auto all = [&](bool gathered) {
             Bytes made(kApart * kCount, std::byte{0x5a});
             for (int rank = 0; rank < kCount; ++rank) {
@@ -312,7 +304,7 @@ TEST(EagerAtHand, EachEndMayLayItsDataOutAsItLikes) {
           Call call;
           call.bytes = 24;
           call.root = root;
-          const Bytes own = laid_out(block(root, port.rank(), 0, 24), here);
+          const Bytes own = laid_out(block(root, me.rank(), 0, 24), here);
           Bytes gathered(kApart * kCount, std::byte{0x5a});
           call.send = own.data();
           call.send_stride = here;
@@ -329,7 +321,7 @@ TEST(EagerAtHand, EachEndMayLayItsDataOutAsItLikes) {
           call.receive = mine.data();
           call.receive_stride = here;
           coll::scatter::eager(me, call, parameters);
-          wrong += mine != laid_out(block(root, root, port.rank(), 24), here) ? 1 : 0;
+          wrong += mine != laid_out(block(root, root, me.rank(), 24), here) ? 1 : 0;
           Bytes spread(mine.size(), std::byte{0x5a});
           const Bytes source = laid_out(block(root, root, 7, 24), there);
           call.send = source.data();
@@ -337,9 +329,9 @@ TEST(EagerAtHand, EachEndMayLayItsDataOutAsItLikes) {
           coll::broadcast::eager_tree(me, call, parameters);
           wrong += !is_root && spread != laid_out(block(root, root, 7, 24), here) ? 1 : 0;
         }
-      });
-      EXPECT_TRUE(status.ok()) << status.message();
-      EXPECT_EQ(wrong, 0) << at_root << elsewhere;
+        return wrong;
+      };
+      expect_right(shape_of(kCount, 2), 0, program, "strided");
     }
   }
 }
@@ -348,24 +340,17 @@ TEST(EagerAtHand, EachEndMayLayItsDataOutAsItLikes) {
 TEST(EagerAtHand, TheBarrierHoldsEveryone) {
   for (const int ranks : kRanks) {
     for (const std::uint64_t adversary : {0U, 1U, 2U, 3U}) {
-      IdealJob job;
-      job.ranks = ranks;
-      const coll::Shape shape = shape_of(ranks, 2);
-      job.layout = shape.layout();
-      job.seed = adversary;
-      IdealSystem system;
       std::vector<int> entered(kCalls);
-      int early = 0;
-      const Status status = system.run<1>(job, [&](Port& port) {
-        Rank me(port, shape);
+      const auto program = [&](Rank& me) {
+        int early = 0;
         for (int number = 0; number < kCalls; ++number) {
           ++entered[static_cast<std::size_t>(number)];
           coll::barrier::pairwise_exchange(me, Call{}, coll::Parameters{});
           early += entered[static_cast<std::size_t>(number)] != ranks ? 1 : 0;
         }
-      });
-      EXPECT_TRUE(status.ok()) << status.message();
-      EXPECT_EQ(early, 0) << ranks << " ranks";
+        return early;
+      };
+      expect_right(shape_of(ranks, 2), adversary, program, "barrier");
     }
   }
 }
