@@ -25,6 +25,7 @@ void LongWait::pause() {
   if (policy_.meanwhile != nullptr && waited >= next_ns_) {
     policy_.meanwhile(policy_.context, waited);
     next_ns_ = waited + kMeanwhileNs;
+    return;  // an MPI may have given the core away: look first
   }
   if (waited < policy_.spin_ns) {
     relax();

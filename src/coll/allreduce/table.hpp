@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "coll/allreduce/eager.hpp"
 #include "coll/allreduce/one_shot.hpp"
 #include "coll/allreduce/peer_stages.hpp"
 #include "coll/allreduce/pieces.hpp"
@@ -34,6 +35,8 @@ consteval auto make_rows() {
              kMinPiece | kPipeline | kFenced | kWaits | kClosing, kAnything, &reduce_broadcast<P>},
       Row<P>{"recursive_doubling", "operands inside the metadata, exchanged log2 P times (001, 8)", kClosing,
              kFitsEager | kEagerSlots, &recursive_doubling<P>},
+      Row<P>{"eager", "operands inside the metadata, from each to all in one phase (001, 8)", kClosing,
+             kFitsEager | kEagerSlots | kAllPairs, &eager<P>},
       Row<P>{"pieces", "AG: each rank reduces a piece of all operands and writes it to all (001, 6.1, 7.1)",
              kMinPiece | kPipeline | kWaits | kFarPercent, kAllPairs, kPieces()},
       Row<P>{"ring", "reduce-scatter and all-gather around a ring of local stores", kPipeline | kClosing,

@@ -45,6 +45,13 @@ class EagerOperands {
     me_.stage.store_strided(place(first_), call_.receive, call_.receive_stride, 0, bytes(), buffer_tag(0));
   }
   void finish() { me_.port.wait(port::mask_of(buffer_tag(0))); }
+  /// The own operand is to be combined at its rank's place among the others', and next() gives the first.
+  void set_aside() {
+    assert(base_ + 3 * bytes() <= me_.shape.bounce());
+    start_ = first_ = 1;
+    count_ = 0;
+  }
+  void next_is_own() { move(me_.stage.bytes(place(0), bytes()).data(), next().data()); }
   /// What the rank has combined so far.
   [[nodiscard]] std::span<std::byte> own() { return me_.stage.bytes(place(first_), bytes()); }
 
@@ -85,8 +92,8 @@ class EagerOperands {
   [[nodiscard]] port::StageOffset place(std::uint32_t index) const { return base_ + index * bytes(); }
   void make_room() {
     fold();
-    move(own().data(), me_.stage.bytes(place(0), bytes()).data());
-    first_ = 0;
+    move(own().data(), me_.stage.bytes(place(start_), bytes()).data());
+    first_ = start_;
   }
 
   /// Where user data are if that is in the local store, or otherwise at hand; or null.
@@ -107,6 +114,7 @@ class EagerOperands {
   Rank<P>& me_;
   const Call<P>& call_;
   port::StageOffset base_;
+  std::uint32_t start_ = 0;  ///< where the row begins
   std::uint32_t first_ = 0;
   std::uint32_t count_ = 1;
 };

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "coll/scan/chain.hpp"
+#include "coll/scan/eager.hpp"
 #include "coll/scan/eager_recursive_doubling.hpp"
 #include "coll/scan/pieces.hpp"
 #include "coll/scan/recursive_doubling.hpp"
@@ -28,6 +29,8 @@ consteval auto make_rows() {
              kMinPiece | kPieceBytes | kBuffering | kWaits | kFarPercent, kAllPairs, kPieces()},
       Row<P>{"eager_recursive_doubling", "recursive doubling inside the metadata (001, 8)", kClosing,
              kFitsEager | kEagerSlots, &eager_recursive_doubling<kKind, P>},
+      Row<P>{"eager", "operands inside the metadata, from each to all after it in one phase (001, 8)", kClosing,
+             kFitsEager | kEagerSlots | kAllPairs, &eager<kKind, P>},
   };
 }
 

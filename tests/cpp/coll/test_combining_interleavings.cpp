@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string>
 
+#include "coll/allreduce/eager.hpp"
 #include "coll/allreduce/one_shot.hpp"
 #include "coll/allreduce/peer_stages.hpp"
 #include "coll/allreduce/pieces.hpp"
@@ -33,6 +34,7 @@
 #include "coll/reduce/tree.hpp"
 #include "coll/reduce/tree_main_memory.hpp"
 #include "coll/scan/chain.hpp"
+#include "coll/scan/eager.hpp"
 #include "coll/scan/pieces.hpp"
 #include "coll/scan/recursive_doubling.hpp"
 #include "direct_port.hpp"
@@ -170,6 +172,8 @@ constexpr Case kScanPieces{Kind::scan, &scan::pieces<scan::Kind::inclusive, Dire
 constexpr Case kScanDoubling{Kind::scan, &scan::recursive_doubling<scan::Kind::inclusive, DirectPort>};
 constexpr Case kScatterAllGather{Kind::broadcast, &broadcast::scatter_allgather<DirectPort>};
 constexpr Case kRing{Kind::all_reduce, &allreduce::ring<DirectPort>};
+constexpr Case kEager{Kind::all_reduce, &allreduce::eager<DirectPort>};
+constexpr Case kScanEager{Kind::scan, &scan::eager<scan::Kind::inclusive, DirectPort>};
 constexpr Case kDoubling{Kind::all_reduce, &allreduce::recursive_doubling<DirectPort>};
 
 Case with(Case made, std::uint32_t bytes, int calls, bool fenced = false) {
@@ -327,9 +331,13 @@ INSTANTIATE_TEST_CASE_P(All, OtherInterleavings,
                                           kAllReduceRabenseifner, kChain, kScanPieces, kScanDoubling,
                                           kScatterAllGather));
 
-TEST(CombiningInterleavings, DoublingOfTwoAndThreeRanks) {
+TEST(CombiningInterleavings, EagerMessagesOfTwoAndThreeRanks) {
   expect_right(by_eager_messages(with(kDoubling, 8, 3)), 2);
   expect_right(by_eager_messages(with(kDoubling, 8, 2)), 3);
+  expect_right(by_eager_messages(with(kEager, 8, 3)), 2);
+  expect_right(by_eager_messages(with(kEager, 8, 2)), 3);
+  expect_right(by_eager_messages(with(kScanEager, 8, 4)), 2);
+  expect_right(by_eager_messages(with(kScanEager, 8, 3)), 3);
 }
 
 TEST(CombiningInterleavings, ReductionsNeedTheAnnouncements) {

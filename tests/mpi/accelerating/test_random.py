@@ -101,17 +101,24 @@ OTHER_ALGORITHMS = [
 """What keeps to partners."""
 
 
+def check_table(n: int, table: str, calls: int, most: int, folder: Path, **variables: str) -> None:
+    """One run by a table: no byte differs, and every collective of the table was taken over."""
+    program = runs.program("mpich", "random_collectives.cpp")
+    by_table = {"COREWISE_ACCELERATE": table, "COREWISE_ACCELERATE_AFTER": "0", **variables}
+    ran = runs.run("mpich", n, [program, n, calls, most], folder, by_table, timeout=TIMEOUT_S).succeeded()
+    assert f"{calls} calls, 0 wrong" in ran.done.stdout
+    assert len(ran.taken()) == len(table.split(";"))
+
+
 @pytest.mark.parametrize(("n", "table"), [(7, OTHER_ALGORITHMS[0]), (11, OTHER_ALGORITHMS[1])])
 def test_other_algorithms_keep_to_partners(n: int, table: str, tmp_path: Path) -> None:
-    program = runs.program("mpich", "random_collectives.cpp")
-    variables = {
-        "COREWISE_ACCELERATE": table,
-        "COREWISE_ACCELERATE_AFTER": "0",
-        "COREWISE_ACCELERATE_LINES": "partners",
-    }
-    ran = runs.run("mpich", n, [program, n, 200, 10_000], tmp_path, variables, timeout=TIMEOUT_S).succeeded()
-    assert "200 calls, 0 wrong" in ran.done.stdout
-    assert len(ran.taken()) == table.count("=-:")
+    check_table(n, table, 200, 10_000, tmp_path, COREWISE_ACCELERATE_LINES="partners")
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8, 11, 16])
+def test_no_byte_differs_in_one_phase(n: int, tmp_path: Path) -> None:
+    """Everybody's operand to all, or to all behind."""
+    check_table(n, "allreduce=-:eager;scan=-:eager;exscan=-:eager", 600, 300, tmp_path)
 
 
 def test_no_byte_differs_with_lines_between_partners_on_many_ranks(tmp_path: Path) -> None:

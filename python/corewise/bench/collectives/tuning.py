@@ -59,18 +59,21 @@ _MPI = configuration(LEFT_TO_MPI)
 class Candidates:
     """Algorithms of a collective.
 
-    With data inside their flags, in pieces, in pieces among more than two, by one copy between processes.
+    With data inside their flags, in pieces, in pieces among more than two, by one copy between processes, and
+    with data inside their flags among more than two.
     """
 
     eager: str = ""
     pieces: tuple[str, ...] = ()
     among_more: tuple[str, ...] = ()
     one_copy: bool = False
+    eager_among_more: str = ""
 
     def on(self, ranks: int) -> Iterator[tuple[Configuration, tuple[int, ...]]]:
         """Each with the sizes that it can do."""
-        if self.eager:
-            yield configuration(self.eager), tuple(size for size in SIZES if size <= EAGER_BYTES)
+        for algorithm in (self.eager, self.eager_among_more if ranks > 2 else ""):
+            if algorithm:
+                yield configuration(algorithm), tuple(size for size in SIZES if size <= EAGER_BYTES)
         for algorithm in (*self.pieces, *(self.among_more if ranks > 2 else ())):
             yield configuration(algorithm), SIZES
             for piece in PIECES:
@@ -85,13 +88,18 @@ class Candidates:
             )
 
 
-_SCANS = Candidates("eager_recursive_doubling", ("chain",), ("recursive_doubling",))
+_SCANS = Candidates("eager_recursive_doubling", ("chain",), ("recursive_doubling",), eager_among_more="eager")
 _SCATTERED = Candidates("eager", ("pairwise",), ("recursive_halving",))
 CANDIDATES: Mapping[str, Candidates] = MappingProxyType(
     {
         "bcast": Candidates("eager_tree", ("root_stage",), ("local_store_tree",), True),
         "reduce": Candidates("eager_tree", ("peer_stages",), ("tree",)),
-        "allreduce": Candidates("recursive_doubling", ("one_shot", "peer_stages"), ("rabenseifner", "ring")),
+        "allreduce": Candidates(
+            "recursive_doubling",
+            ("one_shot", "peer_stages"),
+            ("rabenseifner", "ring"),
+            eager_among_more="eager",
+        ),
         "gather": Candidates("eager", ("linear",), ("tree",), True),
         "scatter": Candidates("eager", ("linear",), ("tree",), True),
         "allgather": Candidates("eager", ("ring",), ("bruck",), True),
@@ -102,7 +110,7 @@ CANDIDATES: Mapping[str, Candidates] = MappingProxyType(
         "gatherv": Candidates("eager", ("linear",), (), True),
         "scatterv": Candidates("eager", ("linear",), (), True),
         "allgatherv": Candidates("eager", ("ring",), ("bruck",), True),
-        "alltoallv": Candidates("", ("pairwise",), (), True),
+        "alltoallv": Candidates("eager", ("pairwise",), (), True),
         "reduce_scatter": _SCATTERED,
     }
 )

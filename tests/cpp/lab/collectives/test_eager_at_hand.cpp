@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "coll/allgather/eager.hpp"
+#include "coll/allreduce/eager.hpp"
 #include "coll/allreduce/recursive_doubling.hpp"
 #include "coll/alltoall/eager.hpp"
 #include "coll/barrier/exchange_steps.hpp"
@@ -21,6 +22,7 @@
 #include "coll/rank.hpp"
 #include "coll/reduce/eager_tree.hpp"
 #include "coll/reduce_scatter/eager.hpp"
+#include "coll/scan/eager.hpp"
 #include "coll/scan/eager_recursive_doubling.hpp"
 #include "coll/scatter/eager.hpp"
 #include "coll/table.hpp"
@@ -77,6 +79,14 @@ struct Expected {
 /// Of a rank in a call of so many ranks, with so many bytes in a block.
 using Expect = Expected (*)(int call, int root, int rank, int ranks, std::uint64_t bytes);
 
+Expected expect_sum_of_all(int call, int, int rank, int ranks, std::uint64_t bytes) {
+  return {block(call, rank, 0, bytes), sum(call, ranks - 1, 0, bytes)};
+}
+
+Expected expect_sum_so_far(int call, int, int rank, int, std::uint64_t bytes) {
+  return {block(call, rank, 0, bytes), sum(call, rank, 0, bytes)};
+}
+
 struct Case {
   std::string_view name;
   coll::Run<Port> run;
@@ -93,10 +103,8 @@ const Case kCases[] = {
      [](int call, int root, int rank, int ranks, std::uint64_t bytes) -> Expected {
        return {block(call, rank, 0, bytes), rank == root ? sum(call, ranks - 1, 0, bytes) : Bytes{}};
      }},
-    {"allreduce", &coll::allreduce::recursive_doubling<Port>,
-     [](int call, int, int rank, int ranks, std::uint64_t bytes) -> Expected {
-       return {block(call, rank, 0, bytes), sum(call, ranks - 1, 0, bytes)};
-     }},
+    {"allreduce", &coll::allreduce::recursive_doubling<Port>, &expect_sum_of_all},
+    {"allreduce_eager", &coll::allreduce::eager<Port>, &expect_sum_of_all},
     {"gather", &coll::gather::eager<Port>,
      [](int call, int root, int rank, int ranks, std::uint64_t bytes) -> Expected {
        const auto all = [&] { return side_by_side(ranks, [&](int from) { return block(call, from, 0, bytes); }); };
@@ -122,9 +130,11 @@ const Case kCases[] = {
        return {side_by_side(ranks, [&](int to) { return block(call, rank, to, bytes); }),
                sum(call, ranks - 1, rank, bytes)};
      }},
-    {"scan", &coll::scan::eager_recursive_doubling<coll::scan::Kind::inclusive, Port>,
+    {"scan", &coll::scan::eager_recursive_doubling<coll::scan::Kind::inclusive, Port>, &expect_sum_so_far},
+    {"scan_eager", &coll::scan::eager<coll::scan::Kind::inclusive, Port>, &expect_sum_so_far},
+    {"exscan_eager", &coll::scan::eager<coll::scan::Kind::exclusive, Port>,
      [](int call, int, int rank, int, std::uint64_t bytes) -> Expected {
-       return {block(call, rank, 0, bytes), sum(call, rank, 0, bytes)};
+       return {block(call, rank, 0, bytes), rank > 0 ? sum(call, rank - 1, 0, bytes) : Bytes{}};
      }},
 };
 
@@ -209,12 +219,16 @@ TEST(EagerAtHand, OneBufferForBothIsAllowedWhereMpiAllowsIt) {
   const coll::Parameters parameters = ended_by(coll::Closing::counters);
   for (const int ranks : kRanks) {
     const auto program = [&](Rank& me) {
-      Bytes data = block(0, me.rank(), 0, 24);
       Call call;
-      call.send = call.receive = data.data();
-      call.bytes = data.size();
       call.operation = &operation;
-      coll::allreduce::recursive_doubling(me, call, parameters);
+      int wrong = 0;
+      for (const auto all_reduce : {&coll::allreduce::recursive_doubling<Port>, &coll::allreduce::eager<Port>}) {
+        Bytes data = block(0, me.rank(), 0, 24);
+        call.send = call.receive = data.data();
+        call.bytes = data.size();
+        all_reduce(me, call, parameters);
+        wrong += data != sum(0, ranks - 1, 0, data.size()) ? 1 : 0;
+      }
       Bytes all(24 * static_cast<std::size_t>(ranks));
       const Bytes own = block(1, me.rank(), 0, 24);
       std::byte* const place = all.data() + 24 * static_cast<std::size_t>(me.rank());
@@ -224,7 +238,7 @@ TEST(EagerAtHand, OneBufferForBothIsAllowedWhereMpiAllowsIt) {
       call.receive_blocks = {24};
       coll::allgather::eager(me, call, parameters);
       const bool gathered = all == side_by_side(ranks, [](int from) { return block(1, from, 0, 24); });
-      return (data != sum(0, ranks - 1, 0, data.size()) ? 1 : 0) + (gathered ? 0 : 1);
+      return wrong + (gathered ? 0 : 1);
     };
     expect_right(shape_of(ranks, 2), 0, program, "in place");
   }
@@ -256,8 +270,11 @@ TEST(EagerAtHand, OperandsKeepTheirSides) {
         call.bytes = send.size();
         call.operation = &operation;
         call.root = ranks - 1;
-        coll::allreduce::recursive_doubling(me, call, parameters);
-        wrong += receive != block(number, 0, 0, 24) ? 1 : 0;
+        for (const auto all_reduce : {&coll::allreduce::recursive_doubling<Port>, &coll::allreduce::eager<Port>}) {
+          receive.assign(24, std::byte{});
+          all_reduce(me, call, parameters);
+          wrong += receive != block(number, 0, 0, 24) ? 1 : 0;
+        }
         coll::barrier::pairwise_exchange(me, call, parameters);  // mixed with closing barriers
         receive.assign(24, std::byte{});
         coll::reduce::eager_tree(me, call, parameters);
