@@ -413,6 +413,7 @@ bool Reader::take_comm(const BlockHeader& block, std::uint64_t offset) {
   const auto header = load<CommHeader>(offset);
   const std::uint64_t room = block.block_bytes - sizeof(CommHeader) - 8;
   if (header.size < 0 || header.remote_size < 0 || header.name_bytes > room) return false;
+  if (header.identity != 0 && header.size > header_.world_size) return false;  // its ranks are the world's
   const std::uint64_t name_bytes = align_up(header.name_bytes, 8);
   const auto local = header.identity != 0 ? 0 : static_cast<std::uint64_t>(header.size);
   const auto remote = static_cast<std::uint64_t>(header.remote_size);

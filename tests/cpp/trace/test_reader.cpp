@@ -95,6 +95,19 @@ TEST(Reader, GivesNamesCommunicatorsSitesAndMaps) {
   EXPECT_EQ(trace.damage().blocks + trace.damage().uncommitted, 0U);
 }
 
+/// Whoever lays collectives out over such a communicator would need memory for ranks that there are not.
+TEST(Reader, TakesNoWorldOfMoreRanksThanTheFileIsOf) {
+  TemporaryFolder folder;
+  RankFile file(folder.path() + "/rank.cwt", 1, 4, 4096);
+  file.add_comm({.index = 0, .ranks = {}, .size = 5, .remote = {}, .name = "MPI_COMM_WORLD", .my_rank = 1});
+  file.add_comm({.index = 2, .ranks = {}, .size = 4, .remote = {}, .name = "MPI_COMM_WORLD", .my_rank = 1});
+  Result<Reader> reader = Reader::open(file.path());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(reader.value().communicators().size(), 1U);
+  EXPECT_EQ(reader.value().communicators().count(2), 1U);
+  EXPECT_EQ(reader.value().damage().blocks, 1U);
+}
+
 TEST(Reader, SkipsWhatIsNotCommitted) {
   TemporaryFolder folder;
   RankFile file(folder.path() + "/rank.cwt", 0, 1, 4096);

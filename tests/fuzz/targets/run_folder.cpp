@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t kBundle = 65535;
 constexpr std::size_t kRows = 64;
+/// More are allowed, and only take more memory: there is a number for every pair.
+constexpr int kMostRanks = 1 << 16;
 
 /// A folder of this process in memory where the system has such a place.
 class Folder {
@@ -60,6 +62,7 @@ void fill(const Folder& folder, Bytes bytes) {
 
 void read_totals(const profile::Profile& totals) {
   for (const profile::World& world : totals.worlds) {
+    if (world.size > kMostRanks) continue;
     for (int kind = 0; kind < profile::kTrafficKinds; ++kind)
       (void)profile::pairs(world, static_cast<profile::Traffic>(kind));
     (void)profile::to_pattern(world, "fuzz");
