@@ -1,7 +1,7 @@
 // Eager all-to-all: blocks ride in the write of the metadata (paper 001, section 8, future work i); adjacent
 // ones are loaded and stored together. Blocks that do not fit, which the vector version may have, go
-// pairwise; an empty message stands for them. Each pair exchanges one message, so nothing is acknowledged: no
-// closing barrier. SPDX-License-Identifier: BSD-3-Clause
+// pairwise. Each pair exchanges one message, in which a block that does not fit is empty, or, where neither fits,
+// as both ends know, none; so nothing is acknowledged: no closing barrier. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,14 @@ template <port::Port P>
   const auto riding = [&](const Blocks& blocks, int peer) {
     return static_cast<std::uint32_t>(me.eager.fits(blocks.bytes(peer)) ? blocks.bytes(peer) : 0);
   };
+  const auto meets = [&](int peer) {
+    return me.eager.fits(call.send_blocks.bytes(peer)) || me.eager.fits(call.receive_blocks.bytes(peer));
+  };
   me.port.compute(cost::kCall);
   EagerSender<P> sender(me);
   for (int step = 1; step < me.size(); ++step) {
     const int peer = (me.rank() + step) % me.size();
+    if (!meets(peer)) continue;
     sender.send(peer, call.send + call.send_blocks.offset(peer), riding(call.send_blocks, peer));
   }
   sender.flush();
@@ -31,7 +35,7 @@ template <port::Port P>
     me.port.compute(cost::kPeer);
     if (peer == me.rank()) {
       if (bytes > 0) store.own(to, bytes);
-    } else {
+    } else if (meets(peer)) {
       me.eager.receive_exchanged(peer, store.place(to, bytes));
     }
   }
