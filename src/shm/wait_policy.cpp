@@ -24,8 +24,8 @@ void LongWait::pause() {
   const std::uint64_t waited = now_ns() - begun_ns_;
   if (policy_.meanwhile != nullptr && waited >= next_ns_) {
     policy_.meanwhile(policy_.context, waited);
-    next_ns_ = waited + kMeanwhileNs;
-    return;  // an MPI may have given the core away: look first
+    next_ns_ = now_ns() - begun_ns_ + kMeanwhileNs;  // however long it took, waiting goes on in between
+    return;                                          // an MPI may have given the core away: look first
   }
   if (waited < policy_.spin_ns) {
     relax();

@@ -304,6 +304,22 @@ TEST(WaitPolicy, ALongWaitGoesThroughSpinningYieldingAndSleep) {
   }
 }
 
+/// The core is given away between two such calls, even where each takes longer than is between them.
+TEST(WaitPolicy, WhatHappensMeanwhileMayTakeLong) {
+  constexpr int kTimes = 50;
+  int calls = 0;
+  WaitPolicy policy = WaitPolicy::crowded();
+  policy.context = &calls;
+  policy.meanwhile = [](void* context, std::uint64_t) {
+    ++*static_cast<int*>(context);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(20);
+    while (std::chrono::steady_clock::now() < until) relax();
+  };
+  int looks = 0;
+  wait_until([&] { return ++looks > 0 && calls == kTimes; }, policy);
+  EXPECT_GT(looks - static_cast<int>(policy.spins), kTimes + kTimes / 2);
+}
+
 TEST(WaitPolicy, WhatHappensMeanwhileMayEndTheWait) {
   struct Ended {};
   WaitPolicy policy = WaitPolicy::crowded();
