@@ -12,6 +12,7 @@ cd "$(dirname "$0")/../.."
 seconds="${1:-20}"
 targets=("${@:2}")
 export PATH="$PWD/.venv/bin:$PATH"  # cmake and ninja
+export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}"  # else it tells and goes on
 
 find_clang() {
     local name
@@ -49,5 +50,5 @@ mkdir -p build/fuzz
 exec 9>build/fuzz/lock
 flock 9  # one at a time
 cmake --preset fuzz -DCMAKE_CXX_COMPILER="$(find_clang)" -DPython_EXECUTABLE="$PWD/.venv/bin/python" >/dev/null
-cmake --build --preset fuzz --target "${targets[@]/#/fuzz_}" >/dev/null
+cmake --build --preset fuzz --target "${targets[@]/#/fuzz_}" -- --quiet >&2
 for target in "${targets[@]}"; do run "$target"; done

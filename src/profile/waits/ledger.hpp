@@ -18,11 +18,13 @@ namespace corewise::profile {
 /// Times that are added up, in 1024ths of a nanosecond: sums of whole numbers are the same in any order.
 struct SummedTime {
   static constexpr double kUnits = 1024;
-  static constexpr double kLongest_ns = 3.2e16;  ///< a year: what takes longer is no time
+  static constexpr double kLongest_ns = 1.8e16;  ///< 208 days, what a sum can hold: no sum is more
 
   /// Not negative, and rounded down.
-  void add(double ns) { units += static_cast<std::uint64_t>(std::min(ns, kLongest_ns) * kUnits); }
-  void add(const SummedTime& other) { units += other.units; }
+  void add(double ns) { add(SummedTime{static_cast<std::uint64_t>(std::min(ns, kLongest_ns) * kUnits)}); }
+  void add(const SummedTime& other) {
+    units += std::min(other.units, static_cast<std::uint64_t>(kLongest_ns * kUnits) - units);
+  }
   [[nodiscard]] double ns() const { return static_cast<double>(units) / kUnits; }
 
   std::uint64_t units = 0;

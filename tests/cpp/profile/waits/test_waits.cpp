@@ -11,6 +11,7 @@
 #include "profile/reading.hpp"
 #include "profile/run_folder.hpp"
 #include "profile/shards/shards.hpp"
+#include "profile/waits/ledger.hpp"
 #include "profile/waits/matching.hpp"
 #include "profile/waits/waits.hpp"
 
@@ -178,6 +179,18 @@ TEST(Waits, SharesSayTogetherWhatOneReaderSays) {
       EXPECT_EQ(world.waits[i].count, whole.waits[i].count);
     }
   }
+}
+
+TEST(Waits, OfADamagedFileAddUpToWhatASumHolds) {
+  profile::SummedTime sum;
+  sum.add(0.5);
+  sum.add(1e9);
+  EXPECT_EQ(sum.ns(), 1e9 + 0.5);
+  sum.add(4e16);
+  EXPECT_EQ(sum.ns(), profile::SummedTime::kLongest_ns);
+  const profile::SummedTime full = sum;
+  sum.add(full);
+  EXPECT_EQ(sum.ns(), profile::SummedTime::kLongest_ns);
 }
 
 TEST(Waits, BarrierWaitsForTheLastRank) {
