@@ -48,6 +48,16 @@ template <class P>
 concept UserCopy = Port<P> && requires(P& port, typename P::ConstUserAddress from, typename P::UserAddress to,
                                        std::uint64_t bytes, Tag tag) { port.copy_user(from, to, bytes, tag); };
 
+/// Lines of 128 bytes of a peer in a row, their numbers' places too, as one run of bytes: for payloads that many
+/// lines would carry. put_run writes them; as with a line's payload, data is taken at the call, and who writes
+/// again knows that the reader has read. A line of a run is never written as a line.
+template <class P>
+concept LineRuns = Port<P> && requires(P& port, const P& seen, int peer, Line128 first, std::uint32_t bytes,
+                                       std::span<const std::byte> data, Tag tag) {
+  port.put_run(peer, first, data, tag);
+  { seen.run(first, bytes) } -> std::convertible_to<std::span<const std::byte>>;
+};
+
 /// Combines a peer's stage with own user memory into own user memory, and into the own stage where `too` is given;
 /// nothing else is copied. `to` may be `own`, otherwise places do not overlap; any will do, as above.
 template <class P>

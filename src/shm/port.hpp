@@ -72,6 +72,14 @@ class ShmPort {
     wait_until(ready, policy_);
   }
 
+  // port::LineRuns
+  void put_run(int peer, port::Line128 first, std::span<const std::byte> data, port::Tag /*tag*/) {
+    kernels::copy(run_at(peer, first), data.data(), data.size(), kernels::Audience::other_core_soon);
+  }
+  [[nodiscard]] std::span<const std::byte> run(port::Line128 first, std::uint32_t bytes) const {
+    return {run_at(rank_, first), bytes};
+  }
+
   void get(port::Remote from, port::StageOffset to, std::uint32_t bytes, port::Tag /*tag*/) {
     kernels::copy(segment_.stage(rank_) + to, remote(from, bytes), bytes, kernels::Audience::self);
   }
@@ -174,6 +182,9 @@ class ShmPort {
   auto& line_of(int rank, port::Line128 line) const {
     assert(line.index < layout().lines128);
     return segment_.line(rank, line);
+  }
+  std::byte* run_at(int peer, port::Line128 first) const {
+    return reinterpret_cast<std::byte*>(&line_of(peer, first));
   }
   std::byte* remote(port::Remote place, [[maybe_unused]] std::uint32_t bytes) const {
     assert(place.peer >= 0 && place.peer < size());

@@ -33,7 +33,7 @@ struct WaitPolicy {
   static WaitPolicy alone() { return {}; }
   static WaitPolicy crowded() {
     WaitPolicy policy;
-    policy.spins = 8;
+    policy.spins = 1;
     policy.spin_ns = 0;
     return policy;
   }

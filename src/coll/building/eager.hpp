@@ -2,7 +2,8 @@
 // section 8, future work i). Message number m to a peer goes into slot m modulo the number of slots: into a line of
 // 16 bytes, into as many of 128 as the shape has, or into both; the reader copies it out and acknowledges late, so
 // that a fast writer may be several calls ahead and waits only when it would overwrite a slot that has not been
-// read (future work ii: counters, no closing barrier).
+// read (future work ii: counters, no closing barrier). Where the shape has runs (port::LineRuns), a message that is
+// longer than a slot lies in one of them, and its slot has the number alone.
 //
 // Both ends know the length. Messages from one rank to another are received in the order in which they were sent.
 // After receive() the reader acknowledge()s (best off the critical path, but before its call ends). In an exchange,
@@ -25,7 +26,7 @@
 #include "coll/building/partners.hpp"
 #include "coll/building/shape.hpp"
 #include "kernels/copy/copy.hpp"
-#include "port/port.hpp"
+#include "port/capabilities.hpp"
 #include "port/wait.hpp"
 
 namespace corewise::coll {
@@ -40,13 +41,19 @@ class Eager {
       : port_(port),
         slots_(shape.eager_slots),
         lines128_(shape.eager_lines128),
+        slot_bytes_(shape.eager_slot_bytes()),
         most_bytes_(shape.eager_bytes()),
+        runs_(shape.eager_runs()),
+        run_lines_(shape.run_lines()),
+        first_run_(shape.first_run()),
         first_short_(shape.eager_lines()),
         short_step_(shape.slots_step()),
         first_acknowledgement_(shape.eager_acknowledgements()),
         acknowledgements_(port.rank(), partners, shape.entry_step()),
         entries_(port.rank(), partners),
-        peers_(shape.eager_slots > 0 ? static_cast<std::size_t>(port.size()) : 0) {}
+        peers_(shape.eager_slots > 0 ? static_cast<std::size_t>(port.size()) : 0) {
+    assert(runs_ == 0 || port::LineRuns<P>);
+  }
 
   [[nodiscard]] bool fits(std::uint64_t bytes) const { return slots_ > 0 && bytes <= most_bytes_; }
 
@@ -54,10 +61,17 @@ class Eager {
   void send(int peer, std::span<const std::byte> data, const Where& where = Where::current()) {
     assert(fits(data.size()));
     const port::Sequence number = ++of(peer).sent;
-    wait_for_slot(peer, number, where);
+    wait_for_slot(peer, number - places(data.size()), where);
     port_.compute(cost::kTell);
-    const Parts parts = split(data.size());
     const std::uint32_t mine = entries_.there(peer);
+    if constexpr (port::LineRuns<P>) {
+      if (in_run(data.size())) {
+        port_.put_run(peer, run_of(mine, number), data, second_tag(peer));
+        port_.put_line(peer, short_slot(mine, number), number, {}, second_tag(peer));
+        return;
+      }
+    }
+    const Parts parts = split(data.size());
     for_long_lines(mine, number, parts, [&](port::Line128 line, std::size_t begin, std::size_t bytes) {
       port_.put_line(peer, line, number, data.subspan(begin, bytes), metadata_tag(peer));
     });
@@ -69,10 +83,18 @@ class Eager {
   /// Blocks until the next message of `peer` is there and copies it to `into`, whose size is its length.
   void receive(int peer, std::span<std::byte> into, const Where& where = Where::current()) {
     Peer& from = of(peer);
-    if (!port::reached(from.told, from.received + 1 - slots_)) tell_read(peer);
+    if (!port::reached(from.told, from.received + 1 - places(into.size()))) tell_read(peer);
     const port::Sequence number = ++from.received;
-    const Parts parts = split(into.size());
     const std::uint32_t theirs = entries_.here(peer);
+    if constexpr (port::LineRuns<P>) {
+      if (in_run(into.size())) {
+        port::wait_line(port_, short_slot(theirs, number), number, where);
+        const auto bytes = static_cast<std::uint32_t>(into.size());
+        kernels::copy(into.data(), port_.run(run_of(theirs, number), bytes).data(), bytes, kernels::Audience::self);
+        return;
+      }
+    }
+    const Parts parts = split(into.size());
     for_long_lines(theirs, number, parts, [&](port::Line128 line, std::size_t begin, std::size_t bytes) {
       take(line, number, into.subspan(begin, bytes), where);
     });
@@ -125,6 +147,12 @@ class Eager {
 
   static std::uint32_t at(int rank) { return static_cast<std::uint32_t>(rank); }
   Peer& of(int rank) { return peers_[at(rank)]; }
+  [[nodiscard]] bool in_run(std::size_t bytes) const { return port::LineRuns<P> && bytes > slot_bytes_; }
+  /// Messages of such a length that may be there and unread.
+  [[nodiscard]] std::uint32_t places(std::size_t bytes) const { return in_run(bytes) ? runs_ : slots_; }
+  [[nodiscard]] port::Line128 run_of(std::uint32_t entry, port::Sequence number) const {
+    return {first_run_ + (entry * runs_ + (number & (runs_ - 1))) * run_lines_};
+  }
   [[nodiscard]] Parts split(std::size_t bytes) const {
     if (bytes <= port::Line16::kPayloadBytes) return {0, true};
     const std::size_t in_long = std::min<std::size_t>(bytes, lines128_ * port::Line128::kPayloadBytes);
@@ -158,8 +186,8 @@ class Eager {
     kernels::copy_short<L::kPayloadBytes>(into.data(), port_.line_payload(line).data(), into.size());
   }
 
-  void wait_for_slot(int peer, port::Sequence number, const Where& where) {
-    const port::Sequence read = number - slots_;  // this one and all before it
+  /// Until message number `read` and all before it are read.
+  void wait_for_slot(int peer, port::Sequence read, const Where& where) {
     if (port::reached(of(peer).acknowledged, read)) return;
     const port::Line16 line{first_acknowledgement_ + acknowledgements_.here(peer)};
     port::wait_line(port_, line, read, where);
@@ -167,8 +195,8 @@ class Eager {
   }
 
   P& port_;
-  std::uint32_t slots_, lines128_, most_bytes_;                     ///< Shape's
-  std::uint32_t first_short_, short_step_, first_acknowledgement_;  ///< lines of 16 bytes
+  std::uint32_t slots_, lines128_, slot_bytes_, most_bytes_, runs_, run_lines_, first_run_;  ///< Shape's
+  std::uint32_t first_short_, short_step_, first_acknowledgement_;                           ///< lines of 16 bytes
   Entries acknowledgements_, entries_;
   std::vector<Peer> peers_;
 };

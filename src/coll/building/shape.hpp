@@ -3,7 +3,7 @@
 //
 // The lines of 16 bytes, in this order: the closing barrier's steps; then arrays of one entry per rank, entry i
 // being written by rank i only: the barriers' own metadata, announcements, acknowledgements, acknowledgements of
-// eager messages; then the eager slots. The lines of 128 bytes are eager slots.
+// eager messages; then the eager slots. The lines of 128 bytes are eager slots, then runs of eager messages.
 //
 // With lines for partners alone (building/partners.hpp) a rank has entries for those only. The entries of all
 // arrays for one partner, and its eager slots, lie together: one rank writes them all.
@@ -55,6 +55,7 @@ struct Shape {
   int buffers = 2;                         ///< 1 .. 4
   std::uint32_t eager_slots = 0;           ///< messages that a peer may be behind in reading; 0 or a power of two
   std::uint32_t eager_lines128 = 0;        ///< lines of 128 bytes of a slot, beside that of 16
+  std::uint32_t eager_run_bytes = 0;       ///< of a run (port::LineRuns) for a longer message; a multiple of 128
   std::uint32_t atomic_words = 0;          ///< 2 for the barrier by atomic increments
   Lines lines = Lines::all;
 
@@ -100,10 +101,20 @@ struct Shape {
     return buffer_bytes * static_cast<std::uint32_t>(buffers);
   }
 
+  /// Runs for each peer: so many long messages it may be behind. More are not needed: a reader acknowledges when
+  /// half of the slots are read, and in an exchange all but the last are.
+  [[nodiscard]] constexpr std::uint32_t eager_runs() const {
+    return eager_run_bytes > 0 ? std::min(eager_slots, std::max(2U, eager_slots / 2)) : 0;
+  }
+  /// Lines of 128 bytes of a run, and the first of all.
+  [[nodiscard]] constexpr std::uint32_t run_lines() const { return eager_run_bytes / port::Line128::kBytes; }
+  [[nodiscard]] constexpr std::uint32_t first_run() const { return peers() * eager_slots * eager_lines128; }
+
   [[nodiscard]] constexpr port::Layout layout() const {
     const std::uint32_t slots = peers() * eager_slots;
+    const std::uint32_t lines128 = first_run() + peers() * eager_runs() * run_lines();
     const std::uint32_t lines16 = all_pairs() ? eager_lines() + slots : barrier_lines() + peers() * bundle();
-    return {bounce() + kBounceBytes, lines16, slots * eager_lines128, atomic_words, all_pairs() ? 1 : kTogether};
+    return {bounce() + kBounceBytes, lines16, lines128, atomic_words, all_pairs() ? 1 : kTogether};
   }
   /// What a Rank keeps beside the layout, which counts against a local store's budget too: a number per peer told
   /// and heard in each of three arrays, four per peer with eager slots, the closing barrier.
@@ -116,10 +127,14 @@ struct Shape {
   [[nodiscard]] constexpr std::uint32_t most_element_bytes() const {
     return bounce() / 4 / port::kStageAlignment * port::kStageAlignment;
   }
-  /// The longest eager message: what the lines of a slot carry beside their numbers.
-  [[nodiscard]] constexpr std::uint32_t eager_bytes() const {
+  /// What the lines of a slot carry beside their numbers.
+  [[nodiscard]] constexpr std::uint32_t eager_slot_bytes() const {
     if (eager_slots == 0) return 0;
     return port::Line16::kPayloadBytes + eager_lines128 * port::Line128::kPayloadBytes;
+  }
+  /// The longest eager message.
+  [[nodiscard]] constexpr std::uint32_t eager_bytes() const {
+    return std::max(eager_slot_bytes(), eager_run_bytes);
   }
   /// Trees keep to partners: with lines for those alone none has a greater degree than 2.
   [[nodiscard]] constexpr int tree_degree(int wanted) const { return all_pairs() ? wanted : std::min(wanted, 2); }

@@ -101,12 +101,8 @@ void IdealCalls::write_line(Kind kind, int peer, std::uint32_t index, port::Sequ
   must(index < (small ? layout_.lines16 : layout_.lines128), kCall, "no such line", where);
   const std::size_t room = small ? port::Line16::kPayloadBytes : port::Line128::kPayloadBytes;
   must(payload.size() <= room, kCall, "the payload is too long", where);
+  check_writer(kCall, peer, index + (small ? 0 : layout_.lines16), tag, where);
   IdealRank& owner = *system_.ranks_[static_cast<std::size_t>(peer)];
-  IdealRank::Writer& writer = owner.writers[index + (small ? 0 : layout_.lines16)];
-  if (writer.rank < 0) writer = {rank_, tag};
-  must(!system_.job_.one_writer || (writer.rank == rank_ && writer.tag == tag), kCall,
-       "another rank or tag has written this line", where);
-
   IdealOperation operation;
   operation.kind = kind;
   operation.tag = tag;
@@ -118,6 +114,33 @@ void IdealCalls::write_line(Kind kind, int peer, std::uint32_t index, port::Sequ
   std::memset(line + sizeof(sequence), kPoison, room);
   if (!payload.empty()) std::memcpy(line + sizeof(sequence), payload.data(), payload.size());
   system_.start(operation);
+}
+
+void IdealCalls::check_writer(const char* call, int peer, std::uint32_t line, port::Tag tag,
+                              const Where& where) const {
+  IdealRank::Writer& writer = system_.ranks_[static_cast<std::size_t>(peer)]->writers[line];
+  if (writer.rank < 0) writer = {rank_, tag};
+  must(!system_.job_.one_writer || (writer.rank == rank_ && writer.tag == tag), call,
+       "another rank or tag has written this line", where);
+}
+
+void IdealCalls::put_run(int peer, port::Line128 first, std::span<const std::byte> data, port::Tag tag,
+                         const Where& where) {
+  system_.may_yield(where);
+  check_peer(peer, "put_run", where);
+  check_tag(tag, "put_run", where);
+  const std::size_t room = (std::size_t{layout_.lines128} - first.index) * port::Line128::kBytes;
+  must(first.index < layout_.lines128 && data.size() <= room, "put_run", "no such lines", where);
+  for (std::uint32_t line = 0; line * port::Line128::kBytes < data.size(); ++line)
+    check_writer("put_run", peer, layout_.lines16 + first.index + line, tag, where);
+  IdealOperation operation;
+  operation.kind = Kind::run;
+  operation.tag = tag;
+  operation.bytes = static_cast<std::uint32_t>(data.size());
+  operation.to =
+      system_.ranks_[static_cast<std::size_t>(peer)]->lines128 + std::size_t{first.index} * port::Line128::kBytes;
+  operation.run.assign(data.begin(), data.end());
+  if (!data.empty()) system_.start(operation);
 }
 
 void IdealCalls::put_line(int peer, port::Line16 line, port::Sequence sequence, std::span<const std::byte> payload,
@@ -283,6 +306,12 @@ void IdealCalls::copy_out_list(port::StageOffset from, std::span<const UserPiece
 }
 
 namespace {
+
+/// Without order among what is under way.
+bool moves(IdealOperation::Kind kind) {
+  return kind != IdealOperation::Kind::line16 && kind != IdealOperation::Kind::line128 &&
+         kind != IdealOperation::Kind::signal;
+}
 
 port::TagMask tags_under_way(const IdealRank& rank) {
   port::TagMask tags = 0;
@@ -539,8 +568,7 @@ void IdealSystem::complete_any() {
 void IdealSystem::complete_any_of(int index) {
   IdealRank& rank = *ranks_[static_cast<std::size_t>(index)];
   auto which = static_cast<std::size_t>(rng_.below(rank.under_way.size()));
-  const Kind kind = rank.under_way[which].kind;
-  if (kind != Kind::copy && kind != Kind::combine) {
+  if (!moves(rank.under_way[which].kind)) {
     const port::Tag tag = rank.under_way[which].tag;
     which = 0;
     while (rank.under_way[which].tag != tag) ++which;
@@ -555,8 +583,7 @@ void IdealSystem::start(const IdealOperation& operation) {
   if (calm()) return take_effect(operation);
   IdealRank& rank = *ranks_[static_cast<std::size_t>(current_)];
   if (rank.under_way.size() == kQueue) complete_any_of(current_);
-  const bool moves = operation.kind == Kind::copy || operation.kind == Kind::combine;
-  if (moves && operation.to != operation.own) std::memset(operation.to, kPoison, operation.bytes);
+  if (moves(operation.kind) && operation.to != operation.own) std::memset(operation.to, kPoison, operation.bytes);
   if (operation.too != nullptr) std::memset(operation.too, kPoison, operation.bytes);
   rank.under_way.push_back(operation);
   ++under_way_;
@@ -565,6 +592,10 @@ void IdealSystem::start(const IdealOperation& operation) {
 void IdealSystem::take_effect(const IdealOperation& operation) {
   if (operation.kind == Kind::copy) {
     std::memcpy(operation.to, operation.from, operation.bytes);
+    return;
+  }
+  if (operation.kind == Kind::run) {
+    std::memcpy(operation.to, operation.run.data(), operation.bytes);
     return;
   }
   if (operation.kind == Kind::combine) {

@@ -62,7 +62,7 @@ struct IdealFiber {
 
 /// Something started and not complete.
 struct IdealOperation {
-  enum class Kind : std::uint8_t { copy, combine, line16, line128, signal };
+  enum class Kind : std::uint8_t { copy, combine, line16, line128, run, signal };
 
   Kind kind = Kind::copy;
   port::Tag tag = 0;
@@ -75,6 +75,7 @@ struct IdealOperation {
   std::byte* too = nullptr;
   port::Combination how;
   std::array<std::byte, port::Line128::kBytes> line{};  ///< as it will be; a signal's bits
+  std::vector<std::byte> run;                           ///< as it will be
 };
 
 struct IdealRank : IdealFiber {
@@ -137,6 +138,13 @@ class IdealCalls {
     may_be_late(where);
     while (!ready()) block_on_lines(count == 0 ? nullptr : at(first), count * L::kBytes, where);
     may_be_late(where);
+  }
+
+  // port::LineRuns
+  void put_run(int peer, port::Line128 first, std::span<const std::byte> data, port::Tag tag,
+               const Where& where = Where::current());
+  [[nodiscard]] std::span<const std::byte> run(port::Line128 first, std::uint32_t bytes) const {
+    return {at(first), bytes};
   }
 
   void get(port::Remote from, port::StageOffset to, std::uint32_t bytes, port::Tag tag,
@@ -216,6 +224,7 @@ class IdealCalls {
             const Where& where);
   void write_line(IdealOperation::Kind kind, int peer, std::uint32_t index, port::Sequence sequence,
                   std::span<const std::byte> payload, port::Tag tag, const Where& where);
+  void check_writer(const char* call, int peer, std::uint32_t line, port::Tag tag, const Where& where) const;
   void check_list(const char* call, std::span<const UserPiece> pieces, const Where& where) const;
 
   IdealSystem& system_;
@@ -340,6 +349,7 @@ class IdealSystem {
 static_assert(port::Port<IdealPort> && port::DirectRead<IdealPort> && port::DirectWrite<IdealPort>);
 static_assert(port::PeerStageRead<IdealPort> && port::PeerStageCombine<IdealPort> && port::PeerUserCopy<IdealPort>);
 static_assert(port::UserMemoryInPlace<IdealPort> && port::SignalRegister<IdealPort> && port::DmaLists<IdealPort>);
+static_assert(port::LineRuns<IdealPort>);
 static_assert(port::AtomicWords<IdealPort> && port::Mailboxes<IdealPort> && port::NearAndFar<IdealPort>);
 
 }  // namespace corewise::lab

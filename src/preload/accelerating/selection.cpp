@@ -83,14 +83,14 @@ constexpr std::string_view kOfMore =
     "allreduce=136:recursive_doubling,65535:mpi,-:peer_stages"
     "|24>barrier=-:dissemination;allreduce=136:recursive_doubling"
     "|4c>barrier=-:atomic_increment;"
-    "allreduce=256:eager,65535:mpi,-:peer_stages;allgather=256:eager;allgatherv=256:eager;alltoall=256:eager;"
-    "gather=256:eager;scan=256:eager;"
-    "reduce_scatter=256:eager;reduce_scatter_block=256:eager,65535:mpi,-:pairwise;"
+    "allreduce=1024:eager,65535:mpi,-:peer_stages;allgather=1024:eager;allgatherv=1024:eager;alltoall=1024:eager;"
+    "gather=1024:eager;scan=1024:eager;"
+    "reduce_scatter=1024:eager;reduce_scatter_block=1024:eager,65535:mpi,-:pairwise;"
 #ifdef OPEN_MPI
     "broadcast=65535:mpi,131072:root_stage/piece=16384,-:one_copy"
 #else
-    "broadcast=256:eager_tree,65535:mpi,131072:root_stage/piece=16384,-:one_copy;"
-    "reduce=256:eager_tree;scatter=256:eager;exscan=256:eager"
+    "broadcast=1024:eager_tree,65535:mpi,131072:root_stage/piece=16384,-:one_copy;"
+    "reduce=1024:eager_tree;scatter=1024:eager;exscan=1024:eager"
 #endif
     "|16c>barrier=-:atomic_increment";
 

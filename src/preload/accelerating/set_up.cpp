@@ -64,7 +64,7 @@ std::mutex mapping;
 
 /// The bytes of a stage's file.
 std::size_t stage_bytes() {
-  return shm::kPageBytes + shape_of(2, coll::Lines::all).layout().stage_bytes;
+  return shm::kPageBytes + shape_of(2, coll::Lines::all, false).layout().stage_bytes;
 }
 
 /// This process's stage, made at the first call; without a file where there is no memory.
@@ -224,11 +224,14 @@ coll::Lines agreed_lines(std::span<const Card> cards) {
   return room ? wanted_lines(static_cast<int>(cards.size()), is_crowded(cards)) : coll::Lines::partners;
 }
 
-/// Maps what the others have; false where something cannot be had.
+/// Maps what the others have; false where something cannot be had. The rank that has made the lines' file cuts off
+/// what it did not know to be too much.
 bool map_all(std::span<const Card> cards, File& lines, Memory& memory) {
   const bool many_threads = cards[0].many_threads != 0;
-  if (lines.mapping == nullptr) {
-    const std::size_t bytes = own_bytes(static_cast<int>(cards.size()), agreed_lines(cards), many_threads);
+  const int ranks = static_cast<int>(cards.size());
+  const std::size_t bytes = own_bytes(ranks, agreed_lines(cards), is_crowded(cards), many_threads);
+  if (lines.mapping == nullptr || lines.mapping->block().size() > bytes) {
+    if (lines.mapping != nullptr && ftruncate(lines.file, static_cast<off_t>(bytes)) != 0) return false;
     lines.mapping = open_file(cards[0].process, cards[0].lines_file, cards[0].lines_key, bytes);
   }
   if (lines.mapping == nullptr) return false;
@@ -274,7 +277,8 @@ shm::Reach reach(std::span<const Card> cards, Memory& memory) {
 
 std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> cards, Memory&& memory) {
   const int ranks = static_cast<int>(cards.size());
-  const coll::Shape shape = shape_of(ranks, agreed_lines(cards));
+  const bool crowded = is_crowded(cards);
+  const coll::Shape shape = shape_of(ranks, agreed_lines(cards), crowded);
   const port::Layout layout = shape.layout();
   const std::span<std::byte> block = memory.lines.block();
   const std::span<std::byte> lines = block.subspan(segment_at(ranks));
@@ -283,7 +287,6 @@ std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> c
   if (!segment.ok()) return nullptr;
   std::vector<pid_t> peers;
   for (const Card& card : cards) peers.push_back(card.process);
-  const bool crowded = is_crowded(cards);
   shm::Processes processes = reachable(cards, peers);
   shm::Reach mapped = reach(cards, memory);
   return std::make_unique<Team>(
@@ -322,8 +325,8 @@ std::uint64_t node_key() {
   return fnv(std::to_string(rank / ranks), node);
 }
 
-std::size_t own_bytes(int ranks, coll::Lines lines, bool many_threads) {
-  const port::Layout layout = shape_of(ranks, lines).layout();
+std::size_t own_bytes(int ranks, coll::Lines lines, bool crowded, bool many_threads) {
+  const port::Layout layout = shape_of(ranks, lines, crowded).layout();
   const std::size_t at = segment_at(ranks);
   return at +
          (many_threads ? shm::Segment::bytes(ranks, layout, at) : shm::Segment::bytes_of_lines(ranks, layout, at));
@@ -366,8 +369,8 @@ Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team) {
   std::vector<Card> cards(static_cast<std::size_t>(ranks));
   Card card = own_card(many_threads);
   const std::size_t before = line_bytes.load(std::memory_order_relaxed);
-  const std::size_t least = own_bytes(ranks, coll::Lines::partners, many_threads);
-  const std::size_t most = own_bytes(ranks, most_wanted_lines(ranks), many_threads);
+  const std::size_t least = own_bytes(ranks, coll::Lines::partners, true, many_threads);
+  const std::size_t most = own_bytes(ranks, most_wanted_lines(ranks), true, many_threads);
   card.has_room_for_all = before + most <= kMostWithAllPairs ? 1 : 0;
   File lines;
   if (rank == 0) lines = make_file(card.has_room_for_all != 0 ? most : least);

@@ -51,7 +51,7 @@ struct Rules {
 /// Something under way. A copy moves bytes of the memory of one rank to that of another; a line or signal is
 /// written.
 struct Write {
-  enum class Kind : std::uint8_t { line, copy, combine, signal };
+  enum class Kind : std::uint8_t { line, run, copy, combine, signal };
 
   int from, to;
   std::uint32_t line;  ///< lines of 128 bytes after those of 16
@@ -197,6 +197,26 @@ class ModelPort {
     self.show(index_of(line));
     if (!in_condition_) self.remember_bytes(std::span(shown).first(L::kPayloadBytes));
     return std::span<const std::byte, L::kPayloadBytes>(shown.data(), L::kPayloadBytes);
+  }
+  // port::LineRuns. A run that is under way leaves nothing whole.
+  void put_run(int peer, port::Line128 first, std::span<const std::byte> data, port::Tag tag) {
+    if (!moved_) return;
+    State::Bytes& there = state_.payloads[at(peer)][index_of(first)];
+    there.assign(there.size(), kPoison);
+    add({.from = rank_,
+         .to = peer,
+         .line = index_of(first),
+         .sequence = 0,
+         .tag = tag,
+         .kind = Write::Kind::run,
+         .payload = {data.begin(), data.end()}});
+  }
+  [[nodiscard]] std::span<const std::byte> run(port::Line128 first, std::uint32_t bytes) const {
+    auto& self = *const_cast<ModelPort*>(this);
+    State::Bytes& shown = self.runs_[index_of(first)] = state_.payloads[at(rank_)][index_of(first)];
+    shown.resize(bytes, kPoison);
+    self.remember_bytes(shown);
+    return shown;
   }
   template <class L, class Ready>
   void wait_lines(L first, std::uint32_t count, Ready&& ready, const Where& /*where*/ = Where::current()) {
@@ -387,9 +407,11 @@ class ModelPort {
   std::size_t next_read_ = 0;
   State::Bytes memory_;
   std::map<std::uint32_t, std::array<std::byte, kPayload>> shown_;
+  std::map<std::uint32_t, State::Bytes> runs_;
   std::map<std::uint32_t, std::uint32_t> last_load_;
 };
 static_assert(port::Port<ModelPort> && port::SignalRegister<ModelPort> && port::AtomicWords<ModelPort>);
+static_assert(port::LineRuns<ModelPort>);
 
 /// What a search found: how many states there are, and the first thing that is wrong.
 struct Found {
@@ -464,10 +486,10 @@ class Search {
     return ended;
   }
 
-  /// Only lines and signals are fenced; copies have no order.
+  /// Only lines and signals are fenced; copies and runs have no order.
   [[nodiscard]] bool may_arrive(const State& state, std::size_t which) const {
     const Write& write = state.under_way[which];
-    const bool moves = write.kind == Write::Kind::copy || write.kind == Write::Kind::combine;
+    const bool moves = write.kind != Write::Kind::line && write.kind != Write::Kind::signal;
     if (!rules_.fence || moves) return true;
     for (std::size_t i = 0; i < which; ++i) {
       if (state.under_way[i].from == write.from && state.under_way[i].tag == write.tag) return false;
@@ -483,6 +505,9 @@ class Search {
       case Write::Kind::line:
         state.lines[to][write.line] = rules_.taken_at_call ? write.sequence : state.latest[from];
         if (!rules_.payload_kept || !write.payload.empty()) state.payloads[to][write.line] = write.payload;
+        break;
+      case Write::Kind::run:
+        state.payloads[to][write.line] = write.payload;
         break;
       case Write::Kind::copy:
         std::copy_n(state.memory[static_cast<std::size_t>(write.source)].begin() + write.source_at, write.bytes,

@@ -24,12 +24,13 @@ using testing::Search;
 
 constexpr const char* kWrong = "a rank received another message than was sent";
 
-Shape shape_of(int ranks, std::uint32_t slots, std::uint32_t lines128 = 1) {
+Shape shape_of(int ranks, std::uint32_t slots, std::uint32_t lines128 = 1, std::uint32_t run_bytes = 0) {
   Shape shape;
   shape.ranks = ranks;
   shape.buffers = 0;
   shape.eager_slots = slots;
   shape.eager_lines128 = lines128;
+  shape.eager_run_bytes = run_bytes;
   return shape;
 }
 
@@ -106,6 +107,25 @@ TEST(EagerInterleavings, MessagesInSeveralLongLinesAreRight) {
       EXPECT_EQ(search(shape, {}, text).wrong, "") << bytes;
       EXPECT_EQ(search(shape, unacknowledged(shape), text).wrong, kWrong) << bytes;
     }
+  }
+}
+
+/// 13: longer than a slot, so in a run.
+constexpr std::size_t kInRun = 13;
+Shape with_runs(std::uint32_t slots) {
+  return shape_of(2, slots, 0, 128);
+}
+
+TEST(EagerInterleavings, MessagesInRunsAreRight) {
+  for (const std::uint32_t slots : {1U, 2U, 4U, 8U}) {
+    const Shape shape = with_runs(slots);
+    ASSERT_GT(kInRun, shape.eager_slot_bytes());
+    const auto text = [&](ModelPort& port, Eager<ModelPort>& eager) {
+      return stream(port, eager, kInRun, static_cast<int>(shape.eager_runs()) + 2);
+    };
+    EXPECT_EQ(search(shape, {}, text).wrong, "") << slots;
+    EXPECT_EQ(search(shape, unacknowledged(shape), text).wrong, kWrong) << slots;
+    EXPECT_EQ(search(shape, {.fence = false}, text).wrong, kWrong) << slots;
   }
 }
 
@@ -214,7 +234,9 @@ enum class Step : std::uint8_t { one_way, two_in_a_row, exchange, answer };
 
 class Steps {
  public:
-  Steps(ModelPort& port, Eager<ModelPort>& eager) : port_(port), eager_(eager), peer_(1 - port.rank()) {}
+  /// Of the messages from each rank every third is long.
+  Steps(ModelPort& port, Eager<ModelPort>& eager, std::size_t length)
+      : port_(port), eager_(eager), peer_(1 - port.rank()), long_(length) {}
 
   /// False when another message came than was sent.
   bool take(Step step, int from) {
@@ -244,16 +266,22 @@ class Steps {
   }
 
  private:
-  void send() { eager_.send(peer_, message(4, 16 * port_.rank() + ++sent_)); }
+  [[nodiscard]] std::size_t bytes(int number) const { return number % 3 == 1 ? long_ : 4; }
+  void send() {
+    ++sent_;
+    eager_.send(peer_, message(bytes(sent_), 16 * port_.rank() + sent_));
+  }
   template <class Receive>
   bool receive(Receive receive_into) {
-    std::vector<std::byte> into(4);
+    ++received_;
+    std::vector<std::byte> into(bytes(received_));
     receive_into(std::span(into));
-    return into == message(4, 16 * peer_ + ++received_);
+    return into == message(into.size(), 16 * peer_ + received_);
   }
   ModelPort& port_;
   Eager<ModelPort>& eager_;
   int peer_;
+  std::size_t long_;
   int sent_ = 0;
   int received_ = 0;
 };
@@ -267,9 +295,9 @@ constexpr std::array<std::pair<Step, int>, 7> kSteps{{{Step::one_way, 0},
                                                       {Step::answer, 0},
                                                       {Step::answer, 1}}};
 
-Found search_sequence(const Shape& shape, const Sequence& sequence) {
-  return search(shape, {}, [&sequence](ModelPort& port, Eager<ModelPort>& eager) -> std::string {
-    Steps steps(port, eager);
+Found search_sequence(const Shape& shape, const Sequence& sequence, std::size_t length) {
+  return search(shape, {}, [&sequence, length](ModelPort& port, Eager<ModelPort>& eager) -> std::string {
+    Steps steps(port, eager, length);
     for (const auto& [step, from] : sequence) {
       if (!steps.take(step, from)) return kWrong;
     }
@@ -278,20 +306,25 @@ Found search_sequence(const Shape& shape, const Sequence& sequence) {
 }
 
 /// All sequences of three calls of all kinds, and some longer ones.
-TEST(EagerInterleavings, CallsOfAllKindsMayFollowEachOther) {
-  for (const std::uint32_t slots : {1U, 2U, 4U}) {
-    const Shape shape = shape_of(2, slots);
-    for (std::size_t number = 0; number < 7 * 7 * 7; ++number) {
-      const Sequence sequence{kSteps[number % 7], kSteps[number / 7 % 7], kSteps[number / 49]};
-      ASSERT_EQ(search_sequence(shape, sequence).wrong, "") << slots << " slots, sequence " << number;
-    }
-    Rng rng(slots);
-    for (int i = 0; i < 150; ++i) {
-      Sequence sequence;
-      for (int call = 0; call < 9; ++call) sequence.push_back(kSteps[static_cast<std::size_t>(rng.below(7))]);
-      ASSERT_EQ(search_sequence(shape, sequence).wrong, "") << slots << " slots, drawn sequence " << i;
-    }
+void expect_right_in_any_order(const Shape& shape, std::size_t length) {
+  for (std::size_t number = 0; number < 7 * 7 * 7; ++number) {
+    const Sequence sequence{kSteps[number % 7], kSteps[number / 7 % 7], kSteps[number / 49]};
+    ASSERT_EQ(search_sequence(shape, sequence, length).wrong, "") << shape.eager_slots << " slots, " << number;
   }
+  Rng rng(shape.eager_slots);
+  for (int i = 0; i < 150; ++i) {
+    Sequence sequence;
+    for (int call = 0; call < 9; ++call) sequence.push_back(kSteps[static_cast<std::size_t>(rng.below(7))]);
+    ASSERT_EQ(search_sequence(shape, sequence, length).wrong, "") << shape.eager_slots << " slots, drawn " << i;
+  }
+}
+
+TEST(EagerInterleavings, CallsOfAllKindsMayFollowEachOther) {
+  for (const std::uint32_t slots : {1U, 2U, 4U}) expect_right_in_any_order(shape_of(2, slots), 4);
+}
+
+TEST(EagerInterleavings, CallsOfAllKindsMayFollowEachOtherWithRuns) {
+  for (const std::uint32_t slots : {1U, 2U, 4U, 8U}) expect_right_in_any_order(with_runs(slots), kInRun);
 }
 
 /// After exchanges, a stream: the acknowledgements take over.

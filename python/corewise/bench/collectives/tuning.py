@@ -42,8 +42,8 @@ from corewise.errors import InputError, RunError
 from corewise.mpi.find import MpiLibrary
 
 SIZES = (8, 32, 128, 256, 512, *(1 << power for power in (10, 11, 12, 14, 16, 18, 20, 22)))
-EAGER_BYTES = 256
-"""What algorithms that send data inside their flags can do of `SIZES`."""
+EAGER_BYTES, EAGER_BYTES_CROWDED = 256, 2048
+"""What algorithms that send data inside their flags can do of `SIZES`; the other: where ranks share cores."""
 ONE_COPY, ONE_COPY_BYTES, ONE_COPY_LEAST = "one_copy", 2048, (2048, 8192)
 """It asks the system for every copy, which never pays for less; and the least part that an end copies."""
 PIECES = (4096, 16384)
@@ -71,9 +71,10 @@ class Candidates:
 
     def on(self, ranks: int) -> Iterator[tuple[Configuration, tuple[int, ...]]]:
         """Each with the sizes that it can do."""
+        most = EAGER_BYTES_CROWDED if ranks > len(os.sched_getaffinity(0)) else EAGER_BYTES
         for algorithm in (self.eager, self.eager_among_more if ranks > 2 else ""):
             if algorithm:
-                yield configuration(algorithm), tuple(size for size in SIZES if size <= EAGER_BYTES)
+                yield configuration(algorithm), tuple(size for size in SIZES if size <= most)
         for algorithm in (*self.pieces, *(self.among_more if ranks > 2 else ())):
             yield configuration(algorithm), SIZES
             for piece in PIECES:

@@ -148,10 +148,11 @@ coll::Operation sum_of_bytes() {
   return made;
 }
 
-coll::Shape shape_of(int ranks, std::uint32_t slots) {
+coll::Shape shape_of(int ranks, std::uint32_t slots, std::uint32_t run_bytes = 0) {
   coll::Shape shape = coll::Shape::eager(ranks);
   shape.buffer_bytes = 4096;
   shape.eager_slots = slots;
+  shape.eager_run_bytes = run_bytes;
   return shape;
 }
 
@@ -178,7 +179,8 @@ void expect_right(const coll::Shape& shape, std::uint64_t adversary, const std::
   EXPECT_EQ(wrong, 0) << what << ", " << shape.ranks << " ranks, " << shape.eager_slots << " slots";
 }
 
-void run(const Case& each, int ranks, std::uint32_t slots, std::uint64_t bytes, std::uint64_t adversary) {
+void run(const Case& each, const coll::Shape& shape, std::uint64_t bytes, std::uint64_t adversary) {
+  const int ranks = shape.ranks;
   const coll::Operation operation = sum_of_bytes();
   const auto program = [&](Rank& me) {
     int wrong = 0;
@@ -199,7 +201,7 @@ void run(const Case& each, int ranks, std::uint32_t slots, std::uint64_t bytes, 
     }
     return wrong;
   };
-  expect_right(shape_of(ranks, slots), adversary, program, each.name);
+  expect_right(shape, adversary, program, each.name);
 }
 
 TEST(EagerAtHand, EveryCollectiveGivesTheRightBytes) {
@@ -207,7 +209,21 @@ TEST(EagerAtHand, EveryCollectiveGivesTheRightBytes) {
     for (const int ranks : kRanks) {
       for (const std::uint64_t bytes : kBytes) {
         for (const std::uint32_t slots : {2U, 8U}) {
-          for (const std::uint64_t adversary : {0U, 1U, 2U}) run(each, ranks, slots, bytes, adversary);
+          for (const std::uint64_t adversary : {0U, 1U, 2U}) run(each, shape_of(ranks, slots), bytes, adversary);
+        }
+      }
+    }
+  }
+}
+
+TEST(EagerAtHand, WhatIsLongerThanASlotLiesInARun) {
+  constexpr std::uint32_t kRunBytes = 1024;
+  for (const Case& each : kCases) {
+    for (const int ranks : {2, 3, 5}) {
+      for (const std::uint64_t bytes : {137U, 700U, 1024U}) {
+        for (const std::uint32_t slots : {2U, 8U}) {
+          for (const std::uint64_t adversary : {0U, 1U, 2U})
+            run(each, shape_of(ranks, slots, kRunBytes), bytes, adversary);
         }
       }
     }
