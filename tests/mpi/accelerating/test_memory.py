@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import os
 from itertools import accumulate
 from pathlib import Path
 
@@ -27,9 +28,13 @@ def before_parts(n: int) -> int:
     return PADDING * (1 + n + 1)
 
 
-def of_all_pairs(n: int) -> int:
-    """A line of 128 bytes for each of 10 uses (28 for few ranks) and each peer, and those of the barrier."""
-    lines = (8 if n <= 64 else 16) + (28 if n <= 4 else 10) * n
+def of_all_pairs(n: int, cores: int = 0) -> int:
+    """A line of 128 bytes for each of 10 uses (28 for few ranks) and each peer, and those of the barrier.
+
+    Where ranks share cores, few have runs of 2 KiB for each peer, too.
+    """
+    runs_of_peer = (4 if n <= 4 else 2) if (cores or len(os.sched_getaffinity(0))) < n <= 8 else 0
+    lines = (8 if n <= 64 else 16) + ((28 if n <= 4 else 10) + 16 * runs_of_peer) * n
     return rounded(before_parts(n)) + n * rounded(lines * PADDING)
 
 
@@ -40,9 +45,12 @@ def of_partners(n: int) -> int:
     return rounded(before_parts(n) + n * (384 * partners + (128 if n <= 64 else 256)))
 
 
-def mapped(n: int, count: int, folder: Path, timeout: float = runs.TIMEOUT_S, **variables: str) -> list[int]:
-    """The bytes of each of ``count`` communicators."""
-    words = [runs.program("mpich", "traps/line_bytes.c"), count]
+def mapped(
+    n: int, count: int, folder: Path, timeout: float = runs.TIMEOUT_S, cores: int = 0, **variables: str
+) -> list[int]:
+    """The bytes of each of ``count`` communicators; ``cores``: of so many, 0: of all."""
+    listed = ",".join(map(str, sorted(os.sched_getaffinity(0))[:cores]))
+    words = [*(["taskset", "-c", listed] if cores else []), runs.program("mpich", "traps/line_bytes.c"), count]
     more = {"COREWISE_ACCELERATE_AFTER": "0", **variables}
     done = runs.run("mpich", n, words, folder, more, timeout=timeout).succeeded().done
     lines = [line.split() for line in done.stdout.splitlines()]
@@ -53,6 +61,13 @@ def test_few_ranks_have_lines_between_all_pairs(tmp_path: Path) -> None:
     assert mapped(4, 3, tmp_path / "on", COREWISE_ACCELERATE="on") == [of_all_pairs(4)] * 3
     assert mapped(4, 3, tmp_path / "partners", **PARTNERS) == [of_partners(4)] * 3
     assert of_partners(4) < of_all_pairs(4)
+
+
+def test_ranks_that_share_cores_have_runs_for_longer_messages(tmp_path: Path) -> None:
+    """Rank 0, which makes the file, has no more of it than the others."""
+    for n in (2, 4, 5, 8, 9):
+        sizes = mapped(n, 2, tmp_path / str(n), cores=1, COREWISE_ACCELERATE="on")
+        assert sizes == [of_all_pairs(n, cores=1)] * 2, n
 
 
 def test_many_ranks_have_them_only_where_the_table_needs_them(tmp_path: Path) -> None:
