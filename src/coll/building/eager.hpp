@@ -60,18 +60,14 @@ class Eager {
   /// Sends `data` (fits) to `peer`; blocks while all slots are unread. `data` may be changed at once.
   void send(int peer, std::span<const std::byte> data, const Where& where = Where::current()) {
     assert(fits(data.size()));
-    const port::Sequence number = ++of(peer).sent;
-    wait_for_slot(peer, number - places(data.size()), where);
-    port_.compute(cost::kTell);
-    const std::uint32_t mine = entries_.there(peer);
     if constexpr (port::LineRuns<P>) {
-      if (in_run(data.size())) {
-        port_.put_run(peer, run_of(mine, number), data, second_tag(peer));
-        port_.put_line(peer, short_slot(mine, number), number, {}, second_tag(peer));
-        return;
-      }
+      if (data.size() > slot_bytes_) return send_run(peer, data, where);
     }
+    const port::Sequence number = ++of(peer).sent;
+    wait_for_slot(peer, number - slots_, where);
+    port_.compute(cost::kTell);
     const Parts parts = split(data.size());
+    const std::uint32_t mine = entries_.there(peer);
     for_long_lines(mine, number, parts, [&](port::Line128 line, std::size_t begin, std::size_t bytes) {
       port_.put_line(peer, line, number, data.subspan(begin, bytes), metadata_tag(peer));
     });
@@ -82,19 +78,12 @@ class Eager {
 
   /// Blocks until the next message of `peer` is there and copies it to `into`, whose size is its length.
   void receive(int peer, std::span<std::byte> into, const Where& where = Where::current()) {
-    Peer& from = of(peer);
-    if (!port::reached(from.told, from.received + 1 - places(into.size()))) tell_read(peer);
-    const port::Sequence number = ++from.received;
-    const std::uint32_t theirs = entries_.here(peer);
     if constexpr (port::LineRuns<P>) {
-      if (in_run(into.size())) {
-        port::wait_line(port_, short_slot(theirs, number), number, where);
-        const auto bytes = static_cast<std::uint32_t>(into.size());
-        kernels::copy(into.data(), port_.run(run_of(theirs, number), bytes).data(), bytes, kernels::Audience::self);
-        return;
-      }
+      if (into.size() > slot_bytes_) return receive_run(peer, into, where);
     }
+    const port::Sequence number = next_of(peer, slots_);
     const Parts parts = split(into.size());
+    const std::uint32_t theirs = entries_.here(peer);
     for_long_lines(theirs, number, parts, [&](port::Line128 line, std::size_t begin, std::size_t bytes) {
       take(line, number, into.subspan(begin, bytes), where);
     });
@@ -147,9 +136,30 @@ class Eager {
 
   static std::uint32_t at(int rank) { return static_cast<std::uint32_t>(rank); }
   Peer& of(int rank) { return peers_[at(rank)]; }
-  [[nodiscard]] bool in_run(std::size_t bytes) const { return port::LineRuns<P> && bytes > slot_bytes_; }
-  /// Messages of such a length that may be there and unread.
-  [[nodiscard]] std::uint32_t places(std::size_t bytes) const { return in_run(bytes) ? runs_ : slots_; }
+  /// The number of the next message of `peer`, of a length of which `places` may be there and unread: the reader
+  /// acknowledges what the writer must know to send it.
+  port::Sequence next_of(int peer, std::uint32_t places) {
+    Peer& from = of(peer);
+    if (!port::reached(from.told, from.received + 1 - places)) tell_read(peer);
+    return ++from.received;
+  }
+
+  [[gnu::noinline]] void send_run(int peer, std::span<const std::byte> data, const Where& where) {
+    const port::Sequence number = ++of(peer).sent;
+    wait_for_slot(peer, number - runs_, where);
+    port_.compute(cost::kTell);
+    const std::uint32_t mine = entries_.there(peer);
+    port_.put_run(peer, run_of(mine, number), data, second_tag(peer));
+    port_.put_line(peer, short_slot(mine, number), number, {}, second_tag(peer));
+  }
+  [[gnu::noinline]] void receive_run(int peer, std::span<std::byte> into, const Where& where) {
+    const port::Sequence number = next_of(peer, runs_);
+    const std::uint32_t theirs = entries_.here(peer);
+    port::wait_line(port_, short_slot(theirs, number), number, where);
+    const auto bytes = static_cast<std::uint32_t>(into.size());
+    kernels::copy(into.data(), port_.run(run_of(theirs, number), bytes).data(), bytes, kernels::Audience::self);
+    port_.compute(cost::kHear);
+  }
   [[nodiscard]] port::Line128 run_of(std::uint32_t entry, port::Sequence number) const {
     return {first_run_ + (entry * runs_ + (number & (runs_ - 1))) * run_lines_};
   }
