@@ -32,9 +32,10 @@ namespace {
 /// communicator's the board follows.
 constexpr std::size_t kKeyBytes = shm::kPaddingBytes;
 /// Of control lines that a process may have mapped; and how many it may have when lines between all pairs come
-/// to them.
+/// to them, or those with runs.
 constexpr std::size_t kMostLineBytes = std::size_t{512} << 20;
 constexpr std::size_t kMostWithAllPairs = std::size_t{128} << 20;
+constexpr std::size_t kMostWithRuns = std::size_t{64} << 20;
 constexpr std::size_t kMaskWords = 16;
 
 /// What a rank tells the others. Plain bytes; all ranks are on one kind of processor where it is believed.
@@ -56,6 +57,7 @@ struct Card {
   std::int32_t has_measured = 0;
   HeapCard heap;
   std::int32_t has_room_for_all = 0;    ///< for lines between all pairs; rank 0: its file has them
+  std::int32_t has_room_for_runs = 0;   ///< the same of runs
   std::uint64_t mask[kMaskWords] = {};  ///< the CPUs where it may run
 };
 
@@ -224,12 +226,17 @@ coll::Lines agreed_lines(std::span<const Card> cards) {
   return room ? wanted_lines(static_cast<int>(cards.size()), is_crowded(cards)) : coll::Lines::partners;
 }
 
+bool agreed_runs(std::span<const Card> cards) {
+  return is_crowded(cards) &&
+         std::ranges::all_of(cards, [](const Card& card) { return card.has_room_for_runs != 0; });
+}
+
 /// Maps what the others have; false where something cannot be had. The rank that has made the lines' file cuts off
 /// what it did not know to be too much.
 bool map_all(std::span<const Card> cards, File& lines, Memory& memory) {
   const bool many_threads = cards[0].many_threads != 0;
   const int ranks = static_cast<int>(cards.size());
-  const std::size_t bytes = own_bytes(ranks, agreed_lines(cards), is_crowded(cards), many_threads);
+  const std::size_t bytes = own_bytes(ranks, agreed_lines(cards), agreed_runs(cards), many_threads);
   if (lines.mapping == nullptr || lines.mapping->block().size() > bytes) {
     if (lines.mapping != nullptr && ftruncate(lines.file, static_cast<off_t>(bytes)) != 0) return false;
     lines.mapping = open_file(cards[0].process, cards[0].lines_file, cards[0].lines_key, bytes);
@@ -277,8 +284,7 @@ shm::Reach reach(std::span<const Card> cards, Memory& memory) {
 
 std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> cards, Memory&& memory) {
   const int ranks = static_cast<int>(cards.size());
-  const bool crowded = is_crowded(cards);
-  const coll::Shape shape = shape_of(ranks, agreed_lines(cards), crowded);
+  const coll::Shape shape = shape_of(ranks, agreed_lines(cards), agreed_runs(cards));
   const port::Layout layout = shape.layout();
   const std::span<std::byte> block = memory.lines.block();
   const std::span<std::byte> lines = block.subspan(segment_at(ranks));
@@ -287,6 +293,7 @@ std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> c
   if (!segment.ok()) return nullptr;
   std::vector<pid_t> peers;
   for (const Card& card : cards) peers.push_back(card.process);
+  const bool crowded = is_crowded(cards);
   shm::Processes processes = reachable(cards, peers);
   shm::Reach mapped = reach(cards, memory);
   return std::make_unique<Team>(
@@ -325,8 +332,8 @@ std::uint64_t node_key() {
   return fnv(std::to_string(rank / ranks), node);
 }
 
-std::size_t own_bytes(int ranks, coll::Lines lines, bool crowded, bool many_threads) {
-  const port::Layout layout = shape_of(ranks, lines, crowded).layout();
+std::size_t own_bytes(int ranks, coll::Lines lines, bool runs, bool many_threads) {
+  const port::Layout layout = shape_of(ranks, lines, runs).layout();
   const std::size_t at = segment_at(ranks);
   return at +
          (many_threads ? shm::Segment::bytes(ranks, layout, at) : shm::Segment::bytes_of_lines(ranks, layout, at));
@@ -369,11 +376,13 @@ Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team) {
   std::vector<Card> cards(static_cast<std::size_t>(ranks));
   Card card = own_card(many_threads);
   const std::size_t before = line_bytes.load(std::memory_order_relaxed);
-  const std::size_t least = own_bytes(ranks, coll::Lines::partners, true, many_threads);
+  const std::size_t least = own_bytes(ranks, coll::Lines::partners, false, many_threads);
+  const std::size_t more = own_bytes(ranks, most_wanted_lines(ranks), false, many_threads);
   const std::size_t most = own_bytes(ranks, most_wanted_lines(ranks), true, many_threads);
-  card.has_room_for_all = before + most <= kMostWithAllPairs ? 1 : 0;
+  card.has_room_for_all = before + more <= kMostWithAllPairs ? 1 : 0;
+  card.has_room_for_runs = before + most <= kMostWithRuns ? 1 : 0;
   File lines;
-  if (rank == 0) lines = make_file(card.has_room_for_all != 0 ? most : least);
+  if (rank == 0) lines = make_file(card.has_room_for_runs != 0 ? most : card.has_room_for_all != 0 ? more : least);
   card.lines_file = lines.file;
   card.lines_key = lines.key;
   const bool room = before + least <= kMostLineBytes;

@@ -27,16 +27,17 @@ namespace corewise::preload::accelerating {
 /// What the collectives take of a host; all communicators have it, but for the lines: up to kAlwaysAllPairs ranks
 /// have them between all pairs, and more where the table has an algorithm that needs them, as long as the process's
 /// limit on such lines lets them. Otherwise they are between partners (coll/building/partners.hpp). Up to kFarAhead
-/// ranks a sender may be eight short messages ahead, and its readers acknowledge only every fourth. Up to kWithRuns
-/// ranks that share cores send eagerly what takes one phase less so: a phase is a switch between them.
+/// ranks a sender may be eight short messages ahead, and its readers acknowledge only every fourth. With `runs`,
+/// where ranks share cores, up to kWithRuns of them send more eagerly: that is a phase less, which is a switch
+/// between them.
 inline constexpr int kFarAhead = 4;
 inline constexpr int kWithRuns = 8;
-constexpr coll::Shape shape_of(int ranks, coll::Lines lines, bool crowded) {
+constexpr coll::Shape shape_of(int ranks, coll::Lines lines, bool runs) {
   coll::Shape shape = coll::Shape::eager(ranks);
   shape.lines = lines;
   shape.eager_lines128 = shape.all_pairs() ? 2 : 1;  // only few ranks were measured
   if (shape.all_pairs() && ranks <= kFarAhead) shape.eager_slots = 8;
-  if (crowded && shape.all_pairs() && ranks <= kWithRuns) shape.eager_run_bytes = 2048;
+  if (runs && shape.all_pairs() && ranks <= kWithRuns) shape.eager_run_bytes = 2048;
   shape.buffer_bytes = 64 * 1024;
   shape.buffers = 4;
   shape.atomic_words = 1;
@@ -47,7 +48,7 @@ inline constexpr int kAlwaysAllPairs = 16;
 
 /// The bytes of a communicator's own file: the key, the board, the lines; with stages where several threads may
 /// call at once.
-std::size_t own_bytes(int ranks, coll::Lines lines, bool crowded, bool many_threads);
+std::size_t own_bytes(int ranks, coll::Lines lines, bool runs, bool many_threads);
 
 /// Shared memory of one communicator's ranks, as one of them sees it.
 struct Memory {

@@ -13,8 +13,8 @@ import accelerating_runs as runs
 import pytest
 
 PADDING, PAGE = 128, 4096
-MOST_WITH_ALL_PAIRS = 128 << 20
-"""Of a process, in bytes: no lines between all pairs beyond that."""
+MOST_WITH_ALL_PAIRS, MOST_WITH_RUNS = 128 << 20, 64 << 20
+"""Of a process, in bytes: no lines between all pairs, and no runs, beyond that."""
 PARTNERS = {"COREWISE_ACCELERATE_LINES": "partners"}
 
 
@@ -68,6 +68,14 @@ def test_ranks_that_share_cores_have_runs_for_longer_messages(tmp_path: Path) ->
     for n in (2, 4, 5, 8, 9):
         sizes = mapped(n, 2, tmp_path / str(n), cores=1, COREWISE_ACCELERATE="on")
         assert sizes == [of_all_pairs(n, cores=1)] * 2, n
+
+
+def test_beyond_a_limit_lines_have_no_runs(tmp_path: Path) -> None:
+    sizes = mapped(4, 360, tmp_path, cores=1, COREWISE_ACCELERATE="on")
+    most, least = of_all_pairs(4, cores=1), of_all_pairs(4, cores=4)
+    first = sizes.index(least)
+    assert sizes == [most] * first + [least] * (360 - first)
+    assert first * most <= MOST_WITH_RUNS < (first + 2) * most  # MPI_COMM_WORLD has some, too
 
 
 def test_many_ranks_have_them_only_where_the_table_needs_them(tmp_path: Path) -> None:
