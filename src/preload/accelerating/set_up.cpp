@@ -226,6 +226,20 @@ coll::Lines agreed_lines(std::span<const Card> cards) {
   return room ? wanted_lines(static_cast<int>(cards.size()), is_crowded(cards)) : coll::Lines::partners;
 }
 
+/// Says on the card for which lines this process has room; the bytes of the best that it has room for.
+std::size_t look_for_room(int ranks, Card& card) {
+  const bool many_threads = card.many_threads != 0;
+  const std::size_t before = line_bytes.load(std::memory_order_relaxed);
+  const std::size_t least = own_bytes(ranks, coll::Lines::partners, false, many_threads);
+  const std::size_t more = own_bytes(ranks, most_wanted_lines(ranks), false, many_threads);
+  const std::size_t most = own_bytes(ranks, most_wanted_lines(ranks), true, many_threads);
+  card.has_memory = before + least <= kMostLineBytes ? 1 : 0;
+  card.has_room_for_all = before + more <= kMostWithAllPairs ? 1 : 0;
+  card.has_room_for_runs = before + most <= kMostWithRuns ? 1 : 0;
+  if (card.has_room_for_runs != 0) return most;
+  return card.has_room_for_all != 0 ? more : least;
+}
+
 bool agreed_runs(std::span<const Card> cards) {
   return is_crowded(cards) &&
          std::ranges::all_of(cards, [](const Card& card) { return card.has_room_for_runs != 0; });
@@ -375,18 +389,12 @@ Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team) {
   const bool many_threads = may_call_at_once();
   std::vector<Card> cards(static_cast<std::size_t>(ranks));
   Card card = own_card(many_threads);
-  const std::size_t before = line_bytes.load(std::memory_order_relaxed);
-  const std::size_t least = own_bytes(ranks, coll::Lines::partners, false, many_threads);
-  const std::size_t more = own_bytes(ranks, most_wanted_lines(ranks), false, many_threads);
-  const std::size_t most = own_bytes(ranks, most_wanted_lines(ranks), true, many_threads);
-  card.has_room_for_all = before + more <= kMostWithAllPairs ? 1 : 0;
-  card.has_room_for_runs = before + most <= kMostWithRuns ? 1 : 0;
+  const std::size_t bytes = look_for_room(ranks, card);
   File lines;
-  if (rank == 0) lines = make_file(card.has_room_for_runs != 0 ? most : card.has_room_for_all != 0 ? more : least);
+  if (rank == 0) lines = make_file(bytes);
   card.lines_file = lines.file;
   card.lines_key = lines.key;
-  const bool room = before + least <= kMostLineBytes;
-  card.has_memory = room && card.stage_file >= 0 && (rank != 0 || lines.file >= 0) ? 1 : 0;
+  if (card.stage_file < 0 || (rank == 0 && lines.file < 0)) card.has_memory = 0;
   int code = CW_NEXT(MPI_Allgather)(&card, sizeof card, MPI_BYTE, cards.data(), sizeof card, MPI_BYTE, comm);
   Fate fate = code == MPI_SUCCESS ? judge(cards) : Fate::broken;
   if (fate == Fate::taken) {

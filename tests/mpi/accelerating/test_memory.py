@@ -50,7 +50,8 @@ def mapped(
 ) -> list[int]:
     """The bytes of each of ``count`` communicators; ``cores``: of so many, 0: of all."""
     listed = ",".join(map(str, sorted(os.sched_getaffinity(0))[:cores]))
-    words = [*(["taskset", "-c", listed] if cores else []), runs.program("mpich", "traps/line_bytes.c"), count]
+    bound = ["taskset", "-c", listed] if cores else []
+    words = [*bound, runs.program("mpich", "traps/line_bytes.c"), count]
     more = {"COREWISE_ACCELERATE_AFTER": "0", **variables}
     done = runs.run("mpich", n, words, folder, more, timeout=timeout).succeeded().done
     lines = [line.split() for line in done.stdout.splitlines()]

@@ -118,10 +118,10 @@ def test_other_algorithms_keep_to_partners(n: int, table: str, tmp_path: Path) -
     check_table(n, table, 200, 10_000, tmp_path, COREWISE_ACCELERATE_LINES="partners")
 
 
-EAGER = ";".join(
-    f"{each}=-:eager{'_tree' if each in ('broadcast', 'reduce') else ''}"
-    for each in "broadcast reduce allreduce gather scatter allgather allgatherv alltoall scan exscan".split()
-    + ["reduce_scatter", "reduce_scatter_block"]
+EAGER = (
+    "broadcast=-:eager_tree;reduce=-:eager_tree;allreduce=-:eager;gather=-:eager;scatter=-:eager;"
+    "allgather=-:eager;allgatherv=-:eager;alltoall=-:eager;scan=-:eager;exscan=-:eager;"
+    "reduce_scatter=-:eager;reduce_scatter_block=-:eager"
 )
 
 
