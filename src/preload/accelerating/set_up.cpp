@@ -57,11 +57,13 @@ struct Card {
   std::int32_t has_measured = 0;
   HeapCard heap;
   std::int32_t has_room_for_all = 0;    ///< for lines between all pairs; rank 0: its file has them
-  std::int32_t has_room_for_runs = 0;   ///< the same of runs
+  std::int32_t has_room_for_runs = 0;   ///< the same of runs, where they are expected
   std::uint64_t mask[kMaskWords] = {};  ///< the CPUs where it may run
 };
 
 std::atomic<std::size_t> line_bytes{0};
+/// Whether the ranks of the communicator that was set up last share cores; -1: none was.
+std::atomic<int> crowded_before{-1};
 std::mutex mapping;
 
 /// The bytes of a stage's file.
@@ -226,6 +228,13 @@ coll::Lines agreed_lines(std::span<const Card> cards) {
   return room ? wanted_lines(static_cast<int>(cards.size()), is_crowded(cards)) : coll::Lines::partners;
 }
 
+/// What a process expects before it has the others' cards: room for runs that are not wanted would be for nothing.
+bool expects_crowd(int ranks, const Card& card) {
+  const int before = crowded_before.load(std::memory_order_relaxed);
+  if (before >= 0) return before != 0;
+  return std::max<long>(ranks, card.node_ranks) > std::min<long>(card.cores, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 /// Says on the card for which lines this process has room; the bytes of the best that it has room for.
 std::size_t look_for_room(int ranks, Card& card) {
   const bool many_threads = card.many_threads != 0;
@@ -235,7 +244,7 @@ std::size_t look_for_room(int ranks, Card& card) {
   const std::size_t most = own_bytes(ranks, most_wanted_lines(ranks), true, many_threads);
   card.has_memory = before + least <= kMostLineBytes ? 1 : 0;
   card.has_room_for_all = before + more <= kMostWithAllPairs ? 1 : 0;
-  card.has_room_for_runs = before + most <= kMostWithRuns ? 1 : 0;
+  card.has_room_for_runs = before + most <= kMostWithRuns && expects_crowd(ranks, card) ? 1 : 0;
   if (card.has_room_for_runs != 0) return most;
   return card.has_room_for_all != 0 ? more : least;
 }
@@ -398,6 +407,7 @@ Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team) {
   int code = CW_NEXT(MPI_Allgather)(&card, sizeof card, MPI_BYTE, cards.data(), sizeof card, MPI_BYTE, comm);
   Fate fate = code == MPI_SUCCESS ? judge(cards) : Fate::broken;
   if (fate == Fate::taken) {
+    crowded_before.store(is_crowded(cards) ? 1 : 0, std::memory_order_relaxed);
     Memory memory;
     if (map_all(cards, lines, memory)) team = make_team(comm, rank, cards, std::move(memory));
     const bool lends = team != nullptr && team->port.mapped().any();
