@@ -188,6 +188,32 @@ TEST(ShmPort, PayloadsArriveWholeBetweenProcesses) {
   });
 }
 
+/// Runs of three lines to and fro, each behind the line that says that it is there.
+TEST(ShmPort, RunsArriveWholeBeforeTheirLines) {
+  constexpr std::size_t kBytes = 300;
+  const testing::Job job(2, {0, 1, 4, 0});
+  std::array<bool, 2> right{true, true};
+  testing::run_threads(2, [&](int rank) {
+    ShmPort port(job.segment, rank);
+    const auto send = [&](Sequence number) {
+      port.put_run(1 - rank, Line128{1}, pattern<kBytes>(number), 3);
+      port.put_line(1 - rank, Line16{0}, number, {}, 3);
+    };
+    const auto receive = [&](Sequence number) {
+      port::wait_line(port, Line16{0}, number);
+      if (!equal(port.run(Line128{1}, kBytes), pattern<kBytes>(number)))
+        right[static_cast<std::size_t>(rank)] = false;
+    };
+    for (Sequence n = 1; n <= 5000; ++n) {
+      if (rank == 0) send(n);
+      receive(n);
+      if (rank == 1) send(n);
+    }
+  });
+  EXPECT_TRUE(right[0] && right[1]);
+  EXPECT_EQ(ShmPort(job.segment, 0).line_sequence(Line128{0}), 0U);
+}
+
 /// Data put before the line that announces it is there when the line is seen.
 TEST(ShmPort, ALineIsSeenAfterTheDataItAnnounces) {
   constexpr std::uint32_t kBytes = 4000;
