@@ -28,12 +28,12 @@ def before_parts(n: int) -> int:
     return PADDING * (1 + n + 1)
 
 
-def of_all_pairs(n: int, cores: int = 0) -> int:
+def of_all_pairs(n: int, shared: bool = False) -> int:
     """A line of 128 bytes for each of 10 uses (28 for few ranks) and each peer, and those of the barrier.
 
-    Where ranks share cores, few have runs of 2 KiB for each peer, too.
+    Where ranks share cores (``shared``), few have runs of 2 KiB for each peer, too.
     """
-    runs_of_peer = (4 if n <= 4 else 2) if (cores or len(os.sched_getaffinity(0))) < n <= 8 else 0
+    runs_of_peer = (4 if n <= 4 else 2) if shared and n <= 8 else 0
     lines = (8 if n <= 64 else 16) + ((28 if n <= 4 else 10) + 16 * runs_of_peer) * n
     return rounded(before_parts(n)) + n * rounded(lines * PADDING)
 
@@ -46,11 +46,10 @@ def of_partners(n: int) -> int:
 
 
 def mapped(
-    n: int, count: int, folder: Path, timeout: float = runs.TIMEOUT_S, cores: int = 0, **variables: str
+    n: int, count: int, folder: Path, timeout: float = runs.TIMEOUT_S, shared: bool = False, **variables: str
 ) -> list[int]:
-    """The bytes of each of ``count`` communicators; ``cores``: of so many, 0: of all."""
-    listed = ",".join(map(str, sorted(os.sched_getaffinity(0))[:cores]))
-    bound = ["taskset", "-c", listed] if cores else []
+    """The bytes of each of ``count`` communicators; ``shared``: all ranks on one core."""
+    bound = ["taskset", "-c", min(os.sched_getaffinity(0))] if shared else []
     words = [*bound, runs.program("mpich", "traps/line_bytes.c"), count]
     more = {"COREWISE_ACCELERATE_AFTER": "0", **variables}
     done = runs.run("mpich", n, words, folder, more, timeout=timeout).succeeded().done
@@ -59,7 +58,9 @@ def mapped(
 
 
 def test_few_ranks_have_lines_between_all_pairs(tmp_path: Path) -> None:
-    assert mapped(4, 3, tmp_path / "on", COREWISE_ACCELERATE="on") == [of_all_pairs(4)] * 3
+    assert mapped(2, 3, tmp_path / "two", COREWISE_ACCELERATE="on") == [of_all_pairs(2)] * 3
+    sizes = mapped(4, 3, tmp_path / "on", shared=True, COREWISE_ACCELERATE="on")
+    assert sizes == [of_all_pairs(4, shared=True)] * 3
     assert mapped(4, 3, tmp_path / "partners", **PARTNERS) == [of_partners(4)] * 3
     assert of_partners(4) < of_all_pairs(4)
 
@@ -67,13 +68,13 @@ def test_few_ranks_have_lines_between_all_pairs(tmp_path: Path) -> None:
 def test_ranks_that_share_cores_have_runs_for_longer_messages(tmp_path: Path) -> None:
     """Rank 0, which makes the file, has no more of it than the others."""
     for n in (2, 4, 5, 8, 9):
-        sizes = mapped(n, 2, tmp_path / str(n), cores=1, COREWISE_ACCELERATE="on")
-        assert sizes == [of_all_pairs(n, cores=1)] * 2, n
+        sizes = mapped(n, 2, tmp_path / str(n), shared=True, COREWISE_ACCELERATE="on")
+        assert sizes == [of_all_pairs(n, shared=True)] * 2, n
 
 
 def test_beyond_a_limit_lines_have_no_runs(tmp_path: Path) -> None:
-    sizes = mapped(4, 360, tmp_path, cores=1, COREWISE_ACCELERATE="on")
-    most, least = of_all_pairs(4, cores=1), of_all_pairs(4, cores=4)
+    sizes = mapped(4, 360, tmp_path, shared=True, COREWISE_ACCELERATE="on")
+    most, least = of_all_pairs(4, shared=True), of_all_pairs(4)
     first = sizes.index(least)
     assert sizes == [most] * first + [least] * (360 - first)
     assert first * most <= MOST_WITH_RUNS < (first + 2) * most  # MPI_COMM_WORLD has some, too
