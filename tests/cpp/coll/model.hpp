@@ -214,9 +214,9 @@ class ModelPort {
   [[nodiscard]] std::span<const std::byte> run(port::Line128 first, std::uint32_t bytes) const {
     auto& self = *const_cast<ModelPort*>(this);
     State::Bytes& shown = self.runs_[index_of(first)] = state_.payloads[at(rank_)][index_of(first)];
-    shown.resize(bytes, kPoison);
+    shown.resize((bytes + 3) / 4 * 4, kPoison);  // words are remembered
     self.remember_bytes(shown);
-    return shown;
+    return std::span(shown).first(bytes);
   }
   template <class L, class Ready>
   void wait_lines(L first, std::uint32_t count, Ready&& ready, const Where& /*where*/ = Where::current()) {
