@@ -179,9 +179,9 @@ bool is_crowded(std::span<const Card> cards) {
 }
 
 /// Whether some rank has to measure its copies yet, and all can.
-bool should_measure(std::span<const Card> cards) {
+bool should_measure(std::span<const Card> cards, bool crowded) {
   return std::ranges::all_of(cards, [](const Card& card) { return card.may_measure != 0; }) &&
-         std::ranges::any_of(cards, [](const Card& card) { return card.has_measured == 0; }) && !is_crowded(cards);
+         std::ranges::any_of(cards, [](const Card& card) { return card.has_measured == 0; }) && !crowded;
 }
 
 /// Fate::broken where a peer ends meanwhile.
@@ -222,11 +222,19 @@ coll::Lines most_wanted_lines(int ranks) {
   const bool all = wanted_lines(ranks, false) == coll::Lines::all || wanted_lines(ranks, true) == coll::Lines::all;
   return all ? coll::Lines::all : coll::Lines::partners;
 }
-/// Between whom there are lines: all ranks have the same cards.
-coll::Lines agreed_lines(std::span<const Card> cards) {
-  const bool room = std::ranges::all_of(cards, [](const Card& card) { return card.has_room_for_all != 0; });
-  return room ? wanted_lines(static_cast<int>(cards.size()), is_crowded(cards)) : coll::Lines::partners;
-}
+/// What follows from the cards, which are the same on all ranks.
+struct Agreed {
+  explicit Agreed(std::span<const Card> cards) : crowded(is_crowded(cards)) {
+    const auto all = [cards](auto has) { return std::ranges::all_of(cards, has); };
+    if (all([](const Card& card) { return card.has_room_for_all != 0; }))
+      lines = wanted_lines(static_cast<int>(cards.size()), crowded);
+    runs = crowded && all([](const Card& card) { return card.has_room_for_runs != 0; });
+  }
+
+  bool crowded;
+  coll::Lines lines = coll::Lines::partners;
+  bool runs = false;
+};
 
 /// What a process expects before it has the others' cards: room for runs that are not wanted would be for nothing.
 bool expects_crowd(int ranks, const Card& card) {
@@ -249,17 +257,12 @@ std::size_t look_for_room(int ranks, Card& card) {
   return card.has_room_for_all != 0 ? more : least;
 }
 
-bool agreed_runs(std::span<const Card> cards) {
-  return is_crowded(cards) &&
-         std::ranges::all_of(cards, [](const Card& card) { return card.has_room_for_runs != 0; });
-}
-
 /// Maps what the others have; false where something cannot be had. The rank that has made the lines' file cuts off
 /// what it did not know to be too much.
-bool map_all(std::span<const Card> cards, File& lines, Memory& memory) {
+bool map_all(std::span<const Card> cards, const Agreed& agreed, File& lines, Memory& memory) {
   const bool many_threads = cards[0].many_threads != 0;
   const int ranks = static_cast<int>(cards.size());
-  const std::size_t bytes = own_bytes(ranks, agreed_lines(cards), agreed_runs(cards), many_threads);
+  const std::size_t bytes = own_bytes(ranks, agreed.lines, agreed.runs, many_threads);
   if (lines.mapping == nullptr || lines.mapping->block().size() > bytes) {
     if (lines.mapping != nullptr && ftruncate(lines.file, static_cast<off_t>(bytes)) != 0) return false;
     lines.mapping = open_file(cards[0].process, cards[0].lines_file, cards[0].lines_key, bytes);
@@ -305,9 +308,10 @@ shm::Reach reach(std::span<const Card> cards, Memory& memory) {
   return shm::Reach(std::move(found.ranges));
 }
 
-std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> cards, Memory&& memory) {
+std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> cards, const Agreed& agreed,
+                                Memory&& memory) {
   const int ranks = static_cast<int>(cards.size());
-  const coll::Shape shape = shape_of(ranks, agreed_lines(cards), agreed_runs(cards));
+  const coll::Shape shape = shape_of(ranks, agreed.lines, agreed.runs);
   const port::Layout layout = shape.layout();
   const std::span<std::byte> block = memory.lines.block();
   const std::span<std::byte> lines = block.subspan(segment_at(ranks));
@@ -316,12 +320,11 @@ std::unique_ptr<Team> make_team(MPI_Comm comm, int rank, std::span<const Card> c
   if (!segment.ok()) return nullptr;
   std::vector<pid_t> peers;
   for (const Card& card : cards) peers.push_back(card.process);
-  const bool crowded = is_crowded(cards);
   shm::Processes processes = reachable(cards, peers);
   shm::Reach mapped = reach(cards, memory);
   return std::make_unique<Team>(
       std::move(memory), segment.value(), shape, rank, CallBoard(block.data() + kKeyBytes, rank, ranks),
-      Waiting(comm, rank, std::move(peers), crowded), std::move(processes), std::move(mapped));
+      Waiting(comm, rank, std::move(peers), agreed.crowded), std::move(processes), std::move(mapped));
 }
 
 /// The node of this process: the kernel's name for it, and the namespaces.
@@ -407,9 +410,10 @@ Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team) {
   int code = CW_NEXT(MPI_Allgather)(&card, sizeof card, MPI_BYTE, cards.data(), sizeof card, MPI_BYTE, comm);
   Fate fate = code == MPI_SUCCESS ? judge(cards) : Fate::broken;
   if (fate == Fate::taken) {
-    crowded_before.store(is_crowded(cards) ? 1 : 0, std::memory_order_relaxed);
+    const Agreed agreed(cards);
+    crowded_before.store(agreed.crowded ? 1 : 0, std::memory_order_relaxed);
     Memory memory;
-    if (map_all(cards, lines, memory)) team = make_team(comm, rank, cards, std::move(memory));
+    if (map_all(cards, agreed, lines, memory)) team = make_team(comm, rank, cards, agreed, std::move(memory));
     const bool lends = team != nullptr && team->port.mapped().any();
     const bool reaches = team != nullptr && team->port.reaches_peers();  // a call may fail yet
     const int mine[3] = {team != nullptr ? 1 : 0, reaches ? 1 : 0, lends ? 1 : 0};
@@ -419,9 +423,9 @@ Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team) {
       team.reset();
       fate = Fate::not_one_node;
     } else {
-      team->offers = offers_of(selection_for(ranks, is_crowded(cards)), team->rank.shape, all[1] != 0);
+      team->offers = offers_of(selection_for(ranks, agreed.crowded), team->rank.shape, all[1] != 0);
       if (all[2] == 0) team->lend_nothing();
-      if (should_measure(cards)) fate = measure_copies_of(*team);
+      if (should_measure(cards, agreed.crowded)) fate = measure_copies_of(*team);
     }
   }
   if (lines.file >= 0) close(lines.file);

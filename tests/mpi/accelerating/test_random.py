@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import os
 from itertools import product
 from pathlib import Path
 
@@ -101,7 +102,7 @@ OTHER_ALGORITHMS = [
 """What keeps to partners."""
 
 
-def check_table(n: int, table: str, calls: int, most: int, folder: Path, **variables: str) -> None:
+def check_table(n: int, table: str, calls: int, most: int, folder: Path, **variables: str) -> runs.Ran:
     """One run by a table: no byte differs, and every collective of the table was taken over.
 
     A row for alltoallv serves `MPI_Alltoallw` too.
@@ -111,6 +112,7 @@ def check_table(n: int, table: str, calls: int, most: int, folder: Path, **varia
     ran = runs.run("mpich", n, [program, n, calls, most], folder, by_table, timeout=TIMEOUT_S).succeeded()
     assert f"{calls} calls, 0 wrong" in ran.done.stdout
     assert len(ran.taken()) == len(table.split(";")) + table.count("alltoallv")
+    return ran
 
 
 @pytest.mark.parametrize(("n", "table"), [(7, OTHER_ALGORITHMS[0]), (11, OTHER_ALGORITHMS[1])])
@@ -129,6 +131,16 @@ EAGER = (
 def test_no_byte_differs_in_one_phase(n: int, tmp_path: Path) -> None:
     """Everybody's operand to all, or to all behind; where ranks share cores and are few up to 2 KiB of it."""
     check_table(n, EAGER, 600, 2500, tmp_path)
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 8])
+def test_more_ranks_than_cores_leave_nothing_of_2_kib_to_the_mpi(n: int, tmp_path: Path) -> None:
+    if n <= (os.cpu_count() or 1):
+        pytest.skip("capability: fewer cores than ranks")
+    ran = check_table(n, EAGER, 300, 2048, tmp_path)
+    passed = {name for calls in ran.calls.values() for name, why in calls if why}
+    # The operand of a reduce-scatter is as long as all of its blocks.
+    assert passed & ran.taken() <= {"MPI_Reduce_scatter", "MPI_Reduce_scatter_block"}
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8, 11, 16])
