@@ -3,6 +3,7 @@
 // numbered with x running fastest, and so are the units on them.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 #include "machine/fabric.hpp"
@@ -55,7 +56,7 @@ class Grid {
     return shortest_steps(from, to, dims_[axis], torus_[axis], ties_);
   }
 
-  /// Index into a table of links per tile, axis and direction.
+  /// Index into a table of ways per tile, axis and direction.
   [[nodiscard]] std::size_t slot(int from, std::size_t axis, bool forward) const {
     return (static_cast<std::size_t>(from) * dims_.size() + axis) * 2 + (forward ? 0 : 1);
   }
@@ -75,15 +76,22 @@ std::string place_name(const Position& at) {
   return name + ")";
 }
 
-/// Adds the grid's links to the fabric; the table says which link leaves a tile where (-1: none).
-std::vector<LinkId> add_links(const Grid& grid, const LinkSpeed& speed, Fabric& fabric) {
-  std::vector<LinkId> table(static_cast<std::size_t>(grid.tiles()) * grid.dimensions() * 2, -1);
+/// A step from a tile; none at an open edge.
+struct Way {
+  LinkId link = -1;
+  int to = -1;
+};
+using Ways = std::vector<Way>;
+
+/// Adds the grid's links to the fabric; the table says which link leaves a tile where, and what tile it leads to.
+Ways add_links(const Grid& grid, const LinkSpeed& speed, Fabric& fabric) {
+  Ways table(static_cast<std::size_t>(grid.tiles()) * grid.dimensions() * 2);
   for (int tile = 0; tile < grid.tiles(); ++tile) {
     for (std::size_t axis = 0; axis < grid.dimensions(); ++axis) {
       for (const bool forward : {true, false}) {
         const int to = grid.neighbour(tile, axis, forward);
         if (to < 0) continue;
-        table[grid.slot(tile, axis, forward)] = static_cast<LinkId>(fabric.links.size());
+        table[grid.slot(tile, axis, forward)] = {static_cast<LinkId>(fabric.links.size()), to};
         const std::string name = kAxes[axis] + std::string(forward ? "+" : "-") + place_name(grid.position(tile));
         fabric.links.push_back({name, tile, to, speed.bandwidth_gb_per_s, speed.latency_ns});
       }
@@ -105,17 +113,17 @@ void add_stops_and_units(const Grid& grid, const MeshSpec& spec, Fabric& fabric)
   }
 }
 
-Path walk(const Grid& grid, const std::vector<LinkId>& table, int tile, std::size_t axis, int steps) {
-  Path path;
-  const bool forward = steps > 0;
-  for (int left = forward ? steps : -steps; left > 0; --left) {
-    path.push_back(table[grid.slot(tile, axis, forward)]);
-    tile = grid.neighbour(tile, axis, forward);
+Path walk(const Grid& grid, const Ways& table, int tile, std::size_t axis, int steps) {
+  Path path(static_cast<std::size_t>(std::abs(steps)));
+  for (LinkId& link : path) {
+    const Way& way = table[grid.slot(tile, axis, steps > 0)];
+    link = way.link;
+    tile = way.to;
   }
   return path;
 }
 
-std::vector<Path> dimension_order(const Grid& grid, const std::vector<LinkId>& table, StopId from, StopId to) {
+std::vector<Path> dimension_order(const Grid& grid, const Ways& table, StopId from, StopId to) {
   std::vector<Path> routes(1);
   Position at = grid.position(from);
   const Position target = grid.position(to);
@@ -137,7 +145,7 @@ Fabric build_mesh(const MeshSpec& spec) {
   fabric.kind = "mesh";
   Grid grid(spec.dims, spec.torus, spec.ties);
   add_stops_and_units(grid, spec, fabric);
-  std::vector<LinkId> table = add_links(grid, spec.link, fabric);
+  Ways table = add_links(grid, spec.link, fabric);
   fabric.router = [grid = std::move(grid), table = std::move(table)](StopId from, StopId to) {
     return dimension_order(grid, table, from, to);
   };
