@@ -2,6 +2,7 @@
 // Source: MPI-4.1, section 5.1.13 (decoding a datatype), with the order of integers, addresses and counts there.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "preload/data.hpp"
@@ -113,7 +114,7 @@ std::optional<Datatype> named(MPI_Datatype type) {
   return std::move(basic).value();
 }
 
-Result<Datatype> not_understood() {
+Status not_understood() {
   return Status(Code::unsupported, {});
 }
 
@@ -192,38 +193,58 @@ std::int64_t numbers_in(const Contents& contents) {
   return static_cast<std::int64_t>(contents.integers.size() + contents.addresses.size() + contents.types.size());
 }
 
-/// How far a reading has come, and what it has met.
+/// How far a reading has come.
 struct Reading {
   int depth = 0;
-  std::int64_t numbers = 0;   ///< in the envelopes
-  std::int64_t element = -1;  ///< bytes of the predefined types; 0 where they differ, -1 before there is one
+  std::int64_t numbers = 0;  ///< in the envelopes
 };
 
-std::optional<Datatype> read(MPI_Datatype type, Reading& reading);
+std::optional<Described> read(MPI_Datatype type, Reading& reading);
 
-Result<Datatype> build(const Contents& contents, Reading& reading) {
-  std::vector<Datatype> types;
-  for (const MPI_Datatype type : contents.types) {
-    std::optional<Datatype> found = read(type, reading);
-    if (!found) return not_understood();
-    types.push_back(*std::move(found));
+/// `Described::element` of a struct; 0 where only whole items will do.
+std::int64_t common_element(Span lengths, const std::vector<Datatype>& types, const Numbers& elements) {
+  constexpr std::int64_t kMost = 4096;  // shorter than any piece but the last
+  std::int64_t at = 0, common = 1;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const std::int64_t bytes = lengths[i] * types[i].size;
+    if (bytes == 0) continue;
+    if (at % elements[i] != 0 || elements[i] > kMost) return 0;
+    common = std::lcm(common, elements[i]);
+    if (common > kMost) return 0;
+    at += bytes;
   }
-  if (contents.combiner != MPI_COMBINER_STRUCT)
-    return types.size() == 1 ? derived(contents, types.front()) : not_understood();
-  const std::int64_t count = contents.integers.at(0);
-  return kernels::structure(part(contents.integers, 1, count), part(contents.addresses, 0, count), types);
+  return at % common == 0 ? common : 0;
 }
 
-std::optional<Datatype> read(MPI_Datatype type, Reading& reading) {
+Result<Described> build(const Contents& contents, Reading& reading) {
+  std::vector<Datatype> types;
+  Numbers elements;
+  for (const MPI_Datatype type : contents.types) {
+    std::optional<Described> found = read(type, reading);
+    if (!found) return not_understood();
+    elements.push_back(found->element);
+    types.push_back(std::move(found->type));
+  }
+  const bool is_struct = contents.combiner == MPI_COMBINER_STRUCT;
+  if (!is_struct && types.size() != 1) return not_understood();
+  const Span lengths = is_struct ? part(contents.integers, 1, contents.integers.at(0)) : Span();
+  Result<Datatype> made =
+      is_struct ? kernels::structure(lengths, contents.addresses, types) : derived(contents, types.front());
+  if (!made.ok()) return made.status();
+  return Described{std::move(made).value(),
+                   is_struct ? common_element(lengths, types, elements) : elements.front()};
+}
+
+std::optional<Described> read(MPI_Datatype type, Reading& reading) {
   Contents contents;
   Bounds bounds;
   if (reading.depth > kDeepest || !read_contents(type, contents)) return std::nullopt;
   if (is_predefined(contents.combiner)) {
     std::optional<Datatype> found = named(type);
-    if (found) reading.element = reading.element < 0 || reading.element == found->size ? found->size : 0;
-    return found;
+    if (!found) return std::nullopt;
+    return Described{*found, found->size};
   }
-  Result<Datatype> made = not_understood();
+  Result<Described> made = not_understood();
   reading.numbers += numbers_in(contents);
   ++reading.depth;
   try {
@@ -234,17 +255,17 @@ std::optional<Datatype> read(MPI_Datatype type, Reading& reading) {
   --reading.depth;
   free_types(contents.types);
   if (!made.ok() || !read_bounds(type, bounds)) return std::nullopt;
-  const Datatype whole = padded(std::move(made).value(), bounds);
-  return agrees(whole, bounds) ? std::optional(whole) : std::nullopt;
+  const Datatype whole = padded(std::move(made.value().type), bounds);
+  const std::int64_t element = made.value().element;
+  if (!agrees(whole, bounds)) return std::nullopt;
+  return Described{whole, element != 0 ? element : std::max<std::int64_t>(whole.size, 1)};
 }
 
 }  // namespace
 
 std::optional<Described> read_type(MPI_Datatype datatype) {
   Reading reading;
-  std::optional<Datatype> found = read(datatype, reading);
-  if (!found) return std::nullopt;
-  return Described{*std::move(found), std::max<std::int64_t>(reading.element, 0)};
+  return read(datatype, reading);
 }
 
 }  // namespace corewise::preload::packing

@@ -30,7 +30,7 @@ struct Type {
   std::atomic<int> holders{1};
   std::atomic<std::uint32_t> messages{0};
 
-  std::int64_t element = 0;  ///< bytes of each element, which is not to be cut in two (openmpi); 0: they differ
+  std::int64_t element = 0;        ///< see Described (openmpi)
   std::atomic<bool> ready{false};  ///< there is a plan
 
   /// By use, the last size that was decided about, twice, and 1 more where it is ours: a program sends few sizes,
@@ -100,7 +100,8 @@ inline void forget(std::uint64_t handle) {
 /// A type as its envelopes say.
 struct Described {
   kernels::Datatype type;
-  std::int64_t element = 0;  ///< bytes of each element of a predefined type in it; 0 where they differ
+  std::int64_t element =
+      0;  ///< its packed bytes cut at a multiple of it cut no element in two; divides their number
 };
 
 /// Nothing where an envelope is not understood, or where MPI finds another size, extent or true extent than we.

@@ -168,6 +168,12 @@ def invented() -> list[dict[str, Any]]:
 
 
 @cache
+def mixed(ints: int, doubles: int) -> list[Any]:
+    """A struct whose packed ints stand before doubles."""
+    parts = [["Create_vector", ints, 1, 3, "INT"], ["Create_vector", doubles, 3, 5, "DOUBLE"]]
+    return ["Create_struct", [1, 1], [0, 12 * ints + 8], parts]
+
+
 def large() -> list[dict[str, Any]]:
     """Types of a tenth of a megabyte and less, by every message and every other kind of transfer."""
     odd = [[1 + i % 3 for i in range(1500)], [7 * (i * 37 % 1499) for i in range(1500)]]
@@ -176,6 +182,7 @@ def large() -> list[dict[str, Any]]:
         (2, ["Create_vector", 6000, 2, 5, "INT"]),
         (1, ["Create_indexed", *odd, "DOUBLE"]),
         (1, ["Create_contiguous", 800, ["Create_resized", 0, 56, uneven]]),
+        (1, mixed(8000, 8000)),
         (2, ["Create_subarray", [30, 40, 50], [29, 17, 13], [1, 9, 20], "ORDER_C", "FLOAT"]),
         (2, ["Create_resized", -72 * 599, 72 * 600, ["Create_hvector", 600, 3, -72, "LONG"]]),
         (1, ["Create_vector", 100, 33, 70, "C_DOUBLE_COMPLEX"]),

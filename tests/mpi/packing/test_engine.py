@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import packing_runs
 import pytest
 from packing_runs import DEBIAN, packing_environment
-from test_differential import check_same, large, moved
+from test_differential import check_same, large, mixed, moved
 
 from corewise.mpi import build
 from corewise.mpi.generators.packing import engine_is_known
@@ -31,10 +32,10 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def counted(name: str, env: dict[str, str], folder: Path) -> list[int]:
-    """Ranks on which the engine was on, and transfers that it packed and unpacked; the data are right."""
-    ours = moved(name, CASES, folder, env)
-    check_same(CASES, moved(name, CASES, folder, {}), ours)
+def counted(name: str, env: dict[str, str], folder: Path, cases: list[dict[str, Any]] = CASES) -> list[int]:
+    """Ranks on which the engine was on, and pieces that it packed and unpacked; the data are right."""
+    ours = moved(name, cases, folder, env)
+    check_same(cases, moved(name, cases, folder, {}), ours)
     return [sum(each) for each in zip(*(rank[-1] for rank in ours), strict=True)]
 
 
@@ -44,6 +45,14 @@ def test_a_table_decides_about_transfers(name: str, tmp_path: Path) -> None:
     tables = [packing_environment(name, f"{use}=268435456:9999999") for use in uses]
     found = [counted(name, table, tmp_path)[1:] for table in tables]
     assert [[out > 0, back > 0] for out, back in found] == [[0, 0], [1, 0], [0, 1], [1, 0], [0, 1]]
+
+
+def test_elements_that_differ_are_cut_between(name: str, tmp_path: Path) -> None:
+    """Into pieces of a multiple of all; behind an odd number of ints no double begins at one."""
+    case = next(case for case in CASES if case["type"] == mixed(8000, 8000)) | {"ways": ["message"]}
+    each = [[case | {"type": mixed(ints, 8000)}] for ints in (8000, 8001)]
+    even, odd = (counted(name, packing_environment(name), tmp_path, cases)[1] for cases in each)
+    assert even > odd  # whose last piece alone is ours
 
 
 def test_off_takes_nothing(name: str, tmp_path: Path) -> None:

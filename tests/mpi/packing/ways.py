@@ -4,7 +4,7 @@
 #
 # Rank r writes OUT.r: a list for each case, of what each way gave. Buffers lie against a page that nobody
 # may touch, so that a look beyond the data ends the program too. The last entry is what the packing library's
-# engine on Open MPI counted: whether it is on, transfers that it packed and unpacked.
+# engine on Open MPI counted: whether it is on, pieces that it packed and unpacked.
 # SPDX-License-Identifier: BSD-3-Clause
 import ctypes
 import hashlib

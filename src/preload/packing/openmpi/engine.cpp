@@ -26,7 +26,7 @@ CW_PUBLIC std::int32_t opal_generic_simple_pack(Convertor*, iovec*, std::uint32_
 CW_PUBLIC std::int32_t opal_generic_simple_unpack(Convertor*, iovec*, std::uint32_t*, std::size_t*);
 CW_PUBLIC std::int32_t opal_convertor_set_position_nocheck(Convertor*, std::size_t*);
 CW_PUBLIC std::int32_t opal_convertor_raw(Convertor*, iovec*, std::uint32_t*, std::size_t*);
-/// For tests: 0: whether the engine is on; 1 and 2: transfers that it packed and unpacked.
+/// For tests: 0: whether the engine is on; 1 and 2: pieces that it packed and unpacked.
 CW_PUBLIC long corewise_packing_engine(int what);
 }
 
@@ -36,7 +36,7 @@ namespace {
 enum class State : std::uint8_t { off, proving, on };
 
 std::atomic<State> state{State::off};
-std::array<std::atomic<long>, 2> transfers{};
+std::array<std::atomic<long>, 2> moved{};
 
 /// What a thread was told last of some handles; it holds until a type comes or goes (`changes`).
 struct Told {
@@ -166,6 +166,7 @@ std::int32_t move_pieces(const Type& type, Convertor& convertor, iovec* pieces, 
     move<packing>(type, convertor, at, piece.iov_base, piece.iov_len);
     at += piece.iov_len;
   }
+  moved[packing].fetch_add(used, std::memory_order_relaxed);
   *count = used;
   *bytes = at - begin;
   convertor.position = at;
@@ -179,8 +180,7 @@ template <bool packing>
 bool may_move(const Type& type, const Convertor& convertor, const iovec* pieces, std::uint32_t count) {
   if (!packing || (count > 0 && pieces[0].iov_len >= convertor.local_size - convertor.position)) return true;
   const auto least = static_cast<std::size_t>(type.element);
-  return least > 0 &&
-         std::all_of(pieces, pieces + count, [least](const iovec& piece) { return piece.iov_len >= least; });
+  return std::all_of(pieces, pieces + count, [least](const iovec& piece) { return piece.iov_len >= least; });
 }
 
 template <bool packing>
@@ -197,7 +197,7 @@ std::int32_t advance_ours(Convertor* convertor, iovec* pieces, std::uint32_t* co
 std::int32_t go_to(Convertor& convertor, std::size_t* position) {
   const Type* type = types().find(convertor.datatype);
   const bool packing = convertor.advance == advance_ours<true>;
-  if (*position == 0 || type == nullptr || (packing && type->element == 0)) return hand_back(convertor, position);
+  if (*position == 0 || type == nullptr) return hand_back(convertor, position);
   if (packing) *position -= *position % static_cast<std::size_t>(type->element);
   convertor.position = *position;
   return 0;
@@ -227,7 +227,6 @@ std::int32_t advance(Convertor* convertor, iovec* pieces, std::uint32_t* count, 
   Type* type = now == State::on ? candidate<packing>(*convertor) : nullptr;
   if (type == nullptr || !may_move<packing>(*type, *convertor, pieces, *count))
     return theirs<packing>()(convertor, pieces, count, bytes);
-  transfers[packing].fetch_add(1, std::memory_order_relaxed);
   type->messages.fetch_add(1, std::memory_order_relaxed);
   convertor->advance = advance_ours<packing>;
   return move_pieces<packing>(*type, *convertor, pieces, count, bytes);
@@ -296,7 +295,7 @@ std::int32_t opal_convertor_raw(Convertor* convertor, iovec* pieces, std::uint32
 
 long corewise_packing_engine(int what) {
   if (what == 0) return engine::state.load() == engine::State::on ? 1 : 0;
-  return engine::transfers[what == 1 ? 1 : 0].load();
+  return engine::moved[what == 1 ? 1 : 0].load();
 }
 
 #endif
