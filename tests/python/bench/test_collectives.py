@@ -264,6 +264,16 @@ def test_blocks_of_unknown_size_have_one_row() -> None:
     assert won("gatherv", measured(b8={WHOLE: 0.9}, b64={WHOLE: 9.0})) == [(None, "mpi")]
 
 
+def test_what_rides_in_flags_is_its_companion_for_more() -> None:
+    """Else the luck of a launch at sizes where both run the same code would choose between them."""
+    linear = configuration("linear")
+    cells = measured(b8={EAGER: 1.06, linear: 0.98}, b4096={linear: 1.2}, b65536={linear: 1.7})
+    assert won("gatherv", cells) == [(None, "eager")]
+    (row,) = tuning.rows_of("gatherv", 2, cells)
+    assert (row.lost[0].name, row.lost[0].latency_us[1:]) == ("linear", row.won.latency_us[1:])
+    assert won("gatherv", measured(b8={EAGER: 1.0, linear: 1.05}, b4096={linear: 1.2})) == [(None, "linear")]
+
+
 def test_every_candidate_is_a_row_of_its_collectives_table() -> None:
     alike = {"exscan": "scan", "reduce_scatter_block": "reduce_scatter"}
     for collective in preload.COLLECTIVES:

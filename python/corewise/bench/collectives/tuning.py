@@ -126,7 +126,8 @@ def candidates_of(collective: str, ranks: int) -> Iterator[tuple[Configuration, 
         return ((each, (0,)) for each in BARRIERS)
     found = CANDIDATES[collective].on(ranks)
     if collective in UNKNOWN_BLOCKS:
-        return ((each, SIZES) for each, _ in found)
+        eager = CANDIDATES[collective].eager
+        return ((each, sizes if each.algorithm == eager else SIZES) for each, sizes in found)
     return found
 
 
@@ -173,6 +174,8 @@ def _taken_over(by: Measured) -> Iterator[tuple[Configuration, Sequence[Cell]]]:
 
 def rows_of(collective: str, ranks: int, measured: Measured) -> list[TuningRow]:
     """Who wins where."""
+    if collective in UNKNOWN_BLOCKS:
+        measured = _continued(collective, measured)
     by_size: dict[int, dict[Configuration, Cell]] = {}
     for candidate, cells in measured.items():
         for cell in cells:
@@ -183,6 +186,21 @@ def rows_of(collective: str, ranks: int, measured: Measured) -> list[TuningRow]:
         winners = _winners(by_size)
     sweep = {size: _times_us(cells) for size, cells in by_size.items()}
     return rows_of_sweep("all", WORDS.get(collective, collective), ranks, sweep, winners)
+
+
+def _continued(collective: str, measured: Measured) -> Measured:
+    """What sends data inside its flags runs the first of `pieces` for more: it has that one's cells there.
+
+    Cells of its own would differ by a launch's luck alone, which then chose between the two.
+    """
+    eager, whole = (
+        configuration(each) for each in (CANDIDATES[collective].eager, CANDIDATES[collective].pieces[0])
+    )
+    if eager not in measured or whole not in measured:
+        return measured
+    own = measured[eager]
+    more = [cell for cell in measured[whole] if cell.size > max(each.size for each in own)]
+    return {**measured, eager: [*own, *more]}
 
 
 def _winners(by_size: Mapping[int, Mapping[Configuration, Cell]]) -> dict[int, Configuration]:
