@@ -85,9 +85,7 @@ double product(std::span<const std::int64_t> values) {
 /// The first rule that is broken; all are computed before, so none may depend on another.
 Status first_broken(std::initializer_list<Status> rules) {
   for (const Status& rule : rules) {
-    if (!rule.ok()) {
-      return rule;
-    }
+    if (!rule.ok()) return rule;
   }
   return {};
 }
@@ -95,9 +93,7 @@ Status first_broken(std::initializer_list<Status> rules) {
 /// Displacements in extents as bytes; the products are formed whether there are blocks or not.
 Result<std::vector<std::int64_t>> in_bytes(std::string_view field, std::span<const std::int64_t> values,
                                            const Datatype& old) {
-  if (const Status rule = within_reach(field, farthest(values) * magnitude(old.extent)); !rule.ok()) {
-    return rule;
-  }
+  if (const Status rule = within_reach(field, farthest(values) * magnitude(old.extent)); !rule.ok()) return rule;
   std::vector<std::int64_t> bytes(values.begin(), values.end());
   for (std::int64_t& value : bytes) {
     value *= old.extent;
@@ -107,12 +103,8 @@ Result<std::vector<std::int64_t>> in_bytes(std::string_view field, std::span<con
 
 Status check_share(std::size_t i, std::int64_t gsize, Distribution distribution, std::int64_t darg,
                    std::int64_t processes) {
-  if (distribution == Distribution::none) {
-    return between(place("psizes", i), processes, 1, 1);
-  }
-  if (darg == kDefaultDarg) {
-    return {};
-  }
+  if (distribution == Distribution::none) return between(place("psizes", i), processes, 1, 1);
+  if (darg == kDefaultDarg) return {};
   const std::int64_t least = distribution == Distribution::block ? (gsize + processes - 1) / processes : 1;
   return between(place("dargs", i), darg, least, kFarthestByte / processes);
 }
@@ -126,16 +118,10 @@ Layout block_of(std::int64_t count, const Datatype& old) {
 
 /// The one run that a layout of single children is, where it is one.
 std::optional<Layout> as_run(const Layout& layout) {
-  if (layout.kind == Kind::run) {
-    return layout;
-  }
-  if (layout.kind != Kind::repeat) {
-    return std::nullopt;
-  }
+  if (layout.kind == Kind::run) return layout;
+  if (layout.kind != Kind::repeat) return std::nullopt;
   const std::optional<Layout> child = as_run(layout.children.front());
-  if (!child || (layout.count > 1 && layout.stride != child->bytes)) {
-    return std::nullopt;
-  }
+  if (!child || (layout.count > 1 && layout.stride != child->bytes)) return std::nullopt;
   return run_of(layout.count * child->bytes, layout.offset + child->offset);
 }
 
@@ -261,9 +247,7 @@ std::optional<Layout> dense_blocks(Blocks blocks) {
   std::vector<std::int64_t> offsets, lengths;
   for (const Block& block : blocks) {
     const std::optional<Layout> item = dense_item(*block.type);
-    if (!item) {
-      return std::nullopt;
-    }
+    if (!item) return std::nullopt;
     offsets.push_back(block.offset + item->offset);
     lengths.push_back(block.count * item->bytes);
   }
@@ -321,9 +305,7 @@ Datatype type_of(std::vector<Block> blocks) {
     bounds.add_block(*block.type, block.offset, block.count);
   }
   std::erase_if(blocks, [](const Block& block) { return block.count == 0 || block.type->size == 0; });
-  if (std::optional<Layout> dense = dense_blocks(blocks)) {
-    return bounds.finish(std::move(*dense));
-  }
+  if (std::optional<Layout> dense = dense_blocks(blocks)) return bounds.finish(std::move(*dense));
   std::vector<Layout> children;
   Blocks left = blocks;
   for (Blocks some; !left.empty(); left = left.subspan(some.size())) {
@@ -347,9 +329,7 @@ struct Share {
 
 Share share_of(std::int64_t size, Distribution distribution, std::int64_t darg, std::int64_t processes,
                std::int64_t coordinate) {
-  if (distribution == Distribution::none) {
-    return {0, size, 0, 1, 0, 0};
-  }
+  if (distribution == Distribution::none) return {0, size, 0, 1, 0, 0};
   const bool by_block = distribution == Distribution::block;
   const std::int64_t wanted = darg != kDefaultDarg ? darg : by_block ? (size + processes - 1) / processes : 1;
   const std::int64_t block = std::min(wanted, size);

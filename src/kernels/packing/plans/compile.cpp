@@ -67,9 +67,7 @@ class Compiler {
       case Layout::Kind::sequence:
         break;
     }
-    if (layout.children.empty() || is_record(layout)) {
-      return table(layout);
-    }
+    if (layout.children.empty() || is_record(layout)) return table(layout);
     return layout.kind == Layout::Kind::list ? list(layout) : sequence(layout);
   }
 
@@ -78,12 +76,8 @@ class Compiler {
     if (node.size == 0) {
       return node;  // however often, it has no bytes, and no loop moves blocks without any
     }
-    if (node.kind == Kind::run) {
-      return row(node, count, stride);
-    }
-    if (node.kind == Kind::row && node.members * node.stride == stride) {
-      return resized(std::move(node), count);
-    }
+    if (node.kind == Kind::run) return row(node, count, stride);
+    if (node.kind == Kind::row && node.members * node.stride == stride) return resized(std::move(node), count);
     if (node.kind == Kind::table && node.members == 1) {
       node.stride = stride;
       use_window(node, pieces_of(node));
@@ -166,9 +160,7 @@ class Compiler {
     Runs all;
     for_each_run(layout, -layout.offset,
                  [&all](std::int64_t offset, std::int64_t bytes) { all.push_back({offset, bytes}); });
-    if (all.empty()) {
-      return run(0, 0);
-    }
+    if (all.empty()) return run(0, 0);
     const bool far = std::any_of(all.begin(), all.end(), is_far);
     return moved(far ? far_tables(all) : table_of(all), layout.offset);
   }

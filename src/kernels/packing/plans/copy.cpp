@@ -30,18 +30,14 @@ void copy_blocks(const Node& from, const std::byte* source, const PackPlan& to, 
 /// Whether the blocks of both are equal, in rows of as many, and nothing moves several at a time.
 bool alike(const Node& a, const Node& b) {
   const auto plain = [](const Node& node) { return node.window == nullptr && node.tile_kernels.pack == nullptr; };
-  if (a.kind != b.kind || a.unit != b.unit || !plain(a) || !plain(b)) {
-    return false;
-  }
+  if (a.kind != b.kind || a.unit != b.unit || !plain(a) || !plain(b)) return false;
   return a.kind == Node::Kind::row ||
          (a.kind == Node::Kind::repeat && alike(a.children.front(), b.children.front()));
 }
 
 /// The loop's view of some members of a row, or of rows.
 Blocks blocks_of(const Node& node, std::int64_t members) {
-  if (node.kind == Node::Kind::row) {
-    return {node.unit, node.stride, members};
-  }
+  if (node.kind == Node::Kind::row) return {node.unit, node.stride, members};
   const Node& row = node.children.front();
   return {row.unit, row.stride, row.members, node.stride, members};
 }
@@ -86,9 +82,7 @@ void copy_part(const PackPlan& from, const void* source, std::int64_t source_cou
                void* target, std::int64_t target_count, std::int64_t at, std::int64_t bytes) {
   const Program& reader = *from.program_;
   const Program& writer = *to.program_;
-  if (bytes == 0) {
-    return;
-  }
+  if (bytes == 0) return;
   const auto* const items = static_cast<const std::byte*>(source) + reader.root.offset;
   auto* const places = static_cast<std::byte*>(target) + writer.root.offset;
   if (reader.contiguous) {

@@ -48,9 +48,7 @@ PackPlan PackPlan::compile(const Datatype& type) {
 std::optional<PackPlan> PackPlan::compile_for(std::string_view instruction_set, const Layout& canonical,
                                               std::int64_t extent) {
   for (const KernelSet* set : usable_pack_sets()) {
-    if (set->name == instruction_set) {
-      return PackPlan(compile_program(*set, canonical, extent));
-    }
+    if (set->name == instruction_set) return PackPlan(compile_program(*set, canonical, extent));
   }
   return std::nullopt;
 }
@@ -75,9 +73,7 @@ std::string_view PackPlan::instruction_set() const {
 }
 
 std::string PackPlan::describe() const {
-  if (program_->contiguous) {
-    return "contiguous: " + std::to_string(program_->size) + " bytes an item\n";
-  }
+  if (program_->contiguous) return "contiguous: " + std::to_string(program_->size) + " bytes an item\n";
   return "instruction set: " + std::string(instruction_set()) + '\n' + to_text(program_->root);
 }
 

@@ -199,9 +199,7 @@ class Walk {
       bytes -= head;
       ++run;
     }
-    if (bytes == 0) {
-      return;
-    }
+    if (bytes == 0) return;
     const Place end = place_in_table(node, start(node, run) + bytes);
     runs_of_table(node, run, end.member - run, 1, items, stream);
     if (end.skip > 0) {
@@ -212,9 +210,7 @@ class Walk {
   /// Some whole runs of a table, of each of `members` members.
   static void runs_of_table(const Node& node, std::int64_t first, std::int64_t count, std::int64_t members,
                             Items items, Stream stream) {
-    if (count == 0) {
-      return;
-    }
+    if (count == 0) return;
     const std::int64_t* lengths = node.lengths.empty() ? nullptr : node.lengths.data() + first;
     run_kernel(node.table_kernels,
                Table{node.block, node.places.data() + first, lengths, count, node.stride, members}, items, stream);
@@ -260,9 +256,7 @@ class Walk {
 template <bool packing, class Items, class Stream>
 void run_plan(const PackPlan::Program& program, Items items, std::int64_t count, std::int64_t from, Stream stream,
               std::size_t bytes) {
-  if (bytes == 0) {
-    return;
-  }
+  if (bytes == 0) return;
   if (program.contiguous) {
     Walk<packing>::contiguous(program.root, from, static_cast<std::int64_t>(bytes), items, stream);
   } else if (from == 0 && static_cast<std::int64_t>(bytes) == count * program.size) {

@@ -19,9 +19,7 @@ bool fit_group(Window& window, std::int64_t low, std::int64_t high) {
     window.begin = low + std::min<std::int64_t>(0, last);
     const std::int64_t span = high + std::max<std::int64_t>(0, last) - window.begin;
     window.vectors = (span + kVector - 1) / kVector;
-    if (span <= kWidest) {
-      return true;
-    }
+    if (span <= kWidest) return true;
   }
   return false;
 }
@@ -35,9 +33,7 @@ bool place_bytes(Window& window, std::span<const Piece> pieces) {
         const std::int64_t at = piece.offset + member * window.stride + i - window.begin;
         const auto vector = static_cast<std::size_t>(at / kVector);
         const std::int64_t byte = at % kVector;
-        if ((window.data[vector] >> byte & 1U) != 0) {
-          return false;
-        }
+        if ((window.data[vector] >> byte & 1U) != 0) return false;
         window.data[vector] |= std::uint64_t{1} << byte;
         window.packed[vector] |= std::uint64_t{1} << packed;
         window.from[vector][static_cast<std::size_t>(packed)] = static_cast<std::uint8_t>(byte);

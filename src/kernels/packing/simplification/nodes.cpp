@@ -28,17 +28,13 @@ bool prune_runs(Layout& node) {
 
 /// Members of a node that is no run.
 std::int64_t members_of(const Layout& node) {
-  if (node.kind == Kind::repeat) {
-    return node.count;
-  }
+  if (node.kind == Kind::repeat) return node.count;
   return static_cast<std::int64_t>(node.kind == Kind::sequence ? node.children.size() : node.offsets.size());
 }
 
 /// Whether a node has no members, or members without data.
 bool has_no_data(const Layout& node) {
-  if (node.kind == Kind::run) {
-    return node.bytes == 0;
-  }
+  if (node.kind == Kind::run) return node.bytes == 0;
   const bool of_one = node.kind == Kind::repeat || node.kind == Kind::list;
   return members_of(node) == 0 || (of_one && is_empty(node.children.front()));
 }
@@ -58,9 +54,7 @@ bool prune(Layout& node) {
 }
 
 bool unwrap(Layout& node) {
-  if (node.kind == Kind::run || members_of(node) != 1) {
-    return false;
-  }
+  if (node.kind == Kind::run || members_of(node) != 1) return false;
   Layout member = node.kind == Kind::runs ? run_of(node.lengths.front()) : std::move(node.children.front());
   member.offset += node.offset + (node.offsets.empty() ? 0 : node.offsets.front());
   node = std::move(member);

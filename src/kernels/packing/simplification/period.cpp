@@ -50,12 +50,8 @@ std::size_t shortest_period(const Layout& node) {
   for (std::size_t border = size - 1; border > 0;) {
     border = borders[border - 1];
     const std::size_t period = size - 1 - border;
-    if (2 * period > size) {
-      break;
-    }
-    if (size % period == 0 && alike(node, size - 1, size - 1 - period)) {
-      return period;
-    }
+    if (2 * period > size) break;
+    if (size % period == 0 && alike(node, size - 1, size - 1 - period)) return period;
   }
   return size;
 }
@@ -103,13 +99,9 @@ bool share(Layout& node) {
 }
 
 bool period(Layout& node) {
-  if ((node.kind != Kind::list && node.kind != Kind::runs) || node.offsets.size() < 2) {
-    return false;
-  }
+  if ((node.kind != Kind::list && node.kind != Kind::runs) || node.offsets.size() < 2) return false;
   const std::size_t size = node.offsets.size(), length = shortest_period(node);
-  if (length == size) {
-    return false;
-  }
+  if (length == size) return false;
   const std::int64_t offset = node.offset + (length == 1 ? node.offsets.front() : 0);
   const std::int64_t stride = node.offsets[length] - node.offsets.front();
   node =

@@ -65,9 +65,7 @@ bool merge_list(Layout& node) {
 
 bool merge_repeat(Layout& node) {
   const Layout& run = node.children.front();
-  if (node.stride != run.bytes) {
-    return false;
-  }
+  if (node.stride != run.bytes) return false;
   node = run_of(node.count * run.bytes, node.offset + run.offset);
   return true;
 }
@@ -100,23 +98,15 @@ bool gather(Layout& node) {
 }
 
 bool merge(Layout& node) {
-  if (node.kind == Kind::runs) {
-    return merge_runs(node);
-  }
-  if (!over_run(node)) {
-    return false;
-  }
+  if (node.kind == Kind::runs) return merge_runs(node);
+  if (!over_run(node)) return false;
   return node.kind == Kind::list ? merge_list(node) : merge_repeat(node);
 }
 
 bool fuse(Layout& node) {
-  if (node.kind != Kind::repeat || node.children.front().kind != Kind::repeat) {
-    return false;
-  }
+  if (node.kind != Kind::repeat || node.children.front().kind != Kind::repeat) return false;
   Layout& inner = node.children.front();
-  if (node.stride != inner.count * inner.stride) {
-    return false;
-  }
+  if (node.stride != inner.count * inner.stride) return false;
   inner.count *= node.count;
   inner.offset += node.offset;
   Layout fused = std::move(inner);

@@ -291,9 +291,7 @@ std::pair<Layout, std::int64_t> random_layout(Rng& rng, int depth) {
   }
   auto [child, span] = random_layout(rng, depth - 1);
   const std::int64_t stride = span + draw(rng, 30);
-  if (rng.below(2) == 0) {
-    return {repeat_of(count, stride, std::move(child), gap), gap + count * stride};
-  }
+  if (rng.below(2) == 0) return {repeat_of(count, stride, std::move(child), gap), gap + count * stride};
   Integers offsets;
   for (std::int64_t i = 0; i < count; ++i) {
     offsets.push_back((i * 11 % count) * stride + draw(rng, stride - span + 1));
