@@ -28,9 +28,7 @@ std::string entries_text(const Layout& layout) {
   const std::size_t shown = std::min(kShown, layout.offsets.size());
   for (std::size_t i = 0; i < shown; ++i) {
     text += i == 0 ? "" : ", ";
-    if (layout.kind == Kind::runs) {
-      text += bytes_text(layout.lengths[i]) + " at ";
-    }
+    if (layout.kind == Kind::runs) text += bytes_text(layout.lengths[i]) + " at ";
     text += std::to_string(layout.offsets[i]);
   }
   return text + (shown < layout.offsets.size() ? ", ..." : "");

@@ -145,9 +145,7 @@ class Compiler {
 
   void use_window(Node& node, const Runs& pieces) const {
     node.window = set_.window == nullptr ? nullptr : make_window(pieces, node.stride);
-    if (node.window != nullptr) {
-      node.window_kernels = set_.window(node.window->vectors);
-    }
+    if (node.window != nullptr) node.window_kernels = set_.window(node.window->vectors);
   }
 
   /// Few runs that are not evenly spaced blocks.
@@ -184,9 +182,7 @@ class Compiler {
       for (std::int64_t at = 0; at < bytes; at += node.block == 0 ? bytes : node.block) {
         node.places.push_back(static_cast<std::int32_t>(offset + at));
       }
-      if (node.block == 0) {
-        node.lengths.push_back(bytes);
-      }
+      if (node.block == 0) node.lengths.push_back(bytes);
     }
     node.starts = starts_of(node.lengths);
     return resized(std::move(node), 1);

@@ -86,12 +86,8 @@ class Walk {
       ++first;
     }
     const auto [count, rest] = divide(bytes, node.unit);
-    if (count > 0) {
-      middle(node, first, count, items, stream);
-    }
-    if (rest > 0) {
-      piece(node, first + count, 0, rest, items, stream + (bytes - rest));
-    }
+    if (count > 0) middle(node, first, count, items, stream);
+    if (rest > 0) piece(node, first + count, 0, rest, items, stream + (bytes - rest));
   }
 
   /// Whether so many rows go together: more than one, and no column of them reaches the next one, so that no block
@@ -112,15 +108,28 @@ class Walk {
     return many * node.window->group;
   }
 
-  /// Whole members, from `first` on.
+  /// Whole members, from `first` on. Unpacking, a few may go before a window's, so that it writes whole lines:
+  /// measured on an Intel Xeon (family 6, model 207), masked stores across lines take up to twice as long.
   static void middle(const Node& node, std::int64_t first, std::int64_t count, Items items, Stream stream) {
     items += node.kind == Kind::list ? 0 : first * node.stride;
     if (node.window != nullptr) {
-      const std::int64_t done = groups(node, count, items, stream);
-      items += done * node.stride;
-      stream += done * node.unit;
-      count -= done;
+      const auto skip = [&](std::int64_t members) {
+        items += members * node.stride;
+        stream += members * node.unit;
+        count -= members;
+      };
+      const std::int64_t before = packing ? 0 : members_to_a_line(*node.window, items + node.window->begin);
+      if (before > 0 && before <= count / 4) {
+        one_by_one(node, first, before, items, stream);
+        skip(before);
+      }
+      skip(groups(node, count, items, stream));
     }
+    one_by_one(node, first, count, items, stream);
+  }
+
+  /// Whole members, the first of which is number `first` and at `items`, without a window.
+  static void one_by_one(const Node& node, std::int64_t first, std::int64_t count, Items items, Stream stream) {
     switch (node.kind) {
       case Kind::run:
         return;

@@ -23,6 +23,9 @@ struct Window {
   std::int64_t unit = 0;     ///< data bytes of a member
   std::int64_t stride = 0;   ///< from member to member
   std::int64_t begin = 0;    ///< from the first member of a group to the first vector
+  /// Where every group's vectors lie alike in lines: members are `line_step` bytes apart in a line, or a multiple
+  /// of it, which `line_inverse` divides by modulo `kWindowBytes` / `line_step`. Else 0.
+  std::uint64_t line_step = 0, line_inverse = 0;
 
   using Masks = std::array<std::uint64_t, kWindowVectors>;
   using Bytes = std::array<std::array<std::uint8_t, kWindowBytes>, kWindowVectors>;
@@ -47,6 +50,10 @@ struct Piece {
 /// Loads and stores that a loop takes for a piece, about: one by one where its length is that of a register, two
 /// that overlap, or several behind branches.
 std::int64_t moves_of(std::int64_t bytes);
+
+/// Members before the first one whose group's vectors begin with lines of memory, `vector` being where they begin
+/// now; 0 where there is none.
+std::int64_t members_to_a_line(const Window& window, const std::byte* vector);
 
 /// The window for members of these pieces, in packing order; none where pieces overlap or lie too far apart, or
 /// where a loop takes fewer than four moves for each vector: measured, a vector costs as much.

@@ -43,9 +43,7 @@ bool has_no_data(const Layout& node) {
 
 bool prune(Layout& node) {
   bool changed = node.kind == Kind::runs && prune_runs(node);
-  if (node.kind == Kind::sequence) {
-    changed = std::erase_if(node.children, is_empty) > 0;
-  }
+  if (node.kind == Kind::sequence) changed = std::erase_if(node.children, is_empty) > 0;
   if (has_no_data(node) && node != Layout{}) {
     node = Layout{};
     changed = true;
@@ -68,9 +66,7 @@ bool hoist(Layout& node) {
     changed |= offset != 0;
     return offset;
   };
-  if (node.kind == Kind::repeat || node.kind == Kind::list) {
-    take(std::exchange(node.children.front().offset, 0));
-  }
+  if (node.kind == Kind::repeat || node.kind == Kind::list) take(std::exchange(node.children.front().offset, 0));
   if (!node.offsets.empty()) {
     const std::int64_t first = take(node.offsets.front());
     for (std::int64_t& offset : node.offsets) {

@@ -13,6 +13,7 @@
 
 #include "base/rng.hpp"
 #include "kernels/packing/plans/pack.hpp"
+#include "kernels/packing/plans/window.hpp"
 
 namespace corewise::kernels {
 namespace {
@@ -415,6 +416,18 @@ TEST(PackPlan, TheFirstInstructionSetIsTheOneItPrefers) {
   EXPECT_EQ(PackPlan::compile(run_of(8), 16).instruction_set(), pack_instruction_sets().front());
   EXPECT_EQ(pack_instruction_sets().back(), "generic");
   EXPECT_FALSE(PackPlan::compile_for("avx1024", run_of(8), 16).has_value());
+}
+
+TEST(PackPlan, FewestMembersGoBeforeAWindowThatBeginsWithALine) {
+  for (const std::int64_t stride : {2, 5, 6, 8, 12, -16}) {
+    const auto window = make_window(std::array{Piece{0, 1}}, stride);
+    for (std::int64_t at = 64; at < 128; ++at) {
+      std::int64_t fewest = 0;
+      while (fewest < 64 && ((at + fewest * stride) & 63) != 0) ++fewest;
+      const bool alike = window->group * stride % 64 == 0 && fewest < 64;
+      EXPECT_EQ(members_to_a_line(*window, reinterpret_cast<std::byte*>(at)), alike ? fewest : 0) << stride;
+    }
+  }
 }
 
 TEST(PackPlan, LoopsAreChosenByShape) {
