@@ -27,7 +27,7 @@ find_clang() {
 }
 
 run() {  # run TARGET: libFuzzer's own summary tells how many inputs it tried
-    local grown="build/fuzz/grown/$1" limits=(-seed=1 -max_len=16384 -timeout=20 -rss_limit_mb=2048)
+    local grown="build/fuzz/grown/$1" limits=(-seed=1 -max_len=16384 -timeout=60 -rss_limit_mb=2048)
     mkdir -p "$grown" build/fuzz/found
     cp -n "tests/fuzz/corpus/$1"/* "$grown"
     limits+=(-artifact_prefix="build/fuzz/found/$1-" -print_final_stats=1)
