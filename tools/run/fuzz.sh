@@ -26,6 +26,7 @@ find_clang() {
     return 1
 }
 
+# The largest machine that a text may ask for takes 24 s under the sanitizers.
 run() {  # run TARGET: libFuzzer's own summary tells how many inputs it tried
     local grown="build/fuzz/grown/$1" limits=(-seed=1 -max_len=16384 -timeout=60 -rss_limit_mb=2048)
     mkdir -p "$grown" build/fuzz/found

@@ -100,8 +100,8 @@ inline void forget(std::uint64_t handle) {
 /// A type as its envelopes say.
 struct Described {
   kernels::Datatype type;
-  std::int64_t element =
-      0;  ///< its packed bytes cut at a multiple of it cut no element in two; divides their number
+  /// Packed bytes that are cut at multiples of it have no element cut in two; it divides their number.
+  std::int64_t element = 0;
 };
 
 /// Nothing where an envelope is not understood, or where MPI finds another size, extent or true extent than we.

@@ -167,13 +167,13 @@ def invented() -> list[dict[str, Any]]:
     return found
 
 
-@cache
 def mixed(ints: int, doubles: int) -> list[Any]:
     """A struct whose packed ints stand before doubles."""
     parts = [["Create_vector", ints, 1, 3, "INT"], ["Create_vector", doubles, 3, 5, "DOUBLE"]]
     return ["Create_struct", [1, 1], [0, 12 * ints + 8], parts]
 
 
+@cache
 def large() -> list[dict[str, Any]]:
     """Types of a tenth of a megabyte and less, by every message and every other kind of transfer."""
     odd = [[1 + i % 3 for i in range(1500)], [7 * (i * 37 % 1499) for i in range(1500)]]

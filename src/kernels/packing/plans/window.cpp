@@ -47,20 +47,19 @@ bool place_bytes(Window& window, std::span<const Piece> pieces) {
 void find_lines(Window& window) {
   const auto stride = static_cast<std::uint64_t>(window.stride);
   if (window.group * window.stride % kVector != 0 || stride % kWindowBytes == 0) return;
-  window.line_step = stride & (~stride + 1);
-  const std::uint64_t odd = stride / window.line_step;
+  window.line_shift = std::countr_zero(stride);
+  const std::uint64_t odd = stride >> window.line_shift;
   window.line_inverse = 1;
-  for (int bits = 1; bits < 6; bits *= 2)
-    window.line_inverse *= 2 - odd * window.line_inverse;  // Newton, modulo 2^64
+  for (int bits = 1; bits < 6; bits *= 2) window.line_inverse *= 2 - odd * window.line_inverse;  // Newton
 }
 
 }  // namespace
 
 std::int64_t members_to_a_line(const Window& window, const std::byte* vector) {
-  const std::uint64_t missing = ~reinterpret_cast<std::uintptr_t>(vector) + 1;
-  if (window.line_step == 0 || missing % window.line_step != 0) return 0;
-  return static_cast<std::int64_t>(missing / window.line_step * window.line_inverse %
-                                   (kWindowBytes / window.line_step));
+  const std::uint64_t missing = -reinterpret_cast<std::uintptr_t>(vector) % kWindowBytes;
+  const int shift = window.line_shift;
+  if (shift < 0 || missing >> shift << shift != missing) return 0;
+  return static_cast<std::int64_t>((missing >> shift) * window.line_inverse & ((kWindowBytes >> shift) - 1));
 }
 
 std::int64_t moves_of(std::int64_t bytes) {

@@ -23,9 +23,10 @@ struct Window {
   std::int64_t unit = 0;     ///< data bytes of a member
   std::int64_t stride = 0;   ///< from member to member
   std::int64_t begin = 0;    ///< from the first member of a group to the first vector
-  /// Where every group's vectors lie alike in lines: members are `line_step` bytes apart in a line, or a multiple
-  /// of it, which `line_inverse` divides by modulo `kWindowBytes` / `line_step`. Else 0.
-  std::uint64_t line_step = 0, line_inverse = 0;
+  /// Where every group's vectors lie alike in lines: the stride's power of two, and the inverse of its odd rest
+  /// modulo `kWindowBytes`. Else -1.
+  int line_shift = -1;
+  std::uint64_t line_inverse = 0;
 
   using Masks = std::array<std::uint64_t, kWindowVectors>;
   using Bytes = std::array<std::array<std::uint8_t, kWindowBytes>, kWindowVectors>;
