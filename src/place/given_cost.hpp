@@ -15,6 +15,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
@@ -29,12 +30,15 @@ namespace corewise::place {
 struct GivenCost {
   std::string name;                              ///< of the objective, for messages
   std::function<Result<double>(Assignment)> of;  ///< smaller is better
-  bool concurrent = false;                       ///< several threads may ask at once
-  bool symmetric = false;                        ///< whether the machine's unmerged group keeps it
-  bool bounded_by_loads = false;                 ///< never less than the time of the busiest link, phases summed,
-  double delay = 0;                              ///< and, where a link carries anything, this on top of it
-  double resolution = 0;                         ///< costs that differ by less count as one
-  std::uint64_t evaluations = 50'000;            ///< at most; all placements are looked at where so many suffice
+  /// Of a time: the messages (sender, receiver) that it waits for, each once, those of its longest phases first. No
+  /// function: nobody can tell.
+  std::function<Result<std::vector<std::pair<int, int>>>(Assignment)> last = {};
+  bool concurrent = false;             ///< several threads may ask at once
+  bool symmetric = false;              ///< whether the machine's unmerged group keeps it
+  bool bounded_by_loads = false;       ///< never less than the time of the busiest link, phases summed,
+  double delay = 0;                    ///< and, where a link carries anything, this on top of it
+  double resolution = 0;               ///< costs that differ by less count as one
+  std::uint64_t evaluations = 50'000;  ///< at most; all placements are looked at where so many suffice
 };
 
 struct GivenCostResult {

@@ -52,6 +52,14 @@ double shortest_latency_ns(const machine::Machine& machine) {
   return std::isfinite(shortest) ? shortest : 0;
 }
 
+constexpr auto ends_earlier = [](const sim::TransferResult& a, const sim::TransferResult& b) {
+  return a.end_ns < b.end_ns;
+};
+
+constexpr auto starts_earlier = [](const sim::TransferResult& a, const sim::TransferResult& b) {
+  return a.start_ns < b.start_ns;
+};
+
 }  // namespace
 
 std::string_view name_of(TimeModel model) {
@@ -115,15 +123,14 @@ void ContendedTime::draw(place::Assignment unit_of_rank) {
   }
 }
 
-Result<double> ContendedTime::run(const pattern::Pattern& pattern, const machine::Placement& placement) const {
+Result<sim::PatternResult> ContendedTime::run(const pattern::Pattern& pattern,
+                                              const machine::Placement& placement) const {
   sim::PatternOptions how;
   how.granularity = options_.model == TimeModel::flow ? sim::Granularity::flow : sim::Granularity::packet;
   how.separation = options_.separation;
   how.repetitions = options_.repetitions;
-  const auto result = on_cell() ? options_.cell(machine_, pattern, placement, how)
-                                : sim::run_pattern(machine_, pattern, placement, how);
-  if (!result.ok()) return result.status();
-  return result.value().total_ns;
+  return on_cell() ? options_.cell(machine_, pattern, placement, how)
+                   : sim::run_pattern(machine_, pattern, placement, how);
 }
 
 Result<double> ContendedTime::time_ns(place::Assignment unit_of_rank) {
@@ -132,11 +139,38 @@ Result<double> ContendedTime::time_ns(place::Assignment unit_of_rank) {
   draw(unit_of_rank);
   double sum = 0;
   for (const WeightedPattern& each : patterns_) {
-    const Result<double> time = run(each.pattern, placement);
-    if (!time.ok()) return time.status();
-    sum += each.weight * time.value();
+    const Result<sim::PatternResult> found = run(each.pattern, placement);
+    if (!found.ok()) return found.status();
+    sum += each.weight * found.value().total_ns;
   }
   return sum;
+}
+
+Result<std::vector<std::pair<int, int>>> ContendedTime::last_messages(place::Assignment unit_of_rank) {
+  const machine::Placement placement{{unit_of_rank.begin(), unit_of_rank.end()}};
+  if (Status status = machine::check(placement, machine_); !status.ok()) return status;
+  draw(unit_of_rank);
+  std::vector<std::pair<double, std::pair<int, int>>> all;  // by minus the phase's time
+  for (const WeightedPattern& each : patterns_) {
+    const Result<sim::PatternResult> found = run(each.pattern, placement);
+    if (!found.ok()) return found.status();
+    const auto& transfers = found.value().transfers;
+    for (auto next = transfers.begin(); next != transfers.end();) {
+      const auto end = std::find_if(next, transfers.end(), [&](const sim::TransferResult& other) {
+        return other.phase != next->phase || other.repetition != next->repetition;
+      });
+      const auto last = std::max_element(next, end, ends_earlier);
+      const auto first = std::min_element(next, end, starts_earlier);
+      all.push_back({-each.weight * (last->end_ns - first->start_ns), {last->from, last->to}});
+      next = end;
+    }
+  }
+  std::sort(all.begin(), all.end());
+  std::vector<std::pair<int, int>> messages;
+  for (const auto& [time, message] : all) {
+    if (std::find(messages.begin(), messages.end(), message) == messages.end()) messages.push_back(message);
+  }
+  return messages;
 }
 
 Result<std::vector<WeightedPattern>> weighted(const std::vector<pattern::Pattern>& patterns,
@@ -166,6 +200,7 @@ Result<place::GivenCost> given_cost(ContendedTime time, std::uint64_t evaluation
   cost.resolution = weights * kRounding;
   const auto kept = std::make_shared<ContendedTime>(std::move(time));
   cost.of = [kept](place::Assignment unit_of_rank) { return kept->time_ns(unit_of_rank); };
+  cost.last = [kept](place::Assignment unit_of_rank) { return kept->last_messages(unit_of_rank); };
   return cost;
 }
 

@@ -79,12 +79,15 @@ class ContendedTime {
 
   /// Refuses a placement that does not fit.
   Result<double> time_ns(place::Assignment unit_of_rank);
+  /// The message (sender, receiver) that is through last in each phase of each pattern, each once, the longest
+  /// phase first. Refuses a placement that does not fit.
+  Result<std::vector<std::pair<int, int>>> last_messages(place::Assignment unit_of_rank);
 
  private:
   ContendedTime(machine::Machine machine, std::vector<WeightedPattern> patterns, const TimeOptions& options);
   Status check() const;
   void draw(place::Assignment unit_of_rank);
-  Result<double> run(const pattern::Pattern& pattern, const machine::Placement& placement) const;
+  Result<sim::PatternResult> run(const pattern::Pattern& pattern, const machine::Placement& placement) const;
 
   machine::Machine machine_;
   std::vector<WeightedPattern> patterns_;

@@ -103,6 +103,13 @@ bool Annealing::draw_single() {
   return true;
 }
 
+bool Annealing::propose_swap(int rank, machine::UnitId unit) {
+  draw_swap(rank, unit);
+  if (moves_.empty()) return false;
+  proposed_ = loads_.propose(moves_);
+  return true;
+}
+
 machine::Placement Annealing::placement() const {
   machine::Placement placement{{loads_.assignment().begin(), loads_.assignment().end()}};
   for (const Relocation& move : moves_) placement.unit_of_rank[index(move.rank)] = move.unit;

@@ -38,6 +38,8 @@ class Annealing {
   void step();
   /// Proposes a random move of one or two ranks; false where there is none. What the loads would be then:
   bool draw_single();
+  /// Proposes that the rank goes to the unit, and who is there to its own; false where that is not allowed.
+  bool propose_swap(int rank, machine::UnitId unit);
   [[nodiscard]] double proposed() const { return proposed_; }
   [[nodiscard]] machine::Placement placement() const;
   /// Proposals so far.

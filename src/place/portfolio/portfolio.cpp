@@ -10,7 +10,9 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <span>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "base/rng.hpp"
@@ -39,6 +41,12 @@ constexpr std::uint64_t most_smooth = 600'000;
 constexpr std::uint64_t smooth_touches = 160'000'000;
 /// Placements near a new best that are judged: so many messages in all, as a judge looks at every one.
 constexpr std::uint64_t judged_messages = 15'000;
+/// Of those that relieve the last messages: by the square, as a time has as many instants as messages, and in each
+/// as many rates.
+constexpr std::uint64_t relieved_messages = 16'000'000;
+/// Of the moves of one group of ranks so many are looked at, the flattest first, and so many judged.
+constexpr std::ptrdiff_t most_flat = 128;
+constexpr int most_judged = 16;
 constexpr std::uint64_t most_tries_per_judged = 200;
 /// Temperatures: of sums over pairs, over a rank's part; of smooth loads, over the whole.
 constexpr double hot_pairs = 0.64;
@@ -338,8 +346,13 @@ class Portfolio {
   void settle(Annealing& annealing, const std::string& origin) {
     annealing.descend(smooth_proposals() / 4);
     result_.proposals += annealing.proposals();
-    const bool better = consider({{loads_.assignment().begin(), loads_.assignment().end()}}, origin);
-    if (better && !annealing.stopped()) judge_neighbours();
+    const Verdict verdict = consider({{loads_.assignment().begin(), loads_.assignment().end()}}, origin);
+    if (!options_.judge_first || annealing.stopped()) return;
+    if (options_.judge.last) {
+      if (verdict.judged < unbounded) relieve(verdict.judged, origin);
+    } else if (verdict.best) {
+      judge_neighbours();
+    }
   }
 
   [[nodiscard]] std::uint64_t smooth_proposals() const {
@@ -349,16 +362,21 @@ class Portfolio {
     return std::min({most_smooth, smooth_per_rank * ranks, smooth_touches / touched});
   }
 
-  /// Whether it is the best now.
-  bool consider(const machine::Placement& placement, const std::string& origin) {
+  /// Whether it is the best now, and what the judge said if it was asked.
+  struct Verdict {
+    bool best = false;
+    double judged = unbounded;
+  };
+
+  Verdict consider(const machine::Placement& placement, const std::string& origin) {
     const Evaluation evaluation = evaluate(shares_, work_, placement.unit_of_rank);
     Candidate candidate{placement, evaluation.bottleneck_ns, unbounded, evaluation.hop_bytes, origin};
-    if (!worth_judging(candidate)) return false;
-    if (options_.judge.of && !judge(candidate)) return false;
+    if (!worth_judging(candidate)) return {};
+    if (options_.judge.of && !judge(candidate)) return {};
     note_leader(candidate);
-    if (!best_.placement.unit_of_rank.empty() && !(key(candidate) < key(best_))) return false;
-    best_ = std::move(candidate);
-    return true;
+    const Verdict verdict{best_.placement.unit_of_rank.empty() || key(candidate) < key(best_), candidate.judged};
+    if (verdict.best) best_ = std::move(candidate);
+    return verdict;
   }
 
   /// Of equal costs and equal loads one stands for the others: mostly they are the same by a symmetry.
@@ -397,7 +415,6 @@ class Portfolio {
 
   /// Single moves from the best that hardly change the loads: the judge may see more than loads do.
   void judge_neighbours() {
-    if (!options_.judge_first) return;
     const double least = busiest_link_ns(shares_, work_, best_.placement.unit_of_rank);
     if (options_.judge.bounded_by_loads && best_.judged < judged_slack * least) return;
     const std::uint64_t most = judged_messages / messages_;
@@ -410,8 +427,82 @@ class Portfolio {
       if (!moves.draw_single() || moves.proposed() > judged_slack * loads_.smooth()) continue;
       machine::Placement placement = moves.placement();
       if (!seen_.insert(placement.unit_of_rank).second) continue;
-      if (consider(placement, best_.origin)) loads_.accept();
+      if (consider(placement, best_.origin).best) loads_.accept();
     }
+  }
+
+  /// What `relieve` has reached, from where, and how many times may still be asked for.
+  struct Relief {
+    Annealing moves;
+    double judged;
+    const std::string& origin;
+    std::uint64_t left;
+  };
+
+  /// A time is longer than that of its busiest link where a few messages still move when the others are through:
+  /// mostly large ones that several full links slow at once. Their ranks move, or else those that share a link with
+  /// them, as long as the judge sees less.
+  void relieve(double judged, const std::string& origin) {
+    Relief now{{loads_, near_, rng_, {}}, judged, origin, relieved_messages / (messages_ * messages_)};
+    while (now.left > 0 && !finished()) {
+      const auto last = options_.judge.last(loads_.assignment());
+      --now.left;
+      if (!last.ok()) status_ = last.status();
+      if (!last.ok() || !relieve_one_of(last.value(), now)) return;
+    }
+  }
+
+  bool relieve_one_of(std::span<const std::pair<int, int>> messages, Relief& now) {
+    return std::any_of(messages.begin(), messages.end(), [&](const auto& each) {
+      const auto [from, to] = each;
+      return move_one_of({from, to}, now) || move_one_of(on_the_way(from, to), now);
+    });
+  }
+
+  /// The ranks of other messages on the links of this one, in drawn order.
+  std::vector<int> on_the_way(int from, int to) {
+    std::set<int> found;
+    const auto unit_of = [this](int rank) { return loads_.assignment()[static_cast<std::size_t>(rank)]; };
+    for (std::size_t phase = 0; phase < work_.phases.size(); ++phase) {
+      for (const Share& share : merged_.shares(unit_of(from), unit_of(to))) {
+        const auto place = static_cast<std::int64_t>(phase) * merged_.links() + share.link;
+        for (const int rank : loads_.ranks_at(place)) found.insert(rank);
+      }
+    }
+    found.erase(from);
+    found.erase(to);
+    std::vector<int> ranks(found.begin(), found.end());
+    rng_.shuffle(std::span(ranks));
+    return ranks;
+  }
+
+  /// The first move of one of the ranks that the judge likes better.
+  bool move_one_of(const std::vector<int>& ranks, Relief& now) {
+    std::vector<std::tuple<double, int, machine::UnitId>> all;
+    const std::uint64_t most = smooth_proposals() / short_ones;
+    for (std::size_t at = 0; at < ranks.size() && all.size() < most; ++at) {
+      for (int unit = 0; unit < shares_.units(); ++unit) {
+        ++result_.proposals;
+        if (now.moves.propose_swap(ranks[at], unit)) all.emplace_back(now.moves.proposed(), ranks[at], unit);
+      }
+    }
+    const auto end = all.begin() + std::min(most_flat, std::ssize(all));
+    std::partial_sort(all.begin(), end, all.end());
+    int tried = 0;
+    for (auto move = all.begin(); move != end && tried < most_judged && now.left > 0 && !finished(); ++move) {
+      now.moves.propose_swap(std::get<1>(*move), std::get<2>(*move));
+      const machine::Placement placement = now.moves.placement();
+      if (!seen_.insert(placement.unit_of_rank).second) continue;
+      const Verdict verdict = consider(placement, now.origin);
+      if (verdict.judged == unbounded) continue;
+      ++tried;
+      --now.left;
+      if (verdict.judged >= now.judged) continue;
+      now.judged = verdict.judged;
+      loads_.accept();
+      return true;
+    }
+    return false;
   }
 
   const RoutedShares& shares_;

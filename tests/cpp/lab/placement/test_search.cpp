@@ -168,6 +168,23 @@ TEST(PlacementCost, SeveralPatternsAddUpByWeight) {
                    2 * run_time(machine, first, units, true) + 0.5 * run_time(machine, second, units, true));
 }
 
+TEST(PlacementCost, WaitsForTheLastMessageOfEachPhaseTheLongestFirst) {
+  Pattern pattern;
+  pattern.ranks = 6;
+  pattern.phases.push_back({"short", {{0, 1, 4096, 1}, {2, 3, 1024, 1}}});
+  pattern.phases.push_back({"long", {{1, 2, 2048, 1}, {4, 5, 65536, 1}, {5, 4, 1024, 1}}});
+  pattern.phases.push_back({"the same, shorter", {{4, 5, 16384, 1}, {0, 1, 1024, 1}}});
+  const std::vector<int> units = {3, 0, 5, 1, 7, 2};
+  const std::vector<std::pair<int, int>> expected = {{4, 5}, {0, 1}};
+  for (const machine::Machine& machine : {cell_be(), synthetic("mesh:4x2")}) {
+    for (const TimeModel model : {TimeModel::flow, TimeModel::simulated}) {
+      ContendedTime cost = cost_of(machine, {{pattern, 1}}, by(model));
+      EXPECT_EQ(cost.last_messages(units).value(), expected) << machine.name << name_of(model);
+      EXPECT_FALSE(cost.last_messages(std::vector<int>{0, 1, 2}).ok());
+    }
+  }
+}
+
 TEST(PlacementCost, JitterIsDrawnBySeedAndPlacement) {
   for (const machine::Machine& machine : {cell_be(), synthetic("mesh:4x2")}) {
     const Pattern pattern = uneven_ring(6, 16384);

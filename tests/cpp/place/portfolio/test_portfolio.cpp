@@ -113,6 +113,38 @@ TEST(Portfolio, ALoadThatLosesIsNotJudged) {
   EXPECT_LT(sparing.timed, plain.timed / 2);
 }
 
+TEST(Portfolio, RanksThatTheJudgeWaitsForMoveWhereLoadsSeeNothing) {
+  // This judge waits for a message of one byte between two of 24 ranks, longer the more links it crosses.
+  const RoutedShares shares = RoutedShares::of(machine::from_synthetic("mesh:6x5").value()).value();
+  Rng rng(38);
+  pattern::Matrix matrix = scrambled_grid(6, 5, rng);
+  int from = 0, to = 0;
+  while (from == to) from = static_cast<int>(rng.below(30)), to = static_cast<int>(rng.below(30));
+  matrix.entries.push_back({from, to, 1, 1});
+  const Workload work = workload(matrix).value();
+  const auto hops = [&](Assignment units) {
+    return shares.hops(units[static_cast<std::size_t>(from)], units[static_cast<std::size_t>(to)]);
+  };
+  PortfolioOptions options;
+  options.starts = {{"random", random_placement(30, 30, rng)}};
+  options.proposals = 1'000'000;
+  options.judge.of = [&](Assignment units) -> Result<double> {
+    return evaluate(shares, work, units).bottleneck_ns + 1000 * hops(units);
+  };
+  options.judge_first = true;
+  const PortfolioResult blind = search_portfolio(shares, work, options).value();
+  options.judge.last = [&](Assignment) -> Result<std::vector<std::pair<int, int>>> {
+    return std::vector<std::pair<int, int>>{{from, to}};
+  };
+  const PortfolioResult told = search_portfolio(shares, work, options).value();
+  EXPECT_LT(told.judged, blind.judged);
+  EXPECT_LT(hops(told.best.unit_of_rank), hops(blind.best.unit_of_rank));
+  options.judge.last = [](Assignment) -> Result<std::vector<std::pair<int, int>>> {
+    return bad_field("", "last", "none", "some");
+  };
+  EXPECT_FALSE(search_portfolio(shares, work, options).ok());
+}
+
 TEST(Portfolio, SameSeedAndEffortGiveTheSameAndAStopKeepsTheBestStart) {
   const machine::Machine made = machine::from_synthetic("pack:2 l3:3 core:4").value();
   Rng rng(35);
