@@ -11,7 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-SCHEDULER_S = 60
+START_S = 120
+"""On a busy host Python may take long to start."""
 
 
 class Cluster:
@@ -26,7 +27,7 @@ class Cluster:
 
     def _told_address(self) -> str:
         """From the scheduler's file, which is there before all of it is written."""
-        until = time.monotonic() + SCHEDULER_S
+        until = time.monotonic() + START_S
         while True:
             try:
                 return str(json.loads(self.file.read_text())["address"])
@@ -35,8 +36,15 @@ class Cluster:
                     raise
             time.sleep(0.05)
 
-    def add_worker(self) -> None:
-        self.workers.append(self._start("worker", "--nthreads", "1", "--no-nanny"))
+    def add_workers(self, count: int) -> None:
+        """They are the scheduler's when this returns."""
+        for _ in range(count):
+            self.workers.append(self._start("worker", "--nthreads", "1", "--no-nanny"))
+        log = self.folder / "worker.log"
+        until = time.monotonic() + START_S
+        while log.read_text(errors="replace").count("Registered to:") < len(self.workers):
+            assert time.monotonic() < until, log.read_text(errors="replace")
+            time.sleep(0.05)
 
     def _start(self, role: str, *options: str) -> subprocess.Popen[bytes]:
         words = [

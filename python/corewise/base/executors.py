@@ -157,17 +157,45 @@ def _dask(address: str) -> Iterator[Workers]:
             client.wait_for_workers(1, timeout=CONNECT_S)
         except TimeoutError:
             raise InputError(f"{where}, a scheduler without workers, allowed: with one or more") from None
-        executor = client.get_executor(pure=False)
+        # A task, not data: the scheduler has it made again where its only copy dies with a worker.
+        yield Workers(
+            _DaskExecutor(client),
+            lambda text: client.submit(str, text, pure=False),
+            (
+                distributed.KilledWorker,
+                distributed.client.FutureCancelledError,
+                distributed.comm.CommClosedError,
+            ),
+            sum(client.nthreads().values()),
+        )
+
+
+class _DaskExecutor(Executor):
+    """Jobs as a client's tasks.
+
+    Dask's own executor takes a result for an error where the worker that made it dies while it is on its way.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        task = self._client.submit(fn, *args, pure=False, **kwargs)
+        future: Future[Any] = Future()
+        future.add_done_callback(lambda done: task.cancel() if done.cancelled() else None)
+        self._client.loop.add_callback(self._hand_on, task, future)
+        return future
+
+    async def _hand_on(self, task: Any, future: Future[Any]) -> None:
+        """In the client's thread. A result that dies with its worker is made again."""
         try:
-            # A task, not data: the scheduler has it made again where its only copy dies with a worker.
-            yield Workers(
-                executor,
-                lambda text: client.submit(str, text, pure=False),
-                (distributed.KilledWorker, distributed.client.FutureCancelledError),
-                sum(client.nthreads().values()),
-            )
-        finally:
-            executor.shutdown(wait=False)
+            [result] = await self._client.gather([task], asynchronous=True)
+        except BaseException as error:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(error)
+        else:
+            if future.set_running_or_notify_cancel():
+                future.set_result(result)
 
 
 @contextmanager

@@ -333,8 +333,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 def test_a_dask_worker_that_is_killed_loses_no_row(cluster: Cluster, tmp_path: Path) -> None:
     folder = random_profile(tmp_path / "random.cw", 25)
     expected = whole(folder, tmp_path / "whole.csv")
-    cluster.add_worker()
-    cluster.add_worker()
+    cluster.add_workers(2)
     shares: list[float] = []
 
     def kill_at_the_third(share: float) -> None:

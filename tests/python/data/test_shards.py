@@ -304,8 +304,7 @@ def test_a_dask_worker_that_is_killed_loses_nothing_and_nothing_counts_twice(
 ) -> None:
     folder = random_profile(tmp_path / "random.cw", 9, ranks=24, records=60)
     expected = everything(_core.read_run(str(folder), waits=True))
-    cluster.add_worker()
-    cluster.add_worker()
+    cluster.add_workers(2)
     merged: list[int] = []
 
     class Watched:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dask_cluster import SCHEDULER_S, Cluster
+from dask_cluster import START_S, Cluster
 from installed_tool import corewise
 
 from corewise import InputError
@@ -249,9 +249,9 @@ def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
         "        print(workers.submit(os.getpid).result(), flush=True)\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=SCHEDULER_S)
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=START_S)
     assert done.returncode == -signal.SIGKILL
-    until = time.monotonic() + SCHEDULER_S
+    until = time.monotonic() + START_S
     while Path("/proc", done.stdout.strip()).exists() and time.monotonic() < until:
         time.sleep(0.02)
     assert not Path("/proc", done.stdout.strip()).exists()
@@ -312,8 +312,7 @@ def test_a_dask_worker_that_is_killed_loses_nothing_and_does_nothing_twice(clust
     how = Simulation(machine_text("mesh-6x4").load(), (generate("halo_2d", {"ranks": "24", "dims": "4x6"}),))
     arguments = (how, machine_text("mesh-6x4"), candidates(80), 5)
     expected = simulation.times(*arguments, unwatched)
-    cluster.add_worker()
-    cluster.add_worker()
+    cluster.add_workers(2)
     shares: list[float] = []
 
     def watched(share: float) -> None:
@@ -346,7 +345,7 @@ def test_a_scheduler_that_is_restarted_loses_nothing(cluster: Cluster, tmp_path:
     how = Simulation(machine_text("mesh-6x4").load(), (generate("halo_2d", {"ranks": "24", "dims": "4x6"}),))
     arguments = (how, machine_text("mesh-6x4"), candidates(80), 5)
     kept = tmp_path / "kept"
-    cluster.add_worker()
+    cluster.add_workers(1)
 
     def ending(share: float) -> None:
         if share > 0.2:
@@ -361,7 +360,7 @@ def test_a_scheduler_that_is_restarted_loses_nothing(cluster: Cluster, tmp_path:
     (tmp_path / "again").mkdir()
     restarted = Cluster(tmp_path / "again")
     try:
-        restarted.add_worker()
+        restarted.add_workers(1)
         shares: list[float] = []
         with workers_of(restarted.address) as workers:
             found = simulation.times(*arguments, shares.append, workers, kept)
