@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-START_S = 120
+START_S = 60
 """On a busy host Python may take long to start."""
 
 

@@ -348,8 +348,10 @@ class Portfolio {
     result_.proposals += annealing.proposals();
     const Verdict verdict = consider({{loads_.assignment().begin(), loads_.assignment().end()}}, origin);
     if (!options_.judge_first || annealing.stopped()) return;
+    // Of a judge that loads do not bound nothing says what a placement that is not the best may come to.
+    const bool promising = verdict.best || (options_.judge.bounded_by_loads && verdict.judged < unbounded);
     if (options_.judge.last) {
-      if (verdict.judged < unbounded) relieve(verdict.judged, origin);
+      if (promising) relieve(verdict.judged, origin);
     } else if (verdict.best) {
       judge_neighbours();
     }

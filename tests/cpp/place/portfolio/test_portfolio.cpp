@@ -114,7 +114,7 @@ TEST(Portfolio, ALoadThatLosesIsNotJudged) {
 }
 
 TEST(Portfolio, RanksThatTheJudgeWaitsForMoveWhereLoadsSeeNothing) {
-  // This judge waits for a message of one byte between two of 24 ranks, longer the more links it crosses.
+  // This judge waits for a message of one byte between two of 30 ranks, longer the more links it crosses.
   const RoutedShares shares = RoutedShares::of(machine::from_synthetic("mesh:6x5").value()).value();
   Rng rng(38);
   pattern::Matrix matrix = scrambled_grid(6, 5, rng);
@@ -131,6 +131,7 @@ TEST(Portfolio, RanksThatTheJudgeWaitsForMoveWhereLoadsSeeNothing) {
   options.judge.of = [&](Assignment units) -> Result<double> {
     return evaluate(shares, work, units).bottleneck_ns + 1000 * hops(units);
   };
+  options.judge.bounded_by_loads = true;
   options.judge_first = true;
   const PortfolioResult blind = search_portfolio(shares, work, options).value();
   options.judge.last = [&](Assignment) -> Result<std::vector<std::pair<int, int>>> {
