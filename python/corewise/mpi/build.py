@@ -2,9 +2,9 @@
 
 One source (``src/preload`` and the rooms below it) and generated wrappers. The result is keyed by everything
 it was made from: it is rebuilt when corewise, the MPI or the compiler changes, only then. Objects of the
-rooms below the preload know no MPI: they are kept, too, and the next MPI's library takes them. A prebuilt
-library (`corewise.mpi.prebuilt`) is taken where it knows all that the MPI has, and without a compiler
-also where it lacks some.
+rooms below the preload know no MPI: they are kept, too, and the next MPI's library takes them. Those of which
+an MPI has two libraries are kept for the second. A prebuilt library (`corewise.mpi.prebuilt`) is taken where
+it knows all that the MPI has, and without a compiler also where it lacks some.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -397,10 +397,8 @@ def _fingerprint(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...]) -> str:
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     for module in (wrappers, interposing, fortran, elf, kind.writer):
         digest.update(Path(str(module.__file__)).read_bytes())
-    libraries = [mpi.library.resolve(), *fortran.libraries(mpi)]
     facts = (
-        *(f"{path} {path.stat().st_mtime_ns}" for path in libraries),
-        *mpi.compile_flags,
+        *_facts(mpi),
         *mpi.link_flags,
         *compiler(),
         _compiler_version(),
@@ -413,10 +411,17 @@ def _fingerprint(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...]) -> str:
     return digest.hexdigest()[:16]
 
 
+def _facts(mpi: MpiLibrary) -> tuple[str, ...]:
+    """What tells an MPI from another, or from what lay in its place before."""
+    libraries = [mpi.library.resolve(), *fortran.libraries(mpi)]
+    return (*(f"{path} {path.stat().st_mtime_ns}" for path in libraries), *mpi.compile_flags)
+
+
 def _flags(kind: _Kind) -> tuple[str, ...]:
     """The compiler's options. With COREWISE_PRELOAD_ASSERTS in the environment assertions stay."""
-    asserts = () if os.environ.get("COREWISE_PRELOAD_ASSERTS") else ("-DNDEBUG",)
-    return (*FLAGS, *asserts, *kind.flags)
+    if os.environ.get("COREWISE_PRELOAD_ASSERTS"):
+        return (*FLAGS, *kind.flags, "-O1")  # to be looked for, not to be quick
+    return (*FLAGS, "-DNDEBUG", *kind.flags)
 
 
 def _compiler_version() -> str:
@@ -477,6 +482,8 @@ class _Kind:
     below: tuple[str, ...] = ()
     """Folders of further headers that its sources may include."""
     flags: tuple[str, ...] = ()
+    keeps_objects: bool = False
+    """Whether another library is made of the same sources."""
 
     def sources(self) -> list[Path]:
         """The sources but for those of Fortran and the generated ones."""
@@ -536,6 +543,7 @@ _ACCELERATING = _Kind(
     ("kernels", "pattern", "port", "coll", "shm"),
     # No fused multiply-add, as in src/kernels/CMakeLists.txt: a product has the same bits on every host.
     ("-O3", "-ffp-contract=off", "-Wl,--no-as-needed"),
+    keeps_objects=True,
 )
 _ALLOCATING = replace(
     _ACCELERATING,
@@ -558,15 +566,23 @@ def _compile(
     output = work / kind.file
     sources = [*generated, *kind.sources()]
     (work / "exports.map").write_text(kind.exports)
-    flags = [*compiler(), *_flags(kind), *choice]
+    flags = [*compiler(), *_flags(kind)]
     failure = f"building {kind.file} for {mpi.name} {mpi.version} failed"
 
     def compiled(source: Path) -> str:
         if source not in generated and root / _PRELOAD not in source.parents:
-            return str(_kept_object(source, kind, failure, force))
-        target = work / f"{sources.index(source)}-{source.stem}.o"
-        include = [f"-I{root}", f"-I{work}", *mpi.compile_flags]
-        _run([*flags, *include, "-c", str(source), "-o", str(target)], failure)
+            command = [*flags, f"-I{root}"]
+            target = _object_in_cache(source, flags, kind.headers_below())
+        else:
+            command = [*flags, *choice, f"-I{root}", f"-I{work}", *mpi.compile_flags]
+            target = work / f"{sources.index(source)}-{source.stem}.o"
+            if kind.keeps_objects:
+                facts = [*flags, *choice, *_facts(mpi)]
+                target = _object_in_cache(source, facts, [*kind.headers(), *work.glob("*.hpp")])
+        if force or not target.is_file():
+            staged = target.with_suffix(f".{os.getpid()}.tmp")
+            _run([*command, "-c", str(source), "-o", str(staged)], failure)
+            staged.replace(target)
         return str(target)
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as workers:
@@ -574,24 +590,20 @@ def _compile(
     # The file itself: MPICH's wheel has a linker script AS_NEEDED for libmpi.so, and a library that only asks
     # for the next MPI_X would not bring its MPI along into a program that opens its own by dlopen.
     link = [f"-Wl,--version-script={work / 'exports.map'}", *objects, "-o", str(output)]
-    _run([*flags, *link, *(mpi_link or (str(mpi.library), *mpi.link_flags)), "-lpthread"], failure)
+    _run([*flags, *choice, *link, *(mpi_link or (str(mpi.library), *mpi.link_flags)), "-lpthread"], failure)
     return output
 
 
-def _kept_object(source: Path, kind: _Kind, failure: str, force: bool) -> Path:
-    """The object of a source that knows no MPI; compiled if it is not in the cache."""
+def _object_in_cache(source: Path, facts: Sequence[str], headers: Sequence[Path]) -> Path:
+    """Where a source's object lies that is kept: by what it is made of, and with."""
     root = source_root()
-    command = [*compiler(), *_flags(kind)]
-    digest = hashlib.sha256("\0".join([*command, _compiler_version()]).encode())
-    for path in (source, *sorted(kind.headers_below())):
-        digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
-    target = cache_root() / "objects" / f"{source.stem}-{digest.hexdigest()[:16]}.o"
-    if force or not target.is_file():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        staged = target.with_suffix(f".{os.getpid()}.tmp")
-        _run([*command, f"-I{root}", "-c", str(source), "-o", str(staged)], failure)
-        staged.replace(target)
-    return target
+    digest = hashlib.sha256("\0".join([*facts, _compiler_version()]).encode())
+    for path in (source, *sorted(headers)):
+        name = path.relative_to(root) if path.is_relative_to(root) else path.name
+        digest.update(str(name).encode() + path.read_bytes())
+    folder = cache_root() / "objects"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{source.stem}-{digest.hexdigest()[:16]}.o"
 
 
 def _run(command: list[str], failure: str) -> str:

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include "effort.hpp"
 #include "machines.hpp"
 #include "place/exhaustive.hpp"
 
@@ -87,10 +88,10 @@ void expect_truth_on_random_patterns(const machine::Machine& machine, int ranks,
 }
 
 TEST(Exhaustive, EightRanksAgainstAllPlacements) {
-  expect_truth_on_random_patterns(full_ring(8), 8, 12, 10);
-  expect_truth_on_random_patterns(full_ring(8, Tie::clockwise), 8, 6, 10);
-  expect_truth_on_random_patterns(full_ring(8, Tie::by_source_parity), 8, 12, 10);
-  expect_truth_on_random_patterns(cell_ring(), 8, 8, 10);
+  expect_truth_on_random_patterns(full_ring(8), 8, test::effort(12, 2), 10);
+  expect_truth_on_random_patterns(full_ring(8, Tie::clockwise), 8, test::effort(6, 1), 10);
+  expect_truth_on_random_patterns(full_ring(8, Tie::by_source_parity), 8, test::effort(12, 2), 10);
+  expect_truth_on_random_patterns(cell_ring(), 8, test::effort(8, 2), 10);
 }
 
 TEST(Exhaustive, EveryWidthOfLoad) {

@@ -11,6 +11,7 @@
 #include <random>
 #include <thread>
 
+#include "effort.hpp"
 #include "rank_file.hpp"
 #include "trace/reader.hpp"
 
@@ -115,7 +116,7 @@ TEST(Kill, WithAHelperThreadAllHundredThousandRecordsComeBack) {
 }
 
 TEST(Kill, WithAHelperThreadNothingCommittedIsLostAtRandomPoints) {
-  kill_at_random(Mode::helper_thread, 60);
+  kill_at_random(Mode::helper_thread, test::effort(60, 15));
 }
 
 }  // namespace

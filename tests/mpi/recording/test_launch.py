@@ -13,6 +13,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -420,11 +422,9 @@ done
 """
 
 
-def test_a_second_mpi_takes_the_objects_that_know_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from corewise.mpi import build
-
+@pytest.fixture
+def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Path]], list[Path]]:
+    """What a build compiles, in a cache of its own, by a compiler that writes nothing."""
     log, fake = tmp_path / "log", tmp_path / "fake"
     fake.write_text(FAKE_COMPILER)
     fake.chmod(0o755)
@@ -436,13 +436,24 @@ def test_a_second_mpi_takes_the_objects_that_know_none(
     }.items():
         monkeypatch.setenv(variable, value)
 
+    def compiled(make: Callable[[], Path]) -> list[Path]:
+        log.write_text("")
+        assert make().is_file()
+        return [Path(line) for line in log.read_text().splitlines()]
+
+    return compiled
+
+
+def test_a_second_mpi_takes_the_objects_that_know_none(
+    compiled: Callable[[Callable[[], Path]], list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from corewise.mpi import build
+
     def rooms(name: str, *, force: bool = False) -> dict[str, int]:
         """Sources that a build compiles, by their room; those of this build alone are ``own``."""
-        log.write_text("")
-        assert build.build_packing(described(name), force=force).is_file()
-        folders = [Path(line).parent for line in log.read_text().splitlines()]
+        sources = compiled(lambda: build.build_packing(described(name), force=force))
         root = build.source_root()
-        inside = [each.relative_to(root).parts[0] if each.is_relative_to(root) else "own" for each in folders]
+        inside = [each.relative_to(root).parts[0] if each.is_relative_to(root) else "own" for each in sources]
         return {room: inside.count(room) for room in sorted(set(inside))}
 
     everything = rooms("openmpi")
@@ -454,6 +465,24 @@ def test_a_second_mpi_takes_the_objects_that_know_none(
     monkeypatch.setenv("FAKE_VERSION", "2")
     assert rooms("mpich") == everything
     assert not list((tmp_path / "cache").rglob("*.tmp"))
+
+
+def test_the_library_with_a_heap_takes_the_objects_of_the_one_without(
+    compiled: Callable[[Callable[[], Path]], list[Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from corewise.mpi import build
+
+    def names(name: str, *, allocating: bool, force: bool = False) -> list[str]:
+        made = partial(build.build_accelerate, described(name), allocating=allocating, force=force)
+        return [each.name for each in compiled(made)]
+
+    everything = sorted(names("mpich", allocating=False))
+    assert "accelerating_wrappers.cpp" in everything
+    assert names("mpich", allocating=True) == ["malloc.cpp"]
+    assert names("openmpi", allocating=True).count("calls.cpp") == 1  # which knows its MPI
+    assert sorted(names("mpich", allocating=True, force=True)) == sorted([*everything, "malloc.cpp"])
+    monkeypatch.setenv("COREWISE_PRELOAD_ASSERTS", "1")
+    assert sorted(names("mpich", allocating=False)) == everything
 
 
 def test_cache_that_the_loader_could_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
