@@ -56,6 +56,8 @@ constexpr Cooling near_loads{0, 0.002, 0.0003, true};
 constexpr Cooling dense_loads{0, 0.03, 0.001};
 constexpr std::uint64_t dense_per_rank = 2'000;
 constexpr int dense_power = 3;
+/// Proposals around it, over those of other rounds: in the same time they find more than further rounds.
+constexpr std::uint64_t dense_stay = 3;
 constexpr int short_ones = 4;
 /// Shapes grown in a turn, of which the one with least stress is improved: so many looks at pairs, as far as the
 /// numbers go.
@@ -169,14 +171,13 @@ class Portfolio {
     }
   }
 
-  /// Where there is a dense part, every second round is its.
+  /// Where there is a dense part, every second round is its; where a round is short, three of four.
   void round() {
-    std::uint64_t number = result_.rounds++;
-    if (!dense_.ranks.empty()) {
-      if (number % 2 == 0) return spread_dense_part(number / 2);
-      number /= 2;
-    }
-    other_round(number);
+    const std::uint64_t number = result_.rounds++;
+    if (dense_.ranks.empty()) return other_round(number);
+    const std::uint64_t every = stress_ ? 4 : 2;
+    if (number % every == every - 1) return other_round(number / every);
+    spread_dense_part(number - number / every);
   }
 
   /// What grew in the pattern's shape, starts, fresh annealings and the best so far take turns.
@@ -280,7 +281,8 @@ class Portfolio {
     total_work_.keep({});
     consider(placement_of(total_work_), origin);
     loads_.assign(total_work_.assignment());
-    stay_near(smooth_proposals(), origin);  // a lower power first would pack it again
+    // A lower power first would pack it again.
+    stay_near((stress_ ? dense_stay : 1) * smooth_proposals(), origin);
   }
 
   /// Units of the ranks of the dense part, as if there were no others.
