@@ -568,17 +568,19 @@ def _compile(
     (work / "exports.map").write_text(kind.exports)
     flags = [*compiler(), *_flags(kind)]
     failure = f"building {kind.file} for {mpi.name} {mpi.version} failed"
+    facts = [*flags, _compiler_version()]
+    of_every_mpi = _digest(facts, kind.headers_below())
+    of_this_mpi = _digest([*facts, *choice, *_facts(mpi)], [*kind.headers(), *work.glob("*.hpp")])
 
     def compiled(source: Path) -> str:
         if source not in generated and root / _PRELOAD not in source.parents:
             command = [*flags, f"-I{root}"]
-            target = _object_in_cache(source, flags, kind.headers_below())
+            target = _object_in_cache(source, of_every_mpi)
         else:
             command = [*flags, *choice, f"-I{root}", f"-I{work}", *mpi.compile_flags]
             target = work / f"{sources.index(source)}-{source.stem}.o"
             if kind.keeps_objects:
-                facts = [*flags, *choice, *_facts(mpi)]
-                target = _object_in_cache(source, facts, [*kind.headers(), *work.glob("*.hpp")])
+                target = _object_in_cache(source, of_this_mpi)
         if force or not target.is_file():
             staged = target.with_suffix(f".{os.getpid()}.tmp")
             _run([*command, "-c", str(source), "-o", str(staged)], failure)
@@ -594,16 +596,21 @@ def _compile(
     return output
 
 
-def _object_in_cache(source: Path, facts: Sequence[str], headers: Sequence[Path]) -> Path:
-    """Where a source's object lies that is kept: by what it is made of, and with."""
+def _digest(facts: Sequence[str], files: Sequence[Path]) -> str:
+    """Of words, and of files by their names below the sources, or alone, and what is in them."""
     root = source_root()
-    digest = hashlib.sha256("\0".join([*facts, _compiler_version()]).encode())
-    for path in (source, *sorted(headers)):
+    digest = hashlib.sha256("\0".join(facts).encode())
+    for path in sorted(files):
         name = path.relative_to(root) if path.is_relative_to(root) else path.name
         digest.update(str(name).encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _object_in_cache(source: Path, made_with: str) -> Path:
+    """Where a source's object lies that is kept."""
     folder = cache_root() / "objects"
     folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{source.stem}-{digest.hexdigest()[:16]}.o"
+    return folder / f"{source.stem}-{_digest([made_with], [source])}.o"
 
 
 def _run(command: list[str], failure: str) -> str:
