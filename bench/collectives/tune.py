@@ -24,7 +24,7 @@ import datetime
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from corewise import __version__
@@ -81,13 +81,18 @@ class Place:
     selection: Selection
     collective: str
     ranks: int
+    known: dict[Case, float | None] = field(default_factory=dict, compare=False)
+    """Latency in us of what was simulated; None: an algorithm that cannot do it."""
 
     def times(self, size: int, tried: Iterable[Configuration]) -> dict[Configuration, float]:
-        """What the configurations take that can do the size."""
+        """What the configurations take that can do the size; each is simulated once."""
         eager = self.selection == "all"
         cases = [Case(self.collective, self.ranks, size, each, eager=eager) for each in tried]
-        times = run_cases(cases, leave_out_unusable=True)
-        return {case.configuration: times[case].latency_us for case in cases if case in times}
+        new = [case for case in cases if case not in self.known]
+        times = run_cases(new, leave_out_unusable=True, back_to_back=False)
+        self.known.update((case, times[case].latency_us if case in times else None) for case in new)
+        known = {case.configuration: self.known[case] for case in cases}
+        return {each: time_us for each, time_us in known.items() if time_us is not None}
 
 
 def rows_of(place: Place, also: Iterable[Configuration] = ()) -> list[TuningRow]:

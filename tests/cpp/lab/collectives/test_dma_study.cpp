@@ -165,6 +165,16 @@ TEST(DmaStudy, DoubleBufferingIsAheadOfSingle) {
   }
 }
 
+/// Published elsewhere (Jimenez-Gonzalez, Martorell and Ramirez, ISPASS 2007, abstract): between local stores
+/// commands of 1 KB and more nearly reach the peak. Smaller ones fall behind, one after the other.
+TEST(DmaStudy, CommandsOfOneKilobyteNearlyReachThePeak) {
+  for (const DmaWay way : kWays) {
+    const double long_ones = times(way, DmaTarget::local_store, 64 * kKb).mean_ns;
+    EXPECT_LT(times(way, DmaTarget::local_store, 64 * kKb, 1, kKb).mean_ns, 1.05 * long_ones);
+    EXPECT_GT(times(way, DmaTarget::local_store, 64 * kKb, 1, 256).mean_ns, 1.5 * long_ones);
+  }
+}
+
 /// Section 4: "buffers of 4 KB each would yield comparable performance" to 16 KB.
 TEST(DmaStudy, BuffersOf4KilobytesAreAboutAsGoodAsOf16) {
   for (const std::uint64_t bytes : {16 * kKb, 64 * kKb, 256 * kKb, 1024 * kKb}) {
@@ -180,14 +190,15 @@ TEST(DmaStudy, MemcpyOnThePpeIsMuchSlower) {
   }
 }
 
-/// What a list adds to a contiguous buffer: nothing to speak of while a block fills its lines of 128 bytes, twice
-/// the time and more when each block is half a line or less. A list costs what single commands do.
+/// What a list adds to a contiguous buffer: nothing to speak of while a block fills two lines of 128 bytes, a
+/// little while it fills one, twice the time and more when each block is half a line or less. A list costs what
+/// single commands do.
 TEST(DmaStudy, StridedBuffersAddLatencyBelowALine) {
   for (const DmaWay way : kWays) {
     for (const std::uint32_t block : {128U, 256U, 1024U, 4096U}) {
       const StridedTimes list = strided(way, block, true);
       EXPECT_GT(list.added_ns(), 0) << block;
-      EXPECT_LT(list.added_ns(), 0.03 * list.contiguous_ns) << block;
+      EXPECT_LT(list.added_ns(), (block == 128 ? 0.15 : 0.03) * list.contiguous_ns) << block;
     }
     double least = 1.8;
     for (const std::uint32_t block : {64U, 32U, 16U}) {
