@@ -162,7 +162,7 @@ struct Parameters {
   bool child_ahead = false;       ///< fetch the first child's next operand while this one is combined
   bool list = false;              ///< by DMA lists
   bool fenced = false;            ///< data and flag under one fence instead of a wait between
-  bool waits = true;              ///< wait until a flag's write is complete before going on
+  bool waits = false;             ///< wait until a flag's write is complete before going on
   Closing closing = Closing::barrier;
 };
 

@@ -46,7 +46,7 @@ struct Plan {
   CollectiveData data;
   int all_calls = 0;
   std::int64_t library_call_cycles = 0;  ///< before an algorithm with data begins
-  coll::barrier::AfterPut closing = coll::barrier::AfterPut::waits_too;
+  coll::barrier::AfterPut closing = coll::barrier::AfterPut::goes_on;
 };
 
 Result<std::size_t> find_algorithm(const CollectiveRequest& request) {
@@ -178,9 +178,9 @@ Result<Plan> plan_on(const cell::Parameters& machine, const CollectiveRequest& r
   if (request.collective != Collective::barrier) {
     plan.value().library_call_cycles = machine.spu_library_call_cycles;
   }
-  if (machine.spu_flag_waits == 0) {
-    plan.value().configuration.parameters.waits = false;
-    plan.value().closing = coll::barrier::AfterPut::goes_on;
+  if (machine.spu_flag_waits != 0) {
+    plan.value().configuration.parameters.waits = true;
+    plan.value().closing = coll::barrier::AfterPut::waits_too;
   }
   plan.value().data.set_operator_cycles(machine);
   return plan;

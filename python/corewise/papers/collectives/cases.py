@@ -183,7 +183,7 @@ NOT_OF_THE_PAPER: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 TRIED: Mapping[str, tuple[Value, ...]] = MappingProxyType(
     {
-        "degree": (1, 2, 3, 4, 8, 16),
+        "degree": (1, 2, 3, 4, 5, 8, 16),
         "min_piece": (1024, 2048, 4096, 8192),
         "shift": (0, 4096, 16384, 65536),
         "list": (False, True),
@@ -191,7 +191,6 @@ TRIED: Mapping[str, tuple[Value, ...]] = MappingProxyType(
         "far_percent": (100, 60, 35),
         "piece": (0, 4096, 6144, 8192),
         "ahead": (True, False),
-        "waits": (True, False),
         "closing": ("barrier", "counters"),
     }
 )
