@@ -427,7 +427,7 @@ def test_a_large_broadcast_reaches_95_percent_of_what_the_controller_streams(
 
 
 def test_memory_bandwidth_rises_as_the_tables_imply(selected: Measurements) -> None:
-    """20 GB/s for 1 MB on 8, to which the controller is fitted; so 16 stay further below 25.6 than the paper's."""
+    """20 GB/s for 1 MB on 8, to which the controller is fitted; so 16 stay below 25.6."""
     eight, sixteen = (good_bandwidth(selected, ranks, MB) for ranks in COMPARED_RANKS)
     assert 18 <= eight <= 25.6
     assert 0.8 * 25.6 <= sixteen <= 25.6
