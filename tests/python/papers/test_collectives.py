@@ -405,7 +405,7 @@ def test_up_to_128_bytes_the_best_is_at_least_half_as_fast_again_as_the_papers(
 ) -> None:
     """But broadcasts on 8, where a fifth of the paper's best time is the cost of a library's call."""
     gains = {size: gain(selected, collective, ranks, size) for size in (4, 12, 64, 128)}
-    assert min(gains.values()) >= (4 / 3 if (collective, ranks) == ("broadcast", 8) else 1.5), gains
+    assert min(gains.values()) >= (1.39 if (collective, ranks) == ("broadcast", 8) else 1.5), gains
 
 
 @pytest.mark.parametrize("collective", COMPARED)
@@ -430,7 +430,7 @@ def test_memory_bandwidth_rises_as_the_tables_imply(selected: Measurements) -> N
     """20 GB/s for 1 MB on 8, to which the controller is fitted; so 16 stay below 25.6."""
     eight, sixteen = (good_bandwidth(selected, ranks, MB) for ranks in COMPARED_RANKS)
     assert 18 <= eight <= 25.6
-    assert 0.8 * 25.6 <= sixteen <= 25.6
+    assert 0.84 * 25.6 <= sixteen <= 25.6
     for ranks in COMPARED_RANKS:
         assert good_bandwidth(selected, ranks, 8 * KB) < good_bandwidth(selected, ranks, MB)
 

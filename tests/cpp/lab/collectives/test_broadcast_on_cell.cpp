@@ -220,7 +220,7 @@ TEST(CellBroadcast, TotalBandwidthRisesToTheControllersLimit) {
       EXPECT_GT(rate, (bytes < 256 * kKb ? 1.0 : 0.96) * before) << ranks << " ranks, " << bytes;
       before = rate;
       if (bytes < 16 * kKb) continue;
-      EXPECT_GT(rate, 0.65 * 25.6) << ranks << " ranks, " << bytes;
+      EXPECT_GT(rate, 0.66 * 25.6) << ranks << " ranks, " << bytes;
     }
     EXPECT_GT(before, 0.8 * 25.6) << ranks;
     EXPECT_LT(before, 25.6) << ranks;
@@ -236,8 +236,7 @@ TEST(CellBroadcast, DataInTheEntriesAreHalfAgainAsFastAsThePapersBest) {
     for (const std::uint64_t bytes : {4U, 64U, 128U}) {
       const double eager = us("eager_tree", ranks, bytes, {{"closing", 1}});
       EXPECT_GT(tree(ranks, bytes, 3), 1.5 * eager) << ranks << " ranks, " << bytes;
-      EXPECT_GT(paper_best_of_all(ranks, bytes), (ranks == 8 ? 4.0 / 3 : 1.5) * eager)
-          << ranks << " ranks, " << bytes;
+      EXPECT_GT(paper_best_of_all(ranks, bytes), (ranks == 8 ? 1.36 : 1.5) * eager) << ranks << " ranks, " << bytes;
     }
   }
 }
@@ -248,7 +247,7 @@ TEST(CellBroadcast, CountersAreFasterThanAClosingBarrier) {
   for (const std::string algorithm :
        {"tree_main_memory", "one_to_all", "root_copies", "pieces", "local_store_tree"}) {
     for (const int ranks : {4, 8, 16}) {
-      const double most = algorithm == "one_to_all" && ranks == 16 ? 1.03 : 1.0;
+      const double most = algorithm == "one_to_all" && ranks == 16 ? 1.02 : 1.0;
       EXPECT_LT(us(algorithm, ranks, kKb, {{"closing", 1}, {"waits", 0}}), most * us(algorithm, ranks, kKb))
           << algorithm << ", " << ranks;
     }
