@@ -63,7 +63,7 @@ class Fit:
 FITS = (
     Fit("spu_code_percent", 50, 400, "K1", "barrier", 0),
     Fit("spu_library_call_cycles", 0, 4000, "D1", "broadcast", SMALL_BYTES),
-    Fit("spu_operator_quadword_cycles", 1, 60, "E1", "reduce", MB),
+    Fit("spu_operator_line_cycles", 8, 480, "E1", "reduce", MB),
     Fit("spu_operator_set_up_cycles", 0, 6000, "E1", "reduce", SMALL_BYTES),
 )
 CHECKED = (

@@ -93,8 +93,7 @@ struct Parameters {
   std::int64_t spu_library_call_cycles = 0;
   std::int64_t spu_flag_waits = 0;
   std::int64_t spu_operator_set_up_cycles = 0;
-  std::int64_t spu_operator_piece_cycles = 0;
-  std::int64_t spu_operator_quadword_cycles = 0;
+  std::int64_t spu_operator_line_cycles = 0;
 
   // Retry of refused commands (BackoffRetry).
   std::int64_t retry_growth_percent = 0;

@@ -151,6 +151,10 @@ class CellPort {
   [[nodiscard]] port::TagMask test(port::TagMask mask);
   /// Counted cycles; compiled code takes Parameters::spu_code_percent of them.
   void compute(std::int64_t cycles) { spu_.spu_cycles((cycles * code_percent_ + 50) / 100); }
+  /// Counted cycles that take so many in compiled code.
+  [[nodiscard]] std::int64_t counted(std::int64_t cycles) const {
+    return (100 * cycles + code_percent_ / 2) / code_percent_;
+  }
 
   // port::DirectRead: all user memory is main memory.
   void read_user(int /*peer*/, EffectiveAddress from, port::StageOffset to, std::uint32_t bytes, port::Tag tag,

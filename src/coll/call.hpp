@@ -84,16 +84,16 @@ struct Operation {
   std::uint32_t element_bytes = 1;  ///< extent
   bool commutative = true;
   /// What an SPU spends on a call, whatever it combines: the switches over operator and type, the loop's set-up and
-  /// rest. Once for the first piece of an operand, and for each further piece. With cycles_per_quadword the only
-  /// numbers of the algorithms that are fitted: to paper 001's reduce on 8 SPEs (table 3, 128 B and 1 MB), with a
-  /// call that costs the same for every piece. Assumed: all of it is the call's, nothing the operands'. A kernel
-  /// that takes a row of operands (combine_row) therefore costs it once, two at a time cost it for each pair.
-  /// Whoever thinks the assumption too kind finds what is gained without it in
-  /// tests/cpp/lab/collectives/test_reduce_on_cell.cpp (a user's operator).
-  std::uint32_t set_up_cycles = 1000;
-  std::uint32_t further_piece_cycles = 1000;
-  std::uint32_t cycles_per_quadword = 15;  ///< what an SPU needs for 16 bytes
+  /// rest. Assumed: all of it is the call's, nothing the operands'. A kernel that takes a row of operands
+  /// (combine_row) therefore costs it once, two at a time cost it for each pair. Whoever thinks the assumption too
+  /// kind finds what is gained without it in tests/cpp/lab/collectives/test_reduce_on_cell.cpp (a user's operator).
+  std::uint32_t set_up_cycles = 0;
+  std::uint32_t cycles_per_line = 0;  ///< what an SPU needs to combine 128 bytes with others, by quadwords
 
+  /// What an SPU spends on a call that combines so many quadwords.
+  [[nodiscard]] std::int64_t cycles(std::int64_t quadwords) const {
+    return set_up_cycles + (std::int64_t{cycles_per_line} * quadwords + 4) / 8;
+  }
   /// in and inout must not overlap; `bytes` is a multiple of element_bytes.
   void operator()(const std::byte* in, std::byte* inout, std::size_t bytes) const {
     const std::size_t count = bytes / element_bytes;
@@ -142,6 +142,8 @@ struct Call {
   const Operation* operation = nullptr;
   Stride send_stride, receive_stride;   ///< of what lies at send and at receive, in each block anew
   typename P::UserAddress workspace{};  ///< `bytes` of own user memory, for algorithms that say kWorkspace
+  /// What an SPU spends on a call of MPI_Send or MPI_Recv, where an algorithm is made of such.
+  std::int64_t library_call_cycles = 0;
 };
 
 /// How a call ends.
@@ -160,6 +162,7 @@ struct Parameters {
   int buffering = 2;              ///< 1: one buffer, 2: two in turn
   bool ahead = true;              ///< load the next piece before this one is done
   bool child_ahead = false;       ///< fetch the first child's next operand while this one is combined
+  bool far_first = false;         ///< of a reducing tree: take the farthest child first, as the broadcast does
   bool list = false;              ///< by DMA lists
   bool fenced = false;            ///< data and flag under one fence instead of a wait between
   bool waits = false;             ///< wait until a flag's write is complete before going on

@@ -27,6 +27,7 @@ enum Takes : std::uint32_t {
   kAhead = 512,
   kFarPercent = 1024,
   kChildAhead = 2048,
+  kFarFirst = 4096,
 };
 
 /// What an algorithm cannot do without; or-ed.

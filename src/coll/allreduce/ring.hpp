@@ -80,7 +80,7 @@ class Ring {
     if (bytes == 0) return;
     me_.port.get({left_, own}, areas_.at(into) + offset, bytes, buffer_tag(into));
     me_.port.wait(areas_.mask(into));
-    if (combines) me_.stage.combine(*call_.operation, areas_.at(kOperand) + offset, own, bytes, chunk);
+    if (combines) me_.stage.combine(*call_.operation, areas_.at(kOperand) + offset, own, bytes);
   }
 
   Rank<P>& me_;

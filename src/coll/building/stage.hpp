@@ -132,14 +132,11 @@ class Stage {
     });
   }
 
-  /// Combines `bytes` of the stage at `low` (the lower ranks' operand) into those at `into`, the operand's piece
-  /// number `piece`.
-  void combine(const Operation& operation, port::StageOffset low, port::StageOffset into, std::uint32_t bytes,
-               std::uint64_t piece = 0) {
+  /// Combines `bytes` of the stage at `low` (the lower ranks' operand) into those at `into`.
+  void combine(const Operation& operation, port::StageOffset low, port::StageOffset into, std::uint32_t bytes) {
     const std::span<std::byte> stage = port_.stage();
     operation(stage.data() + low, stage.data() + into, bytes);
-    const std::int64_t call = piece == 0 ? operation.set_up_cycles : operation.further_piece_cycles;
-    port_.compute(call + std::int64_t{operation.cycles_per_quadword} * ((bytes + 15) / 16));
+    port_.compute(operation.cycles((bytes + 15) / 16));
   }
   /// Combines `count` contiguous operands of `bytes` each from `first` on, lower ranks first, into the
   /// last of them: by one call of the operator's row kernel, or, where it has none, by a call for each pair.
@@ -150,8 +147,7 @@ class Stage {
       return;
     }
     operation.combine_row(port_.stage().data() + first, count, bytes / operation.element_bytes);
-    const std::int64_t quadwords = std::int64_t{(bytes + 15) / 16} * (count - 1);
-    port_.compute(operation.set_up_cycles + operation.cycles_per_quadword * quadwords);
+    port_.compute(operation.cycles(std::int64_t{(bytes + 15) / 16} * (count - 1)));
   }
 
  private:

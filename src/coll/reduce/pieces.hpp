@@ -121,7 +121,7 @@ class ShareReducer {
       me_.port.wait(areas_.mask(area(k)));
       const std::uint32_t size = pieces.bytes(k / ranks);
       if (k % ranks > 0) {
-        me_.stage.combine(*call_.operation, areas_.at(area(k - 1)), areas_.at(area(k)), size, k / ranks);
+        me_.stage.combine(*call_.operation, areas_.at(area(k - 1)), areas_.at(area(k)), size);
       }
       if (k % ranks == ranks - 1) write(area(k), begin + pieces.at(k / ranks), size);
     }

@@ -97,9 +97,9 @@ class RecursiveHalving {
     me_.port.get({peer, own}, operand, bytes, buffer_tag(kOperand));
     me_.port.wait(areas_.mask(kOperand));
     if (peer < me_.rank() || call_.operation->commutative) {
-      me_.stage.combine(*call_.operation, operand, own, bytes, chunk);
+      me_.stage.combine(*call_.operation, operand, own, bytes);
     } else {
-      me_.stage.combine(*call_.operation, own, operand, bytes, chunk);
+      me_.stage.combine(*call_.operation, own, operand, bytes);
       std::memcpy(me_.port.stage().data() + own, me_.port.stage().data() + operand, bytes);
       me_.port.compute(cost::shift(bytes));
     }

@@ -26,7 +26,7 @@ consteval auto make_rows() {
   };
   return std::array{
       Row<P>{"tree", "TREE: up a tree of degree k from local store to local store; k = 1 pipelined (001, 7.1)",
-             kDegree | kPipeline | kChildAhead | kWaits | kClosing, kAllPairsInOrder, &tree<P>},
+             kDegree | kPipeline | kChildAhead | kFarFirst | kWaits | kClosing, kAllPairsInOrder, &tree<P>},
       Row<P>{"pieces", "AG: each rank reduces a piece of everybody's main memory (001, 7.1)",
              kMinPiece | kPipeline | kFarPercent | kWaits, kAllPairs, kPieces()},
       Row<P>{"tree_main_memory", "TREEMM: a tree of degree k over send and receive (001, 7.1)", kDegree | kClosing,

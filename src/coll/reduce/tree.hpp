@@ -37,6 +37,7 @@ class Tree {
         turns_(turns(parameters)),
         ahead_(loads_ahead(parameters)),
         child_ahead_(ahead_ && parameters.child_ahead),
+        far_first_(parameters.far_first && call.operation->commutative),
         waits_(parameters.waits),
         areas_(me.shape, 4),
         pieces_(call.bytes, piece_bytes(call, parameters, areas_)) {}
@@ -80,19 +81,24 @@ class Tree {
 
   void finish(std::uint64_t piece) {
     int result = 0;
-    place_.for_children_nearest_first([&](int child) {
+    for_children([&](int child) {
       me_.port.compute(cost::kPeer);
       const int fetched = area(piece, result + 1);
       if (result == 0) first_child_ = child;
       fetch(child, piece, fetched);
       fetch_ahead(piece + 1);
-      me_.stage.combine(*call_.operation, areas_.at(area(piece, result)), areas_.at(fetched), pieces_.bytes(piece),
-                        piece);
+      me_.stage.combine(*call_.operation, areas_.at(area(piece, result)), areas_.at(fetched), pieces_.bytes(piece));
       ++result;
     });
     if (result == 0) me_.port.wait(areas_.mask(area(piece, 0)));
     if (up_ != pattern::schedule::nobody) announce();
     if (me_.rank() == call_.root) store(piece, result);
+  }
+
+  template <class Visit>
+  void for_children(Visit visit) const {
+    if (far_first_) return place_.for_children(visit);
+    place_.for_children_nearest_first(visit);
   }
 
   void announce() {
@@ -136,6 +142,7 @@ class Tree {
   int turns_;
   bool ahead_;
   bool child_ahead_;
+  bool far_first_;
   bool waits_;
   Areas areas_;
   Pieces pieces_;

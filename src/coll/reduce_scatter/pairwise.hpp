@@ -135,7 +135,7 @@ class Pairwise {
     me_.port.get({from, areas_.at(area(number))}, areas_.at(kOperand), bytes, buffer_tag(kOperand));
     me_.port.wait(areas_.mask(kOperand) | areas_.mask(kOwn));
     me_.acknowledgements.tell(from);
-    me_.stage.combine(*call_.operation, areas_.at(kOperand), areas_.at(kOwn), bytes, piece(number));
+    me_.stage.combine(*call_.operation, areas_.at(kOperand), areas_.at(kOwn), bytes);
   }
 
   Rank<P>& me_;

@@ -79,8 +79,7 @@ class Chain {
     if (!first()) fetch(piece);
     me_.port.wait(areas_.mask(own(piece)));
     if (!first() && needs_own()) {
-      me_.stage.combine(*call_.operation, areas_.at(prefix(piece)), areas_.at(own(piece)), pieces_.bytes(piece),
-                        piece);
+      me_.stage.combine(*call_.operation, areas_.at(prefix(piece)), areas_.at(own(piece)), pieces_.bytes(piece));
     }
     hand_on(piece);
     if (kind_ == Kind::inclusive) {

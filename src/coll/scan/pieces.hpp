@@ -44,7 +44,7 @@ class PrefixWriter {
       me_.port.wait(areas_.mask(area(k)));
       if (rank > 0 && kind == Kind::exclusive) write(k - 1, rank, at, size);
       if (rank > 0 && (kind == Kind::inclusive || rank + 1 < me_.size())) {
-        me_.stage.combine(*call_.operation, areas_.at(area(k - 1)), areas_.at(area(k)), size, k / ranks());
+        me_.stage.combine(*call_.operation, areas_.at(area(k - 1)), areas_.at(area(k)), size);
       }
       if (kind == Kind::inclusive) write(k, rank, at, size);
     }

@@ -91,7 +91,7 @@ class Doubling {
       const auto peers = doubling_peers(me_.size(), first, me_.rank(), step);
       meet(peers, area, kOperand, chunks_.bytes(chunk));
       if (peers.from == pattern::schedule::nobody) continue;
-      me_.stage.combine(*call_.operation, areas_.at(kOperand), areas_.at(area), chunks_.bytes(chunk), chunk);
+      me_.stage.combine(*call_.operation, areas_.at(kOperand), areas_.at(area), chunks_.bytes(chunk));
     }
   }
   /// Lets `to` read this rank's `area` and reads that of `from` into `into`; both are done at return.

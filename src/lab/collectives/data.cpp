@@ -241,7 +241,7 @@ Status CollectiveData::choose_operator() {
     call.user = &compose;
     call.element_bytes = 8;
     call.commutative = false;
-    call.cycles_per_quadword = 12;
+    call.cycles_per_line = 96;
     op_->kind = kAffine;
   } else if (request_.operation == "user_sum") {
     call.user = &add;
@@ -276,9 +276,7 @@ Status CollectiveData::choose_operator() {
 void CollectiveData::set_operator_cycles(const cell::Parameters& machine) {
   coll::Operation& call = op_->call;
   call.set_up_cycles = static_cast<std::uint32_t>(machine.spu_operator_set_up_cycles);
-  call.further_piece_cycles = static_cast<std::uint32_t>(machine.spu_operator_piece_cycles);
-  if (op_->kind != kAffine)
-    call.cycles_per_quadword = static_cast<std::uint32_t>(machine.spu_operator_quadword_cycles);
+  if (op_->kind != kAffine) call.cycles_per_line = static_cast<std::uint32_t>(machine.spu_operator_line_cycles);
 }
 
 // ---- where things lie ----

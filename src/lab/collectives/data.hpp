@@ -59,7 +59,7 @@ class CollectiveData {
   [[nodiscard]] const coll::Operation* operation() const {
     return combines(request_.collective) ? &op_->call : nullptr;
   }
-  /// What an SPU of this machine spends on the operator; the user's composition keeps its own cycles per quadword.
+  /// What an SPU of this machine spends on the operator; the user's composition keeps its own cycles per line.
   void set_operator_cycles(const cell::Parameters& machine);
   /// The largest operand or block: what every rank can know.
   [[nodiscard]] std::uint64_t largest() const { return largest_; }

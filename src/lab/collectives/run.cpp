@@ -281,9 +281,13 @@ class Caller {
   void operator()() {
     const int rank = me_.rank();
     watch_.enter(rank);
-    if constexpr (std::is_base_of_v<CellPort, P>) me_.port.spu().spu_cycles(plan_.library_call_cycles);
     const int set = number_++ % plan_.data.sets();
-    row_.run(me_, call_of<P>(plan_.data, rank, set, area_), plan_.configuration.parameters);
+    coll::Call<P> call = call_of<P>(plan_.data, rank, set, area_);
+    if constexpr (std::is_base_of_v<CellPort, P>) {
+      me_.port.spu().spu_cycles(plan_.library_call_cycles);
+      call.library_call_cycles = me_.port.counted(plan_.library_call_cycles);
+    }
+    row_.run(me_, call, plan_.configuration.parameters);
     watch_.leave(rank);
   }
   /// The last thing a rank does.

@@ -33,6 +33,8 @@ constexpr std::array kRows = {
                "wait until the write of a flag is complete before going on"},
     SettingRow{"child_ahead", SettingKind::flag, coll::kChildAhead, 0, 1, 1,
                "fetch the first child's next operand while this one is combined"},
+    SettingRow{"far_first", SettingKind::flag, coll::kFarFirst, 0, 1, 1,
+               "take the operand of the farthest child first, if the operator commutes"},
     SettingRow{"closing", SettingKind::closing, coll::kClosing, 0, 1, 1,
                "how a call ends: barrier, as the paper's do; counters: serial numbers keep calls apart"},
     SettingRow{"buffer", SettingKind::bytes, 0, 1024, 16384, 128, "of each buffer in the local store"},
@@ -69,6 +71,8 @@ std::int64_t get(const SettingRow& row, const Configuration& from) {
       return p.waits ? 1 : 0;
     case coll::kChildAhead:
       return p.child_ahead ? 1 : 0;
+    case coll::kFarFirst:
+      return p.far_first ? 1 : 0;
     case coll::kClosing:
       return p.closing == coll::Closing::counters ? 1 : 0;
     default:
@@ -117,6 +121,9 @@ void set(const SettingRow& row, std::int64_t value, Configuration& into) {
       return;
     case coll::kChildAhead:
       p.child_ahead = value != 0;
+      return;
+    case coll::kFarFirst:
+      p.far_first = value != 0;
       return;
     case coll::kClosing:
       p.closing = value != 0 ? coll::Closing::counters : coll::Closing::barrier;

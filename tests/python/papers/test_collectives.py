@@ -23,7 +23,12 @@ from corewise.analysis.result import Row, summarise
 from corewise.analysis.selection import configuration
 from corewise.data.machines import load_machine
 from corewise.data.published import published, published_as
-from corewise.papers.collectives.algorithm_rows import good_bandwidth, memory_gb_per_s, size_of
+from corewise.papers.collectives.algorithm_rows import (
+    good_bandwidth,
+    memory_gb_per_s,
+    send_receive_rows,
+    size_of,
+)
 from corewise.papers.collectives.cases import Case, Timing, choices, run_case, run_cases, settings_of
 from corewise.papers.collectives.data import (
     BROADCAST_KINDS,
@@ -331,11 +336,14 @@ def test_bandwidths() -> None:
     assert good_choice(16, 128).name == "local_store_tree(degree=3)"
     assert good_choice(4, 8192).algorithm == "pieces"
     assert [good_reduce(16, size).name for size in (128, 64 * KB, MB)] == [
-        "tree(degree=3)",
+        "tree(degree=3, far_first=true)",
         "pieces(min_piece=2048)",
-        "tree(degree=1)",
+        "tree(degree=1, far_first=true)",
     ]
-    assert [good_reduce(4, size).name for size in (128, MB)] == ["tree(degree=4)", "pieces(min_piece=2048)"]
+    assert [good_reduce(4, size).name for size in (128, MB)] == [
+        "tree(degree=4, far_first=true)",
+        "pieces(min_piece=2048)",
+    ]
 
 
 # --- simulated --------------------------------------------------------------------------------------------
@@ -349,16 +357,18 @@ def simulated() -> dict[str, Row]:
     for ranks in COMPARED_RANKS:
         cases += [Case("broadcast", ranks, size, good_choice(ranks, size)) for size in (128, KB, 32 * KB, MB)]
         cases += [Case("reduce", ranks, size, good_reduce(ranks, size)) for size in (128, KB, MB)]
+    cases += [Case("reduce", 8, size, tree_main_memory(2)) for size in (128, MB)]
     found.times = run_cases(cases)
-    return {row.id: row for row in table_rows(found)}
+    return {row.id: row for row in (*table_rows(found), *send_receive_rows(found))}
 
 
-def test_the_tables_have_their_sixteen_values(simulated: dict[str, Row]) -> None:
-    assert len(simulated) == 16
-    assert summarise(simulated.values()).count == 16
+def test_the_tables_have_their_sixteen_values_and_the_text_two(simulated: dict[str, Row]) -> None:
+    assert len(simulated) == 18
+    assert summarise(simulated.values()).count == 18
 
 
-BOUNDS = {"C": 0.15, "H": 0.30}
+BOUNDS = {"C": (0.05, 0.12), "H": (0.09, 0.20)}
+"""Of the mean error and of the worst."""
 
 
 def test_barriers_are_within_15_percent(simulated: dict[str, Row]) -> None:
@@ -367,10 +377,12 @@ def test_barriers_are_within_15_percent(simulated: dict[str, Row]) -> None:
 
 
 @pytest.mark.parametrize("set", BOUNDS)
-def test_tables_2_and_3_are_within_the_bounds_of_their_sets(set: str, simulated: dict[str, Row]) -> None:
-    rows = [row for id, row in simulated.items() if row.set == set and id[0] in "DE"]
-    assert len(rows) == {"C": 5, "H": 9}[set]
-    assert [row for row in rows if abs(row.error or 0) > BOUNDS[set]] == []
+def test_the_mean_and_the_worst_error_of_each_set(set: str, simulated: dict[str, Row]) -> None:
+    errors = {id: abs(row.error or 0) for id, row in simulated.items() if row.set == set}
+    assert len(errors) == {"C": 6, "H": 12}[set]
+    mean, worst = BOUNDS[set]
+    assert sum(errors.values()) / len(errors) <= mean, errors
+    assert max(errors.values()) <= worst, errors
 
 
 @pytest.mark.parametrize("ranks", [4, 8, 16])

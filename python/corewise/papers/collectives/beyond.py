@@ -77,7 +77,7 @@ def measure(machine: _core.Machine) -> Beyond:
     found = Beyond()
     for ranks in RANKS:
         for degree in DEGREES:
-            tree: dict[str, Value] = {"degree": degree}
+            tree: dict[str, Value] = {"degree": degree, "far_first": True}
             for size in REDUCED_BYTES:
                 found.small[ranks, size, degree] = _us(machine, "reduce", "tree", ranks, size, tree)
                 large = {**tree, **LARGE_BUFFERS}

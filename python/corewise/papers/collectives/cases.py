@@ -198,7 +198,7 @@ TRIED: Mapping[str, tuple[Value, ...]] = MappingProxyType(
 OF_THE_PAPER = ("degree", "min_piece", "shift", "list", "fenced")
 """Those that the paper names; its calls end with a barrier, its trees have degrees of up to 8."""
 _MOST_DEGREE_OF_THE_PAPER = 8
-_SHOWN = ("degree", "min_piece", "closing")
+_SHOWN = ("degree", "min_piece", "far_first", "closing")
 """Parameters that stand in a configuration even where they have their defaults."""
 
 
@@ -232,6 +232,8 @@ def choices(collective: str, selection: Selection, ranks: int) -> list[Choices]:
             for key, tried in TRIED.items()
             if key in defaults and (selection == "all" or key in OF_THE_PAPER)
         }
+        if "far_first" in defaults and selection == "paper":
+            values["far_first"] = (True,)
         if "closing" in defaults:
             values["closing"] = ("barrier",) if selection == "paper" else ("counters", "barrier")
         found.append(Choices(name, values))

@@ -205,8 +205,8 @@ def local_store_tree(degree: int = 3) -> Configuration:
 
 
 def reduce_tree(degree: int = 3) -> Configuration:
-    """TREE of section 7; degree 1 is pipelined."""
-    return configuration("tree", degree=degree)
+    """TREE of section 7, whose ranks take children in the broadcast's order; degree 1 is pipelined."""
+    return configuration("tree", degree=degree, far_first=True)
 
 
 BROADCAST_SHIFTS: Curves = {

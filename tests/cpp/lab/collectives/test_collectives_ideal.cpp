@@ -263,15 +263,19 @@ bool vary(std::uint32_t parameter, std::uint32_t which, Parameters& p) {
     case coll::kChildAhead:
       p.child_ahead = true;
       return which < 1;
+    case coll::kFarFirst:
+      p.far_first = true;
+      return which < 1;
     default:
       ADD_FAILURE() << "an unknown parameter " << parameter;
       return false;
   }
 }
 
-constexpr std::array<std::uint32_t, 12> kParameters{
-    coll::kFarPercent, coll::kDegree, coll::kMinPiece, coll::kShift,   coll::kPieceBytes, coll::kBuffering,
-    coll::kList,       coll::kFenced, coll::kWaits,    coll::kClosing, coll::kAhead,      coll::kChildAhead};
+constexpr std::array<std::uint32_t, 13> kParameters{
+    coll::kFarPercent, coll::kDegree,     coll::kMinPiece, coll::kShift, coll::kPieceBytes,
+    coll::kBuffering,  coll::kList,       coll::kFenced,   coll::kWaits, coll::kClosing,
+    coll::kAhead,      coll::kChildAhead, coll::kFarFirst};
 
 /// The defaults, every value of every parameter that the row takes, and `mixed` draws of them all.
 std::vector<Parameters> settings_of(const Row& row, int mixed) {

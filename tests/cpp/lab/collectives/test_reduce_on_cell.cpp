@@ -62,8 +62,9 @@ double all_us(const std::string& algorithm, int ranks, std::uint64_t bytes, cons
   return us(algorithm, ranks, bytes, settings, coll::Collective::allreduce);
 }
 
+/// The paper's, which takes children in the broadcast's order.
 double tree(int ranks, std::uint64_t bytes, int degree) {
-  return us("tree", ranks, bytes, {{"degree", degree}});
+  return us("tree", ranks, bytes, {{"degree", degree}, {"far_first", 1}});
 }
 double pieces(int ranks, std::uint64_t bytes) {
   return us("pieces", ranks, bytes);
@@ -75,7 +76,7 @@ struct Published {
   int ranks;
   std::uint64_t bytes;
   double us;
-  double tolerance;  ///< what was tuned to 15 %, what was not 30 %
+  double tolerance;  ///< what was fitted 1 %, what was not 15 %
 };
 
 class ReduceTable3 : public testing::TestWithParam<Published> {};
@@ -89,16 +90,16 @@ TEST_P(ReduceTable3, ComesOut) {
 }
 
 INSTANTIATE_TEST_CASE_P(Paper001, ReduceTable3,
-                        testing::Values(Published{8, 128, 3.06, 0.15}, Published{8, kKb, 4.41, 0.30},
-                                        Published{8, kMb, 689, 0.15}, Published{16, 128, 5.69, 0.30},
-                                        Published{16, kKb, 8.8, 0.30}, Published{16, kMb, 1129, 0.30}));
+                        testing::Values(Published{8, 128, 3.06, 0.01}, Published{8, kKb, 4.41, 0.15},
+                                        Published{8, kMb, 689, 0.01}, Published{16, 128, 5.69, 0.15},
+                                        Published{16, kKb, 8.8, 0.15}, Published{16, kMb, 1129, 0.15}));
 
 /// Section 7.2: 5 us for 128 B to around 2000 us for 1 MB on eight, and worse than the best for each size.
 TEST(CellReduce, TheTreeInMainMemoryTakesWhatThePaperSays) {
   const Settings binomial{{"degree", 2}};
-  EXPECT_NEAR(us("tree_main_memory", 8, 128, binomial), 5, 0.30 * 5);
+  EXPECT_NEAR(us("tree_main_memory", 8, 128, binomial), 5, 0.15 * 5);
   if (!test::kSanitized) {
-    EXPECT_NEAR(us("tree_main_memory", 8, kMb, binomial), 2000, 0.30 * 2000);
+    EXPECT_NEAR(us("tree_main_memory", 8, kMb, binomial), 2000, 0.15 * 2000);
   }
   for (const std::uint64_t bytes : effort({std::uint64_t{128}, kKb, 32 * kKb, kMb}, {128, kKb, 32 * kKb})) {
     const double best = std::min({tree(8, bytes, 3), tree(8, bytes, 1), pieces(8, bytes)});
@@ -108,11 +109,12 @@ TEST(CellReduce, TheTreeInMainMemoryTakesWhatThePaperSays) {
 
 // ---- figure 7 ----
 
+/// "For small data sizes, TREE degree 3 is either the best, or close to it": pieces are up to 13 % quicker.
 TEST(CellReduce, SmallDataAreForTheTreeAndIntermediateForPieces) {
   for (const int ranks : {8, 12, 16}) {
     for (const std::uint64_t bytes : {std::uint64_t{128}, kKb}) {
       EXPECT_LT(tree(ranks, bytes, 3), tree(ranks, bytes, 1)) << ranks << " ranks, " << bytes;
-      EXPECT_LT(tree(ranks, bytes, 3), pieces(ranks, bytes)) << ranks << " ranks, " << bytes;
+      EXPECT_LT(tree(ranks, bytes, 3), 1.15 * pieces(ranks, bytes)) << ranks << " ranks, " << bytes;
     }
     for (const std::uint64_t bytes : {16 * kKb, 64 * kKb}) {
       EXPECT_LT(pieces(ranks, bytes), std::min(tree(ranks, bytes, 3), tree(ranks, bytes, 1)))
@@ -124,25 +126,38 @@ TEST(CellReduce, SmallDataAreForTheTreeAndIntermediateForPieces) {
 /// "On four processes, a tree of degree four, which has height 1, performs best. But, degrees 2, 3, and 4 are very
 /// close to each other", and pieces are best even for large messages.
 TEST(CellReduce, OnFourRanksTheDegreeMattersLittleAndPiecesAreBestForLargeData) {
-  const double four = tree(4, 128, 4);
-  EXPECT_NEAR(tree(4, 128, 2), four, 0.25 * four);
-  EXPECT_NEAR(tree(4, 128, 3), four, 0.25 * four);
+  for (const std::uint64_t bytes : {std::uint64_t{128}, kKb}) {
+    const double four = tree(4, bytes, 4);
+    for (const int degree : {2, 3}) {
+      EXPECT_GT(tree(4, bytes, degree), four) << degree << ", " << bytes;
+      EXPECT_LT(tree(4, bytes, degree), 1.1 * four) << degree << ", " << bytes;
+    }
+  }
   EXPECT_LT(pieces(4, kMb), std::min(tree(4, kMb, 1), tree(4, kMb, 4)));
 }
 
-/// An operator's set-up is a level's: only the first piece of an operand costs it, unless a further one is said to.
-TEST(CellReduce, AFurtherPieceOfAnOperandCostsLessThanTheFirst) {
+/// Taken in the broadcast's order, the operands of near children wait for the far child's; the usual order takes
+/// them in meanwhile. On 8 a tree of degree 3 has 6 combinations on its longest way instead of 4, on 16 it has 11
+/// for 5.
+TEST(CellReduce, TheUsualOrderOfChildrenIsQuicker) {
+  EXPECT_GT(tree(8, kKb, 3), 1.2 * us("tree", 8, kKb, {{"degree", 3}}));
+  EXPECT_GT(tree(16, kKb, 3), 1.4 * us("tree", 16, kKb, {{"degree", 3}}));
+  CollectiveRequest ordered = request_of(coll::Collective::reduce, "tree", 8, 128, {{"degree", 3}});
+  ordered.operation = "user_compose";  // does not commute: there is one order
+  const double nearest = run_us(ordered);
+  ordered.settings.emplace_back("far_first", 1);
+  EXPECT_EQ(run_us(ordered), nearest);
+}
+
+/// "On top of our implementation of MPI_Send and MPI_Recv": each is a call of a library.
+TEST(CellReduce, SendsAndReceivesAreCallsOfALibrary) {
   cell::Parameters machine;
-  machine.spu_operator_piece_cycles = machine.spu_operator_set_up_cycles;
-  for (const char* algorithm : {"tree", "tree_main_memory"}) {  // pieces wait for the memory
-    const auto request = [&](std::uint64_t bytes) {
-      return request_of(coll::Collective::reduce, algorithm, 8, bytes, {});
-    };
-    EXPECT_EQ(run_us(request(128), machine), run_us(request(128))) << algorithm;
-    EXPECT_GT(run_us(request(256 * kKb), machine), run_us(request(256 * kKb))) << algorithm;
-  }
-  machine.spu_operator_set_up_cycles = 0;
-  EXPECT_LT(run_us(request_of(coll::Collective::reduce, "tree", 8, 128, {}), machine), tree(8, 128, 3));
+  machine.spu_library_call_cycles *= 2;
+  const auto more = [&](const std::string& algorithm) {
+    const CollectiveRequest request = request_of(coll::Collective::reduce, algorithm, 8, 128, {{"degree", 2}});
+    return run_us(request, machine) - run_us(request);
+  };
+  EXPECT_GT(more("tree_main_memory"), 3 * more("tree"));
 }
 
 /// Ranks do not wait for the puts of their flags unless the setting says so, or the machine: then in the closing
@@ -206,23 +221,20 @@ TEST(CellReduce, PayloadsInTheMetadataGainHalfAndMore) {
   }
 }
 
-/// The same adds as a user's operator, which is called for two operands at a time: without the row kernel's
-/// assumption the gain on 8 ranks is below one half.
-TEST(CellReduce, AUsersOperatorGainsLess) {
+/// The same adds as a user's operator, which is called for two operands at a time: the gain does not hang on the
+/// row kernel's assumption.
+TEST(CellReduce, AUsersOperatorGainsHalfAndMoreToo) {
   for (const int ranks : {8, 16}) {
     double paper = run_us(user_request(ranks, 128, "pieces", {}));
     for (const int degree : kDegrees) {
-      paper = std::min(paper, run_us(user_request(ranks, 128, "tree", {{"degree", degree}})));
+      paper = std::min(paper, run_us(user_request(ranks, 128, "tree", {{"degree", degree}, {"far_first", 1}})));
     }
     double ours = paper;
     for (const int degree : {2, 3, 4, 8, 16}) {
       ours = std::min(ours, run_us(user_request(ranks, 128, "eager_tree", {{"degree", degree}, {"closing", 1}})));
     }
     RecordProperty("gain_on_" + std::to_string(ranks), std::to_string(paper / ours));
-    EXPECT_GT(paper, (ranks == 8 ? 1.25 : 1.4) * ours) << ranks << " ranks";
-    if (ranks == 8) {
-      EXPECT_LT(paper, 1.5 * ours);
-    }
+    EXPECT_GT(paper, 1.5 * ours) << ranks << " ranks";
   }
 }
 
