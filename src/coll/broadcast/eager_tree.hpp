@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,16 +36,24 @@ template <port::Port P>
     const port::StageOffset at = me.stage.buffer(0) + skew_of<P>(own_data(me, call));
     std::byte* const direct = data_in_place(me, call);
     const std::span<std::byte> data = direct != nullptr ? std::span(direct, bytes) : me.stage.bytes(at, bytes);
-    if (parent != nobody) {
-      me.eager.receive(parent, data);
-    } else if (direct == nullptr) {
-      me.stage.load_strided(call.send, call.send_stride, 0, at, bytes, tag);
-      me.port.wait(port::mask_of(tag));
+    const bool loads = parent == nobody && direct == nullptr;
+    if (loads) me.stage.load_strided(call.send, call.send_stride, 0, at, bytes, tag);
+    // Where data have to come first, what needs none is done meanwhile.
+    std::array<std::uint16_t, kMostRanks> prepared;
+    std::size_t children = 0;
+    if constexpr (!port::UserMemoryAtHand<P>) {
+      place.for_children([&](int child) {
+        me.port.compute(cost::kPeer);
+        me.eager.prepare(child);
+        prepared[children++] = static_cast<std::uint16_t>(child);
+      });
     }
-    place.for_children([&](int child) {
-      me.port.compute(cost::kPeer);
-      me.eager.send(child, data);
-    });
+    if (parent != nobody) me.eager.receive(parent, data);
+    if (loads) me.port.wait(port::mask_of(tag));
+    if constexpr (port::UserMemoryAtHand<P>) {
+      place.for_children([&](int child) { me.eager.send(child, data); });
+    }
+    for (std::size_t child = 0; child < children; ++child) me.eager.send_prepared(prepared[child], data);
     if (parent != nobody) {
       if (direct == nullptr) me.stage.store_strided(at, call.receive, call.receive_stride, 0, bytes, tag);
       me.eager.acknowledge(parent);

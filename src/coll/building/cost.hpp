@@ -10,12 +10,14 @@
 
 namespace corewise::coll::cost {
 
-inline constexpr std::int64_t kCall = 60;        ///< entering a collective: its frame, its arguments, the choice
-inline constexpr std::int64_t kTell = 40;        ///< making one entry: number, payload, the address of the line
-inline constexpr std::int64_t kHear = 20;        ///< taking one entry in after the poll
-inline constexpr std::int64_t kPiece = 40;       ///< the loop over pieces: bounds, addresses, which buffer
-inline constexpr std::int64_t kPeer = 20;        ///< the loop over peers: who is next
-inline constexpr std::int64_t kShiftSetUp = 20;  ///< a copy within the local store that shifts bytes
+inline constexpr std::int64_t kCall = 60;     ///< entering a collective: its frame, its arguments, the choice
+inline constexpr std::int64_t kAddress = 20;  ///< of an entry: its message's number, the address of its line
+inline constexpr std::int64_t kFill = 20;     ///< an entry with number and payload
+inline constexpr std::int64_t kTell = kAddress + kFill;  ///< making one entry
+inline constexpr std::int64_t kHear = 20;                ///< taking one entry in after the poll
+inline constexpr std::int64_t kPiece = 40;               ///< the loop over pieces: bounds, addresses, which buffer
+inline constexpr std::int64_t kPeer = 20;                ///< the loop over peers: who is next
+inline constexpr std::int64_t kShiftSetUp = 20;          ///< a copy within the local store that shifts bytes
 inline constexpr std::int64_t kShiftQuadword = 3;
 
 /// A copy of `bytes` within the local store.

@@ -63,9 +63,20 @@ class Eager {
     if constexpr (port::LineRuns<P>) {
       if (data.size() > slot_bytes_) return send_run(peer, data, where);
     }
-    const port::Sequence number = ++of(peer).sent;
-    wait_for_slot(peer, number - slots_, where);
-    port_.compute(cost::kTell);
+    prepare(peer, where);
+    send_prepared(peer, data);
+  }
+
+  /// The part of send() that needs no data: takes a slot for what send_prepared() will send to `peer` next; blocks
+  /// while it is unread.
+  void prepare(int peer, const Where& where = Where::current()) {
+    wait_for_slot(peer, ++of(peer).sent - slots_, where);
+    port_.compute(cost::kAddress);
+  }
+  /// `data` fits into a slot.
+  void send_prepared(int peer, std::span<const std::byte> data) {
+    const port::Sequence number = of(peer).sent;
+    port_.compute(cost::kFill);
     const Parts parts = split(data.size());
     const std::uint32_t mine = entries_.there(peer);
     for_long_lines(mine, number, parts, [&](port::Line128 line, std::size_t begin, std::size_t bytes) {

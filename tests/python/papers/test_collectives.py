@@ -415,9 +415,11 @@ def selected() -> Measurements:
 def test_up_to_128_bytes_the_best_is_at_least_half_as_fast_again_as_the_papers(
     collective: str, ranks: int, selected: Measurements
 ) -> None:
-    """But broadcasts on 8, where a fifth of the paper's best time is the cost of a library's call."""
+    """But a broadcast of 128 B on 8, of whose time by the paper's best a fifth is the cost of a library's call."""
     gains = {size: gain(selected, collective, ranks, size) for size in (4, 12, 64, 128)}
-    assert min(gains.values()) >= (1.39 if (collective, ranks) == ("broadcast", 8) else 1.5), gains
+    if (collective, ranks) == ("broadcast", 8):
+        assert gains.pop(128) >= 1.44
+    assert min(gains.values()) >= 1.5, gains
 
 
 @pytest.mark.parametrize("collective", COMPARED)

@@ -229,14 +229,15 @@ TEST(CellBroadcast, TotalBandwidthRisesToTheControllersLimit) {
 
 // ---- the future work ----
 
-/// Half again as fast as what the paper chooses for so few data; a third faster than the quickest of all its
-/// algorithms, of which time a fifth is the cost of a library's call.
+/// Half again as fast as what the paper chooses for so few data, and as the quickest of all its algorithms, too,
+/// but for 128 B on 8. A fifth of that time is the cost of a library's call.
 TEST(CellBroadcast, DataInTheEntriesAreHalfAgainAsFastAsThePapersBest) {
   for (const int ranks : {8, 16}) {
     for (const std::uint64_t bytes : {4U, 64U, 128U}) {
       const double eager = us("eager_tree", ranks, bytes, {{"closing", 1}});
       EXPECT_GT(tree(ranks, bytes, 3), 1.5 * eager) << ranks << " ranks, " << bytes;
-      EXPECT_GT(paper_best_of_all(ranks, bytes), (ranks == 8 ? 1.36 : 1.5) * eager) << ranks << " ranks, " << bytes;
+      EXPECT_GT(paper_best_of_all(ranks, bytes), (ranks == 8 && bytes == 128 ? 1.42 : 1.5) * eager)
+          << ranks << " ranks, " << bytes;
     }
   }
 }
