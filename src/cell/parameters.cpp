@@ -105,7 +105,7 @@ constexpr ParameterRow kRows[] = {
      "of the cycles that a collective declares, which are counted instructions: what compiled code takes",
      "fitted, P001 table 1: the barrier on 8"},
     {"spu_library_call_cycles", "core cycles", &P::spu_library_call_cycles, 1031, 0, kMany,
-     "of a call with data before its algorithm begins: arguments, sizes, which algorithm",
+     "of a call with data before its algorithm begins, and of a send or receive of tree_main_memory's reduction",
      "fitted, P001 table 2: a broadcast of 128 B on 8"},
     {"spu_flag_waits", "0 or 1", &P::spu_flag_waits, 0, 0, 1,
      "a rank waits until the put of its flag is complete; 0: it goes on to its next step",

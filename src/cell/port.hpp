@@ -151,7 +151,7 @@ class CellPort {
   [[nodiscard]] port::TagMask test(port::TagMask mask);
   /// Counted cycles; compiled code takes Parameters::spu_code_percent of them.
   void compute(std::int64_t cycles) { spu_.spu_cycles((cycles * code_percent_ + 50) / 100); }
-  /// Counted cycles that take so many in compiled code.
+  /// Counted cycles that take so many in compiled code, to a rounding.
   [[nodiscard]] std::int64_t counted(std::int64_t cycles) const {
     return (100 * cycles + code_percent_ / 2) / code_percent_;
   }

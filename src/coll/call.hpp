@@ -88,9 +88,9 @@ struct Operation {
   /// (combine_row) therefore costs it once, two at a time cost it for each pair. Whoever thinks the assumption too
   /// kind finds what is gained without it in tests/cpp/lab/collectives/test_reduce_on_cell.cpp (a user's operator).
   std::uint32_t set_up_cycles = 0;
-  std::uint32_t cycles_per_line = 0;  ///< what an SPU needs to combine 128 bytes with others, by quadwords
+  std::uint32_t cycles_per_line = 0;  ///< what an SPU needs to combine 128 bytes; an eighth for each quadword
 
-  /// What an SPU spends on a call that combines so many quadwords.
+  /// Counted cycles of a call that combines so many quadwords.
   [[nodiscard]] std::int64_t cycles(std::int64_t quadwords) const {
     return set_up_cycles + (std::int64_t{cycles_per_line} * quadwords + 4) / 8;
   }
@@ -142,7 +142,7 @@ struct Call {
   const Operation* operation = nullptr;
   Stride send_stride, receive_stride;   ///< of what lies at send and at receive, in each block anew
   typename P::UserAddress workspace{};  ///< `bytes` of own user memory, for algorithms that say kWorkspace
-  /// What an SPU spends on a call of MPI_Send or MPI_Recv, where an algorithm is made of such.
+  /// Counted cycles of a call of MPI_Send or MPI_Recv, where an algorithm is made of such.
   std::int64_t library_call_cycles = 0;
 };
 
@@ -162,7 +162,7 @@ struct Parameters {
   int buffering = 2;              ///< 1: one buffer, 2: two in turn
   bool ahead = true;              ///< load the next piece before this one is done
   bool child_ahead = false;       ///< fetch the first child's next operand while this one is combined
-  bool far_first = false;         ///< of a reducing tree: take the farthest child first, as the broadcast does
+  bool far_first = false;         ///< of a reducing tree: children in the broadcast's order, large subtrees first
   bool list = false;              ///< by DMA lists
   bool fenced = false;            ///< data and flag under one fence instead of a wait between
   bool waits = false;             ///< wait until a flag's write is complete before going on

@@ -68,13 +68,15 @@ class Eager {
   }
 
   /// The part of send() that needs no data: takes a slot for what send_prepared() will send to `peer` next; blocks
-  /// while it is unread.
+  /// while it is unread. Ranks of a tree may do so before they receive from their parents: these waits go down the
+  /// tree, and leaves, which prepare nothing, acknowledge when they receive.
   void prepare(int peer, const Where& where = Where::current()) {
     wait_for_slot(peer, ++of(peer).sent - slots_, where);
     port_.compute(cost::kAddress);
   }
-  /// `data` fits into a slot.
+  /// `data` fits into a slot, not into a run alone.
   void send_prepared(int peer, std::span<const std::byte> data) {
+    assert(data.size() <= slot_bytes_);
     const port::Sequence number = of(peer).sent;
     port_.compute(cost::kFill);
     const Parts parts = split(data.size());

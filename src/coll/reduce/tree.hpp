@@ -5,7 +5,8 @@
 //
 // Order. The ranks below a rank are the consecutive ones after it and children are taken nearest first, so operands
 // are combined from left to right as seen from the root. An operator that does not commute has its tree at rank 0,
-// which hands the result to the root as if the root were its parent.
+// which hands the result to the root as if the root were its parent. One that does may take them in the
+// broadcast's order, large subtrees first (Parameters::far_first): paper 001's, as far as one knows.
 // Flow. A rank uses a pair of areas again when its parent has acknowledged the piece that was in them. A parent
 // acknowledges once it has fetched, without waiting for anybody above, so every piece gets through. All is
 // acknowledged at the end of a call: no barrier is needed.

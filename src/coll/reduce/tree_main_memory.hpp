@@ -1,7 +1,8 @@
-// TREEMM (paper 001, section 7): the usual tree on top of send and receive, with results in main memory between the
-// steps; for comparison. A rank that has children keeps its result in the call's workspace (the root in its receive
-// buffer). Children nearest first, lower ranks on the left: any operator will do; one that does not commute has its
-// tree at rank 0, which sends the result on. SPDX-License-Identifier: BSD-3-Clause
+// TREEMM (paper 001, section 7): the usual tree on top of MPI_Send and MPI_Recv, each a call of a library, with
+// results in main memory between the steps; for comparison. A rank that has children keeps its result in the call's
+// workspace (the root in its receive buffer). Children nearest first, lower ranks on the left: any operator will
+// do; one that does not commute has its tree at rank 0, which sends the result on.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>

@@ -34,7 +34,7 @@ constexpr std::array kRows = {
     SettingRow{"child_ahead", SettingKind::flag, coll::kChildAhead, 0, 1, 1,
                "fetch the first child's next operand while this one is combined"},
     SettingRow{"far_first", SettingKind::flag, coll::kFarFirst, 0, 1, 1,
-               "take the operand of the farthest child first, if the operator commutes"},
+               "take children in the broadcast's order, large subtrees first, if the operator commutes"},
     SettingRow{"closing", SettingKind::closing, coll::kClosing, 0, 1, 1,
                "how a call ends: barrier, as the paper's do; counters: serial numbers keep calls apart"},
     SettingRow{"buffer", SettingKind::bytes, 0, 1024, 16384, 128, "of each buffer in the local store"},

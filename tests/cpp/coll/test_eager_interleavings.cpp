@@ -96,6 +96,31 @@ TEST(EagerInterleavings, AStreamToSeveralIsRight) {
   EXPECT_EQ(search(shape_of(3, 2), {}, text).wrong, "");
 }
 
+/// As broadcasts down a chain, from either end in turn: each rank takes a slot at the next before it receives.
+std::string chain(const ModelPort& port, Eager<ModelPort>& eager, int count) {
+  const int last = port.size() - 1;
+  for (int number = 1; number <= count; ++number) {
+    const int step = number % 2 == 0 ? -1 : 1;
+    const int before = port.rank() - step, next = port.rank() + step;
+    if (next >= 0 && next <= last) eager.prepare(next);
+    if (before >= 0 && before <= last && !receives(eager, before, 4, number)) return kWrong;
+    if (next >= 0 && next <= last) eager.send_prepared(next, message(4, number));
+    if (before >= 0 && before <= last) eager.acknowledge(before);
+  }
+  return {};
+}
+
+TEST(EagerInterleavings, SlotsAreTakenBeforeTheDataAreThere) {
+  for (const std::uint32_t slots : {1U, 2U}) {
+    const Shape shape = shape_of(3, slots);
+    const auto text = [&](ModelPort& port, Eager<ModelPort>& eager) {
+      return chain(port, eager, 2 * static_cast<int>(slots) + 2);
+    };
+    EXPECT_EQ(search(shape, {}, text).wrong, "") << slots;
+    EXPECT_EQ(search(shape, unacknowledged(shape), text).wrong, kWrong) << slots;
+  }
+}
+
 /// 200: in two lines of 128 bytes, 256: in these and one of 16.
 TEST(EagerInterleavings, MessagesInSeveralLongLinesAreRight) {
   for (const std::uint32_t slots : {1U, 2U}) {
