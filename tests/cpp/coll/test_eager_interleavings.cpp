@@ -96,11 +96,12 @@ TEST(EagerInterleavings, AStreamToSeveralIsRight) {
   EXPECT_EQ(search(shape_of(3, 2), {}, text).wrong, "");
 }
 
-/// As broadcasts down a chain, from either end in turn: each rank takes a slot at the next before it receives.
-std::string chain(const ModelPort& port, Eager<ModelPort>& eager, int count) {
+/// As broadcasts down a chain, from one end or from either in turn: each rank takes a slot at the next before it
+/// receives.
+std::string chain(const ModelPort& port, Eager<ModelPort>& eager, bool in_turn, int count) {
   const int last = port.size() - 1;
   for (int number = 1; number <= count; ++number) {
-    const int step = number % 2 == 0 ? -1 : 1;
+    const int step = in_turn && number % 2 == 0 ? -1 : 1;
     const int before = port.rank() - step, next = port.rank() + step;
     if (next >= 0 && next <= last) eager.prepare(next);
     if (before >= 0 && before <= last && !receives(eager, before, 4, number)) return kWrong;
@@ -113,11 +114,14 @@ std::string chain(const ModelPort& port, Eager<ModelPort>& eager, int count) {
 TEST(EagerInterleavings, SlotsAreTakenBeforeTheDataAreThere) {
   for (const std::uint32_t slots : {1U, 2U}) {
     const Shape shape = shape_of(3, slots);
-    const auto text = [&](ModelPort& port, Eager<ModelPort>& eager) {
-      return chain(port, eager, 2 * static_cast<int>(slots) + 2);
+    const auto text = [&](bool in_turn) {
+      return [in_turn, count = 2 * static_cast<int>(slots) + 2](ModelPort& port, Eager<ModelPort>& eager) {
+        return chain(port, eager, in_turn, count);
+      };
     };
-    EXPECT_EQ(search(shape, {}, text).wrong, "") << slots;
-    EXPECT_EQ(search(shape, unacknowledged(shape), text).wrong, kWrong) << slots;
+    EXPECT_EQ(search(shape, {}, text(false)).wrong, "") << slots;
+    EXPECT_EQ(search(shape, {}, text(true)).wrong, "") << slots;
+    EXPECT_EQ(search(shape, unacknowledged(shape), text(false)).wrong, kWrong) << slots;
   }
 }
 
