@@ -415,7 +415,7 @@ def selected() -> Measurements:
 def test_up_to_128_bytes_the_best_is_at_least_half_as_fast_again_as_the_papers(
     collective: str, ranks: int, selected: Measurements
 ) -> None:
-    """But a broadcast of 128 B on 8, of whose time by the paper's best a fifth is the cost of a library's call."""
+    """But a broadcast of 128 B on 8: a fifth of its time by the paper's best is a library's call."""
     gains = {size: gain(selected, collective, ranks, size) for size in (4, 12, 64, 128)}
     if (collective, ranks) == ("broadcast", 8):
         assert gains.pop(128) >= 1.44
