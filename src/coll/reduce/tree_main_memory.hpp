@@ -25,29 +25,32 @@ class ElementTransfers {
         granule_(element_step(call.operation->element_bytes, areas_.piece_bytes())) {}
 
   void send(int peer, typename P::ConstUserAddress from) {
-    me_.port.compute(call_.library_call_cycles);
-    send_receive(me_, Outgoing{peer, from, call_.bytes}, Incoming{}, granule_, nothing);
+    transfer(Outgoing{peer, from, call_.bytes}, Incoming{}, nothing);
   }
   void receive(int peer, typename P::UserAddress to) {
-    me_.port.compute(call_.library_call_cycles);
-    send_receive(me_, Outgoing{}, Incoming{peer, to, call_.bytes}, granule_, nothing);
+    transfer(Outgoing{}, Incoming{peer, to, call_.bytes}, nothing);
   }
   /// Receives a child's result and combines it with `own`; into `result`, which may be `own`.
   void receive_and_combine(int child, typename P::ConstUserAddress own, typename P::UserAddress result) {
-    me_.port.compute(call_.library_call_cycles);
     const port::StageOffset operand = areas_.sending(0);  // nothing is being sent meanwhile
     const port::Tag tag = areas_.sending_tag(0);
-    send_receive(me_, Outgoing{}, Incoming{child, result, call_.bytes}, granule_,
-                 [&](port::StageOffset arrived, std::uint64_t at, std::uint32_t bytes) {
-                   me_.stage.load(own + at, operand, bytes, tag);
-                   me_.port.wait(port::mask_of(tag));
-                   me_.stage.combine(*call_.operation, operand, arrived, bytes);
-                 });
+    transfer(Outgoing{}, Incoming{child, result, call_.bytes},
+             [&](port::StageOffset arrived, std::uint64_t at, std::uint32_t bytes) {
+               me_.stage.load(own + at, operand, bytes, tag);
+               me_.port.wait(port::mask_of(tag));
+               me_.stage.combine(*call_.operation, operand, arrived, bytes);
+             });
   }
 
  private:
   using Outgoing = Part<typename P::ConstUserAddress>;
   using Incoming = Part<typename P::UserAddress>;
+  /// A call of MPI_Send or MPI_Recv.
+  template <class Arrived>
+  void transfer(const Outgoing& to, const Incoming& from, Arrived arrived) {
+    me_.port.compute(call_.library_call_cycles);
+    send_receive(me_, to, from, granule_, arrived);
+  }
   static void nothing(port::StageOffset /*arrived*/, std::uint64_t /*at*/, std::uint32_t /*bytes*/) {}
 
   Rank<P>& me_;

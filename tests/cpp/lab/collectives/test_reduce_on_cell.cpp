@@ -109,12 +109,14 @@ TEST(CellReduce, TheTreeInMainMemoryTakesWhatThePaperSays) {
 
 // ---- figure 7 ----
 
-/// "For small data sizes, TREE degree 3 is either the best, or close to it": pieces are up to 13 % quicker.
+/// "For small data sizes, TREE degree 3 is either the best, or close to it": pieces are up to 13 % quicker for 128
+/// B, and 2 % for 1 KB on 8.
 TEST(CellReduce, SmallDataAreForTheTreeOrNearlyAndIntermediateForPieces) {
   for (const int ranks : {8, 12, 16}) {
     for (const std::uint64_t bytes : {std::uint64_t{128}, kKb}) {
       EXPECT_LT(tree(ranks, bytes, 3), tree(ranks, bytes, 1)) << ranks << " ranks, " << bytes;
-      EXPECT_LT(tree(ranks, bytes, 3), 1.15 * pieces(ranks, bytes)) << ranks << " ranks, " << bytes;
+      const double near = bytes == 128 ? 1.15 : ranks == 8 ? 1.03 : 1.0;
+      EXPECT_LT(tree(ranks, bytes, 3), near * pieces(ranks, bytes)) << ranks << " ranks, " << bytes;
     }
     for (const std::uint64_t bytes : {16 * kKb, 64 * kKb}) {
       EXPECT_LT(pieces(ranks, bytes), std::min(tree(ranks, bytes, 3), tree(ranks, bytes, 1)))
