@@ -27,6 +27,8 @@ sim::RingBusSpec ring_spec(const Parameters& parameters, int chip) {
   spec.start_period = static_cast<int>(parameters.ring_start_period);
   spec.transfers_per_ring = static_cast<int>(parameters.transfers_per_ring);
   spec.age_step = static_cast<int>(parameters.ring_age_step_bus_cycles);
+  spec.half_way_packets = static_cast<int>(parameters.half_way_packets);
+  spec.half_way_wait = static_cast<int>(parameters.half_way_wait_bus_cycles);
   spec.port_to_oldest = parameters.ring_port_to_oldest != 0;
   spec.rest_after = static_cast<int>(parameters.rest_after_packets);
   spec.rest_cycles = static_cast<int>(parameters.rest_bus_cycles);

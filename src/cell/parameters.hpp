@@ -52,6 +52,8 @@ struct Parameters {
   std::int64_t transfers_per_ring = 0;
   std::int64_t ring_age_step_bus_cycles = 0;
   std::int64_t ring_port_to_oldest = 0;
+  std::int64_t half_way_packets = 0;
+  std::int64_t half_way_wait_bus_cycles = 0;
   std::int64_t rest_after_packets = 0;
   std::int64_t rest_bus_cycles = 0;
   std::int64_t rest_spread_bus_cycles = 0;

@@ -36,7 +36,7 @@ std::size_t sz(int value) {
 
 RingBus::RingBus(Engine& engine, const RingBusSpec& spec)
     : engine_(engine), spec_(spec), rings_(2 * spec.rings_per_direction), rng_(spec.seed) {
-  assert(spec_.packet_beats >= spec_.stops / 2 + 2);
+  assert(spec_.packet_beats >= spec_.stops / 2 + 2 && spec_.half_way_packets >= 1);
   const std::size_t stops = sz(spec_.stops), rings = sz(rings_);
   spec_.priority.resize(stops, 0);
   queues_.resize(stops);
@@ -47,6 +47,7 @@ RingBus::RingBus(Engine& engine, const RingBusSpec& spec)
   if (spec_.age_step > 0) age_shift_ = shift_of(spec_.age_step * spec_.cycle_ticks);
   transfers_.resize(rings * sz(spec_.transfers_per_ring));
   sent_since_rest_.assign(stops, 0);
+  half_way_.resize(stops);
   hops_.assign(stops * stops, 0);
   way_.assign(2 * stops * stops, 0);
   loads_.resize(rings * stops * stops);
@@ -126,6 +127,20 @@ void RingBus::refresh_head(int source) {
     for (int ring = first; ring < first + spec_.rings_per_direction; ++ring) {
       earliest_[sz(ring)][sz(source)] = way != 0 ? std::max(ports, way_free(ring, source, hops)) : kNever;
     }
+  }
+  if (2 * hops == spec_.stops) keep_direction(source, since);
+}
+
+/// The half-way head of `source`, which is first in line since `since`, does not leave the direction yet that those
+/// before it took.
+void RingBus::keep_direction(int source, Time since) {
+  const HalfWay& kept = half_way_[sz(source)];
+  if (kept.direction < 0) return;
+  const Time from = kept.left > 0 ? kNever : since + spec_.half_way_wait;
+  const int first = (1 - kept.direction) * spec_.rings_per_direction;
+  for (int ring = first; ring < first + spec_.rings_per_direction; ++ring) {
+    Time& earliest = earliest_[sz(ring)][sz(source)];
+    earliest = std::max(earliest, from);
   }
 }
 
@@ -268,6 +283,11 @@ void RingBus::start(int ring, int source, Time cycle) {
   const int destination = entry.packet.destination, hops = hops_[index(source, destination)];
   rivals_[sz(destination)] &= ~(std::uint64_t{1} << source);
   refused_ = 0;
+  if (2 * hops == spec_.stops) {
+    HalfWay& kept = half_way_[sz(source)];
+    if (kept.left == 0) kept = {upwards(ring) ? 0 : 1, spec_.half_way_packets};
+    --kept.left;
+  }
   const bool last = entry.packet.bytes_to_follow == 0;
   if (last) {
     queue.pop();

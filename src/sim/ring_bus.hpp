@@ -6,7 +6,9 @@
 // long: on its ring it holds stop k of its way in cycles [t + k, t + k + beats), so packets follow each other like
 // trains; the last beat has arrived at t + hops + beats. The start and the end stop are part of the way (end
 // ramps): on one ring a stop cannot take a packet out and put another in at one time. A packet takes the shorter
-// way round; exactly half-way it takes whichever direction can start it first. Ring r may start a packet only in
+// way round; exactly half-way it takes whichever direction can start it first, but a source decides that once in
+// `half_way_packets` packets, and leaves the direction that it had only when `half_way_wait` cycles have not
+// brought the packet away. Ring r may start a packet only in
 // cycles t = r (modulo `start_period`). Among the packets that can start, the highest priority wins, then the one
 // that has been ready longest. A stop sends and receives one packet at a time, and sends in the order in which its
 // packets became ready. At most `transfers_per_ring` transfers are on a ring at a time: a transfer is the packets
@@ -40,6 +42,8 @@ struct RingBusSpec {
   int start_period = 4;         ///< a ring may start one packet in so many cycles
   int transfers_per_ring = 0;   ///< sources whose packets are on one ring at a time; 0: as many as fit
   int age_step = 0;             ///< ages are compared in steps of so many cycles; 0: exactly
+  int half_way_packets = 1;     ///< a source decides once in so many packets which way round half-way goes
+  int half_way_wait = 0;        ///< and changes the way after a packet has waited for so many cycles
   bool end_ramps = true;        ///< the first and last stop of a way are held too
   bool port_to_oldest = false;  ///< a port is kept for the ready packet that goes first
   int rest_after = 0;           ///< a source rests after so many packets; 0: never
@@ -142,6 +146,11 @@ class RingBus {
     Time until = 0;
     int source = -1;
   };
+  /// Where a source's half-way packets go: 0 upwards, 1 downwards, -1: none has started.
+  struct HalfWay {
+    int direction = -1;
+    int left = 0;  ///< packets that go there before the source decides again
+  };
   struct PairLoad {
     std::uint64_t packets = 0, bytes = 0;
   };
@@ -161,6 +170,7 @@ class RingBus {
   void delay_rivals(int destination);
   void account(int ring, const Entry& entry, int hops, Time cycle);
   void refresh_head(int source);
+  void keep_direction(int source, Time since);
   void forget_head(int source);
   void count_transfer(int ring, int source, Time until);
   [[nodiscard]] std::uint64_t admitted(int ring, Time cycle) const;
@@ -229,6 +239,7 @@ class RingBus {
   std::array<Time, kMaxRings> full_until_{};  ///< per ring: cycle in which the first of those has arrived
   std::array<Time, kMaxRings> ring_gate_{};   ///< per ring: from when it may start another packet
   std::vector<int> sent_since_rest_;          ///< per stop
+  std::vector<HalfWay> half_way_;             ///< per stop
   std::vector<std::int8_t> hops_;             ///< [source][destination]
   std::vector<std::uint64_t> way_;  ///< [direction][source][destination]: bit set of places held, 0: other way
   std::uint64_t order_ = 0;

@@ -43,6 +43,12 @@ void RingBus::append_state(State& state, const HandlerNames& names) const {
       state.push_back(source);
     }
   }
+  if (spec_.half_way_packets > 1 || spec_.half_way_wait > 0) {
+    for (const HalfWay& kept : half_way_) {
+      state.push_back(kept.direction);
+      state.push_back(kept.left);
+    }
+  }
   if (spec_.rest_after > 0) state.insert(state.end(), sent_since_rest_.begin(), sent_since_rest_.end());
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -61,6 +62,7 @@ class Reference {
     for (const std::size_t i : order) queues[static_cast<std::size_t>(packets[i].source)].push_back(i);
     out_until_.assign(queues.size(), 0);
     sent_.assign(queues.size(), 0);
+    turns_.assign(queues.size(), {-1, 0});
     receiving_.assign(queues.size(), {});
     std::size_t left = packets.size();
     for (Time t = 0; left > 0 && t < 1000000; ++t) {
@@ -124,6 +126,7 @@ class Reference {
     const int h = hops(packet, ring);
     if (2 * h > spec_.stops || packet.ready > t * spec_.cycle_ticks) return false;
     if (out_until_[static_cast<std::size_t>(packet.source)] > t) return false;
+    if (2 * h == spec_.stops && !may_take_direction(packet, ring, t)) return false;
     const auto& in = receiving_[static_cast<std::size_t>(packet.destination)];
     for (int b = 0; b < spec_.packet_beats; ++b) {
       if (in.count(t + h + b) != 0) return false;
@@ -138,8 +141,22 @@ class Reference {
     }
     return static_cast<int>(others.size()) < spec_.transfers_per_ring;
   }
+  /// Half-way: another direction than the source's packets before took.
+  [[nodiscard]] bool may_take_direction(const Packet& packet, int ring, Time t) const {
+    const auto [direction, sent] = turns_[static_cast<std::size_t>(packet.source)];
+    if (direction < 0 || direction == (ring < spec_.rings_per_direction ? 0 : 1)) return true;
+    if (sent % spec_.half_way_packets != 0) return false;
+    const Time since = std::max((packet.ready + spec_.cycle_ticks - 1) / spec_.cycle_ticks,
+                                out_until_[static_cast<std::size_t>(packet.source)]);
+    return t >= since + spec_.half_way_wait;
+  }
   void reserve(const Packet& packet, int ring, Time t) {
     const int h = hops(packet, ring);
+    if (2 * h == spec_.stops) {
+      auto& [direction, sent] = turns_[static_cast<std::size_t>(packet.source)];
+      direction = ring < spec_.rings_per_direction ? 0 : 1;
+      ++sent;
+    }
     for (int b = 0; b < spec_.packet_beats; ++b) {
       receiving_[static_cast<std::size_t>(packet.destination)].insert(t + h + b);
       for (int k = 0; k < h + (spec_.end_ramps ? 1 : 0); ++k) busy(packet, ring, k).insert(t + k + b);
@@ -165,6 +182,7 @@ class Reference {
   std::vector<std::set<Time>> busy_, receiving_;
   std::vector<Time> out_until_;
   std::vector<int> sent_;
+  std::vector<std::pair<int, int>> turns_;  ///< per stop: direction of its half-way packets, how many there were
   std::vector<Flying> flying_;
 };
 
@@ -224,6 +242,8 @@ TEST(RingBus, StartsWhatTheReferenceStartsOnTheCellsRings) {
       RingBusSpec spec = cell_like();
       for (const bool kept : {true, false}) {
         spec.port_to_oldest = kept;
+        spec.half_way_packets = kept ? 1 : 3;
+        spec.half_way_wait = kept ? 0 : 20;
         expect_same(spec, random_traffic(spec, 400, gap, rng));
       }
     }
@@ -244,6 +264,8 @@ TEST(RingBus, StartsWhatTheReferenceStartsOnOtherRings) {
         spec.age_step = static_cast<int>(rng.below(3) * 16);
         spec.end_ramps = rng.below(2) == 0;
         spec.port_to_oldest = rng.below(2) == 0;
+        spec.half_way_packets = 1 + static_cast<int>(rng.below(4));
+        spec.half_way_wait = static_cast<int>(rng.below(3) * 12);
         spec.rest_after = static_cast<int>(rng.below(5));
         spec.rest_spread = static_cast<int>(rng.below(3));
         spec.seed = rng.next();
@@ -429,6 +451,35 @@ TEST(RingBus, HalfWayTakesEitherDirectionAndMoreNeverTheLongWay) {
   // Two ready at once from stops half-way apart: end ramps keep them off one ring.
   const std::vector<Start> pair = simulate(spec, {{0, 6, 1, 0, {}, {}}, {6, 0, 2, 0, {}, {}}});
   EXPECT_NE(pair[0].ring, pair[1].ring);
+}
+
+// Stop 0 sends half-way, a packet in 8 cycles, upwards. From cycle 40 on flows from further upstream take both
+// upward rings.
+TEST(RingBus, HalfWayKeepsItsDirectionAndTurnsAfterAWait) {
+  RingBusSpec spec = cell_like();
+  spec.rest_after = 0;
+  std::vector<Packet> packets;
+  for (int i = 0; i < 16; ++i) packets.push_back({0, 6, name_of(packets.size()), 16 * i, {}, {}});
+  for (std::size_t i = 16; i < 40; ++i) packets.push_back({11, 3, name_of(i), 80, {}, {}});
+  for (std::size_t i = 40; i < 64; ++i) packets.push_back({10, 2, name_of(i), 80, {}, {}});
+  const auto first_downwards = [&](int kept, int wait) {
+    spec.half_way_packets = kept;
+    spec.half_way_wait = wait;
+    const std::vector<Start> starts = simulate(spec, packets);
+    const auto first =
+        std::find_if(starts.begin(), starts.begin() + 15, [](const Start& start) { return start.ring >= 2; });
+    return std::pair(static_cast<int>(first - starts.begin()), first->cycle);
+  };
+  const auto [number, cycle] = first_downwards(1, 0);
+  EXPECT_GE(number, 5) << "upwards while that is free";
+  const auto [after_wait, waited] = first_downwards(1, 12);
+  EXPECT_EQ(after_wait, number);
+  EXPECT_GE(waited, cycle + 9) << "12 cycles, and at most 3 were waited for a slot before";
+  EXPECT_LE(waited, cycle + 15);
+  EXPECT_EQ(first_downwards(number, 0), std::pair(number, cycle)) << "it decides just then";
+  const auto [never, last] = first_downwards(number + 1, 0);
+  EXPECT_EQ(never, 15) << "one more goes upwards, when the flows are over, and then nothing is in the way";
+  EXPECT_GT(last, 40 + 24 * 8);
 }
 
 // Five neighbours' flows in one direction: four starts per eight cycles and no more.

@@ -1,4 +1,4 @@
-"""Paper 000 on the simulated Cell: what issue 3 asks to be shown, with fewer repetitions than the paper took.
+"""Paper 000 on the simulated Cell: what issues 3 and 20 ask to be shown, with the paper's repetitions where they count.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -31,7 +31,9 @@ from corewise.papers.affinity.study import QUICK, measure
 from corewise.papers.affinity.views import figures_of, tables_of
 from corewise.plots.figures import write_figures
 
-PLAN = replace(QUICK, table1_repetitions=30, permutations=30)
+PLAN = replace(
+    QUICK, table1_repetitions=100, step_repetitions=100, collective_repetitions=40, permutations=30
+)
 
 
 @pytest.fixture(scope="module")
@@ -84,20 +86,20 @@ def test_the_deviation_is_the_samples() -> None:
 # --- table 1 -----------------------------------------------------------------------------------------------
 
 
-def test_table_1_mean_error_is_at_most_4_percent(rows: dict[str, Row]) -> None:
+def test_table_1_mean_error_is_at_most_3_2_percent(rows: dict[str, Row]) -> None:
     values = [
         row for row in rows.values() if row.source == "000 table 1" and row.set and row.error is not None
     ]
     assert len(values) == 38
-    assert summarise(values).mean <= 0.04
+    assert summarise(values).mean <= 0.032
 
 
-def test_table_1_worst_error_is_at_most_13_percent(rows: dict[str, Row]) -> None:
+def test_table_1_worst_error_is_at_most_10_percent(rows: dict[str, Row]) -> None:
     values = [
         row for row in rows.values() if row.source == "000 table 1" and row.set and row.error is not None
     ]
     summary = summarise(values)
-    assert summary.worst <= 0.13, summary
+    assert summary.worst <= 0.1, summary
 
 
 def test_table_1_distinct_pairs_are_in_order(rows: dict[str, Row]) -> None:
@@ -116,7 +118,7 @@ def test_table_1_order_in_the_strict_reading_is_not_met_and_not_worse_than_it_wa
     strict = rows["A/order-strict"]
     assert strict.holds is False
     assert strict.unit == "of 20 pairs"
-    assert (strict.ours or 0) >= 14
+    assert (strict.ours or 0) >= 15
 
 
 def test_what_was_looked_at_is_marked(rows: dict[str, Row]) -> None:
@@ -129,7 +131,23 @@ def test_uneven_bandwidth_is_judged_under_overlap(found: Measurements, rows: dic
     trials = found.steps["recursive_doubling_1", "overlap"]
     row = rows["B11/uneven"]
     assert row.ours == pytest.approx(float((trials.max(axis=1) / trials.min(axis=1)).max()))
-    assert row.holds is False  # under Overlap all get equally little; a machine that shows it may say so here
+    assert row.holds is True
+
+
+def test_poor_affinities_are_as_poor_as_the_paper_says(rows: dict[str, Row]) -> None:
+    holds(rows, "B1/overlap-half", "B14/poor", "B14/trial")
+
+
+def test_65_findings_hold(rows: dict[str, Row]) -> None:
+    # Three of four cannot: no arbiter treats a uniformly random permutation's affinities differently (B13), and positions
+    # that differ alone have no cause here (the strict order).
+    assert {row.id for row in rows.values() if row.holds is False} == {
+        "A/order-strict",
+        "B13/best",
+        "B13/near",
+        "B14/default",
+    }
+    assert sum(row.holds is True for row in rows.values()) == 65
 
 
 def distinct(id: str) -> set[tuple[int, int]]:
@@ -212,7 +230,7 @@ def test_all_gathers_are_in_the_papers_order() -> None:
     ):
         times = [
             [
-                np.mean([_lab.time_collective(name, AFFINITIES[each], 40, seed=seed) for seed in (1, 2, 3)])
+                np.mean([_lab.time_collective(name, AFFINITIES[each], 100, seed=seed) for seed in (1, 2, 3)])
                 for each in group
             ]
             for group in groups
