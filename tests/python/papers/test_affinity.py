@@ -1,4 +1,4 @@
-"""Paper 000 on the simulated Cell: what issues 3 and 20 ask to be shown, with the paper's repetitions where they count.
+"""Paper 000 on the simulated Cell: what issues 3 and 20 ask to be shown, mostly with the paper's repetitions.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -139,8 +139,8 @@ def test_poor_affinities_are_as_poor_as_the_paper_says(rows: dict[str, Row]) -> 
 
 
 def test_65_findings_hold(rows: dict[str, Row]) -> None:
-    # Three of four cannot: no arbiter treats a uniformly random permutation's affinities differently (B13), and positions
-    # that differ alone have no cause here (the strict order).
+    # Three of the others cannot: no arbiter treats affinities of uniformly random permutations differently
+    # (B13), and flows that differ with nobody else have no cause here (the strict order).
     assert {row.id for row in rows.values() if row.holds is False} == {
         "A/order-strict",
         "B13/best",
