@@ -144,6 +144,13 @@ void RingBus::keep_direction(int source, Time since) {
   }
 }
 
+void RingBus::count_half_way(int ring, int source, int hops) {
+  if (2 * hops != spec_.stops) return;
+  HalfWay& kept = half_way_[sz(source)];
+  if (kept.left == 0) kept = {upwards(ring) ? 0 : 1, spec_.half_way_packets};
+  --kept.left;
+}
+
 /// The source has no packet.
 void RingBus::forget_head(int source) {
   head_way_[0][sz(source)] = head_way_[1][sz(source)] = 0;
@@ -283,11 +290,7 @@ void RingBus::start(int ring, int source, Time cycle) {
   const int destination = entry.packet.destination, hops = hops_[index(source, destination)];
   rivals_[sz(destination)] &= ~(std::uint64_t{1} << source);
   refused_ = 0;
-  if (2 * hops == spec_.stops) {
-    HalfWay& kept = half_way_[sz(source)];
-    if (kept.left == 0) kept = {upwards(ring) ? 0 : 1, spec_.half_way_packets};
-    --kept.left;
-  }
+  count_half_way(ring, source, hops);
   const bool last = entry.packet.bytes_to_follow == 0;
   if (last) {
     queue.pop();

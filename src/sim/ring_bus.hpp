@@ -156,6 +156,7 @@ class RingBus {
   };
 
   void append_waiting(State& state, const HandlerNames& names) const;
+  void append_half_way(State& state) const;
   static void arbitrate_at(void* self, std::uint64_t cycle);
   void arbitrate(Time cycle);
   void start_one(int ring, Time cycle);
@@ -171,6 +172,7 @@ class RingBus {
   void account(int ring, const Entry& entry, int hops, Time cycle);
   void refresh_head(int source);
   void keep_direction(int source, Time since);
+  void count_half_way(int ring, int source, int hops);
   void forget_head(int source);
   void count_transfer(int ring, int source, Time until);
   [[nodiscard]] std::uint64_t admitted(int ring, Time cycle) const;

@@ -43,13 +43,17 @@ void RingBus::append_state(State& state, const HandlerNames& names) const {
       state.push_back(source);
     }
   }
-  if (spec_.half_way_packets > 1 || spec_.half_way_wait > 0) {
-    for (const HalfWay& kept : half_way_) {
-      state.push_back(kept.direction);
-      state.push_back(kept.left);
-    }
-  }
+  append_half_way(state);
   if (spec_.rest_after > 0) state.insert(state.end(), sent_since_rest_.begin(), sent_since_rest_.end());
+}
+
+/// Which way each source's half-way packets go, and for how long.
+void RingBus::append_half_way(State& state) const {
+  if (spec_.half_way_packets == 1 && spec_.half_way_wait == 0) return;  // they go where they can start first
+  for (const HalfWay& kept : half_way_) {
+    state.push_back(kept.direction);
+    state.push_back(kept.left);
+  }
 }
 
 /// The packets that have not started, and the order in which they were sent.
