@@ -67,8 +67,8 @@ SIZES = {
     "reduce_scatter": BLOCKS[:-1],
     "reduce_scatter_block": BLOCKS[:-1],
 }
-"""What is quickest for all-reduces of 64 and of 256 KB is not for 128 KB. The vector versions have no rows:
-what the blocks of others are, not every rank knows."""
+"""All-reduces have 128 KB too: what is quickest for 64 and for 256 KB is not there. The vector versions have
+no rows: what the blocks of others are, not every rank knows."""
 SEARCHED = (0, 128, KB, 4 * KB, 16 * KB, 64 * KB, 256 * KB)
 LARGE_BYTES = 64 * KB
 NEAR_LARGE_BYTES = 16 * KB

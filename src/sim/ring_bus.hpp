@@ -6,16 +6,16 @@
 // long: on its ring it holds stop k of its way in cycles [t + k, t + k + beats), so packets follow each other like
 // trains; the last beat has arrived at t + hops + beats. The start and the end stop are part of the way (end
 // ramps): on one ring a stop cannot take a packet out and put another in at one time. A packet takes the shorter
-// way round; exactly half-way it takes whichever direction can start it first, but a source decides that once in
-// `half_way_packets` packets, and leaves the direction that it had only when `half_way_wait` cycles have not
-// brought the packet away. Ring r may start a packet only in
-// cycles t = r (modulo `start_period`). Among the packets that can start, the highest priority wins, then the one
-// that has been ready longest. A stop sends and receives one packet at a time, and sends in the order in which its
-// packets became ready. At most `transfers_per_ring` transfers are on a ring at a time: a transfer is the packets
-// of one source, which may follow each other, until the last beat of the last one has arrived. After `rest_after`
-// packets a stop starts none for `rest_cycles` more. With `port_to_oldest` a stop's port is kept for the ready
-// packet that goes before all others to that stop, though its way is taken: far sources, which may start earlier,
-// would else keep near ones from it.
+// way round; exactly half-way it takes whichever direction can start it first. A source decides that once in
+// `half_way_packets` packets. It leaves the direction that it had only when a packet has been first in line for
+// `half_way_wait` cycles, with the stop free to send. Ring r may start a packet only in cycles t = r (modulo
+// `start_period`). Among the packets that can start, the highest priority wins, then the one that has been ready
+// longest. A stop sends and receives one packet at a time, and sends in the order in which its packets became
+// ready. At most `transfers_per_ring` transfers are on a ring at a time: a transfer is the packets of one source,
+// which may follow each other, until the last beat of the last one has arrived. After `rest_after` packets a stop
+// starts none for `rest_cycles` more. With `port_to_oldest` a stop's port is kept for the ready packet that goes
+// before all others to that stop, though its way is taken: far sources, which may start earlier, would else keep
+// near ones from it.
 //
 // Contract: the Engine outlives the bus. send() may be called from programs and handlers, any time before the
 // packet is ready; nothing is allocated per packet once the queues have grown. Costs one event per start and one
@@ -43,7 +43,7 @@ struct RingBusSpec {
   int transfers_per_ring = 0;   ///< sources whose packets are on one ring at a time; 0: as many as fit
   int age_step = 0;             ///< ages are compared in steps of so many cycles; 0: exactly
   int half_way_packets = 1;     ///< a source decides once in so many packets which way round half-way goes
-  int half_way_wait = 0;        ///< and changes the way after a packet has waited for so many cycles
+  int half_way_wait = 0;        ///< and changes the way after a packet was first in line for so many cycles
   bool end_ramps = true;        ///< the first and last stop of a way are held too
   bool port_to_oldest = false;  ///< a port is kept for the ready packet that goes first
   int rest_after = 0;           ///< a source rests after so many packets; 0: never
@@ -156,7 +156,7 @@ class RingBus {
   };
 
   void append_waiting(State& state, const HandlerNames& names) const;
-  void append_half_way(State& state) const;
+  void append_half_way(State& state, Time cycle) const;
   static void arbitrate_at(void* self, std::uint64_t cycle);
   void arbitrate(Time cycle);
   void start_one(int ring, Time cycle);

@@ -43,16 +43,19 @@ void RingBus::append_state(State& state, const HandlerNames& names) const {
       state.push_back(source);
     }
   }
-  append_half_way(state);
+  append_half_way(state, cycle);
   if (spec_.rest_after > 0) state.insert(state.end(), sent_since_rest_.begin(), sent_since_rest_.end());
 }
 
-/// Which way each source's half-way packets go, and for how long.
-void RingBus::append_half_way(State& state) const {
+/// Which way each source's half-way packets go and for how long, and how long its head still waits for the other
+/// one.
+void RingBus::append_half_way(State& state, Time cycle) const {
   if (spec_.half_way_packets == 1 && spec_.half_way_wait == 0) return;  // they go where they can start first
-  for (const HalfWay& kept : half_way_) {
-    state.push_back(kept.direction);
-    state.push_back(kept.left);
+  for (std::size_t source = 0; source < half_way_.size(); ++source) {
+    state.push_back(half_way_[source].direction);
+    state.push_back(half_way_[source].left);
+    const bool waits = (heads_ >> source & 1) != 0;
+    state.push_back(waits ? until(ranks_[source].ready + spec_.half_way_wait, cycle) : 0);
   }
 }
 

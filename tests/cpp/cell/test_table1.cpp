@@ -87,7 +87,7 @@ struct Score {
   [[nodiscard]] double mean() const { return sum / values; }
 };
 
-TEST(Table1, WithinThreePercentOnAverageAndElevenAtWorst) {
+TEST(Table1, MeanAndWorstErrorAreSmall) {
   Score calibration, held_out, all;
   for (const Row& row : table()) {
     const std::vector<double> rates = simulate(row, Parameters{});
@@ -102,6 +102,7 @@ TEST(Table1, WithinThreePercentOnAverageAndElevenAtWorst) {
   EXPECT_EQ(all.values, 38);
   EXPECT_LE(all.mean(), 0.032);
   EXPECT_LE(calibration.mean(), 0.026);
+  EXPECT_LE(held_out.mean(), 0.038);
   RecordProperty("mean_percent_C", std::to_string(100 * calibration.mean()));
   RecordProperty("mean_percent_H", std::to_string(100 * held_out.mean()));
   RecordProperty("worst_percent", std::to_string(100 * all.worst));

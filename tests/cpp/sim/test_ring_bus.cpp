@@ -13,6 +13,7 @@
 
 #include "base/rng.hpp"
 #include "sim/ring_bus.hpp"
+#include "sim/state.hpp"
 
 namespace corewise::sim {
 namespace {
@@ -480,6 +481,41 @@ TEST(RingBus, HalfWayKeepsItsDirectionAndTurnsAfterAWait) {
   const auto [never, last] = first_downwards(number + 1, 0);
   EXPECT_EQ(never, 15) << "one more goes upwards, when the flows are over, and then nothing is in the way";
   EXPECT_GT(last, 40 + 24 * 8);
+}
+
+struct NoNames final : HandlerNames {
+  void append(const Handler& /*handler*/, State& /*state*/) const override {}
+};
+
+struct Snapshot {
+  const RingBus& bus;
+  State state;
+};
+
+/// The state in cycle 60, when stop 0's head waits for the other direction, and nothing else depends on `wait`.
+State waiting_state(int wait) {
+  RingBusSpec spec = cell_like();
+  spec.rest_after = 0;
+  spec.age_step = 0;  // else the state has the cycle from which a head is first in line
+  spec.half_way_wait = wait;
+  Engine engine(1);
+  RingBus bus(engine, spec);
+  for (int i = 0; i < 16; ++i) bus.send({0, 6, 128, 16 * i, {}, {}});
+  for (int i = 0; i < 24; ++i) bus.send({11, 3, 128, 80, {}, {}});
+  for (int i = 0; i < 24; ++i) bus.send({10, 2, 128, 80, {}, {}});
+  Snapshot snapshot{bus, {}};
+  const Handler::Call note = [](void* self, std::uint64_t) {
+    auto& seen = *static_cast<Snapshot*>(self);
+    seen.bus.append_state(seen.state, NoNames());
+  };
+  engine.at(2 * 60, {note, &snapshot, 0});
+  EXPECT_TRUE(engine.run().ok());
+  return snapshot.state;
+}
+
+TEST(RingBus, AStateSaysHowLongAHeadStillWaitsForTheOtherDirection) {
+  EXPECT_EQ(waiting_state(40), waiting_state(40));
+  EXPECT_NE(waiting_state(40), waiting_state(44));
 }
 
 // Five neighbours' flows in one direction: four starts per eight cycles and no more.

@@ -124,6 +124,8 @@ def test_table_1_order_in_the_strict_reading_is_not_met_and_not_worse_than_it_wa
 def test_what_was_looked_at_is_marked(rows: dict[str, Row]) -> None:
     assert rows["A10/0<-7"].what == "0<-7 (looked at)" and rows["A10/0<-7"].set == "H"
     assert rows["A10/comment"].set == "C"
+    looked_at = ("B11/uneven", "B1/overlap-half", "B14/poor", "B14/default", "B14/trial")
+    assert {rows[id].set for id in looked_at} == {"C"}  # decision 0018
     assert {rows[f"{id}/leap2"].set for id in ("B1", "B2", "B3", "B4", "B5", "B6")} == {"C"}
 
 
@@ -135,12 +137,12 @@ def test_uneven_bandwidth_is_judged_under_overlap(found: Measurements, rows: dic
 
 
 def test_poor_affinities_are_as_poor_as_the_paper_says(rows: dict[str, Row]) -> None:
-    holds(rows, "B1/overlap-half", "B14/poor", "B14/trial")
+    holds(rows, "B1/overlap-half", "B14/poor")
 
 
 def test_65_findings_hold(rows: dict[str, Row]) -> None:
-    # Three of the others cannot: no arbiter treats affinities of uniformly random permutations differently
-    # (B13), and flows that differ with nobody else have no cause here (the strict order).
+    # No arbiter treats affinities of uniformly random permutations differently (B13). Flows that differ with
+    # nobody else have no cause here (the strict order). The default's average is 1.64 times behind, not 1.8.
     assert {row.id for row in rows.values() if row.holds is False} == {
         "A/order-strict",
         "B13/best",

@@ -157,7 +157,7 @@ def _figure_2(found: Measurements) -> Iterator[Row]:
         uneven > 1.1,
         uneven,
         "best / worst SPE",
-        "H",
+        "C",
     )
 
 
@@ -346,7 +346,7 @@ def _classes(found: Measurements) -> Iterator[Row]:
         relative_minima(found, "ring")["overlap"] < 0.5,
         relative_minima(found, "ring")["overlap"],
         "of the best",
-        "H",
+        "C",
     )
     bruck = {affinity: found.minimum("bruck_2", affinity) for affinity in AFFINITIES}
     yield statement_row(
@@ -385,7 +385,7 @@ def _gains(found: Measurements) -> Iterator[Row]:
         ("B14/trial", "a good affinity gains up to a factor of two over the default", over_trial, 1.8),
     )
     for id, what, gain, least in said:
-        yield statement_row(id, what, "000 sections 1 and 7", gain >= least, gain, "times", "H")
+        yield statement_row(id, what, "000 sections 1 and 7", gain >= least, gain, "times", "C")
 
 
 def _spread(found: Measurements, operation: str) -> float:
