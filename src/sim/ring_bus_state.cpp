@@ -54,8 +54,8 @@ void RingBus::append_half_way(State& state, Time cycle) const {
   for (std::size_t source = 0; source < half_way_.size(); ++source) {
     state.push_back(half_way_[source].direction);
     state.push_back(half_way_[source].left);
-    const bool waits = (heads_ >> source & 1) != 0;
-    state.push_back(waits ? until(ranks_[source].ready + spec_.half_way_wait, cycle) : 0);
+    const bool half_way = head_way_[0][source] != 0 && head_way_[1][source] != 0;
+    state.push_back(half_way ? until(ranks_[source].ready + spec_.half_way_wait, cycle) : 0);
   }
 }
 

@@ -302,7 +302,7 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
 
 def test_sets_are_printed_apart(found: Measurements, rows: dict[str, Row]) -> None:
     titles = [table.title for table in tables_of(found, list(rows.values()))]
-    assert titles[:2] == ["Table 1, set C, calibration", "Table 1, set H, held out"]
+    assert titles[:2] == ["Table 1, set C, calibration", "Table 1, set H, meant to be held out"]
     tables = tables_of(found, list(rows.values()))
     assert (len(tables[0].rows), len(tables[1].rows), len(tables[2].rows)) == (20, 18, 5)
 

@@ -45,7 +45,7 @@ from corewise.papers.affinity.rows import (
 _SIZE = "message size"
 _MINIMUM = "least bandwidth of the ranks, GB/s"
 _BANDWIDTH = "bandwidth, GB/s"
-_SET_NAMES: dict[DataSet, str] = {"C": "set C, calibration", "H": "set H, held out"}
+_SET_NAMES: dict[DataSet, str] = {"C": "set C, calibration", "H": "set H, meant to be held out"}
 
 
 # ---- tables ----------------------------------------------------------------------------------------------

@@ -211,7 +211,7 @@ TEST(CellBroadcast, TheAlternativesAreNotCompetitive) {
   }
 }
 
-/// Figure 6, bottom right: it rises and levels off.
+/// Figure 6, bottom right: it rises and levels off. On 4 it is highest at 64 KB, 6 % above 256 KB.
 TEST(CellBroadcast, TotalBandwidthRisesToTheControllersLimit) {
   for (const int ranks : effort({4, 8, 16}, {4, 8})) {
     double before = 0;
