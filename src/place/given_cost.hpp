@@ -27,12 +27,17 @@
 
 namespace corewise::place {
 
+/// A time, and the messages (sender, receiver) that it waits for, each once, those of its longest phases first.
+struct Awaited {
+  double time = 0;
+  std::vector<std::pair<int, int>> last;
+};
+
 struct GivenCost {
   std::string name;                              ///< of the objective, for messages
   std::function<Result<double>(Assignment)> of;  ///< smaller is better
-  /// Of a time: the messages (sender, receiver) that it waits for, each once, those of its longest phases first. No
-  /// function: nobody can tell.
-  std::function<Result<std::vector<std::pair<int, int>>>(Assignment)> last = {};
+  /// The same cost where it is a time, with what it waits for. No function: nobody can tell.
+  std::function<Result<Awaited>(Assignment)> awaited = {};
   bool concurrent = false;             ///< several threads may ask at once
   bool symmetric = false;              ///< whether the machine's unmerged group keeps it
   bool bounded_by_loads = false;       ///< never less than the time of the busiest link, phases summed,

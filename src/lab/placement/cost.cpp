@@ -134,43 +134,37 @@ Result<sim::PatternResult> ContendedTime::run(const pattern::Pattern& pattern,
 }
 
 Result<double> ContendedTime::time_ns(place::Assignment unit_of_rank) {
-  const machine::Placement placement{{unit_of_rank.begin(), unit_of_rank.end()}};
-  if (Status status = machine::check(placement, machine_); !status.ok()) return status;
-  draw(unit_of_rank);
-  double sum = 0;
-  for (const WeightedPattern& each : patterns_) {
-    const Result<sim::PatternResult> found = run(each.pattern, placement);
-    if (!found.ok()) return found.status();
-    sum += each.weight * found.value().total_ns;
-  }
-  return sum;
+  const Result<place::Awaited> found = awaited(unit_of_rank);
+  if (!found.ok()) return found.status();
+  return found.value().time;
 }
 
-Result<std::vector<std::pair<int, int>>> ContendedTime::last_messages(place::Assignment unit_of_rank) {
+Result<place::Awaited> ContendedTime::awaited(place::Assignment unit_of_rank) {
   const machine::Placement placement{{unit_of_rank.begin(), unit_of_rank.end()}};
   if (Status status = machine::check(placement, machine_); !status.ok()) return status;
   draw(unit_of_rank);
-  std::vector<std::pair<double, std::pair<int, int>>> all;  // by minus the phase's time
+  place::Awaited all;
+  std::vector<std::pair<double, std::pair<int, int>>> last;  // by minus the phase's time
   for (const WeightedPattern& each : patterns_) {
     const Result<sim::PatternResult> found = run(each.pattern, placement);
     if (!found.ok()) return found.status();
+    all.time += each.weight * found.value().total_ns;
     const auto& transfers = found.value().transfers;
     for (auto next = transfers.begin(); next != transfers.end();) {
       const auto end = std::find_if(next, transfers.end(), [&](const sim::TransferResult& other) {
         return other.phase != next->phase || other.repetition != next->repetition;
       });
-      const auto last = std::max_element(next, end, ends_earlier);
+      const auto latest = std::max_element(next, end, ends_earlier);
       const auto first = std::min_element(next, end, starts_earlier);
-      all.push_back({-each.weight * (last->end_ns - first->start_ns), {last->from, last->to}});
+      last.push_back({-each.weight * (latest->end_ns - first->start_ns), {latest->from, latest->to}});
       next = end;
     }
   }
-  std::sort(all.begin(), all.end());
-  std::vector<std::pair<int, int>> messages;
-  for (const auto& [time, message] : all) {
-    if (std::find(messages.begin(), messages.end(), message) == messages.end()) messages.push_back(message);
+  std::sort(last.begin(), last.end());
+  for (const auto& [time, message] : last) {
+    if (std::find(all.last.begin(), all.last.end(), message) == all.last.end()) all.last.push_back(message);
   }
-  return messages;
+  return all;
 }
 
 Result<std::vector<WeightedPattern>> weighted(const std::vector<pattern::Pattern>& patterns,
@@ -200,7 +194,7 @@ Result<place::GivenCost> given_cost(ContendedTime time, std::uint64_t evaluation
   cost.resolution = weights * kRounding;
   const auto kept = std::make_shared<ContendedTime>(std::move(time));
   cost.of = [kept](place::Assignment unit_of_rank) { return kept->time_ns(unit_of_rank); };
-  cost.last = [kept](place::Assignment unit_of_rank) { return kept->last_messages(unit_of_rank); };
+  cost.awaited = [kept](place::Assignment unit_of_rank) { return kept->awaited(unit_of_rank); };
   return cost;
 }
 

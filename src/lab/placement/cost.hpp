@@ -79,9 +79,8 @@ class ContendedTime {
 
   /// Refuses a placement that does not fit.
   Result<double> time_ns(place::Assignment unit_of_rank);
-  /// The message (sender, receiver) that is through last in each phase of each pattern, each once, the longest
-  /// phase first. Refuses a placement that does not fit.
-  Result<std::vector<std::pair<int, int>>> last_messages(place::Assignment unit_of_rank);
+  /// The same, ns, and the message that is through last in each phase of each pattern.
+  Result<place::Awaited> awaited(place::Assignment unit_of_rank);
 
  private:
   ContendedTime(machine::Machine machine, std::vector<WeightedPattern> patterns, const TimeOptions& options);

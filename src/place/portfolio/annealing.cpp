@@ -15,7 +15,10 @@ namespace {
 /// One proposal in so many exchanges whole blocks.
 constexpr std::uint64_t block_every = 64;
 constexpr std::uint64_t ask_every = 1024;
-constexpr std::uint64_t look_every = 256;
+/// One move in so many is of a rank at the slowest link, where that is wanted. Few of them are accepted, and they
+/// cost most: no other move is looked at without regard to its detour.
+constexpr std::uint64_t worst_every = 4;
+constexpr std::uint64_t look_every = 512;
 /// Of exchanges whose messages travel so much farther, in a rank's messages, all but one in e are dropped unseen.
 constexpr double usual_detour = 0.3;
 
@@ -62,7 +65,7 @@ bool Annealing::draw() {
 }
 
 bool Annealing::draw_ranks() {
-  looked_for_ = !at_the_worst_.empty() && rng_.below(2) == 0;
+  looked_for_ = !at_the_worst_.empty() && rng_.below(worst_every) == 0;
   const int rank = looked_for_ ? at_the_worst_[rng_.below(at_the_worst_.size())]
                                : static_cast<int>(rng_.below(index(loads_.ranks())));
   const auto peers = loads_.peers_of(rank);

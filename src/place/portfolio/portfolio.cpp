@@ -35,15 +35,17 @@ constexpr std::uint64_t stress_per_rank = 4'000;
 constexpr std::uint64_t most_stress = 1'000'000;
 /// Stress looks at all pairs of ranks: beyond, nothing else would get a turn.
 constexpr int most_stressed = 512;
+/// Of link loads per rank, and beyond so many ranks by their square: there one long annealing finds more than many.
 constexpr std::uint64_t smooth_per_rank = 8'000;
-constexpr std::uint64_t most_smooth = 600'000;
-/// Of link loads also by what a proposal touches: so many messages' links in a round.
-constexpr std::uint64_t smooth_touches = 160'000'000;
+constexpr std::uint64_t many_ranks = 64;
+constexpr std::uint64_t most_smooth = 2'400'000;
+/// Also by what a proposal touches: so many messages' links in a round.
+constexpr std::uint64_t smooth_touches = 320'000'000;
 /// Placements near a new best that are judged: so many messages in all, as a judge looks at every one.
 constexpr std::uint64_t judged_messages = 15'000;
 /// Of those that relieve the last messages: by the square, as a time has as many instants as messages, and in each
 /// as many rates.
-constexpr std::uint64_t relieved_messages = 16'000'000;
+constexpr std::uint64_t relieved_messages = 32'000'000;
 /// Of the moves of one group of ranks so many are looked at, the flattest first, and so many judged.
 constexpr std::ptrdiff_t most_flat = 128;
 constexpr int most_judged = 16;
@@ -57,7 +59,7 @@ constexpr Cooling dense_loads{0, 0.03, 0.001};
 constexpr std::uint64_t dense_per_rank = 2'000;
 constexpr int dense_power = 3;
 /// Proposals around it, over those of other rounds: in the same time they find more than further rounds.
-constexpr std::uint64_t dense_stay = 3;
+constexpr std::uint64_t dense_stay = 2;
 constexpr int short_ones = 4;
 /// Shapes grown in a turn, of which the one with least stress is improved: so many looks at pairs, as far as the
 /// numbers go.
@@ -352,7 +354,7 @@ class Portfolio {
     if (!options_.judge_first || annealing.stopped()) return;
     // Of a judge that loads do not bound nothing says what a placement that is not the best may come to.
     const bool promising = verdict.best || (options_.judge.bounded_by_loads && verdict.judged < unbounded);
-    if (options_.judge.last) {
+    if (options_.judge.awaited) {
       if (promising) relieve(verdict.judged, origin);
     } else if (verdict.best) {
       judge_neighbours();
@@ -363,7 +365,8 @@ class Portfolio {
     const auto ranks = static_cast<std::uint64_t>(work_.ranks);
     const auto hops = static_cast<std::uint64_t>(std::max(1, merged_.longest_route_hops()));
     const std::uint64_t touched = std::max<std::uint64_t>(1, 2 * messages_ * hops / ranks);
-    return std::min({most_smooth, smooth_per_rank * ranks, smooth_touches / touched});
+    const std::uint64_t wanted = smooth_per_rank * ranks * std::max(many_ranks, ranks) / many_ranks;
+    return std::min({most_smooth, wanted, smooth_touches / touched});
   }
 
   /// Whether it is the best now, and what the judge said if it was asked.
@@ -410,11 +413,22 @@ class Portfolio {
 
   bool judge(Candidate& candidate) {
     if (!status_.ok()) return false;
-    const Result<double> found = options_.judge.of(candidate.placement.unit_of_rank);
+    Result<Awaited> found = asked(candidate.placement.unit_of_rank);
     ++result_.timed;
-    if (!found.ok()) status_ = found.status();
-    if (found.ok()) candidate.judged = found.value();
-    return found.ok();
+    if (!found.ok()) {
+      status_ = found.status();
+      return false;
+    }
+    candidate.judged = found.value().time;
+    last_ = std::move(found.value().last);
+    return true;
+  }
+
+  [[nodiscard]] Result<Awaited> asked(Assignment units) const {
+    if (options_.judge.awaited) return options_.judge.awaited(units);
+    const Result<double> found = options_.judge.of(units);
+    if (!found.ok()) return found.status();
+    return Awaited{found.value(), {}};
   }
 
   /// Single moves from the best that hardly change the loads: the judge may see more than loads do.
@@ -435,7 +449,7 @@ class Portfolio {
     }
   }
 
-  /// What `relieve` has reached, from where, and how many times may still be asked for.
+  /// What `relieve` has reached, from where, and how many more may be judged.
   struct Relief {
     Annealing moves;
     double judged;
@@ -448,12 +462,7 @@ class Portfolio {
   /// them, as long as the judge sees less.
   void relieve(double judged, const std::string& origin) {
     Relief now{{loads_, near_, rng_, {}}, judged, origin, relieved_messages / (messages_ * messages_)};
-    while (now.left > 0 && !finished()) {
-      const auto last = options_.judge.last(loads_.assignment());
-      --now.left;
-      if (!last.ok()) status_ = last.status();
-      if (!last.ok() || !relieve_one_of(last.value(), now)) return;
-    }
+    while (now.left > 0 && !finished() && relieve_one_of(std::vector(last_), now)) continue;
   }
 
   bool relieve_one_of(std::span<const std::pair<int, int>> messages, Relief& now) {
@@ -525,6 +534,7 @@ class Portfolio {
   std::set<std::vector<machine::UnitId>> seen_;
   std::uint64_t messages_ = 1;
   bool one_placement_ = false;
+  std::vector<std::pair<int, int>> last_;  ///< messages that what was judged last waits for
   Candidate best_;
   std::vector<Candidate> leaders_;  ///< by key, each another one
   Status status_;

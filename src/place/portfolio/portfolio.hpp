@@ -7,8 +7,8 @@
 // loads with rising power and lets it descend on all loads sorted from the worst link down. What comes out is
 // judged: by the bottleneck, by the cost that is handed in, or first by one and then by the other. A judged cost
 // that no placement can have below its busiest link's time (`bounded_by_loads`) is not asked where that time
-// already loses. A judge that can name the messages it waits for (`last`) is relieved of them, one move of a rank
-// after the other; near the best of any other judge, moves that hardly change the loads are judged.
+// already loses. A judge that can name the messages it waits for (`awaited`) is relieved of them, one move of a
+// rank after the other; near the best of any other judge, moves that hardly change the loads are judged.
 //
 // Contract: the result is never worse than any start, by the objective, and among equals by the other measure.
 // Effort is counted in placements proposed; the same input and seed give the same result, unless `should_stop`

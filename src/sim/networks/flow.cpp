@@ -66,55 +66,59 @@ MaxMin::Share MaxMin::share_of(LinkId link) const {
 void MaxMin::enter(std::span<const FlowDemand> demands, std::span<const double> taken) {
   users_.clear();
   shares_.clear();
+  entered_.clear();
   for (std::size_t d = 0; d < demands.size(); ++d) {
     for (const LinkId link : demands[d].links) {
       LinkState& state = links_[static_cast<std::size_t>(link)];
       if (state.first < 0) {
         state = {capacity_[static_cast<std::size_t>(link)], 0, -1};
         if (!taken.empty()) state.left -= taken[static_cast<std::size_t>(link)];
-        shares_.push_back({0, link});
+        entered_.push_back(link);
       }
       state.unfixed += demands[d].flows;
       users_.push_back({static_cast<std::int32_t>(d), state.first});
       state.first = static_cast<std::int32_t>(users_.size()) - 1;
     }
   }
-  for (Share& share : shares_) share = share_of(share.link);
+  for (const LinkId link : entered_) shares_.push_back(share_of(link));
   std::make_heap(shares_.begin(), shares_.end(), larger_share);
 }
 
-void MaxMin::fix_users(std::span<const FlowDemand> demands, std::span<FlowRate> rates, const Share& share) {
+/// Returns how many.
+std::size_t MaxMin::fix_users(std::span<const FlowDemand> demands, std::span<FlowRate> rates, const Share& share) {
+  std::size_t fixed = 0;
   const LinkState& state = links_[static_cast<std::size_t>(share.link)];
   for (std::int32_t u = state.first; u >= 0; u = users_[static_cast<std::size_t>(u)].next) {
     const auto demand = static_cast<std::size_t>(users_[static_cast<std::size_t>(u)].demand);
     if (rates[demand].limit >= 0) continue;
     rates[demand] = {share.rate, share.link};
+    ++fixed;
     for (const LinkId link : demands[demand].links) {
       LinkState& other = links_[static_cast<std::size_t>(link)];
       other.left -= share.rate * demands[demand].flows;
       other.unfixed -= demands[demand].flows;
     }
   }
+  return fixed;
 }
 
 void MaxMin::solve(std::span<const FlowDemand> demands, std::span<FlowRate> rates, std::span<const double> taken) {
   std::fill(rates.begin(), rates.end(), FlowRate{});
   enter(demands, taken);
-  while (!shares_.empty()) {
+  for (std::size_t fixed = 0; fixed < demands.size();) {
     const Share least = shares_.front();
     std::pop_heap(shares_.begin(), shares_.end(), larger_share);
     shares_.pop_back();
-    if (links_[static_cast<std::size_t>(least.link)].unfixed > 0) {
-      const Share present = share_of(least.link);
-      if (present.rate > least.rate) {  // others took less than their share here: later
-        shares_.push_back(present);
-        std::push_heap(shares_.begin(), shares_.end(), larger_share);
-        continue;
-      }
-      fix_users(demands, rates, least);
+    if (links_[static_cast<std::size_t>(least.link)].unfixed == 0) continue;
+    const Share present = share_of(least.link);
+    if (present.rate > least.rate) {  // others took less than their share here: later
+      shares_.push_back(present);
+      std::push_heap(shares_.begin(), shares_.end(), larger_share);
+      continue;
     }
-    links_[static_cast<std::size_t>(least.link)].first = -1;
+    fixed += fix_users(demands, rates, least);
   }
+  for (const LinkId link : entered_) links_[static_cast<std::size_t>(link)].first = -1;
 }
 
 // ---- FlowNetwork: messages ----
@@ -133,15 +137,15 @@ FlowNetwork::ClassId FlowNetwork::new_class(const machine::Route& route) {
   Class made;
   auto seed = static_cast<std::uint64_t>(id);
   made.key = splitmix64(seed);
-  made.first_seat = static_cast<std::int32_t>(seats_.size());
+  made.first_link = static_cast<std::int32_t>(route_links_.size());
   made.hops = static_cast<std::int32_t>(route.links.size());
   for (const LinkId link : route.links) {
-    seats_.push_back({id, kNone, kNone});
-    seat_links_.push_back(link);
+    route_links_.push_back(link);
     made.latency +=
         std::llround(machine_.links[static_cast<std::size_t>(link)].latency_ns * static_cast<double>(kTicksPerNs));
   }
   classes_.push_back(std::move(made));
+  uses_.emplace_back();
   return id;
 }
 
@@ -280,7 +284,8 @@ void FlowNetwork::start(ClassId id, std::int32_t message, std::uint64_t bytes) {
     return;
   }
   if (entered.position == kNone) activate(id);
-  advance(entered);
+  advance(id);
+  ++use_of(id).flows;
   entered.parts.push_back({entered.service + static_cast<double>(bytes), message});
   std::push_heap(entered.parts.begin(), entered.parts.end(), later_end);
   sum_ += entered.key;
@@ -325,32 +330,17 @@ void FlowNetwork::release(const Class& left) {
 void FlowNetwork::activate(ClassId id) {
   Class& entered = classes_[static_cast<std::size_t>(id)];
   entered.position = static_cast<std::int32_t>(active_.size());
-  entered.service = entered.rate = 0;
-  entered.limit = kNone;
+  entered.service = 0;
   entered.updated = engine_.now();
+  use_of(id) = {};
   active_.push_back({id, kForever});
-  std::int32_t seat = entered.first_seat;
-  for (const LinkId link : links_of(entered)) {
-    std::int32_t& first = links_[static_cast<std::size_t>(link)].first_seat;
-    seats_[static_cast<std::size_t>(seat)].before = kNone;
-    seats_[static_cast<std::size_t>(seat)].after = first;
-    if (first != kNone) seats_[static_cast<std::size_t>(first)].before = seat;
-    first = seat++;
-  }
+  for (const LinkId link : links_of(entered)) links_[static_cast<std::size_t>(link)].users.push_back(id);
 }
 
 void FlowNetwork::deactivate(std::size_t position) {
-  Class& left = classes_[static_cast<std::size_t>(active_[position].id)];
-  std::int32_t seat = left.first_seat;
-  for (const LinkId link : links_of(left)) {
-    const Seat& from = seats_[static_cast<std::size_t>(seat++)];
-    if (from.before == kNone) {
-      links_[static_cast<std::size_t>(link)].first_seat = from.after;
-    } else {
-      seats_[static_cast<std::size_t>(from.before)].after = from.after;
-    }
-    if (from.after != kNone) seats_[static_cast<std::size_t>(from.after)].before = from.before;
-  }
+  const ClassId id = active_[position].id;
+  Class& left = classes_[static_cast<std::size_t>(id)];
+  for (const LinkId link : links_of(left)) std::erase(links_[static_cast<std::size_t>(link)].users, id);
   left.position = kNone;
   active_[position] = active_.back();
   active_.pop_back();
@@ -376,12 +366,13 @@ void FlowNetwork::complete_due(void* self, std::uint64_t version) {
 void FlowNetwork::end_due_parts(std::size_t position) {
   const ClassId id = active_[position].id;
   Class& due = classes_[static_cast<std::size_t>(id)];
-  advance(due);
-  const double reached = std::max(due.service, due.parts.front().end) + due.rate * kTickSlack;
+  advance(id);
+  const double reached = std::max(due.service, due.parts.front().end) + use_of(id).rate * kTickSlack;
   while (!due.parts.empty() && due.parts.front().end <= reached) {
     end_part(due.parts.front().message);
     std::pop_heap(due.parts.begin(), due.parts.end(), later_end);
     due.parts.pop_back();
+    --use_of(id).flows;
     sum_ -= due.key;
     release(due);
   }
@@ -421,19 +412,20 @@ void FlowNetwork::solve() {
 
 /// Gives a class its rate; its next end changes with the rate or with its flows.
 void FlowNetwork::apply(ClassId id, const FlowRate& given) {
-  Class& moving = classes_[static_cast<std::size_t>(id)];
-  moving.limit = given.limit;
-  if (given.rate == moving.rate && !moving.changed) return;
-  advance(moving);
-  moving.rate = given.rate;
-  expect_end(moving);
+  Use& use = use_of(id);
+  use.limit = given.limit;
+  if (given.rate == use.rate && !classes_[static_cast<std::size_t>(id)].changed) return;
+  advance(id);
+  use.rate = given.rate;
+  expect_end(id);
 }
 
 /// When the next flow of the class ends by its rate of now.
-void FlowNetwork::expect_end(const Class& moving) {
+void FlowNetwork::expect_end(ClassId id) {
+  const Class& moving = classes_[static_cast<std::size_t>(id)];
   const double left = moving.parts.front().end - moving.service;
   active_[static_cast<std::size_t>(moving.position)].next =
-      engine_.now() + std::max<Time>(0, whole_ticks(left / moving.rate));
+      engine_.now() + std::max<Time>(0, whole_ticks(left / use_of(id).rate));
 }
 
 /// Solves for the classes of set_, into rates_.
@@ -441,8 +433,7 @@ void FlowNetwork::solve_set(std::span<const double> taken) {
   std::sort(set_.begin(), set_.end());
   demands_.clear();
   for (const ClassId id : set_) {
-    const Class& active = classes_[static_cast<std::size_t>(id)];
-    demands_.push_back({links_of(active), static_cast<std::int32_t>(active.parts.size())});
+    demands_.push_back({links_of(classes_[static_cast<std::size_t>(id)]), use_of(id).flows});
   }
   rates_.resize(set_.size());
   solver_.solve(demands_, rates_, taken);
@@ -453,8 +444,7 @@ bool FlowNetwork::recall() {
   const auto& known = memory_[sum_ % kMemorySlots];
   if (known.size() != active_.size()) return false;
   for (const Remembered& one : known) {
-    const Class& active = classes_[static_cast<std::size_t>(one.id)];
-    if (active.position == kNone || static_cast<std::int32_t>(active.parts.size()) != one.flows) return false;
+    if (use_of(one.id).flows != one.flows) return false;
   }
   for (const Remembered& one : known) apply(one.id, one.given);
   return true;
@@ -467,14 +457,6 @@ void FlowNetwork::remember() {
 }
 
 // ---- solutions of a crowd ----
-
-template <class Visit>
-void FlowNetwork::for_each_on(LinkId link, Visit visit) const {
-  std::int32_t seat = links_[static_cast<std::size_t>(link)].first_seat;
-  for (; seat != kNone; seat = seats_[static_cast<std::size_t>(seat)].after) {
-    visit(seats_[static_cast<std::size_t>(seat)].id);
-  }
-}
 
 /// Solves for the classes that a change limits, the others keeping their rates; then with those that must give or
 /// may take more, until there are none. Where that is going to be many, for all at once.
@@ -495,8 +477,8 @@ void FlowNetwork::solve_crowd() {
   }
   for (const LinkId link : touched_links_) links_[static_cast<std::size_t>(link)].touched = false;
   for (const ClassId id : set_) {
-    classes_[static_cast<std::size_t>(id)].chosen = false;
-    expect_end(classes_[static_cast<std::size_t>(id)]);
+    use_of(id).chosen = false;
+    expect_end(id);
   }
 }
 
@@ -504,19 +486,17 @@ void FlowNetwork::solve_crowd() {
 void FlowNetwork::solve_chosen(std::span<const double> taken) {
   solve_set(taken);
   for (std::size_t i = 0; i < set_.size(); ++i) {
-    Class& solved_for = classes_[static_cast<std::size_t>(set_[i])];
-    solved_for.rate = rates_[i].rate;
-    solved_for.limit = rates_[i].limit;
+    use_of(set_[i]).rate = rates_[i].rate;
+    use_of(set_[i]).limit = rates_[i].limit;
   }
 }
 
 void FlowNetwork::choose(ClassId id) {
-  Class& found = classes_[static_cast<std::size_t>(id)];
-  if (found.chosen) return;
-  found.chosen = true;
+  if (use_of(id).chosen) return;
+  use_of(id).chosen = true;
   set_.push_back(id);
-  advance(found);  // its rate is about to change
-  for (const LinkId link : links_of(found)) {
+  advance(id);  // its rate is about to change
+  for (const LinkId link : links_of(classes_[static_cast<std::size_t>(id)])) {
     LinkState& state = links_[static_cast<std::size_t>(link)];
     if (state.touched) continue;
     state.touched = true;
@@ -530,9 +510,9 @@ void FlowNetwork::choose_limited() {
     const Class& changed = classes_[static_cast<std::size_t>(id)];
     if (changed.position != kNone) choose(id);
     for (const LinkId link : links_of(changed)) {
-      for_each_on(link, [&](ClassId other) {
-        if (classes_[static_cast<std::size_t>(other)].limit == link) choose(other);
-      });
+      for (const ClassId other : on(link)) {
+        if (use_of(other).limit == link) choose(other);
+      }
     }
   }
 }
@@ -540,10 +520,10 @@ void FlowNetwork::choose_limited() {
 void FlowNetwork::count_taken() {
   for (const LinkId link : touched_links_) {
     double taken = 0;
-    for_each_on(link, [&](ClassId id) {
-      const Class& other = classes_[static_cast<std::size_t>(id)];
-      if (!other.chosen) taken += other.rate * static_cast<double>(other.parts.size());
-    });
+    for (const ClassId id : on(link)) {
+      const Use& other = use_of(id);
+      if (!other.chosen) taken += other.rate * other.flows;
+    }
     taken_[static_cast<std::size_t>(link)] = taken;
   }
 }
@@ -555,21 +535,28 @@ void FlowNetwork::choose_displaced() {
 /// A link that limits somebody is full and gives nobody more. Who has more than those that it limits, and whom it
 /// limits although it is not full or gives others more, is solved for again.
 void FlowNetwork::displaced_on(LinkId link) {
-  double used = 0, most = 0, limited = kUnlimited;
-  for_each_on(link, [&](ClassId id) {
-    const Class& user = classes_[static_cast<std::size_t>(id)];
-    used += user.rate * static_cast<double>(user.parts.size());
+  double used = 0, most = 0, limited = kUnlimited;          // of all; of those of set_ that it limits
+  double most_of_others = 0, least_of_others = kUnlimited;  // of those that keep their rates; that it limits
+  for (const ClassId id : on(link)) {
+    const Use& user = use_of(id);
+    used += user.rate * user.flows;
     most = std::max(most, user.rate);
-    if (user.chosen && user.limit == link) limited = std::min(limited, user.rate);
-  });
+    const double limited_here = user.limit == link ? user.rate : kUnlimited;
+    if (user.chosen) {
+      limited = std::min(limited, limited_here);
+    } else {
+      most_of_others = std::max(most_of_others, user.rate);
+      least_of_others = std::min(least_of_others, limited_here);
+    }
+  }
   const bool full = used >= capacity_[static_cast<std::size_t>(link)] * (1 - kRateSlack);
-  for_each_on(link, [&](ClassId id) {
-    const Class& user = classes_[static_cast<std::size_t>(id)];
-    if (user.chosen) return;
-    const bool has_more = user.rate > limited * (1 + kRateSlack);
-    const bool gets_less = user.limit == link && (!full || user.rate < most * (1 - kRateSlack));
-    if (has_more || gets_less) choose(id);
-  });
+  const double too_much = limited * (1 + kRateSlack);
+  const double too_little = full ? most * (1 - kRateSlack) : kUnlimited;
+  if (most_of_others <= too_much && least_of_others >= too_little) return;
+  for (const ClassId id : on(link)) {
+    const Use& user = use_of(id);
+    if (!user.chosen && (user.rate > too_much || (user.limit == link && user.rate < too_little))) choose(id);
+  }
 }
 
 void FlowNetwork::schedule_next() {

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -59,11 +60,12 @@ class MaxMin {
   };
 
   void enter(std::span<const FlowDemand> demands, std::span<const double> taken);
-  void fix_users(std::span<const FlowDemand> demands, std::span<FlowRate> rates, const Share& share);
+  std::size_t fix_users(std::span<const FlowDemand> demands, std::span<FlowRate> rates, const Share& share);
   [[nodiscard]] Share share_of(machine::LinkId link) const;
 
   std::vector<double> capacity_;
   std::vector<LinkState> links_;
+  std::vector<machine::LinkId> entered_;
   std::vector<Share> shares_;  ///< a heap, least first
   std::vector<User> users_;
 };
@@ -96,20 +98,24 @@ class FlowNetwork final : public Network {
     std::int32_t message;
   };
   struct Class {
-    double service = 0;             ///< bytes that each flow has moved since the class became active, at `updated`
-    double rate = 0;                ///< bytes per tick and flow
-    machine::LinkId limit = kNone;  ///< the link that gives it no more
+    double service = 0;  ///< bytes that each flow has moved since the class became active, at `updated`
     Time updated = 0;
     std::uint64_t key = 0;          ///< the set of flows under way is named by the sum of their keys
     std::vector<Part> parts;        ///< a heap, least end first
     std::int32_t position = kNone;  ///< in active_
-    std::int32_t first_seat = 0;    ///< of a seat for each of its links
-    std::int32_t hops = 0;          ///< how many those are
+    std::int32_t first_link = 0;    ///< in route_links_
+    std::int32_t hops = 0;          ///< links of its route
     bool changed = false;           ///< flows came or went since the last solution
-    bool chosen = false;            ///< in set_
     Time latency = 0;
     std::uint64_t bytes = 0;  ///< of all messages that took this route
     std::uint64_t flows = 0;
+  };
+  /// What links ask of a class, far more often than anything else is asked of it.
+  struct Use {
+    double rate = 0;                ///< bytes per tick and flow
+    machine::LinkId limit = kNone;  ///< the link that gives it no more
+    std::int32_t flows = 0;
+    bool chosen = false;  ///< in set_
   };
   /// An active class and when its next flow ends.
   struct Active {
@@ -126,16 +132,10 @@ class FlowNetwork final : public Network {
   struct LinkState {
     std::int32_t flows = 0;
     std::int32_t most = 0;
-    std::int32_t first_seat = kNone;
-    bool touched = false;  ///< by a class of set_
+    std::vector<ClassId> users;  ///< active classes, the latest last
+    bool touched = false;        ///< by a class of set_
     Time busy_since = 0;
     Time busy = 0;
-  };
-  /// An active class in the list of a link.
-  struct Seat {
-    ClassId id;
-    std::int32_t before;
-    std::int32_t after;
   };
   /// A flow that waits for its latency, with those that end theirs at the same time.
   struct Starting {
@@ -162,7 +162,7 @@ class FlowNetwork final : public Network {
   }
   const Pair& pair_of(machine::UnitId from, machine::UnitId to);
   [[nodiscard]] std::span<const machine::LinkId> links_of(const Class& one) const {
-    return {seat_links_.data() + one.first_seat, static_cast<std::size_t>(one.hops)};
+    return {route_links_.data() + one.first_link, static_cast<std::size_t>(one.hops)};
   }
   [[nodiscard]] double ticks_per_byte(const machine::Routes& routes) const;
   ClassId new_class(const machine::Route& route);
@@ -174,8 +174,10 @@ class FlowNetwork final : public Network {
   void deactivate(std::size_t position);
   void occupy(const Class& entered);
   void release(const Class& left);
-  void advance(Class& moving) const {
-    moving.service += moving.rate * static_cast<double>(engine_.now() - moving.updated);
+  [[nodiscard]] Use& use_of(ClassId id) { return uses_[static_cast<std::size_t>(id)]; }
+  void advance(ClassId id) {
+    Class& moving = classes_[static_cast<std::size_t>(id)];
+    moving.service += use_of(id).rate * static_cast<double>(engine_.now() - moving.updated);
     moving.updated = engine_.now();
   }
   void end_due_parts(std::size_t position);
@@ -193,11 +195,12 @@ class FlowNetwork final : public Network {
   void count_taken();
   void choose_displaced();
   void displaced_on(machine::LinkId link);
-  /// Calls visit(ClassId) for every active class on the link.
-  template <class Visit>
-  void for_each_on(machine::LinkId link, Visit visit) const;
+  /// Active classes of the link.
+  [[nodiscard]] auto on(machine::LinkId link) const {
+    return std::views::reverse(links_[static_cast<std::size_t>(link)].users);
+  }
   void apply(ClassId id, const FlowRate& given);
-  void expect_end(const Class& moving);
+  void expect_end(ClassId id);
   void schedule_next();
 
   std::vector<double> capacity_;  ///< per link, bytes per tick
@@ -205,10 +208,10 @@ class FlowNetwork final : public Network {
   std::vector<std::int32_t> pair_at_;  ///< per pair of units, in pairs_; kNone before its first message
   std::vector<Pair> pairs_;
   std::vector<Class> classes_;
+  std::vector<Use> uses_;  ///< of the same classes
   std::vector<Active> active_;
   std::vector<LinkState> links_;
-  std::vector<Seat> seats_;
-  std::vector<machine::LinkId> seat_links_;  ///< per seat, the link that it is on
+  std::vector<machine::LinkId> route_links_;
   std::vector<Message> messages_;
   std::vector<std::int32_t> free_messages_;
   std::vector<Batch> batches_;                      ///< one event each

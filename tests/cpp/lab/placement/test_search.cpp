@@ -179,8 +179,8 @@ TEST(PlacementCost, WaitsForTheLastMessageOfEachPhaseTheLongestFirst) {
   for (const machine::Machine& machine : {cell_be(), synthetic("mesh:4x2")}) {
     for (const TimeModel model : {TimeModel::flow, TimeModel::simulated}) {
       ContendedTime cost = cost_of(machine, {{pattern, 1}}, by(model));
-      EXPECT_EQ(cost.last_messages(units).value(), expected) << machine.name << name_of(model);
-      EXPECT_FALSE(cost.last_messages(std::vector<int>{0, 1, 2}).ok());
+      EXPECT_EQ(cost.awaited(units).value().last, expected) << machine.name << name_of(model);
+      EXPECT_FALSE(cost.awaited(std::vector<int>{0, 1, 2}).ok());
     }
   }
 }

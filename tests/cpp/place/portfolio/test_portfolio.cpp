@@ -134,15 +134,13 @@ TEST(Portfolio, RanksThatTheJudgeWaitsForMoveWhereLoadsSeeNothing) {
   options.judge.bounded_by_loads = true;
   options.judge_first = true;
   const PortfolioResult blind = search_portfolio(shares, work, options).value();
-  options.judge.last = [&](Assignment) -> Result<std::vector<std::pair<int, int>>> {
-    return std::vector<std::pair<int, int>>{{from, to}};
+  options.judge.awaited = [&](Assignment units) -> Result<Awaited> {
+    return Awaited{options.judge.of(units).value(), {{from, to}}};
   };
   const PortfolioResult told = search_portfolio(shares, work, options).value();
   EXPECT_LT(told.judged, blind.judged);
   EXPECT_LT(hops(told.best.unit_of_rank), hops(blind.best.unit_of_rank));
-  options.judge.last = [](Assignment) -> Result<std::vector<std::pair<int, int>>> {
-    return bad_field("", "last", "none", "some");
-  };
+  options.judge.awaited = [](Assignment) -> Result<Awaited> { return bad_field("", "last", "none", "some"); };
   EXPECT_FALSE(search_portfolio(shares, work, options).ok());
 }
 
