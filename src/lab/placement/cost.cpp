@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -161,8 +162,9 @@ Result<place::Awaited> ContendedTime::awaited(place::Assignment unit_of_rank) {
     }
   }
   std::sort(last.begin(), last.end());
+  std::set<std::pair<int, int>> met;
   for (const auto& [time, message] : last) {
-    if (std::find(all.last.begin(), all.last.end(), message) == all.last.end()) all.last.push_back(message);
+    if (met.insert(message).second) all.last.push_back(message);
   }
   return all;
 }

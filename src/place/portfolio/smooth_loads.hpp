@@ -103,8 +103,13 @@ class SmoothLoads {
     std::size_t left = 0;  ///< so many of the slowest links change
   };
 
+  /// Here, so that the compiler may inline it into what asks for most routes.
   [[nodiscard]] std::span<const Share> shares_of(int rank, const Exchange& exchange,
-                                                 const std::vector<int>& unit_of_rank) const;
+                                                 const std::vector<int>& unit_of_rank) const {
+    const int here = unit_of_rank[static_cast<std::size_t>(rank)];
+    const int there = unit_of_rank[static_cast<std::size_t>(exchange.peer)];
+    return exchange.outgoing ? shares_.shares(here, there) : shares_.shares(there, here);
+  }
   void begin(std::span<const Relocation> moves);
   void collect_routes(int rank);
   template <bool timed>

@@ -84,7 +84,7 @@ void MaxMin::enter(std::span<const FlowDemand> demands, std::span<const double> 
   std::make_heap(shares_.begin(), shares_.end(), larger_share);
 }
 
-/// Returns how many.
+/// Gives the link's share to those of its users that have no rate yet; returns how many those are.
 std::size_t MaxMin::fix_users(std::span<const FlowDemand> demands, std::span<FlowRate> rates, const Share& share) {
   std::size_t fixed = 0;
   const LinkState& state = links_[static_cast<std::size_t>(share.link)];
