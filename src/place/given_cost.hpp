@@ -36,7 +36,8 @@ struct Awaited {
 struct GivenCost {
   std::string name;                              ///< of the objective, for messages
   std::function<Result<double>(Assignment)> of;  ///< smaller is better
-  /// The same cost where it is a time, with what it waits for. No function: nobody can tell.
+  /// The same cost where it is a time, with what it waits for; who wants that asks this instead. No function:
+  /// nobody can tell.
   std::function<Result<Awaited>(Assignment)> awaited = {};
   bool concurrent = false;             ///< several threads may ask at once
   bool symmetric = false;              ///< whether the machine's unmerged group keeps it

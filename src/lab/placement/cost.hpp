@@ -79,7 +79,7 @@ class ContendedTime {
 
   /// Refuses a placement that does not fit.
   Result<double> time_ns(place::Assignment unit_of_rank);
-  /// The same, ns, and the message that is through last in each phase of each pattern.
+  /// That time, ns, and the messages that it waits for: the last of each phase of each pattern.
   Result<place::Awaited> awaited(place::Assignment unit_of_rank);
 
  private:

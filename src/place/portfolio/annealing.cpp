@@ -15,8 +15,8 @@ namespace {
 /// One proposal in so many exchanges whole blocks.
 constexpr std::uint64_t block_every = 64;
 constexpr std::uint64_t ask_every = 1024;
-/// One move in so many is of a rank at the slowest link, where that is wanted. Few of them are accepted, and they
-/// cost most: no other move is looked at without regard to its detour.
+/// One move of ranks in so many is of one at the slowest link, where that is wanted. Few of them are accepted, and
+/// they cost most: other ranks' moves are looked at only where the detour is small.
 constexpr std::uint64_t worst_every = 4;
 constexpr std::uint64_t look_every = 512;
 /// Of exchanges whose messages travel so much farther, in a rank's messages, all but one in e are dropped unseen.

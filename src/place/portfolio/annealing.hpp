@@ -22,7 +22,7 @@ struct Cooling {
   std::uint64_t proposals = 100'000;
   double hot = 0.03;  ///< first temperature, as a part of the smooth number
   double cold = 0.0003;
-  bool at_the_worst = false;  ///< every fourth move is of a rank whose messages load the slowest link
+  bool at_the_worst = false;  ///< one move of ranks in four is of one whose messages load the slowest link
 };
 
 class Annealing {

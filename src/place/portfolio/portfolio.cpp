@@ -35,7 +35,8 @@ constexpr std::uint64_t stress_per_rank = 4'000;
 constexpr std::uint64_t most_stress = 1'000'000;
 /// Stress looks at all pairs of ranks: beyond, nothing else would get a turn.
 constexpr int most_stressed = 512;
-/// Of link loads per rank, and beyond so many ranks by their square: there one long annealing finds more than many.
+/// Of link loads per rank, beyond so many ranks by their square, and at most: there one long annealing finds more
+/// than several short ones.
 constexpr std::uint64_t smooth_per_rank = 8'000;
 constexpr std::uint64_t many_ranks = 64;
 constexpr std::uint64_t most_smooth = 2'400'000;

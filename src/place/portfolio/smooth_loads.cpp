@@ -441,7 +441,7 @@ std::vector<int> SmoothLoads::ranks_at(std::int64_t place) const {
       const Exchange& exchange = exchanges_[e];
       if (!exchange.outgoing || exchange.phase != phase) continue;
       const std::span<const Share> shares = shares_of(rank, exchange, unit_of_rank_);
-      // Routes are short: no branch within, where half of a binary search's are mistaken.
+      // Routes are short, and nothing predicts the branches of a binary search.
       bool crosses = false;
       for (const Share& share : shares) crosses |= share.link == link;
       if (crosses) there[index(rank)] = there[index(exchange.peer)] = 1;

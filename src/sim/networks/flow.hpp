@@ -10,7 +10,8 @@
 // link again that is full and gives nobody more (which is what max-min fair means: Bertsekas and Gallager, Data
 // Networks, 1992, section 6.5.2). Where those are a large part of the crowd, it is solved as a whole. Invariant: of
 // a small set, remembered or not, in any order of arrival, the rates are the same to the last bit (the solver
-// sorts); in a crowd they are the same but for rounding. SPDX-License-Identifier: BSD-3-Clause
+// sorts); in a crowd they are the same but for rounding.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ namespace corewise::sim {
 /// A set of flows that share a route.
 struct FlowDemand {
   std::span<const machine::LinkId> links;  ///< not empty, none twice
-  std::int32_t flows = 1;
+  std::int32_t flows = 1;                  ///< at least 1
 };
 
 /// What a flow gets, and the link that gives it no more.
@@ -65,8 +66,8 @@ class MaxMin {
 
   std::vector<double> capacity_;
   std::vector<LinkState> links_;
-  std::vector<machine::LinkId> entered_;
-  std::vector<Share> shares_;  ///< a heap, least first
+  std::vector<machine::LinkId> entered_;  ///< that the demands use
+  std::vector<Share> shares_;             ///< a heap, least first
   std::vector<User> users_;
 };
 
@@ -114,8 +115,8 @@ class FlowNetwork final : public Network {
   struct Use {
     double rate = 0;                ///< bytes per tick and flow
     machine::LinkId limit = kNone;  ///< the link that gives it no more
-    std::int32_t flows = 0;
-    bool chosen = false;  ///< in set_
+    std::int32_t flows = 0;         ///< under way
+    bool chosen = false;            ///< in set_
   };
   /// An active class and when its next flow ends.
   struct Active {

@@ -166,6 +166,7 @@ TEST(PlacementCost, SeveralPatternsAddUpByWeight) {
   ContendedTime cost = cost_of(machine, {{first, 2}, {second, 0.5}}, by(TimeModel::flow));
   EXPECT_DOUBLE_EQ(cost.time_ns(units).value(),
                    2 * run_time(machine, first, units, true) + 0.5 * run_time(machine, second, units, true));
+  EXPECT_EQ(cost.awaited(units).value().time, cost.time_ns(units).value());
 }
 
 TEST(PlacementCost, WaitsForTheLastMessageOfEachPhaseTheLongestFirst) {

@@ -134,10 +134,15 @@ TEST(Portfolio, RanksThatTheJudgeWaitsForMoveWhereLoadsSeeNothing) {
   options.judge.bounded_by_loads = true;
   options.judge_first = true;
   const PortfolioResult blind = search_portfolio(shares, work, options).value();
+  const auto cost = options.judge.of;
+  options.judge.of = [](Assignment) -> Result<double> { return bad_field("", "of", "asked", "not asked"); };
+  std::uint64_t asked = 0;
   options.judge.awaited = [&](Assignment units) -> Result<Awaited> {
-    return Awaited{options.judge.of(units).value(), {{from, to}}};
+    ++asked;
+    return Awaited{cost(units).value(), {{from, to}}};
   };
   const PortfolioResult told = search_portfolio(shares, work, options).value();
+  EXPECT_EQ(told.timed, asked);
   EXPECT_LT(told.judged, blind.judged);
   EXPECT_LT(hops(told.best.unit_of_rank), hops(blind.best.unit_of_rank));
   options.judge.awaited = [](Assignment) -> Result<Awaited> { return bad_field("", "last", "none", "some"); };

@@ -160,6 +160,27 @@ TEST(SmoothLoads, FlatterComparesAllLoadsFromTheWorstDown) {
   }
 }
 
+TEST(SmoothLoads, RanksAtALinkAreThoseWhoseMessagesCrossIt) {
+  Rng rng(8);
+  for (const machine::Machine& made : {tree(), testing::full_ring(24)}) {
+    const RoutedShares shares = RoutedShares::of(made).value().merged();
+    const Workload work = phased(20, rng);
+    SmoothLoads loads(shares, work);
+    const auto units = random_placement(20, 24, rng).unit_of_rank;
+    loads.assign(units);
+    for (int place = 0; place < 2 * shares.links(); ++place) {
+      std::set<int> expected;
+      for (const Traffic& each : work.phases[static_cast<std::size_t>(place / shares.links())]) {
+        for (const Share& share :
+             shares.shares(units[static_cast<std::size_t>(each.from)], units[static_cast<std::size_t>(each.to)])) {
+          if (share.link == place % shares.links()) expected.insert({each.from, each.to});
+        }
+      }
+      EXPECT_EQ(loads.ranks_at(place), std::vector<int>(expected.begin(), expected.end()));
+    }
+  }
+}
+
 TEST(SmoothLoads, ADetourIsInHopBytesOfARank) {
   Rng rng(8);
   const RoutedShares shares = RoutedShares::of(testing::full_ring(24)).value().merged();

@@ -119,13 +119,24 @@ TEST(Flow, RatesAreTheReferences) {
     for (std::size_t d = 0; d < routes.size(); ++d) demands.push_back({routes[d], counts[d]});
     MaxMin solver(capacity);
     std::vector<FlowRate> rates(demands.size());
-    for (int again = 0; again < 2; ++again) solver.solve(demands, rates);
+    // A set that was solved for leaves nothing behind.
+    const auto first = std::span(demands).first((demands.size() + 1) / 2);
+    solver.solve(first, std::span(rates).first(first.size()));
+    solver.solve(demands, rates);
     const auto expected = reference_rates(capacity, flows);
     std::size_t flow = 0;
     for (std::size_t d = 0; d < demands.size(); ++d) {
       EXPECT_NEAR(rates[d].rate, expected[flow], 1e-9);
       flow += static_cast<std::size_t>(counts[d]);
     }
+    // Where the others have what is fair, the first half gets what is fair.
+    std::vector<double> taken(capacity.size(), 0);
+    for (std::size_t d = first.size(); d < demands.size(); ++d) {
+      for (const int link : routes[d]) taken[static_cast<std::size_t>(link)] += rates[d].rate * counts[d];
+    }
+    std::vector<FlowRate> beside(first.size());
+    solver.solve(first, beside, taken);
+    for (std::size_t d = 0; d < first.size(); ++d) EXPECT_NEAR(beside[d].rate, rates[d].rate, 1e-9);
   }
 }
 
