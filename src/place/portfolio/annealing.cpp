@@ -19,8 +19,6 @@ constexpr std::uint64_t ask_every = 1024;
 /// they cost most: other ranks' moves are looked at only where the detour is small.
 constexpr std::uint64_t worst_every = 4;
 constexpr std::uint64_t look_every = 512;
-/// Of exchanges whose messages travel so much farther, in a rank's messages, all but one in e are dropped unseen.
-constexpr double usual_detour = 0.3;
 
 }  // namespace
 
@@ -36,7 +34,7 @@ bool Annealing::count_proposal() {
 void Annealing::draw_swap(int rank, machine::UnitId unit) {
   const machine::UnitId left = loads_.assignment()[index(rank)];
   moves_.clear();
-  if (left == unit) return;
+  if (near_.are_alike(left, unit)) return;
   const auto rank_on = [this](machine::UnitId at) { return loads_.rank_on(at); };
   if (!near_.limits.allows(rank, left, unit, rank_on)) return;
   moves_.push_back({rank, unit});
@@ -74,7 +72,7 @@ bool Annealing::draw_ranks() {
     draw_swap(rank, static_cast<int>(rng_.below(index(loads_.units()))));
   } else {
     const int where = way == 1 ? peers[rng_.below(peers.size())] : rank;
-    const auto& near = near_.near[index(loads_.assignment()[index(where)])];
+    const auto& near = near_.aims(loads_.assignment()[index(where)], way == 1, rng_);
     if (near.empty()) return false;
     draw_swap(rank, near[rng_.below(near.size())]);
   }
@@ -83,7 +81,7 @@ bool Annealing::draw_ranks() {
 
 /// Most exchanges only lengthen routes, and that is cheaper to see than what becomes of the links. Who crowds the
 /// slowest link has to give way, however far.
-bool Annealing::is_hopeless() {
+bool Annealing::is_hopeless(double usual_detour) {
   if (looked_for_) return false;
   const double detour = loads_.detour(moves_);
   return detour > 0 && detour > -std::log(1 - rng_.uniform()) * usual_detour;
@@ -129,7 +127,7 @@ void Annealing::cool(const Cooling& how) {
     for (std::uint64_t k = 0; k < std::max<std::uint64_t>(1, how.proposals / steps); ++k) {
       if (!count_proposal()) break;
       if (how.at_the_worst && k % look_every == 0) look_at_the_worst();
-      if (!draw() || is_hopeless()) continue;
+      if (!draw() || is_hopeless(how.usual_detour)) continue;
       const double here = loads_.smooth();
       const double most = here * (1 - std::log(1 - rng_.uniform()) * temperature);
       if (loads_.propose(moves_, most) > most) continue;

@@ -23,6 +23,8 @@ struct Cooling {
   double hot = 0.03;  ///< first temperature, as a part of the smooth number
   double cold = 0.0003;
   bool at_the_worst = false;  ///< one move of ranks in four is of one whose messages load the slowest link
+  /// Of exchanges whose messages travel so much farther, in a rank's messages, all but one in e are dropped unseen.
+  double usual_detour = 0.3;
 };
 
 class Annealing {
@@ -38,7 +40,8 @@ class Annealing {
   void step();
   /// Proposes a random move of one or two ranks; false where there is none. What the loads would be then:
   bool draw_single();
-  /// Proposes that the rank goes to the unit, and who is there to its own; false where that is not allowed.
+  /// Proposes that the rank goes to the unit, and who is there to its own; false where that is not allowed, or
+  /// where it would change no load.
   bool propose_swap(int rank, machine::UnitId unit);
   [[nodiscard]] double proposed() const { return proposed_; }
   [[nodiscard]] machine::Placement placement() const;
@@ -52,7 +55,7 @@ class Annealing {
   void look_at_the_worst();
   void draw_swap(int rank, machine::UnitId unit);
   bool draw_blocks();
-  [[nodiscard]] bool is_hopeless();
+  [[nodiscard]] bool is_hopeless(double usual_detour);
   bool count_proposal();
 
   SmoothLoads& loads_;

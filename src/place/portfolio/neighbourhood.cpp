@@ -3,9 +3,11 @@
 #include "place/portfolio/neighbourhood.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "base/index.hpp"
@@ -14,6 +16,7 @@ namespace corewise::place {
 
 namespace {
 
+/// Of them one stands for all that are alike.
 constexpr std::size_t most_near = 12;
 
 using Block = std::vector<machine::UnitId>;
@@ -49,22 +52,120 @@ void add_classes(std::vector<Block> blocks, std::vector<std::vector<Block>>& cla
   }
 }
 
+/// Which links only one unit's messages cross, and which units differ in nothing but these.
+class OwnLinks {
+ public:
+  explicit OwnLinks(const RoutedShares& shares)
+      : shares_(shares),
+        owner_(index(shares.links()), nobody),
+        place_(index(shares.links()), 0),
+        own_(index(shares.units())) {
+    std::vector<std::pair<int, int>> ends(index(shares.links()), {unused, unused});
+    for (int from = 0; from < shares.units(); ++from) {
+      for (int to = 0; to < shares.units(); ++to) {
+        for (const Share& share : shares.shares(from, to)) note(ends[index(share.link)], from, to);
+      }
+    }
+    for (int link = 0; link < shares.links(); ++link) {
+      const auto [one, other] = ends[index(link)];
+      // Two ends are left where only two units' messages to each other cross it.
+      if ((one == nobody) == (other == nobody)) continue;
+      const int owner = std::max(one, other);
+      owner_[index(link)] = owner;
+      place_[index(link)] = own_[index(owner)].size();
+      own_[index(owner)].push_back(link);
+    }
+  }
+
+  [[nodiscard]] int shared_links() const { return static_cast<int>(std::ranges::count(owner_, nobody)); }
+
+  /// Whether routes stay routes when the two trade places, and their own links with them, in order.
+  [[nodiscard]] bool are_alike(int one, int other) const {
+    const auto bandwidth = [this](int link) { return shares_.bandwidth_gb_per_s(link); };
+    if (!std::ranges::equal(own_[index(one)], own_[index(other)], {}, bandwidth, bandwidth)) return false;
+    const auto image = [&](int unit) { return unit == one ? other : unit == other ? one : unit; };
+    for (int third = 0; third < shares_.units(); ++third) {
+      if (!is_image(one, third, image) || !is_image(third, one, image)) return false;
+      if (!is_image(other, third, image) || !is_image(third, other, image)) return false;
+    }
+    return true;
+  }
+
+  /// Per unit the lowest-numbered one that is alike.
+  [[nodiscard]] std::vector<machine::UnitId> classes() const {
+    std::vector<machine::UnitId> class_of;
+    std::vector<machine::UnitId> firsts;
+    for (int unit = 0; unit < shares_.units(); ++unit) {
+      const auto known = std::ranges::find_if(firsts, [&](int first) { return are_alike(first, unit); });
+      class_of.push_back(known != firsts.end() ? *known : unit);
+      if (known == firsts.end()) firsts.push_back(unit);
+    }
+    return class_of;
+  }
+
+ private:
+  static constexpr int nobody = -1;
+  static constexpr int unused = -2;
+
+  /// Keeps those of the two that all messages have as an end.
+  static void note(std::pair<int, int>& ends, int from, int to) {
+    if (ends.first == unused) ends = {from, to};
+    if (ends.first != from && ends.first != to) ends.first = nobody;
+    if (ends.second != from && ends.second != to) ends.second = nobody;
+  }
+
+  template <class Image>
+  [[nodiscard]] bool is_image(int from, int to, Image image) const {
+    if (shares_.hops(from, to) != shares_.hops(image(from), image(to))) return false;
+    const auto route = shares_.shares(from, to);
+    const auto wanted = shares_.shares(image(from), image(to));
+    return route.size() == wanted.size() && std::ranges::all_of(route, [&](const Share& share) {
+             const int owner = owner_[index(share.link)];
+             const int link = owner == nobody ? share.link : own_[index(image(owner))][place_[index(share.link)]];
+             return std::ranges::find(wanted, Share{link, share.parts}) != wanted.end();
+           });
+  }
+
+  const RoutedShares& shares_;
+  std::vector<int> owner_;          ///< per link
+  std::vector<std::size_t> place_;  ///< per link, among its owner's
+  std::vector<std::vector<int>> own_;
+};
+
 }  // namespace
 
 Neighbourhood Neighbourhood::of(const RoutedShares& shares, const Limits& limits) {
   Neighbourhood made;
   made.limits = limits;
-  std::vector<machine::UnitId> others(index(shares.units()));
-  for (int unit = 0; unit < shares.units(); ++unit) {
-    std::iota(others.begin(), others.end(), 0);
-    const auto hops = [&](int other) { return other == unit ? -1 : shares.hops(unit, other); };
-    const std::size_t kept = std::min(others.size(), most_near + 1);
-    std::partial_sort(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(kept), others.end(),
-                      [&](int a, int b) { return std::pair(hops(a), a) < std::pair(hops(b), b); });
-    made.near.emplace_back(others.begin() + 1, others.begin() + static_cast<std::ptrdiff_t>(kept));
+  const OwnLinks links(shares);
+  if (links.shared_links() > 0) {
+    made.units_per_shared_link = static_cast<double>(shares.units()) / links.shared_links();
   }
+  made.class_of.resize(index(shares.units()));
+  std::iota(made.class_of.begin(), made.class_of.end(), 0);
+  if (!limits.any()) made.class_of = links.classes();
+  for (int unit = 0; unit < shares.units(); ++unit) made.add_neighbours(shares, unit);
   for (int most = 0; most < shares.longest_route_hops(); ++most) add_classes(connected(shares, most), made.blocks);
   return made;
+}
+
+void Neighbourhood::add_neighbours(const RoutedShares& shares, machine::UnitId unit) {
+  std::vector<std::array<int, 3>> order;  // alike ones lie side by side
+  for (int other = 0; other < shares.units(); ++other) {
+    if (other != unit) order.push_back({shares.hops(unit, other), class_of[index(other)], other});
+  }
+  std::ranges::sort(order);
+  auto& same = alike.emplace_back();
+  auto& others = near.emplace_back();
+  std::set<int> classes;
+  for (const auto& [hops, first, other] : order) {
+    if (are_alike(unit, other)) {
+      same.push_back(other);
+    } else if (classes.contains(first) || classes.size() < most_near) {
+      classes.insert(first);
+      others.push_back(other);
+    }
+  }
 }
 
 }  // namespace corewise::place

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
+#include "base/rng.hpp"
 #include "machine/machine.hpp"
 #include "place/limits.hpp"
 #include "place/links/objective.hpp"
@@ -11,7 +13,10 @@
 namespace corewise::place {
 
 struct Neighbourhood {
-  /// Of every unit the units nearest to it, by hops, then by number.
+  /// Of every unit the others that it can trade places with and no load of any placement changes but for the link
+  /// that it stands on: cores of one cache, mostly. None where limits treat units differently.
+  std::vector<std::vector<machine::UnitId>> alike;
+  /// Of every unit the nearest of those that are not alike, by hops, then by number.
   std::vector<std::vector<machine::UnitId>> near;
   /// Units that belong together (a tile, a chiplet, a package), in classes of equal size: what is connected by
   /// routes of at most so many hops, for every number of hops.
@@ -20,7 +25,25 @@ struct Neighbourhood {
   /// What no move may break.
   Limits limits = {};
 
+  /// How many units share a link, in the mean over those that more than one unit's messages cross. 0: no such link.
+  double units_per_shared_link = 0;
+
+  /// Whether to exchange what the two hold is no move at all.
+  [[nodiscard]] bool are_alike(machine::UnitId one, machine::UnitId other) const {
+    return class_of[static_cast<std::size_t>(one)] == class_of[static_cast<std::size_t>(other)];
+  }
+  /// Where a move may aim from there: at what is alike, if it may aim there at all, in one case of two, else near
+  /// it.
+  [[nodiscard]] const std::vector<machine::UnitId>& aims(machine::UnitId unit, bool at_alike, Rng& rng) const {
+    const auto& same = alike[static_cast<std::size_t>(unit)];
+    return at_alike && !same.empty() && rng.below(2) == 0 ? same : near[static_cast<std::size_t>(unit)];
+  }
+  std::vector<machine::UnitId> class_of;  ///< per unit the lowest-numbered one that is alike, or itself
+
   static Neighbourhood of(const RoutedShares& shares, const Limits& limits = {});
+
+ private:
+  void add_neighbours(const RoutedShares& shares, machine::UnitId unit);
 };
 
 }  // namespace corewise::place

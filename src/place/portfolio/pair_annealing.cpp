@@ -310,8 +310,9 @@ PairAnnealing::Proposal PairAnnealing::draw_any(Rng& rng) const {
   const int rank = static_cast<int>(rng.below(unit_of_rank_.size()));
   const std::vector<int>& aims = near_ranks_[index(rank)];
   if (aims.empty() || rng.below(anywhere) == 0) return {rank, static_cast<int>(rng.below(units_))};
-  const auto& near = near_.near[index(unit_of_rank_[index(aims[rng.below(aims.size())])])];
-  return {rank, near[rng.below(near.size())]};
+  const int there = unit_of_rank_[index(aims[rng.below(aims.size())])];
+  const auto& near = near_.aims(there, true, rng);
+  return {rank, near.empty() ? there : near[rng.below(near.size())]};
 }
 
 void PairAnnealing::carry_out(const Proposal& proposal) {
@@ -335,7 +336,7 @@ std::uint64_t PairAnnealing::cool(std::uint64_t proposals, double hot, Rng& rng,
     const double temperature = hot * sum_ / static_cast<double>(unit_of_rank_.size());
     for (std::uint64_t k = 0; k < each; ++k, ++done) {
       const Proposal proposal = draw(rng);
-      if (unit_of_rank_[index(proposal.rank)] == proposal.unit) continue;
+      if (near_.are_alike(unit_of_rank_[index(proposal.rank)], proposal.unit)) continue;
       const double more = difference(proposal);
       if (more > 0 && more > -std::log(1 - rng.uniform()) * temperature) continue;
       carry_out(proposal);

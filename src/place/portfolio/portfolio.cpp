@@ -51,10 +51,19 @@ constexpr std::uint64_t relieved_messages = 32'000'000;
 constexpr std::ptrdiff_t most_flat = 128;
 constexpr int most_judged = 16;
 constexpr std::uint64_t most_tries_per_judged = 200;
-/// Temperatures: of sums over pairs, over a rank's part; of smooth loads, over the whole.
+/// Temperatures: of sums over pairs, over a rank's part; of smooth loads, over the whole. All loads together change
+/// the more by a move the fewer links share them: their temperatures go with `few_links_`.
 constexpr double hot_pairs = 0.64;
 constexpr double warm_pairs = 0.1;
-constexpr Cooling warm_loads{0, 0.003, 0.0005};
+constexpr Cooling all_loads{0, 0.003, 0.0003};
+constexpr Cooling worst_loads{0, 0.001, 0.00015, true};
+constexpr double usual_units = 0.5;  ///< for a link that units share
+constexpr double least_few_links = 0.5, most_few_links = 16;
+constexpr double most_usual_detour = 1;
+/// With more units than that to a link the cuts of the machine decide, and no part of the pattern is too dense.
+constexpr double most_dense_units = 4;
+/// The best so far is not to melt.
+constexpr double again = 0.5;
 constexpr Cooling near_loads{0, 0.002, 0.0003, true};
 constexpr Cooling dense_loads{0, 0.03, 0.001};
 constexpr std::uint64_t dense_per_rank = 2'000;
@@ -111,7 +120,8 @@ class Portfolio {
         loads_(merged_, work),
         total_work_(PairAnnealing::work_of(merged_, work, near_)),
         dense_(DensePart::of(work)),
-        rng_(options.seed) {
+        rng_(options.seed),
+        few_links_(std::clamp(near_.units_per_shared_link / usual_units, least_few_links, most_few_links)) {
     for (const auto& phase : work.phases) messages_ += phase.size();
     one_placement_ = !options.limits.leaves_a_choice();
     if (work.ranks <= most_stressed) stress_.emplace(PairAnnealing::stress_of(merged_, work, near_));
@@ -177,7 +187,7 @@ class Portfolio {
   /// Where there is a dense part, every second round is its; where a round is short, three of four.
   void round() {
     const std::uint64_t number = result_.rounds++;
-    if (dense_.ranks.empty()) return other_round(number);
+    if (dense_.ranks.empty() || near_.units_per_shared_link > most_dense_units) return other_round(number);
     const std::uint64_t every = stress_ ? 4 : 2;
     if (number % every == every - 1) return other_round(number / every);
     spread_dense_part(number - number / every);
@@ -205,7 +215,7 @@ class Portfolio {
   void improve_best() {
     if (improved_best_++ % 2 == 0) {
       shake_best();
-      return improve(warm_loads, best_.origin);
+      return improve(again, best_.origin);
     }
     for (int k = 0; k < short_ones && !finished(); ++k) {
       shake_best();
@@ -226,7 +236,7 @@ class Portfolio {
     if (next_start_ == open_.size()) return improve_best();
     const NamedStart& start = options_.starts[open_[next_start_++]];
     loads_.assign(start.placement.unit_of_rank);
-    improve(warm_loads, start.name);
+    improve(1, start.name);
   }
 
   [[nodiscard]] std::uint64_t effort(std::uint64_t per_rank, std::uint64_t most, std::uint64_t turn) const {
@@ -318,7 +328,7 @@ class Portfolio {
     result_.proposals += total_work_.cool(effort(work_per_rank, most_work, turn), hot, rng_, options_.should_stop);
     consider(placement_of(total_work_), origin);
     loads_.assign(total_work_.assignment());
-    improve(warm_loads, origin);
+    improve(1, origin);
   }
 
   machine::Placement drawn() {
@@ -335,15 +345,21 @@ class Portfolio {
     for (std::uint64_t left = 2 + rng_.below(most_shaken - 1); left > 0; --left) moves.step();
   }
 
-  /// Anneals and descends from the placement in the loads, then judges what is there.
-  void improve(Cooling how, const std::string& origin) {
+  /// Anneals and descends from the placement in the loads, then judges what is there. `heat`: of the first
+  /// temperature, over the usual one.
+  void improve(double heat, const std::string& origin) {
     Annealing annealing(loads_, near_, rng_, options_.should_stop);
-    how.proposals = smooth_proposals() / 2;
-    for (const int power : {first_power, last_power}) {
-      loads_.set_power(power);
-      how.at_the_worst = power == last_power;
-      annealing.cool(how);
-    }
+    Cooling all = all_loads;
+    all.proposals = smooth_proposals() / 2;
+    all.hot *= heat * few_links_;
+    all.cold *= few_links_;
+    all.usual_detour = std::clamp(all.usual_detour * few_links_, all.usual_detour, most_usual_detour);
+    loads_.set_power(first_power);
+    annealing.cool(all);
+    Cooling worst = worst_loads;
+    worst.proposals = smooth_proposals() / 2;
+    loads_.set_power(last_power);
+    annealing.cool(worst);
     settle(annealing, origin);
   }
 
@@ -529,6 +545,7 @@ class Portfolio {
   std::optional<PairAnnealing> stress_;
   DensePart dense_;
   Rng rng_;
+  double few_links_;               ///< how few links share the loads; 1 is usual
   std::vector<std::size_t> open_;  ///< starts, each placement once, the flattest first
   std::size_t next_start_ = 0;
   std::uint64_t improved_best_ = 0;

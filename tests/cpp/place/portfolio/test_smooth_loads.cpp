@@ -285,15 +285,5 @@ TEST(PairAnnealing, StressMovesAddUp) {
   EXPECT_NEAR(stress.sum(), after, 1e-9 * before);
 }
 
-TEST(Neighbourhood, BlocksAreTheLevelsOfATree) {
-  const Neighbourhood near = Neighbourhood::of(RoutedShares::of(tree()).value());
-  ASSERT_EQ(near.blocks.size(), 2U);
-  EXPECT_EQ(near.blocks[0].size(), 6U);
-  EXPECT_EQ(near.blocks[0][1], (std::vector<int>{4, 5, 6, 7}));
-  EXPECT_EQ(near.blocks[1].size(), 2U);
-  EXPECT_EQ(near.near[5][0], 4);
-  EXPECT_EQ(near.near[5].size(), 12U);
-}
-
 }  // namespace
 }  // namespace corewise::place
