@@ -31,10 +31,10 @@ bool Annealing::count_proposal() {
   return !stopped_;
 }
 
-void Annealing::draw_swap(int rank, machine::UnitId unit) {
+void Annealing::draw_swap(int rank, machine::UnitId unit, bool alike_too) {
   const machine::UnitId left = loads_.assignment()[index(rank)];
   moves_.clear();
-  if (near_.are_alike(left, unit)) return;
+  if (alike_too ? left == unit : near_.are_alike(left, unit)) return;
   const auto rank_on = [this](machine::UnitId at) { return loads_.rank_on(at); };
   if (!near_.limits.allows(rank, left, unit, rank_on)) return;
   moves_.push_back({rank, unit});
@@ -59,22 +59,22 @@ bool Annealing::draw_blocks() {
 }
 
 bool Annealing::draw() {
-  return !near_.blocks.empty() && rng_.below(block_every) == 0 ? draw_blocks() : draw_ranks();
+  return !near_.blocks.empty() && rng_.below(block_every) == 0 ? draw_blocks() : draw_ranks(false);
 }
 
-bool Annealing::draw_ranks() {
+bool Annealing::draw_ranks(bool alike_too) {
   looked_for_ = !at_the_worst_.empty() && rng_.below(worst_every) == 0;
   const int rank = looked_for_ ? at_the_worst_[rng_.below(at_the_worst_.size())]
                                : static_cast<int>(rng_.below(index(loads_.ranks())));
   const auto peers = loads_.peers_of(rank);
   const std::uint64_t way = rng_.below(3);
   if (way == 0 || (way == 1 && peers.empty())) {
-    draw_swap(rank, static_cast<int>(rng_.below(index(loads_.units()))));
+    draw_swap(rank, static_cast<int>(rng_.below(index(loads_.units()))), alike_too);
   } else {
     const int where = way == 1 ? peers[rng_.below(peers.size())] : rank;
     const auto& near = near_.aims(loads_.assignment()[index(where)], way == 1, rng_);
     if (near.empty()) return false;
-    draw_swap(rank, near[rng_.below(near.size())]);
+    draw_swap(rank, near[rng_.below(near.size())], alike_too);
   }
   return !moves_.empty();
 }
@@ -99,13 +99,13 @@ void Annealing::step() {
 }
 
 bool Annealing::draw_single() {
-  if (!draw_ranks()) return false;
+  if (!draw_ranks(true)) return false;
   proposed_ = loads_.propose(moves_);
   return true;
 }
 
 bool Annealing::propose_swap(int rank, machine::UnitId unit) {
-  draw_swap(rank, unit);
+  draw_swap(rank, unit, false);
   if (moves_.empty()) return false;
   proposed_ = loads_.propose(moves_);
   return true;
@@ -152,7 +152,7 @@ void Annealing::descend(std::uint64_t most) {
   std::uint64_t since = 0;
   for (std::size_t at = 0; since < all.size() && proposals_ < end; at = (at + 1) % all.size(), ++since) {
     if (!count_proposal()) return;
-    draw_swap(all[at].first, all[at].second);
+    draw_swap(all[at].first, all[at].second, false);
     if (moves_.empty()) continue;
     if (!loads_.propose_flatter(moves_)) continue;
     loads_.accept();

@@ -38,7 +38,8 @@ class Annealing {
   void descend(std::uint64_t most);
   /// A random move, whatever it does.
   void step();
-  /// Proposes a random move of one or two ranks; false where there is none. What the loads would be then:
+  /// Proposes a random move of one or two ranks, which may change no load; false where there is none. What the
+  /// loads would be then:
   bool draw_single();
   /// Proposes that the rank goes to the unit, and who is there to its own; false where that is not allowed, or
   /// where it would change no load.
@@ -51,9 +52,9 @@ class Annealing {
 
  private:
   bool draw();
-  bool draw_ranks();
+  bool draw_ranks(bool alike_too);
   void look_at_the_worst();
-  void draw_swap(int rank, machine::UnitId unit);
+  void draw_swap(int rank, machine::UnitId unit, bool alike_too);
   bool draw_blocks();
   [[nodiscard]] bool is_hopeless(double usual_detour);
   bool count_proposal();

@@ -16,7 +16,7 @@ namespace corewise::place {
 
 namespace {
 
-/// Of them one stands for all that are alike.
+/// Classes of alike units.
 constexpr std::size_t most_near = 12;
 
 using Block = std::vector<machine::UnitId>;
@@ -52,7 +52,8 @@ void add_classes(std::vector<Block> blocks, std::vector<std::vector<Block>>& cla
   }
 }
 
-/// Which links only one unit's messages cross, and which units differ in nothing but these.
+/// Which links only what one unit sends, or what one receives, crosses; and which units differ in nothing but
+/// these.
 class OwnLinks {
  public:
   explicit OwnLinks(const RoutedShares& shares)
@@ -60,24 +61,24 @@ class OwnLinks {
         owner_(index(shares.links()), nobody),
         place_(index(shares.links()), 0),
         own_(index(shares.units())) {
-    std::vector<std::pair<int, int>> ends(index(shares.links()), {unused, unused});
+    std::vector<Ends> ends(index(shares.links()));
     for (int from = 0; from < shares.units(); ++from) {
       for (int to = 0; to < shares.units(); ++to) {
-        for (const Share& share : shares.shares(from, to)) note(ends[index(share.link)], from, to);
+        for (const Share& share : shares.shares(from, to)) ends[index(share.link)].note(from, to);
       }
     }
-    for (int link = 0; link < shares.links(); ++link) {
-      const auto [one, other] = ends[index(link)];
-      // Two ends are left where only two units' messages to each other cross it.
-      if ((one == nobody) == (other == nobody)) continue;
-      const int owner = std::max(one, other);
-      owner_[index(link)] = owner;
-      place_[index(link)] = own_[index(owner)].size();
-      own_[index(owner)].push_back(link);
+    // First the links that a unit sends by: so those of alike units stand in one order.
+    for (const bool sends : {true, false}) {
+      for (int link = 0; link < shares.links(); ++link) {
+        if (const int owner = ends[index(link)].owner(sends); owner != nobody) add(owner, link);
+      }
     }
+    shared_links_ = std::ranges::count_if(ends, [](const Ends& each) {
+      return each.used && each.owner(true) == nobody && each.owner(false) == nobody;
+    });
   }
 
-  [[nodiscard]] int shared_links() const { return static_cast<int>(std::ranges::count(owner_, nobody)); }
+  [[nodiscard]] std::ptrdiff_t shared_links() const { return shared_links_; }
 
   /// Whether routes stay routes when the two trade places, and their own links with them, in order.
   [[nodiscard]] bool are_alike(int one, int other) const {
@@ -105,13 +106,28 @@ class OwnLinks {
 
  private:
   static constexpr int nobody = -1;
-  static constexpr int unused = -2;
 
-  /// Keeps those of the two that all messages have as an end.
-  static void note(std::pair<int, int>& ends, int from, int to) {
-    if (ends.first == unused) ends = {from, to};
-    if (ends.first != from && ends.first != to) ends.first = nobody;
-    if (ends.second != from && ends.second != to) ends.second = nobody;
+  /// The one sender and the one receiver of all messages that cross a link, as far as there is one.
+  struct Ends {
+    bool used = false;
+    int sender = nobody, receiver = nobody;
+
+    void note(int from, int to) {
+      sender = !used || sender == from ? from : nobody;
+      receiver = !used || receiver == to ? to : nobody;
+      used = true;
+    }
+    /// A link between only two units is neither's.
+    [[nodiscard]] int owner(bool sends) const {
+      if (sends) return receiver == nobody ? sender : nobody;
+      return sender == nobody ? receiver : nobody;
+    }
+  };
+
+  void add(int owner, int link) {
+    owner_[index(link)] = owner;
+    place_[index(link)] = own_[index(owner)].size();
+    own_[index(owner)].push_back(link);
   }
 
   template <class Image>
@@ -130,6 +146,7 @@ class OwnLinks {
   std::vector<int> owner_;          ///< per link
   std::vector<std::size_t> place_;  ///< per link, among its owner's
   std::vector<std::vector<int>> own_;
+  std::ptrdiff_t shared_links_ = 0;
 };
 
 }  // namespace
@@ -139,7 +156,7 @@ Neighbourhood Neighbourhood::of(const RoutedShares& shares, const Limits& limits
   made.limits = limits;
   const OwnLinks links(shares);
   if (links.shared_links() > 0) {
-    made.units_per_shared_link = static_cast<double>(shares.units()) / links.shared_links();
+    made.units_per_shared_link = shares.units() / static_cast<double>(links.shared_links());
   }
   made.class_of.resize(index(shares.units()));
   std::iota(made.class_of.begin(), made.class_of.end(), 0);
@@ -150,7 +167,7 @@ Neighbourhood Neighbourhood::of(const RoutedShares& shares, const Limits& limits
 }
 
 void Neighbourhood::add_neighbours(const RoutedShares& shares, machine::UnitId unit) {
-  std::vector<std::array<int, 3>> order;  // alike ones lie side by side
+  std::vector<std::array<int, 3>> order;
   for (int other = 0; other < shares.units(); ++other) {
     if (other != unit) order.push_back({shares.hops(unit, other), class_of[index(other)], other});
   }

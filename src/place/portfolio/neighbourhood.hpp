@@ -1,4 +1,4 @@
-// Neighbourhood: where moves on a machine may go, made once per machine.
+// Neighbourhood: where moves on a machine may go and which moves are none, made once per machine.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -13,10 +13,12 @@
 namespace corewise::place {
 
 struct Neighbourhood {
-  /// Of every unit the others that it can trade places with and no load of any placement changes but for the link
-  /// that it stands on: cores of one cache, mostly. None where limits treat units differently.
+  /// Of every unit the others that differ from it in nothing but their own links, which only their messages cross:
+  /// cores of one cache, mostly. Where two trade places, the same loads lie on other links. (A judge of times may
+  /// see latencies, or who comes first.) None under limits.
   std::vector<std::vector<machine::UnitId>> alike;
-  /// Of every unit the nearest of those that are not alike, by hops, then by number.
+  /// Of every unit the nearest that are not alike: all units of twelve classes of alike ones, by hops, then by
+  /// class.
   std::vector<std::vector<machine::UnitId>> near;
   /// Units that belong together (a tile, a chiplet, a package), in classes of equal size: what is connected by
   /// routes of at most so many hops, for every number of hops.
@@ -25,15 +27,15 @@ struct Neighbourhood {
   /// What no move may break.
   Limits limits = {};
 
-  /// How many units share a link, in the mean over those that more than one unit's messages cross. 0: no such link.
+  /// All units over the number of links that no unit has for its own. 0: no such link.
   double units_per_shared_link = 0;
 
-  /// Whether to exchange what the two hold is no move at all.
+  /// Whether to exchange what the two hold changes no load.
   [[nodiscard]] bool are_alike(machine::UnitId one, machine::UnitId other) const {
     return class_of[static_cast<std::size_t>(one)] == class_of[static_cast<std::size_t>(other)];
   }
   /// Where a move may aim from there: at what is alike, if it may aim there at all, in one case of two, else near
-  /// it.
+  /// it; empty where there is nothing.
   [[nodiscard]] const std::vector<machine::UnitId>& aims(machine::UnitId unit, bool at_alike, Rng& rng) const {
     const auto& same = alike[static_cast<std::size_t>(unit)];
     return at_alike && !same.empty() && rng.below(2) == 0 ? same : near[static_cast<std::size_t>(unit)];

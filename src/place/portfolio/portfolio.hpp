@@ -4,9 +4,9 @@
 //
 // A round takes an origin (a start, a fresh annealing of the work or of the stress, a shape grown rank by rank, a
 // dense part of the pattern spread before the others came, or the best so far, shaken), anneals its smooth link
-// loads with rising power and lets it descend on all loads sorted from the worst link down. What comes out is
-// judged: by the bottleneck, by the cost that is handed in, or first by one and then by the other. A judged cost
-// that no placement can have below its busiest link's time (`bounded_by_loads`) is not asked where that time
+// loads at a low and at a high power and lets it descend on all loads sorted from the worst link down. What comes
+// out is judged: by the bottleneck, by the cost that is handed in, or first by one and then by the other. A judged
+// cost that no placement can have below its busiest link's time (`bounded_by_loads`) is not asked where that time
 // already loses. A judge that can name the messages it waits for (`awaited`) is relieved of them, one move of a
 // rank after the other; near the best of any other judge, moves that hardly change the loads are judged.
 //

@@ -3,6 +3,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 #include "machine/machine.hpp"
 #include "place/limits.hpp"
 #include "place/portfolio/dense_part.hpp"
@@ -56,7 +60,7 @@ TEST(DensePart, APortfolioThatSpreadsItKeepsLimits) {
   PortfolioOptions options;
   options.limits = limits;
   options.starts = {{"rank order", limits.in_order()}};
-  options.proposals = 1;  // one round, which is the dense part's
+  options.proposals = 2;  // the start, and one round, which is the dense part's
   const PortfolioResult found = search_portfolio(shares, ring_with_a_clique(), options).value();
   EXPECT_TRUE(limits.hold(found.best.unit_of_rank));
   EXPECT_EQ(found.best.unit_of_rank,
@@ -65,6 +69,24 @@ TEST(DensePart, APortfolioThatSpreadsItKeepsLimits) {
   const PortfolioResult later = search_portfolio(shares, ring_with_a_clique(), options).value();
   EXPECT_TRUE(limits.hold(later.best.unit_of_rank));
   EXPECT_EQ(later.origin, "dense part first");
+}
+
+TEST(DensePart, HasNoRoundWhereManyUnitsShareALink) {
+  const auto begins_with_it = [](const char* description) {
+    const RoutedShares shares = RoutedShares::of(machine::from_synthetic(description).value()).value();
+    PortfolioOptions options;
+    options.starts = {{"rank order", {std::vector<machine::UnitId>(40)}}};
+    std::iota(options.starts[0].placement.unit_of_rank.begin(), options.starts[0].placement.unit_of_rank.end(), 0);
+    options.proposals = 2;  // the start, and one round
+    options.leaders = 100;
+    const PortfolioResult found = search_portfolio(shares, ring_with_a_clique(), options).value();
+    EXPECT_EQ(found.rounds, 1U);
+    return std::ranges::any_of(found.leaders,
+                               [](const NamedStart& each) { return each.name == "dense part first"; });
+  };
+  EXPECT_TRUE(begins_with_it("torus:7x6"));
+  EXPECT_TRUE(begins_with_it("ring:5 core:8"));    // four
+  EXPECT_FALSE(begins_with_it("ring:4 core:10"));  // five
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // Neighbourhood: which units are alike, against the symmetries of the machine; who is near; the blocks of a tree.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "place/portfolio/neighbourhood.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,10 @@
 #include <vector>
 
 #include "../machines.hpp"
+#include "place/portfolio/annealing.hpp"
+#include "place/portfolio/neighbourhood.hpp"
+#include "place/portfolio/pair_annealing.hpp"
+#include "place/portfolio/smooth_loads.hpp"
 #include "place/symmetry/symmetry.hpp"
 
 namespace corewise::place {
@@ -51,7 +53,7 @@ TEST(Neighbourhood, AlikeIsWhatTheSymmetriesSay) {
   using testing::ring;
   int alike = 0;
   for (const machine::Machine& made :
-       {synthetic("pack:2 l3:2 core:3"), synthetic("mesh:3x2 core:2"), synthetic("torus:3x3"),
+       {synthetic("pack:2 l3:2 core:3"), synthetic("mesh:3x2 core:2"), synthetic("torus:3x3"), synthetic("mesh:3"),
         synthetic("ring:5 core:3"), synthetic("core:7"), testing::full_ring(8), ring(6, {0, 0, 1, 2, 2, 5}),
         ring(6, {0, 0, 1, 2, 2, 5}, testing::Tie::by_source_parity)}) {
     const RoutedShares shares = merged(made);
@@ -70,7 +72,23 @@ TEST(Neighbourhood, AlikeIsWhatTheSymmetriesSay) {
   EXPECT_GT(alike, 50);
 }
 
-TEST(Neighbourhood, WhereLimitsTellUnitsApartNoneAreAlike) {
+TEST(Neighbourhood, ACoreWithAFasterLinkIsLikeNoOther) {
+  const RoutedShares slow = merged(synthetic("pack:2 l3:2 core:3"));
+  EXPECT_EQ(Neighbourhood::of(slow).alike[4], (std::vector<int>{3, 5}));
+  std::vector<double> bandwidths;
+  for (int link = 0; link < slow.links(); ++link) bandwidths.push_back(slow.bandwidth_gb_per_s(link));
+  const auto crosses = [&](int from, int to, int link) {
+    return std::ranges::any_of(slow.shares(from, to), [&](const Share& share) { return share.link == link; });
+  };
+  for (int link = 0; link < slow.links(); ++link) {
+    if (crosses(4, 0, link) && crosses(4, 5, link)) bandwidths[static_cast<std::size_t>(link)] *= 2;
+  }
+  const Neighbourhood after = Neighbourhood::of(slow.with_bandwidths(bandwidths));
+  EXPECT_TRUE(after.alike[4].empty());
+  EXPECT_EQ(after.alike[3], (std::vector<int>{5}));
+}
+
+TEST(Neighbourhood, UnderLimitsNoneAreAlike) {
   LimitRules rules;
   rules.fixed = {{0, 3}};
   const machine::Machine node = synthetic("pack:2 l3:2 core:3");
@@ -95,6 +113,47 @@ TEST(Neighbourhood, SharedLinksAreThoseOfManyUnits) {
   // Of a ring both directions between neighbours; every core has links of its own.
   EXPECT_DOUBLE_EQ(Neighbourhood::of(merged(synthetic("ring:6 core:4"))).units_per_shared_link, 24 / 12.0);
   EXPECT_DOUBLE_EQ(Neighbourhood::of(merged(synthetic("core:7"))).units_per_shared_link, 0);
+}
+
+TEST(Annealing, UnitsThatAreAlikeAreSwappedForJudgesAlone) {
+  const RoutedShares shares = merged(synthetic("pack:2 l3:3 core:4"));
+  Rng rng(1);
+  const Workload work = workload(testing::random_matrix(24, 3, 1000, rng)).value();
+  const Neighbourhood near = Neighbourhood::of(shares);
+  SmoothLoads loads(shares, work);
+  Annealing annealing(loads, near, rng, {});
+  EXPECT_FALSE(annealing.propose_swap(5, 6));
+  EXPECT_TRUE(annealing.propose_swap(5, 8));
+  const std::vector<int> before(loads.assignment().begin(), loads.assignment().end());
+  int of_no_load = 0;
+  for (int k = 0; k < 1000; ++k) {
+    if (!annealing.draw_single()) continue;
+    const std::vector<int> after = annealing.placement().unit_of_rank;
+    const auto moved = std::ranges::mismatch(before, after);
+    if (near.are_alike(*moved.in1, *moved.in2)) {
+      EXPECT_DOUBLE_EQ(annealing.proposed(), loads.smooth());
+      ++of_no_load;
+    }
+  }
+  EXPECT_GT(of_no_load, 0);
+}
+
+TEST(Annealing, WhereAllUnitsAreAlikeItEndsWhereItBegan) {
+  const RoutedShares shares = merged(synthetic("core:7"));
+  Rng rng(1);
+  const Workload work = workload(testing::random_matrix(7, 3, 1000, rng)).value();
+  const Neighbourhood near = Neighbourhood::of(shares);
+  EXPECT_EQ(near.alike[0].size(), 6U);
+  SmoothLoads loads(shares, work);
+  const double before = loads.smooth();
+  Annealing annealing(loads, near, rng, {});
+  annealing.cool({5000});
+  annealing.descend(5000);
+  EXPECT_DOUBLE_EQ(loads.smooth(), before);
+  PairAnnealing pairs = PairAnnealing::work_of(shares, work, near);
+  const double work_before = pairs.sum();
+  EXPECT_GT(pairs.cool(5000, 0.5, rng, {}), 4000U);
+  EXPECT_DOUBLE_EQ(pairs.sum(), work_before);
 }
 
 }  // namespace
