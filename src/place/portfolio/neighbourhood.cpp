@@ -53,7 +53,7 @@ void add_classes(std::vector<Block> blocks, std::vector<std::vector<Block>>& cla
 }
 
 /// Which links only what one unit sends, or what one receives, crosses; and which units differ in nothing but
-/// these.
+/// these. (Symmetry would tell the latter, too, but looks at all pairs of units for each pair.)
 class OwnLinks {
  public:
   explicit OwnLinks(const RoutedShares& shares)
@@ -70,12 +70,11 @@ class OwnLinks {
     // First the links that a unit sends by: so those of alike units stand in one order.
     for (const bool sends : {true, false}) {
       for (int link = 0; link < shares.links(); ++link) {
-        if (const int owner = ends[index(link)].owner(sends); owner != nobody) add(owner, link);
+        const Ends& of = ends[index(link)];
+        if (of.are_own() && sends == (of.sender != nobody)) add(sends ? of.sender : of.receiver, link);
       }
     }
-    shared_links_ = std::ranges::count_if(ends, [](const Ends& each) {
-      return each.used && each.owner(true) == nobody && each.owner(false) == nobody;
-    });
+    shared_links_ = std::ranges::count_if(ends, [](const Ends& each) { return each.used && !each.are_own(); });
   }
 
   [[nodiscard]] std::ptrdiff_t shared_links() const { return shared_links_; }
@@ -86,8 +85,8 @@ class OwnLinks {
     if (!std::ranges::equal(own_[index(one)], own_[index(other)], {}, bandwidth, bandwidth)) return false;
     const auto image = [&](int unit) { return unit == one ? other : unit == other ? one : unit; };
     for (int third = 0; third < shares_.units(); ++third) {
+      // Traded twice all is as before, so what holds for one holds for the other.
       if (!is_image(one, third, image) || !is_image(third, one, image)) return false;
-      if (!is_image(other, third, image) || !is_image(third, other, image)) return false;
     }
     return true;
   }
@@ -118,10 +117,7 @@ class OwnLinks {
       used = true;
     }
     /// A link between only two units is neither's.
-    [[nodiscard]] int owner(bool sends) const {
-      if (sends) return receiver == nobody ? sender : nobody;
-      return sender == nobody ? receiver : nobody;
-    }
+    [[nodiscard]] bool are_own() const { return (sender == nobody) != (receiver == nobody); }
   };
 
   void add(int owner, int link) {

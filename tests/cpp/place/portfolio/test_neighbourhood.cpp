@@ -147,6 +147,8 @@ TEST(Annealing, WhereAllUnitsAreAlikeItEndsWhereItBegan) {
   SmoothLoads loads(shares, work);
   const double before = loads.smooth();
   Annealing annealing(loads, near, rng, {});
+  for (int k = 0; k < 100; ++k) annealing.step();
+  EXPECT_TRUE(std::ranges::is_sorted(loads.assignment()));
   annealing.cool({5000});
   annealing.descend(5000);
   EXPECT_DOUBLE_EQ(loads.smooth(), before);
