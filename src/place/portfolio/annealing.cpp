@@ -14,6 +14,10 @@ namespace {
 
 /// One proposal in so many exchanges whole blocks.
 constexpr std::uint64_t block_every = 64;
+/// Where more units are alike, blocks are large and are exchanged less often, and one move of a rank in so many
+/// takes others along that it talks to.
+constexpr std::size_t few_alike = 4;
+constexpr std::uint64_t group_every = 4;
 constexpr std::uint64_t ask_every = 1024;
 /// One move of ranks in so many is of one at the slowest link, where that is wanted. Few of them are accepted, and
 /// they cost most: other ranks' moves are looked at only where the detour is small.
@@ -23,7 +27,9 @@ constexpr std::uint64_t look_every = 512;
 }  // namespace
 
 Annealing::Annealing(SmoothLoads& loads, const Neighbourhood& near, Rng& rng, std::function<bool()> should_stop)
-    : loads_(loads), near_(near), rng_(rng), should_stop_(std::move(should_stop)) {}
+    : loads_(loads), near_(near), rng_(rng), should_stop_(std::move(should_stop)) {
+  for (const auto& others : near.alike) most_alike_ = std::max(most_alike_, 1 + others.size());
+}
 
 bool Annealing::count_proposal() {
   ++proposals_;
@@ -31,14 +37,49 @@ bool Annealing::count_proposal() {
   return !stopped_;
 }
 
+void Annealing::exchange(machine::UnitId one, machine::UnitId other) {
+  if (const int rank = loads_.rank_on(one); rank >= 0) moves_.push_back({rank, other});
+  if (const int rank = loads_.rank_on(other); rank >= 0) moves_.push_back({rank, one});
+}
+
 void Annealing::draw_swap(int rank, machine::UnitId unit, bool alike_too) {
   const machine::UnitId left = loads_.assignment()[index(rank)];
   moves_.clear();
   if (alike_too ? left == unit : near_.are_alike(left, unit)) return;
   const auto rank_on = [this](machine::UnitId at) { return loads_.rank_on(at); };
-  if (!near_.limits.allows(rank, left, unit, rank_on)) return;
-  moves_.push_back({rank, unit});
-  if (const int other = loads_.rank_on(unit); other >= 0) moves_.push_back({other, left});
+  if (near_.limits.allows(rank, left, unit, rank_on)) exchange(left, unit);
+}
+
+/// Where single ranks of a cluster would only lengthen their routes, all together may shorten them.
+void Annealing::draw_groups(machine::UnitId one, machine::UnitId other) {
+  moves_.clear();
+  const std::size_t most = (1 + near_.alike[index(one)].size()) / 2;
+  if (near_.are_alike(one, other) || most < 2) return;
+  const std::size_t size = 2 + rng_.below(most - 1);
+  collect_group(one, size, group_);
+  collect_group(other, size, other_group_);
+  for (std::size_t k = 0; k < std::min(group_.size(), other_group_.size()); ++k)
+    exchange(group_[k], other_group_[k]);
+}
+
+/// The unit and others that are alike, up to `size` in all: of ranks that talk to those of the group so far, then
+/// free ones.
+void Annealing::collect_group(machine::UnitId unit, std::size_t size, std::vector<machine::UnitId>& group) {
+  group.assign(1, unit);
+  const auto add = [&](machine::UnitId other) {
+    if (group.size() < size && std::ranges::find(group, other) == group.end()) group.push_back(other);
+  };
+  for (std::size_t at = 0; at < group.size() && loads_.rank_on(group[at]) >= 0; ++at) {
+    const auto peers = loads_.peers_of(loads_.rank_on(group[at]));
+    const std::size_t first = peers.empty() ? 0 : rng_.below(peers.size());
+    for (std::size_t k = 0; k < peers.size(); ++k) {
+      const machine::UnitId there = loads_.assignment()[index(peers[(first + k) % peers.size()])];
+      if (near_.are_alike(unit, there)) add(there);
+    }
+  }
+  for (const machine::UnitId other : near_.alike[index(unit)]) {
+    if (loads_.rank_on(other) < 0) add(other);
+  }
 }
 
 bool Annealing::draw_blocks() {
@@ -49,17 +90,14 @@ bool Annealing::draw_blocks() {
   const auto& other = same_size[rng_.below(same_size.size())];
   if (&one == &other) return false;
   const bool mirrored = rng_.below(2) == 0;
-  for (std::size_t k = 0; k < one.size(); ++k) {
-    const machine::UnitId there = other[mirrored ? one.size() - 1 - k : k];
-    if (const int rank = loads_.rank_on(one[k]); rank >= 0) moves_.push_back({rank, there});
-    if (const int rank = loads_.rank_on(there); rank >= 0) moves_.push_back({rank, one[k]});
-  }
+  for (std::size_t k = 0; k < one.size(); ++k) exchange(one[k], other[mirrored ? one.size() - 1 - k : k]);
   if (near_.limits.any() && !near_.limits.hold(placement().unit_of_rank)) moves_.clear();
   return !moves_.empty();
 }
 
 bool Annealing::draw() {
-  return !near_.blocks.empty() && rng_.below(block_every) == 0 ? draw_blocks() : draw_ranks(false);
+  const std::uint64_t every = block_every * std::max(few_alike, most_alike_) / few_alike;
+  return !near_.blocks.empty() && rng_.below(every) == 0 ? draw_blocks() : draw_ranks(false);
 }
 
 bool Annealing::draw_ranks(bool alike_too) {
@@ -68,13 +106,19 @@ bool Annealing::draw_ranks(bool alike_too) {
                                : static_cast<int>(rng_.below(index(loads_.ranks())));
   const auto peers = loads_.peers_of(rank);
   const std::uint64_t way = rng_.below(3);
+  machine::UnitId unit = 0;
   if (way == 0 || (way == 1 && peers.empty())) {
-    draw_swap(rank, static_cast<int>(rng_.below(index(loads_.units()))), alike_too);
+    unit = static_cast<int>(rng_.below(index(loads_.units())));
   } else {
     const int where = way == 1 ? peers[rng_.below(peers.size())] : rank;
     const auto& near = near_.aims(loads_.assignment()[index(where)], way == 1, rng_);
     if (near.empty()) return false;
-    draw_swap(rank, near[rng_.below(near.size())], alike_too);
+    unit = near[rng_.below(near.size())];
+  }
+  if (!alike_too && most_alike_ > few_alike && rng_.below(group_every) == 0) {
+    draw_groups(loads_.assignment()[index(rank)], unit);
+  } else {
+    draw_swap(rank, unit, alike_too);
   }
   return !moves_.empty();
 }

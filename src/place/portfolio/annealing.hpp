@@ -1,6 +1,6 @@
-// Annealing on smooth link loads: swaps of ranks, moves towards peers and to neighbours, and exchanges of what
-// whole blocks of units hold. Owns which moves are tried and how the temperature falls. Also the descent that every
-// search ends with.
+// Annealing on smooth link loads: swaps of ranks, moves towards peers and to neighbours, exchanges of what whole
+// blocks of units hold, and, between classes of alike units, of clusters of ranks. Owns which moves are tried and
+// how the temperature falls. Also the descent that every search ends with.
 //
 // Contract: the placement left in the loads is the best met, by the smooth number or (descent) by all loads sorted
 // from the worst link down. Effort is counted in proposals; the same random state gives the same placement.
@@ -55,7 +55,10 @@ class Annealing {
   bool draw_ranks(bool alike_too);
   void look_at_the_worst();
   void draw_swap(int rank, machine::UnitId unit, bool alike_too);
+  void draw_groups(machine::UnitId one, machine::UnitId other);
+  void collect_group(machine::UnitId unit, std::size_t size, std::vector<machine::UnitId>& group);
   bool draw_blocks();
+  void exchange(machine::UnitId one, machine::UnitId other);
   [[nodiscard]] bool is_hopeless(double usual_detour);
   bool count_proposal();
 
@@ -63,7 +66,9 @@ class Annealing {
   const Neighbourhood& near_;
   Rng& rng_;
   std::function<bool()> should_stop_;
+  std::size_t most_alike_ = 1;
   std::vector<Relocation> moves_;
+  std::vector<machine::UnitId> group_, other_group_;
   std::vector<int> at_the_worst_;  ///< ranks that load the slowest link, as of the last look; empty: all alike
   bool looked_for_ = false;        ///< the move drawn last is of such a rank or of blocks
   std::uint64_t proposals_ = 0;

@@ -220,6 +220,7 @@ bool SmoothLoads::grows_beyond(const Route& route, double most) const {
 }
 
 void SmoothLoads::drop_proposal() {
+  for (const Relocation& move : moves_) next_unit_of_rank_[index(move.rank)] = unit_of_rank_[index(move.rank)];
   for (const std::uint32_t at : changed()) {
     loads_[at].difference = 0;
     touched_[at] = 0;
@@ -228,27 +229,25 @@ void SmoothLoads::drop_proposal() {
   moves_.clear();
 }
 
-double SmoothLoads::detour(std::span<const Relocation> moves) const {
-  const auto after = [&](int rank) {
-    const auto move =
-        std::find_if(moves.begin(), moves.end(), [&](const Relocation& each) { return each.rank == rank; });
-    return move != moves.end() ? move->unit : unit_of_rank_[index(rank)];
-  };
+double SmoothLoads::detour(std::span<const Relocation> moves) {
+  drop_proposal();
+  for (const Relocation& move : moves) next_unit_of_rank_[index(move.rank)] = move.unit;
   double more = 0;
   for (const Relocation& move : moves) {
     const int before = unit_of_rank_[index(move.rank)];
     for (std::size_t e = first_[index(move.rank)]; e < first_[index(move.rank) + 1]; ++e) {
       const Exchange& exchange = exchanges_[e];
-      more += static_cast<double>(exchange.bytes) * (shares_.hops(move.unit, after(exchange.peer)) -
-                                                     shares_.hops(before, unit_of_rank_[index(exchange.peer)]));
+      more +=
+          static_cast<double>(exchange.bytes) * (shares_.hops(move.unit, next_unit_of_rank_[index(exchange.peer)]) -
+                                                 shares_.hops(before, unit_of_rank_[index(exchange.peer)]));
     }
   }
+  for (const Relocation& move : moves) next_unit_of_rank_[index(move.rank)] = unit_of_rank_[index(move.rank)];
   return hop_bytes_of_a_rank_ > 0 ? more / hop_bytes_of_a_rank_ : 0;
 }
 
 /// Notes the moves and counts what they leave; what they take waits in taken_.
 void SmoothLoads::begin(std::span<const Relocation> moves) {
-  for (const Relocation& move : moves_) next_unit_of_rank_[index(move.rank)] = unit_of_rank_[index(move.rank)];
   drop_proposal();
   moves_.assign(moves.begin(), moves.end());
   for (const Relocation& move : moves) {

@@ -48,9 +48,9 @@ class SmoothLoads {
   [[nodiscard]] double bottleneck_ns();
 
   /// How much farther the messages of these ranks would travel, in hop-bytes, over what a rank's messages travelled
-  /// in the mean when the placement was assigned. Costs a small part of a proposal. Messages between two of the
-  /// ranks count twice.
-  [[nodiscard]] double detour(std::span<const Relocation> moves) const;
+  /// in the mean when the placement was assigned. Costs a small part of a proposal, and drops the
+  /// last one. Messages between two of the ranks count twice.
+  [[nodiscard]] double detour(std::span<const Relocation> moves);
   /// What smooth() would be after these relocations: of different ranks, to units that they leave among themselves
   /// or that are free. Nothing is changed until accept().
   double propose(std::span<const Relocation> moves);
