@@ -60,6 +60,8 @@ constexpr Cooling worst_loads{0, 0.001, 0.00015, true};
 constexpr double usual_units = 0.5;  ///< for a link that units share
 constexpr double least_few_links = 0.5, most_few_links = 16;
 constexpr double most_usual_detour = 1;
+/// Their second stage is shorter: the first leaves it little.
+constexpr double most_shorter = 4;
 /// With more units than that to a link the cuts of the machine decide, and no part of the pattern is too dense.
 constexpr double most_dense_units = 4;
 /// The best so far is not to melt.
@@ -357,7 +359,8 @@ class Portfolio {
     loads_.set_power(first_power);
     annealing.cool(all);
     Cooling worst = worst_loads;
-    worst.proposals = smooth_proposals() / 2;
+    const double shorter = std::clamp(few_links_, 1.0, most_shorter);
+    worst.proposals = static_cast<std::uint64_t>(static_cast<double>(smooth_proposals()) / (2 * shorter));
     loads_.set_power(last_power);
     annealing.cool(worst);
     settle(annealing, origin);
