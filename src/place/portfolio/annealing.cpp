@@ -12,11 +12,10 @@ namespace corewise::place {
 
 namespace {
 
-/// One proposal in so many exchanges whole blocks.
+/// One proposal in so many exchanges whole blocks; the fewer the larger the classes of alike units, and with them
+/// the blocks.
 constexpr std::uint64_t block_every = 64;
-/// Where more units are alike, blocks are large and are exchanged less often, and one move of a rank in so many
-/// takes others along that it talks to.
-constexpr std::size_t few_alike = 4;
+/// Where there are large classes, one move of a rank in so many is of a group.
 constexpr std::uint64_t group_every = 4;
 constexpr std::uint64_t ask_every = 1024;
 /// One move of ranks in so many is of one at the slowest link, where that is wanted. Few of them are accepted, and
@@ -27,9 +26,7 @@ constexpr std::uint64_t look_every = 512;
 }  // namespace
 
 Annealing::Annealing(SmoothLoads& loads, const Neighbourhood& near, Rng& rng, std::function<bool()> should_stop)
-    : loads_(loads), near_(near), rng_(rng), should_stop_(std::move(should_stop)) {
-  for (const auto& others : near.alike) most_alike_ = std::max(most_alike_, 1 + others.size());
-}
+    : loads_(loads), near_(near), rng_(rng), should_stop_(std::move(should_stop)) {}
 
 bool Annealing::count_proposal() {
   ++proposals_;
@@ -50,12 +47,13 @@ void Annealing::draw_swap(int rank, machine::UnitId unit, bool alike_too) {
   if (near_.limits.allows(rank, left, unit, rank_on)) exchange(left, unit);
 }
 
-/// Where single ranks of a cluster would only lengthen their routes, all together may shorten them.
+/// Where single ranks of a cluster would only lengthen their routes, all together may shorten them. As many move as
+/// the smaller group has.
 void Annealing::draw_groups(machine::UnitId one, machine::UnitId other) {
   moves_.clear();
-  const std::size_t most = (1 + near_.alike[index(one)].size()) / 2;
-  if (near_.are_alike(one, other) || most < 2) return;
-  const std::size_t size = 2 + rng_.below(most - 1);
+  if (near_.are_alike(one, other)) return;
+  const std::size_t most = 1 + std::min(near_.alike[index(one)].size(), near_.alike[index(other)].size());
+  const std::size_t size = most < 4 ? 1 : 2 + rng_.below(most / 2 - 1);
   collect_group(one, size, group_);
   collect_group(other, size, other_group_);
   for (std::size_t k = 0; k < std::min(group_.size(), other_group_.size()); ++k)
@@ -69,7 +67,7 @@ void Annealing::collect_group(machine::UnitId unit, std::size_t size, std::vecto
   const auto add = [&](machine::UnitId other) {
     if (group.size() < size && std::ranges::find(group, other) == group.end()) group.push_back(other);
   };
-  for (std::size_t at = 0; at < group.size() && loads_.rank_on(group[at]) >= 0; ++at) {
+  for (std::size_t at = 0; at < group.size() && group.size() < size && loads_.rank_on(group[at]) >= 0; ++at) {
     const auto peers = loads_.peers_of(loads_.rank_on(group[at]));
     const std::size_t first = peers.empty() ? 0 : rng_.below(peers.size());
     for (std::size_t k = 0; k < peers.size(); ++k) {
@@ -96,7 +94,8 @@ bool Annealing::draw_blocks() {
 }
 
 bool Annealing::draw() {
-  const std::uint64_t every = block_every * std::max(few_alike, most_alike_) / few_alike;
+  constexpr std::size_t few = Neighbourhood::few_alike;
+  const std::uint64_t every = block_every * std::max(few, near_.most_alike) / few;
   return !near_.blocks.empty() && rng_.below(every) == 0 ? draw_blocks() : draw_ranks(false);
 }
 
@@ -115,7 +114,7 @@ bool Annealing::draw_ranks(bool alike_too) {
     if (near.empty()) return false;
     unit = near[rng_.below(near.size())];
   }
-  if (!alike_too && most_alike_ > few_alike && rng_.below(group_every) == 0) {
+  if (!alike_too && near_.has_large_classes() && rng_.below(group_every) == 0) {
     draw_groups(loads_.assignment()[index(rank)], unit);
   } else {
     draw_swap(rank, unit, alike_too);

@@ -1,6 +1,6 @@
-// Annealing on smooth link loads: swaps of ranks, moves towards peers and to neighbours, exchanges of what whole
-// blocks of units hold, and, between classes of alike units, of clusters of ranks. Owns which moves are tried and
-// how the temperature falls. Also the descent that every search ends with.
+// Annealing on smooth link loads: swaps of ranks, moves towards peers and to neighbours, and exchanges of what
+// whole blocks of units hold. Where many units are alike, clusters of ranks trade places, too. Owns which moves are
+// tried and how the temperature falls. Also the descent that every search ends with.
 //
 // Contract: the placement left in the loads is the best met, by the smooth number or (descent) by all loads sorted
 // from the worst link down. Effort is counted in proposals; the same random state gives the same placement.
@@ -66,7 +66,6 @@ class Annealing {
   const Neighbourhood& near_;
   Rng& rng_;
   std::function<bool()> should_stop_;
-  std::size_t most_alike_ = 1;
   std::vector<Relocation> moves_;
   std::vector<machine::UnitId> group_, other_group_;
   std::vector<int> at_the_worst_;  ///< ranks that load the slowest link, as of the last look; empty: all alike

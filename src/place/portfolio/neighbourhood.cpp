@@ -158,6 +158,7 @@ Neighbourhood Neighbourhood::of(const RoutedShares& shares, const Limits& limits
   std::iota(made.class_of.begin(), made.class_of.end(), 0);
   if (!limits.any()) made.class_of = links.classes();
   for (int unit = 0; unit < shares.units(); ++unit) made.add_neighbours(shares, unit);
+  for (const auto& others : made.alike) made.most_alike = std::max(made.most_alike, 1 + others.size());
   for (int most = 0; most < shares.longest_route_hops(); ++most) add_classes(connected(shares, most), made.blocks);
   return made;
 }

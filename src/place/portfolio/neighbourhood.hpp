@@ -27,6 +27,13 @@ struct Neighbourhood {
   /// What no move may break.
   Limits limits = {};
 
+  /// Units of the largest class of alike ones.
+  std::size_t most_alike = 1;
+  /// Whether clusters of ranks trade places between classes. Under limits no units are alike, so none can be
+  /// broken.
+  [[nodiscard]] bool has_large_classes() const { return most_alike > few_alike; }
+  static constexpr std::size_t few_alike = 4;
+
   /// All units over the number of links that no unit has for its own. 0: no such link.
   double units_per_shared_link = 0;
 

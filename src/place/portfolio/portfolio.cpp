@@ -60,7 +60,8 @@ constexpr Cooling worst_loads{0, 0.001, 0.00015, true};
 constexpr double usual_units = 0.5;  ///< for a link that units share
 constexpr double least_few_links = 0.5, most_few_links = 16;
 constexpr double most_usual_detour = 1;
-/// Their second stage is shorter: the first leaves it little.
+/// Where clusters move, the second stage is the shorter the fewer links units share, down to one part in so many:
+/// the first leaves it little.
 constexpr double most_shorter = 4;
 /// With more units than that to a link the cuts of the machine decide, and no part of the pattern is too dense.
 constexpr double most_dense_units = 4;
@@ -359,8 +360,8 @@ class Portfolio {
     loads_.set_power(first_power);
     annealing.cool(all);
     Cooling worst = worst_loads;
-    const double shorter = std::clamp(few_links_, 1.0, most_shorter);
-    worst.proposals = static_cast<std::uint64_t>(static_cast<double>(smooth_proposals()) / (2 * shorter));
+    const double shorter = near_.has_large_classes() ? std::clamp(few_links_, 1.0, most_shorter) : 1;
+    worst.proposals = static_cast<std::uint64_t>(static_cast<double>(all.proposals) / shorter);
     loads_.set_power(last_power);
     annealing.cool(worst);
     settle(annealing, origin);

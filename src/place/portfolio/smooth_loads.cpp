@@ -143,6 +143,7 @@ void SmoothLoads::settle_smooth() {
     sums_[phase].root = root_of(terms);
     smooth_ += weights_[phase] * sums_[phase].root;
   }
+  next_smooth_ = smooth_;
   accepted_ = 0;
 }
 
@@ -227,6 +228,8 @@ void SmoothLoads::drop_proposal() {
   }
   changes_ = 0;
   moves_.clear();
+  next_phases_.clear();
+  next_smooth_ = smooth_;
 }
 
 double SmoothLoads::detour(std::span<const Relocation> moves) {
@@ -410,12 +413,11 @@ void SmoothLoads::accept() {
       load.term = raised<doublings>(time_ns(load));
     }
   });
-  drop_proposal();
   for (const std::size_t phase : next_phases_) {
     sums_[phase] = {sums_[phase].terms + next_[phase].terms, next_[phase].root};
   }
-  next_phases_.clear();
   smooth_ = next_smooth_;
+  drop_proposal();
   if (++accepted_ >= most_accepted) settle_smooth();
 }
 

@@ -48,8 +48,8 @@ class SmoothLoads {
   [[nodiscard]] double bottleneck_ns();
 
   /// How much farther the messages of these ranks would travel, in hop-bytes, over what a rank's messages travelled
-  /// in the mean when the placement was assigned. Costs a small part of a proposal, and drops the
-  /// last one. Messages between two of the ranks count twice.
+  /// in the mean when the placement was assigned. Of moves of different ranks; messages between two of them count
+  /// twice. Costs a small part of a proposal. What was proposed last is dropped.
   [[nodiscard]] double detour(std::span<const Relocation> moves);
   /// What smooth() would be after these relocations: of different ranks, to units that they leave among themselves
   /// or that are free. Nothing is changed until accept().

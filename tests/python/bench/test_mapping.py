@@ -348,10 +348,10 @@ def test_the_problems_of_the_reference_are_of_every_kind() -> None:
 
 
 def test_a_ring_of_large_chiplets_is_annealed_hot_enough() -> None:
-    """As cold as on a torus the mean is 9224 ns; before temperatures went with the links it was 10333."""
+    """Where no clusters of ranks move the mean is 8726 ns, and as cold as on a torus 9224."""
     problem = reference.Problem("ring", "ring:7 core:16", reference.geometric(112, 25))
     contest = reference.Contest(problem)
     times = [
         contest.costs.of(contest.search(math.inf, seed=seed, evaluations=400_000)) for seed in range(1, 9)
     ]
-    assert statistics.mean(times) < 9100  # 8726 on x86-64
+    assert statistics.mean(times) < 8500  # 8263 on x86-64

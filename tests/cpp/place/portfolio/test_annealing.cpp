@@ -1,11 +1,15 @@
-// Annealing: what clusters of ranks that move as one find, which single ranks do not.
+// Annealing: what clusters of ranks that move as one find, which single ranks do not; and that every move leaves a
+// placement and its loads.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <cstdint>
+#include <set>
 #include <vector>
 
 #include "../machines.hpp"
+#include "base/rng.hpp"
+#include "place/limits.hpp"
 #include "place/portfolio/annealing.hpp"
 #include "place/portfolio/neighbourhood.hpp"
 #include "place/portfolio/smooth_loads.hpp"
@@ -60,6 +64,8 @@ std::uint64_t left_by_cold_annealing(int clusters, const Limits& limits = {}) {
   Rng rng(1);
   Annealing annealing(loads, near, rng, {});
   annealing.cool({.proposals = 40'000, .hot = 1e-12, .cold = 1e-12});
+  const std::set<int> used(loads.assignment().begin(), loads.assignment().end());
+  EXPECT_EQ(static_cast<int>(used.size()), work.ranks);
   return far_bytes(work, loads.assignment());
 }
 
@@ -71,11 +77,42 @@ TEST(Annealing, AClusterMovesToUnitsThatAreFree) {
   EXPECT_EQ(left_by_cold_annealing(6), 0U);
 }
 
-/// Under limits no units are alike, and ranks move alone: each would leave its cluster.
-TEST(Annealing, SingleRanksLeaveNoCluster) {
+/// Under limits no units are alike: single ranks would leave their cluster, and whole chiplets bring no partners
+/// together.
+TEST(Annealing, UnderLimitsNoClusterMoves) {
   const machine::Machine ring = machine::from_synthetic("ring:4 core:8").value();
   const Limits limits = Limits::of(ring, 32, {.fixed = {{0, 0}}}).value();
   EXPECT_EQ(left_by_cold_annealing(8, limits), 32U * 100);
+}
+
+/// Classes of one unit, of five and of eight, and units that are free.
+TEST(Annealing, EveryMoveLeavesAPlacementAndItsLoads) {
+  const std::vector<int> stops{0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3};
+  const RoutedShares shares = RoutedShares::of(testing::ring(4, stops)).value().merged();
+  const Neighbourhood near = Neighbourhood::of(shares);
+  ASSERT_EQ(near.most_alike, 8U);
+  EXPECT_TRUE(near.has_large_classes());
+  const Workload work = pairs_of_clusters(5);
+  SmoothLoads loads(shares, work);
+  Rng rng(2);
+  Annealing annealing(loads, near, rng, {});
+  SmoothLoads fresh(shares, work);
+  bool together = false;  // several ranks went to other units at once
+  for (int step = 0; step < 3000; ++step) {
+    const std::vector<int> before(loads.assignment().begin(), loads.assignment().end());
+    annealing.step();
+    int moved = 0;
+    for (int rank = 0; rank < work.ranks; ++rank) {
+      const int unit = loads.assignment()[static_cast<std::size_t>(rank)];
+      ASSERT_EQ(loads.rank_on(unit), rank);
+      moved += unit != before[static_cast<std::size_t>(rank)] ? 1 : 0;
+    }
+    together = together || moved > 2;
+    fresh.assign(loads.assignment());
+    ASSERT_NEAR(loads.smooth(), fresh.smooth(), 1e-9 * fresh.smooth());
+    ASSERT_EQ(loads.bottleneck_ns(), fresh.bottleneck_ns());
+  }
+  EXPECT_TRUE(together);
 }
 
 }  // namespace

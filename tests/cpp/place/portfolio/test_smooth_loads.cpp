@@ -193,6 +193,25 @@ TEST(SmoothLoads, ADetourIsInHopBytesOfARank) {
   EXPECT_DOUBLE_EQ(loads.detour(alone), (600 * (5 - 1) + 400 * (4 - 2)) / mean);
   const Relocation both[] = {{0, 1}, {1, 0}};  // what they exchange goes as far as before
   EXPECT_DOUBLE_EQ(loads.detour(both), (200 * (2 - 1) + 400 * (1 - 2)) / mean);
+  const Relocation turn[] = {{0, 1}, {1, 2}, {2, 0}};  // each message at both of its ranks
+  EXPECT_DOUBLE_EQ(loads.detour(turn), 2 * (200 * (2 - 1) + 400 * (1 - 2)) / mean);
+}
+
+TEST(SmoothLoads, ADetourDropsWhatWasProposed) {
+  Rng rng(8);
+  const RoutedShares shares = RoutedShares::of(tree()).value().merged();
+  const Workload work = phased(20, rng);
+  SmoothLoads loads(shares, work);
+  SmoothLoads fresh(shares, work);
+  const Relocation one[] = {{0, 9}, {9, 0}};
+  const Relocation other[] = {{3, 21}};
+  const double smooth = loads.smooth();
+  ASSERT_NE(loads.propose(one), smooth);
+  EXPECT_EQ(loads.detour(other), fresh.detour(other));
+  loads.accept();
+  EXPECT_EQ(loads.smooth(), smooth);
+  EXPECT_EQ(loads.assignment()[0], 0);
+  EXPECT_EQ(loads.propose(other), fresh.propose(other));
 }
 
 TEST(PairAnnealing, CountsTheWorkOfAllLinks) {
