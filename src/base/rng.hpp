@@ -8,6 +8,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -56,6 +57,18 @@ class Rng {
     return draw % bound;
   }
 
+  /// The same by other draws, mostly without a division (Lemire, "Fast random integer generation in an interval",
+  /// 2019).
+  constexpr std::uint64_t fast_below(std::uint64_t bound) {
+    __extension__ using Wide = unsigned __int128;
+    Wide product = static_cast<Wide>(next()) * bound;
+    if (static_cast<std::uint64_t>(product) < bound) {
+      const std::uint64_t reject_under = (0 - bound) % bound;
+      while (static_cast<std::uint64_t>(product) < reject_under) product = static_cast<Wide>(next()) * bound;
+    }
+    return static_cast<std::uint64_t>(product >> 64U);
+  }
+
   /// Uniform in [0, 1), a multiple of 2^-53.
   constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
@@ -71,5 +84,13 @@ class Rng {
  private:
   State state_{};
 };
+
+/// Whether a draw from the exponential distribution of mean 1 is less than x, at least 0; mostly without a
+/// logarithm, as exp(-x) lies between 1 - x and 1 / (1 + x + x^2 / 2).
+inline bool exponential_is_less(double x, Rng& rng) {
+  const double left = 1 - rng.uniform();
+  if (left * (1 + x * (1 + x / 2)) > 1) return true;
+  return left > 1 - x && -std::log(left) < x;
+}
 
 }  // namespace corewise

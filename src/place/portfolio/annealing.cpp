@@ -22,6 +22,8 @@ constexpr std::uint64_t ask_every = 1024;
 /// they cost most: other ranks' moves are looked at only where the detour is small.
 constexpr std::uint64_t worst_every = 4;
 constexpr std::uint64_t look_every = 512;
+/// A cooling is over early where, in an eighth of it, of so many proposals less than one is accepted.
+constexpr std::uint64_t frozen = 512;
 
 }  // namespace
 
@@ -53,7 +55,7 @@ void Annealing::draw_groups(machine::UnitId one, machine::UnitId other) {
   moves_.clear();
   if (near_.are_alike(one, other)) return;
   const std::size_t most = 1 + std::min(near_.alike[index(one)].size(), near_.alike[index(other)].size());
-  const std::size_t size = most < 4 ? 1 : 2 + rng_.below(most / 2 - 1);
+  const std::size_t size = most < 4 ? 1 : 2 + rng_.fast_below(most / 2 - 1);
   collect_group(one, size, group_);
   collect_group(other, size, other_group_);
   for (std::size_t k = 0; k < std::min(group_.size(), other_group_.size()); ++k)
@@ -69,7 +71,7 @@ void Annealing::collect_group(machine::UnitId unit, std::size_t size, std::vecto
   };
   for (std::size_t at = 0; at < group.size() && group.size() < size && loads_.rank_on(group[at]) >= 0; ++at) {
     const auto peers = loads_.peers_of(loads_.rank_on(group[at]));
-    const std::size_t first = peers.empty() ? 0 : rng_.below(peers.size());
+    const std::size_t first = peers.empty() ? 0 : rng_.fast_below(peers.size());
     for (std::size_t k = 0; k < peers.size(); ++k) {
       const machine::UnitId there = loads_.assignment()[index(peers[(first + k) % peers.size()])];
       if (near_.are_alike(unit, there)) add(there);
@@ -83,11 +85,11 @@ void Annealing::collect_group(machine::UnitId unit, std::size_t size, std::vecto
 bool Annealing::draw_blocks() {
   moves_.clear();
   looked_for_ = true;
-  const auto& same_size = near_.blocks[rng_.below(near_.blocks.size())];
-  const auto& one = same_size[rng_.below(same_size.size())];
-  const auto& other = same_size[rng_.below(same_size.size())];
+  const auto& same_size = near_.blocks[rng_.fast_below(near_.blocks.size())];
+  const auto& one = same_size[rng_.fast_below(same_size.size())];
+  const auto& other = same_size[rng_.fast_below(same_size.size())];
   if (&one == &other) return false;
-  const bool mirrored = rng_.below(2) == 0;
+  const bool mirrored = rng_.fast_below(2) == 0;
   for (std::size_t k = 0; k < one.size(); ++k) exchange(one[k], other[mirrored ? one.size() - 1 - k : k]);
   if (near_.limits.any() && !near_.limits.hold(placement().unit_of_rank)) moves_.clear();
   return !moves_.empty();
@@ -96,25 +98,25 @@ bool Annealing::draw_blocks() {
 bool Annealing::draw() {
   constexpr std::size_t few = Neighbourhood::few_alike;
   const std::uint64_t every = block_every * std::max(few, near_.most_alike) / few;
-  return !near_.blocks.empty() && rng_.below(every) == 0 ? draw_blocks() : draw_ranks(false);
+  return !near_.blocks.empty() && rng_.fast_below(every) == 0 ? draw_blocks() : draw_ranks(false);
 }
 
 bool Annealing::draw_ranks(bool alike_too) {
-  looked_for_ = !at_the_worst_.empty() && rng_.below(worst_every) == 0;
-  const int rank = looked_for_ ? at_the_worst_[rng_.below(at_the_worst_.size())]
-                               : static_cast<int>(rng_.below(index(loads_.ranks())));
+  looked_for_ = !at_the_worst_.empty() && rng_.fast_below(worst_every) == 0;
+  const int rank = looked_for_ ? at_the_worst_[rng_.fast_below(at_the_worst_.size())]
+                               : static_cast<int>(rng_.fast_below(index(loads_.ranks())));
   const auto peers = loads_.peers_of(rank);
-  const std::uint64_t way = rng_.below(3);
+  const std::uint64_t way = rng_.fast_below(3);
   machine::UnitId unit = 0;
   if (way == 0 || (way == 1 && peers.empty())) {
-    unit = static_cast<int>(rng_.below(index(loads_.units())));
+    unit = static_cast<int>(rng_.fast_below(index(loads_.units())));
   } else {
-    const int where = way == 1 ? peers[rng_.below(peers.size())] : rank;
+    const int where = way == 1 ? peers[rng_.fast_below(peers.size())] : rank;
     const auto& near = near_.aims(loads_.assignment()[index(where)], way == 1, rng_);
     if (near.empty()) return false;
-    unit = near[rng_.below(near.size())];
+    unit = near[rng_.fast_below(near.size())];
   }
-  if (!alike_too && near_.has_large_classes() && rng_.below(group_every) == 0) {
+  if (!alike_too && near_.has_large_classes() && rng_.fast_below(group_every) == 0) {
     draw_groups(loads_.assignment()[index(rank)], unit);
   } else {
     draw_swap(rank, unit, alike_too);
@@ -127,7 +129,7 @@ bool Annealing::draw_ranks(bool alike_too) {
 bool Annealing::is_hopeless(double usual_detour) {
   if (looked_for_) return false;
   const double detour = loads_.detour(moves_);
-  return detour > 0 && detour > -std::log(1 - rng_.uniform()) * usual_detour;
+  return detour > 0 && exponential_is_less(detour / usual_detour, rng_);
 }
 
 void Annealing::look_at_the_worst() {
@@ -165,9 +167,11 @@ void Annealing::cool(const Cooling& how) {
   double least = loads_.smooth();
   double temperature = how.hot;
   constexpr std::uint64_t steps = 200;
+  const std::uint64_t each = std::max<std::uint64_t>(1, how.proposals / steps);
   const double factor = std::pow(how.cold / how.hot, 1.0 / steps);
+  std::uint64_t accepted = 0;
   for (std::uint64_t step = 0; step < steps; ++step, temperature *= factor) {
-    for (std::uint64_t k = 0; k < std::max<std::uint64_t>(1, how.proposals / steps); ++k) {
+    for (std::uint64_t k = 0; k < each; ++k) {
       if (!count_proposal()) break;
       if (how.at_the_worst && k % look_every == 0) look_at_the_worst();
       if (!draw() || is_hopeless(how.usual_detour)) continue;
@@ -175,11 +179,15 @@ void Annealing::cool(const Cooling& how) {
       const double most = here * (1 - std::log(1 - rng_.uniform()) * temperature);
       if (loads_.propose(moves_, most) > most) continue;
       loads_.accept();
+      ++accepted;
       if (loads_.smooth() >= least) continue;
       least = loads_.smooth();
       best.assign(loads_.assignment().begin(), loads_.assignment().end());
     }
     if (stopped_) break;
+    if ((step + 1) % (steps / 8) != 0) continue;
+    if (accepted * frozen < each * (steps / 8)) break;
+    accepted = 0;
   }
   at_the_worst_.clear();
   loads_.assign(best);

@@ -45,7 +45,7 @@ struct Neighbourhood {
   /// it; empty where there is nothing.
   [[nodiscard]] const std::vector<machine::UnitId>& aims(machine::UnitId unit, bool at_alike, Rng& rng) const {
     const auto& same = alike[static_cast<std::size_t>(unit)];
-    return at_alike && !same.empty() && rng.below(2) == 0 ? same : near[static_cast<std::size_t>(unit)];
+    return at_alike && !same.empty() && rng.fast_below(2) == 0 ? same : near[static_cast<std::size_t>(unit)];
   }
   std::vector<machine::UnitId> class_of;  ///< per unit the lowest-numbered one that is alike, or itself
 

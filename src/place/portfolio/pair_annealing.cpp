@@ -24,6 +24,8 @@ constexpr double cooled = 0.05;
 constexpr std::uint64_t anywhere = 8;
 /// Two ranks are so far from each other as bytes between them are few: an eighth of the bytes, twice as far.
 constexpr double length_power = 1.0 / 3.0;
+/// Over early where, in a sixteenth of it, of so many proposals less than one is accepted.
+constexpr std::uint64_t frozen = 512;
 /// Sums that differ by less are equal but for rounding.
 constexpr double equal = 1e-9;
 constexpr double unreachable = std::numeric_limits<double>::infinity();
@@ -275,10 +277,10 @@ PairAnnealing::Moved PairAnnealing::moved(int rank, machine::UnitId unit, int ex
   const Two* there = row(unit);
   const Two* here = row(unit_of_rank_[index(rank)]);
   Two sum{};
-  std::size_t pair = none;
+  std::uint32_t pair = none;
   for (std::size_t p = begin_[index(rank)]; p < begin_[index(rank) + 1]; ++p) {
     if (peers_[p] == except) {
-      pair = p;
+      pair = static_cast<std::uint32_t>(p);
       continue;
     }
     const int peer = unit_of_rank_[index(peers_[p])];
@@ -289,13 +291,29 @@ PairAnnealing::Moved PairAnnealing::moved(int rank, machine::UnitId unit, int ex
 
 double PairAnnealing::difference(const Proposal& proposal) const {
   const int other = rank_on_unit_[index(proposal.unit)];
-  const Moved one = moved(proposal.rank, proposal.unit, other);
-  if (other < 0) return one.sum;
   const int left = unit_of_rank_[index(proposal.rank)];
-  const double sum = one.sum + moved(other, left, proposal.rank).sum;
-  if (one.pair == none) return sum;
-  // Between the two the ways change places.
-  return sum + added(weights_[one.pair] * (row(proposal.unit)[left] - row(left)[proposal.unit]));
+  if (costs_ && costs_->kept()) {
+    const std::uint32_t pair = other < 0 ? none : costs_->pair(proposal.rank, other);
+    return costs_->more(proposal.rank, left, other, proposal.unit) + turned(pair, left, proposal.unit);
+  }
+  const Moved one = moved(proposal.rank, proposal.unit, other);
+  const double sum = other < 0 ? one.sum : one.sum + moved(other, left, proposal.rank).sum;
+  return sum + turned(one.pair, left, proposal.unit);
+}
+
+void PairAnnealing::keep_costs() {
+  if (!costs_) {
+    std::vector<PairCosts::Aspect> aspects(2);
+    for (int k = 0; k < 2; ++k) {
+      for (std::size_t at = 0; at < table_.size(); ++at) {
+        const std::size_t peer = at / units_;
+        aspects[index(k)].table.push_back(table_[at % units_ * units_ + peer][k]);
+      }
+      for (const Two& weight : weights_) aspects[index(k)].weights.push_back(weight[k]);
+    }
+    costs_.emplace(static_cast<int>(units_), begin_, peers_, std::move(aspects));
+  }
+  costs_->keep(unit_of_rank_);
 }
 
 PairAnnealing::Proposal PairAnnealing::draw(Rng& rng) const {
@@ -307,12 +325,12 @@ PairAnnealing::Proposal PairAnnealing::draw(Rng& rng) const {
 }
 
 PairAnnealing::Proposal PairAnnealing::draw_any(Rng& rng) const {
-  const int rank = static_cast<int>(rng.below(unit_of_rank_.size()));
+  const int rank = static_cast<int>(rng.fast_below(unit_of_rank_.size()));
   const std::vector<int>& aims = near_ranks_[index(rank)];
-  if (aims.empty() || rng.below(anywhere) == 0) return {rank, static_cast<int>(rng.below(units_))};
-  const int there = unit_of_rank_[index(aims[rng.below(aims.size())])];
+  if (aims.empty() || rng.fast_below(anywhere) == 0) return {rank, static_cast<int>(rng.fast_below(units_))};
+  const int there = unit_of_rank_[index(aims[rng.fast_below(aims.size())])];
   const auto& near = near_.aims(there, true, rng);
-  return {rank, near.empty() ? there : near[rng.below(near.size())]};
+  return {rank, near.empty() ? there : near[rng.fast_below(near.size())]};
 }
 
 void PairAnnealing::carry_out(const Proposal& proposal) {
@@ -322,6 +340,9 @@ void PairAnnealing::carry_out(const Proposal& proposal) {
   rank_on_unit_[index(proposal.unit)] = proposal.rank;
   rank_on_unit_[index(left)] = other;
   if (other >= 0) unit_of_rank_[index(other)] = left;
+  if (!costs_ || !costs_->kept()) return;
+  costs_->moved(proposal.rank, left, proposal.unit);
+  if (other >= 0) costs_->moved(other, proposal.unit, left);
 }
 
 std::uint64_t PairAnnealing::cool(std::uint64_t proposals, double hot, Rng& rng,
@@ -329,23 +350,32 @@ std::uint64_t PairAnnealing::cool(std::uint64_t proposals, double hot, Rng& rng,
   std::vector<int> best = unit_of_rank_;
   double least = sum_;
   std::uint64_t done = 0;
+  std::uint64_t accepted = 0;
   const std::uint64_t each = std::max<std::uint64_t>(1, proposals / steps);
   const double factor = std::pow(cooled, 1.0 / steps);
   for (std::uint64_t step = 0; step < steps && units_ > 1; ++step, hot *= factor) {
     if (should_stop && should_stop()) break;
     const double temperature = hot * sum_ / static_cast<double>(unit_of_rank_.size());
+    const std::uint64_t before = accepted;
     for (std::uint64_t k = 0; k < each; ++k, ++done) {
       const Proposal proposal = draw(rng);
       if (near_.are_alike(unit_of_rank_[index(proposal.rank)], proposal.unit)) continue;
       const double more = difference(proposal);
-      if (more > 0 && more > -std::log(1 - rng.uniform()) * temperature) continue;
+      if (more > 0 && exponential_is_less(more / temperature, rng)) continue;
       carry_out(proposal);
+      ++accepted;
       sum_ += more;
       if (sum_ >= least) continue;
       least = sum_;
       best = unit_of_rank_;
     }
+    const bool are_kept = costs_ && costs_->kept();
+    if (!are_kept && PairCosts::are_worth_keeping(units_, accepted - before, each)) keep_costs();
+    if ((step + 1) % (steps / 16) != 0) continue;
+    if (accepted * frozen < each * (steps / 16)) break;
+    accepted = 0;
   }
+  if (costs_) costs_->drop();
   assign(best);
   return done;
 }

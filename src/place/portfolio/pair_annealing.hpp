@@ -1,8 +1,9 @@
 // Pair annealing: a sum over pairs of ranks, each a number that belongs to the two times a number that belongs to
 // their units, annealed by swaps of ranks. Owns the numbers of the units and the current placement.
 //
-// A proposal costs two looks per peer of the ranks that move and touches no link: a tenth of what link loads cost.
-// That is where placements that are good as a whole are found; link loads refine them afterwards. Two sums:
+// A proposal costs two looks per peer of the ranks that move, or where few are accepted two per rank, and touches
+// no link: a tenth of what link loads cost. That is where placements that are good as a whole are found; link loads
+// refine them afterwards. Two sums:
 //
 // - The *work*: the time that messages take on all links of their routes together. The work of a byte is the sum,
 //   over the links of its routes, of the part that crosses the link over the link's bandwidth: hops in which slow
@@ -18,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -26,6 +28,7 @@
 #include "place/cost.hpp"
 #include "place/links/objective.hpp"
 #include "place/portfolio/neighbourhood.hpp"
+#include "place/portfolio/pair_costs.hpp"
 
 namespace corewise::place {
 
@@ -57,11 +60,11 @@ class PairAnnealing {
   /// the registers that every x86-64 and every 64-bit Arm has.
   typedef double Two __attribute__((vector_size(16)));
   [[nodiscard]] static double added(const Two& two) { return two[0] + two[1]; }
-  static constexpr std::size_t none = ~std::size_t{0};
+  static constexpr std::uint32_t none = PairCosts::none;
   /// What a move adds, and where in peers_ the excepted rank is; none: nowhere.
   struct Moved {
     double sum;
-    std::size_t pair;
+    std::uint32_t pair;
   };
   struct Proposal {
     int rank = -1;
@@ -79,7 +82,12 @@ class PairAnnealing {
   [[nodiscard]] Proposal draw_any(Rng& rng) const;
   /// What moving `rank` to `unit` adds; of its pair with `except` nothing.
   [[nodiscard]] Moved moved(int rank, machine::UnitId unit, int except) const;
+  /// What is added by a pair whose ranks, on these units, trade places.
+  [[nodiscard]] double turned(std::uint32_t pair, machine::UnitId one, machine::UnitId other) const {
+    return pair == none ? 0 : added(weights_[pair] * (row(other)[one] - row(one)[other]));
+  }
   [[nodiscard]] double difference(const Proposal& proposal) const;
+  void keep_costs();
   void carry_out(const Proposal& proposal);
 
   const Neighbourhood& near_;
@@ -94,6 +102,7 @@ class PairAnnealing {
   std::vector<int> unit_of_rank_;
   std::vector<int> rank_on_unit_;
   double sum_ = 0;
+  std::optional<PairCosts> costs_;  ///< kept while few proposals are accepted
 };
 
 }  // namespace corewise::place

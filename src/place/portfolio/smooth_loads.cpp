@@ -7,7 +7,6 @@
 #include <functional>
 #include <limits>
 #include <numeric>
-#include <type_traits>
 
 #include "base/index.hpp"
 
@@ -19,31 +18,13 @@ namespace {
 constexpr int most_accepted = 1024;
 /// Of such a sum, as a part of it, and far more.
 constexpr double rounding = 1e-9;
+/// Proposals until it is looked whether they are told by what is kept.
+constexpr std::uint64_t ask_every = 1024;
 constexpr double beyond = std::numeric_limits<double>::infinity();
 
-template <int doublings>
-double raised(double value) {
-  for (int k = 0; k < doublings; ++k) value *= value;
-  return value;
-}
-
-/// Calls visit(the number as a constant): what loops over links knows its power.
-template <class Visit>
-void with_constant(int doublings, Visit visit) {
-  switch (doublings) {
-    case 0:
-      return visit(std::integral_constant<int, 0>());
-    case 1:
-      return visit(std::integral_constant<int, 1>());
-    case 2:
-      return visit(std::integral_constant<int, 2>());
-    case 3:
-      return visit(std::integral_constant<int, 3>());
-    case 4:
-      return visit(std::integral_constant<int, 4>());
-    default:
-      return visit(std::integral_constant<int, 5>());
-  }
+template <class Kept>
+bool is_kept(const std::optional<Kept>& one) {
+  return one && one->kept();
 }
 
 }  // namespace
@@ -51,35 +32,16 @@ void with_constant(int doublings, Visit visit) {
 SmoothLoads::SmoothLoads(const RoutedShares& shares, const Workload& work)
     : shares_(shares),
       links_(std::max<std::size_t>(1, index(shares.links()))),
+      exchanges_(work),
       unit_of_rank_(index(work.ranks)),
       moving_(index(work.ranks), 0) {
-  std::vector<std::vector<Exchange>> of_rank(index(work.ranks));
   loads_.resize(work.phases.size() * links_);
   for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
     weights_.push_back(work.weight(phase));
     for (int link = 0; link < shares.links(); ++link) {
       loads_[phase * links_ + index(link)].ns_per_part = shares.time_ns(1, link);
     }
-    for (const Traffic& each : work.phases[phase]) {
-      of_rank[index(each.from)].push_back({each.to, true, static_cast<std::uint32_t>(phase), each.bytes});
-      of_rank[index(each.to)].push_back({each.from, false, static_cast<std::uint32_t>(phase), each.bytes});
-    }
   }
-  for (auto& list : of_rank) {
-    // The largest first: it tells soonest that a proposal is too much.
-    std::stable_sort(list.begin(), list.end(),
-                     [](const Exchange& a, const Exchange& b) { return a.bytes > b.bytes; });
-    first_.push_back(exchanges_.size());
-    exchanges_.insert(exchanges_.end(), list.begin(), list.end());
-    std::vector<int> peers;
-    for (const Exchange& each : list) peers.push_back(each.peer);
-    std::sort(peers.begin(), peers.end());
-    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
-    first_peer_.push_back(peers_.size());
-    peers_.insert(peers_.end(), peers.begin(), peers.end());
-  }
-  first_.push_back(exchanges_.size());
-  first_peer_.push_back(peers_.size());
   touched_.assign(loads_.size(), 0);
   changed_.resize(loads_.size() + 1);
   sums_.resize(work.phases.size());
@@ -88,26 +50,37 @@ SmoothLoads::SmoothLoads(const RoutedShares& shares, const Workload& work)
   assign(std::vector<int>(unit_of_rank_));
 }
 
-std::span<const int> SmoothLoads::peers_of(int rank) const {
-  const std::size_t at = first_peer_[index(rank)];
-  return {peers_.data() + at, first_peer_[index(rank) + 1] - at};
+PairCosts SmoothLoads::hop_bytes_of_pairs() const {
+  PairCosts::Aspect aspect;
+  for (int peer = 0; peer < units(); ++peer) {
+    for (int own = 0; own < units(); ++own) aspect.table.push_back(shares_.hops(own, peer));
+  }
+  for (int rank = 0; rank < ranks(); ++rank) {
+    for (const int peer : peers_of(rank)) {
+      double bytes = 0;
+      for (const Exchange& exchange : exchanges_.of(rank)) {
+        if (exchange.peer == peer) bytes += static_cast<double>(exchange.bytes);
+      }
+      aspect.weights.push_back(bytes);
+    }
+  }
+  return {units(), exchanges_.first_peer(), exchanges_.peers(), {aspect}};
 }
 
 void SmoothLoads::assign(Assignment unit_of_rank) {
   unit_of_rank_.assign(unit_of_rank.begin(), unit_of_rank.end());
   rank_on_unit_.assign(index(units()), -1);
   drop_proposal();
-  for (Load& load : loads_) load.parts = 0;
+  for (LinkTerm& load : loads_) load.parts = 0;
   for (Sum& sum : sums_) sum = {};
   double hop_bytes = 0;
   for (int rank = 0; rank < ranks(); ++rank) {
     rank_on_unit_[index(unit_of_rank_[index(rank)])] = rank;
-    for (std::size_t e = first_[index(rank)]; e < first_[index(rank) + 1]; ++e) {
-      const Exchange& exchange = exchanges_[e];
+    for (const Exchange& exchange : exchanges_.of(rank)) {
       if (!exchange.outgoing) continue;
       hop_bytes += static_cast<double>(exchange.bytes) *
                    shares_.hops(unit_of_rank_[index(rank)], unit_of_rank_[index(exchange.peer)]);
-      Load* load = loads_.data() + exchange.phase * links_;
+      LinkTerm* load = loads_.data() + exchange.phase * links_;
       for (const Share& share : shares_of(rank, exchange, unit_of_rank_)) {
         load[share.link].parts += exchange.bytes * share.parts;
       }
@@ -115,6 +88,9 @@ void SmoothLoads::assign(Assignment unit_of_rank) {
   }
   hop_bytes_of_a_rank_ = 2 * hop_bytes / ranks();
   next_unit_of_rank_ = unit_of_rank_;
+  if (hop_bytes_) hop_bytes_->drop();
+  if (own_) own_->drop();
+  detours_ = limited_ = {};
   settle_smooth();
 }
 
@@ -134,8 +110,8 @@ void SmoothLoads::settle_smooth() {
   for (std::size_t phase = 0; phase < sums_.size(); ++phase) {
     double terms = 0;
     with_constant(doublings_, [&](auto doublings) {
-      for (Load& load : std::span(loads_).subspan(phase * links_, links_)) {
-        load.term = raised<doublings>(time_ns(load));
+      for (LinkTerm& load : std::span(loads_).subspan(phase * links_, links_)) {
+        load.term = raised<doublings>(load.time_ns());
         terms += load.term;
       }
     });
@@ -145,16 +121,17 @@ void SmoothLoads::settle_smooth() {
   }
   next_smooth_ = smooth_;
   accepted_ = 0;
+  terms_changed();
 }
 
 void SmoothLoads::find_slowest(std::size_t phase) {
   Sum& sum = sums_[phase];
   if (sum.most >= 0) return;
-  const auto loads = std::span<const Load>(loads_).subspan(phase * links_, links_);
+  const auto loads = std::span<const LinkTerm>(loads_).subspan(phase * links_, links_);
   sum.most = 0;
-  for (const Load& load : loads) sum.most = std::max(sum.most, time_ns(load));
+  for (const LinkTerm& load : loads) sum.most = std::max(sum.most, load.time_ns());
   sum.slowest = static_cast<std::size_t>(
-      std::count_if(loads.begin(), loads.end(), [&](const Load& load) { return time_ns(load) == sum.most; }));
+      std::count_if(loads.begin(), loads.end(), [&](const LinkTerm& load) { return load.time_ns() == sum.most; }));
 }
 
 double SmoothLoads::bottleneck_ns() {
@@ -174,8 +151,7 @@ void SmoothLoads::collect_routes(int rank) {
     __builtin_prefetch(shares.data());
     routes.push_back({shares, phase * links_, bytes});
   };
-  for (std::size_t e = first_[index(rank)]; e < first_[index(rank) + 1]; ++e) {
-    const Exchange& exchange = exchanges_[e];
+  for (const Exchange& exchange : exchanges_.of(rank)) {
     // Between two ranks that both move, the sender's entry stands for the message.
     if (!exchange.outgoing && moving_[index(exchange.peer)]) continue;
     note(left_, shares_of(rank, exchange, unit_of_rank_), exchange.phase, 0 - exchange.bytes);
@@ -192,16 +168,16 @@ double SmoothLoads::count(const Route& route) {
   char* const touched = touched_.data();
   std::uint32_t* const changed = changed_.data();
   std::size_t changes = changes_;
-  Load* const loads = loads_.data() + route.start;
+  LinkTerm* const loads = loads_.data() + route.start;
   double most = 0;
   for (const Share& share : route.shares) {
     const std::size_t at = route.start + index(share.link);
     changed[changes] = static_cast<std::uint32_t>(at);
     changes += touched[at] == 0 ? 1 : 0;
     touched[at] = 1;
-    Load& load = loads[share.link];
+    LinkTerm& load = loads[share.link];
     load.difference += route.bytes * share.parts;
-    if constexpr (timed) most = std::max(most, next_time_ns(load));
+    if constexpr (timed) most = std::max(most, load.next_time_ns());
   }
   changes_ = changes;
   return most;
@@ -213,8 +189,8 @@ bool SmoothLoads::grows_beyond(const Route& route, double most) const {
   bool grows = false;
   with_constant(doublings_, [&](auto doublings) {
     for (const Share& share : route.shares) {
-      const Load& load = loads_[route.start + index(share.link)];
-      grows = grows || raised<doublings>(next_time_ns(load)) - load.term > most;
+      const LinkTerm& load = loads_[route.start + index(share.link)];
+      grows = grows || raised<doublings>(load.next_time_ns()) - load.term > most;
     }
   });
   return grows;
@@ -234,19 +210,43 @@ void SmoothLoads::drop_proposal() {
 
 double SmoothLoads::detour(std::span<const Relocation> moves) {
   drop_proposal();
+  if (++detours_.proposed == ask_every) {
+    if (!is_kept(hop_bytes_) && PairCosts::are_worth_keeping(index(units()), detours_.carried_out, ask_every)) {
+      if (!hop_bytes_) hop_bytes_.emplace(hop_bytes_of_pairs());
+      hop_bytes_->keep(unit_of_rank_);
+    }
+    detours_ = {};
+  }
+  return hop_bytes_of_a_rank_ > 0 ? hop_bytes_more(moves) / hop_bytes_of_a_rank_ : 0;
+}
+
+bool SmoothLoads::is_exchange(std::span<const Relocation> moves) const {
+  const auto takes_the_place = [&](const Relocation& one, const Relocation& other) {
+    return one.unit == unit_of_rank_[index(other.rank)];
+  };
+  return moves.size() == 1 || (moves.size() == 2 && takes_the_place(moves.front(), moves.back()) &&
+                               takes_the_place(moves.back(), moves.front()));
+}
+
+double SmoothLoads::hop_bytes_more(std::span<const Relocation> moves) {
+  if (is_kept(hop_bytes_) && is_exchange(moves)) {
+    // Between two that trade places the ways there and back change places, too: nothing more.
+    const int other = moves.size() == 1 ? -1 : moves.back().rank;
+    const Relocation& one = moves.front();
+    return hop_bytes_->more(one.rank, unit_of_rank_[index(one.rank)], other, one.unit);
+  }
   for (const Relocation& move : moves) next_unit_of_rank_[index(move.rank)] = move.unit;
   double more = 0;
   for (const Relocation& move : moves) {
     const int before = unit_of_rank_[index(move.rank)];
-    for (std::size_t e = first_[index(move.rank)]; e < first_[index(move.rank) + 1]; ++e) {
-      const Exchange& exchange = exchanges_[e];
+    for (const Exchange& exchange : exchanges_.of(move.rank)) {
       more +=
           static_cast<double>(exchange.bytes) * (shares_.hops(move.unit, next_unit_of_rank_[index(exchange.peer)]) -
                                                  shares_.hops(before, unit_of_rank_[index(exchange.peer)]));
     }
   }
   for (const Relocation& move : moves) next_unit_of_rank_[index(move.rank)] = unit_of_rank_[index(move.rank)];
-  return hop_bytes_of_a_rank_ > 0 ? more / hop_bytes_of_a_rank_ : 0;
+  return more;
 }
 
 /// Notes the moves and counts what they leave; what they take waits in taken_.
@@ -272,8 +272,30 @@ double SmoothLoads::propose(std::span<const Relocation> moves) {
   return next_smooth_;
 }
 
+bool SmoothLoads::is_certain_to_exceed(double most, std::span<const Relocation> moves) {
+  if (++limited_.proposed == ask_every) {
+    const std::size_t times = unit_of_rank_.size() * links_;
+    if (!is_kept(own_) && OwnLoads::are_worth_keeping(times, limited_.carried_out, ask_every)) {
+      if (!own_) own_.emplace(shares_, exchanges_, ranks());
+      own_->keep(unit_of_rank_, loads_);
+    }
+    limited_ = {};
+  }
+  if (!is_kept(own_) || moves.size() > 2) return false;
+  bool exceeds = false;
+  with_constant(doublings_, [&](auto doublings) {
+    const double room = raised<doublings>(most / weights_.front()) * (1 + rounding) - sums_.front().terms;
+    exceeds = own_->grow_beyond<doublings>(room, moves, unit_of_rank_, loads_);
+  });
+  return exceeds;
+}
+
 double SmoothLoads::propose(std::span<const Relocation> moves, double most) {
   if (sums_.size() != 1) return propose(moves);
+  if (is_certain_to_exceed(most, moves)) {
+    drop_proposal();
+    return beyond;
+  }
   begin(moves);
   // What the terms of the links may grow by, after those that messages leave have shrunk.
   double room = most / weights_.front();
@@ -294,8 +316,8 @@ double SmoothLoads::added_terms() const {
   with_constant(doublings_, [&](auto doublings) {
     double sum = 0;  // its own: kept in a register
     for (const std::uint32_t at : changed()) {
-      const Load& load = loads_[at];
-      sum += raised<doublings>(next_time_ns(load)) - load.term;
+      const LinkTerm& load = loads_[at];
+      sum += raised<doublings>(load.next_time_ns()) - load.term;
     }
     added = sum;
   });
@@ -309,8 +331,8 @@ void SmoothLoads::settle_proposal() {
   } else {
     with_constant(doublings_, [this](auto doublings) {
       for (const std::uint32_t at : changed()) {
-        const Load& load = loads_[at];
-        next_[phase_of(at)].terms += raised<doublings>(next_time_ns(load)) - load.term;
+        const LinkTerm& load = loads_[at];
+        next_[phase_of(at)].terms += raised<doublings>(load.next_time_ns()) - load.term;
       }
     });
   }
@@ -326,7 +348,7 @@ void SmoothLoads::settle_proposal() {
 bool SmoothLoads::propose_flatter(std::span<const Relocation> moves) {
   begin(moves);
   double most_ns = sums_.size() == 1 ? 0 : beyond;
-  for (const std::uint32_t at : changed()) most_ns = std::max(most_ns, time_ns(loads_[at]));
+  for (const std::uint32_t at : changed()) most_ns = std::max(most_ns, loads_[at].time_ns());
   for (const Route& route : taken_) {
     if (count<true>(route) > most_ns) return false;
   }
@@ -359,7 +381,7 @@ double SmoothLoads::next_most(std::size_t phase) const {
   if (next.most >= sum.most || next.left < sum.slowest) return std::max(next.most, sum.most);
   double most = next.most;
   for (std::size_t at = phase * links_; at < (phase + 1) * links_; ++at) {
-    if (loads_[at].difference == 0) most = std::max(most, time_ns(loads_[at]));
+    if (loads_[at].difference == 0) most = std::max(most, loads_[at].time_ns());
   }
   return most;
 }
@@ -373,8 +395,8 @@ bool SmoothLoads::proposal_is_flatter() {
   for (const std::uint32_t at : changed()) {
     const std::size_t phase = phase_of(at);
     Next& next = next_[phase];
-    next.most = std::max(next.most, next_time_ns(loads_[at]));
-    if (loads_[at].difference != 0 && time_ns(loads_[at]) == sums_[phase].most) ++next.left;
+    next.most = std::max(next.most, loads_[at].next_time_ns());
+    if (loads_[at].difference != 0 && loads_[at].time_ns() == sums_[phase].most) ++next.left;
   }
   double difference_ns = 0;
   for (const std::size_t phase : next_phases_)
@@ -387,8 +409,8 @@ bool SmoothLoads::changed_links_are_flatter() {
   after_.clear();
   for (const std::uint32_t at : changed()) {
     if (loads_[at].difference == 0) continue;
-    before_.push_back(weights_[phase_of(at)] * time_ns(loads_[at]));
-    after_.push_back(weights_[phase_of(at)] * next_time_ns(loads_[at]));
+    before_.push_back(weights_[phase_of(at)] * loads_[at].time_ns());
+    after_.push_back(weights_[phase_of(at)] * loads_[at].next_time_ns());
   }
   if (before_.empty()) return false;
   const double most_before = *std::max_element(before_.begin(), before_.end());
@@ -400,17 +422,21 @@ bool SmoothLoads::changed_links_are_flatter() {
 }
 
 void SmoothLoads::accept() {
+  if (is_kept(own_)) own_->move(moves_, unit_of_rank_, next_unit_of_rank_, loads_);
+  ++detours_.carried_out;
+  ++limited_.carried_out;
   for (const Relocation& move : moves_) {
     const int left = unit_of_rank_[index(move.rank)];
+    if (is_kept(hop_bytes_)) hop_bytes_->moved(move.rank, left, move.unit);
     if (rank_on_unit_[index(left)] == move.rank) rank_on_unit_[index(left)] = -1;
     unit_of_rank_[index(move.rank)] = move.unit;
     rank_on_unit_[index(move.unit)] = move.rank;
   }
   with_constant(doublings_, [this](auto doublings) {
     for (const std::uint32_t at : changed()) {
-      Load& load = loads_[at];
+      LinkTerm& load = loads_[at];
       load.parts += load.difference;
-      load.term = raised<doublings>(time_ns(load));
+      load.term = raised<doublings>(load.time_ns());
     }
   });
   for (const std::size_t phase : next_phases_) {
@@ -418,6 +444,7 @@ void SmoothLoads::accept() {
   }
   smooth_ = next_smooth_;
   drop_proposal();
+  terms_changed();
   if (++accepted_ >= most_accepted) settle_smooth();
 }
 
@@ -425,7 +452,7 @@ std::int64_t SmoothLoads::slowest() const {
   std::int64_t found = -1;
   double most = 0;
   for (std::size_t at = 0; at < loads_.size(); ++at) {
-    const double time = weights_[phase_of(at)] * time_ns(loads_[at]);
+    const double time = weights_[phase_of(at)] * loads_[at].time_ns();
     if (time <= most) continue;
     most = time;
     found = static_cast<std::int64_t>(at);
@@ -438,8 +465,7 @@ std::vector<int> SmoothLoads::ranks_at(std::int64_t place) const {
   const int link = static_cast<int>(static_cast<std::size_t>(place) % links_);
   std::vector<char> there(unit_of_rank_.size(), 0);
   for (int rank = 0; rank < ranks(); ++rank) {
-    for (std::size_t e = first_[index(rank)]; e < first_[index(rank) + 1]; ++e) {
-      const Exchange& exchange = exchanges_[e];
+    for (const Exchange& exchange : exchanges_.of(rank)) {
       if (!exchange.outgoing || exchange.phase != phase) continue;
       const std::span<const Share> shares = shares_of(rank, exchange, unit_of_rank_);
       // Routes are short, and nothing predicts the branches of a binary search.

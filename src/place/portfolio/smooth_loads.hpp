@@ -12,24 +12,25 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "place/cost.hpp"
 #include "place/links/objective.hpp"
+#include "place/portfolio/exchanges.hpp"
+#include "place/portfolio/link_term.hpp"
+#include "place/portfolio/own_loads.hpp"
+#include "place/portfolio/pair_costs.hpp"
 
 namespace corewise::place {
-
-/// A rank and the unit that it goes to.
-struct Relocation {
-  int rank = 0;
-  machine::UnitId unit = 0;
-};
 
 class SmoothLoads {
  public:
   /// `shares`: merged, outlives this. Requires check_fits. Starts with rank r on unit r and power 8.
   SmoothLoads(const RoutedShares& shares, const Workload& work);
+  SmoothLoads(const SmoothLoads&) = delete;
+  SmoothLoads& operator=(const SmoothLoads&) = delete;
 
   [[nodiscard]] int ranks() const { return static_cast<int>(unit_of_rank_.size()); }
   [[nodiscard]] int units() const { return shares_.units(); }
@@ -37,7 +38,7 @@ class SmoothLoads {
   /// -1: nobody.
   [[nodiscard]] int rank_on(machine::UnitId unit) const { return rank_on_unit_[static_cast<std::size_t>(unit)]; }
   /// Ranks that this one exchanges messages with, each once.
-  [[nodiscard]] std::span<const int> peers_of(int rank) const;
+  [[nodiscard]] std::span<const int> peers_of(int rank) const { return exchanges_.peers_of(rank); }
 
   void assign(Assignment unit_of_rank);
   /// p = 2^doublings, 0 to 5.
@@ -69,24 +70,11 @@ class SmoothLoads {
   [[nodiscard]] std::vector<int> ranks_at(std::int64_t place) const;
 
  private:
-  struct Exchange {
-    int peer;
-    bool outgoing;
-    std::uint32_t phase;
-    std::uint64_t bytes;
-  };
   /// Of a message that comes or, its bytes negated, goes.
   struct Route {
     std::span<const Share> shares;
     std::size_t start;  ///< of the phase's loads
     std::uint64_t bytes;
-  };
-  /// Of one link in one phase.
-  struct Load {
-    std::uint64_t parts = 0;
-    std::uint64_t difference = 0;  ///< of the proposal; unsigned wrap-around makes it exact
-    double ns_per_part = 0;
-    double term = 0;  ///< time to the power
   };
   /// Of a phase.
   struct Sum {
@@ -103,12 +91,10 @@ class SmoothLoads {
     std::size_t left = 0;  ///< so many of the slowest links change
   };
 
-  /// Here, so that the compiler may inline it into what asks for most routes.
   [[nodiscard]] std::span<const Share> shares_of(int rank, const Exchange& exchange,
                                                  const std::vector<int>& unit_of_rank) const {
-    const int here = unit_of_rank[static_cast<std::size_t>(rank)];
-    const int there = unit_of_rank[static_cast<std::size_t>(exchange.peer)];
-    return exchange.outgoing ? shares_.shares(here, there) : shares_.shares(there, here);
+    return route_of(shares_, exchange, unit_of_rank[static_cast<std::size_t>(rank)],
+                    unit_of_rank[static_cast<std::size_t>(exchange.peer)]);
   }
   void begin(std::span<const Relocation> moves);
   void collect_routes(int rank);
@@ -127,28 +113,34 @@ class SmoothLoads {
   [[nodiscard]] double root_of(double sum) const;
   [[nodiscard]] std::size_t phase_of(std::size_t at) const { return sums_.size() == 1 ? 0 : at / links_; }
   [[nodiscard]] std::span<const std::uint32_t> changed() const { return {changed_.data(), changes_}; }
-  /// Loads have 63 bits (check_fits), which makes the conversion one instruction.
-  [[nodiscard]] static double time_ns(const Load& load) {
-    return static_cast<double>(static_cast<std::int64_t>(load.parts)) * load.ns_per_part;
-  }
-  [[nodiscard]] static double next_time_ns(const Load& load) {
-    return static_cast<double>(static_cast<std::int64_t>(load.parts + load.difference)) * load.ns_per_part;
+  [[nodiscard]] PairCosts hop_bytes_of_pairs() const;
+  /// Whether the moves are of one rank, or of two that trade places.
+  [[nodiscard]] bool is_exchange(std::span<const Relocation> moves) const;
+  [[nodiscard]] double hop_bytes_more(std::span<const Relocation> moves);
+  [[nodiscard]] bool is_certain_to_exceed(double most, std::span<const Relocation> moves);
+  void terms_changed() {
+    if (own_) own_->terms_changed();
   }
 
   const RoutedShares& shares_;
   std::size_t links_;
   std::vector<double> weights_;
   int doublings_ = 3;
-  std::vector<std::size_t> first_;  ///< per rank into exchanges_, one more at the end
-  std::vector<Exchange> exchanges_;
-  std::vector<std::size_t> first_peer_;
-  std::vector<int> peers_;
+  Exchanges exchanges_;
   std::vector<int> unit_of_rank_;
   std::vector<int> rank_on_unit_;
-  std::vector<Load> loads_;  ///< [phase][link]
+  std::vector<LinkTerm> loads_;  ///< [phase][link]
   std::vector<Sum> sums_;
   double smooth_ = 0;
   double hop_bytes_of_a_rank_ = 0;  ///< sent and received, when assigned
+  /// Since it was last looked whether to keep what tells.
+  struct Tally {
+    std::uint64_t proposed = 0, carried_out = 0;
+  };
+  // Made when first kept: where few moves are carried out.
+  std::optional<PairCosts> hop_bytes_;
+  std::optional<OwnLoads> own_;  ///< of one phase
+  Tally detours_, limited_;
   // Of the proposal.
   std::vector<int> next_unit_of_rank_;
   std::vector<char> moving_;

@@ -1,10 +1,11 @@
-// Random numbers: published reference outputs of both generators, range and evenness of bounded draws, and that a
-// shuffle permutes and reaches every order.
+// Random numbers: published reference outputs of both generators, range and evenness of both bounded draws, what
+// exponential draws are less than, and that a shuffle permutes and reaches every order.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <vector>
@@ -40,13 +41,15 @@ TEST(Rng, SameSeedSameNumbersOtherSeedOthers) {
   EXPECT_TRUE(differs);
 }
 
-TEST(Rng, BoundedDrawsAreInRangeAndEven) {
+using Draw = std::uint64_t (Rng::*)(std::uint64_t);
+
+void expect_in_range_and_even(Draw draw_below) {
   Rng rng(1);
-  EXPECT_EQ(rng.below(1), 0U);
+  EXPECT_EQ((rng.*draw_below)(1), 0U);
   std::array<int, 7> count{};
   constexpr int kDraws = 70000;
   for (int i = 0; i < kDraws; ++i) {
-    const auto draw = rng.below(7);
+    const auto draw = (rng.*draw_below)(7);
     ASSERT_LT(draw, 7U);
     ++count[draw];
   }
@@ -56,13 +59,37 @@ TEST(Rng, BoundedDrawsAreInRangeAndEven) {
   EXPECT_LT(chi_square, 22.5);
 }
 
-TEST(Rng, HugeBoundsAreUnbiased) {
-  // With a plain remainder, values under 2^62 of bound 3 * 2^62 would come up half the time instead of a third.
+TEST(Rng, BoundedDrawsAreInRangeAndEven) {
+  expect_in_range_and_even(&Rng::below);
+  expect_in_range_and_even(&Rng::fast_below);
+}
+
+/// With draws that are not thrown away, some thirds of bound 3 * 2^62 would come up half the time.
+void expect_thirds(Draw draw_below) {
   Rng rng(2);
-  constexpr std::uint64_t kBound = 3ULL << 62;
-  int low = 0;
-  for (int i = 0; i < 30000; ++i) low += rng.below(kBound) < (1ULL << 62) ? 1 : 0;
-  EXPECT_NEAR(low, 10000, 400);
+  constexpr std::uint64_t kThird = 1ULL << 62;
+  std::array<int, 3> count{};
+  for (int i = 0; i < 30000; ++i) ++count[(rng.*draw_below)(3 * kThird) / kThird];
+  for (const int n : count) EXPECT_NEAR(n, 10000, 400);
+}
+
+TEST(Rng, HugeBoundsAreUnbiased) {
+  expect_thirds(&Rng::below);
+  expect_thirds(&Rng::fast_below);
+}
+
+TEST(Rng, AnExponentialDrawIsLessWhereItsLogarithmSaysSo) {
+  Rng rng(5);
+  for (const double x : {0.0, 1e-6, 0.01, 0.3, 0.999, 1.0, 1.001, 2.0, 5.0, 30.0}) {
+    int less = 0;
+    for (int i = 0; i < 10000; ++i) {
+      Rng same = rng;
+      const bool expected = -std::log(1 - same.uniform()) < x;
+      ASSERT_EQ(exponential_is_less(x, rng), expected) << x;
+      less += expected ? 1 : 0;
+    }
+    EXPECT_NEAR(less, 10000 * (1 - std::exp(-x)), 200);
+  }
 }
 
 TEST(Rng, UniformStaysBelowOne) {

@@ -69,6 +69,26 @@ inline machine::Machine full_ring(int units, Tie tie = Tie::split) {
   return ring(units, stops, tie);
 }
 
+/// One unit a stop, links that all go one way round: there and back are ways of different length.
+inline machine::Machine one_way_ring(int units, double bandwidth_gb_per_s = 25.6) {
+  machine::Machine made;
+  made.name = "one-way" + std::to_string(units);
+  made.kind = "ring";
+  for (int u = 0; u < units; ++u) {
+    made.stops.push_back("stop" + std::to_string(u));
+    made.links.push_back({"link" + std::to_string(u), u, (u + 1) % units, bandwidth_gb_per_s, 1});
+    made.units.push_back({"unit" + std::to_string(u), u, -1, -1, {}});
+  }
+  for (int from = 0; from < units; ++from) {
+    for (int to = 0; to < units; ++to) {
+      machine::Path path;
+      for (int at = from; at != to; at = (at + 1) % units) path.push_back(at);
+      made.route_table.add({path});
+    }
+  }
+  return made;
+}
+
 /// Stops PPE 1 3 5 7 IOIF1 IOIF0 6 4 2 0 MIC; unit i is SPE i.
 inline machine::Machine cell_ring() {
   return ring(12, {10, 1, 9, 2, 8, 3, 7, 4});

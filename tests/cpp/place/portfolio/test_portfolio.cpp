@@ -127,7 +127,7 @@ TEST(Portfolio, RanksThatTheJudgeWaitsForMoveWhereLoadsSeeNothing) {
   };
   PortfolioOptions options;
   options.starts = {{"random", random_placement(30, 30, rng)}};
-  options.proposals = 1'000'000;
+  options.proposals = 300'000;
   options.judge.of = [&](Assignment units) -> Result<double> {
     return evaluate(shares, work, units).bottleneck_ns + 1000 * hops(units);
   };

@@ -214,6 +214,73 @@ TEST(SmoothLoads, ADetourDropsWhatWasProposed) {
   EXPECT_EQ(loads.propose(other), fresh.propose(other));
 }
 
+/// Two ranks, or one and a free unit, that trade places.
+std::vector<Relocation> drawn_exchange(const SmoothLoads& loads, Rng& rng) {
+  const int rank = static_cast<int>(rng.below(static_cast<std::uint64_t>(loads.ranks())));
+  const int left = loads.assignment()[static_cast<std::size_t>(rank)];
+  int unit = left;
+  while (unit == left) unit = static_cast<int>(rng.below(static_cast<std::uint64_t>(loads.units())));
+  std::vector<Relocation> moves{{rank, unit}};
+  if (const int other = loads.rank_on(unit); other >= 0) moves.push_back({other, left});
+  return moves;
+}
+
+TEST(SmoothLoads, DetoursAreTheSameWhereManyWereRefused) {
+  Rng rng(12);
+  for (const machine::Machine& made : {tree(), testing::one_way_ring(24)}) {
+    const RoutedShares shares = RoutedShares::of(made).value().merged();
+    const Workload work = phased(20, rng);
+    SmoothLoads many(shares, work);
+    for (int step = 0; step < 6000; ++step) {
+      const std::vector<Relocation> moves = drawn_exchange(many, rng);
+      const double detour = many.detour(moves);
+      if (step % 50 != 49) continue;
+      // Hop-bytes of a rank in the mean are those of the first placement.
+      SmoothLoads fresh(shares, work);
+      const auto start = fresh.assignment();
+      std::vector<Relocation> there;
+      for (int rank = 0; rank < 20; ++rank) {
+        const int unit = many.assignment()[static_cast<std::size_t>(rank)];
+        if (unit != start[static_cast<std::size_t>(rank)]) there.push_back({rank, unit});
+      }
+      fresh.propose(there);
+      fresh.accept();
+      ASSERT_DOUBLE_EQ(detour, fresh.detour(moves)) << made.name << " " << step;
+      many.propose(moves);
+      many.accept();
+    }
+  }
+}
+
+TEST(SmoothLoads, AProposalEndsEarlyOnlyWhereItIsTooMuchAlsoWhereManyWere) {
+  Rng rng(13);
+  for (const machine::Machine& made : {tree(), testing::full_ring(24), testing::one_way_ring(24)}) {
+    const RoutedShares shares = RoutedShares::of(made).value().merged();
+    const Workload work = workload(testing::random_matrix(22, 4, 1000, rng)).value();
+    for (const int doublings : {0, 2, 5}) {
+      SmoothLoads whole(shares, work), early(shares, work);
+      whole.set_power(doublings);
+      early.set_power(doublings);
+      for (int step = 0; step < 8000; ++step) {
+        const std::vector<Relocation> moves = drawn_exchange(whole, rng);
+        const bool wanted = step % 100 == 99;
+        const double truth = whole.propose(moves);
+        const double most = wanted ? std::max(truth, whole.smooth()) : whole.smooth();
+        const double said = early.propose(moves, most);
+        if (std::isinf(said)) {
+          ASSERT_GT(truth, most * (1 - 1e-12)) << made.name << " " << doublings << " " << step;
+          ASSERT_FALSE(wanted);
+        } else {
+          ASSERT_NEAR(said, truth, 1e-9 * truth);
+        }
+        if (!wanted) continue;
+        whole.accept();
+        early.accept();
+      }
+    }
+  }
+}
+
 TEST(PairAnnealing, CountsTheWorkOfAllLinks) {
   Rng rng(7);
   const RoutedShares shares = RoutedShares::of(tree()).value().merged();
@@ -227,6 +294,28 @@ TEST(PairAnnealing, CountsTheWorkOfAllLinks) {
               1e-9 * annealing.sum());
   const std::set<int> used(annealing.assignment().begin(), annealing.assignment().end());
   EXPECT_EQ(used.size(), 22U);
+}
+
+TEST(PairAnnealing, WhereTheWayBackIsAnotherNoExchangeIsLeftThatPays) {
+  Rng rng(14);
+  const RoutedShares shares = RoutedShares::of(testing::one_way_ring(48)).value();
+  const Neighbourhood near = Neighbourhood::of(shares);
+  const Workload work = workload(testing::random_matrix(40, 3, 1000, rng)).value();
+  PairAnnealing annealing = PairAnnealing::work_of(shares, work, near);
+  annealing.assign(random_placement(40, 48, rng).unit_of_rank);
+  annealing.cool(500'000, 1e-9, rng, {});
+  SmoothLoads loads(shares, work);
+  loads.assign(annealing.assignment());
+  loads.set_power(0);
+  for (int rank = 0; rank < 40; ++rank) {
+    const int left = annealing.assignment()[static_cast<std::size_t>(rank)];
+    for (int unit = 0; unit < 48; ++unit) {
+      if (unit == left) continue;
+      std::vector<Relocation> moves{{rank, unit}};
+      if (const int other = loads.rank_on(unit); other >= 0) moves.push_back({other, left});
+      EXPECT_GE(loads.propose(moves), (1 - 1e-9) * loads.smooth()) << rank << " to " << unit;
+    }
+  }
 }
 
 /// Grows until no stress is left; the most that was left before.
