@@ -8,7 +8,6 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -84,13 +83,5 @@ class Rng {
  private:
   State state_{};
 };
-
-/// Whether a draw from the exponential distribution of mean 1 is less than x, at least 0; mostly without a
-/// logarithm, as exp(-x) lies between 1 - x and 1 / (1 + x + x^2 / 2).
-inline bool exponential_is_less(double x, Rng& rng) {
-  const double left = 1 - rng.uniform();
-  if (left * (1 + x * (1 + x / 2)) > 1) return true;
-  return left > 1 - x && -std::log(left) < x;
-}
 
 }  // namespace corewise

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/index.hpp"
+#include "place/portfolio/acceptance.hpp"
 
 namespace corewise::place {
 
@@ -22,8 +23,6 @@ constexpr std::uint64_t ask_every = 1024;
 /// they cost most: other ranks' moves are looked at only where the detour is small.
 constexpr std::uint64_t worst_every = 4;
 constexpr std::uint64_t look_every = 512;
-/// A cooling is over early where, in an eighth of it, of so many proposals less than one is accepted.
-constexpr std::uint64_t frozen = 512;
 
 }  // namespace
 
@@ -169,25 +168,24 @@ void Annealing::cool(const Cooling& how) {
   constexpr std::uint64_t steps = 200;
   const std::uint64_t each = std::max<std::uint64_t>(1, how.proposals / steps);
   const double factor = std::pow(how.cold / how.hot, 1.0 / steps);
-  std::uint64_t accepted = 0;
+  Acceptance acceptance;
   for (std::uint64_t step = 0; step < steps; ++step, temperature *= factor) {
     for (std::uint64_t k = 0; k < each; ++k) {
       if (!count_proposal()) break;
       if (how.at_the_worst && k % look_every == 0) look_at_the_worst();
-      if (!draw() || is_hopeless(how.usual_detour)) continue;
+      if (!draw()) continue;
+      ++acceptance.looked_at;
+      if (is_hopeless(how.usual_detour)) continue;
       const double here = loads_.smooth();
       const double most = here * (1 - std::log(1 - rng_.uniform()) * temperature);
       if (loads_.propose(moves_, most) > most) continue;
       loads_.accept();
-      ++accepted;
+      ++acceptance.accepted;
       if (loads_.smooth() >= least) continue;
       least = loads_.smooth();
       best.assign(loads_.assignment().begin(), loads_.assignment().end());
     }
-    if (stopped_) break;
-    if ((step + 1) % (steps / 8) != 0) continue;
-    if (accepted * frozen < each * (steps / 8)) break;
-    accepted = 0;
+    if (stopped_ || ((step + 1) % (steps / 8) == 0 && acceptance.is_frozen())) break;
   }
   at_the_worst_.clear();
   loads_.assign(best);

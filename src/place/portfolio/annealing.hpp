@@ -32,7 +32,7 @@ class Annealing {
   /// `should_stop` is asked now and then; true ends the present search with the best it has.
   Annealing(SmoothLoads& loads, const Neighbourhood& near, Rng& rng, std::function<bool()> should_stop);
 
-  /// From the placement in the loads.
+  /// From the placement in the loads. Ends early when hardly anything is accepted any more.
   void cool(const Cooling& how);
   /// Single moves that make the loads flatter, until none does or `most` were tried.
   void descend(std::uint64_t most);

@@ -12,6 +12,13 @@
 
 namespace corewise::place {
 
+/// A rank and the unit that it goes to.
+struct Relocation {
+  int rank = 0;
+  machine::UnitId unit = 0;
+};
+
+/// A message, from one side.
 struct Exchange {
   int peer;
   bool outgoing;

@@ -1,4 +1,4 @@
-// Own loads: kept times. See own_loads.hpp.
+// Own loads: stored times. See own_loads.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "place/portfolio/own_loads.hpp"
 
@@ -14,7 +14,7 @@ OwnLoads::OwnLoads(const RoutedShares& shares, const Exchanges& exchanges, int r
       gains_(index(ranks)),
       visited_(std::max<std::size_t>(1, index(shares.links())), 0) {}
 
-void OwnLoads::keep(Assignment unit_of_rank, std::span<const LinkTerm> links) {
+void OwnLoads::store(Assignment unit_of_rank, std::span<const LinkTerm> links) {
   own_ns_.assign(gains_.size() * visited_.size(), 0);
   for (int rank = 0; rank < static_cast<int>(gains_.size()); ++rank) {
     for (const Exchange& exchange : exchanges_.of(rank)) {

@@ -1,12 +1,12 @@
-// Own loads: how much of every link's time is that of each rank's messages, kept while ranks move; and by these,
+// Own loads: how much of every link's time is that of each rank's messages, stored while ranks move; and by these
 // which moves are certain to be too much. Owns these times.
 //
 // To tell what a move makes of the links takes to count on every one of them. Most moves are too much, and that
-// shows sooner. Terms are powers of times, so they are convex: without both of two ranks they are less by at most
-// what they are less without the one and without the other, which changes only where a move is carried out; and on
-// a link where both have left all that they had there, what comes adds least.
+// shows sooner. Terms are convex in the time. So to take away the messages of both of two ranks saves at most what
+// to take away those of each alone saves; that is known per rank until a move is carried out. What arrives on a
+// link adds least where the link is emptiest: without all that both had there.
 //
-// Of one phase. The cost of carrying out a move is about that of a proposal, so it pays where most are not.
+// Of one phase. To carry out a move costs about as much as a proposal, so it pays where most proposals are refused.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -16,30 +16,24 @@
 #include <vector>
 
 #include "place/cost.hpp"
+#include "place/portfolio/acceptance.hpp"
 #include "place/portfolio/exchanges.hpp"
 #include "place/portfolio/link_term.hpp"
 
 namespace corewise::place {
-
-/// A rank and the unit that it goes to.
-struct Relocation {
-  int rank = 0;
-  machine::UnitId unit = 0;
-};
 
 class OwnLoads {
  public:
   /// Both outlive this.
   OwnLoads(const RoutedShares& shares, const Exchanges& exchanges, int ranks);
 
-  /// Whether there is room for so many times and so many carried out of so many proposals are few enough.
-  [[nodiscard]] static bool are_worth_keeping(std::size_t times, std::uint64_t carried_out,
-                                              std::uint64_t proposed) {
-    return times <= most_times && carried_out * fewest_proposals < proposed;
+  /// Whether there is room for so many times, and few enough proposals are accepted.
+  [[nodiscard]] static bool are_worth_storing(std::size_t times, const Acceptance& proposals) {
+    return times <= most_times && proposals.accepted * for_one < proposals.looked_at;
   }
-  void keep(Assignment unit_of_rank, std::span<const LinkTerm> links);
+  void store(Assignment unit_of_rank, std::span<const LinkTerm> links);
   void drop() { own_ns_.clear(); }
-  [[nodiscard]] bool kept() const { return !own_ns_.empty(); }
+  [[nodiscard]] bool stored() const { return !own_ns_.empty(); }
 
   /// These moves are carried out: where all ranks are before and after.
   void move(std::span<const Relocation> moves, Assignment before, Assignment after,
@@ -74,8 +68,8 @@ class OwnLoads {
   }
 
  private:
-  /// Of so many proposals one may be carried out.
-  static constexpr std::uint64_t fewest_proposals = 64;
+  /// Of so many proposals one may be accepted.
+  static constexpr std::uint64_t for_one = 64;
   /// 8 bytes each: what a core's caches hold.
   static constexpr std::size_t most_times = std::size_t{1} << 19;
 
@@ -116,7 +110,7 @@ class OwnLoads {
 
   const RoutedShares& shares_;
   const Exchanges& exchanges_;
-  std::vector<double> own_ns_;  ///< [rank][link]; empty: not kept
+  std::vector<double> own_ns_;  ///< [rank][link]; empty: not stored
   std::vector<Gain> gains_;     ///< per rank, as of that state
   std::uint64_t state_ = 1;
   std::vector<std::uint64_t> visited_;  ///< per link

@@ -24,17 +24,15 @@ constexpr double cooled = 0.05;
 constexpr std::uint64_t anywhere = 8;
 /// Two ranks are so far from each other as bytes between them are few: an eighth of the bytes, twice as far.
 constexpr double length_power = 1.0 / 3.0;
-/// Over early where, in a sixteenth of it, of so many proposals less than one is accepted.
-constexpr std::uint64_t frozen = 512;
 /// Sums that differ by less are equal but for rounding.
 constexpr double equal = 1e-9;
 constexpr double unreachable = std::numeric_limits<double>::infinity();
 
 /// Bytes by weight that a rank sends to a peer, and gets from it.
-using Exchanges = std::vector<std::map<int, std::pair<double, double>>>;
+using BytesOfPeers = std::vector<std::map<int, std::pair<double, double>>>;
 
-Exchanges exchanges_of(const Workload& work) {
-  Exchanges of_rank(index(work.ranks));
+BytesOfPeers exchanges_of(const Workload& work) {
+  BytesOfPeers of_rank(index(work.ranks));
   for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
     for (const Traffic& each : work.phases[phase]) {
       const double bytes = work.weight(phase) * static_cast<double>(each.bytes);
@@ -58,7 +56,7 @@ std::vector<double> work_table(const RoutedShares& shares) {
   return table;
 }
 
-double most_bytes(const Exchanges& exchanges) {
+double most_bytes(const BytesOfPeers& exchanges) {
   double most = 0;
   for (const auto& of_rank : exchanges) {
     for (const auto& [peer, bytes] : of_rank) most = std::max(most, bytes.first + bytes.second);
@@ -67,7 +65,7 @@ double most_bytes(const Exchanges& exchanges) {
 }
 
 /// From one rank to every other, along messages; heavy ones are short.
-std::vector<double> lengths_from(int rank, const Exchanges& exchanges, double most) {
+std::vector<double> lengths_from(int rank, const BytesOfPeers& exchanges, double most) {
   std::vector<double> length(exchanges.size(), unreachable);
   using Reached = std::pair<double, int>;
   std::priority_queue<Reached, std::vector<Reached>, std::greater<>> queue;
@@ -154,7 +152,7 @@ PairAnnealing PairAnnealing::work_of(const RoutedShares& shares, const Workload&
 PairAnnealing PairAnnealing::stress_of(const RoutedShares& shares, const Workload& work,
                                        const Neighbourhood& near) {
   PairAnnealing made(work.ranks, shares.units(), near);
-  const Exchanges exchanges = exchanges_of(work);
+  const BytesOfPeers exchanges = exchanges_of(work);
   const double most = most_bytes(exchanges);
   std::vector<std::vector<double>> lengths;
   for (int rank = 0; rank < work.ranks; ++rank) lengths.push_back(lengths_from(rank, exchanges, most));
@@ -292,7 +290,7 @@ PairAnnealing::Moved PairAnnealing::moved(int rank, machine::UnitId unit, int ex
 double PairAnnealing::difference(const Proposal& proposal) const {
   const int other = rank_on_unit_[index(proposal.unit)];
   const int left = unit_of_rank_[index(proposal.rank)];
-  if (costs_ && costs_->kept()) {
+  if (costs_ && costs_->stored()) {
     const std::uint32_t pair = other < 0 ? none : costs_->pair(proposal.rank, other);
     return costs_->more(proposal.rank, left, other, proposal.unit) + turned(pair, left, proposal.unit);
   }
@@ -301,7 +299,7 @@ double PairAnnealing::difference(const Proposal& proposal) const {
   return sum + turned(one.pair, left, proposal.unit);
 }
 
-void PairAnnealing::keep_costs() {
+void PairAnnealing::store_costs() {
   if (!costs_) {
     std::vector<PairCosts::Aspect> aspects(2);
     for (int k = 0; k < 2; ++k) {
@@ -313,7 +311,7 @@ void PairAnnealing::keep_costs() {
     }
     costs_.emplace(static_cast<int>(units_), begin_, peers_, std::move(aspects));
   }
-  costs_->keep(unit_of_rank_);
+  costs_->store(unit_of_rank_);
 }
 
 PairAnnealing::Proposal PairAnnealing::draw(Rng& rng) const {
@@ -340,7 +338,7 @@ void PairAnnealing::carry_out(const Proposal& proposal) {
   rank_on_unit_[index(proposal.unit)] = proposal.rank;
   rank_on_unit_[index(left)] = other;
   if (other >= 0) unit_of_rank_[index(other)] = left;
-  if (!costs_ || !costs_->kept()) return;
+  if (!costs_ || !costs_->stored()) return;
   costs_->moved(proposal.rank, left, proposal.unit);
   if (other >= 0) costs_->moved(other, proposal.unit, left);
 }
@@ -350,30 +348,31 @@ std::uint64_t PairAnnealing::cool(std::uint64_t proposals, double hot, Rng& rng,
   std::vector<int> best = unit_of_rank_;
   double least = sum_;
   std::uint64_t done = 0;
-  std::uint64_t accepted = 0;
+  Acceptance acceptance;
   const std::uint64_t each = std::max<std::uint64_t>(1, proposals / steps);
   const double factor = std::pow(cooled, 1.0 / steps);
   for (std::uint64_t step = 0; step < steps && units_ > 1; ++step, hot *= factor) {
     if (should_stop && should_stop()) break;
-    const double temperature = hot * sum_ / static_cast<double>(unit_of_rank_.size());
-    const std::uint64_t before = accepted;
+    const double temperature = hot * std::max(sum_, 0.0) / static_cast<double>(unit_of_rank_.size());
+    Acceptance in_step;
     for (std::uint64_t k = 0; k < each; ++k, ++done) {
       const Proposal proposal = draw(rng);
       if (near_.are_alike(unit_of_rank_[index(proposal.rank)], proposal.unit)) continue;
+      ++in_step.looked_at;
       const double more = difference(proposal);
       if (more > 0 && exponential_is_less(more / temperature, rng)) continue;
       carry_out(proposal);
-      ++accepted;
+      ++in_step.accepted;
       sum_ += more;
       if (sum_ >= least) continue;
       least = sum_;
       best = unit_of_rank_;
     }
-    const bool are_kept = costs_ && costs_->kept();
-    if (!are_kept && PairCosts::are_worth_keeping(units_, accepted - before, each)) keep_costs();
-    if ((step + 1) % (steps / 16) != 0) continue;
-    if (accepted * frozen < each * (steps / 16)) break;
-    accepted = 0;
+    const bool stored = costs_ && costs_->stored();
+    if (!stored && PairCosts::are_worth_storing(units_, in_step)) store_costs();
+    acceptance.accepted += in_step.accepted;
+    acceptance.looked_at += in_step.looked_at;
+    if ((step + 1) % (steps / 16) == 0 && acceptance.is_frozen()) break;
   }
   if (costs_) costs_->drop();
   assign(best);

@@ -51,8 +51,9 @@ class PairAnnealing {
   void grow(int rank, machine::UnitId unit, Rng& rng);
   /// By stress: a rank and a unit alike in their distances to all others, `place` 0 the innermost, 1 the outermost.
   [[nodiscard]] std::pair<int, machine::UnitId> alike(double place) const;
-  /// Anneals from the current placement; `hot`: the first temperature over a rank's part of the sum. Returns the
-  /// number of proposals; `should_stop` is asked now and then.
+  /// Anneals from the current placement; `hot`: the first temperature over a rank's part of the sum. Ends early
+  /// when hardly anything is accepted any more. Returns the number of proposals made; `should_stop` is asked now
+  /// and then.
   std::uint64_t cool(std::uint64_t proposals, double hot, Rng& rng, const std::function<bool()>& should_stop);
 
  private:
@@ -87,7 +88,7 @@ class PairAnnealing {
     return pair == none ? 0 : added(weights_[pair] * (row(other)[one] - row(one)[other]));
   }
   [[nodiscard]] double difference(const Proposal& proposal) const;
-  void keep_costs();
+  void store_costs();
   void carry_out(const Proposal& proposal);
 
   const Neighbourhood& near_;
@@ -102,7 +103,7 @@ class PairAnnealing {
   std::vector<int> unit_of_rank_;
   std::vector<int> rank_on_unit_;
   double sum_ = 0;
-  std::optional<PairCosts> costs_;  ///< kept while few proposals are accepted
+  std::optional<PairCosts> costs_;  ///< stored while few proposals are accepted
 };
 
 }  // namespace corewise::place

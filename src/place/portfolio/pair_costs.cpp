@@ -1,4 +1,4 @@
-// Pair costs: kept sums. See pair_costs.hpp.
+// Pair costs: stored sums. See pair_costs.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "place/portfolio/pair_costs.hpp"
 
@@ -22,7 +22,7 @@ PairCosts::PairCosts(int units, std::vector<std::size_t> begin, std::vector<int>
   }
 }
 
-void PairCosts::keep(Assignment unit_of_rank) {
+void PairCosts::store(Assignment unit_of_rank) {
   if (pair_at_.empty()) {
     pair_at_.assign(ranks_ * ranks_, none);
     for (std::size_t rank = 0; rank < ranks_; ++rank) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "place/cost.hpp"
+#include "place/portfolio/acceptance.hpp"
 
 namespace corewise::place {
 
@@ -29,21 +30,20 @@ class PairCosts {
   /// The pairs of rank r, each with another peer, are at [begin[r], begin[r + 1]); both ranks have the pair.
   PairCosts(int units, std::vector<std::size_t> begin, std::vector<int> peers, std::vector<Aspect> aspects);
 
-  /// Whether so many exchanges carried out of so many looked at are few enough on so many units.
-  [[nodiscard]] static bool are_worth_keeping(std::size_t units, std::uint64_t carried_out,
-                                              std::uint64_t looked_at) {
-    return carried_out * units < looks_per_unit * looked_at;
+  /// Whether few enough exchanges of ranks are accepted, on so many units.
+  [[nodiscard]] static bool are_worth_storing(std::size_t units, const Acceptance& exchanges) {
+    return exchanges.accepted * units < looks_per_unit * exchanges.looked_at;
   }
-  void keep(Assignment unit_of_rank);
+  void store(Assignment unit_of_rank);
   void drop() { costs_.clear(); }
-  [[nodiscard]] bool kept() const { return !costs_.empty(); }
+  [[nodiscard]] bool stored() const { return !costs_.empty(); }
 
-  /// Of a pair, in the order of the peers; none: the two exchange nothing. Requires that they are kept.
+  /// Of a pair, in the order of the peers; none: the two exchange nothing. Requires that costs are stored.
   [[nodiscard]] std::uint32_t pair(int rank, int other) const {
     return pair_at_[static_cast<std::size_t>(rank) * ranks_ + static_cast<std::size_t>(other)];
   }
   static constexpr std::uint32_t none = ~std::uint32_t{0};
-  /// Requires that they are kept: a rank is elsewhere now.
+  /// Requires that costs are stored: a rank is elsewhere now.
   void moved(int rank, machine::UnitId from, machine::UnitId to);
   /// What it costs more that `rank` goes from `left` to `unit`, and `other`, if not negative, the other way; of the
   /// pair of the two nothing.
@@ -67,8 +67,8 @@ class PairCosts {
   std::vector<std::size_t> begin_;
   std::vector<int> peers_;
   std::vector<Aspect> aspects_;
-  std::vector<double> costs_;                 ///< [rank][unit]; empty: not kept
-  std::vector<std::uint32_t> pair_at_;        ///< [rank][rank] into peers_; made when first kept
+  std::vector<double> costs_;                 ///< [rank][unit]; empty: not stored
+  std::vector<std::uint32_t> pair_at_;        ///< [rank][rank] into peers_; made when first stored
   std::vector<std::vector<double>> changes_;  ///< [aspect][unit], of what a peer of a moved rank pays
 };
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "base/index.hpp"
 
@@ -18,13 +19,13 @@ namespace {
 constexpr int most_accepted = 1024;
 /// Of such a sum, as a part of it, and far more.
 constexpr double rounding = 1e-9;
-/// Proposals until it is looked whether they are told by what is kept.
+/// Proposals between two decisions whether to store costs, or times.
 constexpr std::uint64_t ask_every = 1024;
 constexpr double beyond = std::numeric_limits<double>::infinity();
 
-template <class Kept>
-bool is_kept(const std::optional<Kept>& one) {
-  return one && one->kept();
+template <class Stored>
+bool is_stored(const std::optional<Stored>& one) {
+  return one && one->stored();
 }
 
 }  // namespace
@@ -55,14 +56,12 @@ PairCosts SmoothLoads::hop_bytes_of_pairs() const {
   for (int peer = 0; peer < units(); ++peer) {
     for (int own = 0; own < units(); ++own) aspect.table.push_back(shares_.hops(own, peer));
   }
+  std::vector<double> bytes(unit_of_rank_.size(), 0);
   for (int rank = 0; rank < ranks(); ++rank) {
-    for (const int peer : peers_of(rank)) {
-      double bytes = 0;
-      for (const Exchange& exchange : exchanges_.of(rank)) {
-        if (exchange.peer == peer) bytes += static_cast<double>(exchange.bytes);
-      }
-      aspect.weights.push_back(bytes);
+    for (const Exchange& exchange : exchanges_.of(rank)) {
+      bytes[index(exchange.peer)] += static_cast<double>(exchange.bytes);
     }
+    for (const int peer : peers_of(rank)) aspect.weights.push_back(std::exchange(bytes[index(peer)], 0));
   }
   return {units(), exchanges_.first_peer(), exchanges_.peers(), {aspect}};
 }
@@ -210,10 +209,10 @@ void SmoothLoads::drop_proposal() {
 
 double SmoothLoads::detour(std::span<const Relocation> moves) {
   drop_proposal();
-  if (++detours_.proposed == ask_every) {
-    if (!is_kept(hop_bytes_) && PairCosts::are_worth_keeping(index(units()), detours_.carried_out, ask_every)) {
+  if (++detours_.looked_at == ask_every) {
+    if (!is_stored(hop_bytes_) && PairCosts::are_worth_storing(index(units()), detours_)) {
       if (!hop_bytes_) hop_bytes_.emplace(hop_bytes_of_pairs());
-      hop_bytes_->keep(unit_of_rank_);
+      hop_bytes_->store(unit_of_rank_);
     }
     detours_ = {};
   }
@@ -229,7 +228,7 @@ bool SmoothLoads::is_exchange(std::span<const Relocation> moves) const {
 }
 
 double SmoothLoads::hop_bytes_more(std::span<const Relocation> moves) {
-  if (is_kept(hop_bytes_) && is_exchange(moves)) {
+  if (is_stored(hop_bytes_) && is_exchange(moves)) {
     // Between two that trade places the ways there and back change places, too: nothing more.
     const int other = moves.size() == 1 ? -1 : moves.back().rank;
     const Relocation& one = moves.front();
@@ -273,15 +272,14 @@ double SmoothLoads::propose(std::span<const Relocation> moves) {
 }
 
 bool SmoothLoads::is_certain_to_exceed(double most, std::span<const Relocation> moves) {
-  if (++limited_.proposed == ask_every) {
-    const std::size_t times = unit_of_rank_.size() * links_;
-    if (!is_kept(own_) && OwnLoads::are_worth_keeping(times, limited_.carried_out, ask_every)) {
+  if (++limited_.looked_at == ask_every) {
+    if (!is_stored(own_) && OwnLoads::are_worth_storing(unit_of_rank_.size() * links_, limited_)) {
       if (!own_) own_.emplace(shares_, exchanges_, ranks());
-      own_->keep(unit_of_rank_, loads_);
+      own_->store(unit_of_rank_, loads_);
     }
     limited_ = {};
   }
-  if (!is_kept(own_) || moves.size() > 2) return false;
+  if (!is_stored(own_) || moves.empty() || moves.size() > 2) return false;
   bool exceeds = false;
   with_constant(doublings_, [&](auto doublings) {
     const double room = raised<doublings>(most / weights_.front()) * (1 + rounding) - sums_.front().terms;
@@ -422,12 +420,13 @@ bool SmoothLoads::changed_links_are_flatter() {
 }
 
 void SmoothLoads::accept() {
-  if (is_kept(own_)) own_->move(moves_, unit_of_rank_, next_unit_of_rank_, loads_);
-  ++detours_.carried_out;
-  ++limited_.carried_out;
+  if (is_stored(own_)) own_->move(moves_, unit_of_rank_, next_unit_of_rank_, loads_);
+  if (hop_bytes_ && moves_.size() > 2) hop_bytes_->drop();  // as many renewals as ranks move
+  ++detours_.accepted;
+  ++limited_.accepted;
   for (const Relocation& move : moves_) {
     const int left = unit_of_rank_[index(move.rank)];
-    if (is_kept(hop_bytes_)) hop_bytes_->moved(move.rank, left, move.unit);
+    if (is_stored(hop_bytes_)) hop_bytes_->moved(move.rank, left, move.unit);
     if (rank_on_unit_[index(left)] == move.rank) rank_on_unit_[index(left)] = -1;
     unit_of_rank_[index(move.rank)] = move.unit;
     rank_on_unit_[index(move.unit)] = move.rank;

@@ -7,7 +7,7 @@
 // exact order that ends every search: bottleneck first, then all loads compared from the largest down.
 //
 // Invariant: loads are the exact integers that evaluate() would count, whatever the moves that led there. The same
-// moves give the same numbers to the last bit.
+// calls give the same numbers to the last bit.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -18,6 +18,7 @@
 
 #include "place/cost.hpp"
 #include "place/links/objective.hpp"
+#include "place/portfolio/acceptance.hpp"
 #include "place/portfolio/exchanges.hpp"
 #include "place/portfolio/link_term.hpp"
 #include "place/portfolio/own_loads.hpp"
@@ -50,7 +51,8 @@ class SmoothLoads {
 
   /// How much farther the messages of these ranks would travel, in hop-bytes, over what a rank's messages travelled
   /// in the mean when the placement was assigned. Of moves of different ranks; messages between two of them count
-  /// twice. Costs a small part of a proposal. What was proposed last is dropped.
+  /// twice, and come to nothing where the two trade places. Costs a small part of a proposal. What was proposed
+  /// last is dropped.
   [[nodiscard]] double detour(std::span<const Relocation> moves);
   /// What smooth() would be after these relocations: of different ranks, to units that they leave among themselves
   /// or that are free. Nothing is changed until accept().
@@ -133,14 +135,10 @@ class SmoothLoads {
   std::vector<Sum> sums_;
   double smooth_ = 0;
   double hop_bytes_of_a_rank_ = 0;  ///< sent and received, when assigned
-  /// Since it was last looked whether to keep what tells.
-  struct Tally {
-    std::uint64_t proposed = 0, carried_out = 0;
-  };
-  // Made when first kept: where few moves are carried out.
+  // Made when first stored: where few moves are accepted, which is looked at now and then.
   std::optional<PairCosts> hop_bytes_;
   std::optional<OwnLoads> own_;  ///< of one phase
-  Tally detours_, limited_;
+  Acceptance detours_, limited_;
   // Of the proposal.
   std::vector<int> next_unit_of_rank_;
   std::vector<char> moving_;

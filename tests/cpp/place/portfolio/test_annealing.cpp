@@ -1,5 +1,5 @@
-// Annealing: what clusters of ranks that move as one find, which single ranks do not; and that every move leaves a
-// placement and its loads.
+// Annealing: what clusters of ranks that move as one find, which single ranks do not; that every move leaves a
+// placement and its loads; and when it ends.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
@@ -113,6 +113,25 @@ TEST(Annealing, EveryMoveLeavesAPlacementAndItsLoads) {
     ASSERT_EQ(loads.bottleneck_ns(), fresh.bottleneck_ns());
   }
   EXPECT_TRUE(clusters);
+}
+
+TEST(Annealing, EndsEarlyWhereNothingIsAccepted) {
+  // Ranks of a ring in their order: whatever moves, lengthens a route.
+  const RoutedShares shares = RoutedShares::of(testing::full_ring(16)).value().merged();
+  Workload work;
+  work.ranks = 16;
+  work.phases.emplace_back();
+  for (int rank = 0; rank < 16; ++rank) work.phases.front().push_back({rank, (rank + 1) % 16, 1000});
+  const Neighbourhood near = Neighbourhood::of(shares);
+  const auto proposals_at = [&](double hot) {
+    Rng rng(17);
+    SmoothLoads loads(shares, work);
+    Annealing annealing(loads, near, rng, {});
+    annealing.cool({80'000, hot, hot / 2, false, 1e9});
+    return annealing.proposals();
+  };
+  EXPECT_EQ(proposals_at(1e-9), 10'000U);  // an eighth
+  EXPECT_EQ(proposals_at(1), 80'000U);
 }
 
 }  // namespace

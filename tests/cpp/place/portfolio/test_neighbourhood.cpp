@@ -154,8 +154,7 @@ TEST(Annealing, WhereAllUnitsAreAlikeItEndsWhereItBegan) {
   EXPECT_DOUBLE_EQ(loads.smooth(), before);
   PairAnnealing pairs = PairAnnealing::work_of(shares, work, near);
   const double work_before = pairs.sum();
-  // Nothing is accepted: over after a sixteenth.
-  EXPECT_NEAR(static_cast<double>(pairs.cool(6400, 0.5, rng, {})), 400, 1);
+  EXPECT_GT(pairs.cool(5000, 0.5, rng, {}), 4000U);
   EXPECT_DOUBLE_EQ(pairs.sum(), work_before);
 }
 

@@ -1,4 +1,4 @@
-// Own loads: what is called too much is so by an evaluation from scratch, and most of what is too much is told, on
+// Own loads: what is called too much is so by an evaluation from scratch, and some of what is too much is told, on
 // machines with ties and with links of different speed, while ranks move alone, in pairs and in groups.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
@@ -71,9 +71,9 @@ void expect_certainty(const machine::Machine& made) {
   const Exchanges exchanges(work);
   Placed now(shares, work);
   OwnLoads own(shares, exchanges, ranks);
-  EXPECT_FALSE(own.kept());
-  own.keep(now.at(), now.links<doublings>());
-  EXPECT_TRUE(own.kept());
+  EXPECT_FALSE(own.stored());
+  own.store(now.at(), now.links<doublings>());
+  EXPECT_TRUE(own.stored());
   int too_much = 0, told = 0;
   for (int step = 0; step < 600; ++step) {
     const std::vector<LinkTerm> links = now.links<doublings>();
@@ -99,10 +99,10 @@ void expect_certainty(const machine::Machine& made) {
     now = then;
   }
   EXPECT_GT(too_much, 100);
-  EXPECT_GT(told, too_much / 20) << made.name;
+  EXPECT_GT(told, too_much / 12) << made.name << " " << doublings;
 }
 
-TEST(OwnLoads, WhatIsCertainIsTooMuchAndMostOfThatIsTold) {
+TEST(OwnLoads, WhatIsCertainIsTooMuchAndSomeOfThatIsTold) {
   for (const machine::Machine& made : {machine::from_synthetic("pack:2 l3:3 core:4").value(),
                                        testing::full_ring(units), testing::one_way_ring(units)}) {
     expect_certainty<0>(made);
@@ -111,10 +111,10 @@ TEST(OwnLoads, WhatIsCertainIsTooMuchAndMostOfThatIsTold) {
   }
 }
 
-TEST(OwnLoads, AreKeptWhereThereIsRoomAndFewMovesAreCarriedOut) {
-  EXPECT_TRUE(OwnLoads::are_worth_keeping(1 << 16, 0, 1024));
-  EXPECT_FALSE(OwnLoads::are_worth_keeping(1 << 16, 100, 1024));
-  EXPECT_FALSE(OwnLoads::are_worth_keeping(1 << 22, 0, 1024));
+TEST(OwnLoads, AreStoredWhereThereIsRoomAndFewMovesAreAccepted) {
+  EXPECT_TRUE(OwnLoads::are_worth_storing(1 << 16, {0, 1024}));
+  EXPECT_FALSE(OwnLoads::are_worth_storing(1 << 16, {100, 1024}));
+  EXPECT_FALSE(OwnLoads::are_worth_storing(1 << 22, {0, 1024}));
 }
 
 }  // namespace

@@ -63,13 +63,13 @@ double of_two(const Pairs& pairs, const std::vector<PairCosts::Aspect>& aspects,
 
 void expect_sums_from_scratch(const Pairs& pairs, const std::vector<PairCosts::Aspect>& aspects, Rng& rng) {
   PairCosts costs(units, pairs.begin, pairs.peers, aspects);
-  EXPECT_FALSE(costs.kept());
+  EXPECT_FALSE(costs.stored());
   std::vector<int> rank_on(units, -1);
   std::vector<int> at(ranks);
   std::iota(at.begin(), at.end(), 0);
   std::iota(rank_on.begin(), rank_on.begin() + ranks, 0);
-  costs.keep(at);
-  EXPECT_TRUE(costs.kept());
+  costs.store(at);
+  EXPECT_TRUE(costs.stored());
   for (int step = 0; step < 400; ++step) {
     const int rank = static_cast<int>(rng.below(ranks));
     const int unit = static_cast<int>(rng.below(units));
@@ -104,7 +104,7 @@ TEST(PairCosts, KnowsEveryPair) {
   PairCosts costs(units, pairs.begin, pairs.peers, {{drawn(units * units, rng), drawn(pairs.peers.size(), rng)}});
   std::vector<int> at(ranks);
   std::iota(at.begin(), at.end(), 2);
-  costs.keep(at);
+  costs.store(at);
   for (int rank = 0; rank < ranks; ++rank) {
     const auto begin =
         pairs.peers.begin() + static_cast<std::ptrdiff_t>(pairs.begin[static_cast<std::size_t>(rank)]);
@@ -118,10 +118,10 @@ TEST(PairCosts, KnowsEveryPair) {
 }
 
 TEST(PairCosts, FewMustBeCarriedOutTheFewerTheMoreUnits) {
-  EXPECT_TRUE(PairCosts::are_worth_keeping(16, 0, 1000));
-  EXPECT_TRUE(PairCosts::are_worth_keeping(16, 100, 1000));
-  EXPECT_FALSE(PairCosts::are_worth_keeping(256, 100, 1000));
-  EXPECT_FALSE(PairCosts::are_worth_keeping(16, 1000, 1000));
+  EXPECT_TRUE(PairCosts::are_worth_storing(16, {0, 1000}));
+  EXPECT_TRUE(PairCosts::are_worth_storing(16, {100, 1000}));
+  EXPECT_FALSE(PairCosts::are_worth_storing(256, {100, 1000}));
+  EXPECT_FALSE(PairCosts::are_worth_storing(16, {1000, 1000}));
 }
 
 }  // namespace

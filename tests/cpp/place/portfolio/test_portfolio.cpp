@@ -114,20 +114,20 @@ TEST(Portfolio, ALoadThatLosesIsNotJudged) {
 }
 
 TEST(Portfolio, RanksThatTheJudgeWaitsForMoveWhereLoadsSeeNothing) {
-  // This judge waits for a message of one byte between two of 30 ranks, longer the more links it crosses.
-  const RoutedShares shares = RoutedShares::of(machine::from_synthetic("mesh:6x5").value()).value();
+  // This judge waits for a message of one byte between two of 64 ranks, longer the more links it crosses.
+  const RoutedShares shares = RoutedShares::of(machine::from_synthetic("mesh:8x8").value()).value();
   Rng rng(38);
-  pattern::Matrix matrix = scrambled_grid(6, 5, rng);
+  pattern::Matrix matrix = scrambled_grid(8, 8, rng);
   int from = 0, to = 0;
-  while (from == to) from = static_cast<int>(rng.below(30)), to = static_cast<int>(rng.below(30));
+  while (from == to) from = static_cast<int>(rng.below(64)), to = static_cast<int>(rng.below(64));
   matrix.entries.push_back({from, to, 1, 1});
   const Workload work = workload(matrix).value();
   const auto hops = [&](Assignment units) {
     return shares.hops(units[static_cast<std::size_t>(from)], units[static_cast<std::size_t>(to)]);
   };
   PortfolioOptions options;
-  options.starts = {{"random", random_placement(30, 30, rng)}};
-  options.proposals = 300'000;
+  options.starts = {{"random", random_placement(64, 64, rng)}};
+  options.proposals = 1'500'000;
   options.judge.of = [&](Assignment units) -> Result<double> {
     return evaluate(shares, work, units).bottleneck_ns + 1000 * hops(units);
   };
