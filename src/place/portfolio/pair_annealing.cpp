@@ -290,7 +290,7 @@ PairAnnealing::Moved PairAnnealing::moved(int rank, machine::UnitId unit, int ex
 double PairAnnealing::difference(const Proposal& proposal) const {
   const int other = rank_on_unit_[index(proposal.unit)];
   const int left = unit_of_rank_[index(proposal.rank)];
-  if (costs_ && costs_->stored()) {
+  if (has_costs()) {
     const std::uint32_t pair = other < 0 ? none : costs_->pair(proposal.rank, other);
     return costs_->more(proposal.rank, left, other, proposal.unit) + turned(pair, left, proposal.unit);
   }
@@ -338,7 +338,7 @@ void PairAnnealing::carry_out(const Proposal& proposal) {
   rank_on_unit_[index(proposal.unit)] = proposal.rank;
   rank_on_unit_[index(left)] = other;
   if (other >= 0) unit_of_rank_[index(other)] = left;
-  if (!costs_ || !costs_->stored()) return;
+  if (!has_costs()) return;
   costs_->moved(proposal.rank, left, proposal.unit);
   if (other >= 0) costs_->moved(other, proposal.unit, left);
 }
@@ -368,8 +368,7 @@ std::uint64_t PairAnnealing::cool(std::uint64_t proposals, double hot, Rng& rng,
       least = sum_;
       best = unit_of_rank_;
     }
-    const bool stored = costs_ && costs_->stored();
-    if (!stored && PairCosts::are_worth_storing(units_, in_step)) store_costs();
+    if (!has_costs() && PairCosts::are_worth_storing(units_, in_step)) store_costs();
     acceptance.accepted += in_step.accepted;
     acceptance.looked_at += in_step.looked_at;
     if ((step + 1) % (steps / 16) == 0 && acceptance.is_frozen()) break;

@@ -89,6 +89,7 @@ class PairAnnealing {
   }
   [[nodiscard]] double difference(const Proposal& proposal) const;
   void store_costs();
+  [[nodiscard]] bool has_costs() const { return costs_ && costs_->stored(); }
   void carry_out(const Proposal& proposal);
 
   const Neighbourhood& near_;

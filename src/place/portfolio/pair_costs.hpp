@@ -1,10 +1,11 @@
-// Pair costs: what the messages of every rank would cost on every unit, all other ranks as they are; kept while
+// Pair costs: what the messages of every rank would cost on every unit, all other ranks as they are; stored while
 // ranks move. Owns these costs.
 //
 // A cost is a sum over pairs of ranks and over one or two aspects: a weight that belongs to the pair times a number
 // that belongs to the two units. What an exchange of two ranks costs is then four looks, whatever the number of
-// their peers; to carry it out renews the costs of all peers on all units. So it pays where few of the looked at
-// exchanges are carried out. SPDX-License-Identifier: BSD-3-Clause
+// their peers. To carry it out renews the costs of all peers on all units. So it pays where few exchanges are
+// accepted of those that are looked at.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

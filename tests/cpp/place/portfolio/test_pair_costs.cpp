@@ -1,5 +1,6 @@
 // Pair costs: what exchanges cost more against sums from scratch, while ranks move; with one kind of numbers, with
-// two, and with two whose units are the same. SPDX-License-Identifier: BSD-3-Clause
+// two, and with two whose units are the same.
+// SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -256,27 +256,35 @@ TEST(SmoothLoads, AProposalEndsEarlyOnlyWhereItIsTooMuchAlsoWhereManyWere) {
   Rng rng(13);
   for (const machine::Machine& made : {tree(), testing::full_ring(24), testing::one_way_ring(24)}) {
     const RoutedShares shares = RoutedShares::of(made).value().merged();
-    const Workload work = workload(testing::random_matrix(22, 4, 1000, rng)).value();
-    for (const int doublings : {0, 2, 5}) {
-      SmoothLoads whole(shares, work), early(shares, work);
-      whole.set_power(doublings);
-      early.set_power(doublings);
-      for (int step = 0; step < 8000; ++step) {
-        const std::vector<Relocation> moves = drawn_exchange(whole, rng);
-        const bool wanted = step % 100 == 99;
-        const double truth = whole.propose(moves);
-        const double most = wanted ? std::max(truth, whole.smooth()) : whole.smooth();
-        const double said = early.propose(moves, most);
-        if (std::isinf(said)) {
-          ASSERT_GT(truth, most * (1 - 1e-12)) << made.name << " " << doublings << " " << step;
-          ASSERT_FALSE(wanted);
-        } else {
-          ASSERT_NEAR(said, truth, 1e-9 * truth);
-        }
-        if (!wanted) continue;
-        whole.accept();
-        early.accept();
+    Workload work = workload(testing::random_matrix(22, 4, 1000, rng)).value();
+    work.weights = {0.4};
+    SmoothLoads whole(shares, work), early(shares, work);
+    for (int step = 0; step < 24'000; ++step) {
+      if (step % 1750 == 0) {
+        const int doublings = step / 1750 % 3 * 5 / 2;  // 0, 2, 5
+        whole.set_power(doublings);
+        early.set_power(doublings);
       }
+      std::vector<Relocation> moves = drawn_exchange(whole, rng);
+      if (step % 3000 == 2999) {  // a group: five change places in turn
+        moves.clear();
+        for (int k = 0; k < 5; ++k) {
+          moves.push_back({k, whole.assignment()[static_cast<std::size_t>((k + 1) % 5)]});
+        }
+      }
+      const bool wanted = step % 100 == 99;
+      const double truth = whole.propose(moves);
+      const double most = wanted ? std::max(truth, whole.smooth()) : whole.smooth();
+      const double said = early.propose(moves, most);
+      if (std::isinf(said)) {
+        ASSERT_GT(truth, most * (1 - 1e-12)) << made.name << " " << step;
+        ASSERT_FALSE(wanted);
+      } else {
+        ASSERT_NEAR(said, truth, 1e-9 * truth) << made.name << " " << step;
+      }
+      if (!wanted) continue;
+      whole.accept();
+      early.accept();
     }
   }
 }
