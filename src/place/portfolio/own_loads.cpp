@@ -8,28 +8,28 @@
 
 namespace corewise::place {
 
-OwnLoads::OwnLoads(const RoutedShares& shares, const Exchanges& exchanges, int ranks)
+OwnLoads::OwnLoads(const RoutedShares& shares, const PeerMessages& messages, int ranks)
     : shares_(shares),
-      exchanges_(exchanges),
+      messages_(messages),
       gains_(index(ranks)),
       visited_(std::max<std::size_t>(1, index(shares.links())), 0) {}
 
 void OwnLoads::store(Assignment unit_of_rank, std::span<const LinkTerm> links) {
   own_ns_.assign(gains_.size() * visited_.size(), 0);
   for (int rank = 0; rank < static_cast<int>(gains_.size()); ++rank) {
-    for (const Exchange& exchange : exchanges_.of(rank)) {
-      if (exchange.outgoing) add(rank, exchange, 1, unit_of_rank, links);
+    for (const PeerMessage& message : messages_.of(rank)) {
+      if (message.outgoing) add(rank, message, 1, unit_of_rank, links);
     }
   }
 }
 
-void OwnLoads::add(int rank, const Exchange& exchange, double sign, Assignment unit_of_rank,
+void OwnLoads::add(int rank, const PeerMessage& message, double sign, Assignment unit_of_rank,
                    std::span<const LinkTerm> links) {
   double* const own = own_ns_.data() + index(rank) * visited_.size();
-  double* const of_peer = own_ns_.data() + index(exchange.peer) * visited_.size();
-  const auto route = route_of(shares_, exchange, unit_of_rank[index(rank)], unit_of_rank[index(exchange.peer)]);
+  double* const of_peer = own_ns_.data() + index(message.peer) * visited_.size();
+  const auto route = route_of(shares_, message, unit_of_rank[index(rank)], unit_of_rank[index(message.peer)]);
   for (const Share& share : route) {
-    const double ns = sign * links[index(share.link)].time_of(exchange.bytes * share.parts);
+    const double ns = sign * links[index(share.link)].time_of(message.bytes * share.parts);
     own[share.link] += ns;
     of_peer[share.link] += ns;
   }
@@ -41,11 +41,11 @@ void OwnLoads::move(std::span<const Relocation> moves, Assignment before, Assign
     return std::ranges::find(moves, rank, &Relocation::rank) != moves.end();
   };
   for (const Relocation& each : moves) {
-    for (const Exchange& exchange : exchanges_.of(each.rank)) {
+    for (const PeerMessage& message : messages_.of(each.rank)) {
       // Between two ranks that both move, the sender's entry stands for the message.
-      if (!exchange.outgoing && moves_too(exchange.peer)) continue;
-      add(each.rank, exchange, -1, before, links);
-      add(each.rank, exchange, 1, after, links);
+      if (!message.outgoing && moves_too(message.peer)) continue;
+      add(each.rank, message, -1, before, links);
+      add(each.rank, message, 1, after, links);
     }
   }
 }

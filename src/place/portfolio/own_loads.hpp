@@ -17,15 +17,15 @@
 
 #include "place/cost.hpp"
 #include "place/portfolio/acceptance.hpp"
-#include "place/portfolio/exchanges.hpp"
 #include "place/portfolio/link_term.hpp"
+#include "place/portfolio/peer_messages.hpp"
 
 namespace corewise::place {
 
 class OwnLoads {
  public:
   /// Both outlive this.
-  OwnLoads(const RoutedShares& shares, const Exchanges& exchanges, int ranks);
+  OwnLoads(const RoutedShares& shares, const PeerMessages& messages, int ranks);
 
   /// Whether there is room for so many times, and few enough proposals are accepted.
   [[nodiscard]] static bool are_worth_storing(std::size_t times, const Acceptance& proposals) {
@@ -53,13 +53,13 @@ class OwnLoads {
     double growth = 0;
     for (std::size_t m = 0; m < moves.size(); ++m) {
       const int partner = moves[moves.size() - 1 - m].rank;
-      for (const Exchange& exchange : exchanges_.of(moves[m].rank)) {
-        if (exchange.peer == partner) continue;
-        const machine::UnitId there = unit_of_rank[static_cast<std::size_t>(exchange.peer)];
-        for (const Share& share : route_of(shares_, exchange, moves[m].unit, there)) {
+      for (const PeerMessage& message : messages_.of(moves[m].rank)) {
+        if (message.peer == partner) continue;
+        const machine::UnitId there = unit_of_rank[static_cast<std::size_t>(message.peer)];
+        for (const Share& share : route_of(shares_, message, moves[m].unit, there)) {
           const LinkTerm& link = links[static_cast<std::size_t>(share.link)];
           const double left = at_least_0(link.time_ns() - one[share.link] - others * other[share.link]);
-          growth += raised<doublings>(left + link.time_of(exchange.bytes * share.parts)) - raised<doublings>(left);
+          growth += raised<doublings>(left + link.time_of(message.bytes * share.parts)) - raised<doublings>(left);
         }
         if (growth > room) return true;
       }
@@ -82,9 +82,9 @@ class OwnLoads {
     ++visit_;
     const double* const own = row(rank);
     const machine::UnitId here = unit_of_rank[static_cast<std::size_t>(rank)];
-    for (const Exchange& exchange : exchanges_.of(rank)) {
-      const machine::UnitId there = unit_of_rank[static_cast<std::size_t>(exchange.peer)];
-      for (const Share& share : route_of(shares_, exchange, here, there)) {
+    for (const PeerMessage& message : messages_.of(rank)) {
+      const machine::UnitId there = unit_of_rank[static_cast<std::size_t>(message.peer)];
+      for (const Share& share : route_of(shares_, message, here, there)) {
         std::uint64_t& visited = visited_[static_cast<std::size_t>(share.link)];
         if (visited == visit_) continue;
         visited = visit_;
@@ -100,7 +100,7 @@ class OwnLoads {
   [[nodiscard]] const double* row(int rank) const {
     return own_ns_.data() + static_cast<std::size_t>(rank) * visited_.size();
   }
-  void add(int rank, const Exchange& exchange, double sign, Assignment unit_of_rank,
+  void add(int rank, const PeerMessage& message, double sign, Assignment unit_of_rank,
            std::span<const LinkTerm> links);
 
   struct Gain {
@@ -109,7 +109,7 @@ class OwnLoads {
   };
 
   const RoutedShares& shares_;
-  const Exchanges& exchanges_;
+  const PeerMessages& messages_;
   std::vector<double> own_ns_;  ///< [rank][link]; empty: not stored
   std::vector<Gain> gains_;     ///< per rank, as of that state
   std::uint64_t state_ = 1;

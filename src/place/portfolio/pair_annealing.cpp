@@ -21,7 +21,7 @@ constexpr std::uint64_t steps = 256;
 /// The last temperature over the first.
 constexpr double cooled = 0.05;
 /// One move in so many goes anywhere, the others near a peer.
-constexpr std::uint64_t anywhere = 8;
+constexpr std::uint64_t anywhere_every = 8;
 /// Two ranks are so far from each other as bytes between them are few: an eighth of the bytes, twice as far.
 constexpr double length_power = 1.0 / 3.0;
 /// Sums that differ by less are equal but for rounding.
@@ -325,7 +325,7 @@ PairAnnealing::Proposal PairAnnealing::draw(Rng& rng) const {
 PairAnnealing::Proposal PairAnnealing::draw_any(Rng& rng) const {
   const int rank = static_cast<int>(rng.fast_below(unit_of_rank_.size()));
   const std::vector<int>& aims = near_ranks_[index(rank)];
-  if (aims.empty() || rng.fast_below(anywhere) == 0) return {rank, static_cast<int>(rng.fast_below(units_))};
+  if (aims.empty() || rng.fast_below(anywhere_every) == 0) return {rank, static_cast<int>(rng.fast_below(units_))};
   const int there = unit_of_rank_[index(aims[rng.fast_below(aims.size())])];
   const auto& near = near_.aims(there, true, rng);
   return {rank, near.empty() ? there : near[rng.fast_below(near.size())]};

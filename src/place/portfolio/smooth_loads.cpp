@@ -20,7 +20,7 @@ constexpr int most_accepted = 1024;
 /// Of such a sum, as a part of it, and far more.
 constexpr double rounding = 1e-9;
 /// Proposals between two decisions whether to store costs, or times.
-constexpr std::uint64_t ask_every = 1024;
+constexpr std::uint64_t decide_every = 1024;
 constexpr double beyond = std::numeric_limits<double>::infinity();
 
 template <class Stored>
@@ -33,7 +33,7 @@ bool is_stored(const std::optional<Stored>& one) {
 SmoothLoads::SmoothLoads(const RoutedShares& shares, const Workload& work)
     : shares_(shares),
       links_(std::max<std::size_t>(1, index(shares.links()))),
-      exchanges_(work),
+      messages_(work),
       unit_of_rank_(index(work.ranks)),
       moving_(index(work.ranks), 0) {
   loads_.resize(work.phases.size() * links_);
@@ -58,12 +58,12 @@ PairCosts SmoothLoads::hop_bytes_of_pairs() const {
   }
   std::vector<double> bytes(unit_of_rank_.size(), 0);
   for (int rank = 0; rank < ranks(); ++rank) {
-    for (const Exchange& exchange : exchanges_.of(rank)) {
-      bytes[index(exchange.peer)] += static_cast<double>(exchange.bytes);
+    for (const PeerMessage& message : messages_.of(rank)) {
+      bytes[index(message.peer)] += static_cast<double>(message.bytes);
     }
     for (const int peer : peers_of(rank)) aspect.weights.push_back(std::exchange(bytes[index(peer)], 0));
   }
-  return {units(), exchanges_.first_peer(), exchanges_.peers(), {aspect}};
+  return {units(), messages_.first_peer(), messages_.peers(), {aspect}};
 }
 
 void SmoothLoads::assign(Assignment unit_of_rank) {
@@ -75,13 +75,13 @@ void SmoothLoads::assign(Assignment unit_of_rank) {
   double hop_bytes = 0;
   for (int rank = 0; rank < ranks(); ++rank) {
     rank_on_unit_[index(unit_of_rank_[index(rank)])] = rank;
-    for (const Exchange& exchange : exchanges_.of(rank)) {
-      if (!exchange.outgoing) continue;
-      hop_bytes += static_cast<double>(exchange.bytes) *
-                   shares_.hops(unit_of_rank_[index(rank)], unit_of_rank_[index(exchange.peer)]);
-      LinkTerm* load = loads_.data() + exchange.phase * links_;
-      for (const Share& share : shares_of(rank, exchange, unit_of_rank_)) {
-        load[share.link].parts += exchange.bytes * share.parts;
+    for (const PeerMessage& message : messages_.of(rank)) {
+      if (!message.outgoing) continue;
+      hop_bytes += static_cast<double>(message.bytes) *
+                   shares_.hops(unit_of_rank_[index(rank)], unit_of_rank_[index(message.peer)]);
+      LinkTerm* load = loads_.data() + message.phase * links_;
+      for (const Share& share : shares_of(rank, message, unit_of_rank_)) {
+        load[share.link].parts += message.bytes * share.parts;
       }
     }
   }
@@ -150,11 +150,11 @@ void SmoothLoads::collect_routes(int rank) {
     __builtin_prefetch(shares.data());
     routes.push_back({shares, phase * links_, bytes});
   };
-  for (const Exchange& exchange : exchanges_.of(rank)) {
+  for (const PeerMessage& message : messages_.of(rank)) {
     // Between two ranks that both move, the sender's entry stands for the message.
-    if (!exchange.outgoing && moving_[index(exchange.peer)]) continue;
-    note(left_, shares_of(rank, exchange, unit_of_rank_), exchange.phase, 0 - exchange.bytes);
-    note(taken_, shares_of(rank, exchange, next_unit_of_rank_), exchange.phase, exchange.bytes);
+    if (!message.outgoing && moving_[index(message.peer)]) continue;
+    note(left_, shares_of(rank, message, unit_of_rank_), message.phase, 0 - message.bytes);
+    note(taken_, shares_of(rank, message, next_unit_of_rank_), message.phase, message.bytes);
   }
 }
 
@@ -209,7 +209,7 @@ void SmoothLoads::drop_proposal() {
 
 double SmoothLoads::detour(std::span<const Relocation> moves) {
   drop_proposal();
-  if (++detours_.looked_at == ask_every) {
+  if (++detours_.looked_at == decide_every) {
     if (!is_stored(hop_bytes_) && PairCosts::are_worth_storing(index(units()), detours_)) {
       if (!hop_bytes_) hop_bytes_.emplace(hop_bytes_of_pairs());
       hop_bytes_->store(unit_of_rank_);
@@ -238,10 +238,10 @@ double SmoothLoads::hop_bytes_more(std::span<const Relocation> moves) {
   double more = 0;
   for (const Relocation& move : moves) {
     const int before = unit_of_rank_[index(move.rank)];
-    for (const Exchange& exchange : exchanges_.of(move.rank)) {
+    for (const PeerMessage& message : messages_.of(move.rank)) {
       more +=
-          static_cast<double>(exchange.bytes) * (shares_.hops(move.unit, next_unit_of_rank_[index(exchange.peer)]) -
-                                                 shares_.hops(before, unit_of_rank_[index(exchange.peer)]));
+          static_cast<double>(message.bytes) * (shares_.hops(move.unit, next_unit_of_rank_[index(message.peer)]) -
+                                                shares_.hops(before, unit_of_rank_[index(message.peer)]));
     }
   }
   for (const Relocation& move : moves) next_unit_of_rank_[index(move.rank)] = unit_of_rank_[index(move.rank)];
@@ -272,9 +272,9 @@ double SmoothLoads::propose(std::span<const Relocation> moves) {
 }
 
 bool SmoothLoads::is_certain_to_exceed(double most, std::span<const Relocation> moves) {
-  if (++limited_.looked_at == ask_every) {
+  if (++limited_.looked_at == decide_every) {
     if (!is_stored(own_) && OwnLoads::are_worth_storing(unit_of_rank_.size() * links_, limited_)) {
-      if (!own_) own_.emplace(shares_, exchanges_, ranks());
+      if (!own_) own_.emplace(shares_, messages_, ranks());
       own_->store(unit_of_rank_, loads_);
     }
     limited_ = {};
@@ -464,13 +464,13 @@ std::vector<int> SmoothLoads::ranks_at(std::int64_t place) const {
   const int link = static_cast<int>(static_cast<std::size_t>(place) % links_);
   std::vector<char> there(unit_of_rank_.size(), 0);
   for (int rank = 0; rank < ranks(); ++rank) {
-    for (const Exchange& exchange : exchanges_.of(rank)) {
-      if (!exchange.outgoing || exchange.phase != phase) continue;
-      const std::span<const Share> shares = shares_of(rank, exchange, unit_of_rank_);
+    for (const PeerMessage& message : messages_.of(rank)) {
+      if (!message.outgoing || message.phase != phase) continue;
+      const std::span<const Share> shares = shares_of(rank, message, unit_of_rank_);
       // Routes are short, and nothing predicts the branches of a binary search.
       bool crosses = false;
       for (const Share& share : shares) crosses |= share.link == link;
-      if (crosses) there[index(rank)] = there[index(exchange.peer)] = 1;
+      if (crosses) there[index(rank)] = there[index(message.peer)] = 1;
     }
   }
   std::vector<int> found;

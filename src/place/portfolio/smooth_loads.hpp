@@ -19,10 +19,10 @@
 #include "place/cost.hpp"
 #include "place/links/objective.hpp"
 #include "place/portfolio/acceptance.hpp"
-#include "place/portfolio/exchanges.hpp"
 #include "place/portfolio/link_term.hpp"
 #include "place/portfolio/own_loads.hpp"
 #include "place/portfolio/pair_costs.hpp"
+#include "place/portfolio/peer_messages.hpp"
 
 namespace corewise::place {
 
@@ -39,7 +39,7 @@ class SmoothLoads {
   /// -1: nobody.
   [[nodiscard]] int rank_on(machine::UnitId unit) const { return rank_on_unit_[static_cast<std::size_t>(unit)]; }
   /// Ranks that this one exchanges messages with, each once.
-  [[nodiscard]] std::span<const int> peers_of(int rank) const { return exchanges_.peers_of(rank); }
+  [[nodiscard]] std::span<const int> peers_of(int rank) const { return messages_.peers_of(rank); }
 
   void assign(Assignment unit_of_rank);
   /// p = 2^doublings, 0 to 5.
@@ -93,10 +93,10 @@ class SmoothLoads {
     std::size_t left = 0;  ///< so many of the slowest links change
   };
 
-  [[nodiscard]] std::span<const Share> shares_of(int rank, const Exchange& exchange,
+  [[nodiscard]] std::span<const Share> shares_of(int rank, const PeerMessage& message,
                                                  const std::vector<int>& unit_of_rank) const {
-    return route_of(shares_, exchange, unit_of_rank[static_cast<std::size_t>(rank)],
-                    unit_of_rank[static_cast<std::size_t>(exchange.peer)]);
+    return route_of(shares_, message, unit_of_rank[static_cast<std::size_t>(rank)],
+                    unit_of_rank[static_cast<std::size_t>(message.peer)]);
   }
   void begin(std::span<const Relocation> moves);
   void collect_routes(int rank);
@@ -128,7 +128,7 @@ class SmoothLoads {
   std::size_t links_;
   std::vector<double> weights_;
   int doublings_ = 3;
-  Exchanges exchanges_;
+  PeerMessages messages_;
   std::vector<int> unit_of_rank_;
   std::vector<int> rank_on_unit_;
   std::vector<LinkTerm> loads_;  ///< [phase][link]

@@ -68,9 +68,9 @@ void expect_certainty(const machine::Machine& made) {
   Rng rng(31);
   const RoutedShares shares = RoutedShares::of(made).value().merged();
   const Workload work = workload(testing::random_matrix(ranks, 4, 1000, rng)).value();
-  const Exchanges exchanges(work);
+  const PeerMessages messages(work);
   Placed now(shares, work);
-  OwnLoads own(shares, exchanges, ranks);
+  OwnLoads own(shares, messages, ranks);
   EXPECT_FALSE(own.stored());
   own.store(now.at(), now.links<doublings>());
   EXPECT_TRUE(own.stored());

@@ -1,6 +1,6 @@
-// Exchanges: per rank, sorted. See exchanges.hpp.
+// Peer messages: per rank, sorted. See peer_messages.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "place/portfolio/exchanges.hpp"
+#include "place/portfolio/peer_messages.hpp"
 
 #include <algorithm>
 
@@ -8,8 +8,8 @@
 
 namespace corewise::place {
 
-Exchanges::Exchanges(const Workload& work) {
-  std::vector<std::vector<Exchange>> of_rank(index(work.ranks));
+PeerMessages::PeerMessages(const Workload& work) {
+  std::vector<std::vector<PeerMessage>> of_rank(index(work.ranks));
   for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
     for (const Traffic& each : work.phases[phase]) {
       of_rank[index(each.from)].push_back({each.to, true, static_cast<std::uint32_t>(phase), each.bytes});
@@ -19,17 +19,17 @@ Exchanges::Exchanges(const Workload& work) {
   for (auto& list : of_rank) {
     // The largest first: it tells soonest that a proposal is too much.
     std::stable_sort(list.begin(), list.end(),
-                     [](const Exchange& a, const Exchange& b) { return a.bytes > b.bytes; });
-    first_.push_back(exchanges_.size());
-    exchanges_.insert(exchanges_.end(), list.begin(), list.end());
+                     [](const PeerMessage& a, const PeerMessage& b) { return a.bytes > b.bytes; });
+    first_.push_back(messages_.size());
+    messages_.insert(messages_.end(), list.begin(), list.end());
     std::vector<int> peers;
-    for (const Exchange& each : list) peers.push_back(each.peer);
+    for (const PeerMessage& each : list) peers.push_back(each.peer);
     std::sort(peers.begin(), peers.end());
     peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
     first_peer_.push_back(peers_.size());
     peers_.insert(peers_.end(), peers.begin(), peers.end());
   }
-  first_.push_back(exchanges_.size());
+  first_.push_back(messages_.size());
   first_peer_.push_back(peers_.size());
 }
 

@@ -1,4 +1,4 @@
-// Exchanges: the messages of every rank as it sees them, made once per workload.
+// Peer messages: the messages of every rank as it sees them, made once per workload.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -19,19 +19,19 @@ struct Relocation {
 };
 
 /// A message, from one side.
-struct Exchange {
+struct PeerMessage {
   int peer;
   bool outgoing;
   std::uint32_t phase;
   std::uint64_t bytes;
 };
 
-class Exchanges {
+class PeerMessages {
  public:
-  explicit Exchanges(const Workload& work);
+  explicit PeerMessages(const Workload& work);
 
   /// The largest first.
-  [[nodiscard]] std::span<const Exchange> of(int rank) const { return part(exchanges_, first_, rank); }
+  [[nodiscard]] std::span<const PeerMessage> of(int rank) const { return part(messages_, first_, rank); }
   /// Ranks that this one exchanges messages with, each once, in order.
   [[nodiscard]] std::span<const int> peers_of(int rank) const { return part(peers_, first_peer_, rank); }
   /// Where those of rank r begin among the peers of all; one more at the end.
@@ -46,15 +46,15 @@ class Exchanges {
   }
 
   std::vector<std::size_t> first_;
-  std::vector<Exchange> exchanges_;
+  std::vector<PeerMessage> messages_;
   std::vector<std::size_t> first_peer_;
   std::vector<int> peers_;
 };
 
 /// The links of a message between a rank on unit `own` and its peer on unit `peers`.
-[[nodiscard]] inline std::span<const Share> route_of(const RoutedShares& shares, const Exchange& exchange,
+[[nodiscard]] inline std::span<const Share> route_of(const RoutedShares& shares, const PeerMessage& message,
                                                      machine::UnitId own, machine::UnitId peers) {
-  return exchange.outgoing ? shares.shares(own, peers) : shares.shares(peers, own);
+  return message.outgoing ? shares.shares(own, peers) : shares.shares(peers, own);
 }
 
 }  // namespace corewise::place
