@@ -8,6 +8,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -33,7 +34,8 @@ class PairCosts {
 
   /// Whether few enough exchanges of ranks are accepted, on so many units.
   [[nodiscard]] static bool are_worth_storing(std::size_t units, const Acceptance& exchanges) {
-    return exchanges.accepted * units < looks_per_unit * exchanges.looked_at;
+    const std::size_t outgrown = std::max<std::size_t>(1, units / most_cached_units);
+    return exchanges.accepted * units * outgrown < looks_per_unit * exchanges.looked_at;
   }
   void store(Assignment unit_of_rank);
   void drop() { costs_.clear(); }
@@ -54,8 +56,10 @@ class PairCosts {
   }
 
  private:
-  /// To renew the costs of a rank's peers takes as long as to add up those of a few exchanges for every unit.
+  /// To renew the costs of a rank's peers takes as long as to add up those of a few exchanges for every unit; and
+  /// longer on more units, as the costs outgrow a core's caches.
   static constexpr std::uint64_t looks_per_unit = 4;
+  static constexpr std::size_t most_cached_units = 256;
 
   [[nodiscard]] double at(int rank, machine::UnitId unit) const {
     return costs_[static_cast<std::size_t>(rank) * units_ + static_cast<std::size_t>(unit)];

@@ -123,6 +123,8 @@ TEST(PairCosts, FewMustBeCarriedOutTheFewerTheMoreUnits) {
   EXPECT_TRUE(PairCosts::are_worth_storing(16, {100, 1000}));
   EXPECT_FALSE(PairCosts::are_worth_storing(256, {100, 1000}));
   EXPECT_FALSE(PairCosts::are_worth_storing(16, {1000, 1000}));
+  EXPECT_TRUE(PairCosts::are_worth_storing(256, {10, 1000}));
+  EXPECT_FALSE(PairCosts::are_worth_storing(1024, {2, 1000}));  // costs that no cache holds
 }
 
 }  // namespace
