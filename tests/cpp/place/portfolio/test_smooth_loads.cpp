@@ -52,6 +52,14 @@ double smooth_by_definition(const RoutedShares& shares, const Workload& work, As
   return sum;
 }
 
+/// The rank goes to the unit, and who is there, if anybody, the other way.
+std::vector<Relocation> exchange(const SmoothLoads& loads, int rank, machine::UnitId unit) {
+  std::vector<Relocation> moves{{rank, unit}};
+  const int other = loads.rank_on(unit);
+  if (other >= 0 && other != rank) moves.push_back({other, loads.assignment()[static_cast<std::size_t>(rank)]});
+  return moves;
+}
+
 TEST(SmoothLoads, MovesGiveWhatTheDefinitionSays) {
   Rng rng(5);
   for (const machine::Machine& made :
@@ -64,11 +72,7 @@ TEST(SmoothLoads, MovesGiveWhatTheDefinitionSays) {
       for (int step = 0; step < 60; ++step) {
         const int rank = static_cast<int>(rng.below(20));
         const int unit = static_cast<int>(rng.below(24));
-        const int left = loads.assignment()[static_cast<std::size_t>(rank)];
-        std::vector<Relocation> moves{{rank, unit}};
-        const int other = loads.rank_on(unit);
-        if (other >= 0 && other != rank) moves.push_back({other, left});
-        const double proposed = loads.propose(moves);
+        const double proposed = loads.propose(exchange(loads, rank, unit));
         if (step % 3 == 0) continue;  // a proposal that is dropped leaves nothing behind
         loads.accept();
         const double truth = smooth_by_definition(shares, work, loads.assignment(), doublings);
@@ -214,15 +218,12 @@ TEST(SmoothLoads, ADetourDropsWhatWasProposed) {
   EXPECT_EQ(loads.propose(other), fresh.propose(other));
 }
 
-/// Two ranks, or one and a free unit, that trade places.
 std::vector<Relocation> drawn_exchange(const SmoothLoads& loads, Rng& rng) {
   const int rank = static_cast<int>(rng.below(static_cast<std::uint64_t>(loads.ranks())));
   const int left = loads.assignment()[static_cast<std::size_t>(rank)];
   int unit = left;
   while (unit == left) unit = static_cast<int>(rng.below(static_cast<std::uint64_t>(loads.units())));
-  std::vector<Relocation> moves{{rank, unit}};
-  if (const int other = loads.rank_on(unit); other >= 0) moves.push_back({other, left});
-  return moves;
+  return exchange(loads, rank, unit);
 }
 
 TEST(SmoothLoads, DetoursAreTheSameWhereManyWereRefused) {
@@ -319,9 +320,7 @@ TEST(PairAnnealing, WhereTheWayBackIsAnotherNoExchangeIsLeftThatPays) {
     const int left = annealing.assignment()[static_cast<std::size_t>(rank)];
     for (int unit = 0; unit < 48; ++unit) {
       if (unit == left) continue;
-      std::vector<Relocation> moves{{rank, unit}};
-      if (const int other = loads.rank_on(unit); other >= 0) moves.push_back({other, left});
-      EXPECT_GE(loads.propose(moves), (1 - 1e-9) * loads.smooth()) << rank << " to " << unit;
+      EXPECT_GE(loads.propose(exchange(loads, rank, unit)), (1 - 1e-9) * loads.smooth()) << rank << " to " << unit;
     }
   }
 }
