@@ -1,7 +1,8 @@
 // Eager all-to-all: blocks ride in the write of the metadata (paper 001, section 8, future work i); adjacent
 // ones are loaded and stored together. Blocks that do not fit, which the vector version may have, go
-// pairwise. Each pair exchanges one message, in which a block that does not fit is empty, or, where neither fits,
-// as both ends know, none; so nothing is acknowledged: no closing barrier. SPDX-License-Identifier: BSD-3-Clause
+// pairwise. Each pair exchanges one message, in which a block that does not fit is empty, or, where neither has bytes
+// that do, as both ends know, none; so nothing is acknowledged: no closing barrier.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
@@ -11,15 +12,15 @@
 
 namespace corewise::coll::alltoall {
 
-template <port::Port P>
-[[gnu::flatten]] void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+/// The blocks for which rides(bytes) is true, the own one among them; they fit.
+template <port::Port P, class Rides>
+[[gnu::flatten]] void exchange_eagerly(Rank<P>& me, const Call<P>& call, Rides rides) {
   const auto riding = [&](const Blocks& blocks, int peer) {
-    return static_cast<std::uint32_t>(me.eager.fits(blocks.bytes(peer)) ? blocks.bytes(peer) : 0);
+    return static_cast<std::uint32_t>(rides(blocks.bytes(peer)) ? blocks.bytes(peer) : 0);
   };
   const auto meets = [&](int peer) {
-    return me.eager.fits(call.send_blocks.bytes(peer)) || me.eager.fits(call.receive_blocks.bytes(peer));
+    return riding(call.send_blocks, peer) > 0 || riding(call.receive_blocks, peer) > 0;
   };
-  me.port.compute(cost::kCall);
   EagerSender<P> sender(me);
   for (int step = 1; step < me.size(); ++step) {
     const int peer = (me.rank() + step) % me.size();
@@ -40,6 +41,12 @@ template <port::Port P>
     }
   }
   store.finish();
+}
+
+template <port::Port P>
+[[gnu::flatten]] void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+  me.port.compute(cost::kCall);
+  exchange_eagerly(me, call, [&](std::uint64_t bytes) { return me.eager.fits(bytes); });
   if (!me.eager.fits(call.send_blocks.bytes(me.rank()))) copy_own_block(me, call);
   exchange_pairwise(me, call, parameters, [&](std::uint64_t bytes) { return !me.eager.fits(bytes); });
 }

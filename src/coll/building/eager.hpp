@@ -97,10 +97,19 @@ class Eager {
     const port::Sequence number = next_of(peer, slots_);
     const Parts parts = split(into.size());
     const std::uint32_t theirs = entries_.here(peer);
-    for_long_lines(theirs, number, parts, [&](port::Line128 line, std::size_t begin, std::size_t bytes) {
+    const auto take_short = [&] {
+      if (parts.has_short) take(short_slot(theirs, number), number, into.subspan(parts.long_bytes), where);
+    };
+    const auto take_long = [&](port::Line128 line, std::size_t begin, std::size_t bytes) {
       take(line, number, into.subspan(begin, bytes), where);
-    });
-    if (parts.has_short) take(short_slot(theirs, number), number, into.subspan(parts.long_bytes), where);
+    };
+    if constexpr (port::UserMemoryAtHand<P>) {  // a host's: seen in the order of writing, so one wait is for all
+      take_short();
+      for_long_lines<true>(theirs, number, parts, take_long);
+    } else {
+      for_long_lines(theirs, number, parts, take_long);
+      take_short();
+    }
     port_.compute(cost::kHear);
   }
 
@@ -183,11 +192,15 @@ class Eager {
   }
   /// Visits the long lines for message `number` of the writer that has this entry at its reader, each with the
   /// bytes that it carries.
-  template <class Visit>
+  template <bool kFromTheLast = false, class Visit>
   void for_long_lines(std::uint32_t entry, port::Sequence number, const Parts& parts, Visit visit) const {
-    port::Line128 line{(entry * slots_ + (number & (slots_ - 1))) * lines128_};
-    for (std::size_t begin = 0; begin < parts.long_bytes; begin += port::Line128::kPayloadBytes, ++line.index)
-      visit(line, begin, std::min<std::size_t>(parts.long_bytes - begin, port::Line128::kPayloadBytes));
+    constexpr std::size_t most = port::Line128::kPayloadBytes;
+    const port::Line128 first{(entry * slots_ + (number & (slots_ - 1))) * lines128_};
+    const auto count = static_cast<std::uint32_t>((parts.long_bytes + most - 1) / most);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint32_t place = kFromTheLast ? count - 1 - i : i;
+      visit(first + place, place * most, std::min(parts.long_bytes - place * most, most));
+    }
   }
   [[nodiscard]] port::Line16 short_slot(std::uint32_t entry, port::Sequence number) const {
     return {first_short_ + entry * short_step_ + (number & (slots_ - 1))};

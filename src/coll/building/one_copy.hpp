@@ -18,6 +18,19 @@
 
 namespace corewise::coll {
 
+/// How a block goes, by its length: both its ends know it. Ranks keep two eager slots for an exchange.
+template <port::PeerUserCopy P>
+struct Ways {
+  const Rank<P>& me;
+  std::uint32_t least;  ///< Parameters::min_piece
+
+  [[nodiscard]] bool copied(std::uint64_t bytes) const { return bytes >= least; }
+  [[nodiscard]] bool rides(std::uint64_t bytes) const {
+    return !copied(bytes) && me.shape.eager_slots >= 2 && me.eager.fits(bytes);
+  }
+  [[nodiscard]] bool streams(std::uint64_t bytes) const { return !copied(bytes) && !rides(bytes); }
+};
+
 /// `to(peer)` and `from(peer)` are the Parts that go to a peer and come from it; of none, `bytes` is 0. `pushed(n)`
 /// says how many of a block's n bytes its sender copies, those in front: 0 where blocks go both ways between two
 /// ranks. Blocks of less than `least` bytes go through the stages. Both ends know all this.

@@ -10,10 +10,11 @@
 
 namespace corewise::coll::gather {
 
-template <port::Port P>
-void eager_root(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+/// The root's part: the blocks for which rides(bytes) is true, its own among them; they fit.
+template <port::Port P, class Rides>
+[[gnu::flatten]] void take_eagerly(Rank<P>& me, const Call<P>& call, Rides rides_of) {
   const Blocks& blocks = call.receive_blocks;
-  const auto rides = [&](int rank) { return me.eager.fits(blocks.bytes(rank)); };
+  const auto rides = [&](int rank) { return rides_of(blocks.bytes(rank)); };
   EagerStore<P> store(me);
   const Stride& stride = call.receive_stride;
   if (rides(me.rank()))
@@ -33,24 +34,33 @@ void eager_root(Rank<P>& me, const Call<P>& call, const Parameters& parameters) 
   for (int peer = 0; peer < me.size(); ++peer) {
     if (peer != me.rank() && rides(peer) && blocks.bytes(peer) > 0) me.eager.acknowledge(peer);
   }
-  if (!rides(me.rank())) {
-    copy_own_block(me, call, parameters, call.send, call.receive + blocks.offset(me.rank()),
-                   blocks.bytes(me.rank()));
-  }
-  take_streams(me, call, parameters, [&](int peer) { return !rides(peer); });
+}
+
+/// The other end, whose block rides.
+template <port::Port P>
+[[gnu::flatten]] void send_eagerly(Rank<P>& me, const Call<P>& call) {
+  if (call.bytes == 0) return;
+  EagerSender<P> sender(me);
+  sender.send(call.root, call.send, static_cast<std::uint32_t>(call.bytes), call.send_stride);
+  sender.flush();
 }
 
 template <port::Port P>
 [[gnu::flatten]] void eager(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
+  const auto rides = [&](std::uint64_t bytes) { return me.eager.fits(bytes); };
   me.port.compute(cost::kCall);
   if (me.rank() == call.root) {
-    eager_root(me, call, parameters);
-  } else if (!me.eager.fits(call.bytes)) {
+    const Blocks& blocks = call.receive_blocks;
+    take_eagerly(me, call, rides);
+    if (!rides(blocks.bytes(me.rank()))) {
+      copy_own_block(me, call, parameters, call.send, call.receive + blocks.offset(me.rank()),
+                     blocks.bytes(me.rank()));
+    }
+    take_streams(me, call, parameters, [&](int peer) { return !rides(blocks.bytes(peer)); });
+  } else if (rides(call.bytes)) {
+    send_eagerly(me, call);
+  } else {
     send_stream(me, call, parameters);
-  } else if (call.bytes > 0) {
-    EagerSender<P> sender(me);
-    sender.send(call.root, call.send, static_cast<std::uint32_t>(call.bytes), call.send_stride);
-    sender.flush();
   }
 }
 

@@ -126,32 +126,36 @@ inline std::atomic_ref<CopyFunction> copy_entry(Audience audience, std::size_t b
       copy_entries[static_cast<std::size_t>(audience)][static_cast<std::size_t>(63 - std::countl_zero(bytes))]);
 }
 
-struct Sixteen {
-  std::uint64_t words[2];
-};
-
-/// `Pairs` words from the beginning on, and as many up to the end: they overlap or meet.
+/// `Pairs` words up to the end, and as many from the beginning on: they overlap or meet. The compiler makes no
+/// wider ones of them. From the end: where another core looks at the first cache line until a flag in it is
+/// written, the others are written before it.
 template <class Word, std::size_t Pairs>
 inline void copy_from_both_ends(void* to, const void* from, std::size_t bytes) {
-  std::array<Word, 2 * Pairs> words;
   constexpr std::size_t side = Pairs * sizeof(Word);
-  const auto* source = static_cast<const unsigned char*>(from);
-  auto* target = static_cast<unsigned char*>(to);
-  std::memcpy(words.data(), source, side);
-  std::memcpy(words.data() + Pairs, source + bytes - side, side);
-  std::memcpy(target, words.data(), side);
-  std::memcpy(target + bytes - side, words.data() + Pairs, side);
+  for (const std::size_t begin : {bytes - side, std::size_t{0}}) {
+    const auto* source = static_cast<const unsigned char*>(from) + begin;
+    auto* target = static_cast<unsigned char*>(to) + begin;
+#pragma GCC unroll 8
+    for (std::size_t i = side - sizeof(Word); i < side; i -= sizeof(Word)) {
+      Word word;
+      std::memcpy(&word, source + i, sizeof(Word));
+      __asm__("" : "+r"(word));
+      std::memcpy(target + i, &word, sizeof(Word));
+    }
+  }
 }
 
 }  // namespace detail
 
-/// Copies `kMost` bytes at most, inline.
+/// Copies `kMost` bytes at most, inline. No load is wider than 8 bytes: one that takes what several stores have
+/// just written waits until these have left the store buffer, where they may stand behind a line that another core
+/// has.
 template <std::size_t kMost = copy_inline_limit>
 inline void copy_short(void* to, const void* from, std::size_t bytes) {
   static_assert(kMost <= copy_inline_limit);
-  if (kMost > 64 && bytes > 64) return detail::copy_from_both_ends<detail::Sixteen, 4>(to, from, bytes);
-  if (kMost > 32 && bytes > 32) return detail::copy_from_both_ends<detail::Sixteen, 2>(to, from, bytes);
-  if (kMost >= 16 && bytes >= 16) return detail::copy_from_both_ends<detail::Sixteen, 1>(to, from, bytes);
+  if (kMost > 64 && bytes > 64) return detail::copy_from_both_ends<std::uint64_t, 8>(to, from, bytes);
+  if (kMost > 32 && bytes > 32) return detail::copy_from_both_ends<std::uint64_t, 4>(to, from, bytes);
+  if (kMost > 16 && bytes > 16) return detail::copy_from_both_ends<std::uint64_t, 2>(to, from, bytes);
   if (bytes >= 8) return detail::copy_from_both_ends<std::uint64_t, 1>(to, from, bytes);
   if (bytes >= 4) return detail::copy_from_both_ends<std::uint32_t, 1>(to, from, bytes);
   if (bytes >= 2) return detail::copy_from_both_ends<std::uint16_t, 1>(to, from, bytes);

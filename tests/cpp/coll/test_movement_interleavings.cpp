@@ -1,15 +1,16 @@
 // The protocols of the collectives that move data, through every interleaving, by the algorithms' own text: the
 // streams (one rank to another through areas of its stage), the direct copies (an address announced, user memory
 // read or written by a peer, a word that it is done), and one copy between user memories, which a rank may be
-// refused. Calls follow one another without a barrier, and a rank
-// changes what it sent at once. Each rule is taken away in turn, and the search finds the failure.
+// refused, also of blocks of different sizes, of which the short ones ride in the metadata. Calls follow one
+// another without a barrier, and a rank changes what it sent at once. Each rule is taken away in turn, and the
+// search finds the failure.
 //
-// Not run, but of these patterns: gatherv, scatterv, allgatherv, alltoallv (the rows of gather, scatter, allgather,
-// alltoall with blocks of other sizes), allgather by steps and alltoall pairwise (send_receive, which
-// test_pipeline_interleavings.cpp runs around a ring).
+// Not run, but of these patterns: allgatherv (the rows of allgather with blocks of other sizes), allgather by steps
+// and alltoall pairwise (send_receive, which test_pipeline_interleavings.cpp runs around a ring).
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -46,10 +47,11 @@ constexpr std::uint32_t kPiece = 128;
 constexpr std::uint32_t kMark = 64;  ///< every such byte is looked at
 
 /// The least buffers: pieces of 128 bytes.
-Shape shape_of(int ranks) {
+Shape shape_of(int ranks, std::uint32_t eager_slots = 0) {
   Shape shape;
   shape.ranks = ranks;
   shape.buffer_bytes = 256;
+  shape.eager_slots = eager_slots;
   return shape;
 }
 
@@ -67,11 +69,14 @@ struct Movement {
   int degree = 2;
   std::uint32_t least = 1;    ///< of one copy
   std::uint32_t refused = 0;  ///< bit r: rank r may not copy to or from another's user memory
+  std::uint32_t eager_slots = 0;
+  std::array<std::uint64_t, 3>
+      sizes{};  ///< of blocks, by the rank that is not the root, or that receives; 0: bytes
 
   [[nodiscard]] Found on(int ranks, const Rules& rules = {}) const {
     const auto user = 2 * static_cast<std::uint32_t>(ranks) * bytes;
-    return Search(ranks, shape_of(ranks).layout(), user, rules, [this](ModelPort& model) { return text(model); })
-        .run();
+    const port::Layout layout = shape_of(ranks, eager_slots).layout();
+    return Search(ranks, layout, user, rules, [this](ModelPort& model) { return text(model); }).run();
   }
 
  private:
@@ -90,13 +95,26 @@ struct Movement {
     return static_cast<std::uint64_t>(ranks + (kind == Kind::scatter ? 0 : from)) * bytes;
   }
 
+  [[nodiscard]] std::uint64_t length(int from, int to) const {
+    const std::uint64_t size = sizes[static_cast<std::size_t>(kind == Kind::gather ? from : to)];
+    return size > 0 ? size : bytes;
+  }
+
   std::string text(ModelPort& model) const {
     DirectPort port(model, 0, refused);
-    Rank<DirectPort> me(port, shape_of(port.size()));
+    Rank<DirectPort> me(port, shape_of(port.size(), eager_slots));
     Call<DirectPort> call;
-    call.bytes = bytes;
+    const int own = port.rank();
+    call.bytes = length(own, own);
     call.receive = received_at(port.size(), 0);
     call.send_blocks.equal = call.receive_blocks.equal = bytes;
+    std::array<std::uint64_t, 3> sent{}, received{};
+    for (int peer = 0; peer < port.size(); ++peer) {
+      sent[static_cast<std::size_t>(peer)] = length(own, peer);
+      received[static_cast<std::size_t>(peer)] = length(peer, own);
+    }
+    call.send_blocks.sizes = sent.data();
+    call.receive_blocks.sizes = received.data();
     Parameters parameters;
     parameters.closing = Closing::counters;
     parameters.degree = degree;
@@ -221,6 +239,38 @@ TEST(MovementInterleavings, OneCopyOfTwoRanks) {
   expect_right(kGatherOnceThenStream, 2);
   expect_right(kStreamThenScatterOnce, 2);
   expect_right(refusing(kGatherOnceThenStream, 2), 2);
+}
+
+/// Blocks of one byte ride, those of two are copied; of both kinds in one call, or of one.
+Movement riding(Movement movement, std::array<std::uint64_t, 3> sizes, int calls) {
+  movement.bytes = 2;
+  movement.least = 2;
+  movement.eager_slots = 2;
+  movement.sizes = sizes;
+  movement.calls = calls;
+  return movement;
+}
+
+TEST(MovementInterleavings, ShortBlocksRideWhereLongOnesAreCopied) {
+  for (const Movement& movement : {kGatherOnce, kScatterOnce, kAllToAllOnce}) {
+    for (const std::array<std::uint64_t, 3> sizes : {std::array<std::uint64_t, 3>{1, 1}, {1, 2}, {2, 1}}) {
+      expect_right(riding(movement, sizes, 3), 2);
+      expect_right(refusing(riding(movement, sizes, 2), 2), 2);
+    }
+  }
+  for (const Movement& movement : {kGatherOnce, kScatterOnce}) {
+    expect_right(riding(movement, {2, 1, 2}, 1), 3);
+    expect_right(riding(movement, {1, 2, 1}, 1), 3);
+  }
+  expect_right(riding(kAllToAllOnce, {1, 1, 2}, 1), 3);
+}
+
+TEST(MovementInterleavings, BlocksThatRideNeedTheirAcknowledgements) {
+  const std::uint32_t begin = shape_of(2, 2).eager_acknowledgements();
+  for (const Movement& movement : {kGatherOnce, kScatterOnce}) {
+    const Found found = riding(movement, {1, 1}, 4).on(2, {.ignored_begin = begin, .ignored_end = begin + 2});
+    EXPECT_EQ(found.wrong, kWrong);
+  }
 }
 
 TEST(MovementInterleavings, OneCopyOfThreeRanks) {
