@@ -1,7 +1,7 @@
 // Eager all-to-all: blocks ride in the write of the metadata (paper 001, section 8, future work i); adjacent
 // ones are loaded and stored together. Blocks that do not fit, which the vector version may have, go
-// pairwise. Each pair exchanges one message, in which a block that does not fit is empty, or, where neither has bytes
-// that do, as both ends know, none; so nothing is acknowledged: no closing barrier.
+// pairwise. Each pair exchanges one message. A block that does not fit is empty in it. Where no block of the two
+// rides there is no message, as both ends know. So nothing is acknowledged: no closing barrier.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

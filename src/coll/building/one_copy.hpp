@@ -2,7 +2,8 @@
 //
 // The end that the other one copies from or to announces its address; who has copied tells the other, and says
 // whether all of it went. What did not (a port may refuse at any time) goes once more, whole, through the stages:
-// both ends know by then, so nothing is agreed beforehand. So do blocks that are too short to ask the system for.
+// both ends know by then, so nothing is agreed beforehand. So do blocks that are too short to ask the system for,
+// but those which a caller sends another way (Ways).
 //
 // All has been read and written at return, and every announcement has been read before the next one to the same
 // peer is made; so calls need no barrier between them. SPDX-License-Identifier: BSD-3-Clause
@@ -18,7 +19,8 @@
 
 namespace corewise::coll {
 
-/// How a block goes, by its length: both its ends know it. Ranks keep two eager slots for an exchange.
+/// How a block goes, by its length, which both its ends know. Blocks ride only where there are two slots or more:
+/// an exchange needs two.
 template <port::PeerUserCopy P>
 struct Ways {
   const Rank<P>& me;

@@ -126,29 +126,33 @@ inline std::atomic_ref<CopyFunction> copy_entry(Audience audience, std::size_t b
       copy_entries[static_cast<std::size_t>(audience)][static_cast<std::size_t>(63 - std::countl_zero(bytes))]);
 }
 
-/// `Pairs` words up to the end, and as many from the beginning on: they overlap or meet. The compiler makes no
-/// wider ones of them. From the end: where another core looks at the first cache line until a flag in it is
-/// written, the others are written before it.
+/// Meant to stay words: no load is made of two. From the end: where another core looks at the first cache line
+/// until it has a flag, the others are there before it.
+template <class Word, std::size_t Count>
+inline void copy_words(unsigned char* to, const unsigned char* from) {
+#pragma GCC unroll 8
+  for (std::size_t i = Count; i-- > 0;) {
+    Word word;
+    std::memcpy(&word, from + i * sizeof(Word), sizeof(Word));
+    __asm__("" : "+r"(word));
+    std::memcpy(to + i * sizeof(Word), &word, sizeof(Word));
+  }
+}
+
+/// `Pairs` words up to the end, and as many from the beginning on: they overlap or meet.
 template <class Word, std::size_t Pairs>
 inline void copy_from_both_ends(void* to, const void* from, std::size_t bytes) {
-  constexpr std::size_t side = Pairs * sizeof(Word);
-  for (const std::size_t begin : {bytes - side, std::size_t{0}}) {
-    const auto* source = static_cast<const unsigned char*>(from) + begin;
-    auto* target = static_cast<unsigned char*>(to) + begin;
-#pragma GCC unroll 8
-    for (std::size_t i = side - sizeof(Word); i < side; i -= sizeof(Word)) {
-      Word word;
-      std::memcpy(&word, source + i, sizeof(Word));
-      __asm__("" : "+r"(word));
-      std::memcpy(target + i, &word, sizeof(Word));
-    }
-  }
+  const std::size_t last = bytes - Pairs * sizeof(Word);
+  auto* target = static_cast<unsigned char*>(to);
+  const auto* source = static_cast<const unsigned char*>(from);
+  copy_words<Word, Pairs>(target + last, source + last);
+  copy_words<Word, Pairs>(target, source);
 }
 
 }  // namespace detail
 
-/// Copies `kMost` bytes at most, inline. No load is wider than 8 bytes: one that takes what several stores have
-/// just written waits until these have left the store buffer, where they may stand behind a line that another core
+/// Copies `kMost` bytes at most, inline, by loads of 8 bytes or less. A wider one that takes what two stores have
+/// just written waits until both have left the store buffer, where they may stand behind a line that another core
 /// has.
 template <std::size_t kMost = copy_inline_limit>
 inline void copy_short(void* to, const void* from, std::size_t bytes) {

@@ -1,17 +1,18 @@
 // The protocols of the collectives that move data, through every interleaving, by the algorithms' own text: the
 // streams (one rank to another through areas of its stage), the direct copies (an address announced, user memory
 // read or written by a peer, a word that it is done), and one copy between user memories, which a rank may be
-// refused, also of blocks of different sizes, of which the short ones ride in the metadata. Calls follow one
-// another without a barrier, and a rank changes what it sent at once. Each rule is taken away in turn, and the
-// search finds the failure.
+// refused, by one_copy also of blocks of different sizes, of which the short ones ride in the metadata. Calls
+// follow one another without a barrier, and a rank changes what it sent at once. Each rule is taken away in turn,
+// and the search finds the failure.
 //
-// Not run, but of these patterns: allgatherv (the rows of allgather with blocks of other sizes), allgather by steps
+// Not run, but of these patterns: blocks of different sizes by the other rows, allgather by steps
 // and alltoall pairwise (send_receive, which test_pipeline_interleavings.cpp runs around a ring).
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,8 +71,8 @@ struct Movement {
   std::uint32_t least = 1;    ///< of one copy
   std::uint32_t refused = 0;  ///< bit r: rank r may not copy to or from another's user memory
   std::uint32_t eager_slots = 0;
-  std::array<std::uint64_t, 3>
-      sizes{};  ///< of blocks, by the rank that is not the root, or that receives; 0: bytes
+  /// Of blocks, by the rank that is not the root, or that receives; without them all are `bytes`.
+  std::optional<std::array<std::uint64_t, 3>> sizes = std::nullopt;
 
   [[nodiscard]] Found on(int ranks, const Rules& rules = {}) const {
     const auto user = 2 * static_cast<std::uint32_t>(ranks) * bytes;
@@ -96,8 +97,7 @@ struct Movement {
   }
 
   [[nodiscard]] std::uint64_t length(int from, int to) const {
-    const std::uint64_t size = sizes[static_cast<std::size_t>(kind == Kind::gather ? from : to)];
-    return size > 0 ? size : bytes;
+    return sizes ? (*sizes)[static_cast<std::size_t>(kind == Kind::gather ? from : to)] : bytes;
   }
 
   std::string text(ModelPort& model) const {
@@ -139,7 +139,7 @@ struct Movement {
   [[nodiscard]] bool right(ModelPort& model, int call) const {
     for (int from = 0; from < model.size(); ++from) {
       if (!receives(model.rank(), from)) continue;
-      for (std::uint32_t i = 0; i < bytes; i += kMark) {
+      for (std::uint32_t i = 0; i < length(from, model.rank()); i += kMark) {
         const std::byte expected = value(from, sends_to_each() ? model.rank() : 0, call, i);
         if (model.user()[received_at(model.size(), from) + i] != expected) return false;
       }
@@ -263,6 +263,21 @@ TEST(MovementInterleavings, ShortBlocksRideWhereLongOnesAreCopied) {
     expect_right(riding(movement, {1, 2, 1}, 1), 3);
   }
   expect_right(riding(kAllToAllOnce, {1, 1, 2}, 1), 3);
+  expect_right(riding(kAllToAllOnce, {1, 2, 2}, 1), 3);  // between ranks 1 and 2 nothing rides
+}
+
+TEST(MovementInterleavings, BlocksOfNoBytesAreNotSent) {
+  for (const Movement& movement : {kGatherOnce, kScatterOnce, kAllToAllOnce}) {
+    for (const std::array<std::uint64_t, 3> sizes : {std::array<std::uint64_t, 3>{0, 1}, {1, 0}, {0, 2}, {2, 0}}) {
+      expect_right(riding(movement, sizes, 3), 2);
+    }
+  }
+}
+
+TEST(MovementInterleavings, ExchangedBlocksThatRideNeedNoAcknowledgements) {
+  const std::uint32_t begin = shape_of(2, 2).eager_acknowledgements();
+  const Rules rules{.ignored_begin = begin, .ignored_end = begin + 2};
+  EXPECT_EQ(riding(kAllToAllOnce, {1, 1}, 4).on(2, rules).wrong, "");
 }
 
 TEST(MovementInterleavings, BlocksThatRideNeedTheirAcknowledgements) {

@@ -52,14 +52,15 @@ def check(
     sizes: tuple[int, int],
     folder: Path,
     *how: str,
-    one_copy: bool = False,
+    one_copy: int = 0,
     taken: bool = True,
     partners: bool = False,
     **variables: str,
 ) -> None:
     """One run: no byte differs, and every collective was taken over (with ``taken`` false: none).
 
-    With ``partners`` ranks have lines to those alone, and what needs all pairs is passed on.
+    With ``partners`` ranks have lines to those alone, and what needs all pairs is passed on. ``one_copy`` is the
+    least part that an end copies; shorter blocks of it ride in the flags, or go through the stages.
     """
     program = runs.program(name, "random_collectives.cpp")
     calls, most = sizes
@@ -67,7 +68,7 @@ def check(
     # From the first call on: Open MPI's allgatherv of blocks of different lengths may hang.
     more = {"COREWISE_ACCELERATE_AFTER": "0", **variables}
     if one_copy:
-        more["COREWISE_ACCELERATE"] = ";".join(f"{each}=-:one_copy/min_piece=64" for each in ONE_COPY)
+        more["COREWISE_ACCELERATE"] = ";".join(f"{each}=-:one_copy/min_piece={one_copy}" for each in ONE_COPY)
     if partners:
         more["COREWISE_ACCELERATE_LINES"] = "partners"
     env = runs.NO_SINGLE_COPY if how in (("refused",), ("never",)) else None
@@ -175,26 +176,26 @@ def test_no_byte_differs_with_many_threads(name: str, tmp_path: Path) -> None:
     check(name, 3, 7, SHORT, tmp_path, "multiple")
 
 
-@pytest.mark.parametrize(("name", "n"), [*product(runs.NAMES, (2, 5))])
-def test_no_byte_differs_with_one_copy(name: str, n: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "n", "least"), [*product(runs.NAMES, (2, 5), (64, 4096))])
+def test_no_byte_differs_with_one_copy(name: str, n: int, least: int, tmp_path: Path) -> None:
     """Straight between the user memories of processes."""
-    check(name, n, 30 + n, SHORT, tmp_path, one_copy=True)
+    check(name, n, 30 + n, SHORT, tmp_path, one_copy=least)
 
 
 @pytest.mark.parametrize(("name", "n"), [*product(runs.NAMES, (2, 3))])
 def test_no_byte_differs_where_one_copy_is_refused_late(name: str, n: int, tmp_path: Path) -> None:
     """Half way through the system forbids ranks with odd numbers to touch another's memory."""
-    check(name, n, 40 + n, SHORT, tmp_path, "refused", one_copy=True)
+    check(name, n, 40 + n, SHORT, tmp_path, "refused", one_copy=64 if n == 2 else 1024)
 
 
 # Calls that are passed on are the MPI's own, and Open MPI's allgatherv may hang in them.
 def test_where_one_copy_is_refused_from_the_start_no_rank_tries(tmp_path: Path) -> None:
     """On ranks with odd numbers: the algorithm is none for this communicator."""
-    check("mpich", 3, 50, SHORT, tmp_path, "never", one_copy=True, taken=False)
+    check("mpich", 3, 50, SHORT, tmp_path, "never", one_copy=64, taken=False)
 
 
 def test_one_copy_can_be_switched_off(tmp_path: Path) -> None:
-    check("mpich", 2, 51, SHORT, tmp_path, one_copy=True, taken=False, COREWISE_ACCELERATE_DIRECT="off")
+    check("mpich", 2, 51, SHORT, tmp_path, one_copy=64, taken=False, COREWISE_ACCELERATE_DIRECT="off")
 
 
 @pytest.mark.long_test
@@ -203,7 +204,7 @@ def test_one_copy_can_be_switched_off(tmp_path: Path) -> None:
 def test_no_byte_differs_in_long_runs_with_one_copy(
     name: str, n: int, how: tuple[str, ...], tmp_path: Path
 ) -> None:
-    check(name, n, 300, LONG, tmp_path, *how, one_copy=True)
+    check(name, n, 300, LONG, tmp_path, *how, one_copy=64)
 
 
 @pytest.mark.long_test

@@ -148,11 +148,12 @@ coll::Operation sum_of_bytes() {
   return made;
 }
 
-coll::Shape shape_of(int ranks, std::uint32_t slots, std::uint32_t run_bytes = 0) {
+coll::Shape shape_of(int ranks, std::uint32_t slots, std::uint32_t run_bytes = 0, std::uint32_t lines128 = 1) {
   coll::Shape shape = coll::Shape::eager(ranks);
   shape.buffer_bytes = 4096;
   shape.eager_slots = slots;
   shape.eager_run_bytes = run_bytes;
+  shape.eager_lines128 = lines128;
   return shape;
 }
 
@@ -211,6 +212,16 @@ TEST(EagerAtHand, EveryCollectiveGivesTheRightBytes) {
         for (const std::uint32_t slots : {2U, 8U}) {
           for (const std::uint64_t adversary : {0U, 1U, 2U}) run(each, shape_of(ranks, slots), bytes, adversary);
         }
+      }
+    }
+  }
+}
+
+TEST(EagerAtHand, AMessageMayTakeSeveralLongLines) {
+  for (const Case& each : kCases) {
+    for (const int ranks : {2, 3}) {
+      for (const std::uint64_t bytes : {124U, 125U, 137U, 248U, 249U, 260U}) {
+        for (const std::uint64_t adversary : {0U, 1U, 2U}) run(each, shape_of(ranks, 8, 0, 2), bytes, adversary);
       }
     }
   }
