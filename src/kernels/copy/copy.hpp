@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace corewise::kernels {
 
@@ -126,17 +127,21 @@ inline std::atomic_ref<CopyFunction> copy_entry(Audience audience, std::size_t b
       copy_entries[static_cast<std::size_t>(audience)][static_cast<std::size_t>(63 - std::countl_zero(bytes))]);
 }
 
-/// Meant to stay words: no load is made of two. From the end: where another core looks at the first cache line
-/// until it has a flag, the others are there before it.
-template <class Word, std::size_t Count>
-inline void copy_words(unsigned char* to, const unsigned char* from) {
-#pragma GCC unroll 8
-  for (std::size_t i = Count; i-- > 0;) {
-    Word word;
-    std::memcpy(&word, from + i * sizeof(Word), sizeof(Word));
-    __asm__("" : "+r"(word));
-    std::memcpy(to + i * sizeof(Word), &word, sizeof(Word));
-  }
+/// Meant to stay a word: no load is made of two.
+template <class Word>
+inline void copy_word(unsigned char* to, const unsigned char* from) {
+  Word word;
+  std::memcpy(&word, from, sizeof(Word));
+  __asm__("" : "+r"(word));
+  std::memcpy(to, &word, sizeof(Word));
+}
+
+/// From the end: where another core looks at the first cache line until it has a flag, the others are there before
+/// it.
+template <class Word, std::size_t... Place>
+inline void copy_words(unsigned char* to, const unsigned char* from, std::index_sequence<Place...>) {
+  constexpr std::size_t end = sizeof...(Place) * sizeof(Word);
+  (copy_word<Word>(to + end - (Place + 1) * sizeof(Word), from + end - (Place + 1) * sizeof(Word)), ...);
 }
 
 /// `Pairs` words up to the end, and as many from the beginning on: they overlap or meet.
@@ -145,8 +150,8 @@ inline void copy_from_both_ends(void* to, const void* from, std::size_t bytes) {
   const std::size_t last = bytes - Pairs * sizeof(Word);
   auto* target = static_cast<unsigned char*>(to);
   const auto* source = static_cast<const unsigned char*>(from);
-  copy_words<Word, Pairs>(target + last, source + last);
-  copy_words<Word, Pairs>(target, source);
+  copy_words<Word>(target + last, source + last, std::make_index_sequence<Pairs>());
+  copy_words<Word>(target, source, std::make_index_sequence<Pairs>());
 }
 
 }  // namespace detail
