@@ -59,8 +59,8 @@ def check(
 ) -> None:
     """One run: no byte differs, and every collective was taken over (with ``taken`` false: none).
 
-    With ``partners`` ranks have lines to those alone, and what needs all pairs is passed on. ``one_copy`` is the
-    least part that an end copies; shorter blocks of it ride in the flags, or go through the stages.
+    With ``partners`` ranks have lines to those alone, and what needs all pairs is passed on. ``one_copy`` is
+    the least part that an end copies; shorter blocks of it ride in the flags, or go through the stages.
     """
     program = runs.program(name, "random_collectives.cpp")
     calls, most = sizes
