@@ -278,6 +278,8 @@ TEST(MovementInterleavings, ExchangedBlocksThatRideNeedNoAcknowledgements) {
   const std::uint32_t begin = shape_of(2, 2).eager_acknowledgements();
   const Rules rules{.ignored_begin = begin, .ignored_end = begin + 2};
   EXPECT_EQ(riding(kAllToAllOnce, {1, 1}, 4).on(2, rules).wrong, "");
+  // Nor does any go through the stages, which would be announced.
+  EXPECT_EQ(riding(kAllToAllOnce, {1, 1}, 4).on(2, unheard(shape_of(2, 2).announcements(), 2)).wrong, "");
 }
 
 TEST(MovementInterleavings, BlocksThatRideNeedTheirAcknowledgements) {

@@ -227,6 +227,16 @@ TEST(EagerAtHand, AMessageMayTakeSeveralLongLines) {
   }
 }
 
+TEST(EagerAtHand, RanksThatHaveNothingForEachOtherExchangeNoMessage) {
+  const auto program = [](Rank& me) {
+    coll::alltoall::eager<Port>(me, Call{}, ended_by(coll::Closing::counters));
+    port::Sequence messages = 0;
+    me.for_others(me.rank(), [&](int peer) { messages += me.eager.sent(peer) + me.eager.received(peer); });
+    return static_cast<int>(messages);
+  };
+  expect_right(shape_of(3, 2), 0, program, "nothing to exchange");
+}
+
 TEST(EagerAtHand, WhatIsLongerThanASlotLiesInARun) {
   constexpr std::uint32_t kRunBytes = 1024;
   for (const Case& each : kCases) {
