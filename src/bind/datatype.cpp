@@ -194,7 +194,7 @@ std::pair<bool, std::string> packing_decision(const std::string& knob, const std
   if (!table) raise(bad_field("", "knob", "'" + knob + "'", "USE=BYTES:RUNS,...;USE=..."));
   const auto found = std::find(kernels::kPackingUses.begin(), kernels::kPackingUses.end(), use);
   if (found == kernels::kPackingUses.end()) {
-    raise(bad_field("", "use", "'" + use + "'", "message, pack, unpack"));
+    raise(bad_field("", "use", "'" + use + "'", "send, receive, pack, unpack"));
   }
   const auto which = static_cast<kernels::PackingUse>(found - kernels::kPackingUses.begin());
   const kernels::PackedMessage message{bytes, mean_run, line_density, pages_per_line};
@@ -340,7 +340,7 @@ void bind_datatype(nb::module_& module) {
   bind_plan(type);
   module.def("packing_decision", &packing_decision, "knob"_a, "use"_a, "bytes"_a, "mean_run"_a,
              "line_density"_a = 1.0, "pages_per_line"_a = 0.0,
-             "Whether the packing library packs a message (use: message, pack, unpack) by the costs in knob, "
+             "Whether the packing library packs a message (use: send, receive, pack, unpack) by the costs in knob, "
              "the text of COREWISE_PACKING, and the row that decides.");
   module.def("copy_items", &copy_items, "source"_a, "source_type"_a, "source_count"_a, "target"_a, "target_type"_a,
              "target_count"_a, "source_offset"_a = 0, "target_offset"_a = 0,

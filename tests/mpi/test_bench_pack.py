@@ -21,7 +21,7 @@ from corewise.bench.pack import results, runs, study
 from corewise.bench.pack.runs import HANDS, MAPPED, STRAIGHT, WAYS, Effort
 from corewise.bench.pack.study import SETS, run_bench, tune
 from corewise.bench.pack.views import noise_text
-from corewise.data.packing_tuning import packing_tuning_text, parse_packing_tuning
+from corewise.data.packing_tuning import USES, packing_tuning_text, parse_packing_tuning
 
 pytestmark = pytest.mark.first_test
 
@@ -218,7 +218,6 @@ def test_a_tuning_has_a_row_for_every_use_and_shape(mpi: Mpi) -> None:
     for name, tuning in found.items():
         assert tuning.mpi.split()[0] == name and parse_packing_tuning(packing_tuning_text(tuning)) == tuning
         shapes = [("dense", 512, 4), ("dense", 512, 64), ("dense", 131072, 1024), ("sparse", 2048, 64)]
-        uses = ("send", "receive", "pack", "unpack") if engine else ("message", "pack", "unpack")
         rows = [(row.use, row.lines, row.bytes, row.run) for row in tuning.rows]
-        assert rows == [(use, *shape) for use in uses for shape in shapes]
+        assert rows == [(use, *shape) for use in USES for shape in shapes]
         assert all(0 < row.low <= row.ratio for row in tuning.rows)

@@ -115,7 +115,7 @@ class PackingChoice:
     Attributes
     ----------
     use : str
-        ``message``, ``pack``, ``unpack``.
+        ``send``, ``receive``, ``pack``, ``unpack``.
     packed : bool
         Whether corewise packs it; otherwise it is left to the MPI.
     reason : str
@@ -134,8 +134,10 @@ def packing_choices(facts: DatatypeFacts, tuning: PackingTuning) -> list[Packing
     knob = tuning.knob()
     if knob == "off":
         return [PackingChoice(use, False, f"{use}: the tuning takes nothing over") for use in USES]
-    decisions = [
-        packing_decision(knob, use, facts.bytes, facts.mean_run, facts.line_density, facts.pages_per_line)
-        for use in USES
+    densities = [tuning.line_density(use, facts.line_density) for use in USES]
+    return [
+        PackingChoice(
+            use, *packing_decision(knob, use, facts.bytes, facts.mean_run, thin, facts.pages_per_line)
+        )
+        for use, thin in zip(USES, densities, strict=True)
     ]
-    return [PackingChoice(use, *decision) for use, decision in zip(USES, decisions, strict=True)]

@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,16 +17,20 @@ _MOST_LETTERS = 500
 
 
 def chosen(wanted: str | None) -> list[find.MpiLibrary]:
-    """The MPI that the user names; without a name the first Open MPI and the first MPICH that are found."""
-    if wanted is not None:
-        return [find.find(wanted)]
-    found: dict[str, find.MpiLibrary] = {}
+    """The MPI that the user names, of several with that name the newest; without, the newest of each."""
+    newest: dict[str, find.MpiLibrary] = {}
     for library in find.find_all():
-        if library.name != "abi":
-            found.setdefault(library.name, library)
-    if not found:
+        other = newest.setdefault(library.name, library)
+        newest[library.name] = max(other, library, key=_number)
+    if wanted is not None:
+        return [newest.get(wanted) or find.find(wanted)]
+    if not (found := [library for name, library in newest.items() if name != "abi"]):
         raise InputError("no MPI found: name one with --mpi PREFIX (corewise doctor says what was looked at)")
-    return list(found.values())
+    return found
+
+
+def _number(mpi: find.MpiLibrary) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", mpi.version)]
 
 
 def title(mpi: find.MpiLibrary) -> str:

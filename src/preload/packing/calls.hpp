@@ -46,11 +46,10 @@ Type* type_to_pack(Pointer*& buf, Count& count, MPI_Datatype& datatype) {
 /// A message that may be ours, and room for its bytes where it is.
 class Message {
  public:
-  Message(Type& type, const void* items, std::int64_t count, int peer)
+  Message(PackingUse use, Type& type, const void* items, std::int64_t count, int peer)
       : type_(type), items_(const_cast<void*>(items)), count_(count) {
     hold(type);
-    if (taken(type, items, count, PackingUse::message, peer))
-      buffer_ = Buffer(static_cast<std::size_t>(type.size * count));
+    if (taken(type, items, count, use, peer)) buffer_ = Buffer(static_cast<std::size_t>(type.size * count));
   }
   ~Message() { release(&type_); }
   Message(const Message&) = delete;
@@ -105,7 +104,7 @@ int send(const void* buf, Count count, MPI_Datatype datatype, int dest, Call cal
   Type* type = type_to_pack(buf, count, datatype);
   if (type == nullptr) [[likely]]
     return call(buf, count, datatype);
-  const Message message(*type, buf, count, dest);
+  const Message message(PackingUse::send, *type, buf, count, dest);
   if (!message.ours()) return call(buf, count, datatype);
   message.pack();
   return call(message.buffer().get(), static_cast<Count>(message.buffer().bytes()), MPI_PACKED);
@@ -117,7 +116,7 @@ int receive(void* buf, Count count, MPI_Datatype datatype, int source, MPI_Statu
   Type* type = type_to_pack(buf, count, datatype);
   if (type == nullptr) [[likely]]
     return call(buf, count, datatype, status);
-  const Message message(*type, buf, count, source);
+  const Message message(PackingUse::receive, *type, buf, count, source);
   if (!message.ours()) return call(buf, count, datatype, status);
   const SeenStatus seen(status);
   const auto bytes = static_cast<Count>(message.buffer().bytes());
@@ -136,7 +135,8 @@ int post(Pointer* buf, Count count, MPI_Datatype datatype, int peer, MPI_Request
   Type* type = request != nullptr ? type_to_pack(buf, count, datatype) : nullptr;
   if (type == nullptr) [[likely]]
     return call(buf, count, datatype);
-  Message message(*type, buf, count, peer);
+  constexpr PackingUse use = kind == Kind::send ? PackingUse::send : PackingUse::receive;
+  Message message(use, *type, buf, count, peer);
   if (!message.ours()) return call(buf, count, datatype);
   if (kind == Kind::send && !persistent) message.pack();
   auto pending = message.kept(kind);
@@ -161,7 +161,7 @@ int send_receive(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, in
   });
 }
 
-/// `call` has other places for buf, count, datatype, status. Both messages are packed, or none.
+/// `call` has other places for buf, count, datatype, status. Both messages are packed where the received one is.
 template <class Count, class Call>
 int send_receive_replace(void* buf, Count count, MPI_Datatype datatype, int dest, int source, MPI_Status* status,
                          Call call) {

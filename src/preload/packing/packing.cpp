@@ -16,7 +16,7 @@ std::atomic<bool> active{false};
 namespace {
 
 constexpr Knob kPacking{"packing", KnobType::text, "off",
-                        "off, always, or a tuning's rows (message=BYTES:RUNS,...;...)",
+                        "off, always, or a tuning's rows (send=BYTES:RUNS,...;...)",
                         "which non-contiguous messages are packed by corewise"};
 
 struct Choice {

@@ -3,8 +3,8 @@
 // (python/corewise/mpi/generators/packing.py), a wrapper under the names MPI_X and PMPI_X for every procedure that
 // packs, sends, receives or completes. A message whose type is worth it is packed into memory of ours and sent as
 // MPI_PACKED, which the standard lets match (MPI-4.1, 3.3.1 and 5.2); a receive is posted as MPI_PACKED and
-// unpacked when it completes. Each side decides for itself: the bytes under way are the same. On Open MPI no
-// message is touched: its own engine uses our loops (openmpi/engine.hpp).
+// unpacked when it completes. Each side decides for itself, by rows of its own: the bytes under way are the same.
+// On Open MPI no message is touched: its own engine uses our loops (openmpi/engine.hpp).
 //
 // Contract: what is not handled is passed through untouched: contiguous types, types that are not understood or
 // that MPI describes otherwise than we read them, programs without MPI_Init, processes with a GPU's library (their

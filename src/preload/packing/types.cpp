@@ -19,11 +19,7 @@ namespace {
 constexpr std::uint32_t kWorthwhile = 8;  ///< messages that a compiled type should live to see
 constexpr std::uint32_t kMostPatience = 8;
 /// MPICH moves a struct whose parts lie side by side piece by piece; Open MPI sees that it is one run.
-#ifdef OPEN_MPI
-constexpr bool kPlainPays = false;
-#else
-constexpr bool kPlainPays = true;
-#endif
+constexpr bool kPlainPays = !kEngine;
 
 int keyval = MPI_KEYVAL_INVALID;
 /// Uses of a handle before it is compiled: grows where types were freed soon after.

@@ -25,11 +25,11 @@ from corewise.bench.pack.runs import (
     distance,
     parse,
     steady_round,
-    two_processors,
 )
 from corewise.bench.pack.study import AGAIN, result_of, run_bench, tuning_rows
 from corewise.bench.pack.views import bench_figures, bench_tables, noise_text
 from corewise.cli.main import execute
+from corewise.data.packing_tuning import USES
 from corewise.errors import RunError
 from corewise.mpi.find import MpiLibrary
 from corewise.plots.bench import write_pictures
@@ -73,12 +73,6 @@ def test_the_programs_lines_are_read() -> None:
 def test_output_that_says_nothing_is_an_error(text: str) -> None:
     with pytest.raises(RunError, match="cannot be read"):
         parse(text)
-
-
-def test_two_processors_differ_and_are_allowed() -> None:
-    assert two_processors([0]) is None
-    found = two_processors([900, 901, 902])  # the system says nothing of them
-    assert found is not None and found[0] == 900 and found[1] in (901, 902)
 
 
 # ---- what the numbers say --------------------------------------------------------------------------------
@@ -306,29 +300,41 @@ def test_wrong_input_is_one_line(
 @pytest.mark.parametrize(
     ("setting", "messages", "found"),
     [
-        (MPICH, ([1.2] * 4, [1.3] * 4, [1.4] * 4), [("message", 1.2, 1.2)]),
-        (MPICH, ([2.0] * 4, [0.9] * 4, [1.4] * 4), [("message", 0.9, 0.9)]),
-        (MPICH, ([2.0] * 4, [2.0] * 4, [0.8, 1.0, 1.2, 1.4]), [("message", 1.1, 0.95)]),
+        # Sent, received, both; and both by the library that packs what is sent alone.
+        (MPICH, ([1.2] * 4, [1.3] * 4, [1.4] * 4, [1.0] * 4), [(1.2, 1.2), (1.3, 1.3)]),
+        # Alone both are slow together, and quick with each other.
+        (MPICH, ([2.0] * 4, [3.0] * 4, [8.0] * 4, [0.5] * 4), [(2.0, 2.0), (3.0, 3.0)]),
+        # What is received is the MPI's, because it is slow alone, or adds nothing to what is sent.
+        (MPICH, ([2.0] * 4, [0.9] * 4, [0.8] * 4, [1.6] * 4), [(1.6, 1.6), (0.5, 0.5)]),
+        (MPICH, ([2.0] * 4, [2.0] * 4, [2.0] * 4, [2.5] * 4), [(2.0, 2.0), (0.8, 0.8)]),
+        # Not in three of four rounds.
+        (MPICH, ([2.0] * 4, [2.0] * 4, [0.8, 1.0, 1.2, 1.4], [1.0] * 4), [(1.0, 1.0), (1.1, 0.95)]),
         # The direction that is least by its median need not be the one that is least by its quartile.
-        (MPICH, ([1.2] * 4, [2.0] * 4, [0.7, 0.8, 1.8, 2.0]), [("message", 1.2, 0.775)]),
+        (OPEN_MPI, ([1.2] * 4, [2.0] * 4, [0.7, 0.8, 1.8, 2.0], []), [(1.2, 0.775), (2.0, 2.0)]),
         # A round that was preempted is not a ratio of nothing, which no reader of a tuning would take.
-        (MPICH, ([0.0004] * 4, [1.3] * 4, [1.4] * 4), [("message", 0.0004, 0.0004)]),
-        # Open MPI's engine has our loops on either side, and each is judged by itself.
-        (OPEN_MPI, ([1.2] * 4, [0.9] * 4, [1.3] * 4), [("send", 1.2, 1.2), ("receive", 0.9, 0.9)]),
+        (OPEN_MPI, ([0.0004] * 4, [1.3] * 4, [1.4] * 4, []), [(0.0004, 0.0004), (1.3, 1.3)]),
+        # Open MPI's engine has our loops on either side, and what is received is judged by itself.
+        (OPEN_MPI, ([1.2] * 4, [0.9] * 4, [1.3] * 4, []), [(1.2, 1.2), (0.9, 0.9)]),
     ],
 )
-def test_a_message_is_as_good_as_its_worst_direction(
-    setting: Setting, messages: tuple[list[float], ...], found: list[tuple[str, float, float]]
+def test_each_side_of_a_message_is_as_good_as_its_worst_direction(
+    setting: Setting, messages: tuple[list[float], ...], found: list[tuple[float, float]]
 ) -> None:
     grid = Study(setting, "grid")
-    for send, receive, both in zip(*messages, strict=True):
-        ratios = {(use, "mpi-pack"): 1.5 for use in ("pack", "unpack")}
-        ratios |= {("send", "datatype"): send, ("receive", "datatype"): receive, ("both", "datatype"): both}
-        plain = {("grid/512/8", *key): 1000.0 * ratio for key, ratio in ratios.items()}
-        grid.rounds.append((Launch(plain, 0.0), Launch(dict.fromkeys(plain, 1000.0), 0.0)))
+    for turn, ratios in enumerate(zip(*messages[:3], strict=True)):
+        ways = {
+            (use, "datatype"): each for use, each in zip(("send", "receive", "both"), ratios, strict=True)
+        }
+        ways |= {(use, "mpi-pack"): 1.5 for use in ("pack", "unpack")}
+        plain = {("grid/512/8", *key): 1000.0 * ratio for key, ratio in ways.items()}
+        launches = [plain, dict.fromkeys(plain, 1000.0)]
+        if setting is MPICH:
+            both = ("grid/512/8", "both", "datatype")
+            launches.insert(1, plain | {both: plain[both] / messages[3][turn]})
+        grid.rounds.append(tuple(Launch(times, 0.0) for times in launches))
     rows = tuning_rows(grid)
-    found = [*found, *((use, 1.5, 1.5) for use in ("pack", "unpack"))]
-    assert [(row.use, row.ratio, row.low) for row in rows] == found
+    uses = zip(USES, [*found, (1.5, 1.5), (1.5, 1.5)], strict=True)
+    assert [(row.use, (row.ratio, row.low)) for row in rows] == list(uses)
     assert {(row.lines, row.bytes, row.run) for row in rows} == {("dense", 512, 8)}
 
 

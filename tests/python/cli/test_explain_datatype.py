@@ -30,9 +30,9 @@ def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, o
 @pytest.fixture
 def tuning(tmp_path: Path) -> str:
     rows = (
-        *(PackingRow("message", "dense", size, 8, 2.0, 1.9) for size in (1024, 4096)),
-        *(PackingRow("message", "dense", size, 64, 2.0, 1.9) for size in (1024, 4096)),
-        PackingRow("message", "dense", 4096, 512, 0.5, 0.5),
+        *(PackingRow("send", "dense", size, 8, 2.0, 1.9) for size in (1024, 4096)),
+        *(PackingRow("send", "dense", size, 64, 2.0, 1.9) for size in (1024, 4096)),
+        PackingRow("send", "dense", 4096, 512, 0.5, 0.5),
         *(PackingRow("pack", "dense", size, 512, 2.0, 1.5) for size in (1024, 1 << 20)),
     )
     path = tmp_path / "tuning.csv"
@@ -90,9 +90,9 @@ def test_the_numbers(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_the_packing_library_would_do(tuning: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = document(capsys, "vector(32, 8, 16, double)", "--tuning", tuning)
     packing = {each["use"]: each["packed"] for each in found["packing"]}  # type: ignore[attr-defined]
-    assert packing == {"message": True, "send": False, "receive": False, "pack": True, "unpack": False}
+    assert packing == {"send": True, "receive": False, "pack": True, "unpack": False}
     out = run(capsys, "vector(16, 32, 64, double)", "--tuning", tuning)[1]
-    sends = next(line for line in out.splitlines() if "message" in line)
+    sends = next(line for line in out.splitlines() if "send" in line)
     assert sends.startswith("left to the MPI") and "170 B" in sends
     found = document(capsys, "contiguous(32, double)", "--tuning", tuning)
     assert all("contiguous" in each["reason"] for each in found["packing"])  # type: ignore[attr-defined]

@@ -324,16 +324,16 @@ def test_items_outside_the_buffer_are_refused() -> None:
 
 
 def test_a_packing_decision_names_its_row() -> None:
-    knob = "message=4096:512,65536:64"
-    assert packing_decision(knob, "message", 4096, 512)[0]
-    packed, reason = packing_decision(knob, "message", 5000, 512)
+    knob = "send=4096:512,65536:64"
+    assert packing_decision(knob, "send", 4096, 512)[0]
+    packed, reason = packing_decision(knob, "send", 5000, 512)
     assert not packed and "65536" in reason and "64" in reason
-    assert not packing_decision(knob, "message", 70000, 8)[0]
+    assert not packing_decision(knob, "send", 70000, 8)[0]
     assert not packing_decision(knob, "pack", 100, 8)[0]
     with pytest.raises(InputError, match="field 'use'"):
         packing_decision(knob, "sent", 1, 1)
     with pytest.raises(InputError, match="field 'knob'"):
-        packing_decision("message=x", "message", 1, 1)
+        packing_decision("send=x", "send", 1, 1)
 
 
 # The fuzzer ----------------------------------------------------------------------------------------------

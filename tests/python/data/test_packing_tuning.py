@@ -47,10 +47,10 @@ TUNING = PackingTuning(
     "2026-11-24",
     "corewise bench pack --tune tuning",
     (
-        *rows("message", "dense", 4096, {8: False, 64: False}),
-        *rows("message", "dense", 32768, {8: True, 16: False, 64: True}),
-        *rows("message", "dense", 131072, {8: True, 16: True, 64: True}),
-        *rows("message", "sparse", 32768, {8: False, 64: True}),
+        *rows("send", "dense", 4096, {8: False, 64: False}),
+        *rows("send", "dense", 32768, {8: True, 16: False, 64: True}),
+        *rows("send", "dense", 131072, {8: True, 16: True, 64: True}),
+        *rows("send", "sparse", 32768, {8: False, 64: True}),
         *rows("unpack", "dense", 32768, {8: True}),
     ),
 )
@@ -61,8 +61,7 @@ def test_a_tuning_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
     assert load_packing_tuning(tmp_path / "t.csv") == TUNING
     # The nearest measured size decides, by ratio.
     assert TUNING.knob() == (
-        "message=2048:0,11585:0,65536:12+25-64,131072:64;message.sparse=16384:0,32768:16-64;"
-        "unpack=16384:0,32768:8"
+        "send=2048:0,11585:0,65536:12+25-64,131072:64;send.sparse=16384:0,32768:16-64;unpack=16384:0,32768:8"
     )
     assert replace(TUNING, rows=()).knob() == "off"
 
@@ -70,15 +69,15 @@ def test_a_tuning_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ("version = 4", "version = 3", "t.csv: field 'version': found 3, allowed: 4"),
+        ("version = 5", "version = 4", "t.csv: field 'version': found 4, allowed: 5"),
         ("# host = a processor\n", "", "t.csv: field 'host': found nothing, allowed: "),
         ("# mpi", "# mpy", "t.csv: field 'mpy'"),
-        ("unpack,dense", "copy,dense", "t.csv:20: field 'use': found copy, allowed: message, send, "),
+        ("unpack,dense", "copy,dense", "t.csv:20: field 'use': found copy, allowed: send, receive, "),
         ("unpack,dense", "unpack,thin", "t.csv:20: field 'lines': found thin, allowed: dense or sparse"),
         ("unpack,dense,32768", "unpack,dense,0", "t.csv:20: field 'bytes': found 0, allowed: "),
         ("unpack,dense,32768,8", "unpack,dense,32768,8.5", "t.csv:20: field 'run': found 8.5, allowed: "),
         ("unpack,dense,32768,8,2.0", "unpack,dense,32768,8,-1", "field 'ratio': found -1, allowed: "),
-        ("message,dense,4096,64", "message,dense,4096,8", "field 'row': found a shape a second time"),
+        ("send,dense,4096,64", "send,dense,4096,8", "field 'row': found a shape a second time"),
         ("use,lines", "use,line", "field 'line': found an unknown column"),
     ],
 )
@@ -120,14 +119,14 @@ def test_what_all_take_over_is_what_each_does() -> None:
         TUNING,
         processor="GenuineIntel-6-207",
         rows=(
-            *rows("message", "dense", 4096, {8: True}),
-            *rows("message", "dense", 131072, {8: False, 16: True, 64: True, 512: True}),
+            *rows("send", "dense", 4096, {8: True}),
+            *rows("send", "dense", 131072, {8: False, 16: True, 64: True, 512: True}),
         ),
     )
     both = knob_of([TUNING, other])
-    taken = [run for run in (8, 16, 64, 512) if packing_decision(both, "message", 131072, run)[0]]
+    taken = [run for run in (8, 16, 64, 512) if packing_decision(both, "send", 131072, run)[0]]
     assert taken == [16, 64]
-    assert not packing_decision(both, "message", 4096, 8)[0]
+    assert not packing_decision(both, "send", 4096, 8)[0]
 
 
 def test_elsewhere_a_shape_must_have_won_clearly() -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from corewise import _core
 from corewise.bench.copy.races import Decision, Plan, Times, kernels_here, octave_sizes, winner
 from corewise.bench.noise import Block, Measured, quiet
+from corewise.bench.processors import two_cores
 from corewise.data.copy_tuning import MessageRow
 from corewise.errors import RunError
 
@@ -86,16 +87,15 @@ def ways(size: int) -> tuple[Way, ...]:
 
 
 def two_processors(wanted: Sequence[int] = ()) -> tuple[int, int]:
-    """Sender's and receiver's: those wanted, or the first two that this process may use."""
-    usable = _core.usable_processors()
+    """Sender's and receiver's: those wanted, or two that this process may use, of different cores."""
     if wanted:
         return wanted[0], wanted[1]
-    if len(usable) < 2:
+    if (found := two_cores(_core.usable_processors())) is None:
         raise RunError(
-            f"messages from core to core: found {len(usable)} processor, allowed: two and more, "
+            "messages from core to core: found 1 processor, allowed: two and more, "
             "or one named twice (--processors 0,0)"
         )
-    return usable[0], usable[1]
+    return found
 
 
 @dataclass(frozen=True)

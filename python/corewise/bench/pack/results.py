@@ -16,8 +16,9 @@ from corewise.bench.pack.runs import ALONE, DISTANCE_LIMIT, MAPPED, STRAIGHT, La
 
 FLOOR = "contiguous"
 """The way that arranges nothing."""
-OURS = "ours"
-"""The unmodified program with the library; where items are mapped the first way of `STRAIGHT`."""
+OURS, SENDING = "ours", "sending"
+"""The unmodified program with the library; where items are mapped the first way of `STRAIGHT`. And with one
+that packs what is sent alone: in a tuning's rounds, the launch before that."""
 Cell = tuple[str, str]
 """Case and direction, e.g. ``("constant/64", "both")``."""
 
@@ -31,8 +32,8 @@ def rival_of(direction: str) -> str:
 class Study:
     """Rounds of a part (a key of `PARTS`), each a launch without the library and one with it.
 
-    In mapped memory it is one launch, which has ours. Also how many rounds `steady` left out, and what was
-    measured once more and longer.
+    In mapped memory it is one launch, which has ours. A tuning's rounds on MPICH have one more between them
+    (`SENDING`). Also how many rounds `steady` left out, and what was measured once more and longer.
     """
 
     setting: Setting
@@ -60,9 +61,9 @@ class Study:
 
     def times(self, cell: Cell, way: str) -> list[float]:
         """By round, ns."""
-        if way == OURS:
+        if way in (OURS, SENDING):
             own = STRAIGHT[0] if cell[1] == MAPPED else rival_of(cell[1])
-            return [launches[-1].times[(*cell, own)] for launches in self.rounds]
+            return [launches[-1 if way == OURS else -2].times[(*cell, own)] for launches in self.rounds]
         return [launches[0].times[(*cell, way)] for launches in self.rounds]
 
     def time(self, cell: Cell, way: str) -> Spread:

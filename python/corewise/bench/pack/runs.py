@@ -21,12 +21,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from corewise.base import late
-from corewise.errors import InputError, RunError
+from corewise.errors import RunError
 
 with late.imports():
     from corewise.analysis.result import Progress
-    from corewise.bench.mpis import output_of
+    from corewise.bench.mpis import chosen, output_of
     from corewise.bench.noise import FOREIGN_LIMIT, best_of
+    from corewise.bench.processors import two_cores
     from corewise.bench.programs import PACKING_CORE, Program
     from corewise.bench.rows import Listener
     from corewise.mpi import build, find, launch
@@ -47,7 +48,6 @@ ALONE = ("pack", "unpack")
 """Directions in which nothing is sent."""
 MAPPED = "mapped"
 """The part, and the direction, in which both ranks map the items."""
-_TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 @dataclass(frozen=True)
@@ -143,44 +143,12 @@ def distance(launches: Iterable[Launch]) -> float:
 
 def settings_of(wanted: str) -> list[Setting]:
     """The newest MPI of each name for ``both``, or one; MPICH with copies between processes and without."""
-    if wanted == "both":
-        libraries = [mpi for name in ("openmpi", "mpich") if (mpi := _newest(name)) is not None]
-        if not libraries:
-            raise InputError(f"--mpi both: no MPI found; found here: {find.found_here()}")
-    else:
-        libraries = [_newest(wanted) or find.find(wanted)]
     settings = []
-    for mpi in libraries:
+    for mpi in chosen(None if wanted == "both" else wanted):
         settings.append(Setting(mpi.name, mpi))
         if mpi.name == "mpich":
             settings.append(Setting("mpich-no-cma", mpi, {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}))
     return settings
-
-
-def _newest(name: str) -> find.MpiLibrary | None:
-    def version(mpi: find.MpiLibrary) -> list[int]:
-        return [int(number) for number in re.findall(r"\d+", mpi.version)]
-
-    return max((mpi for mpi in find.find_all() if mpi.name == name), key=version, default=None)
-
-
-def two_processors(allowed: Sequence[int] | None = None) -> tuple[int, int] | None:
-    """Two processors of different cores, of one package where the system says so; None of a single one."""
-    processors = sorted(os.sched_getaffinity(0) if allowed is None else allowed)
-    first = processors[0]
-    others = [each for each in processors[1:] if _core(each) != _core(first)] or processors[1:]
-    near = [each for each in others if _core(each)[0] == _core(first)[0]] or others
-    return (first, near[0]) if near else None
-
-
-def _core(processor: int) -> tuple[str, str]:
-    """Package and core of a processor; its own number where the system does not say."""
-    folder = _TOPOLOGY / f"cpu{processor}" / "topology"
-    try:
-        package = (folder / "physical_package_id").read_text().strip()
-        return package, (folder / "core_id").read_text().strip()
-    except OSError:
-        return "", str(processor)
 
 
 # ---- launches --------------------------------------------------------------------------------------------
@@ -190,13 +158,13 @@ def _core(processor: int) -> tuple[str, str]:
 class Runner:
     """Launches apps/packing (`build_for`, `build_straight`) under one setting.
 
-    The knob is COREWISE_PACKING for the launches with the library; empty for its default.
+    The knobs are COREWISE_PACKING for each launch of a round with the library; empty for its default.
     """
 
     setting: Setting
     effort: Effort
     program: Path
-    knob: str = ""
+    knobs: tuple[str, ...] = ("",)
 
     def rounds(self, part: str, cases: Sequence[str], progress: Progress) -> Iterator[tuple[Launch, ...]]:
         """As many as the effort says; `cases`: only these, e.g. ``constant/64``."""
@@ -205,18 +173,18 @@ class Runner:
             progress((turn + 1) / self.effort.rounds)
 
     def round(self, part: str, cases: Sequence[str], turn: int) -> tuple[Launch, ...]:
-        """A launch without the library and one with it, or the only one; `turn` says which round it is."""
+        """A launch without the library and those with it, or the only one; `turn` says which round it is."""
         words, effort = PARTS[part], self.effort
         command = ["--set", ",".join(words.sets), "--directions", ",".join(words.directions)]
         command += ["--budget", f"{effort.budget_ms:g}", *(["--quick"] if effort.quick else [])]
         command += ["--cases", ",".join(cases)] if cases else []
         command += ["--ways", ",".join(words.ways), *(["--check"] if turn == 0 else [])]
-        if (processors := two_processors()) is not None:
+        if (processors := two_cores(os.sched_getaffinity(0))) is not None:
             command += ["--cpus", ",".join(map(str, processors))]
         launches: list[dict[str, str]] = [{}]
         if not words.straight:
             library = {"LD_PRELOAD": str(build.build_packing(self.setting.mpi))}
-            launches.append(library | ({"COREWISE_PACKING": self.knob} if self.knob else {}))
+            launches += [library | ({"COREWISE_PACKING": knob} if knob else {}) for knob in self.knobs]
         runs = [functools.partial(self._quiet, command, variables) for variables in launches]
         return steady_round(runs, effort.repeats, backwards=turn % 2 == 1)
 

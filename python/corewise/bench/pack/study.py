@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import datetime
+import operator
 import statistics
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,13 +19,13 @@ from pathlib import Path
 
 from corewise import __version__
 from corewise.base import late
-from corewise.bench.pack.runs import MAPPED, PARTS, Effort
-from corewise.data.packing_tuning import LINES
+from corewise.bench.pack.runs import ALONE, MAPPED, PARTS, Effort
+from corewise.data.packing_tuning import LINES, TAKEN, USES
 from corewise.errors import InputError
 
 with late.imports():
     from corewise.analysis.result import Progress
-    from corewise.bench.pack.results import Study, rival_of
+    from corewise.bench.pack.results import OURS, SENDING, Study, rival_of
     from corewise.bench.pack.rows import Claim, Goal, claims_of, goals_of, losers_of, rows_of
     from corewise.bench.pack.runs import Runner, Setting, build_for, build_straight, settings_of
     from corewise.bench.rows import Row
@@ -43,9 +44,9 @@ GRID, QUICK_GRID = Effort(5, 0.4, 1, True), Effort(3, 0.2, 0, True)
 _SETS = dict(zip(LINES, ("grid", "sparse"), strict=True))
 _LENGTHS = (1 << 18, 1 << 22)
 """Messages shorter than the first are measured in one launch, those from there to the second in another."""
-_OF_MESSAGES = {"message": ("send", "receive", "both"), "pack": ("pack",), "unpack": ("unpack",)}
-_OF_ENGINE = {"send": ("send", "both"), "receive": ("receive",), "pack": ("pack",), "unpack": ("unpack",)}
-"""Directions that must all win for a use. Open MPI's engine has our loops: each side decides for itself."""
+_BIG = 1 << 40
+_SENT = ";".join(f"send{lines}={_BIG}:{_BIG}" for lines in ("", ".sparse"))
+"""COREWISE_PACKING of a library that packs all that is sent, and nothing else."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def run_bench(
             for straight in kinds
         }
         works = [
-            (Runner(setting, effort, programs[setting.mpi.library, PARTS[part].straight], knob), part)
+            (Runner(setting, effort, programs[setting.mpi.library, PARTS[part].straight], (knob,)), part)
             for part in parts
             for setting, knob in knobs
         ]
@@ -158,7 +159,10 @@ def tune(
     cases: Sequence[str] = (),
     progress: Progress = lambda share: None,
 ) -> Iterator[tuple[str, PackingTuning]]:
-    """Measures what the library should take over: a run that packs everything beside one without the library.
+    """Measures what the library should take over: a run that packs everything beside one without it.
+
+    On MPICH also one that packs what is sent alone: each side of a message decides for itself, and the MPI
+    may be slow where it sends, and not where it receives.
 
     Parameters are those of `run_bench`, but that cases are of the grid, and the command line for the file.
     Yields the setting's name, as tunings call it, and its tuning.
@@ -166,7 +170,8 @@ def tune(
     settings = settings_of(mpi)
     with tempfile.TemporaryDirectory(prefix="corewise-bench-") as name:
         for index, setting in enumerate(settings):
-            runner = Runner(setting, effort, build_for(setting.mpi, Path(name)), "always")
+            knobs = ("always",) if setting.name == "openmpi" else (_SENT, "always")
+            runner = Runner(setting, effort, build_for(setting.mpi, Path(name)), knobs)
             rows = _tuning_rows(runner, cases, _share(progress, index, len(settings)))
             yield (
                 setting.name,
@@ -204,25 +209,42 @@ def _by_length(cases: Iterable[str]) -> list[list[str]]:
 def tuning_rows(*studies: Study) -> list[PackingRow]:
     """The rows that measurements of the grid say, by use and shape; each study has its own cases.
 
-    Of the directions that a use has, a row has the smallest median, and the smallest lower quartile.
+    Of what a use is held against, a row has the smallest median, and the smallest lower quartile.
     """
     by_case = {case: each for each in studies for case in each.names()}
-    uses = _OF_ENGINE if studies[0].setting.name == "openmpi" else _OF_MESSAGES
     rows = []
-    for use, directions in uses.items():
+    for use in USES:
         for lines in LINES:
             cases = [case for case in by_case if case.startswith(f"{_SETS[lines]}/")]
             for case in sorted(cases, key=_grid):
-                won = [_won_by(by_case[case], case, each) for each in directions]
-                rows.append(PackingRow(use, lines, *_grid(case), *map(min, zip(*won, strict=True))))
+                rows.append(PackingRow(use, lines, *_grid(case), *_won_by(by_case[case], case, use)))
     return rows
 
 
-def _won_by(measured: Study, case: str, direction: str) -> tuple[float, float]:
-    """Median and lower quartile of the ratios beside what the program has without the library."""
-    ratios = measured.ratios((case, direction), rival_of(direction))
-    low = statistics.quantiles(ratios, n=4, method="inclusive")[0] if len(ratios) > 1 else ratios[0]
-    return _stored(statistics.median(ratios)), _stored(low)
+def _won_by(measured: Study, case: str, use: str) -> tuple[float, float]:
+    """Median and lower quartile of ratios, each the smallest of what a use is held against.
+
+    That is the program without the library. Where both sides are strided, what is received is also held
+    against a library that packs what is sent alone, and what is sent is judged with that one where the
+    receiver leaves the message to the MPI. Open MPI's engine has our loops: what is received stands alone.
+    """
+    alone, both = (use, rival_of(use), OURS), ("both", rival_of("both"))
+    by_engine = measured.setting.name == "openmpi"
+    if use in ALONE or (by_engine and use == "receive"):
+        return _least(measured, case, alone)
+    if use == "receive":
+        return _least(measured, case, alone, (*both, OURS), ("both", SENDING, OURS))
+    received = by_engine or all(map(operator.ge, _won_by(measured, case, "receive"), TAKEN))
+    return _least(measured, case, alone, (*both, OURS if received else SENDING))
+
+
+def _least(measured: Study, case: str, *pairs: tuple[str, str, str]) -> tuple[float, float]:
+    """Of the ratios of some directions, each a way over one of ours; see `_won_by`."""
+    found = [measured.ratios((case, direction), way, ours) for direction, way, ours in pairs]
+    lows = [
+        statistics.quantiles(each, n=4, method="inclusive")[0] if len(each) > 1 else each[0] for each in found
+    ]
+    return _stored(min(map(statistics.median, found))), _stored(min(lows))
 
 
 def _stored(ratio: float) -> float:

@@ -11,8 +11,7 @@ namespace {
 constexpr std::string_view kSparse = ".sparse";
 
 const PackingRow* row_of(const PackingTable& table, PackingUse use, const PackedMessage& message) {
-  const auto& rows =
-      table.rows[static_cast<std::size_t>(use)][static_cast<std::size_t>(packing_lines(use, message))];
+  const auto& rows = table.rows[static_cast<std::size_t>(use)][static_cast<std::size_t>(packing_lines(message))];
   const auto found =
       std::find_if(rows.begin(), rows.end(), [&](const PackingRow& row) { return message.bytes <= row.bytes; });
   return found == rows.end() ? nullptr : &*found;
@@ -75,10 +74,9 @@ PackingTable::Rows* rows_named(PackingTable& table, std::string_view name) {
 
 }  // namespace
 
-PackingLines packing_lines(PackingUse use, const PackedMessage& message) {
-  const bool by_engine = use == PackingUse::send || use == PackingUse::receive;
-  const bool thin = message.line_density < kDenseLine && !by_engine;
-  return thin || message.pages_per_line * kDensePage >= 1 ? PackingLines::sparse : PackingLines::dense;
+PackingLines packing_lines(const PackedMessage& message) {
+  return message.line_density < kDenseLine || message.pages_per_line * kDensePage >= 1 ? PackingLines::sparse
+                                                                                       : PackingLines::dense;
 }
 
 bool packed_by_us(const PackingTable& table, PackingUse use, const PackedMessage& message) {
@@ -92,7 +90,7 @@ bool packed_by_us(const PackingTable& table, PackingUse use, const PackedMessage
 std::string packing_reason(const PackingTable& table, PackingUse use, const PackedMessage& message) {
   const PackingRow* row = row_of(table, use, message);
   std::string text(kPackingUses[static_cast<std::size_t>(use)]);
-  if (packing_lines(use, message) == PackingLines::sparse) text += ", sparse";
+  if (packing_lines(message) == PackingLines::sparse) text += ", sparse";
   if (row == nullptr) return text + ": no row for " + std::to_string(message.bytes) + " B";
   text += ": up to " + std::to_string(row->bytes) + " B, runs of ";
   if (row->runs.empty()) return text + "no length";

@@ -18,13 +18,11 @@
 
 namespace corewise::kernels {
 
-/// What is to be done: a message whose ends decide alike (MPICH); what the engine of Open MPI packs of a sent
-/// message, or unpacks of a received one; MPI_Pack, MPI_Unpack.
-enum class PackingUse : std::uint8_t { message, send, receive, pack, unpack };
-inline constexpr std::array<std::string_view, 5> kPackingUses = {"message", "send", "receive", "pack", "unpack"};
+/// What is to be done: a message sent, or received, each side of which decides for itself; MPI_Pack, MPI_Unpack.
+enum class PackingUse : std::uint8_t { send, receive, pack, unpack };
+inline constexpr std::array<std::string_view, 4> kPackingUses = {"send", "receive", "pack", "unpack"};
 
-/// How close together the data lie: `sparse` where a block has a page, or little of a line, for itself. Open MPI's
-/// engine pays so much for a block that such lines are none: of 4-byte runs it takes 1.4 to 10 times as long.
+/// How close together the data lie: `sparse` where a block has a page, or little of a line, for itself.
 enum class PackingLines : std::uint8_t { dense, sparse };
 
 /// Dense: a line of 64 bytes that holds data holds at least `kDenseLine` of it, and a page of 4096 bytes more than
@@ -61,15 +59,15 @@ struct PackedMessage {
   double pages_per_line = 0;
 };
 
-PackingLines packing_lines(PackingUse use, const PackedMessage& message);
+PackingLines packing_lines(const PackedMessage& message);
 /// Whether the rows of a use pack a message.
 bool packed_by_us(const PackingTable& table, PackingUse use, const PackedMessage& message);
 
-/// The row that decides about a message, as `explain` shows it, e.g. "message: up to 32768 B, runs of at most 512
-/// B, or 4096 to 8192 B".
+/// The row that decides about a message, as `explain` shows it, e.g. "send: up to 32768 B, runs of at most 512 B,
+/// or 4096 to 8192 B".
 std::string packing_reason(const PackingTable& table, PackingUse use, const PackedMessage& message);
 
-/// Reads a table in one line, without spaces: "message=512:0,32768:512+4096-8192;message.sparse=32768:64;pack=...".
+/// Reads a table in one line, without spaces: "send=512:0,32768:512+4096-8192;send.sparse=32768:64;pack=...".
 /// Each row is BYTES:RANGES; a range is LEAST-MOST, or MOST alone for one from nothing on; 0 is no range. Uses may
 /// be missing. Nothing for anything else: unknown or repeated names, numbers that are none or negative, bytes or
 /// ranges that do not rise.
